@@ -1,0 +1,226 @@
+//! Delta terms: a linear map from the inputs' tangents, as a term with ID-ordered global sharing.
+//!
+//! A [`Delta`] says how the tangent of one value is made from the tangents of earlier values. It is a
+//! functor in both its parameters: `F`, how it holds the values of the primal program that it
+//! multiplies with, and `R`, how it refers to other terms. At top level these are the value itself
+//! and a pointer to a node; in the body of a loop they are numbers (see [`super::loops`]). So one
+//! function evaluates both.
+//!
+//! Law: a node's references have smaller ids. A node is one `Share` of the paper (section 2.4,
+//! Fig. 5), fused with the operation under it. Nothing here recurses over the depth of a term.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::loops::Loop;
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::ops::{Contract, Guard, Linear};
+use crate::shape::Shape;
+
+/// When a value was born: later values have larger ids. Constants have one, too.
+pub(super) type Id = u64;
+
+thread_local! {
+    static NEXT: Cell<Id> = const { Cell::new(1) };
+}
+
+/// A new id, larger than all before on this thread. Terms never leave their thread.
+#[inline]
+pub(super) fn fresh() -> Id {
+    NEXT.with(|next| {
+        let id = next.get();
+        next.set(id + 1);
+        id
+    })
+}
+
+/// A value of the primal program inside a term. The id names the value: equal ids, equal values.
+#[derive(Clone)]
+pub(super) struct Factor<T> {
+    pub(super) value: T,
+    pub(super) id: Id,
+}
+
+/// A partial derivative times a tangent.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Term<F, R> {
+    pub(super) guard: Guard,
+    /// The partial; absent for the constants that the guard names.
+    pub(super) factor: Option<F>,
+    pub(super) to: R,
+}
+
+/// How a tangent is made from earlier tangents.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Delta<F, R> {
+    /// An input of the differentiated function, or of the body of a loop.
+    Input,
+    /// A partial times a tangent.
+    Scale(Term<F, R>),
+    /// The sum of two such products.
+    Scale2(Term<F, R>, Term<F, R>),
+    /// One tangent where a mask holds, the other elsewhere; zero where there is none.
+    Select { mask: F, then: Option<R>, otherwise: Option<R> },
+    /// A linear operation.
+    Linear(Box<Linear>, R),
+    /// The product rule of a bilinear operation.
+    Contract(Box<Product<F, R>>),
+    /// Subarrays of a tangent.
+    Gather(Box<Gather<F, R>>),
+    /// A tangent with subarrays of another added.
+    ScatterAdd(Box<ScatterAdd<F, R>>),
+    /// Tangents one after the other; sizes along the axis stand beside them.
+    Concat(usize, Vec<(Shape, Option<R>)>),
+    /// A loop: as many tangents as it has results.
+    Loop(Box<Loop<F, R>>),
+    /// One of the tangents of a loop.
+    Output(R, usize),
+}
+
+/// `op(a_dot, b) + op(a, b_dot)`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Product<F, R> {
+    pub(super) op: Contract,
+    /// The left tangent and the right value.
+    pub(super) left: Option<(R, F)>,
+    /// The right tangent and the left value.
+    pub(super) right: Option<(R, F)>,
+}
+
+/// `gather(of, ix)`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Gather<F, R> {
+    pub(super) source: Shape,
+    pub(super) dtype: DType,
+    pub(super) ix: Vec<F>,
+    pub(super) of: R,
+}
+
+/// `scatter_add(base, ix, v)`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ScatterAdd<F, R> {
+    pub(super) base: Option<R>,
+    pub(super) ix: Vec<F>,
+    pub(super) v: Option<R>,
+}
+
+impl<F, R> Delta<F, R> {
+    /// The same term with its values and references replaced.
+    pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Delta<G, S> {
+        fn term<F, R, G, S>(t: &Term<F, R>, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Term<G, S> {
+            Term { guard: t.guard, factor: t.factor.as_ref().map(f), to: r(&t.to) }
+        }
+        match self {
+            Delta::Input => Delta::Input,
+            Delta::Scale(t) => Delta::Scale(term(t, f, r)),
+            Delta::Scale2(s, t) => Delta::Scale2(term(s, f, r), term(t, f, r)),
+            Delta::Select { mask, then, otherwise } => {
+                Delta::Select { mask: f(mask), then: then.as_ref().map(&mut *r), otherwise: otherwise.as_ref().map(r) }
+            }
+            Delta::Linear(op, to) => Delta::Linear(op.clone(), r(to)),
+            Delta::Contract(p) => Delta::Contract(Box::new(Product {
+                op: p.op.clone(),
+                left: p.left.as_ref().map(|(to, b)| (r(to), f(b))),
+                right: p.right.as_ref().map(|(to, a)| (r(to), f(a))),
+            })),
+            Delta::Gather(g) => Delta::Gather(Box::new(Gather {
+                source: g.source.clone(),
+                dtype: g.dtype,
+                ix: g.ix.iter().map(f).collect(),
+                of: r(&g.of),
+            })),
+            Delta::ScatterAdd(s) => Delta::ScatterAdd(Box::new(ScatterAdd {
+                base: s.base.as_ref().map(&mut *r),
+                ix: s.ix.iter().map(f).collect(),
+                v: s.v.as_ref().map(r),
+            })),
+            Delta::Concat(axis, parts) => {
+                Delta::Concat(*axis, parts.iter().map(|(s, to)| (s.clone(), to.as_ref().map(&mut *r))).collect())
+            }
+            Delta::Loop(l) => Delta::Loop(Box::new(l.map(f, r))),
+            Delta::Output(of, i) => Delta::Output(r(of), *i),
+        }
+    }
+
+    /// Calls `r` on every reference.
+    pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {
+        match self {
+            Delta::Input => {}
+            Delta::Scale(t) => r(&t.to),
+            Delta::Scale2(s, t) => {
+                r(&s.to);
+                r(&t.to);
+            }
+            Delta::Select { then, otherwise, .. } => then.iter().chain(otherwise).for_each(r),
+            Delta::Linear(_, to) | Delta::Output(to, _) => r(to),
+            Delta::Contract(p) => p.left.iter().chain(&p.right).for_each(|(to, _)| r(to)),
+            Delta::Gather(g) => r(&g.of),
+            Delta::ScatterAdd(s) => s.base.iter().chain(&s.v).for_each(r),
+            Delta::Concat(_, parts) => parts.iter().filter_map(|(_, to)| to.as_ref()).for_each(r),
+            Delta::Loop(l) => l.refs(r),
+        }
+    }
+
+    /// Moves every reference out, dropping the rest.
+    fn into_refs(self, r: &mut dyn FnMut(R)) {
+        match self {
+            Delta::Input => {}
+            Delta::Scale(t) => r(t.to),
+            Delta::Scale2(s, t) => {
+                r(s.to);
+                r(t.to);
+            }
+            Delta::Select { then, otherwise, .. } => then.into_iter().chain(otherwise).for_each(r),
+            Delta::Linear(_, to) | Delta::Output(to, _) => r(to),
+            Delta::Contract(p) => p.left.into_iter().chain(p.right).for_each(|(to, _)| r(to)),
+            Delta::Gather(g) => r(g.of),
+            Delta::ScatterAdd(s) => s.base.into_iter().chain(s.v).for_each(r),
+            Delta::Concat(_, parts) => parts.into_iter().filter_map(|(_, to)| to).for_each(r),
+            Delta::Loop(l) => l.into_refs(r),
+        }
+    }
+}
+
+/// A shared term at top level.
+pub(super) struct Node<T> {
+    pub(super) id: Id,
+    pub(super) dtype: DType,
+    /// The shape of the value; `None` for rank 0.
+    pub(super) shape: Option<Box<[usize]>>,
+    pub(super) delta: Delta<Factor<T>, Rc<Node<T>>>,
+}
+
+impl<T: BaseTensor> Node<T> {
+    /// The term of a value, which it does not keep.
+    #[inline]
+    pub(super) fn new(id: Id, value: &T, delta: Delta<Factor<T>, Rc<Node<T>>>) -> Rc<Node<T>> {
+        let shape = value.shape();
+        let shape = if shape.is_empty() { None } else { Some(Box::from(shape)) };
+        Rc::new(Node { id, dtype: value.dtype(), shape, delta })
+    }
+}
+
+/// Terms are as deep as the program was long; so they are taken apart with a work list, not by recursion.
+impl<T> Drop for Node<T> {
+    fn drop(&mut self) {
+        let mut unique = false;
+        self.delta.refs(&mut |to| unique |= Rc::strong_count(to) == 1);
+        if !unique {
+            return;
+        }
+        let mut work: SmallVec<[Rc<Node<T>>; 8]> = SmallVec::new();
+        let mut delta = std::mem::replace(&mut self.delta, Delta::Input);
+        loop {
+            delta.into_refs(&mut |to| work.push(to));
+            // Only the last owner goes on; for the others giving up the pointer is all.
+            let next = std::iter::from_fn(|| work.pop()).find_map(Rc::into_inner);
+            match next {
+                Some(mut node) => delta = std::mem::replace(&mut node.delta, Delta::Input),
+                None => return,
+            }
+        }
+    }
+}

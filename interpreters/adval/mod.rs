@@ -1,0 +1,299 @@
+//! `ADVal<T>`: reverse-mode differentiation over any interpreter `T`.
+//!
+//! A value of this interpreter is a primal value of `T` and a [`Delta`](delta::Delta) term: how its tangent
+//! is made from the tangents of earlier values. Running a program builds the term as a side effect of
+//! computing the primal; evaluating the transposed term from the result to the inputs is the reverse
+//! pass ([`pull`]). This is the array dual-numbers algorithm of "Dual-numbers reverse AD for array
+//! languages", sections 2 and 6 and appendix D.
+//!
+//! Laws: the primal part is what `T` computes, whatever is differentiated. Integers and masks have no
+//! term, nor have constants: their tangent is a known zero. `ADVal<T>` uses `T` only through
+//! [`BaseTensor`], so it nests, over itself and over any other interpreter.
+
+mod delta;
+mod loops;
+mod pull;
+
+use std::rc::Rc;
+
+use delta::{Delta, Factor, Gather, Id, Node, Product, ScatterAdd, Term, fresh};
+
+use crate::array::Array;
+use crate::base::{BaseTensor, Lift, Trip};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Unary};
+use crate::shape::Shape;
+
+/// A value of the interpreter `T` with the delta term of its derivative.
+///
+/// Made by the verbs of [`crate::direct`]; a program sees it only as its `T: BaseTensor`.
+pub struct ADVal<T> {
+    primal: T,
+    /// Names the primal value; also the id of the term, if there is one.
+    id: Id,
+    node: Option<Rc<Node<T>>>,
+}
+
+impl<T: Clone> Clone for ADVal<T> {
+    fn clone(&self) -> Self {
+        ADVal { primal: self.primal.clone(), id: self.id, node: self.node.clone() }
+    }
+}
+
+type TopDelta<T> = Delta<Factor<T>, Rc<Node<T>>>;
+
+/// Whether values of this one's element type have tangents.
+fn differentiable<T: BaseTensor>(t: &T) -> bool {
+    t.dtype().is_float()
+}
+
+impl<T: BaseTensor> ADVal<T> {
+    /// The primal value.
+    pub fn primal(&self) -> &T {
+        &self.primal
+    }
+
+    /// A value whose tangent is zero.
+    #[inline]
+    fn constant_of(primal: T) -> Self {
+        ADVal { primal, id: fresh(), node: None }
+    }
+
+    /// An input: its tangent is one of the arguments of the derivative.
+    fn variable(primal: T) -> Self {
+        ADVal::of(primal, Delta::Input)
+    }
+
+    /// A value with a term.
+    #[inline]
+    fn of(primal: T, delta: TopDelta<T>) -> Self {
+        let id = fresh();
+        let node = Node::new(id, &primal, delta);
+        ADVal { primal, id, node: Some(node) }
+    }
+
+    /// The primal value as part of another value's term.
+    fn factor(&self) -> Factor<T> {
+        Factor { value: self.primal.clone(), id: self.id }
+    }
+
+    /// A value whose tangent is a partial times this tangent; `operands` are the ids of both operands
+    /// of the operation.
+    #[inline]
+    fn term(to: &Rc<Node<T>>, partial: Partial<T>, operands: [Id; 2]) -> Term<Factor<T>, Rc<Node<T>>> {
+        let origin = partial.origin;
+        let factor = partial.value.map(|value| {
+            let id = match origin {
+                Origin::First => operands[0],
+                Origin::Second => operands[1],
+                Origin::Result | Origin::Computed => fresh(),
+            };
+            Factor { value, id }
+        });
+        Term { guard: partial.guard, factor, to: to.clone() }
+    }
+}
+
+/// The primal values of several dual ones.
+fn primals<T: BaseTensor>(values: &[ADVal<T>]) -> Vec<T> {
+    values.iter().map(|v| v.primal.clone()).collect()
+}
+
+impl<T: BaseTensor> BaseTensor for ADVal<T> {
+    fn constant(a: Array) -> Self {
+        ADVal::constant_of(T::constant(a))
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.primal.shape()
+    }
+
+    fn dtype(&self) -> DType {
+        self.primal.dtype()
+    }
+
+    fn unary(&self, op: Unary) -> Self {
+        let y = self.primal.unary(op);
+        let Some(node) = &self.node else { return ADVal::constant_of(y) };
+        let term = ADVal::term(node, op.derivative(&self.primal, &y), [self.id; 2]);
+        ADVal::of(y, Delta::Scale(term))
+    }
+
+    fn binary(&self, op: Binary, other: &Self) -> Self {
+        let (x, y) = (&self.primal, &other.primal);
+        let z = x.binary(op, y);
+        let operands = [self.id, other.id];
+        let left = |node| ADVal::term(node, op.partial_left(x, y, &z), operands);
+        let right = |node| ADVal::term(node, op.partial_right(x, y, &z), operands);
+        let delta = match (&self.node, &other.node) {
+            (None, None) => return ADVal::constant_of(z),
+            (Some(node), None) => Delta::Scale(left(node)),
+            (None, Some(node)) => Delta::Scale(right(node)),
+            (Some(a), Some(b)) => Delta::Scale2(left(a), right(b)),
+        };
+        ADVal::of(z, delta)
+    }
+
+    fn discrete(op: &Discrete, args: &[&Self]) -> Self {
+        let args: smallvec::SmallVec<[&T; 2]> = args.iter().map(|a| &a.primal).collect();
+        ADVal::constant_of(T::discrete(op, &args))
+    }
+
+    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
+        let primal = T::select(&mask.primal, &then.primal, &otherwise.primal);
+        if then.node.is_none() && otherwise.node.is_none() {
+            return ADVal::constant_of(primal);
+        }
+        let (then, otherwise) = (then.node.clone(), otherwise.node.clone());
+        ADVal::of(primal, Delta::Select { mask: mask.factor(), then, otherwise })
+    }
+
+    fn linear(&self, op: &Linear) -> Self {
+        let primal = self.primal.linear(op);
+        match &self.node {
+            Some(node) => ADVal::of(primal, Delta::Linear(Box::new(op.clone()), node.clone())),
+            None => ADVal::constant_of(primal),
+        }
+    }
+
+    fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
+        let primal = T::contract(op, &a.primal, &b.primal);
+        if a.node.is_none() && b.node.is_none() {
+            return ADVal::constant_of(primal);
+        }
+        let left = a.node.clone().map(|node| (node, b.factor()));
+        let right = b.node.clone().map(|node| (node, a.factor()));
+        ADVal::of(primal, Delta::Contract(Box::new(Product { op: op.clone(), left, right })))
+    }
+
+    fn gather(&self, ix: &[Self]) -> Self {
+        let primal = self.primal.gather(&primals(ix));
+        let Some(node) = &self.node else { return ADVal::constant_of(primal) };
+        let (source, dtype) = (Shape::from_slice(self.shape()), self.dtype());
+        let ix = ix.iter().map(ADVal::factor).collect();
+        ADVal::of(primal, Delta::Gather(Box::new(Gather { source, dtype, ix, of: node.clone() })))
+    }
+
+    fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
+        let ADVal { primal, node: base, .. } = self;
+        let primal = primal.scatter_add(&primals(ix), &v.primal);
+        if base.is_none() && v.node.is_none() {
+            return ADVal::constant_of(primal);
+        }
+        let ix = ix.iter().map(ADVal::factor).collect();
+        ADVal::of(primal, Delta::ScatterAdd(Box::new(ScatterAdd { base, ix, v: v.node.clone() })))
+    }
+
+    fn concat(axis: usize, parts: &[Self]) -> Self {
+        let primal = T::concat(axis, &primals(parts));
+        if parts.iter().all(|p| p.node.is_none()) {
+            return ADVal::constant_of(primal);
+        }
+        let parts = parts.iter().map(|p| (Shape::from_slice(p.shape()), p.node.clone())).collect();
+        ADVal::of(primal, Delta::Concat(axis, parts))
+    }
+
+    fn map_accum(
+        n: usize,
+        reverse: bool,
+        init: Vec<Self>,
+        xs: &[Self],
+        step: &mut dyn FnMut(Vec<Self>, &[Self]) -> Trip<Self>,
+    ) -> Trip<Self> {
+        loops::map_accum(n, reverse, init, xs, step)
+    }
+
+    fn peek(&self) -> Option<Array> {
+        self.primal.peek()
+    }
+
+    fn accumulate(self, other: &Self) -> Self {
+        let ADVal { primal, node, .. } = self;
+        let primal = primal.accumulate(&other.primal);
+        let one = |to: &Rc<Node<T>>| Term { guard: Guard::One, factor: None, to: to.clone() };
+        match (&node, &other.node) {
+            (None, None) => ADVal::constant_of(primal),
+            (Some(a), None) | (None, Some(a)) => ADVal::of(primal, Delta::Scale(one(a))),
+            (Some(a), Some(b)) => ADVal::of(primal, Delta::Scale2(one(a), one(b))),
+        }
+    }
+
+    fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
+        let ADVal { primal, node, .. } = self;
+        let primal = primal.accumulate_linear(op, &other.primal);
+        let one = |to: Rc<Node<T>>| Term { guard: Guard::One, factor: None, to };
+        // The added part is a term without a value of its own.
+        let added = other.node.clone().map(|to| Node::new(fresh(), &primal, Delta::Linear(Box::new(op.clone()), to)));
+        match (node, added) {
+            (None, None) => ADVal::constant_of(primal),
+            (Some(a), None) | (None, Some(a)) => ADVal::of(primal, Delta::Scale(one(a))),
+            (Some(a), Some(b)) => ADVal::of(primal, Delta::Scale2(one(a), one(b))),
+        }
+    }
+}
+
+impl<T: BaseTensor> Lift<T> for ADVal<T> {
+    fn lift(t: T) -> Self {
+        ADVal::constant_of(t)
+    }
+}
+
+/// One differentiation: the inputs it made, to which its results' cotangents are pulled back.
+pub struct Pass<T> {
+    first: Id,
+    inputs: Vec<(Option<Id>, T)>,
+}
+
+impl<T: BaseTensor> Default for Pass<T> {
+    fn default() -> Self {
+        Pass::new()
+    }
+}
+
+impl<T: BaseTensor> Pass<T> {
+    /// A differentiation without inputs yet.
+    pub fn new() -> Self {
+        Pass { first: fresh(), inputs: Vec::new() }
+    }
+
+    /// A new input of this differentiation; integers and masks become constants.
+    pub fn input(&mut self, primal: &T) -> ADVal<T> {
+        let value =
+            if differentiable(primal) { ADVal::variable(primal.clone()) } else { ADVal::constant_of(primal.clone()) };
+        self.inputs.push((value.node.is_some().then_some(value.id), T::zeros(primal.shape(), primal.dtype())));
+        value
+    }
+
+    /// The cotangents of the inputs, in order, from cotangents of results: the transposed derivative.
+    /// Zeros for integers, masks and inputs that nothing depends on.
+    ///
+    /// # Panics
+    /// When there is not one cotangent of the same shape and element type per result, or when a result
+    /// depends on a differentiated value that is no input of this pass.
+    #[track_caller]
+    pub fn pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<T> {
+        if results.len() != cotangents.len() {
+            panic!("vjp: needs a cotangent per result, but {} results have {}", results.len(), cotangents.len());
+        }
+        let mut seeds = Vec::new();
+        for (result, ct) in results.iter().zip(cotangents) {
+            if result.shape() != ct.shape() || result.dtype() != ct.dtype() {
+                panic!(
+                    "vjp: a cotangent must be like its result, but {} {} has {} {}",
+                    result.dtype(),
+                    crate::shape::Show(result.shape()),
+                    ct.dtype(),
+                    crate::shape::Show(ct.shape())
+                );
+            }
+            seeds.extend(result.node.as_ref().map(|node| (node, ct)));
+        }
+        let ids: Vec<Id> = self.inputs.iter().filter_map(|(id, _)| *id).collect();
+        let mut found = pull::reverse(seeds, self.first, &ids).into_iter();
+        let mut take = |(id, zero): &(Option<Id>, T)| {
+            let ct = id.and_then(|_| found.next().flatten());
+            ct.unwrap_or_else(|| zero.clone())
+        };
+        self.inputs.iter().map(&mut take).collect()
+    }
+}

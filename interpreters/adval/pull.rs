@@ -1,0 +1,243 @@
+//! The reverse pass: evaluation of the transposed term (the paper's `reversePass`, sections 2.3, 2.4 and 6).
+//!
+//! `pull : Delta -> cotangent of the value -> updates of the cotangents of its references`.
+//!
+//! Law: for every term, `dot(push(x_dot), ct) == dot(x_dot, pull(ct))`. Pending cotangents are
+//! visited by descending id, so each shared term is visited once, after everything that uses it.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::delta::{Delta, Factor, Id, Node, Term};
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::ops::Linear;
+use crate::shape::Shape;
+
+/// The values that the body of a loop refers to by number; empty at top level.
+pub(super) struct Env<'a, T> {
+    pub(super) held: &'a [T],
+    pub(super) stacked: &'a [T],
+}
+
+/// How a term holds a value of the primal program.
+pub(super) trait Residual<T> {
+    fn get<'a>(&'a self, env: &'a Env<'_, T>) -> &'a T;
+}
+
+impl<T> Residual<T> for Factor<T> {
+    #[inline]
+    fn get<'a>(&'a self, _env: &'a Env<'_, T>) -> &'a T {
+        &self.value
+    }
+}
+
+/// The cotangent of a term: of one value, or of each result of a loop.
+pub(super) enum Cotangent<T> {
+    One(T),
+    Many(Vec<Option<T>>),
+}
+
+/// What a cotangent contributes to that of an earlier value. Small: it is passed by value for every term.
+pub(super) enum Update<T> {
+    /// This much.
+    Add(T),
+    /// This much, through a linear operation.
+    AddLinear(Box<Linear>, T),
+    /// This much at some indices: never the size of the array.
+    Scatter(Box<Scatter<T>>, T),
+    /// This much for one of so many results of a loop.
+    Output { index: usize, v: T },
+}
+
+/// The indices of a scatter into an array of this shape.
+pub(super) struct Scatter<T> {
+    shape: Shape,
+    dtype: DType,
+    ix: SmallVec<[T; 2]>,
+}
+
+impl<T: BaseTensor> Cotangent<T> {
+    /// The cotangent of a term that has one value.
+    fn one(self) -> T {
+        match self {
+            Cotangent::One(ct) => ct,
+            Cotangent::Many(_) => unreachable!("only loops have several results"),
+        }
+    }
+}
+
+/// Adds an update to a pending cotangent.
+pub(super) fn accumulate<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update: Update<T>) {
+    if let Update::Output { index, v } = update {
+        let mut outputs = match slot.take() {
+            Some(Cotangent::Many(outputs)) => outputs,
+            Some(Cotangent::One(_)) => unreachable!("a loop has several results"),
+            None => Vec::new(),
+        };
+        if outputs.len() <= index {
+            outputs.resize_with(index + 1, || None);
+        }
+        outputs[index] = Some(match outputs[index].take() {
+            Some(before) => before.accumulate(&v),
+            None => v,
+        });
+        *slot = Some(Cotangent::Many(outputs));
+        return;
+    }
+    let before = slot.take().map(Cotangent::one);
+    *slot = Some(Cotangent::One(accumulate_one(before, update)));
+}
+
+/// Adds an update to the pending cotangent of one value.
+pub(super) fn accumulate_one<T: BaseTensor>(before: Option<T>, update: Update<T>) -> T {
+    match (update, before) {
+        (Update::Add(v), None) => v,
+        (Update::Add(v), Some(before)) => before.accumulate(&v),
+        (Update::AddLinear(op, v), None) => v.linear(&op),
+        (Update::AddLinear(op, v), Some(before)) => before.accumulate_linear(&op, &v),
+        (Update::Scatter(at, v), before) => {
+            before.unwrap_or_else(|| T::zeros(&at.shape, at.dtype)).scatter_add(&at.ix, &v)
+        }
+        (Update::Output { .. }, _) => unreachable!("the result of a loop is not one value"),
+    }
+}
+
+/// Sends the cotangent of a term on to the terms it refers to.
+pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
+    delta: &'d Delta<F, R>,
+    env: &Env<'_, T>,
+    ct: Cotangent<T>,
+    emit: &mut dyn FnMut(&'d R, Update<T>),
+) {
+    let times = |t: &Term<F, R>, ct: &T| Update::Add(t.guard.times(t.factor.as_ref().map(|f| f.get(env)), ct));
+    match delta {
+        Delta::Input => unreachable!("inputs keep their cotangents"),
+        Delta::Scale(t) => emit(&t.to, times(t, &ct.one())),
+        Delta::Scale2(s, t) => {
+            let ct = ct.one();
+            emit(&s.to, times(s, &ct));
+            emit(&t.to, times(t, &ct));
+        }
+        Delta::Select { mask, then, otherwise } => {
+            let (ct, mask) = (ct.one(), mask.get(env));
+            let zero = T::zeros(ct.shape(), ct.dtype());
+            if let Some(to) = then {
+                emit(to, Update::Add(T::select(mask, &ct, &zero)));
+            }
+            if let Some(to) = otherwise {
+                emit(to, Update::Add(T::select(mask, &zero, &ct)));
+            }
+        }
+        Delta::Linear(op, to) => emit(to, Update::AddLinear(Box::new(op.adjoint()), ct.one())),
+        Delta::Contract(p) => {
+            let ct = ct.one();
+            if let Some((to, b)) = &p.left {
+                emit(to, Update::Add(T::contract(&p.op.adjoint_left(), &ct, b.get(env))));
+            }
+            if let Some((to, a)) = &p.right {
+                emit(to, Update::Add(T::contract(&p.op.adjoint_right(), a.get(env), &ct)));
+            }
+        }
+        Delta::Gather(g) => {
+            let ix = g.ix.iter().map(|i| i.get(env).clone()).collect();
+            emit(&g.of, Update::Scatter(Box::new(Scatter { shape: g.source.clone(), dtype: g.dtype, ix }), ct.one()));
+        }
+        Delta::ScatterAdd(s) => {
+            let ct = ct.one();
+            if let Some(to) = &s.v {
+                let ix: SmallVec<[T; 2]> = s.ix.iter().map(|i| i.get(env).clone()).collect();
+                emit(to, Update::Add(ct.gather(&ix)));
+            }
+            if let Some(to) = &s.base {
+                emit(to, Update::Add(ct));
+            }
+        }
+        Delta::Concat(axis, parts) => {
+            let ct = ct.one();
+            let mut start = 0;
+            for (shape, to) in parts {
+                if let Some(to) = to {
+                    let op = Linear::slice(ct.shape(), *axis, start, shape[*axis], 1);
+                    emit(to, Update::Add(ct.linear(&op)));
+                }
+                start += shape[*axis];
+            }
+        }
+        Delta::Loop(l) => match ct {
+            Cotangent::Many(cts) => l.pull(env, cts, emit),
+            Cotangent::One(_) => unreachable!("a loop has several results"),
+        },
+        Delta::Output(of, index) => emit(of, Update::Output { index: *index, v: ct.one() }),
+    }
+}
+
+const PAGE: usize = 64;
+
+/// A term that awaits its turn, with its cotangent.
+type Slot<'a, T> = Option<(&'a Node<T>, Cotangent<T>)>;
+
+/// The pending cotangents of a reverse pass, by id. Ids are dense where the program was at top level and
+/// thin where it was in the body of a loop, hence a vector of pages.
+struct Pending<'a, T> {
+    first: Id,
+    pages: Vec<Option<Box<[Slot<'a, T>; PAGE]>>>,
+}
+
+impl<'a, T: BaseTensor> Pending<'a, T> {
+    /// Adds to the cotangent of a term; `false` if the term is older than the first input.
+    fn add(&mut self, node: &'a Node<T>, update: Update<T>) -> bool {
+        let Some(at) = node.id.checked_sub(self.first) else { return false };
+        let (page, at) = (at as usize / PAGE, at as usize % PAGE);
+        let page = self.pages[page].get_or_insert_with(|| Box::new([const { None }; PAGE]));
+        let mut ct = page[at].take().map(|(_, ct)| ct);
+        accumulate(&mut ct, update);
+        page[at] = ct.map(|ct| (node, ct));
+        true
+    }
+}
+
+/// The reverse pass: from cotangents of the results to those of the inputs, which are given by the
+/// ids of their terms, ascending. Results may depend on nothing born before `first`.
+///
+/// # Panics
+/// When a result depends on a differentiated value that is no input: one of another derivative of the
+/// same level, or a loop variable that left its loop.
+#[track_caller]
+pub(super) fn reverse<T: BaseTensor>(results: Vec<(&Rc<Node<T>>, T)>, first: Id, inputs: &[Id]) -> Vec<Option<T>> {
+    let mut cotangents: Vec<Option<T>> = inputs.iter().map(|_| None).collect();
+    let last = results.iter().map(|(node, _)| node.id).max().unwrap_or(first);
+    let pages = (last.saturating_sub(first) as usize) / PAGE + 1;
+    let mut pending = Pending { first, pages: (0..pages).map(|_| None).collect() };
+    let mut young = true;
+    for (node, ct) in results {
+        young &= pending.add(node, Update::Add(ct));
+    }
+    let env = Env { held: &[], stacked: &[] };
+    for page in (0..pages).rev() {
+        for at in (0..PAGE).rev() {
+            let Some(slots) = pending.pages[page].as_mut() else { break };
+            let Some((node, ct)) = slots[at].take() else { continue };
+            if !matches!(node.delta, Delta::Input) {
+                pull(&node.delta, &env, ct, &mut |to, update| young &= pending.add(to, update));
+                continue;
+            }
+            match inputs.binary_search(&node.id) {
+                Ok(k) => cotangents[k] = Some(ct.one()),
+                Err(_) => panic!(
+                    "map_accum: a loop variable may be used only inside its closure, but the result depends on one that \
+                     escaped; return it from the step instead"
+                ),
+            }
+        }
+        pending.pages[page] = None;
+    }
+    if !young {
+        panic!(
+            "grad: values of this level may enter the function only as its argument, but the result depends on a \
+             differentiated value from outside; lift it from the level below, or pass it as data"
+        );
+    }
+    cotangents
+}

@@ -1,0 +1,114 @@
+//! Bilinear operations: sums of products over a loop nest of three arrays.
+//!
+//! Law: every visit of the nest contributes one product, also where a factor is zero, so NaN and
+//! infinities are not lost; only the order of the sum is the kernel's business.
+
+use std::borrow::Cow;
+
+use super::elementwise::kind;
+use super::matmul::{Matmul, matmul};
+use super::runs::{Axis, Nest};
+use super::views::folded;
+use super::with_num;
+use crate::array::{Array, Values};
+use crate::dtype::Num;
+use crate::ops::Contract;
+use crate::shape;
+
+/// `out[O i] += a[A i] * b[B i]`, from zeros.
+#[track_caller]
+pub(super) fn contract(op: &Contract, a: &Array, b: &Array) -> Array {
+    let (out, dtype) = op.result(kind(a), kind(b));
+    with_num!(dtype, E => {
+        let sum: Vec<E> = sum_of_products(op, a, b);
+        Array::dense(out, sum)
+    }, else unreachable!("the rule has let masks be multiplied"))
+}
+
+fn sum_of_products<E: Num>(op: &Contract, a: &Array, b: &Array) -> Vec<E> {
+    let mut out = vec![E::ZERO; shape::size(op.out.source())];
+    let work = shape::size(op.a.shape());
+    let (a, b) = (operand::<E>(a, work), operand::<E>(b, work));
+    let single = |x: &Cow<'_, [E]>, source: &[usize]| x.len() == 1 && shape::size(source) != 1;
+    let singles = [single(&a, op.a.source()), single(&b, op.b.source()), false];
+    let Some(nest) = Nest::new([&op.a, &op.b, &op.out], singles) else { return out };
+    match E::DTYPE.is_float().then(|| as_matmul(&nest)).flatten() {
+        Some((product, rest)) => rest.points(|at| matmul(&product, at, &a, &b, &mut out)),
+        None => add_runs(&nest, &a, &b, &mut out),
+    }
+    out
+}
+
+/// An operand as a slice. One repeated value is a slice of one, unless it is used so often that
+/// writing it out pays.
+fn operand<E: Num>(a: &Array, work: usize) -> Cow<'_, [E]> {
+    match a.typed::<E>() {
+        Values::Dense(v) => Cow::Borrowed(v),
+        Values::Splat(x) if work / 8 > a.size() => Cow::Owned(vec![x; a.size()]),
+        Values::Splat(x) => Cow::Owned(vec![x]),
+    }
+}
+
+/// The matrix product in the middle of a nest, if there is one worth packing matrices for, and the
+/// loops around it.
+fn as_matmul(nest: &Nest<3>) -> Option<(Matmul, Nest<3>)> {
+    if !nest.is_box() {
+        return None;
+    }
+    // The innermost loop that moves just these two arrays.
+    let find = |moves: [bool; 3]| nest.axes().iter().rposition(|axis| axis.strides.map(|s| s != 0) == moves);
+    let (m, n, k) = (find([true, false, true])?, find([false, true, true])?, find([true, true, false])?);
+    let [rows, columns, depth] = [m, n, k].map(|i| nest.axes()[i]);
+    let worth = rows.len.min(columns.len).min(depth.len) > 1 && rows.len * columns.len * depth.len >= 512;
+    (worth && apart(&rows, &columns)).then(|| (Matmul { rows, columns, depth }, nest.without(&[m, n, k])))
+}
+
+/// Whether no two elements of a product are written to one place.
+fn apart(rows: &Axis<3>, columns: &Axis<3>) -> bool {
+    let within = |inner: &Axis<3>, outer: &Axis<3>| inner.strides[2] * inner.len as i64 <= outer.strides[2];
+    within(rows, columns) || within(columns, rows)
+}
+
+/// Adds the products run by run; the body is chosen by the strides of the innermost loop.
+fn add_runs<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
+    match nest.inner().strides {
+        [1, 1, 0] => nest.run(|[i, j, o], len| out[o] = out[o].plus(dot(&a[i..i + len], &b[j..j + len]))),
+        [s, t, 0] => nest.run(|[i, j, o], len| out[o] = out[o].plus(dot_strided(a, b, [i, j], [s, t], len))),
+        [0, 1, 1] => nest.run(|[i, j, o], len| axpy(a[i], &b[j..j + len], &mut out[o..o + len])),
+        [1, 0, 1] => nest.run(|[i, j, o], len| axpy(b[j], &a[i..i + len], &mut out[o..o + len])),
+        [1, 1, 1] => nest.run(|[i, j, o], len| {
+            let factors = a[i..i + len].iter().zip(&b[j..j + len]);
+            out[o..o + len].iter_mut().zip(factors).for_each(|(o, (x, y))| *o = o.plus(x.mul(*y)));
+        }),
+        [_, _, _] => nest.points(|[i, j, o]| out[o] = out[o].plus(a[i].mul(b[j]))),
+    }
+}
+
+/// `out += x * v`.
+fn axpy<E: Num>(x: E, v: &[E], out: &mut [E]) {
+    out.iter_mut().zip(v).for_each(|(o, y)| *o = o.plus(x.mul(*y)));
+}
+
+/// The sum of products, in eight interleaved partial sums.
+fn dot<E: Num>(v: &[E], w: &[E]) -> E {
+    let mut sums = [E::ZERO; 8];
+    let (x, y) = (v.chunks_exact(8), w.chunks_exact(8));
+    let rest = x.remainder().iter().zip(y.remainder()).fold(E::ZERO, |sum, (x, y)| sum.plus(x.mul(*y)));
+    for (x, y) in x.zip(y) {
+        (0..8).for_each(|k| sums[k] = sums[k].plus(x[k].mul(y[k])));
+    }
+    folded(sums).plus(rest)
+}
+
+/// As [`dot`], of elements some strides apart.
+fn dot_strided<E: Num>(a: &[E], b: &[E], start: [usize; 2], strides: [i64; 2], len: usize) -> E {
+    let at = |k: usize, i: usize| (start[k] as i64 + strides[k] * i as i64) as usize;
+    let term = |i: usize| a[at(0, i)].mul(b[at(1, i)]);
+    let mut sums = [E::ZERO; 4];
+    let whole = len / 4 * 4;
+    for i in (0..whole).step_by(4) {
+        (0..4).for_each(|k| sums[k] = sums[k].plus(term(i + k)));
+    }
+    let sum = sums[0].plus(sums[2]).plus(sums[1].plus(sums[3]));
+    (whole..len).fold(sum, |sum, i| sum.plus(term(i)))
+}

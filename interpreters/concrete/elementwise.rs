@@ -1,0 +1,313 @@
+//! Elementwise operations and selection: rank 0 inline, repeated values once, slices in one loop.
+//!
+//! Law: the kernels are those of the tables in [`crate::ops`]; here stands only which elements
+//! they are applied to.
+
+use super::{is_zero, owned_elements, with_num};
+use crate::array::{Array, Values, with_elem};
+use crate::base::BaseTensor;
+use crate::dtype::{DType, Elem, Float, Num};
+use crate::ops::{Binary, Discrete, IntBinary, Unary, rules};
+use crate::shape::{self, Shape};
+
+/// Shape and element type, as the rules take them.
+pub(super) fn kind(a: &Array) -> (&[usize], DType) {
+    (a.shape(), a.dtype())
+}
+
+/// Runs one body for whichever float type `$dtype`, already checked, is.
+macro_rules! with_float {
+    ($dtype:expr, $E:ident => $body:expr) => {
+        match $dtype {
+            DType::F64 => {
+                type $E = f64;
+                $body
+            }
+            DType::F32 => {
+                type $E = f32;
+                $body
+            }
+            DType::I64 | DType::Bool => unreachable!("the rule has let {} pass for a float", $dtype),
+        }
+    };
+}
+
+#[inline]
+#[track_caller]
+pub(super) fn unary(op: Unary, x: &Array) -> Array {
+    match x {
+        Array::F64(x) => Array::F64(op.apply(*x)),
+        Array::F32(x) => Array::F32(op.apply(*x)),
+        Array::I64(_) | Array::Bool(_) | Array::Shared(_) => unary_array(op, x),
+    }
+}
+
+#[track_caller]
+fn unary_array(op: Unary, x: &Array) -> Array {
+    rules::unary(op, x.dtype());
+    with_float!(x.dtype(), E => match x.typed::<E>() {
+        Values::Splat(v) => Array::full(x.shape(), op.apply(v)),
+        Values::Dense(v) => Array::dense(Shape::from_slice(x.shape()), op.map(v)),
+    })
+}
+
+#[inline]
+#[track_caller]
+pub(super) fn binary(op: Binary, x: &Array, y: &Array) -> Array {
+    match (x, y) {
+        (Array::F64(x), Array::F64(y)) => Array::F64(op.apply(*x, *y)),
+        (Array::F32(x), Array::F32(y)) => Array::F32(op.apply(*x, *y)),
+        _ => binary_array(op, x, y),
+    }
+}
+
+#[track_caller]
+fn binary_array(op: Binary, x: &Array, y: &Array) -> Array {
+    rules::binary(op, kind(x), kind(y));
+    with_float!(x.dtype(), E => binary_typed::<E>(op, x, y))
+}
+
+fn binary_typed<E: Float>(op: Binary, x: &Array, y: &Array) -> Array {
+    let dense = |v: Vec<E>| Array::dense(Shape::from_slice(x.shape()), v);
+    match (x.typed::<E>(), y.typed::<E>()) {
+        (Values::Splat(a), Values::Splat(b)) => Array::full(x.shape(), op.apply(a, b)),
+        // Factors of one and guarded zeros are what derivatives are full of; both are exact.
+        (Values::Splat(a), Values::Dense(_)) if op == Binary::Mul && a == E::ONE => y.clone(),
+        (Values::Dense(_), Values::Splat(b)) if op == Binary::Mul && b == E::ONE => x.clone(),
+        (Values::Dense(_), Values::Splat(b)) if op == Binary::MulNoNan && b == E::ZERO => {
+            Array::full(x.shape(), E::ZERO)
+        }
+        (Values::Splat(a), Values::Dense(v)) => dense(op.zip_left(a, v)),
+        (Values::Dense(v), Values::Splat(b)) => dense(op.zip_right(v, b)),
+        (Values::Dense(v), Values::Dense(w)) => dense(op.zip(v, w)),
+    }
+}
+
+#[inline]
+#[track_caller]
+pub(super) fn discrete(op: &Discrete, args: &[&Array]) -> Array {
+    match (op, args) {
+        (Discrete::Compare(op), [Array::F64(x), Array::F64(y)]) => Array::Bool(op.apply(*x, *y)),
+        (Discrete::Compare(op), [Array::I64(x), Array::I64(y)]) => Array::Bool(op.apply(*x, *y)),
+        (Discrete::IntBinary(op), [Array::I64(x), Array::I64(y)]) => Array::I64(op.apply(*x, *y)),
+        (Discrete::And, [Array::Bool(x), Array::Bool(y)]) => Array::Bool(*x && *y),
+        (Discrete::Or, [Array::Bool(x), Array::Bool(y)]) => Array::Bool(*x || *y),
+        (Discrete::Not, [Array::Bool(x)]) => Array::Bool(!*x),
+        _ => discrete_array(op, args),
+    }
+}
+
+/// An operation of two arrays, given as a row of a table: its `apply` and its `each`.
+macro_rules! pairs {
+    ($E:ty, $x:expr, $y:expr, $op:expr) => {{
+        let (op, shape, n) = ($op, $x.shape(), $x.size());
+        let dense = |v| Array::dense(Shape::from_slice(shape), v);
+        match ($x.typed::<$E>(), $y.typed::<$E>()) {
+            (Values::Splat(a), Values::Splat(b)) => Array::full(shape, op.apply(a, b)),
+            (Values::Splat(a), Values::Dense(w)) => {
+                let w = &w[..n];
+                dense(op.each(n, |i| (a, w[i])))
+            }
+            (Values::Dense(v), Values::Splat(b)) => {
+                let v = &v[..n];
+                dense(op.each(n, |i| (v[i], b)))
+            }
+            (Values::Dense(v), Values::Dense(w)) => {
+                let (v, w) = (&v[..n], &w[..n]);
+                dense(op.each(n, |i| (v[i], w[i])))
+            }
+        }
+    }};
+}
+
+/// An operation of one array, given as a row of a table.
+macro_rules! singles {
+    ($E:ty, $x:expr, $op:expr) => {
+        match $x.typed::<$E>() {
+            Values::Splat(a) => Array::full($x.shape(), $op.apply(a)),
+            Values::Dense(v) => Array::dense(Shape::from_slice($x.shape()), $op.each(v.len(), |i| v[i])),
+        }
+    };
+}
+
+#[track_caller]
+fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
+    let (_, dtype) = match args {
+        [] => op.result(&[]),
+        [x] => op.result(&[kind(x)]),
+        [x, y, more @ ..] if more.is_empty() => op.result(&[kind(x), kind(y)]),
+        _ => op.result(&args.iter().map(|a| kind(a)).collect::<Vec<_>>()),
+    };
+    match (op, args) {
+        (Discrete::Compare(op), [x, y]) => with_elem!(x.dtype(), E => pairs!(E, x, y, op)),
+        (Discrete::IntBinary(op), [x, y]) => pairs!(i64, x, y, op),
+        (Discrete::And, [x, y]) => map_masks(x, Some(y), |x, y| x & y),
+        (Discrete::Or, [x, y]) => map_masks(x, Some(y), |x, y| x | y),
+        (Discrete::Not, [x]) => map_masks(x, None, |x, _| !x),
+        (Discrete::FloatStep(op), [x]) => with_float!(x.dtype(), E => singles!(E, x, op)),
+        (Discrete::IntUnary(op), [x]) => singles!(i64, x, op),
+        (Discrete::ToInt, [x]) => match x.dtype() {
+            DType::F64 => map(x, |x: f64| x as i64),
+            DType::F32 => map(x, |x: f32| x as i64),
+            DType::I64 => (*x).clone(),
+            DType::Bool => map(x, |x: bool| i64::from(x)),
+        },
+        (Discrete::ToFloat(_), [x]) => match (x.dtype(), dtype) {
+            (DType::I64, DType::F32) => map(x, |x: i64| x as f32),
+            (DType::I64, _) => map(x, |x: i64| x as f64),
+            (_, DType::F32) => map(x, |x: bool| f32::from(u8::from(x))),
+            (_, _) => map(x, |x: bool| f64::from(u8::from(x))),
+        },
+        (Discrete::ArgMax { axis }, [x]) => {
+            with_num!(x.dtype(), E => extremum::<E>(x, *axis, |x, y| x > y), else refused(op))
+        }
+        (Discrete::ArgMin { axis }, [x]) => {
+            with_num!(x.dtype(), E => extremum::<E>(x, *axis, |x, y| x < y), else refused(op))
+        }
+        (Discrete::Iota { n }, []) => Array::iota(*n),
+        (
+            Discrete::Compare(_)
+            | Discrete::IntBinary(_)
+            | Discrete::And
+            | Discrete::Or
+            | Discrete::Not
+            | Discrete::FloatStep(_)
+            | Discrete::IntUnary(_)
+            | Discrete::ToInt
+            | Discrete::ToFloat(_)
+            | Discrete::ArgMax { .. }
+            | Discrete::ArgMin { .. }
+            | Discrete::Iota { .. },
+            _,
+        ) => refused(op),
+    }
+}
+
+/// What the rule refuses does not come here.
+fn refused(op: &Discrete) -> Array {
+    unreachable!("the rule of {} has let wrong operands pass", op.name())
+}
+
+/// A function of each element.
+pub(super) fn map<A: Elem, R: Elem>(x: &Array, f: impl Fn(A) -> R) -> Array {
+    match x.typed::<A>() {
+        Values::Splat(a) => Array::full(x.shape(), f(a)),
+        Values::Dense(v) => Array::dense(Shape::from_slice(x.shape()), v.iter().map(|a| f(*a)).collect()),
+    }
+}
+
+/// A function of one or two masks.
+fn map_masks(x: &Array, y: Option<&Array>, f: impl Fn(bool, bool) -> bool) -> Array {
+    let dense = |v| Array::dense(Shape::from_slice(x.shape()), v);
+    match (x.typed::<bool>(), y.map_or(Values::Splat(false), |y| y.typed::<bool>())) {
+        (Values::Splat(a), Values::Splat(b)) => Array::full(x.shape(), f(a, b)),
+        (Values::Splat(a), Values::Dense(w)) => dense(w.iter().map(|b| f(a, *b)).collect()),
+        (Values::Dense(v), Values::Splat(b)) => dense(v.iter().map(|a| f(*a, b)).collect()),
+        (Values::Dense(v), Values::Dense(w)) => dense(v.iter().zip(w).map(|(a, b)| f(*a, *b)).collect()),
+    }
+}
+
+/// Where along an axis the element stands that no other beats; NaN beats numbers, and among equals
+/// the first stays.
+fn extremum<E: Num>(x: &Array, axis: usize, beats: impl Fn(E, E) -> bool) -> Array {
+    let sizes = x.shape();
+    let mut out = Shape::from_slice(sizes);
+    out.remove(axis);
+    let Values::Dense(v) = x.typed::<E>() else { return Array::full(&out, 0i64) };
+    #[allow(clippy::eq_op)]
+    let is_nan = |x: E| x != x;
+    let (len, inner) = (sizes[axis], shape::size(&sizes[axis + 1..]));
+    let mut positions = Vec::with_capacity(shape::size(&out));
+    let mut best: Vec<E> = Vec::new();
+    for block in v.chunks_exact((len * inner).max(1)) {
+        let start = positions.len();
+        best.clear();
+        best.extend_from_slice(&block[..inner]);
+        positions.resize(start + inner, 0);
+        for (i, row) in block.chunks_exact(inner).enumerate().skip(1) {
+            for ((x, best), position) in row.iter().zip(&mut best).zip(&mut positions[start..]) {
+                if !is_nan(*best) && (beats(*x, *best) || is_nan(*x)) {
+                    *best = *x;
+                    *position = i as i64;
+                }
+            }
+        }
+    }
+    Array::dense(out, positions)
+}
+
+#[inline]
+#[track_caller]
+pub(super) fn select(mask: &Array, then: &Array, otherwise: &Array) -> Array {
+    match (mask, then, otherwise) {
+        (Array::Bool(mask), Array::F64(x), Array::F64(y)) => Array::F64(if *mask { *x } else { *y }),
+        _ => select_array(mask, then, otherwise),
+    }
+}
+
+#[track_caller]
+fn select_array(mask: &Array, then: &Array, otherwise: &Array) -> Array {
+    rules::select(kind(mask), kind(then), kind(otherwise));
+    let mask = match mask.typed::<bool>() {
+        Values::Splat(all) => return if all { then.clone() } else { otherwise.clone() },
+        Values::Dense(mask) => mask,
+    };
+    with_elem!(then.dtype(), E => choose::<E>(mask, then, otherwise))
+}
+
+fn choose<E: Elem>(mask: &[bool], then: &Array, otherwise: &Array) -> Array {
+    let dense = |v| Array::dense(Shape::from_slice(then.shape()), v);
+    let pick = |m: bool, x: E, y: E| if m { x } else { y };
+    match (then.typed::<E>(), otherwise.typed::<E>()) {
+        (Values::Splat(x), Values::Splat(y)) => dense(mask.iter().map(|m| pick(*m, x, y)).collect()),
+        (Values::Splat(x), Values::Dense(w)) => dense(mask.iter().zip(w).map(|(m, y)| pick(*m, x, *y)).collect()),
+        (Values::Dense(v), Values::Splat(y)) => dense(mask.iter().zip(v).map(|(m, x)| pick(*m, *x, y)).collect()),
+        (Values::Dense(v), Values::Dense(w)) => {
+            dense(mask.iter().zip(v.iter().zip(w)).map(|(m, (x, y))| pick(*m, *x, *y)).collect())
+        }
+    }
+}
+
+/// `a + b`, in place where `a` is nobody else's. Adding to a stored zero returns the other summand
+/// as it is, so the sign of a zero is not preserved; NaN and infinities are.
+#[inline]
+#[track_caller]
+pub(super) fn accumulate(a: Array, b: &Array) -> Array {
+    match (&a, b) {
+        (Array::F64(x), Array::F64(y)) => Array::F64(x + y),
+        (Array::F32(x), Array::F32(y)) => Array::F32(x + y),
+        (Array::I64(x), Array::I64(y)) => Array::I64(x.wrapping_add(*y)),
+        _ => accumulate_array(a, b),
+    }
+}
+
+#[track_caller]
+fn accumulate_array(mut a: Array, b: &Array) -> Array {
+    if kind(&a) == kind(b) {
+        let done = with_num!(a.dtype(), E => accumulate_typed::<E>(&mut a, b), else false);
+        if done {
+            return a;
+        }
+    }
+    if a.dtype().is_float() {
+        return a.binary(Binary::Add, b);
+    }
+    discrete(&Discrete::IntBinary(IntBinary::Add), &[&a, b])
+}
+
+/// Whether `a + b` could be had without a new array; then it is in `a`.
+fn accumulate_typed<E: Num>(a: &mut Array, b: &Array) -> bool {
+    if is_zero::<E>(b) {
+        return true;
+    }
+    if is_zero::<E>(a) {
+        *a = b.clone();
+        return true;
+    }
+    let Some(sum) = owned_elements::<E>(a) else { return false };
+    match b.typed::<E>() {
+        Values::Splat(y) => sum.iter_mut().for_each(|x| *x = x.plus(y)),
+        Values::Dense(v) => sum.iter_mut().zip(v).for_each(|(x, y)| *x = x.plus(*y)),
+    }
+    true
+}

@@ -1,0 +1,196 @@
+//! Indexing by integer tensors: gather, its adjoint scatter, and concatenation.
+//!
+//! Law: `scatter_add` costs what it adds, never the size of its base, if nobody else holds the
+//! base; indices out of bounds, negative ones included, read 0 and write nothing.
+
+use smallvec::SmallVec;
+
+use super::elementwise::{accumulate, kind};
+use super::{is_zero, with_num};
+use crate::array::{Array, Data, Elems, Values, with_elem};
+use crate::dtype::{DType, Elem, Num};
+use crate::ops::rules;
+use crate::shape::{self, Shape};
+
+/// The subarrays of `t` at the indices.
+#[inline]
+#[track_caller]
+pub(super) fn gather(t: &Array, ix: &[Array]) -> Array {
+    if let (Array::Shared(stored), Some(at)) = (t, scalar_position(t.shape(), ix)) {
+        // One element: the read of every loop over a captured array.
+        return match &stored.data {
+            Data::F64(v) => Array::F64(element(v, at)),
+            Data::F32(v) => Array::F32(element(v, at)),
+            Data::I64(v) => Array::I64(element(v, at)),
+            Data::Bool(v) => Array::Bool(element(v, at)),
+        };
+    }
+    gather_blocks(t, ix)
+}
+
+fn element<E: Elem>(v: &Elems<E>, at: Option<usize>) -> E {
+    match (v, at) {
+        (_, None) => E::ZERO,
+        (Elems::Splat(x), Some(_)) => *x,
+        (Elems::Dense(v), Some(at)) => v[at],
+    }
+}
+
+/// If the indices are scalars, one per axis: the position they name, or nothing if out of bounds.
+#[inline]
+fn scalar_position(sizes: &[usize], ix: &[Array]) -> Option<Option<usize>> {
+    if ix.len() != sizes.len() {
+        return None;
+    }
+    let mut position = Some(0);
+    for (i, size) in ix.iter().zip(sizes) {
+        let Array::I64(i) = i else { return None };
+        position = step(position, *i, *size);
+    }
+    Some(position)
+}
+
+/// The position of index `i` of an axis within what an outer position names.
+#[inline]
+fn step(outer: Option<usize>, i: i64, size: usize) -> Option<usize> {
+    // A negative index is a huge one.
+    outer.filter(|_| (i as u64) < size as u64).map(|p| p * size + i as usize)
+}
+
+#[track_caller]
+fn gather_blocks(t: &Array, ix: &[Array]) -> Array {
+    let kinds: SmallVec<[(&[usize], DType); 4]> = ix.iter().map(kind).collect();
+    let out = rules::gather(t.shape(), &kinds);
+    if ix.is_empty() {
+        return t.clone();
+    }
+    let (indexed, rest) = t.shape().split_at(ix.len());
+    let blocks = Blocks { indexed, ix: &ix.iter().map(Array::typed::<i64>).collect::<SmallVec<[_; 4]>>() };
+    let (count, block) = (shape::size(ix[0].shape()), shape::size(rest));
+    with_elem!(t.dtype(), E => match t.typed::<E>() {
+        Values::Splat(x) if x.same_bits(E::ZERO) || (0..count).all(|i| blocks.at(i).is_some()) => Array::full(&out, x),
+        Values::Splat(x) => {
+            let mut v = Vec::with_capacity(count * block);
+            (0..count).for_each(|i| v.extend(std::iter::repeat_n(blocks.at(i).map_or(E::ZERO, |_| x), block)));
+            Array::dense(out, v)
+        }
+        Values::Dense(v) => Array::dense(out, read_blocks(v, &blocks, count, block)),
+    })
+}
+
+fn read_blocks<E: Elem>(v: &[E], blocks: &Blocks<'_>, count: usize, block: usize) -> Vec<E> {
+    if let ([Values::Dense(ix)], 1) = (blocks.ix, block) {
+        return ix
+            .iter()
+            .map(|i| usize::try_from(*i).ok().and_then(|i| v.get(i)).copied().unwrap_or(E::ZERO))
+            .collect();
+    }
+    let mut out = Vec::with_capacity(count * block);
+    for i in 0..count {
+        match blocks.at(i) {
+            Some(at) => out.extend_from_slice(&v[at * block..(at + 1) * block]),
+            None => out.resize(out.len() + block, E::ZERO),
+        }
+    }
+    out
+}
+
+/// Which subarrays the indices name.
+struct Blocks<'a> {
+    /// The sizes of the indexed axes.
+    indexed: &'a [usize],
+    /// One index tensor for each.
+    ix: &'a [Values<'a, i64>],
+}
+
+impl Blocks<'_> {
+    /// The number of the subarray at position `i` of the index tensors, if it is in bounds.
+    #[inline]
+    fn at(&self, i: usize) -> Option<usize> {
+        self.ix.iter().zip(self.indexed).fold(Some(0), |at, (ix, size)| step(at, ix.get(i), *size))
+    }
+}
+
+/// `base` with the subarrays of `v` added at the indices.
+#[inline]
+#[track_caller]
+pub(super) fn scatter_add(mut base: Array, ix: &[Array], v: &Array) -> Array {
+    match (scalar_position(base.shape(), ix), v) {
+        (Some(at), Array::F64(x)) if base.dtype() == DType::F64 && !ix.is_empty() => {
+            add_at(&mut base, at, *x);
+            base
+        }
+        _ => scatter_blocks(base, ix, v),
+    }
+}
+
+fn add_at<E: Num>(base: &mut Array, at: Option<usize>, x: E) {
+    if let Some(at) = at {
+        let sum = &mut base.make_dense::<E>()[at];
+        *sum = sum.plus(x);
+    }
+}
+
+#[track_caller]
+fn scatter_blocks(mut base: Array, ix: &[Array], v: &Array) -> Array {
+    let kinds: SmallVec<[(&[usize], DType); 4]> = ix.iter().map(kind).collect();
+    rules::scatter_add(kind(&base), &kinds, kind(v));
+    if ix.is_empty() {
+        return accumulate(base, v);
+    }
+    let count = shape::size(ix[0].shape());
+    with_num!(base.dtype(), E => {
+        if count > 0 && v.size() > 0 && !is_zero::<E>(v) {
+            add_blocks::<E>(&mut base, ix, v, count);
+        }
+    }, else unreachable!("the rule has let masks be added up"));
+    base
+}
+
+fn add_blocks<E: Num>(base: &mut Array, ix: &[Array], v: &Array, count: usize) {
+    let sizes = Shape::from_slice(base.shape());
+    let (indexed, rest) = sizes.split_at(ix.len());
+    let blocks = Blocks { indexed, ix: &ix.iter().map(Array::typed::<i64>).collect::<SmallVec<[_; 4]>>() };
+    let block = shape::size(rest);
+    let sum = base.make_dense::<E>();
+    for i in 0..count {
+        let Some(at) = blocks.at(i) else { continue };
+        let sum = &mut sum[at * block..(at + 1) * block];
+        match v.typed::<E>() {
+            Values::Splat(x) => sum.iter_mut().for_each(|s| *s = s.plus(x)),
+            Values::Dense(v) => sum.iter_mut().zip(&v[i * block..(i + 1) * block]).for_each(|(s, x)| *s = s.plus(*x)),
+        }
+    }
+}
+
+/// The parts one after the other along an axis.
+#[track_caller]
+pub(super) fn concat(axis: usize, parts: &[Array]) -> Array {
+    let kinds: SmallVec<[(&[usize], DType); 4]> = parts.iter().map(kind).collect();
+    let out = rules::concat(axis, &kinds);
+    if let [part] = parts {
+        return part.clone();
+    }
+    with_elem!(parts[0].dtype(), E => {
+        let first = parts[0].splat::<E>();
+        match first {
+            Some(x) if parts.iter().all(|p| p.splat::<E>().is_some_and(|y| y.same_bits(x))) => Array::full(&out, x),
+            Some(_) | None => interleaved::<E>(axis, parts, out),
+        }
+    })
+}
+
+fn interleaved<E: Elem>(axis: usize, parts: &[Array], out: Shape) -> Array {
+    let mut v: Vec<E> = Vec::with_capacity(shape::size(&out));
+    let (outer, inner) = (shape::size(&out[..axis]), shape::size(&out[axis + 1..]));
+    for i in 0..outer {
+        for part in parts {
+            let run = part.shape()[axis] * inner;
+            match part.typed::<E>() {
+                Values::Splat(x) => v.resize(v.len() + run, x),
+                Values::Dense(p) => v.extend_from_slice(&p[i * run..(i + 1) * run]),
+            }
+        }
+    }
+    Array::dense(out, v)
+}

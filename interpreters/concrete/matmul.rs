@@ -1,0 +1,73 @@
+//! Matrix products by the `gemm` crate.
+//!
+//! Law: `matmul` is safe. It checks that all the matrices lie within their slices before it hands
+//! out a pointer.
+//!
+//! The one module here with unsafe code: the crate takes raw pointers and strides, which spares
+//! copying operands that are transposed or parts of larger arrays.
+#![allow(unsafe_code)]
+
+use super::runs::Axis;
+use crate::dtype::Num;
+
+/// A product of matrices: three loops, each of which moves two of the three arrays.
+#[derive(Clone, Copy)]
+pub(super) struct Matmul {
+    /// Moves the left operand and the result.
+    pub(super) rows: Axis<3>,
+    /// Moves the right operand and the result.
+    pub(super) columns: Axis<3>,
+    /// Moves both operands.
+    pub(super) depth: Axis<3>,
+}
+
+/// Adds the product of the matrices that start at these positions to the one in `out`. `E` is
+/// `f64` or `f32`.
+///
+/// # Panics
+/// When a matrix is not within its slice, or two elements of the result have one place.
+pub(super) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
+    let Matmul { rows, columns, depth } = product;
+    assert!(E::DTYPE.is_float(), "matrices of {} are not multiplied here", E::DTYPE);
+    assert!(within(a.len(), at[0], [(rows.len, rows.strides[0]), (depth.len, depth.strides[0])]));
+    assert!(within(b.len(), at[1], [(columns.len, columns.strides[1]), (depth.len, depth.strides[1])]));
+    let (down, right) = ((rows.len, rows.strides[2]), (columns.len, columns.strides[2]));
+    assert!(within(out.len(), at[2], [down, right]));
+    assert!(down.1 > 0 && right.1 > 0 && (down.0 as i64 * down.1 <= right.1 || right.0 as i64 * right.1 <= down.1));
+    // SAFETY: all positions that the loops reach from `at` lie in the slices, which live through the
+    // call and of which only `out` is written; its positions are distinct. The crate multiplies
+    // both float types.
+    unsafe {
+        gemm::gemm(
+            rows.len,
+            columns.len,
+            depth.len,
+            out.as_mut_ptr().add(at[2]),
+            right.1 as isize,
+            down.1 as isize,
+            true,
+            a.as_ptr().add(at[0]),
+            depth.strides[0] as isize,
+            rows.strides[0] as isize,
+            b.as_ptr().add(at[1]),
+            columns.strides[1] as isize,
+            depth.strides[1] as isize,
+            E::ONE,
+            E::ONE,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
+}
+
+/// Whether two loops that start at a position stay below `len`.
+fn within(len: usize, start: usize, loops: [(usize, i64); 2]) -> bool {
+    let (mut lo, mut hi) = (start as i128, start as i128);
+    for (n, stride) in loops {
+        let reach = stride as i128 * (n as i128 - 1);
+        (lo, hi) = (lo + reach.min(0), hi + reach.max(0));
+    }
+    0 <= lo && hi < len as i128 && loops.iter().all(|(n, _)| *n > 0)
+}

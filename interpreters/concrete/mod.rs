@@ -1,0 +1,156 @@
+//! Evaluation: the meaning of a program is its value.
+//!
+//! Law: this instance is the reference the others are tested against. Each family is computed in
+//! a module of its own, and each module follows one order: rank 0 first and inline, then arrays of
+//! one repeated value, which stay such where the result is one, then loops over row-major slices.
+//!
+//! | module | computes |
+//! |---|---|
+//! | `elementwise` | unary, binary and discrete operations, selection, accumulation |
+//! | `runs` | nothing: it turns affine views into loops over contiguous runs |
+//! | `views` | linear operations |
+//! | `contract` | bilinear operations, large ones by `matmul` |
+//! | `indexing` | gather, scatter, concatenation |
+//! | `loops` | `map_accum` |
+
+use std::sync::Arc;
+
+use crate::array::{Array, Elems};
+use crate::base::{BaseTensor, Trip};
+use crate::dtype::{DType, Elem};
+use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+
+mod contract;
+mod elementwise;
+mod indexing;
+mod loops;
+mod matmul;
+mod runs;
+mod views;
+
+/// Arrays are the concrete interpreter: operations compute their result at once.
+///
+/// ```
+/// use polygrad::{BaseTensor, Concrete, ops::Unary};
+/// let x = Concrete::from([1.0, 4.0, 9.0]);
+/// assert_eq!(x.unary(Unary::Sqrt), Concrete::from([1.0, 2.0, 3.0]));
+/// ```
+pub type Concrete = Array;
+
+/// Runs one body for whichever number type `$dtype` is, and another for masks.
+macro_rules! with_num {
+    ($dtype:expr, $E:ident => $body:expr, else $mask:expr) => {
+        match $dtype {
+            $crate::dtype::DType::F64 => {
+                type $E = f64;
+                $body
+            }
+            $crate::dtype::DType::F32 => {
+                type $E = f32;
+                $body
+            }
+            $crate::dtype::DType::I64 => {
+                type $E = i64;
+                $body
+            }
+            $crate::dtype::DType::Bool => $mask,
+        }
+    };
+}
+use with_num;
+
+impl BaseTensor for Array {
+    fn constant(a: Array) -> Self {
+        a
+    }
+
+    #[inline]
+    fn shape(&self) -> &[usize] {
+        Array::shape(self)
+    }
+
+    #[inline]
+    fn dtype(&self) -> DType {
+        Array::dtype(self)
+    }
+
+    #[inline]
+    fn unary(&self, op: Unary) -> Self {
+        elementwise::unary(op, self)
+    }
+
+    #[inline]
+    fn binary(&self, op: Binary, other: &Self) -> Self {
+        elementwise::binary(op, self, other)
+    }
+
+    #[inline]
+    fn discrete(op: &Discrete, args: &[&Self]) -> Self {
+        elementwise::discrete(op, args)
+    }
+
+    #[inline]
+    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
+        elementwise::select(mask, then, otherwise)
+    }
+
+    fn linear(&self, op: &Linear) -> Self {
+        views::linear(op, self)
+    }
+
+    fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
+        contract::contract(op, a, b)
+    }
+
+    #[inline]
+    fn gather(&self, ix: &[Self]) -> Self {
+        indexing::gather(self, ix)
+    }
+
+    #[inline]
+    fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
+        indexing::scatter_add(self, ix, v)
+    }
+
+    fn concat(axis: usize, parts: &[Self]) -> Self {
+        indexing::concat(axis, parts)
+    }
+
+    fn map_accum(
+        n: usize,
+        reverse: bool,
+        init: Vec<Self>,
+        xs: &[Self],
+        step: &mut dyn FnMut(Vec<Self>, &[Self]) -> Trip<Self>,
+    ) -> Trip<Self> {
+        loops::map_accum(n, reverse, init, xs, step)
+    }
+
+    fn peek(&self) -> Option<Array> {
+        Some(self.clone())
+    }
+
+    #[inline]
+    fn accumulate(self, other: &Self) -> Self {
+        elementwise::accumulate(self, other)
+    }
+
+    fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
+        views::accumulate_linear(self, op, other)
+    }
+}
+
+/// The elements of an array that nobody else holds and that stores each of them: what can be
+/// updated in place without a copy.
+fn owned_elements<E: Elem>(a: &mut Array) -> Option<&mut [E]> {
+    let Array::Shared(stored) = a else { return None };
+    match E::of_data_mut(&mut Arc::get_mut(stored)?.data)? {
+        Elems::Dense(v) => Some(v),
+        Elems::Splat(_) => None,
+    }
+}
+
+/// Whether every element is stored as one positive zero (`false` for masks).
+fn is_zero<E: Elem>(a: &Array) -> bool {
+    a.splat::<E>().is_some_and(|x| x.same_bits(E::ZERO))
+}

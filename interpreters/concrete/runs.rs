@@ -1,0 +1,250 @@
+//! Loop nests: several views of one iteration space, turned into loops over runs.
+//!
+//! Law: a nest visits exactly the indices at which all its views look at something, each once (up
+//! to the order), and gives the flat positions they look at, which lie in their arrays. The order
+//! depends on shapes and views alone, so results are reproducible to the bit.
+
+use smallvec::SmallVec;
+
+use crate::ops::View;
+
+/// A loop nest over `K` arrays.
+#[derive(Clone)]
+pub(super) struct Nest<const K: usize> {
+    /// The flat position in each array at which the loops start.
+    base: [i64; K],
+    /// Outermost first.
+    axes: SmallVec<[Axis<K>; 6]>,
+    /// What the box does not imply: indices that are out of range because of several axes together.
+    sides: SmallVec<[Side; 1]>,
+}
+
+/// One loop.
+#[derive(Clone, Copy)]
+pub(super) struct Axis<const K: usize> {
+    /// How many steps it makes.
+    pub(super) len: usize,
+    /// How far each step goes in each array.
+    pub(super) strides: [i64; K],
+    /// Its column in the sides.
+    column: usize,
+}
+
+/// The condition `0 <= at + sum row * index < size`.
+#[derive(Clone)]
+struct Side {
+    at: i64,
+    size: i64,
+    row: SmallVec<[i64; 6]>,
+}
+
+impl<const K: usize> Nest<K> {
+    /// The nest of views of one iteration space, or `None` where no index looks at something in
+    /// all of them. An array marked as `single` stores one element for all.
+    pub(super) fn new(views: [&View; K], single: [bool; K]) -> Option<Nest<K>> {
+        let mut bounds: SmallVec<[(usize, usize); 6]> = SmallVec::from_slice(views[0].bounds());
+        for view in &views[1..] {
+            for (b, c) in bounds.iter_mut().zip(view.bounds()) {
+                *b = (b.0.max(c.0), b.1.min(c.1));
+            }
+        }
+        if views.iter().any(|view| view.is_empty()) || bounds.iter().any(|(lo, hi)| lo >= hi) {
+            return None;
+        }
+        let rank = bounds.len();
+        let mut nest = Nest { base: [0; K], axes: SmallVec::new(), sides: SmallVec::new() };
+        let axis = |(column, (lo, hi)): (usize, &(usize, usize))| Axis { len: hi - lo, strides: [0; K], column };
+        nest.axes.extend(bounds.iter().enumerate().map(axis));
+        for (k, view) in views.into_iter().enumerate() {
+            let source = view.source();
+            let mut stride = 1;
+            for axis in (0..source.len()).rev() {
+                let (row, size) = (view.row(axis), source[axis] as i64);
+                let mut at = view.offset()[axis];
+                at += row.iter().zip(&bounds).map(|(m, (lo, _))| m * *lo as i64).sum::<i64>();
+                let (mut lo, mut hi) = (at, at);
+                for (m, (a, b)) in row.iter().zip(&bounds) {
+                    let reach = m * (b - a - 1) as i64;
+                    (lo, hi) = (lo + reach.min(0), hi + reach.max(0));
+                }
+                if hi < 0 || lo >= size {
+                    return None;
+                }
+                if lo < 0 || hi >= size {
+                    nest.sides.push(Side { at, size, row: SmallVec::from_slice(row) });
+                }
+                if !single[k] {
+                    nest.base[k] += at * stride;
+                    (0..rank).for_each(|j| nest.axes[j].strides[k] += row[j] * stride);
+                }
+                stride *= size;
+            }
+        }
+        nest.normalize();
+        Some(nest)
+    }
+
+    /// Fewer and longer loops with the same visits: no loop of one step, forward in the last array,
+    /// the smallest strides innermost, neighbours merged where they make one.
+    fn normalize(&mut self) {
+        self.axes.retain(|axis| axis.len > 1);
+        for axis in &mut self.axes {
+            if axis.strides.iter().rev().find(|s| **s != 0).is_some_and(|s| *s < 0) {
+                let last = axis.len as i64 - 1;
+                for k in 0..K {
+                    self.base[k] += axis.strides[k] * last;
+                    axis.strides[k] = -axis.strides[k];
+                }
+                for side in &mut self.sides {
+                    side.at += side.row[axis.column] * last;
+                    side.row[axis.column] = -side.row[axis.column];
+                }
+            }
+        }
+        // A loop that moves nothing repeats the others, best as a whole.
+        let width = |axis: &Axis<K>| match axis.strides.iter().map(|s| s.unsigned_abs()).sum::<u64>() {
+            0 => u64::MAX,
+            sum => sum,
+        };
+        self.axes.sort_by_key(|axis| std::cmp::Reverse((width(axis), axis.strides[K - 1])));
+        let free = |axis: &Axis<K>| self.sides.iter().all(|side| side.row[axis.column] == 0);
+        let mut merged: SmallVec<[Axis<K>; 6]> = SmallVec::new();
+        for axis in &self.axes {
+            match merged.last_mut() {
+                Some(outer)
+                    if (0..K).all(|k| outer.strides[k] == axis.strides[k] * axis.len as i64)
+                        && free(outer)
+                        && free(axis) =>
+                {
+                    outer.len *= axis.len;
+                    outer.strides = axis.strides;
+                }
+                Some(_) | None => merged.push(*axis),
+            }
+        }
+        self.axes = merged;
+    }
+
+    /// The loops, outermost first.
+    pub(super) fn axes(&self) -> &[Axis<K>] {
+        &self.axes
+    }
+
+    /// Whether the loops visit a whole box.
+    pub(super) fn is_box(&self) -> bool {
+        self.sides.is_empty()
+    }
+
+    /// The innermost loop.
+    pub(super) fn inner(&self) -> Axis<K> {
+        self.axes.last().copied().unwrap_or(Axis { len: 1, strides: [1; K], column: 0 })
+    }
+
+    /// This nest without the loops at two places.
+    pub(super) fn without(&self, places: &[usize]) -> Nest<K> {
+        let mut rest = self.clone();
+        rest.axes = (0..self.axes.len()).filter(|i| !places.contains(i)).map(|i| self.axes[i]).collect();
+        rest
+    }
+
+    /// Calls `body` once per run of the innermost loop, with the flat positions at which it starts
+    /// and its length; it goes on in the strides of [`inner`](Self::inner).
+    #[inline]
+    pub(super) fn run(&self, mut body: impl FnMut([usize; K], usize)) {
+        if !self.is_box() {
+            return self.run_within_sides(body);
+        }
+        let inner = self.inner();
+        let outer = &self.axes[..self.axes.len().saturating_sub(1)];
+        let Some((middle, outer)) = outer.split_last() else {
+            return body(self.base.map(|p| p as usize), inner.len);
+        };
+        let mut odometer = Odometer::new(outer, self.base);
+        loop {
+            let mut at = odometer.at;
+            for _ in 0..middle.len {
+                body(at.map(|p| p as usize), inner.len);
+                (0..K).for_each(|k| at[k] += middle.strides[k]);
+            }
+            if !odometer.advance() {
+                return;
+            }
+        }
+    }
+
+    /// As [`run`](Self::run), each run cut to the interval the sides leave of it.
+    fn run_within_sides(&self, mut body: impl FnMut([usize; K], usize)) {
+        let inner = self.inner();
+        let outer = &self.axes[..self.axes.len().saturating_sub(1)];
+        let mut odometer = Odometer::new(outer, self.base);
+        loop {
+            let (mut lo, mut hi) = (0, inner.len as i64);
+            for side in &self.sides {
+                let here = outer.iter().zip(&odometer.index).map(|(axis, i)| side.row[axis.column] * *i as i64);
+                let (a, b) = side.interval(side.at + here.sum::<i64>(), side.row[inner.column]);
+                (lo, hi) = (lo.max(a), hi.min(b));
+            }
+            if lo < hi {
+                let start = |k: usize| (odometer.at[k] + lo * inner.strides[k]) as usize;
+                body(std::array::from_fn(start), (hi - lo) as usize);
+            }
+            if !odometer.advance() {
+                return;
+            }
+        }
+    }
+
+    /// Calls `body` once per visit, with the flat positions.
+    #[inline]
+    pub(super) fn points(&self, mut body: impl FnMut([usize; K])) {
+        let strides = self.inner().strides;
+        self.run(|start, len| {
+            for i in 0..len as i64 {
+                body(std::array::from_fn(|k| (start[k] as i64 + i * strides[k]) as usize));
+            }
+        });
+    }
+}
+
+impl Side {
+    /// The interval of `j` in which `0 <= at + m * j < size`.
+    fn interval(&self, at: i64, m: i64) -> (i64, i64) {
+        let up = |a: i64, b: i64| -(-a).div_euclid(b);
+        match m {
+            0 if (0..self.size).contains(&at) => (i64::MIN, i64::MAX),
+            0 => (0, 0),
+            1 => (-at, self.size - at),
+            -1 => (at + 1 - self.size, at + 1),
+            m if m > 0 => (up(-at, m), up(self.size - at, m)),
+            m => (up(at + 1 - self.size, -m), up(at + 1, -m)),
+        }
+    }
+}
+
+/// Counts through some loops, keeping the flat positions.
+struct Odometer<'a, const K: usize> {
+    axes: &'a [Axis<K>],
+    index: SmallVec<[usize; 6]>,
+    at: [i64; K],
+}
+
+impl<'a, const K: usize> Odometer<'a, K> {
+    fn new(axes: &'a [Axis<K>], at: [i64; K]) -> Self {
+        Odometer { axes, index: SmallVec::from_elem(0, axes.len()), at }
+    }
+
+    /// Goes to the next index; `false` after the last.
+    #[inline]
+    fn advance(&mut self) -> bool {
+        for (axis, i) in self.axes.iter().zip(&mut self.index).rev() {
+            *i += 1;
+            if *i < axis.len {
+                (0..K).for_each(|k| self.at[k] += axis.strides[k]);
+                return true;
+            }
+            *i = 0;
+            (0..K).for_each(|k| self.at[k] -= axis.strides[k] * (axis.len as i64 - 1));
+        }
+        false
+    }
+}

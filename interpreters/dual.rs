@@ -1,0 +1,333 @@
+//! `Dual<T>`: forward-mode differentiation over any interpreter `T`.
+//!
+//! A value is a primal and, unless it is a known zero, a tangent; every operation computes both, and
+//! nothing is recorded. This is the first reading of a derivative in "Dual-numbers reverse AD for array
+//! languages", section 2.1, for arrays.
+//!
+//! Laws: the primal part is what `T` computes. Integers and masks have no tangent. Tangents of two
+//! differentiations of one level never mix: each carries the level it belongs to, and where two meet
+//! the program panics.
+
+use std::cell::Cell;
+
+use crate::array::Array;
+use crate::base::{BaseTensor, Lift, Trip};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Unary};
+
+thread_local! {
+    static NEXT: Cell<u64> = const { Cell::new(1) };
+}
+
+/// Which differentiation a tangent belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Level(u64);
+
+impl Level {
+    /// The level of the zero tangents a loop starts with: it goes with any other.
+    const ANY: Level = Level(0);
+
+    fn fresh() -> Level {
+        NEXT.with(|next| {
+            let level = next.get();
+            next.set(level + 1);
+            Level(level)
+        })
+    }
+
+    /// The common level of two tangents.
+    #[track_caller]
+    fn meet(self, other: Level) -> Level {
+        match (self, other) {
+            (Level::ANY, level) | (level, Level::ANY) => level,
+            (a, b) if a == b => a,
+            (_, _) => mixed(),
+        }
+    }
+}
+
+#[track_caller]
+fn mixed() -> ! {
+    panic!(
+        "jvp: values of this level may enter the function only as its argument, but tangents of two differentiations \
+         meet; lift the outer value from the level below"
+    )
+}
+
+/// A value of the interpreter `T` with its tangent.
+///
+/// Made by the verbs of [`crate::direct`]; a program sees it only as its `T: BaseTensor`.
+#[derive(Clone)]
+pub struct Dual<T> {
+    primal: T,
+    tangent: Option<(Level, T)>,
+}
+
+impl<T: BaseTensor> Dual<T> {
+    /// The primal value.
+    pub fn primal(&self) -> &T {
+        &self.primal
+    }
+
+    fn constant_of(primal: T) -> Self {
+        Dual { primal, tangent: None }
+    }
+
+    /// The same primal with another tangent, made from this one's.
+    fn along(&self, primal: T, f: impl FnOnce(&T) -> T) -> Self {
+        Dual { primal, tangent: self.tangent.as_ref().map(|(level, t)| (*level, f(t))) }
+    }
+
+    fn zero(&self) -> T {
+        T::zeros(self.primal.shape(), self.primal.dtype())
+    }
+
+    fn tangent_or_zero(&self) -> T {
+        self.tangent.as_ref().map_or_else(|| self.zero(), |(_, t)| t.clone())
+    }
+
+    fn level(&self) -> Level {
+        self.tangent.as_ref().map_or(Level::ANY, |(level, _)| *level)
+    }
+}
+
+/// A partial times a tangent.
+fn scaled<T: BaseTensor>(partial: Partial<T>, tangent: &T) -> T {
+    partial.guard.times(partial.value.as_ref(), tangent)
+}
+
+/// The sum of two tangents of one level.
+#[track_caller]
+fn sum<T: BaseTensor>(a: Option<(Level, T)>, b: Option<(Level, T)>) -> Option<(Level, T)> {
+    match (a, b) {
+        (Some((l, a)), Some((m, b))) => Some((l.meet(m), a.accumulate(&b))),
+        (one, None) | (None, one) => one,
+    }
+}
+
+fn primals<T: BaseTensor>(values: &[Dual<T>]) -> Vec<T> {
+    values.iter().map(|v| v.primal.clone()).collect()
+}
+
+impl<T: BaseTensor> BaseTensor for Dual<T> {
+    fn constant(a: Array) -> Self {
+        Dual::constant_of(T::constant(a))
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.primal.shape()
+    }
+
+    fn dtype(&self) -> DType {
+        self.primal.dtype()
+    }
+
+    fn unary(&self, op: Unary) -> Self {
+        let y = self.primal.unary(op);
+        let tangent = self.tangent.as_ref().map(|(l, t)| (*l, scaled(op.derivative(&self.primal, &y), t)));
+        Dual { primal: y, tangent }
+    }
+
+    fn binary(&self, op: Binary, other: &Self) -> Self {
+        let (x, y) = (&self.primal, &other.primal);
+        let z = x.binary(op, y);
+        let left = self.tangent.as_ref().map(|(l, t)| (*l, scaled(op.partial_left(x, y, &z), t)));
+        let right = other.tangent.as_ref().map(|(l, t)| (*l, scaled(op.partial_right(x, y, &z), t)));
+        Dual { tangent: sum(left, right), primal: z }
+    }
+
+    fn discrete(op: &Discrete, args: &[&Self]) -> Self {
+        let args: smallvec::SmallVec<[&T; 2]> = args.iter().map(|a| &a.primal).collect();
+        Dual::constant_of(T::discrete(op, &args))
+    }
+
+    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
+        let primal = T::select(&mask.primal, &then.primal, &otherwise.primal);
+        if then.tangent.is_none() && otherwise.tangent.is_none() {
+            return Dual::constant_of(primal);
+        }
+        let level = then.level().meet(otherwise.level());
+        let tangent = T::select(&mask.primal, &then.tangent_or_zero(), &otherwise.tangent_or_zero());
+        Dual { primal, tangent: Some((level, tangent)) }
+    }
+
+    fn linear(&self, op: &Linear) -> Self {
+        self.along(self.primal.linear(op), |t| t.linear(op))
+    }
+
+    fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
+        let primal = T::contract(op, &a.primal, &b.primal);
+        let left = a.tangent.as_ref().map(|(l, t)| (*l, T::contract(op, t, &b.primal)));
+        let right = b.tangent.as_ref().map(|(l, t)| (*l, T::contract(op, &a.primal, t)));
+        Dual { primal, tangent: sum(left, right) }
+    }
+
+    fn gather(&self, ix: &[Self]) -> Self {
+        let ix = primals(ix);
+        self.along(self.primal.gather(&ix), |t| t.gather(&ix))
+    }
+
+    fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
+        let ix = primals(ix);
+        let Dual { primal, tangent } = self;
+        let tangent = match (tangent, &v.tangent) {
+            (Some((l, base)), Some((m, t))) => Some((l.meet(*m), base.scatter_add(&ix, t))),
+            (None, Some((m, t))) => Some((*m, T::zeros(primal.shape(), primal.dtype()).scatter_add(&ix, t))),
+            (base, None) => base,
+        };
+        Dual { primal: primal.scatter_add(&ix, &v.primal), tangent }
+    }
+
+    fn concat(axis: usize, parts: &[Self]) -> Self {
+        let primal = T::concat(axis, &primals(parts));
+        if parts.iter().all(|p| p.tangent.is_none()) {
+            return Dual::constant_of(primal);
+        }
+        let mut level = Level::ANY;
+        for part in parts {
+            level = level.meet(part.level());
+        }
+        let tangents: Vec<T> = parts.iter().map(Dual::tangent_or_zero).collect();
+        Dual { primal, tangent: Some((level, T::concat(axis, &tangents))) }
+    }
+
+    /// One loop of `T` over primals and tangents side by side. Every float of the carry and of the
+    /// outputs has a tangent inside; if none of a differentiation ever arrives, they are dropped.
+    fn map_accum(
+        n: usize,
+        reverse: bool,
+        init: Vec<Self>,
+        xs: &[Self],
+        step: &mut dyn FnMut(Vec<Self>, &[Self]) -> Trip<Self>,
+    ) -> Trip<Self> {
+        let mut level = Level::ANY;
+        for value in init.iter().chain(xs) {
+            level = level.meet(value.level());
+        }
+        let float = |v: &Dual<T>| v.dtype().is_float();
+        let carried = init.len();
+        let doubled: Vec<usize> = (0..carried).filter(|k| float(&init[*k])).collect();
+        let moving: Vec<usize> = (0..xs.len()).filter(|k| xs[*k].tangent.is_some()).collect();
+        let mut state: Vec<T> = init.iter().map(|c| c.primal.clone()).collect();
+        state.extend(doubled.iter().map(|k| init[*k].tangent_or_zero()));
+        let mut sequences: Vec<T> = xs.iter().map(|x| x.primal.clone()).collect();
+        sequences.extend(moving.iter().map(|k| xs[*k].tangent_or_zero()));
+        drop(init);
+
+        let mut outputs: Vec<bool> = Vec::new();
+        let mut clash = false;
+        let (finals, stacks) = T::map_accum(n, reverse, state, &sequences, &mut |mut state, elements| {
+            let tangents = state.split_off(carried);
+            let mut carry: Vec<Dual<T>> = state.into_iter().map(Dual::constant_of).collect();
+            for (k, t) in doubled.iter().zip(tangents) {
+                carry[*k].tangent = Some((level, t));
+            }
+            let (primal, tangents) = elements.split_at(xs.len());
+            let mut element: Vec<Dual<T>> = primal.iter().cloned().map(Dual::constant_of).collect();
+            for (k, t) in moving.iter().zip(tangents) {
+                element[*k].tangent = Some((xs[*k].level(), t.clone()));
+            }
+            let (carry, ys) = step(carry, &element);
+            for value in carry.iter().chain(&ys) {
+                match (level, value.level()) {
+                    (Level::ANY, other) => level = other,
+                    (a, b) => clash |= b != Level::ANY && a != b,
+                }
+            }
+            outputs = ys.iter().map(float).collect();
+            let with_tangents = |values: Vec<Dual<T>>, which: &[usize]| {
+                let tangents: Vec<T> = which.iter().filter_map(|k| values.get(*k)).map(Dual::tangent_or_zero).collect();
+                values.into_iter().map(|v| v.primal).chain(tangents).collect::<Vec<T>>()
+            };
+            let floats: Vec<usize> = (0..ys.len()).filter(|k| outputs[*k]).collect();
+            (with_tangents(carry, &doubled), with_tangents(ys, &floats))
+        });
+        if clash {
+            mixed();
+        }
+
+        let pair = |mut values: Vec<T>, count: usize, has: &mut dyn FnMut(usize) -> bool| {
+            let mut tangents = values.split_off(count).into_iter();
+            let pair = |(k, primal)| {
+                let tangent = if has(k) { tangents.next() } else { None };
+                Dual { primal, tangent: tangent.filter(|_| level != Level::ANY).map(|t| (level, t)) }
+            };
+            values.into_iter().enumerate().map(pair).collect::<Vec<Dual<T>>>()
+        };
+        let finals = pair(finals, carried, &mut |k| doubled.contains(&k));
+        let stacks = pair(stacks, outputs.len(), &mut |k| outputs[k]);
+        (finals, stacks)
+    }
+
+    fn peek(&self) -> Option<Array> {
+        self.primal.peek()
+    }
+
+    fn accumulate(self, other: &Self) -> Self {
+        let Dual { primal, tangent } = self;
+        Dual { tangent: sum(tangent, other.tangent.clone()), primal: primal.accumulate(&other.primal) }
+    }
+
+    fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
+        let Dual { primal, tangent } = self;
+        let tangent = match (tangent, &other.tangent) {
+            (Some((l, base)), Some((m, t))) => Some((l.meet(*m), base.accumulate_linear(op, t))),
+            (None, Some((m, t))) => Some((*m, t.linear(op))),
+            (base, None) => base,
+        };
+        Dual { primal: primal.accumulate_linear(op, &other.primal), tangent }
+    }
+}
+
+impl<T: BaseTensor> Lift<T> for Dual<T> {
+    fn lift(t: T) -> Self {
+        Dual::constant_of(t)
+    }
+}
+
+/// One forward differentiation: makes inputs, and reads the tangents of results.
+pub struct Forward {
+    level: Level,
+}
+
+impl Default for Forward {
+    fn default() -> Self {
+        Forward::new()
+    }
+}
+
+impl Forward {
+    /// A new differentiation.
+    pub fn new() -> Self {
+        Forward { level: Level::fresh() }
+    }
+
+    /// An input with its tangent; the tangent of an integer or mask is ignored.
+    ///
+    /// # Panics
+    /// When primal and tangent differ in shape or element type.
+    #[track_caller]
+    pub fn input<T: BaseTensor>(&self, primal: &T, tangent: &T) -> Dual<T> {
+        if primal.shape() != tangent.shape() || primal.dtype() != tangent.dtype() {
+            panic!(
+                "jvp: a tangent must be like its primal, but {} {} has {} {}",
+                primal.dtype(),
+                crate::shape::Show(primal.shape()),
+                tangent.dtype(),
+                crate::shape::Show(tangent.shape())
+            );
+        }
+        let tangent = primal.dtype().is_float().then(|| (self.level, tangent.clone()));
+        Dual { primal: primal.clone(), tangent }
+    }
+
+    /// Primal and tangent of a result; zeros where it does not depend on an input.
+    ///
+    /// # Panics
+    /// When the tangent belongs to another differentiation.
+    #[track_caller]
+    pub fn result<T: BaseTensor>(&self, result: &Dual<T>) -> (T, T) {
+        self.level.meet(result.level());
+        (result.primal.clone(), result.tangent_or_zero())
+    }
+}

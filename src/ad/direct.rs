@@ -1,0 +1,173 @@
+//! The verbs that differentiate by running the program: every call runs it at dual numbers, with the
+//! host language's own control flow.
+//!
+//! A function is differentiated in its first argument, which is a [`Tree`] of tensors. Inside, it sees
+//! the level above the caller's: [`ADVal<T>`](ADVal) for the reverse verbs, [`Dual<T>`](Dual) for `jvp`.
+//! Values of the caller's level enter through `lift`, or as data. Verbs nest.
+//!
+//! Branching on a value the program computed is allowed: the value is looked at with
+//! [`Tensor::peek`](crate::Tensor::peek) or `item`, and the derivative is that of the branch taken.
+
+use crate::base::BaseTensor;
+use crate::dtype::Float;
+use crate::interpreters::adval::{ADVal, Pass};
+use crate::interpreters::dual::{Dual, Forward};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+
+/// The leaves of a tree.
+fn leaves<T: BaseTensor, P: Tree<T>>(tree: &P) -> Vec<T> {
+    let mut out = Vec::new();
+    tree.map::<T>(&mut |leaf| {
+        out.push(leaf.clone());
+        leaf.clone()
+    });
+    out
+}
+
+/// The tree of the shape of `like` with these leaves.
+fn rebuild<T: BaseTensor, U: BaseTensor, P: Tree<T>>(like: &P, values: Vec<U>) -> P::With<U> {
+    let mut values = values.into_iter();
+    like.map(&mut |_| values.next().expect("a tree has as many leaves each time it is walked"))
+}
+
+/// Value and gradient of a scalar function of `x`, which also takes `data` that is not differentiated.
+///
+/// `f : (P, Q) -> scalar`; returns `f(x, data)` and the tree of partial derivatives in the leaves of `x`,
+/// each of its leaf's shape and element type; zeros for integers and masks. The base verb: the
+/// others are short forms.
+///
+/// # Panics
+/// When the result depends on a differentiated value that is not in `x`.
+///
+/// ```
+/// use polygrad::{direct, tensor::{Tensor, tensor}};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// let (y, g) = direct::value_and_grad_with(|w: &Tensor<_, 1>, x| w.dot(x), &w, &x);
+/// assert_eq!((y.item(), g), (23.0, x));
+/// ```
+#[track_caller]
+pub fn value_and_grad_with<T, P, Q, E>(
+    f: impl Fn(&P::With<ADVal<T>>, &Q::With<ADVal<T>>) -> Tensor<ADVal<T>, 0, E>,
+    x: &P,
+    data: &Q,
+) -> (Tensor<T, 0, E>, P::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
+    let mut pass = Pass::new();
+    let inputs = x.map(&mut |leaf| pass.input(leaf));
+    let constants = data.map(&mut |leaf| <ADVal<T> as crate::base::Lift<T>>::lift(leaf.clone()));
+    let y = f(&inputs, &constants).into_raw();
+    let one = T::constant(crate::array::Array::ones(&Shape::new(), E::DTYPE));
+    let gradient = pass.pull(std::slice::from_ref(&y), vec![one]);
+    (Tensor::from_raw(y.primal().clone()), rebuild(x, gradient))
+}
+
+/// Value and gradient of a scalar function.
+///
+/// ```
+/// use polygrad::{direct, tensor::{Tensor, tensor}};
+/// let (y, g) = direct::value_and_grad(|x: &Tensor<_, 1>| x.square().sum(), &tensor([1.0, 2.0]));
+/// assert_eq!((y.item(), g), (5.0, tensor([2.0, 4.0])));
+/// ```
+#[track_caller]
+pub fn value_and_grad<T, P, E>(
+    f: impl Fn(&P::With<ADVal<T>>) -> Tensor<ADVal<T>, 0, E>,
+    x: &P,
+) -> (Tensor<T, 0, E>, P::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    E: Float,
+{
+    value_and_grad_with(|x, _: &()| f(x), x, &())
+}
+
+/// Gradient of a scalar function: the tree of partial derivatives in the leaves of `x`.
+///
+/// ```
+/// use polygrad::{direct, tensor::{Tensor, tensor}};
+/// let g = direct::grad(|x: &Tensor<_, 1>| x.square().sum(), &tensor([1.0, 2.0]));
+/// assert_eq!(g, tensor([2.0, 4.0]));
+/// ```
+#[track_caller]
+pub fn grad<T, P, E>(f: impl Fn(&P::With<ADVal<T>>) -> Tensor<ADVal<T>, 0, E>, x: &P) -> P::With<T>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    E: Float,
+{
+    value_and_grad(f, x).1
+}
+
+/// The value of a function and its pullback.
+///
+/// `vjp : (P -> Y) -> P -> (Y, Y -o P)`. The pullback takes a cotangent, a tree like the value, to the
+/// cotangent of `x`. It can be called any number of times; the program runs once.
+///
+/// ```
+/// use polygrad::{direct, tensor::{Tensor, tensor}};
+/// let x = tensor([1.0, 2.0]);
+/// let (y, pullback) = direct::vjp(|x: &Tensor<_, 1>| x.square(), &x);
+/// assert_eq!(y, tensor([1.0, 4.0]));
+/// assert_eq!(pullback(&tensor([1.0, 0.0])), tensor([2.0, 0.0]));
+/// assert_eq!(pullback(&tensor([0.0, 10.0])), tensor([0.0, 40.0]));
+/// ```
+#[track_caller]
+pub fn vjp<T, P, Y>(f: impl Fn(&P::With<ADVal<T>>) -> Y, x: &P) -> (Y::With<T>, impl Fn(&Y::With<T>) -> P::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<ADVal<T>>,
+{
+    let mut pass = Pass::new();
+    let inputs = x.map(&mut |leaf| pass.input(leaf));
+    let y = f(&inputs);
+    let results = leaves(&y);
+    let value = y.map(&mut |leaf| leaf.primal().clone());
+    (value, move |ct: &Y::With<T>| rebuild(x, pass.pull(&results, leaves(ct))))
+}
+
+/// The value of a function and its directional derivative along `x_dot`.
+///
+/// `jvp : (P -> Y) -> (P, P) -> (Y, Y)`, forward mode: nothing is recorded, and the cost is a small
+/// multiple of the function's. Leaves of `x_dot` at integers and masks are ignored.
+///
+/// # Panics
+/// When a leaf of `x_dot` is not like that of `x`.
+///
+/// ```
+/// use polygrad::{direct, tensor::{Tensor, tensor}};
+/// let (x, x_dot) = (tensor([1.0, 2.0]), tensor([1.0, 10.0]));
+/// let (y, y_dot) = direct::jvp(|x: &Tensor<_, 1>| x.square(), &x, &x_dot);
+/// assert_eq!((y, y_dot), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
+/// ```
+#[track_caller]
+pub fn jvp<T, P, Y>(f: impl Fn(&P::With<Dual<T>>) -> Y, x: &P, x_dot: &P) -> (Y::With<T>, Y::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Dual<T>>,
+{
+    let pass = Forward::new();
+    let (primals, tangents) = (leaves(x), leaves(x_dot));
+    if primals.len() != tangents.len() {
+        panic!("jvp: needs a tangent per leaf, but {} leaves have {}", primals.len(), tangents.len());
+    }
+    let mut inputs = Vec::with_capacity(primals.len());
+    for (primal, tangent) in primals.iter().zip(&tangents) {
+        inputs.push(pass.input(primal, tangent));
+    }
+    let y = f(&rebuild(x, inputs));
+    let mut parts = Vec::new();
+    for leaf in leaves(&y) {
+        parts.push(pass.result(&leaf));
+    }
+    let (values, tangents) = parts.into_iter().unzip();
+    (rebuild(&y, values), rebuild(&y, tangents))
+}

@@ -1,0 +1,2 @@
+//! The user's verbs.
+pub mod direct;

@@ -1,0 +1,241 @@
+//! Conversions between arrays and plain Rust data: scalars, nested arrays, vectors.
+//!
+//! Law: there and back is the identity. What cannot fail is `From`; what can (ragged rows, another
+//! shape or element type) is `TryFrom` with an error that names both sides.
+
+use thiserror::Error;
+
+use super::{Array, Values};
+use crate::dtype::{DType, Elem};
+use crate::shape::{self, Shape};
+
+/// Why data is not the array that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ArrayError {
+    /// The number of elements is not the size of the shape.
+    #[error("array: shape {shape:?} needs {needed} elements, but {given} were given; change the shape or the elements")]
+    Length {
+        /// The shape asked for.
+        shape: Vec<usize>,
+        /// Its size.
+        needed: usize,
+        /// How many elements there were.
+        given: usize,
+    },
+    /// The rows of a nested vector differ in length.
+    #[error(
+        "array: rows need one length, but row {} has length {given} and the first row has length {needed}; pad the rows",
+        path(row)
+    )]
+    Ragged {
+        /// Where the row is: its position, or its positions from the outermost vector in.
+        row: Vec<usize>,
+        /// The length of the first row.
+        needed: usize,
+        /// The length of this one.
+        given: usize,
+    },
+    /// The element type is another one.
+    #[error("array: elements of {needed} were asked for, but they are {given}; convert the array first")]
+    DType {
+        /// What was asked for.
+        needed: DType,
+        /// What is there.
+        given: DType,
+    },
+    /// The shape is another one.
+    #[error("array: shape {needed:?} was asked for, but it is {given:?}; reshape the array first")]
+    Shape {
+        /// What was asked for.
+        needed: Vec<usize>,
+        /// What is there.
+        given: Vec<usize>,
+    },
+    /// The number of axes is another one.
+    #[error("array: rank {needed} was asked for, but the shape is {shape:?}; reshape the array or use `to_vec`")]
+    Rank {
+        /// What was asked for.
+        needed: usize,
+        /// The shape of the array.
+        shape: Vec<usize>,
+    },
+    /// There is not exactly one element.
+    #[error("array: exactly one element was asked for, but the shape is {shape:?}; use `to_vec` for all of them")]
+    NotOne {
+        /// The shape of the array.
+        shape: Vec<usize>,
+    },
+}
+
+/// `1` or `1, 0`: where a row is.
+fn path(row: &[usize]) -> String {
+    row.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Plain Rust data that is an array of rank `D` with elements `E` by its type alone.
+///
+/// Every type has one implementation, so rank and element type are inferred from the data:
+/// scalars have rank 0, `[E; N]`, `Vec<E>` and slices rank 1, `[[E; M]; N]` and `Vec<[E; M]>`
+/// rank 2, and so on up to 4.
+///
+/// ```
+/// use polygrad::array::Nested;
+/// assert_eq!([[1, 2, 3], [4, 5, 6]].into_array().shape(), [2, 3]);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not data an array can be made of",
+    label = "needs a number or `bool`, a nested array of them up to rank 4, a vector or a slice",
+    note = "elements are `f64`, `f32`, `i64` or `bool`; vectors of vectors may be ragged: use `Array::try_from`"
+)]
+pub trait Nested<const D: usize, E: Elem> {
+    /// The data as an array.
+    fn into_array(self) -> Array;
+}
+
+/// One row per type: its rank, its shape, and its elements as a vector.
+macro_rules! nested {
+    ($( [$($generics:tt)*] $Data:ty, $rank:literal, |$x:ident| $shape:expr, $elements:expr; )*) => { $(
+        impl<$($generics)*> Nested<$rank, E> for $Data {
+            fn into_array(self) -> Array {
+                let $x = self;
+                Array::dense(Shape::from_slice(&$shape), $elements)
+            }
+        }
+
+        impl<$($generics)*> From<$Data> for Array {
+            fn from(data: $Data) -> Array {
+                data.into_array()
+            }
+        }
+    )* };
+}
+
+nested! {
+    [E: Elem] E, 0, |x| [], vec![x];
+    [E: Elem] Vec<E>, 1, |x| [x.len()], x;
+    [E: Elem] &Vec<E>, 1, |x| [x.len()], x.clone();
+    [E: Elem] &[E], 1, |x| [x.len()], x.to_vec();
+    [E: Elem, const N: usize] [E; N], 1, |x| [N], x.to_vec();
+    [E: Elem, const N: usize] &[E; N], 1, |x| [N], x.to_vec();
+    [E: Elem, const M: usize] Vec<[E; M]>, 2, |x| [x.len(), M], x.as_flattened().to_vec();
+    [E: Elem, const M: usize] &[[E; M]], 2, |x| [x.len(), M], x.as_flattened().to_vec();
+    [E: Elem, const N: usize, const M: usize] [[E; M]; N], 2, |x| [N, M], x.as_flattened().to_vec();
+    [E: Elem, const N: usize, const M: usize, const K: usize] [[[E; K]; M]; N], 3,
+        |x| [N, M, K], x.as_flattened().as_flattened().to_vec();
+    [E: Elem, const N: usize, const M: usize, const K: usize, const J: usize] [[[[E; J]; K]; M]; N], 4,
+        |x| [N, M, K, J], x.as_flattened().as_flattened().as_flattened().to_vec();
+}
+
+/// The elements of an iterator as an array of rank 1.
+impl<E: Elem> FromIterator<E> for Array {
+    fn from_iter<I: IntoIterator<Item = E>>(elements: I) -> Array {
+        elements.into_iter().collect::<Vec<E>>().into_array()
+    }
+}
+
+/// Rows as an array of rank 2; no rows make the shape `[0, 0]`.
+impl<E: Elem> TryFrom<Vec<Vec<E>>> for Array {
+    type Error = ArrayError;
+    fn try_from(rows: Vec<Vec<E>>) -> Result<Array, ArrayError> {
+        let needed = rows.first().map_or(0, Vec::len);
+        for (i, row) in rows.iter().enumerate() {
+            same_length(&[i], needed, row.len())?;
+        }
+        Array::try_new(&[rows.len(), needed], rows.concat())
+    }
+}
+
+/// Rows of rows as an array of rank 3; what is empty has size 0 along the axes within.
+impl<E: Elem> TryFrom<Vec<Vec<Vec<E>>>> for Array {
+    type Error = ArrayError;
+    fn try_from(blocks: Vec<Vec<Vec<E>>>) -> Result<Array, ArrayError> {
+        let rows = blocks.first().map_or(0, Vec::len);
+        let needed = blocks.iter().flatten().next().map_or(0, Vec::len);
+        for (i, block) in blocks.iter().enumerate() {
+            same_length(&[i], rows, block.len())?;
+            for (j, row) in block.iter().enumerate() {
+                same_length(&[i, j], needed, row.len())?;
+            }
+        }
+        Array::try_new(&[blocks.len(), rows, needed], blocks.concat().concat())
+    }
+}
+
+fn same_length(row: &[usize], needed: usize, given: usize) -> Result<(), ArrayError> {
+    if needed == given { Ok(()) } else { Err(ArrayError::Ragged { row: row.to_vec(), needed, given }) }
+}
+
+/// The conversion back, from an array by reference, and by value through it.
+macro_rules! back {
+    ($( [$($generics:tt)*] $Data:ty, |$a:ident| $body:expr; )*) => { $(
+        impl<$($generics)*> TryFrom<&Array> for $Data {
+            type Error = ArrayError;
+            fn try_from($a: &Array) -> Result<Self, ArrayError> {
+                $body
+            }
+        }
+
+        impl<$($generics)*> TryFrom<Array> for $Data {
+            type Error = ArrayError;
+            fn try_from(a: Array) -> Result<Self, ArrayError> {
+                <$Data>::try_from(&a)
+            }
+        }
+    )* };
+}
+
+back! {
+    [] f64, |a| a.item();
+    [] f32, |a| a.item();
+    [] i64, |a| a.item();
+    [] bool, |a| a.item();
+    [E: Elem] Vec<E>, |a| ranked::<E>(a, 1)?.to_vec();
+    [E: Elem] Vec<Vec<E>>, |a| (0..ranked::<E>(a, 2)?.shape()[0]).map(|i| a.row(i).to_vec()).collect();
+    [E: Elem] Vec<Vec<Vec<E>>>, |a| (0..ranked::<E>(a, 3)?.shape()[0]).map(|i| Vec::try_from(a.row(i))).collect();
+    [E: Elem, const N: usize] [E; N], |a| {
+        let v = shaped::<E>(a, &[N])?;
+        Ok(std::array::from_fn(|i| v.get(i)))
+    };
+    [E: Elem, const N: usize, const M: usize] [[E; M]; N], |a| {
+        let v = shaped::<E>(a, &[N, M])?;
+        Ok(std::array::from_fn(|i| std::array::from_fn(|j| v.get(i * M + j))))
+    };
+}
+
+/// The array itself, once rank and element type are known to be right.
+fn ranked<E: Elem>(a: &Array, needed: usize) -> Result<&Array, ArrayError> {
+    if a.rank() != needed {
+        return Err(ArrayError::Rank { needed, shape: a.shape().to_vec() });
+    }
+    if a.dtype() != E::DTYPE {
+        return Err(ArrayError::DType { needed: E::DTYPE, given: a.dtype() });
+    }
+    Ok(a)
+}
+
+/// The elements, once shape and element type are known to be right.
+fn shaped<'a, E: Elem>(a: &'a Array, needed: &[usize]) -> Result<Values<'a, E>, ArrayError> {
+    if a.shape() != needed {
+        return Err(ArrayError::Shape { needed: needed.to_vec(), given: a.shape().to_vec() });
+    }
+    a.values().ok_or(ArrayError::DType { needed: E::DTYPE, given: a.dtype() })
+}
+
+impl Array {
+    /// The elements in row-major order, without a copy.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// let a = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(a.iter::<f64>().unwrap().sum::<f64>(), 10.0);
+    /// ```
+    ///
+    /// # Errors
+    /// [`ArrayError::DType`] when the element type is not `E`.
+    pub fn iter<E: Elem>(
+        &self,
+    ) -> Result<impl DoubleEndedIterator<Item = E> + ExactSizeIterator + Clone + '_, ArrayError> {
+        let values = self.values::<E>().ok_or(ArrayError::DType { needed: E::DTYPE, given: self.dtype() })?;
+        Ok((0..shape::size(self.shape())).map(move |i| values.get(i)))
+    }
+}

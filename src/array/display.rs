@@ -1,0 +1,206 @@
+//! Printing arrays: `Display` for reading, `Debug` for telling values apart.
+//!
+//! Law: what is printed is bounded. Of more than 1000 elements only the first and the last three along each
+//! axis are looked at, so that printing costs the same however large the array is.
+
+use std::fmt::{self, Write};
+
+use super::{Array, with_elem};
+use crate::dtype::{DType, Elem, Float};
+use crate::shape::{Show, strides};
+
+/// From this many elements on an array is abbreviated.
+const THRESHOLD: usize = 1000;
+/// How many items stay at each end of an abbreviated axis.
+const EDGE: usize = 3;
+/// Where rows of `Display` are broken.
+const COLUMNS: usize = 80;
+/// The most decimals `Display` shows unless told a precision.
+const DECIMALS: usize = 8;
+
+/// Nested brackets with aligned columns, as NumPy prints.
+///
+/// Floats have one number of decimals, as many as the elements need and at most 8, or those of the
+/// precision (`{:.3}`); where that would not show them (from 1e8 on, below 1e-4) they are printed with an
+/// exponent. More than 1000 elements are abbreviated with `...`. A rank-0 array prints as its number, in
+/// full; an empty one as `[]` with its shape.
+///
+/// ```
+/// use polygrad::Array;
+/// assert_eq!(Array::from([[1.0, 2.5], [-3.0, 4.0]]).to_string(), "[[ 1.0  2.5]\n [-3.0  4.0]]");
+/// assert_eq!(format!("{:.3}", Array::from(2.0)), "2.000");
+/// ```
+impl fmt::Display for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Array::F64(x) => return number(f, x),
+            Array::F32(x) => return number(f, x),
+            Array::I64(x) => return f.pad(&x.to_string()),
+            Array::Bool(x) => return f.pad(&x.to_string()),
+            Array::Shared(_) if self.size() == 0 => return write!(f, "[] (shape {})", Show(self.shape())),
+            Array::Shared(_) => {}
+        }
+        let visible = Visible::of(self);
+        let words = match self.dtype() {
+            DType::F64 => float_words(&visible.elements::<f64>(self), f.precision()),
+            DType::F32 => float_words(&visible.elements::<f32>(self), f.precision()),
+            DType::I64 => visible.elements::<i64>(self).iter().map(i64::to_string).collect(),
+            DType::Bool => visible.elements::<bool>(self).iter().map(bool::to_string).collect(),
+        };
+        let width = words.iter().map(String::len).max().unwrap_or(0);
+        visible.write_block(f, &mut Words { rest: words.iter(), width }, 0)
+    }
+}
+
+/// One line, `Array(f64, [2, 2], [[1.0, 2.5], [-3.0, 4.0]])`: element type, shape and values in full,
+/// abbreviated beyond 1000 elements.
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Array({}, {}, ", self.dtype(), Show(self.shape()))?;
+        let visible = Visible::of(self);
+        let words: Vec<String> = with_elem!(self.dtype(), E => {
+            visible.elements::<E>(self).iter().map(|x| format!("{x:?}")).collect()
+        });
+        visible.write_line(f, &mut Words { rest: words.iter(), width: 0 }, 0)?;
+        f.write_str(")")
+    }
+}
+
+/// A float alone: as Rust prints it to tell it from others, unless a format was asked for.
+fn number<E: Elem>(f: &mut fmt::Formatter<'_>, x: &E) -> fmt::Result {
+    if f.precision().is_some() { fmt::Display::fmt(x, f) } else { fmt::Debug::fmt(x, f) }
+}
+
+/// Floats with one number of decimals, or with exponents.
+fn float_words<E: Float + fmt::LowerExp>(elements: &[E], precision: Option<usize>) -> Vec<String> {
+    if let Some(decimals) = precision {
+        return elements.iter().map(|x| format!("{x:.decimals$}")).collect();
+    }
+    let finite = || elements.iter().filter(|x| x.is_finite());
+    let plain = |x: &E| *x == E::ZERO || (1e-4..1e8).contains(&x.as_f64().abs());
+    if finite().all(plain) {
+        let decimals = most_decimals(finite().map(E::to_string));
+        elements.iter().map(|x| format!("{x:.decimals$}")).collect()
+    } else {
+        let decimals = most_decimals(finite().map(|x| format!("{x:e}")));
+        elements.iter().map(|x| format!("{x:.decimals$e}")).collect()
+    }
+}
+
+/// The largest number of decimals among printed numbers, at least 1 and at most [`DECIMALS`].
+fn most_decimals(words: impl Iterator<Item = String>) -> usize {
+    let decimals = |word: String| {
+        let mantissa = word.split('e').next()?;
+        Some(mantissa.split_once('.')?.1.len())
+    };
+    words.filter_map(decimals).max().unwrap_or(1).min(DECIMALS)
+}
+
+/// What is shown of an array: for each axis the positions, `None` standing for a gap.
+struct Visible {
+    axes: Vec<Vec<Option<usize>>>,
+}
+
+impl Visible {
+    fn of(a: &Array) -> Visible {
+        let size = a.size();
+        let axis = |n: usize| -> Vec<Option<usize>> {
+            match size {
+                // Nothing to see along the other axes when one is empty, however long they are.
+                0 => Vec::new(),
+                _ if size > THRESHOLD && n > 2 * EDGE => {
+                    (0..EDGE).map(Some).chain([None]).chain((n - EDGE..n).map(Some)).collect()
+                }
+                _ => (0..n).map(Some).collect(),
+            }
+        };
+        Visible { axes: a.shape().iter().map(|n| axis(*n)).collect() }
+    }
+
+    /// The visible elements, in row-major order.
+    fn elements<E: Elem>(&self, a: &Array) -> Vec<E> {
+        if a.size() == 0 {
+            return Vec::new();
+        }
+        let mut positions = vec![0];
+        for (shown, stride) in self.axes.iter().zip(strides(a.shape())) {
+            let along = |p: usize| shown.iter().flatten().map(move |i| p + i * stride as usize);
+            positions = positions.into_iter().flat_map(along).collect();
+        }
+        let values = a.typed::<E>();
+        positions.into_iter().map(|p| values.get(p)).collect()
+    }
+
+    /// Writes the block at `depth`: one row a line, blank lines between matrices.
+    fn write_block(&self, f: &mut fmt::Formatter<'_>, words: &mut Words<'_>, depth: usize) -> fmt::Result {
+        let (indent, below) = (depth + 1, self.axes.len() - depth - 1);
+        if below == 0 {
+            return self.write_row(f, words, indent);
+        }
+        f.write_char('[')?;
+        for (k, item) in self.axes[depth].iter().enumerate() {
+            if k > 0 {
+                write!(f, "{}{:indent$}", "\n".repeat(below), "")?;
+            }
+            match item {
+                Some(_) => self.write_block(f, words, depth + 1)?,
+                None => f.write_str("...")?,
+            }
+        }
+        f.write_char(']')
+    }
+
+    /// Writes a row of aligned words, broken where it gets too long.
+    fn write_row(&self, f: &mut fmt::Formatter<'_>, words: &mut Words<'_>, indent: usize) -> fmt::Result {
+        f.write_char('[')?;
+        let mut column = indent;
+        for (k, item) in self.axes[indent - 1].iter().enumerate() {
+            let word = match item {
+                Some(_) => words.next_padded(),
+                None => "...".to_string(),
+            };
+            // The closing brackets must fit as well.
+            if k > 0 && column + 1 + word.len() + indent > COLUMNS {
+                write!(f, "\n{:indent$}", "")?;
+                column = indent;
+            } else if k > 0 {
+                f.write_char(' ')?;
+                column += 1;
+            }
+            column += word.len();
+            f.write_str(&word)?;
+        }
+        f.write_char(']')
+    }
+
+    /// Writes the block at `depth` on one line, with commas; at the last depth one word.
+    fn write_line(&self, f: &mut fmt::Formatter<'_>, words: &mut Words<'_>, depth: usize) -> fmt::Result {
+        let Some(shown) = self.axes.get(depth) else {
+            return f.write_str(&words.next_padded());
+        };
+        f.write_char('[')?;
+        for (k, item) in shown.iter().enumerate() {
+            if k > 0 {
+                f.write_str(", ")?;
+            }
+            match item {
+                Some(_) => self.write_line(f, words, depth + 1)?,
+                None => f.write_str("...")?,
+            }
+        }
+        f.write_char(']')
+    }
+}
+
+/// Printed elements in order, all of one width.
+struct Words<'a> {
+    rest: std::slice::Iter<'a, String>,
+    width: usize,
+}
+
+impl Words<'_> {
+    fn next_padded(&mut self) -> String {
+        let (word, width) = (self.rest.next().map_or("", String::as_str), self.width);
+        format!("{word:>width$}")
+    }
+}

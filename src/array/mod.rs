@@ -1,0 +1,394 @@
+//! `Array`: plain data. A shape, an element type and row-major elements.
+//!
+//! Law: an array is a value. It is immutable while shared, cheap to clone, `Send + Sync`,
+//! and at most 16 bytes wide: a rank-0 array lives in the handle itself, everything else
+//! behind one `Arc`. An array of one repeated value stores that value once, so zeros and
+//! ones cost O(1) whatever their shape. Rank 0 and sizes of 0 are ordinary cases.
+//!
+//! This module knows no operation of the language; those are in [`crate::ops`], and what they do
+//! to arrays is in `interpreters/concrete`.
+
+use std::sync::Arc;
+
+use crate::dtype::{DType, Elem, Num};
+use crate::shape::{self, Shape};
+
+#[cfg(feature = "approx")]
+mod approx;
+mod convert;
+mod display;
+mod random;
+
+pub use convert::{ArrayError, Nested};
+pub use random::Rng;
+
+/// A dense n-dimensional array of `f64`, `f32`, `i64` or `bool`.
+///
+/// ```
+/// use polygrad::Array;
+/// let a = Array::from([[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(a.shape(), [2, 2]);
+/// assert_eq!(a.to_vec::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+/// ```
+#[derive(Clone)]
+pub enum Array {
+    /// A rank-0 array of `f64`.
+    F64(f64),
+    /// A rank-0 array of `f32`.
+    F32(f32),
+    /// A rank-0 array of `i64`.
+    I64(i64),
+    /// A rank-0 array of `bool`.
+    Bool(bool),
+    /// Everything of rank 1 and above.
+    #[doc(hidden)]
+    Shared(Arc<Stored>),
+}
+
+const _: () = assert!(size_of::<Array>() <= 16);
+
+/// What stands behind the handle of an array of rank 1 or more.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct Stored {
+    pub(crate) shape: Shape,
+    pub(crate) data: Data,
+}
+
+/// Elements of one of the element types.
+#[doc(hidden)]
+#[derive(Clone)]
+pub enum Data {
+    /// 64-bit floats.
+    F64(Elems<f64>),
+    /// 32-bit floats.
+    F32(Elems<f32>),
+    /// 64-bit integers.
+    I64(Elems<i64>),
+    /// Truth values.
+    Bool(Elems<bool>),
+}
+
+/// Elements, or one element standing for all.
+#[doc(hidden)]
+#[derive(Clone)]
+pub enum Elems<E> {
+    /// Every element has this value.
+    Splat(E),
+    /// The elements in row-major order.
+    Dense(Vec<E>),
+}
+
+/// The elements of an array as a kernel reads them.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a, E> {
+    /// Every element has this value.
+    Splat(E),
+    /// The elements in row-major order.
+    Dense(&'a [E]),
+}
+
+impl<E: Elem> Values<'_, E> {
+    /// The element at a flat row-major position.
+    #[inline]
+    pub fn get(&self, i: usize) -> E {
+        match self {
+            Values::Splat(x) => *x,
+            Values::Dense(v) => v[i],
+        }
+    }
+}
+
+/// Runs one body for whatever element type an array has, bound to a type name.
+macro_rules! with_elem {
+    ($dtype:expr, $E:ident => $body:expr) => {
+        match $dtype {
+            $crate::dtype::DType::F64 => {
+                type $E = f64;
+                $body
+            }
+            $crate::dtype::DType::F32 => {
+                type $E = f32;
+                $body
+            }
+            $crate::dtype::DType::I64 => {
+                type $E = i64;
+                $body
+            }
+            $crate::dtype::DType::Bool => {
+                type $E = bool;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_elem;
+
+impl Array {
+    /// The rank-0 array holding `x`.
+    pub fn scalar<E: Elem>(x: E) -> Array {
+        x.into_scalar()
+    }
+
+    /// An array of this shape in which every element is `x`; O(1).
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::full(&[2, 3], 7i64).size(), 6);
+    /// ```
+    pub fn full<E: Elem>(shape: &[usize], x: E) -> Array {
+        if shape.is_empty() {
+            return x.into_scalar();
+        }
+        Array::Shared(Arc::new(Stored { shape: Shape::from_slice(shape), data: E::splat_data(x) }))
+    }
+
+    /// An array of zeros (`false` for masks) of this shape and element type; O(1).
+    pub fn zeros(shape: &[usize], dtype: DType) -> Array {
+        with_elem!(dtype, E => Array::full(shape, E::ZERO))
+    }
+
+    /// An array of ones (`true` for masks) of this shape and element type; O(1).
+    pub fn ones(shape: &[usize], dtype: DType) -> Array {
+        match dtype {
+            DType::F64 => Array::full(shape, 1.0f64),
+            DType::F32 => Array::full(shape, 1.0f32),
+            DType::I64 => Array::full(shape, 1i64),
+            DType::Bool => Array::full(shape, true),
+        }
+    }
+
+    /// An array in which every element is `x` rounded to the element type `dtype`; O(1).
+    /// Masks hold `x != 0`.
+    pub fn full_as(shape: &[usize], dtype: DType, x: f64) -> Array {
+        match dtype {
+            DType::F64 => Array::full(shape, x),
+            DType::F32 => Array::full(shape, x as f32),
+            DType::I64 => Array::full(shape, x as i64),
+            DType::Bool => Array::full(shape, x != 0.0),
+        }
+    }
+
+    /// The integers `0, 1, .., n - 1`.
+    pub fn iota(n: usize) -> Array {
+        Array::dense(Shape::from_slice(&[n]), (0..n as i64).collect())
+    }
+
+    /// `n` evenly spaced values from `start` to `stop`, both included; just `start` when `n` is 1.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::linspace(0.0, 1.0, 3), Array::from([0.0, 0.5, 1.0]));
+    /// ```
+    pub fn linspace(start: f64, stop: f64, n: usize) -> Array {
+        let step = if n > 1 { (stop - start) / (n - 1) as f64 } else { 0.0 };
+        let at = |i: usize| if i > 0 && i == n - 1 { stop } else { start + step * i as f64 };
+        Array::dense(Shape::from_slice(&[n]), (0..n).map(at).collect())
+    }
+
+    /// An array from its row-major elements, or an error with both lengths.
+    ///
+    /// # Errors
+    /// [`ArrayError::Length`] when the shape does not hold exactly as many elements.
+    pub fn try_new<E: Elem>(shape: &[usize], elements: Vec<E>) -> Result<Array, ArrayError> {
+        let needed = shape::size(shape);
+        if needed != elements.len() {
+            let shape = shape.to_vec();
+            return Err(ArrayError::Length { shape, needed, given: elements.len() });
+        }
+        Ok(Array::dense(Shape::from_slice(shape), elements))
+    }
+
+    /// An array from its row-major elements.
+    ///
+    /// # Panics
+    /// When the shape does not hold exactly as many elements; [`Array::try_new`] returns the error.
+    #[track_caller]
+    pub fn new<E: Elem>(shape: &[usize], elements: Vec<E>) -> Array {
+        match Array::try_new(shape, elements) {
+            Ok(a) => a,
+            Err(e) => panic!("{e}"),
+        }
+    }
+
+    /// From parts known to fit.
+    pub(crate) fn dense<E: Elem>(shape: Shape, elements: Vec<E>) -> Array {
+        debug_assert_eq!(shape::size(&shape), elements.len());
+        if shape.is_empty() {
+            return elements[0].into_scalar();
+        }
+        Array::Shared(Arc::new(Stored { shape, data: E::into_data(elements) }))
+    }
+
+    /// The sizes of the axes, outermost first.
+    #[inline]
+    pub fn shape(&self) -> &[usize] {
+        match self {
+            Array::F64(_) | Array::F32(_) | Array::I64(_) | Array::Bool(_) => &[],
+            Array::Shared(s) => &s.shape,
+        }
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// The number of elements.
+    pub fn size(&self) -> usize {
+        shape::size(self.shape())
+    }
+
+    /// The element type.
+    #[inline]
+    pub fn dtype(&self) -> DType {
+        match self {
+            Array::F64(_) => DType::F64,
+            Array::F32(_) => DType::F32,
+            Array::I64(_) => DType::I64,
+            Array::Bool(_) => DType::Bool,
+            Array::Shared(s) => match s.data {
+                Data::F64(_) => DType::F64,
+                Data::F32(_) => DType::F32,
+                Data::I64(_) => DType::I64,
+                Data::Bool(_) => DType::Bool,
+            },
+        }
+    }
+
+    /// The elements if they are of type `E`; `None` for another element type.
+    pub fn values<E: Elem>(&self) -> Option<Values<'_, E>> {
+        if let Array::Shared(s) = self {
+            return E::of_data(&s.data).map(|e| match e {
+                Elems::Splat(x) => Values::Splat(*x),
+                Elems::Dense(v) => Values::Dense(v),
+            });
+        }
+        E::from_scalar(self).map(Values::Splat)
+    }
+
+    /// The elements, for code that has already looked at the element type.
+    #[inline]
+    pub(crate) fn typed<E: Elem>(&self) -> Values<'_, E> {
+        match self.values() {
+            Some(v) => v,
+            None => unreachable!("an array of {} was read as {}", self.dtype(), E::DTYPE),
+        }
+    }
+
+    /// The one value that all elements have, if they are stored as such.
+    pub(crate) fn splat<E: Elem>(&self) -> Option<E> {
+        match self.values::<E>()? {
+            Values::Splat(x) => Some(x),
+            Values::Dense(_) => None,
+        }
+    }
+
+    /// The row-major elements, copied.
+    ///
+    /// # Errors
+    /// [`ArrayError::DType`] when the element type is not `E`.
+    pub fn to_vec<E: Elem>(&self) -> Result<Vec<E>, ArrayError> {
+        match self.values::<E>() {
+            Some(Values::Splat(x)) => Ok(vec![x; self.size()]),
+            Some(Values::Dense(v)) => Ok(v.to_vec()),
+            None => Err(ArrayError::DType { needed: E::DTYPE, given: self.dtype() }),
+        }
+    }
+
+    /// The only element.
+    ///
+    /// # Errors
+    /// When there is not exactly one element, or when its type is not `E`.
+    pub fn item<E: Elem>(&self) -> Result<E, ArrayError> {
+        if self.size() != 1 {
+            return Err(ArrayError::NotOne { shape: self.shape().to_vec() });
+        }
+        match self.values::<E>() {
+            Some(v) => Ok(v.get(0)),
+            None => Err(ArrayError::DType { needed: E::DTYPE, given: self.dtype() }),
+        }
+    }
+
+    /// The same elements under another shape of the same size.
+    pub(crate) fn with_shape(&self, shape: &[usize]) -> Array {
+        debug_assert_eq!(shape::size(shape), self.size());
+        with_elem!(self.dtype(), E => match self.typed::<E>() {
+            Values::Splat(x) => Array::full(shape, x),
+            Values::Dense(v) => Array::dense(Shape::from_slice(shape), v.to_vec()),
+        })
+    }
+
+    /// The elements as a mutable row-major vector: in place if nobody else holds this array,
+    /// after one copy otherwise.
+    pub(crate) fn make_dense<E: Elem>(&mut self) -> &mut [E] {
+        if !matches!(self, Array::Shared(_)) {
+            unreachable!("rank-0 arrays have no vector of elements");
+        }
+        let Array::Shared(arc) = self else { unreachable!() };
+        let stored = Arc::make_mut(arc);
+        let size = shape::size(&stored.shape);
+        let elems = match E::of_data_mut(&mut stored.data) {
+            Some(e) => e,
+            None => unreachable!("an array was written as {}", E::DTYPE),
+        };
+        if let Elems::Splat(x) = *elems {
+            *elems = Elems::Dense(vec![x; size]);
+        }
+        match elems {
+            Elems::Dense(v) => v,
+            Elems::Splat(_) => unreachable!(),
+        }
+    }
+
+    /// The `i`-th subarray along the outermost axis; rank at least 1, `i` in bounds.
+    pub(crate) fn row(&self, i: usize) -> Array {
+        let shape = &self.shape()[1..];
+        with_elem!(self.dtype(), E => match self.typed::<E>() {
+            Values::Splat(x) => Array::full(shape, x),
+            Values::Dense(v) if shape.is_empty() => v[i].into_scalar(),
+            Values::Dense(v) => {
+                let n = shape::size(shape);
+                Array::dense(Shape::from_slice(shape), v[i * n..(i + 1) * n].to_vec())
+            }
+        })
+    }
+
+    /// Every element converted to `E` as Rust's `as` would for numbers: floats to integers
+    /// truncate and saturate, NaN becomes 0; masks become 0 and 1.
+    pub fn cast<E: Num>(&self) -> Array {
+        fn to<F: Elem, E: Elem>(a: &Array, f: impl Fn(F) -> E) -> Array {
+            match a.typed::<F>() {
+                Values::Splat(x) => Array::full(a.shape(), f(x)),
+                Values::Dense(v) => Array::dense(Shape::from_slice(a.shape()), v.iter().map(|x| f(*x)).collect()),
+            }
+        }
+        fn float<E: Num>(x: f64) -> E {
+            match E::DTYPE {
+                // Truncating and saturating, which a checked cast would refuse.
+                DType::I64 => num_traits::cast(x as i64).unwrap_or(E::ZERO),
+                DType::F64 | DType::F32 | DType::Bool => num_traits::cast(x).unwrap_or(E::ZERO),
+            }
+        }
+        match self.dtype() {
+            DType::F64 => to(self, float::<E>),
+            DType::F32 => to(self, |x: f32| float::<E>(x.into())),
+            DType::I64 => to(self, |x: i64| num_traits::cast::<i64, E>(x).unwrap_or(E::ZERO)),
+            DType::Bool => to(self, |x: bool| if x { E::ONE } else { E::ZERO }),
+        }
+    }
+}
+
+/// Equality of shape, element type and elements; NaN differs from itself, as in IEEE arithmetic.
+impl PartialEq for Array {
+    fn eq(&self, other: &Array) -> bool {
+        if self.shape() != other.shape() || self.dtype() != other.dtype() {
+            return false;
+        }
+        with_elem!(self.dtype(), E => match (self.typed::<E>(), other.typed::<E>()) {
+            (Values::Dense(a), Values::Dense(b)) => a == b,
+            (Values::Splat(a), Values::Splat(b)) => self.size() == 0 || a == b,
+            (Values::Splat(x), Values::Dense(v)) | (Values::Dense(v), Values::Splat(x)) => v.iter().all(|y| *y == x),
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! Seeded random numbers: `Rng`, and arrays of them.
+//!
+//! Law: the same seed gives the same numbers everywhere, for good. The generator is splitmix64,
+//! integer arithmetic alone; uniform numbers are exact, normal ones as exact as the platform's `ln`.
+
+use super::Array;
+use crate::dtype::{DType, Elem, Float};
+use crate::shape::{self, Shape};
+
+/// A seeded generator of random numbers: splitmix64.
+///
+/// Fast, portable and good enough for initial values, shuffles and tests; not for secrets.
+///
+/// ```
+/// use polygrad::array::Rng;
+/// let mut rng = Rng::new(0);
+/// assert_eq!(rng.next_u64(), 0xe220a8397b1dcdaf);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rng {
+    state: u64,
+}
+
+impl Rng {
+    /// A generator that starts from this seed.
+    pub fn new(seed: u64) -> Rng {
+        Rng { state: seed }
+    }
+
+    /// 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A generator for another stream of numbers; this one goes on by one draw.
+    pub fn split(&mut self) -> Rng {
+        Rng::new(self.next_u64())
+    }
+
+    /// A number uniform in `[0, 1)`: the upper 53 bits of a draw, times `2^-53`.
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// A number of the standard normal distribution, by Marsaglia's polar method: two uniform
+    /// numbers a try, about 1.27 tries on average.
+    pub fn gaussian(&mut self) -> f64 {
+        loop {
+            let (u, v) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
+            let s = u * u + v * v;
+            if s < 1.0 && s > 0.0 {
+                return u * (-2.0 * s.ln() / s).sqrt();
+            }
+        }
+    }
+
+    /// An integer uniform in `0..n`, without bias.
+    ///
+    /// # Panics
+    /// When `n` is 0.
+    #[track_caller]
+    pub fn below(&mut self, n: usize) -> usize {
+        if n == 0 {
+            panic!("below: needs a positive bound, but it is 0; leave out the draw when there is nothing to choose");
+        }
+        let n = n as u64;
+        // The upper half of draw * n is uniform once the draws behind an incomplete last round are
+        // rejected: those whose lower half is below 2^64 mod n.
+        let rejected = n.wrapping_neg() % n;
+        loop {
+            let product = u128::from(self.next_u64()) * u128::from(n);
+            if product as u64 >= rejected {
+                return (product >> 64) as usize;
+            }
+        }
+    }
+
+    /// Brings the items into a random order, every order equally likely (Fisher and Yates).
+    pub fn shuffle<X>(&mut self, items: &mut [X]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i + 1));
+        }
+    }
+
+    /// The numbers `0..n` in a random order.
+    pub fn permutation(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        self.shuffle(&mut order);
+        order
+    }
+
+    /// An array of `f64` uniform in `[lo, hi)`; `hi` itself can only come from rounding.
+    ///
+    /// # Panics
+    /// When `lo` is above `hi` or one of them is not finite.
+    #[track_caller]
+    pub fn uniform(&mut self, shape: &[usize], lo: f64, hi: f64) -> Array {
+        self.uniform_as::<f64>(shape, lo, hi)
+    }
+
+    /// An array of floats of type `E` uniform in `[lo, hi)`; `hi` itself can only come from rounding.
+    /// One draw an element: for `f32` its upper 24 bits are used, for `f64` 53.
+    ///
+    /// # Panics
+    /// When `lo` is above `hi` or one of them is not finite.
+    #[track_caller]
+    pub fn uniform_as<E: Float>(&mut self, shape: &[usize], lo: f64, hi: f64) -> Array {
+        if !(lo <= hi && lo.is_finite() && hi.is_finite()) {
+            panic!("uniform: needs finite bounds in order, but they are {lo} and {hi}; exchange or replace them");
+        }
+        let bits = if E::DTYPE == DType::F32 { 24 } else { 53 };
+        let step = 1.0 / (1u64 << bits) as f64;
+        self.fill(shape, |rng| {
+            let unit = (rng.next_u64() >> (64 - bits)) as f64 * step;
+            E::of_f64(lo + (hi - lo) * unit)
+        })
+    }
+
+    /// An array of `f64` of the normal distribution with this mean and standard deviation.
+    ///
+    /// # Panics
+    /// When the standard deviation is negative or NaN.
+    #[track_caller]
+    pub fn normal(&mut self, shape: &[usize], mean: f64, sd: f64) -> Array {
+        self.normal_as::<f64>(shape, mean, sd)
+    }
+
+    /// An array of floats of type `E` of the normal distribution with this mean and standard
+    /// deviation: [`gaussian`](Rng::gaussian) draws, scaled, shifted and rounded.
+    ///
+    /// # Panics
+    /// When the standard deviation is negative or NaN.
+    #[track_caller]
+    pub fn normal_as<E: Float>(&mut self, shape: &[usize], mean: f64, sd: f64) -> Array {
+        if sd.is_nan() || sd < 0.0 {
+            panic!("normal: needs a standard deviation of at least 0, but it is {sd}; pass its absolute value");
+        }
+        self.fill(shape, |rng| E::of_f64(mean + sd * rng.gaussian()))
+    }
+
+    /// An array of draws, in row-major order.
+    fn fill<E: Elem>(&mut self, shape: &[usize], mut draw: impl FnMut(&mut Rng) -> E) -> Array {
+        let elements = (0..shape::size(shape)).map(|_| draw(self)).collect();
+        Array::dense(Shape::from_slice(shape), elements)
+    }
+}
+
+impl Array {
+    /// An array of `f64` uniform in `[lo, hi)`: the first draws of [`Rng::new(seed)`](Rng::new).
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::uniform(&[2], 0.0, 1.0, 42), Array::from([0.7415648787718233, 0.1599103928769201]));
+    /// ```
+    ///
+    /// # Panics
+    /// When `lo` is above `hi` or one of them is not finite.
+    #[track_caller]
+    pub fn uniform(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Array {
+        Rng::new(seed).uniform(shape, lo, hi)
+    }
+
+    /// An array of `f64` of the normal distribution with this mean and standard deviation: the first
+    /// draws of [`Rng::new(seed)`](Rng::new).
+    ///
+    /// # Panics
+    /// When the standard deviation is negative or NaN.
+    #[track_caller]
+    pub fn normal(shape: &[usize], mean: f64, sd: f64, seed: u64) -> Array {
+        Rng::new(seed).normal(shape, mean, sd)
+    }
+}

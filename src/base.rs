@@ -1,0 +1,129 @@
+//! `BaseTensor`: the language. A program is a generic function over `T: BaseTensor`; everything
+//! else is an interpreter, that is, an instance of this trait.
+//!
+//! Law: an instance is a meaning. Whatever the instance, the primal values a program computes are
+//! the same; instances differ in what else they carry along (derivatives, shapes, syntax). The
+//! dozen required methods are the families of [`crate::ops`]; an instance implements each once.
+//!
+//! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element
+//! type rustc checks, and carries the single bound `T: BaseTensor`.
+
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+
+/// What one trip of a loop returns: the carry, and the outputs to be stacked.
+pub type Trip<T> = (Vec<T>, Vec<T>);
+
+/// The operations of the language; an interpreter is an implementation.
+///
+/// Shapes and element types are known at run time, and before any number is computed. Operands
+/// that do not fit are mistakes in the program: they panic, with both shapes, at the caller's line.
+///
+/// # Laws
+/// * Totality: reading at an index out of bounds, negative included, gives 0; scattering there does
+///   nothing; integer division by zero has a value (see [`crate::ops::IntBinary`]).
+/// * Selection is strict: both branches are computed. What is computed in the branch not taken never
+///   reaches a derivative, see [`crate::ops::val`].
+pub trait BaseTensor: Clone + 'static {
+    /// A known array.
+    fn constant(a: Array) -> Self;
+
+    /// The sizes of the axes, outermost first.
+    fn shape(&self) -> &[usize];
+
+    /// The element type.
+    fn dtype(&self) -> DType;
+
+    /// An elementwise function of floats.
+    #[track_caller]
+    fn unary(&self, op: Unary) -> Self;
+
+    /// An elementwise function of two float tensors of one shape and element type.
+    #[track_caller]
+    fn binary(&self, op: Binary, other: &Self) -> Self;
+
+    /// An operation with derivative zero, of as many operands as its arity.
+    #[track_caller]
+    fn discrete(op: &Discrete, args: &[&Self]) -> Self;
+
+    /// `then` where the mask holds and `otherwise` elsewhere; all three have one shape.
+    #[track_caller]
+    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self;
+
+    /// A linear operation.
+    #[track_caller]
+    fn linear(&self, op: &Linear) -> Self;
+
+    /// A bilinear operation.
+    #[track_caller]
+    fn contract(op: &Contract, a: &Self, b: &Self) -> Self;
+
+    /// The subarrays of `self` at the indices `ix`, which index its outer axes: integer tensors of
+    /// one common shape, which the result's shape starts with. Out of bounds reads 0.
+    #[track_caller]
+    fn gather(&self, ix: &[Self]) -> Self;
+
+    /// `self` with the subarrays of `v` added at the indices `ix`: the adjoint of [`gather`](Self::gather)
+    /// in `v`. Repeated indices add up, indices out of bounds are dropped. In place if nobody else
+    /// holds `self`.
+    #[track_caller]
+    fn scatter_add(self, ix: &[Self], v: &Self) -> Self;
+
+    /// The parts one after the other along an axis; they may differ in size only there.
+    #[track_caller]
+    fn concat(axis: usize, parts: &[Self]) -> Self;
+
+    /// A loop of `n` trips over the outermost axis of `xs`, in order or in reverse.
+    ///
+    /// `step(carry, x)` takes the carry by value, starting from `init`, and the elements of `xs` at the
+    /// current position; it returns the next carry, of the same shapes, and outputs. The result is
+    /// the last carry and the outputs, stacked at the positions they were computed at. `step` may
+    /// use any value from outside, and is called once per trip or once for all of them, so it must
+    /// not count its calls; for `n = 0` it is called once on zeros, to learn the shapes.
+    #[track_caller]
+    fn map_accum(
+        n: usize,
+        reverse: bool,
+        init: Vec<Self>,
+        xs: &[Self],
+        step: &mut dyn FnMut(Vec<Self>, &[Self]) -> Trip<Self>,
+    ) -> Trip<Self>;
+
+    /// The array behind this value, where there is one: `None` while a program is being traced.
+    /// What lets the host language look at values and decide.
+    fn peek(&self) -> Option<Array> {
+        None
+    }
+
+    /// Zeros of this shape and element type.
+    fn zeros(shape: &[usize], dtype: DType) -> Self {
+        Self::constant(Array::zeros(shape, dtype))
+    }
+
+    /// `self + other` for numbers of any type; in place if nobody else holds `self`.
+    #[track_caller]
+    fn accumulate(self, other: &Self) -> Self {
+        match self.dtype() {
+            DType::F64 | DType::F32 => self.binary(Binary::Add, other),
+            DType::I64 | DType::Bool => {
+                Self::discrete(&Discrete::IntBinary(crate::ops::IntBinary::Add), &[&self, other])
+            }
+        }
+    }
+
+    /// `self + other.linear(op)`; in place if nobody else holds `self`.
+    #[track_caller]
+    fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
+        self.accumulate(&other.linear(op))
+    }
+}
+
+/// A tensor of a lower level seen from the level above: what is constant there.
+///
+/// A program that differentiates inside a program works at two levels; a value of the outer one
+/// enters the inner one through [`Tensor::lift`](crate::Tensor::lift). Mixing them is a type error.
+pub trait Lift<T>: BaseTensor {
+    /// `t` as a constant of this level.
+    fn lift(t: T) -> Self;
+}

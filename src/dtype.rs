@@ -1,0 +1,254 @@
+//! Element types: the closed list of what an array may hold, and the traits by which
+//! code generic in its element type reaches them.
+//!
+//! Law: every [`Elem`] type has exactly one [`DType`], and no place in the crate
+//! assumes a particular float type: what is meant for floats says [`Float`].
+
+use std::fmt;
+
+use crate::array::{Array, Data};
+use crate::base::BaseTensor;
+use crate::ops::{Binary, Discrete, IntBinary, IntUnary};
+
+/// The element type of a tensor, as a value known at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DType {
+    /// 64-bit IEEE floats, differentiable.
+    F64,
+    /// 32-bit IEEE floats, differentiable.
+    F32,
+    /// 64-bit signed integers with wrapping arithmetic: indices and counts.
+    I64,
+    /// Truth values: masks and conditions.
+    Bool,
+}
+
+impl DType {
+    /// All element types.
+    pub const ALL: [DType; 4] = [DType::F64, DType::F32, DType::I64, DType::Bool];
+
+    /// Whether values of this type have a tangent space: floats do, integers and masks do not.
+    pub fn is_float(self) -> bool {
+        match self {
+            DType::F64 | DType::F32 => true,
+            DType::I64 | DType::Bool => false,
+        }
+    }
+
+    /// The name of the type in Rust: `f64`, `f32`, `i64` or `bool`.
+    pub fn name(self) -> &'static str {
+        match self {
+            DType::F64 => "f64",
+            DType::F32 => "f32",
+            DType::I64 => "i64",
+            DType::Bool => "bool",
+        }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for f32 {}
+    impl Sealed for i64 {}
+    impl Sealed for bool {}
+}
+
+/// A Rust type that can be the element of an [`Array`]: `f64`, `f32`, `i64`, `bool`.
+pub trait Elem:
+    sealed::Sealed + Copy + PartialEq + PartialOrd + fmt::Debug + fmt::Display + Send + Sync + 'static
+{
+    /// The run-time name of this type.
+    const DTYPE: DType;
+    /// Zero, or `false`: what reading out of bounds gives.
+    const ZERO: Self;
+
+    /// Whether two elements are the same to the bit (NaN equals itself, 0.0 differs from -0.0).
+    fn same_bits(self, other: Self) -> bool;
+
+    /// Inline representation of a rank-0 array.
+    #[doc(hidden)]
+    fn into_scalar(self) -> Array;
+    #[doc(hidden)]
+    fn from_scalar(a: &Array) -> Option<Self>;
+    #[doc(hidden)]
+    fn into_data(v: Vec<Self>) -> Data;
+    #[doc(hidden)]
+    fn splat_data(x: Self) -> Data;
+    #[doc(hidden)]
+    fn of_data(d: &Data) -> Option<&crate::array::Elems<Self>>;
+    #[doc(hidden)]
+    fn of_data_mut(d: &mut Data) -> Option<&mut crate::array::Elems<Self>>;
+}
+
+/// An element type with arithmetic: `f64`, `f32`, `i64`. Integers wrap around.
+pub trait Num: Elem + num_traits::NumCast {
+    /// One.
+    const ONE: Self;
+    /// `a + b`, wrapping for integers; the element kernel of sums.
+    #[doc(hidden)]
+    fn plus(self, other: Self) -> Self;
+    /// `a * b`, wrapping for integers; the element kernel of contractions.
+    #[doc(hidden)]
+    fn mul(self, other: Self) -> Self;
+
+    /// The operation behind `+` for this element type.
+    #[doc(hidden)]
+    #[track_caller]
+    fn add_op<T: BaseTensor>(a: &T, b: &T) -> T;
+    #[doc(hidden)]
+    #[track_caller]
+    fn sub_op<T: BaseTensor>(a: &T, b: &T) -> T;
+    #[doc(hidden)]
+    #[track_caller]
+    fn mul_op<T: BaseTensor>(a: &T, b: &T) -> T;
+    #[doc(hidden)]
+    #[track_caller]
+    fn min_op<T: BaseTensor>(a: &T, b: &T) -> T;
+    #[doc(hidden)]
+    #[track_caller]
+    fn max_op<T: BaseTensor>(a: &T, b: &T) -> T;
+    #[doc(hidden)]
+    #[track_caller]
+    fn neg_op<T: BaseTensor>(a: &T) -> T;
+    #[doc(hidden)]
+    #[track_caller]
+    fn abs_op<T: BaseTensor>(a: &T) -> T;
+}
+
+/// A differentiable element type: `f64` or `f32`.
+pub trait Float: Num + num_traits::Float + num_traits::FloatConst {
+    /// The nearest value of this type.
+    fn of_f64(x: f64) -> Self;
+    /// The value as `f64`, exact.
+    fn as_f64(self) -> f64;
+}
+
+macro_rules! elem {
+    ($t:ty, $variant:ident, $zero:expr, |$a:ident, $b:ident| $same:expr) => {
+        impl Elem for $t {
+            const DTYPE: DType = DType::$variant;
+            const ZERO: Self = $zero;
+            #[inline]
+            fn same_bits(self, other: Self) -> bool {
+                let ($a, $b) = (self, other);
+                $same
+            }
+            #[inline]
+            fn into_scalar(self) -> Array {
+                Array::$variant(self)
+            }
+            #[inline]
+            fn from_scalar(a: &Array) -> Option<Self> {
+                if let Array::$variant(x) = a { Some(*x) } else { None }
+            }
+            fn into_data(v: Vec<Self>) -> Data {
+                Data::$variant(crate::array::Elems::Dense(v))
+            }
+            fn splat_data(x: Self) -> Data {
+                Data::$variant(crate::array::Elems::Splat(x))
+            }
+            #[inline]
+            fn of_data(d: &Data) -> Option<&crate::array::Elems<Self>> {
+                if let Data::$variant(e) = d { Some(e) } else { None }
+            }
+            fn of_data_mut(d: &mut Data) -> Option<&mut crate::array::Elems<Self>> {
+                if let Data::$variant(e) = d { Some(e) } else { None }
+            }
+        }
+    };
+}
+
+elem!(f64, F64, 0.0, |a, b| a.to_bits() == b.to_bits());
+elem!(f32, F32, 0.0, |a, b| a.to_bits() == b.to_bits());
+elem!(i64, I64, 0, |a, b| a == b);
+elem!(bool, Bool, false, |a, b| a == b);
+
+macro_rules! float {
+    ($t:ty) => {
+        impl Num for $t {
+            const ONE: Self = 1.0;
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline]
+            fn mul(self, other: Self) -> Self {
+                self * other
+            }
+            fn add_op<T: BaseTensor>(a: &T, b: &T) -> T {
+                a.binary(Binary::Add, b)
+            }
+            fn sub_op<T: BaseTensor>(a: &T, b: &T) -> T {
+                a.binary(Binary::Sub, b)
+            }
+            fn mul_op<T: BaseTensor>(a: &T, b: &T) -> T {
+                a.binary(Binary::Mul, b)
+            }
+            fn min_op<T: BaseTensor>(a: &T, b: &T) -> T {
+                a.binary(Binary::Min, b)
+            }
+            fn max_op<T: BaseTensor>(a: &T, b: &T) -> T {
+                a.binary(Binary::Max, b)
+            }
+            fn neg_op<T: BaseTensor>(a: &T) -> T {
+                a.unary(crate::ops::Unary::Neg)
+            }
+            fn abs_op<T: BaseTensor>(a: &T) -> T {
+                a.unary(crate::ops::Unary::Abs)
+            }
+        }
+        impl Float for $t {
+            #[inline]
+            fn of_f64(x: f64) -> Self {
+                x as $t
+            }
+            #[inline]
+            fn as_f64(self) -> f64 {
+                self.into()
+            }
+        }
+    };
+}
+
+float!(f64);
+float!(f32);
+
+impl Num for i64 {
+    const ONE: Self = 1;
+    #[inline]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+    #[inline]
+    fn mul(self, other: Self) -> Self {
+        self.wrapping_mul(other)
+    }
+    fn add_op<T: BaseTensor>(a: &T, b: &T) -> T {
+        T::discrete(&Discrete::IntBinary(IntBinary::Add), &[a, b])
+    }
+    fn sub_op<T: BaseTensor>(a: &T, b: &T) -> T {
+        T::discrete(&Discrete::IntBinary(IntBinary::Sub), &[a, b])
+    }
+    fn mul_op<T: BaseTensor>(a: &T, b: &T) -> T {
+        T::discrete(&Discrete::IntBinary(IntBinary::Mul), &[a, b])
+    }
+    fn min_op<T: BaseTensor>(a: &T, b: &T) -> T {
+        T::discrete(&Discrete::IntBinary(IntBinary::Min), &[a, b])
+    }
+    fn max_op<T: BaseTensor>(a: &T, b: &T) -> T {
+        T::discrete(&Discrete::IntBinary(IntBinary::Max), &[a, b])
+    }
+    fn neg_op<T: BaseTensor>(a: &T) -> T {
+        T::discrete(&Discrete::IntUnary(IntUnary::Neg), &[a])
+    }
+    fn abs_op<T: BaseTensor>(a: &T) -> T {
+        T::discrete(&Discrete::IntUnary(IntUnary::Abs), &[a])
+    }
+}

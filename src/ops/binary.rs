@@ -1,0 +1,169 @@
+//! Elementwise functions of two float arguments of one shape: one row each.
+//!
+//! Law: as for [`Unary`](super::Unary): a row is everything. Broadcasting is the typed surface's
+//! business; here both shapes are equal.
+
+use super::val::{Origin, Partial, Val};
+use crate::base::BaseTensor;
+use crate::dtype::Float;
+use crate::ops::{Compare, Unary};
+
+/// Makes the enum and its table functions from the rows.
+macro_rules! binary_ops {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident => $Op:ident {
+            symbol: $symbol:expr,
+            kernel: |$a:ident, $b:ident| $kernel:expr,
+            partials: |$x:ident, $y:ident, $z:ident| [$dx:expr, $dy:expr],
+            domain: $xlo:literal .. $xhi:literal, $ylo:literal .. $yhi:literal,
+        }
+    )*) => {
+        /// An elementwise function of two float arguments.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Binary { $( $(#[$doc])* $Op, )* }
+
+        impl Binary {
+            /// Every row of the table.
+            pub const ALL: &'static [Binary] = &[$( Binary::$Op, )*];
+
+            /// The name of the function, as in messages.
+            pub fn name(self) -> &'static str {
+                match self { $( Binary::$Op => stringify!($name), )* }
+            }
+
+            /// The infix symbol programs are printed with, for the four that have one.
+            pub fn symbol(self) -> Option<&'static str> {
+                match self { $( Binary::$Op => $symbol, )* }
+            }
+
+            /// Intervals of both arguments in which the function is smooth and well scaled.
+            pub fn domain(self) -> [(f64, f64); 2] {
+                match self { $( Binary::$Op => [($xlo, $xhi), ($ylo, $yhi)], )* }
+            }
+
+            /// The function at two numbers.
+            #[inline]
+            pub fn apply<F: Float>(self, x: F, y: F) -> F {
+                match self { $( Binary::$Op => { let ($a, $b) = (x, y); $kernel } )* }
+            }
+
+            /// The function at every pair of elements; both slices have the same length.
+            pub fn zip<F: Float>(self, xs: &[F], ys: &[F]) -> Vec<F> {
+                match self { $( Binary::$Op => xs.iter().zip(ys).map(|(x, y)| { let ($a, $b) = (*x, *y); $kernel }).collect(), )* }
+            }
+
+            /// The function at every element and one number on the right.
+            pub fn zip_right<F: Float>(self, xs: &[F], y: F) -> Vec<F> {
+                match self { $( Binary::$Op => xs.iter().map(|x| { let ($a, $b) = (*x, y); $kernel }).collect(), )* }
+            }
+
+            /// The function at one number on the left and every element.
+            pub fn zip_left<F: Float>(self, x: F, ys: &[F]) -> Vec<F> {
+                match self { $( Binary::$Op => ys.iter().map(|y| { let ($a, $b) = (x, *y); $kernel }).collect(), )* }
+            }
+
+            /// The partial derivative in the first argument at `(x, y)`, where `z` is the value there.
+            #[allow(unused_variables)]
+            pub fn partial_left<T: BaseTensor>(self, x: &T, y: &T, z: &T) -> Partial<T> {
+                let (x, y, z) = operands(x, y, z);
+                match self { $( Binary::$Op => { let ($x, $y, $z) = (&x, &y, &z); $dx } )* }
+            }
+
+            /// The partial derivative in the second argument at `(x, y)`, where `z` is the value there.
+            #[allow(unused_variables)]
+            pub fn partial_right<T: BaseTensor>(self, x: &T, y: &T, z: &T) -> Partial<T> {
+                let (x, y, z) = operands(x, y, z);
+                match self { $( Binary::$Op => { let ($x, $y, $z) = (&x, &y, &z); $dy } )* }
+            }
+        }
+    };
+}
+
+binary_ops! {
+    /// Sum `x + y`. Partials 1 and 1.
+    add => Add {
+        symbol: Some("+"),
+        kernel: |x, y| x + y,
+        partials: |x, y, z| [Partial::one(), Partial::one()],
+        domain: -3.0..3.0, -3.0..3.0,
+    }
+    /// Difference `x - y`. Partials 1 and -1.
+    sub => Sub {
+        symbol: Some("-"),
+        kernel: |x, y| x - y,
+        partials: |x, y, z| [Partial::one(), Partial::minus_one()],
+        domain: -3.0..3.0, -3.0..3.0,
+    }
+    /// Product `x * y`. Partials `y` and `x`.
+    mul => Mul {
+        symbol: Some("*"),
+        kernel: |x, y| x * y,
+        partials: |x, y, z| [y.clone().plain(), x.clone().plain()],
+        domain: -3.0..3.0, -3.0..3.0,
+    }
+    /// Quotient `x / y`, IEEE at `y = 0`. Partials `1 / y` and `-(x / y) / y`.
+    div => Div {
+        symbol: Some("/"),
+        kernel: |x, y| x / y,
+        partials: |x, y, z| [y.map(Unary::Recip).singular(), (-z / y).singular()],
+        domain: -3.0..3.0, 0.5..3.0,
+    }
+    /// Power `x^y`, with `0^0 = 1`; NaN for a negative base and a fractional exponent.
+    /// Partials `y x^(y - 1)`, taken as 0 where `y = 0`, and `x^y ln x`, taken as 0 where `x = 0` and `y >= 0`.
+    pow => Pow {
+        symbol: None,
+        kernel: |x, y| x.powf(y),
+        partials: |x, y, z| [
+            y.is(Compare::Eq, &y.c(0.0)).select(&y.c(0.0), &(y * x.pow(&(y - 1.0)))).singular(),
+            x.is(Compare::Eq, &x.c(0.0)).and(&y.is(Compare::Ge, &y.c(0.0))).select(&x.c(0.0), &(z * x.map(Unary::Ln))).singular()
+        ],
+        domain: 0.5..2.0, -2.0..2.0,
+    }
+    /// Angle of the point with ordinate `x` (the first argument) and abscissa `y`, in `(-pi, pi]`.
+    /// Partials `y / (x^2 + y^2)` and `-x / (x^2 + y^2)`; NaN at the origin.
+    atan2 => Atan2 {
+        symbol: None,
+        kernel: |x, y| x.atan2(y),
+        partials: |x, y, z| [(y / (x * x + y * y)).singular(), (-x / (x * x + y * y)).singular()],
+        domain: 0.5..2.0, -2.0..2.0,
+    }
+    /// Smaller of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
+    min => Min {
+        symbol: None,
+        kernel: |x, y| if x <= y || x.is_nan() { x } else { y },
+        partials: |x, y, z| [
+            takes_first(Compare::Le, x, y).as_ones(x).mask(),
+            takes_first(Compare::Le, x, y).not().as_ones(x).mask()
+        ],
+        domain: -2.0..-0.5, 0.5..2.0,
+    }
+    /// Larger of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
+    max => Max {
+        symbol: None,
+        kernel: |x, y| if x >= y || x.is_nan() { x } else { y },
+        partials: |x, y, z| [
+            takes_first(Compare::Ge, x, y).as_ones(x).mask(),
+            takes_first(Compare::Ge, x, y).not().as_ones(x).mask()
+        ],
+        domain: -2.0..-0.5, 0.5..2.0,
+    }
+    /// Product that is 0 where `y` is 0, even if `x` is infinite or NaN there. Partials `y` (0 where
+    /// `y` is 0, whatever the cotangent) and `x` (0 where the cotangent is).
+    mul_no_nan => MulNoNan {
+        symbol: None,
+        kernel: |x, y| if y == F::ZERO { F::ZERO } else { x * y },
+        partials: |x, y, z| [y.clone().mask(), x.clone().singular()],
+        domain: -3.0..3.0, 0.5..3.0,
+    }
+}
+
+/// Where the first argument is the extremum: as the kernels decide.
+fn takes_first<T: BaseTensor>(op: Compare, x: &Val<T>, y: &Val<T>) -> Val<T> {
+    x.is(op, y).or(&x.is(Compare::Ne, x))
+}
+
+/// The operands and the result as the formulas of the rows see them.
+fn operands<T: BaseTensor>(x: &T, y: &T, z: &T) -> (Val<T>, Val<T>, Val<T>) {
+    (Val::from(x.clone(), Origin::First), Val::from(y.clone(), Origin::Second), Val::from(z.clone(), Origin::Result))
+}

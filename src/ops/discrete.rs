@@ -1,0 +1,247 @@
+//! Operations whose result has no tangent: comparisons, logic, integers, rounding, positions.
+//!
+//! Law: the derivative of every operation here is zero, in every interpreter; where the result is
+//! a float (`floor`, `sign`, `stop_gradient`) that is a convention, stated in its row.
+
+use crate::dtype::{DType, Elem, Float};
+use crate::shape::{Shape, Show};
+
+/// Makes an enum of rows with one kernel each.
+macro_rules! rows {
+    (
+        $(#[$top:meta])*
+        $Enum:ident<$($E:ident: $bound:path)?> ($($arg:ident : $ty:ty),*) $call:tt -> $out:ty;
+        $( $(#[$doc:meta])* $Op:ident $name:literal => $kernel:expr, )*
+    ) => {
+        $(#[$top])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $Enum { $( $(#[$doc])* $Op, )* }
+
+        impl $Enum {
+            /// Every row of the table.
+            pub const ALL: &'static [$Enum] = &[$( $Enum::$Op, )*];
+
+            /// The name or symbol programs are printed with.
+            pub fn name(self) -> &'static str {
+                match self { $( $Enum::$Op => $name, )* }
+            }
+
+            /// The operation on numbers.
+            #[inline]
+            pub fn apply<$($E: $bound)?>(self, $($arg: $ty),*) -> $out {
+                match self { $( $Enum::$Op => ($kernel) $call, )* }
+            }
+
+            /// The operation at each of `n` positions, with operands that are a function of the position;
+            /// the loop is inside the match so that each kernel is compiled, and vectorised, on its own.
+            #[allow(unused_parens)]
+            pub fn each<$($E: $bound)?>(self, n: usize, at: impl Fn(usize) -> ($($ty),*)) -> Vec<$out> {
+                match self {
+                    $( $Enum::$Op => (0..n).map(|i| { let $call = at(i); ($kernel) $call }).collect(), )*
+                }
+            }
+        }
+    };
+}
+
+rows! {
+    /// Comparisons of two tensors of one shape and element type, elementwise; IEEE for floats:
+    /// every comparison with NaN is false but `!=`. Masks are ordered `false < true`.
+    Compare<E: Elem> (x: E, y: E) (x, y) -> bool;
+    /// Equal.
+    Eq "==" => |x, y| x == y,
+    /// Not equal.
+    Ne "!=" => |x, y| x != y,
+    /// Less.
+    Lt "<" => |x, y| x < y,
+    /// Less or equal.
+    Le "<=" => |x, y| x <= y,
+    /// Greater.
+    Gt ">" => |x, y| x > y,
+    /// Greater or equal.
+    Ge ">=" => |x, y| x >= y,
+}
+
+rows! {
+    /// Step functions from floats to floats, and the identity that stops gradients.
+    FloatStep<E: Float> (x: E) (x) -> E;
+    /// Largest integer not above.
+    Floor "floor" => |x: E| x.floor(),
+    /// Smallest integer not below.
+    Ceil "ceil" => |x: E| x.ceil(),
+    /// Nearest integer, halves away from zero.
+    Round "round" => |x: E| x.round(),
+    /// -1, 0 or 1 by sign; NaN for NaN, 0 for both zeros.
+    Sign "sign" => |x: E| if x > E::ZERO { E::ONE } else if x < E::ZERO { -E::ONE } else { x - x },
+    /// The same value, with derivative zero by decree.
+    StopGradient "stop_gradient" => |x| x,
+}
+
+rows! {
+    /// Functions of one integer; wrapping.
+    IntUnary<> (x: i64) (x) -> i64;
+    /// Negation.
+    Neg "-" => i64::wrapping_neg,
+    /// Absolute value.
+    Abs "abs" => i64::wrapping_abs,
+}
+
+rows! {
+    /// Functions of two integers; wrapping.
+    IntBinary<> (x: i64, y: i64) (x, y) -> i64;
+    /// Sum.
+    Add "+" => i64::wrapping_add,
+    /// Difference.
+    Sub "-" => i64::wrapping_sub,
+    /// Product.
+    Mul "*" => i64::wrapping_mul,
+    /// Quotient, truncated towards zero; `x quot 0 = x`.
+    Quot "quot" => |x: i64, y: i64| if y == 0 { x } else { x.wrapping_div(y) },
+    /// Remainder with the sign of `x`; `x rem 0 = x`.
+    Rem "rem" => |x: i64, y: i64| if y == 0 { x } else { x.wrapping_rem(y) },
+    /// Smaller.
+    Min "min" => std::cmp::min,
+    /// Larger.
+    Max "max" => std::cmp::max,
+}
+
+/// An operation with derivative zero.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Discrete {
+    /// Two tensors to a mask.
+    Compare(Compare),
+    /// Both masks hold.
+    And,
+    /// At least one mask holds.
+    Or,
+    /// The mask does not hold.
+    Not,
+    /// Floats to floats.
+    FloatStep(FloatStep),
+    /// One integer tensor to another.
+    IntUnary(IntUnary),
+    /// Two integer tensors to another.
+    IntBinary(IntBinary),
+    /// Floats to integers: truncated towards zero, saturating, NaN to 0; masks to 0 and 1.
+    ToInt,
+    /// Integers, or masks as 0 and 1, to floats of this type.
+    ToFloat(DType),
+    /// Position of the largest element along an axis: the first on ties, the first NaN if there is one.
+    ArgMax {
+        /// The axis that is searched and disappears.
+        axis: usize,
+    },
+    /// Position of the smallest element along an axis: the first on ties, the first NaN if there is one.
+    ArgMin {
+        /// The axis that is searched and disappears.
+        axis: usize,
+    },
+    /// The integers `0, 1, .., n - 1`.
+    Iota {
+        /// How many.
+        n: usize,
+    },
+}
+
+impl Discrete {
+    /// The name or symbol programs are printed with.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Discrete::Compare(op) => op.name(),
+            Discrete::And => "and",
+            Discrete::Or => "or",
+            Discrete::Not => "not",
+            Discrete::FloatStep(op) => op.name(),
+            Discrete::IntUnary(op) => op.name(),
+            Discrete::IntBinary(op) => op.name(),
+            Discrete::ToInt => "to_int",
+            Discrete::ToFloat(_) => "to_float",
+            Discrete::ArgMax { .. } => "argmax",
+            Discrete::ArgMin { .. } => "argmin",
+            Discrete::Iota { .. } => "iota",
+        }
+    }
+
+    /// How many operands the operation takes.
+    pub fn arity(&self) -> usize {
+        match self {
+            Discrete::Iota { .. } => 0,
+            Discrete::Not | Discrete::FloatStep(_) | Discrete::IntUnary(_) | Discrete::ToInt => 1,
+            Discrete::ToFloat(_) | Discrete::ArgMax { .. } | Discrete::ArgMin { .. } => 1,
+            Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::IntBinary(_) => 2,
+        }
+    }
+
+    /// Shape and element type of the result.
+    ///
+    /// # Panics
+    /// When the operands do not fit, with both shapes or the element type.
+    #[track_caller]
+    pub fn result(&self, args: &[(&[usize], DType)]) -> (Shape, DType) {
+        let name = self.name();
+        if args.len() != self.arity() {
+            panic!("{name}: takes {} operands, but {} were given", self.arity(), args.len());
+        }
+        if let [(a, da), (b, db)] = args {
+            if a != b {
+                panic!("{name}: both shapes must be equal, but they are {} and {}", Show(a), Show(b));
+            }
+            if da != db {
+                panic!("{name}: both element types must be equal, but they are {da} and {db}; convert one");
+            }
+        }
+        let (shape, dtype) = args.first().copied().unwrap_or((&[], DType::I64));
+        let same = Shape::from_slice(shape);
+        let needs = |ok: bool, what: &str| {
+            if !ok {
+                panic!("{name}: needs {what}, but the element type is {dtype}; convert it first");
+            }
+        };
+        match self {
+            Discrete::Compare(_) => (same, DType::Bool),
+            Discrete::And | Discrete::Or | Discrete::Not => {
+                needs(dtype == DType::Bool, "masks");
+                (same, DType::Bool)
+            }
+            Discrete::FloatStep(_) => {
+                needs(dtype.is_float(), "floats");
+                (same, dtype)
+            }
+            Discrete::IntUnary(_) | Discrete::IntBinary(_) => {
+                needs(dtype == DType::I64, "integers");
+                (same, DType::I64)
+            }
+            Discrete::ToInt => (same, DType::I64),
+            Discrete::ToFloat(to) => {
+                needs(!dtype.is_float(), "integers or a mask");
+                if !to.is_float() {
+                    panic!("{name}: converts to floats, but the target type is {to}");
+                }
+                (same, *to)
+            }
+            Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => {
+                needs(dtype != DType::Bool, "numbers");
+                check_axis(name, *axis, shape);
+                if shape[*axis] == 0 {
+                    panic!("{name}: the searched axis must not be empty, but axis {axis} of {} is", Show(shape));
+                }
+                let mut out = same;
+                out.remove(*axis);
+                (out, DType::I64)
+            }
+            Discrete::Iota { n } => (Shape::from_slice(&[*n]), DType::I64),
+        }
+    }
+}
+
+/// Panics unless `axis` is one of the axes of `shape`.
+#[track_caller]
+pub(crate) fn check_axis(name: &str, axis: usize, shape: &[usize]) {
+    if axis >= shape.len() {
+        panic!(
+            "{name}: the axis must be below the rank {}, but it is {axis} and the shape is {}",
+            shape.len(),
+            Show(shape)
+        );
+    }
+}

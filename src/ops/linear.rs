@@ -1,0 +1,353 @@
+//! Linear operations of one argument. Each is its own derivative, and its rules are data to data.
+//!
+//! Laws, for every operation `l`, and `x`, `y` of its input and output shape:
+//! `dot(l(x), y) == dot(x, l.adjoint()(y))`; `l.adjoint().adjoint() == l`; `l.batched(n)` applied
+//! to a stack of `n` is the stack of `l`; `a.after(b)`, where it does not decline, is `a(b(x))`.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::discrete::check_axis;
+use super::view::View;
+use crate::dtype::DType;
+use crate::shape::{self, Shape, Show};
+
+/// A linear operation of one argument.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Linear {
+    /// `out[into i] += t[from i]` for every `i` of the common iteration space, from zeros.
+    Affine {
+        /// How the iteration space looks at the argument.
+        from: View,
+        /// How it looks at the result.
+        into: View,
+    },
+    /// The same elements, in row-major order, under another shape.
+    Reshape {
+        /// The shape of the argument.
+        from: Shape,
+        /// The shape of the result.
+        into: Shape,
+    },
+    /// The same values in another float type.
+    Cast {
+        /// The element type of the argument.
+        from: DType,
+        /// The element type of the result.
+        into: DType,
+        /// The shape of both.
+        shape: Shape,
+    },
+}
+
+impl Linear {
+    /// `out[into i] += t[from i]`.
+    ///
+    /// # Panics
+    /// When the two views have different iteration spaces.
+    #[track_caller]
+    pub fn affine(from: View, into: View) -> Linear {
+        if from.shape() != into.shape() {
+            panic!(
+                "linear: both views need one iteration space, but they have {} and {}",
+                Show(from.shape()),
+                Show(into.shape())
+            );
+        }
+        Linear::Affine { from, into }
+    }
+
+    /// The operation that reads its argument through a view: `out[i] = t[view i]`.
+    pub fn read(view: View) -> Linear {
+        let into = View::identity(view.shape());
+        Linear::Affine { from: view, into }
+    }
+
+    /// The sum over the named axes, which disappear.
+    #[track_caller]
+    pub fn sum(shape: &[usize], axes: &[usize]) -> Linear {
+        axes.iter().for_each(|axis| check_axis("sum", *axis, shape));
+        let kept: SmallVec<[usize; 6]> = (0..shape.len()).filter(|a| !axes.contains(a)).collect();
+        Linear::Affine { from: View::identity(shape), into: View::axes(shape, &kept) }
+    }
+
+    /// Repetition into `shape`: axis `k` of the argument becomes axis `axes[k]`, and along every
+    /// other axis the elements are repeated. The adjoint of the sum over those.
+    #[track_caller]
+    pub fn replicate(shape: &[usize], axes: &[usize]) -> Linear {
+        axes.iter().for_each(|axis| check_axis("replicate", *axis, shape));
+        Linear::read(View::axes(shape, axes))
+    }
+
+    /// Axis `k` of the result is axis `perm[k]` of the argument.
+    #[track_caller]
+    pub fn permute(shape: &[usize], perm: &[usize]) -> Linear {
+        let mut sorted: SmallVec<[usize; 6]> = SmallVec::from_slice(perm);
+        sorted.sort_unstable();
+        if !sorted.iter().copied().eq(0..shape.len()) {
+            panic!("permute: needs each axis of {} once, but the permutation is {}", Show(shape), Show(perm));
+        }
+        let out: Shape = perm.iter().map(|p| shape[*p]).collect();
+        // Axis `perm[k]` of the argument is axis `k` of the result.
+        let mut inverse: SmallVec<[usize; 6]> = SmallVec::from_elem(0, perm.len());
+        for (k, p) in perm.iter().enumerate() {
+            inverse[*p] = k;
+        }
+        Linear::read(View::axes(&out, &inverse))
+    }
+
+    /// Elements `start, start + step, ..`, `len` of them, along one axis.
+    ///
+    /// # Panics
+    /// When they do not lie in the argument.
+    #[track_caller]
+    pub fn slice(shape: &[usize], axis: usize, start: usize, len: usize, step: usize) -> Linear {
+        check_axis("slice", axis, shape);
+        let end = if len == 0 { start } else { start + (len - 1) * step + 1 };
+        if end > shape[axis] {
+            let range = format!("{len} elements from {start} in steps of {step}");
+            panic!(
+                "slice: must lie within axis {axis}, but {range} reach to {end} and the shape is {}; pad or clamp first",
+                Show(shape)
+            );
+        }
+        let mut out = Shape::from_slice(shape);
+        out[axis] = len;
+        Linear::read(shifted(shape, &out, axis, step as i64, start as i64))
+    }
+
+    /// The argument within zeros: `before` and `after` of them along each axis.
+    #[track_caller]
+    pub fn pad(shape: &[usize], before: &[usize], after: &[usize]) -> Linear {
+        if before.len() != shape.len() || after.len() != shape.len() {
+            let (b, a) = (before.len(), after.len());
+            panic!("pad: needs a width per axis of {}, but {b} before and {a} after were given", Show(shape));
+        }
+        let rank = shape.len();
+        let out: Shape = (0..rank).map(|k| before[k] + shape[k] + after[k]).collect();
+        let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rank * rank);
+        (0..rank).for_each(|k| matrix[k * rank + k] = 1);
+        let offset: SmallVec<[i64; 6]> = before.iter().map(|b| *b as i64).collect();
+        // Written as the scatter of the argument, so that the adjoint is a plain slice.
+        Linear::Affine { from: View::identity(shape), into: View::affine(&out, shape, &matrix, &offset) }
+    }
+
+    /// Elements in the opposite order along one axis.
+    #[track_caller]
+    pub fn reverse(shape: &[usize], axis: usize) -> Linear {
+        check_axis("reverse", axis, shape);
+        Linear::read(shifted(shape, shape, axis, -1, shape[axis] as i64 - 1))
+    }
+
+    /// The elements with equal indices along two axes: the first of them stays, the second disappears.
+    #[track_caller]
+    pub fn diagonal(shape: &[usize], first: usize, second: usize) -> Linear {
+        check_axis("diagonal", first, shape);
+        check_axis("diagonal", second, shape);
+        if first == second || shape[first] != shape[second] {
+            panic!("diagonal: needs two axes of one size, but axes {first} and {second} of {} were named", Show(shape));
+        }
+        let mut out = Shape::from_slice(shape);
+        out.remove(second);
+        let axes: SmallVec<[usize; 6]> = (0..shape.len())
+            .map(|k| if k == second { first } else { k })
+            .map(|k| if k > second { k - 1 } else { k })
+            .collect();
+        Linear::read(View::axes(&out, &axes))
+    }
+
+    /// Windows of `size` elements along one axis, one every `stride`: the axis becomes the number
+    /// of the window, and a new axis after it the position within.
+    ///
+    /// # Panics
+    /// When `size` or `stride` is 0 or the window is longer than the axis.
+    #[track_caller]
+    pub fn window(shape: &[usize], axis: usize, size: usize, stride: usize) -> Linear {
+        check_axis("window", axis, shape);
+        if size == 0 || stride == 0 || size > shape[axis] {
+            panic!(
+                "window: needs a stride of at least 1 and a size from 1 to {}, but they are {stride} and {size} and the shape is {}",
+                shape[axis],
+                Show(shape)
+            );
+        }
+        let rank = shape.len();
+        let mut out = Shape::from_slice(shape);
+        out[axis] = (shape[axis] - size) / stride + 1;
+        out.insert(axis + 1, size);
+        let columns = rank + 1;
+        let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rank * columns);
+        for k in 0..rank {
+            matrix[k * columns + if k > axis { k + 1 } else { k }] = 1;
+        }
+        matrix[axis * columns + axis] = stride as i64;
+        matrix[axis * columns + axis + 1] = 1;
+        let offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, rank);
+        Linear::read(View::affine(shape, &out, &matrix, &offset))
+    }
+
+    /// The same elements under another shape.
+    ///
+    /// # Panics
+    /// When the sizes differ.
+    #[track_caller]
+    pub fn reshape(from: &[usize], into: &[usize]) -> Linear {
+        let (a, b) = (shape::size(from), shape::size(into));
+        if a != b {
+            panic!("reshape: sizes must be equal, but {} has {a} elements and {} has {b}", Show(from), Show(into));
+        }
+        Linear::Reshape { from: Shape::from_slice(from), into: Shape::from_slice(into) }
+    }
+
+    /// Conversion between float types; the shape stays.
+    #[track_caller]
+    pub fn cast(shape: &[usize], from: DType, into: DType) -> Linear {
+        if !from.is_float() || !into.is_float() {
+            panic!("cast: converts between float types, but from {from} to {into} was asked; see to_int and to_float");
+        }
+        Linear::Cast { from, into, shape: Shape::from_slice(shape) }
+    }
+
+    /// The shape the argument must have.
+    pub fn input_shape(&self) -> &[usize] {
+        match self {
+            Linear::Affine { from, .. } => from.source(),
+            Linear::Reshape { from, .. } => from,
+            Linear::Cast { shape, .. } => shape,
+        }
+    }
+
+    /// The shape of the result.
+    pub fn output_shape(&self) -> &[usize] {
+        match self {
+            Linear::Affine { into, .. } => into.source(),
+            Linear::Reshape { into, .. } => into,
+            Linear::Cast { shape, .. } => shape,
+        }
+    }
+
+    /// The adjoint: `dot(l(x), y) == dot(x, l.adjoint()(y))`.
+    pub fn adjoint(&self) -> Linear {
+        match self.clone() {
+            Linear::Affine { from, into } => Linear::Affine { from: into, into: from },
+            Linear::Reshape { from, into } => Linear::Reshape { from: into, into: from },
+            Linear::Cast { from, into, shape } => Linear::Cast { from: into, into: from, shape },
+        }
+    }
+
+    /// The same operation on each of `n` arguments stacked along a new outermost axis.
+    pub fn batched(&self, n: usize) -> Linear {
+        let under = |shape: &Shape| {
+            let mut shape = shape.clone();
+            shape.insert(0, n);
+            shape
+        };
+        match self {
+            Linear::Affine { from, into } => Linear::Affine { from: from.batched(n), into: into.batched(n) },
+            Linear::Reshape { from, into } => Linear::Reshape { from: under(from), into: under(into) },
+            Linear::Cast { from, into, shape } => Linear::Cast { from: *from, into: *into, shape: under(shape) },
+        }
+    }
+
+    /// The operation `x -> self(first(x))` as one, or `None` where it is none of these.
+    ///
+    /// # Panics
+    /// When the shapes do not fit.
+    pub fn after(&self, first: &Linear) -> Option<Linear> {
+        assert_eq!(self.input_shape(), first.output_shape(), "linear: composed operations must fit");
+        match (first, self) {
+            (Linear::Affine { from: f1, into: i1 }, Linear::Affine { from: f2, into: i2 }) => {
+                if i1.is_identity() {
+                    // The middle is read: look through it.
+                    return Some(Linear::Affine { from: f1.after(f2)?, into: i2.clone() });
+                }
+                if f2.is_identity() {
+                    // The middle is written: write through it.
+                    return Some(Linear::Affine { from: f1.clone(), into: i2.after(i1)? });
+                }
+                None
+            }
+            (Linear::Reshape { from, .. }, Linear::Reshape { into, .. }) => {
+                Some(Linear::Reshape { from: from.clone(), into: into.clone() })
+            }
+            (Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. }, _) => None,
+        }
+    }
+
+    /// Whether the operation returns its argument.
+    pub fn is_identity(&self) -> bool {
+        match self {
+            Linear::Affine { from, into } => from == into && from.is_identity(),
+            Linear::Reshape { from, into } => from == into,
+            Linear::Cast { from, into, .. } => from == into,
+        }
+    }
+
+    /// The element type of the result.
+    ///
+    /// # Panics
+    /// When the argument has the wrong shape, or an element type the operation does not take.
+    #[track_caller]
+    pub fn result(&self, shape: &[usize], dtype: DType) -> DType {
+        let name = || self.name();
+        if shape != self.input_shape() {
+            panic!(
+                "{}: takes an argument of shape {}, but its shape is {}",
+                name(),
+                Show(self.input_shape()),
+                Show(shape)
+            );
+        }
+        match self {
+            Linear::Affine { into, .. } => {
+                if dtype == DType::Bool && !into.is_injective() {
+                    panic!(
+                        "{}: masks cannot be added up, but the argument is a mask; convert it to numbers first",
+                        name()
+                    );
+                }
+                dtype
+            }
+            Linear::Reshape { .. } => dtype,
+            Linear::Cast { from, into, .. } => {
+                if dtype != *from {
+                    panic!("{}: takes an argument of {from}, but its element type is {dtype}", name());
+                }
+                *into
+            }
+        }
+    }
+
+    /// The name of the operation in messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Linear::Affine { from, into } if from.is_identity() && !into.is_injective() => "sum",
+            Linear::Affine { .. } => "view",
+            Linear::Reshape { .. } => "reshape",
+            Linear::Cast { .. } => "cast",
+        }
+    }
+}
+
+/// The view that looks at `step * i + start` along one axis and at `i` along the others.
+fn shifted(source: &[usize], shape: &[usize], axis: usize, step: i64, start: i64) -> View {
+    let rank = source.len();
+    let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rank * rank);
+    (0..rank).for_each(|k| matrix[k * rank + k] = if k == axis { step } else { 1 });
+    let mut offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, rank);
+    offset[axis] = start;
+    View::affine(source, shape, &matrix, &offset)
+}
+
+/// `from <view> into <view>`, `reshape [2, 3] -> [6]`, `cast f64 -> f32`.
+impl fmt::Display for Linear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Linear::Affine { from, into } if into.is_identity() => write!(f, "view {from}"),
+            Linear::Affine { from, into } => write!(f, "view {from} into {into}"),
+            Linear::Reshape { from, into } => write!(f, "reshape {} -> {}", Show(from), Show(into)),
+            Linear::Cast { from, into, .. } => write!(f, "cast {from} -> {into}"),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The operations, by family. A family is a closed enum and one method of
+//! [`BaseTensor`](crate::BaseTensor); an operation is a row of a table or a piece of data.
+//!
+//! | family | an operation is | its derivative | one method |
+//! |---|---|---|---|
+//! | [`Unary`] | a row: kernel, derivative at `(x, y)`, guard, domain | scale by it | `unary` |
+//! | [`Binary`] | a row: kernel, two partials at `(x, y, z)`, guards | scale and add | `binary` |
+//! | [`Linear`] | data: two [`View`]s, a reshape or a cast | itself | `linear` |
+//! | [`Contract`] | data: three [`View`]s | the product rule, by exchanging views | `contract` |
+//! | [`Discrete`] | a row: kernel | zero | `discrete` |
+//!
+//! Selection, indexing, concatenation and loops stand alone; their shape rules are in [`rules`].
+//!
+//! Law: everything an interpreter must know about an operation is said here, once, without
+//! naming an interpreter. No `_ =>` arm over these enums: rustc is the checklist.
+
+mod binary;
+mod contract;
+mod discrete;
+mod linear;
+pub mod rules;
+mod unary;
+pub mod val;
+mod view;
+
+pub use binary::Binary;
+pub use contract::Contract;
+pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};
+pub use linear::Linear;
+pub use unary::Unary;
+pub use val::{Guard, Origin, Partial};
+pub use view::View;

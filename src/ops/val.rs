@@ -1,0 +1,224 @@
+//! The right-hand sides of the derivative tables: arithmetic on tensors of any interpreter,
+//! written as a formula, and what guards a partial derivative against infinities.
+//!
+//! Law: **total values do not make derivatives total.** A partial can be infinite or NaN where the
+//! value is fine (`sqrt` at 0), and a branch that was not taken hands down a cotangent of zero;
+//! `0 * inf` must not become NaN on the way. So every partial says how it is multiplied.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::ops::{Binary, Compare, Discrete, Unary};
+
+/// How a partial derivative `p` multiplies a tangent or cotangent `ct`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Guard {
+    /// `p` is the constant 1: the product is `ct`.
+    One,
+    /// `p` is the constant -1: the product is `-ct`.
+    MinusOne,
+    /// `p * ct`.
+    Plain,
+    /// `p` can be non-finite at finite operands: where `ct` is zero the product is zero.
+    Singular,
+    /// `p` chooses: where `p` is zero the product is zero, whatever `ct` is.
+    Mask,
+}
+
+/// Where the value of a partial comes from: an operand itself needs no new name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The first operand of the operation.
+    First,
+    /// The second operand of the operation.
+    Second,
+    /// The result of the operation.
+    Result,
+    /// None of them: it was computed for the derivative.
+    Computed,
+}
+
+/// A partial derivative: its guard, its value unless the guard says it all, and where that is from.
+#[derive(Clone, Debug)]
+pub struct Partial<T> {
+    /// How it multiplies.
+    pub guard: Guard,
+    /// Its value; absent exactly for [`Guard::One`] and [`Guard::MinusOne`].
+    pub value: Option<T>,
+    /// Where the value comes from.
+    pub origin: Origin,
+}
+
+impl<T> Partial<T> {
+    /// The constant 1.
+    pub fn one() -> Partial<T> {
+        Partial { guard: Guard::One, value: None, origin: Origin::Computed }
+    }
+    /// The constant -1.
+    pub fn minus_one() -> Partial<T> {
+        Partial { guard: Guard::MinusOne, value: None, origin: Origin::Computed }
+    }
+}
+
+impl Guard {
+    /// The product of a partial and a (co)tangent under this guard. `p` is absent exactly for
+    /// the constants.
+    pub fn times<T: BaseTensor>(self, p: Option<&T>, ct: &T) -> T {
+        match (self, p) {
+            (Guard::One, _) => ct.clone(),
+            (Guard::MinusOne, _) => ct.unary(Unary::Neg),
+            (Guard::Plain, Some(p)) => ct.binary(Binary::Mul, p),
+            (Guard::Singular, Some(p)) => p.binary(Binary::MulNoNan, ct),
+            (Guard::Mask, Some(p)) => ct.binary(Binary::MulNoNan, p),
+            (Guard::Plain | Guard::Singular | Guard::Mask, None) => unreachable!("a partial without a value"),
+        }
+    }
+}
+
+/// A tensor inside a formula.
+#[derive(Clone, Debug)]
+pub struct Val<T>(T, Origin);
+
+/// A value computed for the derivative.
+fn computed<T>(t: T) -> Val<T> {
+    Val(t, Origin::Computed)
+}
+
+impl<T> Val<T> {
+    /// A tensor and where it comes from.
+    pub(super) fn from(t: T, origin: Origin) -> Val<T> {
+        Val(t, origin)
+    }
+}
+
+impl<T: BaseTensor> Val<T> {
+    /// The constant `c` in the shape and element type of `self`.
+    pub fn c(&self, c: f64) -> Val<T> {
+        computed(T::constant(Array::full_as(self.0.shape(), self.0.dtype(), c)))
+    }
+    /// An elementwise function.
+    pub fn map(&self, op: Unary) -> Val<T> {
+        computed(self.0.unary(op))
+    }
+    /// `self ^ other`.
+    pub fn pow(&self, other: &Val<T>) -> Val<T> {
+        computed(self.0.binary(Binary::Pow, &other.0))
+    }
+    /// The sign of each element; 0 at 0.
+    pub fn sign(&self) -> Val<T> {
+        computed(T::discrete(&Discrete::FloatStep(crate::ops::FloatStep::Sign), &[&self.0]))
+    }
+    /// A mask.
+    pub fn is(&self, op: Compare, other: &Val<T>) -> Val<T> {
+        computed(T::discrete(&Discrete::Compare(op), &[&self.0, &other.0]))
+    }
+    /// The conjunction of two masks.
+    pub fn and(&self, other: &Val<T>) -> Val<T> {
+        computed(T::discrete(&Discrete::And, &[&self.0, &other.0]))
+    }
+    /// The disjunction of two masks.
+    pub fn or(&self, other: &Val<T>) -> Val<T> {
+        computed(T::discrete(&Discrete::Or, &[&self.0, &other.0]))
+    }
+    /// The negation of a mask.
+    #[allow(clippy::should_implement_trait)]
+    pub fn not(&self) -> Val<T> {
+        computed(T::discrete(&Discrete::Not, &[&self.0]))
+    }
+    /// This mask as ones and zeros of the element type of `like`.
+    pub fn as_ones(&self, like: &Val<T>) -> Val<T> {
+        computed(T::discrete(&Discrete::ToFloat(like.0.dtype()), &[&self.0]))
+    }
+    /// `then` where this mask holds, `otherwise` elsewhere.
+    pub fn select(&self, then: &Val<T>, otherwise: &Val<T>) -> Val<T> {
+        computed(T::select(&self.0, &then.0, &otherwise.0))
+    }
+    fn guarded(self, guard: Guard) -> Partial<T> {
+        Partial { guard, value: Some(self.0), origin: self.1 }
+    }
+    /// A partial multiplied as it is.
+    pub fn plain(self) -> Partial<T> {
+        self.guarded(Guard::Plain)
+    }
+    /// A partial that can be non-finite at finite operands.
+    pub fn singular(self) -> Partial<T> {
+        self.guarded(Guard::Singular)
+    }
+    /// A partial that chooses.
+    pub fn mask(self) -> Partial<T> {
+        self.guarded(Guard::Mask)
+    }
+}
+
+macro_rules! operator {
+    ($Trait:ident, $method:ident) => {
+        impl<T: BaseTensor> $Trait<&Val<T>> for &Val<T> {
+            type Output = Val<T>;
+            fn $method(self, other: &Val<T>) -> Val<T> {
+                computed(self.0.binary(Binary::$Trait, &other.0))
+            }
+        }
+        impl<T: BaseTensor> $Trait<Val<T>> for &Val<T> {
+            type Output = Val<T>;
+            fn $method(self, other: Val<T>) -> Val<T> {
+                self.$method(&other)
+            }
+        }
+        impl<T: BaseTensor> $Trait<&Val<T>> for Val<T> {
+            type Output = Val<T>;
+            fn $method(self, other: &Val<T>) -> Val<T> {
+                (&self).$method(other)
+            }
+        }
+        impl<T: BaseTensor> $Trait<Val<T>> for Val<T> {
+            type Output = Val<T>;
+            fn $method(self, other: Val<T>) -> Val<T> {
+                (&self).$method(&other)
+            }
+        }
+        impl<T: BaseTensor> $Trait<f64> for &Val<T> {
+            type Output = Val<T>;
+            fn $method(self, c: f64) -> Val<T> {
+                self.$method(&self.c(c))
+            }
+        }
+        impl<T: BaseTensor> $Trait<f64> for Val<T> {
+            type Output = Val<T>;
+            fn $method(self, c: f64) -> Val<T> {
+                (&self).$method(&self.c(c))
+            }
+        }
+        impl<T: BaseTensor> $Trait<&Val<T>> for f64 {
+            type Output = Val<T>;
+            fn $method(self, v: &Val<T>) -> Val<T> {
+                (&v.c(self)).$method(v)
+            }
+        }
+        impl<T: BaseTensor> $Trait<Val<T>> for f64 {
+            type Output = Val<T>;
+            fn $method(self, v: Val<T>) -> Val<T> {
+                (&v.c(self)).$method(&v)
+            }
+        }
+    };
+}
+
+operator!(Add, add);
+operator!(Sub, sub);
+operator!(Mul, mul);
+operator!(Div, div);
+
+impl<T: BaseTensor> Neg for &Val<T> {
+    type Output = Val<T>;
+    fn neg(self) -> Val<T> {
+        self.map(Unary::Neg)
+    }
+}
+
+impl<T: BaseTensor> Neg for Val<T> {
+    type Output = Val<T>;
+    fn neg(self) -> Val<T> {
+        self.map(Unary::Neg)
+    }
+}

@@ -1,0 +1,371 @@
+//! Affine views: how an iteration space looks at an array.
+//!
+//! A view maps an index `i` of its iteration space, if it lies in the view's box, to the index
+//! `M i + c` of its source; outside the box, and where that index is out of range, it looks at
+//! nothing. Reading nothing gives 0, adding to nothing does nothing. Slices, pads, permutations,
+//! reversals, diagonals, strides, windows, replication and reduction are all views.
+//!
+//! Law: views are data and closed under composition where the composite is again a view;
+//! [`View::after`] may decline, it never loses a zero. Offsets are host numbers.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::shape::{Shape, Show};
+
+/// A half-open interval per axis of the iteration space.
+type Bounds = SmallVec<[(usize, usize); 6]>;
+
+/// An affine map from an iteration space into the indices of an array, with a box.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct View {
+    source: Shape,
+    shape: Shape,
+    bounds: Bounds,
+    /// Row-major, one row per axis of `source`, one column per axis of `shape`.
+    matrix: SmallVec<[i64; 16]>,
+    offset: SmallVec<[i64; 6]>,
+    /// Whether the box is empty; without axes nothing else could say so.
+    empty: bool,
+}
+
+impl View {
+    /// The view of an array of shape `source` by an iteration space of shape `shape`: index `i`
+    /// looks at `M i + c`, with `M` given row-major, a row per axis of the source.
+    ///
+    /// # Panics
+    /// When `matrix` or `offset` have the wrong number of entries.
+    #[track_caller]
+    pub fn affine(source: &[usize], shape: &[usize], matrix: &[i64], offset: &[i64]) -> View {
+        if matrix.len() != source.len() * shape.len() || offset.len() != source.len() {
+            panic!(
+                "view: needs a matrix of {} x {} and as many offsets as rows, but there are {} entries and {} offsets",
+                source.len(),
+                shape.len(),
+                matrix.len(),
+                offset.len()
+            );
+        }
+        View {
+            source: Shape::from_slice(source),
+            shape: Shape::from_slice(shape),
+            bounds: shape.iter().map(|n| (0, *n)).collect(),
+            matrix: SmallVec::from_slice(matrix),
+            offset: SmallVec::from_slice(offset),
+            empty: false,
+        }
+        .tightened()
+    }
+
+    /// Every index looks at itself.
+    pub fn identity(shape: &[usize]) -> View {
+        let axes: SmallVec<[usize; 6]> = (0..shape.len()).collect();
+        View::axes(shape, &axes)
+    }
+
+    /// Index `i` looks at `[i[axes[0]], i[axes[1]], ..]`: the axes not named are ignored, an axis
+    /// named twice gives the diagonal. The source has the sizes of the named axes.
+    ///
+    /// # Panics
+    /// When an axis is not one of the iteration space.
+    #[track_caller]
+    pub fn axes(shape: &[usize], axes: &[usize]) -> View {
+        let rank = shape.len();
+        let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, axes.len() * rank);
+        let mut source = Shape::new();
+        for (row, &axis) in axes.iter().enumerate() {
+            if axis >= rank {
+                panic!("view: axes must be below the rank {rank}, but one is {axis}");
+            }
+            matrix[row * rank + axis] = 1;
+            source.push(shape[axis]);
+        }
+        let offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, axes.len());
+        View::affine(&source, shape, &matrix, &offset)
+    }
+
+    /// The shape of the array that is looked at.
+    pub fn source(&self) -> &[usize] {
+        &self.source
+    }
+
+    /// The shape of the iteration space.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The box: outside it the view looks at nothing.
+    pub fn bounds(&self) -> &[(usize, usize)] {
+        &self.bounds
+    }
+
+    /// The coefficients of one axis of the source, one per axis of the iteration space.
+    pub fn row(&self, axis: usize) -> &[i64] {
+        let n = self.shape.len();
+        &self.matrix[axis * n..(axis + 1) * n]
+    }
+
+    /// The constant term of each axis of the source.
+    pub fn offset(&self) -> &[i64] {
+        &self.offset
+    }
+
+    /// Whether every index looks at itself.
+    pub fn is_identity(&self) -> bool {
+        let columns = self.shape.len();
+        // In the canonical form an axis of size 1 has no coefficients, and all empty views are one.
+        let own = |k: usize, j: usize| i64::from(k == j && self.shape[k] > 1);
+        self.source == self.shape
+            && (self.shape.contains(&0)
+                || (self.offset.iter().all(|c| *c == 0)
+                    && self.bounds.iter().zip(&self.shape).all(|(b, n)| *b == (0, *n))
+                    && (0..columns).all(|k| self.row(k).iter().enumerate().all(|(j, m)| *m == own(k, j)))))
+    }
+
+    /// Whether no two indices of the box look at the same place, by a sufficient criterion: each
+    /// axis of the box longer than one element alone moves some axis of the source.
+    pub fn is_injective(&self) -> bool {
+        let moves_alone = |axis: usize| {
+            (0..self.source.len()).any(|k| {
+                let row = self.row(k);
+                row[axis] != 0 && row.iter().enumerate().all(|(j, m)| j == axis || *m == 0 || self.width(j) <= 1)
+            })
+        };
+        (0..self.shape.len()).all(|axis| self.width(axis) <= 1 || moves_alone(axis))
+    }
+
+    /// The extent of the box along an axis.
+    pub fn width(&self, axis: usize) -> usize {
+        let (lo, hi) = self.bounds[axis];
+        hi - lo
+    }
+
+    /// Whether the box is empty: the view looks at nothing at all.
+    pub fn is_empty(&self) -> bool {
+        self.empty
+    }
+
+    /// The index that `index` looks at, or nothing. The meaning of a view, element by element.
+    pub fn at(&self, index: &[usize]) -> Option<Shape> {
+        let inside = index.iter().zip(&self.bounds).all(|(i, (lo, hi))| lo <= i && i < hi);
+        if self.empty || !inside {
+            return None;
+        }
+        (0..self.source.len())
+            .map(|k| {
+                let at = self.offset[k] + self.row(k).iter().zip(index).map(|(m, i)| m * *i as i64).sum::<i64>();
+                (0..self.source[k] as i64).contains(&at).then_some(at as usize)
+            })
+            .collect()
+    }
+
+    /// The smallest and the largest index along one axis of the source over the box, which is
+    /// not empty.
+    pub fn range(&self, axis: usize) -> (i64, i64) {
+        let mut range = (self.offset[axis], self.offset[axis]);
+        for (m, (lo, hi)) in self.row(axis).iter().zip(&self.bounds) {
+            let (a, b) = (m * *lo as i64, m * (*hi as i64 - 1));
+            range = (range.0 + a.min(b), range.1 + a.max(b));
+        }
+        range
+    }
+
+    /// Whether every index of the box looks at something.
+    pub fn is_total_in_box(&self) -> bool {
+        self.is_empty()
+            || (0..self.source.len()).all(|k| {
+                let (lo, hi) = self.range(k);
+                0 <= lo && hi < self.source[k] as i64
+            })
+    }
+
+    /// Whether every index of the iteration space looks at something.
+    pub fn is_total(&self) -> bool {
+        let whole = self.bounds.iter().zip(&self.shape).all(|((lo, hi), n)| *lo == 0 && hi == n);
+        self.shape.contains(&0) || (!self.empty && whole && self.is_total_in_box())
+    }
+
+    /// This view restricted to a box along one axis of the iteration space.
+    pub fn clipped(mut self, axis: usize, lo: usize, hi: usize) -> View {
+        let bound = &mut self.bounds[axis];
+        *bound = (bound.0.max(lo), bound.1.min(hi));
+        self.tightened()
+    }
+
+    /// The same view under a new outermost axis of size `n` of both the iteration space and the source.
+    pub fn batched(&self, n: usize) -> View {
+        let mut out = self.widened(n);
+        out.source.insert(0, n);
+        out.offset.insert(0, 0);
+        let columns = out.shape.len();
+        for k in 0..columns {
+            out.matrix.insert(k, i64::from(k == 0));
+        }
+        out.tightened()
+    }
+
+    /// The same view under a new outermost axis of size `n` of the iteration space, which it ignores.
+    pub fn widened(&self, n: usize) -> View {
+        let mut out = self.clone();
+        out.shape.insert(0, n);
+        out.bounds.insert(0, (0, n));
+        let columns = self.shape.len();
+        for k in (0..self.source.len()).rev() {
+            out.matrix.insert(k * columns, 0);
+        }
+        out.tightened()
+    }
+
+    /// The view that looks through `outer` at an array that is itself this view of another:
+    /// index `i` looks at `self(outer(i))`. `None` where that is no view, because the places at
+    /// which `outer` leaves this view's box form no box.
+    ///
+    /// # Panics
+    /// When `outer` does not look at an array of this view's iteration space.
+    pub fn after(&self, outer: &View) -> Option<View> {
+        assert_eq!(outer.source, self.shape, "view: composed views must fit");
+        let (rows, inner, columns) = (self.source.len(), self.shape.len(), outer.shape.len());
+        let mut bounds = outer.bounds.clone();
+        let mut slanted: SmallVec<[usize; 6]> = SmallVec::new();
+        let mut empty = self.empty || outer.empty;
+        for k in 0..inner {
+            let (lo, hi) = self.bounds[k];
+            match clip(&mut bounds, outer.row(k), outer.offset[k], lo as i64, hi as i64) {
+                Side::Outside => empty = true,
+                Side::Box => {}
+                Side::Slanted => slanted.push(k),
+            }
+        }
+        let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rows * columns);
+        let mut offset: SmallVec<[i64; 6]> = self.offset.clone();
+        for row in 0..rows {
+            for k in 0..inner {
+                let m = self.matrix[row * inner + k];
+                offset[row] += m * outer.offset[k];
+                for column in 0..columns {
+                    matrix[row * columns + column] += m * outer.matrix[k * columns + column];
+                }
+            }
+        }
+        let out =
+            View { source: self.source.clone(), shape: outer.shape.clone(), bounds, matrix, offset, empty }.tightened();
+        // A slanted side is no side of a box: it must not cut anything off.
+        let middle = View { bounds: out.bounds.clone(), ..outer.clone() };
+        let cuts = |k: usize| {
+            let (lo, hi) = middle.range(k);
+            lo < self.bounds[k].0 as i64 || hi >= self.bounds[k].1 as i64
+        };
+        (out.is_empty() || !slanted.into_iter().any(cuts)).then_some(out)
+    }
+
+    /// The canonical form: range checks that are sides of a box become the box, an empty box is
+    /// empty along every axis, and an axis of size 1 has no coefficients.
+    fn tightened(mut self) -> View {
+        let columns = self.shape.len();
+        for k in 0..self.source.len() {
+            for column in 0..columns {
+                if self.shape[column] <= 1 {
+                    self.matrix[k * columns + column] = 0;
+                }
+            }
+            let row = SmallVec::<[i64; 6]>::from_slice(&self.matrix[k * columns..(k + 1) * columns]);
+            self.empty |= clip(&mut self.bounds, &row, self.offset[k], 0, self.source[k] as i64) == Side::Outside;
+        }
+        self.empty |= self.bounds.iter().any(|(lo, hi)| lo >= hi);
+        if self.empty {
+            self.bounds.iter_mut().for_each(|b| *b = (0, 0));
+            self.matrix.iter_mut().for_each(|m| *m = 0);
+            self.offset.iter_mut().for_each(|c| *c = 0);
+        }
+        self
+    }
+}
+
+/// What a range check is to a box.
+#[derive(PartialEq, Eq)]
+enum Side {
+    /// A side of the box, or none at all.
+    Box,
+    /// The whole box lies outside.
+    Outside,
+    /// It depends on several axes, and is no side of a box.
+    Slanted,
+}
+
+/// Clips the box to where `lo <= row . i + c < hi`, if that is a side of a box.
+fn clip(bounds: &mut Bounds, row: &[i64], c: i64, lo: i64, hi: i64) -> Side {
+    let mut moving = row.iter().enumerate().filter(|(_, m)| **m != 0);
+    match (moving.next(), moving.next()) {
+        (None, _) if (lo..hi).contains(&c) => Side::Box,
+        (None, _) => Side::Outside,
+        (Some((axis, &m)), None) => {
+            let (first, last) = if m > 0 {
+                (div_ceil(lo - c, m), (hi - 1 - c).div_euclid(m))
+            } else {
+                (div_ceil(c - (hi - 1), -m), (c - lo).div_euclid(-m))
+            };
+            let (a, b) = bounds[axis];
+            let first = first.max(a as i64);
+            let end = (last + 1).clamp(first, (b as i64).max(first));
+            bounds[axis] = (first as usize, end as usize);
+            Side::Box
+        }
+        (Some(_), Some(_)) => Side::Slanted,
+    }
+}
+
+/// `a / b` rounded up, `b` positive.
+fn div_ceil(a: i64, b: i64) -> i64 {
+    -(-a).div_euclid(b)
+}
+
+/// `[i, j] -> [i + j, 2*j] of [4, 6]`, with the box where it is smaller than the iteration space.
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.empty {
+            return write!(f, "{} -> nothing of {}", Show(&self.shape), Show(&self.source));
+        }
+        f.write_str("[")?;
+        for axis in 0..self.shape.len() {
+            let (lo, hi) = self.bounds[axis];
+            let comma = if axis > 0 { ", " } else { "" };
+            match (lo, hi == self.shape[axis]) {
+                (0, true) => write!(f, "{comma}i{axis}<{hi}")?,
+                (0, false) => write!(f, "{comma}i{axis}<{hi} of {}", self.shape[axis])?,
+                (_, _) => write!(f, "{comma}{lo}<=i{axis}<{hi} of {}", self.shape[axis])?,
+            }
+        }
+        f.write_str("] -> [")?;
+        for k in 0..self.source.len() {
+            if k > 0 {
+                f.write_str(", ")?;
+            }
+            write_affine(f, self.row(k), self.offset[k])?;
+        }
+        write!(f, "] of {}", Show(&self.source))
+    }
+}
+
+fn write_affine(f: &mut fmt::Formatter<'_>, row: &[i64], c: i64) -> fmt::Result {
+    let mut first = true;
+    for (axis, m) in row.iter().enumerate().filter(|(_, m)| **m != 0) {
+        let sign = match (first, *m < 0) {
+            (true, true) => "-",
+            (true, false) => "",
+            (false, true) => " - ",
+            (false, false) => " + ",
+        };
+        match m.unsigned_abs() {
+            1 => write!(f, "{sign}i{axis}")?,
+            m => write!(f, "{sign}{m}*i{axis}")?,
+        }
+        first = false;
+    }
+    match (first, c) {
+        (true, c) => write!(f, "{c}"),
+        (false, 0) => Ok(()),
+        (false, c) if c < 0 => write!(f, " - {}", c.unsigned_abs()),
+        (false, c) => write!(f, " + {c}"),
+    }
+}

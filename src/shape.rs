@@ -1,0 +1,41 @@
+//! Shapes: the sizes of an array along its axes, outermost first. Row-major throughout.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+/// The sizes of the axes, outermost first; empty for a scalar. Up to six without allocation.
+pub type Shape = SmallVec<[usize; 6]>;
+
+/// The number of elements of an array of this shape: the product of its sizes.
+pub fn size(shape: &[usize]) -> usize {
+    shape.iter().product()
+}
+
+/// Row-major strides, in elements: how far apart neighbours along each axis are.
+pub fn strides(shape: &[usize]) -> SmallVec<[i64; 6]> {
+    let mut out: SmallVec<[i64; 6]> = SmallVec::from_elem(1, shape.len());
+    for axis in (1..shape.len()).rev() {
+        out[axis - 1] = out[axis] * shape[axis] as i64;
+    }
+    out
+}
+
+/// A shape as messages and programs print it: `[2, 3]`.
+pub struct Show<'a>(
+    /// The shape to print.
+    pub &'a [usize],
+);
+
+impl fmt::Display for Show<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (i, n) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{n}")?;
+        }
+        f.write_str("]")
+    }
+}

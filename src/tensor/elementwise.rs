@@ -1,0 +1,401 @@
+//! Elementwise functions beyond the operators: of two tensors, comparisons, selection, conversions.
+//!
+//! Law: operands are broadcast as for operators, and a host number may stand for a tensor
+//! ([`Operand`]). The functions of one float tensor come from their table, in `ops/unary.rs`.
+
+use std::borrow::Cow;
+
+use super::Tensor;
+use super::operators::{broadcast_shape, stretch};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::{Elem, Float, Num};
+use crate::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Linear};
+
+/// What can stand beside a tensor of rank `D` with elements `E`: another one, owned or borrowed, or
+/// a number of type `E`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand beside a tensor of this rank and element type",
+    label = "a tensor of the same rank and element type is needed, or a number of that element type",
+    note = "ranks are never promoted: a scalar tensor is combined with `times` and `plus`"
+)]
+pub trait Operand<T: Clone, const D: usize, E> {
+    /// The sizes, unless every shape will do.
+    #[doc(hidden)]
+    fn sizes(&self) -> Option<&[usize]>;
+    /// The operand in the shape that all operands were broadcast to.
+    #[doc(hidden)]
+    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T>;
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for Tensor<T, D, E> {
+    fn sizes(&self) -> Option<&[usize]> {
+        Some(self.raw().shape())
+    }
+    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
+        stretch(self.raw(), shape)
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for &Tensor<T, D, E> {
+    fn sizes(&self) -> Option<&[usize]> {
+        Some(self.raw().shape())
+    }
+    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
+        stretch(self.raw(), shape)
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for E {
+    fn sizes(&self) -> Option<&[usize]> {
+        None
+    }
+    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
+        Cow::Owned(T::constant(Array::full(shape, *self)))
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
+    /// An operation of this tensor and an operand, after broadcasting.
+    #[track_caller]
+    fn with<R: Elem>(
+        &self,
+        name: &str,
+        other: &impl Operand<T, D, E>,
+        op: impl FnOnce(&T, &T) -> T,
+    ) -> Tensor<T, D, R> {
+        let own = self.raw().shape();
+        Tensor::from_raw(match other.sizes() {
+            Some(sizes) if sizes != own => {
+                let shape = broadcast_shape(name, own, sizes);
+                op(&stretch(self.raw(), &shape), &other.in_shape(&shape))
+            }
+            Some(_) | None => op(self.raw(), &other.in_shape(own)),
+        })
+    }
+
+    #[track_caller]
+    fn compare(&self, op: Compare, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
+        self.with(op.name(), &other, |a, b| T::discrete(&Discrete::Compare(op), &[a, b]))
+    }
+
+    /// The mask of where `self == other`, elementwise and broadcast; IEEE for floats. Whether two whole
+    /// tensors are equal is the operator `==`, where there are numbers to compare.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).eq(2.0), tensor([false, true]));
+    /// ```
+    #[track_caller]
+    pub fn eq(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
+        self.compare(Compare::Eq, other)
+    }
+
+    /// The mask of where `self != other`, elementwise and broadcast; true at NaN.
+    #[track_caller]
+    pub fn ne(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
+        self.compare(Compare::Ne, other)
+    }
+
+    /// The mask of where `self < other`, elementwise and broadcast; false at NaN.
+    #[track_caller]
+    pub fn lt(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
+        self.compare(Compare::Lt, other)
+    }
+
+    /// The mask of where `self <= other`, elementwise and broadcast; false at NaN.
+    #[track_caller]
+    pub fn le(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
+        self.compare(Compare::Le, other)
+    }
+
+    /// The mask of where `self > other`, elementwise and broadcast; false at NaN.
+    #[track_caller]
+    pub fn gt(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
+        self.compare(Compare::Gt, other)
+    }
+
+    /// The mask of where `self >= other`, elementwise and broadcast; false at NaN.
+    #[track_caller]
+    pub fn ge(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
+        self.compare(Compare::Ge, other)
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
+    /// The smaller of each pair; NaN if either is. The derivative goes to the chosen one, on ties to `self`.
+    #[track_caller]
+    pub fn min(&self, other: impl Operand<T, D, E>) -> Self {
+        self.with("min", &other, E::min_op)
+    }
+
+    /// The larger of each pair; NaN if either is. The derivative goes to the chosen one, on ties to `self`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([-1.0, 2.0]);
+    /// assert_eq!(x.max(0.0), tensor([0.0, 2.0]));
+    /// assert_eq!(x.max(&-&x), tensor([1.0, 2.0]));
+    /// ```
+    #[track_caller]
+    pub fn max(&self, other: impl Operand<T, D, E>) -> Self {
+        self.with("max", &other, E::max_op)
+    }
+
+    /// Each element brought between `lo` and `hi`; NaN stays. The derivative is 1 from `lo` to `hi`, both
+    /// included, and 0 outside. Where `lo > hi` the result is `hi`.
+    #[track_caller]
+    pub fn clamp(&self, lo: impl Operand<T, D, E>, hi: impl Operand<T, D, E>) -> Self {
+        self.with("clamp", &lo, E::max_op).with("clamp", &hi, E::min_op)
+    }
+
+    /// This tensor times a scalar tensor.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).times(&tensor(3.0)), tensor([3.0, 6.0]));
+    /// ```
+    #[track_caller]
+    pub fn times(&self, s: &Tensor<T, 0, E>) -> Self {
+        Tensor::from_raw(E::mul_op(self.raw(), &repeated(s, self.raw().shape())))
+    }
+
+    /// This tensor plus a scalar tensor.
+    #[track_caller]
+    pub fn plus(&self, s: &Tensor<T, 0, E>) -> Self {
+        Tensor::from_raw(E::add_op(self.raw(), &repeated(s, self.raw().shape())))
+    }
+}
+
+/// A scalar tensor repeated into a shape.
+pub(super) fn repeated<'a, T: BaseTensor, E: Elem>(s: &'a Tensor<T, 0, E>, shape: &[usize]) -> Cow<'a, T> {
+    if shape.is_empty() {
+        return Cow::Borrowed(s.raw());
+    }
+    Cow::Owned(s.raw().linear(&Linear::replicate(shape, &[])))
+}
+
+/// Functions of two float tensors, and of one and a number.
+impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+    #[track_caller]
+    fn binary(&self, op: Binary, other: impl Operand<T, D, E>) -> Self {
+        self.with(op.name(), &other, |a, b| a.binary(op, b))
+    }
+
+    /// Power `self^other`, with `0^0 = 1`; NaN for a negative base and a fractional exponent. The partials
+    /// are `y x^(y - 1)`, taken as 0 where `y = 0`, and `x^y ln x`, taken as 0 where `x = 0` and `y >= 0`.
+    #[track_caller]
+    pub fn pow(&self, other: impl Operand<T, D, E>) -> Self {
+        self.binary(Binary::Pow, other)
+    }
+
+    /// Power with a host number as exponent: `pow` in code that is generic in `E`.
+    #[track_caller]
+    pub fn powf(&self, c: f64) -> Self {
+        self.pow(E::of_f64(c))
+    }
+
+    /// Power with an integer exponent, by repeated squaring: exact where the products are, defined for
+    /// negative bases, 1 for exponent 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([-2.0, 3.0]).powi(3), tensor([-8.0, 27.0]));
+    /// assert_eq!(tensor([-2.0]).powi(-1), tensor([-0.5]));
+    /// ```
+    #[track_caller]
+    pub fn powi(&self, n: i32) -> Self {
+        let mut rest = n.unsigned_abs();
+        let mut square = self.clone();
+        let mut product: Option<Self> = None;
+        while rest > 0 {
+            if rest & 1 == 1 {
+                product = Some(product.map_or_else(|| square.clone(), |p| p * &square));
+            }
+            rest >>= 1;
+            if rest > 0 {
+                square = square.square();
+            }
+        }
+        let power = product.unwrap_or_else(|| Tensor::ones(self.shape()));
+        if n < 0 { power.recip() } else { power }
+    }
+
+    /// Angle of the point with ordinate `self` and abscissa `x`, in `(-pi, pi]`. The partials are
+    /// `x / (y^2 + x^2)` in the ordinate `y` and `-y / (y^2 + x^2)` in `x`; undefined at the origin.
+    #[track_caller]
+    pub fn atan2(&self, x: impl Operand<T, D, E>) -> Self {
+        self.binary(Binary::Atan2, x)
+    }
+
+    /// Product that is 0 wherever `other` is 0, even if `self` is infinite or NaN there.
+    #[track_caller]
+    pub fn mul_no_nan(&self, other: impl Operand<T, D, E>) -> Self {
+        self.binary(Binary::MulNoNan, other)
+    }
+
+    /// `c * self`: the product with a literal in code that is generic in `E`.
+    #[track_caller]
+    pub fn scale(&self, c: f64) -> Self {
+        self * E::of_f64(c)
+    }
+
+    /// `self + c`: the sum with a literal in code that is generic in `E`.
+    #[track_caller]
+    pub fn shift(&self, c: f64) -> Self {
+        self + E::of_f64(c)
+    }
+
+    #[track_caller]
+    fn step(&self, op: FloatStep) -> Self {
+        Tensor::from_raw(T::discrete(&Discrete::FloatStep(op), &[self.raw()]))
+    }
+
+    /// -1, 0 or 1 by sign; 0 for both zeros, NaN for NaN. Derivative 0.
+    #[track_caller]
+    pub fn sign(&self) -> Self {
+        self.step(FloatStep::Sign)
+    }
+
+    /// Largest integer not above. Derivative 0.
+    #[track_caller]
+    pub fn floor(&self) -> Self {
+        self.step(FloatStep::Floor)
+    }
+
+    /// Smallest integer not below. Derivative 0.
+    #[track_caller]
+    pub fn ceil(&self) -> Self {
+        self.step(FloatStep::Ceil)
+    }
+
+    /// Nearest integer, halves away from zero. Derivative 0.
+    #[track_caller]
+    pub fn round(&self) -> Self {
+        self.step(FloatStep::Round)
+    }
+
+    /// The same values, as a constant for differentiation: derivative 0.
+    #[track_caller]
+    pub fn stop_gradient(&self) -> Self {
+        self.step(FloatStep::StopGradient)
+    }
+
+    /// The nearest values of another float type; linear, so the derivative passes.
+    #[track_caller]
+    pub fn cast<F: Float>(&self) -> Tensor<T, D, F> {
+        if E::DTYPE == F::DTYPE {
+            return Tensor::from_raw(self.raw().clone());
+        }
+        Tensor::from_raw(self.raw().linear(&Linear::cast(self.raw().shape(), E::DTYPE, F::DTYPE)))
+    }
+
+    /// Truncated towards zero, saturating; NaN becomes 0. Derivative 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([-1.5, 2.5]).to_int(), tensor([-1, 2]));
+    /// ```
+    #[track_caller]
+    pub fn to_int(&self) -> Tensor<T, D, i64> {
+        Tensor::from_raw(T::discrete(&Discrete::ToInt, &[self.raw()]))
+    }
+}
+
+/// Functions of integers; wrapping.
+impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
+    #[track_caller]
+    fn int_binary(&self, op: IntBinary, other: impl Operand<T, D, i64>) -> Self {
+        self.with(op.name(), &other, |a, b| T::discrete(&Discrete::IntBinary(op), &[a, b]))
+    }
+
+    /// Quotient, truncated towards zero; `x quot 0 = x`. Also the operator `/`.
+    #[track_caller]
+    pub fn quot(&self, other: impl Operand<T, D, i64>) -> Self {
+        self.int_binary(IntBinary::Quot, other)
+    }
+
+    /// Remainder with the sign of `self`; `x rem 0 = x`. Also the operator `%`.
+    #[track_caller]
+    pub fn rem(&self, other: impl Operand<T, D, i64>) -> Self {
+        self.int_binary(IntBinary::Rem, other)
+    }
+
+    /// Negation.
+    #[track_caller]
+    pub fn neg(&self) -> Self {
+        -self
+    }
+
+    /// Absolute value.
+    #[track_caller]
+    pub fn abs(&self) -> Self {
+        Tensor::from_raw(<i64 as Num>::abs_op(self.raw()))
+    }
+
+    /// The nearest floats.
+    #[track_caller]
+    pub fn to_float<F: Float>(&self) -> Tensor<T, D, F> {
+        Tensor::from_raw(T::discrete(&Discrete::ToFloat(F::DTYPE), &[self.raw()]))
+    }
+}
+
+/// Masks.
+impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
+    /// 1 where the mask holds and 0 elsewhere, as floats.
+    #[track_caller]
+    pub fn to_float<F: Float>(&self) -> Tensor<T, D, F> {
+        Tensor::from_raw(T::discrete(&Discrete::ToFloat(F::DTYPE), &[self.raw()]))
+    }
+
+    /// 1 where the mask holds and 0 elsewhere, as integers.
+    #[track_caller]
+    pub fn to_int(&self) -> Tensor<T, D, i64> {
+        Tensor::from_raw(T::discrete(&Discrete::ToInt, &[self.raw()]))
+    }
+
+    /// `then` where the mask holds and `otherwise` elsewhere; all three are broadcast.
+    ///
+    /// Both branches are computed. What is computed in the branch not taken never reaches a derivative:
+    /// `x.gt(0.0).select(x.sqrt(), 0.0)` has derivative 0 at 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([-4.0, 4.0]);
+    /// assert_eq!(x.gt(0.0).select(x.sqrt(), 0.0), tensor([0.0, 2.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When sizes along an axis differ and none of them is 1.
+    #[track_caller]
+    pub fn select<E: Elem>(&self, then: impl Operand<T, D, E>, otherwise: impl Operand<T, D, E>) -> Tensor<T, D, E> {
+        let mut shape = crate::shape::Shape::from_slice(self.raw().shape());
+        for sizes in [then.sizes(), otherwise.sizes()].into_iter().flatten() {
+            shape = broadcast_shape("select", &shape, sizes);
+        }
+        let mask = stretch(self.raw(), &shape);
+        Tensor::from_raw(T::select(&mask, &then.in_shape(&shape), &otherwise.in_shape(&shape)))
+    }
+}
+
+/// `then` if the scalar condition holds and `otherwise` if not: [`select`](Tensor::select) with one truth
+/// value for all elements. Both are computed, broadcast against each other.
+///
+/// ```
+/// use polygrad::{cond, tensor};
+/// let x = tensor([1.0, 2.0]);
+/// assert_eq!(cond(&x.sum().gt(0.0), &x, &(-&x)), x);
+/// ```
+///
+/// # Panics
+/// When sizes along an axis differ and neither is 1.
+#[track_caller]
+pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
+    condition: &Tensor<T, 0, bool>,
+    then: &Tensor<T, D, E>,
+    otherwise: &Tensor<T, D, E>,
+) -> Tensor<T, D, E> {
+    let shape = broadcast_shape("cond", then.raw().shape(), otherwise.raw().shape());
+    let mask = repeated(condition, &shape);
+    Tensor::from_raw(T::select(&mask, &stretch(then.raw(), &shape), &stretch(otherwise.raw(), &shape)))
+}

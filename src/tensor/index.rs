@@ -1,0 +1,217 @@
+//! Reading and adding at positions that are computed.
+//!
+//! Law: total. Reading out of bounds, negative included, gives 0; adding there does nothing. Indices
+//! are integer tensors and ordinary terms of the program; a host number is a constant one.
+
+use super::Tensor;
+use super::rank::{Above, Plus, Rank};
+use crate::base::BaseTensor;
+use crate::dtype::{Elem, Float, Num};
+use crate::ops::{Compare, Discrete, Linear};
+use crate::shape::Shape;
+
+/// What can be one index: an integer tensor of rank 0, or a host integer.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an index",
+    label = "an index is a `Tensor<T, 0, i64>`, or an integer of type `i32`, `i64` or `usize`"
+)]
+pub trait ScalarIndex<T> {
+    /// The index as an integer tensor.
+    fn index(&self) -> Tensor<T, 0, i64>;
+}
+
+impl<T: BaseTensor> ScalarIndex<T> for Tensor<T, 0, i64> {
+    fn index(&self) -> Tensor<T, 0, i64> {
+        self.clone()
+    }
+}
+
+impl<T: BaseTensor, I: ScalarIndex<T>> ScalarIndex<T> for &I {
+    fn index(&self) -> Tensor<T, 0, i64> {
+        (*self).index()
+    }
+}
+
+impl<T: BaseTensor> ScalarIndex<T> for i32 {
+    fn index(&self) -> Tensor<T, 0, i64> {
+        Tensor::scalar(i64::from(*self))
+    }
+}
+
+impl<T: BaseTensor> ScalarIndex<T> for i64 {
+    fn index(&self) -> Tensor<T, 0, i64> {
+        Tensor::scalar(*self)
+    }
+}
+
+impl<T: BaseTensor> ScalarIndex<T> for usize {
+    fn index(&self) -> Tensor<T, 0, i64> {
+        // No array has so many elements that saturation would bring the index back into bounds.
+        Tensor::scalar(i64::try_from(*self).unwrap_or(i64::MAX))
+    }
+}
+
+/// `K` indices, of the `K` outer axes: an array `[i, j]`, or a tuple `(i, 0)` where they differ in type.
+pub trait Indices<T, const K: usize> {
+    /// The indices as integer tensors.
+    #[doc(hidden)]
+    fn indices(&self) -> [T; K];
+}
+
+impl<T: BaseTensor, I: ScalarIndex<T>, const K: usize> Indices<T, K> for [I; K] {
+    fn indices(&self) -> [T; K] {
+        self.each_ref().map(|i| i.index().into_raw())
+    }
+}
+
+macro_rules! tuple_indices {
+    ($($K:literal: $($I:ident $k:tt),*;)*) => { $(
+        impl<T: BaseTensor, $($I: ScalarIndex<T>),*> Indices<T, $K> for ($($I,)*) {
+            fn indices(&self) -> [T; $K] {
+                [$(self.$k.index().into_raw()),*]
+            }
+        }
+    )* };
+}
+tuple_indices! {
+    1: A 0;
+    2: A 0, B 1;
+    3: A 0, B 1, C 2;
+    4: A 0, B 1, C 2, D 3;
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
+    /// The subarray at `K` indices of the `K` outer axes; an element if there are as many as axes. Zeros
+    /// where an index is out of bounds.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.at([1, 0]), tensor(3.0));
+    /// assert_eq!(x.at([1]), tensor([3.0, 4.0]));
+    /// assert_eq!(x.at([5]), tensor([0.0, 0.0]));
+    /// let i = tensor(1);
+    /// assert_eq!(x.at((&i, 0)), tensor(3.0));
+    /// ```
+    ///
+    /// There cannot be more indices than axes, and floats are no indices:
+    ///
+    /// ```compile_fail,E0277
+    /// polygrad::tensor([1.0, 2.0]).at([0, 0]);
+    /// ```
+    ///
+    /// ```compile_fail,E0277
+    /// polygrad::tensor([1.0, 2.0]).at([0.5]);
+    /// ```
+    #[track_caller]
+    pub fn at<I, const K: usize, const M: usize>(&self, ix: I) -> Tensor<T, M, E>
+    where
+        I: Indices<T, K>,
+        Rank<D>: Plus<K, M>,
+    {
+        Tensor::from_raw(self.raw().gather(&ix.indices()))
+    }
+
+    /// The subarrays at many places: `K` index tensors of one shape, for the `K` outer axes. The result has
+    /// their shape, followed by the axes that are not indexed. Zeros where an index is out of bounds.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.gather([&tensor([1, 0, 1]), &tensor([0, 1, 7])]), tensor([3.0, 2.0, 0.0]));
+    /// assert_eq!(x.gather([&tensor([1, 1])]), tensor([[3.0, 4.0], [3.0, 4.0]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the index tensors differ in shape.
+    #[track_caller]
+    pub fn gather<const K: usize, const S: usize, const M: usize, const R: usize>(
+        &self,
+        ix: [&Tensor<T, S, i64>; K],
+    ) -> Tensor<T, R, E>
+    where
+        Rank<D>: Plus<K, M>,
+        Rank<R>: Plus<S, M>,
+    {
+        Tensor::from_raw(self.raw().gather(&ix.map(|i| i.raw().clone())))
+    }
+
+    /// The subarrays at the positions `ix` of the outermost axis, one after the other; zeros out of bounds.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0, 3.0]).take(&tensor([2, 0])), tensor([3.0, 1.0]));
+    /// ```
+    #[track_caller]
+    pub fn take<const M: usize>(&self, ix: &Tensor<T, 1, i64>) -> Self
+    where
+        Rank<D>: Above<M>,
+    {
+        Tensor::from_raw(self.raw().gather(&[ix.raw().clone()]))
+    }
+
+    /// From each line along `axis` the element at the position that `ix` has for it.
+    pub(super) fn pick<const M: usize>(&self, axis: usize, ix: &Tensor<T, M, i64>) -> Tensor<T, M, E> {
+        let shape = ix.raw().shape();
+        let mut kept = 0..M;
+        let indices: Vec<T> = (0..D)
+            .map(|k| {
+                if k == axis {
+                    return ix.raw().clone();
+                }
+                let own = kept.next().unwrap_or_default();
+                Tensor::<T, 1, i64>::iota(shape[own]).into_raw().linear(&Linear::replicate(shape, &[own]))
+            })
+            .collect();
+        Tensor::from_raw(self.raw().gather(&indices))
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
+    /// This tensor with the subarrays of `v` added at many places, as [`gather`](Tensor::gather) would read
+    /// them: repeated places add up, places out of bounds are dropped. In place if nobody else holds `self`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let counts = tensor([0.0, 0.0]).scatter_add([&tensor([1, 1, 9])], &tensor([1.0, 2.0, 4.0]));
+    /// assert_eq!(counts, tensor([0.0, 3.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the index tensors differ in shape, or `v` has not the shape of what `gather` reads.
+    #[track_caller]
+    pub fn scatter_add<const K: usize, const S: usize, const M: usize, const R: usize>(
+        self,
+        ix: [&Tensor<T, S, i64>; K],
+        v: &Tensor<T, R, E>,
+    ) -> Self
+    where
+        Rank<D>: Plus<K, M>,
+        Rank<R>: Plus<S, M>,
+    {
+        Tensor::from_raw(self.into_raw().scatter_add(&ix.map(|i| i.raw().clone()), v.raw()))
+    }
+}
+
+impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
+    /// A new innermost axis of size `n` that is 1 at the position this tensor gives and 0 elsewhere; all
+    /// zeros for a position out of bounds.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1, 0, 5]).one_hot(2), tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]));
+    /// ```
+    #[track_caller]
+    pub fn one_hot<const R: usize, F: Float>(&self, n: usize) -> Tensor<T, R, F>
+    where
+        Rank<R>: Above<D>,
+    {
+        let mut shape = Shape::from_slice(self.raw().shape());
+        shape.push(n);
+        let axes = super::structure::other_axes(D, D);
+        let own = self.raw().linear(&Linear::replicate(&shape, &axes));
+        let position = Tensor::<T, 1, i64>::iota(n).into_raw().linear(&Linear::replicate(&shape, &[D]));
+        let mask = T::discrete(&Discrete::Compare(Compare::Eq), &[&own, &position]);
+        Tensor::from_raw(T::discrete(&Discrete::ToFloat(F::DTYPE), &[&mask]))
+    }
+}

@@ -1,0 +1,407 @@
+//! Building by index, maps, folds and loops with a carry.
+//!
+//! Law: all of these are [`BaseTensor::map_accum`] on flattened structures. A body is called once per
+//! trip or once for all of them, as the interpreter likes, so it is a function of its arguments and of
+//! values from outside, which it may use freely.
+//!
+//! Rows and indices come by reference, so that `|x| x * x` is a body; carries come by value, so that a
+//! body that adds to its carry can do so in place. In every type here the stacked one and the one of
+//! a row determine each other ([`Rows`], [`Outputs`]): closures need no annotations.
+
+use super::Tensor;
+use super::rank::{Above, Plus, Rank};
+use crate::base::BaseTensor;
+use crate::dtype::Elem;
+use crate::ops::{Discrete, Linear};
+use crate::shape::{Shape, Show};
+use crate::tree::Tree;
+
+/// What a loop runs over: a tensor, by its outermost axis, or a tuple of tensors side by side; `R` is
+/// what one trip sees.
+#[diagnostic::on_unimplemented(
+    message = "a loop cannot run over `{Self}`",
+    label = "a tensor of rank 1 or more is needed, or a tuple of such tensors"
+)]
+pub trait Rows<T, R> {
+    /// The tensors, in order.
+    #[doc(hidden)]
+    fn sequences(&self, out: &mut Vec<T>);
+    /// One row from one element of each tensor.
+    #[doc(hidden)]
+    fn row(parts: &mut dyn Iterator<Item = T>) -> R;
+}
+
+/// What one trip of a loop returns to be stacked: a tensor, `()`, or a tuple; `S` is the result, with
+/// a new outermost axis.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stacked",
+    label = "the body of a loop must return a tensor here, or a tuple of tensors"
+)]
+pub trait Outputs<T, S> {
+    /// The tensors, in order.
+    #[doc(hidden)]
+    fn parts(&self, out: &mut Vec<T>);
+    /// The result from the stacked tensors.
+    #[doc(hidden)]
+    fn stacked(parts: &mut dyn Iterator<Item = T>) -> S;
+}
+
+/// The next of as many tensors as the structure that is rebuilt has leaves.
+fn next<T>(parts: &mut dyn Iterator<Item = T>) -> T {
+    match parts.next() {
+        Some(t) => t,
+        None => unreachable!("a loop returned fewer values than it was given"),
+    }
+}
+
+impl<T: BaseTensor, const D: usize, const M: usize, E: Elem> Rows<T, Tensor<T, M, E>> for Tensor<T, D, E>
+where
+    Rank<D>: Above<M>,
+{
+    fn sequences(&self, out: &mut Vec<T>) {
+        out.push(self.raw().clone());
+    }
+    fn row(parts: &mut dyn Iterator<Item = T>) -> Tensor<T, M, E> {
+        Tensor::from_raw(next(parts))
+    }
+}
+
+impl<T, R, X: Rows<T, R>> Rows<T, R> for &X {
+    fn sequences(&self, out: &mut Vec<T>) {
+        (**self).sequences(out);
+    }
+    fn row(parts: &mut dyn Iterator<Item = T>) -> R {
+        X::row(parts)
+    }
+}
+
+impl<T: BaseTensor, const D: usize, const M: usize, E: Elem> Outputs<T, Tensor<T, D, E>> for Tensor<T, M, E>
+where
+    Rank<D>: Above<M>,
+{
+    fn parts(&self, out: &mut Vec<T>) {
+        out.push(self.raw().clone());
+    }
+    fn stacked(parts: &mut dyn Iterator<Item = T>) -> Tensor<T, D, E> {
+        Tensor::from_raw(next(parts))
+    }
+}
+
+impl<T> Outputs<T, ()> for () {
+    fn parts(&self, _: &mut Vec<T>) {}
+    fn stacked(_: &mut dyn Iterator<Item = T>) {}
+}
+
+macro_rules! tuples {
+    ($($($X:ident $R:ident $k:tt),*;)*) => { $(
+        impl<T, $($X: Rows<T, $R>, $R),*> Rows<T, ($($R,)*)> for ($($X,)*) {
+            fn sequences(&self, out: &mut Vec<T>) {
+                $( self.$k.sequences(out); )*
+            }
+            fn row(parts: &mut dyn Iterator<Item = T>) -> ($($R,)*) {
+                ($( $X::row(parts), )*)
+            }
+        }
+        impl<T, $($X: Outputs<T, $R>, $R),*> Outputs<T, ($($R,)*)> for ($($X,)*) {
+            fn parts(&self, out: &mut Vec<T>) {
+                $( self.$k.parts(out); )*
+            }
+            fn stacked(parts: &mut dyn Iterator<Item = T>) -> ($($R,)*) {
+                ($( $X::stacked(parts), )*)
+            }
+        }
+    )* };
+}
+tuples! {
+    A RA 0;
+    A RA 0, B RB 1;
+    A RA 0, B RB 1, C RC 2;
+    A RA 0, B RB 1, C RC 2, D RD 3;
+    A RA 0, B RB 1, C RC 2, D RD 3, E RE 4;
+    A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5;
+}
+
+/// The tensors of a loop and their common length.
+#[track_caller]
+fn sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> (usize, Vec<T>) {
+    let mut out = Vec::new();
+    xs.sequences(&mut out);
+    let n = out[0].shape()[0];
+    for x in &out {
+        if x.shape()[0] != n {
+            panic!(
+                "{op}: all sequences must have one length, but two shapes are {} and {}; slice or pad one",
+                Show(out[0].shape()),
+                Show(x.shape())
+            );
+        }
+    }
+    (n, out)
+}
+
+/// The leaves of a structure, which nobody holds afterwards if nobody else did before.
+fn leaves<T: BaseTensor, C: Tree<T>>(c: C) -> Vec<T> {
+    c.leaves()
+}
+
+/// A carry as the interpreters see it: its leaves, and its structure to put them back into.
+struct Carry<C>(C);
+
+impl<C> Carry<C> {
+    /// Takes a carry apart. What is kept holds none of its values, so that the first trip already owns them.
+    fn open<T: BaseTensor>(c: C) -> (Carry<C>, Vec<T>)
+    where
+        C: Tree<T, With<T> = C>,
+    {
+        (Carry(c.map(&mut |t| T::zeros(t.shape(), t.dtype()))), leaves(c))
+    }
+
+    /// The carry with these leaves.
+    fn close<T: BaseTensor>(&self, leaves: Vec<T>) -> C
+    where
+        C: Tree<T, With<T> = C>,
+    {
+        let mut leaves = leaves.into_iter();
+        self.0.map(&mut |_: &T| next(&mut leaves))
+    }
+}
+
+/// The loop behind all that have a carry.
+#[track_caller]
+fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
+    (n, xs): (usize, Vec<T>),
+    reverse: bool,
+    init: C,
+    row: impl Fn(&mut dyn Iterator<Item = T>) -> R,
+    f: impl Fn(C, &R) -> (C, Y),
+) -> (C, S) {
+    let (carry, init) = Carry::open(init);
+    let (last, outputs) = T::map_accum(n, reverse, init, &xs, &mut |c, x| {
+        let (c, y) = f(carry.close(c), &row(&mut x.iter().cloned()));
+        let mut outputs = Vec::new();
+        y.parts(&mut outputs);
+        (leaves(c), outputs)
+    });
+    (carry.close(last), Y::stacked(&mut outputs.into_iter()))
+}
+
+/// The tensor whose subarray at position `i` of a new outermost axis of size `k` is `f(i)`.
+///
+/// ```
+/// use polygrad::{build1, tensor};
+/// let x = tensor([1.0, 2.0, 4.0]);
+/// assert_eq!(build1(2, |i| x.at([i + 1]) - x.at([i])), tensor([1.0, 2.0]));
+/// ```
+#[track_caller]
+pub fn build1<T: BaseTensor, const M: usize, const D: usize, E: Elem>(
+    k: usize,
+    f: impl Fn(&Tensor<T, 0, i64>) -> Tensor<T, M, E>,
+) -> Tensor<T, D, E>
+where
+    Rank<D>: Above<M>,
+{
+    Tensor::from_raw(build_raw(&[k], &[], &|ix: &[T]| f(&Tensor::from_raw(ix[0].clone())).into_raw()))
+}
+
+/// The tensor whose subarray at positions `[i, j, ..]` of new outer axes of these sizes is `f([i, j, ..])`.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, build, build1, tensor};
+///
+/// fn matmul<T: BaseTensor>(a: &Tensor<T, 2>, b: &Tensor<T, 2>) -> Tensor<T, 2> {
+///     build([a.dim::<0>(), b.dim::<1>()], |[i, j]| build1(a.dim::<1>(), |p| a.at([i, p]) * b.at([p, j])).sum_outer())
+/// }
+/// let a = tensor([[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(matmul(&a, &a), a.matmul(&a));
+/// ```
+#[track_caller]
+pub fn build<T: BaseTensor, const K: usize, const M: usize, const D: usize, E: Elem>(
+    sizes: [usize; K],
+    f: impl Fn([&Tensor<T, 0, i64>; K]) -> Tensor<T, M, E>,
+) -> Tensor<T, D, E>
+where
+    Rank<D>: Plus<K, M>,
+{
+    Tensor::from_raw(build_raw(&sizes, &[], &|ix: &[T]| {
+        let ix: [Tensor<T, 0, i64>; K] = std::array::from_fn(|k| Tensor::from_raw(ix[k].clone()));
+        f(ix.each_ref()).into_raw()
+    }))
+}
+
+/// One loop per size; `outer` are the positions in the loops around this one.
+#[track_caller]
+fn build_raw<T: BaseTensor>(sizes: &[usize], outer: &[T], body: &dyn Fn(&[T]) -> T) -> T {
+    let Some((n, rest)) = sizes.split_first() else {
+        return body(outer);
+    };
+    let positions = T::discrete(&Discrete::Iota { n: *n }, &[]);
+    let (_, mut out) = T::map_accum(*n, false, Vec::new(), &[positions], &mut |_, i| {
+        let ix = [outer, i].concat();
+        (Vec::new(), vec![build_raw(rest, &ix, body)])
+    });
+    next(&mut out.drain(..))
+}
+
+/// The body applied to each row, and the results stacked.
+///
+/// ```
+/// use polygrad::{map, tensor};
+/// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(map(&x, |row| row.sum()), tensor([3.0, 7.0]));
+/// ```
+///
+/// # Panics
+/// When sequences differ in length.
+#[track_caller]
+pub fn map<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(xs: X, f: impl Fn(&R) -> Y) -> S {
+    mapped("map", xs, f)
+}
+
+/// The body applied to each pair of rows of two sequences of one length, and the results stacked.
+///
+/// ```
+/// use polygrad::{tensor, zip_with};
+/// let (x, y) = (tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([10.0, 20.0]));
+/// assert_eq!(zip_with(&x, &y, |x, y| x.times(y)), tensor([[10.0, 20.0], [60.0, 80.0]]));
+/// ```
+///
+/// # Panics
+/// When the sequences differ in length.
+#[track_caller]
+pub fn zip_with<T, X, Y, R, Q, Z, S>(xs: X, ys: Y, f: impl Fn(&R, &Q) -> Z) -> S
+where
+    T: BaseTensor,
+    X: Rows<T, R>,
+    Y: Rows<T, Q>,
+    Z: Outputs<T, S>,
+{
+    mapped("zip_with", (xs, ys), |(x, y)| f(x, y))
+}
+
+#[track_caller]
+fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &str, xs: X, f: impl Fn(&R) -> Y) -> S {
+    let (n, xs) = sequences(op, &xs);
+    let (_, outputs) = T::map_accum(n, false, Vec::new(), &xs, &mut |_, x| {
+        let mut outputs = Vec::new();
+        f(&X::row(&mut x.iter().cloned())).parts(&mut outputs);
+        (Vec::new(), outputs)
+    });
+    Y::stacked(&mut outputs.into_iter())
+}
+
+/// A loop over rows, in order: `f(carry, row)` returns the next carry and an output. The result is the
+/// last carry, and the outputs stacked.
+///
+/// ```
+/// use polygrad::{map_accum, tensor};
+/// let (total, partial) = map_accum(tensor(0.0), &tensor([1.0, 2.0, 3.0]), |c, x| {
+///     let sum = c + x;
+///     (sum.clone(), sum)
+/// });
+/// assert_eq!(total, tensor(6.0));
+/// assert_eq!(partial, tensor([1.0, 3.0, 6.0]));
+/// ```
+///
+/// # Panics
+/// When sequences differ in length, or the carry changes its shape or structure.
+#[track_caller]
+pub fn map_accum<T, C, X, R, Y, S>(init: C, xs: X, f: impl Fn(C, &R) -> (C, Y)) -> (C, S)
+where
+    T: BaseTensor,
+    C: Tree<T, With<T> = C>,
+    X: Rows<T, R>,
+    Y: Outputs<T, S>,
+{
+    run(sequences("map_accum", &xs), false, init, X::row, f)
+}
+
+/// [`map_accum`] from the last row to the first; each output stands where its row does.
+///
+/// # Panics
+/// When sequences differ in length, or the carry changes its shape or structure.
+#[track_caller]
+pub fn map_accum_reverse<T, C, X, R, Y, S>(init: C, xs: X, f: impl Fn(C, &R) -> (C, Y)) -> (C, S)
+where
+    T: BaseTensor,
+    C: Tree<T, With<T> = C>,
+    X: Rows<T, R>,
+    Y: Outputs<T, S>,
+{
+    run(sequences("map_accum_reverse", &xs), true, init, X::row, f)
+}
+
+/// A loop over rows that keeps only its carry: `f(.. f(f(init, row 0), row 1) .., row n - 1)`.
+///
+/// ```
+/// use polygrad::{fold, tensor};
+/// // Horner's rule.
+/// let x = tensor(2.0);
+/// assert_eq!(fold(tensor(0.0), &tensor([1.0, 0.0, 3.0]), |c, a| c * &x + a), tensor(7.0));
+/// ```
+///
+/// # Panics
+/// When sequences differ in length, or the carry changes its shape or structure.
+#[track_caller]
+pub fn fold<T, C, X, R>(init: C, xs: X, f: impl Fn(C, &R) -> C) -> C
+where
+    T: BaseTensor,
+    C: Tree<T, With<T> = C>,
+    X: Rows<T, R>,
+{
+    run(sequences("fold", &xs), false, init, X::row, |c, x| (f(c, x), ())).0
+}
+
+/// All carries of a [`fold`], stacked: the initial one first, so there is one more than there are rows.
+///
+/// ```
+/// use polygrad::{scan, tensor};
+/// assert_eq!(scan(tensor(0.0), &tensor([1.0, 2.0, 3.0]), |c, x| c + x), tensor([0.0, 1.0, 3.0, 6.0]));
+/// ```
+///
+/// # Panics
+/// When sequences differ in length, or the carry changes its shape or structure.
+#[track_caller]
+pub fn scan<T, C, X, R, S>(init: C, xs: X, f: impl Fn(C, &R) -> C) -> S
+where
+    T: BaseTensor,
+    C: Tree<T, With<T> = C> + Outputs<T, S>,
+    X: Rows<T, R>,
+{
+    let (n, xs) = sequences("scan", &xs);
+    let mut first = Vec::new();
+    init.parts(&mut first);
+    let (carry, init) = Carry::open(init);
+    let (_, rest) = T::map_accum(n, false, init, &xs, &mut |c, x| {
+        let next = f(carry.close(c), &X::row(&mut x.iter().cloned()));
+        let mut outputs = Vec::new();
+        next.parts(&mut outputs);
+        (leaves(next), outputs)
+    });
+    let mut stacked = first.into_iter().zip(rest).map(|(first, rest)| {
+        let mut shape = Shape::from_slice(first.shape());
+        shape.insert(0, 1);
+        let row = first.linear(&Linear::replicate(&shape, &super::structure::other_axes(shape.len() - 1, 0)));
+        T::concat(0, &[row, rest])
+    });
+    C::stacked(&mut stacked)
+}
+
+/// A loop of `n` trips without rows: `f(n - 1, .. f(1, f(0, init)) ..)`.
+///
+/// ```
+/// use polygrad::{iterate, tensor};
+/// assert_eq!(iterate(3, tensor(1.0), |i, c| c * (i + 1).to_float()), tensor(6.0));
+/// ```
+///
+/// # Panics
+/// When the carry changes its shape or structure.
+#[track_caller]
+pub fn iterate<T, C>(n: usize, init: C, f: impl Fn(&Tensor<T, 0, i64>, C) -> C) -> C
+where
+    T: BaseTensor,
+    C: Tree<T, With<T> = C>,
+{
+    let positions = T::discrete(&Discrete::Iota { n }, &[]);
+    let row = <Tensor<T, 1, i64> as Rows<T, Tensor<T, 0, i64>>>::row;
+    run((n, vec![positions]), false, init, row, |c, i| (f(i, c), ())).0
+}

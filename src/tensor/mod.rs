@@ -1,0 +1,373 @@
+//! The typed surface: what user programs are written with.
+//!
+//! [`Tensor<T, D, E>`](Tensor) is a thin wrapper around a value of any interpreter `T` that makes rank
+//! and element type part of the Rust type. Law: it adds no operation; every method is a few calls of
+//! [`BaseTensor`](crate::BaseTensor), so a program means the same in every interpreter.
+//!
+//! | file | what is there |
+//! |---|---|
+//! | this one | the type, constructors, shapes, looking at values |
+//! | `operators` | `+ - * / %`, unary `-`, and `& \| !` of masks, with broadcasting |
+//! | `elementwise` | functions of two tensors, comparisons, selection, conversions |
+//! | `structure` | views, reshaping, concatenation |
+//! | `reduce` | mean, extrema, softmax and relatives |
+//! | `product` | dot, matrix and outer products |
+//! | `index` | reading and adding at indices |
+//! | `loops` | building by index, maps, folds, loops with a carry |
+//!
+//! The elementwise functions of one float tensor come from the table in `ops/unary.rs`.
+//!
+//! Three more laws of the surface. **Broadcasting:** operands of equal rank may differ along axes
+//! where one has size 1, which is repeated; ranks are never promoted. **Host numbers** stand for a
+//! tensor of that one number. **Shapes are static:** they are known while the program is traced, and
+//! a mistake panics at the line of the user's call.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::array::{Array, ArrayError, Nested};
+use crate::base::{BaseTensor, Lift};
+use crate::dtype::{Elem, Float, Num};
+use crate::ops::{Discrete, Linear, View};
+use crate::shape::Show;
+
+mod elementwise;
+mod index;
+mod loops;
+mod operators;
+mod product;
+mod rank;
+mod reduce;
+mod structure;
+
+pub use elementwise::{Operand, cond};
+pub use index::{Indices, ScalarIndex};
+pub use loops::{Outputs, Rows, build, build1, fold, iterate, map, map_accum, map_accum_reverse, scan, zip_with};
+pub use rank::{Above, Plus, Rank};
+pub use structure::{concat, stack};
+
+/// An array of rank `D` with elements `E`, in whatever interpreter `T` the program runs.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, tensor};
+///
+/// fn energy<T: BaseTensor>(v: &Tensor<T, 1>) -> Tensor<T, 0> {
+///     (v * v).sum() * 0.5
+/// }
+/// assert_eq!(energy(&tensor([3.0, 4.0])), tensor(12.5));
+/// ```
+///
+/// A wrong rank does not compile:
+///
+/// ```compile_fail,E0308
+/// use polygrad::{BaseTensor, Tensor};
+/// fn wrong<T: BaseTensor>(v: &Tensor<T, 1>) -> Tensor<T, 0> {
+///     v * 2.0
+/// }
+/// ```
+///
+/// Neither does a wrong element type:
+///
+/// ```compile_fail,E0308
+/// use polygrad::{BaseTensor, Tensor};
+/// fn wrong<T: BaseTensor>(v: &Tensor<T, 1>) -> Tensor<T, 1, i64> {
+///     v.exp()
+/// }
+/// ```
+pub struct Tensor<T, const D: usize, E = f64> {
+    raw: T,
+    marker: PhantomData<E>,
+}
+
+impl<T: Clone, const D: usize, E> Clone for Tensor<T, D, E> {
+    fn clone(&self) -> Self {
+        Tensor { raw: self.raw.clone(), marker: PhantomData }
+    }
+}
+
+/// The tensor of known numbers written as nested arrays, as a `Vec`, or as one number.
+///
+/// This constructor is not generic in the interpreter, so nothing needs to be annotated. Programs
+/// that are generic say [`Tensor::constant`].
+///
+/// ```
+/// use polygrad::tensor;
+/// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+/// assert_eq!(x.shape(), [2, 2]);
+/// assert_eq!(x.sum().item(), 10.0);
+/// ```
+pub fn tensor<const D: usize, E: Elem>(elements: impl Nested<D, E>) -> Tensor<Array, D, E> {
+    Tensor { raw: elements.into_array(), marker: PhantomData }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
+    /// A value of an interpreter as a tensor of known rank and element type.
+    ///
+    /// # Panics
+    /// When the value has another rank or element type.
+    #[track_caller]
+    #[inline]
+    pub fn from_raw(raw: T) -> Self {
+        if raw.shape().len() != D || raw.dtype() != E::DTYPE {
+            mistyped(D, E::DTYPE, raw.shape(), raw.dtype());
+        }
+        Tensor { raw, marker: PhantomData }
+    }
+
+    /// The value behind this tensor.
+    pub fn raw(&self) -> &T {
+        &self.raw
+    }
+
+    /// The value behind this tensor, by value.
+    pub fn into_raw(self) -> T {
+        self.raw
+    }
+
+    /// This tensor as a constant of the level above: how a value of an outer program enters an inner
+    /// one that is differentiated.
+    pub fn lift<U: Lift<T>>(&self) -> Tensor<U, D, E> {
+        Tensor::from_raw(U::lift(self.raw.clone()))
+    }
+
+    /// The tensor of known numbers `a`.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, Tensor, tensor};
+    /// fn weighted<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {
+    ///     x.dot(&Tensor::constant([1.0, 2.0]))
+    /// }
+    /// assert_eq!(weighted(&tensor([3.0, 4.0])), tensor(11.0));
+    /// ```
+    ///
+    /// # Panics
+    /// When `a` has another rank or element type.
+    #[track_caller]
+    pub fn constant(a: impl Into<Array>) -> Self {
+        Tensor::from_raw(T::constant(a.into()))
+    }
+
+    /// The tensor of this shape in which every element is `x`.
+    #[track_caller]
+    pub fn full(shape: [usize; D], x: E) -> Self {
+        Tensor::from_raw(T::constant(Array::full(&shape, x)))
+    }
+
+    /// The tensor of this shape in which every element is 0, or `false`.
+    #[track_caller]
+    pub fn zeros(shape: [usize; D]) -> Self {
+        Tensor::full(shape, E::ZERO)
+    }
+
+    /// The sizes of the axes, outermost first.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let [rows, columns] = tensor([[1.0, 2.0, 3.0]]).shape();
+    /// assert_eq!((rows, columns), (1, 3));
+    /// ```
+    pub fn shape(&self) -> [usize; D] {
+        let mut out = [0; D];
+        out.copy_from_slice(self.raw.shape());
+        out
+    }
+
+    /// The size of axis `K`, which must be one of the `D` axes; rustc checks.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0, 3.0]]).dim::<1>(), 3);
+    /// ```
+    ///
+    /// ```compile_fail
+    /// use polygrad::tensor;
+    /// tensor([1.0, 2.0]).dim::<1>();
+    /// ```
+    pub fn dim<const K: usize>(&self) -> usize {
+        const { assert!(K < D, "dim: the axis must be below the rank") };
+        self.raw.shape()[K]
+    }
+
+    /// The number of elements: the product of all sizes, 1 at rank 0.
+    pub fn size(&self) -> usize {
+        crate::shape::size(self.raw.shape())
+    }
+
+    /// The size of the outermost axis; a tensor of rank 0 has none, which rustc checks.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        const { assert!(D > 0, "len: a tensor of rank 0 has no axis") };
+        self.raw.shape()[0]
+    }
+
+    /// Whether there is no element at all, because some axis has size 0.
+    pub fn is_empty(&self) -> bool {
+        self.size() == 0
+    }
+
+    /// The numbers in this tensor, where there are any: `None` while a program is being traced.
+    ///
+    /// The host language may look at them and decide: an ordinary `if` or `while` on a primal value is
+    /// dynamic control flow, and works in every interpreter that computes. A tracing one has no number
+    /// to look at; a program for it says [`cond`] or [`select`](Tensor::select).
+    pub fn peek(&self) -> Option<Array> {
+        self.raw.peek()
+    }
+
+    /// The only element, as a number of the host language.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let mut x = tensor(1.0);
+    /// while x.item() < 100.0 {
+    ///     x = x * 3.0;
+    /// }
+    /// assert_eq!(x.item(), 243.0);
+    /// ```
+    ///
+    /// # Panics
+    /// When there is not exactly one element, and while a program is being traced: there is no number
+    /// then, see [`Tensor::peek`].
+    #[track_caller]
+    pub fn item(&self) -> E {
+        let Some(a) = self.peek() else {
+            panic!(
+                "item: needs a number, but this value of shape {} is being traced; choose with cond or select instead",
+                Show(self.raw.shape())
+            );
+        };
+        match a.item() {
+            Ok(x) => x,
+            Err(_) => panic!(
+                "item: needs exactly one element, but the shape is {}; reduce it, or take one with at",
+                Show(self.raw.shape())
+            ),
+        }
+    }
+
+    /// The result of one linear operation.
+    #[track_caller]
+    fn view<const R: usize>(&self, op: &Linear) -> Tensor<T, R, E> {
+        Tensor::from_raw(self.raw.linear(op))
+    }
+}
+
+/// Says that a value does not fit the type it was given.
+#[cold]
+#[track_caller]
+fn mistyped(rank: usize, elem: crate::DType, shape: &[usize], dtype: crate::DType) -> ! {
+    panic!(
+        "tensor: needs rank {rank} and elements {elem}, but the value has shape {} and elements {dtype}",
+        Show(shape)
+    )
+}
+
+impl<T: BaseTensor, E: Elem> Tensor<T, 0, E> {
+    /// The tensor of rank 0 that holds `x`.
+    pub fn scalar(x: E) -> Self {
+        Tensor::full([], x)
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
+    /// The tensor of this shape in which every element is 1.
+    #[track_caller]
+    pub fn ones(shape: [usize; D]) -> Self {
+        Tensor::full(shape, E::ONE)
+    }
+}
+
+impl<T: BaseTensor> Tensor<T, 1, i64> {
+    /// The integers `0, 1, .., n - 1`.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor};
+    /// assert_eq!(Tensor::<Concrete, 1, i64>::iota(3).to_vec(), [0, 1, 2]);
+    /// ```
+    pub fn iota(n: usize) -> Self {
+        Tensor::from_raw(T::discrete(&Discrete::Iota { n }, &[]))
+    }
+}
+
+impl<T: BaseTensor, E: Float> Tensor<T, 1, E> {
+    /// `n` evenly spaced values from `start` to `stop`, both included; just `start` when `n` is 1.
+    pub fn linspace(start: f64, stop: f64, n: usize) -> Self {
+        Tensor::constant(Array::linspace(start, stop, n).cast::<E>())
+    }
+}
+
+impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
+    /// The identity matrix of size `n`.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor, tensor};
+    /// assert_eq!(Tensor::<Concrete, 2>::eye(2), tensor([[1.0, 0.0], [0.0, 1.0]]));
+    /// ```
+    pub fn eye(n: usize) -> Self {
+        // Ones written along the diagonal.
+        let diagonal = Linear::affine(View::identity(&[n]), View::axes(&[n], &[0, 0]));
+        Tensor::<T, 1, E>::ones([n]).view(&diagonal)
+    }
+}
+
+impl<const D: usize, E: Elem> Tensor<Array, D, E> {
+    /// The numbers in this tensor, as an array.
+    pub fn array(&self) -> &Array {
+        &self.raw
+    }
+
+    /// The elements in row-major order, copied.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).to_vec(), [1.0, 2.0, 3.0, 4.0]);
+    /// ```
+    pub fn to_vec(&self) -> Vec<E> {
+        match self.raw.to_vec() {
+            Ok(v) => v,
+            Err(_) => unreachable!("the element type of a tensor is that of its array"),
+        }
+    }
+
+    /// The elements as plain Rust data: a number, a `Vec`, or nested arrays.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let rows: [[f64; 2]; 1] = tensor([[1.0, 2.0]]).nested().unwrap();
+    /// assert_eq!(rows, [[1.0, 2.0]]);
+    /// ```
+    ///
+    /// # Errors
+    /// When rank, sizes or element type differ, with both.
+    pub fn nested<X: TryFrom<Array, Error = ArrayError>>(&self) -> Result<X, ArrayError> {
+        X::try_from(self.raw.clone())
+    }
+}
+
+/// Equality of shape and elements; NaN differs from itself. The elementwise comparison, whose result
+/// is a mask, is the method [`Tensor::eq`].
+impl<const D: usize, E: Elem> PartialEq for Tensor<Array, D, E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw == other.raw
+    }
+}
+
+/// Prints the numbers where there are any, and element type and shape otherwise.
+impl<T: BaseTensor, const D: usize, E: Elem> fmt::Display for Tensor<T, D, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.peek() {
+            Some(a) => fmt::Display::fmt(&a, f),
+            None => write!(f, "{} {}", E::DTYPE, Show(self.raw.shape())),
+        }
+    }
+}
+
+/// As [`Display`](fmt::Display), with element type and shape in every case.
+impl<T: BaseTensor, const D: usize, E: Elem> fmt::Debug for Tensor<T, D, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.peek() {
+            Some(a) => fmt::Debug::fmt(&a, f),
+            None => write!(f, "{} {}", E::DTYPE, Show(self.raw.shape())),
+        }
+    }
+}

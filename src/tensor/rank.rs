@@ -1,0 +1,42 @@
+//! Rank arithmetic that rustc checks: relations between const generics, each with exactly one
+//! answer, so that every rank is inferred.
+
+/// A rank as a type, for stating relations between ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Rank<const D: usize>;
+
+/// `Rank<D>: Above<M>` says `D = M + 1`: what a rank-generic helper needs to add or remove an axis.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the rank directly above the one required here",
+    label = "these two ranks must differ by exactly one",
+    note = "an operation that adds or removes one axis relates ranks by one; ranks go up to 8"
+)]
+pub trait Above<const M: usize> {}
+
+/// `Rank<D>: Plus<K, M>` says `D = K + M`: indexing with `K` indices, building with `K` variables.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the sum of the two ranks required here",
+    label = "the number of indices and the rank of the element must add up to this rank",
+    note = "ranks go up to 8"
+)]
+pub trait Plus<const K: usize, const M: usize> {}
+
+macro_rules! above {
+    ($($d:literal $m:literal;)*) => { $( impl Above<$m> for Rank<$d> {} )* };
+}
+above! { 1 0; 2 1; 3 2; 4 3; 5 4; 6 5; 7 6; 8 7; }
+
+macro_rules! plus {
+    ($($d:literal: $($k:literal $m:literal),*;)*) => { $( $( impl Plus<$k, $m> for Rank<$d> {} )* )* };
+}
+plus! {
+    0: 0 0;
+    1: 0 1, 1 0;
+    2: 0 2, 1 1, 2 0;
+    3: 0 3, 1 2, 2 1, 3 0;
+    4: 0 4, 1 3, 2 2, 3 1, 4 0;
+    5: 0 5, 1 4, 2 3, 3 2, 4 1, 5 0;
+    6: 0 6, 1 5, 2 4, 3 3, 4 2, 5 1, 6 0;
+    7: 0 7, 1 6, 2 5, 3 4, 4 3, 5 2, 6 1, 7 0;
+    8: 0 8, 1 7, 2 6, 3 5, 4 4, 5 3, 6 2, 7 1, 8 0;
+}

@@ -1,0 +1,297 @@
+//! Statistics, extrema and soft extrema.
+//!
+//! Law: what is said of derivatives here follows from the operations these are made of; formulas are
+//! stable, so no intermediate overflows where the result does not. Plain sums stand in `structure`,
+//! with the other linear operations.
+
+use super::elementwise::repeated;
+use super::rank::{Above, Rank};
+use super::structure::{check_axis, other_axes};
+use super::{Tensor, operators};
+use crate::base::BaseTensor;
+use crate::dtype::{Elem, Float, Num};
+use crate::ops::{Discrete, Linear};
+use crate::shape::Show;
+
+/// Panics if there is nothing to choose from.
+#[track_caller]
+fn nonempty(op: &str, n: usize, shape: &[usize]) {
+    if n == 0 {
+        panic!(
+            "{op}: needs at least one element to choose from, but the shape is {}; give it one, or skip it",
+            Show(shape)
+        );
+    }
+}
+
+/// Extrema of numbers.
+impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
+    #[track_caller]
+    fn position<const M: usize>(&self, name: &str, op: Discrete, axis: usize) -> Tensor<T, M, i64> {
+        let shape = self.raw().shape();
+        check_axis(name, axis, shape);
+        nonempty(name, shape[axis], shape);
+        Tensor::from_raw(T::discrete(&op, &[self.raw()]))
+    }
+
+    /// The position of the largest element of each line along `axis`: the first on ties, the first NaN if
+    /// there is one.
+    ///
+    /// # Panics
+    /// When there is no such axis, or its size is 0.
+    #[track_caller]
+    pub fn argmax_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, i64>
+    where
+        Rank<D>: Above<M>,
+    {
+        self.position("argmax_axis", Discrete::ArgMax { axis }, axis)
+    }
+
+    /// The position of the smallest element of each line along `axis`: the first on ties, the first NaN if
+    /// there is one.
+    ///
+    /// # Panics
+    /// When there is no such axis, or its size is 0.
+    #[track_caller]
+    pub fn argmin_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, i64>
+    where
+        Rank<D>: Above<M>,
+    {
+        self.position("argmin_axis", Discrete::ArgMin { axis }, axis)
+    }
+
+    /// The largest element of each line along `axis`; NaN if one is. The derivative goes to the first
+    /// largest element.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 5.0], [7.0, 3.0]]).max_axis(1), tensor([5.0, 7.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis, or its size is 0.
+    #[track_caller]
+    pub fn max_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        self.pick(axis, &self.position("max_axis", Discrete::ArgMax { axis }, axis))
+    }
+
+    /// The smallest element of each line along `axis`; NaN if one is. The derivative goes to the first
+    /// smallest element.
+    ///
+    /// # Panics
+    /// When there is no such axis, or its size is 0.
+    #[track_caller]
+    pub fn min_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        self.pick(axis, &self.position("min_axis", Discrete::ArgMin { axis }, axis))
+    }
+
+    /// The largest element; NaN if one is. The derivative goes to the first largest element.
+    ///
+    /// # Panics
+    /// When there is no element.
+    #[track_caller]
+    pub fn max_all(&self) -> Tensor<T, 0, E> {
+        nonempty("max_all", self.size(), self.raw().shape());
+        self.flatten().max_axis(0)
+    }
+
+    /// The smallest element; NaN if one is. The derivative goes to the first smallest element.
+    ///
+    /// # Panics
+    /// When there is no element.
+    #[track_caller]
+    pub fn min_all(&self) -> Tensor<T, 0, E> {
+        nonempty("min_all", self.size(), self.raw().shape());
+        self.flatten().min_axis(0)
+    }
+}
+
+impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
+    /// The position of the largest element: the first on ties, the first NaN if there is one.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 5.0, 5.0]).argmax(), tensor(1));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no element.
+    #[track_caller]
+    pub fn argmax(&self) -> Tensor<T, 0, i64> {
+        self.position("argmax", Discrete::ArgMax { axis: 0 }, 0)
+    }
+
+    /// The position of the smallest element: the first on ties, the first NaN if there is one.
+    ///
+    /// # Panics
+    /// When there is no element.
+    #[track_caller]
+    pub fn argmin(&self) -> Tensor<T, 0, i64> {
+        self.position("argmin", Discrete::ArgMin { axis: 0 }, 0)
+    }
+}
+
+/// Statistics of floats.
+impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+    /// The mean of all elements; NaN if there are none.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 6.0]]).mean(), tensor(3.0));
+    /// ```
+    #[track_caller]
+    pub fn mean(&self) -> Tensor<T, 0, E> {
+        self.sum() / E::of_f64(self.size() as f64)
+    }
+
+    /// The mean of each line along `axis`; NaN if its size is 0.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn mean_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        check_axis("mean_axis", axis, self.raw().shape());
+        self.sum_axis(axis) / E::of_f64(self.raw().shape()[axis] as f64)
+    }
+
+    /// The variance of all elements as a population: the mean of the squared distances from the mean,
+    /// divided by their number and not by one less. NaN if there are none.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 3.0]).var(), tensor(1.0));
+    /// ```
+    #[track_caller]
+    pub fn var(&self) -> Tensor<T, 0, E> {
+        self.plus(&-self.mean()).square().mean()
+    }
+
+    /// The population variance of each line along `axis`, see [`var`](Tensor::var).
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn var_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        check_axis("var_axis", axis, self.raw().shape());
+        (self - self.spread(axis, &self.mean_axis(axis))).square().mean_axis(axis)
+    }
+
+    /// The Euclidean norm: the root of the sum of all squares, without overflow on the way. The derivative
+    /// is `x / |x|`, by convention 0 where all elements are.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([3.0, -4.0]).norm(), tensor(5.0));
+    /// ```
+    #[track_caller]
+    pub fn norm(&self) -> Tensor<T, 0, E> {
+        if self.is_empty() {
+            return self.sum();
+        }
+        // In units of the largest element. The unit may count as a constant: the result does not depend on it.
+        let top = self.stop_gradient().abs().max_all();
+        let unit = (top.gt(E::ZERO) & top.lt(E::infinity())).select(&top, E::ONE);
+        let x: Self = Tensor::from_raw(operators::div_op::<T, E>(self.raw(), &repeated(&unit, self.raw().shape())));
+        let sum = x.dot(&x);
+        sum.gt(E::ZERO).select(sum.sqrt(), sum.stop_gradient()) * unit
+    }
+
+    /// What is the same along `axis`, repeated there into the shape of `self`.
+    fn spread<const M: usize, F: Elem>(&self, axis: usize, t: &Tensor<T, M, F>) -> Tensor<T, D, F> {
+        t.view(&Linear::replicate(self.raw().shape(), &other_axes(M, axis)))
+    }
+
+    /// The distance of each element from the largest of its line along `axis`, and those largest elements;
+    /// from 0 where that is infinite or NaN. The largest counts as a constant.
+    #[track_caller]
+    fn shifted<const M: usize>(&self, op: &str, axis: usize) -> (Self, Tensor<T, M, E>)
+    where
+        Rank<D>: Above<M>,
+    {
+        let shape = self.raw().shape();
+        check_axis(op, axis, shape);
+        if shape[axis] == 0 {
+            return (self.clone(), self.sum_axis(axis));
+        }
+        let top = self.stop_gradient().max_axis(axis);
+        let top = top.abs().lt(E::infinity()).select(&top, E::ZERO);
+        (self - self.spread(axis, &top), top)
+    }
+
+    /// The logarithm of the sum of the exponentials of all elements, without overflow, see
+    /// [`logsumexp_axis`](Tensor::logsumexp_axis).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1000.0, 1000.0]).logsumexp().item(), 1000.0 + 2f64.ln());
+    /// ```
+    #[track_caller]
+    pub fn logsumexp(&self) -> Tensor<T, 0, E> {
+        self.flatten().logsumexp_axis(0)
+    }
+
+    /// The logarithm of the sum of the exponentials of each line along `axis`, without overflow. The
+    /// derivative is the softmax.
+    ///
+    /// `-inf` for a line of `-inf` alone or without elements, with derivative 0; `inf` if an element is
+    /// `inf`, with derivative NaN.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn logsumexp_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        let (x, top) = self.shifted("logsumexp_axis", axis);
+        let total: Tensor<T, M, E> = x.exp().sum_axis(axis);
+        total.gt(E::ZERO).select(total.ln(), total.stop_gradient().ln()) + top
+    }
+
+    /// Exponentials divided by their sum along `axis`, without overflow: positive, with sum 1 along it.
+    ///
+    /// NaN for a line of `-inf` alone, and where an element is `inf`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1000.0, 1000.0]).softmax(0), tensor([0.5, 0.5]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn softmax<const M: usize>(&self, axis: usize) -> Self
+    where
+        Rank<D>: Above<M>,
+    {
+        let (x, _) = self.shifted::<M>("softmax", axis);
+        let e = x.exp();
+        &e / self.spread::<M, E>(axis, &e.sum_axis(axis))
+    }
+
+    /// The logarithm of the [`softmax`](Tensor::softmax), accurate where that is near 0.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn log_softmax<const M: usize>(&self, axis: usize) -> Self
+    where
+        Rank<D>: Above<M>,
+    {
+        let (x, _) = self.shifted::<M>("log_softmax", axis);
+        let total = x.exp().sum_axis(axis).ln();
+        &x - self.spread::<M, E>(axis, &total)
+    }
+}

@@ -1,0 +1,427 @@
+//! Moving elements: views, reshaping, concatenation.
+//!
+//! Law: all of these are linear, and none computes anything. What takes part of an array takes it
+//! at host positions; positions that depend on values are indices, see `index`.
+
+use std::ops::{Bound, RangeBounds};
+
+use smallvec::SmallVec;
+
+use super::rank::{Above, Plus, Rank};
+use super::{Tensor, operators};
+use crate::base::BaseTensor;
+use crate::dtype::{Elem, Num};
+use crate::ops::{Linear, View};
+use crate::shape::{Shape, Show};
+
+/// Panics unless `axis` is one of the axes of `shape`.
+#[track_caller]
+pub(super) fn check_axis(op: &str, axis: usize, shape: &[usize]) {
+    if axis >= shape.len() {
+        panic!(
+            "{op}: the axis must be below the rank {}, but it is {axis} and the shape is {}; count axes from 0",
+            shape.len(),
+            Show(shape)
+        );
+    }
+}
+
+/// The axes of a tensor of rank `rank + 1` without the axis `axis`.
+pub(super) fn other_axes(rank: usize, axis: usize) -> SmallVec<[usize; 6]> {
+    (0..=rank).filter(|a| *a != axis).collect()
+}
+
+impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
+    /// The sum of all elements.
+    #[track_caller]
+    pub fn sum(&self) -> Tensor<T, 0, E> {
+        let axes: SmallVec<[usize; 6]> = (0..D).collect();
+        self.view(&Linear::sum(self.raw().shape(), &axes))
+    }
+
+    /// The sum along the outermost axis, which disappears.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).sum_outer(), tensor([4.0, 6.0]));
+    /// ```
+    ///
+    /// A scalar has no axis to sum along:
+    ///
+    /// ```compile_fail,E0277
+    /// polygrad::tensor(1.0).sum_outer();
+    /// ```
+    #[track_caller]
+    pub fn sum_outer<const M: usize>(&self) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        self.view(&Linear::sum(self.raw().shape(), &[0]))
+    }
+
+    /// The sum along one axis, which disappears.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn sum_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        check_axis("sum_axis", axis, self.raw().shape());
+        self.view(&Linear::sum(self.raw().shape(), &[axis]))
+    }
+
+    /// The sum along several axes, which disappear.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]);
+    /// assert_eq!(x.sum_axes([0, 2]), tensor([14.0, 22.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis, or one is named twice.
+    #[track_caller]
+    pub fn sum_axes<const K: usize, const M: usize>(&self, axes: [usize; K]) -> Tensor<T, M, E>
+    where
+        Rank<D>: Plus<K, M>,
+    {
+        for (k, axis) in axes.iter().enumerate() {
+            check_axis("sum_axes", *axis, self.raw().shape());
+            if axes[..k].contains(axis) {
+                panic!(
+                    "sum_axes: axes must differ, but {axis} is named twice and the shape is {}; name it once",
+                    Show(self.raw().shape())
+                );
+            }
+        }
+        self.view(&Linear::sum(self.raw().shape(), &axes))
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
+    /// This tensor `n` times along a new outermost axis.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).replicate(2), tensor([[1.0, 2.0], [1.0, 2.0]]));
+    /// ```
+    #[track_caller]
+    pub fn replicate<const R: usize>(&self, n: usize) -> Tensor<T, R, E>
+    where
+        Rank<R>: Above<D>,
+    {
+        self.replicate_axis(0, n)
+    }
+
+    /// This tensor `n` times along a new axis, which becomes axis `axis` of the result.
+    ///
+    /// # Panics
+    /// When `axis` is above the rank.
+    #[track_caller]
+    pub fn replicate_axis<const R: usize>(&self, axis: usize, n: usize) -> Tensor<T, R, E>
+    where
+        Rank<R>: Above<D>,
+    {
+        self.grown("replicate_axis", axis, n)
+    }
+
+    /// A new axis of size 1, which becomes axis `axis` of the result.
+    ///
+    /// # Panics
+    /// When `axis` is above the rank.
+    #[track_caller]
+    pub fn insert_axis<const R: usize>(&self, axis: usize) -> Tensor<T, R, E>
+    where
+        Rank<R>: Above<D>,
+    {
+        self.grown("insert_axis", axis, 1)
+    }
+
+    #[track_caller]
+    fn grown<const R: usize>(&self, op: &str, axis: usize, n: usize) -> Tensor<T, R, E> {
+        if axis > D {
+            panic!(
+                "{op}: the new axis must be at most the rank {D}, but it is {axis} and the shape is {}; count axes from 0",
+                Show(self.raw().shape())
+            );
+        }
+        let mut shape = Shape::from_slice(self.raw().shape());
+        shape.insert(axis, n);
+        self.view(&Linear::replicate(&shape, &other_axes(D, axis)))
+    }
+
+    /// Without one axis of size 1.
+    ///
+    /// # Panics
+    /// When there is no such axis, or it has another size.
+    #[track_caller]
+    pub fn remove_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        let shape = self.raw().shape();
+        check_axis("remove_axis", axis, shape);
+        if shape[axis] != 1 {
+            panic!(
+                "remove_axis: the axis must have size 1, but axis {axis} of {} has size {}; sum or slice it first",
+                Show(shape),
+                shape[axis]
+            );
+        }
+        self.view(&Linear::read(fixed(shape, axis, 0)))
+    }
+
+    /// Axes of size 1 repeated into `shape`; the other sizes must be those of `shape` already.
+    ///
+    /// # Panics
+    /// When another size than 1 would have to change.
+    #[track_caller]
+    pub fn broadcast_to(&self, shape: [usize; D]) -> Self {
+        let own = self.raw().shape();
+        if own.iter().zip(&shape).any(|(n, m)| *n != 1 && n != m) {
+            panic!(
+                "broadcast_to: sizes must stay, or be 1 to be repeated, but the shapes are {} and {}; slice or pad first",
+                Show(own),
+                Show(&shape)
+            );
+        }
+        Tensor::from_raw(operators::stretch(self.raw(), &shape).into_owned())
+    }
+
+    /// The axes in another order: axis `k` of the result is axis `perm[k]` of this tensor.
+    ///
+    /// # Panics
+    /// When `perm` does not name each axis once.
+    #[track_caller]
+    pub fn permute(&self, perm: [usize; D]) -> Self {
+        self.view(&Linear::permute(self.raw().shape(), &perm))
+    }
+
+    /// The last two axes exchanged: the transposed matrix, or a stack of them.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0, 3.0]]).t(), tensor([[1.0], [2.0], [3.0]]));
+    /// ```
+    #[track_caller]
+    pub fn t<const M: usize>(&self) -> Self
+    where
+        Rank<D>: Plus<2, M>,
+    {
+        let mut perm: SmallVec<[usize; 6]> = (0..D).collect();
+        perm.swap(D - 1, D - 2);
+        self.view(&Linear::permute(self.raw().shape(), &perm))
+    }
+
+    /// The elements at the positions `range` along one axis.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0, 3.0]).slice(0, 1..), tensor([2.0, 3.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis, or the range does not lie within it.
+    #[track_caller]
+    pub fn slice(&self, axis: usize, range: impl RangeBounds<usize>) -> Self {
+        self.slice_step(axis, range, 1)
+    }
+
+    /// Every `step`-th of the elements at the positions `range` along one axis, from the first on.
+    ///
+    /// # Panics
+    /// When there is no such axis, the range does not lie within it, or `step` is 0.
+    #[track_caller]
+    pub fn slice_step(&self, axis: usize, range: impl RangeBounds<usize>, step: usize) -> Self {
+        let shape = self.raw().shape();
+        check_axis("slice", axis, shape);
+        let start = match range.start_bound() {
+            Bound::Included(i) => *i,
+            Bound::Excluded(i) => i + 1,
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(i) => i + 1,
+            Bound::Excluded(i) => *i,
+            Bound::Unbounded => shape[axis],
+        };
+        if start > end || end > shape[axis] {
+            panic!(
+                "slice: the range must lie within axis {axis}, but it is {start}..{end} and the shape is {}; pad first, or \
+                 clamp the range",
+                Show(shape)
+            );
+        }
+        if step == 0 {
+            panic!(
+                "slice: the step must be at least 1, but it is 0 and the shape is {}; reverse goes backwards",
+                Show(shape)
+            );
+        }
+        self.view(&Linear::slice(shape, axis, start, (end - start).div_ceil(step), step))
+    }
+
+    /// This tensor within zeros: `(before, after)` of them along each axis.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).pad([(1, 2)]), tensor([0.0, 1.0, 2.0, 0.0, 0.0]));
+    /// ```
+    #[track_caller]
+    pub fn pad(&self, widths: [(usize, usize); D]) -> Self {
+        let (before, after) = (widths.map(|w| w.0), widths.map(|w| w.1));
+        self.view(&Linear::pad(self.raw().shape(), &before, &after))
+    }
+
+    /// The elements in the opposite order along one axis.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn reverse(&self, axis: usize) -> Self {
+        check_axis("reverse", axis, self.raw().shape());
+        self.view(&Linear::reverse(self.raw().shape(), axis))
+    }
+
+    /// The elements with equal positions along two axes of one size: axis `first` stays, axis `second`
+    /// disappears.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).diagonal(0, 1), tensor([1.0, 4.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When these are not two axes of one size.
+    #[track_caller]
+    pub fn diagonal<const M: usize>(&self, first: usize, second: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        self.view(&Linear::diagonal(self.raw().shape(), first, second))
+    }
+
+    /// Windows of `size` neighbours along one axis, one every `stride`: the axis becomes the number of
+    /// the window, and a new axis after it the position within.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0, 3.0]).window(0, 2, 1), tensor([[1.0, 2.0], [2.0, 3.0]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis, when `size` or `stride` is 0, or the window is longer than the axis.
+    #[track_caller]
+    pub fn window<const R: usize>(&self, axis: usize, size: usize, stride: usize) -> Tensor<T, R, E>
+    where
+        Rank<R>: Above<D>,
+    {
+        self.view(&Linear::window(self.raw().shape(), axis, size, stride))
+    }
+
+    /// The same elements, in row-major order, under another shape of the same size.
+    ///
+    /// # Panics
+    /// When the sizes differ.
+    #[track_caller]
+    pub fn reshape<const N: usize>(&self, shape: [usize; N]) -> Tensor<T, N, E> {
+        self.view(&Linear::reshape(self.raw().shape(), &shape))
+    }
+
+    /// All elements in row-major order.
+    #[track_caller]
+    pub fn flatten(&self) -> Tensor<T, 1, E> {
+        self.reshape([self.size()])
+    }
+
+    /// The subarray at host position `i` of the outermost axis; [`at`](Tensor::at) is the same for positions
+    /// that are computed.
+    ///
+    /// # Panics
+    /// When `i` is out of bounds.
+    #[track_caller]
+    pub fn row<const M: usize>(&self, i: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        let shape = self.raw().shape();
+        if i >= shape[0] {
+            panic!(
+                "row: must lie within the outermost axis, but it is {i} and the shape is {}; at reads 0 there",
+                Show(shape)
+            );
+        }
+        self.view(&Linear::read(fixed(shape, 0, i)))
+    }
+}
+
+/// The view of the subarray at one position of an axis.
+fn fixed(shape: &[usize], axis: usize, position: usize) -> View {
+    let mut rest = Shape::from_slice(shape);
+    rest.remove(axis);
+    let (rows, columns) = (shape.len(), rest.len());
+    let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rows * columns);
+    for (column, row) in other_axes(columns, axis).into_iter().enumerate() {
+        matrix[row * columns + column] = 1;
+    }
+    let mut offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, rows);
+    offset[axis] = position as i64;
+    View::affine(shape, &rest, &matrix, &offset)
+}
+
+/// The parts one after the other along an axis; they may differ in size only there.
+///
+/// ```
+/// use polygrad::{concat, tensor};
+/// let (a, b) = (tensor([[1.0], [2.0]]), tensor([[3.0], [4.0]]));
+/// assert_eq!(concat(1, [&a, &b]), tensor([[1.0, 3.0], [2.0, 4.0]]));
+/// ```
+///
+/// # Panics
+/// When there are no parts, no such axis, or the parts differ along another axis.
+#[track_caller]
+pub fn concat<'a, T: BaseTensor, const D: usize, E: Elem>(
+    axis: usize,
+    parts: impl IntoIterator<Item = &'a Tensor<T, D, E>>,
+) -> Tensor<T, D, E> {
+    let parts: Vec<T> = parts.into_iter().map(|p| p.raw().clone()).collect();
+    Tensor::from_raw(T::concat(axis, &parts))
+}
+
+/// The parts, all of one shape, along a new outermost axis.
+///
+/// ```
+/// use polygrad::{stack, tensor};
+/// assert_eq!(stack([&tensor([1.0, 2.0]), &tensor([3.0, 4.0])]), tensor([[1.0, 2.0], [3.0, 4.0]]));
+/// ```
+///
+/// # Panics
+/// When there are no parts, or their shapes differ.
+#[track_caller]
+pub fn stack<'a, T: BaseTensor, const D: usize, const R: usize, E: Elem>(
+    parts: impl IntoIterator<Item = &'a Tensor<T, D, E>>,
+) -> Tensor<T, R, E>
+where
+    Rank<R>: Above<D>,
+{
+    let mut first: Option<Shape> = None;
+    let mut rows = Vec::new();
+    for part in parts {
+        let shape = part.raw().shape();
+        let needed = first.get_or_insert_with(|| Shape::from_slice(shape));
+        if needed[..] != *shape {
+            panic!(
+                "stack: all parts must have one shape, but two are {} and {}; pad or slice",
+                Show(needed),
+                Show(shape)
+            );
+        }
+        rows.push(part.insert_axis::<R>(0).into_raw());
+    }
+    if rows.is_empty() {
+        panic!("stack: needs at least one part, but there are none; zeros makes an empty tensor of known shape");
+    }
+    Tensor::from_raw(T::concat(0, &rows))
+}

@@ -1,0 +1,93 @@
+//! The two invariants of the layout: the language names no interpreter, and no interpreter names another.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every Rust file under a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut work = vec![folder.to_path_buf()];
+    while let Some(folder) = work.pop() {
+        for entry in fs::read_dir(&folder).expect("the folder can be read") {
+            let path = entry.expect("the entry can be read").path();
+            if path.is_dir() {
+                work.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The lines of a file that are code, with their numbers: comments may name what they like.
+fn code(path: &Path) -> Vec<(usize, String)> {
+    let text = fs::read_to_string(path).expect("the file can be read");
+    let numbered = text.lines().enumerate().map(|(k, line)| (k + 1, line.split("//").next().unwrap_or("").to_owned()));
+    numbered.collect()
+}
+
+/// Whether a line contains a word as a whole identifier.
+fn says(line: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back().is_some_and(part);
+        let after = line[at + word.len()..].chars().next().is_some_and(part);
+        !before && !after
+    })
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+const INTERPRETERS: [&str; 5] = ["interpreters", "Concrete", "ADVal", "Dual", "Shapes"];
+
+#[test]
+fn the_language_names_no_interpreter() {
+    for path in sources(&root().join("src")) {
+        let inside = path.strip_prefix(root().join("src")).expect("a file under src");
+        // Only the user's verbs, and the list of modules with its prelude, may.
+        if inside.starts_with("ad") || inside == Path::new("lib.rs") {
+            continue;
+        }
+        for (number, line) in code(&path) {
+            for name in INTERPRETERS {
+                assert!(!says(&line, name), "{}:{number} names an interpreter: {line}", inside.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn no_interpreter_names_another() {
+    let folder = root().join("interpreters");
+    let own = |path: &Path| {
+        let inside = path.strip_prefix(&folder).expect("a file under interpreters");
+        let first = inside.iter().next().expect("a name").to_string_lossy().into_owned();
+        first.trim_end_matches(".rs").to_owned()
+    };
+    let names: Vec<String> = sources(&folder).iter().map(|p| own(p)).collect();
+    let types = [("concrete", "Concrete"), ("adval", "ADVal"), ("dual", "Dual"), ("shapes", "Shapes")];
+    for path in sources(&folder) {
+        let me = own(&path);
+        if me == "mod" {
+            continue;
+        }
+        for (number, line) in code(&path) {
+            assert!(!says(&line, "interpreters"), "{}:{number} looks around: {line}", path.display());
+            for (module, name) in types {
+                if module != me && names.iter().any(|n| n == module) {
+                    assert!(!says(&line, name), "{}:{number} names another interpreter: {line}", path.display());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_guard_can_fail() {
+    assert!(says("use crate::interpreters::ADVal;", "ADVal"));
+    assert!(!says("let ADValue = 1;", "ADVal"));
+}

@@ -1,0 +1,156 @@
+//! Levels of differentiation: nesting is right, and mixing is refused.
+
+use polygrad::direct::{grad, jvp, value_and_grad_with, vjp};
+use polygrad::tensor::tensor;
+use polygrad::{ADVal, BaseTensor, Dual, Tensor};
+
+type Scalar<T> = Tensor<T, 0>;
+
+/// The derivative of a function of one number, in forward mode.
+fn slope<T: BaseTensor>(f: impl Fn(&Scalar<Dual<T>>) -> Scalar<Dual<T>>, x: &Scalar<T>) -> Scalar<T> {
+    jvp(f, x, &Tensor::scalar(1.0)).1
+}
+
+#[test]
+fn perturbations_are_not_confused() {
+    // d/dx (x * d/dy (x + y)) = d/dx (x * 1) = 1, with every choice of modes.
+    let x = tensor(3.0);
+    let one = tensor(1.0);
+    fn y<T: BaseTensor>() -> Scalar<T> {
+        Tensor::scalar(5.0)
+    }
+    assert_eq!(grad(|x: &Scalar<_>| x * grad(|y: &Scalar<_>| x.lift() + y, &y()), &x), one);
+    assert_eq!(grad(|x: &Scalar<_>| x * slope(|y| x.lift() + y, &y()), &x), one);
+    assert_eq!(slope(|x| x * grad(|y: &Scalar<_>| x.lift() + y, &y()), &x), one);
+    assert_eq!(slope(|x| x * slope(|y| x.lift() + y, &y()), &x), one);
+}
+
+#[test]
+fn inner_derivatives_at_outer_values() {
+    // d/dx (x * d/dy (x y^2) at y = x) = d/dx (2 x^3) = 6 x^2.
+    let x = tensor(3.0);
+    let inner = tensor(54.0);
+    assert_eq!(grad(|x: &Scalar<_>| x * grad(|y: &Scalar<_>| x.lift() * y * y, x), &x), inner);
+    assert_eq!(grad(|x: &Scalar<_>| x * slope(|y| x.lift() * y * y, x), &x), inner);
+    assert_eq!(slope(|x| x * grad(|y: &Scalar<_>| x.lift() * y * y, x), &x), inner);
+    assert_eq!(slope(|x| x * slope(|y| x.lift() * y * y, x), &x), inner);
+}
+
+#[test]
+fn three_levels() {
+    // (sin)''' = -cos, in all eight nestings.
+    let x = tensor(0.7);
+    let expected = -0.7f64.cos();
+    let close = |y: Scalar<polygrad::Concrete>| assert!((y.item() - expected).abs() < 1e-15, "{y}");
+    close(grad(|x: &Scalar<_>| grad(|x: &Scalar<_>| grad(|x: &Scalar<_>| x.sin(), x), x), &x));
+    close(grad(|x: &Scalar<_>| grad(|x: &Scalar<_>| slope(|x| x.sin(), x), x), &x));
+    close(grad(|x: &Scalar<_>| slope(|x| grad(|x: &Scalar<_>| x.sin(), x), x), &x));
+    close(grad(|x: &Scalar<_>| slope(|x| slope(|x| x.sin(), x), x), &x));
+    close(slope(|x| grad(|x: &Scalar<_>| grad(|x: &Scalar<_>| x.sin(), x), x), &x));
+    close(slope(|x| grad(|x: &Scalar<_>| slope(|x| x.sin(), x), x), &x));
+    close(slope(|x| slope(|x| grad(|x: &Scalar<_>| x.sin(), x), x), &x));
+    close(slope(|x| slope(|x| slope(|x| x.sin(), x), x), &x));
+}
+
+#[test]
+fn gradient_of_gradient_infers_everything() {
+    fn foo<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {
+        (x.sin() * x).sum()
+    }
+    let x = tensor([0.1, 0.2, 0.3]);
+    let h = grad(|x: &Tensor<_, 1>| grad(|x: &Tensor<_, 1>| foo(x), x).sum_outer(), &x);
+    for (h, x) in h.to_vec().iter().zip(x.to_vec()) {
+        assert!((h - (2.0 * x.cos() - x * x.sin())).abs() < 1e-15);
+    }
+}
+
+#[test]
+#[should_panic(expected = "grad: values of this level may enter the function only as its argument")]
+fn a_captured_outer_value_is_caught_in_reverse() {
+    let x = tensor(3.0);
+    // The inner verb runs at the same level as the outer one, and its function captures the outer variable.
+    grad(
+        |outer: &Scalar<ADVal<polygrad::Concrete>>| {
+            let inner = grad(|y: &Scalar<ADVal<polygrad::Concrete>>| y * outer, &tensor(1.0));
+            outer * &inner.lift()
+        },
+        &x,
+    );
+}
+
+#[test]
+#[should_panic(expected = "jvp: values of this level may enter the function only as its argument")]
+fn a_captured_outer_value_is_caught_forward() {
+    let x = tensor(3.0);
+    slope(
+        |outer: &Scalar<Dual<polygrad::Concrete>>| {
+            let inner = slope(|y: &Scalar<Dual<polygrad::Concrete>>| y * outer, &tensor(1.0));
+            outer * &inner.lift()
+        },
+        &x,
+    );
+}
+
+#[test]
+#[should_panic(expected = "jvp: values of this level may enter the function only as its argument")]
+fn an_outer_tangent_is_not_taken_for_the_inner_one() {
+    let x = tensor(3.0);
+    slope(|outer: &Scalar<Dual<polygrad::Concrete>>| slope(|_| outer * 2.0, &tensor(1.0)).lift::<Dual<_>>(), &x);
+}
+
+#[test]
+fn data_is_a_constant_of_the_inner_level() {
+    // At a traced or dual level, data may itself be differentiated by the outer derivative.
+    let x = tensor([1.0, 2.0]);
+    let outer = grad(
+        |d: &Tensor<_, 1>| {
+            let (_, g) = value_and_grad_with(|w: &Tensor<_, 1>, d| (w * w * d).sum(), &tensor_like(d), d);
+            g.sum()
+        },
+        &x,
+    );
+    // g = 2 w d with w = 1, so the outer derivative is 2.
+    assert_eq!(outer, tensor([2.0, 2.0]));
+}
+
+fn tensor_like<T: BaseTensor>(d: &Tensor<T, 1>) -> Tensor<T, 1> {
+    Tensor::ones(d.shape())
+}
+
+#[test]
+fn pullbacks_can_be_called_again_and_nested() {
+    let x = tensor([1.0, 2.0]);
+    let (_, pullback) = vjp(|x: &Tensor<_, 1>| (x.square(), x.sum()), &x);
+    let first = pullback(&(tensor([1.0, 1.0]), tensor(1.0)));
+    assert_eq!(first, tensor([3.0, 5.0]));
+    assert_eq!(pullback(&(tensor([0.0, 0.0]), tensor(1.0))), tensor([1.0, 1.0]));
+    assert_eq!(pullback(&(tensor([1.0, 1.0]), tensor(1.0))), first);
+    // The gradient of a pulled-back cotangent: d/dx sum(2 x ct) = 2 ct.
+    let ct = tensor([3.0, 4.0]);
+    let g = grad(
+        |x: &Tensor<_, 1>| {
+            let (_, pullback) = vjp(|x: &Tensor<_, 1>| x.square(), x);
+            pullback(&ct.lift()).sum()
+        },
+        &x,
+    );
+    assert_eq!(g, tensor([6.0, 8.0]));
+}
+
+#[test]
+fn unused_and_integer_inputs_have_zero_gradients() {
+    let x = (tensor([1.0, 2.0]), tensor([3i64, 4]), tensor([5.0f32]));
+    let g = grad(|(x, i, _): &(Tensor<_, 1>, Tensor<_, 1, i64>, Tensor<_, 1, f32>)| (x * i.to_float()).sum(), &x);
+    assert_eq!(g, (tensor([3.0, 4.0]), tensor([0i64, 0]), tensor([0.0f32])));
+}
+
+#[test]
+fn host_branches_follow_the_primal() {
+    fn piecewise<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
+        if x.item() > 0.0 { x.square() } else { -x }
+    }
+    assert_eq!(grad(|x: &Scalar<_>| piecewise(x), &tensor(3.0)), tensor(6.0));
+    assert_eq!(grad(|x: &Scalar<_>| piecewise(x), &tensor(-3.0)), tensor(-1.0));
+    let second = grad(|x: &Scalar<_>| grad(|x: &Scalar<_>| piecewise(x), x), &tensor(3.0));
+    assert_eq!(second, tensor(2.0));
+}
