@@ -2,7 +2,7 @@
 //!
 //! [`Tensor<T, D, E>`](Tensor) is a thin wrapper around a value of any interpreter `T` that makes rank
 //! and element type part of the Rust type. Law: it adds no operation; every method is a few calls of
-//! [`BaseTensor`](crate::BaseTensor), so a program means the same in every interpreter.
+//! [`BaseTensor`], so a program means the same in every interpreter.
 //!
 //! | file | what is there |
 //! |---|---|

@@ -16,7 +16,7 @@ pub trait Above<const M: usize> {}
 /// `Rank<D>: Plus<K, M>` says `D = K + M`: indexing with `K` indices, building with `K` variables.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the sum of the two ranks required here",
-    label = "the number of indices and the rank of the element must add up to this rank",
+    label = "the number of indices or named axes, and the rank of what is left, must add up to this rank",
     note = "ranks go up to 8"
 )]
 pub trait Plus<const K: usize, const M: usize> {}
