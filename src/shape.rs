@@ -12,6 +12,20 @@ pub fn size(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
+/// The shape of a scalar. It points somewhere: comparing a slice of nothing at a dangling address can
+/// cost more than the operation on the scalar itself.
+#[inline]
+pub(crate) fn scalar() -> &'static [usize] {
+    static SOMEWHERE: [usize; 1] = [0];
+    &SOMEWHERE[..0]
+}
+
+/// Whether two shapes are equal; quick for scalars.
+#[inline]
+pub(crate) fn same(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && (a.is_empty() || a == b)
+}
+
 /// Row-major strides, in elements: how far apart neighbours along each axis are.
 pub fn strides(shape: &[usize]) -> SmallVec<[i64; 6]> {
     let mut out: SmallVec<[i64; 6]> = SmallVec::from_elem(1, shape.len());

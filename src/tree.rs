@@ -5,9 +5,9 @@
 //! same order, that of [`leaves`](Tree::leaves). What stands beside the leaves (names, lengths, what
 //! is in [`Keep`]) is carried along from the structure that is mapped.
 //!
-//! The verbs differentiate with respect to trees; the arithmetic here is what optimisers are made of.
-//! It needs to know that a map back to the same interpreter gives the same type, which generic code
-//! states once: `P: Tree<T, With<T> = P>`.
+//! The verbs differentiate with respect to trees; [`TreeMath`] is what optimizers are made of. It needs
+//! to know that a map back to the same interpreter gives the same type, which generic code states
+//! once: `P: Tree<T, With<T> = P>`.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -20,20 +20,6 @@ use crate::shape::Show;
 use crate::tensor::Tensor;
 
 /// A structure with tensors of the interpreter `T` at its leaves.
-///
-/// With it, an optimizer is written once for all parameters:
-///
-/// ```
-/// use polygrad::{BaseTensor, Tree};
-///
-/// /// One step of gradient descent with momentum: the new parameters and the new velocity.
-/// fn momentum<T: BaseTensor, P: Tree<T, With<T> = P>>(x: &P, v: &P, grad: &P, rate: f64) -> (P, P) {
-///     let v = v.scale(0.9).add(grad);
-///     (x.add_scaled(-rate, &v), v)
-/// }
-/// ```
-///
-/// Arithmetic acts on float leaves; integer and mask leaves stay as they are in `self`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of tensors of the interpreter `{T}`",
     label = "needs a tensor, a tuple, array, `Vec`, `Option`, `Box` or `BTreeMap` of trees, or a struct declared in `tree!`",
@@ -95,13 +81,27 @@ pub trait Tree<T: BaseTensor>: Sized {
             f(&a, &b)
         })
     }
+}
 
+/// Arithmetic on trees: what optimizers are made of.
+///
+/// It acts on float leaves; integer and mask leaves stay as they are in `self`. Import it where it is
+/// needed: the name of a method may also be one of [`Tensor`].
+///
+/// ```
+/// use polygrad::tree::{Tree, TreeMath};
+/// use polygrad::BaseTensor;
+///
+/// /// One step of gradient descent with momentum: the new parameters and the new velocity.
+/// fn momentum<T: BaseTensor, P: Tree<T, With<T> = P>>(x: &P, v: &P, grad: &P, rate: f64) -> (P, P) {
+///     let v = v.scale(0.9).add(grad);
+///     (x.add_scaled(-rate, &v), v)
+/// }
+/// ```
+pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     /// A function of the table at every element of every float leaf.
     #[track_caller]
-    fn unary(&self, op: Unary) -> Self
-    where
-        Self: Tree<T, With<T> = Self>,
-    {
+    fn unary(&self, op: Unary) -> Self {
         map_floats(self, &mut |leaf| leaf.unary(op))
     }
 
@@ -109,7 +109,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     ///
     /// ```
     /// use polygrad::ops::{Binary, Unary};
-    /// use polygrad::{BaseTensor, Tree};
+    /// use polygrad::{BaseTensor, Tree, tree::TreeMath};
     ///
     /// /// The direction Adam steps in: `m / (sqrt(v) + eps)`.
     /// fn direction<T: BaseTensor, P: Tree<T, With<T> = P>>(m: &P, v: &P, eps: f64) -> P {
@@ -120,10 +120,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
     #[track_caller]
-    fn binary(&self, op: Binary, other: &Self) -> Self
-    where
-        Self: Tree<T, With<T> = Self>,
-    {
+    fn binary(&self, op: Binary, other: &Self) -> Self {
         zip_floats(op.name(), self, other, &mut |a, b| a.binary(op, b))
     }
 
@@ -132,10 +129,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
     #[track_caller]
-    fn add(&self, other: &Self) -> Self
-    where
-        Self: Tree<T, With<T> = Self>,
-    {
+    fn add(&self, other: &Self) -> Self {
         self.binary(Binary::Add, other)
     }
 
@@ -144,28 +138,19 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
     #[track_caller]
-    fn sub(&self, other: &Self) -> Self
-    where
-        Self: Tree<T, With<T> = Self>,
-    {
+    fn sub(&self, other: &Self) -> Self {
         self.binary(Binary::Sub, other)
     }
 
     /// `c * self`, leaf by leaf; `c` is rounded to the element type of each leaf.
     #[track_caller]
-    fn scale(&self, c: f64) -> Self
-    where
-        Self: Tree<T, With<T> = Self>,
-    {
+    fn scale(&self, c: f64) -> Self {
         map_floats(self, &mut |leaf| leaf.binary(Binary::Mul, &like(leaf, c)))
     }
 
     /// `self + c`, leaf by leaf; `c` is rounded to the element type of each leaf.
     #[track_caller]
-    fn shift(&self, c: f64) -> Self
-    where
-        Self: Tree<T, With<T> = Self>,
-    {
+    fn shift(&self, c: f64) -> Self {
         map_floats(self, &mut |leaf| leaf.binary(Binary::Add, &like(leaf, c)))
     }
 
@@ -174,20 +159,14 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// # Panics
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
     #[track_caller]
-    fn add_scaled(&self, c: f64, other: &Self) -> Self
-    where
-        Self: Tree<T, With<T> = Self>,
-    {
+    fn add_scaled(&self, c: f64, other: &Self) -> Self {
         let step = &mut |a: &T, b: &T| a.binary(Binary::Add, &b.binary(Binary::Mul, &like(b, c)));
         zip_floats("add_scaled", self, other, step)
     }
 
     /// The same structure with zeros in the float leaves: what an optimizer's state starts from.
     #[track_caller]
-    fn zeros_like(&self) -> Self
-    where
-        Self: Tree<T, With<T> = Self>,
-    {
+    fn zeros_like(&self) -> Self {
         map_floats(self, &mut |leaf| T::zeros(leaf.shape(), leaf.dtype()))
     }
 
@@ -218,6 +197,8 @@ pub trait Tree<T: BaseTensor>: Sized {
         Tensor::from_raw(self.dot(self).raw().unary(Unary::Sqrt))
     }
 }
+
+impl<T: BaseTensor, P: Tree<T, With<T> = P>> TreeMath<T> for P {}
 
 /// `c` in the shape and element type of a leaf.
 fn like<T: BaseTensor>(leaf: &T, c: f64) -> T {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use polygrad::array::Rng;
 use polygrad::ops::{Binary, Unary};
 use polygrad::tree::Keep;
+use polygrad::tree::TreeMath;
 use polygrad::{Array, BaseTensor, Dual, Lift, Tensor, Tree, tree};
 
 tree! {
@@ -145,8 +146,8 @@ fn integers_stay_as_they_are() {
         assert_eq!(sum.leaves(), [Array::from(3.0), Array::from([1, 2])]);
     }
     let integers = leaf::<1, i64>([1, 2]);
-    assert_eq!(Tree::dot(&integers, &integers).raw(), &Array::from(0.0));
-    assert_eq!(Tree::<Array>::dot(&(), &()).raw(), &Array::from(0.0));
+    assert_eq!(TreeMath::dot(&integers, &integers).raw(), &Array::from(0.0));
+    assert_eq!(TreeMath::<Array>::dot(&(), &()).raw(), &Array::from(0.0));
 }
 
 #[test]

@@ -69,6 +69,7 @@ impl<T: BaseTensor> Cotangent<T> {
 }
 
 /// Adds an update to a pending cotangent.
+#[inline]
 pub(super) fn accumulate<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update: Update<T>) {
     if let Update::Output { index, v } = update {
         let mut outputs = match slot.take() {
@@ -91,6 +92,7 @@ pub(super) fn accumulate<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update:
 }
 
 /// Adds an update to the pending cotangent of one value.
+#[inline]
 pub(super) fn accumulate_one<T: BaseTensor>(before: Option<T>, update: Update<T>) -> T {
     match (update, before) {
         (Update::Add(v), None) => v,
@@ -187,6 +189,7 @@ struct Pending<'a, T> {
 
 impl<'a, T: BaseTensor> Pending<'a, T> {
     /// Adds to the cotangent of a term; `false` if the term is older than the first input.
+    #[inline]
     fn add(&mut self, node: &'a Node<T>, update: Update<T>) -> bool {
         let Some(at) = node.id.checked_sub(self.first) else { return false };
         let (page, at) = (at as usize / PAGE, at as usize % PAGE);

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::elementwise::kind;
 use super::matmul::{Matmul, matmul};
-use super::runs::{Axis, Nest};
+use super::runs::{Axis, Nest, stepped};
 use super::views::folded;
 use super::with_num;
 use crate::array::{Array, Values};
@@ -72,10 +72,10 @@ fn apart(rows: &Axis<3>, columns: &Axis<3>) -> bool {
 /// Adds the products run by run; the body is chosen by the strides of the innermost loop.
 fn add_runs<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
     match nest.inner().strides {
-        [1, 1, 0] => nest.run(|[i, j, o], len| out[o] = out[o].plus(dot(&a[i..i + len], &b[j..j + len]))),
+        [1, 1, 0] => add_dots(nest, a, b, out),
         [s, t, 0] => nest.run(|[i, j, o], len| out[o] = out[o].plus(dot_strided(a, b, [i, j], [s, t], len))),
-        [0, 1, 1] => nest.run(|[i, j, o], len| axpy(a[i], &b[j..j + len], &mut out[o..o + len])),
-        [1, 0, 1] => nest.run(|[i, j, o], len| axpy(b[j], &a[i..i + len], &mut out[o..o + len])),
+        [0, 1, 1] => add_rows(nest, [0, 1], a, b, out),
+        [1, 0, 1] => add_rows(nest, [1, 0], b, a, out),
         [1, 1, 1] => nest.run(|[i, j, o], len| {
             let factors = a[i..i + len].iter().zip(&b[j..j + len]);
             out[o..o + len].iter_mut().zip(factors).for_each(|(o, (x, y))| *o = o.plus(x.mul(*y)));
@@ -84,20 +84,93 @@ fn add_runs<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
     }
 }
 
-/// `out += x * v`.
-fn axpy<E: Num>(x: E, v: &[E], out: &mut [E]) {
-    out.iter_mut().zip(v).for_each(|(o, y)| *o = o.plus(x.mul(*y)));
+/// Runs that are contiguous in both operands and end in one element.
+fn add_dots<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
+    match nest.middle().strides {
+        [_, 0, _] => add_pairs(nest, [0, 1], a, b, out),
+        [0, _, _] => add_pairs(nest, [1, 0], b, a, out),
+        [_, _, _] => nest.run(|[i, j, o], len| out[o] = out[o].plus(dot(&a[i..i + len], &b[j..j + len]))),
+    }
+}
+
+/// As [`add_dots`], two runs at a time: they have `common` in common. `place` says which operand of
+/// the nest is `v` and which is `common`.
+fn add_pairs<E: Num>(nest: &Nest<3>, place: [usize; 2], v: &[E], common: &[E], out: &mut [E]) {
+    let steps = nest.middle().strides;
+    nest.panels(|start, count, len| {
+        let common = &common[start[place[1]]..start[place[1]] + len];
+        let at = |row: usize| {
+            let at = stepped(start, steps, row);
+            (&v[at[place[0]]..at[place[0]] + len], at[2])
+        };
+        for pair in 0..count / 2 {
+            let ((v, o), (w, p)) = (at(2 * pair), at(2 * pair + 1));
+            let [x, y] = dots(v, w, common);
+            out[o] = out[o].plus(x);
+            out[p] = out[p].plus(y);
+        }
+        if count % 2 == 1 {
+            let (v, o) = at(count - 1);
+            out[o] = out[o].plus(dot(v, common));
+        }
+    });
+}
+
+/// Runs that are contiguous in the result and in `v`, and have one factor in `x`: four at a time
+/// where they go to one place. `place` says which operand of the nest is `x` and which is `v`.
+fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &mut [E]) {
+    let steps = nest.middle().strides;
+    nest.panels(|start, count, len| {
+        let at = |row: usize| {
+            let at = stepped(start, steps, row);
+            (x[at[place[0]]], &v[at[place[1]]..at[place[1]] + len], at[2])
+        };
+        let blocks = if steps[2] == 0 { count / 4 } else { 0 };
+        for block in 0..blocks {
+            let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|k| at(4 * block + k));
+            let rows = r0.1.iter().zip(r1.1).zip(r2.1.iter().zip(r3.1));
+            out[r0.2..r0.2 + len].iter_mut().zip(rows).for_each(|(o, ((v0, v1), (v2, v3)))| {
+                let first = o.plus(r0.0.mul(*v0)).plus(r1.0.mul(*v1));
+                *o = first.plus(r2.0.mul(*v2)).plus(r3.0.mul(*v3));
+            });
+        }
+        for row in 4 * blocks..count {
+            let (x, v, o) = at(row);
+            out[o..o + len].iter_mut().zip(v).for_each(|(o, y)| *o = o.plus(x.mul(*y)));
+        }
+    });
 }
 
 /// The sum of products, in eight interleaved partial sums.
+#[inline(never)]
 fn dot<E: Num>(v: &[E], w: &[E]) -> E {
     let mut sums = [E::ZERO; 8];
-    let (x, y) = (v.chunks_exact(8), w.chunks_exact(8));
-    let rest = x.remainder().iter().zip(y.remainder()).fold(E::ZERO, |sum, (x, y)| sum.plus(x.mul(*y)));
-    for (x, y) in x.zip(y) {
-        (0..8).for_each(|k| sums[k] = sums[k].plus(x[k].mul(y[k])));
+    let ((x, x_rest), (y, y_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
+    for (x, y) in x.iter().zip(y) {
+        for k in 0..8 {
+            sums[k] = sums[k].plus(x[k].mul(y[k]));
+        }
     }
+    let rest = x_rest.iter().zip(y_rest).fold(E::ZERO, |sum, (x, y)| sum.plus(x.mul(*y)));
     folded(sums).plus(rest)
+}
+
+/// Two sums of products with one common operand, each in the order of [`dot`].
+#[inline(never)]
+fn dots<E: Num>(v: &[E], w: &[E], common: &[E]) -> [E; 2] {
+    let mut sums = [[E::ZERO; 8]; 2];
+    let ((v, v_rest), (w, w_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
+    let (c, c_rest) = common.as_chunks::<8>();
+    for ((x, y), c) in v.iter().zip(w).zip(c) {
+        for k in 0..8 {
+            sums[0][k] = sums[0][k].plus(x[k].mul(c[k]));
+        }
+        for k in 0..8 {
+            sums[1][k] = sums[1][k].plus(y[k].mul(c[k]));
+        }
+    }
+    let rest = |rest: &[E]| rest.iter().zip(c_rest).fold(E::ZERO, |sum, (x, y)| sum.plus(x.mul(*y)));
+    [folded(sums[0]).plus(rest(v_rest)), folded(sums[1]).plus(rest(w_rest))]
 }
 
 /// As [`dot`], of elements some strides apart.

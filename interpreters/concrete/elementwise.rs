@@ -100,22 +100,13 @@ pub(super) fn discrete(op: &Discrete, args: &[&Array]) -> Array {
 /// An operation of two arrays, given as a row of a table: its `apply` and its `each`.
 macro_rules! pairs {
     ($E:ty, $x:expr, $y:expr, $op:expr) => {{
-        let (op, shape, n) = ($op, $x.shape(), $x.size());
+        let (op, shape) = ($op, $x.shape());
         let dense = |v| Array::dense(Shape::from_slice(shape), v);
         match ($x.typed::<$E>(), $y.typed::<$E>()) {
             (Values::Splat(a), Values::Splat(b)) => Array::full(shape, op.apply(a, b)),
-            (Values::Splat(a), Values::Dense(w)) => {
-                let w = &w[..n];
-                dense(op.each(n, |i| (a, w[i])))
-            }
-            (Values::Dense(v), Values::Splat(b)) => {
-                let v = &v[..n];
-                dense(op.each(n, |i| (v[i], b)))
-            }
-            (Values::Dense(v), Values::Dense(w)) => {
-                let (v, w) = (&v[..n], &w[..n]);
-                dense(op.each(n, |i| (v[i], w[i])))
-            }
+            (Values::Splat(a), Values::Dense(w)) => dense(op.each(w.iter().map(|b| (a, *b)))),
+            (Values::Dense(v), Values::Splat(b)) => dense(op.each(v.iter().map(|a| (*a, b)))),
+            (Values::Dense(v), Values::Dense(w)) => dense(op.each(v.iter().zip(w).map(|(a, b)| (*a, *b)))),
         }
     }};
 }
@@ -125,7 +116,7 @@ macro_rules! singles {
     ($E:ty, $x:expr, $op:expr) => {
         match $x.typed::<$E>() {
             Values::Splat(a) => Array::full($x.shape(), $op.apply(a)),
-            Values::Dense(v) => Array::dense(Shape::from_slice($x.shape()), $op.each(v.len(), |i| v[i])),
+            Values::Dense(v) => Array::dense(Shape::from_slice($x.shape()), $op.each(v.iter().copied())),
         }
     };
 }
@@ -135,7 +126,7 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
     let (_, dtype) = match args {
         [] => op.result(&[]),
         [x] => op.result(&[kind(x)]),
-        [x, y, more @ ..] if more.is_empty() => op.result(&[kind(x), kind(y)]),
+        [x, y] => op.result(&[kind(x), kind(y)]),
         _ => op.result(&args.iter().map(|a| kind(a)).collect::<Vec<_>>()),
     };
     match (op, args) {

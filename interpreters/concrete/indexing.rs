@@ -45,16 +45,16 @@ fn scalar_position(sizes: &[usize], ix: &[Array]) -> Option<Option<usize>> {
     let mut position = Some(0);
     for (i, size) in ix.iter().zip(sizes) {
         let Array::I64(i) = i else { return None };
-        position = step(position, *i, *size);
+        position = position.and_then(|outer| step(outer, *i, *size));
     }
     Some(position)
 }
 
 /// The position of index `i` of an axis within what an outer position names.
 #[inline]
-fn step(outer: Option<usize>, i: i64, size: usize) -> Option<usize> {
+fn step(outer: usize, i: i64, size: usize) -> Option<usize> {
     // A negative index is a huge one.
-    outer.filter(|_| (i as u64) < size as u64).map(|p| p * size + i as usize)
+    ((i as u64) < size as u64).then(|| outer * size + i as usize)
 }
 
 #[track_caller]
@@ -107,7 +107,7 @@ impl Blocks<'_> {
     /// The number of the subarray at position `i` of the index tensors, if it is in bounds.
     #[inline]
     fn at(&self, i: usize) -> Option<usize> {
-        self.ix.iter().zip(self.indexed).fold(Some(0), |at, (ix, size)| step(at, ix.get(i), *size))
+        self.ix.iter().zip(self.indexed).try_fold(0, |at, (ix, size)| step(at, ix.get(i), *size))
     }
 }
 

@@ -9,15 +9,12 @@ use crate::dtype::{DType, Elem};
 use crate::ops::rules;
 use crate::shape::{self, Shape};
 
+/// One trip: from the carry and the elements of the sequences.
+type Step<'a> = dyn FnMut(Vec<Array>, &[Array]) -> Trip<Array> + 'a;
+
 /// A loop of `n` trips, see [`BaseTensor::map_accum`](crate::BaseTensor::map_accum).
 #[track_caller]
-pub(super) fn map_accum(
-    n: usize,
-    reverse: bool,
-    init: Vec<Array>,
-    xs: &[Array],
-    step: &mut dyn FnMut(Vec<Array>, &[Array]) -> Trip<Array>,
-) -> Trip<Array> {
+pub(super) fn map_accum(n: usize, reverse: bool, init: Vec<Array>, xs: &[Array], step: &mut Step<'_>) -> Trip<Array> {
     rules::sequences(n, xs.iter().map(Array::shape));
     let kinds: Vec<(Shape, DType)> = init.iter().map(|c| (Shape::from_slice(c.shape()), c.dtype())).collect();
     if n == 0 {
@@ -44,12 +41,7 @@ pub(super) fn map_accum(
 
 /// The outputs of a loop of no trips: empty, in the shapes of a step from zeros.
 #[track_caller]
-fn no_trip(
-    init: Vec<Array>,
-    xs: &[Array],
-    kinds: &[(Shape, DType)],
-    step: &mut dyn FnMut(Vec<Array>, &[Array]) -> Trip<Array>,
-) -> Vec<Array> {
+fn no_trip(init: Vec<Array>, xs: &[Array], kinds: &[(Shape, DType)], step: &mut Step<'_>) -> Vec<Array> {
     let zeros = init.iter().map(|c| Array::zeros(c.shape(), c.dtype())).collect();
     let row: Vec<Array> = xs.iter().map(|x| Array::zeros(&x.shape()[1..], x.dtype())).collect();
     let (carry, outputs) = step(zeros, &row);

@@ -147,32 +147,43 @@ impl<const K: usize> Nest<K> {
         rest
     }
 
+    /// The loop around the innermost one.
+    pub(super) fn middle(&self) -> Axis<K> {
+        let outer = self.axes.len().checked_sub(2).map(|place| self.axes[place]);
+        outer.unwrap_or(Axis { len: 1, strides: [0; K], column: 0 })
+    }
+
     /// Calls `body` once per run of the innermost loop, with the flat positions at which it starts
     /// and its length; it goes on in the strides of [`inner`](Self::inner).
     #[inline]
     pub(super) fn run(&self, mut body: impl FnMut([usize; K], usize)) {
+        let steps = self.middle().strides;
+        self.panels(|start, count, len| {
+            for row in 0..count {
+                body(stepped(start, steps, row), len);
+            }
+        });
+    }
+
+    /// Calls `body` once per panel, with the flat positions at which it starts, its number of runs,
+    /// and their length; one run is a step of [`middle`](Self::middle) after the other.
+    #[inline]
+    pub(super) fn panels(&self, mut body: impl FnMut([usize; K], usize, usize)) {
         if !self.is_box() {
-            return self.run_within_sides(body);
+            return self.run_within_sides(|start, len| body(start, 1, len));
         }
-        let inner = self.inner();
-        let outer = &self.axes[..self.axes.len().saturating_sub(1)];
-        let Some((middle, outer)) = outer.split_last() else {
-            return body(self.base.map(|p| p as usize), inner.len);
-        };
+        let outer = &self.axes[..self.axes.len().saturating_sub(2)];
+        let (count, len) = (self.middle().len, self.inner().len);
         let mut odometer = Odometer::new(outer, self.base);
         loop {
-            let mut at = odometer.at;
-            for _ in 0..middle.len {
-                body(at.map(|p| p as usize), inner.len);
-                (0..K).for_each(|k| at[k] += middle.strides[k]);
-            }
+            body(odometer.at.map(|p| p as usize), count, len);
             if !odometer.advance() {
                 return;
             }
         }
     }
 
-    /// As [`run`](Self::run), each run cut to the interval the sides leave of it.
+    /// Calls `body` once per run, cut to the interval the sides leave of it.
     fn run_within_sides(&self, mut body: impl FnMut([usize; K], usize)) {
         let inner = self.inner();
         let outer = &self.axes[..self.axes.len().saturating_sub(1)];
@@ -199,11 +210,17 @@ impl<const K: usize> Nest<K> {
     pub(super) fn points(&self, mut body: impl FnMut([usize; K])) {
         let strides = self.inner().strides;
         self.run(|start, len| {
-            for i in 0..len as i64 {
-                body(std::array::from_fn(|k| (start[k] as i64 + i * strides[k]) as usize));
+            for i in 0..len {
+                body(stepped(start, strides, i));
             }
         });
     }
+}
+
+/// Flat positions after some steps.
+#[inline]
+pub(super) fn stepped<const K: usize>(start: [usize; K], strides: [i64; K], steps: usize) -> [usize; K] {
+    std::array::from_fn(|k| (start[k] as i64 + strides[k] * steps as i64) as usize)
 }
 
 impl Side {

@@ -4,7 +4,7 @@
 //! survive any view; elsewhere they are added up from zero.
 
 use super::elementwise::{accumulate, map};
-use super::runs::Nest;
+use super::runs::{Nest, stepped};
 use super::{is_zero, owned_elements, with_num};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::{DType, Elem, Num};
@@ -64,9 +64,34 @@ fn copied<E: Elem>(from: &View, into: &View, t: &Array) -> Array {
     if let (Values::Splat(x), Some(1)) = (source, hits(&nest, size)) {
         return Array::full(into.source(), x);
     }
-    let mut out = vec![E::ZERO; size];
-    walk(&nest, elements(&source), &mut out, |o, x| *o = x);
+    let out = listed(&nest, elements(&source), size).unwrap_or_else(|| {
+        let mut out = vec![E::ZERO; size];
+        walk(&nest, elements(&source), &mut out, |o, x| *o = x);
+        out
+    });
     Array::dense(Shape::from_slice(into.source()), out)
+}
+
+/// The result of a nest that fills it from front to back in runs long enough to append, without
+/// writing zeros first.
+fn listed<E: Elem>(nest: &Nest<2>, source: &[E], size: usize) -> Option<Vec<E>> {
+    let (mut next, inner) = (1, nest.inner());
+    let in_order = nest.axes().iter().rev().all(|axis| {
+        let fits = axis.strides[1] == next;
+        next *= axis.len as i64;
+        fits
+    });
+    if !nest.is_box() || !in_order || next != size as i64 || inner.len < 16 {
+        return None;
+    }
+    let mut out = Vec::with_capacity(size);
+    match inner.strides[0] {
+        1 => nest.run(|[i, _], len| out.extend_from_slice(&source[i..i + len])),
+        0 => nest.run(|[i, _], len| out.resize(out.len() + len, source[i])),
+        -1 => nest.run(|[i, _], len| out.extend(source[i + 1 - len..i + 1].iter().rev())),
+        _ => return None,
+    }
+    Some(out)
 }
 
 /// The elements of `t` added up at their places.
@@ -97,6 +122,7 @@ fn add_through<E: Num>(from: &View, into: &View, t: &Array, sum: &mut [E]) {
     match nest.inner().strides {
         [1, 0] => nest.run(|[i, o], len| sum[o] = sum[o].plus(total(&v[i..i + len]))),
         [s, 0] => nest.run(|[i, o], len| sum[o] = sum[o].plus(total_strided(v, i, s, len))),
+        [1, 1] if nest.middle().strides[1] == 0 => add_rows(&nest, v, sum),
         [_, _] => walk(&nest, v, sum, |o, x| *o = o.plus(x)),
     }
 }
@@ -123,6 +149,27 @@ fn hits(nest: &Nest<2>, size: usize) -> Option<usize> {
     (nest.is_box() && covered == size).then_some(count)
 }
 
+/// Adds runs that are contiguous on both sides, four at a time: they go to one place.
+fn add_rows<E: Num>(nest: &Nest<2>, v: &[E], sum: &mut [E]) {
+    let steps = nest.middle().strides;
+    nest.panels(|start, count, len| {
+        let sum = &mut sum[start[1]..start[1] + len];
+        let at = |row: usize| {
+            let [i, _] = stepped(start, steps, row);
+            &v[i..i + len]
+        };
+        let blocks = count / 4;
+        for block in 0..blocks {
+            let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|k| at(4 * block + k));
+            let rows = r0.iter().zip(r1).zip(r2.iter().zip(r3));
+            sum.iter_mut().zip(rows).for_each(|(s, ((a, b), (c, d)))| *s = s.plus(*a).plus(*b).plus(*c).plus(*d));
+        }
+        for row in 4 * blocks..count {
+            sum.iter_mut().zip(at(row)).for_each(|(s, x)| *s = s.plus(*x));
+        }
+    });
+}
+
 /// Puts each visited element of `source` where the nest says; the body is chosen by the strides of
 /// the innermost loop.
 fn walk<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
@@ -138,46 +185,70 @@ fn walk<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E], put: impl Fn(&mut 
             let run = &source[i + 1 - len..i + 1];
             out[o..o + len].iter_mut().zip(run.iter().rev()).for_each(|(o, x)| put(o, *x));
         }),
-        [s, 1] if s > 0 => match other_way(nest) {
-            Some(place) => exchange(nest, place, source, out, put),
-            None => nest.run(|[i, o], len| {
+        [s, t] => match crossing(nest) {
+            Some(places) => exchange(nest, places, source, out, put),
+            None if s > 0 && t == 1 => nest.run(|[i, o], len| {
                 let run = source[i..].iter().step_by(s as usize);
                 out[o..o + len].iter_mut().zip(run).for_each(|(o, x)| put(o, *x));
             }),
+            None => nest.points(|[i, o]| put(&mut out[o], source[i])),
         },
-        [_, _] => nest.points(|[i, o]| put(&mut out[o], source[i])),
     }
 }
 
-/// The loop along which the source is contiguous, where the innermost is not: together they
-/// transpose a matrix.
-fn other_way(nest: &Nest<2>) -> Option<usize> {
+/// The places of two loops that transpose a matrix: one is contiguous in the source alone, the other
+/// in the result alone, and both go forward.
+fn crossing(nest: &Nest<2>) -> Option<[usize; 2]> {
     if !nest.is_box() {
         return None;
     }
-    nest.axes().iter().position(|axis| axis.strides[0] == 1)
+    let find = |test: fn([i64; 2]) -> bool| nest.axes().iter().position(|axis| test(axis.strides));
+    Some([find(|[s, t]| s == 1 && t > 1)?, find(|[s, t]| s > 1 && t == 1)?])
 }
 
-/// The side of the square blocks in which matrices are transposed.
-const BLOCK: usize = 16;
+/// The side of the square tiles in which matrices are transposed: one or two lines of cache.
+const TILE: usize = 16;
 
-/// Walks a nest whose innermost loop is contiguous in `out` and whose loop at `place` is in `source`
-/// by square blocks, so that the lines of cache on both sides are used whole.
-fn exchange<E: Elem>(nest: &Nest<2>, place: usize, source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
-    let (across, along) = (nest.axes()[place], nest.inner());
+/// Walks a nest that transposes matrices tile by tile, so that lines of cache are used whole on both
+/// sides. The places are those of the loops contiguous in `source` and in `out`.
+fn exchange<E: Elem>(nest: &Nest<2>, places: [usize; 2], source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
+    let [across, along] = places.map(|place| nest.axes()[place]);
     let (down, step) = (across.strides[1] as usize, along.strides[0] as usize);
-    nest.without(&[place, nest.axes().len() - 1]).points(|[i, o]| {
-        for j in (0..along.len).step_by(BLOCK) {
-            let columns = BLOCK.min(along.len - j);
-            for k in (0..across.len).step_by(BLOCK) {
-                for k in k..(k + BLOCK).min(across.len) {
-                    let start = o + k * down + j;
-                    let run = source[i + k + j * step..].iter().step_by(step);
-                    out[start..start + columns].iter_mut().zip(run).for_each(|(o, x)| put(o, *x));
+    let whole = [across.len / TILE * TILE, along.len / TILE * TILE];
+    let zeros = [E::ZERO; TILE];
+    nest.without(&places).points(|[i, o]| {
+        for j in (0..whole[1]).step_by(TILE) {
+            for k in (0..whole[0]).step_by(TILE) {
+                let mut rows = [&zeros; TILE];
+                for (r, row) in rows.iter_mut().enumerate() {
+                    *row = tile_row(&source[i + k + (j + r) * step..]);
+                }
+                for r in 0..TILE {
+                    let start = o + (k + r) * down + j;
+                    let place = &mut out[start..start + TILE];
+                    place.iter_mut().zip(&rows).for_each(|(o, row)| put(o, row[r]));
                 }
             }
         }
+        let mut edge = |k: usize, j: usize| {
+            let (start, end) = (o + k * down + j, o + k * down + along.len);
+            let run = source[i + k + j * step..].iter().step_by(step);
+            out[start..end].iter_mut().zip(run).for_each(|(o, x)| put(o, *x));
+        };
+        if whole[1] < along.len {
+            (0..whole[0]).for_each(|k| edge(k, whole[1]));
+        }
+        (whole[0]..across.len).for_each(|k| edge(k, 0));
     });
+}
+
+/// One row of a tile, of a length known to the compiler.
+#[inline]
+fn tile_row<E>(v: &[E]) -> &[E; TILE] {
+    match v.first_chunk() {
+        Some(row) => row,
+        None => unreachable!("tiles lie in the matrix"),
+    }
 }
 
 /// The sum, in eight interleaved partial sums.

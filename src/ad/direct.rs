@@ -16,22 +16,6 @@ use crate::shape::Shape;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
-/// The leaves of a tree.
-fn leaves<T: BaseTensor, P: Tree<T>>(tree: &P) -> Vec<T> {
-    let mut out = Vec::new();
-    tree.map::<T>(&mut |leaf| {
-        out.push(leaf.clone());
-        leaf.clone()
-    });
-    out
-}
-
-/// The tree of the shape of `like` with these leaves.
-fn rebuild<T: BaseTensor, U: BaseTensor, P: Tree<T>>(like: &P, values: Vec<U>) -> P::With<U> {
-    let mut values = values.into_iter();
-    like.map(&mut |_| values.next().expect("a tree has as many leaves each time it is walked"))
-}
-
 /// Value and gradient of a scalar function of `x`, which also takes `data` that is not differentiated.
 ///
 /// `f : (P, Q) -> scalar`; returns `f(x, data)` and the tree of partial derivatives in the leaves of `x`,
@@ -65,7 +49,7 @@ where
     let y = f(&inputs, &constants).into_raw();
     let one = T::constant(crate::array::Array::ones(&Shape::new(), E::DTYPE));
     let gradient = pass.pull(std::slice::from_ref(&y), vec![one]);
-    (Tensor::from_raw(y.primal().clone()), rebuild(x, gradient))
+    (Tensor::from_raw(y.primal().clone()), x.with_leaves(gradient))
 }
 
 /// Value and gradient of a scalar function.
@@ -128,9 +112,9 @@ where
     let mut pass = Pass::new();
     let inputs = x.map(&mut |leaf| pass.input(leaf));
     let y = f(&inputs);
-    let results = leaves(&y);
+    let results = y.leaves();
     let value = y.map(&mut |leaf| leaf.primal().clone());
-    (value, move |ct: &Y::With<T>| rebuild(x, pass.pull(&results, leaves(ct))))
+    (value, move |ct: &Y::With<T>| x.with_leaves(pass.pull(&results, ct.leaves())))
 }
 
 /// The value of a function and its directional derivative along `x_dot`.
@@ -155,7 +139,7 @@ where
     Y: Tree<Dual<T>>,
 {
     let pass = Forward::new();
-    let (primals, tangents) = (leaves(x), leaves(x_dot));
+    let (primals, tangents) = (x.leaves(), x_dot.leaves());
     if primals.len() != tangents.len() {
         panic!("jvp: needs a tangent per leaf, but {} leaves have {}", primals.len(), tangents.len());
     }
@@ -163,11 +147,11 @@ where
     for (primal, tangent) in primals.iter().zip(&tangents) {
         inputs.push(pass.input(primal, tangent));
     }
-    let y = f(&rebuild(x, inputs));
+    let y = f(&x.with_leaves(inputs));
     let mut parts = Vec::new();
-    for leaf in leaves(&y) {
+    for leaf in y.leaves() {
         parts.push(pass.result(&leaf));
     }
     let (values, tangents) = parts.into_iter().unzip();
-    (rebuild(&y, values), rebuild(&y, tangents))
+    (y.with_leaves(values), y.with_leaves(tangents))
 }

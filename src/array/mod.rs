@@ -224,7 +224,7 @@ impl Array {
     #[inline]
     pub fn shape(&self) -> &[usize] {
         match self {
-            Array::F64(_) | Array::F32(_) | Array::I64(_) | Array::Bool(_) => &[],
+            Array::F64(_) | Array::F32(_) | Array::I64(_) | Array::Bool(_) => shape::scalar(),
             Array::Shared(s) => &s.shape,
         }
     }

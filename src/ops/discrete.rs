@@ -32,13 +32,11 @@ macro_rules! rows {
                 match self { $( $Enum::$Op => ($kernel) $call, )* }
             }
 
-            /// The operation at each of `n` positions, with operands that are a function of the position;
-            /// the loop is inside the match so that each kernel is compiled, and vectorised, on its own.
+            /// The operation on each of these operands; the loop is inside the match so that each kernel is
+            /// compiled, and vectorised, on its own.
             #[allow(unused_parens)]
-            pub fn each<$($E: $bound)?>(self, n: usize, at: impl Fn(usize) -> ($($ty),*)) -> Vec<$out> {
-                match self {
-                    $( $Enum::$Op => (0..n).map(|i| { let $call = at(i); ($kernel) $call }).collect(), )*
-                }
+            pub fn each<$($E: $bound)?>(self, operands: impl Iterator<Item = ($($ty),*)>) -> Vec<$out> {
+                match self { $( $Enum::$Op => operands.map(|$call| ($kernel) $call).collect(), )* }
             }
         }
     };

@@ -5,7 +5,7 @@
 
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
-use crate::shape::{Shape, Show};
+use crate::shape::{Shape, Show, same};
 
 /// Checks the operand of a unary operation.
 #[track_caller]
@@ -18,7 +18,7 @@ pub fn unary(op: Unary, dtype: DType) {
 /// Checks the operands of a binary operation.
 #[track_caller]
 pub fn binary(op: Binary, a: (&[usize], DType), b: (&[usize], DType)) {
-    if a.0 != b.0 {
+    if !same(a.0, b.0) {
         panic!("{}: both shapes must be equal, but they are {} and {}; replicate one", op.name(), Show(a.0), Show(b.0));
     }
     if a.1 != b.1 || !a.1.is_float() {

@@ -15,7 +15,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::{Binary, Discrete, IntBinary, Linear, View};
-use crate::shape::{Shape, Show};
+use crate::shape::{Shape, Show, same};
 
 /// The common shape of two operands of equal rank: along each axis the sizes are equal, or one is 1.
 #[track_caller]
@@ -38,7 +38,7 @@ pub(super) fn broadcast_shape(op: &str, a: &[usize], b: &[usize]) -> Shape {
 
 /// `t` repeated along its axes of size 1 into `shape`, which it is known to fit.
 pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T> {
-    if t.shape() == shape {
+    if same(t.shape(), shape) {
         return Cow::Borrowed(t);
     }
     let rank = shape.len();
@@ -54,7 +54,7 @@ pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T
 #[track_caller]
 #[inline]
 pub(super) fn broadcast<T: BaseTensor>(name: &str, op: impl FnOnce(&T, &T) -> T, a: &T, b: &T) -> T {
-    if a.shape() == b.shape() {
+    if same(a.shape(), b.shape()) {
         return op(a, b);
     }
     let shape = broadcast_shape(name, a.shape(), b.shape());
@@ -224,7 +224,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Add<&Tensor<T, D, E>> for Tensor<T, 
     type Output = Tensor<T, D, E>;
     #[track_caller]
     fn add(self, other: &Tensor<T, D, E>) -> Tensor<T, D, E> {
-        if self.raw().shape() == other.raw().shape() {
+        if same(self.raw().shape(), other.raw().shape()) {
             return Tensor::from_raw(self.into_raw().accumulate(other.raw()));
         }
         &self + other

@@ -1,0 +1,139 @@
+//! Trains a small network to read handwritten digits, by gradients of this library.
+//!
+//! `cargo run --release --example digits [seed]`
+//!
+//! The data are 1797 images of 8 x 8 grey levels (see `data/README.md`). The network has one hidden layer. The
+//! loss is written once, for any interpreter; here it is evaluated and differentiated by running it.
+
+use std::io::{IsTerminal, Write};
+
+use polygrad::array::Rng;
+use polygrad::tree::{Tree, TreeMath};
+use polygrad::{Array, BaseTensor, Concrete, Tensor, direct, tree};
+
+const PIXELS: usize = 64;
+const CLASSES: usize = 10;
+const HIDDEN: usize = 48;
+const HELD_OUT: usize = 297;
+const EPOCHS: usize = 30;
+const BATCH: usize = 50;
+
+tree! {
+    /// The parameters: two affine layers.
+    #[derive(Clone)]
+    struct Network<T> {
+        w1: Tensor<T, 2>,
+        b1: Tensor<T, 1>,
+        w2: Tensor<T, 2>,
+        b2: Tensor<T, 1>,
+    }
+}
+
+/// Images, one per row, and their labels.
+type Batch<T> = (Tensor<T, 2>, Tensor<T, 1, i64>);
+
+/// `tanh(x W1 + b1) W2 + b2`, one row of scores per image.
+fn scores<T: BaseTensor>(net: &Network<T>, x: &Tensor<T, 2>) -> Tensor<T, 2> {
+    let n = x.dim::<0>();
+    let hidden = (x.matmul(&net.w1) + net.b1.replicate(n)).tanh();
+    hidden.matmul(&net.w2) + net.b2.replicate(n)
+}
+
+/// The mean cross-entropy of the predicted distributions and the labels.
+fn loss<T: BaseTensor>(net: &Network<T>, (x, labels): &Batch<T>) -> Tensor<T, 0> {
+    let log_probability = scores(net, x).log_softmax(1);
+    -(log_probability * labels.one_hot(CLASSES)).sum() / x.dim::<0>() as f64
+}
+
+/// The share of images whose highest score is that of their label.
+fn accuracy(net: &Network<Concrete>, (x, labels): &Batch<Concrete>) -> f64 {
+    let right = scores(net, x).argmax_axis(1).eq(labels);
+    right.to_float::<f64>().mean().item()
+}
+
+/// One step of gradient descent with momentum: the new parameters and velocity.
+fn step<T: BaseTensor, P: Tree<T, With<T> = P>>(x: &P, velocity: &P, gradient: &P, rate: f64) -> (P, P) {
+    let velocity = velocity.scale(0.9).add(gradient);
+    (x.add_scaled(-rate, &velocity), velocity)
+}
+
+fn network(rng: &mut Rng) -> Network<Concrete> {
+    let mut weights = |n: usize, m: usize| {
+        let scale = 1.0 / (n as f64).sqrt();
+        Tensor::constant(rng.uniform(&[n, m], -scale, scale))
+    };
+    Network {
+        w1: weights(PIXELS, HIDDEN),
+        b1: Tensor::zeros([HIDDEN]),
+        w2: weights(HIDDEN, CLASSES),
+        b2: Tensor::zeros([CLASSES]),
+    }
+}
+
+/// The rows of the data set, pixels scaled to `[0, 1]`.
+fn read() -> Result<Vec<(Vec<f64>, i64)>, Box<dyn std::error::Error>> {
+    let row = |(k, line): (usize, &str)| {
+        let numbers = line.split(',').map(|n| n.trim().parse::<i64>()).collect::<Result<Vec<i64>, _>>()?;
+        match numbers.split_last() {
+            Some((label, pixels)) if pixels.len() == PIXELS => {
+                Ok((pixels.iter().map(|p| *p as f64 / 16.0).collect(), *label))
+            }
+            _ => Err(format!("line {}: needs {} numbers, but there are {}", k + 1, PIXELS + 1, numbers.len()).into()),
+        }
+    };
+    include_str!("data/digits.csv").lines().enumerate().map(row).collect()
+}
+
+fn batch(rows: &[(Vec<f64>, i64)], chosen: &[usize]) -> Result<Batch<Concrete>, Box<dyn std::error::Error>> {
+    let pixels: Vec<f64> = chosen.iter().flat_map(|k| rows[*k].0.iter().copied()).collect();
+    let labels: Vec<i64> = chosen.iter().map(|k| rows[*k].1).collect();
+    let x = Array::try_new(&[chosen.len(), PIXELS], pixels)?;
+    Ok((Tensor::constant(x), Tensor::constant(Array::from(labels))))
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let seed = match std::env::args().nth(1) {
+        Some(text) => text.parse().map_err(|_| format!("the seed must be a number, but it is {text:?}"))?,
+        None => 1,
+    };
+    let mut rng = Rng::new(seed);
+    let rows = read()?;
+    // Neighbouring rows are by the same writers: without shuffling, the held-out ones would be strangers.
+    let order = rng.permutation(rows.len());
+    let (test, train) = order.split_at(HELD_OUT);
+    let held_out = batch(&rows, test)?;
+    let mut train = train.to_vec();
+    let mut net = network(&mut rng);
+    let mut velocity = net.zeros_like();
+
+    let parameters: usize = net.leaves().iter().map(Array::size).sum();
+    println!("{} images to learn from, {HELD_OUT} held out, {parameters} parameters, seed {seed}", train.len());
+    println!("epoch   training loss   held-out accuracy");
+    let bar = std::io::stderr().is_terminal();
+    for epoch in 1..=EPOCHS {
+        rng.shuffle(&mut train);
+        let batches = train.chunks(BATCH);
+        let (count, mut total) = (batches.len(), 0.0);
+        for (k, chosen) in batches.enumerate() {
+            let (value, gradient) = direct::value_and_grad_with(loss, &net, &batch(&rows, chosen)?);
+            (net, velocity) = step(&net, &velocity, &gradient, 0.05);
+            total += value.item();
+            if bar {
+                eprint!("\r{:>5}   [{:<30}]", epoch, "#".repeat((k + 1) * 30 / count));
+                std::io::stderr().flush()?;
+            }
+        }
+        if bar {
+            eprint!("\r{:40}\r", "");
+        }
+        if epoch == 1 || epoch % 5 == 0 {
+            println!("{epoch:>5}   {:>13.4}   {:>15.1} %", total / count as f64, 100.0 * accuracy(&net, &held_out));
+        }
+    }
+    let right = accuracy(&net, &held_out);
+    println!("{:.0} of {HELD_OUT} held-out images are read correctly", right * HELD_OUT as f64);
+    if right < 0.95 {
+        return Err(format!("expected at least 95 % of them, but it is {:.1} %", 100.0 * right).into());
+    }
+    Ok(())
+}
