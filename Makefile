@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check doc bench size
+.PHONY: test check bless doc bench size
 
 test:
 	cargo test --release
@@ -8,6 +8,10 @@ check:
 	cargo fmt --check
 	cargo clippy --release --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --all-features
+
+# Writes the record of all messages anew; read the difference.
+bless:
+	UPDATE_EXPECT=1 cargo test --release --test errors
 
 doc:
 	cargo doc --no-deps --all-features --open

@@ -54,7 +54,7 @@ fn loops() {
                     |x: &Tensor<_, 1>| {
                         let mut sum = Tensor::scalar(0.0);
                         for i in 0..n {
-                            sum = sum + x.at([i]).square();
+                            sum += x.at([i]).square();
                         }
                         sum
                     },

@@ -70,8 +70,11 @@ fn network(rng: &mut Rng) -> Network<Concrete> {
     }
 }
 
+/// The pixels of an image, and its label.
+type Image = (Vec<f64>, i64);
+
 /// The rows of the data set, pixels scaled to `[0, 1]`.
-fn read() -> Result<Vec<(Vec<f64>, i64)>, Box<dyn std::error::Error>> {
+fn read() -> Result<Vec<Image>, Box<dyn std::error::Error>> {
     let row = |(k, line): (usize, &str)| {
         let numbers = line.split(',').map(|n| n.trim().parse::<i64>()).collect::<Result<Vec<i64>, _>>()?;
         match numbers.split_last() {
@@ -84,7 +87,7 @@ fn read() -> Result<Vec<(Vec<f64>, i64)>, Box<dyn std::error::Error>> {
     include_str!("data/digits.csv").lines().enumerate().map(row).collect()
 }
 
-fn batch(rows: &[(Vec<f64>, i64)], chosen: &[usize]) -> Result<Batch<Concrete>, Box<dyn std::error::Error>> {
+fn batch(rows: &[Image], chosen: &[usize]) -> Result<Batch<Concrete>, Box<dyn std::error::Error>> {
     let pixels: Vec<f64> = chosen.iter().flat_map(|k| rows[*k].0.iter().copied()).collect();
     let labels: Vec<i64> = chosen.iter().map(|k| rows[*k].1).collect();
     let x = Array::try_new(&[chosen.len(), PIXELS], pixels)?;

@@ -11,7 +11,7 @@
 use std::cell::Cell;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Trip};
+use crate::base::{BaseTensor, Lift, Step, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Unary};
 
@@ -193,13 +193,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
 
     /// One loop of `T` over primals and tangents side by side. Every float of the carry and of the
     /// outputs has a tangent inside; if none of a differentiation ever arrives, they are dropped.
-    fn map_accum(
-        n: usize,
-        reverse: bool,
-        init: Vec<Self>,
-        xs: &[Self],
-        step: &mut dyn FnMut(Vec<Self>, &[Self]) -> Trip<Self>,
-    ) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
         let mut level = Level::ANY;
         for value in init.iter().chain(xs) {
             level = level.meet(value.level());
@@ -310,7 +304,7 @@ impl Forward {
     pub fn input<T: BaseTensor>(&self, primal: &T, tangent: &T) -> Dual<T> {
         if primal.shape() != tangent.shape() || primal.dtype() != tangent.dtype() {
             panic!(
-                "jvp: a tangent must be like its primal, but {} {} has {} {}",
+                "jvp: a tangent must be like its primal, but {} {} has {} {}; give it that shape and element type",
                 primal.dtype(),
                 crate::shape::Show(primal.shape()),
                 tangent.dtype(),

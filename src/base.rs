@@ -15,6 +15,9 @@ use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
 /// What one trip of a loop returns: the carry, and the outputs to be stacked.
 pub type Trip<T> = (Vec<T>, Vec<T>);
 
+/// One trip of a loop: from the carry and the current elements of the sequences.
+pub type Step<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
+
 /// The operations of the language; an interpreter is an implementation.
 ///
 /// Shapes and element types are known at run time, and before any number is computed. Operands
@@ -82,13 +85,7 @@ pub trait BaseTensor: Clone + 'static {
     /// use any value from outside, and is called once per trip or once for all of them, so it must
     /// not count its calls; for `n = 0` it is called once on zeros, to learn the shapes.
     #[track_caller]
-    fn map_accum(
-        n: usize,
-        reverse: bool,
-        init: Vec<Self>,
-        xs: &[Self],
-        step: &mut dyn FnMut(Vec<Self>, &[Self]) -> Trip<Self>,
-    ) -> Trip<Self>;
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self>;
 
     /// The array behind this value, where there is one: `None` while a program is being traced.
     /// What lets the host language look at values and decide.

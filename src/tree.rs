@@ -121,7 +121,11 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
     #[track_caller]
     fn binary(&self, op: Binary, other: &Self) -> Self {
-        zip_floats(op.name(), self, other, &mut |a, b| a.binary(op, b))
+        let mut leaves = Vec::new();
+        for (a, b) in paired(op.name(), self, other) {
+            leaves.push(if a.dtype().is_float() { a.binary(op, &b) } else { a });
+        }
+        self.with_leaves(leaves)
     }
 
     /// `self + other`, leaf by leaf.
@@ -160,8 +164,12 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     /// When the trees differ in the number of leaves, or in the shape or element type of one.
     #[track_caller]
     fn add_scaled(&self, c: f64, other: &Self) -> Self {
-        let step = &mut |a: &T, b: &T| a.binary(Binary::Add, &b.binary(Binary::Mul, &like(b, c)));
-        zip_floats("add_scaled", self, other, step)
+        let mut leaves = Vec::new();
+        for (a, b) in paired("add_scaled", self, other) {
+            let float = a.dtype().is_float();
+            leaves.push(if float { a.binary(Binary::Add, &b.binary(Binary::Mul, &like(&b, c))) } else { a });
+        }
+        self.with_leaves(leaves)
     }
 
     /// The same structure with zeros in the float leaves: what an optimizer's state starts from.
@@ -254,15 +262,6 @@ fn map_floats<T: BaseTensor, P: Tree<T, With<T> = P>>(tree: &P, f: &mut dyn FnMu
     tree.map(&mut |leaf| if leaf.dtype().is_float() { f(leaf) } else { leaf.clone() })
 }
 
-#[track_caller]
-fn zip_floats<T: BaseTensor, P: Tree<T, With<T> = P>>(op: &str, a: &P, b: &P, f: &mut dyn FnMut(&T, &T) -> T) -> P {
-    let mut pairs = paired(op, a, b).into_iter();
-    a.map(&mut |_| {
-        let (a, b) = next(&mut pairs);
-        if a.dtype().is_float() { f(&a, &b) } else { a }
-    })
-}
-
 impl<T: BaseTensor, const D: usize, E: Elem> Tree<T> for Tensor<T, D, E> {
     type With<U: BaseTensor> = Tensor<U, D, E>;
     #[track_caller]
@@ -275,7 +274,11 @@ impl<T: BaseTensor, P: Tree<T>> Tree<T> for Vec<P> {
     type With<U: BaseTensor> = Vec<P::With<U>>;
     #[track_caller]
     fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Vec<P::With<U>> {
-        self.iter().map(|p| p.map(f)).collect()
+        let mut out = Vec::with_capacity(self.len());
+        for p in self {
+            out.push(p.map(f));
+        }
+        out
     }
 }
 
@@ -283,7 +286,14 @@ impl<T: BaseTensor, P: Tree<T>, const N: usize> Tree<T> for [P; N] {
     type With<U: BaseTensor> = [P::With<U>; N];
     #[track_caller]
     fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> [P::With<U>; N] {
-        std::array::from_fn(|i| Tree::map(&self[i], f))
+        let mut out = Vec::with_capacity(N);
+        for p in self {
+            out.push(Tree::map(p, f));
+        }
+        match out.try_into() {
+            Ok(out) => out,
+            Err(_) => unreachable!("each of the elements is mapped"),
+        }
     }
 }
 
@@ -291,7 +301,10 @@ impl<T: BaseTensor, P: Tree<T>> Tree<T> for Option<P> {
     type With<U: BaseTensor> = Option<P::With<U>>;
     #[track_caller]
     fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Option<P::With<U>> {
-        self.as_ref().map(|p| Tree::map(p, f))
+        match self {
+            Some(p) => Some(Tree::map(p, f)),
+            None => None,
+        }
     }
 }
 
@@ -308,7 +321,11 @@ impl<T: BaseTensor, K: Ord + Clone, P: Tree<T>> Tree<T> for BTreeMap<K, P> {
     type With<U: BaseTensor> = BTreeMap<K, P::With<U>>;
     #[track_caller]
     fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> BTreeMap<K, P::With<U>> {
-        self.iter().map(|(name, p)| (name.clone(), p.map(f))).collect()
+        let mut out = BTreeMap::new();
+        for (name, p) in self {
+            out.insert(name.clone(), p.map(f));
+        }
+        out
     }
 }
 
@@ -379,8 +396,8 @@ tuples! {
 /// Attributes, docs and visibilities stay.
 ///
 /// ```
-/// use polygrad::tree::Keep;
-/// use polygrad::{BaseTensor, Tensor, Tree, tree};
+/// use polygrad::tree::{Keep, TreeMath};
+/// use polygrad::{BaseTensor, Tensor, tree};
 ///
 /// tree! {
 ///     /// A dense layer.

@@ -10,6 +10,7 @@ fn nested<const D: usize, E: polygrad::Elem>(data: impl Nested<D, E>) -> (usize,
 }
 
 #[test]
+#[allow(clippy::needless_borrows_for_generic_args, reason = "borrowed data is what is tested")]
 fn rank_and_element_type_are_inferred_from_the_data() {
     let cases = [
         nested(1.0),
@@ -111,7 +112,7 @@ fn what_does_not_fit_is_an_error_with_both_sides() {
     ]
     .map(|e| e.to_string());
     let expected = [
-        "array: shape [2, 3] needs 6 elements, but 5 were given; change the shape or the elements",
+        "array: the number of elements must be 6 for shape [2, 3], but it is 5; change either",
         "array: rows need one length, but row 1 has length 1 and the first row has length 2; pad the rows",
         "array: rows need one length, but row 1, 0 has length 1 and the first row has length 2; pad the rows",
         "array: rows need one length, but row 1 has length 0 and the first row has length 1; pad the rows",

@@ -30,7 +30,7 @@ fn unrolled<T: BaseTensor>((h0, w, xs): &Params<T>) -> Tensor<T, 0> {
             inner = (inner * w.at([j]) + &x).sin();
         }
         h = (inner * &x + w.sum()).tanh();
-        sum = sum + (&h * &x).square();
+        sum += (&h * &x).square();
     }
     h + sum
 }

@@ -1,4 +1,4 @@
-//! The typed surface: its laws, its type inference, and what it says when it is misused.
+//! The typed surface: its laws and its type inference.
 //!
 //! Programs here are generic in the interpreter and carry one bound. Most run twice: on arrays, and
 //! in an interpreter that never shows its numbers, so that nothing on the surface peeks.
@@ -12,11 +12,8 @@ use polygrad::{
 
 #[path = "support/blind.rs"]
 mod blind;
-#[path = "support/panics.rs"]
-mod panics;
 
 use blind::Blind;
-use panics::panic_of;
 
 /// Runs a program of tensors in both interpreters, and returns the value they agree on.
 macro_rules! both {
@@ -561,91 +558,4 @@ fn printing_shows_numbers_where_there_are_any() {
     assert_eq!(x.to_string(), x.array().to_string());
     let hidden = Tensor::<Blind, 2, i64>::zeros([2, 3]);
     assert_eq!((hidden.to_string(), format!("{hidden:?}")), ("i64 [2, 3]".into(), "i64 [2, 3]".into()));
-}
-
-// ---- messages ----
-
-/// Each misuse panics with these words, at the line where it stands.
-macro_rules! says {
-    ($($misuse:expr => $words:literal,)*) => { $( {
-        let ((message, line), here) = (panic_of(|| $misuse), line!());
-        assert_eq!(message, $words);
-        assert_ne!(line, 0, "`{}` points into the library", stringify!($misuse));
-        assert!(line.abs_diff(here) < 4, "`{}` points to line {line}", stringify!($misuse));
-    } )* };
-}
-
-#[test]
-fn misuse_is_reported_in_words_at_the_users_line() {
-    let x = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
-    let v = tensor([1.0, 2.0]);
-    says! {
-        &x + x.t() => "add: sizes must be equal, or 1 to be repeated, but the shapes are [2, 3] and [3, 2], with 2 and 3 along axis 0; slice or pad one, or give it size 1 there",
-    }
-    says! {
-        x.max(x.t()) => "max: sizes must be equal, or 1 to be repeated, but the shapes are [2, 3] and [3, 2], with 2 and 3 along axis 0; slice or pad one, or give it size 1 there",
-    }
-    says! {
-        x.matmul(&x) => "matmul: inner sizes must agree, but the shapes are [2, 3] and [2, 3]; transpose one with t",
-    }
-    says! {
-        x.matvec(&v) => "matvec: inner sizes must agree, but the shapes are [2, 3] and [2]; transpose the matrix with t, or use vecmat",
-    }
-    says! {
-        v.dot(&tensor([1.0])) => "dot: both shapes must be equal, but they are [2] and [1]; slice, pad or broadcast one",
-    }
-    says! {
-        x.sum_axis(2) => "sum_axis: the axis must be below the rank 2, but it is 2 and the shape is [2, 3]; count axes from 0",
-    }
-    says! {
-        x.sum_axes([1, 1]) => "sum_axes: axes must differ, but 1 is named twice and the shape is [2, 3]; name it once",
-    }
-    says! {
-        x.slice(1, 2..4) => "slice: the range must lie within axis 1, but it is 2..4 and the shape is [2, 3]; pad first, or clamp the range",
-    }
-    says! {
-        x.row(2) => "row: must lie within the outermost axis, but it is 2 and the shape is [2, 3]; at reads 0 there",
-    }
-    says! {
-        x.remove_axis(0) => "remove_axis: the axis must have size 1, but axis 0 of [2, 3] has size 2; sum or slice it first",
-    }
-    says! {
-        x.broadcast_to([4, 3]) => "broadcast_to: sizes must stay, or be 1 to be repeated, but the shapes are [2, 3] and [4, 3]; slice or pad first",
-    }
-    says! {
-        stack([&v, &tensor([1.0])]) => "stack: all parts must have one shape, but two are [2] and [1]; pad or slice",
-    }
-    says! {
-        Tensor::<Concrete, 1>::zeros([0]).max_all() => "max_all: needs at least one element to choose from, but the shape is [0]; give it one, or skip it",
-    }
-    says! {
-        zip_with(&x, &tensor([1.0]), |x, y| x.times(y)) => "zip_with: all sequences must have one length, but two shapes are [2, 3] and [1]; slice or pad one",
-    }
-    says! {
-        x.item() => "item: needs exactly one element, but the shape is [2, 3]; reduce it, or take one with at",
-    }
-    says! {
-        Tensor::<Blind, 0>::scalar(1.0).item() => "item: needs a number, but this value of shape [] is being traced; choose with cond or select instead",
-    }
-    says! {
-        Tensor::<Concrete, 1>::constant(1.0) => "tensor: needs rank 1 and elements f64, but the value has shape [] and elements f64",
-    }
-}
-
-#[test]
-fn what_the_language_rejects_points_to_the_user_too() {
-    let x = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
-    let pointed = [
-        panic_of(|| x.permute([0, 0])),
-        panic_of(|| x.reshape([4])),
-        panic_of(|| x.diagonal(0, 1)),
-        panic_of(|| x.window(1, 4, 1)),
-        panic_of(|| concat(0, [&x, &x.t()])),
-        panic_of(|| x.gather([&tensor([1]), &tensor([1, 2])])),
-        panic_of(|| x.clone().scatter_add([&tensor([1])], &tensor([[1.0]]))),
-        panic_of(|| fold(x.row(0), &x, |c, _| c.slice(0, 1..))),
-    ];
-    for (message, line) in pointed {
-        assert_ne!(line, 0, "{message}");
-    }
 }

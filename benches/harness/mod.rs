@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// A measured piece of work.
-pub struct Case<'a> {
+pub(crate) struct Case<'a> {
     name: String,
     /// How many units of work one call does.
     units: f64,
@@ -14,12 +14,12 @@ pub struct Case<'a> {
 }
 
 /// A case whose result is kept from the optimizer; `units` is how many operations or elements a call does.
-pub fn case<'a, R>(name: impl Into<String>, units: usize, mut run: impl FnMut() -> R + 'a) -> Case<'a> {
+pub(crate) fn case<'a, R>(name: impl Into<String>, units: usize, mut run: impl FnMut() -> R + 'a) -> Case<'a> {
     Case { name: name.into(), units: units as f64, run: Box::new(move || drop(black_box(run()))) }
 }
 
 /// Times the cases side by side and prints nanoseconds per unit, with the ratio to the first case.
-pub fn compare(title: &str, unit: &str, mut cases: Vec<Case<'_>>) {
+pub(crate) fn compare(title: &str, unit: &str, mut cases: Vec<Case<'_>>) {
     let filter = std::env::args().skip(1).find(|a| !a.starts_with('-'));
     if filter.is_some_and(|f| !title.contains(&f)) {
         return;

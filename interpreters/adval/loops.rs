@@ -18,7 +18,7 @@ use indexmap::IndexMap;
 use super::delta::{Delta, Factor, Id, Node, fresh};
 use super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull};
 use super::{ADVal, differentiable};
-use crate::base::{BaseTensor, Trip};
+use crate::base::{BaseTensor, Step, Trip};
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
 
@@ -294,10 +294,10 @@ impl<T: BaseTensor> Recorder<T> {
         }
         let show = |kinds: &[Kind]| {
             let kinds: Vec<String> = kinds.iter().map(|(s, d)| format!("{d} {}", Show(s))).collect();
-            format!("{} ({})", kinds.len(), kinds.join(", "))
+            if kinds.is_empty() { String::from("none") } else { kinds.join(" and ") }
         };
         let fault = format!(
-            "map_accum: every trip must keep the same residuals for the derivative, but after {} one kept {}; choose with \
+            "map_accum: every trip must keep the same residuals for the derivative, but the first kept {}, another {}; choose with \
              select or cond instead of a host branch",
             show(first),
             show(&kinds)
@@ -372,7 +372,7 @@ pub(super) fn map_accum<T: BaseTensor>(
     reverse: bool,
     init: Vec<ADVal<T>>,
     xs: &[ADVal<T>],
-    step: &mut dyn FnMut(Vec<ADVal<T>>, &[ADVal<T>]) -> Trip<ADVal<T>>,
+    step: Step<'_, ADVal<T>>,
 ) -> Trip<ADVal<T>> {
     let mut recorder: Recorder<T> = Recorder {
         start: fresh(),

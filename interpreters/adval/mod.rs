@@ -1,9 +1,9 @@
 //! `ADVal<T>`: reverse-mode differentiation over any interpreter `T`.
 //!
-//! A value of this interpreter is a primal value of `T` and a [`Delta`](delta::Delta) term: how its tangent
+//! A value of this interpreter is a primal value of `T` and a `Delta` term: how its tangent
 //! is made from the tangents of earlier values. Running a program builds the term as a side effect of
 //! computing the primal; evaluating the transposed term from the result to the inputs is the reverse
-//! pass ([`pull`]). This is the array dual-numbers algorithm of "Dual-numbers reverse AD for array
+//! pass. This is the array dual-numbers algorithm of "Dual-numbers reverse AD for array
 //! languages", sections 2 and 6 and appendix D.
 //!
 //! Laws: the primal part is what `T` computes, whatever is differentiated. Integers and masks have no
@@ -19,7 +19,7 @@ use std::rc::Rc;
 use delta::{Delta, Factor, Gather, Id, Node, Product, ScatterAdd, Term, fresh};
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Trip};
+use crate::base::{BaseTensor, Lift, Step, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Unary};
 use crate::shape::Shape;
@@ -193,13 +193,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         ADVal::of(primal, Delta::Concat(axis, parts))
     }
 
-    fn map_accum(
-        n: usize,
-        reverse: bool,
-        init: Vec<Self>,
-        xs: &[Self],
-        step: &mut dyn FnMut(Vec<Self>, &[Self]) -> Trip<Self>,
-    ) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
         loops::map_accum(n, reverse, init, xs, step)
     }
 
@@ -273,13 +267,18 @@ impl<T: BaseTensor> Pass<T> {
     #[track_caller]
     pub fn pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<T> {
         if results.len() != cotangents.len() {
-            panic!("vjp: needs a cotangent per result, but {} results have {}", results.len(), cotangents.len());
+            panic!(
+                "vjp: the number of cotangents must be that of the results, but they are {} and {}; map the result to its \
+                 cotangent",
+                cotangents.len(),
+                results.len()
+            );
         }
         let mut seeds = Vec::new();
         for (result, ct) in results.iter().zip(cotangents) {
             if result.shape() != ct.shape() || result.dtype() != ct.dtype() {
                 panic!(
-                    "vjp: a cotangent must be like its result, but {} {} has {} {}",
+                    "vjp: a cotangent must be like its result, but {} {} has {} {}; give it that shape and element type",
                     result.dtype(),
                     crate::shape::Show(result.shape()),
                     ct.dtype(),

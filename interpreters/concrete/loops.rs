@@ -4,17 +4,14 @@
 
 use super::elementwise::kind;
 use crate::array::{Array, Values, with_elem};
-use crate::base::Trip;
+use crate::base::{Step, Trip};
 use crate::dtype::{DType, Elem};
 use crate::ops::rules;
 use crate::shape::{self, Shape};
 
-/// One trip: from the carry and the elements of the sequences.
-type Step<'a> = dyn FnMut(Vec<Array>, &[Array]) -> Trip<Array> + 'a;
-
 /// A loop of `n` trips, see [`BaseTensor::map_accum`](crate::BaseTensor::map_accum).
 #[track_caller]
-pub(super) fn map_accum(n: usize, reverse: bool, init: Vec<Array>, xs: &[Array], step: &mut Step<'_>) -> Trip<Array> {
+pub(super) fn map_accum(n: usize, reverse: bool, init: Vec<Array>, xs: &[Array], step: Step<'_, Array>) -> Trip<Array> {
     rules::sequences(n, xs.iter().map(Array::shape));
     let kinds: Vec<(Shape, DType)> = init.iter().map(|c| (Shape::from_slice(c.shape()), c.dtype())).collect();
     if n == 0 {
@@ -41,7 +38,7 @@ pub(super) fn map_accum(n: usize, reverse: bool, init: Vec<Array>, xs: &[Array],
 
 /// The outputs of a loop of no trips: empty, in the shapes of a step from zeros.
 #[track_caller]
-fn no_trip(init: Vec<Array>, xs: &[Array], kinds: &[(Shape, DType)], step: &mut Step<'_>) -> Vec<Array> {
+fn no_trip(init: Vec<Array>, xs: &[Array], kinds: &[(Shape, DType)], step: Step<'_, Array>) -> Vec<Array> {
     let zeros = init.iter().map(|c| Array::zeros(c.shape(), c.dtype())).collect();
     let row: Vec<Array> = xs.iter().map(|x| Array::zeros(&x.shape()[1..], x.dtype())).collect();
     let (carry, outputs) = step(zeros, &row);

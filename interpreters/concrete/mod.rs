@@ -16,7 +16,7 @@
 use std::sync::Arc;
 
 use crate::array::{Array, Elems};
-use crate::base::{BaseTensor, Trip};
+use crate::base::{BaseTensor, Step, Trip};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
 
@@ -116,13 +116,7 @@ impl BaseTensor for Array {
         indexing::concat(axis, parts)
     }
 
-    fn map_accum(
-        n: usize,
-        reverse: bool,
-        init: Vec<Self>,
-        xs: &[Self],
-        step: &mut dyn FnMut(Vec<Self>, &[Self]) -> Trip<Self>,
-    ) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
         loops::map_accum(n, reverse, init, xs, step)
     }
 

@@ -103,6 +103,7 @@ where
 /// assert_eq!(pullback(&tensor([0.0, 10.0])), tensor([0.0, 40.0]));
 /// ```
 #[track_caller]
+#[allow(clippy::type_complexity, reason = "a pair of a value and its pullback is as simple as it gets")]
 pub fn vjp<T, P, Y>(f: impl Fn(&P::With<ADVal<T>>) -> Y, x: &P) -> (Y::With<T>, impl Fn(&Y::With<T>) -> P::With<T>)
 where
     T: BaseTensor,
@@ -141,7 +142,11 @@ where
     let pass = Forward::new();
     let (primals, tangents) = (x.leaves(), x_dot.leaves());
     if primals.len() != tangents.len() {
-        panic!("jvp: needs a tangent per leaf, but {} leaves have {}", primals.len(), tangents.len());
+        panic!(
+            "jvp: the number of tangents must be that of the leaves, but they are {} and {}; map the argument to its tangent",
+            tangents.len(),
+            primals.len()
+        );
     }
     let mut inputs = Vec::with_capacity(primals.len());
     for (primal, tangent) in primals.iter().zip(&tangents) {

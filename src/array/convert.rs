@@ -13,7 +13,7 @@ use crate::shape::{self, Shape};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArrayError {
     /// The number of elements is not the size of the shape.
-    #[error("array: shape {shape:?} needs {needed} elements, but {given} were given; change the shape or the elements")]
+    #[error("array: the number of elements must be {needed} for shape {shape:?}, but it is {given}; change either")]
     Length {
         /// The shape asked for.
         shape: Vec<usize>,

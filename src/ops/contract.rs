@@ -35,7 +35,7 @@ impl Contract {
     pub fn new(a: View, b: View, out: View) -> Contract {
         if a.shape() != b.shape() || a.shape() != out.shape() {
             panic!(
-                "contract: the three views need one iteration space, but they have {}, {} and {}",
+                "contract: the three views need one iteration space, but they have {}, {} and {}; give all one shape",
                 Show(a.shape()),
                 Show(b.shape()),
                 Show(out.shape())
@@ -86,7 +86,7 @@ impl Contract {
     pub fn result(&self, a: (&[usize], DType), b: (&[usize], DType)) -> (Shape, DType) {
         if a.0 != self.a.source() || b.0 != self.b.source() {
             panic!(
-                "contract: takes operands of shapes {} and {}, but they are {} and {}",
+                "contract: the operands must have shapes {} and {}, but they have {} and {}; make the operation for those shapes",
                 Show(self.a.source()),
                 Show(self.b.source()),
                 Show(a.0),
@@ -94,7 +94,7 @@ impl Contract {
             );
         }
         if a.1 != b.1 || a.1 == DType::Bool {
-            panic!("contract: takes numbers of one element type, but they are {} and {}; convert one", a.1, b.1);
+            panic!("contract: needs numbers of one element type, but they are {} and {}; convert one", a.1, b.1);
         }
         (Shape::from_slice(self.out.source()), a.1)
     }

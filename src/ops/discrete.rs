@@ -3,6 +3,7 @@
 //! Law: the derivative of every operation here is zero, in every interpreter; where the result is
 //! a float (`floor`, `sign`, `stop_gradient`) that is a convention, stated in its row.
 
+use super::rules::check_axis;
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{Shape, Show};
 
@@ -70,7 +71,7 @@ rows! {
     /// Nearest integer, halves away from zero.
     Round "round" => |x: E| x.round(),
     /// -1, 0 or 1 by sign; NaN for NaN, 0 for both zeros.
-    Sign "sign" => |x: E| if x > E::ZERO { E::ONE } else if x < E::ZERO { -E::ONE } else { x - x },
+    Sign "sign" => |x: E| if x > E::ZERO { E::ONE } else if x < E::ZERO { -E::ONE } else if x.is_nan() { x } else { E::ZERO },
     /// The same value, with derivative zero by decree.
     StopGradient "stop_gradient" => |x| x,
 }
@@ -178,11 +179,15 @@ impl Discrete {
     pub fn result(&self, args: &[(&[usize], DType)]) -> (Shape, DType) {
         let name = self.name();
         if args.len() != self.arity() {
-            panic!("{name}: takes {} operands, but {} were given", self.arity(), args.len());
+            panic!(
+                "{name}: the number of operands must be {}, but it is {}; give as many as the arity",
+                self.arity(),
+                args.len()
+            );
         }
         if let [(a, da), (b, db)] = args {
             if a != b {
-                panic!("{name}: both shapes must be equal, but they are {} and {}", Show(a), Show(b));
+                panic!("{name}: both shapes must be equal, but they are {} and {}; replicate one", Show(a), Show(b));
             }
             if da != db {
                 panic!("{name}: both element types must be equal, but they are {da} and {db}; convert one");
@@ -190,38 +195,36 @@ impl Discrete {
         }
         let (shape, dtype) = args.first().copied().unwrap_or((&[], DType::I64));
         let same = Shape::from_slice(shape);
-        let needs = |ok: bool, what: &str| {
-            if !ok {
-                panic!("{name}: needs {what}, but the element type is {dtype}; convert it first");
-            }
-        };
         match self {
             Discrete::Compare(_) => (same, DType::Bool),
             Discrete::And | Discrete::Or | Discrete::Not => {
-                needs(dtype == DType::Bool, "masks");
+                needs(name, dtype == DType::Bool, "masks", dtype);
                 (same, DType::Bool)
             }
             Discrete::FloatStep(_) => {
-                needs(dtype.is_float(), "floats");
+                needs(name, dtype.is_float(), "floats", dtype);
                 (same, dtype)
             }
             Discrete::IntUnary(_) | Discrete::IntBinary(_) => {
-                needs(dtype == DType::I64, "integers");
+                needs(name, dtype == DType::I64, "integers", dtype);
                 (same, DType::I64)
             }
             Discrete::ToInt => (same, DType::I64),
             Discrete::ToFloat(to) => {
-                needs(!dtype.is_float(), "integers or a mask");
+                needs(name, !dtype.is_float(), "integers or a mask", dtype);
                 if !to.is_float() {
-                    panic!("{name}: converts to floats, but the target type is {to}");
+                    panic!("{name}: the new element type must be a float, but it is {to}; use to_int for integers");
                 }
                 (same, *to)
             }
             Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => {
-                needs(dtype != DType::Bool, "numbers");
+                needs(name, dtype != DType::Bool, "numbers", dtype);
                 check_axis(name, *axis, shape);
                 if shape[*axis] == 0 {
-                    panic!("{name}: the searched axis must not be empty, but axis {axis} of {} is", Show(shape));
+                    panic!(
+                        "{name}: the searched axis must not be empty, but axis {axis} of {} is; give it an element, or skip it",
+                        Show(shape)
+                    );
                 }
                 let mut out = same;
                 out.remove(*axis);
@@ -232,14 +235,10 @@ impl Discrete {
     }
 }
 
-/// Panics unless `axis` is one of the axes of `shape`.
+/// Panics unless the element type is one of those that an operation takes.
 #[track_caller]
-pub(crate) fn check_axis(name: &str, axis: usize, shape: &[usize]) {
-    if axis >= shape.len() {
-        panic!(
-            "{name}: the axis must be below the rank {}, but it is {axis} and the shape is {}",
-            shape.len(),
-            Show(shape)
-        );
+fn needs(name: &str, ok: bool, what: &str, dtype: DType) {
+    if !ok {
+        panic!("{name}: needs {what}, but the element type is {dtype}; convert it first");
     }
 }

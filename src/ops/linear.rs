@@ -8,12 +8,13 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::discrete::check_axis;
+use super::rules::check_axis;
 use super::view::View;
 use crate::dtype::DType;
 use crate::shape::{self, Shape, Show};
 
 /// A linear operation of one argument.
+#[allow(clippy::large_enum_variant, reason = "nearly all operations are views; a box would cost each an allocation")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Linear {
     /// `out[into i] += t[from i]` for every `i` of the common iteration space, from zeros.
@@ -50,7 +51,7 @@ impl Linear {
     pub fn affine(from: View, into: View) -> Linear {
         if from.shape() != into.shape() {
             panic!(
-                "linear: both views need one iteration space, but they have {} and {}",
+                "linear: both views need one iteration space, but they have {} and {}; give both one shape",
                 Show(from.shape()),
                 Show(into.shape())
             );
@@ -67,7 +68,9 @@ impl Linear {
     /// The sum over the named axes, which disappear.
     #[track_caller]
     pub fn sum(shape: &[usize], axes: &[usize]) -> Linear {
-        axes.iter().for_each(|axis| check_axis("sum", *axis, shape));
+        for axis in axes {
+            check_axis("sum", *axis, shape);
+        }
         let kept: SmallVec<[usize; 6]> = (0..shape.len()).filter(|a| !axes.contains(a)).collect();
         Linear::Affine { from: View::identity(shape), into: View::axes(shape, &kept) }
     }
@@ -76,7 +79,9 @@ impl Linear {
     /// other axis the elements are repeated. The adjoint of the sum over those.
     #[track_caller]
     pub fn replicate(shape: &[usize], axes: &[usize]) -> Linear {
-        axes.iter().for_each(|axis| check_axis("replicate", *axis, shape));
+        for axis in axes {
+            check_axis("replicate", *axis, shape);
+        }
         Linear::read(View::axes(shape, axes))
     }
 
@@ -86,7 +91,11 @@ impl Linear {
         let mut sorted: SmallVec<[usize; 6]> = SmallVec::from_slice(perm);
         sorted.sort_unstable();
         if !sorted.iter().copied().eq(0..shape.len()) {
-            panic!("permute: needs each axis of {} once, but the permutation is {}", Show(shape), Show(perm));
+            panic!(
+                "permute: needs each axis of {} once, but the permutation is {}; name the axes from 0 in the new order",
+                Show(shape),
+                Show(perm)
+            );
         }
         let out: Shape = perm.iter().map(|p| shape[*p]).collect();
         // Axis `perm[k]` of the argument is axis `k` of the result.
@@ -106,9 +115,9 @@ impl Linear {
         check_axis("slice", axis, shape);
         let end = if len == 0 { start } else { start + (len - 1) * step + 1 };
         if end > shape[axis] {
-            let range = format!("{len} elements from {start} in steps of {step}");
             panic!(
-                "slice: must lie within axis {axis}, but {range} reach to {end} and the shape is {}; pad or clamp first",
+                "slice: the elements must lie within axis {axis}, but {start}, with step {step} and length {len}, reaches to \
+                 {end} and the shape is {}; pad first, or take fewer",
                 Show(shape)
             );
         }
@@ -122,7 +131,10 @@ impl Linear {
     pub fn pad(shape: &[usize], before: &[usize], after: &[usize]) -> Linear {
         if before.len() != shape.len() || after.len() != shape.len() {
             let (b, a) = (before.len(), after.len());
-            panic!("pad: needs a width per axis of {}, but {b} before and {a} after were given", Show(shape));
+            panic!(
+                "pad: needs a width per axis of {}, but there are {b} before and {a} after; give 0 where nothing is added",
+                Show(shape)
+            );
         }
         let rank = shape.len();
         let out: Shape = (0..rank).map(|k| before[k] + shape[k] + after[k]).collect();
@@ -146,7 +158,11 @@ impl Linear {
         check_axis("diagonal", first, shape);
         check_axis("diagonal", second, shape);
         if first == second || shape[first] != shape[second] {
-            panic!("diagonal: needs two axes of one size, but axes {first} and {second} of {} were named", Show(shape));
+            panic!(
+                "diagonal: needs two different axes of one size, but they are {first} and {second} and the shape is {}; slice \
+                 the longer one, or name another",
+                Show(shape)
+            );
         }
         let mut out = Shape::from_slice(shape);
         out.remove(second);
@@ -167,7 +183,8 @@ impl Linear {
         check_axis("window", axis, shape);
         if size == 0 || stride == 0 || size > shape[axis] {
             panic!(
-                "window: needs a stride of at least 1 and a size from 1 to {}, but they are {stride} and {size} and the shape is {}",
+                "window: needs a stride of at least 1 and a size from 1 to {}, but they are {stride} and {size} and the shape is {}; pad first, or \
+                 take a smaller window",
                 shape[axis],
                 Show(shape)
             );
@@ -195,7 +212,11 @@ impl Linear {
     pub fn reshape(from: &[usize], into: &[usize]) -> Linear {
         let (a, b) = (shape::size(from), shape::size(into));
         if a != b {
-            panic!("reshape: sizes must be equal, but {} has {a} elements and {} has {b}", Show(from), Show(into));
+            panic!(
+                "reshape: the number of elements must stay, but it is {a} for {} and {b} for {}; slice, pad or replicate first",
+                Show(from),
+                Show(into)
+            );
         }
         Linear::Reshape { from: Shape::from_slice(from), into: Shape::from_slice(into) }
     }
@@ -204,7 +225,7 @@ impl Linear {
     #[track_caller]
     pub fn cast(shape: &[usize], from: DType, into: DType) -> Linear {
         if !from.is_float() || !into.is_float() {
-            panic!("cast: converts between float types, but from {from} to {into} was asked; see to_int and to_float");
+            panic!("cast: both element types must be floats, but they are {from} and {into}; use to_int or to_float");
         }
         Linear::Cast { from, into, shape: Shape::from_slice(shape) }
     }
@@ -254,8 +275,16 @@ impl Linear {
     ///
     /// # Panics
     /// When the shapes do not fit.
+    #[track_caller]
     pub fn after(&self, first: &Linear) -> Option<Linear> {
-        assert_eq!(self.input_shape(), first.output_shape(), "linear: composed operations must fit");
+        if self.input_shape() != first.output_shape() {
+            panic!(
+                "linear: the second operation must take what the first one returns, but the shapes are {} and {}; give both \
+                 one shape",
+                Show(self.input_shape()),
+                Show(first.output_shape())
+            );
+        }
         match (first, self) {
             (Linear::Affine { from: f1, into: i1 }, Linear::Affine { from: f2, into: i2 }) => {
                 if i1.is_identity() {
@@ -293,7 +322,7 @@ impl Linear {
         let name = || self.name();
         if shape != self.input_shape() {
             panic!(
-                "{}: takes an argument of shape {}, but its shape is {}",
+                "{}: the argument must have shape {}, but it has {}; make the operation for that shape",
                 name(),
                 Show(self.input_shape()),
                 Show(shape)
@@ -303,8 +332,9 @@ impl Linear {
             Linear::Affine { into, .. } => {
                 if dtype == DType::Bool && !into.is_injective() {
                     panic!(
-                        "{}: masks cannot be added up, but the argument is a mask; convert it to numbers first",
-                        name()
+                        "{}: needs numbers to add up, but the argument is a mask of shape {}; convert it with to_int first",
+                        name(),
+                        Show(shape)
                     );
                 }
                 dtype
@@ -312,7 +342,7 @@ impl Linear {
             Linear::Reshape { .. } => dtype,
             Linear::Cast { from, into, .. } => {
                 if dtype != *from {
-                    panic!("{}: takes an argument of {from}, but its element type is {dtype}", name());
+                    panic!("cast: needs elements {from}, but they are {dtype}; make the cast from that type");
                 }
                 *into
             }

@@ -7,6 +7,18 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 use crate::shape::{Shape, Show, same};
 
+/// Panics unless `axis` is one of the axes of `shape`.
+#[track_caller]
+pub(crate) fn check_axis(op: &str, axis: usize, shape: &[usize]) {
+    if axis >= shape.len() {
+        panic!(
+            "{op}: the axis must be below the rank {}, but it is {axis} and the shape is {}; count axes from 0",
+            shape.len(),
+            Show(shape)
+        );
+    }
+}
+
 /// Checks the operand of a unary operation.
 #[track_caller]
 pub fn unary(op: Unary, dtype: DType) {
@@ -34,14 +46,18 @@ pub fn select(mask: (&[usize], DType), then: (&[usize], DType), otherwise: (&[us
     }
     if then.0 != otherwise.0 || mask.0 != then.0 {
         panic!(
-            "select: the mask and both branches must have one shape, but they are {}, {} and {}; replicate them, or use cond for a scalar condition",
+            "select: the mask and both branches must have one shape, but they are {}, {} and {}; replicate them, or \
+             use cond for a scalar condition",
             Show(mask.0),
             Show(then.0),
             Show(otherwise.0)
         );
     }
     if then.1 != otherwise.1 {
-        panic!("select: both branches must have one element type, but they are {} and {}", then.1, otherwise.1);
+        panic!(
+            "select: both branches must have one element type, but they are {} and {}; convert one",
+            then.1, otherwise.1
+        );
     }
 }
 
@@ -49,7 +65,12 @@ pub fn select(mask: (&[usize], DType), then: (&[usize], DType), otherwise: (&[us
 #[track_caller]
 fn indices<'a>(op: &str, shape: &[usize], ix: &[(&'a [usize], DType)]) -> &'a [usize] {
     if ix.len() > shape.len() {
-        panic!("{op}: takes at most one index per axis of {}, but {} were given", Show(shape), ix.len());
+        panic!(
+            "{op}: the number of indices must be at most the rank {}, but it is {} and the shape is {}; leave some out",
+            shape.len(),
+            ix.len(),
+            Show(shape)
+        );
     }
     let common: &[usize] = ix.first().map_or(&[], |(s, _)| s);
     for (s, dtype) in ix {
@@ -57,7 +78,11 @@ fn indices<'a>(op: &str, shape: &[usize], ix: &[(&'a [usize], DType)]) -> &'a [u
             panic!("{op}: indices must be i64, but one is {dtype}; convert it with to_int");
         }
         if *s != common {
-            panic!("{op}: all indices must have one shape, but two are {} and {}", Show(common), Show(s));
+            panic!(
+                "{op}: all indices must have one shape, but two are {} and {}; replicate one",
+                Show(common),
+                Show(s)
+            );
         }
     }
     common
@@ -78,14 +103,17 @@ pub fn scatter_add(base: (&[usize], DType), ix: &[(&[usize], DType)], v: (&[usiz
     needed.extend_from_slice(&base.0[ix.len()..]);
     if v.0 != &needed[..] {
         panic!(
-            "scatter_add: into {} at these indices the values must have shape {}, but they have {}",
+            "scatter_add: into {} at these indices the values must have shape {}, but they have {}; replicate or reshape them",
             Show(base.0),
             Show(&needed),
             Show(v.0)
         );
     }
     if v.1 != base.1 || base.1 == DType::Bool {
-        panic!("scatter_add: base and values must be numbers of one type, but they are {} and {}", base.1, v.1);
+        panic!(
+            "scatter_add: base and values must be numbers of one type, but they are {} and {}; convert one",
+            base.1, v.1
+        );
     }
 }
 
@@ -93,14 +121,18 @@ pub fn scatter_add(base: (&[usize], DType), ix: &[(&[usize], DType)], v: (&[usiz
 #[track_caller]
 pub fn concat(axis: usize, parts: &[(&[usize], DType)]) -> Shape {
     let Some((first, dtype)) = parts.first() else {
-        panic!("concat: needs at least one part, but there are none");
+        panic!("concat: needs at least one part, but there are none; zeros makes an empty tensor of known shape");
     };
-    super::discrete::check_axis("concat", axis, first);
+    check_axis("concat", axis, first);
     let mut out = Shape::from_slice(first);
     for (shape, d) in &parts[1..] {
         let fits = shape.len() == first.len() && (0..first.len()).all(|k| k == axis || shape[k] == first[k]);
         if !fits {
-            panic!("concat: parts may differ only along axis {axis}, but two are {} and {}", Show(first), Show(shape));
+            panic!(
+                "concat: parts may differ only along axis {axis}, but two are {} and {}; slice or pad one",
+                Show(first),
+                Show(shape)
+            );
         }
         if d != dtype {
             panic!("concat: parts must have one element type, but two are {dtype} and {d}; convert one");
@@ -116,7 +148,7 @@ pub fn sequences<'a>(n: usize, xs: impl Iterator<Item = &'a [usize]>) {
     for shape in xs {
         if shape.first() != Some(&n) {
             panic!(
-                "map_accum: sequences must have {n} elements along the outermost axis, but one has shape {}",
+                "map_accum: the outermost axis of a sequence must have size {n}, but the shape of one is {}; slice or pad it",
                 Show(shape)
             );
         }
@@ -130,12 +162,16 @@ pub fn carry<'a>(
     after: impl ExactSizeIterator<Item = (&'a [usize], DType)>,
 ) {
     if before.len() != after.len() {
-        panic!("map_accum: the step must return a carry of {} values, but it returned {}", before.len(), after.len());
+        panic!(
+            "map_accum: the step must return a value for each that it carries, but it returned {}; keep the structure of the \
+             carry",
+            more_or_fewer(before.len(), after.len())
+        );
     }
     for (b, a) in before.zip(after) {
         if a != b {
             panic!(
-                "map_accum: the carry must keep shape and element type, but {} {} became {} {}",
+                "map_accum: the carry must keep shape and element type, but {} {} became {} {}; start with what the step returns",
                 b.1,
                 Show(b.0),
                 a.1,
@@ -145,12 +181,18 @@ pub fn carry<'a>(
     }
 }
 
+/// How two numbers of values compare. The numbers themselves depend on what an interpreter carries along.
+fn more_or_fewer(needed: usize, given: usize) -> &'static str {
+    if given > needed { "more" } else { "fewer" }
+}
+
 /// Checks one stacked output of a loop against the first trip's.
 #[track_caller]
 pub fn output(first: (&[usize], DType), now: (&[usize], DType)) {
     if first != now {
         panic!(
-            "map_accum: every trip must return outputs of one shape and element type, but {} {} was followed by {} {}",
+            "map_accum: outputs of all trips must have one shape and element type, but {} {} was followed by {} {}; slice or \
+             pad them",
             first.1,
             Show(first.0),
             now.1,
@@ -163,6 +205,10 @@ pub fn output(first: (&[usize], DType), now: (&[usize], DType)) {
 #[track_caller]
 pub fn outputs(first: usize, now: usize) {
     if first != now {
-        panic!("map_accum: every trip must return equally many outputs, but {first} were followed by {now}");
+        panic!(
+            "map_accum: every trip must return equally many outputs, but one returned {} than the first; return zeros for what \
+             is missing",
+            more_or_fewer(first, now)
+        );
     }
 }

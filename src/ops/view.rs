@@ -12,6 +12,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+use super::rules::check_axis;
 use crate::shape::{Shape, Show};
 
 /// A half-open interval per axis of the iteration space.
@@ -40,9 +41,12 @@ impl View {
     pub fn affine(source: &[usize], shape: &[usize], matrix: &[i64], offset: &[i64]) -> View {
         if matrix.len() != source.len() * shape.len() || offset.len() != source.len() {
             panic!(
-                "view: needs a matrix of {} x {} and as many offsets as rows, but there are {} entries and {} offsets",
+                "view: from {} into {} needs {} entries of the matrix and {} of the offset, but they are {} and {}; give a row \
+                 per axis of the source, a column per axis of the iteration space",
+                Show(shape),
+                Show(source),
+                source.len() * shape.len(),
                 source.len(),
-                shape.len(),
                 matrix.len(),
                 offset.len()
             );
@@ -75,9 +79,7 @@ impl View {
         let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, axes.len() * rank);
         let mut source = Shape::new();
         for (row, &axis) in axes.iter().enumerate() {
-            if axis >= rank {
-                panic!("view: axes must be below the rank {rank}, but one is {axis}");
-            }
+            check_axis("view", axis, shape);
             matrix[row * rank + axis] = 1;
             source.push(shape[axis]);
         }
@@ -223,8 +225,15 @@ impl View {
     ///
     /// # Panics
     /// When `outer` does not look at an array of this view's iteration space.
+    #[track_caller]
     pub fn after(&self, outer: &View) -> Option<View> {
-        assert_eq!(outer.source, self.shape, "view: composed views must fit");
+        if outer.source != self.shape {
+            panic!(
+                "view: the outer view must look at the inner one's iteration space, but they have {} and {}; give both one shape",
+                Show(&outer.source),
+                Show(&self.shape)
+            );
+        }
         let (rows, inner, columns) = (self.source.len(), self.shape.len(), outer.shape.len());
         let mut bounds = outer.bounds.clone();
         let mut slanted: SmallVec<[usize; 6]> = SmallVec::new();

@@ -56,27 +56,23 @@ impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for E {
 }
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
-    /// An operation of this tensor and an operand, after broadcasting.
+    /// This tensor and an operand in their common shape.
     #[track_caller]
-    fn with<R: Elem>(
-        &self,
-        name: &str,
-        other: &impl Operand<T, D, E>,
-        op: impl FnOnce(&T, &T) -> T,
-    ) -> Tensor<T, D, R> {
+    fn with<'a>(&'a self, name: &str, other: &'a impl Operand<T, D, E>) -> [Cow<'a, T>; 2] {
         let own = self.raw().shape();
-        Tensor::from_raw(match other.sizes() {
+        match other.sizes() {
             Some(sizes) if sizes != own => {
                 let shape = broadcast_shape(name, own, sizes);
-                op(&stretch(self.raw(), &shape), &other.in_shape(&shape))
+                [stretch(self.raw(), &shape), other.in_shape(&shape)]
             }
-            Some(_) | None => op(self.raw(), &other.in_shape(own)),
-        })
+            Some(_) | None => [Cow::Borrowed(self.raw()), other.in_shape(own)],
+        }
     }
 
     #[track_caller]
     fn compare(&self, op: Compare, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
-        self.with(op.name(), &other, |a, b| T::discrete(&Discrete::Compare(op), &[a, b]))
+        let [a, b] = self.with(op.name(), &other);
+        Tensor::from_raw(T::discrete(&Discrete::Compare(op), &[&a, &b]))
     }
 
     /// The mask of where `self == other`, elementwise and broadcast; IEEE for floats. Whether two whole
@@ -126,7 +122,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The smaller of each pair; NaN if either is. The derivative goes to the chosen one, on ties to `self`.
     #[track_caller]
     pub fn min(&self, other: impl Operand<T, D, E>) -> Self {
-        self.with("min", &other, E::min_op)
+        let [a, b] = self.with("min", &other);
+        Tensor::from_raw(E::min_op::<T>(&a, &b))
     }
 
     /// The larger of each pair; NaN if either is. The derivative goes to the chosen one, on ties to `self`.
@@ -139,14 +136,18 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     #[track_caller]
     pub fn max(&self, other: impl Operand<T, D, E>) -> Self {
-        self.with("max", &other, E::max_op)
+        let [a, b] = self.with("max", &other);
+        Tensor::from_raw(E::max_op::<T>(&a, &b))
     }
 
     /// Each element brought between `lo` and `hi`; NaN stays. The derivative is 1 from `lo` to `hi`, both
     /// included, and 0 outside. Where `lo > hi` the result is `hi`.
     #[track_caller]
     pub fn clamp(&self, lo: impl Operand<T, D, E>, hi: impl Operand<T, D, E>) -> Self {
-        self.with("clamp", &lo, E::max_op).with("clamp", &hi, E::min_op)
+        let [x, lo] = self.with("clamp", &lo);
+        let above: Self = Tensor::from_raw(E::max_op::<T>(&x, &lo));
+        let [x, hi] = above.with("clamp", &hi);
+        Tensor::from_raw(E::min_op::<T>(&x, &hi))
     }
 
     /// This tensor times a scalar tensor.
@@ -179,7 +180,8 @@ pub(super) fn repeated<'a, T: BaseTensor, E: Elem>(s: &'a Tensor<T, 0, E>, shape
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     #[track_caller]
     fn binary(&self, op: Binary, other: impl Operand<T, D, E>) -> Self {
-        self.with(op.name(), &other, |a, b| a.binary(op, b))
+        let [a, b] = self.with(op.name(), &other);
+        Tensor::from_raw(a.binary(op, &b))
     }
 
     /// Power `self^other`, with `0^0 = 1`; NaN for a negative base and a fractional exponent. The partials
@@ -306,7 +308,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     #[track_caller]
     fn int_binary(&self, op: IntBinary, other: impl Operand<T, D, i64>) -> Self {
-        self.with(op.name(), &other, |a, b| T::discrete(&Discrete::IntBinary(op), &[a, b]))
+        let [a, b] = self.with(op.name(), &other);
+        Tensor::from_raw(T::discrete(&Discrete::IntBinary(op), &[&a, &b]))
     }
 
     /// Quotient, truncated towards zero; `x quot 0 = x`. Also the operator `/`.

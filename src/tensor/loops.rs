@@ -8,6 +8,8 @@
 //! body that adds to its carry can do so in place. In every type here the stacked one and the one of
 //! a row determine each other ([`Rows`], [`Outputs`]): closures need no annotations.
 
+use std::cell::OnceCell;
+
 use super::Tensor;
 use super::rank::{Above, Plus, Rank};
 use crate::base::BaseTensor;
@@ -200,7 +202,7 @@ pub fn build1<T: BaseTensor, const M: usize, const D: usize, E: Elem>(
 where
     Rank<D>: Above<M>,
 {
-    Tensor::from_raw(build_raw(&[k], &[], &|ix: &[T]| f(&Tensor::from_raw(ix[0].clone())).into_raw()))
+    Tensor::from_raw(built("build1", &[k], &|ix: &[T]| f(&Tensor::from_raw(ix[0].clone())).into_raw()))
 }
 
 /// The tensor whose subarray at positions `[i, j, ..]` of new outer axes of these sizes is `f([i, j, ..])`.
@@ -222,10 +224,34 @@ pub fn build<T: BaseTensor, const K: usize, const M: usize, const D: usize, E: E
 where
     Rank<D>: Plus<K, M>,
 {
-    Tensor::from_raw(build_raw(&sizes, &[], &|ix: &[T]| {
+    Tensor::from_raw(built("build", &sizes, &|ix: &[T]| {
         let ix: [Tensor<T, 0, i64>; K] = std::array::from_fn(|k| Tensor::from_raw(ix[k].clone()));
         f(ix.each_ref()).into_raw()
     }))
+}
+
+/// A loop per size around a body that must always return one shape. What the body returns is looked at here,
+/// since the inner loops run inside the outer ones, where nobody knows the user's line.
+#[track_caller]
+fn built<T: BaseTensor>(op: &str, sizes: &[usize], body: &dyn Fn(&[T]) -> T) -> T {
+    let (first, other): (OnceCell<Shape>, OnceCell<Shape>) = Default::default();
+    let out = build_raw(sizes, &[], &|ix: &[T]| {
+        let element = body(ix);
+        let shape = first.get_or_init(|| Shape::from_slice(element.shape()));
+        if shape[..] == *element.shape() {
+            return element;
+        }
+        other.get_or_init(|| Shape::from_slice(element.shape()));
+        T::zeros(shape, element.dtype())
+    });
+    if let (Some(first), Some(other)) = (first.get(), other.get()) {
+        panic!(
+            "{op}: the body must return one shape at all positions, but two are {} and {}; slice or pad what it returns",
+            Show(first),
+            Show(other)
+        );
+    }
+    out
 }
 
 /// One loop per size; `outer` are the positions in the loops around this one.

@@ -74,6 +74,23 @@ pub use structure::{concat, stack};
 ///     v.exp()
 /// }
 /// ```
+///
+/// Ranks are never promoted, and element types never converted:
+///
+/// ```compile_fail,E0277
+/// use polygrad::tensor;
+/// let _ = tensor([1.0, 2.0]) + tensor(1.0);
+/// ```
+///
+/// ```compile_fail,E0277
+/// use polygrad::tensor;
+/// tensor([1.0, 2.0]).max(&tensor([1, 2]));
+/// ```
+///
+/// ```compile_fail,E0599
+/// use polygrad::tensor;
+/// tensor([1, 2]).exp();
+/// ```
 pub struct Tensor<T, const D: usize, E = f64> {
     raw: T,
     marker: PhantomData<E>,
@@ -125,7 +142,14 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// This tensor as a constant of the level above: how a value of an outer program enters an inner
-    /// one that is differentiated.
+    /// one that is differentiated. Without it, levels do not mix:
+    ///
+    /// ```compile_fail,E0277
+    /// use polygrad::{ADVal, BaseTensor, Tensor};
+    /// fn wrong<T: BaseTensor>(x: &Tensor<ADVal<T>, 1>, outer: &Tensor<T, 1>) -> Tensor<ADVal<T>, 1> {
+    ///     x + outer
+    /// }
+    /// ```
     pub fn lift<U: Lift<T>>(&self) -> Tensor<U, D, E> {
         Tensor::from_raw(U::lift(self.raw.clone()))
     }
@@ -179,7 +203,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// assert_eq!(tensor([[1.0, 2.0, 3.0]]).dim::<1>(), 3);
     /// ```
     ///
-    /// ```compile_fail
+    /// ```compile_fail,E0080
     /// use polygrad::tensor;
     /// tensor([1.0, 2.0]).dim::<1>();
     /// ```
@@ -194,6 +218,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// The size of the outermost axis; a tensor of rank 0 has none, which rustc checks.
+    ///
+    /// ```compile_fail,E0080
+    /// use polygrad::tensor;
+    /// tensor(1.0).len();
+    /// ```
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         const { assert!(D > 0, "len: a tensor of rank 0 has no axis") };
@@ -257,7 +286,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 #[track_caller]
 fn mistyped(rank: usize, elem: crate::DType, shape: &[usize], dtype: crate::DType) -> ! {
     panic!(
-        "tensor: needs rank {rank} and elements {elem}, but the value has shape {} and elements {dtype}",
+        "tensor: needs rank {rank} and elements {elem}, but the value has shape {} and elements {dtype}; reshape or \
+         convert it, or declare it as what it is",
         Show(shape)
     )
 }

@@ -50,15 +50,16 @@ pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T
     Cow::Owned(t.linear(&Linear::read(View::affine(t.shape(), shape, &matrix, &offset))))
 }
 
-/// An operation of one shape, after broadcasting.
+/// Two operands in their common shape; `None` if they have it already. What is done with them is left to
+/// the caller: inside a closure it would not be reported at the user's line.
 #[track_caller]
 #[inline]
-pub(super) fn broadcast<T: BaseTensor>(name: &str, op: impl FnOnce(&T, &T) -> T, a: &T, b: &T) -> T {
+fn broadcast<T: BaseTensor>(name: &str, a: &T, b: &T) -> Option<[T; 2]> {
     if same(a.shape(), b.shape()) {
-        return op(a, b);
+        return None;
     }
     let shape = broadcast_shape(name, a.shape(), b.shape());
-    op(&stretch(a, &shape), &stretch(b, &shape))
+    Some([stretch(a, &shape).into_owned(), stretch(b, &shape).into_owned()])
 }
 
 /// A host number as a tensor of the shape of `like`.
@@ -66,19 +67,23 @@ fn splat<T: BaseTensor, E: Elem>(x: E, like: &T) -> T {
     T::constant(Array::full(like.shape(), x))
 }
 
+#[track_caller]
 fn add_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
     E::add_op(a, b)
 }
 
+#[track_caller]
 fn sub_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
     E::sub_op(a, b)
 }
 
+#[track_caller]
 fn mul_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
     E::mul_op(a, b)
 }
 
 /// The quotient: IEEE for floats, truncated for integers.
+#[track_caller]
 pub(super) fn div_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
     match E::DTYPE {
         DType::F64 | DType::F32 => a.binary(Binary::Div, b),
@@ -88,16 +93,19 @@ pub(super) fn div_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
 
 // The remaining operations are for one element type each; they are generic in form, as the macros call them.
 
+#[track_caller]
 fn rem_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
     const { assert!(matches!(E::DTYPE, DType::I64)) };
     T::discrete(&Discrete::IntBinary(IntBinary::Rem), &[a, b])
 }
 
+#[track_caller]
 fn and_op<T: BaseTensor, E: Elem>(a: &T, b: &T) -> T {
     const { assert!(matches!(E::DTYPE, DType::Bool)) };
     T::discrete(&Discrete::And, &[a, b])
 }
 
+#[track_caller]
 fn or_op<T: BaseTensor, E: Elem>(a: &T, b: &T) -> T {
     const { assert!(matches!(E::DTYPE, DType::Bool)) };
     T::discrete(&Discrete::Or, &[a, b])
@@ -111,7 +119,10 @@ macro_rules! borrowed {
             type Output = Tensor<T, D, $E>;
             #[track_caller]
             fn $method(self, other: &Tensor<T, D, $E>) -> Tensor<T, D, $E> {
-                Tensor::from_raw(broadcast($name, $op::<T, $E>, self.raw(), other.raw()))
+                Tensor::from_raw(match broadcast($name, self.raw(), other.raw()) {
+                    Some([a, b]) => $op::<T, $E>(&a, &b),
+                    None => $op::<T, $E>(self.raw(), other.raw()),
+                })
             }
         }
         impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<Tensor<T, D, $E>> for &Tensor<T, D, $E> {

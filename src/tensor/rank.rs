@@ -6,6 +6,26 @@
 pub struct Rank<const D: usize>;
 
 /// `Rank<D>: Above<M>` says `D = M + 1`: what a rank-generic helper needs to add or remove an axis.
+///
+/// ```
+/// use polygrad::tensor::{Above, Rank};
+/// use polygrad::{BaseTensor, Tensor};
+/// fn rows<T: BaseTensor, const D: usize, const M: usize>(x: &Tensor<T, D>) -> Tensor<T, M>
+/// where
+///     Rank<D>: Above<M>,
+/// {
+///     x.square().sum_outer()
+/// }
+/// ```
+///
+/// Without it the helper does not compile:
+///
+/// ```compile_fail,E0277
+/// use polygrad::{BaseTensor, Tensor};
+/// fn rows<T: BaseTensor, const D: usize, const M: usize>(x: &Tensor<T, D>) -> Tensor<T, M> {
+///     x.square().sum_outer()
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the rank directly above the one required here",
     label = "these two ranks must differ by exactly one",

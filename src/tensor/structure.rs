@@ -11,20 +11,9 @@ use super::rank::{Above, Plus, Rank};
 use super::{Tensor, operators};
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Num};
+pub(super) use crate::ops::rules::check_axis;
 use crate::ops::{Linear, View};
 use crate::shape::{Shape, Show};
-
-/// Panics unless `axis` is one of the axes of `shape`.
-#[track_caller]
-pub(super) fn check_axis(op: &str, axis: usize, shape: &[usize]) {
-    if axis >= shape.len() {
-        panic!(
-            "{op}: the axis must be below the rank {}, but it is {axis} and the shape is {}; count axes from 0",
-            shape.len(),
-            Show(shape)
-        );
-    }
-}
 
 /// The axes of a tensor of rank `rank + 1` without the axis `axis`.
 pub(super) fn other_axes(rank: usize, axis: usize) -> SmallVec<[usize; 6]> {
@@ -239,11 +228,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         check_axis("slice", axis, shape);
         let start = match range.start_bound() {
             Bound::Included(i) => *i,
-            Bound::Excluded(i) => i + 1,
+            Bound::Excluded(i) => i.saturating_add(1),
             Bound::Unbounded => 0,
         };
         let end = match range.end_bound() {
-            Bound::Included(i) => i + 1,
+            Bound::Included(i) => i.saturating_add(1),
             Bound::Excluded(i) => *i,
             Bound::Unbounded => shape[axis],
         };
@@ -281,7 +270,6 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn reverse(&self, axis: usize) -> Self {
-        check_axis("reverse", axis, self.raw().shape());
         self.view(&Linear::reverse(self.raw().shape(), axis))
     }
 
@@ -349,7 +337,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         let shape = self.raw().shape();
         if i >= shape[0] {
             panic!(
-                "row: must lie within the outermost axis, but it is {i} and the shape is {}; at reads 0 there",
+                "row: the position must lie within the outermost axis, but it is {i} and the shape is {}; at reads 0 there",
                 Show(shape)
             );
         }

@@ -7,19 +7,19 @@ use polygrad::shape::{Shape, size};
 use polygrad::{Array, BaseTensor};
 
 /// The elements of a float array as `f64`.
-pub fn floats(a: &Array) -> Vec<f64> {
+pub(crate) fn floats(a: &Array) -> Vec<f64> {
     a.cast::<f64>().to_vec().expect("cast to f64")
 }
 
 /// `sum(a * b)` over all elements.
-pub fn inner(a: &Array, b: &Array) -> f64 {
+pub(crate) fn inner(a: &Array, b: &Array) -> f64 {
     assert_eq!(a.shape(), b.shape());
     floats(a).iter().zip(floats(b)).map(|(x, y)| x * y).sum()
 }
 
 /// Panics unless both are equal up to rounding, relative to the larger of both and 1; NaN equals NaN.
 #[track_caller]
-pub fn assert_close(what: &str, a: &Array, b: &Array, tolerance: f64) {
+pub(crate) fn assert_close(what: &str, a: &Array, b: &Array, tolerance: f64) {
     assert_eq!(a.shape(), b.shape(), "{what}: shapes differ");
     assert_eq!(a.dtype(), b.dtype(), "{what}: element types differ");
     for (k, (x, y)) in floats(a).into_iter().zip(floats(b)).enumerate() {
@@ -30,20 +30,20 @@ pub fn assert_close(what: &str, a: &Array, b: &Array, tolerance: f64) {
 
 /// Panics unless both numbers are equal up to rounding, relative to the larger of both and 1.
 #[track_caller]
-pub fn assert_near(what: &str, x: f64, y: f64, tolerance: f64) {
+pub(crate) fn assert_near(what: &str, x: f64, y: f64, tolerance: f64) {
     let same = x == y || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0);
     assert!(same, "{what}: {x:?} and {y:?} differ");
 }
 
 /// A shape of rank up to `rank` with sizes from 0 or 1 to 4; zeros are rare.
-pub fn random_shape(rng: &mut Rng, rank: usize) -> Shape {
+pub(crate) fn random_shape(rng: &mut Rng, rank: usize) -> Shape {
     let rank = rng.below(rank + 1);
     (0..rank).map(|_| if rng.below(12) == 0 { 0 } else { 1 + rng.below(4) }).collect()
 }
 
 /// A view of an array of shape `source`: random coefficients, offsets and box, so that much of it looks
 /// out of range.
-pub fn random_view(rng: &mut Rng, source: &[usize], shape: &[usize]) -> View {
+pub(crate) fn random_view(rng: &mut Rng, source: &[usize], shape: &[usize]) -> View {
     let mut matrix = Vec::new();
     let mut offset = Vec::new();
     for _ in source {
@@ -56,10 +56,9 @@ pub fn random_view(rng: &mut Rng, source: &[usize], shape: &[usize]) -> View {
         offset.push(rng.below(6) as i64 - 2);
     }
     let mut view = View::affine(source, shape, &matrix, &offset);
-    for axis in 0..shape.len() {
+    for (axis, n) in shape.iter().enumerate() {
         if rng.below(4) == 0 {
-            let lo = rng.below(shape[axis] + 1);
-            let hi = rng.below(shape[axis] + 1);
+            let (lo, hi) = (rng.below(n + 1), rng.below(n + 1));
             view = view.clipped(axis, lo.min(hi), lo.max(hi));
         }
     }
@@ -67,7 +66,7 @@ pub fn random_view(rng: &mut Rng, source: &[usize], shape: &[usize]) -> View {
 }
 
 /// A linear operation of an argument of this shape: one of the named ones or two random views.
-pub fn random_linear(rng: &mut Rng, shape: &[usize]) -> Linear {
+pub(crate) fn random_linear(rng: &mut Rng, shape: &[usize]) -> Linear {
     let rank = shape.len();
     let axis = if rank > 0 { rng.below(rank) } else { 0 };
     match rng.below(9) {
@@ -108,7 +107,7 @@ pub fn random_linear(rng: &mut Rng, shape: &[usize]) -> Linear {
 }
 
 /// A contraction with random views or random axes.
-pub fn random_contract(rng: &mut Rng) -> Contract {
+pub(crate) fn random_contract(rng: &mut Rng) -> Contract {
     let space = random_shape(rng, 4);
     if rng.below(2) == 0 {
         let mut axes = || (0..space.len()).filter(|_| rng.below(2) == 0).collect::<Vec<usize>>();
@@ -123,12 +122,12 @@ pub fn random_contract(rng: &mut Rng) -> Contract {
 }
 
 /// Uniform in `[-2, 2)`.
-pub fn random(rng: &mut Rng, shape: &[usize]) -> Array {
+pub(crate) fn random(rng: &mut Rng, shape: &[usize]) -> Array {
     rng.uniform(shape, -2.0, 2.0)
 }
 
 /// The parts one after the other along a new outermost axis.
-pub fn stack<T: BaseTensor>(parts: &[T]) -> T {
+pub(crate) fn stack<T: BaseTensor>(parts: &[T]) -> T {
     let rows: Vec<T> = parts
         .iter()
         .map(|p| {
@@ -141,6 +140,6 @@ pub fn stack<T: BaseTensor>(parts: &[T]) -> T {
 }
 
 /// The number of elements of the shape.
-pub fn count(shape: &[usize]) -> usize {
+pub(crate) fn count(shape: &[usize]) -> usize {
     size(shape)
 }
