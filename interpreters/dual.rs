@@ -11,7 +11,7 @@
 use std::cell::Cell;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Step, Trip};
+use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Unary};
 
@@ -110,6 +110,12 @@ fn primals<T: BaseTensor>(values: &[Dual<T>]) -> Vec<T> {
 }
 
 impl<T: BaseTensor> BaseTensor for Dual<T> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
     fn constant(a: Array) -> Self {
         Dual::constant_of(T::constant(a))
     }
@@ -124,8 +130,10 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
 
     fn unary(&self, op: Unary) -> Self {
         let y = self.primal.unary(op);
-        let tangent = self.tangent.as_ref().map(|(l, t)| (*l, scaled(op.derivative(&self.primal, &y), t)));
-        Dual { primal: y, tangent }
+        // No closure: a derivative that does not exist is reported at the caller's line.
+        let Some((level, x_dot)) = &self.tangent else { return Dual::constant_of(y) };
+        let tangent = scaled(op.derivative(&self.primal, &y), x_dot);
+        Dual { primal: y, tangent: Some((*level, tangent)) }
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {

@@ -5,14 +5,26 @@
 //! * [`dual`]: forward-mode differentiation over any interpreter: a value and its tangent.
 //! * [`adval`]: reverse-mode differentiation over any interpreter: a value and a `Delta` term, the
 //!   linear map from the inputs' tangents to the value's, evaluated backwards.
+//! * [`shapes`]: the smallest one. The meaning of a program is the shapes it computes.
+//! * [`count`]: what a program costs, in any interpreter.
+//! * [`trace`]: a program written down as it runs, in any interpreter.
 //!
 //! Law: no interpreter names another. Those that stand on one are generic in it, so that they nest
 //! in any order and to any depth.
 
 pub mod adval;
+pub mod ast;
 pub mod concrete;
+pub mod count;
 pub mod dual;
+mod scope;
+pub mod shapes;
+pub mod trace;
 
 pub use adval::ADVal;
+pub use ast::Ast;
 pub use concrete::Concrete;
+pub use count::Count;
 pub use dual::Dual;
+pub use shapes::Shapes;
+pub use trace::Trace;

@@ -18,6 +18,9 @@ pub type Trip<T> = (Vec<T>, Vec<T>);
 /// One trip of a loop: from the carry and the current elements of the sequences.
 pub type Step<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
 
+/// A program over a list of values, at the interpreter where `T` traces.
+pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as BaseTensor>::Trace]) -> Vec<<T as BaseTensor>::Trace>;
+
 /// The operations of the language; an interpreter is an implementation.
 ///
 /// Shapes and element types are known at run time, and before any number is computed. Operands
@@ -86,6 +89,18 @@ pub trait BaseTensor: Clone + 'static {
     /// not count its calls; for `n = 0` it is called once on zeros, to learn the shapes.
     #[track_caller]
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self>;
+
+    /// The interpreter at which the plain verbs run a program they are given here: one that records it
+    /// where values are known numbers, this one where a program is being traced or differentiated already.
+    type Trace: BaseTensor;
+
+    /// The results of `f` on these values, by way of [`Trace`](Self::Trace): where that is another interpreter,
+    /// the program is recorded, simplified and run.
+    ///
+    /// # Panics
+    /// When `f` looks at values that are not known while it is recorded, or a variable escapes from it.
+    #[track_caller]
+    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self>;
 
     /// The array behind this value, where there is one: `None` while a program is being traced.
     /// What lets the host language look at values and decide.

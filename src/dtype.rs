@@ -72,6 +72,9 @@ pub trait Elem:
     /// Whether two elements are the same to the bit (NaN equals itself, 0.0 differs from -0.0).
     fn same_bits(self, other: Self) -> bool;
 
+    /// The bits of an element, for hashing: equal bits where [`same_bits`](Elem::same_bits).
+    #[doc(hidden)]
+    fn bits(self) -> u64;
     /// Inline representation of a rank-0 array.
     #[doc(hidden)]
     fn into_scalar(self) -> Array;
@@ -131,14 +134,18 @@ pub trait Float: Num + num_traits::Float + num_traits::FloatConst {
 }
 
 macro_rules! elem {
-    ($t:ty, $variant:ident, $zero:expr, |$a:ident, $b:ident| $same:expr) => {
+    ($t:ty, $variant:ident, $zero:expr, |$a:ident| $bits:expr) => {
         impl Elem for $t {
             const DTYPE: DType = DType::$variant;
             const ZERO: Self = $zero;
             #[inline]
             fn same_bits(self, other: Self) -> bool {
-                let ($a, $b) = (self, other);
-                $same
+                self.bits() == other.bits()
+            }
+            #[inline]
+            fn bits(self) -> u64 {
+                let $a = self;
+                $bits
             }
             #[inline]
             fn into_scalar(self) -> Array {
@@ -165,10 +172,10 @@ macro_rules! elem {
     };
 }
 
-elem!(f64, F64, 0.0, |a, b| a.to_bits() == b.to_bits());
-elem!(f32, F32, 0.0, |a, b| a.to_bits() == b.to_bits());
-elem!(i64, I64, 0, |a, b| a == b);
-elem!(bool, Bool, false, |a, b| a == b);
+elem!(f64, F64, 0.0, |a| a.to_bits());
+elem!(f32, F32, 0.0, |a| a.to_bits().into());
+elem!(i64, I64, 0, |a| a as u64);
+elem!(bool, Bool, false, |a| a.into());
 
 macro_rules! float {
     ($t:ty) => {

@@ -5,6 +5,7 @@ pub mod array;
 pub mod base;
 pub mod dtype;
 pub mod ops;
+pub mod program;
 pub mod shape;
 pub mod tensor;
 pub mod tree;
@@ -13,13 +14,16 @@ pub mod tree;
 #[path = "../interpreters/mod.rs"]
 pub mod interpreters;
 
-pub use ad::direct;
+pub use ad::{
+    Function, RunError, ShapeError, SourceLine, check, direct, grad, inspect, symbolic, value_and_grad,
+    value_and_grad_with,
+};
 pub use array::Array;
 pub use base::{BaseTensor, Lift};
 pub use dtype::{DType, Elem, Float, Num};
-pub use interpreters::{ADVal, Concrete, Dual};
+pub use interpreters::{ADVal, Concrete, Dual, Shapes};
 pub use tensor::{
-    Tensor, build, build1, concat, cond, fold, iterate, map, map_accum, map_accum_reverse, scan, stack, tensor,
-    zip_with,
+    Conv, Tensor, build, build1, concat, cond, einsum, fold, iterate, map, map_accum, map_accum_reverse, scan, stack,
+    tensor, zip_with,
 };
 pub use tree::Tree;

@@ -11,23 +11,26 @@ use std::fmt::Write;
 use std::fs;
 use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 use std::panic::Location;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use polygrad::array::Rng;
 use polygrad::direct::{grad, jvp, value_and_grad, value_and_grad_with, vjp};
 use polygrad::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Unary, View};
 use polygrad::tree::TreeMath;
 use polygrad::{
-    ADVal, Array, BaseTensor, Concrete, DType, Dual, Tensor, Tree, build, build1, concat, cond, fold, iterate, map,
-    map_accum, map_accum_reverse, scan, stack, tensor, tree, zip_with,
+    ADVal, Array, BaseTensor, Concrete, Conv, DType, Dual, Tensor, Tree, build, build1, concat, cond, einsum, fold,
+    iterate, map, map_accum, map_accum_reverse, scan, stack, tensor, tree, zip_with,
 };
 
 #[path = "support/blind.rs"]
 mod blind;
+#[path = "support/formats.rs"]
+mod formats;
 #[path = "support/panics.rs"]
 mod panics;
 
 use blind::Blind;
+use formats::{comes_from, literals, sources};
 use panics::caught;
 
 tree! {
@@ -168,6 +171,60 @@ fn surface<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| Tensor::<T, 2, i64>::from_raw(x.raw().clone()));
     trees(x, v, log);
     loops(x, v, log);
+    vocabulary(x, log);
+    specifications(x, log);
+}
+
+/// What is made of several operations.
+fn vocabulary<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
+    let t = &x.t();
+    log.panics(|| x.hypot(t));
+    log.panics(|| x.copysign(t));
+    log.panics(|| x.argsort(2));
+    log.panics(|| x.argsort_descending(2));
+    log.panics(|| x.sort(2));
+    log.panics(|| x.sort_descending(2));
+    log.panics(|| x.top_k(2, 1));
+    log.panics(|| x.top_k(1, 4));
+    log.panics(|| x.take_along(2, &x.argsort(0)));
+    log.panics(|| x.take_along(1, &t.argsort(0)));
+    log.panics(|| x.prod_axis(2));
+    log.panics(|| x.cumsum(2));
+    log.panics(|| x.cumsum_reverse(2));
+    log.panics(|| x.cumprod(2));
+    log.panics(|| x.cummax(2));
+    log.panics(|| x.cummin_reverse(2));
+    log.panics(|| x.trace());
+
+    let (signal, kernel) = (&x.insert_axis::<3>(0), &t.insert_axis::<3>(0));
+    log.panics(|| signal.conv1d(kernel, Conv::default()));
+    log.panics(|| signal.conv1d(&signal.pad([(0, 0), (0, 0), (1, 0)]), Conv::default()));
+    log.panics(|| signal.conv1d(&signal.slice(2, ..0), Conv::default()));
+    log.panics(|| signal.conv1d(signal, Conv::default().dilation([0])));
+    log.panics(|| signal.max_pool1d(4, 1));
+    log.panics(|| signal.avg_pool1d(2, 0));
+    let image = &signal.insert_axis::<4>(0);
+    log.panics(|| image.conv2d(&kernel.insert_axis(0).replicate_axis::<5>(1, 2).sum_axis(0), Conv::default()));
+    log.panics(|| image.conv2d(image, Conv::default().stride([1, 0])));
+    log.panics(|| image.conv2d(image, Conv::default().dilation([1, 2])));
+    log.panics(|| image.max_pool2d([3, 1], [1, 1]));
+    log.panics(|| image.avg_pool2d([0, 1], [1, 1]));
+}
+
+/// Sums of products that are none.
+fn specifications<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
+    let (v, none): (_, [&Vector<T>; 0]) = (&x.row(0), []);
+    log.panics(|| einsum::<_, 2, _>("ij,jk", [x, x]));
+    log.panics(|| einsum::<_, 2, _>("ij,1k->ik", [x, x]));
+    log.panics(|| einsum::<_, 2, _>("ij,jk->i.k", [x, x]));
+    log.panics(|| einsum::<_, 2, _>("ij,jk->ik", [x, x]));
+    log.panics(|| einsum::<_, 2, _>("ij,ik->jz", [x, x]));
+    log.panics(|| einsum::<_, 2, _>("ij,ik->jj", [x, x]));
+    log.panics(|| einsum::<_, 1, _>("ij,ik->jk", [x, x]));
+    log.panics(|| einsum::<_, 2, _>("ij,ik,k->jk", [x, x]));
+    log.panics(|| einsum::<_, 2, _>("ij,jk->ij", (x, v)));
+    log.panics(|| einsum::<_, 0, _>("ii->", x));
+    log.panics(|| einsum::<_, 0, f64>("->", none));
 }
 
 /// Operators and functions of two tensors, in their ownership forms.
@@ -253,7 +310,7 @@ fn loops<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| map_accum(long.clone(), x, |c, r| (c.slice(0, 1..), r.sum())));
     log.panics(|| fold(vec![v.sum()], x, |c, _| [c.clone(), c].concat()));
     log.panics(|| fold(vec![v.sum()], x, |_, _| vec![]));
-    log.panics(|| fold(long.clone(), &Tensor::<T, 1>::zeros([0]), |c, _| c.slice(0, 1..)));
+    log.panics(|| fold(long.clone(), Tensor::<T, 1>::zeros([0]), |c, _| c.slice(0, 1..)));
     // The output changes.
     let trip = Cell::new(0);
     let growing = || v.slice(0, ..trip.replace(trip.get() + 1).min(2));
@@ -302,6 +359,8 @@ fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| T::discrete(&Discrete::ToFloat(DType::I64), &[mask]));
     log.panics(|| T::discrete(&Discrete::ArgMax { axis: 0 }, &[mask]));
     log.panics(|| T::discrete(&Discrete::ArgMax { axis: 2 }, &[x]));
+    log.panics(|| T::discrete(&Discrete::ArgSort { axis: 0, descending: false }, &[mask]));
+    log.panics(|| T::discrete(&Discrete::ArgSort { axis: 2, descending: false }, &[x]));
     log.panics(|| T::discrete(&Discrete::ArgMin { axis: 1 }, &[&T::zeros(&[3, 0], DType::F64)]));
 
     log.panics(|| x.linear(&Linear::reshape(&[6], &[6, 1])));
@@ -321,7 +380,7 @@ fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| n.clone().scatter_add(&[ix(2)], x));
     log.panics(|| mask.clone().scatter_add(&[ix(2)], mask));
     log.panics(|| T::concat(0, &[]));
-    log.panics(|| T::concat(2, &[x.clone()]));
+    log.panics(|| T::concat(2, std::slice::from_ref(x)));
     log.panics(|| T::concat(0, &[x.clone(), t.clone()]));
     log.panics(|| T::concat(0, &[x.clone(), n.clone()]));
 
@@ -393,6 +452,11 @@ fn verbs(log: &mut Log) {
     log.panics_in("src/ad/direct.rs", || pullback(&vec![]));
     log.panics_in("src/ad/direct.rs", || pullback(&vec![tensor([1.0])]));
 
+    // Where the table of derivatives ends.
+    log.panics(|| grad(|x: &Vector<_>| x.trigamma().sum(), &v));
+    log.panics(|| grad(|x: &Vector<_>| grad(|x: &Vector<_>| x.digamma().sum(), x).sum(), &v));
+    log.panics(|| jvp(|x: &Vector<_>| x.trigamma(), &v, &v));
+
     let log = RefCell::new(log);
     reverse_levels(&log);
     forward_levels(&log);
@@ -424,7 +488,7 @@ fn forward_levels(log: &RefCell<&mut Log>) {
             assert_eq!(seen.file, file!(), "{}", seen.message);
             log.0.push(Entry { line: seen.line, column: seen.column, message: seen.message });
         };
-        let rows = &Tensor::zeros([2]);
+        let (rows, packed) = (&Tensor::zeros([2]), std::array::from_ref(outer));
         meets(&|_| outer * 2.0);
         meets(&|y| y * outer);
         meets(&|y| y.clone() + outer);
@@ -434,8 +498,8 @@ fn forward_levels(log: &RefCell<&mut Log>) {
         meets(&|y| y.dot(outer));
         meets(&|y| cond(&y.gt(0.0), y, outer));
         meets(&|y| stack::<_, 0, 1, f64>([y, outer]).sum());
-        meets(&|y| [y.clone()].add(&[outer.clone()])[0].clone());
-        meets(&|y| [y.clone()].add_scaled(2.0, &[outer.clone()])[0].clone());
+        meets(&|y| [y.clone()].add(packed)[0].clone());
+        meets(&|y| [y.clone()].add_scaled(2.0, packed)[0].clone());
         meets(&|y| TreeMath::dot(y, outer));
         meets(&|y| fold(y.clone(), rows, |_, _: &Value| outer.clone()));
         meets(&|y| fold(y.clone(), rows, |c, _: &Value| c * outer));
@@ -557,55 +621,6 @@ fn messages_keep_one_grammar() {
         assert!([requirement, fact, way_out].iter().all(|part| !part.is_empty()), "a part is empty: {message}");
         assert!(!message.ends_with('.') && !message.contains("  "), "not one phrase: {message}");
     }
-}
-
-/// Every Rust file under a folder.
-fn sources(folder: PathBuf, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("the folder can be read") {
-        let path = entry.expect("the entry can be read").path();
-        if path.is_dir() {
-            sources(path, found);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            found.push(path);
-        }
-    }
-}
-
-/// The string literals of a file, without those in comments.
-fn literals(text: &str) -> Vec<String> {
-    let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-    let (code, mut out) = (code.join("\n"), Vec::new());
-    let mut rest = code.chars().peekable();
-    while let Some(c) = rest.next() {
-        if c == '\'' && rest.next_if_eq(&'"').is_some() {
-            rest.next();
-        } else if c == '"' {
-            let mut literal = String::new();
-            while let Some(c) = rest.next().filter(|c| *c != '"') {
-                match (c, rest.peek()) {
-                    // A line that goes on below, without the indentation there.
-                    ('\\', Some('\n')) => while rest.next_if(|c| c.is_whitespace()).is_some() {},
-                    ('\\', Some(_)) => literal.extend(rest.next()),
-                    (c, _) => literal.push(c),
-                }
-            }
-            out.push(literal);
-        }
-    }
-    out
-}
-
-/// Whether a message can come from a format string.
-fn comes_from(message: &str, format: &str) -> bool {
-    let mut rest = message;
-    for (k, piece) in format.split('{').enumerate() {
-        let fixed = if k == 0 { piece } else { piece.split_once('}').map_or("", |(_, fixed)| fixed) };
-        match rest.find(fixed) {
-            Some(at) if k > 0 || at == 0 => rest = &rest[at + fixed.len()..],
-            Some(_) | None => return false,
-        }
-    }
-    true
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-const INTERPRETERS: [&str; 5] = ["interpreters", "Concrete", "ADVal", "Dual", "Shapes"];
+const INTERPRETERS: [&str; 6] = ["interpreters", "Concrete", "ADVal", "Dual", "Shapes", "Count"];
 
 #[test]
 fn the_language_names_no_interpreter() {
@@ -69,7 +69,8 @@ fn no_interpreter_names_another() {
         first.trim_end_matches(".rs").to_owned()
     };
     let names: Vec<String> = sources(&folder).iter().map(|p| own(p)).collect();
-    let types = [("concrete", "Concrete"), ("adval", "ADVal"), ("dual", "Dual"), ("shapes", "Shapes")];
+    let types =
+        [("concrete", "Concrete"), ("adval", "ADVal"), ("dual", "Dual"), ("shapes", "Shapes"), ("count", "Count")];
     for path in sources(&folder) {
         let me = own(&path);
         if me == "mod" {

@@ -10,6 +10,7 @@
 //! Fig. 5), fused with the operation under it. Nothing here recurses over the depth of a term.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -102,6 +103,8 @@ pub(super) struct Gather<F, R> {
 /// `scatter_add(base, ix, v)`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ScatterAdd<F, R> {
+    pub(super) shape: Shape,
+    pub(super) dtype: DType,
     pub(super) base: Option<R>,
     pub(super) ix: Vec<F>,
     pub(super) v: Option<R>,
@@ -133,6 +136,8 @@ impl<F, R> Delta<F, R> {
                 of: r(&g.of),
             })),
             Delta::ScatterAdd(s) => Delta::ScatterAdd(Box::new(ScatterAdd {
+                shape: s.shape.clone(),
+                dtype: s.dtype,
                 base: s.base.as_ref().map(&mut *r),
                 ix: s.ix.iter().map(f).collect(),
                 v: s.v.as_ref().map(r),
@@ -201,6 +206,18 @@ impl<T: BaseTensor> Node<T> {
         let shape = if shape.is_empty() { None } else { Some(Box::from(shape)) };
         Rc::new(Node { id, dtype: value.dtype(), shape, delta })
     }
+}
+
+/// The terms born since `base` that these depend on, but for inputs, by id.
+pub(super) fn reachable<'a, T>(from: impl Iterator<Item = &'a Rc<Node<T>>>, base: Id) -> BTreeMap<Id, &'a Rc<Node<T>>> {
+    let mut found = BTreeMap::new();
+    let mut work: Vec<&Rc<Node<T>>> = from.collect();
+    while let Some(node) = work.pop() {
+        if node.id >= base && !matches!(node.delta, Delta::Input) && found.insert(node.id, node).is_none() {
+            node.delta.refs(&mut |to| work.push(to));
+        }
+    }
+    found
 }
 
 /// Terms are as deep as the program was long; so they are taken apart with a work list, not by recursion.

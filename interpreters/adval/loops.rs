@@ -5,18 +5,19 @@
 //! before the loop (a captured weight), or *residuals*, which the loop of `T` returns as additional
 //! stacked outputs. The loop's own term is transposed into one loop of `T` in the opposite direction,
 //! whose carry is the cotangents of the carry and of everything captured. This is lambda lifting: no
-//! function type is needed, and loops nest.
+//! function type is needed, and loops nest. Evaluated forwards, it is a loop of `T` over the tangents of the
+//! carry and of the sequences, in the direction of the original.
 //!
 //! Law: bodies are data without values, so that equal trips have equal bodies. Steps that branch on
 //! host values record one body per branch; only the residuals must be the same in number and shape.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-use super::delta::{Delta, Factor, Id, Node, fresh};
+use super::delta::{Delta, Factor, Id, Node, fresh, reachable};
 use super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull};
+use super::push::{Table, Tangents, push};
 use super::{ADVal, differentiable};
 use crate::base::{BaseTensor, Step, Trip};
 use crate::dtype::DType;
@@ -88,8 +89,8 @@ pub(super) struct Loop<F, R> {
     carry: Vec<(Kind, bool, Option<R>)>,
     /// The sequences: the kind of an element, and the tangent.
     elements: Vec<(Kind, Option<R>)>,
-    /// Which stacked outputs have a tangent.
-    outputs: Vec<bool>,
+    /// The stacked outputs: the kind of one, and whether it has a tangent.
+    outputs: Vec<(Kind, bool)>,
     captured: Vec<(Kind, R)>,
     held: Vec<F>,
     residuals: Vec<F>,
@@ -134,7 +135,7 @@ impl<F, R> Loop<F, R> {
         F: Residual<T>,
     {
         cts.resize_with(self.carry.len() + self.outputs.len(), || None);
-        let live: Vec<usize> = (0..self.carry.len()).filter(|k| self.carry[*k].1).collect();
+        let live = self.live();
         let mut init: Vec<T> =
             live.iter().map(|k| cts[*k].take().unwrap_or_else(|| zeros(&self.carry[*k].0))).collect();
         init.extend(self.captured.iter().map(|(kind, _)| zeros::<T>(kind)));
@@ -219,6 +220,90 @@ impl<F, R> Loop<F, R> {
     }
 }
 
+impl<F, R> Loop<F, R> {
+    /// The values of the carry that have a tangent.
+    fn live(&self) -> Vec<usize> {
+        (0..self.carry.len()).filter(|k| self.carry[*k].1).collect()
+    }
+
+    /// The loop of tangents: from those of what it refers to, by `of`, to those of the results, carry first.
+    pub(super) fn push<T: BaseTensor>(
+        &self,
+        env: &Env<'_, T>,
+        of: &mut dyn FnMut(&R, usize) -> Option<T>,
+    ) -> Tangents<T>
+    where
+        F: Residual<T>,
+    {
+        let live = self.live();
+        let mut tangent = |to: &Option<R>| to.as_ref().and_then(|to| of(to, 0));
+        let start = |k: &usize| tangent(&self.carry[*k].2).unwrap_or_else(|| zeros(&self.carry[*k].0));
+        let init: Vec<T> = live.iter().map(start).collect();
+        let mut moving = Vec::new();
+        let mut xs: Vec<T> = self.residuals.iter().map(|f| f.get(env).clone()).collect();
+        for (k, (_, to)) in self.elements.iter().enumerate() {
+            if let Some(t) = tangent(to) {
+                moving.push(k);
+                xs.push(t);
+            }
+        }
+        let captured: Vec<Option<T>> = self.captured.iter().map(|(_, to)| of(to, 0)).collect();
+        let held: Vec<T> = self.held.iter().map(|f| f.get(env).clone()).collect();
+        // The results that have a tangent, with their kinds.
+        let carried = self.carry.len();
+        let active = live.iter().map(|k| (*k, &self.carry[*k].0));
+        let outputs = self.outputs.iter().enumerate().filter(|(_, (_, has))| *has);
+        let active: Vec<(usize, &Kind)> = active.chain(outputs.map(|(k, (kind, _))| (carried + k, kind))).collect();
+        let uses: Vec<Vec<usize>> = self.bodies.iter().map(|body| self.uses(body, &active)).collect();
+
+        let mut calls = 0;
+        let (finals, stacks) = T::map_accum(self.n, self.reverse, init, &xs, &mut |carry, x| {
+            let which = self.which.get(calls).map_or(0, |w| *w);
+            calls += 1;
+            let (stacked, elements) = x.split_at(self.residuals.len());
+            let mut table = Table::new(uses[which].clone());
+            live.iter().zip(carry).for_each(|(k, t)| table.set(self.at(Place::Carry(*k)), t));
+            moving.iter().zip(elements).for_each(|(k, t)| table.set(self.at(Place::Element(*k)), t.clone()));
+            for (k, t) in captured.iter().enumerate() {
+                t.iter().for_each(|t| table.set(self.at(Place::Captured(k)), t.clone()));
+            }
+            let body = &self.bodies[which];
+            for (k, term) in body.terms.iter().enumerate() {
+                let tangents = push(term, &Env { held: &held, stacked }, &mut |to, i| table.take(self.at(*to), i));
+                table.set_all(self.at(Place::Local(k)), tangents);
+            }
+            let result = |(k, kind): &(usize, &Kind)| {
+                body.results[*k].and_then(|to| table.take(self.at(to), 0)).unwrap_or_else(|| zeros(kind))
+            };
+            let mut next: Vec<T> = active.iter().map(result).collect();
+            let outputs = next.split_off(live.len());
+            (next, outputs)
+        });
+        let mut tangents: Tangents<T> = (0..carried + self.outputs.len()).map(|_| None).collect();
+        active.iter().zip(finals.into_iter().chain(stacks)).for_each(|((k, _), t)| tangents[*k] = Some(t));
+        tangents
+    }
+
+    /// Where the tangent of a place stands in the table of a trip.
+    fn at(&self, place: Place) -> usize {
+        let (carry, elements, captured) = (self.carry.len(), self.elements.len(), self.captured.len());
+        match place {
+            Place::Carry(k) => k,
+            Place::Element(k) => carry + k,
+            Place::Captured(k) => carry + elements + k,
+            Place::Local(k) => carry + elements + captured + k,
+        }
+    }
+
+    /// How often each tangent of a trip is used.
+    fn uses(&self, body: &Body, active: &[(usize, &Kind)]) -> Vec<usize> {
+        let mut uses = vec![0; self.at(Place::Local(body.terms.len()))];
+        body.terms.iter().for_each(|term| term.refs(&mut |to| uses[self.at(*to)] += 1));
+        active.iter().filter_map(|(k, _)| body.results[*k]).for_each(|to| uses[self.at(to)] += 1);
+        uses
+    }
+}
+
 /// What the trips of a loop have recorded.
 struct Recorder<T> {
     /// Ids from here on were born inside the loop.
@@ -245,15 +330,7 @@ struct Arguments {
 impl<T: BaseTensor> Recorder<T> {
     /// Records one trip and returns its residuals.
     fn record(&mut self, arguments: &Arguments, results: &[&ADVal<T>]) -> Vec<T> {
-        // The terms of this trip that the results depend on, by id.
-        let mut found: BTreeMap<Id, &Rc<Node<T>>> = BTreeMap::new();
-        let mut work: Vec<&Rc<Node<T>>> = results.iter().filter_map(|r| r.node.as_ref()).collect();
-        while let Some(node) = work.pop() {
-            if node.id >= arguments.base && !matches!(node.delta, Delta::Input) && found.insert(node.id, node).is_none()
-            {
-                node.delta.refs(&mut |to| work.push(to));
-            }
-        }
+        let found = reachable(results.iter().filter_map(|r| r.node.as_ref()), arguments.base);
         let ids: Vec<Id> = found.keys().copied().collect();
         let mut stacked: IndexMap<Id, T> = IndexMap::new();
         let mut escaped = false;
@@ -420,6 +497,7 @@ pub(super) fn map_accum<T: BaseTensor>(
     let residuals = stacks.split_off(recorder.outputs);
     let active = recorder.activity(tangents.iter().map(Option::is_some).collect());
     let carried = finals.len();
+    let output_kinds = stacks.iter().map(|y| (Shape::from_slice(&y.shape()[1..]), y.dtype())).collect::<Vec<Kind>>();
     finals.append(&mut stacks);
     let several = recorder.bodies.len() > 1;
     let term = Loop {
@@ -429,7 +507,7 @@ pub(super) fn map_accum<T: BaseTensor>(
         bodies: recorder.bodies.into(),
         carry: carry_kinds.into_iter().zip(tangents).enumerate().map(|(k, (kind, to))| (kind, active[k], to)).collect(),
         elements: element_kinds.into_iter().zip(xs).map(|(kind, x)| (kind, x.node.clone())).collect(),
-        outputs: active[carried..].to_vec(),
+        outputs: output_kinds.into_iter().zip(active[carried..].iter().copied()).collect(),
         captured: recorder.captured.into_values().map(|node| (node_kind(&node), node)).collect(),
         held: recorder.held.into_iter().map(|(id, value)| Factor { value, id }).collect(),
         residuals: residuals.into_iter().map(|value| Factor { value, id: fresh() }).collect(),

@@ -3,8 +3,8 @@
 //! A value of this interpreter is a primal value of `T` and a `Delta` term: how its tangent
 //! is made from the tangents of earlier values. Running a program builds the term as a side effect of
 //! computing the primal; evaluating the transposed term from the result to the inputs is the reverse
-//! pass. This is the array dual-numbers algorithm of "Dual-numbers reverse AD for array
-//! languages", sections 2 and 6 and appendix D.
+//! pass, and evaluating the term itself pushes tangents forward. This is the array dual-numbers algorithm
+//! of "Dual-numbers reverse AD for array languages", sections 2 and 6 and appendix D.
 //!
 //! Laws: the primal part is what `T` computes, whatever is differentiated. Integers and masks have no
 //! term, nor have constants: their tangent is a known zero. `ADVal<T>` uses `T` only through
@@ -13,13 +13,14 @@
 mod delta;
 mod loops;
 mod pull;
+mod push;
 
 use std::rc::Rc;
 
 use delta::{Delta, Factor, Gather, Id, Node, Product, ScatterAdd, Term, fresh};
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Step, Trip};
+use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Unary};
 use crate::shape::Shape;
@@ -100,6 +101,12 @@ fn primals<T: BaseTensor>(values: &[ADVal<T>]) -> Vec<T> {
 }
 
 impl<T: BaseTensor> BaseTensor for ADVal<T> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
     fn constant(a: Array) -> Self {
         ADVal::constant_of(T::constant(a))
     }
@@ -180,8 +187,9 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         if base.is_none() && v.node.is_none() {
             return ADVal::constant_of(primal);
         }
+        let (shape, dtype) = (Shape::from_slice(primal.shape()), primal.dtype());
         let ix = ix.iter().map(ADVal::factor).collect();
-        ADVal::of(primal, Delta::ScatterAdd(Box::new(ScatterAdd { base, ix, v: v.node.clone() })))
+        ADVal::of(primal, Delta::ScatterAdd(Box::new(ScatterAdd { shape, dtype, base, ix, v: v.node.clone() })))
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
@@ -294,5 +302,41 @@ impl<T: BaseTensor> Pass<T> {
             ct.unwrap_or_else(|| zero.clone())
         };
         self.inputs.iter().map(&mut take).collect()
+    }
+
+    /// The tangents of results, in order, from tangents of the inputs: the derivative itself, by forward
+    /// evaluation of the terms that [`pull`](Pass::pull) evaluates transposed. Zeros for integers, masks and results
+    /// that depend on no input; the tangents of integers and masks are ignored.
+    ///
+    /// # Panics
+    /// When there is not one tangent of the same shape and element type per input, or when a result
+    /// depends on a differentiated value that is no input of this pass.
+    #[track_caller]
+    pub fn push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Vec<T> {
+        if self.inputs.len() != tangents.len() {
+            panic!(
+                "linearize: the number of tangents must be that of the inputs, but they are {} and {}; map the argument to its \
+                 tangent",
+                tangents.len(),
+                self.inputs.len()
+            );
+        }
+        let mut known = Vec::new();
+        for ((id, zero), tangent) in self.inputs.iter().zip(tangents) {
+            if zero.shape() != tangent.shape() || zero.dtype() != tangent.dtype() {
+                panic!(
+                    "linearize: a tangent must be like its input, but {} {} has {} {}; give it that shape and element type",
+                    zero.dtype(),
+                    crate::shape::Show(zero.shape()),
+                    tangent.dtype(),
+                    crate::shape::Show(tangent.shape())
+                );
+            }
+            known.extend(id.map(|id| (id, tangent)));
+        }
+        let nodes: Vec<Option<&Rc<Node<T>>>> = results.iter().map(|r| r.node.as_ref()).collect();
+        let zero = |r: &ADVal<T>| T::zeros(r.shape(), r.dtype());
+        let found = push::forward(&nodes, self.first, &known).into_iter();
+        found.zip(results).map(|(t, r)| t.unwrap_or_else(|| zero(r))).collect()
     }
 }

@@ -69,7 +69,6 @@ impl<T: BaseTensor> Cotangent<T> {
 }
 
 /// Adds an update to a pending cotangent.
-#[inline]
 pub(super) fn accumulate<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update: Update<T>) {
     if let Update::Output { index, v } = update {
         let mut outputs = match slot.take() {
@@ -92,7 +91,6 @@ pub(super) fn accumulate<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update:
 }
 
 /// Adds an update to the pending cotangent of one value.
-#[inline]
 pub(super) fn accumulate_one<T: BaseTensor>(before: Option<T>, update: Update<T>) -> T {
     match (update, before) {
         (Update::Add(v), None) => v,
@@ -189,7 +187,6 @@ struct Pending<'a, T> {
 
 impl<'a, T: BaseTensor> Pending<'a, T> {
     /// Adds to the cotangent of a term; `false` if the term is older than the first input.
-    #[inline]
     fn add(&mut self, node: &'a Node<T>, update: Update<T>) -> bool {
         let Some(at) = node.id.checked_sub(self.first) else { return false };
         let (page, at) = (at as usize / PAGE, at as usize % PAGE);
@@ -228,19 +225,31 @@ pub(super) fn reverse<T: BaseTensor>(results: Vec<(&Rc<Node<T>>, T)>, first: Id,
             }
             match inputs.binary_search(&node.id) {
                 Ok(k) => cotangents[k] = Some(ct.one()),
-                Err(_) => panic!(
-                    "map_accum: a loop variable may be used only inside its closure, but the result depends on one that \
-                     escaped; return it from the step instead"
-                ),
+                Err(_) => escaped(),
             }
         }
         pending.pages[page] = None;
     }
     if !young {
-        panic!(
-            "grad: values of this level may enter the function only as its argument, but the result depends on a \
-             differentiated value from outside; lift it from the level below, or pass it as data"
-        );
+        from_outside();
     }
     cotangents
+}
+
+/// A result depends on an input that is none of this differentiation's.
+#[track_caller]
+pub(super) fn escaped() -> ! {
+    panic!(
+        "map_accum: a loop variable may be used only inside its closure, but the result depends on one that \
+         escaped; return it from the step instead"
+    )
+}
+
+/// A result depends on a term that is older than this differentiation.
+#[track_caller]
+pub(super) fn from_outside() -> ! {
+    panic!(
+        "grad: values of this level may enter the function only as its argument, but the result depends on a \
+         differentiated value from outside; lift it from the level below, or pass it as data"
+    )
 }

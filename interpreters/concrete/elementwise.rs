@@ -3,7 +3,7 @@
 //! Law: the kernels are those of the tables in [`crate::ops`]; here stands only which elements
 //! they are applied to.
 
-use super::{is_zero, owned_elements, with_num};
+use super::{is_zero, owned_elements, sorting, with_num};
 use crate::array::{Array, Values, with_elem};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem, Float, Num};
@@ -155,6 +155,9 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
         (Discrete::ArgMin { axis }, [x]) => {
             with_num!(x.dtype(), E => extremum::<E>(x, *axis, |x, y| x < y), else refused(op))
         }
+        (Discrete::ArgSort { axis, descending }, [x]) => {
+            with_num!(x.dtype(), E => sorting::argsort::<E>(x, *axis, *descending), else refused(op))
+        }
         (Discrete::Iota { n }, []) => Array::iota(*n),
         (
             Discrete::Compare(_)
@@ -168,6 +171,7 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
             | Discrete::ToFloat(_)
             | Discrete::ArgMax { .. }
             | Discrete::ArgMin { .. }
+            | Discrete::ArgSort { .. }
             | Discrete::Iota { .. },
             _,
         ) => refused(op),

@@ -11,14 +11,16 @@
 //! | `views` | linear operations |
 //! | `contract` | bilinear operations, large ones by `matmul` |
 //! | `indexing` | gather, scatter, concatenation |
+//! | `sorting` | positions in sorted order |
 //! | `loops` | `map_accum` |
 
 use std::sync::Arc;
 
 use crate::array::{Array, Elems};
-use crate::base::{BaseTensor, Step, Trip};
+use crate::base::{BaseTensor, Step, Traced, Trip};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+use crate::program::{Term, interpret};
 
 mod contract;
 mod elementwise;
@@ -26,6 +28,7 @@ mod indexing;
 mod loops;
 mod matmul;
 mod runs;
+mod sorting;
 mod views;
 
 /// Arrays are the concrete interpreter: operations compute their result at once.
@@ -60,6 +63,17 @@ macro_rules! with_num {
 use with_num;
 
 impl BaseTensor for Array {
+    type Trace = Term;
+
+    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+        let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
+        let results = f(&variables);
+        match Term::program(&variables, &results, &[]) {
+            Ok(program) => interpret(&program, inputs.to_vec()),
+            Err(message) => panic!("{message}"),
+        }
+    }
+
     fn constant(a: Array) -> Self {
         a
     }

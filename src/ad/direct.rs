@@ -118,6 +118,39 @@ where
     (value, move |ct: &Y::With<T>| x.with_leaves(pass.pull(&results, ct.leaves())))
 }
 
+/// The value of a function and its pushforward: the derivative there, as a linear map.
+///
+/// `linearize : (P -> Y) -> P -> (Y, P -o Y)`. The pushforward takes a tangent, a tree like `x`, to the tangent of
+/// the value. It can be called any number of times; the program runs once, and what [`vjp`] would evaluate
+/// backwards is evaluated forwards. For a single direction [`jvp`] is cheaper: it records nothing.
+///
+/// ```
+/// use polygrad::{direct, tensor::{Tensor, tensor}};
+/// let x = tensor([1.0, 2.0]);
+/// let (y, pushforward) = direct::linearize(|x: &Tensor<_, 1>| x.square(), &x);
+/// assert_eq!(y, tensor([1.0, 4.0]));
+/// assert_eq!(pushforward(&tensor([1.0, 0.0])), tensor([2.0, 0.0]));
+/// assert_eq!(pushforward(&tensor([0.0, 10.0])), tensor([0.0, 40.0]));
+/// ```
+///
+/// # Panics
+/// The pushforward panics when a leaf of its argument is not like that of `x`.
+#[track_caller]
+#[allow(clippy::type_complexity, reason = "a pair of a value and its pushforward is as simple as it gets")]
+pub fn linearize<T, P, Y, F>(f: F, x: &P) -> (Y::With<T>, impl Fn(&P) -> Y::With<T> + use<T, P, Y, F>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<ADVal<T>>,
+    F: Fn(&P::With<ADVal<T>>) -> Y,
+{
+    let mut pass = Pass::new();
+    let y = f(&x.map(&mut |leaf| pass.input(leaf)));
+    let results = y.leaves();
+    let value = y.map(&mut |leaf| leaf.primal().clone());
+    (value, move |x_dot: &P| y.with_leaves(pass.push(&results, x_dot.leaves())))
+}
+
 /// The value of a function and its directional derivative along `x_dot`.
 ///
 /// `jvp : (P -> Y) -> (P, P) -> (Y, Y)`, forward mode: nothing is recorded, and the cost is a small

@@ -1,2 +1,21 @@
-//! The user's verbs.
+//! The user's verbs: what differentiates, at every level.
+//!
+//! * the plain verbs ([`grad`], [`value_and_grad`], ..) trace: at `Concrete` a program is recorded, differentiated,
+//!   simplified and run; inside another program they are part of it;
+//! * [`direct`] runs the program at dual numbers, with the host language's own control flow;
+//! * [`Function`] is traced and differentiated once and run many times;
+//! * [`symbolic`] takes programs to programs;
+//! * [`check`] and [`inspect`] read a program without differentiating it.
+//!
+//! This and the list of modules are the only places in `src/` that name interpreters.
+
+mod check;
 pub mod direct;
+mod function;
+pub mod inspect;
+mod staged;
+pub mod symbolic;
+
+pub use check::{ShapeError, SourceLine, check};
+pub use function::{Function, RunError};
+pub use staged::{grad, value_and_grad, value_and_grad_with};

@@ -115,8 +115,11 @@ binary_ops! {
         symbol: None,
         kernel: |x, y| x.powf(y),
         partials: |x, y, z| [
-            y.is(Compare::Eq, &y.c(0.0)).select(&y.c(0.0), &(y * x.pow(&(y - 1.0)))).singular(),
-            x.is(Compare::Eq, &x.c(0.0)).and(&y.is(Compare::Ge, &y.c(0.0))).select(&x.c(0.0), &(z * x.map(Unary::Ln))).singular()
+            y.mul_no_nan(&x.pow(&(y - 1.0))).singular(),
+            x.is(Compare::Eq, &x.c(0.0))
+                .and(&y.is(Compare::Ge, &y.c(0.0)))
+                .select(&x.c(0.0), &z.mul_no_nan(&x.map(Unary::Ln)))
+                .singular()
         ],
         domain: 0.5..2.0, -2.0..2.0,
     }
@@ -125,8 +128,24 @@ binary_ops! {
     atan2 => Atan2 {
         symbol: None,
         kernel: |x, y| x.atan2(y),
-        partials: |x, y, z| [(y / (x * x + y * y)).singular(), (-x / (x * x + y * y)).singular()],
+        partials: |x, y, z| [(y / square_sum(x, y)).singular(), (-x / square_sum(x, y)).singular()],
         domain: 0.5..2.0, -2.0..2.0,
+    }
+    /// Length of the vector `(x, y)`: `sqrt(x^2 + y^2)`, without overflow on the way. Partials `x / hypot` and
+    /// `y / hypot`, by convention 0 at the origin.
+    hypot => Hypot {
+        symbol: None,
+        kernel: |x, y| x.hypot(y),
+        partials: |x, y, z| [cosine(x, z).singular(), cosine(y, z).singular()],
+        domain: 0.5..3.0, -2.0..2.0,
+    }
+    /// The absolute value of `x` with the sign of `y`, which counts for zeros too. Partials 1 where the signs
+    /// of `x` and `y` agree, -1 where they differ, by convention 0 where `x` is 0; and 0 in `y`.
+    copysign => Copysign {
+        symbol: None,
+        kernel: |x, y| x.copysign(y),
+        partials: |x, y, z| [(x.sign() * x.c(1.0).with(Binary::Copysign, y)).mask(), y.c(0.0).mask()],
+        domain: -3.0..-0.5, -3.0..-0.5,
     }
     /// Smaller of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
     min => Min {
@@ -148,14 +167,24 @@ binary_ops! {
         ],
         domain: -2.0..-0.5, 0.5..2.0,
     }
-    /// Product that is 0 where `y` is 0, even if `x` is infinite or NaN there. Partials `y` (0 where
-    /// `y` is 0, whatever the cotangent) and `x` (0 where the cotangent is).
+    /// Product that is 0 where either factor is 0, even if the other is infinite or NaN there. Partials `y`
+    /// and `x`, which multiply in the same way: guarded products are closed under differentiation.
     mul_no_nan => MulNoNan {
         symbol: None,
-        kernel: |x, y| if y == F::ZERO { F::ZERO } else { x * y },
-        partials: |x, y, z| [y.clone().mask(), x.clone().singular()],
+        kernel: |x, y| if x == F::ZERO || y == F::ZERO { F::ZERO } else { x * y },
+        partials: |x, y, z| [y.clone().singular(), x.clone().singular()],
         domain: -3.0..3.0, 0.5..3.0,
     }
+}
+
+/// A side divided by the length of the vector it belongs to; 0 where the length is.
+fn cosine<T: BaseTensor>(side: &Val<T>, length: &Val<T>) -> Val<T> {
+    length.is(Compare::Eq, &length.c(0.0)).select(&length.c(0.0), &(side / length))
+}
+
+/// `x^2 + y^2`.
+fn square_sum<T: BaseTensor>(x: &Val<T>, y: &Val<T>) -> Val<T> {
+    x.mul_no_nan(x) + y.mul_no_nan(y)
 }
 
 /// Where the first argument is the extremum: as the kernels decide.

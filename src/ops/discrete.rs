@@ -3,6 +3,8 @@
 //! Law: the derivative of every operation here is zero, in every interpreter; where the result is
 //! a float (`floor`, `sign`, `stop_gradient`) that is a convention, stated in its row.
 
+use std::fmt;
+
 use super::rules::check_axis;
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{Shape, Show};
@@ -135,6 +137,14 @@ pub enum Discrete {
         /// The axis that is searched and disappears.
         axis: usize,
     },
+    /// The positions of the elements of each line along an axis in sorted order. Stable: equal elements
+    /// stay in their order, in both directions. NaN comes last, in both directions; both zeros are equal.
+    ArgSort {
+        /// The axis the lines run along.
+        axis: usize,
+        /// From the largest to the smallest instead.
+        descending: bool,
+    },
     /// The integers `0, 1, .., n - 1`.
     Iota {
         /// How many.
@@ -157,6 +167,7 @@ impl Discrete {
             Discrete::ToFloat(_) => "to_float",
             Discrete::ArgMax { .. } => "argmax",
             Discrete::ArgMin { .. } => "argmin",
+            Discrete::ArgSort { .. } => "argsort",
             Discrete::Iota { .. } => "iota",
         }
     }
@@ -166,7 +177,7 @@ impl Discrete {
         match self {
             Discrete::Iota { .. } => 0,
             Discrete::Not | Discrete::FloatStep(_) | Discrete::IntUnary(_) | Discrete::ToInt => 1,
-            Discrete::ToFloat(_) | Discrete::ArgMax { .. } | Discrete::ArgMin { .. } => 1,
+            Discrete::ToFloat(_) | Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => 1,
             Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::IntBinary(_) => 2,
         }
     }
@@ -230,7 +241,29 @@ impl Discrete {
                 out.remove(*axis);
                 (out, DType::I64)
             }
+            Discrete::ArgSort { axis, .. } => {
+                needs(name, dtype != DType::Bool, "numbers", dtype);
+                check_axis(name, *axis, shape);
+                (same, DType::I64)
+            }
             Discrete::Iota { n } => (Shape::from_slice(&[*n]), DType::I64),
+        }
+    }
+}
+
+/// The name, and what else the operation is made of: `argmax axis 1`, `to_float f32`, `iota 3`.
+impl fmt::Display for Discrete {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => write!(f, " axis {axis}"),
+            Discrete::ArgSort { axis, descending } => {
+                write!(f, " axis {axis}{}", if *descending { " descending" } else { "" })
+            }
+            Discrete::ToFloat(into) => write!(f, " {into}"),
+            Discrete::Iota { n } => write!(f, " {n}"),
+            Discrete::Compare(_) | Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::FloatStep(_) => Ok(()),
+            Discrete::And | Discrete::Or | Discrete::Not | Discrete::ToInt => Ok(()),
         }
     }
 }

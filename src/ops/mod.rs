@@ -19,6 +19,7 @@ mod contract;
 mod discrete;
 mod linear;
 pub mod rules;
+mod special;
 mod unary;
 pub mod val;
 mod view;

@@ -98,8 +98,18 @@ impl<T: BaseTensor> Val<T> {
         computed(T::constant(Array::full_as(self.0.shape(), self.0.dtype(), c)))
     }
     /// An elementwise function.
+    #[track_caller]
     pub fn map(&self, op: Unary) -> Val<T> {
         computed(self.0.unary(op))
+    }
+    /// An elementwise function of two arguments.
+    pub fn with(&self, op: Binary, other: &Val<T>) -> Val<T> {
+        computed(self.0.binary(op, &other.0))
+    }
+    /// The product, 0 where either factor is 0. A partial that is singular is made of such products where a factor
+    /// can be infinite or NaN: then its own derivatives are guarded like it, to every order.
+    pub fn mul_no_nan(&self, other: &Val<T>) -> Val<T> {
+        self.with(Binary::MulNoNan, other)
     }
     /// `self ^ other`.
     pub fn pow(&self, other: &Val<T>) -> Val<T> {

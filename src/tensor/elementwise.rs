@@ -230,7 +230,31 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.binary(Binary::Atan2, x)
     }
 
-    /// Product that is 0 wherever `other` is 0, even if `self` is infinite or NaN there.
+    /// Length of the vector with these two components: `sqrt(x^2 + y^2)`, without overflow on the way. The
+    /// partials are `x / hypot` and `y / hypot`, by convention 0 at the origin.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([3.0]).hypot(4.0), tensor([5.0]));
+    /// ```
+    #[track_caller]
+    pub fn hypot(&self, other: impl Operand<T, D, E>) -> Self {
+        self.binary(Binary::Hypot, other)
+    }
+
+    /// The absolute value of `self` with the sign of `other`, which counts for zeros too. The derivative is
+    /// 1 where both signs agree, -1 where they differ, by convention 0 where `self` is 0; and 0 in `other`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([3.0, -3.0]).copysign(-0.0), tensor([-3.0, -3.0]));
+    /// ```
+    #[track_caller]
+    pub fn copysign(&self, other: impl Operand<T, D, E>) -> Self {
+        self.binary(Binary::Copysign, other)
+    }
+
+    /// Product that is 0 wherever either factor is 0, even if the other is infinite or NaN there.
     #[track_caller]
     pub fn mul_no_nan(&self, other: impl Operand<T, D, E>) -> Self {
         self.binary(Binary::MulNoNan, other)

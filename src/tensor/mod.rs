@@ -12,6 +12,11 @@
 //! | `structure` | views, reshaping, concatenation |
 //! | `reduce` | mean, extrema, softmax and relatives |
 //! | `product` | dot, matrix and outer products |
+//! | `einsum` | sums of products named by letters |
+//! | `conv` | convolution and pooling |
+//! | `cumulative` | products; running sums, products and extrema |
+//! | `sort` | sorting, reading along an axis |
+//! | `matrix` | triangles and diagonals |
 //! | `index` | reading and adding at indices |
 //! | `loops` | building by index, maps, folds, loops with a carry |
 //!
@@ -31,15 +36,22 @@ use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Discrete, Linear, View};
 use crate::shape::Show;
 
+mod conv;
+mod cumulative;
+mod einsum;
 mod elementwise;
 mod index;
 mod loops;
+mod matrix;
 mod operators;
 mod product;
 mod rank;
 mod reduce;
+mod sort;
 mod structure;
 
+pub use conv::Conv;
+pub use einsum::{Operands, einsum};
 pub use elementwise::{Operand, cond};
 pub use index::{Indices, ScalarIndex};
 pub use loops::{Outputs, Rows, build, build1, fold, iterate, map, map_accum, map_accum_reverse, scan, zip_with};

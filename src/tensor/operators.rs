@@ -50,16 +50,14 @@ pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T
     Cow::Owned(t.linear(&Linear::read(View::affine(t.shape(), shape, &matrix, &offset))))
 }
 
-/// Two operands in their common shape; `None` if they have it already. What is done with them is left to
-/// the caller: inside a closure it would not be reported at the user's line.
+/// Two operands of different shapes in their common shape. What is done with them is left to the caller:
+/// inside a closure it would not be reported at the user's line.
+#[cold]
+#[inline(never)]
 #[track_caller]
-#[inline]
-fn broadcast<T: BaseTensor>(name: &str, a: &T, b: &T) -> Option<[T; 2]> {
-    if same(a.shape(), b.shape()) {
-        return None;
-    }
+fn broadcast<T: BaseTensor>(name: &str, a: &T, b: &T) -> [T; 2] {
     let shape = broadcast_shape(name, a.shape(), b.shape());
-    Some([stretch(a, &shape).into_owned(), stretch(b, &shape).into_owned()])
+    [stretch(a, &shape).into_owned(), stretch(b, &shape).into_owned()]
 }
 
 /// A host number as a tensor of the shape of `like`.
@@ -68,22 +66,26 @@ fn splat<T: BaseTensor, E: Elem>(x: E, like: &T) -> T {
 }
 
 #[track_caller]
+#[inline]
 fn add_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
     E::add_op(a, b)
 }
 
 #[track_caller]
+#[inline]
 fn sub_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
     E::sub_op(a, b)
 }
 
 #[track_caller]
+#[inline]
 fn mul_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
     E::mul_op(a, b)
 }
 
 /// The quotient: IEEE for floats, truncated for integers.
 #[track_caller]
+#[inline]
 pub(super) fn div_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
     match E::DTYPE {
         DType::F64 | DType::F32 => a.binary(Binary::Div, b),
@@ -119,10 +121,12 @@ macro_rules! borrowed {
             type Output = Tensor<T, D, $E>;
             #[track_caller]
             fn $method(self, other: &Tensor<T, D, $E>) -> Tensor<T, D, $E> {
-                Tensor::from_raw(match broadcast($name, self.raw(), other.raw()) {
-                    Some([a, b]) => $op::<T, $E>(&a, &b),
-                    None => $op::<T, $E>(self.raw(), other.raw()),
-                })
+                let (a, b) = (self.raw(), other.raw());
+                if same(a.shape(), b.shape()) {
+                    return Tensor::from_raw($op::<T, $E>(a, b));
+                }
+                let [a, b] = broadcast($name, a, b);
+                Tensor::from_raw($op::<T, $E>(&a, &b))
             }
         }
         impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<Tensor<T, D, $E>> for &Tensor<T, D, $E> {

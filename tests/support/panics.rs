@@ -27,7 +27,9 @@ pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Caught {
         set_hook(Box::new(move |info| {
             EXPECTED.with_borrow_mut(|expected| match expected {
                 Some(seen) => {
-                    seen.message = info.payload_as_str().unwrap_or_default().to_string();
+                    let words = info.payload();
+                    let fixed = words.downcast_ref::<&str>().map(|words| words.to_string());
+                    seen.message = fixed.or_else(|| words.downcast_ref::<String>().cloned()).unwrap_or_default();
                     if let Some(at) = info.location() {
                         (seen.file, seen.line, seen.column) = (at.file().to_string(), at.line(), at.column());
                     }

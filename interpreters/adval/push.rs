@@ -1,0 +1,159 @@
+//! Forward evaluation of a term: the linear map itself, where [`pull`](super::pull) is its transpose. The
+//! same term answers both (the paper's section 2.3), any number of times.
+//!
+//! `push : Delta -> tangents of its references -> tangent of the value`.
+//!
+//! Law: for every term, `push` is linear and `dot(push(x_dot), ct) == dot(x_dot, pull(ct))`. Terms are
+//! visited by ascending id, each shared term once; a tangent is handed on by value at its last use.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::delta::{Delta, Id, Node, Term, reachable};
+use super::pull::{Env, Residual, escaped, from_outside};
+use crate::base::BaseTensor;
+
+/// The tangents of a term: one, or one for each result of a loop; `None` for a known zero.
+pub(super) type Tangents<T> = SmallVec<[Option<T>; 1]>;
+
+/// Tangents by position, and how often each will still be used.
+pub(super) struct Table<T> {
+    tangents: Vec<Tangents<T>>,
+    uses: Vec<usize>,
+}
+
+impl<T: Clone> Table<T> {
+    pub(super) fn new(uses: Vec<usize>) -> Self {
+        Table { tangents: uses.iter().map(|_| Tangents::new()).collect(), uses }
+    }
+
+    pub(super) fn set(&mut self, at: usize, tangent: T) {
+        self.set_all(at, SmallVec::from_iter([Some(tangent)]));
+    }
+
+    pub(super) fn set_all(&mut self, at: usize, tangents: Tangents<T>) {
+        self.tangents[at] = tangents;
+    }
+
+    /// The `k`-th tangent at a position: the table's own at the last use, so that it can be updated in place.
+    pub(super) fn take(&mut self, at: usize, k: usize) -> Option<T> {
+        self.uses[at] -= 1;
+        if self.uses[at] > 0 {
+            return self.tangents[at].get(k).cloned().flatten();
+        }
+        std::mem::take(&mut self.tangents[at]).into_iter().nth(k).flatten()
+    }
+}
+
+fn sum<T: BaseTensor>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.accumulate(&b)),
+        (one, None) | (None, one) => one,
+    }
+}
+
+/// The tangents of a term; `of(r, k)` is the `k`-th tangent of what it refers to, and is called once
+/// for every reference.
+pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
+    delta: &Delta<F, R>,
+    env: &Env<'_, T>,
+    of: &mut dyn FnMut(&R, usize) -> Option<T>,
+) -> Tangents<T> {
+    let mut times = |t: &Term<F, R>| {
+        let factor = t.factor.as_ref().map(|f| f.get(env));
+        of(&t.to, 0).map(|t_dot| t.guard.times(factor, &t_dot))
+    };
+    let tangent = match delta {
+        Delta::Input => unreachable!("inputs have their tangents"),
+        Delta::Scale(t) => times(t),
+        Delta::Scale2(s, t) => {
+            let left = times(s);
+            sum(left, times(t))
+        }
+        Delta::Select { mask, then, otherwise } => {
+            let then = then.as_ref().and_then(|to| of(to, 0));
+            let otherwise = otherwise.as_ref().and_then(|to| of(to, 0));
+            then.as_ref().or(otherwise.as_ref()).map(|t| T::zeros(t.shape(), t.dtype())).map(|zero| {
+                T::select(mask.get(env), then.as_ref().unwrap_or(&zero), otherwise.as_ref().unwrap_or(&zero))
+            })
+        }
+        Delta::Linear(op, to) => of(to, 0).map(|t| t.linear(op)),
+        Delta::Contract(p) => {
+            let left = p.left.as_ref().and_then(|(to, b)| Some(T::contract(&p.op, &of(to, 0)?, b.get(env))));
+            let right = p.right.as_ref().and_then(|(to, a)| Some(T::contract(&p.op, a.get(env), &of(to, 0)?)));
+            sum(left, right)
+        }
+        Delta::Gather(g) => of(&g.of, 0).map(|t| t.gather(&indices(&g.ix, env))),
+        Delta::ScatterAdd(s) => {
+            let base = s.base.as_ref().and_then(|to| of(to, 0));
+            match s.v.as_ref().and_then(|to| of(to, 0)) {
+                Some(v) => {
+                    let base = base.unwrap_or_else(|| T::zeros(&s.shape, s.dtype));
+                    Some(base.scatter_add(&indices(&s.ix, env), &v))
+                }
+                None => base,
+            }
+        }
+        Delta::Concat(axis, parts) => {
+            let parts: Vec<_> = parts.iter().map(|(s, to)| (s, to.as_ref().and_then(|to| of(to, 0)))).collect();
+            let dtype = parts.iter().find_map(|(_, t)| t.as_ref()).map(T::dtype);
+            dtype.map(|dtype| {
+                let parts = parts.into_iter().map(|(shape, t)| t.unwrap_or_else(|| T::zeros(shape, dtype)));
+                T::concat(*axis, &parts.collect::<Vec<T>>())
+            })
+        }
+        Delta::Loop(l) => return l.push(env, of),
+        Delta::Output(from, k) => of(from, *k),
+    };
+    SmallVec::from_iter([tangent])
+}
+
+fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>) -> SmallVec<[T; 2]> {
+    ix.iter().map(|i| i.get(env).clone()).collect()
+}
+
+/// The forward pass: from tangents of the inputs, which are given with the ids of their terms,
+/// ascending, to those of the results. Results may depend on nothing born before `first`.
+///
+/// # Panics
+/// When a result depends on a differentiated value that is no input: one of another derivative of the
+/// same level, or a loop variable that left its loop.
+#[track_caller]
+pub(super) fn forward<T: BaseTensor>(
+    results: &[Option<&Rc<Node<T>>>],
+    first: Id,
+    inputs: &[(Id, T)],
+) -> Vec<Option<T>> {
+    let terms = reachable(results.iter().copied().flatten(), first);
+    let ids: Vec<Id> = terms.keys().copied().collect();
+    let mut uses = vec![0; ids.len()];
+    let mut used = |to: &Rc<Node<T>>| ids.binary_search(&to.id).into_iter().for_each(|at| uses[at] += 1);
+    terms.values().for_each(|node| node.delta.refs(&mut used));
+    results.iter().copied().flatten().for_each(&mut used);
+
+    let mut table = Table::new(uses);
+    let (mut young, mut inside) = (true, true);
+    let mut of = |table: &mut Table<T>, to: &Rc<Node<T>>, k: usize| match ids.binary_search(&to.id) {
+        Ok(at) => table.take(at, k),
+        Err(_) => {
+            let input = inputs.binary_search_by_key(&to.id, |(id, _)| *id).ok();
+            young &= to.id >= first;
+            inside &= input.is_some() || to.id < first;
+            input.map(|k| inputs[k].1.clone())
+        }
+    };
+    let env = Env { held: &[], stacked: &[] };
+    for (at, node) in terms.values().enumerate() {
+        let tangents = push(&node.delta, &env, &mut |to, k| of(&mut table, to, k));
+        table.set_all(at, tangents);
+    }
+    let tangents = results.iter().map(|result| result.and_then(|node| of(&mut table, node, 0))).collect();
+    if !inside {
+        escaped();
+    }
+    if !young {
+        from_outside();
+    }
+    tangents
+}

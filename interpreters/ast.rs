@@ -1,0 +1,129 @@
+//! `Ast`: staging. The meaning of a program is its text.
+//!
+//! Running a generic program at this interpreter records it: each operation makes a [`Term`], nothing is
+//! computed. The step of a loop runs once, on variables; its body becomes a closed program, and what it takes from
+//! outside is captured explicitly. This is the syntactic algebra of "Dual-numbers reverse AD for array
+//! languages", appendix C.1, with sharing observed instead of asked for.
+//!
+//! Law: interpreting the recorded program at `T` is running the generic program at `T`.
+
+use crate::array::Array;
+use crate::base::{BaseTensor, Step, Traced, Trip};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Discrete, Linear, Unary, rules};
+use crate::program::{Constant, Loop, Op, Term};
+use crate::shape::Shape;
+
+/// Terms are the staging interpreter.
+pub type Ast = Term;
+
+type Kind<'a> = (&'a [usize], DType);
+
+fn kind(t: &Term) -> Kind<'_> {
+    (t.sizes(), t.element_type())
+}
+
+fn kinds(terms: &[Term]) -> Vec<Kind<'_>> {
+    terms.iter().map(kind).collect()
+}
+
+/// An operation whose result is of the same kind as `like`.
+fn same(op: Op<Term>, like: &Term) -> Term {
+    Term::new(op, Shape::from_slice(like.sizes()), like.element_type())
+}
+
+impl BaseTensor for Term {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn constant(a: Array) -> Self {
+        let (shape, dtype) = (Shape::from_slice(a.shape()), a.dtype());
+        Term::new(Op::Constant(Constant(a)), shape, dtype)
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.sizes()
+    }
+
+    fn dtype(&self) -> DType {
+        self.element_type()
+    }
+
+    fn unary(&self, op: Unary) -> Self {
+        rules::unary(op, self.dtype());
+        same(Op::Unary(op, self.clone()), self)
+    }
+
+    fn binary(&self, op: Binary, other: &Self) -> Self {
+        rules::binary(op, kind(self), kind(other));
+        same(Op::Binary(op, self.clone(), other.clone()), self)
+    }
+
+    fn discrete(op: &Discrete, args: &[&Self]) -> Self {
+        let kinds: Vec<Kind<'_>> = args.iter().map(|a| kind(a)).collect();
+        let (shape, dtype) = op.result(&kinds);
+        Term::new(Op::Discrete(op.clone(), args.iter().map(|a| (*a).clone()).collect()), shape, dtype)
+    }
+
+    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
+        rules::select(kind(mask), kind(then), kind(otherwise));
+        same(Op::Select([mask.clone(), then.clone(), otherwise.clone()]), then)
+    }
+
+    fn linear(&self, op: &Linear) -> Self {
+        let dtype = op.result(self.shape(), self.dtype());
+        Term::new(Op::Linear(Box::new(op.clone()), self.clone()), Shape::from_slice(op.output_shape()), dtype)
+    }
+
+    fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
+        let (shape, dtype) = op.result(kind(a), kind(b));
+        Term::new(Op::Contract(Box::new(op.clone()), a.clone(), b.clone()), shape, dtype)
+    }
+
+    fn gather(&self, ix: &[Self]) -> Self {
+        let shape = rules::gather(self.shape(), &kinds(ix));
+        Term::new(Op::Gather(self.clone(), ix.to_vec()), shape, self.dtype())
+    }
+
+    fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
+        rules::scatter_add(kind(&self), &kinds(ix), kind(v));
+        let like = self.clone();
+        same(Op::ScatterAdd(self, ix.to_vec(), v.clone()), &like)
+    }
+
+    fn concat(axis: usize, parts: &[Self]) -> Self {
+        let shape = rules::concat(axis, &kinds(parts));
+        let dtype = parts[0].dtype();
+        Term::new(Op::Concat(axis, parts.to_vec()), shape, dtype)
+    }
+
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+        rules::sequences(n, xs.iter().map(Term::sizes));
+        let start = Term::now();
+        let carry: Vec<Term> = init.iter().map(|c| Term::variable(c.sizes(), c.element_type())).collect();
+        let elements: Vec<Term> = xs.iter().map(|x| Term::variable(&x.sizes()[1..], x.element_type())).collect();
+        let variables: Vec<Term> = carry.iter().chain(&elements).cloned().collect();
+        let (next, outputs) = step(carry, &elements);
+        rules::carry(init.iter().map(kind), next.iter().map(kind));
+
+        let carried = next.len();
+        let results: Vec<Term> = next.into_iter().chain(outputs).collect();
+        let (body, captured) = Term::body(&variables, &results, start);
+        let loop_ = Loop { n, reverse, body, init, xs: xs.to_vec(), captured };
+        // A loop has several results; its own kind means nothing.
+        let of = Term::new(Op::Loop(Box::new(loop_)), Shape::new(), DType::F64);
+        let output = |(k, result): (usize, &Term)| {
+            let mut shape = Shape::from_slice(result.sizes());
+            if k >= carried {
+                shape.insert(0, n);
+            }
+            Term::new(Op::Output(of.clone(), k), shape, result.element_type())
+        };
+        let mut carry: Vec<Term> = results.iter().enumerate().map(output).collect();
+        let outputs = carry.split_off(carried);
+        (carry, outputs)
+    }
+}

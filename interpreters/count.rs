@@ -1,0 +1,300 @@
+//! `Count<T>`: what a program costs, over any interpreter `T`. A value is a value of `T`; every
+//! operation notes its calls, elementary operations and bytes, by family.
+//!
+//! Law: the counts depend on shapes alone, and not on `T`, except that a loop is counted as often as `T`
+//! runs its step. They follow the operations, not an implementation: an operation reads what it looks at
+//! and writes its result; one that updates its operand in place writes what it updates.
+
+use std::fmt;
+
+use super::scope;
+use crate::array::Array;
+use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Discrete, Linear, Unary, View};
+use crate::shape;
+
+/// A family of operations, as they are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// Functions of one float tensor.
+    Unary,
+    /// Functions of two float tensors.
+    Binary,
+    /// Operations with derivative zero.
+    Discrete,
+    /// Selection by a mask.
+    Select,
+    /// Linear operations: views and sums.
+    Linear,
+    /// Bilinear operations: products and convolutions.
+    Contract,
+    /// Reading at indices.
+    Gather,
+    /// Adding at indices.
+    Scatter,
+    /// Concatenation.
+    Concat,
+    /// Loops themselves, beside what their trips do: an operation per trip.
+    Loop,
+}
+
+impl Family {
+    /// Every family, in order.
+    pub const ALL: [Family; 10] = [
+        Family::Unary,
+        Family::Binary,
+        Family::Discrete,
+        Family::Select,
+        Family::Linear,
+        Family::Contract,
+        Family::Gather,
+        Family::Scatter,
+        Family::Concat,
+        Family::Loop,
+    ];
+
+    /// The name of the family in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Unary => "unary",
+            Family::Binary => "binary",
+            Family::Discrete => "discrete",
+            Family::Select => "select",
+            Family::Linear => "linear",
+            Family::Contract => "contract",
+            Family::Gather => "gather",
+            Family::Scatter => "scatter",
+            Family::Concat => "concat",
+            Family::Loop => "loop",
+        }
+    }
+}
+
+/// What operations cost together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cost {
+    /// How many operations there were.
+    pub calls: u64,
+    /// Elements computed or moved; a contraction has two for each point of its iteration space, a
+    /// product and a sum.
+    pub work: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+}
+
+/// The cost of a program by family. Prints as a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tally([Cost; Family::ALL.len()]);
+
+impl Tally {
+    /// The cost of one family.
+    pub fn of(&self, family: Family) -> Cost {
+        self.0[family as usize]
+    }
+
+    /// The cost of all families.
+    pub fn total(&self) -> Cost {
+        self.0.iter().fold(Cost::default(), |a, b| Cost {
+            calls: a.calls + b.calls,
+            work: a.work + b.work,
+            bytes: a.bytes + b.bytes,
+        })
+    }
+}
+
+/// One line per family that occurs, and a total.
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:10}{:>12}{:>16}{:>16}", "family", "calls", "work", "bytes")?;
+        let rows = Family::ALL.into_iter().map(|family| (family.name(), self.of(family)));
+        for (name, cost) in rows.filter(|(_, cost)| cost.calls > 0).chain([("total", self.total())]) {
+            write!(f, "\n{name:10}{:>12}{:>16}{:>16}", cost.calls, cost.work, cost.bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// A value of the interpreter `T` whose operations are counted.
+///
+/// Made by [`inspect::count`](fn@crate::inspect::count); a program sees it only as its `T: BaseTensor`.
+#[derive(Clone)]
+pub struct Count<T>(T);
+
+impl<T: BaseTensor> Count<T> {
+    /// The value.
+    pub fn value(&self) -> &T {
+        &self.0
+    }
+
+    /// Runs `f`, and counts what it does with values of this type.
+    pub fn counted<R>(f: impl FnOnce() -> R) -> (R, Tally) {
+        scope::observed::<Count<T>, Tally, R>(f)
+    }
+
+    /// Notes one operation.
+    fn charge(family: Family, work: usize, bytes: usize) {
+        scope::observer::<Count<T>, Tally, ()>(|tally| {
+            let cost = &mut tally.0[family as usize];
+            cost.calls += 1;
+            cost.work += work as u64;
+            cost.bytes += bytes as u64;
+        });
+    }
+
+    /// Notes one operation and wraps its result.
+    fn note(family: Family, work: usize, bytes: usize, result: T) -> Self {
+        Count::<T>::charge(family, work, bytes);
+        Count(result)
+    }
+
+    /// Notes an operation that reads all operands, and computes the elements of its result.
+    fn whole(family: Family, operands: &[&Self], result: T) -> Self {
+        let bytes = operands.iter().map(|t| bytes(&t.0)).sum::<usize>() + bytes(&result);
+        let work = operands.iter().map(|t| size(&t.0)).chain([size(&result)]).max().unwrap_or(0);
+        Count::note(family, work, bytes, result)
+    }
+}
+
+fn size<T: BaseTensor>(t: &T) -> usize {
+    shape::size(t.shape())
+}
+
+/// The bytes of one element.
+fn width<T: BaseTensor>(t: &T) -> usize {
+    match t.dtype() {
+        DType::F64 | DType::I64 => 8,
+        DType::F32 => 4,
+        DType::Bool => 1,
+    }
+}
+
+fn bytes<T: BaseTensor>(t: &T) -> usize {
+    size(t) * width(t)
+}
+
+fn values<T: Clone>(values: &[Count<T>]) -> Vec<T> {
+    values.iter().map(|v| v.0.clone()).collect()
+}
+
+fn counted<T>(values: Vec<T>) -> Vec<Count<T>> {
+    values.into_iter().map(Count).collect()
+}
+
+/// The points of an iteration space that all of these views look from.
+fn points(views: &[&View]) -> usize {
+    let widths = (0..views[0].shape().len()).map(|axis| {
+        let bounds = views.iter().map(|v| v.bounds()[axis]);
+        bounds.reduce(|(a, b), (c, d)| (a.max(c), b.min(d))).map_or(0, |(lo, hi)| hi.saturating_sub(lo))
+    });
+    if views.iter().any(|v| v.is_empty()) { 0 } else { widths.product() }
+}
+
+/// How many elements of its argument a linear operation reads.
+fn reads(op: &Linear) -> usize {
+    match op {
+        Linear::Affine { from, into } => points(&[from, into]),
+        Linear::Reshape { .. } | Linear::Cast { .. } => shape::size(op.input_shape()),
+    }
+}
+
+impl<T: BaseTensor> BaseTensor for Count<T> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn constant(a: Array) -> Self {
+        Count(T::constant(a))
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.0.shape()
+    }
+
+    fn dtype(&self) -> DType {
+        self.0.dtype()
+    }
+
+    fn unary(&self, op: Unary) -> Self {
+        Count::whole(Family::Unary, &[self], self.0.unary(op))
+    }
+
+    fn binary(&self, op: Binary, other: &Self) -> Self {
+        Count::whole(Family::Binary, &[self, other], self.0.binary(op, &other.0))
+    }
+
+    fn discrete(op: &Discrete, args: &[&Self]) -> Self {
+        let inner: Vec<&T> = args.iter().map(|a| &a.0).collect();
+        Count::whole(Family::Discrete, args, T::discrete(op, &inner))
+    }
+
+    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
+        Count::whole(Family::Select, &[mask, then, otherwise], T::select(&mask.0, &then.0, &otherwise.0))
+    }
+
+    fn linear(&self, op: &Linear) -> Self {
+        let (result, read) = (self.0.linear(op), reads(op));
+        Count::note(Family::Linear, read.max(size(&result)), read * width(&self.0) + bytes(&result), result)
+    }
+
+    fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
+        let (result, points) = (T::contract(op, &a.0, &b.0), points(&[&op.a, &op.b, &op.out]));
+        let read = |t: &T| points.min(size(t)) * width(t);
+        Count::note(Family::Contract, 2 * points, read(&a.0) + read(&b.0) + bytes(&result), result)
+    }
+
+    fn gather(&self, ix: &[Self]) -> Self {
+        let result = self.0.gather(&values(ix));
+        let indices: usize = ix.iter().map(|i| bytes(&i.0)).sum();
+        Count::note(Family::Gather, size(&result), indices + 2 * bytes(&result), result)
+    }
+
+    fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
+        let indices: usize = ix.iter().map(|i| bytes(&i.0)).sum();
+        let result = self.0.scatter_add(&values(ix), &v.0);
+        Count::note(Family::Scatter, size(&v.0), indices + 3 * bytes(&v.0), result)
+    }
+
+    fn concat(axis: usize, parts: &[Self]) -> Self {
+        let result = T::concat(axis, &values(parts));
+        Count::note(Family::Concat, size(&result), 2 * bytes(&result), result)
+    }
+
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+        let init = init.into_iter().map(|c| c.0).collect();
+        let (carry, stacks) = T::map_accum(n, reverse, init, &values(xs), &mut |carry, x| {
+            let (carry, outputs) = step(counted(carry), &counted(x.to_vec()));
+            (carry.into_iter().map(|c| c.0).collect(), outputs.into_iter().map(|y| y.0).collect())
+        });
+        let moved: usize = xs.iter().map(|x| bytes(&x.0)).chain(stacks.iter().map(bytes)).sum();
+        // The row that is read or stacked is written, too.
+        Count::<T>::charge(Family::Loop, n, 2 * moved);
+        (counted(carry), counted(stacks))
+    }
+
+    fn peek(&self) -> Option<Array> {
+        self.0.peek()
+    }
+
+    fn zeros(shape: &[usize], dtype: DType) -> Self {
+        Count(T::zeros(shape, dtype))
+    }
+
+    fn accumulate(self, other: &Self) -> Self {
+        let family = if self.dtype().is_float() { Family::Binary } else { Family::Discrete };
+        Count::note(family, size(&other.0), 3 * bytes(&other.0), self.0.accumulate(&other.0))
+    }
+
+    fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
+        let result = self.0.accumulate_linear(op, &other.0);
+        Count::note(Family::Linear, reads(op), 3 * reads(op) * width(&other.0), result)
+    }
+}
+
+impl<T: BaseTensor> Lift<T> for Count<T> {
+    fn lift(t: T) -> Self {
+        Count(t)
+    }
+}

@@ -1,0 +1,44 @@
+//! What an observing interpreter notes down while its verb runs: a stack per thread.
+//!
+//! Law: an observation belongs to the innermost running verb for that very type of value. So verbs
+//! nest, over other interpreters and over themselves, constants need no handle to be observed, and nothing is left
+//! behind when a verb ends, by return or by panic. What runs on another thread is not observed.
+
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The type of the observed values, and their observer.
+type Entry = (TypeId, Rc<dyn Any>);
+
+thread_local! {
+    static RUNNING: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Ends a scope, however it is left.
+struct Leave;
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        RUNNING.with_borrow_mut(|running| running.pop());
+    }
+}
+
+/// Runs `f` while values of type `V` are observed by a new `S`, and returns that, too.
+pub(super) fn observed<V: 'static, S: Default + 'static, R>(f: impl FnOnce() -> R) -> (R, S) {
+    let observer = Rc::new(RefCell::new(S::default()));
+    RUNNING.with_borrow_mut(|running| running.push((TypeId::of::<V>(), observer.clone())));
+    let leave = Leave;
+    let result = f();
+    drop(leave);
+    (result, observer.take())
+}
+
+/// Calls `f` on the observer of values of type `V`; `None` where none is running.
+pub(super) fn observer<V: 'static, S: 'static, R>(f: impl FnOnce(&mut S) -> R) -> Option<R> {
+    let found = RUNNING.with_borrow(|running| {
+        let entry = running.iter().rev().find(|(of, _)| *of == TypeId::of::<V>())?;
+        entry.1.clone().downcast::<RefCell<S>>().ok()
+    })?;
+    Some(f(&mut found.borrow_mut()))
+}

@@ -1,0 +1,138 @@
+//! `Shapes`: the smallest interpreter. A value is its shape and element type; nothing is computed.
+//!
+//! Law: it accepts a program exactly when evaluation would, with the same message at the same line,
+//! because both ask the rules of [`crate::ops`]. The only exception are programs that look at numbers: there
+//! are none here, so [`peek`](BaseTensor::peek) shows nothing, as while a program is traced.
+
+use crate::array::Array;
+use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Discrete, Linear, Unary, rules};
+use crate::shape::{Shape, Show};
+
+/// A value of which only shape and element type are known.
+///
+/// A tensor of this interpreter costs nothing, whatever its shape; programs are run at it by
+/// [`check`](fn@crate::check).
+///
+/// ```
+/// use polygrad::{Tensor, interpreters::Shapes};
+/// let x = Tensor::<Shapes, 2>::zeros([1_000_000, 2_000_000]);
+/// assert_eq!(x.t().matmul(&x).shape(), [2_000_000, 2_000_000]);
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Shapes {
+    shape: Shape,
+    dtype: DType,
+}
+
+impl Shapes {
+    /// A value of this shape and element type.
+    pub fn new(shape: &[usize], dtype: DType) -> Shapes {
+        Shapes { shape: Shape::from_slice(shape), dtype }
+    }
+
+    fn kind(&self) -> (&[usize], DType) {
+        (&self.shape, self.dtype)
+    }
+}
+
+/// Shapes and element types of several values, as the rules take them.
+fn kinds(values: &[Shapes]) -> Vec<(&[usize], DType)> {
+    values.iter().map(Shapes::kind).collect()
+}
+
+impl BaseTensor for Shapes {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn constant(a: Array) -> Self {
+        Shapes::new(a.shape(), a.dtype())
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn unary(&self, op: Unary) -> Self {
+        rules::unary(op, self.dtype);
+        self.clone()
+    }
+
+    fn binary(&self, op: Binary, other: &Self) -> Self {
+        rules::binary(op, self.kind(), other.kind());
+        self.clone()
+    }
+
+    fn discrete(op: &Discrete, args: &[&Self]) -> Self {
+        let args: Vec<_> = args.iter().map(|a| a.kind()).collect();
+        let (shape, dtype) = op.result(&args);
+        Shapes { shape, dtype }
+    }
+
+    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
+        rules::select(mask.kind(), then.kind(), otherwise.kind());
+        then.clone()
+    }
+
+    fn linear(&self, op: &Linear) -> Self {
+        let dtype = op.result(&self.shape, self.dtype);
+        Shapes::new(op.output_shape(), dtype)
+    }
+
+    fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
+        let (shape, dtype) = op.result(a.kind(), b.kind());
+        Shapes { shape, dtype }
+    }
+
+    fn gather(&self, ix: &[Self]) -> Self {
+        Shapes { shape: rules::gather(&self.shape, &kinds(ix)), dtype: self.dtype }
+    }
+
+    fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
+        rules::scatter_add(self.kind(), &kinds(ix), v.kind());
+        self
+    }
+
+    fn concat(axis: usize, parts: &[Self]) -> Self {
+        let shape = rules::concat(axis, &kinds(parts));
+        Shapes { shape, dtype: parts[0].dtype }
+    }
+
+    /// One trip stands for all: shapes do not change from trip to trip.
+    fn map_accum(n: usize, _reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+        rules::sequences(n, xs.iter().map(|x| &x.shape[..]));
+        let elements: Vec<Shapes> = xs.iter().map(|x| Shapes::new(&x.shape[1..], x.dtype)).collect();
+        let (carry, mut outputs) = step(init.clone(), &elements);
+        rules::carry(init.iter().map(Shapes::kind), carry.iter().map(Shapes::kind));
+        outputs.iter_mut().for_each(|y| y.shape.insert(0, n));
+        (carry, outputs)
+    }
+}
+
+/// A value of any interpreter is a constant here.
+impl<T: BaseTensor> Lift<T> for Shapes {
+    fn lift(t: T) -> Self {
+        Shapes::new(t.shape(), t.dtype())
+    }
+}
+
+/// `f64 [2, 3]`.
+impl std::fmt::Display for Shapes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.dtype, Show(&self.shape))
+    }
+}
+
+impl std::fmt::Debug for Shapes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}

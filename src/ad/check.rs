@@ -1,0 +1,125 @@
+//! `check`: does a program fit its arguments? The program runs at [`Shapes`], so nothing is computed.
+//!
+//! Law: a program is accepted exactly when its evaluation would be, and what is refused is reported with the words
+//! and the line evaluation would panic with. Programs that look at numbers are refused where they look.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use crate::base::BaseTensor;
+use crate::interpreters::Shapes;
+use crate::tree::Tree;
+
+/// A place in a source file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceLine {
+    /// The file, as the compiler was given it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+/// `src/model.rs:12:9`.
+impl fmt::Display for SourceLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// The first mistake in a program: what is wrong, and at which line of it. Prints as both.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ShapeError {
+    /// The words evaluation would panic with.
+    pub message: String,
+    /// The user's line; `None` if another panic hook was installed since and did not hand on.
+    pub place: Option<SourceLine>,
+}
+
+impl fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{place}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for ShapeError {}
+
+thread_local! {
+    /// Whether a check runs on this thread.
+    static CHECKING: Cell<bool> = const { Cell::new(false) };
+    /// Where the last panic of a check on this thread was.
+    static PLACE: RefCell<Option<SourceLine>> = const { RefCell::new(None) };
+}
+
+/// The panic hook that keeps quiet while a check runs on the panicking thread, and notes the place. Only
+/// a hook is told it. Every other panic goes to the hook that was there before.
+fn install_hook() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+            if !CHECKING.get() {
+                return before(info);
+            }
+            PLACE.set(info.location().map(|at| SourceLine {
+                file: at.file().to_string(),
+                line: at.line(),
+                column: at.column(),
+            }));
+        }));
+    });
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|s| s.to_string());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".to_string())
+}
+
+/// The results of a program as shapes, or its first mistake. Nothing is computed: `example` lends its
+/// structure, shapes and element types, so tensors of [`Shapes`], which cost nothing, do as well as data.
+///
+/// Any panic of the program counts as a mistake. Values of the caller enter the program through `lift`.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, check, interpreters::Shapes};
+/// fn predict<T: BaseTensor>((w, x): &(Tensor<T, 2>, Tensor<T, 1>)) -> Tensor<T, 1> {
+///     w.matvec(x)
+/// }
+/// let w = Tensor::<Shapes, 2>::zeros([10, 784]);
+/// let y = check(predict, &(w.clone(), Tensor::zeros([784]))).unwrap();
+/// assert_eq!(y.shape(), [10]);
+/// let error = check(predict, &(w, Tensor::zeros([28]))).unwrap_err();
+/// assert!(error.message.starts_with("matvec: "));
+/// assert!(error.place.is_some());
+/// ```
+///
+/// # Errors
+/// When the program panics, with its message and line. This needs `panic = "unwind"`, which is the default: with
+/// `panic = "abort"` a mistake ends the process, with its message.
+///
+/// The first call installs a panic hook. It hands on to the one that was there before, except for
+/// panics of a thread while that thread checks; those are not printed.
+pub fn check<T, P, Y>(program: impl FnOnce(&P::With<Shapes>) -> Y, example: &P) -> Result<Y, ShapeError>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Shapes>,
+{
+    let inputs = example.map(&mut |leaf| Shapes::new(leaf.shape(), leaf.dtype()));
+    if cfg!(panic = "abort") {
+        return Ok(program(&inputs));
+    }
+    install_hook();
+    let outer = CHECKING.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(|| program(&inputs)));
+    CHECKING.set(outer);
+    let place = PLACE.take();
+    outcome.map_err(|payload| ShapeError { message: message(&*payload), place })
+}

@@ -1,0 +1,160 @@
+//! `Function`: a program traced once, differentiated once, and run many times.
+
+use std::marker::PhantomData;
+
+use thiserror::Error;
+
+use super::symbolic;
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::{DType, Float};
+use crate::program::{Program, Term, interpret};
+use crate::shape::Show;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+
+/// A staged function from differentiated inputs `P` and data `Q` to results `Y`, all trees of arrays.
+///
+/// It is data: it can be sent to other threads and run from several at once, printed (its
+/// [`program`](Function::program)), and run on any inputs of the shapes it was traced for.
+///
+/// ```
+/// use polygrad::{Function, Tensor, tensor};
+/// let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+/// let step = Function::value_and_grad(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| (w * x).square().sum(), &w, &x);
+/// let (y, g) = step.run(&w, &x)?;
+/// assert_eq!((y.item(), g), (73.0, tensor([18.0, 64.0])));
+/// assert!(step.run(&tensor([1.0]), &x).is_err());
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
+pub struct Function<P, Q, Y> {
+    program: Program,
+    /// Zeros in the structure of the results; one stored number each.
+    template: Y,
+    inputs: PhantomData<fn(&P, &Q)>,
+}
+
+/// Why a staged function did not run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RunError {
+    /// There are not as many leaves as the function was traced with.
+    #[error("run: the function was traced with {needed} input tensors, but {given} were given; stage it again")]
+    Count {
+        /// How many it was traced with.
+        needed: usize,
+        /// How many there are.
+        given: usize,
+    },
+    /// An input has another shape or element type.
+    #[error(
+        "run: input `{name}` was traced as {} {}, but it is {} {}; stage the function again for this shape",
+        .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
+    )]
+    Input {
+        /// The name of the input.
+        name: String,
+        /// What it was traced with.
+        needed: (Vec<usize>, DType),
+        /// What it is.
+        given: (Vec<usize>, DType),
+    },
+}
+
+/// The names of the leaves: `x` and `data`, or `x0, x1, ..` and `data0, ..` where there are several.
+fn names(count: usize, name: &str) -> Vec<String> {
+    let number = |k| if count == 1 { name.to_owned() } else { format!("{name}{k}") };
+    (0..count).map(number).collect()
+}
+
+fn variables(leaves: &[Array]) -> Vec<Term> {
+    leaves.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
+}
+
+impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P, Q, Y> {
+    /// Records `f` for inputs of the shapes of `x` and `data`, whose numbers do not matter.
+    ///
+    /// # Panics
+    /// When `f` looks at values, or a variable of a loop escapes from it.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let x = tensor([1.0, 2.0]);
+    /// let f = Function::stage(|x: &Tensor<_, 1>, _: &()| (x.sin(), x.sum()), &x, &());
+    /// assert_eq!(f.run(&x, &())?.1.item(), 3.0);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn stage<Z>(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z, x: &P, data: &Q) -> Self
+    where
+        Z: Tree<Term, With<Array> = Y>,
+    {
+        let (leaves, constants) = (variables(&x.leaves()), variables(&data.leaves()));
+        let y = f(&x.with_leaves(leaves.clone()), &data.with_leaves(constants.clone()));
+        let names: Vec<String> = names(leaves.len(), "x").into_iter().chain(names(constants.len(), "data")).collect();
+        let inputs: Vec<Term> = leaves.into_iter().chain(constants).collect();
+        match Term::program(&inputs, &y.leaves(), &names) {
+            Ok(program) => Function { program, template: y.map(&mut zeros), inputs: PhantomData },
+            Err(message) => panic!("{message}"),
+        }
+    }
+
+    /// The program that runs.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The results for these inputs.
+    ///
+    /// # Errors
+    /// When an input has another shape or element type than the one the function was traced with.
+    pub fn run(&self, x: &P, data: &Q) -> Result<Y, RunError> {
+        let mut inputs = x.leaves();
+        inputs.extend(data.leaves());
+        let slots = self.program.inputs();
+        if slots.len() != inputs.len() {
+            return Err(RunError::Count { needed: slots.len(), given: inputs.len() });
+        }
+        for (slot, a) in slots.iter().zip(&inputs) {
+            if slot.shape[..] != *a.shape() || slot.dtype != a.dtype() {
+                return Err(RunError::Input {
+                    name: slot.name.clone(),
+                    needed: (slot.shape.to_vec(), slot.dtype),
+                    given: (a.shape().to_vec(), a.dtype()),
+                });
+            }
+        }
+        Ok(self.template.with_leaves(interpret(&self.program, inputs)))
+    }
+}
+
+fn zeros(t: &Term) -> Array {
+    Array::zeros(t.shape(), t.dtype())
+}
+
+impl<P, Q, E> Function<P, Q, (Tensor<Array, 0, E>, P)>
+where
+    P: Tree<Array, With<Array> = P>,
+    Q: Tree<Array>,
+    E: Float,
+{
+    /// Value and gradient in `x` of a scalar function: traced once, differentiated once as a program.
+    ///
+    /// # Panics
+    /// When `f` looks at values, or a variable of a loop escapes from it.
+    #[track_caller]
+    pub fn value_and_grad(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>, x: &P, data: &Q) -> Self {
+        let (leaves, constants) = (variables(&x.leaves()), variables(&data.leaves()));
+        let count = leaves.len();
+        let y = f(&x.with_leaves(leaves.clone()), &data.with_leaves(constants.clone())).into_raw();
+        let names: Vec<String> = names(count, "x").into_iter().chain(names(constants.len(), "data")).collect();
+        let inputs: Vec<Term> = leaves.into_iter().chain(constants).collect();
+        let program = match Term::program(&inputs, &[y], &names) {
+            Ok(program) => program,
+            Err(message) => panic!("{message}"),
+        };
+        let wrt: Vec<usize> = (0..count).collect();
+        let program = symbolic::value_and_gradient_in(&program, &wrt);
+        let template = (Tensor::zeros([]), x.map(&mut |a| Array::zeros(a.shape(), a.dtype())));
+        Function { program, template, inputs: PhantomData }
+    }
+}

@@ -1,0 +1,68 @@
+//! The verbs that look at how a program runs: what it costs, and what it does line by line.
+//!
+//! Law: the value is that of the program. Both verbs run at any level: around a gradient they show the
+//! gradient's own operations, and inside one they are differentiated.
+
+use crate::base::{BaseTensor, Lift};
+use crate::interpreters::{Count, Trace};
+use crate::tree::Tree;
+
+pub use crate::interpreters::count::{Cost, Family, Tally};
+
+/// The value of a program, and what it cost: calls, work and bytes by family of operations.
+///
+/// Only what happens while the program runs is counted, so a pullback is to be called inside of it.
+///
+/// ```
+/// use polygrad::inspect::{Family, count};
+/// use polygrad::{Tensor, direct, tensor};
+/// let (a, x) = (tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), tensor([1.0, 1.0, 1.0]));
+/// let (y, tally) = count(|x: &Tensor<_, 1>| a.lift().matvec(x).sum(), &x);
+/// assert_eq!(y.item(), 21.0);
+/// assert_eq!(tally.of(Family::Contract).work, 2 * 2 * 3);
+/// // The same of the gradient.
+/// let (_, tally) = count(|x: &Tensor<_, 1>| direct::grad(|x: &Tensor<_, 1>| x.sin().sum(), x), &x);
+/// assert_eq!(tally.of(Family::Unary).calls, 2);
+/// ```
+#[track_caller]
+pub fn count<T, P, Y>(program: impl FnOnce(&P::With<Count<T>>) -> Y, x: &P) -> (Y::With<T>, Tally)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Count<T>>,
+{
+    let inputs = x.map(&mut |leaf| Count::lift(leaf.clone()));
+    let (y, tally) = Count::<T>::counted(|| program(&inputs));
+    (y.map(&mut |leaf| leaf.value().clone()), tally)
+}
+
+/// The value of a program, and its text: a line for each operation, in the order they ran. Of a
+/// loop the first trip is written.
+///
+/// ```
+/// use polygrad::{Tensor, inspect::trace, tensor};
+/// let (y, text) = trace(|x: &Tensor<_, 1>| (x.sin() * 2.0).sum(), &tensor([0.0, 0.0]));
+/// assert_eq!(y.item(), 0.0);
+/// let lines: Vec<&str> = text.lines().collect();
+/// assert_eq!(lines, [
+///     "t0 : f64 [2] = input",
+///     "t1 : f64 [2] = sin t0",
+///     "t2 : f64 [2] = t1 * (full 2.0 [2])",
+///     "t3 : f64 [] = sum t2",
+///     "return t3",
+/// ]);
+/// ```
+#[track_caller]
+pub fn trace<T, P, Y>(program: impl FnOnce(&P::With<Trace<T>>) -> Y, x: &P) -> (Y::With<T>, String)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Trace<T>>,
+{
+    let (y, text) = Trace::<T>::traced(|| {
+        let y = program(&x.map(&mut |leaf| Trace::input(leaf.clone())));
+        Trace::result(&y.leaves());
+        y
+    });
+    (y.map(&mut |leaf| leaf.value().clone()), text)
+}

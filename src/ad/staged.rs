@@ -1,0 +1,111 @@
+//! The plain verbs: differentiation by tracing.
+//!
+//! At `Concrete` a verb records the program at dual numbers over terms, simplifies what it recorded, and runs it;
+//! inside a program that is traced or differentiated it is part of that program. The verbs of
+//! [`direct`](super::direct) run the program at dual numbers instead, with the host language's own branches.
+
+use crate::array::Array;
+use crate::base::{BaseTensor, Lift};
+use crate::dtype::Float;
+use crate::interpreters::adval::{ADVal, Pass};
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+
+/// Value and gradient of a scalar function of `x`, which also takes `data` that is not differentiated.
+///
+/// `f : (P, Q) -> scalar`; returns `f(x, data)` and the tree of partial derivatives in the leaves of `x`,
+/// each of its leaf's shape and element type; zeros for integers and masks. The base verb: the
+/// others are short forms. To differentiate once and run many times, use
+/// [`Function::value_and_grad`](super::Function::value_and_grad).
+///
+/// # Panics
+/// When `f` looks at values (use [`direct`](super::direct)), or its result depends on a differentiated value that
+/// is not in `x`.
+///
+/// ```
+/// use polygrad::{Tensor, tensor, value_and_grad_with};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// let (y, g) = value_and_grad_with(|w: &Tensor<_, 1>, x| w.dot(x), &w, &x);
+/// assert_eq!((y.item(), g), (23.0, x));
+/// ```
+#[track_caller]
+pub fn value_and_grad_with<T, P, Q, E>(
+    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>,
+    x: &P,
+    data: &Q,
+) -> (Tensor<T, 0, E>, P::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
+    let mut inputs = x.leaves();
+    let count = inputs.len();
+    inputs.extend(data.leaves());
+    let mut results = T::trace(&inputs, &mut |inputs| gradient_of(&f, x, data, inputs, count));
+    let gradient = results.split_off(1);
+    (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))
+}
+
+/// Value and gradient at the interpreter where `T` traces: the value, then the gradient's leaves.
+fn gradient_of<T, P, Q, E>(
+    f: &impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>,
+    x: &P,
+    data: &Q,
+    inputs: &[T::Trace],
+    count: usize,
+) -> Vec<T::Trace>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
+    let (leaves, constants) = inputs.split_at(count);
+    let mut pass = Pass::new();
+    let leaves = x.with_leaves(leaves.iter().map(|leaf| pass.input(leaf)).collect());
+    let lift = |leaf: &T::Trace| <ADVal<T::Trace> as Lift<T::Trace>>::lift(leaf.clone());
+    let constants = data.with_leaves(constants.iter().map(lift).collect());
+    let y = f(&leaves, &constants).into_raw();
+    let one = T::Trace::constant(Array::ones(&[], E::DTYPE));
+    let gradient = pass.pull(std::slice::from_ref(&y), vec![one]);
+    std::iter::once(y.primal().clone()).chain(gradient).collect()
+}
+
+/// Value and gradient of a scalar function.
+///
+/// ```
+/// use polygrad::{Tensor, tensor, value_and_grad};
+/// let (y, g) = value_and_grad(|x: &Tensor<_, 1>| x.square().sum(), &tensor([1.0, 2.0]));
+/// assert_eq!((y.item(), g), (5.0, tensor([2.0, 4.0])));
+/// ```
+#[track_caller]
+pub fn value_and_grad<T, P, E>(
+    f: impl Fn(&P::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>,
+    x: &P,
+) -> (Tensor<T, 0, E>, P::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    E: Float,
+{
+    value_and_grad_with(|x, _: &()| f(x), x, &())
+}
+
+/// Gradient of a scalar function: the tree of partial derivatives in the leaves of `x`.
+///
+/// ```
+/// use polygrad::{Tensor, grad, tensor};
+/// let f = |x: &Tensor<_, 1>| x.square().sum();
+/// assert_eq!(grad(f, &tensor([1.0, 2.0])), tensor([2.0, 4.0]));
+/// ```
+#[track_caller]
+pub fn grad<T, P, E>(f: impl Fn(&P::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>, x: &P) -> P::With<T>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    E: Float,
+{
+    value_and_grad(f, x).1
+}

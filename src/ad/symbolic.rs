@@ -1,0 +1,176 @@
+//! Derivatives of programs, as programs.
+//!
+//! A program is interpreted at dual numbers over terms, and the delta term that results is evaluated at terms,
+//! forward or transposed: what is recorded is the derivative program ("Dual-numbers reverse AD for array languages",
+//! section 7.3, without a separate symbolic evaluator, because terms are an interpreter like any other).
+//!
+//! Law: the results are programs of the same language, so every function here applies to them again;
+//! derivatives of order `n` are made by repeating.
+
+use crate::base::BaseTensor;
+use crate::interpreters::adval::{ADVal, Pass};
+use crate::interpreters::dual::Forward;
+use crate::program::{Program, Slot, Term, interpret};
+use crate::shape::Show;
+
+/// Variables for the inputs of a program.
+fn variables(slots: &[Slot]) -> Vec<Term> {
+    slots.iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect()
+}
+
+fn names(slots: &[Slot]) -> Vec<String> {
+    slots.iter().map(|slot| slot.name.clone()).collect()
+}
+
+/// The names of tangents or cotangents of these slots.
+fn marked(slots: &[Slot], mark: &str) -> Vec<String> {
+    let mark = |slot: &Slot| if slot.name.is_empty() { String::new() } else { format!("{}_{mark}", slot.name) };
+    slots.iter().map(mark).collect()
+}
+
+/// The program of terms that were made from these variables alone.
+fn closed(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
+    match Term::program(inputs, results, names) {
+        Ok(program) => program,
+        Err(message) => unreachable!("a program is closed: {message}"),
+    }
+}
+
+/// Which inputs a derivative is taken in: all floats unless told otherwise.
+fn chosen(program: &Program, wrt: &[usize]) -> Vec<bool> {
+    (0..program.inputs().len()).map(|k| wrt.contains(&k)).collect()
+}
+
+/// Every input's number.
+fn every(program: &Program) -> Vec<usize> {
+    (0..program.inputs().len()).collect()
+}
+
+/// The program interpreted at dual numbers over terms, the chosen inputs as inputs of the pass.
+fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Pass<Term>, Vec<ADVal<Term>>) {
+    let mut pass = Pass::new();
+    let lift = |(x, chosen): (&Term, &bool)| {
+        if *chosen { pass.input(x) } else { <ADVal<Term> as crate::base::Lift<Term>>::lift(x.clone()) }
+    };
+    let inputs: Vec<ADVal<Term>> = inputs.iter().zip(wrt).map(lift).collect();
+    let results = interpret(program, inputs);
+    (pass, results)
+}
+
+/// `vjp : (x -> y) -> ((x, y_bar) -> (y, x_bar))`: value and cotangents of the inputs `wrt`.
+///
+/// Inputs that are integers or masks, or that nothing depends on, get zeros.
+pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
+    let (x, y_bar) = (variables(program.inputs()), variables(program.outputs()));
+    let (pass, y) = dual(program, &x, &chosen(program, wrt));
+    let x_bar = pass.pull(&y, y_bar.clone());
+    let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(x_bar).collect();
+    let inputs: Vec<Term> = x.into_iter().chain(y_bar).collect();
+    let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(program.outputs(), "bar")).collect();
+    closed(&inputs, &results, &names)
+}
+
+/// [`vjp_in`] every input.
+pub fn vjp(program: &Program) -> Program {
+    vjp_in(program, &every(program))
+}
+
+/// `value_and_gradient : (x -> y) -> (x -> (y, x_bar))` for one scalar float output, in the inputs `wrt`.
+///
+/// # Panics
+/// When there is not exactly one output, or it is not a scalar float.
+#[track_caller]
+pub fn value_and_gradient_in(program: &Program, wrt: &[usize]) -> Program {
+    let x = variables(program.inputs());
+    let (y, x_bar) = scalar_gradient(program, &x, wrt);
+    let results: Vec<Term> = std::iter::once(y).chain(x_bar).collect();
+    closed(&x, &results, &names(program.inputs()))
+}
+
+/// `gradient : (x -> y) -> (x -> x_bar)` for one scalar float output, in every input.
+///
+/// # Panics
+/// When there is not exactly one output, or it is not a scalar float.
+#[track_caller]
+pub fn gradient(program: &Program) -> Program {
+    let x = variables(program.inputs());
+    let (_, x_bar) = scalar_gradient(program, &x, &every(program));
+    closed(&x, &x_bar, &names(program.inputs()))
+}
+
+#[track_caller]
+fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<Term>) {
+    let [slot] = program.outputs() else {
+        panic!("gradient: needs one output, but there are {}; use vjp", program.outputs().len());
+    };
+    if !slot.shape.is_empty() || !slot.dtype.is_float() {
+        panic!(
+            "gradient: the output must be a scalar float, but it is {} {}; sum it, or use vjp",
+            slot.dtype,
+            Show(&slot.shape)
+        );
+    }
+    let (pass, y) = dual(program, x, &chosen(program, wrt));
+    let one = Term::constant(crate::array::Array::ones(&[], slot.dtype));
+    (y[0].primal().clone(), pass.pull(&y, vec![one]))
+}
+
+/// `jvp : (x -> y) -> ((x, x_dot) -> (y, y_dot))`, forward mode.
+pub fn jvp(program: &Program) -> Program {
+    let (x, x_dot) = (variables(program.inputs()), variables(program.inputs()));
+    let pass = Forward::new();
+    let inputs = x.iter().zip(&x_dot).map(|(x, x_dot)| pass.input(x, x_dot)).collect();
+    let results: Vec<(Term, Term)> = interpret(program, inputs).iter().map(|y| pass.result(y)).collect();
+    let (y, y_dot): (Vec<Term>, Vec<Term>) = results.into_iter().unzip();
+    let inputs: Vec<Term> = x.into_iter().chain(x_dot).collect();
+    let results: Vec<Term> = y.into_iter().chain(y_dot).collect();
+    let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(program.inputs(), "dot")).collect();
+    closed(&inputs, &results, &names)
+}
+
+/// A program split into what does not depend on the tangents, and a linear program that does.
+#[derive(Clone, Debug)]
+pub struct Linearized {
+    /// `x -> (y, residuals)`.
+    pub primal: Program,
+    /// `(x_dot, residuals) -> y_dot`, linear in `x_dot`.
+    pub linear: Program,
+}
+
+/// `linearize : (x -> y) -> (x -> (y, x_dot -o y_dot))`: the derivative as a linear program, with the primal
+/// values it needs as residuals.
+pub fn linearize(program: &Program) -> Linearized {
+    let x = variables(program.inputs());
+    let x_dot = variables(program.inputs());
+    let pass = Forward::new();
+    let inputs = x.iter().zip(&x_dot).map(|(x, x_dot)| pass.input(x, x_dot)).collect();
+    let results: Vec<(Term, Term)> = interpret(program, inputs).iter().map(|y| pass.result(y)).collect();
+    let (y, y_dot): (Vec<Term>, Vec<Term>) = results.into_iter().unzip();
+    let (linear, residuals) = Term::body(&x_dot, &y_dot, 0);
+    let results: Vec<Term> = y.into_iter().chain(residuals).collect();
+    Linearized { primal: closed(&x, &results, &names(program.inputs())), linear }
+}
+
+/// `transpose : ((x_dot, r) -o y_dot) -> ((y_bar, r) -o x_bar)`: the adjoint of a program that is linear in its first
+/// `count` inputs; the others are residuals.
+///
+/// # Panics
+/// When the program is not linear in them.
+#[track_caller]
+pub fn transpose(linear: &Program, count: usize) -> Program {
+    let x = variables(linear.inputs());
+    let y_bar = variables(linear.outputs());
+    let wrt: Vec<usize> = (0..count).collect();
+    let (pass, y) = dual(linear, &x, &chosen(linear, &wrt));
+    let x_bar = pass.pull(&y, y_bar.clone());
+    let inputs: Vec<Term> = y_bar.into_iter().chain(x[count..].iter().cloned()).collect();
+    let names: Vec<String> =
+        marked(linear.outputs(), "bar").into_iter().chain(names(&linear.inputs()[count..])).collect();
+    match Term::program(&inputs, &x_bar, &names) {
+        Ok(program) => program,
+        Err(_) => panic!(
+            "transpose: the program must be linear in its first {count} inputs, but its derivative depends on them; \
+             linearize it first"
+        ),
+    }
+}

@@ -1,0 +1,149 @@
+//! Interpretation: a program at any instance of the language.
+
+use super::{Loop, NodeId, Op, Program};
+use crate::base::{BaseTensor, Trip};
+use crate::ops::Binary;
+use crate::shape::Show;
+
+/// What an operation left behind.
+enum Value<T> {
+    One(T),
+    /// The results of a loop, each until it is taken.
+    Many(Vec<Option<T>>),
+}
+
+/// Runs a program at the interpreter `T`: the outputs, from values of the inputs.
+///
+/// Every operation of the program becomes one call of [`BaseTensor`]; a value is dropped after its last use, and handed
+/// over where an operation can reuse it. Runs in a loop over the operations, whatever their number.
+///
+/// # Panics
+/// When there is not one value of the right shape and element type per input.
+///
+/// ```
+/// use polygrad::program::{Builder, Op, Slot, interpret};
+/// use polygrad::{Array, DType, ops::Unary};
+/// let mut builder = Builder::new();
+/// let x = builder.input(Slot { name: "x".into(), shape: [2].as_slice().into(), dtype: DType::F64 });
+/// let y = builder.add(Op::Unary(Unary::Square, x), [2].as_slice().into(), DType::F64);
+/// let program = builder.finish(&[y], &[]);
+/// assert_eq!(interpret(&program, vec![Array::from([1.0, 3.0])]), [Array::from([1.0, 9.0])]);
+/// ```
+#[track_caller]
+pub fn interpret<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
+    if inputs.len() != program.inputs().len() {
+        panic!(
+            "interpret: needs a value for each of {} inputs, but {} were given",
+            program.inputs().len(),
+            inputs.len()
+        );
+    }
+    for (slot, value) in program.inputs().iter().zip(&inputs) {
+        if slot.shape[..] != *value.shape() || slot.dtype != value.dtype() {
+            panic!(
+                "interpret: input `{}` needs {} {}, but the value has {} {}",
+                slot.name,
+                slot.dtype,
+                Show(&slot.shape),
+                value.dtype(),
+                Show(value.shape())
+            );
+        }
+    }
+    run(program, inputs)
+}
+
+/// [`interpret`] for inputs known to fit.
+fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
+    let mut values: Vec<Option<Value<T>>> = Vec::with_capacity(program.nodes().len());
+    let last_use = program.last_use();
+    let mut inputs = inputs.into_iter();
+    for (k, node) in program.nodes().iter().enumerate() {
+        let k = k as NodeId;
+        let dies = |a: NodeId| last_use[a as usize] == k;
+        let value = match &node.op {
+            Op::Input(_) => Value::One(inputs.next().expect("as many inputs as the program says")),
+            Op::Constant(c) => Value::One(T::constant(c.0.clone())),
+            Op::Unary(op, a) => Value::One(get(&values, *a).unary(*op)),
+            // A sum may reuse an operand that nobody needs any more.
+            Op::Binary(Binary::Add, a, b) if a != b && dies(*a) => {
+                let a = take(&mut values, *a);
+                Value::One(a.accumulate(get(&values, *b)))
+            }
+            Op::Binary(op, a, b) => Value::One(get(&values, *a).binary(*op, get(&values, *b))),
+            Op::Discrete(op, args) => {
+                let args: Vec<&T> = args.iter().map(|a| get(&values, *a)).collect();
+                Value::One(T::discrete(op, &args))
+            }
+            Op::Select([mask, a, b]) => Value::One(T::select(get(&values, *mask), get(&values, *a), get(&values, *b))),
+            Op::Linear(op, a) => Value::One(get(&values, *a).linear(op)),
+            Op::Contract(op, a, b) => Value::One(T::contract(op, get(&values, *a), get(&values, *b))),
+            Op::Gather(a, ix) => Value::One(get(&values, *a).gather(&all(&values, ix))),
+            Op::ScatterAdd(a, ix, v) => {
+                let (ix, v) = (all(&values, ix), get(&values, *v).clone());
+                let base = if dies(*a) { take(&mut values, *a) } else { get(&values, *a).clone() };
+                Value::One(base.scatter_add(&ix, &v))
+            }
+            Op::Concat(axis, parts) => Value::One(T::concat(*axis, &all(&values, parts))),
+            Op::Loop(l) => {
+                let init = l.init.iter().enumerate();
+                // The carry is handed over: a loop that is its only owner updates it in place.
+                let once = |i: usize| l.init[i + 1..].iter().chain(&l.xs).chain(&l.captured).all(|a| *a != l.init[i]);
+                let init = init.map(
+                    |(i, a)| {
+                        if dies(*a) && once(i) { take(&mut values, *a) } else { get(&values, *a).clone() }
+                    },
+                );
+                let init = init.collect();
+                let (carry, outputs) = run_loop(l, init, all(&values, &l.xs), all(&values, &l.captured));
+                Value::Many(carry.into_iter().chain(outputs).map(Some).collect())
+            }
+            Op::Output(a, i) => match &mut values[*a as usize] {
+                // Outputs are taken once, as equal operations are one.
+                Some(Value::Many(results)) => Value::One(results[*i].take().expect("a result of a loop is used once")),
+                Some(Value::One(_)) | None => unreachable!("an output is of a loop that has run"),
+            },
+        };
+        values.push(Some(value));
+        node.op.operands(&mut |a| {
+            if dies(*a) {
+                values[*a as usize] = None;
+            }
+        });
+        if last_use[k as usize] == k {
+            values[k as usize] = None;
+        }
+    }
+    let results = program.results();
+    let later = |i: usize| results[i + 1..].contains(&results[i]);
+    let out = |(i, a): (usize, &NodeId)| if later(i) { get(&values, *a).clone() } else { take(&mut values, *a) };
+    results.iter().enumerate().map(out).collect()
+}
+
+fn run_loop<T: BaseTensor>(l: &Loop<NodeId>, init: Vec<T>, xs: Vec<T>, captured: Vec<T>) -> Trip<T> {
+    let carried = init.len();
+    T::map_accum(l.n, l.reverse, init, &xs, &mut |mut inputs, elements| {
+        inputs.extend(elements.iter().chain(&captured).cloned());
+        let mut carry = run(&l.body, inputs);
+        let outputs = carry.split_off(carried);
+        (carry, outputs)
+    })
+}
+
+fn get<T>(values: &[Option<Value<T>>], a: NodeId) -> &T {
+    match &values[a as usize] {
+        Some(Value::One(value)) => value,
+        Some(Value::Many(_)) | None => unreachable!("operands are computed and have one value"),
+    }
+}
+
+fn take<T>(values: &mut [Option<Value<T>>], a: NodeId) -> T {
+    match values[a as usize].take() {
+        Some(Value::One(value)) => value,
+        Some(Value::Many(_)) | None => unreachable!("operands are computed and have one value"),
+    }
+}
+
+fn all<T: Clone>(values: &[Option<Value<T>>], ids: &[NodeId]) -> Vec<T> {
+    ids.iter().map(|a| get(values, *a).clone()).collect()
+}

@@ -1,0 +1,144 @@
+//! Programs as data: what tracing records, what passes rewrite, what interpreters run.
+//!
+//! A [`Program`] is a list of operations in which operands come before their uses: flat, typed,
+//! hash-consed (no two operations are equal), closed, with named inputs and outputs. The body of a loop
+//! is a program of its own whose captured values are inputs. A program is data: it is `Send + Sync`,
+//! cheap to clone, printable, and equal to another if they are the same to the name.
+//!
+//! Laws: [`interpret`] is the only way a program gets a meaning, and it commutes with every operation:
+//! it is the unique homomorphism from the initial algebra ("Dual-numbers reverse AD for array languages",
+//! appendix C.3). Nothing here recurses over the length of a program; only over how deep its loops nest.
+
+mod builder;
+mod interpret;
+mod op;
+mod print;
+mod rules;
+mod term;
+
+use std::sync::Arc;
+
+pub use builder::Builder;
+pub use interpret::interpret;
+pub use op::{Constant, Loop, Op};
+pub use term::Term;
+
+use crate::dtype::DType;
+use crate::shape::Shape;
+
+/// The number of an operation within its program.
+pub type NodeId = u32;
+
+/// An operation of a program, with the kind of its result.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// The operation.
+    pub op: Op<NodeId>,
+    /// The shape of its result; without meaning for a loop, which has several.
+    pub shape: Shape,
+    /// The element type of its result.
+    pub dtype: DType,
+}
+
+/// The name and kind of an input or output.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Slot {
+    /// The name; the printer makes one up where it is empty.
+    pub name: String,
+    /// The shape.
+    pub shape: Shape,
+    /// The element type.
+    pub dtype: DType,
+}
+
+/// A closed program; see the [module](self).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Program {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Inner {
+    inputs: Vec<Slot>,
+    outputs: Vec<Slot>,
+    /// The first are the inputs, in order.
+    nodes: Vec<Node>,
+    results: Vec<NodeId>,
+    /// For each node the last one that uses it; itself if none does, and past the end for results.
+    last_use: Vec<NodeId>,
+}
+
+impl Program {
+    /// From parts that obey the laws.
+    fn new(inputs: Vec<Slot>, nodes: Vec<Node>, results: Vec<NodeId>, names: &[String]) -> Program {
+        let mut last_use: Vec<NodeId> = (0..nodes.len() as NodeId).collect();
+        for (k, node) in nodes.iter().enumerate() {
+            node.op.operands(&mut |a| last_use[*a as usize] = k as NodeId);
+        }
+        for result in &results {
+            last_use[*result as usize] = nodes.len() as NodeId;
+        }
+        let slot = |(k, id): (usize, &NodeId)| {
+            let node = &nodes[*id as usize];
+            Slot { name: names.get(k).cloned().unwrap_or_default(), shape: node.shape.clone(), dtype: node.dtype }
+        };
+        let outputs = results.iter().enumerate().map(slot).collect();
+        Program { inner: Arc::new(Inner { inputs, outputs, nodes, results, last_use }) }
+    }
+
+    /// The inputs.
+    pub fn inputs(&self) -> &[Slot] {
+        &self.inner.inputs
+    }
+
+    /// The outputs.
+    pub fn outputs(&self) -> &[Slot] {
+        &self.inner.outputs
+    }
+
+    /// The operations, operands before uses; the inputs are the first.
+    pub fn nodes(&self) -> &[Node] {
+        &self.inner.nodes
+    }
+
+    /// Which operations the outputs are.
+    pub fn results(&self) -> &[NodeId] {
+        &self.inner.results
+    }
+
+    /// The last operation that uses each; itself if none does, and past the end for outputs.
+    pub fn last_use(&self) -> &[NodeId] {
+        &self.inner.last_use
+    }
+
+    /// How many operations there are, inputs and constants left out, those in the bodies of loops included.
+    pub fn size(&self) -> usize {
+        let count = |node: &Node| match &node.op {
+            Op::Input(_) | Op::Constant(_) | Op::Output(..) => 0,
+            Op::Loop(l) => 1 + l.body.size(),
+            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => 1,
+            Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => 1,
+        };
+        self.nodes().iter().map(count).sum()
+    }
+
+    /// The same program with other names of its inputs and outputs.
+    ///
+    /// # Panics
+    /// When there is not one name for each.
+    #[track_caller]
+    pub fn named(&self, inputs: &[&str], outputs: &[&str]) -> Program {
+        if inputs.len() != self.inputs().len() || outputs.len() != self.outputs().len() {
+            panic!(
+                "named: needs a name for each of {} inputs and {} outputs, but {} and {} were given",
+                self.inputs().len(),
+                self.outputs().len(),
+                inputs.len(),
+                outputs.len()
+            );
+        }
+        let slots = self.inputs().iter().zip(inputs).map(|(s, n)| Slot { name: (*n).to_owned(), ..s.clone() });
+        let names: Vec<String> = outputs.iter().map(|n| (*n).to_owned()).collect();
+        Program::new(slots.collect(), self.nodes().to_vec(), self.results().to_vec(), &names)
+    }
+}

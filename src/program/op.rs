@@ -1,0 +1,152 @@
+//! One operation of the language as data.
+//!
+//! Law: an [`Op`] is a functor in `R`, how it refers to its operands: a pointer while a program is traced
+//! ([`Term`](super::Term)), a number once it is a [`Program`]. Equality is structural, and to the bit for
+//! constants, so equal operations on equal operands are one.
+
+use std::hash::{Hash, Hasher};
+
+use smallvec::SmallVec;
+
+use super::Program;
+use crate::array::{Array, Values, with_elem};
+use crate::dtype::Elem;
+use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+
+/// A known array, equal to another to the bit.
+#[derive(Clone, Debug)]
+pub struct Constant(
+    /// The array.
+    pub Array,
+);
+
+impl PartialEq for Constant {
+    fn eq(&self, other: &Constant) -> bool {
+        let (a, b) = (&self.0, &other.0);
+        if a.shape() != b.shape() || a.dtype() != b.dtype() {
+            return false;
+        }
+        with_elem!(a.dtype(), E => match (a.typed::<E>(), b.typed::<E>()) {
+            (Values::Splat(x), Values::Splat(y)) => x.same_bits(y),
+            (Values::Dense(x), Values::Dense(y)) => {
+                std::ptr::eq(x, y) || x.iter().zip(y).all(|(x, y)| x.same_bits(*y))
+            }
+            // Not unequal in value, but unequal in cost.
+            (Values::Splat(_), Values::Dense(_)) | (Values::Dense(_), Values::Splat(_)) => false,
+        })
+    }
+}
+
+impl Eq for Constant {}
+
+impl Hash for Constant {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.shape().hash(state);
+        self.0.dtype().hash(state);
+        // Enough elements to tell most constants apart; equality looks at all of them.
+        with_elem!(self.0.dtype(), E => {
+            let values = self.0.typed::<E>();
+            let (size, step) = (self.0.size(), (self.0.size() / 16).max(1));
+            for i in (0..size).step_by(step) {
+                state.write_u64(values.get(i).bits());
+                if matches!(values, Values::Splat(_)) {
+                    break;
+                }
+            }
+        });
+    }
+}
+
+/// An operation, with references `R` to its operands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Op<R> {
+    /// An input of the program, by position. While tracing: a variable, with the number that names it.
+    Input(u64),
+    /// A known array.
+    Constant(Constant),
+    /// An elementwise function.
+    Unary(Unary, R),
+    /// An elementwise function of two.
+    Binary(Binary, R, R),
+    /// An operation with derivative zero.
+    Discrete(Discrete, SmallVec<[R; 2]>),
+    /// Mask, value where it holds, value elsewhere.
+    Select([R; 3]),
+    /// A linear operation.
+    Linear(Box<Linear>, R),
+    /// A bilinear operation.
+    Contract(Box<Contract>, R, R),
+    /// Subarrays of the first at the indices.
+    Gather(R, Vec<R>),
+    /// The first, with subarrays of the last added at the indices.
+    ScatterAdd(R, Vec<R>, R),
+    /// One after the other along an axis.
+    Concat(usize, Vec<R>),
+    /// A loop: several results.
+    Loop(Box<Loop<R>>),
+    /// One result of a loop: the carry's first, then the stacked outputs.
+    Output(R, usize),
+}
+
+/// A loop with its body as a closed program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Loop<R> {
+    /// How many trips.
+    pub n: usize,
+    /// Whether it runs from the last position to the first.
+    pub reverse: bool,
+    /// From carry, elements and captured values, in this order, to the next carry and the outputs.
+    pub body: Program,
+    /// The initial carry.
+    pub init: Vec<R>,
+    /// The sequences.
+    pub xs: Vec<R>,
+    /// Values from outside, the same in every trip.
+    pub captured: Vec<R>,
+}
+
+impl<R> Op<R> {
+    /// Calls `f` on every operand, in order.
+    pub fn operands<'a>(&'a self, f: &mut dyn FnMut(&'a R)) {
+        match self {
+            Op::Input(_) | Op::Constant(_) => {}
+            Op::Unary(_, a) | Op::Linear(_, a) | Op::Output(a, _) => f(a),
+            Op::Binary(_, a, b) | Op::Contract(_, a, b) => {
+                f(a);
+                f(b);
+            }
+            Op::Discrete(_, args) => args.iter().for_each(f),
+            Op::Select(args) => args.iter().for_each(f),
+            Op::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
+            Op::ScatterAdd(a, ix, v) => std::iter::once(a).chain(ix).chain(std::iter::once(v)).for_each(f),
+            Op::Concat(_, parts) => parts.iter().for_each(f),
+            Op::Loop(l) => l.init.iter().chain(&l.xs).chain(&l.captured).for_each(f),
+        }
+    }
+
+    /// The same operation with other references.
+    pub fn map<S>(&self, f: &mut dyn FnMut(&R) -> S) -> Op<S> {
+        match self {
+            Op::Input(k) => Op::Input(*k),
+            Op::Constant(c) => Op::Constant(c.clone()),
+            Op::Unary(op, a) => Op::Unary(*op, f(a)),
+            Op::Binary(op, a, b) => Op::Binary(*op, f(a), f(b)),
+            Op::Discrete(op, args) => Op::Discrete(op.clone(), args.iter().map(f).collect()),
+            Op::Select([m, a, b]) => Op::Select([f(m), f(a), f(b)]),
+            Op::Linear(op, a) => Op::Linear(op.clone(), f(a)),
+            Op::Contract(op, a, b) => Op::Contract(op.clone(), f(a), f(b)),
+            Op::Gather(a, ix) => Op::Gather(f(a), ix.iter().map(f).collect()),
+            Op::ScatterAdd(a, ix, v) => Op::ScatterAdd(f(a), ix.iter().map(&mut *f).collect(), f(v)),
+            Op::Concat(axis, parts) => Op::Concat(*axis, parts.iter().map(f).collect()),
+            Op::Loop(l) => Op::Loop(Box::new(Loop {
+                n: l.n,
+                reverse: l.reverse,
+                body: l.body.clone(),
+                init: l.init.iter().map(&mut *f).collect(),
+                xs: l.xs.iter().map(&mut *f).collect(),
+                captured: l.captured.iter().map(f).collect(),
+            })),
+            Op::Output(a, k) => Op::Output(f(a), *k),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Terms: programs while they are being traced.
+//!
+//! A term is an operation on other terms, reference-counted. Sharing is observed, not asked for: a value
+//! that the traced code uses twice is one term with two owners. [`Term::program`] makes the closed
+//! [`Program`] of some terms.
+//!
+//! Law: a term's operands have smaller ids. Terms are syntax, as arrays are data; that they are an interpreter of
+//! the language is said in `interpreters/ast`.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::{Builder, NodeId, Op, Program, Slot};
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::shape::Shape;
+
+/// A traced value.
+#[derive(Clone)]
+pub struct Term(Rc<Traced>);
+
+struct Traced {
+    id: u64,
+    op: Op<Term>,
+    shape: Shape,
+    dtype: DType,
+}
+
+thread_local! {
+    static NEXT: Cell<u64> = const { Cell::new(1) };
+}
+
+/// A new id, larger than all before on this thread. Terms never leave their thread.
+fn fresh() -> u64 {
+    NEXT.with(|next| {
+        let id = next.get();
+        next.set(id + 1);
+        id
+    })
+}
+
+impl Term {
+    /// The result of an operation, of known shape and element type.
+    pub(crate) fn new(op: Op<Term>, shape: Shape, dtype: DType) -> Term {
+        Term(Rc::new(Traced { id: fresh(), op, shape, dtype }))
+    }
+
+    /// A new variable.
+    pub fn variable(shape: &[usize], dtype: DType) -> Term {
+        let id = fresh();
+        Term(Rc::new(Traced { id, op: Op::Input(id), shape: Shape::from_slice(shape), dtype }))
+    }
+
+    /// The shape of the value.
+    pub fn sizes(&self) -> &[usize] {
+        &self.0.shape
+    }
+
+    /// The element type of the value.
+    pub fn element_type(&self) -> DType {
+        self.0.dtype
+    }
+
+    /// The operation whose result this is.
+    pub fn op(&self) -> &Op<Term> {
+        &self.0.op
+    }
+
+    /// The array, if this is a constant.
+    pub fn as_constant(&self) -> Option<&Array> {
+        if let Op::Constant(c) = self.op() { Some(&c.0) } else { None }
+    }
+
+    /// The next id that a term will get.
+    pub(crate) fn now() -> u64 {
+        NEXT.with(Cell::get)
+    }
+
+    /// The terms not older than `start` that these depend on, by id. A work list, because terms are as deep as the
+    /// program was long.
+    fn reachable(results: &[Term], start: u64) -> BTreeMap<u64, Term> {
+        let mut found = BTreeMap::new();
+        let mut work: Vec<&Term> = results.iter().collect();
+        while let Some(term) = work.pop() {
+            if term.0.id >= start && found.insert(term.0.id, term.clone()).is_none() {
+                term.op().operands(&mut |a| work.push(a));
+            }
+        }
+        found
+    }
+
+    /// The closed program from variables to results.
+    ///
+    /// # Errors
+    /// When a result depends on a variable that is not an input: one of a loop that it left, or of another trace.
+    pub fn program(inputs: &[Term], results: &[Term], names: &[String]) -> Result<Program, String> {
+        let mut builder = Builder::new();
+        let mut numbers: BTreeMap<u64, NodeId> = BTreeMap::new();
+        for (k, input) in inputs.iter().enumerate() {
+            let slot = Slot {
+                name: names.get(k).cloned().unwrap_or_default(),
+                shape: input.0.shape.clone(),
+                dtype: input.0.dtype,
+            };
+            numbers.insert(input.0.id, builder.input(slot));
+        }
+        for (id, term) in Term::reachable(results, 0) {
+            if numbers.contains_key(&id) {
+                continue;
+            }
+            if let Op::Input(_) = term.op() {
+                return Err(String::from(
+                    "stage: a result may depend only on the inputs, but it depends on a variable of a loop or of another \
+                     trace that escaped; return it from the step, or pass it as an input",
+                ));
+            }
+            let op = term.op().map(&mut |a| numbers[&a.0.id]);
+            numbers.insert(id, builder.add(op, term.0.shape.clone(), term.0.dtype));
+        }
+        let results: Vec<NodeId> = results.iter().map(|r| numbers[&r.0.id]).collect();
+        Ok(builder.finish(&results, &[]))
+    }
+
+    /// The body of a loop: the program from its variables, then from what it captures, to its results; and what it
+    /// captures. Everything that does not depend on the variables is computed outside, once.
+    pub(crate) fn body(variables: &[Term], results: &[Term], start: u64) -> (Program, Vec<Term>) {
+        let young = Term::reachable(results, start);
+        let mut inside: BTreeSet<u64> = variables.iter().map(|v| v.0.id).collect();
+        let mut captured: BTreeMap<u64, Term> = BTreeMap::new();
+        let mut capture = |term: &Term, inside: &BTreeSet<u64>| {
+            // Constants are part of the body: nothing is gained by handing them in.
+            if !inside.contains(&term.0.id) && term.as_constant().is_none() {
+                captured.insert(term.0.id, term.clone());
+            }
+        };
+        for (id, term) in &young {
+            let mut moving = false;
+            term.op().operands(&mut |a| moving |= inside.contains(&a.0.id));
+            if moving {
+                inside.insert(*id);
+                term.op().operands(&mut |a| capture(a, &inside));
+            }
+        }
+        results.iter().for_each(|r| capture(r, &inside));
+        let captured: Vec<Term> = captured.into_values().collect();
+
+        let mut builder = Builder::new();
+        let mut numbers: BTreeMap<u64, NodeId> = BTreeMap::new();
+        for input in variables.iter().chain(&captured) {
+            let slot = Slot { name: String::new(), shape: input.0.shape.clone(), dtype: input.0.dtype };
+            numbers.insert(input.0.id, builder.input(slot));
+        }
+        for (id, term) in young.iter().filter(|(id, _)| inside.contains(id)) {
+            if !numbers.contains_key(id) {
+                let op = term.op().map(&mut |a| number_of(&mut builder, &numbers, a));
+                numbers.insert(*id, builder.add(op, term.0.shape.clone(), term.0.dtype));
+            }
+        }
+        let results: Vec<NodeId> = results.iter().map(|r| number_of(&mut builder, &numbers, r)).collect();
+        (builder.finish(&results, &[]), captured)
+    }
+}
+
+/// The number of a term in a body: it has one, or it is a constant.
+fn number_of(builder: &mut Builder, numbers: &BTreeMap<u64, NodeId>, term: &Term) -> NodeId {
+    match (numbers.get(&term.0.id), term.op()) {
+        (Some(k), _) => *k,
+        (None, op) => {
+            let constant = op.map(&mut |_| unreachable!("only constants are outside without being captured"));
+            builder.add(constant, term.0.shape.clone(), term.0.dtype)
+        }
+    }
+}
+
+/// Terms are as deep as the program was long; so they are taken apart with a work list, not by recursion.
+impl Drop for Traced {
+    fn drop(&mut self) {
+        let mut unique = false;
+        self.op.operands(&mut |a| unique |= Rc::strong_count(&a.0) == 1);
+        if !unique {
+            return;
+        }
+        let mut work: SmallVec<[Term; 8]> = SmallVec::new();
+        let mut op = std::mem::replace(&mut self.op, Op::Input(0));
+        loop {
+            op.operands(&mut |a| work.push(a.clone()));
+            drop(op);
+            // Only the last owner goes on; for the others giving up the pointer is all.
+            let next = std::iter::from_fn(|| work.pop()).find_map(|term| Rc::into_inner(term.0));
+            match next {
+                Some(mut traced) => op = std::mem::replace(&mut traced.op, Op::Input(0)),
+                None => return,
+            }
+        }
+    }
+}

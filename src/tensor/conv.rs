@@ -1,0 +1,273 @@
+//! Convolution and pooling.
+//!
+//! Law: a convolution is one contraction, whose views hold stride and dilation; both its derivatives are
+//! contractions by the same views. Padding is written out before, so that the loops of the contraction
+//! run over whole boxes and become matrix products. Pooling reduces windows, one axis after the other.
+//!
+//! As is usual for networks, the kernel is not reversed: strictly these are cross-correlations.
+
+use smallvec::SmallVec;
+
+use super::Tensor;
+use crate::base::BaseTensor;
+use crate::dtype::{Float, Num};
+use crate::ops::{Contract, Linear, View};
+use crate::shape::{Shape, Show};
+
+/// How a kernel moves over `S` axes: stride, zero padding and dilation.
+///
+/// ```
+/// use polygrad::Conv;
+/// let halved = Conv::<2>::default().stride([2, 2]).padding([1, 1]);
+/// assert_eq!(halved, Conv { stride: [2, 2], padding: [(1, 1), (1, 1)], dilation: [1, 1] });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Conv<const S: usize> {
+    /// How far the kernel moves from one result to the next, along each axis; at least 1.
+    pub stride: [usize; S],
+    /// How many zeros stand before and after the input along each axis.
+    pub padding: [(usize, usize); S],
+    /// How far neighbors in the kernel are apart in the input, along each axis; at least 1.
+    pub dilation: [usize; S],
+}
+
+/// Stride 1, no padding, dilation 1.
+impl<const S: usize> Default for Conv<S> {
+    fn default() -> Self {
+        Conv { stride: [1; S], padding: [(0, 0); S], dilation: [1; S] }
+    }
+}
+
+impl<const S: usize> Conv<S> {
+    /// The same with this stride.
+    pub fn stride(self, stride: [usize; S]) -> Self {
+        Conv { stride, ..self }
+    }
+
+    /// The same with as many zeros on both sides of each axis.
+    pub fn padding(self, padding: [usize; S]) -> Self {
+        Conv { padding: padding.map(|p| (p, p)), ..self }
+    }
+
+    /// The same with this dilation.
+    pub fn dilation(self, dilation: [usize; S]) -> Self {
+        Conv { dilation, ..self }
+    }
+
+    /// The sizes of the result along the axes the kernel moves over.
+    #[track_caller]
+    fn sizes(&self, op: &str, input: &[usize], kernel: &[usize]) -> [usize; S] {
+        if self.stride.contains(&0) || self.dilation.contains(&0) {
+            panic!(
+                "{op}: stride and dilation must be at least 1, but they are {} and {}; 1 leaves nothing out",
+                Show(&self.stride),
+                Show(&self.dilation)
+            );
+        }
+        let mut sizes = [0; S];
+        for k in 0..S {
+            let (n, size) = (self.padding[k].0 + input[2 + k] + self.padding[k].1, kernel[2 + k]);
+            let reach = if size == 0 { 0 } else { (size - 1) * self.dilation[k] + 1 };
+            if reach == 0 || reach > n {
+                panic!(
+                    "{op}: the kernel must have 1 to as many elements as the padded input, but along axis {} it reaches \
+                     over {reach} of {n}, with shapes {} and {}; pad more",
+                    2 + k,
+                    Show(input),
+                    Show(kernel)
+                );
+            }
+            sizes[k] = (n - reach) / self.stride[k] + 1;
+        }
+        sizes
+    }
+
+    /// The convolution of an input `[n, c, ..]` by a kernel `[o, c, ..]` into `[n, o, ..]`.
+    #[track_caller]
+    fn apply<T: BaseTensor>(&self, op: &str, input: &T, kernel: &T) -> T {
+        let contraction = self.contraction(op, input.shape(), kernel.shape());
+        if input.shape() == contraction.a.source() {
+            return T::contract(&contraction, input, kernel);
+        }
+        let widths = |side: fn(&(usize, usize)) -> usize| -> Shape {
+            [0, 0].into_iter().chain(self.padding.iter().map(side)).collect()
+        };
+        let padded = input.linear(&Linear::pad(input.shape(), &widths(|p| p.0), &widths(|p| p.1)));
+        T::contract(&contraction, &padded, kernel)
+    }
+
+    /// The contraction of a padded input and a kernel; the shape of the input is that before padding.
+    #[track_caller]
+    fn contraction(&self, op: &str, input: &[usize], kernel: &[usize]) -> Contract {
+        if input[1] != kernel[1] {
+            panic!(
+                "{op}: input and kernel must have equally many channels along axis 1, but the shapes are {} and {}; the \
+                 kernel has shape [out, in, ..]",
+                Show(input),
+                Show(kernel)
+            );
+        }
+        let moved = self.sizes(op, input, kernel);
+        // The iteration space: n, o, the axes of the kernel, c, the axes of the result. The long runs are innermost.
+        let (at_kernel, channel, at_moved) = (2, 2 + S, 3 + S);
+        let rank = at_moved + S;
+        let mut space = Shape::from_slice(&[input[0], kernel[0]]);
+        space.extend_from_slice(&kernel[2..]);
+        space.push(input[1]);
+        space.extend_from_slice(&moved);
+
+        let mut padded = Shape::from_slice(input);
+        let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, (2 + S) * rank);
+        matrix[0] = 1;
+        matrix[rank + channel] = 1;
+        for k in 0..S {
+            let row = 2 + k;
+            padded[row] += self.padding[k].0 + self.padding[k].1;
+            matrix[row * rank + at_moved + k] = self.stride[k] as i64;
+            matrix[row * rank + at_kernel + k] = self.dilation[k] as i64;
+        }
+        let offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, 2 + S);
+        let axes = |outer: [usize; 2], from: usize| -> SmallVec<[usize; 6]> {
+            outer.into_iter().chain(from..from + S).collect()
+        };
+        let a = View::affine(&padded, &space, &matrix, &offset);
+        let b = View::axes(&space, &axes([1, channel], at_kernel));
+        Contract::new(a, b, View::axes(&space, &axes([0, 1], at_moved)))
+    }
+}
+
+impl<T: BaseTensor, E: Num> Tensor<T, 3, E> {
+    /// The convolution of signals with kernels: an input `[n, c, w]` of `n` signals with `c` channels and a
+    /// kernel `[o, c, k]` give `[n, o, v]`, where with stride `s`, dilation `d` and `p` zeros before the input
+    ///
+    /// `y[n, o, v] = sum_(c, k) x[n, c, s v + d k - p] * kernel[o, c, k]`.
+    ///
+    /// ```
+    /// use polygrad::{Conv, tensor};
+    /// let (x, kernel) = (tensor([[[1.0, 2.0, 4.0]]]), tensor([[[-1.0, 1.0]]]));
+    /// assert_eq!(x.conv1d(&kernel, Conv::default()), tensor([[[1.0, 2.0]]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the channels differ, the kernel is empty or longer than the padded input, or stride or dilation
+    /// is 0.
+    #[track_caller]
+    pub fn conv1d(&self, kernel: &Tensor<T, 3, E>, how: Conv<1>) -> Self {
+        Tensor::from_raw(how.apply("conv1d", self.raw(), kernel.raw()))
+    }
+
+    /// The largest element of each window of `size` elements along the last axis, one every `stride`. The
+    /// derivative goes to the first largest.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[[1.0, 3.0, 2.0, 0.0]]]).max_pool1d(2, 2), tensor([[[3.0, 2.0]]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When `size` or `stride` is 0 or the window is longer than the axis.
+    #[track_caller]
+    pub fn max_pool1d(&self, size: usize, stride: usize) -> Self {
+        check_window("max_pool1d", self.raw().shape(), [size], [stride]);
+        self.window::<4>(2, size, stride).max_axis(3)
+    }
+}
+
+impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
+    /// The convolution of images with kernels: an input `[n, c, h, w]` of `n` images with `c` channels and a
+    /// kernel `[o, c, k, l]` give `[n, o, u, v]`, where with strides `s, t`, dilations `d, e` and `p, q` zeros
+    /// before the input
+    ///
+    /// `y[n, o, u, v] = sum_(c, k, l) x[n, c, s u + d k - p, t v + e l - q] * kernel[o, c, k, l]`.
+    ///
+    /// ```
+    /// use polygrad::{Conv, tensor};
+    /// let x = tensor([[[[1.0, 2.0], [3.0, 4.0]]]]);
+    /// let kernel = tensor([[[[1.0, 0.0], [0.0, 1.0]]]]);
+    /// assert_eq!(x.conv2d(&kernel, Conv::default()), tensor([[[[5.0]]]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the channels differ, the kernel is empty or larger than the padded input, or a stride or
+    /// dilation is 0.
+    #[track_caller]
+    pub fn conv2d(&self, kernel: &Tensor<T, 4, E>, how: Conv<2>) -> Self {
+        Tensor::from_raw(how.apply("conv2d", self.raw(), kernel.raw()))
+    }
+
+    /// The largest element of each window of `size` elements over the last two axes, one every `stride`. The
+    /// derivative goes to the first largest, row by row.
+    ///
+    /// # Panics
+    /// When a size or stride is 0 or the window is larger than the image.
+    #[track_caller]
+    pub fn max_pool2d(&self, size: [usize; 2], stride: [usize; 2]) -> Self {
+        check_window("max_pool2d", self.raw().shape(), size, stride);
+        // Along rows first: among equals the first of the first row stays.
+        let rows: Tensor<T, 4, E> = self.window::<5>(3, size[1], stride[1]).max_axis(4);
+        rows.window::<5>(2, size[0], stride[0]).max_axis(3)
+    }
+}
+
+impl<T: BaseTensor, E: Float> Tensor<T, 3, E> {
+    /// The mean of each window of `size` elements along the last axis, one every `stride`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[[1.0, 3.0, 2.0, 0.0]]]).avg_pool1d(2, 2), tensor([[[2.0, 1.0]]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When `size` or `stride` is 0 or the window is longer than the axis.
+    #[track_caller]
+    pub fn avg_pool1d(&self, size: usize, stride: usize) -> Self {
+        check_window("avg_pool1d", self.raw().shape(), [size], [stride]);
+        window_sums(self, 2, size, stride).scale(1.0 / size as f64)
+    }
+}
+
+impl<T: BaseTensor, E: Float> Tensor<T, 4, E> {
+    /// The mean of each window of `size` elements over the last two axes, one every `stride`.
+    ///
+    /// # Panics
+    /// When a size or stride is 0 or the window is larger than the image.
+    #[track_caller]
+    pub fn avg_pool2d(&self, size: [usize; 2], stride: [usize; 2]) -> Self {
+        check_window("avg_pool2d", self.raw().shape(), size, stride);
+        let rows = window_sums(self, 3, size[1], stride[1]);
+        window_sums(&rows, 2, size[0], stride[0]).scale(1.0 / (size[0] * size[1]) as f64)
+    }
+}
+
+/// The sums of the windows along an axis, read through the windows without making them.
+fn window_sums<T: BaseTensor, const D: usize, E: Num>(
+    x: &Tensor<T, D, E>,
+    axis: usize,
+    size: usize,
+    stride: usize,
+) -> Tensor<T, D, E> {
+    let windows = Linear::window(x.raw().shape(), axis, size, stride);
+    let sums = Linear::sum(windows.output_shape(), &[axis + 1]);
+    match sums.after(&windows) {
+        Some(both) => x.view(&both),
+        None => Tensor::from_raw(x.raw().linear(&windows).linear(&sums)),
+    }
+}
+
+/// Panics unless windows over the last `S` axes fit.
+#[track_caller]
+fn check_window<const S: usize>(op: &str, shape: &[usize], size: [usize; S], stride: [usize; S]) {
+    for k in 0..S {
+        let n = shape[2 + k];
+        if stride[k] == 0 || size[k] == 0 || size[k] > n {
+            panic!(
+                "{op}: needs strides of at least 1 and sizes from 1 to those of the axes, but along axis {} they are {} \
+                 and {} and the shape is {}; pad first",
+                2 + k,
+                stride[k],
+                size[k],
+                Show(shape)
+            );
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Products, and sums, products and extrema up to each position.
+//!
+//! Law: every result is made of `+`, `*`, `min` or `max` alone, in a tree of logarithmic depth and linear
+//! work, never by dividing a total: so the derivative of a product is right where factors are zero.
+
+use super::Tensor;
+use super::rank::{Above, Rank};
+use super::structure::check_axis;
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::Num;
+use crate::ops::Linear;
+use crate::shape::Shape;
+
+/// An associative operation.
+type Combine<T> = fn(&T, &T) -> T;
+
+/// The elements `start, start + step, ..` along an axis, `len` of them.
+fn every<T: BaseTensor>(x: &T, axis: usize, start: usize, len: usize, step: usize) -> T {
+    x.linear(&Linear::slice(x.shape(), axis, start, len, step))
+}
+
+/// The product of each line along an axis, which keeps size 1.
+fn product<T: BaseTensor, E: Num>(x: &T, axis: usize) -> T {
+    let mut shape = Shape::from_slice(x.shape());
+    shape[axis] = 1;
+    let mut odd: Option<T> = None;
+    let mut rest = x.clone();
+    while rest.shape()[axis] > 1 {
+        let n = rest.shape()[axis];
+        if n % 2 == 1 {
+            let last = every(&rest, axis, n - 1, 1, 1);
+            odd = Some(odd.map_or_else(|| last.clone(), |odd| E::mul_op(&last, &odd)));
+        }
+        rest = E::mul_op(&every(&rest, axis, 0, n / 2, 1), &every(&rest, axis, n / 2, n / 2, 1));
+    }
+    match odd {
+        Some(odd) => E::mul_op(&rest, &odd),
+        None if rest.shape()[axis] == 0 => T::constant(Array::full(&shape, E::ONE)),
+        None => rest,
+    }
+}
+
+/// What each element and all before it along an axis combine to.
+fn prefixes<T: BaseTensor>(x: &T, axis: usize, combine: Combine<T>) -> T {
+    let n = x.shape()[axis];
+    if n <= 1 {
+        return x.clone();
+    }
+    // Neighbors are combined in pairs. The prefixes of the pairs are every second result; one more
+    // element to each gives the others.
+    let (odds, evens) = (n / 2, n - n / 2);
+    let even = every(x, axis, 0, evens, 2);
+    let pairs = combine(&every(&even, axis, 0, odds, 1), &every(x, axis, 1, odds, 2));
+    let at_odd = prefixes(&pairs, axis, combine);
+    let later = combine(&every(&at_odd, axis, 0, evens - 1, 1), &every(&even, axis, 1, evens - 1, 1));
+    let at_even = T::concat(axis, &[every(x, axis, 0, 1, 1), later]);
+    let woven = |part: &T, start: usize| Linear::slice(x.shape(), axis, start, part.shape()[axis], 2).adjoint();
+    at_even.linear(&woven(&at_even, 0)).accumulate_linear(&woven(&at_odd, 1), &at_odd)
+}
+
+/// Each line along `axis` from its first or from its last element on.
+#[track_caller]
+fn running<T: BaseTensor, const D: usize, E: Num>(
+    op: &str,
+    x: &Tensor<T, D, E>,
+    axis: usize,
+    reverse: bool,
+    combine: Combine<T>,
+) -> Tensor<T, D, E> {
+    check_axis(op, axis, x.raw().shape());
+    let turned = |x: &T| if reverse { x.linear(&Linear::reverse(x.shape(), axis)) } else { x.clone() };
+    Tensor::from_raw(turned(&prefixes(&turned(x.raw()), axis, combine)))
+}
+
+/// Products.
+impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
+    /// The product of all elements; 1 if there are none. The derivative in an element is the product of all
+    /// others, also where elements are zero.
+    ///
+    /// ```
+    /// use polygrad::{direct, tensor};
+    /// let x = tensor([2.0, 0.0, 4.0]);
+    /// assert_eq!(x.prod(), tensor(0.0));
+    /// assert_eq!(direct::grad(|x| x.prod(), &x), tensor([0.0, 8.0, 0.0]));
+    /// ```
+    #[track_caller]
+    pub fn prod(&self) -> Tensor<T, 0, E> {
+        self.flatten().prod_axis(0)
+    }
+
+    /// The product of each line along `axis`, which disappears; 1 if its size is 0. The derivative in an
+    /// element is the product of all others of its line, also where elements are zero.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn prod_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        check_axis("prod_axis", axis, self.raw().shape());
+        Tensor::<T, D, E>::from_raw(product::<T, E>(self.raw(), axis)).remove_axis(axis)
+    }
+}
+
+/// Running sums, products and extrema.
+impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
+    /// The sum of each element and all before it along `axis`: `y[i] = x[0] + .. + x[i]`. Its adjoint is
+    /// [`cumsum_reverse`](Tensor::cumsum_reverse).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0, 3.0]).cumsum(0), tensor([1.0, 3.0, 6.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn cumsum(&self, axis: usize) -> Self {
+        running("cumsum", self, axis, false, E::add_op)
+    }
+
+    /// The sum of each element and all after it along `axis`: `y[i] = x[i] + .. + x[n - 1]`.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn cumsum_reverse(&self, axis: usize) -> Self {
+        running("cumsum_reverse", self, axis, true, E::add_op)
+    }
+
+    /// The product of each element and all before it along `axis`: `y[i] = x[0] * .. * x[i]`. The derivative
+    /// is right also where elements are zero.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0, 3.0]).cumprod(0), tensor([1.0, 2.0, 6.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn cumprod(&self, axis: usize) -> Self {
+        running("cumprod", self, axis, false, E::mul_op)
+    }
+
+    /// The product of each element and all after it along `axis`: `y[i] = x[i] * .. * x[n - 1]`.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn cumprod_reverse(&self, axis: usize) -> Self {
+        running("cumprod_reverse", self, axis, true, E::mul_op)
+    }
+
+    /// The largest of each element and all before it along `axis`; NaN from the first NaN on. The derivative
+    /// goes to the first of the largest.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([2.0, 1.0, 3.0]).cummax(0), tensor([2.0, 2.0, 3.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn cummax(&self, axis: usize) -> Self {
+        running("cummax", self, axis, false, E::max_op)
+    }
+
+    /// The largest of each element and all after it along `axis`; NaN up to the last NaN. The derivative goes
+    /// to the last of the largest.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn cummax_reverse(&self, axis: usize) -> Self {
+        running("cummax_reverse", self, axis, true, E::max_op)
+    }
+
+    /// The smallest of each element and all before it along `axis`; NaN from the first NaN on. The derivative
+    /// goes to the first of the smallest.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn cummin(&self, axis: usize) -> Self {
+        running("cummin", self, axis, false, E::min_op)
+    }
+
+    /// The smallest of each element and all after it along `axis`; NaN up to the last NaN. The derivative goes
+    /// to the last of the smallest.
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn cummin_reverse(&self, axis: usize) -> Self {
+        running("cummin_reverse", self, axis, true, E::min_op)
+    }
+}

@@ -1,0 +1,166 @@
+//! `Any`: a value of one of several interpreters, chosen while the program runs.
+//!
+//! A generic program is compiled anew for every interpreter it is used at; for many programs and many nestings
+//! that takes minutes. At `Any` it is compiled once, and each operation goes to the interpreter that the
+//! operands belong to. Law: that one sees the operations it would see if the program were compiled for it.
+
+use std::cell::Cell;
+
+use polygrad::base::{Step, Traced, Trip};
+use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary};
+use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Tensor};
+
+use crate::gallery::Leaves;
+
+thread_local! {
+    static CURRENT: Cell<Option<Which>> = const { Cell::new(None) };
+}
+
+/// The interpreter of the program that is running: what its constants are made in.
+pub(crate) fn current() -> Which {
+    CURRENT.get().expect("a program at Any runs only within `at`")
+}
+
+/// An interpreter whose values can be [`Any`].
+pub(crate) trait Level: BaseTensor {
+    /// Which one it is.
+    const WHICH: Which;
+    fn wrap(self) -> Any;
+    fn of(any: &Any) -> &Self;
+    fn unwrap(any: Any) -> Self;
+}
+
+/// The program `f` at the interpreter `L`.
+pub(crate) fn at<L: Level>(f: impl Fn(&Leaves<Any>) -> Tensor<Any, 0>, x: &Leaves<L>) -> Tensor<L, 0> {
+    let x = Leaves(wrapped(&x.0));
+    let before = CURRENT.replace(Some(L::WHICH));
+    let y = f(&x);
+    CURRENT.set(before);
+    Tensor::from_raw(L::unwrap(y.into_raw()))
+}
+
+fn wrapped<L: Level>(values: &[L]) -> Vec<Any> {
+    values.iter().cloned().map(L::wrap).collect()
+}
+
+fn unwrapped<L: Level>(values: Vec<Any>) -> Vec<L> {
+    values.into_iter().map(L::unwrap).collect()
+}
+
+fn all<L: Level>(values: &[Any]) -> Vec<L> {
+    values.iter().map(|any| L::of(any).clone()).collect()
+}
+
+fn map_accum<L: Level>(n: usize, reverse: bool, init: Vec<Any>, xs: &[Any], step: Step<'_, Any>) -> Trip<Any> {
+    let (last, stacked) = L::map_accum(n, reverse, unwrapped(init), &all::<L>(xs), &mut |carry, x| {
+        let carry = carry.into_iter().map(L::wrap).collect();
+        let (carry, outputs) = step(carry, &wrapped(x));
+        (unwrapped(carry), unwrapped(outputs))
+    });
+    (wrapped(&last), wrapped(&stacked))
+}
+
+fn discrete<L: Level>(op: &Discrete, args: &[&Any]) -> Any {
+    let args: Vec<&L> = args.iter().map(|any| L::of(any)).collect();
+    L::discrete(op, &args).wrap()
+}
+
+macro_rules! levels {
+    ($($Name:ident = $L:ty;)*) => {
+        /// Names the interpreters.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Which { $($Name),* }
+
+        /// A value of one of the interpreters.
+        #[derive(Clone)]
+        pub(crate) enum Any { $($Name($L)),* }
+
+        $(impl Level for $L {
+            const WHICH: Which = Which::$Name;
+            fn wrap(self) -> Any {
+                Any::$Name(self)
+            }
+            fn of(any: &Any) -> &Self {
+                let Any::$Name(value) = any else { panic!("a value of another interpreter, not {:?}", Self::WHICH) };
+                value
+            }
+            fn unwrap(any: Any) -> Self {
+                let Any::$Name(value) = any else { panic!("a value of another interpreter, not {:?}", Self::WHICH) };
+                value
+            }
+        })*
+
+        impl BaseTensor for Any {
+            type Trace = Self;
+            fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+                f(inputs)
+            }
+            fn constant(a: Array) -> Self {
+                match current() { $(Which::$Name => <$L>::constant(a).wrap(),)* }
+            }
+            fn shape(&self) -> &[usize] {
+                match self { $(Any::$Name(t) => t.shape(),)* }
+            }
+            fn dtype(&self) -> DType {
+                match self { $(Any::$Name(t) => t.dtype(),)* }
+            }
+            fn unary(&self, op: Unary) -> Self {
+                match self { $(Any::$Name(t) => t.unary(op).wrap(),)* }
+            }
+            fn binary(&self, op: Binary, other: &Self) -> Self {
+                match self { $(Any::$Name(t) => t.binary(op, Level::of(other)).wrap(),)* }
+            }
+            fn discrete(op: &Discrete, args: &[&Self]) -> Self {
+                match current() { $(Which::$Name => discrete::<$L>(op, args),)* }
+            }
+            fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
+                match mask { $(Any::$Name(m) => <$L>::select(m, Level::of(then), Level::of(otherwise)).wrap(),)* }
+            }
+            fn linear(&self, op: &Linear) -> Self {
+                match self { $(Any::$Name(t) => t.linear(op).wrap(),)* }
+            }
+            fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
+                match a { $(Any::$Name(a) => <$L>::contract(op, a, Level::of(b)).wrap(),)* }
+            }
+            fn gather(&self, ix: &[Self]) -> Self {
+                match self { $(Any::$Name(t) => t.gather(&all::<$L>(ix)).wrap(),)* }
+            }
+            fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
+                match self { $(Any::$Name(t) => t.scatter_add(&all::<$L>(ix), Level::of(v)).wrap(),)* }
+            }
+            fn concat(axis: usize, parts: &[Self]) -> Self {
+                match current() { $(Which::$Name => <$L>::concat(axis, &all::<$L>(parts)).wrap(),)* }
+            }
+            fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Any>) -> Trip<Self> {
+                match current() { $(Which::$Name => map_accum::<$L>(n, reverse, init, xs, step),)* }
+            }
+            fn peek(&self) -> Option<Array> {
+                match self { $(Any::$Name(t) => t.peek(),)* }
+            }
+            fn accumulate(self, other: &Self) -> Self {
+                match self { $(Any::$Name(t) => t.accumulate(Level::of(other)).wrap(),)* }
+            }
+            fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
+                match self { $(Any::$Name(t) => t.accumulate_linear(op, Level::of(other)).wrap(),)* }
+            }
+        }
+    };
+}
+
+levels! {
+    C = Concrete;
+    D = Dual<Concrete>;
+    A = ADVal<Concrete>;
+    DD = Dual<Dual<Concrete>>;
+    AD = ADVal<Dual<Concrete>>;
+    DA = Dual<ADVal<Concrete>>;
+    AA = ADVal<ADVal<Concrete>>;
+    DDD = Dual<Dual<Dual<Concrete>>>;
+    ADD = ADVal<Dual<Dual<Concrete>>>;
+    DAD = Dual<ADVal<Dual<Concrete>>>;
+    AAD = ADVal<ADVal<Dual<Concrete>>>;
+    DDA = Dual<Dual<ADVal<Concrete>>>;
+    ADA = ADVal<Dual<ADVal<Concrete>>>;
+    DAA = Dual<ADVal<ADVal<Concrete>>>;
+    AAA = ADVal<ADVal<ADVal<Concrete>>>;
+}

@@ -1,0 +1,130 @@
+//! The gallery: one list of objectives, for the tests, the benches and whoever compares programs.
+//!
+//! Law: an objective is an ordinary program, a function generic in `T: BaseTensor` with typed tensors, and a
+//! row in the table of its file, which says where it is evaluated. A row makes a type of the function's
+//! name that implements [`Objective`]; a function without a row is dead code, which rustc reports.
+//!
+//! | file | what is there |
+//! |---|---|
+//! | `scalars` | functions of a few numbers, folds over them, deep sharing |
+//! | `regression` | losses of linear models, mixtures, statistics |
+//! | `networks` | dense, recurrent and convolutional networks, attention |
+//! | `physics` | differential equations, derivatives inside of objectives |
+//! | `matrices` | products, iterations and decompositions |
+//! | `structure` | views, concatenation, high and zero rank, zero sizes |
+//! | `indexing` | gather, scatter, integer arithmetic |
+//! | `edges` | guards, kinks, choices, other element types |
+
+// Every user of the gallery is a crate of its own.
+#![allow(unreachable_pub)]
+
+use polygrad::{Array, BaseTensor, Elem, Tensor, Tree};
+
+/// Makes the type of each objective, and `each`, which visits them in order.
+macro_rules! objectives {
+    ($(
+        $name:ident($($x:ident = $at:expr),* $(; $($d:ident = $given:expr),*)?) $({ $($item:item)* })?;
+    )*) => {
+        $(
+            /// The objective of this name.
+            #[allow(non_camel_case_types)]
+            pub enum $name {}
+
+            impl $crate::gallery::Objective for $name {
+                const NAME: &'static str = stringify!($name);
+                $($($item)*)?
+                fn inputs() -> $crate::gallery::Leaves<polygrad::Array> {
+                    $crate::gallery::Leaves(vec![$($at),*])
+                }
+                fn data() -> $crate::gallery::Leaves<polygrad::Array> {
+                    $crate::gallery::Leaves(vec![$($($given),*)?])
+                }
+                fn eval<T: polygrad::BaseTensor>(
+                    x: &$crate::gallery::Leaves<T>,
+                    data: &$crate::gallery::Leaves<T>,
+                ) -> polygrad::Tensor<T, 0> {
+                    let mut arguments = x.0.iter().chain(&data.0);
+                    $( let $x = $crate::gallery::typed(arguments.next()); )*
+                    $($( let $d = $crate::gallery::typed(arguments.next()); )*)?
+                    $name($(&$x,)* $($(&$d),*)?)
+                }
+            }
+        )*
+
+        /// Visits the objectives of this file.
+        pub fn each(visitor: &mut impl $crate::gallery::Visitor) {
+            $( visitor.visit::<$name>(); )*
+        }
+    };
+}
+
+pub mod edges;
+pub mod indexing;
+pub mod matrices;
+pub mod networks;
+pub mod physics;
+pub mod regression;
+pub mod scalars;
+pub mod structure;
+
+/// A scalar function, where it is evaluated, and what may be expected of it there.
+pub trait Objective {
+    /// The name of the function.
+    const NAME: &'static str;
+    /// Whether finite differences are valid: the function is smooth around its inputs and computed in `f64`.
+    const SMOOTH: bool = true;
+    /// How far the results of two interpreters may be apart, relative to the terms that are summed.
+    const TOLERANCE: f64 = 1e-11;
+
+    /// The arguments it is differentiated in: floats.
+    fn inputs() -> Leaves<Array>;
+    /// The other arguments, of any element type.
+    fn data() -> Leaves<Array>;
+    /// The function.
+    fn eval<T: BaseTensor>(x: &Leaves<T>, data: &Leaves<T>) -> Tensor<T, 0>;
+}
+
+/// Something that is done with every objective.
+pub trait Visitor {
+    /// Does it with one.
+    fn visit<O: Objective>(&mut self);
+}
+
+/// Visits every objective.
+#[allow(dead_code)]
+pub fn each(visitor: &mut impl Visitor) {
+    scalars::each(visitor);
+    regression::each(visitor);
+    networks::each(visitor);
+    physics::each(visitor);
+    matrices::each(visitor);
+    structure::each(visitor);
+    indexing::each(visitor);
+    edges::each(visitor);
+}
+
+/// The arguments of an objective: tensors of several ranks and element types.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leaves<T>(pub Vec<T>);
+
+impl<T: BaseTensor> Tree<T> for Leaves<T> {
+    type With<U: BaseTensor> = Leaves<U>;
+    fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Leaves<U> {
+        Leaves(self.0.iter().map(f).collect())
+    }
+}
+
+/// An argument with the type the function wants it to have.
+fn typed<T: BaseTensor, const D: usize, E: Elem>(argument: Option<&T>) -> Tensor<T, D, E> {
+    Tensor::from_raw(argument.expect("a row gives every argument").clone())
+}
+
+/// Numbers between -1 and 1.
+fn real<const D: usize>(shape: [usize; D], seed: u64) -> Array {
+    Array::uniform(&shape, -1.0, 1.0, seed)
+}
+
+/// Numbers between 0.5 and 2.
+fn positive<const D: usize>(shape: [usize; D], seed: u64) -> Array {
+    Array::uniform(&shape, 0.5, 2.0, seed)
+}
