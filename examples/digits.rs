@@ -94,11 +94,8 @@ fn batch(rows: &[Image], chosen: &[usize]) -> Result<Batch<Concrete>, Box<dyn st
     Ok((Tensor::constant(x), Tensor::constant(Array::from(labels))))
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let seed = match std::env::args().nth(1) {
-        Some(text) => text.parse().map_err(|_| format!("the seed must be a number, but it is {text:?}"))?,
-        None => 1,
-    };
+/// Trains a network from this seed, and reports to `out`.
+pub(crate) fn train(seed: u64, out: &mut dyn Write) -> Result<(), Box<dyn std::error::Error>> {
     let mut rng = Rng::new(seed);
     let rows = read()?;
     // Neighbouring rows are by the same writers: without shuffling, the held-out ones would be strangers.
@@ -110,8 +107,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut velocity = net.zeros_like();
 
     let parameters: usize = net.leaves().iter().map(Array::size).sum();
-    println!("{} images to learn from, {HELD_OUT} held out, {parameters} parameters, seed {seed}", train.len());
-    println!("epoch   training loss   held-out accuracy");
+    writeln!(out, "{} images to learn from, {HELD_OUT} held out, {parameters} parameters, seed {seed}", train.len())?;
+    writeln!(out, "epoch   training loss   held-out accuracy")?;
     let bar = std::io::stderr().is_terminal();
     for epoch in 1..=EPOCHS {
         rng.shuffle(&mut train);
@@ -130,13 +127,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             eprint!("\r{:40}\r", "");
         }
         if epoch == 1 || epoch % 5 == 0 {
-            println!("{epoch:>5}   {:>13.4}   {:>15.1} %", total / count as f64, 100.0 * accuracy(&net, &held_out));
+            let right = 100.0 * accuracy(&net, &held_out);
+            writeln!(out, "{epoch:>5}   {:>13.4}   {right:>15.1} %", total / count as f64)?;
         }
     }
     let right = accuracy(&net, &held_out);
-    println!("{:.0} of {HELD_OUT} held-out images are read correctly", right * HELD_OUT as f64);
+    writeln!(out, "{:.0} of {HELD_OUT} held-out images are read correctly", right * HELD_OUT as f64)?;
     if right < 0.95 {
         return Err(format!("expected at least 95 % of them, but it is {:.1} %", 100.0 * right).into());
     }
     Ok(())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let seed = match std::env::args().nth(1) {
+        Some(text) => text.parse().map_err(|_| format!("the seed must be a number, but it is {text:?}"))?,
+        None => 1,
+    };
+    train(seed, &mut std::io::stdout())
 }

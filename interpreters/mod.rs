@@ -7,7 +7,7 @@
 //!   linear map from the inputs' tangents to the value's, evaluated backwards.
 //! * [`shapes`]: the smallest one. The meaning of a program is the shapes it computes.
 //! * [`count`]: what a program costs, in any interpreter.
-//! * [`trace`]: a program written down as it runs, in any interpreter.
+//! * [`transcript`]: a program written down as it runs, in any interpreter.
 //!
 //! Law: no interpreter names another. Those that stand on one are generic in it, so that they nest
 //! in any order and to any depth.
@@ -19,7 +19,7 @@ pub mod count;
 pub mod dual;
 mod scope;
 pub mod shapes;
-pub mod trace;
+pub mod transcript;
 
 pub use adval::ADVal;
 pub use ast::Ast;
@@ -27,4 +27,4 @@ pub use concrete::Concrete;
 pub use count::Count;
 pub use dual::Dual;
 pub use shapes::Shapes;
-pub use trace::Trace;
+pub use transcript::Transcript;

@@ -15,8 +15,8 @@ pub mod tree;
 pub mod interpreters;
 
 pub use ad::{
-    Function, RunError, ShapeError, SourceLine, check, direct, grad, inspect, symbolic, value_and_grad,
-    value_and_grad_with,
+    Function, Mode, RunError, ShapeError, SourceLine, check, direct, grad, hessian, hvp, inspect, jacobian,
+    jacobian_by, nth_derivative, symbolic, value_and_grad, value_and_grad_with,
 };
 pub use array::Array;
 pub use base::{BaseTensor, Lift};

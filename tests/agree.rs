@@ -5,6 +5,7 @@
 //! * the value is the same in every interpreter, bit for bit, and so is a second run;
 //! * forward and reverse mode give one first derivative, all four nestings of two levels one second
 //!   derivative, and all eight nestings of three levels one third derivative;
+//! * a program that is recorded, simplified and run gives the same as one that is run;
 //! * `v' H w == w' H v`; a pullback is linear; gradients have the shapes and element types of the inputs;
 //! * where the objective is smooth, each derivative is the limit of finite differences of the one before.
 
@@ -17,8 +18,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use any::{Any, Level};
 use gallery::{Leaves, Objective, Visitor};
 use polygrad::direct::{grad, jvp, value_and_grad_with, vjp};
+use polygrad::program::Term;
 use polygrad::tree::TreeMath;
-use polygrad::{ADVal, BaseTensor, Concrete, DType, Dual, Tensor, Tree};
+use polygrad::{ADVal, BaseTensor, Concrete, DType, Dual, Shapes, Tensor, Tree};
 
 type Scalar<T> = Tensor<T, 0>;
 type Point = Leaves<Concrete>;
@@ -233,6 +235,8 @@ fn examine(case: &Case) -> Vec<String> {
         limits(&mut fails, "H w", below, &floats(&curved), size);
     }
 
+    staged(&mut fails, case, (&gradient, &curved), [&v, &w], size);
+
     let results = third(case, x, [&u, &v, &w]);
     let (two, three) = (curved_along(case, x, [&u, &v]), results[0].1.1.item());
     let size = size.max(three.abs());
@@ -306,6 +310,33 @@ fn second_order(
     for (way, (_, dd)) in second(case, x, [w, v]) {
         fails.near(&format!("{way}: w' H v"), dd.item(), both, case.tolerance, size);
     }
+}
+
+/// The same by way of recorded programs, and what is known without any number.
+fn staged(fails: &mut Failures, case: &Case, (gradient, curved): (&Point, &Point), [v, w]: [&Point; 2], size: f64) {
+    let x = &case.inputs;
+    let shapes = x.map(&mut |leaf| Shapes::new(leaf.shape(), leaf.dtype()));
+    // There it is enough that nothing panics: the type says that the result is a scalar.
+    case.at(&shapes);
+
+    let (value, along_v) = (case.at(x).item(), gradient.dot(v).item());
+    let results = traced(x, |x| {
+        let (y, d) = case.d(x, v);
+        vec![case.at(x).into_raw(), y.into_raw(), d.into_raw()]
+    });
+    let expected = [("Term", value), ("Dual<Term>: value", value), ("Dual<Term>: derivative along v", along_v)];
+    for (result, (way, expected)) in floats(&Leaves(results)).into_iter().zip(expected) {
+        fails.near(way, result, expected, case.tolerance, size);
+    }
+    let staged = polygrad::grad(|x: &Leaves<_>| case.at(x), x);
+    fails.all_near("ADVal<Term>: gradient", &staged, gradient, case.tolerance, size);
+    let product = traced(x, |x| jvp(|x: &Leaves<_>| case.gradient(x), x, &constants(w)).1.0);
+    fails.all_near("ADVal<Dual<Term>>: H w", &Leaves(product), curved, case.tolerance, size);
+}
+
+/// The results of a program that is recorded, simplified and run.
+fn traced(x: &Point, f: impl Fn(&Leaves<Term>) -> Vec<Term>) -> Vec<Concrete> {
+    Concrete::trace(&x.0, &mut |x| f(&Leaves(x.to_vec())))
 }
 
 /// Visits objectives and collects what does not hold.

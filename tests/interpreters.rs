@@ -3,7 +3,7 @@
 //! * Pushing a tangent through a term is what forward mode computes, and the transpose of the reverse pass: for
 //!   every program below, at first and second order.
 //! * `check` accepts what runs and refuses what does not, with the same words at the same line.
-//! * `count` and `trace` leave values alone; what they say is exact, and nests.
+//! * `count` and `transcript` leave values alone; what they say is exact, and nests.
 
 #[path = "support/panics.rs"]
 mod panics;
@@ -15,8 +15,8 @@ use panics::caught;
 
 use polygrad::array::Rng;
 use polygrad::direct::{grad, jvp, linearize, vjp};
-use polygrad::inspect::{Family, Tally, count, trace};
-use polygrad::interpreters::{Count, Trace};
+use polygrad::inspect::{Family, Tally, count, transcript};
+use polygrad::interpreters::{Count, Transcript};
 use polygrad::tensor::{build1, concat, cond, fold, iterate, map, map_accum, map_accum_reverse, scan, tensor};
 use polygrad::tree::{Tree, TreeMath};
 use polygrad::{ADVal, BaseTensor, Concrete, Dual, Shapes, Tensor, check};
@@ -443,12 +443,12 @@ fn what_runs_outside_of_the_verb_is_not_counted() {
     assert_eq!((tally.of(Family::Unary).calls, tally.of(Family::Binary).calls), (1, 1));
 }
 
-// Traces.
+// Transcripts.
 
 #[test]
-fn a_trace_is_a_line_an_operation() {
+fn a_transcript_is_a_line_an_operation() {
     let x = (tensor([0.5, 2.0]), tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1, 0]));
-    let (_, text) = trace(
+    let (_, text) = transcript(
         |(v, m, ix): &(Tensor<_, 1>, Tensor<_, 2>, Tensor<_, 1, i64>)| {
             let y = m.matvec(v).atan2(v);
             let z = y.gt(1.0).select(&y, -v).take(ix).scatter_add([ix], v);
@@ -478,7 +478,7 @@ return t10, t12, t13, t14
 }
 
 #[test]
-fn of_a_loop_the_first_trip_is_traced() {
+fn of_a_loop_the_first_trip_is_written() {
     fn f<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {
         let (last, ys): (Tensor<T, 0>, Tensor<T, 1>) =
             map_accum_reverse(Tensor::scalar(1.0), x, |h, x: &Tensor<T, 0>| {
@@ -503,35 +503,35 @@ t12 : f64 [] = t9 + t11
 return t12
 ";
     let x = tensor([1.0, 2.0]);
-    assert_eq!(trace(f, &x).1, expected);
+    assert_eq!(transcript(f, &x).1, expected);
     // The same text from an interpreter that runs a step once, and, but for sizes, of a loop without trips.
-    let at_shapes = trace(f, &Tensor::<Shapes, 1>::zeros([2])).1;
+    let at_shapes = transcript(f, &Tensor::<Shapes, 1>::zeros([2])).1;
     assert_eq!(at_shapes, expected.replace("from 1.0", "from (constant f64 [])"));
     let until_sum = |text: &str| text.split("t11").next().unwrap_or_default().to_string();
-    let empty = trace(f, &x.slice(0, 0..0)).1.replace("[0]", "[2]").replace("loop 0", "loop 2");
+    let empty = transcript(f, &x.slice(0, 0..0)).1.replace("[0]", "[2]").replace("loop 0", "loop 2");
     assert_eq!(until_sum(&empty), until_sum(expected));
 }
 
-fn tracing_leaves_values_alone<P: Program>() {
+fn writing_leaves_values_alone<P: Program>() {
     let x = params();
-    let (y, text) = trace(P::run, &x);
+    let (y, text) = transcript(P::run, &x);
     assert_eq!(y, P::run(&x), "{}", P::NAME);
-    assert_eq!(trace(P::run, &x).1, text, "{}", P::NAME);
+    assert_eq!(transcript(P::run, &x).1, text, "{}", P::NAME);
     let g = grad(|p: &Params<_>| P::run(p).square().sum(), &x);
-    let (h, _) = trace(|p: &Params<_>| grad(|p: &Params<_>| P::run(p).square().sum(), p), &x);
+    let (h, _) = transcript(|p: &Params<_>| grad(|p: &Params<_>| P::run(p).square().sum(), p), &x);
     assert!(g.1 == h.1 && g.2 == h.2, "{}", P::NAME);
-    let h = grad(|p: &Params<_>| trace(|p: &Params<_>| P::run(p).square().sum(), p).0, &x);
+    let h = grad(|p: &Params<_>| transcript(|p: &Params<_>| P::run(p).square().sum(), p).0, &x);
     assert!(g.1 == h.1 && g.2 == h.2, "{}", P::NAME);
 }
 
 #[test]
-fn traces_do_not_change_programs() {
-    each_program!(tracing_leaves_values_alone);
+fn transcripts_do_not_change_programs() {
+    each_program!(writing_leaves_values_alone);
 }
 
 #[test]
-fn a_gradient_can_be_traced() {
-    let (_, text) = trace(|x: &Tensor<_, 1>| grad(|x: &Tensor<_, 1>| x.sin().sum(), x), &tensor([1.0, 2.0]));
+fn a_gradient_can_be_written_down() {
+    let (_, text) = transcript(|x: &Tensor<_, 1>| grad(|x: &Tensor<_, 1>| x.sin().sum(), x), &tensor([1.0, 2.0]));
     let expected = "\
 t0 : f64 [2] = input
 t1 : f64 [2] = sin t0
@@ -542,10 +542,11 @@ t5 : f64 [2] = t4 * t2
 return t5
 ";
     assert_eq!(text, expected);
-    // An outer trace sees what an inner one passes down.
-    let nested = |x: &Tensor<Trace<Concrete>, 0>| trace(|x: &Tensor<Trace<Trace<Concrete>>, 0>| x.exp(), x);
+    // An outer transcript sees what an inner one passes down.
+    let nested =
+        |x: &Tensor<Transcript<Concrete>, 0>| transcript(|x: &Tensor<Transcript<Transcript<Concrete>>, 0>| x.exp(), x);
     let mut inner = String::new();
-    let (_, outer) = trace(
+    let (_, outer) = transcript(
         |x: &Tensor<_, 0>| {
             let (y, text) = nested(x);
             inner = text;

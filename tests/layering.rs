@@ -42,7 +42,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-const INTERPRETERS: [&str; 6] = ["interpreters", "Concrete", "ADVal", "Dual", "Shapes", "Count"];
+const INTERPRETERS: [&str; 8] = ["interpreters", "Concrete", "Ast", "ADVal", "Dual", "Shapes", "Count", "Transcript"];
 
 #[test]
 fn the_language_names_no_interpreter() {
@@ -69,8 +69,15 @@ fn no_interpreter_names_another() {
         first.trim_end_matches(".rs").to_owned()
     };
     let names: Vec<String> = sources(&folder).iter().map(|p| own(p)).collect();
-    let types =
-        [("concrete", "Concrete"), ("adval", "ADVal"), ("dual", "Dual"), ("shapes", "Shapes"), ("count", "Count")];
+    let types = [
+        ("concrete", "Concrete"),
+        ("ast", "Ast"),
+        ("adval", "ADVal"),
+        ("dual", "Dual"),
+        ("shapes", "Shapes"),
+        ("count", "Count"),
+        ("transcript", "Transcript"),
+    ];
     for path in sources(&folder) {
         let me = own(&path);
         if me == "mod" {

@@ -28,6 +28,8 @@ use crate::shape::{Shape, Show};
 pub(super) enum Slot {
     /// Among the values held for all trips.
     Held(usize),
+    /// Among the current elements of the sequences: they are stacked already.
+    Element(usize),
     /// Among the residuals of this trip.
     Stacked(usize),
 }
@@ -36,6 +38,7 @@ impl<T> Residual<T> for Slot {
     fn get<'a>(&'a self, env: &'a Env<'_, T>) -> &'a T {
         match *self {
             Slot::Held(k) => &env.held[k],
+            Slot::Element(k) => &env.elements[k],
             Slot::Stacked(k) => &env.stacked[k],
         }
     }
@@ -94,6 +97,8 @@ pub(super) struct Loop<F, R> {
     captured: Vec<(Kind, R)>,
     held: Vec<F>,
     residuals: Vec<F>,
+    /// The sequences whose elements the terms multiply with.
+    factors: Vec<F>,
 }
 
 impl<F, R> Loop<F, R> {
@@ -108,7 +113,8 @@ impl<F, R> Loop<F, R> {
             outputs: self.outputs.clone(),
             captured: self.captured.iter().map(|(k, to)| (k.clone(), r(to))).collect(),
             held: self.held.iter().map(&mut *f).collect(),
-            residuals: self.residuals.iter().map(f).collect(),
+            residuals: self.residuals.iter().map(&mut *f).collect(),
+            factors: self.factors.iter().map(f).collect(),
         }
     }
 
@@ -141,7 +147,7 @@ impl<F, R> Loop<F, R> {
         init.extend(self.captured.iter().map(|(kind, _)| zeros::<T>(kind)));
 
         let held: Vec<T> = self.held.iter().map(|f| f.get(env).clone()).collect();
-        let mut xs: Vec<T> = self.residuals.iter().map(|f| f.get(env).clone()).collect();
+        let mut xs: Vec<T> = self.residuals.iter().chain(&self.factors).map(|f| f.get(env).clone()).collect();
         let mut seeds: Vec<usize> = Vec::new();
         for (k, ct) in cts.into_iter().enumerate() {
             if let Some(ct) = ct {
@@ -154,10 +160,11 @@ impl<F, R> Loop<F, R> {
             calls += 1;
             // The transposed trips run in the opposite order.
             let body = self.n.checked_sub(calls).and_then(|trip| self.which.get(trip)).map_or(0, |w| *w);
-            let (stacked, cts) = x.split_at(self.residuals.len());
+            let (stacked, x) = x.split_at(self.residuals.len());
+            let (elements, cts) = x.split_at(self.factors.len());
             self.pull_trip(
                 &self.bodies[body],
-                &Env { held: &held, stacked },
+                &Env { held: &held, stacked, elements },
                 &live,
                 carry,
                 seeds.iter().copied().zip(cts),
@@ -240,7 +247,7 @@ impl<F, R> Loop<F, R> {
         let start = |k: &usize| tangent(&self.carry[*k].2).unwrap_or_else(|| zeros(&self.carry[*k].0));
         let init: Vec<T> = live.iter().map(start).collect();
         let mut moving = Vec::new();
-        let mut xs: Vec<T> = self.residuals.iter().map(|f| f.get(env).clone()).collect();
+        let mut xs: Vec<T> = self.residuals.iter().chain(&self.factors).map(|f| f.get(env).clone()).collect();
         for (k, (_, to)) in self.elements.iter().enumerate() {
             if let Some(t) = tangent(to) {
                 moving.push(k);
@@ -260,7 +267,8 @@ impl<F, R> Loop<F, R> {
         let (finals, stacks) = T::map_accum(self.n, self.reverse, init, &xs, &mut |carry, x| {
             let which = self.which.get(calls).map_or(0, |w| *w);
             calls += 1;
-            let (stacked, elements) = x.split_at(self.residuals.len());
+            let (stacked, x) = x.split_at(self.residuals.len());
+            let (factors, elements) = x.split_at(self.factors.len());
             let mut table = Table::new(uses[which].clone());
             live.iter().zip(carry).for_each(|(k, t)| table.set(self.at(Place::Carry(*k)), t));
             moving.iter().zip(elements).for_each(|(k, t)| table.set(self.at(Place::Element(*k)), t.clone()));
@@ -269,7 +277,9 @@ impl<F, R> Loop<F, R> {
             }
             let body = &self.bodies[which];
             for (k, term) in body.terms.iter().enumerate() {
-                let tangents = push(term, &Env { held: &held, stacked }, &mut |to, i| table.take(self.at(*to), i));
+                let tangents = push(term, &Env { held: &held, stacked, elements: factors }, &mut |to, i| {
+                    table.take(self.at(*to), i)
+                });
                 table.set_all(self.at(Place::Local(k)), tangents);
             }
             let result = |(k, kind): &(usize, &Kind)| {
@@ -312,6 +322,8 @@ struct Recorder<T> {
     which: Vec<usize>,
     captured: IndexMap<Id, Rc<Node<T>>>,
     held: IndexMap<Id, T>,
+    /// The sequences whose elements are multiplied with.
+    factors: IndexMap<usize, ()>,
     /// The kinds of the residuals, as the first trip recorded them.
     residuals: Option<Vec<Kind>>,
     /// How many outputs the step has.
@@ -325,6 +337,8 @@ struct Arguments {
     /// Ids from here on were born in this trip.
     base: Id,
     places: Vec<(Id, Place)>,
+    /// The ids of the elements of the sequences, ascending.
+    elements: Vec<Id>,
 }
 
 impl<T: BaseTensor> Recorder<T> {
@@ -335,8 +349,11 @@ impl<T: BaseTensor> Recorder<T> {
         let mut stacked: IndexMap<Id, T> = IndexMap::new();
         let mut escaped = false;
         let mut terms = Vec::with_capacity(ids.len());
-        let (start, held, captured) = (self.start, &mut self.held, &mut self.captured);
-        let mut slot = |factor: &Factor<T>| slot(factor, start, held, &mut stacked);
+        let (start, held, captured, factors) = (self.start, &mut self.held, &mut self.captured, &mut self.factors);
+        let mut slot = |factor: &Factor<T>| match arguments.elements.binary_search(&factor.id) {
+            Ok(k) => Slot::Element(factors.insert_full(k, ()).0),
+            Err(_) => slot(factor, start, held, &mut stacked),
+        };
         let mut place = |node: &Rc<Node<T>>| {
             place(node, start, captured, &ids, arguments).unwrap_or_else(|| {
                 escaped = true;
@@ -457,6 +474,7 @@ pub(super) fn map_accum<T: BaseTensor>(
         which: Vec::new(),
         captured: IndexMap::new(),
         held: IndexMap::new(),
+        factors: IndexMap::new(),
         residuals: None,
         outputs: 0,
         fault: None,
@@ -482,11 +500,12 @@ pub(super) fn map_accum<T: BaseTensor>(
         places.extend(
             elements.iter().enumerate().filter(|(_, e)| e.node.is_some()).map(|(k, e)| (e.id, Place::Element(k))),
         );
+        let ids = elements.iter().map(|e| e.id).collect();
         element_kinds = elements.iter().map(|e| kind(&e.primal)).collect();
         let (carry, outputs) = step(carry, &elements);
         recorder.outputs = outputs.len();
         let results: Vec<&ADVal<T>> = carry.iter().chain(&outputs).collect();
-        let residuals = recorder.record(&Arguments { base, places }, &results);
+        let residuals = recorder.record(&Arguments { base, places, elements: ids }, &results);
         let outputs = outputs.into_iter().map(|y| y.primal).chain(residuals).collect();
         (carry.into_iter().map(|c| c.primal).collect(), outputs)
     });
@@ -511,6 +530,7 @@ pub(super) fn map_accum<T: BaseTensor>(
         captured: recorder.captured.into_values().map(|node| (node_kind(&node), node)).collect(),
         held: recorder.held.into_iter().map(|(id, value)| Factor { value, id }).collect(),
         residuals: residuals.into_iter().map(|value| Factor { value, id: fresh() }).collect(),
+        factors: recorder.factors.into_keys().map(|k| xs[k].factor()).collect(),
     };
     let term = active
         .contains(&true)

@@ -17,6 +17,8 @@ mod push;
 
 use std::rc::Rc;
 
+pub use pull::Escape;
+
 use delta::{Delta, Factor, Gather, Id, Node, Product, ScatterAdd, Term, fresh};
 
 use crate::array::Array;
@@ -274,6 +276,21 @@ impl<T: BaseTensor> Pass<T> {
     /// depends on a differentiated value that is no input of this pass.
     #[track_caller]
     pub fn pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<T> {
+        match self.try_pull(results, cotangents) {
+            Ok(cotangents) => cotangents,
+            Err(escape) => panic!("{escape}"),
+        }
+    }
+
+    /// [`pull`](Pass::pull), for callers that cannot panic at the user's line.
+    ///
+    /// # Errors
+    /// When a result depends on a differentiated value that is no input of this pass.
+    ///
+    /// # Panics
+    /// When there is not one cotangent of the same shape and element type per result.
+    #[track_caller]
+    pub fn try_pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<T>, Escape> {
         if results.len() != cotangents.len() {
             panic!(
                 "vjp: the number of cotangents must be that of the results, but they are {} and {}; map the result to its \
@@ -296,12 +313,12 @@ impl<T: BaseTensor> Pass<T> {
             seeds.extend(result.node.as_ref().map(|node| (node, ct)));
         }
         let ids: Vec<Id> = self.inputs.iter().filter_map(|(id, _)| *id).collect();
-        let mut found = pull::reverse(seeds, self.first, &ids).into_iter();
+        let mut found = pull::reverse(seeds, self.first, &ids)?.into_iter();
         let mut take = |(id, zero): &(Option<Id>, T)| {
             let ct = id.and_then(|_| found.next().flatten());
             ct.unwrap_or_else(|| zero.clone())
         };
-        self.inputs.iter().map(&mut take).collect()
+        Ok(self.inputs.iter().map(&mut take).collect())
     }
 
     /// The tangents of results, in order, from tangents of the inputs: the derivative itself, by forward
@@ -313,6 +330,21 @@ impl<T: BaseTensor> Pass<T> {
     /// depends on a differentiated value that is no input of this pass.
     #[track_caller]
     pub fn push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Vec<T> {
+        match self.try_push(results, tangents) {
+            Ok(tangents) => tangents,
+            Err(escape) => panic!("{escape}"),
+        }
+    }
+
+    /// [`push`](Pass::push), for callers that cannot panic at the user's line.
+    ///
+    /// # Errors
+    /// When a result depends on a differentiated value that is no input of this pass.
+    ///
+    /// # Panics
+    /// When there is not one tangent of the same shape and element type per input.
+    #[track_caller]
+    pub fn try_push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Result<Vec<T>, Escape> {
         if self.inputs.len() != tangents.len() {
             panic!(
                 "linearize: the number of tangents must be that of the inputs, but they are {} and {}; map the argument to its \
@@ -336,7 +368,7 @@ impl<T: BaseTensor> Pass<T> {
         }
         let nodes: Vec<Option<&Rc<Node<T>>>> = results.iter().map(|r| r.node.as_ref()).collect();
         let zero = |r: &ADVal<T>| T::zeros(r.shape(), r.dtype());
-        let found = push::forward(&nodes, self.first, &known).into_iter();
-        found.zip(results).map(|(t, r)| t.unwrap_or_else(|| zero(r))).collect()
+        let found = push::forward(&nodes, self.first, &known)?.into_iter();
+        Ok(found.zip(results).map(|(t, r)| t.unwrap_or_else(|| zero(r))).collect())
     }
 }

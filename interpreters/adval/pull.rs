@@ -8,6 +8,7 @@
 use std::rc::Rc;
 
 use smallvec::SmallVec;
+use thiserror::Error;
 
 use super::delta::{Delta, Factor, Id, Node, Term};
 use crate::base::BaseTensor;
@@ -19,6 +20,7 @@ use crate::shape::Shape;
 pub(super) struct Env<'a, T> {
     pub(super) held: &'a [T],
     pub(super) stacked: &'a [T],
+    pub(super) elements: &'a [T],
 }
 
 /// How a term holds a value of the primal program.
@@ -201,11 +203,14 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
 /// The reverse pass: from cotangents of the results to those of the inputs, which are given by the
 /// ids of their terms, ascending. Results may depend on nothing born before `first`.
 ///
-/// # Panics
+/// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
 /// same level, or a loop variable that left its loop.
-#[track_caller]
-pub(super) fn reverse<T: BaseTensor>(results: Vec<(&Rc<Node<T>>, T)>, first: Id, inputs: &[Id]) -> Vec<Option<T>> {
+pub(super) fn reverse<T: BaseTensor>(
+    results: Vec<(&Rc<Node<T>>, T)>,
+    first: Id,
+    inputs: &[Id],
+) -> Result<Vec<Option<T>>, Escape> {
     let mut cotangents: Vec<Option<T>> = inputs.iter().map(|_| None).collect();
     let last = results.iter().map(|(node, _)| node.id).max().unwrap_or(first);
     let pages = (last.saturating_sub(first) as usize) / PAGE + 1;
@@ -214,7 +219,7 @@ pub(super) fn reverse<T: BaseTensor>(results: Vec<(&Rc<Node<T>>, T)>, first: Id,
     for (node, ct) in results {
         young &= pending.add(node, Update::Add(ct));
     }
-    let env = Env { held: &[], stacked: &[] };
+    let env = Env { held: &[], stacked: &[], elements: &[] };
     for page in (0..pages).rev() {
         for at in (0..PAGE).rev() {
             let Some(slots) = pending.pages[page].as_mut() else { break };
@@ -225,31 +230,27 @@ pub(super) fn reverse<T: BaseTensor>(results: Vec<(&Rc<Node<T>>, T)>, first: Id,
             }
             match inputs.binary_search(&node.id) {
                 Ok(k) => cotangents[k] = Some(ct.one()),
-                Err(_) => escaped(),
+                Err(_) => return Err(Escape::LoopVariable),
             }
         }
         pending.pages[page] = None;
     }
-    if !young {
-        from_outside();
-    }
-    cotangents
+    if young { Ok(cotangents) } else { Err(Escape::Outside) }
 }
 
-/// A result depends on an input that is none of this differentiation's.
-#[track_caller]
-pub(super) fn escaped() -> ! {
-    panic!(
+/// Why a derivative does not exist: its function is not one of its argument alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Escape {
+    /// A result depends on an input that is none of this differentiation's.
+    #[error(
         "map_accum: a loop variable may be used only inside its closure, but the result depends on one that \
          escaped; return it from the step instead"
-    )
-}
-
-/// A result depends on a term that is older than this differentiation.
-#[track_caller]
-pub(super) fn from_outside() -> ! {
-    panic!(
+    )]
+    LoopVariable,
+    /// A result depends on a term that is older than this differentiation.
+    #[error(
         "grad: values of this level may enter the function only as its argument, but the result depends on a \
          differentiated value from outside; lift it from the level below, or pass it as data"
-    )
+    )]
+    Outside,
 }

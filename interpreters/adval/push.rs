@@ -11,7 +11,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::delta::{Delta, Id, Node, Term, reachable};
-use super::pull::{Env, Residual, escaped, from_outside};
+use super::pull::{Env, Escape, Residual};
 use crate::base::BaseTensor;
 
 /// The tangents of a term: one, or one for each result of a loop; `None` for a known zero.
@@ -116,15 +116,14 @@ fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>) -> SmallVe
 /// The forward pass: from tangents of the inputs, which are given with the ids of their terms,
 /// ascending, to those of the results. Results may depend on nothing born before `first`.
 ///
-/// # Panics
+/// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
 /// same level, or a loop variable that left its loop.
-#[track_caller]
 pub(super) fn forward<T: BaseTensor>(
     results: &[Option<&Rc<Node<T>>>],
     first: Id,
     inputs: &[(Id, T)],
-) -> Vec<Option<T>> {
+) -> Result<Vec<Option<T>>, Escape> {
     let terms = reachable(results.iter().copied().flatten(), first);
     let ids: Vec<Id> = terms.keys().copied().collect();
     let mut uses = vec![0; ids.len()];
@@ -143,17 +142,15 @@ pub(super) fn forward<T: BaseTensor>(
             input.map(|k| inputs[k].1.clone())
         }
     };
-    let env = Env { held: &[], stacked: &[] };
+    let env = Env { held: &[], stacked: &[], elements: &[] };
     for (at, node) in terms.values().enumerate() {
         let tangents = push(&node.delta, &env, &mut |to, k| of(&mut table, to, k));
         table.set_all(at, tangents);
     }
     let tangents = results.iter().map(|result| result.and_then(|node| of(&mut table, node, 0))).collect();
-    if !inside {
-        escaped();
+    match (inside, young) {
+        (false, _) => Err(Escape::LoopVariable),
+        (true, false) => Err(Escape::Outside),
+        (true, true) => Ok(tangents),
     }
-    if !young {
-        from_outside();
-    }
-    tangents
 }

@@ -38,7 +38,9 @@ pub struct Function<P, Q, Y> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
     /// There are not as many leaves as the function was traced with.
-    #[error("run: the function was traced with {needed} input tensors, but {given} were given; stage it again")]
+    #[error(
+        "run: the number of input tensors must be that of the trace, but they are {given} and {needed}; stage it again"
+    )]
     Count {
         /// How many it was traced with.
         needed: usize,

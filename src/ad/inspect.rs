@@ -4,7 +4,7 @@
 //! gradient's own operations, and inside one they are differentiated.
 
 use crate::base::{BaseTensor, Lift};
-use crate::interpreters::{Count, Trace};
+use crate::interpreters::{Count, Transcript};
 use crate::tree::Tree;
 
 pub use crate::interpreters::count::{Cost, Family, Tally};
@@ -40,8 +40,8 @@ where
 /// loop the first trip is written.
 ///
 /// ```
-/// use polygrad::{Tensor, inspect::trace, tensor};
-/// let (y, text) = trace(|x: &Tensor<_, 1>| (x.sin() * 2.0).sum(), &tensor([0.0, 0.0]));
+/// use polygrad::{Tensor, inspect::transcript, tensor};
+/// let (y, text) = transcript(|x: &Tensor<_, 1>| (x.sin() * 2.0).sum(), &tensor([0.0, 0.0]));
 /// assert_eq!(y.item(), 0.0);
 /// let lines: Vec<&str> = text.lines().collect();
 /// assert_eq!(lines, [
@@ -53,15 +53,15 @@ where
 /// ]);
 /// ```
 #[track_caller]
-pub fn trace<T, P, Y>(program: impl FnOnce(&P::With<Trace<T>>) -> Y, x: &P) -> (Y::With<T>, String)
+pub fn transcript<T, P, Y>(program: impl FnOnce(&P::With<Transcript<T>>) -> Y, x: &P) -> (Y::With<T>, String)
 where
     T: BaseTensor,
     P: Tree<T>,
-    Y: Tree<Trace<T>>,
+    Y: Tree<Transcript<T>>,
 {
-    let (y, text) = Trace::<T>::traced(|| {
-        let y = program(&x.map(&mut |leaf| Trace::input(leaf.clone())));
-        Trace::result(&y.leaves());
+    let (y, text) = Transcript::<T>::written(|| {
+        let y = program(&x.map(&mut |leaf| Transcript::input(leaf.clone())));
+        Transcript::result(&y.leaves());
         y
     });
     (y.map(&mut |leaf| leaf.value().clone()), text)

@@ -13,9 +13,11 @@ mod check;
 pub mod direct;
 mod function;
 pub mod inspect;
+mod second;
 mod staged;
 pub mod symbolic;
 
 pub use check::{ShapeError, SourceLine, check};
 pub use function::{Function, RunError};
+pub use second::{Mode, hessian, hvp, jacobian, jacobian_by, nth_derivative};
 pub use staged::{grad, value_and_grad, value_and_grad_with};

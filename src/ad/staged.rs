@@ -7,7 +7,7 @@
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::Float;
-use crate::interpreters::adval::{ADVal, Pass};
+use crate::interpreters::adval::{ADVal, Escape, Pass};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
@@ -43,9 +43,31 @@ where
     let mut inputs = x.leaves();
     let count = inputs.len();
     inputs.extend(data.leaves());
-    let mut results = T::trace(&inputs, &mut |inputs| gradient_of(&f, x, data, inputs, count));
+    let mut results = traced(&inputs, |inputs| gradient_of(&f, x, data, inputs, count));
     let gradient = results.split_off(1);
     (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))
+}
+
+/// [`BaseTensor::trace`] of what may turn out to have no derivative.
+///
+/// # Panics
+/// Then, and here, because a closure does not know who calls it.
+#[track_caller]
+pub(super) fn traced<T: BaseTensor>(
+    inputs: &[T],
+    mut f: impl FnMut(&[T::Trace]) -> Result<Vec<T::Trace>, Escape>,
+) -> Vec<T> {
+    let mut escape = None;
+    let results = T::trace(inputs, &mut |inputs| {
+        f(inputs).unwrap_or_else(|e| {
+            escape = Some(e);
+            Vec::new()
+        })
+    });
+    match escape {
+        Some(escape) => panic!("{escape}"),
+        None => results,
+    }
 }
 
 /// Value and gradient at the interpreter where `T` traces: the value, then the gradient's leaves.
@@ -55,7 +77,7 @@ fn gradient_of<T, P, Q, E>(
     data: &Q,
     inputs: &[T::Trace],
     count: usize,
-) -> Vec<T::Trace>
+) -> Result<Vec<T::Trace>, Escape>
 where
     T: BaseTensor,
     P: Tree<T>,
@@ -69,8 +91,8 @@ where
     let constants = data.with_leaves(constants.iter().map(lift).collect());
     let y = f(&leaves, &constants).into_raw();
     let one = T::Trace::constant(Array::ones(&[], E::DTYPE));
-    let gradient = pass.pull(std::slice::from_ref(&y), vec![one]);
-    std::iter::once(y.primal().clone()).chain(gradient).collect()
+    let gradient = pass.try_pull(std::slice::from_ref(&y), vec![one])?;
+    Ok(std::iter::once(y.primal().clone()).chain(gradient).collect())
 }
 
 /// Value and gradient of a scalar function.

@@ -142,12 +142,11 @@ pub struct Linearized {
 pub fn linearize(program: &Program) -> Linearized {
     let x = variables(program.inputs());
     let x_dot = variables(program.inputs());
-    let pass = Forward::new();
-    let inputs = x.iter().zip(&x_dot).map(|(x, x_dot)| pass.input(x, x_dot)).collect();
-    let results: Vec<(Term, Term)> = interpret(program, inputs).iter().map(|y| pass.result(y)).collect();
-    let (y, y_dot): (Vec<Term>, Vec<Term>) = results.into_iter().unzip();
+    // By the delta term, whose loops hold tangents alone: forward dual numbers would run both in one.
+    let (pass, y) = dual(program, &x, &chosen(program, &every(program)));
+    let y_dot = pass.push(&y, x_dot.clone());
     let (linear, residuals) = Term::body(&x_dot, &y_dot, 0);
-    let results: Vec<Term> = y.into_iter().chain(residuals).collect();
+    let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(residuals).collect();
     Linearized { primal: closed(&x, &results, &names(program.inputs())), linear }
 }
 
@@ -155,9 +154,15 @@ pub fn linearize(program: &Program) -> Linearized {
 /// `count` inputs; the others are residuals.
 ///
 /// # Panics
-/// When the program is not linear in them.
+/// When the program is not linear in them, or has not so many.
 #[track_caller]
 pub fn transpose(linear: &Program, count: usize) -> Program {
+    if count > linear.inputs().len() {
+        panic!(
+            "transpose: the number of linear inputs must be at most that of all, but they are {count} and {}; pass a smaller one",
+            linear.inputs().len()
+        );
+    }
     let x = variables(linear.inputs());
     let y_bar = variables(linear.outputs());
     let wrt: Vec<usize> = (0..count).collect();
@@ -169,8 +174,31 @@ pub fn transpose(linear: &Program, count: usize) -> Program {
     match Term::program(&inputs, &x_bar, &names) {
         Ok(program) => program,
         Err(_) => panic!(
-            "transpose: the program must be linear in its first {count} inputs, but its derivative depends on them; \
+            "transpose: the program must be linear in the inputs that are no residuals, but its derivative depends on them; \
              linearize it first"
         ),
     }
+}
+
+/// The derivative of a program of one number, as such a program: `x -> y'`.
+///
+/// # Panics
+/// When the program has not one scalar float input and one output.
+#[track_caller]
+pub fn derivative(program: &Program) -> Program {
+    let ([x], [_]) = (program.inputs(), program.outputs()) else {
+        panic!(
+            "derivative: needs one input and one output, but there are {} and {}; use jvp",
+            program.inputs().len(),
+            program.outputs().len()
+        );
+    };
+    if !x.shape.is_empty() || !x.dtype.is_float() {
+        panic!("derivative: the input must be a scalar float, but it is {} {}; use jvp", x.dtype, Show(&x.shape));
+    }
+    let variable = Term::variable(&x.shape, x.dtype);
+    let one = Term::constant(crate::array::Array::ones(&x.shape, x.dtype));
+    let pass = Forward::new();
+    let y = interpret(program, vec![pass.input(&variable, &one)]);
+    closed(&[variable], &[pass.result(&y[0]).1], &names(program.inputs()))
 }

@@ -11,7 +11,7 @@ use crate::ops::{Compare, Unary};
 /// Makes the enum and its table functions from the rows.
 macro_rules! binary_ops {
     ($(
-        $(#[$doc:meta])*
+        $(#[doc = $doc:literal])*
         $name:ident => $Op:ident {
             symbol: $symbol:expr,
             kernel: |$a:ident, $b:ident| $kernel:expr,
@@ -21,7 +21,7 @@ macro_rules! binary_ops {
     )*) => {
         /// An elementwise function of two float arguments.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Binary { $( $(#[$doc])* $Op, )* }
+        pub enum Binary { $( $(#[doc = $doc])* $Op, )* }
 
         impl Binary {
             /// Every row of the table.
@@ -30,6 +30,11 @@ macro_rules! binary_ops {
             /// The name of the function, as in messages.
             pub fn name(self) -> &'static str {
                 match self { $( Binary::$Op => stringify!($name), )* }
+            }
+
+            /// The row's documentation: meaning, partial derivatives, conventions.
+            pub fn doc(self) -> &'static str {
+                match self { $( Binary::$Op => concat!($($doc, "\n"),*), )* }
             }
 
             /// The infix symbol programs are printed with, for the four that have one.

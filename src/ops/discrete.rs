@@ -14,11 +14,11 @@ macro_rules! rows {
     (
         $(#[$top:meta])*
         $Enum:ident<$($E:ident: $bound:path)?> ($($arg:ident : $ty:ty),*) $call:tt -> $out:ty;
-        $( $(#[$doc:meta])* $Op:ident $name:literal => $kernel:expr, )*
+        $( $(#[doc = $doc:literal])* $Op:ident $name:literal => $kernel:expr, )*
     ) => {
         $(#[$top])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum $Enum { $( $(#[$doc])* $Op, )* }
+        pub enum $Enum { $( $(#[doc = $doc])* $Op, )* }
 
         impl $Enum {
             /// Every row of the table.
@@ -27,6 +27,11 @@ macro_rules! rows {
             /// The name or symbol programs are printed with.
             pub fn name(self) -> &'static str {
                 match self { $( $Enum::$Op => $name, )* }
+            }
+
+            /// The row's documentation: its meaning.
+            pub fn doc(self) -> &'static str {
+                match self { $( $Enum::$Op => concat!($($doc, "\n"),*), )* }
             }
 
             /// The operation on numbers.

@@ -13,6 +13,8 @@
 //!
 //! Law: everything an interpreter must know about an operation is said here, once, without
 //! naming an interpreter. No `_ =>` arm over these enums: rustc is the checklist.
+//!
+#![doc = include_str!("../../docs/operations.md")]
 
 mod binary;
 mod contract;

@@ -21,17 +21,18 @@ macro_rules! unary_ops {
     (@order) => { None };
     (@order $order:literal) => { Some($order) };
     ($(
-        $(#[$doc:meta])*
+        $(#[doc = $doc:literal])*
         $name:ident => $Op:ident {
             kernel: |$k:ident| $kernel:expr,
             derivative: |$x:ident, $y:ident| $derivative:expr,
             domain: $lo:literal .. $hi:literal,
+            $(example: $at:literal => $value:literal,)?
             $(order: $order:literal,)?
         }
     )*) => {
         /// An elementwise function of one float argument.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Unary { $( $(#[$doc])* $Op, )* }
+        pub enum Unary { $( $(#[doc = $doc])* $Op, )* }
 
         impl Unary {
             /// Every row of the table.
@@ -40,6 +41,11 @@ macro_rules! unary_ops {
             /// The name programs are printed with, which is also the method's.
             pub fn name(self) -> &'static str {
                 match self { $( Unary::$Op => stringify!($name), )* }
+            }
+
+            /// The row's documentation: meaning, derivative, conventions.
+            pub fn doc(self) -> &'static str {
+                match self { $( Unary::$Op => concat!($($doc, "\n"),*), )* }
             }
 
             /// An interval in which the function is smooth and well scaled: where tests sample it.
@@ -79,7 +85,11 @@ macro_rules! unary_ops {
         /// Elementwise functions of floats.
         impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
             $(
-                $(#[$doc])*
+                $(#[doc = $doc])*
+                $(#[doc = concat!(
+                    "\n```\nuse polygrad::tensor;\nassert_eq!(tensor(", stringify!($at), ").", stringify!($name),
+                    "(), tensor(", stringify!($value), "));\n```"
+                )])?
                 #[track_caller]
                 pub fn $name(&self) -> Self {
                     Tensor::from_raw(self.raw().unary(Unary::$Op))
@@ -100,114 +110,133 @@ unary_ops! {
         kernel: |x| -x,
         derivative: |_x, _y| Partial::minus_one(),
         domain: -3.0..3.0,
+        example: 2.0 => -2.0,
     }
     /// Absolute value `|x|`. Derivative `sign(x)`, by convention 0 at 0.
     abs => Abs {
         kernel: |x| x.abs(),
         derivative: |x, _y| x.sign().mask(),
         domain: 0.5..3.0,
+        example: -3.0 => 3.0,
     }
     /// Reciprocal `1 / x`. Derivative `-1 / x^2`; infinite at 0.
     recip => Recip {
         kernel: |x| x.recip(),
         derivative: |x, _y| (-x.mul_no_nan(x).map(Unary::Recip)).singular(),
         domain: 0.5..3.0,
+        example: 4.0 => 0.25,
     }
     /// Square `x^2`. Derivative `2 x`.
     square => Square {
         kernel: |x| x * x,
         derivative: |x, _y| (2.0 * x).plain(),
         domain: -3.0..3.0,
+        example: 3.0 => 9.0,
     }
     /// Square root; NaN below 0. Derivative `1 / (2 sqrt x)`, infinite at 0.
     sqrt => Sqrt {
         kernel: |x| x.sqrt(),
         derivative: |_x, y| (0.5 / y).singular(),
         domain: 0.5..3.0,
+        example: 9.0 => 3.0,
     }
     /// Exponential `e^x`. Derivative `e^x`.
     exp => Exp {
         kernel: |x| x.exp(),
         derivative: |_x, y| y.clone().singular(),
         domain: -2.0..2.0,
+        example: 0.0 => 1.0,
     }
     /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`.
     ln => Ln {
         kernel: |x| x.ln(),
         derivative: |x, _y| x.map(Unary::Recip).singular(),
         domain: 0.5..3.0,
+        example: 1.0 => 0.0,
     }
     /// `ln(1 + x)`, accurate near 0; `-inf` at -1 and NaN below. Derivative `1 / (1 + x)`.
     log1p => Log1p {
         kernel: |x| x.ln_1p(),
         derivative: |x, _y| (1.0 + x).map(Unary::Recip).singular(),
         domain: -0.5..2.0,
+        example: 0.0 => 0.0,
     }
     /// `e^x - 1`, accurate near 0. Derivative `e^x`.
     expm1 => Expm1 {
         kernel: |x| x.exp_m1(),
         derivative: |x, _y| x.map(Unary::Exp).singular(),
         domain: -2.0..2.0,
+        example: 0.0 => 0.0,
     }
     /// Sine of an angle in radians. Derivative `cos x`.
     sin => Sin {
         kernel: |x| x.sin(),
         derivative: |x, _y| x.map(Unary::Cos).plain(),
         domain: -3.0..3.0,
+        example: 0.0 => 0.0,
     }
     /// Cosine of an angle in radians. Derivative `-sin x`.
     cos => Cos {
         kernel: |x| x.cos(),
         derivative: |x, _y| (-x.map(Unary::Sin)).plain(),
         domain: -3.0..3.0,
+        example: 0.0 => 1.0,
     }
     /// Tangent of an angle in radians. Derivative `1 + tan(x)^2`.
     tan => Tan {
         kernel: |x| x.tan(),
         derivative: |_x, y| (1.0 + y * y).plain(),
         domain: -1.2..1.2,
+        example: 0.0 => 0.0,
     }
     /// Arc sine; NaN outside `[-1, 1]`. Derivative `1 / sqrt(1 - x^2)`, infinite at the ends.
     asin => Asin {
         kernel: |x| x.asin(),
         derivative: |x, _y| one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip).singular(),
         domain: -0.8..0.8,
+        example: 0.0 => 0.0,
     }
     /// Arc cosine; NaN outside `[-1, 1]`. Derivative `-1 / sqrt(1 - x^2)`, infinite at the ends.
     acos => Acos {
         kernel: |x| x.acos(),
         derivative: |x, _y| (-one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip)).singular(),
         domain: -0.8..0.8,
+        example: 1.0 => 0.0,
     }
     /// Arc tangent. Derivative `1 / (1 + x^2)`.
     atan => Atan {
         kernel: |x| x.atan(),
         derivative: |x, _y| (1.0 + x * x).map(Unary::Recip).plain(),
         domain: -3.0..3.0,
+        example: 0.0 => 0.0,
     }
     /// Hyperbolic sine. Derivative `cosh x`.
     sinh => Sinh {
         kernel: |x| x.sinh(),
         derivative: |x, _y| x.map(Unary::Cosh).singular(),
         domain: -2.0..2.0,
+        example: 0.0 => 0.0,
     }
     /// Hyperbolic cosine. Derivative `sinh x`.
     cosh => Cosh {
         kernel: |x| x.cosh(),
         derivative: |x, _y| x.map(Unary::Sinh).singular(),
         domain: -2.0..2.0,
+        example: 0.0 => 1.0,
     }
     /// Hyperbolic tangent. Derivative `1 - tanh(x)^2`.
     tanh => Tanh {
         kernel: |x| x.tanh(),
         derivative: |_x, y| ((1.0 - y) * (1.0 + y)).plain(),
         domain: -2.0..2.0,
+        example: 0.0 => 0.0,
     }
     /// Inverse hyperbolic sine. Derivative `1 / sqrt(1 + x^2)`.
     asinh => Asinh {
         kernel: |x| x.asinh(),
         derivative: |x, _y| (1.0 + x * x).map(Unary::Sqrt).map(Unary::Recip).plain(),
         domain: -3.0..3.0,
+        example: 0.0 => 0.0,
     }
     /// Inverse hyperbolic cosine; NaN below 1. Derivative `1 / sqrt(x^2 - 1)`, infinite at 1 and NaN below.
     acosh => Acosh {
@@ -215,6 +244,7 @@ unary_ops! {
         // Two roots: the root of the product would be a number below -1, where the function is none.
         derivative: |x, _y| (x - 1.0).map(Unary::Sqrt).mul_no_nan(&(x + 1.0).map(Unary::Sqrt)).map(Unary::Recip).singular(),
         domain: 1.5..3.0,
+        example: 1.0 => 0.0,
     }
     /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Derivative `1 / (1 - x^2)`, infinite at
     /// the ends.
@@ -222,6 +252,7 @@ unary_ops! {
         kernel: |x| x.atanh(),
         derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),
         domain: -0.8..0.8,
+        example: 0.0 => 0.0,
     }
     /// Logistic function `1 / (1 + e^-x)`, without overflow. Derivative `y (1 - y)`.
     sigmoid => Sigmoid {
@@ -232,18 +263,21 @@ unary_ops! {
         },
         derivative: |_x, y| (y * (1.0 - y)).plain(),
         domain: -3.0..3.0,
+        example: 0.0 => 0.5,
     }
     /// Rectifier `max(x, 0)`. Derivative 1 where `x > 0` and 0 elsewhere, also at 0.
     relu => Relu {
         kernel: |x| if x < c(0.0) { c(0.0) } else { x },
         derivative: |x, _y| x.is(Compare::Gt, &x.c(0.0)).as_ones(x).mask(),
         domain: 0.5..3.0,
+        example: -2.0 => 0.0,
     }
     /// Smooth rectifier `ln(1 + e^x)`, without overflow. Derivative `sigmoid x`.
     softplus => Softplus {
         kernel: |x| (if x > c(0.0) { x } else { c(0.0) }) + (-x.abs()).exp().ln_1p(),
         derivative: |x, _y| x.map(Unary::Sigmoid).plain(),
         domain: -3.0..3.0,
+        example: 1000.0 => 1000.0,
     }
     /// Error function `2 / sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`. Derivative
     /// `2 / sqrt(pi) e^(-x^2)`.
@@ -251,6 +285,7 @@ unary_ops! {
         kernel: |x| c(libm::erf(x.as_f64())),
         derivative: |x, _y| (FRAC_2_SQRT_PI * (-(x * x)).map(Unary::Exp)).plain(),
         domain: -2.0..2.0,
+        example: 0.0 => 0.0,
     }
     /// Complementary error function `1 - erf x`, accurate where that is near 0. Derivative
     /// `-2 / sqrt(pi) e^(-x^2)`.
@@ -258,6 +293,7 @@ unary_ops! {
         kernel: |x| c(libm::erfc(x.as_f64())),
         derivative: |x, _y| (-FRAC_2_SQRT_PI * (-(x * x)).map(Unary::Exp)).plain(),
         domain: -2.0..2.0,
+        example: 0.0 => 1.0,
     }
     /// Logarithm of the absolute value of the gamma function; `inf` at 0 and the negative integers.
     /// Derivative `digamma x`, NaN there. Can be differentiated twice.
@@ -265,6 +301,7 @@ unary_ops! {
         kernel: |x| c(libm::lgamma(x.as_f64())),
         derivative: |x, _y| x.map(Unary::Digamma).singular(),
         domain: 0.5..3.0,
+        example: 1.0 => 0.0,
         order: 2,
     }
     /// Digamma function, the derivative of `lgamma`; NaN at 0 and the negative integers, where it has

@@ -28,8 +28,11 @@ impl Builder {
     ///
     /// # Panics
     /// When an operation was added before.
+    #[track_caller]
     pub fn input(&mut self, slot: Slot) -> NodeId {
-        assert_eq!(self.inputs.len(), self.nodes.len(), "builder: inputs come before operations");
+        if self.nodes.len() > self.inputs.len() {
+            panic!("input: inputs must come before operations, but there are operations already; add the inputs first");
+        }
         let id = self.nodes.len() as NodeId;
         let op = Op::Input(u64::from(id));
         self.nodes.push(Node { op: op.clone(), shape: slot.shape.clone(), dtype: slot.dtype });

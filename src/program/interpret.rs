@@ -33,15 +33,15 @@ enum Value<T> {
 pub fn interpret<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     if inputs.len() != program.inputs().len() {
         panic!(
-            "interpret: needs a value for each of {} inputs, but {} were given",
-            program.inputs().len(),
-            inputs.len()
+            "interpret: the number of values must be that of the inputs, but they are {} and {}; pass one for each",
+            inputs.len(),
+            program.inputs().len()
         );
     }
     for (slot, value) in program.inputs().iter().zip(&inputs) {
         if slot.shape[..] != *value.shape() || slot.dtype != value.dtype() {
             panic!(
-                "interpret: input `{}` needs {} {}, but the value has {} {}",
+                "interpret: input `{}` must be {} {}, but the value is {} {}; convert it, or trace the program for it",
                 slot.name,
                 slot.dtype,
                 Show(&slot.shape),

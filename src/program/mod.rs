@@ -130,11 +130,11 @@ impl Program {
     pub fn named(&self, inputs: &[&str], outputs: &[&str]) -> Program {
         if inputs.len() != self.inputs().len() || outputs.len() != self.outputs().len() {
             panic!(
-                "named: needs a name for each of {} inputs and {} outputs, but {} and {} were given",
-                self.inputs().len(),
-                self.outputs().len(),
+                "named: every input and output must have a name, but {} and {} were given for {} and {}; pass one for each",
                 inputs.len(),
-                outputs.len()
+                outputs.len(),
+                self.inputs().len(),
+                self.outputs().len()
             );
         }
         let slots = self.inputs().iter().zip(inputs).map(|(s, n)| Slot { name: (*n).to_owned(), ..s.clone() });

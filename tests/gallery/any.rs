@@ -8,7 +8,8 @@ use std::cell::Cell;
 
 use polygrad::base::{Step, Traced, Trip};
 use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary};
-use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Tensor};
+use polygrad::program::Term;
+use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Shapes, Tensor};
 
 use crate::gallery::Leaves;
 
@@ -67,11 +68,13 @@ fn discrete<L: Level>(op: &Discrete, args: &[&Any]) -> Any {
 
 macro_rules! levels {
     ($($Name:ident = $L:ty;)*) => {
-        /// Names the interpreters.
+        /// Names the interpreters, by the initials of their types.
+        #[allow(clippy::upper_case_acronyms)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Which { $($Name),* }
 
         /// A value of one of the interpreters.
+        #[allow(clippy::upper_case_acronyms)]
         #[derive(Clone)]
         pub(crate) enum Any { $($Name($L)),* }
 
@@ -163,4 +166,9 @@ levels! {
     ADA = ADVal<Dual<ADVal<Concrete>>>;
     DAA = Dual<ADVal<ADVal<Concrete>>>;
     AAA = ADVal<ADVal<ADVal<Concrete>>>;
+    S = Shapes;
+    T = Term;
+    DT = Dual<Term>;
+    AT = ADVal<Term>;
+    ADT = ADVal<Dual<Term>>;
 }

@@ -77,7 +77,7 @@ fn gram_schmidt<T: BaseTensor>(a: &Matrix<T>) -> Scalar<T> {
         let mut row: Vector<T> = a.row(k);
         for earlier in &rows {
             let shadow = row.dot(earlier);
-            row = row - earlier.times(&shadow);
+            row -= earlier.times(&shadow);
         }
         rows.push(row.times(&row.norm().recip()));
     }
@@ -95,7 +95,7 @@ fn log_determinant<T: BaseTensor>(a: &Matrix<T>) -> Scalar<T> {
             let above = if j < i { factor[j].clone() } else { row.clone() };
             let mut rest: Scalar<T> = s.at([i, j]);
             for k in 0..j {
-                rest = rest - &row[k] * &above[k];
+                rest -= &row[k] * &above[k];
             }
             row.push(if j < i { rest / &above[j] } else { rest.sqrt() });
         }

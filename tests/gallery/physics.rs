@@ -95,7 +95,7 @@ fn physics_residual<T: BaseTensor>(w: &Vector<T>, b: &Vector<T>, v: &Vector<T>, 
     for k in 0..times.len() {
         let u = |t: &Scalar<Dual<T>>| (w.lift::<Dual<T>>().times(t) + b.lift::<Dual<T>>()).tanh().dot(&v.lift());
         let (u, slope) = jvp(u, &times.at([k]), &Tensor::scalar(1.0));
-        total = total + (slope + u).square();
+        total += (slope + u).square();
     }
     total
 }

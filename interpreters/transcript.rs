@@ -1,4 +1,4 @@
-//! `Trace<T>`: a program written down as it runs, over any interpreter `T`. A value is a value of `T`
+//! `Transcript<T>`: a program written down as it runs, over any interpreter `T`. A value is a value of `T`
 //! and the number of the line that made it.
 //!
 //! Law: the text depends on the program and on the shapes of its inputs, and on `T` only where
@@ -43,15 +43,15 @@ impl Log {
 
 /// A value of the interpreter `T` whose operations are written down.
 ///
-/// Made by [`inspect::trace`](fn@crate::inspect::trace); a program sees it only as its `T: BaseTensor`.
+/// Made by [`inspect::transcript`](fn@crate::inspect::transcript); a program sees it only as its `T: BaseTensor`.
 #[derive(Clone)]
-pub struct Trace<T> {
+pub struct Transcript<T> {
     value: T,
     /// Constants have none.
     name: Option<usize>,
 }
 
-impl<T: BaseTensor> Trace<T> {
+impl<T: BaseTensor> Transcript<T> {
     /// The value.
     pub fn value(&self) -> &T {
         &self.value
@@ -59,12 +59,12 @@ impl<T: BaseTensor> Trace<T> {
 
     /// An input of the program that is written down.
     pub fn input(value: T) -> Self {
-        Trace::made("input", value)
+        Transcript::made("input", value)
     }
 
     /// Runs `f`, and writes down what it does with values of this type.
-    pub fn traced<R>(f: impl FnOnce() -> R) -> (R, String) {
-        let (result, log) = scope::observed::<Trace<T>, Log, R>(f);
+    pub fn written<R>(f: impl FnOnce() -> R) -> (R, String) {
+        let (result, log) = scope::observed::<Transcript<T>, Log, R>(f);
         (result, log.text)
     }
 
@@ -75,7 +75,7 @@ impl<T: BaseTensor> Trace<T> {
 
     /// A value without a line of its own.
     fn constant_of(value: T) -> Self {
-        Trace { value, name: None }
+        Transcript { value, name: None }
     }
 
     /// A new name for a value: `t3 : f64 [2, 3]`.
@@ -85,14 +85,14 @@ impl<T: BaseTensor> Trace<T> {
             log.next += usize::from(!log.muted);
             name
         });
-        let value = Trace { value, name };
+        let value = Transcript { value, name };
         let declared = format!("{} : {} {}", value.label(), value.dtype(), Show(value.shape()));
         (value, declared)
     }
 
     /// Writes the line of a value: how it was made.
     fn made(how: &str, value: T) -> Self {
-        let (value, declared) = Trace::named(value);
+        let (value, declared) = Transcript::named(value);
         log::<T, ()>(|log| log.line(&format!("{declared} = {how}")));
         value
     }
@@ -111,21 +111,21 @@ impl<T: BaseTensor> Trace<T> {
     }
 }
 
-/// Calls `f` on the log of values of type `Trace<T>`, if one is written.
+/// Calls `f` on the log of values of type `Transcript<T>`, if one is written.
 fn log<T: BaseTensor, R>(f: impl FnOnce(&mut Log) -> R) -> Option<R> {
-    scope::observer::<Trace<T>, Log, R>(f)
+    scope::observer::<Transcript<T>, Log, R>(f)
 }
 
-fn names<T: BaseTensor>(values: &[Trace<T>]) -> String {
-    values.iter().map(Trace::label).collect::<Vec<String>>().join(", ")
+fn names<T: BaseTensor>(values: &[Transcript<T>]) -> String {
+    values.iter().map(Transcript::label).collect::<Vec<String>>().join(", ")
 }
 
-fn values<T: Clone>(values: &[Trace<T>]) -> Vec<T> {
+fn values<T: Clone>(values: &[Transcript<T>]) -> Vec<T> {
     values.iter().map(|v| v.value.clone()).collect()
 }
 
 /// `a + b` for symbols, `f a b` for names.
-fn apply<T: BaseTensor>(op: &str, args: &[&Trace<T>]) -> String {
+fn apply<T: BaseTensor>(op: &str, args: &[&Transcript<T>]) -> String {
     let labels: Vec<String> = args.iter().map(|a| a.label()).collect();
     match &labels[..] {
         [a, b] if !op.starts_with(char::is_alphabetic) => format!("{a} {op} {b}"),
@@ -134,7 +134,7 @@ fn apply<T: BaseTensor>(op: &str, args: &[&Trace<T>]) -> String {
 }
 
 /// `sum t1`, `view t1 by [i0<3] -> [2*i0] of [6]`.
-fn apply_linear<T: BaseTensor>(op: &Linear, of: &Trace<T>) -> String {
+fn apply_linear<T: BaseTensor>(op: &Linear, of: &Transcript<T>) -> String {
     let (name, of) = (op.name(), of.label());
     match op {
         Linear::Reshape { .. } | Linear::Cast { .. } => format!("{name} {of}"),
@@ -145,7 +145,7 @@ fn apply_linear<T: BaseTensor>(op: &Linear, of: &Trace<T>) -> String {
     }
 }
 
-impl<T: BaseTensor> BaseTensor for Trace<T> {
+impl<T: BaseTensor> BaseTensor for Transcript<T> {
     type Trace = Self;
 
     fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
@@ -153,7 +153,7 @@ impl<T: BaseTensor> BaseTensor for Trace<T> {
     }
 
     fn constant(a: Array) -> Self {
-        Trace::constant_of(T::constant(a))
+        Transcript::constant_of(T::constant(a))
     }
 
     fn shape(&self) -> &[usize] {
@@ -165,57 +165,57 @@ impl<T: BaseTensor> BaseTensor for Trace<T> {
     }
 
     fn unary(&self, op: Unary) -> Self {
-        Trace::made(&apply(op.name(), &[self]), self.value.unary(op))
+        Transcript::made(&apply(op.name(), &[self]), self.value.unary(op))
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {
         let how = apply(op.symbol().unwrap_or(op.name()), &[self, other]);
-        Trace::made(&how, self.value.binary(op, &other.value))
+        Transcript::made(&how, self.value.binary(op, &other.value))
     }
 
     fn discrete(op: &Discrete, args: &[&Self]) -> Self {
         let inner: Vec<&T> = args.iter().map(|a| &a.value).collect();
         let result = T::discrete(op, &inner);
-        Trace::made(&apply(&op.to_string(), args), result)
+        Transcript::made(&apply(&op.to_string(), args), result)
     }
 
     fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
         let result = T::select(&mask.value, &then.value, &otherwise.value);
-        Trace::made(&apply("select", &[mask, then, otherwise]), result)
+        Transcript::made(&apply("select", &[mask, then, otherwise]), result)
     }
 
     fn linear(&self, op: &Linear) -> Self {
-        Trace::made(&apply_linear(op, self), self.value.linear(op))
+        Transcript::made(&apply_linear(op, self), self.value.linear(op))
     }
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         let (left, right, out) = (&op.a, &op.b, &op.out);
         let how = format!("contract {} by {left} * {} by {right} into {out}", a.label(), b.label());
-        Trace::made(&how, T::contract(op, &a.value, &b.value))
+        Transcript::made(&how, T::contract(op, &a.value, &b.value))
     }
 
     fn gather(&self, ix: &[Self]) -> Self {
-        Trace::made(&format!("gather {} [{}]", self.label(), names(ix)), self.value.gather(&values(ix)))
+        Transcript::made(&format!("gather {} [{}]", self.label(), names(ix)), self.value.gather(&values(ix)))
     }
 
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
         let how = format!("scatter_add {} [{}] {}", self.label(), names(ix), v.label());
-        Trace::made(&how, self.value.scatter_add(&values(ix), &v.value))
+        Transcript::made(&how, self.value.scatter_add(&values(ix), &v.value))
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
-        Trace::made(&format!("concat axis {axis} [{}]", names(parts)), T::concat(axis, &values(parts)))
+        Transcript::made(&format!("concat axis {axis} [{}]", names(parts)), T::concat(axis, &values(parts)))
     }
 
     /// The loop of `T`; its first trip is written, indented, with the names of that trip.
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
-        let starts: Vec<String> = init.iter().map(Trace::label).collect();
+        let starts: Vec<String> = init.iter().map(Transcript::label).collect();
         let init = init.into_iter().map(|c| c.value).collect();
         let was_muted = log::<T, bool>(|log| log.muted).unwrap_or_default();
         let (finals, stacks) = T::map_accum(n, reverse, init, &values(xs), &mut |carry, elements| {
-            let (carry, mut head): (Vec<Self>, Vec<String>) = carry.into_iter().map(Trace::named).unzip();
+            let (carry, mut head): (Vec<Self>, Vec<String>) = carry.into_iter().map(Transcript::named).unzip();
             head.iter_mut().zip(&starts).for_each(|(declared, start)| *declared += &format!(" from {start}"));
-            let (elements, of): (Vec<Self>, Vec<String>) = elements.iter().cloned().map(Trace::named).unzip();
+            let (elements, of): (Vec<Self>, Vec<String>) = elements.iter().cloned().map(Transcript::named).unzip();
             head.extend(of.iter().zip(xs).map(|(declared, x)| format!("{declared} of {}", x.label())));
             let order = if reverse { ", reversed" } else { "" };
             log::<T, ()>(|log| {
@@ -231,7 +231,8 @@ impl<T: BaseTensor> BaseTensor for Trace<T> {
             (carry.into_iter().map(|c| c.value).collect(), outputs.into_iter().map(|y| y.value).collect())
         });
         log::<T, ()>(|log| log.muted = was_muted);
-        let (mut results, lines): (Vec<Self>, Vec<String>) = finals.into_iter().chain(stacks).map(Trace::named).unzip();
+        let (mut results, lines): (Vec<Self>, Vec<String>) =
+            finals.into_iter().chain(stacks).map(Transcript::named).unzip();
         log::<T, ()>(|log| log.line(&format!("{} = end", lines.join(", "))));
         let outputs = results.split_off(starts.len());
         (results, outputs)
@@ -242,21 +243,21 @@ impl<T: BaseTensor> BaseTensor for Trace<T> {
     }
 
     fn zeros(shape: &[usize], dtype: DType) -> Self {
-        Trace::constant_of(T::zeros(shape, dtype))
+        Transcript::constant_of(T::zeros(shape, dtype))
     }
 
     fn accumulate(self, other: &Self) -> Self {
-        Trace::made(&apply("+", &[&self, other]), self.value.accumulate(&other.value))
+        Transcript::made(&apply("+", &[&self, other]), self.value.accumulate(&other.value))
     }
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         let how = format!("{} + {}", self.label(), apply_linear(op, other));
-        Trace::made(&how, self.value.accumulate_linear(op, &other.value))
+        Transcript::made(&how, self.value.accumulate_linear(op, &other.value))
     }
 }
 
-impl<T: BaseTensor> Lift<T> for Trace<T> {
+impl<T: BaseTensor> Lift<T> for Transcript<T> {
     fn lift(t: T) -> Self {
-        Trace::constant_of(t)
+        Transcript::constant_of(t)
     }
 }

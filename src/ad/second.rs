@@ -1,0 +1,243 @@
+//! Jacobians, Hessians, and derivatives of higher order, on top of the first-order machinery.
+//!
+//! All of them trace as the plain verbs do. One run of the program serves every row or column: the delta term it
+//! leaves is evaluated in a loop over basis vectors, forward or transposed.
+
+use super::staged::traced;
+use super::symbolic;
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::{DType, Float};
+use crate::interpreters::adval::{ADVal, Escape, Pass};
+use crate::ops::{Discrete, Linear};
+use crate::program::{Program, Term, interpret};
+use crate::shape::{Shape, Show, size};
+use crate::tensor::{Plus, Rank, Tensor};
+use crate::tree::Tree;
+
+/// Which way the rows or columns of a Jacobian are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One evaluation per input element: best for few inputs.
+    Forward,
+    /// One evaluation per output element: best for few outputs.
+    Reverse,
+}
+
+/// The Jacobian: `J[i.., j..] = d f(x)[i..] / d x[j..]`, the output's axes first.
+///
+/// By columns, in forward mode, if there are no more inputs than outputs, else by rows, in reverse mode; see [`jacobian_by`].
+///
+/// ```
+/// use polygrad::{Tensor, jacobian, tensor};
+/// let j: Tensor<_, 2> = jacobian(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
+/// assert_eq!(j, tensor([[2.0, 0.0], [0.0, 4.0]]));
+/// ```
+#[track_caller]
+pub fn jacobian<T, const N: usize, const M: usize, const R: usize, E: Float>(
+    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>) -> Tensor<ADVal<T::Trace>, M, E>,
+    x: &Tensor<T, N, E>,
+) -> Tensor<T, R, E>
+where
+    T: BaseTensor,
+    Rank<R>: Plus<M, N>,
+{
+    jacobian_of(None, |x| Ok(f(x)), x)
+}
+
+/// [`jacobian`] in a given mode.
+///
+/// ```
+/// use polygrad::{Mode, Tensor, jacobian_by, tensor};
+/// let j: Tensor<_, 1> = jacobian_by(Mode::Forward, |x: &Tensor<_, 1>| x.square().sum(), &tensor([1.0, 2.0]));
+/// assert_eq!(j, tensor([2.0, 4.0]));
+/// ```
+#[track_caller]
+pub fn jacobian_by<T, const N: usize, const M: usize, const R: usize, E: Float>(
+    mode: Mode,
+    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>) -> Tensor<ADVal<T::Trace>, M, E>,
+    x: &Tensor<T, N, E>,
+) -> Tensor<T, R, E>
+where
+    T: BaseTensor,
+    Rank<R>: Plus<M, N>,
+{
+    jacobian_of(Some(mode), |x| Ok(f(x)), x)
+}
+
+#[track_caller]
+fn jacobian_of<T, const N: usize, const M: usize, const R: usize, E: Float>(
+    mode: Option<Mode>,
+    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>) -> Result<Tensor<ADVal<T::Trace>, M, E>, Escape>,
+    x: &Tensor<T, N, E>,
+) -> Tensor<T, R, E>
+where
+    T: BaseTensor,
+    Rank<R>: Plus<M, N>,
+{
+    let mut results = traced(std::slice::from_ref(x.raw()), |inputs| {
+        let mut pass = Pass::new();
+        let y = f(&Tensor::from_raw(pass.input(&inputs[0])))?.into_raw();
+        let few_inputs = size(inputs[0].shape()) <= size(y.shape());
+        let mode = mode.unwrap_or(if few_inputs { Mode::Forward } else { Mode::Reverse });
+        Ok(vec![derivatives(&pass, &y, inputs[0].shape(), mode)?])
+    });
+    Tensor::from_raw(results.remove(0))
+}
+
+/// The derivatives of every element of `y` in every element of the pass's one input, of shape `x`.
+fn derivatives<U: BaseTensor>(pass: &Pass<U>, y: &ADVal<U>, x: &[usize], mode: Mode) -> Result<U, Escape> {
+    let (shape, dtype) = (Shape::from_slice(y.shape()), y.dtype());
+    let both: Shape = shape.iter().chain(x).copied().collect();
+    match mode {
+        Mode::Reverse => {
+            let rows = each_basis_vector(&shape, dtype, |ct| pass.try_pull(std::slice::from_ref(y), vec![ct]))?;
+            Ok(rows.linear(&Linear::reshape(rows.shape(), &both)))
+        }
+        Mode::Forward => {
+            let columns = each_basis_vector(x, dtype, |x_dot| pass.try_push(std::slice::from_ref(y), vec![x_dot]))?;
+            let (m, n) = (size(&shape), size(x));
+            let flat = columns.linear(&Linear::reshape(columns.shape(), &[n, m]));
+            let rows = flat.linear(&Linear::permute(&[n, m], &[1, 0]));
+            Ok(rows.linear(&Linear::reshape(&[m, n], &both)))
+        }
+    }
+}
+
+/// The first result of `f` for each basis vector of a shape, stacked.
+fn each_basis_vector<U: BaseTensor>(
+    shape: &[usize],
+    dtype: DType,
+    f: impl Fn(U) -> Result<Vec<U>, Escape>,
+) -> Result<U, Escape> {
+    let n = size(shape);
+    let positions = U::discrete(&Discrete::Iota { n }, &[]);
+    let one = U::constant(Array::ones(&[], dtype));
+    let mut escape = None;
+    let (_, mut stacks) = U::map_accum(n, false, Vec::new(), &[positions], &mut |_, position| {
+        let flat = U::zeros(&[n], dtype).scatter_add(position, &one);
+        let result = f(flat.linear(&Linear::reshape(&[n], shape))).map(|mut results| results.swap_remove(0));
+        let stand_in = |e| {
+            escape = Some(e);
+            flat
+        };
+        (Vec::new(), vec![result.unwrap_or_else(stand_in)])
+    });
+    escape.map_or_else(|| Ok(stacks.remove(0)), Err)
+}
+
+/// The Hessian of a scalar function: `H[i.., j..] = d^2 f(x) / d x[i..] d x[j..]`.
+///
+/// One column at a time, forward over reverse: `n` evaluations of the gradient's derivative for `n` elements.
+///
+/// ```
+/// use polygrad::{Tensor, hessian, tensor};
+/// let h: Tensor<_, 2> = hessian(|x: &Tensor<_, 1>| x.square().sum() * x.at([0]), &tensor([1.0, 2.0]));
+/// assert_eq!(h, tensor([[6.0, 4.0], [4.0, 2.0]]));
+/// ```
+#[track_caller]
+pub fn hessian<T, const N: usize, const R: usize, E: Float>(
+    f: impl Fn(&Tensor<ADVal<ADVal<T::Trace>>, N, E>) -> Tensor<ADVal<ADVal<T::Trace>>, 0, E>,
+    x: &Tensor<T, N, E>,
+) -> Tensor<T, R, E>
+where
+    T: BaseTensor,
+    Rank<R>: Plus<N, N>,
+{
+    let gradient = |x: &Tensor<ADVal<T::Trace>, N, E>| {
+        let mut pass = Pass::new();
+        let y = f(&Tensor::from_raw(pass.input(x.raw()))).into_raw();
+        let one = ADVal::constant(Array::ones(&[], E::DTYPE));
+        Ok(Tensor::from_raw(pass.try_pull(std::slice::from_ref(&y), vec![one])?.remove(0)))
+    };
+    jacobian_of(Some(Mode::Forward), gradient, x)
+}
+
+/// The Hessian of a scalar function times a direction: `H v`, without making `H`; forward over reverse.
+///
+/// ```
+/// use polygrad::{Tensor, hvp, tensor};
+/// let f = |x: &Tensor<_, 1>| x.square().sum() * x.at([0]);
+/// assert_eq!(hvp(f, &tensor([1.0, 2.0]), &tensor([1.0, 0.0])), tensor([6.0, 4.0]));
+/// ```
+///
+/// # Panics
+/// When a leaf of `v` is not like that of `x`.
+#[track_caller]
+pub fn hvp<T, P, E>(
+    f: impl Fn(&P::With<ADVal<ADVal<T::Trace>>>) -> Tensor<ADVal<ADVal<T::Trace>>, 0, E>,
+    x: &P,
+    v: &P,
+) -> P::With<T>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    E: Float,
+{
+    let mut inputs = x.leaves();
+    let count = inputs.len();
+    inputs.extend(v.leaves());
+    check_direction(&inputs[..count], &inputs[count..]);
+    let results = traced(&inputs, |inputs| {
+        let (primals, tangents) = inputs.split_at(count);
+        let (mut outer, mut inner) = (Pass::new(), Pass::new());
+        let outer_inputs: Vec<ADVal<T::Trace>> = primals.iter().map(|p| outer.input(p)).collect();
+        let y = f(&x.with_leaves(outer_inputs.iter().map(|p| inner.input(p)).collect())).into_raw();
+        let one = ADVal::constant(Array::ones(&[], E::DTYPE));
+        let gradient = inner.try_pull(std::slice::from_ref(&y), vec![one])?;
+        outer.try_push(&gradient, tangents.to_vec())
+    });
+    x.with_leaves(results)
+}
+
+/// Panics unless the leaves of a direction are like those of the argument.
+#[track_caller]
+fn check_direction<T: BaseTensor>(x: &[T], v: &[T]) {
+    if x.len() != v.len() {
+        panic!(
+            "hvp: the direction must have a leaf for each of the argument, but they have {} and {}; map the argument to it",
+            v.len(),
+            x.len()
+        );
+    }
+    for (x, v) in x.iter().zip(v) {
+        if x.shape() != v.shape() || x.dtype() != v.dtype() {
+            panic!(
+                "hvp: the direction must be like the argument, but {} {} has {} {}; give it that shape and element type",
+                x.dtype(),
+                Show(x.shape()),
+                v.dtype(),
+                Show(v.shape())
+            );
+        }
+    }
+}
+
+/// The `n`-th derivative of a function of one number, `n` chosen at run time; the 0-th is the function.
+///
+/// By repeating forward differentiation of the recorded program, which is simplified each time.
+///
+/// ```
+/// use polygrad::{Tensor, nth_derivative, tensor};
+/// assert_eq!(nth_derivative(|x: &Tensor<_, 0>| x.powi(5), 4, &tensor(2.0)), tensor(240.0));
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn nth_derivative<T: BaseTensor, E: Float>(
+    f: impl Fn(&Tensor<Term, 0, E>) -> Tensor<Term, 0, E>,
+    n: usize,
+    x: &Tensor<T, 0, E>,
+) -> Tensor<T, 0, E> {
+    let variable = Term::variable(&[], E::DTYPE);
+    let y = f(&Tensor::from_raw(variable.clone())).into_raw();
+    let mut program: Program = match Term::program(&[variable], &[y], &[String::from("x")]) {
+        Ok(program) => program,
+        Err(message) => panic!("{message}"),
+    };
+    for _ in 0..n {
+        program = symbolic::derivative(&program);
+    }
+    Tensor::from_raw(interpret(&program, vec![x.raw().clone()]).remove(0))
+}

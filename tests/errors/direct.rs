@@ -1,0 +1,111 @@
+//! What the verbs that run the program refuse.
+
+use std::cell::RefCell;
+
+use polygrad::direct::{grad, jvp, linearize, value_and_grad, value_and_grad_with, vjp};
+use polygrad::tree::TreeMath;
+use polygrad::{ADVal, Concrete, Dual, Tensor, build1, cond, fold, stack, tensor};
+
+use crate::log::Log;
+
+type Vector<T> = Tensor<T, 1>;
+
+/// Misuse of the verbs.
+pub(crate) fn verbs(log: &mut Log) {
+    let v = tensor([1.0, 2.0]);
+    log.panics(|| jvp(|x: &Vec<Vector<_>>| x[0].clone(), &vec![v.clone()], &vec![]));
+    log.panics(|| jvp(|x: &Vector<_>| x.sum(), &v, &tensor([1.0])));
+    let (_, pullback) = vjp(|x: &Vector<_>| vec![x.square()], &v);
+    log.panics_in("src/ad/direct.rs", || pullback(&vec![]));
+    log.panics_in("src/ad/direct.rs", || pullback(&vec![tensor([1.0])]));
+    let (_, pushforward) = linearize(|x: &Vec<Vector<_>>| x[0].square(), &vec![v.clone()]);
+    log.panics_in("src/ad/direct.rs", || pushforward(&vec![]));
+    log.panics_in("src/ad/direct.rs", || pushforward(&vec![tensor([1.0])]));
+
+    // Where the table of derivatives ends.
+    log.panics(|| grad(|x: &Vector<_>| x.trigamma().sum(), &v));
+    log.panics(|| grad(|x: &Vector<_>| grad(|x: &Vector<_>| x.digamma().sum(), x).sum(), &v));
+    log.panics(|| jvp(|x: &Vector<_>| x.trigamma(), &v, &v));
+
+    let log = RefCell::new(log);
+    reverse_levels(&log);
+    forward_levels(&log);
+    recorded_loops(&log);
+}
+
+/// A value of an outer derivative of the same level, in reverse.
+fn reverse_levels(log: &RefCell<&mut Log>) {
+    type Value = Tensor<ADVal<Concrete>, 0>;
+    let one = tensor(1.0);
+    let inner = |outer: &Value| {
+        let mut log = log.borrow_mut();
+        log.panics(|| grad(|y: &Value| y * outer, &one));
+        log.panics(|| value_and_grad(|y: &Value| y * outer, &one));
+        log.panics(|| value_and_grad_with(|y: &Value, _: &()| y * outer, &one, &()));
+        let (_, pullback) = vjp(|y: &Value| y * outer, &one);
+        log.panics_in("src/ad/direct.rs", || pullback(&one));
+        let (_, pushforward) = linearize(|y: &Value| y * outer, &one);
+        log.panics_in("src/ad/direct.rs", || pushforward(&one));
+        outer.clone()
+    };
+    grad(inner, &one);
+}
+
+/// A value of an outer derivative of the same level, forward: the tangents meet in the user's own line.
+fn forward_levels(log: &RefCell<&mut Log>) {
+    type Value = Tensor<Dual<Concrete>, 0>;
+    let one = &tensor(1.0);
+    let inner = |outer: &Value| {
+        let mut log = log.borrow_mut();
+        let mut meets = |f: &dyn Fn(&Value) -> Value| log.panics_nearby(|| jvp(f, one, one));
+        let (rows, packed) = (&Tensor::zeros([2]), std::array::from_ref(outer));
+        meets(&|_| outer * 2.0);
+        meets(&|y| y * outer);
+        meets(&|y| y.clone() + outer);
+        meets(&|y| y.max(outer));
+        meets(&|y| y.atan2(outer));
+        meets(&|y| y.times(outer));
+        meets(&|y| y.dot(outer));
+        meets(&|y| cond(&y.gt(0.0), y, outer));
+        meets(&|y| stack::<_, 0, 1, f64>([y, outer]).sum());
+        meets(&|y| [y.clone()].add(packed)[0].clone());
+        meets(&|y| [y.clone()].add_scaled(2.0, packed)[0].clone());
+        meets(&|y| TreeMath::dot(y, outer));
+        meets(&|y| fold(y.clone(), rows, |_, _: &Value| outer.clone()));
+        meets(&|y| fold(y.clone(), rows, |c, _: &Value| c * outer));
+        meets(&|y| build1::<_, 0, 1, f64>(2, |_| y * outer).sum());
+        outer.clone()
+    };
+    jvp(inner, one, one);
+}
+
+/// Loops whose derivative cannot be recorded.
+fn recorded_loops(log: &RefCell<&mut Log>) {
+    type Up = ADVal<Concrete>;
+    type Value = Tensor<Up, 0>;
+    let x = tensor([1.0, -1.0]);
+    let inner = |x: &Vector<Up>| {
+        let mut log = log.borrow_mut();
+        let one = Value::scalar(1.0);
+        let branch = |h: Value, x: &Value| if x.item() > 0.0 { h * x } else { h + x };
+        log.panics(|| fold(one.clone(), x, branch));
+        log.panics(|| build1::<Up, 0, 1, f64>(2, |i| if i.item() > 0 { x.at([i]).sin() } else { x.at([i]) }));
+        let kept = RefCell::new(one.clone());
+        log.panics(|| fold(one.clone(), x, |h, x: &Value| h * x * kept.replace(x.clone())));
+        x.sum()
+    };
+    grad(inner, &x);
+    log.borrow_mut().panics(|| {
+        grad(
+            |x: &Vector<Up>| {
+                let escaped = RefCell::new(Value::scalar(1.0));
+                let y = fold(Value::scalar(1.0), x, |h, x: &Value| {
+                    escaped.replace(x.clone());
+                    h * x
+                });
+                y + escaped.into_inner()
+            },
+            &x,
+        )
+    });
+}

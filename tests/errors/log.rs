@@ -1,0 +1,86 @@
+//! What was raised, and where it points to.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::panic::Location;
+
+use crate::panics::{Caught, caught};
+use crate::root;
+
+/// One message, and the place it points to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    column: u32,
+    pub(crate) message: String,
+}
+
+/// Messages in the order they were raised.
+#[derive(Default)]
+pub(crate) struct Log(pub(crate) Vec<Entry>);
+
+impl Log {
+    fn add(&mut self, seen: Caught) {
+        let Caught { message, file, line, column } = seen;
+        self.0.push(Entry { file, line, column, message });
+    }
+
+    fn add_at(&mut self, case: &Location<'_>, message: String) {
+        self.add(Caught { message, file: case.file().to_string(), line: case.line(), column: case.column() });
+    }
+
+    /// A call that must panic, at a place within the call.
+    #[track_caller]
+    pub(crate) fn panics<R>(&mut self, f: impl FnOnce() -> R) {
+        let (seen, case) = (caught(f), Location::caller());
+        assert!(
+            seen.file == case.file() && (case.line()..case.line() + 8).contains(&seen.line),
+            "the case at {case} is reported at {}:{}: {}",
+            seen.file,
+            seen.line,
+            seen.message
+        );
+        self.add(seen);
+    }
+
+    /// A call that must panic somewhere in the file of the case.
+    #[track_caller]
+    pub(crate) fn panics_nearby<R>(&mut self, f: impl FnOnce() -> R) {
+        let (seen, case) = (caught(f), Location::caller());
+        assert_eq!(seen.file, case.file(), "{}", seen.message);
+        self.add(seen);
+    }
+
+    /// A call that must panic in a file of the library: a closure does not know who calls it.
+    #[track_caller]
+    pub(crate) fn panics_in<R>(&mut self, file: &str, f: impl FnOnce() -> R) {
+        let seen = caught(f);
+        assert_eq!(seen.file, file, "{}", seen.message);
+        self.add_at(Location::caller(), seen.message);
+    }
+
+    /// A result that must be an error.
+    #[track_caller]
+    pub(crate) fn fails<R, E: ToString>(&mut self, result: Result<R, E>) {
+        let Err(e) = result else { panic!("an error was expected") };
+        self.add_at(Location::caller(), e.to_string());
+    }
+
+    /// The code that each message points to, to the end of its line, and the message.
+    pub(crate) fn text(&self) -> String {
+        let mut files: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let mut out = String::new();
+        for entry in &self.0 {
+            let lines = files.entry(&entry.file).or_insert_with(|| {
+                let text = fs::read_to_string(root().join(&entry.file)).expect("the file of a case can be read");
+                text.lines().map(str::to_string).collect()
+            });
+            let code: String = lines[entry.line as usize - 1].chars().skip(entry.column as usize - 1).collect();
+            let code = code.trim_start_matches("fails(").trim_end_matches(");");
+            writeln!(out, "{code}\n    {}\n", entry.message).expect("a string takes text");
+        }
+        out
+    }
+}

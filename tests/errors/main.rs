@@ -1,0 +1,171 @@
+//! Every message the library can raise, and that each points to the user's line.
+//!
+//! The messages stand in `tests/errors.txt`, each under the code it points to: `make bless` writes that file
+//! anew, and the difference is what a reviewer reads. Laws: a message points to the user's own call; a mistake is
+//! reported in the same words at the same place in every interpreter, that is, inside a derivative too; messages
+//! keep one grammar; a message without a case here is a failure.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::Path;
+
+use polygrad::direct::{grad, jvp};
+use polygrad::interpreters::Ast;
+use polygrad::{ADVal, BaseTensor, Concrete, DType, Dual, Shapes, Tensor, tensor};
+
+#[path = "../support/blind.rs"]
+mod blind;
+mod data;
+mod direct;
+#[path = "../support/formats.rs"]
+mod formats;
+mod language;
+mod log;
+#[path = "../support/panics.rs"]
+mod panics;
+mod programs;
+mod staged;
+mod surface;
+
+use formats::{comes_from, literals, sources};
+use log::{Entry, Log};
+
+/// The mistakes of a program that can be seen without running it, at one interpreter.
+fn static_mistakes<T: BaseTensor>(x: &Tensor<T, 2>) -> Log {
+    let mut log = Log::default();
+    surface::surface(x, &mut log);
+    language::language(x.raw(), &mut log);
+    log
+}
+
+/// All mistakes of a program, at one interpreter.
+fn mistakes<T: BaseTensor>(x: &Tensor<T, 2>) -> Log {
+    let mut log = static_mistakes(x);
+    surface::trips(x, &mut log);
+    language::language_trips(x.raw(), &mut log);
+    log
+}
+
+fn matrix() -> Tensor<Concrete, 2> {
+    tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+}
+
+/// Every message there is.
+fn everything() -> Log {
+    let mut log = mistakes(&matrix());
+    data::data(&mut log);
+    direct::verbs(&mut log);
+    staged::verbs(&mut log);
+    programs::programs(&mut log);
+    log
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn messages_are_as_recorded() {
+    let (path, text) = (root().join("tests/errors.txt"), everything().text());
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, &text).expect("the record can be written");
+    }
+    let recorded = fs::read_to_string(&path).unwrap_or_default();
+    for (now, then) in text.split("\n\n").zip(recorded.split("\n\n")) {
+        assert_eq!(now, then, "a message has changed: if it should, run `make bless` and read the difference");
+    }
+    assert_eq!(text.len(), recorded.len(), "messages have come or gone: run `make bless` and read the difference");
+}
+
+/// The log of a program's mistakes, made somewhere inside derivatives.
+fn inside(run: impl FnOnce(&RefCell<Log>)) -> Vec<Entry> {
+    let log = RefCell::default();
+    run(&log);
+    log.into_inner().0
+}
+
+#[test]
+fn mistakes_are_reported_alike_in_every_interpreter() {
+    let (x, plain) = (matrix(), mistakes(&matrix()).0);
+    let reverse = inside(|log| {
+        let f = |x: &Tensor<ADVal<Concrete>, 2>| {
+            log.replace(mistakes(x));
+            x.sum()
+        };
+        grad(f, &x);
+    });
+    let forward = inside(|log| {
+        let f = |x: &Tensor<Dual<Concrete>, 2>| {
+            log.replace(mistakes(x));
+            x.sum()
+        };
+        jvp(f, &x, &x);
+    });
+    let twice = inside(|log| {
+        let f = |x: &Tensor<ADVal<ADVal<Concrete>>, 2>| {
+            log.replace(mistakes(x));
+            x.square().sum()
+        };
+        grad(|x: &Tensor<ADVal<Concrete>, 2>| grad(f, x).sum(), &x);
+    });
+    for (name, log) in [("ADVal", reverse), ("Dual", forward), ("ADVal<ADVal>", twice)] {
+        assert_eq!(log.len(), plain.len());
+        for (here, there) in log.iter().zip(&plain) {
+            assert_eq!(here, there, "in {name}");
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_reported_alike_where_nothing_runs() {
+    let plain = static_mistakes(&matrix()).0;
+    let shapes = static_mistakes(&Tensor::<Shapes, 2>::zeros([2, 3])).0;
+    let traced = static_mistakes(&Tensor::from_raw(Ast::variable(&[2, 3], DType::F64))).0;
+    let staged = inside(|log| {
+        let f = |x: &Tensor<ADVal<Ast>, 2>| {
+            log.replace(static_mistakes(x));
+            x.sum()
+        };
+        polygrad::grad(f, &matrix());
+    });
+    for (name, log) in [("Shapes", shapes), ("Ast", traced), ("ADVal<Ast>", staged)] {
+        assert_eq!(log.len(), plain.len());
+        for (here, there) in log.iter().zip(&plain) {
+            assert_eq!(here, there, "in {name}");
+        }
+    }
+}
+
+#[test]
+fn messages_keep_one_grammar() {
+    for Entry { message, file, line, .. } in everything().0 {
+        let parts = message.split_once(": ").and_then(|(op, rest)| {
+            let (requirement, rest) = rest.split_once(", but ")?;
+            let (fact, way_out) = rest.split_once("; ")?;
+            Some([op, requirement, fact, way_out])
+        });
+        let Some([op, requirement, fact, way_out]) = parts else {
+            panic!("case at {file}:{line}: not `<op>: <requirement>, but <fact>; <way out>`: {message}");
+        };
+        assert!(!op.contains(' ') && op == op.to_lowercase(), "not an operation: {message}");
+        assert!([requirement, fact, way_out].iter().all(|part| !part.is_empty()), "a part is empty: {message}");
+        assert!(!message.ends_with('.') && !message.contains("  "), "not one phrase: {message}");
+    }
+}
+
+#[test]
+fn every_message_of_the_sources_has_a_case() {
+    let (log, mut files) = (everything(), Vec::new());
+    sources(root().join("src"), &mut files);
+    sources(root().join("interpreters"), &mut files);
+    let mut found = 0;
+    for file in files {
+        let text = fs::read_to_string(&file).expect("the file can be read");
+        for literal in literals(&text).into_iter().filter(|l| l.contains(", but ")) {
+            found += 1;
+            let raised = log.0.iter().any(|entry| comes_from(&entry.message, &literal));
+            assert!(raised, "{}: no case in tests/errors raises this message: {literal}", file.display());
+        }
+    }
+    assert!(found > 60, "only {found} messages were found");
+}

@@ -1,0 +1,30 @@
+//! What is refused of programs as data.
+
+use polygrad::program::{Builder, Op, Slot, interpret};
+use polygrad::{Array, DType, Function, Tensor, ops::Unary, symbolic, tensor};
+
+use crate::log::Log;
+
+/// Programs that are used as what they are not.
+pub(crate) fn programs(log: &mut Log) {
+    let v = tensor([1.0, 2.0]);
+    let square = Function::stage(|x: &Tensor<_, 1>, _: &()| x.square(), &v, &());
+    let both = Function::stage(|x: &Tensor<_, 1>, _: &()| (x.sum(), x.square()), &v, &());
+    let (square, both) = (square.program(), both.program());
+
+    log.panics(|| interpret::<Array>(square, vec![]));
+    log.panics(|| interpret(square, vec![Array::from([1.0])]));
+    log.panics(|| square.named(&["x"], &[]));
+    log.panics(|| symbolic::gradient(both));
+    log.panics(|| symbolic::value_and_gradient_in(square, &[0]));
+    log.panics(|| symbolic::derivative(both));
+    log.panics(|| symbolic::derivative(square));
+    log.panics(|| symbolic::transpose(square, 1));
+    log.panics(|| symbolic::transpose(square, 2));
+
+    let slot = Slot { name: String::from("x"), shape: [2].as_slice().into(), dtype: DType::F64 };
+    let mut builder = Builder::new();
+    let x = builder.input(slot.clone());
+    builder.add(Op::Unary(Unary::Sin, x), slot.shape.clone(), slot.dtype);
+    log.panics(|| builder.input(slot));
+}

@@ -1,0 +1,292 @@
+//! The page `docs/operations.md` is made of the tables: documentation, guards and adjoints are those of the rows
+//! and of the operations themselves. `make bless` writes it anew.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use polygrad::ops::{Binary, Compare, Contract, FloatStep, Guard, IntBinary, IntUnary, Linear, Partial, Unary, View};
+use polygrad::{Array, BaseTensor, Concrete};
+
+/// The first paragraph of documentation, as one line.
+fn paragraph(doc: &str) -> String {
+    let lines = doc.trim().lines().map(str::trim).take_while(|line| !line.is_empty());
+    lines.collect::<Vec<&str>>().join(" ")
+}
+
+/// Meaning and derivative: documentation up to the sentence that begins with one of these words, and from it on.
+fn split(doc: &str, words: &[&str]) -> (String, String) {
+    let text = paragraph(doc);
+    let at = words.iter().filter_map(|word| text.find(word)).min();
+    let at = at.unwrap_or_else(|| panic!("the documentation says nothing about the derivative: {text}"));
+    let derivative = text[at..].trim_start_matches("Derivative ").trim_start_matches("Partials ");
+    (text[..at].trim().to_owned(), derivative.to_owned())
+}
+
+/// The documentation of an item, as it stands above a line of a source file that starts with `item`.
+fn doc_above(file: &str, item: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let text = fs::read_to_string(&path).expect("the source can be read");
+    let mut doc: Vec<&str> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        match line.strip_prefix("///") {
+            Some(words) => doc.push(words),
+            None if line.starts_with(item) => {
+                assert!(!doc.is_empty(), "{file}: nothing is said above `{item}`");
+                return plain(&paragraph(&doc.join("\n")));
+            }
+            None if line.starts_with("#[") => {}
+            None => doc.clear(),
+        }
+    }
+    panic!("{file}: there is no line `{item}`")
+}
+
+/// The text without the targets of its links.
+fn plain(text: &str) -> String {
+    let mut parts = text.split("](");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out += part.split_once(')').map_or("", |(_, rest)| rest);
+    }
+    out.replace("[`", "`").replace("`]", "`")
+}
+
+/// A row of a Markdown table.
+fn row(out: &mut String, cells: &[&str]) {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    let _ = writeln!(out, "| {} |", cells.join(" | "));
+}
+
+/// A heading, a sentence or two, and the head of a table.
+fn section(out: &mut String, title: &str, text: &str, columns: &[&str]) {
+    let _ = write!(out, "\n## {title}\n\n{text}\n\n");
+    row(out, columns);
+    row(out, &vec!["---"; columns.len()]);
+}
+
+fn guard<T>(partial: &Partial<T>) -> &'static str {
+    match partial.guard {
+        Guard::One => "1",
+        Guard::MinusOne => "-1",
+        Guard::Plain => "plain",
+        Guard::Singular => "singular",
+        Guard::Mask => "mask",
+    }
+}
+
+/// The index a view looks at, by the letters of the iteration space: `[i + 1, 2*j]`.
+fn index(view: &View) -> String {
+    let coordinate = |axis: usize| {
+        let terms = view.row(axis).iter().zip(["i", "j", "k", "l"]).filter(|(m, _)| **m != 0);
+        let mut terms: Vec<String> = terms
+            .map(|(m, letter)| match m {
+                1 => letter.to_owned(),
+                -1 => format!("-{letter}"),
+                m => format!("{m}*{letter}"),
+            })
+            .collect();
+        match view.offset()[axis] {
+            0 if !terms.is_empty() => {}
+            c => terms.push(c.to_string()),
+        }
+        terms.join(" + ")
+    };
+    format!("[{}]", (0..view.source().len()).map(coordinate).collect::<Vec<String>>().join(", "))
+}
+
+/// A linear operation of `t` as an assignment to indices of `out`.
+fn assignment(op: &Linear, out: &str, t: &str) -> String {
+    match op {
+        Linear::Affine { from, into } => format!("`{out}{} += {t}{}`", index(into), index(from)),
+        Linear::Reshape { from, into } => format!("`{from:?}` to `{into:?}`"),
+        Linear::Cast { from, into, .. } => format!("`{from}` to `{into}`"),
+    }
+}
+
+/// A contraction of `a` and `b` as an assignment to indices of `out`.
+fn product(op: &Contract, [out, a, b]: [&str; 3]) -> String {
+    format!("`{out}{} += {a}{} * {b}{}`", index(&op.out), index(&op.a), index(&op.b))
+}
+
+fn number(x: f64) -> Concrete {
+    Array::scalar(x)
+}
+
+fn floats(out: &mut String) {
+    let text = "The methods of float tensors with the same name.";
+    section(out, "Functions of one float", text, &["name", "meaning", "derivative", "guard"]);
+    for op in Unary::ALL {
+        let (meaning, derivative) = split(op.doc(), &["Derivative ", "It cannot be differentiated"]);
+        let x = number(op.domain().0);
+        let guard = match op.order() {
+            Some(0) => "none",
+            _ => guard(&op.derivative(&x, &x.unary(*op))),
+        };
+        row(out, &[&format!("`{}`", op.name()), &meaning, &derivative, guard]);
+    }
+    let text =
+        "Operators, and methods with the same name. The guards are those of the first and of the second partial.";
+    section(out, "Functions of two floats", text, &["name", "meaning", "derivative", "guards"]);
+    for op in Binary::ALL {
+        let (meaning, derivative) = split(op.doc(), &["Partials ", "The derivative "]);
+        let [x, y] = op.domain().map(|(low, _)| number(low));
+        let z = x.binary(*op, &y);
+        let guards = [guard(&op.partial_left(&x, &y, &z)), guard(&op.partial_right(&x, &y, &z))];
+        row(out, &[&format!("`{}`", op.symbol().unwrap_or(op.name())), &meaning, &derivative, &guards.join(", ")]);
+    }
+}
+
+fn discrete(out: &mut String) {
+    let text = "Their derivative is zero, at steps too. Of `argmax` and its relatives, `max_axis` and `sort` are made, which \
+                are differentiated as reading at the positions found.";
+    section(out, "Operations with derivative zero", text, &["name", "operands", "meaning"]);
+    let mut line = |name: &str, operands: &str, meaning: &str| row(out, &[&format!("`{name}`"), operands, meaning]);
+    for op in Compare::ALL {
+        line(op.name(), "two of one type", &paragraph(op.doc()));
+    }
+    for op in FloatStep::ALL {
+        line(op.name(), "a float", &paragraph(op.doc()));
+    }
+    for op in IntUnary::ALL {
+        line(op.name(), "an integer", &paragraph(op.doc()));
+    }
+    for op in IntBinary::ALL {
+        line(op.name(), "two integers", &paragraph(op.doc()));
+    }
+    let others = [
+        ("and", "And", "two masks"),
+        ("or", "Or", "two masks"),
+        ("not", "Not", "a mask"),
+        ("to_int", "ToInt", "a float or a mask"),
+        ("to_float", "ToFloat(", "an integer or a mask"),
+        ("argmax", "ArgMax {", "a number"),
+        ("argmin", "ArgMin {", "a number"),
+        ("argsort", "ArgSort {", "a number"),
+        ("iota", "Iota {", "none"),
+    ];
+    for (name, variant, operands) in others {
+        line(name, operands, &doc_above("src/ops/discrete.rs", variant));
+    }
+}
+
+fn linear(out: &mut String) {
+    let text = "Each is its own derivative, and its adjoint takes cotangents back. All but the last two are affine views, \
+                and the adjoint exchanges them. An index out of range reads 0, and what would be added there is dropped.";
+    section(out, "Linear operations", text, &["name", "meaning", "example", "its adjoint"]);
+    let matrix = &[2, 3];
+    let operations = [
+        ("sum", Linear::sum(matrix, &[0])),
+        ("replicate", Linear::replicate(matrix, &[1])),
+        ("permute", Linear::permute(matrix, &[1, 0])),
+        ("slice", Linear::slice(&[6], 0, 1, 2, 3)),
+        ("pad", Linear::pad(&[3], &[1], &[2])),
+        ("reverse", Linear::reverse(&[3], 0)),
+        ("diagonal", Linear::diagonal(&[3, 3], 0, 1)),
+        ("window", Linear::window(&[7], 0, 3, 2)),
+        ("reshape", Linear::reshape(&[2, 3], &[6])),
+        ("cast", Linear::cast(&[3], polygrad::DType::F64, polygrad::DType::F32)),
+    ];
+    for (name, op) in operations {
+        let meaning = doc_above("src/ops/linear.rs", &format!("pub fn {name}("));
+        let adjoint = assignment(&op.adjoint(), "t_bar", "out_bar");
+        row(out, &[&format!("`{name}`"), &meaning, &assignment(&op, "out", "t"), &adjoint]);
+    }
+}
+
+fn bilinear(out: &mut String) {
+    let text = "A contraction is three affine views of one iteration space. The partial derivative in an operand is the \
+                contraction with that operand's view and the result's exchanged.";
+    section(out, "Contractions", text, &["name", "example", "cotangent of `a`", "cotangent of `b`"]);
+    let convolution =
+        Contract::new(View::affine(&[6], &[4, 3], &[1, 1], &[0]), View::axes(&[4, 3], &[1]), View::axes(&[4, 3], &[0]));
+    let operations = [
+        ("dot", Contract::axes(&[3], &[0], &[0], &[])),
+        ("matvec", Contract::axes(&[2, 3], &[0, 1], &[1], &[0])),
+        ("vecmat", Contract::axes(&[3, 2], &[1], &[1, 0], &[0])),
+        ("matmul", Contract::axes(&[2, 4, 3], &[0, 2], &[2, 1], &[0, 1])),
+        ("conv1d", convolution),
+        ("outer", Contract::axes(&[2, 3], &[0], &[1], &[0, 1])),
+        ("batched_matmul", Contract::axes(&[5, 2, 4, 3], &[0, 1, 3], &[0, 3, 2], &[0, 1, 2])),
+    ];
+    for (name, op) in operations {
+        let left = product(&op.adjoint_left(), ["a_bar", "out_bar", "b"]);
+        let right = product(&op.adjoint_right(), ["b_bar", "a", "out_bar"]);
+        row(out, &[&format!("`{name}`"), &product(&op, ["out", "a", "b"]), &left, &right]);
+    }
+}
+
+fn others(out: &mut String) {
+    let text = "`out_bar` is the cotangent of the result. Integers and masks, among them indices, have none.";
+    section(out, "Selection, indexing, concatenation, loops", text, &["name", "meaning", "cotangents of the operands"]);
+    let operations = [
+        (
+            "select",
+            "`select(mask, out_bar, 0)` and `select(mask, 0, out_bar)`: what the branch not taken computed plays no part, infinite or not.",
+        ),
+        (
+            "gather",
+            "`scatter_add(0, ix, out_bar)`, added in place: reading `k` elements in a loop costs `k` in reverse.",
+        ),
+        ("scatter_add", "`out_bar` for the base and `gather(out_bar, ix)` for the values."),
+        ("concat", "The parts of `out_bar`."),
+        (
+            "map_accum",
+            "One loop in the opposite order, over the cotangents of the carry, of the elements, and of what the step captures.",
+        ),
+    ];
+    for (name, cotangents) in operations {
+        let meaning = doc_above("src/base.rs", &format!("fn {name}("));
+        row(out, &[&format!("`{name}`"), &meaning, cotangents]);
+    }
+}
+
+fn page() -> String {
+    let mut out = String::from(
+        "# Operations\n\n\
+         Every operation of the language: what it means and how it is differentiated. Everything else is made of these. \
+         The page is made of the tables in `src/ops/`.\n\n\
+         A *guard* says how a partial derivative `p` multiplies a tangent or cotangent `ct`. `1` and `-1`: it is that \
+         constant. Plain: `p * ct`. Singular: `p` can be infinite or NaN where the value is fine, and the product is 0 where \
+         `ct` is. Mask: `p` chooses, and the product is 0 where `p` is. So a branch that was not taken sends no NaN into a \
+         gradient.\n",
+    );
+    floats(&mut out);
+    discrete(&mut out);
+    linear(&mut out);
+    bilinear(&mut out);
+    others(&mut out);
+    out
+}
+
+#[test]
+fn the_page_of_operations_is_fresh() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md");
+    let page = page();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, &page).expect("the page can be written");
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    for (now, then) in page.lines().zip(written.lines()) {
+        assert_eq!(now, then, "docs/operations.md is old: run `make bless`");
+    }
+    assert_eq!(page.len(), written.len(), "docs/operations.md is old: run `make bless`");
+}
+
+#[test]
+fn the_page_names_every_linear_operation() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops/linear.rs");
+    let (text, page) = (fs::read_to_string(&path).expect("the source can be read"), page());
+    let mut found = 0;
+    for line in text.lines().filter(|line| line.ends_with("-> Linear {") && !line.contains("self")) {
+        let Some((name, _)) = line.trim().strip_prefix("pub fn ").and_then(|line| line.split_once('(')) else {
+            continue;
+        };
+        // These two take the views themselves.
+        if !["affine", "read"].contains(&name) {
+            found += 1;
+            assert!(page.contains(&format!("| `{name}` |")), "the page says nothing about {name}");
+        }
+    }
+    assert!(found >= 10, "only {found} operations were found");
+}
