@@ -9,9 +9,9 @@ check:
 	cargo clippy --release --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --all-features
 
-# Writes the record of all messages anew; read the difference.
+# Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:
-	UPDATE_EXPECT=1 cargo test --release --test errors
+	UPDATE_EXPECT=1 cargo test --release --test errors --test printing --test operations --test examples
 
 doc:
 	cargo doc --no-deps --all-features --open

@@ -3,13 +3,14 @@
 //! `cargo run --release --example digits [seed]`
 //!
 //! The data are 1797 images of 8 x 8 grey levels (see `data/README.md`). The network has one hidden layer. The
-//! loss is written once, for any interpreter; here it is evaluated and differentiated by running it.
+//! loss is written once, for any interpreter; its gradient is recorded once, as a program whose inputs are the parameters and
+//! a batch, and run for every batch.
 
 use std::io::{IsTerminal, Write};
 
 use polygrad::array::Rng;
 use polygrad::tree::{Tree, TreeMath};
-use polygrad::{Array, BaseTensor, Concrete, Tensor, direct, tree};
+use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, tree};
 
 const PIXELS: usize = 64;
 const CLASSES: usize = 10;
@@ -105,6 +106,7 @@ pub(crate) fn train(seed: u64, out: &mut dyn Write) -> Result<(), Box<dyn std::e
     let mut train = train.to_vec();
     let mut net = network(&mut rng);
     let mut velocity = net.zeros_like();
+    let gradient_of = Function::value_and_grad(loss, &net, &batch(&rows, &train[..BATCH])?);
 
     let parameters: usize = net.leaves().iter().map(Array::size).sum();
     writeln!(out, "{} images to learn from, {HELD_OUT} held out, {parameters} parameters, seed {seed}", train.len())?;
@@ -115,7 +117,7 @@ pub(crate) fn train(seed: u64, out: &mut dyn Write) -> Result<(), Box<dyn std::e
         let batches = train.chunks(BATCH);
         let (count, mut total) = (batches.len(), 0.0);
         for (k, chosen) in batches.enumerate() {
-            let (value, gradient) = direct::value_and_grad_with(loss, &net, &batch(&rows, chosen)?);
+            let (value, gradient) = gradient_of.run(&net, &batch(&rows, chosen)?)?;
             (net, velocity) = step(&net, &velocity, &gradient, 0.05);
             total += value.item();
             if bar {

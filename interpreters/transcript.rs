@@ -133,18 +133,6 @@ fn apply<T: BaseTensor>(op: &str, args: &[&Transcript<T>]) -> String {
     }
 }
 
-/// `sum t1`, `view t1 by [i0<3] -> [2*i0] of [6]`.
-fn apply_linear<T: BaseTensor>(op: &Linear, of: &Transcript<T>) -> String {
-    let (name, of) = (op.name(), of.label());
-    match op {
-        Linear::Reshape { .. } | Linear::Cast { .. } => format!("{name} {of}"),
-        Linear::Affine { into, .. } if name == "sum" && into.source().is_empty() => format!("{name} {of}"),
-        Linear::Affine { from, into } if into.is_identity() => format!("{name} {of} by {from}"),
-        Linear::Affine { from, into } if from.is_identity() => format!("{name} {of} into {into}"),
-        Linear::Affine { from, into } => format!("{name} {of} by {from} into {into}"),
-    }
-}
-
 impl<T: BaseTensor> BaseTensor for Transcript<T> {
     type Trace = Self;
 
@@ -185,13 +173,11 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 
     fn linear(&self, op: &Linear) -> Self {
-        Transcript::made(&apply_linear(op, self), self.value.linear(op))
+        Transcript::made(&op.applied(&self.label()), self.value.linear(op))
     }
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
-        let (left, right, out) = (&op.a, &op.b, &op.out);
-        let how = format!("contract {} by {left} * {} by {right} into {out}", a.label(), b.label());
-        Transcript::made(&how, T::contract(op, &a.value, &b.value))
+        Transcript::made(&op.applied(&a.label(), &b.label()), T::contract(op, &a.value, &b.value))
     }
 
     fn gather(&self, ix: &[Self]) -> Self {
@@ -204,7 +190,7 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
-        Transcript::made(&format!("concat axis {axis} [{}]", names(parts)), T::concat(axis, &values(parts)))
+        Transcript::made(&format!("concat axis={axis} [{}]", names(parts)), T::concat(axis, &values(parts)))
     }
 
     /// The loop of `T`; its first trip is written, indented, with the names of that trip.
@@ -251,7 +237,7 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
-        let how = format!("{} + {}", self.label(), apply_linear(op, other));
+        let how = format!("{} + {}", self.label(), op.applied(&other.label()));
         Transcript::made(&how, self.value.accumulate_linear(op, &other.value))
     }
 }

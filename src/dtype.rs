@@ -35,6 +35,12 @@ impl DType {
         }
     }
 
+    /// The element type of this name.
+    #[cfg(feature = "serde")]
+    pub(crate) fn of_name(name: &str) -> Option<DType> {
+        DType::ALL.into_iter().find(|dtype| dtype.name() == name)
+    }
+
     /// The name of the type in Rust: `f64`, `f32`, `i64` or `bool`.
     pub fn name(self) -> &'static str {
         match self {

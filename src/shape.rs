@@ -12,6 +12,15 @@ pub fn size(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
+/// The number of elements, if an array from a file may have so many: sizes of such shapes can be multiplied and
+/// added up without overflow.
+#[cfg(feature = "serde")]
+pub(crate) fn size_within(shape: &[usize]) -> Option<usize> {
+    const MOST: usize = 1 << 48;
+    let all = shape.iter().try_fold(1usize, |all, n| all.checked_mul((*n).max(1)).filter(|all| *all <= MOST));
+    all.map(|_| size(shape))
+}
+
 /// The shape of a scalar. It points somewhere: comparing a slice of nothing at a dangling address can
 /// cost more than the operation on the scalar itself.
 #[inline]

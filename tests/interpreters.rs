@@ -460,17 +460,17 @@ fn a_transcript_is_a_line_an_operation() {
 t0 : f64 [2] = input
 t1 : f64 [2, 2] = input
 t2 : i64 [2] = input
-t3 : f64 [2] = contract t1 by [i0<2, i1<2] -> [i0, i1] of [2, 2] * t0 by [i0<2, i1<2] -> [i1] of [2] into [i0<2, i1<2] -> [i0] of [2]
+t3 : f64 [2] = matvec t1 t0
 t4 : f64 [2] = atan2 t3 t0
 t5 : bool [2] = t4 > (full 1.0 [2])
 t6 : f64 [2] = neg t0
 t7 : f64 [2] = select t5 t4 t6
 t8 : f64 [2] = gather t7 [t2]
 t9 : f64 [2] = scatter_add t8 [t2] t0
-t10 : f64 [4] = concat axis 0 [t9, (constant f64 [2])]
-t11 : i64 [] = argmax axis 0 t0
+t10 : f64 [4] = concat axis=0 [t9, (constant f64 [2])]
+t11 : i64 [] = argmax axis=0 t0
 t12 : f64 [] = to_float f64 t11
-t13 : f64 [2, 2] = view t1 by [i0<2, i1<2] -> [i1, i0] of [2, 2]
+t13 : f64 [2, 2] = permute [1, 0] t1
 t14 : i64 [2] = rem t2 (full 2 [2])
 return t10, t12, t13, t14
 ";
@@ -537,7 +537,7 @@ t0 : f64 [2] = input
 t1 : f64 [2] = sin t0
 t2 : f64 [2] = cos t0
 t3 : f64 [] = sum t1
-t4 : f64 [2] = view 1.0 by [i0<2] -> [] of []
+t4 : f64 [2] = replicate [2] 1.0
 t5 : f64 [2] = t4 * t2
 return t5
 ";

@@ -180,6 +180,11 @@ fn contractions_have_adjoints() {
         assert_near(&name, value, inner(&a, &left), 1e-12);
         assert_near(&name, value, inner(&b, &right), 1e-12);
         assert_close(&name, &Array::contract(&op, &a, &b), &Array::contract(&op.swapped(), &b, &a), 1e-13);
+        // The interpreters apply the contraction in both arguments, forward and transposed.
+        let (a_dot, b_dot) = (random(rng, op.a.source()), random(rng, op.b.source()));
+        let pass = Forward::new();
+        let (_, c_dot) = pass.result(&Dual::contract(&op, &pass.input(&a, &a_dot), &pass.input(&b, &b_dot)));
+        assert_near(&name, inner(&c_dot, &y), inner(&a_dot, &left) + inner(&b_dot, &right), 1e-12);
         let mut pass = Pass::new();
         let (u, v) = (pass.input(&a), pass.input(&b));
         let bars = pass.pull(&[ADVal::contract(&op, &u, &v)], vec![y]);
@@ -313,6 +318,29 @@ fn branches_not_taken_send_nothing() {
                 check(op.name(), &x, &|x| ADVal::constant(c.clone()).binary(*op, x), &|x| {
                     Dual::constant(c.clone()).binary(*op, x)
                 });
+            }
+        }
+    }
+}
+
+#[test]
+fn branches_not_taken_send_nothing_at_second_order() {
+    let (no, zero, one) = (Array::scalar(false), Array::scalar(0.0), Array::scalar(1.0));
+    for at in HARD {
+        let x = Array::scalar(at);
+        for op in Unary::ALL.iter().filter(|op| op.order().is_none_or(|n| n >= 2)) {
+            // The branch also depends on a factor, so that the mixed derivative passes through it.
+            let chosen = |x: &Dual<ADVal<Concrete>>, c: &Dual<ADVal<Concrete>>| {
+                let y = x.unary(*op).binary(Binary::MulNoNan, c);
+                Dual::select(&Dual::constant(no.clone()), &y, &Dual::constant(zero.clone()))
+            };
+            let mut pass = Pass::new();
+            let (u, c) = (pass.input(&x), pass.input(&one));
+            let forward = Forward::new();
+            let tangent = ADVal::constant(one.clone());
+            let (_, slope) = forward.result(&chosen(&forward.input(&u, &tangent), &forward.input(&c, &tangent)));
+            for bar in pass.pull(&[slope], vec![one.clone()]) {
+                assert_eq!(bar.item::<f64>(), Ok(0.0), "{} at {at}", op.name());
             }
         }
     }

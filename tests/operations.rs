@@ -180,6 +180,7 @@ fn linear(out: &mut String) {
         ("replicate", Linear::replicate(matrix, &[1])),
         ("permute", Linear::permute(matrix, &[1, 0])),
         ("slice", Linear::slice(&[6], 0, 1, 2, 3)),
+        ("row", Linear::row(matrix, 0, 1)),
         ("pad", Linear::pad(&[3], &[1], &[2])),
         ("reverse", Linear::reverse(&[3], 0)),
         ("diagonal", Linear::diagonal(&[3, 3], 0, 1)),

@@ -56,7 +56,7 @@ fn a_host_loop_over_elements_is_linear() {
         |x: &Tensor<_, 1>| {
             let mut sum = Tensor::scalar(0.0);
             for i in 0..n {
-                sum = sum + x.at([i]).square();
+                sum += x.at([i]).square();
             }
             sum
         },
@@ -72,7 +72,7 @@ fn a_loop_over_elements_is_linear() {
     let ix = Tensor::iota(n);
     let g = grad(
         |x: &Tensor<_, 1>| {
-            fold(Tensor::scalar(0.0), &ix.lift(), |sum: Tensor<_, 0>, i: &Tensor<_, 0, i64>| sum + x.at([i]).square())
+            fold(Tensor::scalar(0.0), ix.lift(), |sum: Tensor<_, 0>, i: &Tensor<_, 0, i64>| sum + x.at([i]).square())
         },
         &x,
     );
@@ -87,7 +87,7 @@ fn a_host_loop_over_slices_is_linear() {
         |x: &Tensor<_, 1>| {
             let mut sum = Tensor::scalar(0.0);
             for i in 0..n {
-                sum = sum + x.slice(0, i..i + 1).sum();
+                sum += x.slice(0, i..i + 1).sum();
             }
             sum
         },

@@ -18,9 +18,13 @@ mod approx;
 mod convert;
 mod display;
 mod random;
+#[cfg(feature = "serde")]
+mod serial;
 
 pub use convert::{ArrayError, Nested};
 pub use random::Rng;
+#[cfg(feature = "serde")]
+pub(crate) use serial::refused;
 
 /// A dense n-dimensional array of `f64`, `f32`, `i64` or `bool`.
 ///

@@ -11,7 +11,9 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::view::View;
+use super::familiar::Product;
+use super::rules::{Kind, or_panic};
+use super::view::{Place, Space, View};
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
 
@@ -83,20 +85,28 @@ impl Contract {
     /// # Panics
     /// When an operand has the wrong shape, the element types differ, or they are masks.
     #[track_caller]
-    pub fn result(&self, a: (&[usize], DType), b: (&[usize], DType)) -> (Shape, DType) {
+    pub fn result(&self, a: Kind<'_>, b: Kind<'_>) -> (Shape, DType) {
+        or_panic(self.try_result(a, b))
+    }
+
+    /// [`result`](Contract::result), with the message as an error.
+    pub fn try_result(&self, a: Kind<'_>, b: Kind<'_>) -> Result<(Shape, DType), String> {
         if a.0 != self.a.source() || b.0 != self.b.source() {
-            panic!(
+            return Err(format!(
                 "contract: the operands must have shapes {} and {}, but they have {} and {}; make the operation for those shapes",
                 Show(self.a.source()),
                 Show(self.b.source()),
                 Show(a.0),
                 Show(b.0)
-            );
+            ));
         }
         if a.1 != b.1 || a.1 == DType::Bool {
-            panic!("contract: needs numbers of one element type, but they are {} and {}; convert one", a.1, b.1);
+            return Err(format!(
+                "contract: needs numbers of one element type, but they are {} and {}; convert one",
+                a.1, b.1
+            ));
         }
-        (Shape::from_slice(self.out.source()), a.1)
+        Ok((Shape::from_slice(self.out.source()), a.1))
     }
 
     /// For each axis of the iteration space, which of `a`, `b` and `out` it moves.
@@ -106,9 +116,34 @@ impl Contract {
     }
 }
 
-/// `a <view>, b <view> into <view>`.
+impl Contract {
+    /// The operation applied, in words: its familiar name or its views, and the operands, which are names or stand in
+    /// brackets. `matmul a b.t`, `contract [i<3, j<2] a[i + j] * b[j] -> [i]`.
+    pub fn applied(&self, a: &str, b: &str) -> String {
+        let transposed = |yes: bool| if yes { ".t" } else { "" };
+        match self.familiar() {
+            Some(Product { name, left, right }) => format!("{name} {a}{} {b}{}", transposed(left), transposed(right)),
+            None => self.products(a, b),
+        }
+    }
+
+    fn products(&self, a: &str, b: &str) -> String {
+        let Contract { a: left, b: right, out } = self;
+        let sum = format!("contract {} {a}{} * {b}{} -> ", Space(left.shape()), Place(left), Place(right));
+        // A result that has whole axes of the space says its shape with them.
+        if out.is_total() && out.axes_sizes().as_deref() == Some(out.source()) {
+            format!("{sum}{}", Place(out))
+        } else {
+            format!("{sum}{} at {}", Show(out.source()), Place(out))
+        }
+    }
+}
+
+/// The familiar name or the three views, then the shapes of operands and result:
+/// `matmul a b.t: [2, 4], [3, 4] -> [2, 3]`, `contract [i<3, j<2] a[i + j] * b[j] -> [i]: [4], [2] -> [3]`.
 impl fmt::Display for Contract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "contract a{} * b{} into {}", self.a, self.b, self.out)
+        let (a, b, out) = (self.a.source(), self.b.source(), self.out.source());
+        write!(f, "{}: {}, {} -> {}", self.applied("a", "b"), Show(a), Show(b), Show(out))
     }
 }

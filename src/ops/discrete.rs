@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::rules::check_axis;
+use super::rules::{Kind, or_panic, try_axis};
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{Shape, Show};
 
@@ -192,78 +192,91 @@ impl Discrete {
     /// # Panics
     /// When the operands do not fit, with both shapes or the element type.
     #[track_caller]
-    pub fn result(&self, args: &[(&[usize], DType)]) -> (Shape, DType) {
+    pub fn result(&self, args: &[Kind<'_>]) -> (Shape, DType) {
+        or_panic(self.try_result(args))
+    }
+
+    /// [`result`](Discrete::result), with the message as an error.
+    pub fn try_result(&self, args: &[Kind<'_>]) -> Result<(Shape, DType), String> {
         let name = self.name();
         if args.len() != self.arity() {
-            panic!(
+            return Err(format!(
                 "{name}: the number of operands must be {}, but it is {}; give as many as the arity",
                 self.arity(),
                 args.len()
-            );
+            ));
         }
         if let [(a, da), (b, db)] = args {
             if a != b {
-                panic!("{name}: both shapes must be equal, but they are {} and {}; replicate one", Show(a), Show(b));
+                return Err(format!(
+                    "{name}: both shapes must be equal, but they are {} and {}; replicate one",
+                    Show(a),
+                    Show(b)
+                ));
             }
             if da != db {
-                panic!("{name}: both element types must be equal, but they are {da} and {db}; convert one");
+                return Err(format!(
+                    "{name}: both element types must be equal, but they are {da} and {db}; convert one"
+                ));
             }
         }
         let (shape, dtype) = args.first().copied().unwrap_or((&[], DType::I64));
         let same = Shape::from_slice(shape);
-        match self {
+        Ok(match self {
             Discrete::Compare(_) => (same, DType::Bool),
             Discrete::And | Discrete::Or | Discrete::Not => {
-                needs(name, dtype == DType::Bool, "masks", dtype);
+                needs(name, dtype == DType::Bool, "masks", dtype)?;
                 (same, DType::Bool)
             }
             Discrete::FloatStep(_) => {
-                needs(name, dtype.is_float(), "floats", dtype);
+                needs(name, dtype.is_float(), "floats", dtype)?;
                 (same, dtype)
             }
             Discrete::IntUnary(_) | Discrete::IntBinary(_) => {
-                needs(name, dtype == DType::I64, "integers", dtype);
+                needs(name, dtype == DType::I64, "integers", dtype)?;
                 (same, DType::I64)
             }
             Discrete::ToInt => (same, DType::I64),
             Discrete::ToFloat(to) => {
-                needs(name, !dtype.is_float(), "integers or a mask", dtype);
+                needs(name, !dtype.is_float(), "integers or a mask", dtype)?;
                 if !to.is_float() {
-                    panic!("{name}: the new element type must be a float, but it is {to}; use to_int for integers");
+                    return Err(format!(
+                        "{name}: the new element type must be a float, but it is {to}; use to_int for integers"
+                    ));
                 }
                 (same, *to)
             }
             Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => {
-                needs(name, dtype != DType::Bool, "numbers", dtype);
-                check_axis(name, *axis, shape);
+                needs(name, dtype != DType::Bool, "numbers", dtype)?;
+                try_axis(name, *axis, shape)?;
                 if shape[*axis] == 0 {
-                    panic!(
+                    return Err(format!(
                         "{name}: the searched axis must not be empty, but axis {axis} of {} is; give it an element, or skip it",
                         Show(shape)
-                    );
+                    ));
                 }
                 let mut out = same;
                 out.remove(*axis);
                 (out, DType::I64)
             }
             Discrete::ArgSort { axis, .. } => {
-                needs(name, dtype != DType::Bool, "numbers", dtype);
-                check_axis(name, *axis, shape);
+                needs(name, dtype != DType::Bool, "numbers", dtype)?;
+                try_axis(name, *axis, shape)?;
                 (same, DType::I64)
             }
             Discrete::Iota { n } => (Shape::from_slice(&[*n]), DType::I64),
-        }
+        })
     }
 }
 
-/// The name, and what else the operation is made of: `argmax axis 1`, `to_float f32`, `iota 3`.
+/// The name, and what else the operation is made of: `argmax axis=1`, `to_float f32`, `iota 3`.
 impl fmt::Display for Discrete {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         match self {
-            Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => write!(f, " axis {axis}"),
+            Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => write!(f, " axis={axis}"),
             Discrete::ArgSort { axis, descending } => {
-                write!(f, " axis {axis}{}", if *descending { " descending" } else { "" })
+                write!(f, " axis={axis}{}", if *descending { " descending" } else { "" })
             }
             Discrete::ToFloat(into) => write!(f, " {into}"),
             Discrete::Iota { n } => write!(f, " {n}"),
@@ -273,10 +286,10 @@ impl fmt::Display for Discrete {
     }
 }
 
-/// Panics unless the element type is one of those that an operation takes.
-#[track_caller]
-fn needs(name: &str, ok: bool, what: &str, dtype: DType) {
-    if !ok {
-        panic!("{name}: needs {what}, but the element type is {dtype}; convert it first");
+/// Whether the element type is one of those that an operation takes.
+fn needs(name: &str, ok: bool, what: &str, dtype: DType) -> Result<(), String> {
+    match ok {
+        true => Ok(()),
+        false => Err(format!("{name}: needs {what}, but the element type is {dtype}; convert it first")),
     }
 }

@@ -8,8 +8,8 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::rules::check_axis;
-use super::view::View;
+use super::rules::{check_axis, or_panic};
+use super::view::{Place, Space, View};
 use crate::dtype::DType;
 use crate::shape::{self, Shape, Show};
 
@@ -124,6 +124,32 @@ impl Linear {
         let mut out = Shape::from_slice(shape);
         out[axis] = len;
         Linear::read(shifted(shape, &out, axis, step as i64, start as i64))
+    }
+
+    /// The subarray at one position of an axis, which disappears.
+    ///
+    /// # Panics
+    /// When there is no such position.
+    #[track_caller]
+    pub fn row(shape: &[usize], axis: usize, position: usize) -> Linear {
+        check_axis("row", axis, shape);
+        if position >= shape[axis] {
+            panic!(
+                "row: the position must lie within axis {axis}, but it is {position} and the shape is {}; gather reads 0 there",
+                Show(shape)
+            );
+        }
+        let mut rest = Shape::from_slice(shape);
+        rest.remove(axis);
+        let (rows, columns) = (shape.len(), rest.len());
+        let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rows * columns);
+        for column in 0..columns {
+            let row = if column < axis { column } else { column + 1 };
+            matrix[row * columns + column] = 1;
+        }
+        let mut offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, rows);
+        offset[axis] = position as i64;
+        Linear::read(View::affine(shape, &rest, &matrix, &offset))
     }
 
     /// The argument within zeros: `before` and `after` of them along each axis.
@@ -319,34 +345,41 @@ impl Linear {
     /// When the argument has the wrong shape, or an element type the operation does not take.
     #[track_caller]
     pub fn result(&self, shape: &[usize], dtype: DType) -> DType {
+        or_panic(self.try_result(shape, dtype))
+    }
+
+    /// [`result`](Linear::result), with the message as an error.
+    pub fn try_result(&self, shape: &[usize], dtype: DType) -> Result<DType, String> {
         let name = || self.name();
         if shape != self.input_shape() {
-            panic!(
+            return Err(format!(
                 "{}: the argument must have shape {}, but it has {}; make the operation for that shape",
                 name(),
                 Show(self.input_shape()),
                 Show(shape)
-            );
+            ));
         }
-        match self {
+        Ok(match self {
             Linear::Affine { into, .. } => {
                 if dtype == DType::Bool && !into.is_injective() {
-                    panic!(
+                    return Err(format!(
                         "{}: needs numbers to add up, but the argument is a mask of shape {}; convert it with to_int first",
                         name(),
                         Show(shape)
-                    );
+                    ));
                 }
                 dtype
             }
             Linear::Reshape { .. } => dtype,
             Linear::Cast { from, into, .. } => {
                 if dtype != *from {
-                    panic!("cast: needs elements {from}, but they are {dtype}; make the cast from that type");
+                    return Err(format!(
+                        "cast: needs elements {from}, but they are {dtype}; make the cast from that type"
+                    ));
                 }
                 *into
             }
-        }
+        })
     }
 
     /// The name of the operation in messages.
@@ -370,14 +403,31 @@ fn shifted(source: &[usize], shape: &[usize], axis: usize, step: i64, start: i64
     View::affine(source, shape, &matrix, &offset)
 }
 
-/// `from <view> into <view>`, `reshape [2, 3] -> [6]`, `cast f64 -> f32`.
+impl Linear {
+    /// The operation applied, in words: its familiar name or its views, and the argument, which is a name or stands
+    /// in brackets. `sum axis=0 x`, `view [i<3, j<2] -> x[i + j] into [5, 2] at [2*i, j]`.
+    pub fn applied(&self, x: &str) -> String {
+        match (self.familiar(), self) {
+            (Some(name), _) => format!("{name} {x}"),
+            (None, Linear::Affine { from, into }) => moves(from, into, x),
+            (None, Linear::Reshape { .. } | Linear::Cast { .. }) => unreachable!("reshape and cast are familiar"),
+        }
+    }
+}
+
+fn moves(from: &View, into: &View, x: &str) -> String {
+    let read = format!("view {} -> {x}{}", Space(from.shape()), Place(from));
+    if into.is_identity() { read } else { format!("{read} into {} at {}", Show(into.source()), Place(into)) }
+}
+
+/// The familiar name or the views, then the shapes of argument and result: `sum axis=0: [2, 3] -> [3]`,
+/// `view [i<3, j<2] -> [i + j]: [4] -> [3, 2]`.
 impl fmt::Display for Linear {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Linear::Affine { from, into } if into.is_identity() => write!(f, "view {from}"),
-            Linear::Affine { from, into } => write!(f, "view {from} into {into}"),
-            Linear::Reshape { from, into } => write!(f, "reshape {} -> {}", Show(from), Show(into)),
-            Linear::Cast { from, into, .. } => write!(f, "cast {from} -> {into}"),
+        write!(f, "{}", self.applied("").trim_end())?;
+        if let Linear::Cast { from, .. } = self {
+            write!(f, " of {from}")?;
         }
+        write!(f, ": {} -> {}", Show(self.input_shape()), Show(self.output_shape()))
     }
 }

@@ -19,6 +19,7 @@
 mod binary;
 mod contract;
 mod discrete;
+mod familiar;
 mod linear;
 pub mod rules;
 mod special;
@@ -29,6 +30,7 @@ mod view;
 pub use binary::Binary;
 pub use contract::Contract;
 pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};
+pub use familiar::{Cut, Familiar, Product};
 pub use linear::Linear;
 pub use unary::Unary;
 pub use val::{Guard, Origin, Partial};

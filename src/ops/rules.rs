@@ -1,145 +1,212 @@
 //! Shape rules of the operations that are not in a family: selection, indexing, concatenation.
 //!
 //! Law: an interpreter that computes or traces checks an operation by calling its rule, once; the
-//! message is made here, in one grammar: `<op>: <requirement>, but <fact>; <way out>`.
+//! message is made here, in one grammar: `<op>: <requirement>, but <fact>; <way out>`. A mistake in a program panics;
+//! what comes from a file is checked by the same rules in the form that returns the message (`try_..`).
 
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 use crate::shape::{Shape, Show, same};
 
+/// Shape and element type of an operand.
+pub type Kind<'a> = (&'a [usize], DType);
+
+/// What a rule found, or a panic with its message at the caller's line.
+#[track_caller]
+#[inline]
+pub(crate) fn or_panic<R>(found: Result<R, String>) -> R {
+    match found {
+        Ok(found) => found,
+        Err(message) => panic!("{message}"),
+    }
+}
+
 /// Panics unless `axis` is one of the axes of `shape`.
 #[track_caller]
 pub(crate) fn check_axis(op: &str, axis: usize, shape: &[usize]) {
+    or_panic(try_axis(op, axis, shape));
+}
+
+/// Whether `axis` is one of the axes of `shape`.
+pub(crate) fn try_axis(op: &str, axis: usize, shape: &[usize]) -> Result<(), String> {
     if axis >= shape.len() {
-        panic!(
+        return Err(format!(
             "{op}: the axis must be below the rank {}, but it is {axis} and the shape is {}; count axes from 0",
             shape.len(),
             Show(shape)
-        );
+        ));
     }
+    Ok(())
 }
 
 /// Checks the operand of a unary operation.
 #[track_caller]
+#[inline]
 pub fn unary(op: Unary, dtype: DType) {
+    or_panic(try_unary(op, dtype));
+}
+
+/// [`unary`], with the message as an error.
+#[inline]
+pub fn try_unary(op: Unary, dtype: DType) -> Result<(), String> {
     if !dtype.is_float() {
-        panic!("{}: needs floats, but the element type is {dtype}; convert it with to_float", op.name());
+        return Err(format!("{}: needs floats, but the element type is {dtype}; convert it with to_float", op.name()));
     }
+    Ok(())
 }
 
 /// Checks the operands of a binary operation.
 #[track_caller]
-pub fn binary(op: Binary, a: (&[usize], DType), b: (&[usize], DType)) {
+#[inline]
+pub fn binary(op: Binary, a: Kind<'_>, b: Kind<'_>) {
+    or_panic(try_binary(op, a, b));
+}
+
+/// [`binary`], with the message as an error.
+#[inline]
+pub fn try_binary(op: Binary, a: Kind<'_>, b: Kind<'_>) -> Result<(), String> {
     if !same(a.0, b.0) {
-        panic!("{}: both shapes must be equal, but they are {} and {}; replicate one", op.name(), Show(a.0), Show(b.0));
+        return Err(format!(
+            "{}: both shapes must be equal, but they are {} and {}; replicate one",
+            op.name(),
+            Show(a.0),
+            Show(b.0)
+        ));
     }
     if a.1 != b.1 || !a.1.is_float() {
-        panic!("{}: needs floats of one type, but they are {} and {}; convert one", op.name(), a.1, b.1);
+        return Err(format!("{}: needs floats of one type, but they are {} and {}; convert one", op.name(), a.1, b.1));
     }
+    Ok(())
 }
 
 /// Checks the operands of a selection.
 #[track_caller]
-pub fn select(mask: (&[usize], DType), then: (&[usize], DType), otherwise: (&[usize], DType)) {
+pub fn select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) {
+    or_panic(try_select(mask, then, otherwise));
+}
+
+/// [`select`], with the message as an error.
+pub fn try_select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) -> Result<(), String> {
     if mask.1 != DType::Bool {
-        panic!("select: needs a mask, but the condition's element type is {}; compare it with something", mask.1);
+        return Err(format!(
+            "select: needs a mask, but the condition's element type is {}; compare it with something",
+            mask.1
+        ));
     }
     if then.0 != otherwise.0 || mask.0 != then.0 {
-        panic!(
+        return Err(format!(
             "select: the mask and both branches must have one shape, but they are {}, {} and {}; replicate them, or \
              use cond for a scalar condition",
             Show(mask.0),
             Show(then.0),
             Show(otherwise.0)
-        );
+        ));
     }
     if then.1 != otherwise.1 {
-        panic!(
+        return Err(format!(
             "select: both branches must have one element type, but they are {} and {}; convert one",
             then.1, otherwise.1
-        );
+        ));
     }
+    Ok(())
 }
 
 /// The common shape of the indices of a gather or scatter into an array of shape `shape`.
-#[track_caller]
-fn indices<'a>(op: &str, shape: &[usize], ix: &[(&'a [usize], DType)]) -> &'a [usize] {
+fn indices<'a>(op: &str, shape: &[usize], ix: &[Kind<'a>]) -> Result<&'a [usize], String> {
     if ix.len() > shape.len() {
-        panic!(
+        return Err(format!(
             "{op}: the number of indices must be at most the rank {}, but it is {} and the shape is {}; leave some out",
             shape.len(),
             ix.len(),
             Show(shape)
-        );
+        ));
     }
     let common: &[usize] = ix.first().map_or(&[], |(s, _)| s);
     for (s, dtype) in ix {
         if *dtype != DType::I64 {
-            panic!("{op}: indices must be i64, but one is {dtype}; convert it with to_int");
+            return Err(format!("{op}: indices must be i64, but one is {dtype}; convert it with to_int"));
         }
         if *s != common {
-            panic!(
+            return Err(format!(
                 "{op}: all indices must have one shape, but two are {} and {}; replicate one",
                 Show(common),
                 Show(s)
-            );
+            ));
         }
     }
-    common
+    Ok(common)
 }
 
 /// The shape of `gather(t, ix)`: that of the indices, then the axes of `t` not indexed.
 #[track_caller]
-pub fn gather(shape: &[usize], ix: &[(&[usize], DType)]) -> Shape {
-    let mut out = Shape::from_slice(indices("gather", shape, ix));
+pub fn gather(shape: &[usize], ix: &[Kind<'_>]) -> Shape {
+    or_panic(try_gather(shape, ix))
+}
+
+/// [`gather`], with the message as an error.
+pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
+    let mut out = Shape::from_slice(indices("gather", shape, ix)?);
     out.extend_from_slice(&shape[ix.len()..]);
-    out
+    Ok(out)
 }
 
 /// Checks `scatter_add(base, ix, v)`: `v` has the shape of `gather(base, ix)`.
 #[track_caller]
-pub fn scatter_add(base: (&[usize], DType), ix: &[(&[usize], DType)], v: (&[usize], DType)) {
-    let mut needed = Shape::from_slice(indices("scatter_add", base.0, ix));
+pub fn scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) {
+    or_panic(try_scatter_add(base, ix, v));
+}
+
+/// [`scatter_add`], with the message as an error.
+pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(), String> {
+    let mut needed = Shape::from_slice(indices("scatter_add", base.0, ix)?);
     needed.extend_from_slice(&base.0[ix.len()..]);
     if v.0 != &needed[..] {
-        panic!(
+        return Err(format!(
             "scatter_add: into {} at these indices the values must have shape {}, but they have {}; replicate or reshape them",
             Show(base.0),
             Show(&needed),
             Show(v.0)
-        );
+        ));
     }
     if v.1 != base.1 || base.1 == DType::Bool {
-        panic!(
+        return Err(format!(
             "scatter_add: base and values must be numbers of one type, but they are {} and {}; convert one",
             base.1, v.1
-        );
+        ));
     }
+    Ok(())
 }
 
 /// The shape of a concatenation along `axis`.
 #[track_caller]
-pub fn concat(axis: usize, parts: &[(&[usize], DType)]) -> Shape {
+pub fn concat(axis: usize, parts: &[Kind<'_>]) -> Shape {
+    or_panic(try_concat(axis, parts))
+}
+
+/// [`concat`], with the message as an error.
+pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
     let Some((first, dtype)) = parts.first() else {
-        panic!("concat: needs at least one part, but there are none; zeros makes an empty tensor of known shape");
+        return Err(
+            "concat: needs at least one part, but there are none; zeros makes an empty tensor of known shape".into()
+        );
     };
-    check_axis("concat", axis, first);
+    try_axis("concat", axis, first)?;
     let mut out = Shape::from_slice(first);
     for (shape, d) in &parts[1..] {
         let fits = shape.len() == first.len() && (0..first.len()).all(|k| k == axis || shape[k] == first[k]);
         if !fits {
-            panic!(
+            return Err(format!(
                 "concat: parts may differ only along axis {axis}, but two are {} and {}; slice or pad one",
                 Show(first),
                 Show(shape)
-            );
+            ));
         }
         if d != dtype {
-            panic!("concat: parts must have one element type, but two are {dtype} and {d}; convert one");
+            return Err(format!("concat: parts must have one element type, but two are {dtype} and {d}; convert one"));
         }
         out[axis] += shape[axis];
     }
-    out
+    Ok(out)
 }
 
 /// Checks the sequences of a loop of `n` trips: each has `n` elements along its outermost axis.

@@ -18,6 +18,10 @@ use crate::shape::{Shape, Show};
 /// A half-open interval per axis of the iteration space.
 type Bounds = SmallVec<[(usize, usize); 6]>;
 
+/// Matrix, offset and box of a view.
+#[cfg(feature = "serde")]
+pub(crate) type Parts<'a> = (&'a [i64], &'a [i64], &'a [(usize, usize)]);
+
 /// An affine map from an iteration space into the indices of an array, with a box.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
@@ -87,6 +91,33 @@ impl View {
         View::affine(&source, shape, &matrix, &offset)
     }
 
+    /// A view from its parts, if they fit: as many as there are axes, a box inside the iteration space, and indices
+    /// that arithmetic can reach. Without coefficients, the view that looks at nothing.
+    #[cfg(feature = "serde")]
+    pub(crate) fn from_parts(source: &[usize], shape: &[usize], parts: Option<Parts<'_>>) -> Option<View> {
+        let Some((matrix, offset, bounds)) = parts else {
+            let zeros: SmallVec<[i64; 16]> = SmallVec::from_elem(0, source.len() * shape.len());
+            let nothing = View::affine(source, shape, &zeros, &SmallVec::<[i64; 6]>::from_elem(0, source.len()));
+            return Some(View { empty: true, ..nothing }.tightened());
+        };
+        if matrix.len() != source.len() * shape.len() || offset.len() != source.len() || bounds.len() != shape.len() {
+            return None;
+        }
+        let reach = |k: usize| {
+            let row = &matrix[k * shape.len()..(k + 1) * shape.len()];
+            let steps = row.iter().zip(shape).map(|(m, n)| i128::from(*m).abs() * *n as i128);
+            i128::from(offset[k]).abs() + steps.sum::<i128>()
+        };
+        if (0..source.len()).any(|k| reach(k) > i128::from(i64::MAX / 4)) {
+            return None;
+        }
+        if bounds.iter().zip(shape).any(|((lo, hi), n)| lo > hi || hi > n) {
+            return None;
+        }
+        let whole = View::affine(source, shape, matrix, offset);
+        Some(bounds.iter().enumerate().fold(whole, |view, (axis, (lo, hi))| view.clipped(axis, *lo, *hi)))
+    }
+
     /// The shape of the array that is looked at.
     pub fn source(&self) -> &[usize] {
         &self.source
@@ -135,6 +166,16 @@ impl View {
             })
         };
         (0..self.shape.len()).all(|axis| self.width(axis) <= 1 || moves_alone(axis))
+    }
+
+    /// The size of the axis of the iteration space that each axis of the source is, if they are axes.
+    pub(super) fn axes_sizes(&self) -> Option<Shape> {
+        let size = |k: usize| {
+            let mut moving = self.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
+            let (axis, m) = moving.next()?;
+            (*m == 1 && self.offset[k] == 0 && moving.next().is_none()).then(|| self.shape[axis])
+        };
+        (0..self.source.len()).map(size).collect()
     }
 
     /// The extent of the box along an axis.
@@ -329,35 +370,77 @@ fn div_ceil(a: i64, b: i64) -> i64 {
     -(-a).div_euclid(b)
 }
 
-/// `[i, j] -> [i + j, 2*j] of [4, 6]`, with the box where it is smaller than the iteration space.
+/// `[i<3, j<2] -> [i + j, 2*j] of [4, 6]`, with the sides of the box where it is smaller than the iteration space:
+/// `[i<5] -> [i - 1; 1<=i<4] of [3]`.
 impl fmt::Display for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.empty {
-            return write!(f, "{} -> nothing of {}", Show(&self.shape), Show(&self.source));
+        write!(f, "{} -> {} of {}", Space(&self.shape), Place(self), Show(&self.source))
+    }
+}
+
+/// The name of an axis of an iteration space.
+struct Axis(usize);
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match ["i", "j", "k", "l", "m", "n"].get(self.0) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "i{}", self.0),
+        }
+    }
+}
+
+/// An iteration space: `[i<3, j<2]`.
+pub(crate) struct Space<'a>(pub(crate) &'a [usize]);
+
+impl fmt::Display for Space<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (axis, n) in self.0.iter().enumerate() {
+            let comma = if axis > 0 { ", " } else { "" };
+            write!(f, "{comma}{}<{n}", Axis(axis))?;
+        }
+        f.write_str("]")
+    }
+}
+
+/// Where a view looks, and the sides of its box where that is not the whole space: `[i - 1, j; 1<=i<4]`.
+pub(crate) struct Place<'a>(pub(crate) &'a View);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place(view) = self;
+        if view.empty {
+            return f.write_str("[nothing]");
         }
         f.write_str("[")?;
-        for axis in 0..self.shape.len() {
-            let (lo, hi) = self.bounds[axis];
-            let comma = if axis > 0 { ", " } else { "" };
-            match (lo, hi == self.shape[axis]) {
-                (0, true) => write!(f, "{comma}i{axis}<{hi}")?,
-                (0, false) => write!(f, "{comma}i{axis}<{hi} of {}", self.shape[axis])?,
-                (_, _) => write!(f, "{comma}{lo}<=i{axis}<{hi} of {}", self.shape[axis])?,
-            }
-        }
-        f.write_str("] -> [")?;
-        for k in 0..self.source.len() {
+        for k in 0..view.source.len() {
             if k > 0 {
                 f.write_str(", ")?;
             }
-            write_affine(f, self.row(k), self.offset[k])?;
+            write_affine(f, view.row(k), view.offset[k])?;
         }
-        write!(f, "] of {}", Show(&self.source))
+        let mut separator = ";";
+        for (axis, (lo, hi)) in view.bounds.iter().enumerate() {
+            match (lo, *hi == view.shape[axis]) {
+                (0, true) => continue,
+                (0, false) => write!(f, "{separator} {}<{hi}", Axis(axis))?,
+                (_, true) => write!(f, "{separator} {lo}<={}", Axis(axis))?,
+                (_, false) => write!(f, "{separator} {lo}<={}<{hi}", Axis(axis))?,
+            }
+            separator = ",";
+        }
+        f.write_str("]")
     }
 }
 
 fn write_affine(f: &mut fmt::Formatter<'_>, row: &[i64], c: i64) -> fmt::Result {
-    let mut first = true;
+    let falling = row.iter().find(|m| **m != 0).is_some_and(|m| *m < 0);
+    // `4 - i` rather than `-i + 4`.
+    let mut first = !(falling && c > 0);
+    if !first {
+        write!(f, "{c}")?;
+    }
     for (axis, m) in row.iter().enumerate().filter(|(_, m)| **m != 0) {
         let sign = match (first, *m < 0) {
             (true, true) => "-",
@@ -366,14 +449,15 @@ fn write_affine(f: &mut fmt::Formatter<'_>, row: &[i64], c: i64) -> fmt::Result 
             (false, false) => " + ",
         };
         match m.unsigned_abs() {
-            1 => write!(f, "{sign}i{axis}")?,
-            m => write!(f, "{sign}{m}*i{axis}")?,
+            1 => write!(f, "{sign}{}", Axis(axis))?,
+            m => write!(f, "{sign}{m}*{}", Axis(axis))?,
         }
         first = false;
     }
     match (first, c) {
         (true, c) => write!(f, "{c}"),
         (false, 0) => Ok(()),
+        (false, _) if falling && c > 0 => Ok(()),
         (false, c) if c < 0 => write!(f, " - {}", c.unsigned_abs()),
         (false, c) => write!(f, " + {c}"),
     }

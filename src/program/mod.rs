@@ -11,10 +11,14 @@
 
 mod builder;
 mod interpret;
+mod literal;
 mod op;
 mod print;
 mod rules;
+#[cfg(feature = "serde")]
+mod serial;
 mod term;
+mod words;
 
 use std::sync::Arc;
 

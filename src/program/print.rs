@@ -1,1 +1,349 @@
-//! Printing programs.
+//! Printing programs: one assignment a line, written as one would by hand.
+//!
+//! Law: printing is total and deterministic, and names are given here, in order: inputs have their own (or `x0`,
+//! `x1`, ..), everything else is `t0`, `t1`, ... A value used once is written where it is used, as long as lines
+//! stay short; so the text at hand is bounded however long the program is, and nothing here recurses but over how
+//! deep loops nest.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use super::literal::{is_number, literal};
+use super::words::{Text, words};
+use super::{Constant, Loop, NodeId, Op, Program, Slot};
+use crate::dtype::DType;
+use crate::shape::Show;
+
+/// The columns of a line, as far as operands can be moved out of it.
+const WIDTH: usize = 100;
+/// The longest text that is written where it is used.
+const INLINE: usize = 64;
+/// How deep operations nest in a text.
+const DEPTH: u8 = 4;
+
+/// A program as text; with `{:#}` every name has its shape and element type.
+///
+/// ```
+/// use polygrad::program::{Builder, Op, Slot};
+/// use polygrad::{DType, ops::{Linear, Unary}};
+/// let mut builder = Builder::new();
+/// let x = builder.input(Slot { name: "x".into(), shape: [3].as_slice().into(), dtype: DType::F64 });
+/// let y = builder.add(Op::Unary(Unary::Sin, x), [3].as_slice().into(), DType::F64);
+/// let z = builder.add(Op::Linear(Box::new(Linear::sum(&[3], &[0])), y), [].as_slice().into(), DType::F64);
+/// let program = builder.finish(&[z], &[]);
+/// assert_eq!(program.to_string(), "program(x: f64[3]) {\n  return sum (sin x)\n}");
+/// ```
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names = Names::default();
+        let given: Vec<Option<String>> =
+            self.inputs().iter().map(|slot| given_name(slot).map(|n| names.unique(n))).collect();
+        let given: Vec<String> = given.into_iter().map(|name| name.unwrap_or_else(|| names.next("x"))).collect();
+        let kinds = |slots: &[Slot]| slots.iter().map(|s| kind(&s.shape, s.dtype)).collect::<Vec<String>>();
+        let inputs: Vec<String> =
+            given.iter().zip(kinds(self.inputs())).map(|(name, kind)| format!("{name}: {kind}")).collect();
+        let returns =
+            if f.alternate() { format!(" -> {}", one_or_tuple(&kinds(self.outputs()))) } else { String::new() };
+        let mut printer = Printer { names, wide: f.alternate(), out: f };
+        printer.list("program", &inputs, &format!("{returns} {{"), 0)?;
+        let results = printer.block(self, given.into_iter().map(Text::name).collect(), 1)?;
+        let named = |(slot, text): (&Slot, Text)| match given_name(slot) {
+            Some(name) => format!("{name} = {}", text.words),
+            None => text.words,
+        };
+        printer.statement("return", self.outputs().iter().zip(results).map(named).collect(), 1)?;
+        printer.out.write_str("}")
+    }
+}
+
+/// The name of an input or output that has one, in backticks unless it is made of letters, digits, `_` and dots.
+fn given_name(slot: &Slot) -> Option<String> {
+    let first = slot.name.chars().next()?;
+    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    if (first.is_alphabetic() || first == '_') && slot.name.chars().all(plain) {
+        Some(slot.name.clone())
+    } else {
+        Some(format!("`{}`", slot.name.escape_debug().to_string().replace('`', "\\u{60}")))
+    }
+}
+
+/// Shape and element type: `f64[2, 3]`, `i64`.
+fn kind(shape: &[usize], dtype: DType) -> String {
+    if shape.is_empty() { dtype.to_string() } else { format!("{dtype}{}", Show(shape)) }
+}
+
+/// `a`, or `(a, b)`.
+fn one_or_tuple(items: &[String]) -> String {
+    match items {
+        [one] => one.clone(),
+        items => format!("({})", items.join(", ")),
+    }
+}
+
+/// The names given so far.
+#[derive(Default)]
+struct Names {
+    /// Those that came with the program. Names made up differ from them, and from each other by their numbers.
+    given: HashSet<String>,
+    made: HashMap<&'static str, usize>,
+}
+
+impl Names {
+    /// A name that came with the program, with a number if it came before.
+    fn unique(&mut self, name: String) -> String {
+        let mut candidate = name.clone();
+        let mut k = 1;
+        while !self.given.insert(candidate.clone()) {
+            candidate = format!("{name}_{k}");
+            k += 1;
+        }
+        candidate
+    }
+
+    /// The next name with this letter.
+    fn next(&mut self, letter: &'static str) -> String {
+        let number = self.made.entry(letter).or_default();
+        loop {
+            let name = format!("{letter}{number}");
+            *number += 1;
+            if !self.given.contains(&name) {
+                return name;
+            }
+        }
+    }
+}
+
+struct Printer<'a, 'f> {
+    out: &'a mut fmt::Formatter<'f>,
+    names: Names,
+    wide: bool,
+}
+
+/// A program that is being printed: what stands for its values.
+struct Scope<'a> {
+    program: &'a Program,
+    uses: Vec<u32>,
+    /// Of values not used up; numbers are written where they are used, and are not here.
+    texts: Vec<Option<Text>>,
+    /// The used results of each loop: their position among its results, and their number.
+    results: HashMap<NodeId, Vec<(usize, NodeId)>>,
+    indent: usize,
+}
+
+impl<'a> Scope<'a> {
+    fn new(program: &'a Program, inputs: Vec<Text>, indent: usize) -> Scope<'a> {
+        let nodes = program.nodes();
+        let mut uses = vec![0; nodes.len()];
+        let mut results: HashMap<NodeId, Vec<(usize, NodeId)>> = HashMap::new();
+        for (k, node) in nodes.iter().enumerate() {
+            node.op.operands(&mut |a| uses[*a as usize] += 1);
+            if let Op::Output(of, position) = node.op {
+                results.entry(of).or_default().push((position, k as NodeId));
+            }
+        }
+        program.results().iter().for_each(|r| uses[*r as usize] += 1);
+        let mut texts: Vec<Option<Text>> = inputs.into_iter().map(Some).collect();
+        texts.resize_with(nodes.len(), || None);
+        Scope { program, uses, texts, results, indent }
+    }
+
+    /// What stands for a value. A constant needs fewer words where shape or element type are known.
+    fn text(&self, id: NodeId, shape_known: bool, dtype_known: bool) -> Text {
+        match (&self.texts[id as usize], &self.program.nodes()[id as usize].op) {
+            (Some(text), _) => text.clone(),
+            (None, Op::Constant(Constant(c))) => Text::literal(literal(c, shape_known, dtype_known)),
+            (None, _) => unreachable!("operands come before their uses"),
+        }
+    }
+
+    /// The operation of a node in words.
+    fn words(&self, id: NodeId) -> Text {
+        words(self.program, id, &|a, shape_known, dtype_known| self.text(a, shape_known, dtype_known))
+    }
+
+    /// The operand of a node that has the longest text among those without a name.
+    fn longest_operand(&self, id: NodeId) -> Option<NodeId> {
+        let mut longest: Option<(usize, NodeId)> = None;
+        self.program.nodes()[id as usize].op.operands(&mut |a| {
+            if let Some(text) = self.texts[*a as usize].as_ref().filter(|t| t.depth > 0) {
+                let length = text.words.len();
+                if longest.is_none_or(|(before, _)| length > before) {
+                    longest = Some((length, *a));
+                }
+            }
+        });
+        longest.map(|(_, id)| id)
+    }
+}
+
+impl Printer<'_, '_> {
+    fn line(&mut self, indent: usize, words: &str) -> fmt::Result {
+        writeln!(self.out, "{:1$}{words}", "", 2 * indent)
+    }
+
+    /// Prints the operations of a program and returns what stands for its results.
+    fn block(&mut self, program: &Program, inputs: Vec<Text>, indent: usize) -> Result<Vec<Text>, fmt::Error> {
+        let first = inputs.len();
+        let mut scope = Scope::new(program, inputs, indent);
+        let last_use = program.last_use();
+        for (k, node) in program.nodes().iter().enumerate().skip(first) {
+            let id = k as NodeId;
+            match &node.op {
+                Op::Constant(Constant(c)) => {
+                    if !is_number(c) && scope.uses[k] > 1 {
+                        let text = scope.text(id, false, false);
+                        self.assign(&mut scope, id, text)?;
+                    }
+                }
+                Op::Loop(l) => self.looped(&mut scope, id, l)?,
+                // Named by the loop, and before.
+                Op::Output(..) | Op::Input(_) => {}
+                Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Discrete(..)
+                | Op::Select(_)
+                | Op::Linear(..)
+                | Op::Contract(..)
+                | Op::Gather(..)
+                | Op::ScatterAdd(..)
+                | Op::Concat(..) => {
+                    let room = WIDTH.saturating_sub(2 * indent + 8);
+                    let mut text = scope.words(id);
+                    while text.words.len() > room || text.depth > DEPTH {
+                        let Some(operand) = scope.longest_operand(id) else { break };
+                        self.name(&mut scope, operand)?;
+                        text = scope.words(id);
+                    }
+                    if scope.uses[k] == 1 && text.words.len() <= INLINE {
+                        scope.texts[k] = Some(text);
+                    } else {
+                        self.assign(&mut scope, id, text)?;
+                    }
+                }
+            }
+            node.op.operands(&mut |a| {
+                if last_use[*a as usize] == id {
+                    scope.texts[*a as usize] = None;
+                }
+            });
+        }
+        Ok(program.results().iter().map(|r| scope.text(*r, false, false)).collect())
+    }
+
+    /// Prints the line of a value; from now on its name stands for it.
+    fn assign(&mut self, scope: &mut Scope<'_>, id: NodeId, text: Text) -> fmt::Result {
+        let name = self.names.next("t");
+        let node = &scope.program.nodes()[id as usize];
+        let declared = self.declared(&name, &node.shape, node.dtype);
+        self.line(scope.indent, &format!("{declared} = {}", text.words))?;
+        scope.texts[id as usize] = Some(Text::name(name));
+        Ok(())
+    }
+
+    /// Gives a value a name, unless it has one or is a literal.
+    fn name(&mut self, scope: &mut Scope<'_>, id: NodeId) -> fmt::Result {
+        match scope.texts[id as usize].take_if(|text| text.depth > 0) {
+            Some(text) => self.assign(scope, id, text),
+            None => Ok(()),
+        }
+    }
+
+    /// A name where it is introduced.
+    fn declared(&self, name: &str, shape: &[usize], dtype: DType) -> String {
+        if self.wide { format!("{name}: {}", kind(shape, dtype)) } else { name.to_owned() }
+    }
+
+    fn looped(&mut self, scope: &mut Scope<'_>, id: NodeId, l: &Loop<NodeId>) -> fmt::Result {
+        // What is captured keeps its name inside.
+        for a in &l.captured {
+            self.name(scope, *a)?;
+        }
+        let mut inputs: Vec<Text> = Vec::with_capacity(l.body.inputs().len());
+        inputs.extend(l.init.iter().map(|_| Text::name(self.names.next("h"))));
+        inputs.extend(l.xs.iter().map(|_| Text::name(self.names.next("e"))));
+        let mut with = Vec::new();
+        for a in &l.captured {
+            let (text, node) = (scope.text(*a, false, false), &scope.program.nodes()[*a as usize]);
+            if scope.texts[*a as usize].is_some() {
+                with.push(text.words.clone());
+                inputs.push(text);
+            } else {
+                let name = self.names.next("w");
+                with.push(format!("{} = {}", self.declared(&name, &node.shape, node.dtype), text.words));
+                inputs.push(Text::name(name));
+            }
+        }
+        let results = self.results(scope, id, l);
+        let head = format!("{} = loop {}{}", one_or_tuple(&results), l.n, if l.reverse { " reverse" } else { "" });
+        let room = WIDTH.saturating_sub(2 * scope.indent + head.len() + 2);
+        let length = |clauses: &[String]| clauses.iter().map(String::len).sum::<usize>();
+        let mut clauses = self.clauses(scope, l, &inputs, &with);
+        if length(&clauses) > room {
+            for a in l.init.iter().chain(&l.xs) {
+                self.name(scope, *a)?;
+            }
+            clauses = self.clauses(scope, l, &inputs, &with);
+        }
+        let before = if length(&clauses) > room { format!("\n{:1$}", "", 2 * scope.indent + 3) } else { String::new() };
+        let clauses: String = clauses.iter().map(|clause| format!("{before}{clause}")).collect();
+        self.line(scope.indent, &format!("{head}{clauses} {{"))?;
+
+        let mut next = self.block(&l.body, inputs, scope.indent + 1)?;
+        let outputs = next.split_off(l.init.len());
+        for (word, texts) in [("next", next), ("yield", outputs)] {
+            if !texts.is_empty() {
+                self.statement(word, texts.into_iter().map(|t| t.words).collect(), scope.indent + 1)?;
+            }
+        }
+        self.line(scope.indent, "}")
+    }
+
+    /// ` carry (h0 = 0.0)`, ` over (e0 in xs)`, ` with (w)`: as many as there are.
+    fn clauses(&self, scope: &Scope<'_>, l: &Loop<NodeId>, inputs: &[Text], with: &[String]) -> Vec<String> {
+        let slots = l.body.inputs();
+        let item = |k: usize, relation: &str, a: NodeId| {
+            let name = self.declared(&inputs[k].words, &slots[k].shape, slots[k].dtype);
+            format!("{name} {relation} {}", scope.text(a, false, false).words)
+        };
+        let carry: Vec<String> = l.init.iter().enumerate().map(|(k, a)| item(k, "=", *a)).collect();
+        let over: Vec<String> = l.xs.iter().enumerate().map(|(k, a)| item(l.init.len() + k, "in", *a)).collect();
+        let all: [(&str, &[String]); 3] = [("carry", &carry), ("over", &over), ("with", with)];
+        let some = all.into_iter().filter(|(_, items)| !items.is_empty());
+        some.map(|(word, items)| format!(" {word} ({})", items.join(", "))).collect()
+    }
+
+    /// Names the results of a loop that are used.
+    fn results(&mut self, scope: &mut Scope<'_>, id: NodeId, l: &Loop<NodeId>) -> Vec<String> {
+        let mut names = vec![String::from("_"); l.body.outputs().len()];
+        let mut used = scope.results.remove(&id).unwrap_or_default();
+        used.sort_unstable();
+        for (position, output) in used {
+            let name = self.names.next("t");
+            let node = &scope.program.nodes()[output as usize];
+            names[position] = self.declared(&name, &node.shape, node.dtype);
+            scope.texts[output as usize] = Some(Text::name(name));
+        }
+        names
+    }
+
+    /// `return a`, `return (a, b)`.
+    fn statement(&mut self, word: &str, items: Vec<String>, indent: usize) -> fmt::Result {
+        match &items[..] {
+            [one] => self.line(indent, &format!("{word} {one}")),
+            items => self.list(&format!("{word} "), items, "", indent),
+        }
+    }
+
+    /// Items in brackets, on one line or each on its own.
+    fn list(&mut self, before: &str, items: &[String], after: &str, indent: usize) -> fmt::Result {
+        let length: usize = items.iter().map(|item| item.len() + 2).sum();
+        if 2 * indent + before.len() + length + after.len() <= WIDTH {
+            return self.line(indent, &format!("{before}({}){after}", items.join(", ")));
+        }
+        self.line(indent, &format!("{before}("))?;
+        for item in items {
+            self.line(indent + 1, &format!("{item},"))?;
+        }
+        self.line(indent, &format!("){after}"))
+    }
+}

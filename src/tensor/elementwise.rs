@@ -88,30 +88,55 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// The mask of where `self != other`, elementwise and broadcast; true at NaN.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1, 2]).ne(2), tensor([true, false]));
+    /// ```
     #[track_caller]
     pub fn ne(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
         self.compare(Compare::Ne, other)
     }
 
     /// The mask of where `self < other`, elementwise and broadcast; false at NaN.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1, 2]).lt(2), tensor([true, false]));
+    /// ```
     #[track_caller]
     pub fn lt(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
         self.compare(Compare::Lt, other)
     }
 
     /// The mask of where `self <= other`, elementwise and broadcast; false at NaN.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1, 2]).le(1), tensor([true, false]));
+    /// ```
     #[track_caller]
     pub fn le(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
         self.compare(Compare::Le, other)
     }
 
     /// The mask of where `self > other`, elementwise and broadcast; false at NaN.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1, 2]).gt(1), tensor([false, true]));
+    /// ```
     #[track_caller]
     pub fn gt(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
         self.compare(Compare::Gt, other)
     }
 
     /// The mask of where `self >= other`, elementwise and broadcast; false at NaN.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1, 2]).ge(2), tensor([false, true]));
+    /// ```
     #[track_caller]
     pub fn ge(&self, other: impl Operand<T, D, E>) -> Tensor<T, D, bool> {
         self.compare(Compare::Ge, other)
@@ -120,6 +145,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The smaller of each pair; NaN if either is. The derivative goes to the chosen one, on ties to `self`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([-1.0, 2.0]).min(0.0), tensor([-1.0, 0.0]));
+    /// ```
     #[track_caller]
     pub fn min(&self, other: impl Operand<T, D, E>) -> Self {
         let [a, b] = self.with("min", &other);
@@ -142,6 +172,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// Each element brought between `lo` and `hi`; NaN stays. The derivative is 1 from `lo` to `hi`, both
     /// included, and 0 outside. Where `lo > hi` the result is `hi`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([-2.0, 0.5, 2.0]).clamp(-1.0, 1.0), tensor([-1.0, 0.5, 1.0]));
+    /// ```
     #[track_caller]
     pub fn clamp(&self, lo: impl Operand<T, D, E>, hi: impl Operand<T, D, E>) -> Self {
         let [x, lo] = self.with("clamp", &lo);
@@ -162,6 +197,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     }
 
     /// This tensor plus a scalar tensor.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).plus(&tensor(10.0)), tensor([11.0, 12.0]));
+    /// ```
     #[track_caller]
     pub fn plus(&self, s: &Tensor<T, 0, E>) -> Self {
         Tensor::from_raw(E::add_op(self.raw(), &repeated(s, self.raw().shape())))
@@ -186,12 +226,22 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// Power `self^other`, with `0^0 = 1`; NaN for a negative base and a fractional exponent. The partials
     /// are `y x^(y - 1)`, taken as 0 where `y = 0`, and `x^y ln x`, taken as 0 where `x = 0` and `y >= 0`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([2.0, 3.0]).pow(&tensor([3.0, 2.0])), tensor([8.0, 9.0]));
+    /// ```
     #[track_caller]
     pub fn pow(&self, other: impl Operand<T, D, E>) -> Self {
         self.binary(Binary::Pow, other)
     }
 
     /// Power with a host number as exponent: `pow` in code that is generic in `E`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([2.0, 3.0]).powf(2.0), tensor([4.0, 9.0]));
+    /// ```
     #[track_caller]
     pub fn powf(&self, c: f64) -> Self {
         self.pow(E::of_f64(c))
@@ -225,6 +275,11 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// Angle of the point with ordinate `self` and abscissa `x`, in `(-pi, pi]`. The partials are
     /// `x / (y^2 + x^2)` in the ordinate `y` and `-y / (y^2 + x^2)` in `x`; undefined at the origin.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([0.0]).atan2(&tensor([1.0])), tensor([0.0]));
+    /// ```
     #[track_caller]
     pub fn atan2(&self, x: impl Operand<T, D, E>) -> Self {
         self.binary(Binary::Atan2, x)
@@ -255,18 +310,33 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// Product that is 0 wherever either factor is 0, even if the other is infinite or NaN there.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([0.0, 2.0]).mul_no_nan(&tensor([f64::NAN, 3.0])), tensor([0.0, 6.0]));
+    /// ```
     #[track_caller]
     pub fn mul_no_nan(&self, other: impl Operand<T, D, E>) -> Self {
         self.binary(Binary::MulNoNan, other)
     }
 
     /// `c * self`: the product with a literal in code that is generic in `E`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).scale(0.5), tensor([0.5, 1.0]));
+    /// ```
     #[track_caller]
     pub fn scale(&self, c: f64) -> Self {
         self * E::of_f64(c)
     }
 
     /// `self + c`: the sum with a literal in code that is generic in `E`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).shift(0.5), tensor([1.5, 2.5]));
+    /// ```
     #[track_caller]
     pub fn shift(&self, c: f64) -> Self {
         self + E::of_f64(c)
@@ -278,36 +348,67 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// -1, 0 or 1 by sign; 0 for both zeros, NaN for NaN. Derivative 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([-2.0, 0.0, 3.0]).sign(), tensor([-1.0, 0.0, 1.0]));
+    /// ```
     #[track_caller]
     pub fn sign(&self) -> Self {
         self.step(FloatStep::Sign)
     }
 
     /// Largest integer not above. Derivative 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([-0.5, 1.5]).floor(), tensor([-1.0, 1.0]));
+    /// ```
     #[track_caller]
     pub fn floor(&self) -> Self {
         self.step(FloatStep::Floor)
     }
 
     /// Smallest integer not below. Derivative 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([-1.5, 1.5]).ceil(), tensor([-1.0, 2.0]));
+    /// ```
     #[track_caller]
     pub fn ceil(&self) -> Self {
         self.step(FloatStep::Ceil)
     }
 
     /// Nearest integer, halves away from zero. Derivative 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([-0.5, 1.25]).round(), tensor([-1.0, 1.0]));
+    /// ```
     #[track_caller]
     pub fn round(&self) -> Self {
         self.step(FloatStep::Round)
     }
 
     /// The same values, as a constant for differentiation: derivative 0.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, grad, tensor};
+    /// let g = grad(|x: &Tensor<_, 1>| (x * x.stop_gradient()).sum(), &tensor([3.0]));
+    /// assert_eq!(g, tensor([3.0]));
+    /// ```
     #[track_caller]
     pub fn stop_gradient(&self) -> Self {
         self.step(FloatStep::StopGradient)
     }
 
     /// The nearest values of another float type; linear, so the derivative passes.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([0.5]).cast::<f32>(), tensor([0.5_f32]));
+    /// ```
     #[track_caller]
     pub fn cast<F: Float>(&self) -> Tensor<T, D, F> {
         if E::DTYPE == F::DTYPE {
@@ -337,12 +438,22 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     }
 
     /// Quotient, truncated towards zero; `x quot 0 = x`. Also the operator `/`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([7, -7, 7]).quot(&tensor([2, 2, 0])), tensor([3, -3, 7]));
+    /// ```
     #[track_caller]
     pub fn quot(&self, other: impl Operand<T, D, i64>) -> Self {
         self.int_binary(IntBinary::Quot, other)
     }
 
     /// Remainder with the sign of `self`; `x rem 0 = x`. Also the operator `%`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([7, -7, 7]).rem(&tensor([2, 2, 0])), tensor([1, -1, 7]));
+    /// ```
     #[track_caller]
     pub fn rem(&self, other: impl Operand<T, D, i64>) -> Self {
         self.int_binary(IntBinary::Rem, other)

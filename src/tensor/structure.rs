@@ -11,8 +11,8 @@ use super::rank::{Above, Plus, Rank};
 use super::{Tensor, operators};
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Num};
+use crate::ops::Linear;
 pub(super) use crate::ops::rules::check_axis;
-use crate::ops::{Linear, View};
 use crate::shape::{Shape, Show};
 
 /// The axes of a tensor of rank `rank + 1` without the axis `axis`.
@@ -159,7 +159,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
                 shape[axis]
             );
         }
-        self.view(&Linear::read(fixed(shape, axis, 0)))
+        self.view(&Linear::row(shape, axis, 0))
     }
 
     /// Axes of size 1 repeated into `shape`; the other sizes must be those of `shape` already.
@@ -341,22 +341,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
                 Show(shape)
             );
         }
-        self.view(&Linear::read(fixed(shape, 0, i)))
+        self.view(&Linear::row(shape, 0, i))
     }
-}
-
-/// The view of the subarray at one position of an axis.
-fn fixed(shape: &[usize], axis: usize, position: usize) -> View {
-    let mut rest = Shape::from_slice(shape);
-    rest.remove(axis);
-    let (rows, columns) = (shape.len(), rest.len());
-    let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rows * columns);
-    for (column, row) in other_axes(columns, axis).into_iter().enumerate() {
-        matrix[row * columns + column] = 1;
-    }
-    let mut offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, rows);
-    offset[axis] = position as i64;
-    View::affine(shape, &rest, &matrix, &offset)
 }
 
 /// The parts one after the other along an axis; they may differ in size only there.

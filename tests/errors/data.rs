@@ -16,6 +16,7 @@ pub(crate) fn data(log: &mut Log) {
     log.panics(|| Linear::sum(&[2, 3], &[2]));
     log.panics(|| Linear::replicate(&[2, 3], &[2]));
     log.panics(|| Linear::slice(&[2, 3], 1, 2, 2, 1));
+    log.panics(|| Linear::row(&[2, 3], 1, 3));
     log.panics(|| Linear::pad(&[2, 3], &[1], &[1, 1]));
     log.panics(|| Linear::cast(&[2, 3], DType::I64, DType::F64));
     log.panics(|| Linear::reverse(&[2, 3], 0).after(&Linear::permute(&[2, 3], &[1, 0])));
@@ -30,6 +31,7 @@ pub(crate) fn data(log: &mut Log) {
     log.fails(Vec::<Vec<f64>>::try_from(Array::from([1.0, 2.0])));
     log.fails(Array::from([1.0, 2.0]).item::<f64>());
     log.fails(tensor([1.0, 2.0]).nested::<[[f64; 1]; 2]>());
+    log.fails(serde_json::from_str::<Array>(r#"{"dtype": "f16", "shape": [], "elements": {"every": "1"}}"#));
     log.panics(|| Rng::new(0).below(0));
     log.panics(|| Rng::new(0).uniform(&[2], 2.0, 1.0));
     log.panics(|| Rng::new(0).uniform_as::<f32>(&[2], f64::NAN, 1.0));

@@ -1,6 +1,6 @@
 //! What is refused of programs as data.
 
-use polygrad::program::{Builder, Op, Slot, interpret};
+use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
 use polygrad::{Array, DType, Function, Tensor, ops::Unary, symbolic, tensor};
 
 use crate::log::Log;
@@ -27,4 +27,20 @@ pub(crate) fn programs(log: &mut Log) {
     let x = builder.input(slot.clone());
     builder.add(Op::Unary(Unary::Sin, x), slot.shape.clone(), slot.dtype);
     log.panics(|| builder.input(slot));
+
+    log.fails(serde_json::from_value::<Program>(serde_json::json!({"format": 2})));
+    log.fails(serde_json::to_value(nested_loops(128)));
+}
+
+/// A program of that many loops, one inside the other.
+fn nested_loops(depth: usize) -> Program {
+    let scalar = || [].as_slice().into();
+    let mut builder = Builder::new();
+    let x = builder.input(Slot { name: String::from("x"), shape: scalar(), dtype: DType::F64 });
+    let Some(below) = depth.checked_sub(1) else { return builder.finish(&[x], &[]) };
+    let body = nested_loops(below);
+    let of = Loop { n: 1, reverse: false, body, init: vec![x], xs: vec![], captured: vec![] };
+    let of = builder.add(Op::Loop(Box::new(of)), scalar(), DType::F64);
+    let y = builder.add(Op::Output(of, 0), scalar(), DType::F64);
+    builder.finish(&[y], &[])
 }

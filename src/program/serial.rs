@@ -1,0 +1,503 @@
+//! Saving and loading programs.
+//!
+//! A saved program is a plain list: the version of the format first, then closed programs, the bodies of loops before the
+//! loops, the program itself last. Laws: what is loaded is what was saved; what loads runs, because every operation
+//! passes the rules that tracing passes, and its stated kind is the one they give; anything else is an error in
+//! words, never a panic, and nothing recurses over what a file says.
+
+use std::collections::HashMap;
+
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Builder, Constant, Loop, Node, NodeId, Op, Program, Slot};
+use crate::array::{Array, refused};
+use crate::dtype::DType;
+use crate::ops::rules::{self, Kind};
+use crate::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary, View};
+use crate::shape::{self, Shape, Show, size_within};
+
+/// The version of the format. One that is changed gets a new number.
+const FORMAT: u32 = 1;
+
+/// How deep loops may nest in a file.
+const NESTING: usize = 128;
+
+/// Saved with its format, its names and the bodies of its loops.
+///
+/// ```
+/// use polygrad::program::{Builder, Op, Program, Slot};
+/// use polygrad::{DType, ops::Unary};
+/// let mut builder = Builder::new();
+/// let x = builder.input(Slot { name: "x".into(), shape: [2].as_slice().into(), dtype: DType::F64 });
+/// let y = builder.add(Op::Unary(Unary::Sin, x), [2].as_slice().into(), DType::F64);
+/// let program = builder.finish(&[y], &["y".into()]);
+/// let saved = serde_json::to_string(&program).unwrap();
+/// assert_eq!(serde_json::from_str::<Program>(&saved).unwrap(), program);
+/// ```
+impl Serialize for Program {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut saving = Saving::default();
+        saving.save(self, 1).map_err(S::Error::custom)?;
+        File { format: Format, programs: saving.programs }.serialize(serializer)
+    }
+}
+
+/// What [`Serialize`] made, checked. Anything else is an error that says what is wrong.
+impl<'de> Deserialize<'de> for Program {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Program, D::Error> {
+        load(File::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// The whole file. Fields are in the order in which they must be understood.
+#[derive(Serialize, Deserialize)]
+struct File {
+    format: Format,
+    programs: Vec<SavedProgram>,
+}
+
+/// The version: refused as soon as it is read, as what follows could be anything.
+struct Format;
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(FORMAT)
+    }
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Format, D::Error> {
+        match u32::deserialize(deserializer)? {
+            FORMAT => Ok(Format),
+            other => Err(D::Error::custom(format!(
+                "load: the format must be {FORMAT}, but it is {other}; save the program anew with this version of the library"
+            ))),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedProgram {
+    inputs: Vec<SavedSlot>,
+    /// Numbered on from the inputs.
+    operations: Vec<SavedNode>,
+    outputs: Vec<SavedOutput>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedSlot {
+    name: String,
+    dtype: String,
+    shape: Vec<usize>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedOutput {
+    name: String,
+    of: NodeId,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedNode {
+    op: SavedOp,
+    dtype: String,
+    shape: Vec<usize>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SavedOp {
+    Constant(Array),
+    Unary(String, NodeId),
+    Binary(String, NodeId, NodeId),
+    Discrete(SavedDiscrete, Vec<NodeId>),
+    Select([NodeId; 3]),
+    Affine { from: SavedView, into: SavedView, of: NodeId },
+    Reshape(Vec<usize>, NodeId),
+    Cast(String, NodeId),
+    Contract { a: SavedView, b: SavedView, out: SavedView, of: [NodeId; 2] },
+    Gather(NodeId, Vec<NodeId>),
+    ScatterAdd(NodeId, Vec<NodeId>, NodeId),
+    Concat(usize, Vec<NodeId>),
+    Loop { n: usize, reverse: bool, body: usize, init: Vec<NodeId>, xs: Vec<NodeId>, captured: Vec<NodeId> },
+    Output(NodeId, usize),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SavedDiscrete {
+    Compare(String),
+    And,
+    Or,
+    Not,
+    FloatStep(String),
+    IntUnary(String),
+    IntBinary(String),
+    ToInt,
+    ToFloat(String),
+    ArgMax(usize),
+    ArgMin(usize),
+    ArgSort { axis: usize, descending: bool },
+    Iota(usize),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum SavedView {
+    Nothing { source: Vec<usize>, shape: Vec<usize> },
+    At { source: Vec<usize>, shape: Vec<usize>, matrix: Vec<i64>, offset: Vec<i64>, bounds: Vec<(usize, usize)> },
+}
+
+// ---- saving ----
+
+/// Programs saved so far, and where.
+#[derive(Default)]
+struct Saving {
+    programs: Vec<SavedProgram>,
+    known: HashMap<Program, usize>,
+}
+
+impl Saving {
+    /// Saves a program after the bodies of its loops; returns its position.
+    fn save(&mut self, program: &Program, depth: usize) -> Result<usize, String> {
+        if let Some(position) = self.known.get(program) {
+            return Ok(*position);
+        }
+        if depth > NESTING {
+            return Err(format!(
+                "save: loops must nest less than {NESTING} deep, but these nest deeper; make a loop of several outside the program"
+            ));
+        }
+        let mut operations = Vec::new();
+        for node in &program.nodes()[program.inputs().len()..] {
+            let op = self.operation(node, depth)?;
+            operations.push(SavedNode { op, dtype: node.dtype.name().to_owned(), shape: node.shape.to_vec() });
+        }
+        let input = |slot: &Slot| SavedSlot {
+            name: slot.name.clone(),
+            dtype: slot.dtype.name().to_owned(),
+            shape: slot.shape.to_vec(),
+        };
+        let output = |(slot, of): (&Slot, &NodeId)| SavedOutput { name: slot.name.clone(), of: *of };
+        self.programs.push(SavedProgram {
+            inputs: program.inputs().iter().map(input).collect(),
+            operations,
+            outputs: program.outputs().iter().zip(program.results()).map(output).collect(),
+        });
+        self.known.insert(program.clone(), self.programs.len() - 1);
+        Ok(self.programs.len() - 1)
+    }
+
+    fn operation(&mut self, node: &Node, depth: usize) -> Result<SavedOp, String> {
+        Ok(match &node.op {
+            Op::Input(_) => return Err(refused("inputs must come first", "one comes later")),
+            Op::Constant(Constant(c)) => SavedOp::Constant(c.clone()),
+            Op::Unary(op, a) => SavedOp::Unary(op.name().to_owned(), *a),
+            Op::Binary(op, a, b) => SavedOp::Binary(op.name().to_owned(), *a, *b),
+            Op::Discrete(op, args) => SavedOp::Discrete(save_discrete(op), args.to_vec()),
+            Op::Select(args) => SavedOp::Select(*args),
+            Op::Linear(op, of) => match &**op {
+                Linear::Affine { from, into } => {
+                    SavedOp::Affine { from: save_view(from), into: save_view(into), of: *of }
+                }
+                Linear::Reshape { into, .. } => SavedOp::Reshape(into.to_vec(), *of),
+                Linear::Cast { into, .. } => SavedOp::Cast(into.name().to_owned(), *of),
+            },
+            Op::Contract(op, x, y) => {
+                let [a, b, out] = [&op.a, &op.b, &op.out].map(save_view);
+                SavedOp::Contract { a, b, out, of: [*x, *y] }
+            }
+            Op::Gather(a, ix) => SavedOp::Gather(*a, ix.clone()),
+            Op::ScatterAdd(a, ix, v) => SavedOp::ScatterAdd(*a, ix.clone(), *v),
+            Op::Concat(axis, parts) => SavedOp::Concat(*axis, parts.clone()),
+            Op::Loop(l) => {
+                let body = self.save(&l.body, depth + 1)?;
+                let Loop { init, xs, captured, .. } = (**l).clone();
+                SavedOp::Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }
+            }
+            Op::Output(a, position) => SavedOp::Output(*a, *position),
+        })
+    }
+}
+
+fn save_view(view: &View) -> SavedView {
+    let (source, shape) = (view.source().to_vec(), view.shape().to_vec());
+    if view.is_empty() {
+        return SavedView::Nothing { source, shape };
+    }
+    let matrix = (0..source.len()).flat_map(|k| view.row(k).to_vec()).collect();
+    SavedView::At { source, shape, matrix, offset: view.offset().to_vec(), bounds: view.bounds().to_vec() }
+}
+
+fn save_discrete(op: &Discrete) -> SavedDiscrete {
+    match op {
+        Discrete::Compare(op) => SavedDiscrete::Compare(op.name().to_owned()),
+        Discrete::And => SavedDiscrete::And,
+        Discrete::Or => SavedDiscrete::Or,
+        Discrete::Not => SavedDiscrete::Not,
+        Discrete::FloatStep(op) => SavedDiscrete::FloatStep(op.name().to_owned()),
+        Discrete::IntUnary(op) => SavedDiscrete::IntUnary(op.name().to_owned()),
+        Discrete::IntBinary(op) => SavedDiscrete::IntBinary(op.name().to_owned()),
+        Discrete::ToInt => SavedDiscrete::ToInt,
+        Discrete::ToFloat(into) => SavedDiscrete::ToFloat(into.name().to_owned()),
+        Discrete::ArgMax { axis } => SavedDiscrete::ArgMax(*axis),
+        Discrete::ArgMin { axis } => SavedDiscrete::ArgMin(*axis),
+        Discrete::ArgSort { axis, descending } => SavedDiscrete::ArgSort { axis: *axis, descending: *descending },
+        Discrete::Iota { n } => SavedDiscrete::Iota(*n),
+    }
+}
+
+// ---- loading ----
+
+fn load(file: File) -> Result<Program, String> {
+    // Each with how deep loops nest in it.
+    let mut programs: Vec<(Program, usize)> = Vec::new();
+    for (position, saved) in file.programs.into_iter().enumerate() {
+        let program = load_program(saved, &programs)
+            .map_err(|reason| refused(&format!("program {position} must be well formed"), &reason))?;
+        programs.push(program);
+    }
+    let last = programs.pop().ok_or_else(|| refused("there must be a program", "there is none"))?;
+    Ok(last.0)
+}
+
+/// A program under construction.
+struct Loading<'a> {
+    builder: Builder,
+    /// The numbers in the builder.
+    numbers: Vec<NodeId>,
+    bodies: &'a [(Program, usize)],
+    nesting: usize,
+}
+
+fn load_program(saved: SavedProgram, bodies: &[(Program, usize)]) -> Result<(Program, usize), String> {
+    let mut loading = Loading { builder: Builder::new(), numbers: Vec::new(), bodies, nesting: 1 };
+    for SavedSlot { name, dtype, shape } in saved.inputs {
+        let slot = Slot { name, shape: load_shape(&shape)?, dtype: load_dtype(&dtype)? };
+        loading.numbers.push(loading.builder.input(slot));
+    }
+    for (k, SavedNode { op, dtype, shape }) in saved.operations.into_iter().enumerate() {
+        let in_operation = |reason: String| format!("in operation {k}, {reason}");
+        let op = loading.operation(op).map_err(in_operation)?;
+        let (needed, kind) = loading.kind(&op).map_err(in_operation)?;
+        if needed[..] != shape[..] || kind.name() != dtype {
+            let (stated, is) = (format!("{dtype} {}", Show(&shape)), format!("{kind} {}", Show(&needed)));
+            return Err(in_operation(format!("the result is said to be {stated} and is {is}")));
+        }
+        size_within(&needed).ok_or_else(|| in_operation(format!("the result is too large: {}", Show(&needed))))?;
+        loading.numbers.push(loading.builder.cons(op, needed, kind));
+    }
+    let mut results = Vec::new();
+    let mut names = Vec::new();
+    for SavedOutput { name, of } in saved.outputs {
+        results.push(loading.value(of).map_err(|reason| format!("in an output, {reason}"))?);
+        names.push(name);
+    }
+    Ok((loading.builder.finish(&results, &names), loading.nesting))
+}
+
+impl Loading<'_> {
+    /// The operation that has this number in the file.
+    fn any(&self, id: NodeId) -> Result<NodeId, String> {
+        self.numbers.get(id as usize).copied().ok_or_else(|| format!("operand {id} does not come before its use"))
+    }
+
+    /// The same, if it has one result.
+    fn value(&self, id: NodeId) -> Result<NodeId, String> {
+        let id = self.any(id)?;
+        if matches!(self.builder.node(id).op, Op::Loop(_)) {
+            return Err("a loop is used as if it had one result".into());
+        }
+        Ok(id)
+    }
+
+    fn values(&self, ids: &[NodeId]) -> Result<Vec<NodeId>, String> {
+        ids.iter().map(|id| self.value(*id)).collect()
+    }
+
+    /// Shape and element type of a value of the builder.
+    fn kind_of(&self, id: NodeId) -> Kind<'_> {
+        let node = self.builder.node(id);
+        (&node.shape, node.dtype)
+    }
+
+    fn kinds_of(&self, ids: &[NodeId]) -> Vec<Kind<'_>> {
+        ids.iter().map(|id| self.kind_of(*id)).collect()
+    }
+
+    /// An operation on operands that are there.
+    fn operation(&mut self, saved: SavedOp) -> Result<Op<NodeId>, String> {
+        Ok(match saved {
+            SavedOp::Constant(c) => Op::Constant(Constant(c)),
+            SavedOp::Unary(name, a) => Op::Unary(row(Unary::ALL, Unary::name, &name)?, self.value(a)?),
+            SavedOp::Binary(name, a, b) => {
+                Op::Binary(row(Binary::ALL, Binary::name, &name)?, self.value(a)?, self.value(b)?)
+            }
+            SavedOp::Discrete(op, args) => Op::Discrete(load_discrete(op)?, self.values(&args)?.into()),
+            SavedOp::Select([mask, a, b]) => Op::Select([self.value(mask)?, self.value(a)?, self.value(b)?]),
+            SavedOp::Affine { from, into, of } => {
+                let (from, into) = (load_view(from)?, load_view(into)?);
+                if from.shape() != into.shape() {
+                    return Err("two views have different iteration spaces".into());
+                }
+                Op::Linear(Box::new(Linear::Affine { from, into }), self.value(of)?)
+            }
+            SavedOp::Reshape(into, of) => {
+                let of = self.value(of)?;
+                let (from, into) = (Shape::from_slice(self.kind_of(of).0), load_shape(&into)?);
+                if shape::size(&from) != shape::size(&into) {
+                    return Err(format!("{} is reshaped into {}", Show(&from), Show(&into)));
+                }
+                Op::Linear(Box::new(Linear::Reshape { from, into }), of)
+            }
+            SavedOp::Cast(into, of) => {
+                let of = self.value(of)?;
+                let ((shape, from), into) = (self.kind_of(of), load_dtype(&into)?);
+                if !from.is_float() || !into.is_float() {
+                    return Err(format!("{from} is cast into {into}"));
+                }
+                Op::Linear(Box::new(Linear::Cast { from, into, shape: Shape::from_slice(shape) }), of)
+            }
+            SavedOp::Contract { a, b, out, of: [x, y] } => {
+                let (a, b, out) = (load_view(a)?, load_view(b)?, load_view(out)?);
+                if a.shape() != b.shape() || a.shape() != out.shape() {
+                    return Err("three views have different iteration spaces".into());
+                }
+                Op::Contract(Box::new(Contract { a, b, out }), self.value(x)?, self.value(y)?)
+            }
+            SavedOp::Gather(a, ix) => Op::Gather(self.value(a)?, self.values(&ix)?),
+            SavedOp::ScatterAdd(a, ix, v) => Op::ScatterAdd(self.value(a)?, self.values(&ix)?, self.value(v)?),
+            SavedOp::Concat(axis, parts) => Op::Concat(axis, self.values(&parts)?),
+            SavedOp::Loop { n, reverse, body, init, xs, captured } => {
+                let (body, nesting) =
+                    self.bodies.get(body).cloned().ok_or("the body of a loop does not come before it")?;
+                self.nesting = self.nesting.max(nesting + 1);
+                if self.nesting > NESTING {
+                    return Err(format!("loops nest deeper than {NESTING}"));
+                }
+                let (init, xs, captured) = (self.values(&init)?, self.values(&xs)?, self.values(&captured)?);
+                Op::Loop(Box::new(Loop { n, reverse, body, init, xs, captured }))
+            }
+            SavedOp::Output(a, position) => Op::Output(self.any(a)?, position),
+        })
+    }
+
+    /// Shape and element type of the result, by the rules.
+    fn kind(&self, op: &Op<NodeId>) -> Result<(Shape, DType), String> {
+        let of = |id: &NodeId| self.kind_of(*id);
+        let like = |(shape, dtype): Kind<'_>| (Shape::from_slice(shape), dtype);
+        match op {
+            Op::Input(_) => Err("an input comes after the inputs".into()),
+            Op::Constant(Constant(c)) => Ok(like((c.shape(), c.dtype()))),
+            Op::Unary(op, a) => rules::try_unary(*op, of(a).1).map(|()| like(of(a))),
+            Op::Binary(op, a, b) => rules::try_binary(*op, of(a), of(b)).map(|()| like(of(a))),
+            Op::Discrete(op, args) => op.try_result(&self.kinds_of(args)),
+            Op::Select([mask, a, b]) => rules::try_select(of(mask), of(a), of(b)).map(|()| like(of(a))),
+            Op::Linear(op, a) => {
+                let dtype = op.try_result(of(a).0, of(a).1)?;
+                Ok((Shape::from_slice(op.output_shape()), dtype))
+            }
+            Op::Contract(op, a, b) => op.try_result(of(a), of(b)),
+            Op::Gather(a, ix) => Ok((rules::try_gather(of(a).0, &self.kinds_of(ix))?, of(a).1)),
+            Op::ScatterAdd(a, ix, v) => rules::try_scatter_add(of(a), &self.kinds_of(ix), of(v)).map(|()| like(of(a))),
+            Op::Concat(axis, parts) => {
+                let parts = self.kinds_of(parts);
+                let together: u128 = parts.iter().map(|(shape, _)| shape.get(*axis).map_or(0, |n| *n as u128)).sum();
+                if usize::try_from(together).is_err() {
+                    return Err("parts are too large together".into());
+                }
+                let shape = rules::try_concat(*axis, &parts)?;
+                Ok((shape, parts[0].1))
+            }
+            Op::Loop(l) => self.fits(l).map(|()| (Shape::new(), DType::F64)),
+            Op::Output(a, position) => {
+                let Op::Loop(l) = &self.builder.node(*a).op else {
+                    return Err("a result is taken of what is no loop".into());
+                };
+                let slot = l.body.outputs().get(*position).ok_or("a result is taken that the loop does not have")?;
+                let mut shape = slot.shape.clone();
+                if *position >= l.init.len() {
+                    shape.insert(0, l.n);
+                }
+                Ok((shape, slot.dtype))
+            }
+        }
+    }
+
+    /// Whether a loop gives its body what it takes, and the body returns the carry.
+    fn fits(&self, l: &Loop<NodeId>) -> Result<(), String> {
+        let mut given = self.kinds_of(&l.init);
+        for (shape, dtype) in self.kinds_of(&l.xs) {
+            match shape.split_first() {
+                Some((n, row)) if *n == l.n => given.push((row, dtype)),
+                Some(_) | None => return Err(format!("a loop of {} trips runs over {}", l.n, Show(shape))),
+            }
+        }
+        given.extend(self.kinds_of(&l.captured));
+        let kinds = |slots: &'_ [Slot]| slots.iter().map(|s| (s.shape.clone(), s.dtype)).collect::<Vec<_>>();
+        let same = |a: &[(Shape, DType)], b: &[Kind<'_>]| {
+            a.len() == b.len() && a.iter().zip(b).all(|((shape, dtype), (s, d))| shape[..] == **s && dtype == d)
+        };
+        if !same(&kinds(l.body.inputs()), &given) {
+            return Err("the body of a loop takes other values than it is given".into());
+        }
+        let carried = l.init.len();
+        if l.body.outputs().len() < carried || !same(&kinds(&l.body.outputs()[..carried]), &given[..carried]) {
+            return Err("the body of a loop does not return its carry".into());
+        }
+        Ok(())
+    }
+}
+
+/// The row of a table that has this name.
+fn row<R: Copy>(all: &[R], name_of: impl Fn(R) -> &'static str, name: &str) -> Result<R, String> {
+    let known = all.iter().copied().find(|r| name_of(*r) == name);
+    known.ok_or_else(|| format!("{:?} is not an operation of its kind", shortened(name)))
+}
+
+/// Text from a file, as far as it fits into a message.
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+fn load_dtype(name: &str) -> Result<DType, String> {
+    DType::of_name(name).ok_or_else(|| format!("{:?} is not an element type", shortened(name)))
+}
+
+fn load_shape(shape: &[usize]) -> Result<Shape, String> {
+    size_within(shape).map(|_| Shape::from_slice(shape)).ok_or_else(|| format!("a shape is too large: {}", Show(shape)))
+}
+
+fn load_view(saved: SavedView) -> Result<View, String> {
+    let view = match &saved {
+        SavedView::Nothing { source, shape } => View::from_parts(&load_shape(source)?, &load_shape(shape)?, None),
+        SavedView::At { source, shape, matrix, offset, bounds } => {
+            View::from_parts(&load_shape(source)?, &load_shape(shape)?, Some((matrix, offset, bounds)))
+        }
+    };
+    view.ok_or_else(|| "the parts of a view do not fit together".into())
+}
+
+fn load_discrete(saved: SavedDiscrete) -> Result<Discrete, String> {
+    Ok(match saved {
+        SavedDiscrete::Compare(name) => Discrete::Compare(row(Compare::ALL, Compare::name, &name)?),
+        SavedDiscrete::And => Discrete::And,
+        SavedDiscrete::Or => Discrete::Or,
+        SavedDiscrete::Not => Discrete::Not,
+        SavedDiscrete::FloatStep(name) => Discrete::FloatStep(row(FloatStep::ALL, FloatStep::name, &name)?),
+        SavedDiscrete::IntUnary(name) => Discrete::IntUnary(row(IntUnary::ALL, IntUnary::name, &name)?),
+        SavedDiscrete::IntBinary(name) => Discrete::IntBinary(row(IntBinary::ALL, IntBinary::name, &name)?),
+        SavedDiscrete::ToInt => Discrete::ToInt,
+        SavedDiscrete::ToFloat(into) => Discrete::ToFloat(load_dtype(&into)?),
+        SavedDiscrete::ArgMax(axis) => Discrete::ArgMax { axis },
+        SavedDiscrete::ArgMin(axis) => Discrete::ArgMin { axis },
+        SavedDiscrete::ArgSort { axis, descending } => Discrete::ArgSort { axis, descending },
+        SavedDiscrete::Iota(n) => Discrete::Iota { n },
+    })
+}

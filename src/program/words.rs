@@ -1,0 +1,168 @@
+//! One operation in words.
+//!
+//! Law: brackets are where they are needed and nowhere else, so texts of different expressions differ.
+//! Symbols bind as in mathematics; a name and its operands bind tighter, reading at an index tightest.
+
+use std::borrow::Cow;
+
+use super::{NodeId, Op, Program};
+use crate::ops::{Binary, Discrete, IntBinary, IntUnary, Unary};
+
+/// How tightly a text holds together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// Anything: between commas.
+    Loose,
+    Or,
+    And,
+    Compare,
+    Sum,
+    Product,
+    Negation,
+    /// A name and its operands.
+    Application,
+    /// A name, a number, something in brackets.
+    Atom,
+}
+
+/// What stands for a value where it is used.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    pub(super) words: String,
+    pub(super) level: Level,
+    /// How deep operations nest in it; 0 for names and numbers.
+    pub(super) depth: u8,
+}
+
+impl Text {
+    pub(super) fn name(words: String) -> Text {
+        Text { words, level: Level::Atom, depth: 0 }
+    }
+
+    pub(super) fn literal(words: String) -> Text {
+        let level = if words.starts_with('-') { Level::Negation } else { Level::Atom };
+        Text { words, level, depth: 0 }
+    }
+
+    /// The text in a place that needs it to hold together.
+    fn at(&self, level: Level) -> Cow<'_, str> {
+        if self.level < level { format!("({})", self.words).into() } else { self.words.as_str().into() }
+    }
+}
+
+/// What stands for an operand; whether its shape and its element type are known without it.
+pub(super) type Operand<'a> = &'a dyn Fn(NodeId, bool, bool) -> Text;
+
+/// An operation with the texts of its operands. Loops and what is not an operation have no words.
+pub(super) fn words(program: &Program, id: NodeId, operand: Operand<'_>) -> Text {
+    let op = &program.nodes()[id as usize].op;
+    let mut depth = 0;
+    op.operands(&mut |a| depth = depth.max(operand(*a, true, true).depth));
+    let (words, level) = applied(program, op, operand);
+    Text { words, level, depth: depth + 1 }
+}
+
+fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String, Level) {
+    let constant = |a: NodeId| matches!(program.nodes()[a as usize].op, Op::Constant(_));
+    // Operands of one shape and type: a number needs neither next to something that has both.
+    let alike = |args: &[NodeId]| -> Vec<Text> {
+        let known = args.iter().any(|a| !constant(*a));
+        args.iter().map(|a| operand(*a, known, known)).collect()
+    };
+    let lone = |a: NodeId| operand(a, false, false);
+    let listed = |ids: &[NodeId]| -> String { ids.iter().map(|a| lone(*a).words).collect::<Vec<String>>().join(", ") };
+    match op {
+        Op::Unary(Unary::Neg, a) => negation(&lone(*a), constant(*a)),
+        Op::Unary(op, a) => application(op.name(), &[lone(*a)]),
+        Op::Binary(op, a, b) => binary(*op, &alike(&[*a, *b])),
+        Op::Discrete(Discrete::IntUnary(IntUnary::Neg), args) => negation(&lone(args[0]), constant(args[0])),
+        Op::Discrete(op, args) => discrete(op, &alike(args)),
+        Op::Select([mask, a, b]) => {
+            // The mask says the shape, a branch the element type.
+            let (shape, dtype) = ([*mask, *a, *b].iter().any(|x| !constant(*x)), !constant(*a) || !constant(*b));
+            application("select", &[operand(*mask, shape, true), operand(*a, shape, dtype), operand(*b, shape, dtype)])
+        }
+        Op::Linear(op, a) => {
+            let words = op.applied(&lone(*a).at(Level::Atom));
+            (words, if op.familiar().is_some() { Level::Application } else { Level::Loose })
+        }
+        Op::Contract(op, a, b) => {
+            let words = op.applied(&lone(*a).at(Level::Atom), &lone(*b).at(Level::Atom));
+            (words, if op.familiar().is_some() { Level::Application } else { Level::Loose })
+        }
+        Op::Gather(a, ix) => (format!("{}[{}]", lone(*a).at(Level::Atom), listed(ix)), Level::Atom),
+        Op::ScatterAdd(a, ix, v) => {
+            let (base, v) = (lone(*a), lone(*v));
+            let words = format!("scatter_add {} [{}] {}", base.at(Level::Atom), listed(ix), v.at(Level::Atom));
+            (words, Level::Application)
+        }
+        Op::Concat(axis, parts) => (format!("concat axis={axis} [{}]", listed(parts)), Level::Application),
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Output(..) => unreachable!("not one operation in words"),
+    }
+}
+
+/// A name before its operands.
+fn application(name: &str, args: &[Text]) -> (String, Level) {
+    let mut out = name.to_owned();
+    for arg in args {
+        out.push(' ');
+        out.push_str(&arg.at(Level::Atom));
+    }
+    (out, Level::Application)
+}
+
+/// A symbol between its operands; of equal symbols the left one binds first.
+fn infix(symbol: &str, level: Level, left: Level, right: Level, args: &[Text]) -> (String, Level) {
+    (format!("{} {symbol} {}", args[0].at(left), args[1].at(right)), level)
+}
+
+/// A minus before an operand; a negative number is another thing than the negation of a number.
+fn negation(a: &Text, number: bool) -> (String, Level) {
+    let words = if number { format!("-({})", a.words) } else { format!("-{}", a.at(Level::Application)) };
+    (words, Level::Negation)
+}
+
+fn sum(symbol: &str, args: &[Text]) -> (String, Level) {
+    infix(symbol, Level::Sum, Level::Sum, Level::Product, args)
+}
+
+fn product(symbol: &str, args: &[Text]) -> (String, Level) {
+    infix(symbol, Level::Product, Level::Product, Level::Negation, args)
+}
+
+fn binary(op: Binary, args: &[Text]) -> (String, Level) {
+    match op {
+        Binary::Add => sum("+", args),
+        Binary::Sub => sum("-", args),
+        Binary::Mul => product("*", args),
+        Binary::Div => product("/", args),
+        Binary::Pow
+        | Binary::Atan2
+        | Binary::Hypot
+        | Binary::Copysign
+        | Binary::Min
+        | Binary::Max
+        | Binary::MulNoNan => application(op.name(), args),
+    }
+}
+
+fn discrete(op: &Discrete, args: &[Text]) -> (String, Level) {
+    match op {
+        Discrete::Compare(op) => infix(op.name(), Level::Compare, Level::Sum, Level::Sum, args),
+        Discrete::And => infix("and", Level::And, Level::And, Level::Compare, args),
+        Discrete::Or => infix("or", Level::Or, Level::Or, Level::And, args),
+        Discrete::IntBinary(IntBinary::Add) => sum("+", args),
+        Discrete::IntBinary(IntBinary::Sub) => sum("-", args),
+        Discrete::IntBinary(IntBinary::Mul) => product("*", args),
+        Discrete::IntBinary(IntBinary::Quot | IntBinary::Rem | IntBinary::Min | IntBinary::Max)
+        | Discrete::Not
+        | Discrete::FloatStep(_)
+        | Discrete::IntUnary(_)
+        | Discrete::ToInt
+        | Discrete::ToFloat(_)
+        | Discrete::ArgMax { .. }
+        | Discrete::ArgMin { .. }
+        | Discrete::ArgSort { .. }
+        | Discrete::Iota { .. } => application(&op.to_string(), args),
+    }
+}
