@@ -2,6 +2,11 @@
 //!
 //! Programs here are generic in the interpreter and carry one bound. Most run twice: on arrays, and
 //! in an interpreter that never shows its numbers, so that nothing on the surface peeks.
+#![allow(
+    clippy::assign_op_pattern,
+    clippy::needless_borrows_for_generic_args,
+    reason = "every form of a call is tested"
+)]
 
 use polygrad::array::Values;
 use polygrad::tensor::{Above, Operand, Rank};

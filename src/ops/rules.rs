@@ -183,7 +183,7 @@ pub fn concat(axis: usize, parts: &[Kind<'_>]) -> Shape {
     or_panic(try_concat(axis, parts))
 }
 
-/// [`concat`], with the message as an error.
+/// [`concat()`], with the message as an error.
 pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
     let Some((first, dtype)) = parts.first() else {
         return Err(

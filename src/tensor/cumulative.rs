@@ -92,6 +92,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The product of each line along `axis`, which disappears; 1 if its size is 0. The derivative in an
     /// element is the product of all others of its line, also where elements are zero.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).prod_axis(1), tensor([2.0, 12.0]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis.
     #[track_caller]
@@ -123,6 +128,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The sum of each element and all after it along `axis`: `y[i] = x[i] + .. + x[n - 1]`.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0, 3.0]).cumsum_reverse(0), tensor([6.0, 5.0, 3.0]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis.
     #[track_caller]
@@ -146,6 +156,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     }
 
     /// The product of each element and all after it along `axis`: `y[i] = x[i] * .. * x[n - 1]`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0, 3.0]).cumprod_reverse(0), tensor([6.0, 6.0, 3.0]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such axis.
@@ -172,6 +187,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The largest of each element and all after it along `axis`; NaN up to the last NaN. The derivative goes
     /// to the last of the largest.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 3.0, 2.0]).cummax_reverse(0), tensor([3.0, 3.0, 2.0]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis.
     #[track_caller]
@@ -182,6 +202,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The smallest of each element and all before it along `axis`; NaN from the first NaN on. The derivative
     /// goes to the first of the smallest.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([2.0, 1.0, 3.0]).cummin(0), tensor([2.0, 1.0, 1.0]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis.
     #[track_caller]
@@ -191,6 +216,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The smallest of each element and all after it along `axis`; NaN up to the last NaN. The derivative goes
     /// to the last of the smallest.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([2.0, 1.0, 3.0]).cummin_reverse(0), tensor([1.0, 1.0, 3.0]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such axis.

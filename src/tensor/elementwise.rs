@@ -460,18 +460,33 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     }
 
     /// Negation.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1, -2]).neg(), tensor([-1, 2]));
+    /// ```
     #[track_caller]
     pub fn neg(&self) -> Self {
         -self
     }
 
     /// Absolute value.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1, -2]).abs(), tensor([1, 2]));
+    /// ```
     #[track_caller]
     pub fn abs(&self) -> Self {
         Tensor::from_raw(<i64 as Num>::abs_op(self.raw()))
     }
 
     /// The nearest floats.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1, 2]).to_float(), tensor([1.0, 2.0]));
+    /// ```
     #[track_caller]
     pub fn to_float<F: Float>(&self) -> Tensor<T, D, F> {
         Tensor::from_raw(T::discrete(&Discrete::ToFloat(F::DTYPE), &[self.raw()]))
@@ -481,12 +496,22 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
 /// Masks.
 impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// 1 where the mask holds and 0 elsewhere, as floats.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([true, false]).to_float(), tensor([1.0, 0.0]));
+    /// ```
     #[track_caller]
     pub fn to_float<F: Float>(&self) -> Tensor<T, D, F> {
         Tensor::from_raw(T::discrete(&Discrete::ToFloat(F::DTYPE), &[self.raw()]))
     }
 
     /// 1 where the mask holds and 0 elsewhere, as integers.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([true, false]).to_int(), tensor([1, 0]));
+    /// ```
     #[track_caller]
     pub fn to_int(&self) -> Tensor<T, D, i64> {
         Tensor::from_raw(T::discrete(&Discrete::ToInt, &[self.raw()]))

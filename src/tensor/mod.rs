@@ -184,12 +184,22 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// The tensor of this shape in which every element is `x`.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor, tensor};
+    /// assert_eq!(Tensor::<Concrete, 1>::full([2], 3.0), tensor([3.0, 3.0]));
+    /// ```
     #[track_caller]
     pub fn full(shape: [usize; D], x: E) -> Self {
         Tensor::from_raw(T::constant(Array::full(&shape, x)))
     }
 
     /// The tensor of this shape in which every element is 0, or `false`.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor, tensor};
+    /// assert_eq!(Tensor::<Concrete, 1>::zeros([2]), tensor([0.0, 0.0]));
+    /// ```
     #[track_caller]
     pub fn zeros(shape: [usize; D]) -> Self {
         Tensor::full(shape, E::ZERO)
@@ -313,6 +323,11 @@ impl<T: BaseTensor, E: Elem> Tensor<T, 0, E> {
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The tensor of this shape in which every element is 1.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor, tensor};
+    /// assert_eq!(Tensor::<Concrete, 1>::ones([2]), tensor([1.0, 1.0]));
+    /// ```
     #[track_caller]
     pub fn ones(shape: [usize; D]) -> Self {
         Tensor::full(shape, E::ONE)
@@ -333,6 +348,11 @@ impl<T: BaseTensor> Tensor<T, 1, i64> {
 
 impl<T: BaseTensor, E: Float> Tensor<T, 1, E> {
     /// `n` evenly spaced values from `start` to `stop`, both included; just `start` when `n` is 1.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor, tensor};
+    /// assert_eq!(Tensor::<Concrete, 1>::linspace(0.0, 1.0, 3), tensor([0.0, 0.5, 1.0]));
+    /// ```
     pub fn linspace(start: f64, stop: f64, n: usize) -> Self {
         Tensor::constant(Array::linspace(start, stop, n).cast::<E>())
     }

@@ -73,6 +73,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
     /// The row vector `self` times a matrix: shapes `[n]` and `[n, m]` give `[m]`.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).vecmat(&tensor([[1.0, 0.0], [0.0, 3.0]])), tensor([1.0, 6.0]));
+    /// ```
+    ///
     /// # Panics
     /// When the sizes that are summed over differ.
     #[track_caller]

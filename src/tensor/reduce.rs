@@ -37,6 +37,12 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The position of the largest element of each line along `axis`: the first on ties, the first NaN if
     /// there is one.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
+    /// assert_eq!(x.argmax_axis(1), tensor([1, 0]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis, or its size is 0.
     #[track_caller]
@@ -49,6 +55,12 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The position of the smallest element of each line along `axis`: the first on ties, the first NaN if
     /// there is one.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
+    /// assert_eq!(x.argmin_axis(1), tensor([0, 1]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such axis, or its size is 0.
@@ -81,6 +93,12 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The smallest element of each line along `axis`; NaN if one is. The derivative goes to the first
     /// smallest element.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
+    /// assert_eq!(x.min_axis(1), tensor([1.0, 2.0]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis, or its size is 0.
     #[track_caller]
@@ -93,6 +111,12 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// The largest element; NaN if one is. The derivative goes to the first largest element.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
+    /// assert_eq!(x.max_all(), tensor(4.0));
+    /// ```
+    ///
     /// # Panics
     /// When there is no element.
     #[track_caller]
@@ -102,6 +126,12 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     }
 
     /// The smallest element; NaN if one is. The derivative goes to the first smallest element.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
+    /// assert_eq!(x.min_all(), tensor(1.0));
+    /// ```
     ///
     /// # Panics
     /// When there is no element.
@@ -129,6 +159,11 @@ impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
 
     /// The position of the smallest element: the first on ties, the first NaN if there is one.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([3.0, 1.0, 2.0]).argmin(), tensor(1));
+    /// ```
+    ///
     /// # Panics
     /// When there is no element.
     #[track_caller]
@@ -151,6 +186,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// The mean of each line along `axis`; NaN if its size is 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
+    /// assert_eq!(x.mean_axis(1), tensor([2.0, 3.0]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such axis.
@@ -176,6 +217,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// The population variance of each line along `axis`, see [`var`](Tensor::var).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 3.0], [4.0, 2.0]]);
+    /// assert_eq!(x.var_axis(1), tensor([1.0, 1.0]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such axis.
@@ -248,6 +295,11 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// `-inf` for a line of `-inf` alone or without elements, with derivative 0; `inf` if an element is
     /// `inf`, with derivative NaN.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0], [2.0]]).logsumexp_axis(1), tensor([1.0, 2.0]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis.
     #[track_caller]
@@ -282,6 +334,11 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// The logarithm of the [`softmax`](Tensor::softmax), accurate where that is near 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0], [2.0]]).log_softmax(1), tensor([[0.0], [0.0]]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such axis.

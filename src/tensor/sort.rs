@@ -73,6 +73,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The positions of the elements of each line along `axis`, from the largest to the smallest. Stable:
     /// equal elements stay in their order. NaN comes last.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([2.0, 1.0, 3.0]).argsort_descending(0), tensor([2, 0, 1]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis.
     #[track_caller]
@@ -100,6 +105,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
     /// Each line along `axis` from the largest element to the smallest; NaN comes last. The derivative is as
     /// for [`sort`](Tensor::sort).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([2.0, 1.0, 3.0]).sort_descending(0), tensor([3.0, 2.0, 1.0]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such axis.

@@ -22,6 +22,11 @@ pub(super) fn other_axes(rank: usize, axis: usize) -> SmallVec<[usize; 6]> {
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// The sum of all elements.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).sum(), tensor(10.0));
+    /// ```
     #[track_caller]
     pub fn sum(&self) -> Tensor<T, 0, E> {
         let axes: SmallVec<[usize; 6]> = (0..D).collect();
@@ -49,6 +54,11 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     }
 
     /// The sum along one axis, which disappears.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).sum_axis(1), tensor([3.0, 7.0]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such axis.
@@ -106,6 +116,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// This tensor `n` times along a new axis, which becomes axis `axis` of the result.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).replicate_axis(1, 2), tensor([[1.0, 1.0], [2.0, 2.0]]));
+    /// ```
+    ///
     /// # Panics
     /// When `axis` is above the rank.
     #[track_caller]
@@ -117,6 +132,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// A new axis of size 1, which becomes axis `axis` of the result.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).insert_axis(1), tensor([[1.0], [2.0]]));
+    /// ```
     ///
     /// # Panics
     /// When `axis` is above the rank.
@@ -143,6 +163,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// Without one axis of size 1.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0], [2.0]]).remove_axis(1), tensor([1.0, 2.0]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis, or it has another size.
     #[track_caller]
@@ -164,6 +189,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// Axes of size 1 repeated into `shape`; the other sizes must be those of `shape` already.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0], [2.0]]).broadcast_to([2, 2]), tensor([[1.0, 1.0], [2.0, 2.0]]));
+    /// ```
+    ///
     /// # Panics
     /// When another size than 1 would have to change.
     #[track_caller]
@@ -180,6 +210,12 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// The axes in another order: axis `k` of the result is axis `perm[k]` of this tensor.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.permute([1, 0]), tensor([[1.0, 3.0], [2.0, 4.0]]));
+    /// ```
     ///
     /// # Panics
     /// When `perm` does not name each axis once.
@@ -219,6 +255,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// Every `step`-th of the elements at the positions `range` along one axis, from the first on.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([0.0, 1.0, 2.0, 3.0, 4.0]).slice_step(0, 1.., 2), tensor([1.0, 3.0]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such axis, the range does not lie within it, or `step` is 0.
@@ -266,6 +307,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The elements in the opposite order along one axis.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0]).reverse(0), tensor([2.0, 1.0]));
+    /// ```
+    ///
     /// # Panics
     /// When there is no such axis.
     #[track_caller]
@@ -311,6 +357,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The same elements, in row-major order, under another shape of the same size.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 2.0, 3.0, 4.0]).reshape([2, 2]), tensor([[1.0, 2.0], [3.0, 4.0]]));
+    /// ```
+    ///
     /// # Panics
     /// When the sizes differ.
     #[track_caller]
@@ -319,6 +370,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// All elements in row-major order.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).flatten(), tensor([1.0, 2.0, 3.0, 4.0]));
+    /// ```
     #[track_caller]
     pub fn flatten(&self) -> Tensor<T, 1, E> {
         self.reshape([self.size()])
@@ -326,6 +382,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 
     /// The subarray at host position `i` of the outermost axis; [`at`](Tensor::at) is the same for positions
     /// that are computed.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).row(1), tensor([3.0, 4.0]));
+    /// ```
     ///
     /// # Panics
     /// When `i` is out of bounds.
