@@ -2,7 +2,7 @@
 
 use polygrad::interpreters::Ast;
 use polygrad::program::{Program, Term};
-use polygrad::{BaseTensor, DType, Tensor, build, concat, cond, fold, map_accum, map_accum_reverse, scan};
+use polygrad::{BaseTensor, DType, Tensor, build, concat, cond, fold, map_accum, map_accum_reverse, scan, symbolic};
 
 /// A program from inputs with names, shapes and element types.
 pub(crate) fn staged<const N: usize>(
@@ -42,6 +42,7 @@ pub(crate) fn gallery() -> Vec<(&'static str, Program)> {
     all.extend(structure());
     all.extend(discrete());
     all.extend(loops());
+    all.extend(derivatives());
     all
 }
 
@@ -167,5 +168,44 @@ fn loops() -> Vec<(&'static str, Program)> {
                 vec![b.into_raw(), c.into_raw()]
             }),
         ),
+    ]
+}
+
+fn derivatives() -> Vec<(&'static str, Program)> {
+    let scalars = [("x", &[][..], DType::F64), ("y", &[][..], DType::F64), ("z", &[][..], DType::F64)];
+    let angle = staged(scalars, |xs| {
+        let [x, y, z] = xs.map(Tensor::<Ast, 0>::from_raw);
+        let w = &x * y.sin();
+        vec![(z.atan2(&w) + &z * &w).into_raw()]
+    });
+    let matmul = staged([("a", &[2, 3], DType::F64), ("b", &[3, 4], DType::F64)], |[a, b]| {
+        vec![Tensor::<Ast, 2>::from_raw(a).matmul(&Tensor::from_raw(b)).into_raw()]
+    });
+    let logistic = [("w", &[3][..], DType::F64), ("b", &[][..], DType::F64), ("xs", &[5, 3][..], DType::F64)];
+    let logistic = staged(logistic, |[w, b, xs]| {
+        let y = Tensor::<Ast, 2>::from_raw(xs).matvec(&vector(w)).plus(&Tensor::from_raw(b));
+        vec![y.sigmoid().ln().sum().into_raw()]
+    });
+    let reads = staged([("t", &[4, 3], DType::F64), ("i", &[2], DType::I64)], |[t, i]| {
+        let rows: Tensor<Ast, 2> = Tensor::<Ast, 2>::from_raw(t).gather([&Tensor::from_raw(i)]);
+        vec![rows.square().sum().into_raw()]
+    });
+    let recurrence = staged([("w", &[], DType::F64), ("xs", &[10], DType::F64)], |[w, xs]| {
+        let w = Tensor::<Ast, 0>::from_raw(w);
+        let step = |h: Tensor<Ast, 0>, x: &Tensor<Ast, 0>| (h * &w + x).sin();
+        vec![fold(Tensor::scalar(0.0), vector(xs), step).into_raw()]
+    });
+    let one = staged([("x", &[], DType::F64)], |[x]| {
+        let x = Tensor::<Ast, 0>::from_raw(x);
+        vec![(x.exp() * &x).sin().into_raw()]
+    });
+    vec![
+        ("gradient of foo", symbolic::gradient(&angle)),
+        ("jvp of foo", symbolic::jvp(&angle)),
+        ("vjp of a matrix product", symbolic::vjp(&matmul)),
+        ("value and gradient of a logistic loss", symbolic::value_and_gradient_in(&logistic, &[0, 1])),
+        ("gradient of reads", symbolic::gradient(&reads)),
+        ("gradient of a loop", symbolic::gradient(&recurrence)),
+        ("second derivative", symbolic::derivative(&symbolic::derivative(&one))),
     ]
 }
