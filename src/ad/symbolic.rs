@@ -60,6 +60,16 @@ fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Pass<Term>, Vec<AD
 /// `vjp : (x -> y) -> ((x, y_bar) -> (y, x_bar))`: value and cotangents of the inputs `wrt`.
 ///
 /// Inputs that are integers or masks, or that nothing depends on, get zeros.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let v = tensor([1.0, 2.0]);
+/// let f = Function::stage(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w * x, &v, &v);
+/// let vjp = symbolic::vjp_in(f.program(), &[0]);
+/// let (w, x, y_bar) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]), Array::from([1.0, 10.0]));
+/// assert_eq!(interpret(&vjp, vec![w, x, y_bar]), [Array::from([3.0, 8.0]), Array::from([3.0, 40.0])]);
+/// ```
 pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
     let (x, y_bar) = (variables(program.inputs()), variables(program.outputs()));
     let (pass, y) = dual(program, &x, &chosen(program, wrt));
@@ -71,11 +81,30 @@ pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
 }
 
 /// [`vjp_in`] every input.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let f = Function::stage(|x: &Tensor<_, 1>, _: &()| x.square(), &tensor([1.0, 2.0]), &());
+/// let vjp = symbolic::vjp(f.program());
+/// let (x, y_bar) = (Array::from([1.0, 3.0]), Array::from([1.0, 0.5]));
+/// assert_eq!(interpret(&vjp, vec![x, y_bar]), [Array::from([1.0, 9.0]), Array::from([2.0, 3.0])]);
+/// ```
 pub fn vjp(program: &Program) -> Program {
     vjp_in(program, &every(program))
 }
 
 /// `value_and_gradient : (x -> y) -> (x -> (y, x_bar))` for one scalar float output, in the inputs `wrt`.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let v = tensor([1.0, 2.0]);
+/// let f = Function::stage(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &v, &v);
+/// let both = symbolic::value_and_gradient_in(f.program(), &[0]);
+/// let (w, x) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]));
+/// assert_eq!(interpret(&both, vec![w, x]), [Array::from(11.0), Array::from([3.0, 4.0])]);
+/// ```
 ///
 /// # Panics
 /// When there is not exactly one output, or it is not a scalar float.
@@ -88,6 +117,14 @@ pub fn value_and_gradient_in(program: &Program, wrt: &[usize]) -> Program {
 }
 
 /// `gradient : (x -> y) -> (x -> x_bar)` for one scalar float output, in every input.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let f = Function::stage(|x: &Tensor<_, 1>, _: &()| x.square().sum(), &tensor([1.0, 2.0]), &());
+/// let gradient = symbolic::gradient(f.program());
+/// assert_eq!(interpret(&gradient, vec![Array::from([1.0, 3.0])]), [Array::from([2.0, 6.0])]);
+/// ```
 ///
 /// # Panics
 /// When there is not exactly one output, or it is not a scalar float.
@@ -116,6 +153,15 @@ fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<T
 }
 
 /// `jvp : (x -> y) -> ((x, x_dot) -> (y, y_dot))`, forward mode.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let f = Function::stage(|x: &Tensor<_, 1>, _: &()| x.square(), &tensor([1.0, 2.0]), &());
+/// let jvp = symbolic::jvp(f.program());
+/// let (x, x_dot) = (Array::from([1.0, 3.0]), Array::from([1.0, 0.5]));
+/// assert_eq!(interpret(&jvp, vec![x, x_dot]), [Array::from([1.0, 9.0]), Array::from([2.0, 3.0])]);
+/// ```
 pub fn jvp(program: &Program) -> Program {
     let (x, x_dot) = (variables(program.inputs()), variables(program.inputs()));
     let pass = Forward::new();
@@ -139,6 +185,18 @@ pub struct Linearized {
 
 /// `linearize : (x -> y) -> (x -> (y, x_dot -o y_dot))`: the derivative as a linear program, with the primal
 /// values it needs as residuals.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let f = Function::stage(|x: &Tensor<_, 1>, _: &()| x.square(), &tensor([1.0, 2.0]), &());
+/// let split = symbolic::linearize(f.program());
+/// let mut values = interpret(&split.primal, vec![Array::from([1.0, 3.0])]);
+/// assert_eq!(values[0], Array::from([1.0, 9.0]));
+/// // The tangent takes the place of the result, before the residuals.
+/// values[0] = Array::from([1.0, 0.5]);
+/// assert_eq!(interpret(&split.linear, values), [Array::from([2.0, 3.0])]);
+/// ```
 pub fn linearize(program: &Program) -> Linearized {
     let x = variables(program.inputs());
     let x_dot = variables(program.inputs());
@@ -152,6 +210,16 @@ pub fn linearize(program: &Program) -> Linearized {
 
 /// `transpose : ((x_dot, r) -o y_dot) -> ((y_bar, r) -o x_bar)`: the adjoint of a program that is linear in its first
 /// `count` inputs; the others are residuals.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let v = tensor([1.0, 2.0]);
+/// let f = Function::stage(|x: &Tensor<_, 1>, r: &Tensor<_, 1>| x.dot(r), &v, &v);
+/// let adjoint = symbolic::transpose(f.program(), 1);
+/// let (y_bar, r) = (Array::from(2.0), Array::from([3.0, 4.0]));
+/// assert_eq!(interpret(&adjoint, vec![y_bar, r]), [Array::from([6.0, 8.0])]);
+/// ```
 ///
 /// # Panics
 /// When the program is not linear in them, or has not so many.
@@ -181,6 +249,16 @@ pub fn transpose(linear: &Program, count: usize) -> Program {
 }
 
 /// The derivative of a program of one number, as such a program: `x -> y'`.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let f = Function::stage(|x: &Tensor<_, 0>, _: &()| x * x * x, &tensor(1.0), &());
+/// let first = symbolic::derivative(f.program());
+/// let second = symbolic::derivative(&first);
+/// assert_eq!(interpret(&first, vec![Array::from(2.0)]), [Array::from(12.0)]);
+/// assert_eq!(interpret(&second, vec![Array::from(2.0)]), [Array::from(12.0)]);
+/// ```
 ///
 /// # Panics
 /// When the program has not one scalar float input and one output.

@@ -94,6 +94,11 @@ pub enum Values<'a, E> {
 
 impl<E: Elem> Values<'_, E> {
     /// The element at a flat row-major position.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::from([1.0, 2.0]).values::<f64>().unwrap().get(1), 2.0);
+    /// ```
     #[inline]
     pub fn get(&self, i: usize) -> E {
         match self {
@@ -130,6 +135,12 @@ pub(crate) use with_elem;
 
 impl Array {
     /// The rank-0 array holding `x`.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// let a = Array::scalar(2.5);
+    /// assert_eq!((a.rank(), a), (0, Array::from(2.5)));
+    /// ```
     pub fn scalar<E: Elem>(x: E) -> Array {
         x.into_scalar()
     }
@@ -148,11 +159,23 @@ impl Array {
     }
 
     /// An array of zeros (`false` for masks) of this shape and element type; O(1).
+    ///
+    /// ```
+    /// use polygrad::{Array, DType};
+    /// assert_eq!(Array::zeros(&[2], DType::I64), Array::from([0, 0]));
+    /// assert_eq!(Array::zeros(&[2], DType::Bool), Array::from([false, false]));
+    /// ```
     pub fn zeros(shape: &[usize], dtype: DType) -> Array {
         with_elem!(dtype, E => Array::full(shape, E::ZERO))
     }
 
     /// An array of ones (`true` for masks) of this shape and element type; O(1).
+    ///
+    /// ```
+    /// use polygrad::{Array, DType};
+    /// assert_eq!(Array::ones(&[2], DType::F64), Array::from([1.0, 1.0]));
+    /// assert_eq!(Array::ones(&[2], DType::Bool), Array::from([true, true]));
+    /// ```
     pub fn ones(shape: &[usize], dtype: DType) -> Array {
         match dtype {
             DType::F64 => Array::full(shape, 1.0f64),
@@ -164,6 +187,12 @@ impl Array {
 
     /// An array in which every element is `x` rounded to the element type `dtype`; O(1).
     /// Masks hold `x != 0`.
+    ///
+    /// ```
+    /// use polygrad::{Array, DType};
+    /// assert_eq!(Array::full_as(&[2], DType::F32, 0.5), Array::from([0.5f32, 0.5]));
+    /// assert_eq!(Array::full_as(&[2], DType::I64, 2.5), Array::from([2, 2]));
+    /// ```
     pub fn full_as(shape: &[usize], dtype: DType, x: f64) -> Array {
         match dtype {
             DType::F64 => Array::full(shape, x),
@@ -174,6 +203,11 @@ impl Array {
     }
 
     /// The integers `0, 1, .., n - 1`.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::iota(3), Array::from([0, 1, 2]));
+    /// ```
     pub fn iota(n: usize) -> Array {
         Array::dense(Shape::from_slice(&[n]), (0..n as i64).collect())
     }
@@ -192,6 +226,12 @@ impl Array {
 
     /// An array from its row-major elements, or an error with both lengths.
     ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::try_new(&[1, 2], vec![1.0, 2.0]).unwrap(), Array::from([[1.0, 2.0]]));
+    /// assert!(Array::try_new(&[2, 2], vec![1.0, 2.0]).is_err());
+    /// ```
+    ///
     /// # Errors
     /// [`ArrayError::Length`] when the shape does not hold exactly as many elements.
     pub fn try_new<E: Elem>(shape: &[usize], elements: Vec<E>) -> Result<Array, ArrayError> {
@@ -204,6 +244,11 @@ impl Array {
     }
 
     /// An array from its row-major elements.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::new(&[2, 1], vec![1.0, 2.0]), Array::from([[1.0], [2.0]]));
+    /// ```
     ///
     /// # Panics
     /// When the shape does not hold exactly as many elements; [`Array::try_new`] returns the error.
@@ -225,6 +270,11 @@ impl Array {
     }
 
     /// The sizes of the axes, outermost first.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::from([[1.0, 2.0, 3.0]]).shape(), [1, 3]);
+    /// ```
     #[inline]
     pub fn shape(&self) -> &[usize] {
         match self {
@@ -234,16 +284,32 @@ impl Array {
     }
 
     /// The number of axes.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::from([[1.0, 2.0, 3.0]]).rank(), 2);
+    /// ```
     pub fn rank(&self) -> usize {
         self.shape().len()
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::from([[1.0, 2.0, 3.0]]).size(), 3);
+    /// assert_eq!(Array::from(1.0).size(), 1);
+    /// ```
     pub fn size(&self) -> usize {
         shape::size(self.shape())
     }
 
     /// The element type.
+    ///
+    /// ```
+    /// use polygrad::{Array, DType};
+    /// assert_eq!(Array::from([1, 2]).dtype(), DType::I64);
+    /// ```
     #[inline]
     pub fn dtype(&self) -> DType {
         match self {
@@ -261,6 +327,14 @@ impl Array {
     }
 
     /// The elements if they are of type `E`; `None` for another element type.
+    ///
+    /// ```
+    /// use polygrad::{Array, array::Values};
+    /// let a = Array::from([1.0, 2.0]);
+    /// assert!(matches!(a.values::<f64>(), Some(Values::Dense([1.0, 2.0]))));
+    /// assert!(matches!(Array::full(&[2], 3.0).values::<f64>(), Some(Values::Splat(3.0))));
+    /// assert!(a.values::<i64>().is_none());
+    /// ```
     pub fn values<E: Elem>(&self) -> Option<Values<'_, E>> {
         if let Array::Shared(s) = self {
             return E::of_data(&s.data).map(|e| match e {
@@ -290,6 +364,13 @@ impl Array {
 
     /// The row-major elements, copied.
     ///
+    /// ```
+    /// use polygrad::Array;
+    /// let a = Array::from([[1, 2], [3, 4]]);
+    /// assert_eq!(a.to_vec::<i64>().unwrap(), [1, 2, 3, 4]);
+    /// assert!(a.to_vec::<f64>().is_err());
+    /// ```
+    ///
     /// # Errors
     /// [`ArrayError::DType`] when the element type is not `E`.
     pub fn to_vec<E: Elem>(&self) -> Result<Vec<E>, ArrayError> {
@@ -301,6 +382,12 @@ impl Array {
     }
 
     /// The only element.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::from([[2.5]]).item::<f64>().unwrap(), 2.5);
+    /// assert!(Array::from([1.0, 2.0]).item::<f64>().is_err());
+    /// ```
     ///
     /// # Errors
     /// When there is not exactly one element, or when its type is not `E`.
@@ -360,6 +447,12 @@ impl Array {
 
     /// Every element converted to `E` as Rust's `as` would for numbers: floats to integers
     /// truncate and saturate, NaN becomes 0; masks become 0 and 1.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::from([-1.5, 2.5, f64::NAN]).cast::<i64>(), Array::from([-1, 2, 0]));
+    /// assert_eq!(Array::from([true, false]).cast::<f64>(), Array::from([1.0, 0.0]));
+    /// ```
     pub fn cast<E: Num>(&self) -> Array {
         fn to<F: Elem, E: Elem>(a: &Array, f: impl Fn(F) -> E) -> Array {
             match a.typed::<F>() {

@@ -23,11 +23,25 @@ pub struct Rng {
 
 impl Rng {
     /// A generator that starts from this seed.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// let (mut a, mut b) = (Rng::new(7), Rng::new(7));
+    /// assert_eq!(a.next_u64(), b.next_u64());
+    /// ```
     pub fn new(seed: u64) -> Rng {
         Rng { state: seed }
     }
 
     /// 64 random bits.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// let mut rng = Rng::new(0);
+    /// let first = rng.next_u64();
+    /// assert_eq!(first, 0xe220a8397b1dcdaf);
+    /// assert_ne!(rng.next_u64(), first);
+    /// ```
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -37,17 +51,36 @@ impl Rng {
     }
 
     /// A generator for another stream of numbers; this one goes on by one draw.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// let mut rng = Rng::new(0);
+    /// assert_eq!(rng.split(), Rng::new(0xe220a8397b1dcdaf));
+    /// assert_ne!(rng, Rng::new(0));
+    /// ```
     pub fn split(&mut self) -> Rng {
         Rng::new(self.next_u64())
     }
 
     /// A number uniform in `[0, 1)`: the upper 53 bits of a draw, times `2^-53`.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// assert_eq!(Rng::new(42).unit(), 0.7415648787718233);
+    /// ```
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// A number of the standard normal distribution, by Marsaglia's polar method: two uniform
     /// numbers a try, about 1.27 tries on average.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// let mut rng = Rng::new(0);
+    /// let mean = (0..10_000).map(|_| rng.gaussian()).sum::<f64>() / 10_000.0;
+    /// assert!(mean.abs() < 0.05);
+    /// ```
     pub fn gaussian(&mut self) -> f64 {
         loop {
             let (u, v) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
@@ -59,6 +92,12 @@ impl Rng {
     }
 
     /// An integer uniform in `0..n`, without bias.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// let mut rng = Rng::new(0);
+    /// assert!((0..100).all(|_| rng.below(3) < 3));
+    /// ```
     ///
     /// # Panics
     /// When `n` is 0.
@@ -80,6 +119,14 @@ impl Rng {
     }
 
     /// Brings the items into a random order, every order equally likely (Fisher and Yates).
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// let mut letters = ['a', 'b', 'c'];
+    /// Rng::new(0).shuffle(&mut letters);
+    /// letters.sort();
+    /// assert_eq!(letters, ['a', 'b', 'c']);
+    /// ```
     pub fn shuffle<X>(&mut self, items: &mut [X]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
@@ -87,6 +134,13 @@ impl Rng {
     }
 
     /// The numbers `0..n` in a random order.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// let mut order = Rng::new(0).permutation(4);
+    /// order.sort();
+    /// assert_eq!(order, [0, 1, 2, 3]);
+    /// ```
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         self.shuffle(&mut order);
@@ -94,6 +148,12 @@ impl Rng {
     }
 
     /// An array of `f64` uniform in `[lo, hi)`; `hi` itself can only come from rounding.
+    ///
+    /// ```
+    /// use polygrad::{Array, array::Rng};
+    /// let drawn = Rng::new(42).uniform(&[2], 0.0, 1.0);
+    /// assert_eq!(drawn, Array::from([0.7415648787718233, 0.1599103928769201]));
+    /// ```
     ///
     /// # Panics
     /// When `lo` is above `hi` or one of them is not finite.
@@ -104,6 +164,12 @@ impl Rng {
 
     /// An array of floats of type `E` uniform in `[lo, hi)`; `hi` itself can only come from rounding.
     /// One draw an element: for `f32` its upper 24 bits are used, for `f64` 53.
+    ///
+    /// ```
+    /// use polygrad::array::Rng;
+    /// let drawn = Rng::new(0).uniform_as::<f32>(&[100], -1.0, 1.0).to_vec::<f32>().unwrap();
+    /// assert!(drawn.iter().all(|x| (-1.0..1.0).contains(x)));
+    /// ```
     ///
     /// # Panics
     /// When `lo` is above `hi` or one of them is not finite.
@@ -122,6 +188,11 @@ impl Rng {
 
     /// An array of `f64` of the normal distribution with this mean and standard deviation.
     ///
+    /// ```
+    /// use polygrad::{Array, array::Rng};
+    /// assert_eq!(Rng::new(0).normal(&[2], 1.5, 0.0), Array::from([1.5, 1.5]));
+    /// ```
+    ///
     /// # Panics
     /// When the standard deviation is negative or NaN.
     #[track_caller]
@@ -131,6 +202,11 @@ impl Rng {
 
     /// An array of floats of type `E` of the normal distribution with this mean and standard
     /// deviation: [`gaussian`](Rng::gaussian) draws, scaled, shifted and rounded.
+    ///
+    /// ```
+    /// use polygrad::{Array, array::Rng};
+    /// assert_eq!(Rng::new(0).normal_as::<f32>(&[2], 1.5, 0.0), Array::from([1.5f32, 1.5]));
+    /// ```
     ///
     /// # Panics
     /// When the standard deviation is negative or NaN.
@@ -166,6 +242,11 @@ impl Array {
 
     /// An array of `f64` of the normal distribution with this mean and standard deviation: the first
     /// draws of [`Rng::new(seed)`](Rng::new).
+    ///
+    /// ```
+    /// use polygrad::{Array, array::Rng};
+    /// assert_eq!(Array::normal(&[3], 0.0, 1.0, 7), Rng::new(7).normal(&[3], 0.0, 1.0));
+    /// ```
     ///
     /// # Panics
     /// When the standard deviation is negative or NaN.

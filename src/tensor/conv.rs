@@ -40,16 +40,34 @@ impl<const S: usize> Default for Conv<S> {
 
 impl<const S: usize> Conv<S> {
     /// The same with this stride.
+    ///
+    /// ```
+    /// use polygrad::{Conv, tensor};
+    /// let (x, kernel) = (tensor([[[1.0, 2.0, 3.0]]]), tensor([[[10.0]]]));
+    /// assert_eq!(x.conv1d(&kernel, Conv::default().stride([2])), tensor([[[10.0, 30.0]]]));
+    /// ```
     pub fn stride(self, stride: [usize; S]) -> Self {
         Conv { stride, ..self }
     }
 
     /// The same with as many zeros on both sides of each axis.
+    ///
+    /// ```
+    /// use polygrad::{Conv, tensor};
+    /// let (x, kernel) = (tensor([[[1.0, 2.0]]]), tensor([[[1.0, 1.0]]]));
+    /// assert_eq!(x.conv1d(&kernel, Conv::default().padding([1])), tensor([[[1.0, 3.0, 2.0]]]));
+    /// ```
     pub fn padding(self, padding: [usize; S]) -> Self {
         Conv { padding: padding.map(|p| (p, p)), ..self }
     }
 
     /// The same with this dilation.
+    ///
+    /// ```
+    /// use polygrad::{Conv, tensor};
+    /// let (x, kernel) = (tensor([[[1.0, 2.0, 4.0]]]), tensor([[[-1.0, 1.0]]]));
+    /// assert_eq!(x.conv1d(&kernel, Conv::default().dilation([2])), tensor([[[3.0]]]));
+    /// ```
     pub fn dilation(self, dilation: [usize; S]) -> Self {
         Conv { dilation, ..self }
     }
@@ -198,6 +216,12 @@ impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
     /// The largest element of each window of `size` elements over the last two axes, one every `stride`. The
     /// derivative goes to the first largest, row by row.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[[[1.0, 2.0, 5.0, 0.0], [3.0, 4.0, 1.0, 6.0]]]]);
+    /// assert_eq!(x.max_pool2d([2, 2], [2, 2]), tensor([[[[4.0, 6.0]]]]));
+    /// ```
+    ///
     /// # Panics
     /// When a size or stride is 0 or the window is larger than the image.
     #[track_caller]
@@ -228,6 +252,12 @@ impl<T: BaseTensor, E: Float> Tensor<T, 3, E> {
 
 impl<T: BaseTensor, E: Float> Tensor<T, 4, E> {
     /// The mean of each window of `size` elements over the last two axes, one every `stride`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[[[1.0, 2.0, 5.0, 0.0], [3.0, 4.0, 1.0, 6.0]]]]);
+    /// assert_eq!(x.avg_pool2d([2, 2], [2, 2]), tensor([[[[2.5, 3.0]]]]));
+    /// ```
     ///
     /// # Panics
     /// When a size or stride is 0 or the window is larger than the image.

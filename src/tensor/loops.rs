@@ -343,6 +343,16 @@ where
 
 /// [`map_accum`] from the last row to the first; each output stands where its row does.
 ///
+/// ```
+/// use polygrad::{map_accum_reverse, tensor};
+/// let (total, rest) = map_accum_reverse(tensor(0.0), &tensor([1.0, 2.0, 3.0]), |c, x| {
+///     let sum = c + x;
+///     (sum.clone(), sum)
+/// });
+/// assert_eq!(total, tensor(6.0));
+/// assert_eq!(rest, tensor([6.0, 5.0, 3.0]));
+/// ```
+///
 /// # Panics
 /// When sequences differ in length, or the carry changes its shape or structure.
 #[track_caller]

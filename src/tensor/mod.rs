@@ -132,6 +132,11 @@ pub fn tensor<const D: usize, E: Elem>(elements: impl Nested<D, E>) -> Tensor<Ar
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// A value of an interpreter as a tensor of known rank and element type.
     ///
+    /// ```
+    /// use polygrad::{Array, Tensor, tensor};
+    /// assert_eq!(Tensor::<Array, 1>::from_raw(Array::from([1.0, 2.0])), tensor([1.0, 2.0]));
+    /// ```
+    ///
     /// # Panics
     /// When the value has another rank or element type.
     #[track_caller]
@@ -144,11 +149,21 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// The value behind this tensor.
+    ///
+    /// ```
+    /// use polygrad::{Array, tensor};
+    /// assert_eq!(tensor([1.0, 2.0]).raw(), &Array::from([1.0, 2.0]));
+    /// ```
     pub fn raw(&self) -> &T {
         &self.raw
     }
 
     /// The value behind this tensor, by value.
+    ///
+    /// ```
+    /// use polygrad::{Array, tensor};
+    /// assert_eq!(tensor([1.0, 2.0]).into_raw(), Array::from([1.0, 2.0]));
+    /// ```
     pub fn into_raw(self) -> T {
         self.raw
     }
@@ -235,6 +250,12 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// The number of elements: the product of all sizes, 1 at rank 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).size(), 6);
+    /// assert_eq!(tensor(1.0).size(), 1);
+    /// ```
     pub fn size(&self) -> usize {
         crate::shape::size(self.raw.shape())
     }
@@ -252,6 +273,12 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 
     /// Whether there is no element at all, because some axis has size 0.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor, tensor};
+    /// assert!(Tensor::<Concrete, 2>::zeros([2, 0]).is_empty());
+    /// assert!(!tensor(1.0).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.size() == 0
     }
@@ -261,6 +288,20 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// The host language may look at them and decide: an ordinary `if` or `while` on a primal value is
     /// dynamic control flow, and works in every interpreter that computes. A tracing one has no number
     /// to look at; a program for it says [`cond`] or [`select`](Tensor::select).
+    ///
+    /// ```
+    /// use polygrad::{Array, Function, Tensor, tensor};
+    /// let x = tensor([1.0, 2.0]);
+    /// assert_eq!(x.peek(), Some(Array::from([1.0, 2.0])));
+    /// Function::stage(
+    ///     |x: &Tensor<_, 1>, _: &()| {
+    ///         assert_eq!(x.peek(), None);
+    ///         x.sum()
+    ///     },
+    ///     &x,
+    ///     &(),
+    /// );
+    /// ```
     pub fn peek(&self) -> Option<Array> {
         self.raw.peek()
     }
@@ -316,6 +357,11 @@ fn mistyped(rank: usize, elem: crate::DType, shape: &[usize], dtype: crate::DTyp
 
 impl<T: BaseTensor, E: Elem> Tensor<T, 0, E> {
     /// The tensor of rank 0 that holds `x`.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor, tensor};
+    /// assert_eq!(Tensor::<Concrete, 0>::scalar(2.5), tensor(2.5));
+    /// ```
     pub fn scalar(x: E) -> Self {
         Tensor::full([], x)
     }
@@ -374,6 +420,11 @@ impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
 
 impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// The numbers in this tensor, as an array.
+    ///
+    /// ```
+    /// use polygrad::{Array, tensor};
+    /// assert_eq!(tensor([1.0, 2.0]).array(), &Array::from([1.0, 2.0]));
+    /// ```
     pub fn array(&self) -> &Array {
         &self.raw
     }

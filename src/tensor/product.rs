@@ -126,6 +126,13 @@ impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
 impl<T: BaseTensor, E: Num> Tensor<T, 3, E> {
     /// The matrix product of each pair of matrices: shapes `[b, n, k]` and `[b, k, m]` give `[b, n, m]`.
     ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let a = tensor([[[1.0, 2.0], [3.0, 4.0]], [[0.0, 1.0], [1.0, 0.0]]]);
+    /// let b = tensor([[[1.0], [1.0]], [[5.0], [6.0]]]);
+    /// assert_eq!(a.batched_matmul(&b), tensor([[[3.0], [7.0]], [[6.0], [5.0]]]));
+    /// ```
+    ///
     /// # Panics
     /// When the numbers of matrices or the sizes that are summed over differ.
     #[track_caller]
