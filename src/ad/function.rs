@@ -101,6 +101,13 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
     }
 
     /// The program that runs.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let x = tensor([3.0, 4.0]);
+    /// let f = Function::stage(|x: &Tensor<_, 1>, _: &()| x.square().sum(), &x, &());
+    /// assert_eq!((f.program().inputs()[0].name.as_str(), f.program().size()), ("x", 2));
+    /// ```
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -109,6 +116,15 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
     ///
     /// # Errors
     /// When an input has another shape or element type than the one the function was traced with.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let x = tensor([3.0, 4.0]);
+    /// let f = Function::stage(|x: &Tensor<_, 1>, _: &()| x.square().sum(), &x, &());
+    /// assert_eq!(f.run(&x, &())?.item(), 25.0);
+    /// assert!(f.run(&tensor([1.0]), &()).is_err());
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     pub fn run(&self, x: &P, data: &Q) -> Result<Y, RunError> {
         let mut inputs = x.leaves();
         inputs.extend(data.leaves());
@@ -143,6 +159,15 @@ where
     ///
     /// # Panics
     /// When `f` looks at values, or a variable of a loop escapes from it.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, tensor};
+    /// let x = tensor([3.0, 4.0]);
+    /// let f = Function::value_and_grad(|x: &Tensor<_, 1>, _: &()| x.square().sum(), &x, &());
+    /// let (y, g) = f.run(&x, &())?;
+    /// assert_eq!((y.item(), g), (25.0, tensor([6.0, 8.0])));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     #[track_caller]
     pub fn value_and_grad(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>, x: &P, data: &Q) -> Self {
         let (leaves, constants) = (variables(&x.leaves()), variables(&data.leaves()));

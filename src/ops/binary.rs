@@ -28,47 +28,96 @@ macro_rules! binary_ops {
             pub const ALL: &'static [Binary] = &[$( Binary::$Op, )*];
 
             /// The name of the function, as in messages.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!(Binary::Sub.name(), "sub");
+            /// ```
             pub fn name(self) -> &'static str {
                 match self { $( Binary::$Op => stringify!($name), )* }
             }
 
             /// The row's documentation: meaning, partial derivatives, conventions.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert!(Binary::Sub.doc().contains("Partials 1 and -1"));
+            /// ```
             pub fn doc(self) -> &'static str {
                 match self { $( Binary::$Op => concat!($($doc, "\n"),*), )* }
             }
 
             /// The infix symbol programs are printed with, for the four that have one.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!((Binary::Sub.symbol(), Binary::Pow.symbol()), (Some("-"), None));
+            /// ```
             pub fn symbol(self) -> Option<&'static str> {
                 match self { $( Binary::$Op => $symbol, )* }
             }
 
             /// Intervals of both arguments in which the function is smooth and well scaled.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!(Binary::Div.domain(), [(-3.0, 3.0), (0.5, 3.0)]);
+            /// ```
             pub fn domain(self) -> [(f64, f64); 2] {
                 match self { $( Binary::$Op => [($xlo, $xhi), ($ylo, $yhi)], )* }
             }
 
             /// The function at two numbers.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!(Binary::Sub.apply(5.0, 2.0), 3.0);
+            /// ```
             #[inline]
             pub fn apply<F: Float>(self, x: F, y: F) -> F {
                 match self { $( Binary::$Op => { let ($a, $b) = (x, y); $kernel } )* }
             }
 
             /// The function at every pair of elements; both slices have the same length.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!(Binary::Sub.zip(&[5.0, 7.0], &[2.0, 3.0]), [3.0, 4.0]);
+            /// ```
             pub fn zip<F: Float>(self, xs: &[F], ys: &[F]) -> Vec<F> {
                 match self { $( Binary::$Op => xs.iter().zip(ys).map(|(x, y)| { let ($a, $b) = (*x, *y); $kernel }).collect(), )* }
             }
 
             /// The function at every element and one number on the right.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!(Binary::Sub.zip_right(&[5.0, 7.0], 2.0), [3.0, 5.0]);
+            /// ```
             pub fn zip_right<F: Float>(self, xs: &[F], y: F) -> Vec<F> {
                 match self { $( Binary::$Op => xs.iter().map(|x| { let ($a, $b) = (*x, y); $kernel }).collect(), )* }
             }
 
             /// The function at one number on the left and every element.
+            ///
+            /// ```
+            /// use polygrad::ops::Binary;
+            /// assert_eq!(Binary::Sub.zip_left(5.0, &[2.0, 3.0]), [3.0, 2.0]);
+            /// ```
             pub fn zip_left<F: Float>(self, x: F, ys: &[F]) -> Vec<F> {
                 match self { $( Binary::$Op => ys.iter().map(|y| { let ($a, $b) = (x, *y); $kernel }).collect(), )* }
             }
 
             /// The partial derivative in the first argument at `(x, y)`, where `z` is the value there.
+            ///
+            /// # Panics
+            /// When the formula of the row combines arguments of different shapes or element types.
+            ///
+            /// ```
+            /// use polygrad::{Array, ops::Binary};
+            /// let [x, y, z] = [2.0, 3.0, 6.0].map(Array::scalar);
+            /// assert_eq!(Binary::Mul.partial_left(&x, &y, &z).value, Some(y));
+            /// ```
             #[allow(unused_variables)]
             pub fn partial_left<T: BaseTensor>(self, x: &T, y: &T, z: &T) -> Partial<T> {
                 let (x, y, z) = operands(x, y, z);
@@ -76,6 +125,15 @@ macro_rules! binary_ops {
             }
 
             /// The partial derivative in the second argument at `(x, y)`, where `z` is the value there.
+            ///
+            /// # Panics
+            /// When the formula of the row combines arguments of different shapes or element types.
+            ///
+            /// ```
+            /// use polygrad::{Array, ops::Binary};
+            /// let [x, y, z] = [2.0, 3.0, 6.0].map(Array::scalar);
+            /// assert_eq!(Binary::Mul.partial_right(&x, &y, &z).value, Some(x));
+            /// ```
             #[allow(unused_variables)]
             pub fn partial_right<T: BaseTensor>(self, x: &T, y: &T, z: &T) -> Partial<T> {
                 let (x, y, z) = operands(x, y, z);

@@ -25,16 +25,34 @@ macro_rules! rows {
             pub const ALL: &'static [$Enum] = &[$( $Enum::$Op, )*];
 
             /// The name or symbol programs are printed with.
+            ///
+            /// ```
+            /// use polygrad::ops::{Compare, FloatStep, IntBinary, IntUnary};
+            /// assert_eq!((Compare::Le.name(), FloatStep::Floor.name()), ("<=", "floor"));
+            /// assert_eq!((IntUnary::Neg.name(), IntBinary::Quot.name()), ("-", "quot"));
+            /// ```
             pub fn name(self) -> &'static str {
                 match self { $( $Enum::$Op => $name, )* }
             }
 
             /// The row's documentation: its meaning.
+            ///
+            /// ```
+            /// use polygrad::ops::{Compare, FloatStep, IntBinary, IntUnary};
+            /// assert_eq!((Compare::Lt.doc().trim(), FloatStep::Floor.doc().trim()), ("Less.", "Largest integer not above."));
+            /// assert_eq!((IntUnary::Neg.doc().trim(), IntBinary::Add.doc().trim()), ("Negation.", "Sum."));
+            /// ```
             pub fn doc(self) -> &'static str {
                 match self { $( $Enum::$Op => concat!($($doc, "\n"),*), )* }
             }
 
             /// The operation on numbers.
+            ///
+            /// ```
+            /// use polygrad::ops::{Compare, FloatStep, IntBinary, IntUnary};
+            /// assert_eq!((Compare::Lt.apply(1.0, 2.0), FloatStep::Floor.apply(-1.5)), (true, -2.0));
+            /// assert_eq!((IntUnary::Abs.apply(-3), IntBinary::Quot.apply(-7, 2)), (3, -3));
+            /// ```
             #[inline]
             pub fn apply<$($E: $bound)?>(self, $($arg: $ty),*) -> $out {
                 match self { $( $Enum::$Op => ($kernel) $call, )* }
@@ -42,6 +60,14 @@ macro_rules! rows {
 
             /// The operation on each of these operands; the loop is inside the match so that each kernel is
             /// compiled, and vectorised, on its own.
+            ///
+            /// ```
+            /// use polygrad::ops::{Compare, FloatStep, IntBinary, IntUnary};
+            /// assert_eq!(Compare::Lt.each([(1, 2), (2, 2)].into_iter()), [true, false]);
+            /// assert_eq!(FloatStep::Floor.each([0.5, -1.5].into_iter()), [0.0, -2.0]);
+            /// assert_eq!(IntUnary::Abs.each([-3, 4].into_iter()), [3, 4]);
+            /// assert_eq!(IntBinary::Rem.each([(7, 4), (-7, 4)].into_iter()), [3, -3]);
+            /// ```
             #[allow(unused_parens)]
             pub fn each<$($E: $bound)?>(self, operands: impl Iterator<Item = ($($ty),*)>) -> Vec<$out> {
                 match self { $( $Enum::$Op => operands.map(|$call| ($kernel) $call).collect(), )* }
@@ -159,6 +185,11 @@ pub enum Discrete {
 
 impl Discrete {
     /// The name or symbol programs are printed with.
+    ///
+    /// ```
+    /// use polygrad::ops::{Compare, Discrete};
+    /// assert_eq!((Discrete::Compare(Compare::Lt).name(), Discrete::ArgMax { axis: 1 }.name()), ("<", "argmax"));
+    /// ```
     pub fn name(&self) -> &'static str {
         match self {
             Discrete::Compare(op) => op.name(),
@@ -178,6 +209,11 @@ impl Discrete {
     }
 
     /// How many operands the operation takes.
+    ///
+    /// ```
+    /// use polygrad::ops::{Compare, Discrete};
+    /// assert_eq!((Discrete::Iota { n: 3 }.arity(), Discrete::Not.arity(), Discrete::And.arity()), (0, 1, 2));
+    /// ```
     pub fn arity(&self) -> usize {
         match self {
             Discrete::Iota { .. } => 0,
@@ -191,12 +227,29 @@ impl Discrete {
     ///
     /// # Panics
     /// When the operands do not fit, with both shapes or the element type.
+    ///
+    /// ```
+    /// use polygrad::{DType, ops::Discrete};
+    /// let (shape, dtype) = Discrete::ArgMax { axis: 0 }.result(&[(&[3, 4], DType::F64)]);
+    /// assert_eq!((&shape[..], dtype), (&[4][..], DType::I64));
+    /// ```
     #[track_caller]
     pub fn result(&self, args: &[Kind<'_>]) -> (Shape, DType) {
         or_panic(self.try_result(args))
     }
 
     /// [`result`](Discrete::result), with the message as an error.
+    ///
+    /// # Errors
+    /// When the operands do not fit, with both shapes or the element type.
+    ///
+    /// ```
+    /// use polygrad::{DType, ops::Discrete};
+    /// let floats = (&[3][..], DType::F64);
+    /// assert!(Discrete::Not.try_result(&[floats]).is_err());
+    /// assert_eq!(Discrete::ToInt.try_result(&[floats])?.1, DType::I64);
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn try_result(&self, args: &[Kind<'_>]) -> Result<(Shape, DType), String> {
         let name = self.name();
         if args.len() != self.arity() {

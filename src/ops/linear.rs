@@ -45,6 +45,14 @@ pub enum Linear {
 impl Linear {
     /// `out[into i] += t[from i]`.
     ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::{Linear, View}};
+    /// // Element `i` goes to place `2 i`.
+    /// let spread = Linear::affine(View::identity(&[2]), View::affine(&[4], &[2], &[2], &[0]));
+    /// let x = Array::new(&[2], vec![3., 5.]);
+    /// assert_eq!(x.linear(&spread), Array::new(&[4], vec![3., 0., 5., 0.]));
+    /// ```
+    ///
     /// # Panics
     /// When the two views have different iteration spaces.
     #[track_caller]
@@ -60,12 +68,29 @@ impl Linear {
     }
 
     /// The operation that reads its argument through a view: `out[i] = t[view i]`.
+    /// The result has the shape of the iteration space.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::{Linear, View}};
+    /// let x = Array::new(&[2], vec![3., 5.]);
+    /// assert_eq!(x.linear(&Linear::read(View::affine(&[2], &[3], &[1], &[-1]))), Array::new(&[3], vec![0., 3., 5.]));
+    /// ```
     pub fn read(view: View) -> Linear {
         let into = View::identity(view.shape());
         Linear::Affine { from: view, into }
     }
 
     /// The sum over the named axes, which disappear.
+    /// `out[j] = sum_i t[i, j]` for the outer axis of two.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let x = Array::new(&[2, 3], vec![1., 2., 3., 4., 5., 6.]);
+    /// assert_eq!(x.linear(&Linear::sum(&[2, 3], &[0])), Array::new(&[3], vec![5., 7., 9.]));
+    /// ```
+    ///
+    /// # Panics
+    /// When an axis is not one of `shape`.
     #[track_caller]
     pub fn sum(shape: &[usize], axes: &[usize]) -> Linear {
         for axis in axes {
@@ -77,6 +102,15 @@ impl Linear {
 
     /// Repetition into `shape`: axis `k` of the argument becomes axis `axes[k]`, and along every
     /// other axis the elements are repeated. The adjoint of the sum over those.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let x = Array::new(&[2], vec![1., 2.]);
+    /// assert_eq!(x.linear(&Linear::replicate(&[2, 3], &[0])), Array::new(&[2, 3], vec![1., 1., 1., 2., 2., 2.]));
+    /// ```
+    ///
+    /// # Panics
+    /// When an axis is not one of `shape`.
     #[track_caller]
     pub fn replicate(shape: &[usize], axes: &[usize]) -> Linear {
         for axis in axes {
@@ -86,6 +120,15 @@ impl Linear {
     }
 
     /// Axis `k` of the result is axis `perm[k]` of the argument.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let x = Array::new(&[2, 3], vec![1., 2., 3., 4., 5., 6.]);
+    /// assert_eq!(x.linear(&Linear::permute(&[2, 3], &[1, 0])), Array::new(&[3, 2], vec![1., 4., 2., 5., 3., 6.]));
+    /// ```
+    ///
+    /// # Panics
+    /// When `perm` does not name each axis once.
     #[track_caller]
     pub fn permute(shape: &[usize], perm: &[usize]) -> Linear {
         let mut sorted: SmallVec<[usize; 6]> = SmallVec::from_slice(perm);
@@ -107,6 +150,13 @@ impl Linear {
     }
 
     /// Elements `start, start + step, ..`, `len` of them, along one axis.
+    /// `out[i] = t[start + step * i]`.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let x = Array::new(&[4], vec![1., 2., 3., 4.]);
+    /// assert_eq!(x.linear(&Linear::slice(&[4], 0, 1, 2, 2)), Array::new(&[2], vec![2., 4.]));
+    /// ```
     ///
     /// # Panics
     /// When they do not lie in the argument.
@@ -127,6 +177,13 @@ impl Linear {
     }
 
     /// The subarray at one position of an axis, which disappears.
+    /// `out[j] = t[position, j]` for the outer axis of two.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let x = Array::new(&[2, 3], vec![1., 2., 3., 4., 5., 6.]);
+    /// assert_eq!(x.linear(&Linear::row(&[2, 3], 0, 1)), Array::new(&[3], vec![4., 5., 6.]));
+    /// ```
     ///
     /// # Panics
     /// When there is no such position.
@@ -153,6 +210,17 @@ impl Linear {
     }
 
     /// The argument within zeros: `before` and `after` of them along each axis.
+    /// `out[before + i] = t[i]`, and
+    /// axis `k` grows to `before[k] + shape[k] + after[k]`.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let x = Array::new(&[3], vec![1., 2., 3.]);
+    /// assert_eq!(x.linear(&Linear::pad(&[3], &[1], &[2])), Array::new(&[6], vec![0., 1., 2., 3., 0., 0.]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there are not as many widths as axes.
     #[track_caller]
     pub fn pad(shape: &[usize], before: &[usize], after: &[usize]) -> Linear {
         if before.len() != shape.len() || after.len() != shape.len() {
@@ -172,6 +240,16 @@ impl Linear {
     }
 
     /// Elements in the opposite order along one axis.
+    /// `out[i] = t[n - 1 - i]`.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let x = Array::new(&[3], vec![1., 2., 3.]);
+    /// assert_eq!(x.linear(&Linear::reverse(&[3], 0)), Array::new(&[3], vec![3., 2., 1.]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
     #[track_caller]
     pub fn reverse(shape: &[usize], axis: usize) -> Linear {
         check_axis("reverse", axis, shape);
@@ -179,6 +257,16 @@ impl Linear {
     }
 
     /// The elements with equal indices along two axes: the first of them stays, the second disappears.
+    /// `out[i] = t[i, i]`.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let x = Array::new(&[2, 2], vec![1., 2., 3., 4.]);
+    /// assert_eq!(x.linear(&Linear::diagonal(&[2, 2], 0, 1)), Array::new(&[2], vec![1., 4.]));
+    /// ```
+    ///
+    /// # Panics
+    /// When they are not two axes of one size.
     #[track_caller]
     pub fn diagonal(shape: &[usize], first: usize, second: usize) -> Linear {
         check_axis("diagonal", first, shape);
@@ -201,6 +289,13 @@ impl Linear {
 
     /// Windows of `size` elements along one axis, one every `stride`: the axis becomes the number
     /// of the window, and a new axis after it the position within.
+    /// `out[w, p] = t[stride * w + p]`.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let x = Array::new(&[4], vec![1., 2., 3., 4.]);
+    /// assert_eq!(x.linear(&Linear::window(&[4], 0, 2, 1)), Array::new(&[3, 2], vec![1., 2., 2., 3., 3., 4.]));
+    /// ```
     ///
     /// # Panics
     /// When `size` or `stride` is 0 or the window is longer than the axis.
@@ -232,6 +327,12 @@ impl Linear {
 
     /// The same elements under another shape.
     ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, ops::Linear};
+    /// let x = Array::new(&[4], vec![1., 2., 3., 4.]);
+    /// assert_eq!(x.linear(&Linear::reshape(&[4], &[2, 2])), Array::new(&[2, 2], vec![1., 2., 3., 4.]));
+    /// ```
+    ///
     /// # Panics
     /// When the sizes differ.
     #[track_caller]
@@ -248,6 +349,15 @@ impl Linear {
     }
 
     /// Conversion between float types; the shape stays.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, DType, ops::Linear};
+    /// let x = Array::new(&[2], vec![1.5_f64, 2.0]);
+    /// assert_eq!(x.linear(&Linear::cast(&[2], DType::F64, DType::F32)), Array::new(&[2], vec![1.5_f32, 2.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When one of the types is not a float type.
     #[track_caller]
     pub fn cast(shape: &[usize], from: DType, into: DType) -> Linear {
         if !from.is_float() || !into.is_float() {
@@ -257,6 +367,11 @@ impl Linear {
     }
 
     /// The shape the argument must have.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert_eq!(Linear::sum(&[2, 3], &[0]).input_shape(), [2, 3]);
+    /// ```
     pub fn input_shape(&self) -> &[usize] {
         match self {
             Linear::Affine { from, .. } => from.source(),
@@ -266,6 +381,11 @@ impl Linear {
     }
 
     /// The shape of the result.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert_eq!(Linear::sum(&[2, 3], &[0]).output_shape(), [3]);
+    /// ```
     pub fn output_shape(&self) -> &[usize] {
         match self {
             Linear::Affine { into, .. } => into.source(),
@@ -275,6 +395,11 @@ impl Linear {
     }
 
     /// The adjoint: `dot(l(x), y) == dot(x, l.adjoint()(y))`.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert_eq!(Linear::sum(&[2, 3], &[0]).adjoint(), Linear::replicate(&[2, 3], &[1]));
+    /// ```
     pub fn adjoint(&self) -> Linear {
         match self.clone() {
             Linear::Affine { from, into } => Linear::Affine { from: into, into: from },
@@ -284,6 +409,12 @@ impl Linear {
     }
 
     /// The same operation on each of `n` arguments stacked along a new outermost axis.
+    /// `out[b] = self(t[b])`.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert_eq!(Linear::sum(&[2, 3], &[0]).batched(4), Linear::sum(&[4, 2, 3], &[1]));
+    /// ```
     pub fn batched(&self, n: usize) -> Linear {
         let under = |shape: &Shape| {
             let mut shape = shape.clone();
@@ -298,6 +429,12 @@ impl Linear {
     }
 
     /// The operation `x -> self(first(x))` as one, or `None` where it is none of these.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// let twice = Linear::reverse(&[3], 0).after(&Linear::reverse(&[3], 0));
+    /// assert!(twice.is_some_and(|both| both.is_identity()));
+    /// ```
     ///
     /// # Panics
     /// When the shapes do not fit.
@@ -331,6 +468,12 @@ impl Linear {
     }
 
     /// Whether the operation returns its argument.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert!(Linear::permute(&[2, 3], &[0, 1]).is_identity());
+    /// assert!(!Linear::permute(&[2, 3], &[1, 0]).is_identity());
+    /// ```
     pub fn is_identity(&self) -> bool {
         match self {
             Linear::Affine { from, into } => from == into && from.is_identity(),
@@ -341,6 +484,11 @@ impl Linear {
 
     /// The element type of the result.
     ///
+    /// ```
+    /// use polygrad::{DType, ops::Linear};
+    /// assert_eq!(Linear::cast(&[2], DType::F64, DType::F32).result(&[2], DType::F64), DType::F32);
+    /// ```
+    ///
     /// # Panics
     /// When the argument has the wrong shape, or an element type the operation does not take.
     #[track_caller]
@@ -349,6 +497,13 @@ impl Linear {
     }
 
     /// [`result`](Linear::result), with the message as an error.
+    ///
+    /// ```
+    /// use polygrad::{DType, ops::Linear};
+    /// let sum = Linear::sum(&[2, 3], &[0]);
+    /// assert_eq!(sum.try_result(&[2, 3], DType::I64), Ok(DType::I64));
+    /// assert!(sum.try_result(&[3, 2], DType::I64).is_err());
+    /// ```
     pub fn try_result(&self, shape: &[usize], dtype: DType) -> Result<DType, String> {
         let name = || self.name();
         if shape != self.input_shape() {
@@ -383,6 +538,12 @@ impl Linear {
     }
 
     /// The name of the operation in messages.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert_eq!(Linear::sum(&[2, 3], &[0]).name(), "sum");
+    /// assert_eq!(Linear::reverse(&[3], 0).name(), "view");
+    /// ```
     pub fn name(&self) -> &'static str {
         match self {
             Linear::Affine { from, into } if from.is_identity() && !into.is_injective() => "sum",
@@ -406,6 +567,11 @@ fn shifted(source: &[usize], shape: &[usize], axis: usize, step: i64, start: i64
 impl Linear {
     /// The operation applied, in words: its familiar name or its views, and the argument, which is a name or stands
     /// in brackets. `sum axis=0 x`, `view [i<3, j<2] -> x[i + j] into [5, 2] at [2*i, j]`.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// assert_eq!(Linear::sum(&[2, 3], &[0]).applied("x"), "sum axis=0 x");
+    /// ```
     pub fn applied(&self, x: &str) -> String {
         match (self.familiar(), self) {
             (Some(name), _) => format!("{name} {x}"),

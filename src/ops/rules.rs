@@ -40,6 +40,14 @@ pub(crate) fn try_axis(op: &str, axis: usize, shape: &[usize]) -> Result<(), Str
 }
 
 /// Checks the operand of a unary operation.
+///
+/// ```
+/// use polygrad::{DType, ops::{Unary, rules}};
+/// rules::unary(Unary::Sin, DType::F32);
+/// ```
+///
+/// # Panics
+/// When its element type is not a float type.
 #[track_caller]
 #[inline]
 pub fn unary(op: Unary, dtype: DType) {
@@ -47,6 +55,12 @@ pub fn unary(op: Unary, dtype: DType) {
 }
 
 /// [`unary`], with the message as an error.
+///
+/// ```
+/// use polygrad::{DType, ops::{Unary, rules}};
+/// assert_eq!(rules::try_unary(Unary::Sin, DType::F64), Ok(()));
+/// assert!(rules::try_unary(Unary::Sin, DType::I64).is_err());
+/// ```
 #[inline]
 pub fn try_unary(op: Unary, dtype: DType) -> Result<(), String> {
     if !dtype.is_float() {
@@ -56,6 +70,14 @@ pub fn try_unary(op: Unary, dtype: DType) -> Result<(), String> {
 }
 
 /// Checks the operands of a binary operation.
+///
+/// ```
+/// use polygrad::{DType, ops::{Binary, rules}};
+/// rules::binary(Binary::Add, (&[2], DType::F64), (&[2], DType::F64));
+/// ```
+///
+/// # Panics
+/// When the shapes or element types differ, or these are not floats.
 #[track_caller]
 #[inline]
 pub fn binary(op: Binary, a: Kind<'_>, b: Kind<'_>) {
@@ -63,6 +85,13 @@ pub fn binary(op: Binary, a: Kind<'_>, b: Kind<'_>) {
 }
 
 /// [`binary`], with the message as an error.
+///
+/// ```
+/// use polygrad::{DType, ops::{Binary, rules}};
+/// let x = (&[2][..], DType::F64);
+/// assert_eq!(rules::try_binary(Binary::Add, x, x), Ok(()));
+/// assert!(rules::try_binary(Binary::Add, x, (&[3], DType::F64)).is_err());
+/// ```
 #[inline]
 pub fn try_binary(op: Binary, a: Kind<'_>, b: Kind<'_>) -> Result<(), String> {
     if !same(a.0, b.0) {
@@ -80,12 +109,28 @@ pub fn try_binary(op: Binary, a: Kind<'_>, b: Kind<'_>) -> Result<(), String> {
 }
 
 /// Checks the operands of a selection.
+///
+/// ```
+/// use polygrad::{DType, ops::rules};
+/// let branch = (&[2][..], DType::F64);
+/// rules::select((&[2], DType::Bool), branch, branch);
+/// ```
+///
+/// # Panics
+/// When the condition is no mask, or the three shapes or the branches' element types differ.
 #[track_caller]
 pub fn select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) {
     or_panic(try_select(mask, then, otherwise));
 }
 
 /// [`select`], with the message as an error.
+///
+/// ```
+/// use polygrad::{DType, ops::rules};
+/// let branch = (&[2][..], DType::F64);
+/// assert_eq!(rules::try_select((&[2], DType::Bool), branch, branch), Ok(()));
+/// assert!(rules::try_select((&[], DType::Bool), branch, branch).is_err());
+/// ```
 pub fn try_select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) -> Result<(), String> {
     if mask.1 != DType::Bool {
         return Err(format!(
@@ -138,12 +183,28 @@ fn indices<'a>(op: &str, shape: &[usize], ix: &[Kind<'a>]) -> Result<&'a [usize]
 }
 
 /// The shape of `gather(t, ix)`: that of the indices, then the axes of `t` not indexed.
+///
+/// ```
+/// use polygrad::{DType, ops::rules};
+/// let shape = rules::gather(&[5, 3], &[(&[2, 4], DType::I64)]);
+/// assert_eq!(shape[..], [2, 4, 3]);
+/// ```
+///
+/// # Panics
+/// When there are more indices than axes, or they are not `i64` or not of one shape.
 #[track_caller]
 pub fn gather(shape: &[usize], ix: &[Kind<'_>]) -> Shape {
     or_panic(try_gather(shape, ix))
 }
 
 /// [`gather`], with the message as an error.
+///
+/// ```
+/// use polygrad::{DType, ops::rules};
+/// let ix = (&[2, 4][..], DType::I64);
+/// assert_eq!(rules::try_gather(&[5, 3], &[ix, ix]).as_deref(), Ok(&[2, 4][..]));
+/// assert!(rules::try_gather(&[5], &[ix, ix]).is_err());
+/// ```
 pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
     let mut out = Shape::from_slice(indices("gather", shape, ix)?);
     out.extend_from_slice(&shape[ix.len()..]);
@@ -151,12 +212,28 @@ pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
 }
 
 /// Checks `scatter_add(base, ix, v)`: `v` has the shape of `gather(base, ix)`.
+///
+/// ```
+/// use polygrad::{DType, ops::rules};
+/// let ix = (&[4][..], DType::I64);
+/// rules::scatter_add((&[5, 3], DType::F64), &[ix], (&[4, 3], DType::F64));
+/// ```
+///
+/// # Panics
+/// When it has not, when the indices are none [`gather`] takes, or when base and values are not numbers of one type.
 #[track_caller]
 pub fn scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) {
     or_panic(try_scatter_add(base, ix, v));
 }
 
 /// [`scatter_add`], with the message as an error.
+///
+/// ```
+/// use polygrad::{DType, ops::rules};
+/// let (base, ix) = ((&[5, 3][..], DType::F64), (&[4][..], DType::I64));
+/// assert_eq!(rules::try_scatter_add(base, &[ix], (&[4, 3], DType::F64)), Ok(()));
+/// assert!(rules::try_scatter_add(base, &[ix], (&[4], DType::F64)).is_err());
+/// ```
 pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(), String> {
     let mut needed = Shape::from_slice(indices("scatter_add", base.0, ix)?);
     needed.extend_from_slice(&base.0[ix.len()..]);
@@ -178,12 +255,29 @@ pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(
 }
 
 /// The shape of a concatenation along `axis`.
+/// Its size there is the sum of the parts'.
+///
+/// ```
+/// use polygrad::{DType, ops::rules};
+/// let shape = rules::concat(1, &[(&[2, 3], DType::F64), (&[2, 4], DType::F64)]);
+/// assert_eq!(shape[..], [2, 7]);
+/// ```
+///
+/// # Panics
+/// When there is no part or no such axis, or the parts differ elsewhere or in element type.
 #[track_caller]
 pub fn concat(axis: usize, parts: &[Kind<'_>]) -> Shape {
     or_panic(try_concat(axis, parts))
 }
 
 /// [`concat()`], with the message as an error.
+///
+/// ```
+/// use polygrad::{DType, ops::rules};
+/// let (a, b) = ((&[2, 3][..], DType::F64), (&[2, 4][..], DType::F64));
+/// assert_eq!(rules::try_concat(1, &[a, b]).as_deref(), Ok(&[2, 7][..]));
+/// assert!(rules::try_concat(0, &[a, b]).is_err());
+/// ```
 pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
     let Some((first, dtype)) = parts.first() else {
         return Err(
@@ -210,6 +304,14 @@ pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
 }
 
 /// Checks the sequences of a loop of `n` trips: each has `n` elements along its outermost axis.
+///
+/// ```
+/// use polygrad::ops::rules;
+/// rules::sequences(5, [&[5, 2][..], &[5]].into_iter());
+/// ```
+///
+/// # Panics
+/// When one has not.
 #[track_caller]
 pub fn sequences<'a>(n: usize, xs: impl Iterator<Item = &'a [usize]>) {
     for shape in xs {
@@ -223,6 +325,15 @@ pub fn sequences<'a>(n: usize, xs: impl Iterator<Item = &'a [usize]>) {
 }
 
 /// Checks what one trip of a loop returned: the carry keeps its shapes and element types.
+///
+/// ```
+/// use polygrad::{DType, ops::rules};
+/// let values = [(&[2][..], DType::F64), (&[][..], DType::I64)];
+/// rules::carry(values.into_iter(), values.into_iter());
+/// ```
+///
+/// # Panics
+/// When one does not, or their number changes.
 #[track_caller]
 pub fn carry<'a>(
     before: impl ExactSizeIterator<Item = (&'a [usize], DType)>,
@@ -254,6 +365,14 @@ fn more_or_fewer(needed: usize, given: usize) -> &'static str {
 }
 
 /// Checks one stacked output of a loop against the first trip's.
+///
+/// ```
+/// use polygrad::{DType, ops::rules};
+/// rules::output((&[2], DType::F64), (&[2], DType::F64));
+/// ```
+///
+/// # Panics
+/// When shape or element type differ.
 #[track_caller]
 pub fn output(first: (&[usize], DType), now: (&[usize], DType)) {
     if first != now {
@@ -269,6 +388,13 @@ pub fn output(first: (&[usize], DType), now: (&[usize], DType)) {
 }
 
 /// Checks how many outputs one trip of a loop returned against the first trip.
+///
+/// ```
+/// polygrad::ops::rules::outputs(2, 2);
+/// ```
+///
+/// # Panics
+/// When the numbers differ.
 #[track_caller]
 pub fn outputs(first: usize, now: usize) {
     if first != now {

@@ -39,6 +39,12 @@ impl View {
     /// The view of an array of shape `source` by an iteration space of shape `shape`: index `i`
     /// looks at `M i + c`, with `M` given row-major, a row per axis of the source.
     ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let view = View::affine(&[5], &[3, 2], &[1, 1], &[1]);
+    /// assert_eq!(view.to_string(), "[i<3, j<2] -> [i + j + 1] of [5]");
+    /// ```
+    ///
     /// # Panics
     /// When `matrix` or `offset` have the wrong number of entries.
     #[track_caller]
@@ -67,6 +73,11 @@ impl View {
     }
 
     /// Every index looks at itself.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// assert_eq!(View::identity(&[2, 3]).to_string(), "[i<2, j<3] -> [i, j] of [2, 3]");
+    /// ```
     pub fn identity(shape: &[usize]) -> View {
         let axes: SmallVec<[usize; 6]> = (0..shape.len()).collect();
         View::axes(shape, &axes)
@@ -74,6 +85,11 @@ impl View {
 
     /// Index `i` looks at `[i[axes[0]], i[axes[1]], ..]`: the axes not named are ignored, an axis
     /// named twice gives the diagonal. The source has the sizes of the named axes.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// assert_eq!(View::axes(&[2, 3], &[1]).to_string(), "[i<2, j<3] -> [j] of [3]");
+    /// ```
     ///
     /// # Panics
     /// When an axis is not one of the iteration space.
@@ -119,32 +135,70 @@ impl View {
     }
 
     /// The shape of the array that is looked at.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// assert_eq!(View::axes(&[2, 3], &[1]).source(), [3]);
+    /// ```
     pub fn source(&self) -> &[usize] {
         &self.source
     }
 
     /// The shape of the iteration space.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// assert_eq!(View::axes(&[2, 3], &[1]).shape(), [2, 3]);
+    /// ```
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The box: outside it the view looks at nothing.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
+    /// assert_eq!(padded.bounds(), [(1, 4)]);
+    /// ```
     pub fn bounds(&self) -> &[(usize, usize)] {
         &self.bounds
     }
 
     /// The coefficients of one axis of the source, one per axis of the iteration space.
+    /// With `M` the matrix, this is `M[axis]`.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let view = View::affine(&[9], &[3, 2], &[3, 1], &[2]);
+    /// assert_eq!(view.row(0), [3, 1]);
+    /// ```
+    ///
+    /// # Panics
+    /// When the source has no such axis.
     pub fn row(&self, axis: usize) -> &[i64] {
         let n = self.shape.len();
         &self.matrix[axis * n..(axis + 1) * n]
     }
 
     /// The constant term of each axis of the source.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let view = View::affine(&[9], &[3, 2], &[3, 1], &[2]);
+    /// assert_eq!(view.offset(), [2]);
+    /// ```
     pub fn offset(&self) -> &[i64] {
         &self.offset
     }
 
     /// Whether every index looks at itself.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// assert!(View::axes(&[2, 3], &[0, 1]).is_identity());
+    /// assert!(!View::axes(&[2, 3], &[1, 0]).is_identity());
+    /// ```
     pub fn is_identity(&self) -> bool {
         let columns = self.shape.len();
         // In the canonical form an axis of size 1 has no coefficients, and all empty views are one.
@@ -158,6 +212,13 @@ impl View {
 
     /// Whether no two indices of the box look at the same place, by a sufficient criterion: each
     /// axis of the box longer than one element alone moves some axis of the source.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// assert!(View::axes(&[2, 3], &[1, 0]).is_injective());
+    /// // Every `i` looks at the same row of elements.
+    /// assert!(!View::axes(&[2, 3], &[1]).is_injective());
+    /// ```
     pub fn is_injective(&self) -> bool {
         let moves_alone = |axis: usize| {
             (0..self.source.len()).any(|k| {
@@ -179,17 +240,39 @@ impl View {
     }
 
     /// The extent of the box along an axis.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
+    /// assert_eq!(padded.width(0), 3);
+    /// ```
+    ///
+    /// # Panics
+    /// When the iteration space has no such axis.
     pub fn width(&self, axis: usize) -> usize {
         let (lo, hi) = self.bounds[axis];
         hi - lo
     }
 
     /// Whether the box is empty: the view looks at nothing at all.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// assert!(View::affine(&[3], &[5], &[1], &[7]).is_empty());
+    /// assert!(!View::affine(&[3], &[5], &[1], &[-1]).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.empty
     }
 
     /// The index that `index` looks at, or nothing. The meaning of a view, element by element.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
+    /// assert_eq!(padded.at(&[3]).as_deref(), Some(&[2][..]));
+    /// assert_eq!(padded.at(&[0]), None);
+    /// ```
     pub fn at(&self, index: &[usize]) -> Option<Shape> {
         let inside = index.iter().zip(&self.bounds).all(|(i, (lo, hi))| lo <= i && i < hi);
         if self.empty || !inside {
@@ -205,6 +288,15 @@ impl View {
 
     /// The smallest and the largest index along one axis of the source over the box, which is
     /// not empty.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let view = View::affine(&[9], &[3, 2], &[3, -1], &[2]);
+    /// assert_eq!(view.range(0), (1, 8));
+    /// ```
+    ///
+    /// # Panics
+    /// When the source has no such axis.
     pub fn range(&self, axis: usize) -> (i64, i64) {
         let mut range = (self.offset[axis], self.offset[axis]);
         for (m, (lo, hi)) in self.row(axis).iter().zip(&self.bounds) {
@@ -215,6 +307,13 @@ impl View {
     }
 
     /// Whether every index of the box looks at something.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// assert!(View::affine(&[3], &[5], &[1], &[-1]).is_total_in_box());
+    /// // `i + j` reaches 3, and that is no side of a box.
+    /// assert!(!View::affine(&[3], &[3, 2], &[1, 1], &[0]).is_total_in_box());
+    /// ```
     pub fn is_total_in_box(&self) -> bool {
         self.is_empty()
             || (0..self.source.len()).all(|k| {
@@ -224,12 +323,28 @@ impl View {
     }
 
     /// Whether every index of the iteration space looks at something.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// assert!(View::affine(&[4], &[3, 2], &[1, 1], &[0]).is_total());
+    /// assert!(!View::affine(&[3], &[5], &[1], &[-1]).is_total());
+    /// ```
     pub fn is_total(&self) -> bool {
         let whole = self.bounds.iter().zip(&self.shape).all(|((lo, hi), n)| *lo == 0 && hi == n);
         self.shape.contains(&0) || (!self.empty && whole && self.is_total_in_box())
     }
 
     /// This view restricted to a box along one axis of the iteration space.
+    /// The new side is `lo <= i < hi`.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let view = View::identity(&[5]).clipped(0, 1, 3);
+    /// assert_eq!((view.at(&[0]), view.at(&[2]).as_deref()), (None, Some(&[2][..])));
+    /// ```
+    ///
+    /// # Panics
+    /// When the iteration space has no such axis.
     pub fn clipped(mut self, axis: usize, lo: usize, hi: usize) -> View {
         let bound = &mut self.bounds[axis];
         *bound = (bound.0.max(lo), bound.1.min(hi));
@@ -237,6 +352,13 @@ impl View {
     }
 
     /// The same view under a new outermost axis of size `n` of both the iteration space and the source.
+    /// Index `[b, i]` looks at `[b, self(i)]`.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let view = View::axes(&[2, 3], &[1]).batched(4);
+    /// assert_eq!(view.to_string(), "[i<4, j<2, k<3] -> [i, k] of [4, 3]");
+    /// ```
     pub fn batched(&self, n: usize) -> View {
         let mut out = self.widened(n);
         out.source.insert(0, n);
@@ -249,6 +371,13 @@ impl View {
     }
 
     /// The same view under a new outermost axis of size `n` of the iteration space, which it ignores.
+    /// Index `[b, i]` looks at `self(i)`.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let view = View::axes(&[2, 3], &[1]).widened(4);
+    /// assert_eq!(view.to_string(), "[i<4, j<2, k<3] -> [k] of [3]");
+    /// ```
     pub fn widened(&self, n: usize) -> View {
         let mut out = self.clone();
         out.shape.insert(0, n);
@@ -263,6 +392,13 @@ impl View {
     /// The view that looks through `outer` at an array that is itself this view of another:
     /// index `i` looks at `self(outer(i))`. `None` where that is no view, because the places at
     /// which `outer` leaves this view's box form no box.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let shifted = View::affine(&[9], &[8], &[1], &[1]);
+    /// let even = View::affine(&[8], &[4], &[2], &[0]);
+    /// assert_eq!(shifted.after(&even), Some(View::affine(&[9], &[4], &[2], &[1])));
+    /// ```
     ///
     /// # Panics
     /// When `outer` does not look at an array of this view's iteration space.

@@ -20,6 +20,11 @@ pub struct Builder {
 
 impl Builder {
     /// An empty program.
+    ///
+    /// ```
+    /// use polygrad::program::Builder;
+    /// assert_eq!(Builder::new().finish(&[], &[]).size(), 0);
+    /// ```
     pub fn new() -> Builder {
         Builder::default()
     }
@@ -28,6 +33,13 @@ impl Builder {
     ///
     /// # Panics
     /// When an operation was added before.
+    ///
+    /// ```
+    /// use polygrad::{DType, program::{Builder, Slot}, shape::Shape};
+    /// let mut b = Builder::new();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
+    /// assert_eq!((x, b.finish(&[x], &[]).inputs().len()), (0, 1));
+    /// ```
     #[track_caller]
     pub fn input(&mut self, slot: Slot) -> NodeId {
         if self.nodes.len() > self.inputs.len() {
@@ -43,6 +55,14 @@ impl Builder {
 
     /// The result of an operation whose shape and element type are known: simplified, and only made
     /// if it is new.
+    ///
+    /// ```
+    /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
+    /// let mut b = Builder::new();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
+    /// let y = b.add(Op::Unary(Unary::Sin, x), Shape::from_slice(&[2]), DType::F64);
+    /// assert_eq!(b.add(Op::Unary(Unary::Sin, x), Shape::from_slice(&[2]), DType::F64), y);
+    /// ```
     pub fn add(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
         match rules::simplify(self, &op, &shape, dtype) {
             Some(id) => id,
@@ -62,11 +82,33 @@ impl Builder {
     }
 
     /// An operation made so far.
+    ///
+    /// # Panics
+    /// When no operation has this number.
+    ///
+    /// ```
+    /// use polygrad::{DType, program::{Builder, Slot}, shape::Shape};
+    /// let mut b = Builder::new();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
+    /// assert_eq!(b.node(x).shape[..], [2]);
+    /// ```
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id as usize]
     }
 
     /// The program of some results. Inputs stay, used or not; everything else that no result depends on goes.
+    ///
+    /// # Panics
+    /// When a result is past the last operation made.
+    ///
+    /// ```
+    /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
+    /// let mut b = Builder::new();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
+    /// let y = b.add(Op::Unary(Unary::Sin, x), Shape::from_slice(&[2]), DType::F64);
+    /// let program = b.finish(&[y], &["y".into()]);
+    /// assert_eq!((program.size(), program.outputs()[0].name.as_str()), (1, "y"));
+    /// ```
     pub fn finish(self, results: &[NodeId], names: &[String]) -> Program {
         let mut live = vec![false; self.nodes.len()];
         live[..self.inputs.len()].fill(true);

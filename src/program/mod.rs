@@ -91,31 +91,79 @@ impl Program {
     }
 
     /// The inputs.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
+    /// assert_eq!((p.inputs()[0].name.as_str(), &p.inputs()[0].shape[..]), ("x", &[2][..]));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn inputs(&self) -> &[Slot] {
         &self.inner.inputs
     }
 
     /// The outputs.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
+    /// assert_eq!((p.outputs().len(), p.outputs()[0].dtype), (1, DType::F64));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn outputs(&self) -> &[Slot] {
         &self.inner.outputs
     }
 
     /// The operations, operands before uses; the inputs are the first.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Op, Term}};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
+    /// assert_eq!(p.nodes()[1].op, Op::Unary(Unary::Sin, 0));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn nodes(&self) -> &[Node] {
         &self.inner.nodes
     }
 
     /// Which operations the outputs are.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
+    /// assert_eq!(p.results(), [1]);
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn results(&self) -> &[NodeId] {
         &self.inner.results
     }
 
     /// The last operation that uses each; itself if none does, and past the end for outputs.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
+    /// assert_eq!(p.last_use(), [1, 2]);
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn last_use(&self) -> &[NodeId] {
         &self.inner.last_use
     }
 
     /// How many operations there are, inputs and constants left out, those in the bodies of loops included.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
+    /// assert_eq!((p.size(), p.nodes().len()), (1, 2));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn size(&self) -> usize {
         let count = |node: &Node| match &node.op {
             Op::Input(_) | Op::Constant(_) | Op::Output(..) => 0,
@@ -130,6 +178,15 @@ impl Program {
     ///
     /// # Panics
     /// When there is not one name for each.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
+    /// let p = p.named(&["angle"], &["sine"]);
+    /// assert_eq!((p.inputs()[0].name.as_str(), p.outputs()[0].name.as_str()), ("angle", "sine"));
+    /// # Ok::<(), String>(())
+    /// ```
     #[track_caller]
     pub fn named(&self, inputs: &[&str], outputs: &[&str]) -> Program {
         if inputs.len() != self.inputs().len() || outputs.len() != self.outputs().len() {

@@ -107,6 +107,14 @@ pub struct Loop<R> {
 
 impl<R> Op<R> {
     /// Calls `f` on every operand, in order.
+    ///
+    /// ```
+    /// use polygrad::{ops::Binary, program::Op};
+    /// let op = Op::Binary(Binary::Sub, 4, 7);
+    /// let mut seen = Vec::new();
+    /// op.operands(&mut |a| seen.push(*a));
+    /// assert_eq!(seen, [4, 7]);
+    /// ```
     pub fn operands<'a>(&'a self, f: &mut dyn FnMut(&'a R)) {
         match self {
             Op::Input(_) | Op::Constant(_) => {}
@@ -125,6 +133,12 @@ impl<R> Op<R> {
     }
 
     /// The same operation with other references.
+    ///
+    /// ```
+    /// use polygrad::{ops::Binary, program::Op};
+    /// let op = Op::Binary(Binary::Sub, 4, 7);
+    /// assert_eq!(op.map(&mut |a| a + 1), Op::Binary(Binary::Sub, 5, 8));
+    /// ```
     pub fn map<S>(&self, f: &mut dyn FnMut(&R) -> S) -> Op<S> {
         match self {
             Op::Input(k) => Op::Input(*k),

@@ -49,27 +49,57 @@ impl Term {
     }
 
     /// A new variable.
+    ///
+    /// ```
+    /// use polygrad::{DType, program::{Op, Term}};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// assert!(matches!(x.op(), Op::Input(_)));
+    /// ```
     pub fn variable(shape: &[usize], dtype: DType) -> Term {
         let id = fresh();
         Term(Rc::new(Traced { id, op: Op::Input(id), shape: Shape::from_slice(shape), dtype }))
     }
 
     /// The shape of the value.
+    ///
+    /// ```
+    /// use polygrad::{DType, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// assert_eq!(x.sizes(), [2]);
+    /// ```
     pub fn sizes(&self) -> &[usize] {
         &self.0.shape
     }
 
     /// The element type of the value.
+    ///
+    /// ```
+    /// use polygrad::{DType, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// assert_eq!(x.element_type(), DType::F64);
+    /// ```
     pub fn element_type(&self) -> DType {
         self.0.dtype
     }
 
     /// The operation whose result this is.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Op, Term}};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// assert!(matches!(x.unary(Unary::Sin).op(), Op::Unary(Unary::Sin, _)));
+    /// ```
     pub fn op(&self) -> &Op<Term> {
         &self.0.op
     }
 
     /// The array, if this is a constant.
+    ///
+    /// ```
+    /// use polygrad::{Array, BaseTensor, DType, program::Term};
+    /// assert_eq!(Term::constant(Array::scalar(2.0)).as_constant(), Some(&Array::scalar(2.0)));
+    /// assert!(Term::variable(&[2], DType::F64).as_constant().is_none());
+    /// ```
     pub fn as_constant(&self) -> Option<&Array> {
         if let Op::Constant(c) = self.op() { Some(&c.0) } else { None }
     }
@@ -96,6 +126,15 @@ impl Term {
     ///
     /// # Errors
     /// When a result depends on a variable that is not an input: one of a loop that it left, or of another trace.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let y = x.unary(Unary::Sin);
+    /// assert_eq!(Term::program(&[x], &[y.clone()], &[])?.size(), 1);
+    /// assert!(Term::program(&[], &[y], &[]).is_err());
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn program(inputs: &[Term], results: &[Term], names: &[String]) -> Result<Program, String> {
         let mut builder = Builder::new();
         let mut numbers: BTreeMap<u64, NodeId> = BTreeMap::new();

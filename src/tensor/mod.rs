@@ -191,6 +191,16 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// assert_eq!(weighted(&tensor([3.0, 4.0])), tensor(11.0));
     /// ```
     ///
+    /// A tensor of numbers is known numbers, too: so it enters a function that is being traced or differentiated,
+    /// whatever the level.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, grad, tensor};
+    /// let (x, target) = (tensor([3.0, 4.0]), tensor([1.0, 1.0]));
+    /// let g = grad(|x: &Tensor<_, 1>| (x - Tensor::constant(&target)).square().sum(), &x);
+    /// assert_eq!(g, tensor([4.0, 6.0]));
+    /// ```
+    ///
     /// # Panics
     /// When `a` has another rank or element type.
     #[track_caller]
@@ -459,6 +469,18 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
 
 /// Equality of shape and elements; NaN differs from itself. The elementwise comparison, whose result
 /// is a mask, is the method [`Tensor::eq`].
+impl<const D: usize, E> From<&Tensor<Array, D, E>> for Array {
+    fn from(t: &Tensor<Array, D, E>) -> Array {
+        t.raw.clone()
+    }
+}
+
+impl<const D: usize, E> From<Tensor<Array, D, E>> for Array {
+    fn from(t: Tensor<Array, D, E>) -> Array {
+        t.raw
+    }
+}
+
 impl<const D: usize, E: Elem> PartialEq for Tensor<Array, D, E> {
     fn eq(&self, other: &Self) -> bool {
         self.raw == other.raw
