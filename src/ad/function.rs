@@ -170,17 +170,9 @@ where
     /// ```
     #[track_caller]
     pub fn value_and_grad(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>, x: &P, data: &Q) -> Self {
-        let (leaves, constants) = (variables(&x.leaves()), variables(&data.leaves()));
-        let count = leaves.len();
-        let y = f(&x.with_leaves(leaves.clone()), &data.with_leaves(constants.clone())).into_raw();
-        let names: Vec<String> = names(count, "x").into_iter().chain(names(constants.len(), "data")).collect();
-        let inputs: Vec<Term> = leaves.into_iter().chain(constants).collect();
-        let program = match Term::program(&inputs, &[y], &names) {
-            Ok(program) => program,
-            Err(message) => panic!("{message}"),
-        };
-        let wrt: Vec<usize> = (0..count).collect();
-        let program = symbolic::value_and_gradient_in(&program, &wrt);
+        let staged: Function<P, Q, Tensor<Array, 0, E>> = Function::stage(f, x, data);
+        let wrt: Vec<usize> = (0..x.count()).collect();
+        let program = symbolic::value_and_gradient_in(&staged.program, &wrt);
         let template = (Tensor::zeros([]), x.map(&mut |a| Array::zeros(a.shape(), a.dtype())));
         Function { program, template, inputs: PhantomData }
     }
