@@ -11,6 +11,7 @@
 
 mod builder;
 mod interpret;
+mod kind;
 mod literal;
 mod op;
 mod print;

@@ -14,7 +14,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Builder, Constant, Loop, Node, NodeId, Op, Program, Slot};
 use crate::array::{Array, refused};
 use crate::dtype::DType;
-use crate::ops::rules::{self, Kind};
 use crate::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary, View};
 use crate::shape::{self, Shape, Show, size_within};
 
@@ -285,7 +284,7 @@ fn load_program(saved: SavedProgram, bodies: &[(Program, usize)]) -> Result<(Pro
     for (k, SavedNode { op, dtype, shape }) in saved.operations.into_iter().enumerate() {
         let in_operation = |reason: String| format!("in operation {k}, {reason}");
         let op = loading.operation(op).map_err(in_operation)?;
-        let (needed, kind) = loading.kind(&op).map_err(in_operation)?;
+        let (needed, kind) = loading.builder.try_kind(&op).map_err(in_operation)?;
         if needed[..] != shape[..] || kind.name() != dtype {
             let (stated, is) = (format!("{dtype} {}", Show(&shape)), format!("{kind} {}", Show(&needed)));
             return Err(in_operation(format!("the result is said to be {stated} and is {is}")));
@@ -321,16 +320,6 @@ impl Loading<'_> {
         ids.iter().map(|id| self.value(*id)).collect()
     }
 
-    /// Shape and element type of a value of the builder.
-    fn kind_of(&self, id: NodeId) -> Kind<'_> {
-        let node = self.builder.node(id);
-        (&node.shape, node.dtype)
-    }
-
-    fn kinds_of(&self, ids: &[NodeId]) -> Vec<Kind<'_>> {
-        ids.iter().map(|id| self.kind_of(*id)).collect()
-    }
-
     /// An operation on operands that are there.
     fn operation(&mut self, saved: SavedOp) -> Result<Op<NodeId>, String> {
         Ok(match saved {
@@ -350,7 +339,7 @@ impl Loading<'_> {
             }
             SavedOp::Reshape(into, of) => {
                 let of = self.value(of)?;
-                let (from, into) = (Shape::from_slice(self.kind_of(of).0), load_shape(&into)?);
+                let (from, into) = (Shape::from_slice(self.builder.kind_of(of).0), load_shape(&into)?);
                 if shape::size(&from) != shape::size(&into) {
                     return Err(format!("{} is reshaped into {}", Show(&from), Show(&into)));
                 }
@@ -358,7 +347,7 @@ impl Loading<'_> {
             }
             SavedOp::Cast(into, of) => {
                 let of = self.value(of)?;
-                let ((shape, from), into) = (self.kind_of(of), load_dtype(&into)?);
+                let ((shape, from), into) = (self.builder.kind_of(of), load_dtype(&into)?);
                 if !from.is_float() || !into.is_float() {
                     return Err(format!("{from} is cast into {into}"));
                 }
@@ -386,72 +375,6 @@ impl Loading<'_> {
             }
             SavedOp::Output(a, position) => Op::Output(self.any(a)?, position),
         })
-    }
-
-    /// Shape and element type of the result, by the rules.
-    fn kind(&self, op: &Op<NodeId>) -> Result<(Shape, DType), String> {
-        let of = |id: &NodeId| self.kind_of(*id);
-        let like = |(shape, dtype): Kind<'_>| (Shape::from_slice(shape), dtype);
-        match op {
-            Op::Input(_) => Err("an input comes after the inputs".into()),
-            Op::Constant(Constant(c)) => Ok(like((c.shape(), c.dtype()))),
-            Op::Unary(op, a) => rules::try_unary(*op, of(a).1).map(|()| like(of(a))),
-            Op::Binary(op, a, b) => rules::try_binary(*op, of(a), of(b)).map(|()| like(of(a))),
-            Op::Discrete(op, args) => op.try_result(&self.kinds_of(args)),
-            Op::Select([mask, a, b]) => rules::try_select(of(mask), of(a), of(b)).map(|()| like(of(a))),
-            Op::Linear(op, a) => {
-                let dtype = op.try_result(of(a).0, of(a).1)?;
-                Ok((Shape::from_slice(op.output_shape()), dtype))
-            }
-            Op::Contract(op, a, b) => op.try_result(of(a), of(b)),
-            Op::Gather(a, ix) => Ok((rules::try_gather(of(a).0, &self.kinds_of(ix))?, of(a).1)),
-            Op::ScatterAdd(a, ix, v) => rules::try_scatter_add(of(a), &self.kinds_of(ix), of(v)).map(|()| like(of(a))),
-            Op::Concat(axis, parts) => {
-                let parts = self.kinds_of(parts);
-                let together: u128 = parts.iter().map(|(shape, _)| shape.get(*axis).map_or(0, |n| *n as u128)).sum();
-                if usize::try_from(together).is_err() {
-                    return Err("parts are too large together".into());
-                }
-                let shape = rules::try_concat(*axis, &parts)?;
-                Ok((shape, parts[0].1))
-            }
-            Op::Loop(l) => self.fits(l).map(|()| (Shape::new(), DType::F64)),
-            Op::Output(a, position) => {
-                let Op::Loop(l) = &self.builder.node(*a).op else {
-                    return Err("a result is taken of what is no loop".into());
-                };
-                let slot = l.body.outputs().get(*position).ok_or("a result is taken that the loop does not have")?;
-                let mut shape = slot.shape.clone();
-                if *position >= l.init.len() {
-                    shape.insert(0, l.n);
-                }
-                Ok((shape, slot.dtype))
-            }
-        }
-    }
-
-    /// Whether a loop gives its body what it takes, and the body returns the carry.
-    fn fits(&self, l: &Loop<NodeId>) -> Result<(), String> {
-        let mut given = self.kinds_of(&l.init);
-        for (shape, dtype) in self.kinds_of(&l.xs) {
-            match shape.split_first() {
-                Some((n, row)) if *n == l.n => given.push((row, dtype)),
-                Some(_) | None => return Err(format!("a loop of {} trips runs over {}", l.n, Show(shape))),
-            }
-        }
-        given.extend(self.kinds_of(&l.captured));
-        let kinds = |slots: &'_ [Slot]| slots.iter().map(|s| (s.shape.clone(), s.dtype)).collect::<Vec<_>>();
-        let same = |a: &[(Shape, DType)], b: &[Kind<'_>]| {
-            a.len() == b.len() && a.iter().zip(b).all(|((shape, dtype), (s, d))| shape[..] == **s && dtype == d)
-        };
-        if !same(&kinds(l.body.inputs()), &given) {
-            return Err("the body of a loop takes other values than it is given".into());
-        }
-        let carried = l.init.len();
-        if l.body.outputs().len() < carried || !same(&kinds(&l.body.outputs()[..carried]), &given[..carried]) {
-            return Err("the body of a loop does not return its carry".into());
-        }
-        Ok(())
     }
 }
 

@@ -1,0 +1,117 @@
+//! The kinds of operations: shape and element type of the result, from those of the operands.
+//!
+//! Law: a program whose every operation passes here runs in every interpreter; these are the rules that evaluation asks,
+//! as results instead of panics.
+
+use super::{Builder, Constant, Loop, NodeId, Op, Slot};
+use crate::dtype::DType;
+use crate::ops::rules::{self, Kind};
+use crate::shape::{Shape, Show};
+
+impl Builder {
+    /// The result of an operation, simplified, and only made if it is new.
+    ///
+    /// # Panics
+    /// When the operands do not fit.
+    ///
+    /// ```
+    /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
+    /// let mut b = Builder::new();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
+    /// let y = b.apply(Op::Unary(Unary::Sin, x));
+    /// assert_eq!(b.node(y).shape[..], [2]);
+    /// ```
+    #[track_caller]
+    pub fn apply(&mut self, op: Op<NodeId>) -> NodeId {
+        match self.try_kind(&op) {
+            Ok((shape, dtype)) => self.add(op, shape, dtype),
+            Err(message) => panic!("{message}"),
+        }
+    }
+
+    /// Shape and element type of a value.
+    pub(super) fn kind_of(&self, id: NodeId) -> Kind<'_> {
+        let node = self.node(id);
+        (&node.shape, node.dtype)
+    }
+
+    fn kinds_of(&self, ids: &[NodeId]) -> Vec<Kind<'_>> {
+        ids.iter().map(|id| self.kind_of(*id)).collect()
+    }
+
+    /// Shape and element type of the result of an operation on operands that are there.
+    ///
+    /// # Errors
+    /// When the operands do not fit; the same sentence that evaluation panics with, for most operations.
+    ///
+    /// ```
+    /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
+    /// let mut b = Builder::new();
+    /// let n = b.input(Slot { name: "n".into(), shape: Shape::from_slice(&[2]), dtype: DType::I64 });
+    /// assert!(b.try_kind(&Op::Unary(Unary::Sin, n)).is_err());
+    /// ```
+    pub fn try_kind(&self, op: &Op<NodeId>) -> Result<(Shape, DType), String> {
+        let of = |id: &NodeId| self.kind_of(*id);
+        let like = |(shape, dtype): Kind<'_>| (Shape::from_slice(shape), dtype);
+        match op {
+            Op::Input(_) => Err("an input comes after the inputs".into()),
+            Op::Constant(Constant(c)) => Ok(like((c.shape(), c.dtype()))),
+            Op::Unary(op, a) => rules::try_unary(*op, of(a).1).map(|()| like(of(a))),
+            Op::Binary(op, a, b) => rules::try_binary(*op, of(a), of(b)).map(|()| like(of(a))),
+            Op::Discrete(op, args) => op.try_result(&self.kinds_of(args)),
+            Op::Select([mask, a, b]) => rules::try_select(of(mask), of(a), of(b)).map(|()| like(of(a))),
+            Op::Linear(op, a) => {
+                let dtype = op.try_result(of(a).0, of(a).1)?;
+                Ok((Shape::from_slice(op.output_shape()), dtype))
+            }
+            Op::Contract(op, a, b) => op.try_result(of(a), of(b)),
+            Op::Gather(a, ix) => Ok((rules::try_gather(of(a).0, &self.kinds_of(ix))?, of(a).1)),
+            Op::ScatterAdd(a, ix, v) => rules::try_scatter_add(of(a), &self.kinds_of(ix), of(v)).map(|()| like(of(a))),
+            Op::Concat(axis, parts) => {
+                let parts = self.kinds_of(parts);
+                let together: u128 = parts.iter().map(|(shape, _)| shape.get(*axis).map_or(0, |n| *n as u128)).sum();
+                if usize::try_from(together).is_err() {
+                    return Err("parts are too large together".into());
+                }
+                let shape = rules::try_concat(*axis, &parts)?;
+                Ok((shape, parts[0].1))
+            }
+            Op::Loop(l) => self.fits(l).map(|()| (Shape::new(), DType::F64)),
+            Op::Output(a, position) => {
+                let Op::Loop(l) = &self.node(*a).op else {
+                    return Err("a result is taken of what is no loop".into());
+                };
+                let slot = l.body.outputs().get(*position).ok_or("a result is taken that the loop does not have")?;
+                let mut shape = slot.shape.clone();
+                if *position >= l.init.len() {
+                    shape.insert(0, l.n);
+                }
+                Ok((shape, slot.dtype))
+            }
+        }
+    }
+
+    /// Whether a loop gives its body what it takes, and the body returns the carry.
+    fn fits(&self, l: &Loop<NodeId>) -> Result<(), String> {
+        let mut given = self.kinds_of(&l.init);
+        for (shape, dtype) in self.kinds_of(&l.xs) {
+            match shape.split_first() {
+                Some((n, row)) if *n == l.n => given.push((row, dtype)),
+                Some(_) | None => return Err(format!("a loop of {} trips runs over {}", l.n, Show(shape))),
+            }
+        }
+        given.extend(self.kinds_of(&l.captured));
+        let kinds = |slots: &'_ [Slot]| slots.iter().map(|s| (s.shape.clone(), s.dtype)).collect::<Vec<_>>();
+        let same = |a: &[(Shape, DType)], b: &[Kind<'_>]| {
+            a.len() == b.len() && a.iter().zip(b).all(|((shape, dtype), (s, d))| shape[..] == **s && dtype == d)
+        };
+        if !same(&kinds(l.body.inputs()), &given) {
+            return Err("the body of a loop takes other values than it is given".into());
+        }
+        let carried = l.init.len();
+        if l.body.outputs().len() < carried || !same(&kinds(&l.body.outputs()[..carried]), &given[..carried]) {
+            return Err("the body of a loop does not return its carry".into());
+        }
+        Ok(())
+    }
+}
