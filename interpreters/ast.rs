@@ -7,11 +7,13 @@
 //!
 //! Law: interpreting the recorded program at `T` is running the generic program at `T`.
 
+use std::sync::Arc;
+
 use crate::array::Array;
 use crate::base::{BaseTensor, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary, rules};
-use crate::program::{Constant, Loop, Op, Term};
+use crate::program::{Constant, Custom, Loop, Op, Term};
 use crate::shape::Shape;
 
 /// Terms are the staging interpreter.
@@ -98,6 +100,16 @@ impl BaseTensor for Term {
         let shape = rules::concat(axis, &kinds(parts));
         let dtype = parts[0].dtype();
         Term::new(Op::Concat(axis, parts.to_vec()), shape, dtype)
+    }
+
+    fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
+        rules::or_panic(
+            rule.accepts(&kinds(args))
+                .map_err(|fact| format!("custom: `{}` must fit, but {fact}; pass others", rule.name())),
+        );
+        let of = Term::new(Op::Custom(rule.clone(), args.to_vec()), Shape::new(), DType::F64);
+        let results = rule.primal().outputs().iter().enumerate();
+        results.map(|(k, slot)| Term::new(Op::Output(of.clone(), k), slot.shape.clone(), slot.dtype)).collect()
     }
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {

@@ -6,12 +6,14 @@
 //! and writes its result; one that updates its operand in place writes what it updates.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::scope;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary, View};
+use crate::program::{Custom, interpret};
 use crate::shape;
 
 /// A family of operations, as they are counted.
@@ -260,6 +262,12 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     fn concat(axis: usize, parts: &[Self]) -> Self {
         let result = T::concat(axis, &values(parts));
         Count::note(Family::Concat, size(&result), 2 * bytes(&result), result)
+    }
+
+    /// Counted as its primal program; the values are those of `T`, which may differentiate by the rule.
+    fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
+        interpret(rule.primal(), args.to_vec());
+        counted(T::custom(rule, &values(args)))
     }
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {

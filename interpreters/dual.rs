@@ -9,11 +9,13 @@
 //! the program panics.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Unary};
+use crate::program::{Custom, interpret};
 
 thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(1) };
@@ -197,6 +199,34 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         }
         let tangents: Vec<T> = parts.iter().map(Dual::tangent_or_zero).collect();
         Dual { primal, tangent: Some((level, T::concat(axis, &tangents))) }
+    }
+
+    /// By the rule for tangents.
+    ///
+    /// # Panics
+    /// When there is none.
+    fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
+        let primal = primals(args);
+        let results = T::custom(rule, &primal);
+        let mut level = Level::ANY;
+        for arg in args {
+            level = level.meet(arg.level());
+        }
+        if args.iter().all(|a| a.tangent.is_none()) {
+            return results.into_iter().map(Dual::constant_of).collect();
+        }
+        let jvp = match rule.require_jvp() {
+            Ok(jvp) => jvp,
+            Err(message) => panic!("{message}"),
+        };
+        let tangents = args.iter().map(Dual::tangent_or_zero);
+        let inputs = primal.iter().cloned().chain(results.iter().cloned()).chain(tangents).collect();
+        let tangents = interpret(jvp, inputs);
+        let pair = |(primal, t): (T, T)| {
+            let tangent = primal.dtype().is_float().then_some((level, t));
+            Dual { primal, tangent }
+        };
+        results.into_iter().zip(tangents).map(pair).collect()
     }
 
     /// One loop of `T` over primals and tangents side by side. Every float of the carry and of the

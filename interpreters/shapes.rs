@@ -4,10 +4,13 @@
 //! because both ask the rules of [`crate::ops`]. The only exception are programs that look at numbers: there
 //! are none here, so [`peek`](BaseTensor::peek) shows nothing, as while a program is traced.
 
+use std::sync::Arc;
+
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary, rules};
+use crate::program::{Custom, interpret};
 use crate::shape::{Shape, Show};
 
 /// A value of which only shape and element type are known.
@@ -99,6 +102,10 @@ impl BaseTensor for Shapes {
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
         rules::scatter_add(self.kind(), &kinds(ix), v.kind());
         self
+    }
+
+    fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
+        interpret(rule.primal(), args.to_vec())
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {

@@ -13,12 +13,14 @@
 //! ```
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use super::scope;
 use crate::array::{Array, with_elem};
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+use crate::program::Custom;
 use crate::shape::Show;
 
 /// What has been written so far.
@@ -191,6 +193,14 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
         Transcript::made(&format!("concat axis={axis} [{}]", names(parts)), T::concat(axis, &values(parts)))
+    }
+
+    fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
+        let head = format!("custom {} [{}]", rule.name(), names(args));
+        let results = T::custom(rule, &values(args));
+        let (results, lines): (Vec<Self>, Vec<String>) = results.into_iter().map(Transcript::named).unzip();
+        log::<T, ()>(|log| log.line(&format!("{} = {head}", lines.join(", "))));
+        results
     }
 
     /// The loop of `T`; its first trip is written, indented, with the names of that trip.

@@ -8,9 +8,12 @@
 //! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element
 //! type rustc checks, and carries the single bound `T: BaseTensor`.
 
+use std::sync::Arc;
+
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+use crate::program::Custom;
 
 /// What one trip of a loop returns: the carry, and the outputs to be stacked.
 pub type Trip<T> = (Vec<T>, Vec<T>);
@@ -89,6 +92,14 @@ pub trait BaseTensor: Clone + 'static {
     /// not count its calls; for `n = 0` it is called once on zeros, to learn the shapes.
     #[track_caller]
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self>;
+
+    /// A function with derivative rules of its own, applied: its value is that of its primal program, its derivative
+    /// what the rules say.
+    ///
+    /// # Panics
+    /// When the arguments are not what it takes; or in forward mode, when there is no rule for tangents.
+    #[track_caller]
+    fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self>;
 
     /// The interpreter at which the plain verbs run a program they are given here: one that records it
     /// where values are known numbers, this one where a program is being traced or differentiated already.

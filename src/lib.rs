@@ -15,8 +15,8 @@ pub mod tree;
 pub mod interpreters;
 
 pub use ad::{
-    Function, Mode, RunError, ShapeError, SourceLine, check, direct, grad, hessian, hvp, inspect, jacobian,
-    jacobian_by, nth_derivative, symbolic, value_and_grad, value_and_grad_with,
+    Function, Mode, RunError, ShapeError, SourceLine, check, custom_jvp, custom_vjp, direct, grad, hessian, hvp,
+    inspect, jacobian, jacobian_by, jvp, nth_derivative, symbolic, value_and_grad, value_and_grad_with, vjp,
 };
 pub use array::Array;
 pub use base::{BaseTensor, Lift};
@@ -24,6 +24,6 @@ pub use dtype::{DType, Elem, Float, Num};
 pub use interpreters::{ADVal, Concrete, Dual, Shapes};
 pub use tensor::{
     Conv, Tensor, build, build1, concat, cond, einsum, fold, iterate, map, map_accum, map_accum_reverse, scan, stack,
-    tensor, zip_with,
+    tensor, vmap, zip_with,
 };
 pub use tree::Tree;

@@ -295,6 +295,7 @@ fn is_small(program: &Program) -> bool {
                 },
                 Op::Contract(op, ..) => few(op.a.shape()),
                 Op::Loop(l) => l.n <= 50 && is_small(&l.body),
+                Op::Custom(c, _) => [Some(c.primal()), c.jvp(), c.vjp()].into_iter().flatten().all(is_small),
                 Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => true,
                 Op::Select(_) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => true,
             }

@@ -15,6 +15,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::custom::Ruled;
 use super::loops::Loop;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -77,7 +78,9 @@ pub(super) enum Delta<F, R> {
     Concat(usize, Vec<(Shape, Option<R>)>),
     /// A loop: as many tangents as it has results.
     Loop(Box<Loop<F, R>>),
-    /// One of the tangents of a loop.
+    /// A function with a rule for cotangents: as many tangents as it has results.
+    Custom(Box<Ruled<F, R>>),
+    /// One of the tangents of a loop, or of a function with a rule.
     Output(R, usize),
 }
 
@@ -146,6 +149,7 @@ impl<F, R> Delta<F, R> {
                 Delta::Concat(*axis, parts.iter().map(|(s, to)| (s.clone(), to.as_ref().map(&mut *r))).collect())
             }
             Delta::Loop(l) => Delta::Loop(Box::new(l.map(f, r))),
+            Delta::Custom(c) => Delta::Custom(Box::new(c.map(f, r))),
             Delta::Output(of, i) => Delta::Output(r(of), *i),
         }
     }
@@ -166,6 +170,7 @@ impl<F, R> Delta<F, R> {
             Delta::ScatterAdd(s) => s.base.iter().chain(&s.v).for_each(r),
             Delta::Concat(_, parts) => parts.iter().filter_map(|(_, to)| to.as_ref()).for_each(r),
             Delta::Loop(l) => l.refs(r),
+            Delta::Custom(c) => c.refs(r),
         }
     }
 
@@ -185,6 +190,7 @@ impl<F, R> Delta<F, R> {
             Delta::ScatterAdd(s) => s.base.into_iter().chain(s.v).for_each(r),
             Delta::Concat(_, parts) => parts.into_iter().filter_map(|(_, to)| to).for_each(r),
             Delta::Loop(l) => l.into_refs(r),
+            Delta::Custom(c) => c.into_refs(r),
         }
     }
 }

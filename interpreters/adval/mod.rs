@@ -10,12 +10,14 @@
 //! term, nor have constants: their tangent is a known zero. `ADVal<T>` uses `T` only through
 //! [`BaseTensor`], so it nests, over itself and over any other interpreter.
 
+mod custom;
 mod delta;
 mod loops;
 mod pull;
 mod push;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 pub use pull::Escape;
 
@@ -25,6 +27,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Unary};
+use crate::program::Custom;
 use crate::shape::Shape;
 
 /// A value of the interpreter `T` with the delta term of its derivative.
@@ -205,6 +208,10 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
         loops::map_accum(n, reverse, init, xs, step)
+    }
+
+    fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
+        custom::apply(rule, args)
     }
 
     fn peek(&self) -> Option<Array> {

@@ -171,6 +171,10 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
             Cotangent::Many(cts) => l.pull(env, cts, emit),
             Cotangent::One(_) => unreachable!("a loop has several results"),
         },
+        Delta::Custom(c) => match ct {
+            Cotangent::Many(cts) => c.pull(env, cts, emit),
+            Cotangent::One(_) => unreachable!("a function with a rule has several results"),
+        },
         Delta::Output(of, index) => emit(of, Update::Output { index: *index, v: ct.one() }),
     }
 }

@@ -104,6 +104,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
             })
         }
         Delta::Loop(l) => return l.push(env, of),
+        Delta::Custom(c) => return c.push(env, of),
         Delta::Output(from, k) => of(from, *k),
     };
     SmallVec::from_iter([tangent])

@@ -20,7 +20,7 @@ use crate::array::{Array, Elems};
 use crate::base::{BaseTensor, Step, Traced, Trip};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
-use crate::program::{Term, interpret};
+use crate::program::{Custom, Term, interpret};
 
 mod contract;
 mod elementwise;
@@ -124,6 +124,10 @@ impl BaseTensor for Array {
     #[inline]
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
         indexing::scatter_add(self, ix, v)
+    }
+
+    fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
+        interpret(rule.primal(), args.to_vec())
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {

@@ -174,13 +174,7 @@ where
 {
     let pass = Forward::new();
     let (primals, tangents) = (x.leaves(), x_dot.leaves());
-    if primals.len() != tangents.len() {
-        panic!(
-            "jvp: the number of tangents must be that of the leaves, but they are {} and {}; map the argument to its tangent",
-            tangents.len(),
-            primals.len()
-        );
-    }
+    one_tangent_each(primals.len(), tangents.len());
     let mut inputs = Vec::with_capacity(primals.len());
     for (primal, tangent) in primals.iter().zip(&tangents) {
         inputs.push(pass.input(primal, tangent));
@@ -192,4 +186,16 @@ where
     }
     let (values, tangents) = parts.into_iter().unzip();
     (y.with_leaves(values), y.with_leaves(tangents))
+}
+
+/// # Panics
+/// When there are not as many tangents as leaves.
+#[track_caller]
+pub(super) fn one_tangent_each(leaves: usize, tangents: usize) {
+    if leaves != tangents {
+        panic!(
+            "jvp: the number of tangents must be that of the leaves, but they are {tangents} and {leaves}; map the argument to its \
+             tangent"
+        );
+    }
 }

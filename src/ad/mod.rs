@@ -5,11 +5,13 @@
 //! * [`direct`] runs the program at dual numbers, with the host language's own control flow;
 //! * [`Function`] is traced and differentiated once and run many times;
 //! * [`symbolic`] takes programs to programs;
+//! * [`custom_jvp`] and [`custom_vjp`] apply a function that has a derivative rule of its own;
 //! * [`check`] and [`inspect`] read a program without differentiating it.
 //!
 //! This and the list of modules are the only places in `src/` that name interpreters.
 
 mod check;
+mod custom;
 pub mod direct;
 mod function;
 pub mod inspect;
@@ -18,6 +20,7 @@ mod staged;
 pub mod symbolic;
 
 pub use check::{ShapeError, SourceLine, check};
+pub use custom::{custom_jvp, custom_vjp};
 pub use function::{Function, RunError};
 pub use second::{Mode, hessian, hvp, jacobian, jacobian_by, nth_derivative};
-pub use staged::{grad, value_and_grad, value_and_grad_with};
+pub use staged::{grad, jvp, value_and_grad, value_and_grad_with, vjp};

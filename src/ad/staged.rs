@@ -8,6 +8,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::Float;
 use crate::interpreters::adval::{ADVal, Escape, Pass};
+use crate::interpreters::dual::{Dual, Forward};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
@@ -130,4 +131,94 @@ where
     E: Float,
 {
     value_and_grad(f, x).1
+}
+
+/// The value of a function and its pullback.
+///
+/// `vjp : (P -> Y) -> P -> (Y, Y -o P)`. The pullback takes a cotangent, a tree like the value, to the
+/// cotangent of `x`. It records `f` again whenever it is called; for many cotangents, use
+/// [`direct::vjp`](super::direct::vjp), which runs `f` once, or [`symbolic::vjp`](super::symbolic::vjp) of a staged function.
+///
+/// # Panics
+/// When `f` looks at values; the pullback, when a leaf of its argument is not like that of the value.
+///
+/// ```
+/// use polygrad::{Tensor, tensor, vjp};
+/// let (y, pullback) = vjp(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
+/// assert_eq!((y, pullback(&tensor([1.0, 0.5]))), (tensor([1.0, 4.0]), tensor([2.0, 2.0])));
+/// ```
+#[track_caller]
+#[allow(clippy::type_complexity, reason = "a pair of a value and its pullback is as simple as it gets")]
+pub fn vjp<T, P, Y, F>(f: F, x: &P) -> (Y::With<T>, impl Fn(&Y::With<T>) -> P::With<T> + use<'_, T, P, Y, F>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<ADVal<T::Trace>>,
+    F: Fn(&P::With<ADVal<T::Trace>>) -> Y,
+{
+    let inputs = x.leaves();
+    let count = inputs.len();
+    let mut template = None;
+    let values = T::trace(&inputs, &mut |inputs| {
+        let mut pass = Pass::new();
+        let y = f(&x.with_leaves(inputs.iter().map(|leaf| pass.input(leaf)).collect()));
+        let primals = y.leaves().iter().map(|leaf| leaf.primal().clone()).collect();
+        template = Some(y);
+        primals
+    });
+    let Some(template) = template else { unreachable!("tracing runs the program") };
+    let pullback = move |y_bar: &Y::With<T>| {
+        let mut inputs = x.leaves();
+        inputs.extend(y_bar.leaves());
+        let cotangents = traced(&inputs, |inputs| {
+            let (leaves, y_bar) = inputs.split_at(count);
+            let mut pass = Pass::new();
+            let y = f(&x.with_leaves(leaves.iter().map(|leaf| pass.input(leaf)).collect()));
+            pass.try_pull(&y.leaves(), y_bar.to_vec())
+        });
+        x.with_leaves(cotangents)
+    };
+    (template.with_leaves(values), pullback)
+}
+
+/// The value of a function and its directional derivative along `x_dot`, forward mode.
+///
+/// `jvp : (P -> Y) -> (P, P) -> (Y, Y)`. Leaves of `x_dot` at integers and masks are ignored.
+///
+/// # Panics
+/// When a leaf of `x_dot` is not like that of `x`, or `f` looks at values.
+///
+/// ```
+/// use polygrad::{Tensor, jvp, tensor};
+/// let (x, x_dot) = (tensor([1.0, 2.0]), tensor([1.0, 10.0]));
+/// let (y, y_dot) = jvp(|x: &Tensor<_, 1>| x.square(), &x, &x_dot);
+/// assert_eq!((y, y_dot), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
+/// ```
+#[track_caller]
+pub fn jvp<T, P, Y>(f: impl Fn(&P::With<Dual<T::Trace>>) -> Y, x: &P, x_dot: &P) -> (Y::With<T>, Y::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Dual<T::Trace>>,
+{
+    let mut inputs = x.leaves();
+    let count = inputs.len();
+    inputs.extend(x_dot.leaves());
+    super::direct::one_tangent_each(count, inputs.len() - count);
+    for (primal, tangent) in inputs[..count].iter().zip(&inputs[count..]) {
+        // Here, because a closure does not know who calls it.
+        Forward::new().input(primal, tangent);
+    }
+    let mut template = None;
+    let mut results = T::trace(&inputs, &mut |inputs| {
+        let pass = Forward::new();
+        let (primals, tangents) = inputs.split_at(count);
+        let y = f(&x.with_leaves(primals.iter().zip(tangents).map(|(x, dot)| pass.input(x, dot)).collect()));
+        let (values, tangents): (Vec<_>, Vec<_>) = y.leaves().iter().map(|leaf| pass.result(leaf)).unzip();
+        template = Some(y);
+        values.into_iter().chain(tangents).collect()
+    });
+    let Some(template) = template else { unreachable!("tracing runs the program") };
+    let tangents = results.split_off(results.len() / 2);
+    (template.with_leaves(results), template.with_leaves(tangents))
 }

@@ -231,6 +231,17 @@ pub fn transpose(linear: &Program, count: usize) -> Program {
             linear.inputs().len()
         );
     }
+    match try_transpose(linear, count) {
+        Ok(program) => program,
+        Err(_) => panic!(
+            "transpose: the program must be linear in the inputs that are no residuals, but its derivative depends on them; \
+             linearize it first"
+        ),
+    }
+}
+
+/// [`transpose`], if the program is linear.
+pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, String> {
     let x = variables(linear.inputs());
     let y_bar = variables(linear.outputs());
     let wrt: Vec<usize> = (0..count).collect();
@@ -239,13 +250,7 @@ pub fn transpose(linear: &Program, count: usize) -> Program {
     let inputs: Vec<Term> = y_bar.into_iter().chain(x[count..].iter().cloned()).collect();
     let names: Vec<String> =
         marked(linear.outputs(), "bar").into_iter().chain(names(&linear.inputs()[count..])).collect();
-    match Term::program(&inputs, &x_bar, &names) {
-        Ok(program) => program,
-        Err(_) => panic!(
-            "transpose: the program must be linear in the inputs that are no residuals, but its derivative depends on them; \
-             linearize it first"
-        ),
-    }
+    Term::program(&inputs, &x_bar, &names)
 }
 
 /// The derivative of a program of one number, as such a program: `x -> y'`.

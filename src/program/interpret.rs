@@ -8,7 +8,7 @@ use crate::shape::Show;
 /// What an operation left behind.
 enum Value<T> {
     One(T),
-    /// The results of a loop, each until it is taken.
+    /// The results of a loop or a function with rules, each until it is taken.
     Many(Vec<Option<T>>),
 }
 
@@ -98,6 +98,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
                 let (carry, outputs) = run_loop(l, init, all(&values, &l.xs), all(&values, &l.captured));
                 Value::Many(carry.into_iter().chain(outputs).map(Some).collect())
             }
+            Op::Custom(c, args) => Value::Many(T::custom(c, &all(&values, args)).into_iter().map(Some).collect()),
             Op::Output(a, i) => match &mut values[*a as usize] {
                 // Outputs are taken once, as equal operations are one.
                 Some(Value::Many(results)) => Value::One(results[*i].take().expect("a result of a loop is used once")),

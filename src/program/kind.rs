@@ -77,9 +77,15 @@ impl Builder {
                 Ok((shape, parts[0].1))
             }
             Op::Loop(l) => self.fits(l).map(|()| (Shape::new(), DType::F64)),
+            Op::Custom(c, args) => c.accepts(&self.kinds_of(args)).map(|()| (Shape::new(), DType::F64)),
             Op::Output(a, position) => {
+                if let Op::Custom(c, _) = &self.node(*a).op {
+                    let slot = c.primal().outputs().get(*position);
+                    let slot = slot.ok_or("a result is taken that the function does not have")?;
+                    return Ok((slot.shape.clone(), slot.dtype));
+                }
                 let Op::Loop(l) = &self.node(*a).op else {
-                    return Err("a result is taken of what is no loop".into());
+                    return Err("a result is taken of what has but one".into());
                 };
                 let slot = l.body.outputs().get(*position).ok_or("a result is taken that the loop does not have")?;
                 let mut shape = slot.shape.clone();

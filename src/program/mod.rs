@@ -10,6 +10,7 @@
 //! appendix C.3). Nothing here recurses over the length of a program; only over how deep its loops nest.
 
 mod builder;
+mod custom;
 mod interpret;
 mod kind;
 mod literal;
@@ -24,6 +25,7 @@ mod words;
 use std::sync::Arc;
 
 pub use builder::Builder;
+pub use custom::Custom;
 pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
 pub use term::Term;
@@ -169,6 +171,7 @@ impl Program {
         let count = |node: &Node| match &node.op {
             Op::Input(_) | Op::Constant(_) | Op::Output(..) => 0,
             Op::Loop(l) => 1 + l.body.size(),
+            Op::Custom(c, _) => 1 + c.primal().size(),
             Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => 1,
             Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => 1,
         };

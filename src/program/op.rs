@@ -5,10 +5,11 @@
 //! constants, so equal operations on equal operands are one.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::Program;
+use super::{Custom, Program};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
@@ -84,7 +85,9 @@ pub enum Op<R> {
     Concat(usize, Vec<R>),
     /// A loop: several results.
     Loop(Box<Loop<R>>),
-    /// One result of a loop: the carry's first, then the stacked outputs.
+    /// A function with derivative rules of its own: several results.
+    Custom(Arc<Custom>, Vec<R>),
+    /// One result of a loop, the carry's first, then the stacked outputs; or of a function with rules.
     Output(R, usize),
 }
 
@@ -127,7 +130,7 @@ impl<R> Op<R> {
             Op::Select(args) => args.iter().for_each(f),
             Op::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
             Op::ScatterAdd(a, ix, v) => std::iter::once(a).chain(ix).chain(std::iter::once(v)).for_each(f),
-            Op::Concat(_, parts) => parts.iter().for_each(f),
+            Op::Concat(_, parts) | Op::Custom(_, parts) => parts.iter().for_each(f),
             Op::Loop(l) => l.init.iter().chain(&l.xs).chain(&l.captured).for_each(f),
         }
     }
@@ -160,6 +163,7 @@ impl<R> Op<R> {
                 xs: l.xs.iter().map(&mut *f).collect(),
                 captured: l.captured.iter().map(f).collect(),
             })),
+            Op::Custom(c, args) => Op::Custom(c.clone(), args.iter().map(f).collect()),
             Op::Output(a, k) => Op::Output(f(a), *k),
         }
     }

@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::literal::{is_number, literal};
 use super::words::{Text, words};
-use super::{Constant, Loop, NodeId, Op, Program, Slot};
+use super::{Constant, Custom, Loop, NodeId, Op, Program, Slot};
 use crate::dtype::DType;
 use crate::shape::Show;
 
@@ -196,6 +196,7 @@ impl Printer<'_, '_> {
                     }
                 }
                 Op::Loop(l) => self.looped(&mut scope, id, l)?,
+                Op::Custom(c, args) => self.custom(&mut scope, id, c, args)?,
                 // Named by the loop, and before.
                 Op::Output(..) | Op::Input(_) => {}
                 Op::Unary(..)
@@ -273,7 +274,7 @@ impl Printer<'_, '_> {
                 inputs.push(Text::name(name));
             }
         }
-        let results = self.results(scope, id, l);
+        let results = self.results(scope, id, l.body.outputs().len());
         let head = format!("{} = loop {}{}", one_or_tuple(&results), l.n, if l.reverse { " reverse" } else { "" });
         let room = WIDTH.saturating_sub(2 * scope.indent + head.len() + 2);
         let length = |clauses: &[String]| clauses.iter().map(String::len).sum::<usize>();
@@ -298,6 +299,16 @@ impl Printer<'_, '_> {
         self.line(scope.indent, "}")
     }
 
+    /// `t0 = custom name(x, y)`.
+    fn custom(&mut self, scope: &mut Scope<'_>, id: NodeId, c: &Custom, args: &[NodeId]) -> fmt::Result {
+        for a in args {
+            self.name(scope, *a)?;
+        }
+        let args: Vec<String> = args.iter().map(|a| scope.text(*a, false, false).words).collect();
+        let results = one_or_tuple(&self.results(scope, id, c.primal().outputs().len()));
+        self.line(scope.indent, &format!("{results} = custom {}({})", c.name(), args.join(", ")))
+    }
+
     /// ` carry (h0 = 0.0)`, ` over (e0 in xs)`, ` with (w)`: as many as there are.
     fn clauses(&self, scope: &Scope<'_>, l: &Loop<NodeId>, inputs: &[Text], with: &[String]) -> Vec<String> {
         let slots = l.body.inputs();
@@ -312,9 +323,9 @@ impl Printer<'_, '_> {
         some.map(|(word, items)| format!(" {word} ({})", items.join(", "))).collect()
     }
 
-    /// Names the results of a loop that are used.
-    fn results(&mut self, scope: &mut Scope<'_>, id: NodeId, l: &Loop<NodeId>) -> Vec<String> {
-        let mut names = vec![String::from("_"); l.body.outputs().len()];
+    /// Names the used ones of several results.
+    fn results(&mut self, scope: &mut Scope<'_>, id: NodeId, count: usize) -> Vec<String> {
+        let mut names = vec![String::from("_"); count];
         let mut used = scope.results.remove(&id).unwrap_or_default();
         used.sort_unstable();
         for (position, output) in used {

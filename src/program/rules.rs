@@ -23,7 +23,7 @@ pub(super) fn simplify(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: D
         Op::Select([mask, x, y]) => select(b, *mask, *x, *y),
         Op::Linear(op, a) => linear(b, op, *a, shape, dtype),
         Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Contract(..) | Op::Gather(..) => None,
-        Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Output(..) => None,
+        Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => None,
     })
 }
 
@@ -45,7 +45,7 @@ fn is(b: &Builder, id: NodeId, x: f64) -> bool {
 /// An operation on constants is a constant, if that is small or of one value.
 fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
-    let mut known = !matches!(op, Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Output(..));
+    let mut known = !matches!(op, Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..));
     let mut uniform = matches!(op, Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Linear(..));
     op.operands(&mut |a| match constant(b, *a) {
         Some(c) => {
@@ -71,7 +71,7 @@ fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option
             operands[0].clone().scatter_add(ix, v)
         }
         Op::Concat(axis, _) => Array::concat(*axis, &operands),
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Output(..) => return None,
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => return None,
     };
     Some(b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
 }

@@ -6,12 +6,13 @@
 //! words, never a panic, and nothing recurses over what a file says.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Builder, Constant, Loop, Node, NodeId, Op, Program, Slot};
+use super::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot};
 use crate::array::{Array, refused};
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary, View};
@@ -126,6 +127,7 @@ enum SavedOp {
     Concat(usize, Vec<NodeId>),
     Loop { n: usize, reverse: bool, body: usize, init: Vec<NodeId>, xs: Vec<NodeId>, captured: Vec<NodeId> },
     Output(NodeId, usize),
+    Custom { name: String, primal: usize, jvp: Option<usize>, vjp: Option<usize>, of: Vec<NodeId> },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -220,6 +222,12 @@ impl Saving {
                 let Loop { init, xs, captured, .. } = (**l).clone();
                 SavedOp::Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }
             }
+            Op::Custom(c, args) => {
+                let mut rule = |program: Option<&Program>| program.map(|p| self.save(p, depth + 1)).transpose();
+                let (jvp, vjp) = (rule(c.jvp())?, rule(c.vjp())?);
+                let primal = self.save(c.primal(), depth + 1)?;
+                SavedOp::Custom { name: c.name().to_owned(), primal, jvp, vjp, of: args.clone() }
+            }
             Op::Output(a, position) => SavedOp::Output(*a, *position),
         })
     }
@@ -310,10 +318,20 @@ impl Loading<'_> {
     /// The same, if it has one result.
     fn value(&self, id: NodeId) -> Result<NodeId, String> {
         let id = self.any(id)?;
-        if matches!(self.builder.node(id).op, Op::Loop(_)) {
-            return Err("a loop is used as if it had one result".into());
+        if matches!(self.builder.node(id).op, Op::Loop(_) | Op::Custom(..)) {
+            return Err("a loop or function is used as if it had one result".into());
         }
         Ok(id)
+    }
+
+    /// A program that comes before this one: the body of a loop, or part of a function with rules.
+    fn inner(&mut self, at: usize) -> Result<Program, String> {
+        let (inner, nesting) = self.bodies.get(at).cloned().ok_or("the body of a loop does not come before it")?;
+        self.nesting = self.nesting.max(nesting + 1);
+        if self.nesting > NESTING {
+            return Err(format!("loops nest deeper than {NESTING}"));
+        }
+        Ok(inner)
     }
 
     fn values(&self, ids: &[NodeId]) -> Result<Vec<NodeId>, String> {
@@ -364,14 +382,16 @@ impl Loading<'_> {
             SavedOp::ScatterAdd(a, ix, v) => Op::ScatterAdd(self.value(a)?, self.values(&ix)?, self.value(v)?),
             SavedOp::Concat(axis, parts) => Op::Concat(axis, self.values(&parts)?),
             SavedOp::Loop { n, reverse, body, init, xs, captured } => {
-                let (body, nesting) =
-                    self.bodies.get(body).cloned().ok_or("the body of a loop does not come before it")?;
-                self.nesting = self.nesting.max(nesting + 1);
-                if self.nesting > NESTING {
-                    return Err(format!("loops nest deeper than {NESTING}"));
-                }
+                let body = self.inner(body)?;
                 let (init, xs, captured) = (self.values(&init)?, self.values(&xs)?, self.values(&captured)?);
                 Op::Loop(Box::new(Loop { n, reverse, body, init, xs, captured }))
+            }
+            SavedOp::Custom { name, primal, jvp, vjp, of } => {
+                let primal = self.inner(primal)?;
+                let jvp = jvp.map(|at| self.inner(at)).transpose()?;
+                let vjp = vjp.map(|at| self.inner(at)).transpose()?;
+                let custom = Custom::new(&name, primal, jvp, vjp)?;
+                Op::Custom(Arc::new(custom), self.values(&of)?)
             }
             SavedOp::Output(a, position) => Op::Output(self.any(a)?, position),
         })

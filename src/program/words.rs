@@ -97,7 +97,9 @@ fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String,
             (words, Level::Application)
         }
         Op::Concat(axis, parts) => (format!("concat axis={axis} [{}]", listed(parts)), Level::Application),
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Output(..) => unreachable!("not one operation in words"),
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => {
+            unreachable!("not one operation in words")
+        }
     }
 }
 

@@ -283,6 +283,25 @@ pub fn map<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(xs: X, f: impl 
     mapped("map", xs, f)
 }
 
+/// A function made to work on a stack: applied to each row, with the results stacked.
+///
+/// `vmap f = xs -> map(xs, f)`: `f` is written for one example and used for a batch. What it uses from outside is the
+/// same for every row. Derivatives may stand inside (`vmap` of a gradient) and around (the gradient of a sum over `vmap`).
+///
+/// ```
+/// use polygrad::{Tensor, grad, tensor, vmap};
+/// let energy = |x: &Tensor<_, 1>| x.square().sum();
+/// let forces = vmap(|x: &Tensor<_, 1>| grad(energy, x));
+/// assert_eq!(forces(&tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([[2.0, 4.0], [6.0, 8.0]]));
+/// ```
+///
+/// # Panics
+/// The function that it returns panics when sequences differ in length.
+#[track_caller]
+pub fn vmap<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(f: impl Fn(&R) -> Y) -> impl Fn(X) -> S {
+    move |xs| mapped("vmap", xs, &f)
+}
+
 /// The body applied to each pair of rows of two sequences of one length, and the results stacked.
 ///
 /// ```

@@ -54,7 +54,7 @@ pub use conv::Conv;
 pub use einsum::{Operands, einsum};
 pub use elementwise::{Operand, cond};
 pub use index::{Indices, ScalarIndex};
-pub use loops::{Outputs, Rows, build, build1, fold, iterate, map, map_accum, map_accum_reverse, scan, zip_with};
+pub use loops::{Outputs, Rows, build, build1, fold, iterate, map, map_accum, map_accum_reverse, scan, vmap, zip_with};
 pub use rank::{Above, Plus, Rank};
 pub use structure::{concat, stack};
 

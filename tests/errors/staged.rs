@@ -1,11 +1,13 @@
 //! What the verbs that record the program refuse.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use polygrad::interpreters::Ast;
+use polygrad::program::Custom;
 use polygrad::{
-    ADVal, BaseTensor, Function, Mode, Tensor, fold, grad, hessian, hvp, jacobian, jacobian_by, nth_derivative, tensor,
-    value_and_grad, value_and_grad_with,
+    ADVal, BaseTensor, DType, Function, Mode, Tensor, custom_jvp, custom_vjp, direct, fold, grad, hessian, hvp,
+    jacobian, jacobian_by, jvp, nth_derivative, tensor, value_and_grad, value_and_grad_with,
 };
 
 use crate::log::Log;
@@ -24,10 +26,35 @@ pub(crate) fn verbs(log: &mut Log) {
     log.fails(f.run(&vec![], &()).map(|_| ()));
     log.fails(f.run(&vec![tensor([1.0])], &()).map(|_| ()));
 
+    rules(log);
+    log.panics(|| jvp(|x: &Vec<Vector<_>>| x[0].sum(), &leaf, &vec![]));
+    log.panics(|| jvp(|x: &Vector<_>| x.sum(), &v, &tensor([1.0])));
+
     let log = RefCell::new(log);
     levels(&log);
     second_levels(&log);
     escapes(&log);
+}
+
+/// Rules that do not fit their function.
+fn rules(log: &mut Log) {
+    let v = tensor([1.0, 2.0]);
+    let same = |x: &Vector<_>| x.clone();
+    log.panics(|| custom_jvp("same", same, |_, _, x_dot| x_dot.slice(0, 0..1), &v));
+    log.panics(|| custom_vjp("same", same, |_, _, y_bar| y_bar.slice(0, 0..1), &v));
+    let stray = Vector::from_raw(Ast::variable(&[2], DType::F64));
+    log.panics(|| custom_jvp("stray", |x: &Vector<_>| x * &stray, |_, _, x_dot| x_dot.clone(), &v));
+    log.panics(|| custom_vjp("stray", same, |_, _, y_bar| y_bar * &stray, &v));
+    let several = |x: &Vec<Vector<_>>| x[0].clone();
+    log.panics(|| custom_vjp("several", several, |_, _, _| Vec::new(), &vec![v.clone()]));
+    let clip = |_: &Vector<_>, _: &Vector<_>, y_bar: &Vector<_>| y_bar.clamp(-1.0, 1.0);
+    log.panics(|| direct::jvp(|x: &Vector<_>| custom_vjp("clipped", same, clip, x), &v, &v));
+    let [x, y, x_dot] = [(); 3].map(|()| Ast::variable(&[2], DType::F64));
+    let primal = Ast::program(std::slice::from_ref(&x), std::slice::from_ref(&x), &[]).expect("closed");
+    let jvp = Ast::program(&[x.clone(), y, x_dot.clone()], &[x_dot], &[]).expect("closed");
+    let same = Arc::new(Custom::new("same", primal, Some(jvp), None).expect("they fit"));
+    log.panics(|| Ast::custom(&same, &[]));
+    log.panics(|| Ast::custom(&same, &[Ast::variable(&[3], DType::F64)]));
 }
 
 /// A value of an outer derivative of the same level.

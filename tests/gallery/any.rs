@@ -5,10 +5,11 @@
 //! operands belong to. Law: that one sees the operations it would see if the program were compiled for it.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use polygrad::base::{Step, Traced, Trip};
 use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary};
-use polygrad::program::Term;
+use polygrad::program::{Custom, Term};
 use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Shapes, Tensor};
 
 use crate::gallery::Leaves;
@@ -33,11 +34,15 @@ pub(crate) trait Level: BaseTensor {
 
 /// The program `f` at the interpreter `L`.
 pub(crate) fn at<L: Level>(f: impl Fn(&Leaves<Any>) -> Tensor<Any, 0>, x: &Leaves<L>) -> Tensor<L, 0> {
-    let x = Leaves(wrapped(&x.0));
+    Tensor::from_raw(lists_at(|x| vec![f(&Leaves(x)).into_raw()], &x.0).remove(0))
+}
+
+/// The program `f`, of a list of values, at the interpreter `L`.
+pub(crate) fn lists_at<L: Level>(f: impl FnOnce(Vec<Any>) -> Vec<Any>, x: &[L]) -> Vec<L> {
     let before = CURRENT.replace(Some(L::WHICH));
-    let y = f(&x);
+    let y = f(wrapped(x));
     CURRENT.set(before);
-    Tensor::from_raw(L::unwrap(y.into_raw()))
+    unwrapped(y)
 }
 
 fn wrapped<L: Level>(values: &[L]) -> Vec<Any> {
@@ -136,6 +141,9 @@ macro_rules! levels {
             }
             fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Any>) -> Trip<Self> {
                 match current() { $(Which::$Name => map_accum::<$L>(n, reverse, init, xs, step),)* }
+            }
+            fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
+                match current() { $(Which::$Name => wrapped(&<$L>::custom(rule, &all::<$L>(args))),)* }
             }
             fn peek(&self) -> Option<Array> {
                 match self { $(Any::$Name(t) => t.peek(),)* }

@@ -1,0 +1,157 @@
+//! Functions with derivative rules of their own, of dual numbers.
+//!
+//! A rule for cotangents becomes a term whose transposed evaluation runs that rule. A rule for tangents needs no term of
+//! its own: it is run at dual numbers whose primals are known and whose tangents are those of the arguments, and so
+//! leaves behind the terms of a linear map.
+//!
+//! Law: primal values are those of `T::custom`, so that the rule holds again at every level below.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::delta::{Delta, Factor, Node, Term, fresh};
+use super::pull::{Env, Residual, Update};
+use super::push::Tangents;
+use super::{ADVal, differentiable, primals};
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::ops::Guard;
+use crate::program::{Custom, Slot, interpret};
+
+/// A function with a rule for cotangents: as many tangents as it has results.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ruled<F, R> {
+    rule: Arc<Custom>,
+    args: Vec<F>,
+    results: Vec<F>,
+    to: Vec<Option<R>>,
+}
+
+fn zeros<T: BaseTensor>(slot: &Slot) -> T {
+    T::zeros(&slot.shape, slot.dtype)
+}
+
+impl<F, R> Ruled<F, R> {
+    pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Ruled<G, S> {
+        Ruled {
+            rule: self.rule.clone(),
+            args: self.args.iter().map(&mut *f).collect(),
+            results: self.results.iter().map(f).collect(),
+            to: self.to.iter().map(|to| to.as_ref().map(&mut *r)).collect(),
+        }
+    }
+
+    pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {
+        self.to.iter().flatten().for_each(r);
+    }
+
+    pub(super) fn into_refs(self, r: &mut dyn FnMut(R)) {
+        self.to.into_iter().flatten().for_each(r);
+    }
+
+    /// The values a rule is given first.
+    fn known<T: BaseTensor>(&self, env: &Env<'_, T>) -> Vec<T>
+    where
+        F: Residual<T>,
+    {
+        self.args.iter().chain(&self.results).map(|f| f.get(env).clone()).collect()
+    }
+
+    pub(super) fn pull<'d, T: BaseTensor>(
+        &'d self,
+        env: &Env<'_, T>,
+        mut cts: Vec<Option<T>>,
+        emit: &mut dyn FnMut(&'d R, Update<T>),
+    ) where
+        F: Residual<T>,
+    {
+        let Some(vjp) = self.rule.vjp() else { unreachable!("only rules for cotangents have a term") };
+        let outputs = self.rule.primal().outputs();
+        cts.resize_with(outputs.len(), || None);
+        let mut inputs = self.known(env);
+        inputs.extend(cts.into_iter().zip(outputs).map(|(ct, slot)| ct.unwrap_or_else(|| zeros(slot))));
+        for (to, ct) in self.to.iter().zip(interpret(vjp, inputs)) {
+            if let Some(to) = to {
+                emit(to, Update::Add(ct));
+            }
+        }
+    }
+
+    pub(super) fn push<T: BaseTensor>(
+        &self,
+        env: &Env<'_, T>,
+        of: &mut dyn FnMut(&R, usize) -> Option<T>,
+    ) -> Tangents<T>
+    where
+        F: Residual<T>,
+    {
+        let jvp = forward_rule(&self.rule);
+        let mut inputs = self.known(env);
+        let slots = self.rule.primal().inputs();
+        let tangents = self.to.iter().zip(slots).map(|(to, slot)| {
+            let tangent = to.as_ref().and_then(|to| of(to, 0));
+            tangent.unwrap_or_else(|| zeros(slot))
+        });
+        inputs.extend(tangents);
+        interpret(jvp, inputs).into_iter().map(Some).collect()
+    }
+}
+
+/// The rule for tangents.
+///
+/// # Panics
+/// When there is none.
+#[track_caller]
+pub(super) fn forward_rule(rule: &Custom) -> &crate::program::Program {
+    match rule.require_jvp() {
+        Ok(jvp) => jvp,
+        Err(message) => panic!("{message}"),
+    }
+}
+
+/// A function with rules, applied to dual numbers.
+pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
+    let results = T::custom(rule, &primals(args));
+    if args.iter().all(|a| a.node.is_none()) {
+        return results.into_iter().map(ADVal::constant_of).collect();
+    }
+    if rule.vjp().is_none() {
+        return by_tangents(rule, args, results);
+    }
+    let term = Ruled {
+        rule: rule.clone(),
+        args: args.iter().map(ADVal::factor).collect(),
+        results: results.iter().map(|y| Factor { value: y.clone(), id: fresh() }).collect(),
+        to: args.iter().map(|a| a.node.clone()).collect(),
+    };
+    let of = Rc::new(Node { id: fresh(), dtype: DType::F64, shape: None, delta: Delta::Custom(Box::new(term)) });
+    let result = |(k, y): (usize, T)| {
+        if differentiable(&y) { ADVal::of(y, Delta::Output(of.clone(), k)) } else { ADVal::constant_of(y) }
+    };
+    results.into_iter().enumerate().map(result).collect()
+}
+
+/// The rule for tangents, run at values whose tangents are those of the arguments.
+fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Vec<T>) -> Vec<ADVal<T>> {
+    // The same values, so the same ids; they have no tangent here.
+    let mut inputs: Vec<ADVal<T>> =
+        args.iter().map(|a| ADVal { primal: a.primal.clone(), id: a.id, node: None }).collect();
+    inputs.extend(results.iter().cloned().map(ADVal::constant_of));
+    for (arg, slot) in args.iter().zip(rule.primal().inputs()) {
+        inputs.push(match &arg.node {
+            Some(node) => ADVal::of(zeros(slot), Delta::Scale(same(node))),
+            None => ADVal::constant_of(zeros(slot)),
+        });
+    }
+    let tangents = interpret(forward_rule(rule), inputs);
+    let result = |(y, tangent): (T, ADVal<T>)| match &tangent.node {
+        Some(node) => ADVal::of(y, Delta::Scale(same(node))),
+        None => ADVal::constant_of(y),
+    };
+    results.into_iter().zip(tangents).map(result).collect()
+}
+
+/// Once the tangent of another value.
+fn same<T>(to: &Rc<Node<T>>) -> Term<Factor<T>, Rc<Node<T>>> {
+    Term { guard: Guard::One, factor: None, to: to.clone() }
+}

@@ -1,0 +1,139 @@
+//! Derivatives by a user's rule.
+//!
+//! Function and rule are recorded when they are applied; what is recorded is data that every interpreter knows
+//! how to run ([`Custom`]). Law: the derivative of the result is what the rule says, in forward and reverse mode and at
+//! every order, since the rule is differentiated in its turn.
+
+use std::sync::Arc;
+
+use super::symbolic;
+use crate::base::BaseTensor;
+use crate::program::{Custom, Program, Term, interpret};
+use crate::tree::Tree;
+
+/// Applies a function whose derivative is given by a rule for tangents.
+///
+/// `f : P -> Y` and `rule : (x, f(x), x_dot) -> y_dot`, which must be linear in `x_dot`; reverse mode transposes it. Both are
+/// recorded for the shapes of `x`, and may use only their arguments. `name` is what the function is printed as. Leaves of
+/// `x_dot` and `y_dot` at integers and masks are ignored.
+///
+/// # Panics
+/// When the tangents that the rule returns are not like the results of `f`; when `f` or `rule` use a value from
+/// outside, or look at values.
+///
+/// ```
+/// use polygrad::{Tensor, custom_jvp, grad, tensor};
+/// // The logarithm of 1 + exp x, with a derivative that does not overflow.
+/// fn softplus<T: polygrad::BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 1> {
+///     let f = |x: &Tensor<_, 1>| (x.exp() + 1.0).ln();
+///     custom_jvp("softplus", f, |x, _, x_dot| x.sigmoid() * x_dot, x)
+/// }
+/// assert_eq!(grad(|x: &Tensor<_, 1>| softplus(x).sum(), &tensor([0.0, 1000.0])), tensor([0.5, 1.0]));
+/// ```
+#[track_caller]
+pub fn custom_jvp<T, P, Y>(
+    name: &str,
+    f: impl Fn(&P::With<Term>) -> Y,
+    rule: impl Fn(&P::With<Term>, &Y, &P::With<Term>) -> Y,
+    x: &P,
+) -> Y::With<T>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Term, With<Term> = Y>,
+{
+    let args = x.leaves();
+    let (xs, dots) = (variables(&args), variables(&args));
+    let template = f(&x.with_leaves(xs.clone()));
+    let results = template.leaves();
+    let ys = variables(&results);
+    let tangents = rule(&x.with_leaves(xs.clone()), &template.with_leaves(ys.clone()), &x.with_leaves(dots.clone()));
+    let takes: Vec<Term> = [&xs[..], &ys, &dots].concat();
+    let made = closed(&xs, &results)
+        .and_then(|primal| Ok((primal, closed(&takes, &tangents.leaves())?)))
+        .and_then(|(primal, jvp)| fitting(Custom::new(name, primal, Some(jvp), None)));
+    match made {
+        Ok(custom) => template.with_leaves(T::custom(&Arc::new(custom), &args)),
+        Err(fault) => panic!("custom_jvp: the rule of `{name}` must fit its function, but {fault}"),
+    }
+}
+
+/// Applies a function whose derivative is given by a rule for cotangents.
+///
+/// `f : P -> Y` and `rule : (x, f(x), y_bar) -> x_bar`. Where the rule is linear in `y_bar`, forward mode transposes it;
+/// where it is not (a clipped gradient), forward mode is an error. Both are recorded for the shapes of `x`, and may
+/// use only their arguments. `name` is what the function is printed as. Leaves of `x_bar` and `y_bar` at integers and
+/// masks are ignored.
+///
+/// # Panics
+/// When the cotangents that the rule returns are not like the leaves of `x`; when `f` or `rule` use a value from
+/// outside, or look at values.
+///
+/// ```
+/// use polygrad::{Tensor, custom_vjp, grad, tensor};
+/// // The identity, with a gradient between -1 and 1.
+/// fn clipped<T: polygrad::BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 1> {
+///     custom_vjp("clipped", |x: &Tensor<_, 1>| x.clone(), |_, _, y_bar| y_bar.clamp(-1.0, 1.0), x)
+/// }
+/// let f = |x: &Tensor<_, 1>| clipped(x).square().sum();
+/// assert_eq!(grad(f, &tensor([0.25, -3.0])), tensor([0.5, -1.0]));
+/// ```
+#[track_caller]
+pub fn custom_vjp<T, P, Y>(
+    name: &str,
+    f: impl Fn(&P::With<Term>) -> Y,
+    rule: impl Fn(&P::With<Term>, &Y, &Y) -> P::With<Term>,
+    x: &P,
+) -> Y::With<T>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Term, With<Term> = Y>,
+{
+    let args = x.leaves();
+    let xs = variables(&args);
+    let template = f(&x.with_leaves(xs.clone()));
+    let results = template.leaves();
+    let (ys, bars) = (variables(&results), variables(&results));
+    let structured = |leaves: &[Term]| template.with_leaves(leaves.to_vec());
+    let cotangents = rule(&x.with_leaves(xs.clone()), &structured(&ys), &structured(&bars)).leaves();
+    let takes: Vec<Term> = [&xs[..], &ys, &bars].concat();
+    let made = closed(&xs, &results).and_then(|primal| Ok((primal, closed(&takes, &cotangents)?))).and_then(
+        |(primal, vjp)| {
+            let custom = fitting(Custom::new(name, primal, None, Some(vjp.clone())))?;
+            let jvp = transposed(&vjp, xs.len() + ys.len());
+            fitting(Custom::new(name, custom.primal().clone(), jvp, Some(vjp)))
+        },
+    );
+    match made {
+        Ok(custom) => template.with_leaves(T::custom(&Arc::new(custom), &args)),
+        Err(fault) => panic!("custom_vjp: the rule of `{name}` must fit its function, but {fault}"),
+    }
+}
+
+/// With the way out of the fault.
+fn fitting(made: Result<Custom, String>) -> Result<Custom, String> {
+    made.map_err(|fact| format!("{fact}; give each the shape and element type of what it belongs to"))
+}
+
+/// Variables like these values.
+fn variables<T: BaseTensor>(like: &[T]) -> Vec<Term> {
+    like.iter().map(|t| Term::variable(t.shape(), t.dtype())).collect()
+}
+
+fn closed(inputs: &[Term], results: &[Term]) -> Result<Program, String> {
+    Term::program(inputs, results, &[])
+        .map_err(|_| String::from("it uses a value from outside; pass that as an argument"))
+}
+
+/// `(x, y, x_dot) -> y_dot` from a rule `(x, y, y_bar) -> x_bar` with `known` inputs before `y_bar`, if that is linear in it.
+fn transposed(vjp: &Program, known: usize) -> Option<Program> {
+    let inputs: Vec<Term> = vjp.inputs().iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect();
+    let (fixed, bars) = inputs.split_at(known);
+    let order: Vec<Term> = bars.iter().chain(fixed).cloned().collect();
+    let linear = closed(&order, &interpret(vjp, inputs.clone())).ok()?;
+    let adjoint = symbolic::try_transpose(&linear, bars.len()).ok()?;
+    let dots: Vec<Term> = vjp.outputs().iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect();
+    let tangents = interpret(&adjoint, dots.iter().chain(fixed).cloned().collect());
+    closed(&fixed.iter().cloned().chain(dots).collect::<Vec<Term>>(), &tangents).ok()
+}

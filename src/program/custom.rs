@@ -1,0 +1,142 @@
+//! Functions with derivative rules of their own.
+//!
+//! Law: the value of a [`Custom`] is that of its primal program in every interpreter; its derivative, at any order, is what
+//! its rules say. Rules are programs like any other, and are differentiated like any other.
+
+use super::Program;
+use crate::dtype::DType;
+use crate::ops::rules::Kind;
+use crate::shape::Show;
+
+/// A closed function with rules for its derivative: one for tangents, one for cotangents, or both.
+///
+/// Made by [`custom_jvp`](crate::custom_jvp()) and [`custom_vjp`](crate::custom_vjp()).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Custom {
+    name: String,
+    primal: Program,
+    jvp: Option<Program>,
+    vjp: Option<Program>,
+}
+
+/// Shapes and element types of the inputs, or of the outputs, of a program.
+fn kinds(slots: &[super::Slot]) -> impl Iterator<Item = Kind<'_>> {
+    slots.iter().map(|slot| (&slot.shape[..], slot.dtype))
+}
+
+fn fit(what: &str, given: &[Kind<'_>], needed: &[Kind<'_>]) -> Result<(), String> {
+    if given.len() != needed.len() {
+        return Err(format!("there are {} {what} where {} are needed", given.len(), needed.len()));
+    }
+    let wrong = given.iter().zip(needed).find(|(a, b)| a != b);
+    let show = |(shape, dtype): &(&[usize], DType)| format!("{dtype} {}", Show(shape));
+    match wrong {
+        None => Ok(()),
+        Some((a, b)) => Err(format!("among the {what} there is {} where {} is needed", show(a), show(b))),
+    }
+}
+
+impl Custom {
+    /// A function and its rules: `primal : x -> y`, `jvp : (x, y, x_dot) -> y_dot` and `vjp : (x, y, y_bar) -> x_bar`.
+    ///
+    /// # Errors
+    /// When there is no rule, or a rule takes or returns other shapes or element types than these.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::{Binary, Unary}, program::{Custom, Term}};
+    /// let [x, y, x_dot] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
+    /// let primal = Term::program(&[x.clone()], &[x.unary(Unary::Exp)], &[])?;
+    /// let jvp = Term::program(&[x, y.clone(), x_dot.clone()], &[y.binary(Binary::Mul, &x_dot)], &[])?;
+    /// assert_eq!(Custom::new("exp", primal.clone(), Some(jvp), None)?.name(), "exp");
+    /// assert!(Custom::new("exp", primal.clone(), Some(primal), None).is_err());
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn new(name: &str, primal: Program, jvp: Option<Program>, vjp: Option<Program>) -> Result<Custom, String> {
+        if jvp.is_none() && vjp.is_none() {
+            return Err("there is no rule".into());
+        }
+        let (x, y): (Vec<_>, Vec<_>) = (kinds(primal.inputs()).collect(), kinds(primal.outputs()).collect());
+        let both: Vec<_> = x.iter().chain(&y).copied().collect();
+        for (rule, last, results, words) in
+            [(&jvp, &x, &y, "tangents returned by the rule"), (&vjp, &y, &x, "cotangents returned by the rule")]
+        {
+            let Some(rule) = rule else { continue };
+            let takes: Vec<_> = both.iter().chain(last).copied().collect();
+            fit("arguments of the rule", &kinds(rule.inputs()).collect::<Vec<_>>(), &takes)?;
+            fit(words, &kinds(rule.outputs()).collect::<Vec<_>>(), results)?;
+        }
+        Ok(Custom { name: name.to_owned(), primal, jvp, vjp })
+    }
+
+    /// The name it is printed with.
+    ///
+    /// ```
+    /// use polygrad::{DType, program::{Custom, Term}};
+    /// let [x, y, x_dot] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
+    /// let primal = Term::program(&[x.clone()], &[x.clone()], &[])?;
+    /// let jvp = Term::program(&[x, y, x_dot.clone()], &[x_dot], &[])?;
+    /// assert_eq!(Custom::new("same", primal, Some(jvp), None)?.name(), "same");
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The function itself: `x -> y`.
+    ///
+    /// ```
+    /// use polygrad::{DType, program::{Custom, Term}};
+    /// let [x, y, x_dot] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
+    /// let primal = Term::program(&[x.clone()], &[x.clone()], &[])?;
+    /// let jvp = Term::program(&[x, y, x_dot.clone()], &[x_dot], &[])?;
+    /// assert_eq!(Custom::new("same", primal.clone(), Some(jvp), None)?.primal(), &primal);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn primal(&self) -> &Program {
+        &self.primal
+    }
+
+    /// The rule for tangents, `(x, y, x_dot) -> y_dot`, if there is one.
+    ///
+    /// ```
+    /// use polygrad::{DType, program::{Custom, Term}};
+    /// let [x, y, x_dot] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
+    /// let primal = Term::program(&[x.clone()], &[x.clone()], &[])?;
+    /// let jvp = Term::program(&[x, y, x_dot.clone()], &[x_dot], &[])?;
+    /// assert_eq!(Custom::new("same", primal, Some(jvp.clone()), None)?.jvp(), Some(&jvp));
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn jvp(&self) -> Option<&Program> {
+        self.jvp.as_ref()
+    }
+
+    /// The rule for cotangents, `(x, y, y_bar) -> x_bar`, if there is one.
+    ///
+    /// ```
+    /// use polygrad::{DType, program::{Custom, Term}};
+    /// let [x, y, y_bar] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
+    /// let primal = Term::program(&[x.clone()], &[x.clone()], &[])?;
+    /// let vjp = Term::program(&[x, y, y_bar.clone()], &[y_bar], &[])?;
+    /// assert_eq!(Custom::new("same", primal, None, Some(vjp.clone()))?.vjp(), Some(&vjp));
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn vjp(&self) -> Option<&Program> {
+        self.vjp.as_ref()
+    }
+
+    /// The rule for tangents, or why there is none.
+    pub(crate) fn require_jvp(&self) -> Result<&Program, String> {
+        self.jvp.as_ref().ok_or_else(|| {
+            format!(
+                "custom_vjp: forward mode needs a rule that is linear in the cotangent, but that of `{}` is not; use \
+                 reverse mode, or give a rule by custom_jvp",
+                self.name
+            )
+        })
+    }
+
+    /// Whether these can be its arguments.
+    pub(crate) fn accepts(&self, args: &[Kind<'_>]) -> Result<(), String> {
+        fit("arguments", args, &kinds(self.primal.inputs()).collect::<Vec<_>>())
+    }
+}

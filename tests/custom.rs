@@ -1,0 +1,210 @@
+//! Functions with derivative rules of their own.
+//!
+//! Laws: the value is that of the function in every interpreter; the derivative is what the rule says, even where the rule
+//! says something else than the function; a rule that says what the function does changes nothing, at any order.
+
+use polygrad::inspect::count;
+use polygrad::program::{Program, interpret};
+use polygrad::{
+    Array, BaseTensor, Concrete, Function, Tensor, custom_jvp, custom_vjp, direct, fold, grad, hessian, hvp, jvp, map,
+    symbolic, tensor, vjp,
+};
+
+type Number<T> = Tensor<T, 0>;
+type Vector<T> = Tensor<T, 1>;
+
+/// The identity, with twice its derivative: what nobody would find by looking at the function.
+fn doubled<T: BaseTensor>(x: &Vector<T>) -> Vector<T> {
+    custom_jvp("doubled", |x: &Vector<_>| x.clone(), |_, _, x_dot| x_dot * 2.0, x)
+}
+
+/// The same by a rule for cotangents.
+fn pulled<T: BaseTensor>(x: &Vector<T>) -> Vector<T> {
+    custom_vjp("pulled", |x: &Vector<_>| x.clone(), |_, _, y_bar| y_bar * 2.0, x)
+}
+
+/// The cube, with its true derivative.
+fn cube<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+    custom_jvp("cube", |x: &Number<_>| x.powi(3), |x, _, x_dot| x.square() * 3.0 * x_dot, x)
+}
+
+/// The same by a rule for cotangents.
+fn cube_pulled<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+    custom_vjp("cube", |x: &Number<_>| x.powi(3), |x, _, y_bar| x.square() * 3.0 * y_bar, x)
+}
+
+/// The square root by Newton's method, differentiated by the implicit function theorem: `y^2 = x`, so `2 y y_dot = x_dot`.
+fn root<T: BaseTensor>(x: &Number<T>) -> Number<T> {
+    let solve = |x: &Number<_>| {
+        let steps = Tensor::<_, 1>::zeros([30]);
+        fold(x + 1.0, &steps, |y: Number<_>, _: &Number<_>| (&y + x / &y) * 0.5)
+    };
+    custom_vjp("root", solve, |_, y, y_bar| y_bar / (y * 2.0), x)
+}
+
+fn xs() -> Vector<Concrete> {
+    tensor([0.5, -1.5, 2.0])
+}
+
+fn near(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{a} is not {b}");
+}
+
+/// Every way to the derivative of `sum (f x)^2` along ones.
+macro_rules! ways {
+    ($f:ident) => {{
+        let x = xs();
+        let ones = tensor([1.0, 1.0, 1.0]);
+        let staged = Function::stage(|x: &Vector<_>, _: &()| $f(x).square().sum(), &x, &());
+        let run = |p: &Program, inputs: Vec<Array>| interpret(p, inputs);
+        let raw = x.raw().clone();
+        let split = symbolic::linearize(staged.program());
+        let mut residuals = run(&split.primal, vec![raw.clone()]);
+        residuals[0] = ones.raw().clone();
+        let along = |g: Vector<Concrete>| g.sum().item();
+        vec![
+            ("direct grad", along(direct::grad(|x: &Vector<_>| $f(x).square().sum(), &x))),
+            ("grad", along(grad(|x: &Vector<_>| $f(x).square().sum(), &x))),
+            ("direct jvp", direct::jvp(|x: &Vector<_>| $f(x).square().sum(), &x, &ones).1.item()),
+            ("jvp", jvp(|x: &Vector<_>| $f(x).square().sum(), &x, &ones).1.item()),
+            ("vjp", along(vjp(|x: &Vector<_>| $f(x).square().sum(), &x).1(&tensor(1.0)))),
+            ("direct linearize", direct::linearize(|x: &Vector<_>| $f(x).square().sum(), &x).1(&ones).item()),
+            (
+                "gradient",
+                along(Tensor::from_raw(run(&symbolic::gradient(staged.program()), vec![raw.clone()]).remove(0))),
+            ),
+            ("linearize", Number::<Concrete>::from_raw(run(&split.linear, residuals).remove(0)).item()),
+            (
+                "in a loop",
+                along(grad(
+                    |x: &Vector<_>| {
+                        let rows = x.reshape::<2>([3, 1]);
+                        fold(tensor_at(x), &rows, |sum, row: &Vector<_>| sum + $f(row).square().sum())
+                    },
+                    &x,
+                )),
+            ),
+            (
+                "in a map",
+                along(direct::grad(
+                    |x: &Vector<_>| {
+                        let rows = x.reshape::<2>([3, 1]);
+                        map(&rows, |row: &Vector<_>| $f(row)).square().sum()
+                    },
+                    &x,
+                )),
+            ),
+        ]
+    }};
+}
+
+/// Zero at the level of a value.
+fn tensor_at<T: BaseTensor>(_: &Vector<T>) -> Number<T> {
+    Tensor::zeros([])
+}
+
+#[test]
+fn the_derivative_is_what_the_rule_says() {
+    // Twice the derivative 2 x, summed.
+    for (name, found) in ways!(doubled).into_iter().chain(ways!(pulled)) {
+        assert_eq!(found, 4.0, "{name}");
+    }
+}
+
+#[test]
+fn the_value_is_that_of_the_function() {
+    let x = xs();
+    assert_eq!(doubled(&x), x);
+    let f = Function::stage(|x: &Vector<_>, _: &()| pulled(x), &x, &());
+    assert_eq!(f.run(&x, &()).expect("of the same shape"), x);
+    near(root(&tensor(2.0)).item(), 2.0_f64.sqrt());
+}
+
+/// The second derivative along `v` by all nestings of two levels.
+macro_rules! second {
+    ($f:ident, $x:expr, $v:expr) => {{
+        let (x, v) = ($x, $v);
+        [
+            direct::jvp(|x: &Vector<_>| direct::grad(|x: &Vector<_>| $f(x).square().sum(), x), &x, &v).1,
+            direct::vjp(|x: &Vector<_>| direct::grad(|x: &Vector<_>| $f(x).square().sum(), x), &x).1(&v),
+            hvp(|x: &Vector<_>| $f(x).square().sum(), &x, &v),
+        ]
+    }};
+}
+
+#[test]
+fn a_rule_holds_at_the_second_order() {
+    // sum (f x)^2 has the derivative 2 f(x) f' = 4 x by the rule, whose derivative is 4 f' = 8.
+    let v = tensor([1.0, 10.0, 100.0]);
+    for h in second!(doubled, xs(), v.clone()).into_iter().chain(second!(pulled, xs(), v)) {
+        assert_eq!(h, tensor([8.0, 80.0, 800.0]));
+    }
+}
+
+#[test]
+fn a_true_rule_changes_nothing_at_any_order() {
+    let x = tensor(1.25);
+    let plain = |x: &Number<_>| (x.powi(3) * 0.5).sin();
+    let (first, second) =
+        (grad(plain, &x).item(), hessian::<_, 0, 0, _>(|x: &Number<_>| (x.powi(3) * 0.5).sin(), &x).item());
+    let third = |x: &Number<_>| (x.powi(3) * 0.5).sin();
+    let third = grad(|x: &Number<_>| grad(|x: &Number<_>| grad(third, x), x), &x).item();
+    near(grad(|x: &Number<_>| (cube(x) * 0.5).sin(), &x).item(), first);
+    near(grad(|x: &Number<_>| (cube_pulled(x) * 0.5).sin(), &x).item(), first);
+    near(hessian::<_, 0, 0, _>(|x: &Number<_>| (cube(x) * 0.5).sin(), &x).item(), second);
+    near(hessian::<_, 0, 0, _>(|x: &Number<_>| (cube_pulled(x) * 0.5).sin(), &x).item(), second);
+    let by = |x: &Number<_>| grad(|x: &Number<_>| grad(|x: &Number<_>| (cube(x) * 0.5).sin(), x), x);
+    near(grad(by, &x).item(), third);
+    let by = |x: &Number<_>| grad(|x: &Number<_>| grad(|x: &Number<_>| (cube_pulled(x) * 0.5).sin(), x), x);
+    near(grad(by, &x).item(), third);
+}
+
+#[test]
+fn an_implicit_function_has_the_derivative_of_its_equation() {
+    let x = tensor(2.0);
+    near(grad(root, &x).item(), 0.5 / 2.0_f64.sqrt());
+    near(jvp(root, &x, &tensor(1.0)).1.item(), 0.5 / 2.0_f64.sqrt());
+    near(hessian::<_, 0, 0, _>(root, &x).item(), -0.25 * 2.0_f64.powf(-1.5));
+    // The gradient solves nothing again: the loop stands there once.
+    let f = Function::stage(|x: &Number<_>, _: &()| root(x), &x, &());
+    let gradient = symbolic::gradient(f.program());
+    assert_eq!(gradient.to_string().matches("custom root").count(), 1, "{gradient}");
+}
+
+#[test]
+fn trees_results_and_integers_go_through() {
+    // (x, n) -> (n x, n): the derivative by rule is that of 10 n x.
+    fn scaled<T: BaseTensor>(x: &Number<T>, n: &Tensor<T, 0, i64>) -> (Number<T>, Tensor<T, 0, i64>) {
+        custom_vjp(
+            "scaled",
+            |(x, n): &(Number<_>, Tensor<_, 0, i64>)| (x * n.to_float::<f64>(), n.clone()),
+            |(_, n), _, (bar, _)| (bar * n.to_float::<f64>() * 10.0, Tensor::zeros([])),
+            &(x.clone(), n.clone()),
+        )
+    }
+    let (x, n) = (tensor(3.0), tensor(4));
+    let p = (x, n);
+    let ((y, m), bars) = direct::vjp(|p: &(Number<_>, Tensor<_, 0, i64>)| scaled(&p.0, &p.1), &p);
+    assert_eq!((y.item(), m.item()), (12.0, 4));
+    assert_eq!(bars(&(tensor(1.0), tensor(0))).0.item(), 40.0);
+    let dot = direct::jvp(|p: &(Number<_>, Tensor<_, 0, i64>)| scaled(&p.0, &p.1), &p, &(tensor(1.0), tensor(0)));
+    assert_eq!(dot.1.0.item(), 40.0);
+}
+
+#[test]
+fn the_cost_is_that_of_the_function() {
+    let plain = count(|x: &Number<_>| x.powi(3), &tensor(2.0)).1.total();
+    let ruled = count(|x: &Number<_>| cube(x), &tensor(2.0)).1.total();
+    assert_eq!(plain, ruled);
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn a_rule_is_saved_with_its_program() {
+    let f = Function::stage(|x: &Vector<_>, _: &()| doubled(x).sum() + pulled(x).sum(), &xs(), &());
+    let text = serde_json::to_string(f.program()).expect("a program can be saved");
+    let loaded: Program = serde_json::from_str(&text).expect("what was saved loads");
+    assert_eq!(&loaded, f.program());
+    let gradient = symbolic::gradient(&loaded);
+    assert_eq!(interpret(&gradient, vec![xs().into_raw()]), [Array::from([4.0, 4.0, 4.0])]);
+}
