@@ -20,6 +20,7 @@ use crate::array::{Array, Elems};
 use crate::base::{BaseTensor, Step, Traced, Trip};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+use crate::passes::optimize;
 use crate::program::{Custom, Term, interpret};
 
 mod contract;
@@ -69,7 +70,7 @@ impl BaseTensor for Array {
         let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
         let results = f(&variables);
         match Term::program(&variables, &results, &[]) {
-            Ok(program) => interpret(&program, inputs.to_vec()),
+            Ok(program) => interpret(&optimize(&program), inputs.to_vec()),
             Err(message) => panic!("{message}"),
         }
     }

@@ -8,6 +8,7 @@ use super::symbolic;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
+use crate::passes::optimize;
 use crate::program::{Program, Term, interpret};
 use crate::shape::Show;
 use crate::tensor::Tensor;
@@ -28,7 +29,10 @@ use crate::tree::Tree;
 /// # Ok::<(), polygrad::RunError>(())
 /// ```
 pub struct Function<P, Q, Y> {
+    /// As it was recorded.
     program: Program,
+    /// As it runs.
+    ready: Program,
     /// Zeros in the structure of the results; one stored number each.
     template: Y,
     inputs: PhantomData<fn(&P, &Q)>,
@@ -95,12 +99,17 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
         let names: Vec<String> = names(leaves.len(), "x").into_iter().chain(names(constants.len(), "data")).collect();
         let inputs: Vec<Term> = leaves.into_iter().chain(constants).collect();
         match Term::program(&inputs, &y.leaves(), &names) {
-            Ok(program) => Function { program, template: y.map(&mut zeros), inputs: PhantomData },
+            Ok(program) => Function::of(program, y.map(&mut zeros)),
             Err(message) => panic!("{message}"),
         }
     }
 
-    /// The program that runs.
+    fn of(program: Program, template: Y) -> Self {
+        let ready = optimize(&program);
+        Function { program, ready, template, inputs: PhantomData }
+    }
+
+    /// The program as it was recorded.
     ///
     /// ```
     /// use polygrad::{Function, Tensor, tensor};
@@ -110,6 +119,18 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
     /// ```
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// The program that runs: in bulk, and simplified.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, build1, tensor};
+    /// let x = tensor([3.0, 4.0]);
+    /// let f = Function::stage(|x: &Tensor<_, 1>, _: &()| build1(2, |i| x.at([i]) * 2.0).sum(), &x, &());
+    /// assert!(f.program().to_string().contains("loop") && !f.optimized().to_string().contains("loop"));
+    /// ```
+    pub fn optimized(&self) -> &Program {
+        &self.ready
     }
 
     /// The results for these inputs.
@@ -141,7 +162,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
                 });
             }
         }
-        Ok(self.template.with_leaves(interpret(&self.program, inputs)))
+        Ok(self.template.with_leaves(interpret(&self.ready, inputs)))
     }
 }
 
@@ -172,8 +193,8 @@ where
     pub fn value_and_grad(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>, x: &P, data: &Q) -> Self {
         let staged: Function<P, Q, Tensor<Array, 0, E>> = Function::stage(f, x, data);
         let wrt: Vec<usize> = (0..x.count()).collect();
-        let program = symbolic::value_and_gradient_in(&staged.program, &wrt);
+        let program = symbolic::value_and_gradient_in(&staged.ready, &wrt);
         let template = (Tensor::zeros([]), x.map(&mut |a| Array::zeros(a.shape(), a.dtype())));
-        Function { program, template, inputs: PhantomData }
+        Function::of(program, template)
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::facts::{self, Facts};
 use super::{Node, NodeId, Op, Program, Slot, rules};
 use crate::dtype::DType;
 use crate::shape::Shape;
@@ -16,6 +17,13 @@ pub struct Builder {
     nodes: Vec<Node>,
     /// Only ever looked up, so that its order is nobody's business.
     known: HashMap<Op<NodeId>, NodeId>,
+    facts: Facts,
+    /// How often each is used in the program that is being rebuilt, as far as it says so.
+    uses: Vec<u32>,
+    literal: bool,
+    fast: bool,
+    /// Which rule made which operation, where somebody wants to know.
+    log: Option<Vec<(&'static str, NodeId)>>,
 }
 
 impl Builder {
@@ -27,6 +35,61 @@ impl Builder {
     /// ```
     pub fn new() -> Builder {
         Builder::default()
+    }
+
+    /// An empty program in which operations stay what they are: no rule is applied.
+    ///
+    /// ```
+    /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
+    /// let mut b = Builder::literal();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::new(), dtype: DType::F64 });
+    /// let y = b.apply(Op::Unary(Unary::Neg, x));
+    /// assert_ne!(b.apply(Op::Unary(Unary::Neg, y)), x);
+    /// ```
+    pub fn literal() -> Builder {
+        Builder { literal: true, ..Builder::default() }
+    }
+
+    /// The builder a pass rebuilds a program with: with the rules of fast arithmetic, if asked for; with a log of the
+    /// rules that fired, if asked for.
+    pub(crate) fn rebuilding(fast: bool, logged: bool) -> Builder {
+        Builder { fast, log: logged.then(Vec::new), ..Builder::default() }
+    }
+
+    /// Whether rules may take all numbers for finite.
+    pub(super) fn is_fast(&self) -> bool {
+        self.fast
+    }
+
+    /// Notes that a rule made an operation.
+    pub(crate) fn note(&mut self, rule: &'static str, id: NodeId) {
+        if let Some(log) = &mut self.log {
+            log.push((rule, id));
+        }
+    }
+
+    /// What was noted since the last call.
+    pub(crate) fn noted(&mut self) -> Vec<(&'static str, NodeId)> {
+        self.log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Notes that the program that is rebuilt uses a value so often, which is now this one.
+    pub(crate) fn used(&mut self, id: NodeId, times: u32) {
+        let id = id as usize;
+        if self.uses.len() <= id {
+            self.uses.resize(id + 1, 0);
+        }
+        self.uses[id] = self.uses[id].saturating_add(times);
+    }
+
+    /// Whether a value is used once, as far as that is known.
+    pub(super) fn once(&self, id: NodeId) -> bool {
+        self.uses.get(id as usize) == Some(&1)
+    }
+
+    /// An operation that is there already.
+    pub(super) fn known(&self, op: &Op<NodeId>) -> Option<NodeId> {
+        self.known.get(op).copied()
     }
 
     /// A new input. Inputs come before everything else.
@@ -49,6 +112,7 @@ impl Builder {
         let op = Op::Input(u64::from(id));
         self.nodes.push(Node { op: op.clone(), shape: slot.shape.clone(), dtype: slot.dtype });
         self.known.insert(op, id);
+        self.facts.push(None);
         self.inputs.push(slot);
         id
     }
@@ -64,10 +128,8 @@ impl Builder {
     /// assert_eq!(b.add(Op::Unary(Unary::Sin, x), Shape::from_slice(&[2]), DType::F64), y);
     /// ```
     pub fn add(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
-        match rules::simplify(self, &op, &shape, dtype) {
-            Some(id) => id,
-            None => self.cons(op, shape, dtype),
-        }
+        let simpler = if self.literal { None } else { rules::simplify(self, &op, &shape, dtype) };
+        simpler.unwrap_or_else(|| self.cons(op, shape, dtype))
     }
 
     /// The result of an operation as it is.
@@ -76,9 +138,16 @@ impl Builder {
             return *id;
         }
         let id = NodeId::try_from(self.nodes.len()).expect("a program has fewer than 2^32 operations");
+        let facts = facts::known(self, &op, &shape, dtype);
+        self.facts.push(facts);
         self.nodes.push(Node { op: op.clone(), shape, dtype });
         self.known.insert(op, id);
         id
+    }
+
+    /// What is known about integers and masks made so far.
+    pub(super) fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// An operation made so far.

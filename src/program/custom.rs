@@ -135,6 +135,16 @@ impl Custom {
         })
     }
 
+    /// The same function with each of its programs rewritten.
+    pub(crate) fn map(&self, f: &mut dyn FnMut(&Program) -> Program) -> Custom {
+        Custom {
+            name: self.name.clone(),
+            primal: f(&self.primal),
+            jvp: self.jvp.as_ref().map(&mut *f),
+            vjp: self.vjp.as_ref().map(f),
+        }
+    }
+
     /// Whether these can be its arguments.
     pub(crate) fn accepts(&self, args: &[Kind<'_>]) -> Result<(), String> {
         fit("arguments", args, &kinds(self.primal.inputs()).collect::<Vec<_>>())

@@ -1,15 +1,17 @@
 //! Interpretation: a program at any instance of the language.
 
-use super::{Loop, NodeId, Op, Program};
+use super::{Loop, Node, NodeId, Op, Program};
 use crate::base::{BaseTensor, Trip};
-use crate::ops::Binary;
-use crate::shape::Show;
+use crate::ops::{Binary, Discrete, IntBinary, Linear};
+use crate::shape::{Show, size};
 
 /// What an operation left behind.
 enum Value<T> {
     One(T),
     /// The results of a loop or a function with rules, each until it is taken.
     Many(Vec<Option<T>>),
+    /// The operand of a linear operation that a sum will add up.
+    Deferred(T),
 }
 
 /// Runs a program at the interpreter `T`: the outputs, from values of the inputs.
@@ -57,6 +59,7 @@ pub fn interpret<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
 fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     let mut values: Vec<Option<Value<T>>> = Vec::with_capacity(program.nodes().len());
     let last_use = program.last_use();
+    let waits = |a: NodeId| program.inner.deferred[a as usize];
     let mut inputs = inputs.into_iter();
     for (k, node) in program.nodes().iter().enumerate() {
         let k = k as NodeId;
@@ -65,7 +68,16 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             Op::Input(_) => Value::One(inputs.next().expect("as many inputs as the program says")),
             Op::Constant(c) => Value::One(T::constant(c.0.clone())),
             Op::Unary(op, a) => Value::One(get(&values, *a).unary(*op)),
+            Op::Linear(_, a) if waits(k) => Value::Deferred(get(&values, *a).clone()),
             // A sum may reuse an operand that nobody needs any more.
+            Op::Binary(Binary::Add, a, b) if waits(*b) => Value::One(add_up(program, &mut values, *a, *b, dies(*a))),
+            Op::Binary(Binary::Add, a, b) if waits(*a) => Value::One(add_up(program, &mut values, *b, *a, dies(*b))),
+            Op::Discrete(Discrete::IntBinary(IntBinary::Add), args) if waits(args[1]) => {
+                Value::One(add_up(program, &mut values, args[0], args[1], dies(args[0])))
+            }
+            Op::Discrete(Discrete::IntBinary(IntBinary::Add), args) if waits(args[0]) => {
+                Value::One(add_up(program, &mut values, args[1], args[0], dies(args[1])))
+            }
             Op::Binary(Binary::Add, a, b) if a != b && dies(*a) => {
                 let a = take(&mut values, *a);
                 Value::One(a.accumulate(get(&values, *b)))
@@ -102,7 +114,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             Op::Output(a, i) => match &mut values[*a as usize] {
                 // Outputs are taken once, as equal operations are one.
                 Some(Value::Many(results)) => Value::One(results[*i].take().expect("a result of a loop is used once")),
-                Some(Value::One(_)) | None => unreachable!("an output is of a loop that has run"),
+                Some(Value::One(_) | Value::Deferred(_)) | None => unreachable!("an output is of a loop that has run"),
             },
         };
         values.push(Some(value));
@@ -131,17 +143,58 @@ fn run_loop<T: BaseTensor>(l: &Loop<NodeId>, init: Vec<T>, xs: Vec<T>, captured:
     })
 }
 
+/// The sum of a value and of what a linear operation was deferred for; in place if the value is not needed any more.
+fn add_up<T: BaseTensor>(
+    program: &Program,
+    values: &mut [Option<Value<T>>],
+    base: NodeId,
+    of: NodeId,
+    last: bool,
+) -> T {
+    let (Op::Linear(op, _), Some(Value::Deferred(x))) = (&program.nodes()[of as usize].op, values[of as usize].take())
+    else {
+        unreachable!("linear operations are deferred once")
+    };
+    if last { take(values, base).accumulate_linear(op, &x) } else { x.linear(op).accumulate(get(values, base)) }
+}
+
+/// Which operations wait for the sum that is their only use: views that write each place once, or few places, so that
+/// adding them up costs no more than making them.
+pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
+    let mut uses = vec![0_u32; nodes.len()];
+    nodes.iter().for_each(|node| node.op.operands(&mut |a| uses[*a as usize] += 1));
+    results.iter().for_each(|a| uses[*a as usize] += 1);
+    let mut deferred = vec![false; nodes.len()];
+    let fits = |a: NodeId| {
+        let Op::Linear(op, _) = &nodes[a as usize].op else { return false };
+        let Linear::Affine { from, into } = &**op else { return false };
+        uses[a as usize] == 1 && (into.is_injective() || size(from.shape()) < size(into.source()))
+    };
+    for node in nodes {
+        let mut sum = None;
+        if let Op::Binary(Binary::Add, a, b) = &node.op {
+            sum = Some([*b, *a]);
+        } else if let Op::Discrete(Discrete::IntBinary(IntBinary::Add), args) = &node.op {
+            sum = Some([args[1], args[0]]);
+        }
+        if let Some(one) = sum.into_iter().flatten().find(|a| fits(*a)) {
+            deferred[one as usize] = true;
+        }
+    }
+    deferred
+}
+
 fn get<T>(values: &[Option<Value<T>>], a: NodeId) -> &T {
     match &values[a as usize] {
         Some(Value::One(value)) => value,
-        Some(Value::Many(_)) | None => unreachable!("operands are computed and have one value"),
+        Some(Value::Many(_) | Value::Deferred(_)) | None => unreachable!("operands are computed and have one value"),
     }
 }
 
 fn take<T>(values: &mut [Option<Value<T>>], a: NodeId) -> T {
     match values[a as usize].take() {
         Some(Value::One(value)) => value,
-        Some(Value::Many(_)) | None => unreachable!("operands are computed and have one value"),
+        Some(Value::Many(_) | Value::Deferred(_)) | None => unreachable!("operands are computed and have one value"),
     }
 }
 

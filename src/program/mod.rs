@@ -11,12 +11,14 @@
 
 mod builder;
 mod custom;
+mod facts;
+mod indexing;
 mod interpret;
 mod kind;
 mod literal;
 mod op;
 mod print;
-mod rules;
+pub(crate) mod rules;
 #[cfg(feature = "serde")]
 mod serial;
 mod term;
@@ -28,6 +30,7 @@ pub use builder::Builder;
 pub use custom::Custom;
 pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
+pub use rules::{Rule, rules};
 pub use term::Term;
 
 use crate::dtype::DType;
@@ -73,6 +76,8 @@ struct Inner {
     results: Vec<NodeId>,
     /// For each node the last one that uses it; itself if none does, and past the end for results.
     last_use: Vec<NodeId>,
+    /// For each node whether it is a view that only a sum uses, which can add it up where the other operand is.
+    deferred: Vec<bool>,
 }
 
 impl Program {
@@ -90,7 +95,8 @@ impl Program {
             Slot { name: names.get(k).cloned().unwrap_or_default(), shape: node.shape.clone(), dtype: node.dtype }
         };
         let outputs = results.iter().enumerate().map(slot).collect();
-        Program { inner: Arc::new(Inner { inputs, outputs, nodes, results, last_use }) }
+        let deferred = interpret::deferred(&nodes, &results);
+        Program { inner: Arc::new(Inner { inputs, outputs, nodes, results, last_use, deferred }) }
     }
 
     /// The inputs.

@@ -1,0 +1,292 @@
+//! The bulk form of a program: one operation on stacks instead of as many as there are elements.
+//!
+//! [`batch`] runs a program once on values of which some are stacks, along a new outermost axis, of `n` values. An
+//! operation none of whose operands is a stack is done once: what does not depend on the element is not repeated, and is
+//! replicated only by an operation that needs a stack. This is the program transformation of "Dual-numbers reverse AD for
+//! array languages", section 5 (Figs. 9-11), read from the operands to the results, so that an index is never pushed
+//! into a value: what is shared stays shared.
+//!
+//! Law: element `k` of a stack is what the program computes from the elements `k` of its inputs. An operation on stacks
+//! does the work and moves the bytes of `n` operations on elements.
+
+use std::sync::Arc;
+
+use crate::ops::{Discrete, Linear};
+use crate::program::{Builder, Loop, NodeId, Op, Program, Slot};
+use crate::shape::Shape;
+
+/// A value, or a stack of values along a new outermost axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub(super) id: NodeId,
+    pub(super) stacked: bool,
+}
+
+impl Value {
+    pub(super) fn stack(id: NodeId) -> Value {
+        Value { id, stacked: true }
+    }
+
+    pub(super) fn single(id: NodeId) -> Value {
+        Value { id, stacked: false }
+    }
+}
+
+/// What an operation of the program became.
+enum Made {
+    One(Value),
+    /// A loop or function that was not batched: results are still to be taken of it.
+    Whole(NodeId),
+    /// The results of one that was.
+    Many(Vec<Value>),
+}
+
+/// The results of a program of which some inputs are stacks of `n`; a result is a stack if it depends on one.
+pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[Value]) -> Vec<Value> {
+    let mut made: Vec<Made> = inputs.iter().copied().map(Made::One).collect();
+    for node in &program.nodes()[inputs.len()..] {
+        let next = Batch { b, n, made: &made }.operation(&node.op);
+        made.push(next);
+    }
+    let value = |r: &NodeId| match made[*r as usize] {
+        Made::One(value) => value,
+        Made::Whole(_) | Made::Many(_) => unreachable!("a result of a program is one value"),
+    };
+    program.results().iter().map(value).collect()
+}
+
+/// The program on stacks: of `n` where an input is marked; results are stacks where they must be.
+fn program(program: &Program, n: usize, stacked: &[bool], must: &dyn Fn(usize) -> bool) -> Program {
+    let mut b = Builder::new();
+    let mut inputs = Vec::with_capacity(stacked.len());
+    for (slot, stacked) in program.inputs().iter().zip(stacked) {
+        let shape = if *stacked { under(n, &slot.shape) } else { slot.shape.clone() };
+        inputs.push(Value { id: b.input(Slot { shape, ..slot.clone() }), stacked: *stacked });
+    }
+    let results = batch(&mut b, n, program, &inputs);
+    let result = |(k, value): (usize, Value)| if must(k) { stack(&mut b, n, value) } else { value.id };
+    let results: Vec<NodeId> = results.into_iter().enumerate().map(result).collect();
+    b.finish(&results, &[])
+}
+
+fn under(n: usize, shape: &[usize]) -> Shape {
+    std::iter::once(n).chain(shape.iter().copied()).collect()
+}
+
+/// A value as a stack: replicated if it is not one.
+pub(super) fn stack(b: &mut Builder, n: usize, value: Value) -> NodeId {
+    if value.stacked {
+        return value.id;
+    }
+    let shape = under(n, &b.node(value.id).shape);
+    let axes: Vec<usize> = (1..shape.len()).collect();
+    b.apply(Op::Linear(Box::new(Linear::replicate(&shape, &axes)), value.id))
+}
+
+/// The two outermost axes exchanged.
+fn exchanged(b: &mut Builder, id: NodeId) -> NodeId {
+    let shape = b.node(id).shape.clone();
+    let mut axes: Vec<usize> = (0..shape.len()).collect();
+    axes.swap(0, 1);
+    b.apply(Op::Linear(Box::new(Linear::permute(&shape, &axes)), id))
+}
+
+/// Which results of a program are stacks, from which inputs are.
+#[allow(clippy::wildcard_enum_match_arm, reason = "every operation with one result moves with its operands")]
+fn moving(program: &Program, inputs: &[bool]) -> Vec<bool> {
+    let mut moves: Vec<bool> = inputs.to_vec();
+    // The results of loops, each on its own.
+    let mut several: Vec<(NodeId, Vec<bool>)> = Vec::new();
+    for (k, node) in program.nodes().iter().enumerate().skip(inputs.len()) {
+        let any = |moves: &[bool]| {
+            let mut any = false;
+            node.op.operands(&mut |a| any |= moves[*a as usize]);
+            any
+        };
+        let next = match &node.op {
+            Op::Loop(l) => {
+                let of = |ids: &[NodeId]| ids.iter().map(|a| moves[*a as usize]).collect::<Vec<bool>>();
+                several.push((k as NodeId, looped(l, of(&l.init), &of(&l.xs), &of(&l.captured)).1));
+                any(&moves)
+            }
+            Op::Output(of, position) => match several.binary_search_by_key(of, |(id, _)| *id) {
+                Ok(at) => several[at].1[*position],
+                Err(_) => moves[*of as usize],
+            },
+            _ => any(&moves),
+        };
+        moves.push(next);
+    }
+    program.results().iter().map(|r| moves[*r as usize]).collect()
+}
+
+/// Which values of the carry of a loop are stacks, and which of its results: the least fixpoint.
+fn looped<R>(l: &Loop<R>, mut carry: Vec<bool>, xs: &[bool], captured: &[bool]) -> (Vec<bool>, Vec<bool>) {
+    loop {
+        let results = moving(&l.body, &[&carry[..], xs, captured].concat());
+        let next: Vec<bool> = carry.iter().zip(&results).map(|(before, after)| before | after).collect();
+        if next == carry {
+            let results = next.iter().copied().chain(results[carry.len()..].iter().copied()).collect();
+            return (carry, results);
+        }
+        carry = next;
+    }
+}
+
+struct Batch<'a> {
+    b: &'a mut Builder,
+    n: usize,
+    made: &'a [Made],
+}
+
+impl Batch<'_> {
+    fn value(&self, a: NodeId) -> Value {
+        match &self.made[a as usize] {
+            Made::One(value) => *value,
+            Made::Whole(_) | Made::Many(_) => unreachable!("an operand has one value"),
+        }
+    }
+
+    fn values(&self, ids: &[NodeId]) -> Vec<Value> {
+        ids.iter().map(|a| self.value(*a)).collect()
+    }
+
+    fn stack(&mut self, value: Value) -> NodeId {
+        stack(self.b, self.n, value)
+    }
+
+    fn stacks(&mut self, values: &[Value]) -> Vec<NodeId> {
+        values.iter().map(|v| self.stack(*v)).collect()
+    }
+
+    fn apply(&mut self, op: Op<NodeId>) -> Made {
+        Made::One(Value::stack(self.b.apply(op)))
+    }
+
+    /// The operation in bulk, or as it is where no operand is a stack.
+    fn operation(&mut self, op: &Op<NodeId>) -> Made {
+        if let Op::Output(of, position) = op {
+            return match &self.made[*of as usize] {
+                Made::Many(results) => Made::One(results[*position]),
+                Made::Whole(of) => Made::One(Value::single(self.b.apply(Op::Output(*of, *position)))),
+                Made::One(_) => unreachable!("a result is taken of what has several"),
+            };
+        }
+        let mut any = false;
+        op.operands(&mut |a| any |= self.value(*a).stacked);
+        if any {
+            return self.stacked(op);
+        }
+        let several = matches!(op, Op::Loop(_) | Op::Custom(..));
+        let id = self.b.apply(op.map(&mut |a| match &self.made[*a as usize] {
+            Made::One(value) => value.id,
+            Made::Whole(_) | Made::Many(_) => unreachable!("an operand has one value"),
+        }));
+        if several { Made::Whole(id) } else { Made::One(Value::single(id)) }
+    }
+
+    /// The operation on stacks.
+    fn stacked(&mut self, op: &Op<NodeId>) -> Made {
+        let n = self.n;
+        match op {
+            Op::Unary(op, a) => {
+                let a = self.value(*a).id;
+                self.apply(Op::Unary(*op, a))
+            }
+            Op::Binary(op, x, y) => {
+                let args = self.stacks(&self.values(&[*x, *y]));
+                self.apply(Op::Binary(*op, args[0], args[1]))
+            }
+            Op::Discrete(op, args) => {
+                let args = self.stacks(&self.values(args));
+                self.apply(Op::Discrete(under_discrete(op), args.into()))
+            }
+            Op::Select(args) => {
+                let args = self.stacks(&self.values(args));
+                self.apply(Op::Select([args[0], args[1], args[2]]))
+            }
+            Op::Linear(op, a) => {
+                let a = self.value(*a).id;
+                self.apply(Op::Linear(Box::new(op.batched(n)), a))
+            }
+            Op::Contract(op, x, y) => {
+                let (x, y) = (self.value(*x), self.value(*y));
+                self.apply(Op::Contract(Box::new(op.batched(n, x.stacked, y.stacked)), x.id, y.id))
+            }
+            Op::Gather(a, ix) => {
+                let (a, ix) = (self.value(*a), self.values(ix));
+                let ix = self.indices(&ix, a.stacked);
+                self.apply(Op::Gather(a.id, ix))
+            }
+            Op::ScatterAdd(base, ix, v) => {
+                let (base, ix, v) = (self.value(*base), self.values(ix), self.value(*v));
+                let ix = self.indices(&ix, true);
+                let (base, v) = (self.stack(base), self.stack(v));
+                self.apply(Op::ScatterAdd(base, ix, v))
+            }
+            Op::Concat(axis, parts) => {
+                let parts = self.stacks(&self.values(parts));
+                self.apply(Op::Concat(axis + 1, parts))
+            }
+            Op::Loop(l) => self.looped(l),
+            Op::Custom(custom, args) => {
+                let args = self.stacks(&self.values(args));
+                let all = |p: &Program| program(p, n, &vec![true; p.inputs().len()], &|_| true);
+                let batched = custom.map(&mut |p| all(p));
+                let of = self.b.apply(Op::Custom(Arc::new(batched), args));
+                let results = 0..custom.primal().outputs().len();
+                Made::Many(results.map(|k| Value::stack(self.b.apply(Op::Output(of, k)))).collect())
+            }
+            Op::Input(_) | Op::Constant(_) | Op::Output(..) => unreachable!("no operand of it is a stack"),
+        }
+    }
+
+    /// Stacks of indices; for an array that is a stack itself, with the position in the stack before them.
+    fn indices(&mut self, ix: &[Value], of_stack: bool) -> Vec<NodeId> {
+        let stacks = self.stacks(ix);
+        if !of_stack {
+            return stacks;
+        }
+        let shape = match stacks.first() {
+            Some(first) => self.b.node(*first).shape.clone(),
+            None => Shape::from_slice(&[self.n]),
+        };
+        let position = self.b.apply(Op::Discrete(Discrete::Iota { n: self.n }, [].as_slice().into()));
+        let position = self.b.apply(Op::Linear(Box::new(Linear::replicate(&shape, &[0])), position));
+        std::iter::once(position).chain(stacks).collect()
+    }
+
+    /// A loop of as many trips over stacks: the axis of the stack comes after that of the sequence.
+    fn looped(&mut self, l: &Loop<NodeId>) -> Made {
+        let n = self.n;
+        let (init, xs, captured) = (self.values(&l.init), self.values(&l.xs), self.values(&l.captured));
+        let flags = |values: &[Value]| values.iter().map(|v| v.stacked).collect::<Vec<bool>>();
+        let (carry, results) = looped(l, flags(&init), &flags(&xs), &flags(&captured));
+        let inputs = [&carry[..], &flags(&xs), &flags(&captured)].concat();
+        let carried = carry.len();
+        let body = program(&l.body, n, &inputs, &|k| k < carried && carry[k]);
+        let init = init.iter().zip(&carry).map(|(v, moves)| if *moves { stack(self.b, n, *v) } else { v.id }).collect();
+        let xs = xs.iter().map(|x| if x.stacked { exchanged(self.b, x.id) } else { x.id }).collect();
+        let captured = captured.iter().map(|v| v.id).collect();
+        let of = Loop { n: l.n, reverse: l.reverse, body, init, xs, captured };
+        let of = self.b.apply(Op::Loop(Box::new(of)));
+        let result = |(k, stacked): (usize, bool)| {
+            let id = self.b.apply(Op::Output(of, k));
+            let id = if stacked && k >= carried { exchanged(self.b, id) } else { id };
+            Value { id, stacked }
+        };
+        Made::Many(results.into_iter().enumerate().map(result).collect())
+    }
+}
+
+/// The operation on stacks: axes are counted from one on.
+fn under_discrete(op: &Discrete) -> Discrete {
+    match op {
+        Discrete::ArgMax { axis } => Discrete::ArgMax { axis: axis + 1 },
+        Discrete::ArgMin { axis } => Discrete::ArgMin { axis: axis + 1 },
+        Discrete::ArgSort { axis, descending } => Discrete::ArgSort { axis: axis + 1, descending: *descending },
+        Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => op.clone(),
+        Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => op.clone(),
+        Discrete::Iota { .. } => op.clone(),
+    }
+}

@@ -1,0 +1,331 @@
+//! Carries that are none: what only adds up, and what never changes.
+//!
+//! `c' = c + e`, where nothing else reads `c`, is the sum of all `e`: an output of the loop and a sum outside. The same
+//! holds for `c' = scatter_add(c, ix, v)` and for several additions one after the other. What is added through a linear or
+//! bilinear operation is stacked before it, and the operation sums over the trips: one matrix product instead of a
+//! sum of outer products.
+//!
+//! Law: the results of the loop are unchanged up to the order of sums. Where a loop remains, a carry is only taken out of
+//! it if that stacks less than it adds.
+
+use super::batch::{Value, stack};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, View};
+use crate::program::{Builder, Constant, Loop, NodeId, Op, Program, Slot};
+use crate::shape::size;
+
+/// What a carry becomes in one trip, as numbers of the body.
+#[derive(Clone, Debug)]
+enum Term {
+    Plus(Summand),
+    Minus(Summand),
+    Scatter(Vec<NodeId>, NodeId),
+}
+
+/// What is added: a value of a trip, or an operation on values of a trip.
+#[derive(Clone, Debug)]
+enum Summand {
+    Linear(Box<(View, View)>, NodeId),
+    Contract(Box<Contract>, NodeId, NodeId),
+}
+
+/// What becomes of a carry.
+#[derive(Clone, Debug)]
+enum Fate {
+    /// It stays a carry.
+    Carried,
+    /// It never changes.
+    Constant,
+    /// It adds up.
+    Sum(Vec<Term>),
+}
+
+/// Where a value of a trip is found after the loop.
+#[derive(Clone, Copy, Debug)]
+enum Found {
+    /// A sequence of the loop.
+    Sequence(usize),
+    /// A captured value.
+    Captured(usize),
+    /// A result of the rest.
+    Result(usize),
+}
+
+/// A loop, taken apart.
+pub(super) struct Split {
+    whole: Loop<NodeId>,
+    fates: Vec<Fate>,
+    rest: Loop<NodeId>,
+    /// By value of a trip, ascending.
+    found: Vec<(NodeId, Found)>,
+}
+
+impl Split {
+    pub(super) fn of(whole: Loop<NodeId>) -> Split {
+        let uses = uses(&whole.body);
+        let mut fates: Vec<Fate> = (0..whole.init.len()).map(|k| fate(&whole.body, &uses, k)).collect();
+        let remains = fates.iter().any(|fate| matches!(fate, Fate::Carried));
+        if remains {
+            for fate in &mut fates {
+                if matches!(fate, Fate::Sum(terms) if !terms.iter().all(|t| is_small(&whole, t))) {
+                    *fate = Fate::Carried;
+                }
+            }
+        }
+        let (rest, found) = rest(&whole, &fates);
+        Split { whole, fates, rest, found }
+    }
+
+    /// The loop of the carries that remain; its further results are the outputs, and what is summed outside.
+    pub(super) fn rest(&self) -> &Loop<NodeId> {
+        &self.rest
+    }
+
+    /// The results of the whole from those of the rest.
+    pub(super) fn together(&self, b: &mut Builder, results: Vec<Value>) -> Vec<NodeId> {
+        let mut carried = results.iter();
+        let mut all = Vec::with_capacity(self.whole.body.outputs().len());
+        for (init, fate) in self.whole.init.iter().zip(&self.fates) {
+            let value = match fate {
+                Fate::Carried => carried.next().map_or(*init, |v| v.id),
+                Fate::Constant => *init,
+                Fate::Sum(terms) => terms.iter().fold(*init, |sum, term| self.add(b, &results, sum, term)),
+            };
+            all.push(value);
+        }
+        let outputs = self.whole.body.outputs().len() - self.fates.len();
+        all.extend(carried.take(outputs).map(|v| stack(b, self.whole.n, *v)));
+        all
+    }
+
+    /// A value of a trip, for all trips.
+    fn value(&self, results: &[Value], id: NodeId) -> Value {
+        let Ok(at) = self.found.binary_search_by_key(&id, |(id, _)| *id) else {
+            unreachable!("everything that is summed was returned by the loop")
+        };
+        match self.found[at].1 {
+            Found::Sequence(k) => Value::stack(self.whole.xs[k]),
+            Found::Captured(k) => Value::single(self.whole.captured[k]),
+            Found::Result(k) => results[k],
+        }
+    }
+
+    /// A carry with what all trips add to it.
+    fn add(&self, b: &mut Builder, results: &[Value], sum: NodeId, term: &Term) -> NodeId {
+        let n = self.whole.n;
+        let float = b.node(sum).dtype.is_float();
+        match term {
+            Term::Plus(e) => {
+                let e = self.summed(b, results, e);
+                let op = if float {
+                    Op::Binary(Binary::Add, sum, e)
+                } else {
+                    Op::Discrete(Discrete::IntBinary(IntBinary::Add), [sum, e].as_slice().into())
+                };
+                b.apply(op)
+            }
+            Term::Minus(e) => {
+                let e = self.summed(b, results, e);
+                let op = if float {
+                    Op::Binary(Binary::Sub, sum, e)
+                } else {
+                    Op::Discrete(Discrete::IntBinary(IntBinary::Sub), [sum, e].as_slice().into())
+                };
+                b.apply(op)
+            }
+            Term::Scatter(ix, v) => {
+                let ix = ix.iter().map(|i| stack(b, n, self.value(results, *i))).collect();
+                let v = stack(b, n, self.value(results, *v));
+                b.apply(Op::ScatterAdd(sum, ix, v))
+            }
+        }
+    }
+
+    /// The sum over all trips.
+    fn summed(&self, b: &mut Builder, results: &[Value], summand: &Summand) -> NodeId {
+        let n = self.whole.n;
+        let lift = |view: &View, v: Value| if v.stacked { view.batched(n) } else { view.widened(n) };
+        match summand {
+            Summand::Linear(views, v) => {
+                let ((from, into), v) = (&**views, self.value(results, *v));
+                let op = Linear::affine(lift(from, v), into.widened(n));
+                b.apply(Op::Linear(Box::new(op), v.id))
+            }
+            Summand::Contract(op, x, y) => {
+                let (x, y) = (self.value(results, *x), self.value(results, *y));
+                let op = Contract::new(lift(&op.a, x), lift(&op.b, y), op.out.widened(n));
+                b.apply(Op::Contract(Box::new(op), x.id, y.id))
+            }
+        }
+    }
+}
+
+/// What becomes of a carry: follows it from its variable through the only use of each value to its next value.
+#[allow(clippy::wildcard_enum_match_arm, reason = "what is not known to add up stays a carry")]
+fn fate(body: &Program, uses: &[usize], k: usize) -> Fate {
+    let mut at = k as NodeId;
+    if body.results()[k] == at {
+        return Fate::Constant;
+    }
+    let dtype = body.inputs()[k].dtype;
+    if dtype == DType::Bool {
+        return Fate::Carried;
+    }
+    let mut terms = Vec::new();
+    loop {
+        if uses[at as usize] != 1 {
+            return Fate::Carried;
+        }
+        let user = body.last_use()[at as usize];
+        let Some(node) = body.nodes().get(user as usize) else {
+            return if body.results()[k] == at { Fate::Sum(terms) } else { Fate::Carried };
+        };
+        match &node.op {
+            Op::Binary(Binary::Add, x, y) => parts(body, uses, if *x == at { *y } else { *x }, &mut terms),
+            Op::Binary(Binary::Sub, x, y) if *x == at => terms.push(Term::Minus(summand(body, *y))),
+            Op::Discrete(Discrete::IntBinary(IntBinary::Add), args) => {
+                terms.push(Term::Plus(summand(body, if args[0] == at { args[1] } else { args[0] })));
+            }
+            Op::Discrete(Discrete::IntBinary(IntBinary::Sub), args) if args[0] == at => {
+                terms.push(Term::Minus(summand(body, args[1])));
+            }
+            Op::ScatterAdd(base, ix, v) if *base == at => terms.push(Term::Scatter(ix.clone(), *v)),
+            _ => return Fate::Carried,
+        }
+        at = user;
+    }
+}
+
+/// How often each value is used, as an operand or a result.
+fn uses(body: &Program) -> Vec<usize> {
+    let mut uses = vec![0; body.nodes().len()];
+    for node in body.nodes() {
+        node.op.operands(&mut |a| uses[*a as usize] += 1);
+    }
+    body.results().iter().for_each(|r| uses[*r as usize] += 1);
+    uses
+}
+
+/// What is added with `e`: the parts of a sum, if any of them is more than a value, which is added as it is.
+#[allow(clippy::wildcard_enum_match_arm, reason = "what has no parts is added as it is")]
+fn parts(body: &Program, uses: &[usize], e: NodeId, terms: &mut Vec<Term>) {
+    let mut found = Vec::new();
+    let mut work = vec![e];
+    while let Some(e) = work.pop() {
+        match &body.nodes()[e as usize].op {
+            Op::Binary(Binary::Add, x, y) if uses[e as usize] == 1 => work.extend([*y, *x]),
+            Op::ScatterAdd(base, ix, v) if uses[e as usize] == 1 => {
+                found.push(Term::Scatter(ix.clone(), *v));
+                work.push(*base);
+            }
+            Op::Constant(Constant(c)) if c.splat::<f64>() == Some(0.0) || c.splat::<f32>() == Some(0.0) => {}
+            _ => found.push(Term::Plus(summand(body, e))),
+        }
+    }
+    let is_plain = |term: &Term| matches!(term, Term::Plus(Summand::Linear(views, _)) if views.0.is_identity() && views.1.is_identity());
+    if found.len() > 1 && found.iter().all(is_plain) {
+        found = vec![Term::Plus(plain(body, e))];
+    }
+    terms.append(&mut found);
+}
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "what is not made by a linear operation is added as it is")]
+fn summand(body: &Program, id: NodeId) -> Summand {
+    let node = &body.nodes()[id as usize];
+    match &node.op {
+        Op::Linear(op, a) => match &**op {
+            Linear::Affine { from, into } => Summand::Linear(Box::new((from.clone(), into.clone())), *a),
+            Linear::Reshape { .. } | Linear::Cast { .. } => plain(body, id),
+        },
+        Op::Contract(op, x, y) => Summand::Contract(op.clone(), *x, *y),
+        _ => plain(body, id),
+    }
+}
+
+fn plain(body: &Program, id: NodeId) -> Summand {
+    let all = View::identity(&body.nodes()[id as usize].shape);
+    Summand::Linear(Box::new((all.clone(), all)), id)
+}
+
+impl Term {
+    /// The values of a trip that are needed outside.
+    fn needs(&self) -> Vec<NodeId> {
+        match self {
+            Term::Plus(Summand::Linear(_, a)) | Term::Minus(Summand::Linear(_, a)) => vec![*a],
+            Term::Plus(Summand::Contract(_, x, y)) | Term::Minus(Summand::Contract(_, x, y)) => vec![*x, *y],
+            Term::Scatter(ix, v) => ix.iter().copied().chain([*v]).collect(),
+        }
+    }
+}
+
+/// Whether stacking what is added takes less than adding it takes anyway.
+fn is_small(l: &Loop<NodeId>, term: &Term) -> bool {
+    let of = |id: &NodeId| size(&l.body.nodes()[*id as usize].shape);
+    // Sequences are stacked already, and what is captured is one.
+    let given = |id: &NodeId| (l.init.len()..l.body.inputs().len()).contains(&(*id as usize));
+    let stacked: usize = term.needs().iter().filter(|id| !given(id)).map(of).sum();
+    let added = match term {
+        Term::Plus(Summand::Linear(views, _)) | Term::Minus(Summand::Linear(views, _)) => size(views.1.source()),
+        Term::Plus(Summand::Contract(op, ..)) | Term::Minus(Summand::Contract(op, ..)) => size(op.out.source()),
+        // A scatter costs what is scattered, and that is what is stacked.
+        Term::Scatter(..) => usize::MAX,
+    };
+    stacked < added
+}
+
+/// The loop of the carries that remain, and where the values of a trip are that the others need.
+fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Found)>) {
+    let (carried, sequences) = (whole.init.len(), whole.xs.len());
+    let remaining: Vec<usize> = (0..carried).filter(|k| matches!(fates[*k], Fate::Carried)).collect();
+    let constant: Vec<usize> = (0..carried).filter(|k| matches!(fates[*k], Fate::Constant)).collect();
+    let old = &whole.body;
+
+    // The inputs in their new order: carries that remain, sequences, captured values and carries that never change. A
+    // carry that is summed outside stands for nothing inside, and what adds to it is dead.
+    let mut b = Builder::new();
+    let mut numbers: Vec<Option<NodeId>> = vec![None; old.nodes().len()];
+    let order = remaining.iter().copied().chain(carried..old.inputs().len()).chain(constant.iter().copied());
+    for k in order {
+        numbers[k] = Some(b.input(Slot { ..old.inputs()[k].clone() }));
+    }
+    for (k, node) in old.nodes().iter().enumerate().skip(old.inputs().len()) {
+        let mut known = true;
+        node.op.operands(&mut |a| known &= numbers[*a as usize].is_some());
+        if known {
+            let op = node.op.map(&mut |a| numbers[*a as usize].unwrap_or_default());
+            numbers[k] = Some(b.add(op, node.shape.clone(), node.dtype));
+        }
+    }
+    let number = |id: NodeId| match numbers[id as usize] {
+        Some(number) => number,
+        None => unreachable!("nothing that remains depends on a carry that is summed outside"),
+    };
+    let mut results: Vec<NodeId> = remaining.iter().map(|k| number(old.results()[*k])).collect();
+    results.extend(old.results()[carried..].iter().map(|r| number(*r)));
+
+    let mut needed: Vec<NodeId> = Vec::new();
+    for fate in fates {
+        if let Fate::Sum(terms) = fate {
+            needed.extend(terms.iter().flat_map(Term::needs));
+        }
+    }
+    needed.sort_unstable();
+    needed.dedup();
+    let mut found = Vec::with_capacity(needed.len());
+    for id in needed {
+        let k = id as usize;
+        let place = if (carried..carried + sequences).contains(&k) {
+            Found::Sequence(k - carried)
+        } else if (carried + sequences..old.inputs().len()).contains(&k) {
+            Found::Captured(k - carried - sequences)
+        } else {
+            results.push(number(id));
+            Found::Result(results.len() - 1)
+        };
+        found.push((id, place));
+    }
+    let init = remaining.iter().map(|k| whole.init[*k]).collect();
+    let captured = whole.captured.iter().copied().chain(constant.iter().map(|k| whole.init[*k])).collect();
+    let body = b.finish(&results, &[]);
+    (Loop { n: whole.n, reverse: whole.reverse, body, init, xs: whole.xs.clone(), captured }, found)
+}

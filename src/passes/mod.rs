@@ -1,0 +1,27 @@
+//! Passes: programs to programs. One pass is one file, and one function of the same name.
+//!
+//! Law: a pass keeps the meaning of a program, up to rounding, in every interpreter, and never makes it asymptotically
+//! dearer. No pass names an interpreter; none recurses over the length of a program.
+
+mod batch;
+mod carries;
+mod simplify;
+mod vectorize;
+
+pub use simplify::{Fired, LOOP_RULES, Options, explain, simplify, simplify_with};
+pub use vectorize::vectorize;
+
+use crate::program::Program;
+
+/// The program as it runs: in bulk, and simplified. What the plain verbs and [`Function`](crate::Function) run.
+///
+/// ```
+/// use polygrad::passes::optimize;
+/// use polygrad::{Function, Tensor, build1, tensor};
+/// let x = tensor([1.0, 2.0, 3.0]);
+/// let f = Function::stage(|x: &Tensor<_, 1>, _: &()| build1(3, |i| x.at([i]) + 0.0), &x, &());
+/// assert_eq!(optimize(f.program()).to_string(), "program(x: f64[3]) {\n  return x\n}");
+/// ```
+pub fn optimize(program: &Program) -> Program {
+    vectorize(program)
+}

@@ -1,0 +1,203 @@
+//! `simplify`: the same program, cheaper.
+//!
+//! Law: the result computes the same up to rounding, infinities and NaN included unless [`Options::fast_math`] says otherwise, and
+//! so do its derivatives; and it does no more work and moves no more bytes. A program is rebuilt, bodies of loops first, through
+//! the rules of [`program::rules`](crate::program::rules()), which now know what is used once, and the [rules of loops](LOOP_RULES), until nothing
+//! changes. Each round is linear in the size of the program.
+
+mod loops;
+
+use std::fmt;
+
+use crate::program::{Builder, NodeId, Op, Program};
+
+pub use loops::LOOP_RULES;
+
+/// What a simplification may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// Whether all numbers count as finite and intermediate results as within range: `0 * x = 0`, `x - x = 0`,
+    /// `exp (ln x) = x`, sums in another order.
+    pub fast_math: bool,
+    /// After how many rounds to stop, if rules still fire.
+    pub rounds: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { fast_math: false, rounds: 12 }
+    }
+}
+
+/// A rule that fired.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fired {
+    /// The name of the rule.
+    pub rule: &'static str,
+    /// The round, from 0.
+    pub round: usize,
+    /// The operation that was rebuilt, by its number in the program of that round; before it the loops it is in.
+    pub at: Vec<NodeId>,
+}
+
+/// `round 0: sum_of_product at 5.3`: in the body of loop 5, operation 3.
+impl fmt::Display for Fired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "round {}: {} at ", self.round, self.rule)?;
+        for (k, id) in self.at.iter().enumerate() {
+            write!(f, "{}{id}", if k > 0 { "." } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+/// The same program, cheaper: rebuilt through the [rules](crate::program::rules()) and the [rules of loops](LOOP_RULES) until nothing changes.
+///
+/// The result computes the same up to rounding, infinities and NaN included, and so do its derivatives; it does no more work
+/// and moves no more bytes.
+///
+/// ```
+/// use polygrad::passes::simplify;
+/// use polygrad::{Function, Tensor, tensor};
+/// let x = tensor([1.0, 2.0]);
+/// let dot = Function::stage(|x: &Tensor<_, 1>, y: &Tensor<_, 1>| (x * y).sum(), &x, &x);
+/// assert_eq!(simplify(dot.program()).to_string(), "program(x: f64[2], data: f64[2]) {\n  return dot x data\n}");
+/// ```
+pub fn simplify(program: &Program) -> Program {
+    simplify_with(program, Options::default())
+}
+
+/// [`simplify()`] with options.
+///
+/// ```
+/// use polygrad::passes::{Options, simplify_with};
+/// use polygrad::{Function, Tensor, tensor};
+/// let f = Function::stage(|x: &Tensor<_, 0>, _: &()| x - x, &tensor(1.0), &());
+/// // At infinity this is not zero.
+/// assert_eq!(simplify_with(f.program(), Options::default()).size(), 1);
+/// assert_eq!(simplify_with(f.program(), Options { fast_math: true, ..Options::default() }).size(), 0);
+/// ```
+pub fn simplify_with(program: &Program, options: Options) -> Program {
+    Pass { options, log: None, round: 0, path: Vec::new() }.run(program)
+}
+
+/// [`simplify_with`], and which rules fired where.
+///
+/// ```
+/// use polygrad::passes::{Options, explain};
+/// use polygrad::{Function, Tensor, tensor};
+/// let x = tensor([1.0, 2.0]);
+/// let dot = Function::stage(|x: &Tensor<_, 1>, y: &Tensor<_, 1>| (x * y).sum(), &x, &x);
+/// let (_, fired) = explain(dot.program(), Options::default());
+/// assert_eq!(fired[0].to_string(), "round 0: sum_of_product at 3");
+/// ```
+pub fn explain(program: &Program, options: Options) -> (Program, Vec<Fired>) {
+    let mut pass = Pass { options, log: Some(Vec::new()), round: 0, path: Vec::new() };
+    let simple = pass.run(program);
+    (simple, pass.log.unwrap_or_default())
+}
+
+/// A simplification under way.
+struct Pass {
+    options: Options,
+    log: Option<Vec<Fired>>,
+    round: usize,
+    /// The loops around the program that is rebuilt.
+    path: Vec<NodeId>,
+}
+
+impl Pass {
+    fn run(&mut self, program: &Program) -> Program {
+        let mut program = program.clone();
+        for round in 0..self.options.rounds {
+            self.round = round;
+            let next = self.rebuilt(&program);
+            if next == program {
+                break;
+            }
+            program = next;
+        }
+        program
+    }
+
+    fn builder(&self) -> Builder {
+        Builder::rebuilding(self.options.fast_math, self.log.is_some())
+    }
+
+    /// Takes over what a builder noted while operation `at` was rebuilt.
+    fn record(&mut self, b: &mut Builder, at: NodeId) {
+        if let Some(log) = &mut self.log {
+            for (rule, _) in b.noted() {
+                let at = self.path.iter().copied().chain([at]).collect();
+                log.push(Fired { rule, round: self.round, at });
+            }
+        }
+    }
+
+    /// One round.
+    fn rebuilt(&mut self, program: &Program) -> Program {
+        let (uses, mut needed) = uses(program);
+        let mut b = self.builder();
+        // For each operation what it is now; for a loop, what its results are.
+        let mut now: Vec<NodeId> = Vec::with_capacity(program.nodes().len());
+        let mut results: Vec<Option<Vec<Option<NodeId>>>> = vec![None; program.nodes().len()];
+        for (k, node) in program.nodes().iter().enumerate() {
+            let id = match &node.op {
+                Op::Input(position) => b.input(program.inputs()[*position as usize].clone()),
+                Op::Loop(_) => {
+                    if let Op::Loop(l) = node.op.map(&mut |a| now[*a as usize]) {
+                        let needed = needed[k].take().unwrap_or_default();
+                        results[k] = Some(self.rebuilt_loop(&mut b, k as NodeId, *l, needed));
+                    }
+                    // Nothing refers to a loop but its results.
+                    NodeId::MAX
+                }
+                Op::Output(of, position) => match &results[*of as usize] {
+                    Some(results) => results[*position].expect("a result that is used is needed"),
+                    None => b.add(Op::Output(now[*of as usize], *position), node.shape.clone(), node.dtype),
+                },
+                Op::Constant(_)
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Discrete(..)
+                | Op::Select(_)
+                | Op::Linear(..)
+                | Op::Contract(..)
+                | Op::Gather(..)
+                | Op::ScatterAdd(..)
+                | Op::Concat(..)
+                | Op::Custom(..) => {
+                    let op = node.op.map(&mut |a| now[*a as usize]);
+                    b.add(op, node.shape.clone(), node.dtype)
+                }
+            };
+            self.record(&mut b, k as NodeId);
+            if id != NodeId::MAX {
+                b.used(id, uses[k]);
+            }
+            now.push(id);
+        }
+        let outputs: Vec<NodeId> = program.results().iter().map(|r| now[*r as usize]).collect();
+        let names: Vec<String> = program.outputs().iter().map(|slot| slot.name.clone()).collect();
+        b.finish(&outputs, &names)
+    }
+}
+
+/// How often each operation is used, and which results of each loop are.
+fn uses(program: &Program) -> (Vec<u32>, Vec<Option<Vec<bool>>>) {
+    let mut uses = vec![0; program.nodes().len()];
+    let mut needed = vec![None; program.nodes().len()];
+    for (k, node) in program.nodes().iter().enumerate() {
+        node.op.operands(&mut |a| uses[*a as usize] += 1);
+        if let Op::Loop(l) = &node.op {
+            needed[k] = Some(vec![false; l.body.results().len()]);
+        }
+        if let Op::Output(of, position) = &node.op
+            && let Some(needed) = &mut needed[*of as usize]
+        {
+            needed[*position] = true;
+        }
+    }
+    program.results().iter().for_each(|r| uses[*r as usize] += 1);
+    (uses, needed)
+}

@@ -1,0 +1,385 @@
+//! The rules of loops.
+//!
+//! Law: a loop computes in its body what changes from trip to trip and is needed, and nothing else; a loop of one trip or
+//! none is no loop. What leaves a body is computed once instead of once a trip.
+
+use indexmap::IndexMap;
+
+use super::Pass;
+use crate::array::Array;
+use crate::ops::Linear;
+use crate::program::rules::of_one_value;
+use crate::program::rules::views::{Axes, moves, over, read};
+use crate::program::{Builder, Constant, Loop, Node, NodeId, Op, Slot};
+use crate::shape::Shape;
+
+/// The names of the rules of loops in logs.
+///
+/// | rule | equation |
+/// |---|---|
+/// | `loop_never` | no trip: the carry is the initial one, the outputs are empty |
+/// | `loop_once` | one trip: its body |
+/// | `loop_dead_result` | a result that nothing needs is not computed, nor a carry that only such results need |
+/// | `loop_invariant_carry` | a carry that every trip hands on is a captured value |
+/// | `loop_constant_sequence` | a sequence of equal elements is a captured value |
+/// | `loop_captured_constant` | a captured constant is a constant of the body |
+/// | `loop_invariant_code` | what depends on captured values alone is computed outside |
+/// | `loop_invariant_result` | an output that is the same in every trip is replicated, a last carry that does not depend on the trip is computed outside |
+/// | `loop_element_output` | an output that is an element of a sequence is that sequence |
+/// | `loop_equal_outputs` | equal outputs are one |
+pub const LOOP_RULES: &[&str] = &[
+    "loop_never",
+    "loop_once",
+    "loop_dead_result",
+    "loop_invariant_carry",
+    "loop_constant_sequence",
+    "loop_captured_constant",
+    "loop_invariant_code",
+    "loop_invariant_result",
+    "loop_element_output",
+    "loop_equal_outputs",
+];
+
+/// What the results of a loop are now, of those that are needed.
+type Results = Vec<Option<NodeId>>;
+
+/// A loop that is taken apart.
+struct Parts<'a> {
+    l: &'a Loop<NodeId>,
+    /// Which results are needed, for whatever reason.
+    needed: Vec<bool>,
+    /// For each operation of the body, what it is outside of it, where it does not change from trip to trip.
+    outside: Vec<Option<NodeId>>,
+}
+
+impl Pass {
+    /// The results of a loop in the program that is being built; its operands are there already.
+    pub(super) fn rebuilt_loop(
+        &mut self,
+        b: &mut Builder,
+        at: NodeId,
+        mut l: Loop<NodeId>,
+        needed: Vec<bool>,
+    ) -> Results {
+        self.path.push(at);
+        let body = self.rebuilt(&l.body);
+        self.path.pop();
+        // Code leaves a body only when nothing in there can be simplified any more.
+        let settled = body == l.body;
+        l.body = body;
+        match l.n {
+            0 => never(b, &l),
+            1 => once(b, &l),
+            _ => self.reduced(b, &l, needed, settled),
+        }
+    }
+
+    fn reduced(&mut self, b: &mut Builder, l: &Loop<NodeId>, needed: Vec<bool>, settled: bool) -> Results {
+        let mut parts = Parts { l, needed: needed.clone(), outside: vec![None; l.body.nodes().len()] };
+        parts.mark_needed(b);
+        parts.find_invariants(b, settled);
+        let mut results = parts.replaced(b, &needed);
+        let kept: Vec<usize> = (0..parts.needed.len()).filter(|k| parts.needed[*k] && results[*k].is_none()).collect();
+        let kept = parts.without_dead(kept, &needed);
+        if kept.is_empty() {
+            return results;
+        }
+        let (small, place) = parts.smaller(self.builder(), b, &kept);
+        let carried = small.init.len();
+        let slots: Vec<Slot> = small.body.outputs().to_vec();
+        let id = b.add(Op::Loop(Box::new(small)), Shape::new(), crate::DType::F64);
+        for (k, place) in kept.iter().zip(place) {
+            if needed[*k] && results[*k].is_none() {
+                let mut shape = slots[place].shape.clone();
+                if place >= carried {
+                    shape.insert(0, l.n);
+                }
+                results[*k] = Some(b.add(Op::Output(id, place), shape, slots[place].dtype));
+            }
+        }
+        results
+    }
+}
+
+/// A loop of no trips.
+fn never(b: &mut Builder, l: &Loop<NodeId>) -> Results {
+    let mut results: Results = l.init.iter().copied().map(Some).collect();
+    for slot in &l.body.outputs()[l.init.len()..] {
+        let mut shape = slot.shape.clone();
+        shape.insert(0, 0);
+        results.push(Some(b.apply(Op::Constant(Constant(Array::zeros(&shape, slot.dtype))))));
+    }
+    b.note("loop_never", results.last().copied().flatten().unwrap_or(0));
+    results
+}
+
+/// A loop of one trip.
+fn once(b: &mut Builder, l: &Loop<NodeId>) -> Results {
+    let mut now: Vec<NodeId> = l.init.clone();
+    for xs in &l.xs {
+        let row = Linear::row(&b.node(*xs).shape.clone(), 0, 0);
+        now.push(b.apply(Op::Linear(Box::new(row), *xs)));
+    }
+    now.extend(&l.captured);
+    for node in &l.body.nodes()[now.len()..] {
+        let op = node.op.map(&mut |a| now[*a as usize]);
+        now.push(b.add(op, node.shape.clone(), node.dtype));
+    }
+    let result = |(k, r): (usize, &NodeId)| {
+        let value = now[*r as usize];
+        if k < l.init.len() {
+            return Some(value);
+        }
+        let shape = b.node(value).shape.clone();
+        let mut stacked = shape.clone();
+        stacked.insert(0, 1);
+        Some(b.apply(Op::Linear(Box::new(Linear::reshape(&shape, &stacked)), value)))
+    };
+    let results: Results = l.body.results().iter().enumerate().map(result).collect();
+    b.note("loop_once", results.last().copied().flatten().unwrap_or(0));
+    results
+}
+
+impl Parts<'_> {
+    fn nodes(&self) -> &[Node] {
+        self.l.body.nodes()
+    }
+
+    fn carried(&self) -> usize {
+        self.l.init.len()
+    }
+
+    /// Marks the carries that the needed results need.
+    fn mark_needed(&mut self, b: &mut Builder) {
+        let before = self.needed.clone();
+        let results = self.l.body.results();
+        let mut live = vec![false; self.nodes().len()];
+        let mut work: Vec<NodeId> = (0..results.len()).filter(|k| self.needed[*k]).map(|k| results[k]).collect();
+        while let Some(id) = work.pop() {
+            if std::mem::replace(&mut live[id as usize], true) {
+                continue;
+            }
+            self.nodes()[id as usize].op.operands(&mut |a| work.push(*a));
+            let carry = id as usize;
+            if carry < self.carried() && !std::mem::replace(&mut self.needed[carry], true) {
+                work.push(results[carry]);
+            }
+        }
+        if self.needed.contains(&false) {
+            b.note("loop_dead_result", 0);
+        }
+        debug_assert!(before.iter().zip(&self.needed).all(|(before, now)| !before || *now));
+    }
+
+    /// Finds what does not change from trip to trip; operations among it only if they may leave.
+    fn find_invariants(&mut self, b: &mut Builder, settled: bool) {
+        let (l, carried) = (self.l, self.carried());
+        for k in 0..carried {
+            if l.body.results()[k] == k as NodeId {
+                self.outside[k] = Some(l.init[k]);
+                b.note("loop_invariant_carry", l.init[k]);
+            }
+        }
+        for (k, xs) in l.xs.iter().enumerate() {
+            if let Some(element) = element(b, *xs) {
+                self.outside[carried + k] = Some(element);
+                b.note("loop_constant_sequence", element);
+            }
+        }
+        for (k, captured) in l.captured.iter().enumerate() {
+            self.outside[carried + l.xs.len() + k] = Some(*captured);
+        }
+        if !settled {
+            return;
+        }
+        let live = self.live();
+        for k in l.body.inputs().len()..self.nodes().len() {
+            let node = &l.body.nodes()[k];
+            let (mut invariant, mut depends) = (live[k], false);
+            node.op.operands(&mut |a| {
+                let constant = self.is_free(*a);
+                invariant &= constant || self.outside[*a as usize].is_some();
+                depends |= !constant;
+            });
+            if !invariant || !depends {
+                continue;
+            }
+            let op = node.op.map(&mut |a| self.leave(b, *a));
+            let id = b.add(op, node.shape.clone(), node.dtype);
+            b.note("loop_invariant_code", id);
+            self.outside[k] = Some(id);
+        }
+    }
+
+    /// Which operations of the body the needed results depend on.
+    fn live(&self) -> Vec<bool> {
+        let mut live = vec![false; self.nodes().len()];
+        for (k, r) in self.l.body.results().iter().enumerate() {
+            live[*r as usize] |= self.needed[k];
+        }
+        for k in (0..live.len()).rev() {
+            if live[k] {
+                self.nodes()[k].op.operands(&mut |a| live[*a as usize] = true);
+            }
+        }
+        live
+    }
+
+    /// Whether an operation of the body has no operands, and is no input: it can be anywhere.
+    fn is_free(&self, id: NodeId) -> bool {
+        let op = &self.nodes()[id as usize].op;
+        let mut free = !matches!(op, Op::Input(_));
+        op.operands(&mut |_| free = false);
+        free
+    }
+
+    /// An operation of the body that does not change, outside.
+    fn leave(&self, b: &mut Builder, id: NodeId) -> NodeId {
+        let node = &self.nodes()[id as usize];
+        self.outside[id as usize].unwrap_or_else(|| {
+            b.add(node.op.map(&mut |_| unreachable!("it has no operands")), node.shape.clone(), node.dtype)
+        })
+    }
+
+    /// The needed results that are something else than a result of a loop.
+    fn replaced(&self, b: &mut Builder, needed: &[bool]) -> Results {
+        let results = self.l.body.results();
+        let mut out: Results = vec![None; results.len()];
+        let (carried, elements) = (self.carried(), self.l.xs.len());
+        for k in (0..results.len()).filter(|k| needed[*k]) {
+            let r = results[k];
+            let invariant = self.outside[r as usize].is_some() || self.is_free(r);
+            let element = (r as usize).checked_sub(carried).filter(|e| *e < elements);
+            out[k] = match (k < carried, invariant, element) {
+                (true, true, _) => Some(self.leave(b, r)),
+                (false, true, _) => {
+                    let value = self.leave(b, r);
+                    Some(replicated(b, value, self.l.n))
+                }
+                (false, false, Some(element)) => Some(self.l.xs[element]),
+                (_, false, _) => None,
+            };
+            if let Some(id) = out[k] {
+                b.note(if invariant { "loop_invariant_result" } else { "loop_element_output" }, id);
+            }
+        }
+        out
+    }
+
+    /// Of these results those that are needed outside, and the carries that they need.
+    fn without_dead(&self, kept: Vec<usize>, needed: &[bool]) -> Vec<usize> {
+        let results = self.l.body.results();
+        let mut wanted = vec![false; results.len()];
+        let mut live = vec![false; self.nodes().len()];
+        let mut work = Vec::new();
+        for k in kept.iter().filter(|k| needed[**k]) {
+            wanted[*k] = true;
+            work.push(results[*k]);
+        }
+        while let Some(id) = work.pop() {
+            if self.outside[id as usize].is_some() || std::mem::replace(&mut live[id as usize], true) {
+                continue;
+            }
+            self.nodes()[id as usize].op.operands(&mut |a| work.push(*a));
+            let carry = id as usize;
+            if carry < self.carried() && !std::mem::replace(&mut wanted[carry], true) {
+                work.push(results[carry]);
+            }
+        }
+        (0..results.len()).filter(|k| wanted[*k]).collect()
+    }
+
+    /// The loop with these results alone, carries first, and where each is among its results.
+    fn smaller(&self, mut inner: Builder, b: &mut Builder, kept: &[usize]) -> (Loop<NodeId>, Vec<usize>) {
+        let (l, results) = (self.l, self.l.body.results());
+        let (carried, given) = (self.carried(), l.body.inputs().len());
+        let carries: Vec<usize> = kept.iter().copied().filter(|k| *k < carried).collect();
+        // What each operation of the body needs of it.
+        let mut live = vec![false; self.nodes().len()];
+        kept.iter().for_each(|k| live[results[*k] as usize] = true);
+        for k in (0..live.len()).rev() {
+            if live[k] && self.outside[k].is_none() {
+                self.nodes()[k].op.operands(&mut |a| live[*a as usize] = true);
+            }
+        }
+        let mut now: Vec<NodeId> = vec![NodeId::MAX; self.nodes().len()];
+        let slot = |k: usize| {
+            let node = &self.nodes()[k];
+            Slot { name: String::new(), shape: node.shape.clone(), dtype: node.dtype }
+        };
+        for k in &carries {
+            now[*k] = inner.input(slot(*k));
+        }
+        let mut xs: IndexMap<NodeId, NodeId> = IndexMap::new();
+        for k in (carried..carried + l.xs.len()).filter(|k| live[*k] && self.outside[*k].is_none()) {
+            now[k] = *xs.entry(l.xs[k - carried]).or_insert_with(|| inner.input(slot(k)));
+        }
+        let mut captured: IndexMap<NodeId, NodeId> = IndexMap::new();
+        let mut constants: Vec<(usize, Op<NodeId>)> = Vec::new();
+        for k in (0..live.len()).filter(|k| live[*k]) {
+            let Some(id) = self.outside[k] else { continue };
+            if let Op::Constant(c) = &b.node(id).op {
+                constants.push((k, Op::Constant(c.clone())));
+            } else {
+                now[k] = *captured.entry(id).or_insert_with(|| inner.input(slot(k)));
+            }
+        }
+        for (k, constant) in constants {
+            if k < given {
+                b.note("loop_captured_constant", 0);
+            }
+            now[k] = inner.apply(constant);
+        }
+        for k in (given..live.len()).filter(|k| live[*k] && self.outside[*k].is_none()) {
+            let node = &self.nodes()[k];
+            let op = node.op.map(&mut |a| now[*a as usize]);
+            now[k] = inner.add(op, node.shape.clone(), node.dtype);
+        }
+        let mut order: Vec<NodeId> = carries.iter().map(|k| now[results[*k] as usize]).collect();
+        let mut place: Vec<usize> = (0..carries.len()).collect();
+        for k in kept.iter().filter(|k| **k >= carried) {
+            let value = now[results[*k] as usize];
+            let there = order[carries.len()..].iter().position(|other| *other == value);
+            if there.is_some() {
+                b.note("loop_equal_outputs", 0);
+            }
+            place.push(carries.len() + there.unwrap_or(order.len() - carries.len()));
+            if there.is_none() {
+                order.push(value);
+            }
+        }
+        let body = inner.finish(&order, &[]);
+        let small = Loop {
+            n: l.n,
+            reverse: l.reverse,
+            body,
+            init: carries.iter().map(|k| l.init[*k]).collect(),
+            xs: xs.into_keys().collect(),
+            captured: captured.into_keys().collect(),
+        };
+        (small, place)
+    }
+}
+
+/// The element of a sequence whose elements are all the same.
+fn element(b: &mut Builder, xs: NodeId) -> Option<NodeId> {
+    if let Op::Constant(c) = &b.node(xs).op {
+        let row = Linear::row(c.0.shape(), 0, 0);
+        let uniform = of_one_value(&c.0);
+        return uniform.then(|| b.apply(Op::Linear(Box::new(row), xs)));
+    }
+    let (source, view) = read(b, xs)?;
+    if moves(&view, 0) {
+        return None;
+    }
+    let rest: Axes = (1..view.shape().len()).collect();
+    Some(b.apply(Op::Linear(Box::new(Linear::read(over(&view, &rest))), source)))
+}
+
+/// `n` copies along a new outermost axis.
+fn replicated(b: &mut Builder, value: NodeId, n: usize) -> NodeId {
+    let mut shape = b.node(value).shape.clone();
+    shape.insert(0, n);
+    let axes: Axes = (1..shape.len()).collect();
+    b.apply(Op::Linear(Box::new(Linear::replicate(&shape, &axes)), value))
+}

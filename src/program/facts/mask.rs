@@ -1,0 +1,129 @@
+//! What is known about masks: where an affine expression lies in an interval.
+//!
+//! Law: as in [`super`]; the mask holds where the fact says, and nowhere else.
+
+use std::ops::Range;
+
+use super::{Form, Integers, difference, through};
+use crate::dtype::DType;
+use crate::ops::{Compare, Discrete};
+use crate::program::{Builder, Constant, NodeId, Op};
+
+/// Holds where `lo <= form <= hi`; if not `inside`, where that is not so. The form has no constant.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::program) struct Mask {
+    form: Form,
+    lo: i64,
+    hi: i64,
+    inside: bool,
+}
+
+impl Mask {
+    fn of(form: Form, lo: i64, hi: i64, inside: bool) -> Mask {
+        // The ends of all integers stay where they are.
+        let moved = |end: i64| if end == i64::MIN || end == i64::MAX { end } else { end.saturating_sub(form.constant) };
+        Mask { lo: moved(lo), hi: moved(hi), form: Form { constant: 0, ..form }, inside }
+    }
+
+    /// The mask that holds everywhere, or nowhere.
+    fn constant(holds: bool) -> Option<Mask> {
+        Some(Mask { form: Form::constant(0)?, lo: 0, hi: 0, inside: holds })
+    }
+
+    /// Whether the mask holds everywhere (`true`) or nowhere (`false`).
+    pub(in crate::program) fn decided(&self) -> Option<bool> {
+        let (lo, hi) = self.form.range();
+        if self.lo <= lo && hi <= self.hi {
+            return Some(self.inside);
+        }
+        (self.hi < self.lo || hi < self.lo || self.hi < lo).then_some(!self.inside)
+    }
+
+    /// If it is one axis that decides: the axis, the interval of its indices, and whether the mask holds there or elsewhere.
+    pub(in crate::program) fn interval(&self) -> Option<(usize, Range<usize>, bool)> {
+        let [(digit, scale)] = self.form.terms[..] else { return None };
+        if digit.wraps() || self.decided().is_some() {
+            return None;
+        }
+        let (lo, hi, step) = (i128::from(self.lo), i128::from(self.hi), i128::from(scale).abs());
+        let (lo, hi) = if scale < 0 { (-hi, -lo) } else { (lo, hi) };
+        let first = |value: i128| (value * digit.lower as i128).clamp(0, digit.size as i128) as usize;
+        // The first value not below `lo`, and the first one above `hi`.
+        let (start, end) = (first(-(-lo).div_euclid(step)), first(hi.div_euclid(step) + 1));
+        (start < end).then_some((digit.axis, start..end, self.inside))
+    }
+
+    fn not(self) -> Mask {
+        Mask { inside: !self.inside, ..self }
+    }
+
+    /// Where both hold, if they are about one expression and that is an interval or its complement.
+    fn and(&self, other: &Mask) -> Option<Mask> {
+        match (self.decided(), other.decided()) {
+            (Some(true), _) | (_, Some(false)) => return Some(other.clone()),
+            (_, Some(true)) | (Some(false), _) => return Some(self.clone()),
+            (None, None) => {}
+        }
+        let (a, b) = (self, other);
+        if a.form != b.form {
+            return None;
+        }
+        let made = |lo: i64, hi: i64, inside: bool| Some(Mask { form: a.form.clone(), lo, hi, inside });
+        match (a.inside, b.inside) {
+            (true, true) => made(a.lo.max(b.lo), a.hi.min(b.hi), true),
+            (false, true) => b.and(a),
+            // What is left of one when the other is taken away.
+            (true, false) if b.lo <= a.lo && a.hi <= b.hi => Mask::constant(false),
+            (true, false) if b.hi < a.lo || a.hi < b.lo => Some(a.clone()),
+            (true, false) if b.lo <= a.lo => made(b.hi.checked_add(1)?, a.hi, true),
+            (true, false) if a.hi <= b.hi => made(a.lo, b.lo.checked_sub(1)?, true),
+            (true, false) => None,
+            // Outside of both is outside of their union, which must not have a gap.
+            (false, false) => {
+                let gap = a.lo.max(b.lo) > a.hi.min(b.hi).saturating_add(1);
+                if gap { None } else { made(a.lo.min(b.lo), a.hi.max(b.hi), false) }
+            }
+        }
+    }
+}
+
+/// What is known about the mask that an operation makes.
+pub(super) fn mask(b: &Builder, op: &Op<NodeId>) -> Option<Mask> {
+    let of = |id: NodeId| b.facts().mask(id);
+    match op {
+        Op::Constant(Constant(c)) => Mask::constant(c.splat::<bool>()?),
+        Op::Discrete(Discrete::Compare(op), args) if b.node(args[0]).dtype == DType::I64 => {
+            compared(*op, b.facts().integers(args[0])?, b.facts().integers(args[1])?)
+        }
+        Op::Discrete(Discrete::And, args) => of(args[0])?.and(of(args[1])?),
+        Op::Discrete(Discrete::Or, args) => Some(of(args[0])?.clone().not().and(&of(args[1])?.clone().not())?.not()),
+        Op::Discrete(Discrete::Not, args) => Some(of(args[0])?.clone().not()),
+        Op::Linear(op, a) => {
+            let mask = of(*a)?;
+            Some(Mask::of(through(&mask.form, op)?, mask.lo, mask.hi, mask.inside))
+        }
+        Op::Discrete(..) | Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Contract(..) => None,
+        Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => None,
+    }
+}
+
+/// A comparison is one of the difference with 0.
+fn compared(op: Compare, x: &Integers, y: &Integers) -> Option<Mask> {
+    let (lo, hi, inside) = match op {
+        Compare::Eq => (0, 0, true),
+        Compare::Ne => (0, 0, false),
+        Compare::Lt => (i64::MIN, -1, true),
+        Compare::Le => (i64::MIN, 0, true),
+        Compare::Gt => (1, i64::MAX, true),
+        Compare::Ge => (0, i64::MAX, true),
+    };
+    let (least, most) = difference(x, y);
+    if i128::from(lo) <= least && most <= i128::from(hi) {
+        return Mask::constant(inside);
+    }
+    if most < i128::from(lo) || i128::from(hi) < least {
+        return Mask::constant(!inside);
+    }
+    let form = x.form.as_ref()?.minus(y.form.as_ref()?)?;
+    Some(Mask::of(form, lo, hi, inside))
+}

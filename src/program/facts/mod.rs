@@ -1,0 +1,314 @@
+//! What is known about integers and masks while a program is made.
+//!
+//! Law: a fact is true for every value of the inputs. Facts follow from the operation and the facts of its operands,
+//! so each is found once, when its operation is made; arithmetic that could wrap has none.
+//! [`super::indexing`] has the rules that use them.
+
+mod form;
+mod mask;
+
+use smallvec::SmallVec;
+
+pub(super) use form::{Digit, Form};
+pub(super) use mask::Mask;
+
+use super::{Builder, Constant, NodeId, Op};
+use crate::array::{Array, Values};
+use crate::dtype::DType;
+use crate::ops::{Discrete, IntBinary, IntUnary, Linear};
+use crate::shape::size;
+
+/// What is known about a value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Known {
+    Integers(Integers),
+    Mask(Mask),
+}
+
+/// Bounds of the elements of an integer tensor, and what they are if that is an affine expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Integers {
+    pub(super) lo: i64,
+    pub(super) hi: i64,
+    pub(super) form: Option<Form>,
+}
+
+/// The facts about all operations of a builder.
+#[derive(Default)]
+pub(super) struct Facts(Vec<Option<Box<Known>>>);
+
+impl Facts {
+    pub(super) fn push(&mut self, known: Option<Known>) {
+        self.0.push(known.map(Box::new));
+    }
+
+    pub(super) fn integers(&self, id: NodeId) -> Option<&Integers> {
+        match self.0[id as usize].as_deref() {
+            Some(Known::Integers(known)) => Some(known),
+            Some(Known::Mask(_)) | None => None,
+        }
+    }
+
+    pub(super) fn form(&self, id: NodeId) -> Option<&Form> {
+        self.integers(id)?.form.as_ref()
+    }
+
+    pub(super) fn mask(&self, id: NodeId) -> Option<&Mask> {
+        match self.0[id as usize].as_deref() {
+            Some(Known::Mask(known)) => Some(known),
+            Some(Known::Integers(_)) | None => None,
+        }
+    }
+}
+
+impl Integers {
+    fn between(lo: i64, hi: i64) -> Option<Integers> {
+        ((lo, hi) != (i64::MIN, i64::MAX)).then_some(Integers { lo, hi, form: None })
+    }
+
+    fn of(form: Form) -> Integers {
+        let (lo, hi) = form.range();
+        Integers { lo, hi, form: Some(form) }
+    }
+
+    /// Bounds that arithmetic without wrapping gives, within 64 bits.
+    fn within(bounds: (i128, i128), form: Option<Form>) -> Option<Integers> {
+        let (lo, hi) = (i64::try_from(bounds.0).ok()?, i64::try_from(bounds.1).ok()?);
+        Some(match form {
+            // Both are true.
+            Some(form) => {
+                let (a, b) = form.range();
+                Integers { lo: lo.max(a), hi: hi.min(b), form: Some(form) }
+            }
+            None => Integers { lo, hi, form: None },
+        })
+    }
+
+    /// What is known of a value that is one of two.
+    fn or(&self, other: &Integers) -> Option<Integers> {
+        if self.form.is_some() && self.form == other.form {
+            return Some(self.clone());
+        }
+        Integers::between(self.lo.min(other.lo), self.hi.max(other.hi))
+    }
+
+    fn or_zero(&self) -> Option<Integers> {
+        Integers::between(self.lo.min(0), self.hi.max(0))
+    }
+
+    /// The number that every element is.
+    pub(super) fn number(&self) -> Option<i64> {
+        (self.lo == self.hi).then_some(self.lo)
+    }
+}
+
+/// What is known about the result of an operation on what is there.
+pub(super) fn known(b: &Builder, op: &Op<NodeId>, shape: &[usize], dtype: DType) -> Option<Known> {
+    if shape.contains(&0) {
+        return None;
+    }
+    match dtype {
+        DType::I64 => integers(b, op, shape).map(Known::Integers),
+        DType::Bool => mask::mask(b, op).map(Known::Mask),
+        DType::F64 | DType::F32 => None,
+    }
+}
+
+fn integers(b: &Builder, op: &Op<NodeId>, shape: &[usize]) -> Option<Integers> {
+    let of = |id: &NodeId| b.facts().integers(*id);
+    match op {
+        Op::Constant(Constant(c)) => constant(c),
+        Op::Discrete(op, args) => discrete(b, op, args),
+        Op::Select([_, x, y]) => of(x)?.or(of(y)?),
+        Op::Linear(op, a) => linear(of(a)?, op),
+        Op::Gather(a, _) => of(a)?.or_zero(),
+        Op::Concat(_, parts) => {
+            let first = Integers { form: None, ..of(parts.first()?)?.clone() };
+            parts.iter().try_fold(first, |all, part| all.or(of(part)?))
+        }
+        Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Contract(..) | Op::ScatterAdd(..) => None,
+        Op::Loop(_) | Op::Custom(..) | Op::Output(..) => None,
+    }
+    .filter(|known| known.form.as_ref().is_none_or(|f| f.terms.iter().all(|(digit, _)| digit.axis < shape.len())))
+}
+
+/// A constant is affine if each step along an axis adds the same number everywhere.
+fn constant(c: &Array) -> Option<Integers> {
+    let v = match c.values::<i64>()? {
+        Values::Splat(x) => return Some(Form::constant(x).map_or(Integers { lo: x, hi: x, form: None }, Integers::of)),
+        Values::Dense(v) => v,
+    };
+    let (lo, hi) = v.iter().fold((v[0], v[0]), |(lo, hi), x| (lo.min(*x), hi.max(*x)));
+    let mut known = Integers { lo, hi, form: None };
+    let shape = c.shape();
+    let strides: SmallVec<[usize; 6]> = (0..shape.len()).map(|k| size(&shape[k + 1..])).collect();
+    let step = |k: usize| if shape[k] > 1 { v[strides[k]].checked_sub(v[0]) } else { Some(0) };
+    let Some(steps) = (0..shape.len()).map(step).collect::<Option<SmallVec<[i64; 6]>>>() else { return Some(known) };
+    let Some(form) = Form::linear(shape, &steps, v[0]) else { return Some(known) };
+    // Element by element along the innermost axis, and from row to row along the others.
+    let follows = |k: usize| {
+        let before = |i: usize| (0..shape.len()).rev().find(|a| !(i / strides[*a]).is_multiple_of(shape[*a]));
+        before(k).is_none_or(|axis| v[k] == v[k - strides[axis]] + steps[axis])
+    };
+    if (1..v.len()).all(follows) {
+        known = Integers::of(form);
+    }
+    Some(known)
+}
+
+fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<Integers> {
+    let of = |k: usize| b.facts().integers(args[k]);
+    match op {
+        Discrete::Iota { n } => Form::linear(&[*n], &[1], 0).map(Integers::of),
+        Discrete::IntBinary(op) => {
+            let (x, y) = (of(0), of(1));
+            match op {
+                IntBinary::Min | IntBinary::Max => extremum(*op, x, y),
+                // The divisor alone bounds the remainder, and the other way around.
+                IntBinary::Rem if x.is_none() => {
+                    let d = y?.number().filter(|d| *d != 0)?.unsigned_abs() as i64;
+                    Integers::between(1 - d, d - 1)
+                }
+                IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Quot | IntBinary::Rem => {
+                    arithmetic(*op, x?, y?)
+                }
+            }
+        }
+        Discrete::IntUnary(IntUnary::Neg) => {
+            let x = of(0)?;
+            let form = x.form.as_ref().and_then(|f| f.times(-1));
+            Integers::within((-i128::from(x.hi), -i128::from(x.lo)), form)
+        }
+        Discrete::IntUnary(IntUnary::Abs) => {
+            let x = of(0).filter(|x| x.lo > i64::MIN)?;
+            match (x.lo >= 0, x.hi <= 0) {
+                (true, _) => Some(x.clone()),
+                (_, true) => Integers::within((-i128::from(x.hi), -i128::from(x.lo)), x.form.as_ref()?.times(-1)),
+                (false, false) => Integers::between(0, x.hi.max(-x.lo)),
+            }
+        }
+        Discrete::ToInt if b.node(args[0]).dtype == DType::Bool => Integers::between(0, 1),
+        Discrete::ToInt => None,
+        Discrete::ArgMax { axis } | Discrete::ArgMin { axis } | Discrete::ArgSort { axis, .. } => {
+            Integers::between(0, b.node(args[0]).shape[*axis] as i64 - 1)
+        }
+        Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not => None,
+        Discrete::FloatStep(_) | Discrete::ToFloat(_) => None,
+    }
+}
+
+/// The bounds of a minimum and a maximum hold even if one operand could be anything.
+fn extremum(op: IntBinary, x: Option<&Integers>, y: Option<&Integers>) -> Option<Integers> {
+    let bounds = |x: Option<&Integers>| x.map_or((i64::MIN, i64::MAX), |x| (x.lo, x.hi));
+    let ((a, b), (c, d)) = (bounds(x), bounds(y));
+    if let (Some(x), Some(y)) = (x, y) {
+        match (below(x, y), op == IntBinary::Min) {
+            (Some(true), true) | (Some(false), false) => return Some(x.clone()),
+            (Some(true), false) | (Some(false), true) => return Some(y.clone()),
+            (None, _) => {}
+        }
+    }
+    if op == IntBinary::Min { Integers::between(a.min(c), b.min(d)) } else { Integers::between(a.max(c), b.max(d)) }
+}
+
+/// Whether one is nowhere larger (`true`), or nowhere smaller (`false`), than the other.
+pub(super) fn below(x: &Integers, y: &Integers) -> Option<bool> {
+    let (lo, hi) = difference(x, y);
+    match (hi <= 0, lo >= 0) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        (false, false) => None,
+    }
+}
+
+/// Bounds of `x - y`.
+fn difference(x: &Integers, y: &Integers) -> (i128, i128) {
+    let wide = |x: i64, y: i64| i128::from(x) - i128::from(y);
+    let (lo, hi) = (wide(x.lo, y.hi), wide(x.hi, y.lo));
+    match (&x.form, &y.form) {
+        (Some(f), Some(g)) => f.minus(g).map_or((lo, hi), |form| {
+            let (a, b) = form.range();
+            (lo.max(a.into()), hi.min(b.into()))
+        }),
+        (_, _) => (lo, hi),
+    }
+}
+
+fn arithmetic(op: IntBinary, x: &Integers, y: &Integers) -> Option<Integers> {
+    let ((a, b), (c, d)) = ((i128::from(x.lo), i128::from(x.hi)), (i128::from(y.lo), i128::from(y.hi)));
+    let both = || Some((x.form.as_ref()?, y.form.as_ref()?));
+    match op {
+        IntBinary::Add => Integers::within((a + c, b + d), both().and_then(|(f, g)| f.plus(g))),
+        IntBinary::Sub => Integers::within(difference(x, y), both().and_then(|(f, g)| f.minus(g))),
+        IntBinary::Mul => {
+            let form = match (x.number(), y.number()) {
+                (_, Some(n)) => x.form.as_ref().and_then(|f| f.times(n)),
+                (Some(n), _) => y.form.as_ref().and_then(|f| f.times(n)),
+                (None, None) => None,
+            };
+            let corners = [a * c, a * d, b * c, b * d];
+            let (lo, hi) = corners.iter().fold((corners[0], corners[0]), |(lo, hi), x| (lo.min(*x), hi.max(*x)));
+            Integers::within((lo, hi), form)
+        }
+        IntBinary::Quot | IntBinary::Rem => division(op, x, y.number()?),
+        IntBinary::Min | IntBinary::Max => unreachable!("not arithmetic"),
+    }
+}
+
+/// Division by a number, truncated towards zero: rounding down where nothing is negative, and odd.
+fn division(op: IntBinary, x: &Integers, d: i64) -> Option<Integers> {
+    if d == 0 {
+        return Some(x.clone());
+    }
+    let quotient = op == IntBinary::Quot;
+    if d == i64::MIN || (d == -1 && x.lo == i64::MIN) {
+        return None;
+    }
+    let bounds = if quotient {
+        let ends = (x.lo / d, x.hi / d);
+        if d > 0 { ends } else { (ends.1, ends.0) }
+    } else {
+        let most = d.abs() - 1;
+        (if x.lo < 0 { (-most).max(x.lo) } else { 0 }, if x.hi > 0 { most.min(x.hi) } else { 0 })
+    };
+    let divided = |f: &Form| f.divided(d.abs()).map(|(q, r)| if quotient { q } else { r });
+    let form = match (x.form.as_ref(), x.lo >= 0, x.hi <= 0) {
+        (None, ..) | (Some(_), false, false) => None,
+        (Some(f), true, _) => divided(f),
+        (Some(f), false, true) => f.times(-1).as_ref().and_then(divided).and_then(|f| f.times(-1)),
+    };
+    // (-x) quot d = x quot (-d) = -(x quot d), and the remainder has the sign of x.
+    let form = form.and_then(|f| if quotient && d < 0 { f.times(-1) } else { Some(f) });
+    Integers::within((bounds.0.into(), bounds.1.into()), form)
+}
+
+/// Reading through views and reshaping; what is out of range reads 0.
+fn linear(x: &Integers, op: &Linear) -> Option<Integers> {
+    match op {
+        Linear::Affine { from, into } if into.is_identity() && from.is_total() => {
+            Some(Integers { form: x.form.as_ref().and_then(|f| through(f, op)), ..x.clone() })
+        }
+        Linear::Affine { into, .. } if into.is_injective() => x.or_zero(),
+        Linear::Affine { .. } | Linear::Cast { .. } => None,
+        Linear::Reshape { .. } => Some(Integers { form: x.form.as_ref().and_then(|f| through(f, op)), ..x.clone() }),
+    }
+    .filter(|x| x.form.is_some() || (x.lo, x.hi) != (i64::MIN, i64::MAX))
+}
+
+/// The form after an operation that reads each of its elements somewhere.
+pub(super) fn through(form: &Form, op: &Linear) -> Option<Form> {
+    match op {
+        Linear::Affine { from, into } if into.is_identity() && from.is_total() => {
+            form.substituted(&|axis| Form::linear(from.shape(), from.row(axis), from.offset()[axis]))
+        }
+        Linear::Affine { .. } | Linear::Cast { .. } => None,
+        Linear::Reshape { from, into } => {
+            let strides: SmallVec<[i64; 6]> = (0..into.len()).map(|k| size(&into[k + 1..]) as i64).collect();
+            let flat = Form::linear(into, &strides, 0)?;
+            form.substituted(&|axis| {
+                let index = flat.divided(size(&from[axis + 1..]) as i64)?.0;
+                Some(index.divided(from[axis] as i64)?.1)
+            })
+        }
+    }
+}

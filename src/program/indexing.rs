@@ -1,0 +1,256 @@
+//! Rules from facts: what integers and masks are decided to be, and indices that are views.
+//!
+//! Law: as of all rules, an equation, and nothing dearer. A gather at affine indices is a view that reads, a scatter one that
+//! writes; what is out of range reads 0 and writes nothing in both. A select by a mask that is an interval of one axis is a
+//! view or a concatenation.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::facts::{self, Digit, Form, Integers, Known};
+use super::{Builder, Constant, NodeId, Op};
+use crate::array::{Array, with_elem};
+use crate::dtype::{DType, Elem};
+use crate::ops::{Binary, Discrete, IntBinary, Linear, View};
+use crate::shape::Shape;
+
+/// An integer or mask that is decided: one number everywhere, or an operand.
+pub(super) fn decided(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    if matches!(op, Op::Constant(_) | Op::Input(_)) {
+        return None;
+    }
+    let value = match facts::known(b, op, shape, dtype) {
+        Some(Known::Integers(known)) => match known.number() {
+            Some(x) => Array::full(shape, x),
+            None => {
+                let form = known.form?;
+                return operand(b, op, shape, |b, a| b.facts().form(a) == Some(&form));
+            }
+        },
+        Some(Known::Mask(mask)) => match mask.decided() {
+            Some(x) => Array::full(shape, x),
+            None => return operand(b, op, shape, |b, a| b.facts().mask(a) == Some(&mask)),
+        },
+        None => return None,
+    };
+    Some(b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
+}
+
+/// The first operand of this shape that passes a test.
+fn operand(b: &Builder, op: &Op<NodeId>, shape: &Shape, test: impl Fn(&Builder, NodeId) -> bool) -> Option<NodeId> {
+    let mut found = None;
+    op.operands(&mut |a| {
+        if found.is_none() && b.node(*a).shape == *shape && test(b, *a) {
+            found = Some(*a);
+        }
+    });
+    found
+}
+
+/// Integer arithmetic that bounds decide, where the operands are no forms.
+pub(super) fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<NodeId> {
+    let Discrete::IntBinary(op) = op else { return None };
+    let (x, y) = (b.facts().integers(args[0]), b.facts().integers(args[1]));
+    let number = |k: Option<&Integers>| k.and_then(Integers::number);
+    match (op, number(x), number(y)) {
+        // x + 0 = x - 0 = x, x * 1 = x quot 1 = x, x quot 0 = x rem 0 = x
+        (IntBinary::Add | IntBinary::Sub | IntBinary::Quot | IntBinary::Rem, _, Some(0)) => Some(args[0]),
+        (IntBinary::Mul | IntBinary::Quot, _, Some(1)) => Some(args[0]),
+        // 0 + x = 1 * x = x
+        (IntBinary::Add, Some(0), _) | (IntBinary::Mul, Some(1), _) => Some(args[1]),
+        // x rem d = x for 0 <= x < d
+        (IntBinary::Rem, _, Some(d)) => {
+            let most = i128::from(d).abs() - 1;
+            x.is_some_and(|x| -most <= i128::from(x.lo) && i128::from(x.hi) <= most).then_some(args[0])
+        }
+        // min(x, y) = x for x <= y
+        (IntBinary::Min | IntBinary::Max, ..) => {
+            if args[0] == args[1] {
+                return Some(args[0]);
+            }
+            let first = facts::below(x?, y?)? == (*op == IntBinary::Min);
+            Some(if first { args[0] } else { args[1] })
+        }
+        (IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Quot | IntBinary::Rem, ..) => None,
+    }
+}
+
+/// The view of an indexed array, and the iteration space it stands for.
+struct Places {
+    /// One axis per digit of the axes of the indices, then the axes that are not indexed.
+    view: View,
+    /// The axes of the indices, then those that are not indexed.
+    shape: Shape,
+}
+
+/// The view that looks where affine indices say.
+fn places(b: &Builder, source: &[usize], ix: &[NodeId]) -> Option<Places> {
+    let forms: SmallVec<[&Form; 4]> = ix.iter().map(|i| b.facts().form(*i)).collect::<Option<_>>()?;
+    let mut shape = b.node(*ix.first()?).shape.clone();
+    let digits = digits(&shape, &forms)?;
+    let rest = &source[ix.len()..];
+    shape.extend_from_slice(rest);
+    let mut space: Shape = digits.iter().map(|digit| digit.extent).collect();
+    space.extend_from_slice(rest);
+    let columns = space.len();
+    let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, source.len() * columns);
+    let mut offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, source.len());
+    for (row, form) in forms.iter().enumerate() {
+        offset[row] = form.constant;
+        for (whole, scale) in &form.terms {
+            let parts = digits.iter().enumerate().filter(|(_, digit)| part_of(digit, whole));
+            parts.for_each(|(k, digit)| matrix[row * columns + k] += scale * (digit.lower / whole.lower) as i64);
+        }
+    }
+    (0..rest.len()).for_each(|k| matrix[(ix.len() + k) * columns + digits.len() + k] = 1);
+    Some(Places { view: View::affine(source, &space, &matrix, &offset), shape })
+}
+
+fn part_of(digit: &Digit, whole: &Digit) -> bool {
+    digit.axis == whole.axis && whole.lower <= digit.lower && (!whole.wraps() || digit.upper() <= whole.upper())
+}
+
+/// All axes in digits of which the digits of the forms are made, if there are such: the first of an axis is its highest.
+fn digits(shape: &[usize], forms: &[&Form]) -> Option<SmallVec<[Digit; 6]>> {
+    let mut out: SmallVec<[Digit; 6]> = SmallVec::new();
+    for (axis, size) in shape.iter().enumerate() {
+        let mut ends: SmallVec<[usize; 8]> = SmallVec::from_slice(&[1, *size]);
+        for (digit, _) in forms.iter().flat_map(|form| &form.terms).filter(|(digit, _)| digit.axis == axis) {
+            ends.push(digit.lower);
+            if digit.wraps() {
+                ends.push(digit.upper());
+            }
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        if ends.len() < 2 {
+            out.push(Digit { axis, size: *size, lower: 1, extent: *size });
+        }
+        for pair in ends.windows(2).rev() {
+            if !pair[1].is_multiple_of(pair[0]) {
+                return None;
+            }
+            out.push(Digit { axis, size: *size, lower: pair[0], extent: pair[1] / pair[0] });
+        }
+    }
+    Some(out)
+}
+
+/// Reading at affine indices is reading through a view.
+pub(super) fn gather(b: &mut Builder, t: NodeId, ix: &[NodeId], shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let source = b.node(t).shape.clone();
+    let zeros = |b: &mut Builder| b.cons(Op::Constant(Constant(Array::zeros(shape, dtype))), shape.clone(), dtype);
+    // t[i] = 0 for i out of bounds
+    let outside = |(i, n): (&NodeId, &usize)| b.facts().integers(*i).is_some_and(|i| i.hi < 0 || i.lo >= *n as i64);
+    if ix.iter().zip(&source).any(outside) {
+        return Some(zeros(b));
+    }
+    let Places { view, shape } = places(b, &source, ix)?;
+    if view.is_empty() {
+        return Some(zeros(b));
+    }
+    let space = Shape::from_slice(view.shape());
+    let read = b.add(Op::Linear(Box::new(Linear::read(view)), t), space.clone(), dtype);
+    Some(reshaped(b, read, &space, &shape, dtype))
+}
+
+fn reshaped(b: &mut Builder, a: NodeId, from: &Shape, into: &Shape, dtype: DType) -> NodeId {
+    b.add(Op::Linear(Box::new(Linear::reshape(from, into)), a), into.clone(), dtype)
+}
+
+/// Adding at affine indices is adding what is written through a view.
+pub(super) fn scatter_add(b: &mut Builder, base: NodeId, ix: &[NodeId], v: NodeId) -> Option<NodeId> {
+    let (sizes, dtype) = (b.node(base).shape.clone(), b.node(base).dtype);
+    let outside = |(i, n): (&NodeId, &usize)| b.facts().integers(*i).is_some_and(|i| i.hi < 0 || i.lo >= *n as i64);
+    if ix.iter().zip(&sizes).any(outside) {
+        return Some(base);
+    }
+    let Places { view, shape } = places(b, &sizes, ix)?;
+    if view.is_empty() {
+        return Some(base);
+    }
+    let space = Shape::from_slice(view.shape());
+    let v = reshaped(b, v, &shape, &space, dtype);
+    let written = Linear::affine(View::identity(&space), view);
+    let written = b.add(Op::Linear(Box::new(written), v), sizes.clone(), dtype);
+    if is_zero(b, base) {
+        return Some(written);
+    }
+    let sum = match dtype {
+        DType::F64 | DType::F32 => Op::Binary(Binary::Add, base, written),
+        DType::I64 => Op::Discrete(Discrete::IntBinary(IntBinary::Add), SmallVec::from_slice(&[base, written])),
+        DType::Bool => return None,
+    };
+    Some(b.add(sum, sizes, dtype))
+}
+
+fn is_zero(b: &Builder, id: NodeId) -> bool {
+    let Op::Constant(Constant(c)) = &b.node(id).op else { return false };
+    with_elem!(c.dtype(), E => c.splat::<E>().is_some_and(|x| x == E::ZERO))
+}
+
+/// A choice by the position along one axis: the parts of both side by side, or one among zeros.
+pub(super) fn select(b: &mut Builder, [mask, x, y]: [NodeId; 3], shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (axis, range, inside) = b.facts().mask(mask)?.interval()?;
+    let (x, y) = if inside { (x, y) } else { (y, x) };
+    let among_zeros = |b: &mut Builder, a: NodeId, range: Range<usize>| {
+        let view = View::identity(shape).clipped(axis, range.start, range.end);
+        Some(b.add(Op::Linear(Box::new(Linear::read(view)), a), shape.clone(), dtype))
+    };
+    let n = shape[axis];
+    if is_zero(b, y) {
+        return among_zeros(b, x, range);
+    }
+    if is_zero(b, x) && (range.start == 0 || range.end == n) {
+        return among_zeros(b, y, if range.start == 0 { range.end..n } else { 0..range.start });
+    }
+    let input = |a: NodeId| matches!(b.node(a).op, Op::Input(_));
+    if (input(x) && input(y)) || !sliced_freely(b, x, axis, true) || !sliced_freely(b, y, axis, true) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for (a, range) in [(y, 0..range.start), (x, range.clone()), (y, range.end..n)] {
+        slice(b, a, axis, range, &mut parts);
+    }
+    Some(b.add(Op::Concat(axis, parts), shape.clone(), dtype))
+}
+
+/// Whether slices along an axis cost no more than their size, because what is sliced need not be computed.
+fn sliced_freely(b: &Builder, a: NodeId, axis: usize, parts: bool) -> bool {
+    match &b.node(a).op {
+        Op::Input(_) => true,
+        Op::Constant(Constant(c)) => with_elem!(c.dtype(), E => c.splat::<E>().is_some()),
+        Op::Linear(op, _) => matches!(&**op, Linear::Affine { into, .. } if into.is_identity()),
+        Op::Concat(along, of) => parts && *along == axis && of.iter().all(|part| sliced_freely(b, *part, axis, false)),
+        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Contract(..) | Op::Gather(..) => false,
+        Op::ScatterAdd(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+    }
+}
+
+/// The parts of which a slice of something consists.
+fn slice(b: &mut Builder, a: NodeId, axis: usize, range: Range<usize>, out: &mut Vec<NodeId>) {
+    if range.is_empty() {
+        return;
+    }
+    if let Op::Concat(_, parts) = b.node(a).op.clone() {
+        let mut start = 0;
+        for part in parts {
+            let end = start + b.node(part).shape[axis];
+            let (lo, hi) = (range.start.max(start), range.end.min(end));
+            if lo < hi {
+                out.push(piece(b, part, axis, lo - start..hi - start));
+            }
+            start = end;
+        }
+        return;
+    }
+    out.push(piece(b, a, axis, range));
+}
+
+fn piece(b: &mut Builder, a: NodeId, axis: usize, range: Range<usize>) -> NodeId {
+    let dtype = b.node(a).dtype;
+    let op = Linear::slice(&b.node(a).shape, axis, range.start, range.len(), 1);
+    let shape = Shape::from_slice(op.output_shape());
+    b.add(Op::Linear(Box::new(op), a), shape, dtype)
+}

@@ -1,0 +1,175 @@
+//! Rules for those who ask for them: true for finite numbers, as long as nothing overflows on the way.
+//!
+//! Law: what such a rule makes of infinities, NaN, or intermediate results out of range may differ; what it makes of other
+//! numbers is the same up to rounding, where a sum may be rounded in another order.
+
+use super::views::{Axes, moves, over};
+use super::{Rule, constant, full, is, linearly, number, scaled, table};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Linear, Unary, View};
+use crate::program::{Builder, NodeId, Op};
+use crate::shape::Shape;
+
+pub(super) const UNARY: &[Rule] = table![inverse_functions];
+
+pub(super) const BINARY: &[Rule] = table![
+    mul_zero,
+    sub_same,
+    div_same,
+    mul_recip,
+    div_recip,
+    mul_of_quotient,
+    add_constants,
+    like_terms_of_any_sign,
+    common_factor,
+];
+
+pub(super) const CONTRACT: &[Rule] = table![contract_lone_axis];
+
+fn operands(op: &Op<NodeId>) -> Option<(Binary, NodeId, NodeId)> {
+    if let Op::Binary(op, x, y) = op { Some((*op, *x, *y)) } else { None }
+}
+
+/// exp (ln x) = ln (exp x) = x, square (sqrt x) = x, sqrt (square x) = |x|, log1p (expm1 x) = expm1 (log1p x) = x
+fn inverse_functions(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Unary(f, a) = op else { return None };
+    let Op::Unary(g, x) = b.node(*a).op else { return None };
+    let pairs = [
+        (Unary::Exp, Unary::Ln),
+        (Unary::Ln, Unary::Exp),
+        (Unary::Square, Unary::Sqrt),
+        (Unary::Log1p, Unary::Expm1),
+        (Unary::Expm1, Unary::Log1p),
+    ];
+    if pairs.contains(&(*f, g)) {
+        return Some(x);
+    }
+    ((*f, g) == (Unary::Sqrt, Unary::Square)).then(|| b.add(Op::Unary(Unary::Abs, x), shape.clone(), dtype))
+}
+
+/// 0 * x = 0
+fn mul_zero(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (Binary::Mul, x, _) = operands(op)? else { return None };
+    is(b, x, 0.0).then_some(x)
+}
+
+/// x - x = 0
+fn sub_same(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (Binary::Sub, x, y) = operands(op)? else { return None };
+    (x == y).then(|| full(b, shape, dtype, 0.0))
+}
+
+/// x / x = 1
+fn div_same(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (Binary::Div, x, y) = operands(op)? else { return None };
+    (x == y).then(|| full(b, shape, dtype, 1.0))
+}
+
+/// `y` where this is `1 / y` and has no other use.
+fn inverted(b: &Builder, id: NodeId) -> Option<NodeId> {
+    if let Op::Unary(Unary::Recip, y) = b.node(id).op { Some(y).filter(|_| b.once(id)) } else { None }
+}
+
+/// x * recip y = x / y, where the reciprocal has no other use
+fn mul_recip(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (Binary::Mul, x, y) = operands(op)? else { return None };
+    let (x, y) = match (inverted(b, y), inverted(b, x)) {
+        (Some(y), _) => (x, y),
+        (None, Some(x)) => (y, x),
+        (None, None) => return None,
+    };
+    Some(b.add(Op::Binary(Binary::Div, x, y), shape.clone(), dtype))
+}
+
+/// x / recip y = x * y, where the reciprocal has no other use
+fn div_recip(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (Binary::Div, x, y) = operands(op)? else { return None };
+    let y = inverted(b, y)?;
+    Some(b.add(Op::Binary(Binary::Mul, x, y), shape.clone(), dtype))
+}
+
+/// (x / y) * y = x
+fn mul_of_quotient(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (Binary::Mul, x, y) = operands(op)? else { return None };
+    let numerator = |b: &Builder, quotient: NodeId, by: NodeId| {
+        if let Op::Binary(Binary::Div, x, y) = b.node(quotient).op { Some(x).filter(|_| y == by) } else { None }
+    };
+    numerator(b, x, y).or_else(|| numerator(b, y, x))
+}
+
+/// (x + c) + d = x + (c + d), and for differences
+fn add_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (outer, x, y) = operands(op)?;
+    let with_number = |b: &Builder, op: Binary, x: NodeId, y: NodeId| match (op, number(b, x), number(b, y)) {
+        (Binary::Add, _, Some(c)) => Some((x, c)),
+        (Binary::Add, Some(c), None) => Some((y, c)),
+        (Binary::Sub, _, Some(c)) => Some((x, -c)),
+        (_, _, _) => None,
+    };
+    let (inner, d) = with_number(b, outer, x, y)?;
+    let (first, x, y) = operands(&b.node(inner).op)?;
+    let (x, c) = with_number(b, first, x, y)?;
+    let both = full(b, shape, dtype, c + d);
+    Some(b.add(Op::Binary(Binary::Add, x, both), shape.clone(), dtype))
+}
+
+/// c * x + d * x = (c + d) * x, and for differences
+fn like_terms_of_any_sign(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, x, y) = operands(op)?;
+    if !matches!(op, Binary::Add | Binary::Sub) || constant(b, x).is_some() || constant(b, y).is_some() {
+        return None;
+    }
+    let ((c, x), (d, y)) = (scaled(b, x).unwrap_or((1.0, x)), scaled(b, y).unwrap_or((1.0, y)));
+    let d = if op == Binary::Sub { -d } else { d };
+    (x == y).then(|| super::multiple(b, c + d, x))
+}
+
+/// x * z + y * z = (x + y) * z, and for differences, where both products have no other use
+fn common_factor(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (sum, p, q) = operands(op)?;
+    if !matches!(sum, Binary::Add | Binary::Sub) || p == q || !b.once(p) || !b.once(q) {
+        return None;
+    }
+    let (Op::Binary(Binary::Mul, a, c), Op::Binary(Binary::Mul, d, e)) = (b.node(p).op.clone(), b.node(q).op.clone())
+    else {
+        return None;
+    };
+    let ways = [(a, c, d, e), (a, c, e, d), (c, a, d, e), (c, a, e, d)];
+    let (z, x, _, y) = ways.into_iter().find(|(z, _, other, _)| z == other)?;
+    if constant(b, z).is_some() {
+        return None;
+    }
+    let both = b.add(Op::Binary(sum, x, y), shape.clone(), dtype);
+    Some(b.add(Op::Binary(Binary::Mul, both, z), shape.clone(), dtype))
+}
+
+/// contract x y = contract (sum x) y, over an axis along which `x` moves alone
+fn contract_lone_axis(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Contract(op, x, y) = op else { return None };
+    let space = op.a.shape();
+    if !dtype.is_float() || space.contains(&0) {
+        return None;
+    }
+    let alone =
+        |own: &View, other: &View, axis: usize| moves(own, axis) && !moves(other, axis) && !moves(&op.out, axis);
+    for (left, own, other) in [(true, &op.a, &op.b), (false, &op.b, &op.a)] {
+        let (summed, kept): (Axes, Axes) = (0..space.len()).partition(|axis| alone(own, other, *axis));
+        let moving: Axes = (0..space.len()).filter(|axis| moves(own, *axis)).collect();
+        let staying: Axes = (0..moving.len()).filter(|k| !summed.contains(&moving[*k])).collect();
+        if summed.is_empty() {
+            continue;
+        }
+        let points: Shape = moving.iter().map(|axis| space[*axis]).collect();
+        let sum = Linear::affine(over(own, &moving), View::axes(&points, &staying));
+        let sum = linearly(b, sum, if left { *x } else { *y });
+        let small: Shape = kept.iter().map(|axis| space[*axis]).collect();
+        let places: Axes = staying.iter().filter_map(|k| kept.iter().position(|axis| *axis == moving[*k])).collect();
+        let (view, rest, out) = (View::axes(&small, &places), over(other, &kept), over(&op.out, &kept));
+        let (op, x, y) = match left {
+            true => (Contract::new(view, rest, out), sum, *y),
+            false => (Contract::new(rest, view, out), *x, sum),
+        };
+        return Some(b.add(Op::Contract(Box::new(op), x, y), shape.clone(), dtype));
+    }
+    None
+}

@@ -1,0 +1,202 @@
+//! Rules of linear operations: views composed and in one form, what they distribute over, sums.
+
+use smallvec::SmallVec;
+
+use super::views::{self, Axes, inverse, moves, over};
+use super::{
+    Rule, concat, contract, elements, linearly, moderate, multiple, negated, negation, scaled, scatter, table,
+};
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::ops::{Discrete, IntBinary, Linear, View};
+use crate::program::{Builder, Constant, NodeId, Op};
+use crate::shape::{Shape, size};
+
+pub(super) const RULES: &[Rule] = table![
+    linear_identity,
+    linear_composed,
+    linear_ordered,
+    repeated_sum,
+    sum_of_reshape,
+    view_of_reshape,
+    sum_of_negated,
+    sum_of_scaled,
+    contract::sum_of_product,
+    contract::linear_of_contract,
+    scatter::sum_of_scattered,
+    concat::view_of_concat,
+    views::view_early,
+    views::replicate_late,
+];
+
+fn applied(op: &Op<NodeId>) -> Option<(&Linear, NodeId)> {
+    if let Op::Linear(op, a) = op { Some((op, *a)) } else { None }
+}
+
+/// The two views.
+fn affine(op: &Linear) -> Option<(&View, &View)> {
+    if let Linear::Affine { from, into } = op { Some((from, into)) } else { None }
+}
+
+/// l(x) = x, where every index goes to itself
+fn linear_identity(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, a) = applied(op)?;
+    op.is_identity().then_some(a)
+}
+
+/// l(m(x)) = (l m)(x), where that is one operation and not a dearer one
+fn linear_composed(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, a) = applied(op)?;
+    let Op::Linear(first, x) = &b.node(a).op else { return None };
+    let (both, x) = (op.after(first)?, *x);
+    (work(&both) <= work(op) + work(first)).then(|| linearly(b, both, x))
+}
+
+/// How many elements a linear operation moves.
+fn work(op: &Linear) -> usize {
+    match op {
+        Linear::Affine { from, .. } => size(from.shape()),
+        Linear::Reshape { .. } | Linear::Cast { .. } => size(op.output_shape()),
+    }
+}
+
+/// out[into i] += x[from i] in the order of the result, or else of the argument, where one of the views only renames axes
+fn linear_ordered(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, a) = applied(op)?;
+    let (from, into) = affine(op)?;
+    if into.is_identity() {
+        return None;
+    }
+    let ordered = if let Some(back) = renaming(into) {
+        Linear::read(from.after(&back)?)
+    } else if from.is_identity() {
+        return None;
+    } else {
+        Linear::affine(View::identity(from.source()), into.after(&renaming(from)?)?)
+    };
+    Some(linearly(b, ordered, a))
+}
+
+/// The way back, where the view looks at everything once.
+fn renaming(view: &View) -> Option<View> {
+    let back = inverse(view)?;
+    (view.is_total() && back.is_total()).then_some(back)
+}
+
+/// sum (replicate x) = n * x: an axis along which neither view moves is a factor
+fn repeated_sum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (op, a) = applied(op)?;
+    let (from, into) = affine(op)?;
+    if into.is_identity() || from.is_empty() || into.is_empty() {
+        return None;
+    }
+    let space = from.shape();
+    // An axis of one position is no factor.
+    let idle = |axis: usize| space[axis] > 1 && !moves(from, axis) && !moves(into, axis);
+    let (idle, kept): (Axes, Axes) = (0..space.len()).partition(|axis| idle(*axis));
+    let factor: usize = idle.iter().map(|axis| space[*axis]).product();
+    if idle.is_empty() {
+        return None;
+    }
+    let once = linearly(b, Linear::affine(over(from, &kept), over(into, &kept)), a);
+    times(b, factor, once, shape, dtype)
+}
+
+/// `n * x` of any element type that has sums.
+fn times(b: &mut Builder, n: usize, x: NodeId, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    if n == 1 {
+        return Some(x);
+    }
+    match dtype {
+        DType::F32 | DType::F64 => Some(multiple(b, n as f64, x)),
+        DType::I64 => {
+            let n = Op::Constant(Constant(Array::full(shape, n as i64)));
+            let n = b.add(n, shape.clone(), dtype);
+            Some(b.add(Op::Discrete(Discrete::IntBinary(IntBinary::Mul), [x, n].into()), shape.clone(), dtype))
+        }
+        DType::Bool => None,
+    }
+}
+
+/// sum (reshape x) = reshape (sum x), where the summed axes are those of `x` by themselves
+fn sum_of_reshape(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
+    let (op, a) = applied(op)?;
+    let (from, into) = affine(op)?;
+    let Op::Linear(inner, x) = &b.node(a).op else { return None };
+    let Linear::Reshape { from: old, into: new } = &**inner else { return None };
+    if !from.is_identity() || into.is_identity() || size(old) == 0 {
+        return None;
+    }
+    let kept: Axes = (0..new.len()).filter(|axis| moves(into, *axis)).collect();
+    if *into != View::axes(new, &kept) {
+        return None;
+    }
+    // Axes of both shapes in groups of one size: each is summed as a whole, or not at all.
+    let mut left: Axes = SmallVec::new();
+    let (mut i, mut j) = (0, 0);
+    while i < old.len() || j < new.len() {
+        let (first, second) = (i, j);
+        let (mut m, mut n) = (1, 1);
+        loop {
+            if m <= n && i < old.len() && (m != n || i == first) {
+                m *= old[i];
+                i += 1;
+            } else if j < new.len() {
+                n *= new[j];
+                j += 1;
+            } else if i < old.len() {
+                m *= old[i];
+                i += 1;
+            } else {
+                break;
+            }
+            if m == n {
+                break;
+            }
+        }
+        let summed = |axis: usize| !kept.contains(&axis) && new[axis] > 1;
+        let stays = |axis: usize| kept.contains(&axis) && new[axis] > 1;
+        match ((second..j).any(summed), (second..j).any(stays)) {
+            (true, true) => return None,
+            (true, false) => {}
+            (false, _) => left.extend(first..i),
+        }
+    }
+    let (old, x) = (old.clone(), *x);
+    let summed: Axes = (0..old.len()).filter(|axis| !left.contains(axis)).collect();
+    let sum = linearly(b, Linear::sum(&old, &summed), x);
+    let middle: Shape = left.iter().map(|axis| old[*axis]).collect();
+    Some(linearly(b, Linear::reshape(&middle, shape), sum))
+}
+
+/// view (reshape x) = view x, where the reshape only splits axes
+fn view_of_reshape(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, a) = applied(op)?;
+    let (from, into) = affine(op)?;
+    if from.is_identity() {
+        return None;
+    }
+    let Op::Linear(inner, x) = &b.node(a).op else { return None };
+    let Linear::Reshape { .. } = &**inner else { return None };
+    let (x, view) = (*x, views::reading(inner)?.after(from)?);
+    Some(linearly(b, Linear::affine(view, into.clone()), x))
+}
+
+/// sum (-x) = -(sum x), where -x has no other use
+fn sum_of_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
+    let (op, a) = applied(op)?;
+    let x = negated(b, a).filter(|_| b.once(a) && size(shape) < elements(b, a))?;
+    let sum = linearly(b, op.clone(), x);
+    Some(negation(b, sum))
+}
+
+/// sum (c * x) = c * (sum x) for a moderate number c, where c * x has no other use
+fn sum_of_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
+    let (op, a) = applied(op)?;
+    if let Linear::Cast { .. } = op {
+        return None;
+    }
+    let (c, x) = scaled(b, a).filter(|(c, _)| moderate(*c) && b.once(a) && size(shape) < elements(b, a))?;
+    let sum = linearly(b, op.clone(), x);
+    Some(multiple(b, c, sum))
+}

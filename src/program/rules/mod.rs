@@ -1,0 +1,294 @@
+//! The table of local rules: what an operation on these operands is, if it is something simpler.
+//!
+//! Laws: each rule states an equation, true up to rounding and the sign of zero for all values, infinities and NaN
+//! included, so `x * 0` stays; the rules of [`fast`] alone do without the latter. A rule keeps derivatives, too. It looks
+//! at an operation, its operands and theirs, and never makes a program dearer: what it looks through is either free to compute
+//! again or used only here. Where a rule moves a factor across a sum or a product, an intermediate result may be larger or smaller by
+//! that factor, so only [`moderate`] factors move; so close to the ends of the range of floats counts as rounding.
+//!
+//! A rule is a function in the table of its family: adding an operation costs the rules of that family.
+
+mod choice;
+mod concat;
+mod contract;
+mod discrete;
+mod fast;
+mod gather;
+mod indices;
+mod linear;
+mod product;
+mod scatter;
+mod sum;
+mod unary;
+pub(crate) mod views;
+
+use smallvec::SmallVec;
+
+use super::{Builder, Constant, NodeId, Op};
+use crate::array::{Array, with_elem};
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::ops::{Binary, Linear, Unary};
+use crate::shape::{Shape, size};
+
+/// What a rule is: the number of a simpler operation equal to this one, of known shape and element type, if the rule knows one.
+type Apply = fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>;
+
+/// A local rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    name: &'static str,
+    apply: Apply,
+}
+
+impl Rule {
+    /// The name of the rule in logs.
+    ///
+    /// ```
+    /// use polygrad::program::rules;
+    /// assert!(rules().any(|rule| rule.name() == "sum_of_product"));
+    /// ```
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+/// The rows of a table: rules by the names of their functions.
+macro_rules! table {
+    ($($rule:path),* $(,)?) => {
+        &[$( $crate::program::rules::Rule { name: $crate::program::rules::last(stringify!($rule)), apply: $rule }, )*]
+    };
+}
+use table;
+
+/// The name of a function without its path.
+const fn last(path: &str) -> &str {
+    let bytes = path.as_bytes();
+    let mut start = bytes.len();
+    while start > 0 && bytes[start - 1] != b':' && bytes[start - 1] != b' ' {
+        start -= 1;
+    }
+    path.split_at(start).1
+}
+
+/// Rules that hold for every operation, tried first.
+const EVERY: &[Rule] = table![fold, indices::decided];
+
+/// Every table.
+const TABLES: &[&[Rule]] = &[
+    EVERY,
+    unary::RULES,
+    unary::NEG,
+    sum::ADD,
+    sum::SUB,
+    product::MUL,
+    product::DIV,
+    product::POW,
+    product::MUL_NO_NAN,
+    choice::EXTREMA,
+    choice::OTHER,
+    choice::SELECT,
+    discrete::RULES,
+    linear::RULES,
+    contract::RULES,
+    gather::RULES,
+    scatter::RULES,
+    concat::RULES,
+    fast::UNARY,
+    fast::BINARY,
+    fast::CONTRACT,
+];
+
+/// Every local rule, each once, in the order of the tables.
+///
+/// ```
+/// use polygrad::program::rules;
+/// assert!(rules().count() > 50);
+/// ```
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    TABLES.iter().flat_map(|table| table.iter())
+}
+
+/// The rules of an operation.
+fn family(op: &Op<NodeId>) -> &'static [Rule] {
+    match op {
+        Op::Unary(Unary::Neg, _) => unary::NEG,
+        Op::Unary(..) => unary::RULES,
+        Op::Binary(op, ..) => match op {
+            Binary::Add => sum::ADD,
+            Binary::Sub => sum::SUB,
+            Binary::Mul => product::MUL,
+            Binary::Div => product::DIV,
+            Binary::Pow => product::POW,
+            Binary::MulNoNan => product::MUL_NO_NAN,
+            Binary::Min | Binary::Max => choice::EXTREMA,
+            Binary::Atan2 | Binary::Hypot | Binary::Copysign => choice::OTHER,
+        },
+        Op::Discrete(..) => discrete::RULES,
+        Op::Select(_) => choice::SELECT,
+        Op::Linear(..) => linear::RULES,
+        Op::Contract(..) => contract::RULES,
+        Op::Gather(..) => gather::RULES,
+        Op::ScatterAdd(..) => scatter::RULES,
+        Op::Concat(..) => concat::RULES,
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => &[],
+    }
+}
+
+/// The rules of an operation that hold for finite numbers, and up to overflow.
+fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
+    match op {
+        Op::Unary(..) => fast::UNARY,
+        Op::Binary(..) => fast::BINARY,
+        Op::Contract(..) => fast::CONTRACT,
+        Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => &[],
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => &[],
+    }
+}
+
+/// The number of an existing or simpler operation equal to `op`, if a rule knows one.
+pub(super) fn simplify(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let fast = if b.is_fast() { fast_family(op) } else { &[] };
+    for rule in EVERY.iter().chain(family(op)).chain(fast) {
+        if let Some(id) = (rule.apply)(b, op, shape, dtype) {
+            b.note(rule.name, id);
+            return Some(id);
+        }
+    }
+    None
+}
+
+// ---- what rules ask about operands ----
+
+/// The array of a constant.
+fn constant(b: &Builder, id: NodeId) -> Option<&Array> {
+    if let Op::Constant(c) = &b.node(id).op { Some(&c.0) } else { None }
+}
+
+/// The float that all elements of a constant are.
+fn number(b: &Builder, id: NodeId) -> Option<f64> {
+    let c = constant(b, id)?;
+    c.splat::<f64>().or_else(|| c.splat::<f32>().map(f64::from))
+}
+
+/// The integer that all elements of a constant are.
+fn integer(b: &Builder, id: NodeId) -> Option<i64> {
+    constant(b, id)?.splat::<i64>()
+}
+
+fn is(b: &Builder, id: NodeId, x: f64) -> bool {
+    number(b, id) == Some(x)
+}
+
+/// `x` where this is `-x`.
+fn negated(b: &Builder, id: NodeId) -> Option<NodeId> {
+    if let Op::Unary(Unary::Neg, x) = b.node(id).op { Some(x) } else { None }
+}
+
+/// `c` and `x` where this is `c * x`, for a number `c`.
+fn scaled(b: &Builder, id: NodeId) -> Option<(f64, NodeId)> {
+    if let Op::Binary(Binary::Mul, c, x) = b.node(id).op { number(b, c).map(|c| (c, x)) } else { None }
+}
+
+/// Whether a factor may move across sums and products, see the [laws](self).
+fn moderate(c: f64) -> bool {
+    (1.0 / 65536.0..=65536.0).contains(&c.abs())
+}
+
+/// How many elements a value has.
+fn elements(b: &Builder, id: NodeId) -> usize {
+    size(&b.node(id).shape)
+}
+
+/// Whether the operation computes each element from the elements of its operands in the same place.
+fn is_elementwise(op: &Op<NodeId>) -> bool {
+    match op {
+        Op::Unary(..) | Op::Binary(..) | Op::Select(_) => true,
+        Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
+        Op::Discrete(op, _) => discrete::is_elementwise(op),
+        Op::Input(_) | Op::Constant(_) | Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
+        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+    }
+}
+
+// ---- what rules make ----
+
+/// A constant of one value, of a float type.
+fn full(b: &mut Builder, shape: &Shape, dtype: DType, x: f64) -> NodeId {
+    b.cons(Op::Constant(Constant(Array::full_as(shape, dtype, x))), shape.clone(), dtype)
+}
+
+/// A constant of one value, of the value and type of another.
+fn resized(b: &mut Builder, like: NodeId, shape: &[usize]) -> Option<NodeId> {
+    let c = constant(b, like)?;
+    let dtype = c.dtype();
+    let array = with_elem!(dtype, E => Array::full::<E>(shape, c.splat::<E>()?));
+    Some(b.cons(Op::Constant(Constant(array)), Shape::from_slice(shape), dtype))
+}
+
+/// An operation whose result has the kind of one that is there.
+fn like(b: &mut Builder, op: Op<NodeId>, id: NodeId) -> NodeId {
+    let (shape, dtype) = (b.node(id).shape.clone(), b.node(id).dtype);
+    b.add(op, shape, dtype)
+}
+
+fn negation(b: &mut Builder, x: NodeId) -> NodeId {
+    like(b, Op::Unary(Unary::Neg, x), x)
+}
+
+/// `c * x`.
+fn multiple(b: &mut Builder, c: f64, x: NodeId) -> NodeId {
+    let (shape, dtype) = (b.node(x).shape.clone(), b.node(x).dtype);
+    let c = full(b, &shape, dtype, c);
+    b.add(Op::Binary(Binary::Mul, c, x), shape, dtype)
+}
+
+/// A linear operation applied.
+fn linearly(b: &mut Builder, op: Linear, x: NodeId) -> NodeId {
+    let dtype = if let Linear::Cast { into, .. } = &op { *into } else { b.node(x).dtype };
+    let shape = Shape::from_slice(op.output_shape());
+    b.add(Op::Linear(Box::new(op), x), shape, dtype)
+}
+
+// ---- constants ----
+
+/// Results of at most this many elements are computed from constants when a program is made.
+const FOLDED: usize = 64;
+
+/// An operation on constants is a constant, if that is small or of one value.
+fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
+    let mut known = true;
+    op.operands(&mut |a| known &= constant(b, *a).is_some());
+    if !known {
+        return None;
+    }
+    op.operands(&mut |a| operands.extend(constant(b, *a).cloned()));
+    let uniform = matches!(op, Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Linear(..));
+    let uniform = uniform && operands.iter().all(of_one_value);
+    let small = size(shape) <= FOLDED && operands.iter().all(|c| c.size() <= FOLDED);
+    if operands.is_empty() || !(small || uniform) {
+        return None;
+    }
+    let value = match op {
+        Op::Unary(op, _) => operands[0].unary(*op),
+        Op::Binary(op, ..) => operands[0].binary(*op, &operands[1]),
+        Op::Discrete(op, _) => Array::discrete(op, &operands.iter().collect::<SmallVec<[&Array; 3]>>()),
+        Op::Select(_) => Array::select(&operands[0], &operands[1], &operands[2]),
+        Op::Linear(op, _) => operands[0].linear(op),
+        Op::Contract(op, ..) => Array::contract(op, &operands[0], &operands[1]),
+        Op::Gather(..) => operands[0].gather(&operands[1..]),
+        Op::ScatterAdd(..) => {
+            let (v, ix) = operands[1..].split_last()?;
+            operands[0].clone().scatter_add(ix, v)
+        }
+        Op::Concat(axis, _) => Array::concat(*axis, &operands),
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => return None,
+    };
+    (small || of_one_value(&value)).then(|| b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
+}
+
+/// Whether a constant is stored as one number.
+pub(crate) fn of_one_value(c: &Array) -> bool {
+    with_elem!(c.dtype(), E => c.splat::<E>().is_some())
+}

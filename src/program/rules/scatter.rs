@@ -1,0 +1,78 @@
+//! Rules of adding at indices.
+
+use super::gather::is_within;
+use super::views::{Axes, moves};
+use super::{Rule, constant, indices, linearly, table};
+use crate::array::{Array, with_elem};
+use crate::dtype::{DType, Elem};
+use crate::ops::{Binary, Linear, View};
+use crate::program::{Builder, Constant, NodeId, Op};
+use crate::shape::{Shape, size};
+
+pub(super) const RULES: &[Rule] = table![scatter_zeros, indices::scatter_affine];
+
+/// Whether a constant is zero everywhere.
+fn is_zero(b: &Builder, id: NodeId) -> bool {
+    let zero = |c: &Array| with_elem!(c.dtype(), E => c.splat::<E>().is_some_and(|x| x == E::ZERO));
+    constant(b, id).is_some_and(zero)
+}
+
+/// scatter_add x ix 0 = x
+fn scatter_zeros(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let Op::ScatterAdd(x, _, v) = op else { return None };
+    is_zero(b, *v).then_some(*x)
+}
+
+/// x + scatter_add 0 ix v = scatter_add x ix v, where the scatter has no other use
+pub(super) fn add_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Binary(Binary::Add, x, y) = op else { return None };
+    let alone =
+        |b: &Builder, id: NodeId| matches!(&b.node(id).op, Op::ScatterAdd(base, ..) if b.once(id) && is_zero(b, *base));
+    let (base, scattered) = match (alone(b, *y), alone(b, *x)) {
+        (true, _) => (*x, *y),
+        (false, true) => (*y, *x),
+        (false, false) => return None,
+    };
+    let Op::ScatterAdd(_, ix, v) = b.node(scattered).op.clone() else { return None };
+    Some(b.add(Op::ScatterAdd(base, ix, v), shape.clone(), dtype))
+}
+
+/// sum (scatter_add 0 [i, ix] v) = scatter_add 0 [ix] v, summed over the axis of an index `i` that is within bounds: there it does not
+/// matter where along the axis; with one index alone, the values are summed
+pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Linear(op, a) = op else { return None };
+    let Linear::Affine { from, into } = &**op else { return None };
+    let Op::ScatterAdd(base, ix, v) = &b.node(*a).op else { return None };
+    if !b.once(*a) || !is_zero(b, *base) || !from.is_identity() || into.is_identity() || size(from.shape()) == 0 {
+        return None;
+    }
+    let kept: Axes = (0..from.shape().len()).filter(|axis| moves(into, *axis)).collect();
+    if *into != View::axes(from.shape(), &kept) {
+        return None;
+    }
+    let count = ix.len();
+    let summed = |axis: usize| !kept.contains(&axis);
+    let droppable = |k: usize| summed(k) && is_within(b, ix[k], from.shape()[k]);
+    let (dropped, left): (Axes, Axes) = (0..count).partition(|k| droppable(*k));
+    // Axes that are not indexed are summed before.
+    let rank = b.node(ix[0]).shape.len();
+    let values = b.node(*v).shape.clone();
+    let inner: Axes =
+        (count..from.shape().len()).filter(|axis| summed(*axis)).map(|axis| axis - count + rank).collect();
+    if (dropped.is_empty() && inner.is_empty())
+        || left.iter().any(|k| summed(*k))
+        || kept.windows(2).any(|w| w[0] > w[1])
+    {
+        return None;
+    }
+    let (ix, v) = (ix.clone(), *v);
+    let v = if inner.is_empty() { v } else { linearly(b, Linear::sum(&values, &inner), v) };
+    if left.is_empty() {
+        let all: Axes = (0..rank).collect();
+        let shape = b.node(v).shape.clone();
+        return Some(linearly(b, Linear::sum(&shape, &all), v));
+    }
+    let zeros = b.add(Op::Constant(Constant(Array::zeros(shape, dtype))), shape.clone(), dtype);
+    let ix: Vec<NodeId> = left.iter().map(|k| ix[*k]).collect();
+    Some(b.add(Op::ScatterAdd(zeros, ix, v), shape.clone(), dtype))
+}

@@ -1,0 +1,124 @@
+//! Rules of sums and differences of floats.
+
+use super::{Rule, is, multiple, negated, negation, scaled, scatter, table, views};
+use crate::dtype::DType;
+use crate::ops::Binary;
+use crate::program::{Builder, NodeId, Op};
+use crate::shape::Shape;
+
+pub(super) const ADD: &[Rule] = table![
+    add_zero,
+    add_negated,
+    add_same,
+    add_like_terms,
+    add_negative_multiple,
+    add_exchanged,
+    scatter::add_scattered,
+    views::replicate_late,
+];
+
+pub(super) const SUB: &[Rule] =
+    table![sub_zero, zero_sub, sub_negated, sub_like_terms, sub_negative_multiple, views::replicate_late];
+
+fn operands(op: &Op<NodeId>) -> Option<(NodeId, NodeId)> {
+    if let Op::Binary(_, x, y) = op { Some((*x, *y)) } else { None }
+}
+
+/// x + 0 = x
+fn add_zero(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    if is(b, y, 0.0) {
+        return Some(x);
+    }
+    is(b, x, 0.0).then_some(y)
+}
+
+/// x + (-y) = x - y
+fn add_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    let (x, y) = match (negated(b, x), negated(b, y)) {
+        (_, Some(y)) => (x, y),
+        (Some(x), None) => (y, x),
+        (None, None) => return None,
+    };
+    Some(b.add(Op::Binary(Binary::Sub, x, y), shape.clone(), dtype))
+}
+
+/// x + x = 2 * x
+fn add_same(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    (x == y).then(|| multiple(b, 2.0, x))
+}
+
+/// c * x + d * x = (c + d) * x, for numbers c, d of one sign, so that nothing overflows that did not before
+fn add_like_terms(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    like_terms(b, x, y, 1.0)
+}
+
+/// c * x - d * x = (c - d) * x, for numbers c, d of different signs
+fn sub_like_terms(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    like_terms(b, x, y, -1.0)
+}
+
+fn like_terms(b: &mut Builder, x: NodeId, y: NodeId, sign: f64) -> Option<NodeId> {
+    let ((c, of), (d, other)) = match (scaled(b, x), scaled(b, y)) {
+        (Some(x), Some(y)) if x.1 == y.1 => (x, y),
+        (Some((c, of)), _) if of == y => ((c, of), (1.0, y)),
+        (_, Some((d, of))) if of == x => ((1.0, x), (d, of)),
+        (_, _) => return None,
+    };
+    let d = sign * d;
+    (of == other && c * d > 0.0 && (c + d).is_finite()).then(|| multiple(b, c + d, of))
+}
+
+/// x + (-c) * y = x - c * y for a number c > 0, where the product has no other use
+fn add_negative_multiple(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    let negative = |b: &Builder, a: NodeId| scaled(b, a).is_some_and(|(c, _)| c < 0.0) && b.once(a);
+    let (x, y) = match (negative(b, y), negative(b, x)) {
+        (true, _) => (x, y),
+        (false, true) => (y, x),
+        (false, false) => return None,
+    };
+    let (c, z) = scaled(b, y)?;
+    let positive = multiple(b, -c, z);
+    Some(b.add(Op::Binary(Binary::Sub, x, positive), shape.clone(), dtype))
+}
+
+/// x - (-c) * y = x + c * y for a number c > 0, where the product has no other use
+fn sub_negative_multiple(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    let (c, z) = scaled(b, y).filter(|(c, _)| *c < 0.0)?;
+    if !b.once(y) {
+        return None;
+    }
+    let positive = multiple(b, -c, z);
+    Some(b.add(Op::Binary(Binary::Add, x, positive), shape.clone(), dtype))
+}
+
+/// x + y = y + x, where that is there already
+fn add_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    b.known(&Op::Binary(Binary::Add, y, x)).filter(|_| x != y)
+}
+
+/// x - 0 = x
+fn sub_zero(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    is(b, y, 0.0).then_some(x)
+}
+
+/// 0 - x = -x
+fn zero_sub(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    is(b, x, 0.0).then(|| negation(b, y))
+}
+
+/// x - (-y) = x + y
+fn sub_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    let positive = negated(b, y)?;
+    Some(b.add(Op::Binary(Binary::Add, x, positive), shape.clone(), dtype))
+}

@@ -1,0 +1,94 @@
+//! Rules of functions of one float tensor: signs move out, inverses cancel.
+
+use super::{Rule, negated, negation, number, scaled, table, views};
+use crate::dtype::DType;
+use crate::ops::{Binary, Unary};
+use crate::program::{Builder, NodeId, Op};
+use crate::shape::Shape;
+
+pub(super) const NEG: &[Rule] = table![neg_neg, neg_difference, neg_scaled, neg_quotient, views::replicate_late];
+
+pub(super) const RULES: &[Rule] =
+    table![recip_recip, recip_quotient, even_function, odd_function, absolute, views::replicate_late];
+
+/// The function and its argument.
+fn applied(op: &Op<NodeId>) -> Option<(Unary, NodeId)> {
+    if let Op::Unary(op, a) = op { Some((*op, *a)) } else { None }
+}
+
+/// -(-x) = x
+fn neg_neg(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    negated(b, applied(op)?.1)
+}
+
+/// -(x - y) = y - x, where the difference has no other use
+fn neg_difference(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (_, a) = applied(op)?;
+    let Op::Binary(Binary::Sub, x, y) = b.node(a).op else { return None };
+    b.once(a).then(|| b.add(Op::Binary(Binary::Sub, y, x), shape.clone(), dtype))
+}
+
+/// -(c * x) = (-c) * x
+fn neg_scaled(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (c, x) = scaled(b, applied(op)?.1)?;
+    Some(super::multiple(b, -c, x))
+}
+
+/// -(c / x) = (-c) / x
+fn neg_quotient(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Binary(Binary::Div, c, x) = b.node(applied(op)?.1).op else { return None };
+    let c = super::full(b, shape, dtype, -number(b, c)?);
+    Some(b.add(Op::Binary(Binary::Div, c, x), shape.clone(), dtype))
+}
+
+/// 1 / (1 / x) = x
+fn recip_recip(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (Unary::Recip, a) = applied(op)? else { return None };
+    if let Op::Unary(Unary::Recip, x) = b.node(a).op { Some(x) } else { None }
+}
+
+/// 1 / (x / y) = y / x, where the quotient has no other use
+fn recip_quotient(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (Unary::Recip, a) = applied(op)? else { return None };
+    let Op::Binary(Binary::Div, x, y) = b.node(a).op else { return None };
+    b.once(a).then(|| b.add(Op::Binary(Binary::Div, y, x), shape.clone(), dtype))
+}
+
+/// f(-x) = f(x) for f = abs, square, cos, cosh
+fn even_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (f, a) = applied(op)?;
+    let x = negated(b, a)?;
+    matches!(f, Unary::Abs | Unary::Square | Unary::Cos | Unary::Cosh)
+        .then(|| b.add(Op::Unary(f, x), shape.clone(), dtype))
+}
+
+/// f(-x) = -f(x) for f = recip, sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf
+fn odd_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (f, a) = applied(op)?;
+    let x = negated(b, a)?;
+    let odd = matches!(
+        f,
+        Unary::Recip
+            | Unary::Sin
+            | Unary::Tan
+            | Unary::Asin
+            | Unary::Atan
+            | Unary::Sinh
+            | Unary::Tanh
+            | Unary::Asinh
+            | Unary::Atanh
+            | Unary::Erf
+    );
+    if !odd {
+        return None;
+    }
+    let positive = b.add(Op::Unary(f, x), shape.clone(), dtype);
+    Some(negation(b, positive))
+}
+
+/// |f(x)| = f(x) for f = abs, exp, cosh, and |x^2| = x^2
+fn absolute(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (Unary::Abs, a) = applied(op)? else { return None };
+    let Op::Unary(f, _) = b.node(a).op else { return None };
+    matches!(f, Unary::Abs | Unary::Square | Unary::Exp | Unary::Cosh).then_some(a)
+}

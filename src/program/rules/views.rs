@@ -1,0 +1,263 @@
+//! Views that move through elementwise operations, and what the rules ask of views.
+//!
+//! Law: an elementwise operation on replicated operands is computed before they are replicated, and one whose result is
+//! looked at in part is computed there alone; in both cases only if that is cheaper.
+
+use smallvec::SmallVec;
+
+use super::{constant, elements, is_elementwise, linearly, resized};
+use crate::dtype::DType;
+use crate::ops::{Discrete, IntBinary, IntUnary, Linear, Unary, View};
+use crate::program::{Builder, NodeId, Op};
+use crate::shape::{Shape, size};
+
+/// Places of axes.
+pub(crate) type Axes = SmallVec<[usize; 6]>;
+
+// ---- views ----
+
+/// Whether the view depends on an axis of the iteration space: it moves along it, or looks at nothing at some of it.
+pub(crate) fn moves(view: &View, axis: usize) -> bool {
+    view.bounds()[axis] != (0, view.shape()[axis]) || (0..view.source().len()).any(|k| view.row(k)[axis] != 0)
+}
+
+/// The view over these axes of the iteration space alone, where it does not depend on the others.
+pub(crate) fn over(view: &View, axes: &[usize]) -> View {
+    let shape: Shape = axes.iter().map(|a| view.shape()[*a]).collect();
+    let mut matrix: SmallVec<[i64; 16]> = SmallVec::new();
+    for k in 0..view.source().len() {
+        matrix.extend(axes.iter().map(|a| view.row(k)[*a]));
+    }
+    let small = View::affine(view.source(), &shape, &matrix, view.offset());
+    axes.iter().enumerate().fold(small, |small, (k, a)| small.clipped(k, view.bounds()[*a].0, view.bounds()[*a].1))
+}
+
+/// The view back: where `view` looks at `t` from `i`, this looks at `i` from `t`, and at nothing from where `view`
+/// does not look. For views that move each axis of the source by one step along one axis of the iteration space.
+pub(super) fn inverse(view: &View) -> Option<View> {
+    let (source, shape) = (view.source(), view.shape());
+    if view.is_empty() || size(shape) == 0 {
+        return None;
+    }
+    let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, source.len() * shape.len());
+    let mut offset: SmallVec<[i64; 6]> = view.bounds().iter().map(|(lo, _)| *lo as i64).collect();
+    let mut found: SmallVec<[bool; 6]> = SmallVec::from_elem(false, shape.len());
+    let mut sides: SmallVec<[(usize, usize); 6]> = SmallVec::new();
+    for k in 0..source.len() {
+        let mut moving = view.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
+        if let Some((axis, m)) = moving.next() {
+            if m.abs() != 1 || found[axis] || moving.next().is_some() {
+                return None;
+            }
+            found[axis] = true;
+            matrix[axis * source.len() + k] = *m;
+            offset[axis] = -m * view.offset()[k];
+        }
+        // In the canonical form all of the box is within range along such an axis.
+        let (lo, hi) = view.range(k);
+        sides.push((usize::try_from(lo).ok()?, usize::try_from(hi).ok()? + 1));
+    }
+    if (0..shape.len()).any(|axis| !found[axis] && view.width(axis) > 1) {
+        return None;
+    }
+    let back = View::affine(shape, source, &matrix, &offset);
+    Some(sides.into_iter().enumerate().fold(back, |back, (k, (lo, hi))| back.clipped(k, lo, hi)))
+}
+
+/// The view that the operation reads its argument by, if it does only that.
+pub(super) fn reading(op: &Linear) -> Option<View> {
+    match op {
+        Linear::Affine { from, into } if into.is_identity() => Some(from.clone()),
+        Linear::Affine { from, into } => from.after(&inverse(into)?),
+        Linear::Reshape { from, into } => split(from, into),
+        Linear::Cast { .. } => None,
+    }
+}
+
+/// A reshape that only splits axes, as a view.
+fn split(from: &[usize], into: &[usize]) -> Option<View> {
+    if size(into) == 0 {
+        return None;
+    }
+    let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, from.len() * into.len());
+    // From the innermost axis outwards, each axis takes axes of the result until they have its size.
+    let mut next = into.len();
+    for k in (0..from.len()).rev() {
+        let mut stride = 1;
+        while stride < from[k] {
+            next = next.checked_sub(1)?;
+            matrix[k * into.len() + next] = stride as i64;
+            stride *= into[next];
+        }
+        if stride != from[k] {
+            return None;
+        }
+    }
+    let offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, from.len());
+    Some(View::affine(from, into, &matrix, &offset))
+}
+
+/// What a value is read from and by which view, where it is a read.
+pub(crate) fn read(b: &Builder, id: NodeId) -> Option<(NodeId, View)> {
+    let Op::Linear(op, x) = &b.node(id).op else { return None };
+    reading(op).map(|view| (*x, view))
+}
+
+// ---- elementwise operations elsewhere ----
+
+/// The elementwise operation on other operands, of this shape.
+pub(super) fn elementwise_on(
+    b: &mut Builder,
+    op: &Op<NodeId>,
+    operands: &[NodeId],
+    shape: &Shape,
+    dtype: DType,
+) -> NodeId {
+    let mut next = operands.iter();
+    let mut moved = op.map(&mut |a| next.next().copied().unwrap_or(*a));
+    if let Op::Linear(op, _) = &mut moved
+        && let Linear::Cast { from, into, .. } = **op
+    {
+        **op = Linear::cast(shape, from, into);
+    }
+    b.add(moved, shape.clone(), dtype)
+}
+
+/// f (replicate x) (replicate y) = replicate (f x y), over the axes along which all are replicated, where at least one of the
+/// replicated operands has no other use
+pub(super) fn replicate_late(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    if !is_elementwise(op) || shape.is_empty() {
+        return None;
+    }
+    let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
+    op.operands(&mut |a| operands.push(*a));
+    // Quick: most operands are no views.
+    let mut candidate = false;
+    for a in &operands {
+        let view = matches!(b.node(*a).op, Op::Linear(..));
+        candidate |= view && b.once(*a);
+        if !view && constant(b, *a).is_none() {
+            return None;
+        }
+    }
+    if !candidate || size(shape) == 0 {
+        return None;
+    }
+    let mut reads: SmallVec<[Option<(NodeId, View)>; 3]> = SmallVec::new();
+    for a in &operands {
+        let found = if constant(b, *a).is_some() { None } else { Some(read(b, *a).filter(|(_, v)| v.is_total())?) };
+        reads.push(found);
+    }
+    let moving = |axis: usize| reads.iter().flatten().any(|(_, view)| moves(view, axis));
+    let (kept, dropped): (Axes, Axes) = (0..shape.len()).partition(|axis| moving(*axis));
+    let factor: usize = dropped.iter().map(|axis| shape[*axis]).product();
+    if factor < 2 {
+        return None;
+    }
+    let small: Shape = kept.iter().map(|axis| shape[*axis]).collect();
+    let mut on: SmallVec<[NodeId; 3]> = SmallVec::new();
+    for (a, read) in operands.iter().zip(reads) {
+        on.push(match read {
+            Some((x, view)) => linearly(b, Linear::read(over(&view, &kept)), x),
+            None => resized(b, *a, &small)?,
+        });
+    }
+    let result = elementwise_on(b, op, &on, &small, dtype);
+    Some(linearly(b, Linear::replicate(shape, &kept), result))
+}
+
+/// view (f x y) = f (view x) (view y), where the result of `f` has no other use and less is computed and moved: the view is
+/// smaller, or cancels with views of the operands
+pub(super) fn view_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Linear(op, a) = op else { return None };
+    let Linear::Affine { from, into } = &**op else { return None };
+    if !b.once(*a) || !is_elementwise(&b.node(*a).op) || !into.is_identity() || elements(b, *a) == 0 {
+        return None;
+    }
+    let f = b.node(*a).op.clone();
+    if !from.is_total() && !keeps_zero(&f) {
+        return None;
+    }
+    let (before, after) = (elements(b, *a), size(shape));
+    let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
+    f.operands(&mut |x| operands.push(*x));
+    // Elements moved and computed now and then.
+    let (mut now, mut then, mut cancelled) = (after + before, after, false);
+    let mut reads: SmallVec<[Option<(NodeId, View)>; 3]> = SmallVec::new();
+    for x in &operands {
+        if constant(b, *x).is_some() {
+            // A constant of many values would become another one.
+            resized(b, *x, shape).filter(|_| from.is_total())?;
+            reads.push(None);
+            continue;
+        }
+        let inner = read(b, *x).and_then(|(source, view)| Some((source, view.after(from)?)));
+        match &inner {
+            Some((_, view)) => {
+                now += if b.once(*x) { before } else { 0 };
+                then += if view.is_identity() { 0 } else { after };
+                cancelled |= view.is_identity();
+            }
+            None => then += after,
+        }
+        reads.push(Some(inner.unwrap_or_else(|| (*x, from.clone()))));
+    }
+    if then > now || (then == now && !cancelled) {
+        return None;
+    }
+    let mut on: SmallVec<[NodeId; 3]> = SmallVec::new();
+    for (x, read) in operands.iter().zip(reads) {
+        on.push(match read {
+            Some((source, view)) => linearly(b, Linear::read(view), source),
+            None => resized(b, *x, shape)?,
+        });
+    }
+    Some(elementwise_on(b, &f, &on, shape, dtype))
+}
+
+/// Whether the elementwise operation gives 0 on zeros, whatever its constants are: what is read outside of an array may
+/// then be read before it.
+pub(super) fn keeps_zero(op: &Op<NodeId>) -> bool {
+    use crate::ops::Binary;
+    match op {
+        Op::Unary(op, _) => matches!(
+            op,
+            Unary::Neg
+                | Unary::Abs
+                | Unary::Square
+                | Unary::Sqrt
+                | Unary::Log1p
+                | Unary::Expm1
+                | Unary::Sin
+                | Unary::Tan
+                | Unary::Asin
+                | Unary::Atan
+                | Unary::Sinh
+                | Unary::Tanh
+                | Unary::Asinh
+                | Unary::Atanh
+                | Unary::Relu
+                | Unary::Erf
+        ),
+        Op::Binary(op, ..) => matches!(
+            op,
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Hypot | Binary::Min | Binary::Max | Binary::MulNoNan
+        ),
+        Op::Select(_) => true,
+        Op::Linear(..) => true,
+        Op::Discrete(op, _) => match op {
+            Discrete::And | Discrete::Or | Discrete::FloatStep(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
+            Discrete::IntUnary(IntUnary::Neg | IntUnary::Abs) => true,
+            Discrete::IntBinary(op) => match op {
+                IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Quot | IntBinary::Rem => true,
+                IntBinary::Min | IntBinary::Max => true,
+            },
+            Discrete::Compare(_) | Discrete::Not => false,
+            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } | Discrete::Iota { .. } => {
+                false
+            }
+        },
+        Op::Input(_) | Op::Constant(_) | Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
+        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+    }
+}
