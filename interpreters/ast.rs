@@ -9,6 +9,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::array::Array;
 use crate::base::{BaseTensor, Step, Traced, Trip};
 use crate::dtype::DType;
@@ -121,21 +123,36 @@ impl BaseTensor for Term {
         let (next, outputs) = step(carry, &elements);
         rules::carry(init.iter().map(kind), next.iter().map(kind));
 
+        let stacked = |result: &Term| {
+            let mut shape = Shape::from_slice(result.sizes());
+            shape.insert(0, n);
+            shape
+        };
+        if n == 0 {
+            // No trip: what the step would do must not even reach a derivative.
+            return (init, outputs.iter().map(|y| Term::zeros(&stacked(y), y.element_type())).collect());
+        }
+        // An output that is the same in every trip is no matter of the loop.
+        let moving = Term::moving(&variables, &outputs, start);
         let carried = next.len();
-        let results: Vec<Term> = next.into_iter().chain(outputs).collect();
+        let kept = outputs.iter().zip(&moving).filter(|(_, moving)| **moving).map(|(y, _)| y.clone());
+        let results: Vec<Term> = next.into_iter().chain(kept).collect();
         let (body, captured) = Term::body(&variables, &results, start);
         let loop_ = Loop { n, reverse, body, init, xs: xs.to_vec(), captured };
         // A loop has several results; its own kind means nothing.
         let of = Term::new(Op::Loop(Box::new(loop_)), Shape::new(), DType::F64);
         let output = |(k, result): (usize, &Term)| {
-            let mut shape = Shape::from_slice(result.sizes());
-            if k >= carried {
-                shape.insert(0, n);
-            }
+            let shape = if k < carried { Shape::from_slice(result.sizes()) } else { stacked(result) };
             Term::new(Op::Output(of.clone(), k), shape, result.element_type())
         };
         let mut carry: Vec<Term> = results.iter().enumerate().map(output).collect();
-        let outputs = carry.split_off(carried);
+        let mut changing = carry.split_off(carried).into_iter();
+        let output = |(y, moving): (&Term, bool)| {
+            let axes: SmallVec<[usize; 6]> = (1..=y.sizes().len()).collect();
+            let other = if moving { changing.next() } else { None };
+            other.unwrap_or_else(|| y.linear(&Linear::replicate(&stacked(y), &axes)))
+        };
+        let outputs = outputs.iter().zip(moving).map(output).collect();
         (carry, outputs)
     }
 }

@@ -23,27 +23,40 @@ thread_local! {
 
 /// Which differentiation a tangent belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Level(u64);
+enum Level {
+    /// This one.
+    Pass(u64),
+    /// None that is known to the loop of this number, which starts with zeros; younger loops are inside of older ones.
+    Loop(u64),
+}
+
+fn fresh() -> u64 {
+    NEXT.with(|next| {
+        let number = next.get();
+        next.set(number + 1);
+        number
+    })
+}
 
 impl Level {
-    /// The level of the zero tangents a loop starts with: it goes with any other.
-    const ANY: Level = Level(0);
-
-    fn fresh() -> Level {
-        NEXT.with(|next| {
-            let level = next.get();
-            next.set(level + 1);
-            Level(level)
-        })
-    }
+    /// The level of what has no tangent: it goes with any other.
+    const ANY: Level = Level::Loop(u64::MAX);
 
     /// The common level of two tangents.
     #[track_caller]
     fn meet(self, other: Level) -> Level {
+        match self.try_meet(other) {
+            Some(level) => level,
+            None => mixed(),
+        }
+    }
+
+    /// [`meet`](Level::meet), or nothing where there is none.
+    fn try_meet(self, other: Level) -> Option<Level> {
         match (self, other) {
-            (Level::ANY, level) | (level, Level::ANY) => level,
-            (a, b) if a == b => a,
-            (_, _) => mixed(),
+            (Level::Pass(a), Level::Pass(b)) => (a == b).then_some(self),
+            (pass @ Level::Pass(_), Level::Loop(_)) | (Level::Loop(_), pass @ Level::Pass(_)) => Some(pass),
+            (Level::Loop(a), Level::Loop(b)) => Some(Level::Loop(a.min(b))),
         }
     }
 }
@@ -236,6 +249,10 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         for value in init.iter().chain(xs) {
             level = level.meet(value.level());
         }
+        // In all trips the tangents of the carry have one level, so that all do the same to them.
+        let unknown = Level::Loop(fresh());
+        let inside = level.meet(unknown);
+        let mut level = inside;
         let float = |v: &Dual<T>| v.dtype().is_float();
         let carried = init.len();
         let doubled: Vec<usize> = (0..carried).filter(|k| float(&init[*k])).collect();
@@ -252,7 +269,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             let tangents = state.split_off(carried);
             let mut carry: Vec<Dual<T>> = state.into_iter().map(Dual::constant_of).collect();
             for (k, t) in doubled.iter().zip(tangents) {
-                carry[*k].tangent = Some((level, t));
+                carry[*k].tangent = Some((inside, t));
             }
             let (primal, tangents) = elements.split_at(xs.len());
             let mut element: Vec<Dual<T>> = primal.iter().cloned().map(Dual::constant_of).collect();
@@ -261,9 +278,9 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             }
             let (carry, ys) = step(carry, &element);
             for value in carry.iter().chain(&ys) {
-                match (level, value.level()) {
-                    (Level::ANY, other) => level = other,
-                    (a, b) => clash |= b != Level::ANY && a != b,
+                match level.try_meet(value.level()) {
+                    Some(both) => level = both,
+                    None => clash = true,
                 }
             }
             outputs = ys.iter().map(float).collect();
@@ -282,7 +299,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             let mut tangents = values.split_off(count).into_iter();
             let pair = |(k, primal)| {
                 let tangent = if has(k) { tangents.next() } else { None };
-                Dual { primal, tangent: tangent.filter(|_| level != Level::ANY).map(|t| (level, t)) }
+                Dual { primal, tangent: tangent.filter(|_| level != unknown).map(|t| (level, t)) }
             };
             values.into_iter().enumerate().map(pair).collect::<Vec<Dual<T>>>()
         };
@@ -331,7 +348,7 @@ impl Default for Forward {
 impl Forward {
     /// A new differentiation.
     pub fn new() -> Self {
-        Forward { level: Level::fresh() }
+        Forward { level: Level::Pass(fresh()) }
     }
 
     /// An input with its tangent; the tangent of an integer or mask is ignored.

@@ -480,6 +480,7 @@ pub(super) fn map_accum<T: BaseTensor>(
         fault: None,
     };
     let carry_kinds: Vec<Kind> = init.iter().map(|c| kind(&c.primal)).collect();
+    let before = if n == 0 { init.clone() } else { Vec::new() };
     let (primals, tangents): (Vec<T>, Vec<_>) = init.into_iter().map(|c| (c.primal, c.node)).unzip();
     let sequences: Vec<T> = xs.iter().map(|x| x.primal.clone()).collect();
     let mut element_kinds: Vec<Kind> = Vec::new();
@@ -514,6 +515,10 @@ pub(super) fn map_accum<T: BaseTensor>(
         panic!("{fault}");
     }
     let residuals = stacks.split_off(recorder.outputs);
+    if n == 0 {
+        // No trip: what the step captured gets no cotangent, not even zeros.
+        return (before, stacks.into_iter().map(ADVal::constant_of).collect());
+    }
     let active = recorder.activity(tangents.iter().map(Option::is_some).collect());
     let carried = finals.len();
     let output_kinds = stacks.iter().map(|y| (Shape::from_slice(&y.shape()[1..]), y.dtype())).collect::<Vec<Kind>>();

@@ -64,10 +64,14 @@ impl Split {
     pub(super) fn of(whole: Loop<NodeId>) -> Split {
         let uses = uses(&whole.body);
         let mut fates: Vec<Fate> = (0..whole.init.len()).map(|k| fate(&whole.body, &uses, k)).collect();
-        let remains = fates.iter().any(|fate| matches!(fate, Fate::Carried));
-        if remains {
+        let remaining: Vec<usize> = (0..fates.len()).filter(|k| matches!(fates[*k], Fate::Carried)).collect();
+        if !remaining.is_empty() {
+            let of = |slot: &Slot| size(&slot.shape);
+            let (inputs, first) = (whole.body.inputs(), whole.init.len());
+            let room = remaining.iter().map(|k| of(&inputs[*k])).sum::<usize>()
+                + inputs[first..first + whole.xs.len()].iter().map(of).sum::<usize>();
             for fate in &mut fates {
-                if matches!(fate, Fate::Sum(terms) if !terms.iter().all(|t| is_small(&whole, t))) {
+                if matches!(fate, Fate::Sum(terms) if !terms.iter().all(|t| is_small(&whole, room, t))) {
                     *fate = Fate::Carried;
                 }
             }
@@ -258,8 +262,8 @@ impl Term {
     }
 }
 
-/// Whether stacking what is added takes less than adding it takes anyway.
-fn is_small(l: &Loop<NodeId>, term: &Term) -> bool {
+/// Whether stacking what is added takes less than adding it takes anyway, or little beside what a trip moves.
+fn is_small(l: &Loop<NodeId>, room: usize, term: &Term) -> bool {
     let of = |id: &NodeId| size(&l.body.nodes()[*id as usize].shape);
     // Sequences are stacked already, and what is captured is one.
     let given = |id: &NodeId| (l.init.len()..l.body.inputs().len()).contains(&(*id as usize));
@@ -270,7 +274,7 @@ fn is_small(l: &Loop<NodeId>, term: &Term) -> bool {
         // A scatter costs what is scattered, and that is what is stacked.
         Term::Scatter(..) => usize::MAX,
     };
-    stacked < added
+    stacked < added || stacked <= room
 }
 
 /// The loop of the carries that remain, and where the values of a trip are that the others need.

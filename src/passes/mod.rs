@@ -5,6 +5,7 @@
 
 mod batch;
 mod carries;
+mod fission;
 mod simplify;
 mod vectorize;
 

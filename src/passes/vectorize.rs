@@ -2,7 +2,8 @@
 //!
 //! A loop without a carry is a `build`: its trips know nothing of each other, and it becomes its body on stacks
 //! ([`super::batch`]). A carry that only adds up, as those of a transposed loop do, is no carry: what is added is an output,
-//! and the sum is made outside ([`super::carries`]). What is left are recurrences; their bodies are vectorised.
+//! and the sum is made outside ([`super::carries`]). What is left are recurrences: their bodies are vectorised, and what
+//! need not be done in turn is done in bulk before and after ([`super::fission`]).
 //! "Dual-numbers reverse AD for array languages", section 5, extended to loops.
 //!
 //! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains; the program is never
@@ -11,6 +12,7 @@
 
 use super::batch::{Value, batch};
 use super::carries::Split;
+use super::fission::fission;
 use crate::program::{Builder, Loop, NodeId, Op, Program};
 
 /// The program in bulk: no loop without a carry remains.
@@ -66,10 +68,7 @@ fn looped(b: &mut Builder, l: Loop<NodeId>) -> Vec<NodeId> {
         let inputs: Vec<Value> = xs.chain(l.captured.iter().map(|c| Value::single(*c))).collect();
         batch(b, l.n, &l.body, &inputs)
     } else {
-        let id = b.apply(Op::Loop(Box::new(l.clone())));
-        let carried = l.init.len();
-        let result = |k| Value { id: b.apply(Op::Output(id, k)), stacked: k >= carried };
-        (0..l.body.outputs().len()).map(result).collect()
+        fission(b, l)
     };
     split.together(b, results)
 }

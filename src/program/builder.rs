@@ -10,6 +10,9 @@ use super::{Node, NodeId, Op, Program, Slot, rules};
 use crate::dtype::DType;
 use crate::shape::Shape;
 
+/// How many rules may be at work inside of each other.
+const DEEPEST: u32 = 24;
+
 /// A program under construction.
 #[derive(Default)]
 pub struct Builder {
@@ -21,6 +24,8 @@ pub struct Builder {
     /// How often each is used in the program that is being rebuilt, as far as it says so.
     uses: Vec<u32>,
     literal: bool,
+    /// How many rules are at work inside of each other.
+    depth: u32,
     fast: bool,
     /// Which rule made which operation, where somebody wants to know.
     log: Option<Vec<(&'static str, NodeId)>>,
@@ -128,7 +133,13 @@ impl Builder {
     /// assert_eq!(b.add(Op::Unary(Unary::Sin, x), Shape::from_slice(&[2]), DType::F64), y);
     /// ```
     pub fn add(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
-        let simpler = if self.literal { None } else { rules::simplify(self, &op, &shape, dtype) };
+        // A rule that moves an operation down a chain calls itself; a long chain takes several rounds instead of a deep stack.
+        if self.literal || self.depth >= DEEPEST {
+            return self.cons(op, shape, dtype);
+        }
+        self.depth += 1;
+        let simpler = rules::simplify(self, &op, &shape, dtype);
+        self.depth -= 1;
         simpler.unwrap_or_else(|| self.cons(op, shape, dtype))
     }
 

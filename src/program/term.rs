@@ -163,27 +163,41 @@ impl Term {
         Ok(builder.finish(&results, &[]))
     }
 
+    /// The terms that depend on some variables, with the variables.
+    fn inside(young: &BTreeMap<u64, Term>, variables: &[Term]) -> BTreeSet<u64> {
+        let mut inside: BTreeSet<u64> = variables.iter().map(|v| v.0.id).collect();
+        for (id, term) in young {
+            let mut moving = false;
+            term.op().operands(&mut |a| moving |= inside.contains(&a.0.id));
+            if moving {
+                inside.insert(*id);
+            }
+        }
+        inside
+    }
+
+    /// Which results depend on the variables; no other terms that do are older than `start`.
+    pub(crate) fn moving(variables: &[Term], results: &[Term], start: u64) -> Vec<bool> {
+        let inside = Term::inside(&Term::reachable(results, start), variables);
+        results.iter().map(|r| inside.contains(&r.0.id)).collect()
+    }
+
     /// The body of a loop: the program from its variables, then from what it captures, to its results; and what it
     /// captures. Everything that does not depend on the variables is computed outside, once.
     pub(crate) fn body(variables: &[Term], results: &[Term], start: u64) -> (Program, Vec<Term>) {
         let young = Term::reachable(results, start);
-        let mut inside: BTreeSet<u64> = variables.iter().map(|v| v.0.id).collect();
+        let inside = Term::inside(&young, variables);
         let mut captured: BTreeMap<u64, Term> = BTreeMap::new();
-        let mut capture = |term: &Term, inside: &BTreeSet<u64>| {
+        let mut capture = |term: &Term| {
             // Constants are part of the body: nothing is gained by handing them in.
             if !inside.contains(&term.0.id) && term.as_constant().is_none() {
                 captured.insert(term.0.id, term.clone());
             }
         };
-        for (id, term) in &young {
-            let mut moving = false;
-            term.op().operands(&mut |a| moving |= inside.contains(&a.0.id));
-            if moving {
-                inside.insert(*id);
-                term.op().operands(&mut |a| capture(a, &inside));
-            }
+        for (_, term) in young.iter().filter(|(id, _)| inside.contains(id)) {
+            term.op().operands(&mut |a| capture(a));
         }
-        results.iter().for_each(|r| capture(r, &inside));
+        results.iter().for_each(&mut capture);
         let captured: Vec<Term> = captured.into_values().collect();
 
         let mut builder = Builder::new();

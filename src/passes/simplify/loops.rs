@@ -117,7 +117,8 @@ fn never(b: &mut Builder, l: &Loop<NodeId>) -> Results {
 fn once(b: &mut Builder, l: &Loop<NodeId>) -> Results {
     let mut now: Vec<NodeId> = l.init.clone();
     for xs in &l.xs {
-        let row = Linear::row(&b.node(*xs).shape.clone(), 0, 0);
+        let shape = b.node(*xs).shape.clone();
+        let row = Linear::reshape(&shape, &shape[1..]);
         now.push(b.apply(Op::Linear(Box::new(row), *xs)));
     }
     now.extend(&l.captured);
@@ -193,8 +194,7 @@ impl Parts<'_> {
             return;
         }
         let live = self.live();
-        for k in l.body.inputs().len()..self.nodes().len() {
-            let node = &l.body.nodes()[k];
+        for (k, node) in l.body.nodes().iter().enumerate().skip(l.body.inputs().len()) {
             let (mut invariant, mut depends) = (live[k], false);
             node.op.operands(&mut |a| {
                 let constant = self.is_free(*a);

@@ -2,7 +2,8 @@
 //!
 //! Law of padded values: a product with what a view does not see is not computed, so it is 0, also where the other factor is
 //! infinite or NaN there. So it is for every [`Contract`], and recognition relies on it: reading outside of an array and
-//! multiplying gives NaN there before a rule fires, and 0 after.
+//! multiplying gives NaN there before a rule fires, and 0 after. A sum of products of three factors is regrouped, so that each
+//! contraction has two: what is not finite stays so, but may be NaN where it was infinite, or infinite where it was NaN.
 
 use smallvec::SmallVec;
 
@@ -20,6 +21,7 @@ pub(super) const RULES: &[Rule] = table![
     contract_negated,
     contract_scaled,
     contract_of_product,
+    contract_named,
     contract_exchanged,
 ];
 
@@ -109,6 +111,27 @@ fn contract_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) ->
     };
     let product = contracted(b, op.clone(), x, y);
     Some(multiple(b, c, product))
+}
+
+/// c * contract x y = contract (c * x) y for a moderate number c, where the contraction has no other use and x is smaller
+pub(super) fn scaled_contract(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
+    let Op::Binary(Binary::Mul, c, product) = op else { return None };
+    let c = number(b, *c).filter(|c| moderate(*c))?;
+    let Op::Contract(op, x, y) = &b.node(*product).op else { return None };
+    let left = elements(b, *x) <= elements(b, *y);
+    if !b.once(*product) || elements(b, *x).min(elements(b, *y)) >= size(shape) {
+        return None;
+    }
+    let (op, x, y) = ((**op).clone(), *x, *y);
+    let (x, y) = if left { (multiple(b, c, x), y) } else { (x, multiple(b, c, y)) };
+    Some(contracted(b, op, x, y))
+}
+
+/// contract x y = contract y x, where that has a name and this has none
+fn contract_named(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, x, y) = applied(op)?;
+    let swapped = op.swapped();
+    (op.familiar().is_none() && swapped.familiar().is_some()).then(|| contracted(b, swapped, y, x))
 }
 
 /// contract x y = contract y x, where that is there already

@@ -1,6 +1,8 @@
 //! Rules of products, quotients and powers of floats: constants first, signs and factors outside.
 
-use super::{Rule, contract, full, is, moderate, multiple, negated, negation, number, scaled, table, views};
+use super::{
+    Rule, contract, elements, full, is, linearly, moderate, multiple, negated, negation, number, scaled, table, views,
+};
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 use crate::program::{Builder, NodeId, Op};
@@ -17,6 +19,8 @@ pub(super) const MUL: &[Rule] = table![
     mul_negated,
     mul_quotient,
     mul_scaled,
+    mul_into_replicated,
+    contract::scaled_contract,
     contract::outer_product,
     views::replicate_late,
 ];
@@ -26,6 +30,7 @@ pub(super) const DIV: &[Rule] = table![
     one_div,
     div_negated_both,
     div_constant_negated,
+    div_constant_scaled,
     div_negated,
     div_power_of_two,
     div_scaled,
@@ -147,6 +152,28 @@ fn mul_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> 
     Some(multiple(b, c, product))
 }
 
+/// c * (x * replicate y) = x * replicate (c * y) for a moderate number c, where product and replica have no other use
+fn mul_into_replicated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (c, product) = operands(op)?;
+    let c = number(b, c).filter(|c| moderate(*c))?;
+    let Op::Binary(Binary::Mul, x, y) = b.node(product).op else { return None };
+    if !b.once(product) {
+        return None;
+    }
+    let small = |b: &Builder, id: NodeId| {
+        let Op::Linear(op, s) = &b.node(id).op else { return None };
+        (b.once(id) && 2 * elements(b, *s) <= elements(b, id)).then(|| (op.clone(), *s))
+    };
+    let (x, view, s) = match (small(b, y), small(b, x)) {
+        (Some((view, s)), _) => (x, view, s),
+        (None, Some((view, s))) => (y, view, s),
+        (None, None) => return None,
+    };
+    let s = multiple(b, c, s);
+    let replica = linearly(b, *view, s);
+    Some(b.add(Op::Binary(Binary::Mul, x, replica), shape.clone(), dtype))
+}
+
 /// x / 1 = x
 fn div_one(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
@@ -175,6 +202,15 @@ fn div_constant_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: 
         (None, None) => return None,
     };
     Some(b.add(Op::Binary(Binary::Div, x, y), shape.clone(), dtype))
+}
+
+/// c / (d * x) = (c / d) / x for moderate numbers c, d
+fn div_constant_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (c, y) = operands(op)?;
+    let c = number(b, c).filter(|c| moderate(*c))?;
+    let (d, x) = scaled(b, y).filter(|(d, _)| moderate(*d))?;
+    let both = full(b, shape, dtype, c / d);
+    Some(b.add(Op::Binary(Binary::Div, both, x), shape.clone(), dtype))
 }
 
 /// (-x) / y = -(x / y), x / (-y) = -(x / y)

@@ -1,6 +1,6 @@
 //! Rules of functions of one float tensor: signs move out, inverses cancel.
 
-use super::{Rule, negated, negation, number, scaled, table, views};
+use super::{Rule, moderate, negated, negation, number, scaled, table, views};
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 use crate::program::{Builder, NodeId, Op};
@@ -9,7 +9,7 @@ use crate::shape::Shape;
 pub(super) const NEG: &[Rule] = table![neg_neg, neg_difference, neg_scaled, neg_quotient, views::replicate_late];
 
 pub(super) const RULES: &[Rule] =
-    table![recip_recip, recip_quotient, even_function, odd_function, absolute, views::replicate_late];
+    table![recip_recip, recip_quotient, recip_scaled, even_function, odd_function, absolute, views::replicate_late];
 
 /// The function and its argument.
 fn applied(op: &Op<NodeId>) -> Option<(Unary, NodeId)> {
@@ -52,6 +52,14 @@ fn recip_quotient(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     let (Unary::Recip, a) = applied(op)? else { return None };
     let Op::Binary(Binary::Div, x, y) = b.node(a).op else { return None };
     b.once(a).then(|| b.add(Op::Binary(Binary::Div, y, x), shape.clone(), dtype))
+}
+
+/// 1 / (c * x) = (1 / c) / x for a moderate number c
+fn recip_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (Unary::Recip, a) = applied(op)? else { return None };
+    let (c, x) = scaled(b, a).filter(|(c, _)| moderate(*c))?;
+    let c = super::full(b, shape, dtype, 1.0 / c);
+    Some(b.add(Op::Binary(Binary::Div, c, x), shape.clone(), dtype))
 }
 
 /// f(-x) = f(x) for f = abs, square, cos, cosh

@@ -1,0 +1,212 @@
+//! What a recurrence does not need to do in turn.
+//!
+//! The body of a loop falls into three parts: what does not depend on the carry, what the next carry depends on, and
+//! what is made of it for the outputs alone. Only the second must run trip by trip; the first is done in bulk
+//! before the loop, the third after it, from the stacked values of the second. A recurrent network multiplies all its
+//! inputs with its weights in one product before it starts.
+//!
+//! Law: the results are the same. Each part does the work it did in the trips; what is stacked between the parts is at
+//! most [`ROOM`] times as large as what the loop reads and writes anyway.
+
+use super::batch::{Value, batch};
+use crate::program::{Builder, Loop, Node, NodeId, Op, Program, Slot};
+use crate::shape::size;
+
+/// How much may be stacked between the parts, in multiples of what a trip takes and returns.
+const ROOM: usize = 4;
+
+/// Which part of the body a value belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Before,
+    Within,
+    After,
+}
+
+/// The results of a loop with a carry: the last carry, and the outputs, stacked.
+pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>) -> Vec<Value> {
+    let parts = parts(l);
+    let carried = l.init.len();
+    let inputs = l.body.inputs().len();
+    // Where each value of the body that another part needs is found outside the loop.
+    let mut outside: Vec<Option<Value>> = vec![None; l.body.nodes().len()];
+    for (k, x) in l.xs.iter().enumerate() {
+        outside[carried + k] = Some(Value::stack(*x));
+    }
+    for (k, c) in l.captured.iter().enumerate() {
+        outside[carried + l.xs.len() + k] = Some(Value::single(*c));
+    }
+    let given: Vec<NodeId> = (carried..inputs).map(|k| k as NodeId).collect();
+
+    let early = frontier(l, &parts, Part::Before);
+    bulk(b, l, &mut outside, &given, &early);
+
+    let late = frontier(l, &parts, Part::Within);
+    let inner = inner(l, &parts, &outside, &late);
+    let of = b.apply(Op::Loop(Box::new(inner)));
+    let mut results: Vec<Value> = (0..carried).map(|k| Value::single(b.apply(Op::Output(of, k)))).collect();
+    for (k, id) in late.iter().enumerate() {
+        outside[*id as usize] = Some(Value::stack(b.apply(Op::Output(of, carried + k))));
+    }
+
+    let known: Vec<NodeId> = (0..outside.len()).filter(|k| outside[*k].is_some()).map(|k| k as NodeId).collect();
+    let last: Vec<NodeId> =
+        l.body.results()[carried..].iter().copied().filter(|r| parts[*r as usize] == Part::After).collect();
+    bulk(b, l, &mut outside, &known, &last);
+    results.extend(l.body.results()[carried..].iter().map(|r| found(&outside, *r)));
+    results
+}
+
+fn found(outside: &[Option<Value>], id: NodeId) -> Value {
+    match outside[id as usize] {
+        Some(value) => value,
+        None => unreachable!("a value that is needed outside of its part was returned by it"),
+    }
+}
+
+/// How many numbers an operation returns.
+#[allow(clippy::wildcard_enum_match_arm, reason = "every other operation has one result")]
+fn results(node: &Node) -> usize {
+    let all = |slots: &[Slot]| slots.iter().map(|s| size(&s.shape)).sum();
+    match &node.op {
+        Op::Loop(l) => l.n.max(1) * all(l.body.outputs()),
+        Op::Custom(c, _) => all(c.primal().outputs()),
+        _ => size(&node.shape),
+    }
+}
+
+/// The part of every value of the body.
+#[allow(clippy::wildcard_enum_match_arm, reason = "every other operation has one result")]
+fn parts(l: &Loop<NodeId>) -> Vec<Part> {
+    let (nodes, carried) = (l.body.nodes(), l.init.len());
+    let sizes = |slots: &[Slot]| slots.iter().map(|s| size(&s.shape)).sum::<usize>();
+    let room = ROOM * (sizes(l.body.inputs()) - sizes(&l.body.inputs()[carried + l.xs.len()..])).max(1);
+    let mut parts = vec![Part::Before; nodes.len()];
+    parts[..carried].fill(Part::Within);
+    // Values that no trip changes take no room: they are not stacked.
+    let mut constant = vec![false; nodes.len()];
+    constant[carried + l.xs.len()..l.body.inputs().len()].fill(true);
+    for (k, node) in nodes.iter().enumerate().skip(l.body.inputs().len()) {
+        let (mut part, mut same) = (Part::Before, true);
+        node.op.operands(&mut |a| {
+            part = part.max(parts[*a as usize]);
+            same &= constant[*a as usize];
+        });
+        constant[k] = same;
+        let large = !same && results(node) > room;
+        parts[k] = match node.op {
+            // A result is where its operation is.
+            Op::Output(of, _) => parts[of as usize],
+            _ if large => Part::Within,
+            _ => part,
+        };
+    }
+    // What the next carry does not depend on comes after.
+    let mut feeds = vec![false; nodes.len()];
+    l.body.results()[..carried].iter().for_each(|r| feeds[*r as usize] = true);
+    for k in (0..nodes.len()).rev() {
+        if feeds[k] {
+            nodes[k].op.operands(&mut |a| feeds[*a as usize] = true);
+        }
+    }
+    let mut apart = parts.clone();
+    for k in l.body.inputs().len()..nodes.len() {
+        if let Op::Output(of, _) = nodes[k].op {
+            apart[k] = apart[of as usize];
+        } else if parts[k] == Part::Within && !feeds[k] {
+            apart[k] = Part::After;
+        }
+    }
+    let stacked = |parts: &[Part]| -> usize {
+        frontier(l, parts, Part::Within).iter().map(|id| size(&nodes[*id as usize].shape)).sum()
+    };
+    let large = (0..nodes.len()).any(|k| apart[k] == Part::After && results(&nodes[k]) > room);
+    if !large && stacked(&apart) <= ROOM * stacked(&parts) { apart } else { parts }
+}
+
+/// The values of a part that another part or a result outside the loop needs.
+fn frontier(l: &Loop<NodeId>, parts: &[Part], of: Part) -> Vec<NodeId> {
+    let nodes = l.body.nodes();
+    // Every part has its own constants.
+    let is_constant = |a: NodeId| matches!(nodes[a as usize].op, Op::Constant(_));
+    let mut needed = vec![false; nodes.len()];
+    for (k, node) in nodes.iter().enumerate() {
+        if parts[k] > of {
+            node.op.operands(&mut |a| needed[*a as usize] |= parts[*a as usize] == of && !is_constant(*a));
+        }
+    }
+    for r in &l.body.results()[l.init.len()..] {
+        needed[*r as usize] |= parts[*r as usize] == of;
+    }
+    if of == Part::Before {
+        let carry = l.body.results()[..l.init.len()].iter();
+        carry.for_each(|r| needed[*r as usize] |= parts[*r as usize] == of && !is_constant(*r));
+        // What is given is not made.
+        needed[..l.body.inputs().len()].fill(false);
+    }
+    (0..nodes.len()).filter(|k| needed[*k]).map(|k| k as NodeId).collect()
+}
+
+/// The program from some values of a body to others.
+fn section(body: &Program, from: &[NodeId], to: &[NodeId]) -> Program {
+    let mut b = Builder::new();
+    let mut numbers: Vec<Option<NodeId>> = vec![None; body.nodes().len()];
+    for id in from {
+        let node = &body.nodes()[*id as usize];
+        let slot = Slot { name: String::new(), shape: node.shape.clone(), dtype: node.dtype };
+        numbers[*id as usize] = Some(b.input(slot));
+    }
+    copy(&mut b, body, &mut numbers);
+    let results: Vec<NodeId> = to.iter().map(|id| number(&numbers, *id)).collect();
+    b.finish(&results, &[])
+}
+
+/// Everything that follows from the values that are there.
+fn copy(b: &mut Builder, body: &Program, numbers: &mut [Option<NodeId>]) {
+    for (k, node) in body.nodes().iter().enumerate().skip(body.inputs().len()) {
+        let mut known = numbers[k].is_none();
+        node.op.operands(&mut |a| known &= numbers[*a as usize].is_some());
+        if known {
+            let op = node.op.map(&mut |a| numbers[*a as usize].unwrap_or_default());
+            numbers[k] = Some(b.add(op, node.shape.clone(), node.dtype));
+        }
+    }
+}
+
+fn number(numbers: &[Option<NodeId>], id: NodeId) -> NodeId {
+    match numbers[id as usize] {
+        Some(number) => number,
+        None => unreachable!("a value of one part depends on what the part is given"),
+    }
+}
+
+/// Some values of a body for all trips at once, from others.
+fn bulk(b: &mut Builder, l: &Loop<NodeId>, outside: &mut [Option<Value>], from: &[NodeId], to: &[NodeId]) {
+    let program = section(&l.body, from, to);
+    let inputs: Vec<Value> = from.iter().map(|id| found(outside, *id)).collect();
+    for (id, value) in to.iter().zip(batch(b, l.n, &program, &inputs)) {
+        outside[*id as usize] = Some(value);
+    }
+}
+
+/// The loop that remains: what was made before it are sequences and captured values, and it returns what is needed after.
+fn inner(l: &Loop<NodeId>, parts: &[Part], outside: &[Option<Value>], late: &[NodeId]) -> Loop<NodeId> {
+    let carried = l.init.len();
+    let mut wanted = vec![false; parts.len()];
+    for (k, node) in l.body.nodes().iter().enumerate() {
+        if parts[k] == Part::Within {
+            node.op.operands(&mut |a| wanted[*a as usize] = true);
+        }
+    }
+    l.body.results()[..carried].iter().chain(late).for_each(|r| wanted[*r as usize] = true);
+    let given: Vec<(NodeId, Value)> =
+        (0..parts.len()).filter(|k| wanted[*k]).filter_map(|k| Some((k as NodeId, outside[k]?))).collect();
+    let (sequences, captured): (Vec<(NodeId, Value)>, Vec<(NodeId, Value)>) =
+        given.into_iter().partition(|(_, value)| value.stacked);
+    let carry = (0..carried).map(|k| k as NodeId);
+    let from: Vec<NodeId> = carry.chain(sequences.iter().chain(&captured).map(|(id, _)| *id)).collect();
+    let to: Vec<NodeId> = l.body.results()[..carried].iter().chain(late).copied().collect();
+    let ids = |values: &[(NodeId, Value)]| values.iter().map(|(_, v)| v.id).collect::<Vec<NodeId>>();
+    let (xs, captured) = (ids(&sequences), ids(&captured));
+    Loop { n: l.n, reverse: l.reverse, body: section(&l.body, &from, &to), init: l.init.clone(), xs, captured }
+}
