@@ -6,10 +6,11 @@ mod support;
 use polygrad::array::Rng;
 use polygrad::interpreters::Count;
 use polygrad::ops::{Compare, Discrete, IntBinary, IntUnary, Linear};
+use polygrad::passes::{simplify, vectorize};
 use polygrad::program::{Op, Program, Term, interpret};
 use polygrad::shape::{Shape, size};
 use polygrad::symbolic::gradient;
-use polygrad::{Array, BaseTensor, DType, Tensor, direct};
+use polygrad::{Array, BaseTensor, DType, Tensor, build, build1, cond, direct, iterate};
 use quickcheck::QuickCheck;
 
 /// Integers of a grid: each index along an axis of the shape.
@@ -224,6 +225,59 @@ fn far_apart_positions_make_nothing_large() {
     });
     assert!(program.nodes().iter().all(|node| size(&node.shape) <= 10), "{program}");
     assert_eq!(program.size(), 1, "{program}");
+}
+
+#[test]
+fn elements_in_order_are_a_reshape() {
+    let program = staged("a", &[9], |a| {
+        let place = axis::<Term, 2>([3, 3], 0) * 3 + axis([3, 3], 1);
+        Tensor::<Term, 1>::from_raw(a.clone()).gather::<1, 2, 0, 2>([&place]).into_raw()
+    });
+    assert_eq!(program.to_string(), "program(a: f64[9]) {\n  return reshape [3, 3] a\n}");
+}
+
+/// Written element by element, the same.
+#[test]
+fn builds_have_no_index_arrays() {
+    let program = |shape: &[usize], f: &dyn Fn(&Term) -> Term| simplify(&vectorize(&staged("a", shape, f)));
+    let vector = |a: &Term| Tensor::<Term, 1>::from_raw(a.clone());
+    let matrix = |a: &Term| Tensor::<Term, 2>::from_raw(a.clone());
+    let all: [(Program, &str); 6] = [
+        (program(&[5], &|a| build1(5, |i| vector(a).at([4 - i])).into_raw()), "reverse axis=0 a"),
+        (program(&[3, 4], &|a| build([4, 3], |[i, j]| matrix(a).at([j, i])).into_raw()), "permute [1, 0] a"),
+        (program(&[4, 4], &|a| build1(4, |i| matrix(a).at([i, &(3 - i)])).into_raw()), "view [i<4] -> a[i, 3 - i]"),
+        (program(&[3, 3], &|a| build1(9, |i| matrix(a).at([i.quot(3), i.rem(3)])).into_raw()), "reshape [9] a"),
+        (
+            program(&[4, 5], &|a| build([3, 3, 2, 3], |[i, j, k, l]| matrix(a).at([i + k, j + l])).into_raw()),
+            "view [i<3, j<3, k<2, l<3] -> a[i + k, j + l]",
+        ),
+        (
+            program(&[5], &|a| {
+                let a = vector(a);
+                build1(5, |i| cond(&i.eq(0), &a.at([0]), &a.at([i - 1]))).into_raw()
+            }),
+            "concat axis=0 [slice axis=0 0..1 a, slice axis=0 0..4 a]",
+        ),
+    ];
+    for (program, expected) in all {
+        let text = program.to_string();
+        assert!(text.ends_with(&format!("{{\n  return {expected}\n}}")), "{text}");
+    }
+}
+
+/// The position in a loop is known to be one of its trips.
+#[test]
+fn bounds_hold_in_the_bodies_of_loops() {
+    let program = staged("a", &[6], |a| {
+        let a = Tensor::<Term, 1>::from_raw(a.clone());
+        let f = |i: &Tensor<Term, 0, i64>, c: Tensor<Term, 0>| (c * a.at([i.max(0).min(5)])).sin();
+        iterate(6, Tensor::scalar(0.5), f).into_raw()
+    });
+    let simple = simplify(&program);
+    let bounding = |p: &Program| count(p, |op, _| matches!(op, Op::Discrete(Discrete::IntBinary(_), _)));
+    assert_eq!((bounding(&program), bounding(&simple)), (2, 0), "{simple}");
+    let x = sample(&[6]);
+    assert_eq!(interpret(&simple, vec![x.clone()]), interpret(&program, vec![x]));
 }
 
 /// A random integer tensor of this shape: the same for the same seed at every interpreter.

@@ -348,8 +348,52 @@ fn look() {
     for (name, case) in cases::<Term>() {
         if std::env::var("CASE").is_ok_and(|c| c == name) {
             for (reading, program) in readings(&staged(case, 4)) {
-                println!("{name} {reading}\n{program:#}\n{:#}", vectorize(&program));
+                println!("{name} {reading}\n{program}\n{}\n{}", vectorize(&program), optimize(&program));
             }
         }
     }
+}
+
+#[test]
+fn bar() {
+    use std::time::Instant;
+    for n in [50_000, 100_000] {
+        let t0 = Instant::now();
+        let x = Term::variable(&[4], DType::F64);
+        let mut y: Vector<Term> = Tensor::from_raw(x.clone());
+        for k in 0..n / 4 {
+            let before = y.clone();
+            y = if k % 10 == 0 {
+                build1(4, |i| before.at([&i]) * 0.5 + before.at([3 - i]))
+            } else {
+                (&y * 0.9).sin() + x_of(&x) * before
+            };
+        }
+        let program = Term::program(&[x], &[y.sum().into_raw()], &[]).expect("closed");
+        let t1 = Instant::now();
+        let bulk = vectorize(&program);
+        let t2 = Instant::now();
+        let simple = polygrad::passes::simplify(&bulk);
+        let t3 = Instant::now();
+        let g = gradient(&simple);
+        let t4 = Instant::now();
+        let h = optimize(&g);
+        println!(
+            "{} nodes: trace {:?} vectorize {:?} simplify {:?} ({} -> {} -> {}); gradient {:?} ({}), optimize {:?} ({})",
+            n,
+            t1 - t0,
+            t2 - t1,
+            t3 - t2,
+            program.size(),
+            bulk.size(),
+            simple.size(),
+            t4 - t3,
+            g.size(),
+            t4.elapsed(),
+            h.size()
+        );
+    }
+}
+fn x_of(x: &Term) -> Vector<Term> {
+    Tensor::from_raw(x.clone())
 }

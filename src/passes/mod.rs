@@ -24,5 +24,5 @@ use crate::program::Program;
 /// assert_eq!(optimize(f.program()).to_string(), "program(x: f64[3]) {\n  return x\n}");
 /// ```
 pub fn optimize(program: &Program) -> Program {
-    vectorize(program)
+    simplify(&vectorize(program))
 }

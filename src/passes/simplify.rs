@@ -111,7 +111,7 @@ impl Pass {
         let mut program = program.clone();
         for round in 0..self.options.rounds {
             self.round = round;
-            let next = self.rebuilt(&program);
+            let next = self.rebuilt(&program, &[]);
             if next == program {
                 break;
             }
@@ -134,8 +134,8 @@ impl Pass {
         }
     }
 
-    /// One round.
-    fn rebuilt(&mut self, program: &Program) -> Program {
+    /// One round. Of the first inputs, bounds may be known.
+    fn rebuilt(&mut self, program: &Program, bounds: &[Option<(i64, i64)>]) -> Program {
         let (uses, mut needed) = uses(program);
         let mut b = self.builder();
         // For each operation what it is now; for a loop, what its results are.
@@ -143,7 +143,13 @@ impl Pass {
         let mut results: Vec<Option<Vec<Option<NodeId>>>> = vec![None; program.nodes().len()];
         for (k, node) in program.nodes().iter().enumerate() {
             let id = match &node.op {
-                Op::Input(position) => b.input(program.inputs()[*position as usize].clone()),
+                Op::Input(position) => {
+                    let id = b.input(program.inputs()[*position as usize].clone());
+                    if let Some(Some(bounds)) = bounds.get(*position as usize) {
+                        b.bounded(id, *bounds);
+                    }
+                    id
+                }
                 Op::Loop(_) => {
                     if let Op::Loop(l) = node.op.map(&mut |a| now[*a as usize]) {
                         let needed = needed[k].take().unwrap_or_default();

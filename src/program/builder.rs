@@ -156,6 +156,16 @@ impl Builder {
         id
     }
 
+    /// Takes as known that the elements of an integer input lie between these, both included.
+    pub(crate) fn bounded(&mut self, input: NodeId, bounds: (i64, i64)) {
+        self.facts.bound(input, bounds);
+    }
+
+    /// Between what the elements of an integer tensor lie, if something is known.
+    pub(crate) fn bounds(&self, id: NodeId) -> Option<(i64, i64)> {
+        self.facts.integers(id).map(|known| (known.lo, known.hi))
+    }
+
     /// What is known about integers and masks made so far.
     pub(super) fn facts(&self) -> &Facts {
         &self.facts

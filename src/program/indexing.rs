@@ -13,7 +13,7 @@ use super::{Builder, Constant, NodeId, Op};
 use crate::array::{Array, with_elem};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Discrete, IntBinary, Linear, View};
-use crate::shape::Shape;
+use crate::shape::{Shape, size};
 
 /// An integer or mask that is decided: one number everywhere, or an operand.
 pub(super) fn decided(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
@@ -150,9 +150,27 @@ pub(super) fn gather(b: &mut Builder, t: NodeId, ix: &[NodeId], shape: &Shape, d
     if view.is_empty() {
         return Some(zeros(b));
     }
+    if in_order(&view) {
+        return Some(reshaped(b, t, &source, &shape, dtype));
+    }
     let space = Shape::from_slice(view.shape());
     let read = b.add(Op::Linear(Box::new(Linear::read(view)), t), space.clone(), dtype);
     Some(reshaped(b, read, &space, &shape, dtype))
+}
+
+/// Whether the view looks at all elements, one after the other: a reshape.
+fn in_order(view: &View) -> bool {
+    let (source, space) = (view.source(), view.shape());
+    let mut stride = 1;
+    size(source) == size(space)
+        && view.is_total()
+        && (0..space.len()).rev().all(|axis| {
+            // How far a step along the axis goes in the array.
+            let step = (0..source.len()).map(|k| view.row(k)[axis] * size(&source[k + 1..]) as i64).sum::<i64>();
+            let next = step == stride || space[axis] == 1;
+            stride *= space[axis] as i64;
+            next
+        })
 }
 
 fn reshaped(b: &mut Builder, a: NodeId, from: &Shape, into: &Shape, dtype: DType) -> NodeId {
@@ -170,10 +188,14 @@ pub(super) fn scatter_add(b: &mut Builder, base: NodeId, ix: &[NodeId], v: NodeI
     if view.is_empty() {
         return Some(base);
     }
-    let space = Shape::from_slice(view.shape());
-    let v = reshaped(b, v, &shape, &space, dtype);
-    let written = Linear::affine(View::identity(&space), view);
-    let written = b.add(Op::Linear(Box::new(written), v), sizes.clone(), dtype);
+    let written = if in_order(&view) {
+        reshaped(b, v, &shape, &sizes, dtype)
+    } else {
+        let space = Shape::from_slice(view.shape());
+        let v = reshaped(b, v, &shape, &space, dtype);
+        let written = Linear::affine(View::identity(&space), view);
+        b.add(Op::Linear(Box::new(written), v), sizes.clone(), dtype)
+    };
     if is_zero(b, base) {
         return Some(written);
     }

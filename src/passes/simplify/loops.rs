@@ -62,7 +62,10 @@ impl Pass {
         needed: Vec<bool>,
     ) -> Results {
         self.path.push(at);
-        let body = self.rebuilt(&l.body);
+        // What is known of a sequence is known of its elements.
+        let fixed = l.xs.iter().chain(&l.captured).map(|id| b.bounds(*id));
+        let bounds: Vec<Option<(i64, i64)>> = vec![None; l.init.len()].into_iter().chain(fixed).collect();
+        let body = self.rebuilt(&l.body, &bounds);
         self.path.pop();
         // Code leaves a body only when nothing in there can be simplified any more.
         let settled = body == l.body;

@@ -42,6 +42,11 @@ impl Facts {
         self.0.push(known.map(Box::new));
     }
 
+    /// Bounds of an input, from outside.
+    pub(super) fn bound(&mut self, id: NodeId, (lo, hi): (i64, i64)) {
+        self.0[id as usize] = Integers::between(lo, hi).map(|known| Box::new(Known::Integers(known)));
+    }
+
     pub(super) fn integers(&self, id: NodeId) -> Option<&Integers> {
         match self.0[id as usize].as_deref() {
             Some(Known::Integers(known)) => Some(known),
