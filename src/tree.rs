@@ -58,6 +58,21 @@ pub trait Tree<T: BaseTensor>: Sized {
         count
     }
 
+    /// The place of each leaf, in order, for a tree that is called `at`: `at` itself for a tensor, `at.weights` for a field,
+    /// `at.0` for a part of a tuple or vector. What the inputs and outputs of staged programs are called; unless said
+    /// otherwise, leaves are numbered.
+    ///
+    /// ```
+    /// use polygrad::{Tree, tensor};
+    /// let mut paths = Vec::new();
+    /// (tensor(1.0), vec![tensor(2.0)]).paths("x", &mut paths);
+    /// assert_eq!(paths, ["x.0", "x.1.0"]);
+    /// ```
+    fn paths(&self, at: &str, out: &mut Vec<String>) {
+        let count = self.count();
+        out.extend((0..count).map(|k| if count == 1 { at.to_owned() } else { format!("{at}.{k}") }));
+    }
+
     /// The same structure with other leaves, given in order: the inverse of [`leaves`](Tree::leaves).
     ///
     /// # Panics
@@ -221,6 +236,13 @@ fn inner<T: BaseTensor>(a: &T, b: &T) -> T {
     if sum.dtype() == DType::F64 { sum } else { sum.linear(&Linear::cast(&[], sum.dtype(), DType::F64)) }
 }
 
+/// The paths of the leaves of several trees that are numbered.
+fn numbered<T: BaseTensor, P: Tree<T>>(trees: &[P], at: &str, out: &mut Vec<String>) {
+    for (k, p) in trees.iter().enumerate() {
+        p.paths(&format!("{at}.{k}"), out);
+    }
+}
+
 /// The next leaf, where there are known to be enough.
 fn next<X>(leaves: &mut impl Iterator<Item = X>) -> X {
     match leaves.next() {
@@ -280,6 +302,9 @@ impl<T: BaseTensor, P: Tree<T>> Tree<T> for Vec<P> {
         }
         out
     }
+    fn paths(&self, at: &str, out: &mut Vec<String>) {
+        numbered(self, at, out);
+    }
 }
 
 impl<T: BaseTensor, P: Tree<T>, const N: usize> Tree<T> for [P; N] {
@@ -295,6 +320,9 @@ impl<T: BaseTensor, P: Tree<T>, const N: usize> Tree<T> for [P; N] {
             Err(_) => unreachable!("each of the elements is mapped"),
         }
     }
+    fn paths(&self, at: &str, out: &mut Vec<String>) {
+        numbered(self, at, out);
+    }
 }
 
 impl<T: BaseTensor, P: Tree<T>> Tree<T> for Option<P> {
@@ -306,6 +334,9 @@ impl<T: BaseTensor, P: Tree<T>> Tree<T> for Option<P> {
             None => None,
         }
     }
+    fn paths(&self, at: &str, out: &mut Vec<String>) {
+        self.iter().for_each(|p| p.paths(at, out));
+    }
 }
 
 impl<T: BaseTensor, P: Tree<T>> Tree<T> for Box<P> {
@@ -313,6 +344,9 @@ impl<T: BaseTensor, P: Tree<T>> Tree<T> for Box<P> {
     #[track_caller]
     fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Box<P::With<U>> {
         Box::new(Tree::map(&**self, f))
+    }
+    fn paths(&self, at: &str, out: &mut Vec<String>) {
+        (**self).paths(at, out);
     }
 }
 
@@ -372,6 +406,10 @@ macro_rules! tuples {
             #[allow(unused_variables, clippy::unused_unit)]
             fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Self::With<U> {
                 ($(self.$i.map(f),)*)
+            }
+            #[allow(unused_variables)]
+            fn paths(&self, at: &str, out: &mut Vec<String>) {
+                $( self.$i.paths(&format!("{at}.{}", $i), out); )*
             }
         }
     )* };
@@ -445,6 +483,10 @@ macro_rules! tree {
                 f: &mut dyn ::core::ops::FnMut(&$T) -> OtherInterpreter,
             ) -> $Name<OtherInterpreter> {
                 $Name { $( $field: <$ty as $crate::Tree<$T>>::map(&self.$field, f), )* }
+            }
+
+            fn paths(&self, at: &str, out: &mut ::std::vec::Vec<::std::string::String>) {
+                $( <$ty as $crate::Tree<$T>>::paths(&self.$field, &::std::format!("{at}.{}", ::core::stringify!($field)), out); )*
             }
         }
     )+ };

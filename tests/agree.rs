@@ -9,6 +9,35 @@
 //! * `v' H w == w' H v`; a pullback is linear; gradients have the shapes and element types of the inputs;
 //! * where the objective is smooth, each derivative is the limit of finite differences of the one before.
 
+/// The interpreters of [`any`], by the initials of their types.
+macro_rules! interpreters {
+    ($levels:ident) => {
+        $levels! {
+            C = Concrete;
+            D = Dual<Concrete>;
+            A = ADVal<Concrete>;
+            DD = Dual<Dual<Concrete>>;
+            AD = ADVal<Dual<Concrete>>;
+            DA = Dual<ADVal<Concrete>>;
+            AA = ADVal<ADVal<Concrete>>;
+            DDD = Dual<Dual<Dual<Concrete>>>;
+            ADD = ADVal<Dual<Dual<Concrete>>>;
+            DAD = Dual<ADVal<Dual<Concrete>>>;
+            AAD = ADVal<ADVal<Dual<Concrete>>>;
+            DDA = Dual<Dual<ADVal<Concrete>>>;
+            ADA = ADVal<Dual<ADVal<Concrete>>>;
+            DAA = Dual<ADVal<ADVal<Concrete>>>;
+            AAA = ADVal<ADVal<ADVal<Concrete>>>;
+            S = Shapes;
+            T = Term;
+            DT = Dual<Term>;
+            AT = ADVal<Term>;
+            ADT = ADVal<Dual<Term>>;
+        }
+    };
+}
+pub(crate) use interpreters;
+
 #[path = "gallery/any.rs"]
 mod any;
 mod gallery;

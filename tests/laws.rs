@@ -12,7 +12,8 @@ mod support;
 use polygrad::array::Rng;
 use polygrad::interpreters::adval::{ADVal, Pass};
 use polygrad::interpreters::dual::{Dual, Forward};
-use polygrad::ops::{Binary, Guard, Linear, Unary};
+use polygrad::ops::{Binary, Guard, Linear, Unary, View};
+use polygrad::shape::{Shape, size};
 use polygrad::{Array, BaseTensor, Concrete, DType};
 use quickcheck::QuickCheck;
 use support::*;
@@ -253,6 +254,70 @@ fn composition_declines_rarely() {
         }
     }
     assert!(composed * 2 > views, "only {composed} of {views} pairs of views compose");
+}
+
+#[test]
+fn views_look_through_views() {
+    let mut rng = Rng::new(12);
+    let mut composed = 0;
+    for _ in 0..6000 {
+        let mut shape = |rank: usize| -> Shape { (0..rng.below(rank + 1)).map(|_| 1 + rng.below(5)).collect() };
+        let (source, middle, outermost) = (shape(2), shape(2), shape(2));
+        let inner = random_view(&mut rng, &source, &middle);
+        let outer = random_view(&mut rng, &middle, &outermost);
+        let Some(both) = inner.after(&outer) else { continue };
+        composed += 1;
+        let sizes = Shape::from_slice(&outermost);
+        for k in 0..size(&sizes) {
+            let index: Shape = (0..sizes.len()).map(|a| k / size(&sizes[a + 1..]) % sizes[a]).collect();
+            let expected = outer.at(&index).and_then(|middle| inner.at(&middle));
+            assert_eq!(both.at(&index), expected, "{inner} after {outer} is {both}, at {index:?}");
+        }
+    }
+    assert!(composed > 4000, "only {composed} of 6000 pairs compose");
+}
+
+/// A view that moves each axis of the iteration space by one step along an axis of the source, forwards or backwards, some
+/// way from its start; other axes of the source stand still.
+fn steps(rng: &mut Rng, shape: &[usize]) -> View {
+    let rank = shape.len() + rng.below(2);
+    let places = rng.permutation(rank);
+    let mut source = vec![3; rank];
+    let (mut matrix, mut offset) = (vec![0; rank * shape.len()], vec![1; rank]);
+    for (axis, n) in shape.iter().enumerate() {
+        let (place, start, forwards) = (places[axis], rng.below(3) as i64, rng.below(2) == 0);
+        source[place] = n + rng.below(4);
+        matrix[place * shape.len() + axis] = if forwards { 1 } else { -1 };
+        offset[place] = start + if forwards { 0 } else { *n as i64 - 1 };
+    }
+    let view = View::affine(&source, shape, &matrix, &offset);
+    let lo = rng.below(2);
+    if rng.below(3) == 0 && !shape.is_empty() { view.clipped(0, lo, shape[0].max(lo)) } else { view }
+}
+
+#[test]
+fn what_is_written_and_read_again_is_looked_through() {
+    let mut rng = Rng::new(11);
+    let mut composed = 0;
+    for k in 0..3000 {
+        let shape: Shape = (0..rng.below(4)).map(|_| 1 + rng.below(4)).collect();
+        let written = steps(&mut rng, &shape);
+        let source: Shape = (0..rng.below(3)).map(|_| 1 + rng.below(4)).collect();
+        let first = Linear::affine(random_view(&mut rng, &source, &shape), written.clone());
+        let wide: Shape = (0..rng.below(3)).map(|_| 1 + rng.below(4)).collect();
+        let target: Shape = (0..rng.below(3)).map(|_| 1 + rng.below(4)).collect();
+        let read = random_view(&mut rng, written.source(), &wide);
+        let second = Linear::affine(read, random_view(&mut rng, &target, &wide));
+        // The adjoint of the composite is the composite of the adjoints, the other way around.
+        for (first, second) in [(first.clone(), second.clone()), (second.adjoint(), first.adjoint())] {
+            let Some(both) = second.after(&first) else { continue };
+            composed += 1;
+            let x = random(&mut rng, first.input_shape());
+            let expected = x.linear(&first).linear(&second);
+            assert_close(&format!("{k}: {second} after {first}"), &expected, &x.linear(&both), 1e-12);
+        }
+    }
+    assert!(composed > 4000, "only {composed} of 6000 pairs compose");
 }
 
 #[test]

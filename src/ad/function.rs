@@ -66,12 +66,6 @@ pub enum RunError {
     },
 }
 
-/// The names of the leaves: `x` and `data`, or `x0, x1, ..` and `data0, ..` where there are several.
-fn names(count: usize, name: &str) -> Vec<String> {
-    let number = |k| if count == 1 { name.to_owned() } else { format!("{name}{k}") };
-    (0..count).map(number).collect()
-}
-
 fn variables(leaves: &[Array]) -> Vec<Term> {
     leaves.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
 }
@@ -96,7 +90,9 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
     {
         let (leaves, constants) = (variables(&x.leaves()), variables(&data.leaves()));
         let y = f(&x.with_leaves(leaves.clone()), &data.with_leaves(constants.clone()));
-        let names: Vec<String> = names(leaves.len(), "x").into_iter().chain(names(constants.len(), "data")).collect();
+        let mut names = Vec::new();
+        x.paths("x", &mut names);
+        data.paths("data", &mut names);
         let inputs: Vec<Term> = leaves.into_iter().chain(constants).collect();
         match Term::program(&inputs, &y.leaves(), &names) {
             Ok(program) => Function::of(program, y.map(&mut zeros)),
@@ -194,6 +190,10 @@ where
         let staged: Function<P, Q, Tensor<Array, 0, E>> = Function::stage(f, x, data);
         let wrt: Vec<usize> = (0..x.count()).collect();
         let program = symbolic::value_and_gradient_in(&staged.ready, &wrt);
+        let (inputs, mut outputs) = (program.inputs().iter().map(|slot| &slot.name[..]), vec![String::from("value")]);
+        x.paths("grad", &mut outputs);
+        let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
+        let program = program.named(&inputs.collect::<Vec<&str>>(), &outputs);
         let template = (Tensor::zeros([]), x.map(&mut |a| Array::zeros(a.shape(), a.dtype())));
         Function::of(program, template)
     }

@@ -22,10 +22,14 @@ fn names(slots: &[Slot]) -> Vec<String> {
     slots.iter().map(|slot| slot.name.clone()).collect()
 }
 
-/// The names of tangents or cotangents of these slots.
-fn marked(slots: &[Slot], mark: &str) -> Vec<String> {
-    let mark = |slot: &Slot| if slot.name.is_empty() { String::new() } else { format!("{}_{mark}", slot.name) };
-    slots.iter().map(mark).collect()
+/// The names of tangents or cotangents of these slots: of `x` or `y` where they have none.
+fn marked(slots: &[Slot], letter: &str, mark: &str) -> Vec<String> {
+    let mark = |(k, slot): (usize, &Slot)| match (slot.name.is_empty(), slots.len()) {
+        (false, _) => format!("{}_{mark}", slot.name),
+        (true, 1) => format!("{letter}_{mark}"),
+        (true, _) => format!("{letter}{k}_{mark}"),
+    };
+    slots.iter().enumerate().map(mark).collect()
 }
 
 /// The program of terms that were made from these variables alone.
@@ -76,7 +80,7 @@ pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
     let x_bar = pass.pull(&y, y_bar.clone());
     let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(x_bar).collect();
     let inputs: Vec<Term> = x.into_iter().chain(y_bar).collect();
-    let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(program.outputs(), "bar")).collect();
+    let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(program.outputs(), "y", "bar")).collect();
     closed(&inputs, &results, &names)
 }
 
@@ -170,7 +174,7 @@ pub fn jvp(program: &Program) -> Program {
     let (y, y_dot): (Vec<Term>, Vec<Term>) = results.into_iter().unzip();
     let inputs: Vec<Term> = x.into_iter().chain(x_dot).collect();
     let results: Vec<Term> = y.into_iter().chain(y_dot).collect();
-    let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(program.inputs(), "dot")).collect();
+    let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(program.inputs(), "x", "dot")).collect();
     closed(&inputs, &results, &names)
 }
 
@@ -249,7 +253,7 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
     let x_bar = pass.pull(&y, y_bar.clone());
     let inputs: Vec<Term> = y_bar.into_iter().chain(x[count..].iter().cloned()).collect();
     let names: Vec<String> =
-        marked(linear.outputs(), "bar").into_iter().chain(names(&linear.inputs()[count..])).collect();
+        marked(linear.outputs(), "y", "bar").into_iter().chain(names(&linear.inputs()[count..])).collect();
     Term::program(&inputs, &x_bar, &names)
 }
 

@@ -428,45 +428,6 @@ impl Linear {
         }
     }
 
-    /// The operation `x -> self(first(x))` as one, or `None` where it is none of these.
-    ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// let twice = Linear::reverse(&[3], 0).after(&Linear::reverse(&[3], 0));
-    /// assert!(twice.is_some_and(|both| both.is_identity()));
-    /// ```
-    ///
-    /// # Panics
-    /// When the shapes do not fit.
-    #[track_caller]
-    pub fn after(&self, first: &Linear) -> Option<Linear> {
-        if self.input_shape() != first.output_shape() {
-            panic!(
-                "linear: the second operation must take what the first one returns, but the shapes are {} and {}; give both \
-                 one shape",
-                Show(self.input_shape()),
-                Show(first.output_shape())
-            );
-        }
-        match (first, self) {
-            (Linear::Affine { from: f1, into: i1 }, Linear::Affine { from: f2, into: i2 }) => {
-                if i1.is_identity() {
-                    // The middle is read: look through it.
-                    return Some(Linear::Affine { from: f1.after(f2)?, into: i2.clone() });
-                }
-                if f2.is_identity() {
-                    // The middle is written: write through it.
-                    return Some(Linear::Affine { from: f1.clone(), into: i2.after(i1)? });
-                }
-                None
-            }
-            (Linear::Reshape { from, .. }, Linear::Reshape { into, .. }) => {
-                Some(Linear::Reshape { from: from.clone(), into: into.clone() })
-            }
-            (Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. }, _) => None,
-        }
-    }
-
     /// Whether the operation returns its argument.
     ///
     /// ```

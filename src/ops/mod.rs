@@ -17,6 +17,7 @@
 #![doc = include_str!("../../docs/operations.md")]
 
 mod binary;
+mod compose;
 mod contract;
 mod discrete;
 mod familiar;

@@ -16,7 +16,7 @@ use super::rules::check_axis;
 use crate::shape::{Shape, Show};
 
 /// A half-open interval per axis of the iteration space.
-type Bounds = SmallVec<[(usize, usize); 6]>;
+pub(super) type Bounds = SmallVec<[(usize, usize); 6]>;
 
 /// Matrix, offset and box of a view.
 #[cfg(feature = "serde")]
@@ -25,14 +25,14 @@ pub(crate) type Parts<'a> = (&'a [i64], &'a [i64], &'a [(usize, usize)]);
 /// An affine map from an iteration space into the indices of an array, with a box.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
-    source: Shape,
-    shape: Shape,
-    bounds: Bounds,
+    pub(super) source: Shape,
+    pub(super) shape: Shape,
+    pub(super) bounds: Bounds,
     /// Row-major, one row per axis of `source`, one column per axis of `shape`.
-    matrix: SmallVec<[i64; 16]>,
-    offset: SmallVec<[i64; 6]>,
+    pub(super) matrix: SmallVec<[i64; 16]>,
+    pub(super) offset: SmallVec<[i64; 6]>,
     /// Whether the box is empty; without axes nothing else could say so.
-    empty: bool,
+    pub(super) empty: bool,
 }
 
 impl View {
@@ -389,65 +389,9 @@ impl View {
         out.tightened()
     }
 
-    /// The view that looks through `outer` at an array that is itself this view of another:
-    /// index `i` looks at `self(outer(i))`. `None` where that is no view, because the places at
-    /// which `outer` leaves this view's box form no box.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let shifted = View::affine(&[9], &[8], &[1], &[1]);
-    /// let even = View::affine(&[8], &[4], &[2], &[0]);
-    /// assert_eq!(shifted.after(&even), Some(View::affine(&[9], &[4], &[2], &[1])));
-    /// ```
-    ///
-    /// # Panics
-    /// When `outer` does not look at an array of this view's iteration space.
-    #[track_caller]
-    pub fn after(&self, outer: &View) -> Option<View> {
-        if outer.source != self.shape {
-            panic!(
-                "view: the outer view must look at the inner one's iteration space, but they have {} and {}; give both one shape",
-                Show(&outer.source),
-                Show(&self.shape)
-            );
-        }
-        let (rows, inner, columns) = (self.source.len(), self.shape.len(), outer.shape.len());
-        let mut bounds = outer.bounds.clone();
-        let mut slanted: SmallVec<[usize; 6]> = SmallVec::new();
-        let mut empty = self.empty || outer.empty;
-        for k in 0..inner {
-            let (lo, hi) = self.bounds[k];
-            match clip(&mut bounds, outer.row(k), outer.offset[k], lo as i64, hi as i64) {
-                Side::Outside => empty = true,
-                Side::Box => {}
-                Side::Slanted => slanted.push(k),
-            }
-        }
-        let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rows * columns);
-        let mut offset: SmallVec<[i64; 6]> = self.offset.clone();
-        for row in 0..rows {
-            for k in 0..inner {
-                let m = self.matrix[row * inner + k];
-                offset[row] += m * outer.offset[k];
-                for column in 0..columns {
-                    matrix[row * columns + column] += m * outer.matrix[k * columns + column];
-                }
-            }
-        }
-        let out =
-            View { source: self.source.clone(), shape: outer.shape.clone(), bounds, matrix, offset, empty }.tightened();
-        // A slanted side is no side of a box: it must not cut anything off.
-        let middle = View { bounds: out.bounds.clone(), ..outer.clone() };
-        let cuts = |k: usize| {
-            let (lo, hi) = middle.range(k);
-            lo < self.bounds[k].0 as i64 || hi >= self.bounds[k].1 as i64
-        };
-        (out.is_empty() || !slanted.into_iter().any(cuts)).then_some(out)
-    }
-
     /// The canonical form: range checks that are sides of a box become the box, an empty box is
     /// empty along every axis, and an axis of size 1 has no coefficients.
-    fn tightened(mut self) -> View {
+    pub(super) fn tightened(mut self) -> View {
         let columns = self.shape.len();
         for k in 0..self.source.len() {
             for column in 0..columns {
@@ -470,7 +414,7 @@ impl View {
 
 /// What a range check is to a box.
 #[derive(PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     /// A side of the box, or none at all.
     Box,
     /// The whole box lies outside.
@@ -480,24 +424,29 @@ enum Side {
 }
 
 /// Clips the box to where `lo <= row . i + c < hi`, if that is a side of a box.
-fn clip(bounds: &mut Bounds, row: &[i64], c: i64, lo: i64, hi: i64) -> Side {
+pub(super) fn clip(bounds: &mut Bounds, row: &[i64], c: i64, lo: i64, hi: i64) -> Side {
     let mut moving = row.iter().enumerate().filter(|(_, m)| **m != 0);
     match (moving.next(), moving.next()) {
         (None, _) if (lo..hi).contains(&c) => Side::Box,
         (None, _) => Side::Outside,
         (Some((axis, &m)), None) => {
-            let (first, last) = if m > 0 {
-                (div_ceil(lo - c, m), (hi - 1 - c).div_euclid(m))
-            } else {
-                (div_ceil(c - (hi - 1), -m), (c - lo).div_euclid(-m))
-            };
+            let (first, end) = interval(m, c, lo, hi);
             let (a, b) = bounds[axis];
             let first = first.max(a as i64);
-            let end = (last + 1).clamp(first, (b as i64).max(first));
+            let end = end.clamp(first, (b as i64).max(first));
             bounds[axis] = (first as usize, end as usize);
             Side::Box
         }
         (Some(_), Some(_)) => Side::Slanted,
+    }
+}
+
+/// The integers `i` with `lo <= m * i + c < hi`, from the first to before the end, for `m` that is not 0.
+pub(super) fn interval(m: i64, c: i64, lo: i64, hi: i64) -> (i64, i64) {
+    if m > 0 {
+        (div_ceil(lo - c, m), (hi - 1 - c).div_euclid(m) + 1)
+    } else {
+        (div_ceil(c - (hi - 1), -m), (c - lo).div_euclid(-m) + 1)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A generic program is compiled anew for every interpreter it is used at; for many programs and many nestings
 //! that takes minutes. At `Any` it is compiled once, and each operation goes to the interpreter that the
-//! operands belong to. Law: that one sees the operations it would see if the program were compiled for it.
+//! operands belong to. The crate lists the interpreters, in a macro `interpreters` before this module. Law: that one sees the operations it would see if the program were compiled for it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -158,25 +158,5 @@ macro_rules! levels {
     };
 }
 
-levels! {
-    C = Concrete;
-    D = Dual<Concrete>;
-    A = ADVal<Concrete>;
-    DD = Dual<Dual<Concrete>>;
-    AD = ADVal<Dual<Concrete>>;
-    DA = Dual<ADVal<Concrete>>;
-    AA = ADVal<ADVal<Concrete>>;
-    DDD = Dual<Dual<Dual<Concrete>>>;
-    ADD = ADVal<Dual<Dual<Concrete>>>;
-    DAD = Dual<ADVal<Dual<Concrete>>>;
-    AAD = ADVal<ADVal<Dual<Concrete>>>;
-    DDA = Dual<Dual<ADVal<Concrete>>>;
-    ADA = ADVal<Dual<ADVal<Concrete>>>;
-    DAA = Dual<ADVal<ADVal<Concrete>>>;
-    AAA = ADVal<ADVal<ADVal<Concrete>>>;
-    S = Shapes;
-    T = Term;
-    DT = Dual<Term>;
-    AT = ADVal<Term>;
-    ADT = ADVal<Dual<Term>>;
-}
+// The crate says which interpreters it is about.
+crate::interpreters! { levels }

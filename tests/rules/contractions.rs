@@ -62,7 +62,7 @@ fn a_product_with_a_vector_and_its_gradient() {
         (matrix(&v[0]) * vector(&v[1]).replicate::<2>(3)).sum_axis::<1>(1).into_raw()
     });
     prints(&p, &["return matvec a x"]);
-    prints(&simplify(&symbolic::vjp(&p)), &["return (matvec a x, outer x0 x, matvec a.t x0)"]);
+    prints(&simplify(&symbolic::vjp(&p)), &["return (matvec a x, outer y_bar x, matvec a.t y_bar)"]);
 }
 
 #[test]

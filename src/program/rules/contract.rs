@@ -7,14 +7,15 @@
 
 use smallvec::SmallVec;
 
-use super::views::{Axes, inverse, moves, over, read, reading};
-use super::{Rule, elements, like, linearly, moderate, multiple, negated, negation, number, scaled, table};
+use super::views::{Axes, moves, over, read, reading};
+use super::{Rule, elements, like, linearly, moderate, multiple, negated, negation, number, scaled, table, zeros};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Linear, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![
+    contract_of_nothing,
     contract_read,
     contract_idle_axis,
     contract_number,
@@ -33,6 +34,12 @@ fn applied(op: &Op<NodeId>) -> Option<(&Contract, NodeId, NodeId)> {
 fn contracted(b: &mut Builder, op: Contract, x: NodeId, y: NodeId) -> NodeId {
     let (shape, dtype) = (Shape::from_slice(op.output_shape()), b.node(x).dtype);
     b.add(Op::Contract(Box::new(op), x, y), shape, dtype)
+}
+
+/// contract x y = 0, where one of the views looks at nothing
+fn contract_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (op, ..) = applied(op)?;
+    [&op.a, &op.b, &op.out].iter().any(|view| view.is_empty()).then(|| zeros(b, shape, dtype))
 }
 
 /// contract (view x) y = contract x y, with the views composed
@@ -149,7 +156,7 @@ pub(super) fn linear_of_contract(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _:
         return None;
     }
     // out[into i] += c[from i], with i found back from where c is written.
-    let way = if from.is_identity() { into.clone() } else { into.after(&inverse(from)?)? };
+    let way = if from.is_identity() { into.clone() } else { into.after(&from.inverse()?)? };
     let (out, x, y) = (way.after(&inner.out)?, *x, *y);
     let whole = Contract::new(inner.a.clone(), inner.b.clone(), out);
     Some(contracted(b, whole, x, y))

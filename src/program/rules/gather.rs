@@ -7,7 +7,13 @@ use crate::dtype::DType;
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::{Shape, size};
 
-pub(super) const RULES: &[Rule] = table![indices::gather_affine, gather_early, gather_number];
+pub(super) const RULES: &[Rule] = table![gather_all, indices::gather_affine, gather_early, gather_number];
+
+/// x[] = x
+fn gather_all(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let Op::Gather(a, ix) = op else { return None };
+    ix.is_empty().then_some(*a)
+}
 
 /// (f x y)[ix] = f x[ix] y[ix], where the result of `f` has no other use and less is computed and moved; and the
 /// indices are within bounds, or `f` of zeros is 0, because reading elsewhere gives 0

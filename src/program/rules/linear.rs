@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 
-use super::views::{self, Axes, inverse, moves, over};
+use super::views::{self, Axes, moves, over};
 use super::{
-    Rule, concat, contract, elements, linearly, moderate, multiple, negated, negation, scaled, scatter, table,
+    Rule, concat, contract, elements, linearly, moderate, multiple, negated, negation, scaled, scatter, table, zeros,
 };
 use crate::array::Array;
 use crate::dtype::DType;
@@ -14,6 +14,7 @@ use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![
     linear_identity,
+    linear_of_nothing,
     linear_composed,
     linear_ordered,
     repeated_sum,
@@ -44,12 +45,20 @@ fn linear_identity(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opt
     op.is_identity().then_some(a)
 }
 
+/// l(x) = 0, where one of the views looks at nothing
+fn linear_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (from, into) = affine(applied(op)?.0)?;
+    (from.is_empty() || into.is_empty()).then(|| zeros(b, shape, dtype))
+}
+
 /// l(m(x)) = (l m)(x), where that is one operation and not a dearer one
 fn linear_composed(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     let Op::Linear(first, x) = &b.node(a).op else { return None };
     let (both, x) = (op.after(first)?, *x);
-    (work(&both) <= work(op) + work(first)).then(|| linearly(b, both, x))
+    // A sum that others use is made anyway.
+    let most = work(op) + if b.once(a) { work(first) } else { 0 };
+    (work(&both) <= most).then(|| linearly(b, both, x))
 }
 
 /// How many elements a linear operation moves.
@@ -79,7 +88,7 @@ fn linear_ordered(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opti
 
 /// The way back, where the view looks at everything once.
 fn renaming(view: &View) -> Option<View> {
-    let back = inverse(view)?;
+    let back = view.inverse()?;
     (view.is_total() && back.is_total()).then_some(back)
 }
 

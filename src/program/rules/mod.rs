@@ -72,7 +72,7 @@ const fn last(path: &str) -> &str {
 }
 
 /// Rules that hold for every operation, tried first.
-const EVERY: &[Rule] = table![fold, indices::decided];
+const EVERY: &[Rule] = table![empty, fold, indices::decided];
 
 /// Every table.
 const TABLES: &[&[Rule]] = &[
@@ -218,6 +218,11 @@ fn full(b: &mut Builder, shape: &Shape, dtype: DType, x: f64) -> NodeId {
     b.cons(Op::Constant(Constant(Array::full_as(shape, dtype, x))), shape.clone(), dtype)
 }
 
+/// Zeros of any element type.
+fn zeros(b: &mut Builder, shape: &Shape, dtype: DType) -> NodeId {
+    b.cons(Op::Constant(Constant(Array::zeros(shape, dtype))), shape.clone(), dtype)
+}
+
 /// A constant of one value, of the value and type of another.
 fn resized(b: &mut Builder, like: NodeId, shape: &[usize]) -> Option<NodeId> {
     let c = constant(b, like)?;
@@ -251,6 +256,14 @@ fn linearly(b: &mut Builder, op: Linear, x: NodeId) -> NodeId {
 }
 
 // ---- constants ----
+
+/// An operation whose result has no elements is a constant
+fn empty(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    if size(shape) > 0 || matches!(op, Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..)) {
+        return None;
+    }
+    Some(zeros(b, shape, dtype))
+}
 
 /// Results of at most this many elements are computed from constants when a program is made.
 const FOLDED: usize = 64;

@@ -122,13 +122,9 @@ fn mul_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) ->
 fn mul_quotient(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (c, y) = operands(op)?;
     let c = number(b, c)?;
-    let (d, x) = if let Op::Binary(Binary::Div, d, x) = b.node(y).op {
-        (number(b, d)?, x)
-    } else if let Op::Unary(Unary::Recip, x) = b.node(y).op {
-        (1.0, x)
-    } else {
-        return None;
-    };
+    // A reciprocal stays: at 0 its second derivative is guarded in another way than that of a quotient.
+    let Op::Binary(Binary::Div, d, x) = b.node(y).op else { return None };
+    let d = number(b, d)?;
     if !moderate(c) || !moderate(d) {
         return None;
     }

@@ -5,11 +5,11 @@ use super::views::{Axes, moves};
 use super::{Rule, constant, indices, linearly, table};
 use crate::array::{Array, with_elem};
 use crate::dtype::{DType, Elem};
-use crate::ops::{Binary, Linear, View};
+use crate::ops::{Binary, Discrete, IntBinary, Linear, View};
 use crate::program::{Builder, Constant, NodeId, Op};
 use crate::shape::{Shape, size};
 
-pub(super) const RULES: &[Rule] = table![scatter_zeros, indices::scatter_affine];
+pub(super) const RULES: &[Rule] = table![scatter_zeros, scatter_all, indices::scatter_affine];
 
 /// Whether a constant is zero everywhere.
 fn is_zero(b: &Builder, id: NodeId) -> bool {
@@ -21,6 +21,16 @@ fn is_zero(b: &Builder, id: NodeId) -> bool {
 fn scatter_zeros(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::ScatterAdd(x, _, v) = op else { return None };
     is_zero(b, *v).then_some(*x)
+}
+
+/// scatter_add x [] v = x + v
+fn scatter_all(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::ScatterAdd(x, ix, v) = op else { return None };
+    let sum = match dtype.is_float() {
+        true => Op::Binary(Binary::Add, *x, *v),
+        false => Op::Discrete(Discrete::IntBinary(IntBinary::Add), [*x, *v].as_slice().into()),
+    };
+    ix.is_empty().then(|| b.add(sum, shape.clone(), dtype))
 }
 
 /// x + scatter_add 0 ix v = scatter_add x ix v, where the scatter has no other use
@@ -55,7 +65,7 @@ pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, 
     let droppable = |k: usize| summed(k) && is_within(b, ix[k], from.shape()[k]);
     let (dropped, left): (Axes, Axes) = (0..count).partition(|k| droppable(*k));
     // Axes that are not indexed are summed before.
-    let rank = b.node(ix[0]).shape.len();
+    let rank = b.node(*ix.first()?).shape.len();
     let values = b.node(*v).shape.clone();
     let inner: Axes =
         (count..from.shape().len()).filter(|axis| summed(*axis)).map(|axis| axis - count + rank).collect();

@@ -54,12 +54,12 @@ fn recip_quotient(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     b.once(a).then(|| b.add(Op::Binary(Binary::Div, y, x), shape.clone(), dtype))
 }
 
-/// 1 / (c * x) = (1 / c) / x for a moderate number c
+/// 1 / (c * x) = (1 / c) * (1 / x) for a moderate number c, where c * x has no other use
 fn recip_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (Unary::Recip, a) = applied(op)? else { return None };
-    let (c, x) = scaled(b, a).filter(|(c, _)| moderate(*c))?;
-    let c = super::full(b, shape, dtype, 1.0 / c);
-    Some(b.add(Op::Binary(Binary::Div, c, x), shape.clone(), dtype))
+    let (c, x) = scaled(b, a).filter(|(c, _)| moderate(*c) && b.once(a))?;
+    let inverse = b.add(Op::Unary(Unary::Recip, x), shape.clone(), dtype);
+    Some(super::multiple(b, 1.0 / c, inverse))
 }
 
 /// f(-x) = f(x) for f = abs, square, cos, cosh

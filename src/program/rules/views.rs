@@ -32,43 +32,11 @@ pub(crate) fn over(view: &View, axes: &[usize]) -> View {
     axes.iter().enumerate().fold(small, |small, (k, a)| small.clipped(k, view.bounds()[*a].0, view.bounds()[*a].1))
 }
 
-/// The view back: where `view` looks at `t` from `i`, this looks at `i` from `t`, and at nothing from where `view`
-/// does not look. For views that move each axis of the source by one step along one axis of the iteration space.
-pub(super) fn inverse(view: &View) -> Option<View> {
-    let (source, shape) = (view.source(), view.shape());
-    if view.is_empty() || size(shape) == 0 {
-        return None;
-    }
-    let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, source.len() * shape.len());
-    let mut offset: SmallVec<[i64; 6]> = view.bounds().iter().map(|(lo, _)| *lo as i64).collect();
-    let mut found: SmallVec<[bool; 6]> = SmallVec::from_elem(false, shape.len());
-    let mut sides: SmallVec<[(usize, usize); 6]> = SmallVec::new();
-    for k in 0..source.len() {
-        let mut moving = view.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
-        if let Some((axis, m)) = moving.next() {
-            if m.abs() != 1 || found[axis] || moving.next().is_some() {
-                return None;
-            }
-            found[axis] = true;
-            matrix[axis * source.len() + k] = *m;
-            offset[axis] = -m * view.offset()[k];
-        }
-        // In the canonical form all of the box is within range along such an axis.
-        let (lo, hi) = view.range(k);
-        sides.push((usize::try_from(lo).ok()?, usize::try_from(hi).ok()? + 1));
-    }
-    if (0..shape.len()).any(|axis| !found[axis] && view.width(axis) > 1) {
-        return None;
-    }
-    let back = View::affine(shape, source, &matrix, &offset);
-    Some(sides.into_iter().enumerate().fold(back, |back, (k, (lo, hi))| back.clipped(k, lo, hi)))
-}
-
 /// The view that the operation reads its argument by, if it does only that.
 pub(super) fn reading(op: &Linear) -> Option<View> {
     match op {
         Linear::Affine { from, into } if into.is_identity() => Some(from.clone()),
-        Linear::Affine { from, into } => from.after(&inverse(into)?),
+        Linear::Affine { from, into } => from.after(&into.inverse()?),
         Linear::Reshape { from, into } => split(from, into),
         Linear::Cast { .. } => None,
     }

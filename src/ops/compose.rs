@@ -1,0 +1,172 @@
+//! Two linear operations as one.
+//!
+//! Law: `a.after(b)`, where it does not decline, is `a(b(x))` for every `x`, zeros included. What is written in the middle and read
+//! again is looked through: the way back from where an element was written to where it came from is a view, too, if
+//! it was written by steps of one.
+
+use smallvec::SmallVec;
+
+use super::linear::Linear;
+use super::view::{Side, View, clip, interval};
+use crate::shape::{Show, size};
+
+impl View {
+    /// The view that looks through `outer` at an array that is itself this view of another:
+    /// index `i` looks at `self(outer(i))`. `None` where that is no view, because the places at
+    /// which `outer` leaves this view's box form no box and lie within range.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let shifted = View::affine(&[9], &[8], &[1], &[1]);
+    /// let even = View::affine(&[8], &[4], &[2], &[0]);
+    /// assert_eq!(shifted.after(&even), Some(View::affine(&[9], &[4], &[2], &[1])));
+    /// // Windows of a padded array look beyond its ends themselves.
+    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
+    /// let windows = View::affine(&[5], &[3, 3], &[1, 1], &[0]);
+    /// assert_eq!(padded.after(&windows), Some(View::affine(&[3], &[3, 3], &[1, 1], &[-1])));
+    /// ```
+    ///
+    /// # Panics
+    /// When `outer` does not look at an array of this view's iteration space.
+    #[track_caller]
+    pub fn after(&self, outer: &View) -> Option<View> {
+        if outer.source != self.shape {
+            panic!(
+                "view: the outer view must look at the inner one's iteration space, but they have {} and {}; give both one shape",
+                Show(&outer.source),
+                Show(&self.shape)
+            );
+        }
+        let (rows, inner, columns) = (self.source.len(), self.shape.len(), outer.shape.len());
+        let mut bounds = outer.bounds.clone();
+        let mut slanted: SmallVec<[usize; 6]> = SmallVec::new();
+        let mut empty = self.empty || outer.empty;
+        for k in 0..inner {
+            let (lo, hi) = self.bounds[k];
+            match clip(&mut bounds, outer.row(k), outer.offset[k], lo as i64, hi as i64) {
+                Side::Outside => empty = true,
+                Side::Box => {}
+                Side::Slanted => slanted.push(k),
+            }
+        }
+        let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rows * columns);
+        let mut offset: SmallVec<[i64; 6]> = self.offset.clone();
+        for row in 0..rows {
+            for k in 0..inner {
+                let m = self.matrix[row * inner + k];
+                offset[row] += m * outer.offset[k];
+                for column in 0..columns {
+                    matrix[row * columns + column] += m * outer.matrix[k * columns + column];
+                }
+            }
+        }
+        let out =
+            View { source: self.source.clone(), shape: outer.shape.clone(), bounds, matrix, offset, empty }.tightened();
+        // A slanted side is no side of a box: it must not cut anything off that is not out of range, too.
+        let middle = View { bounds: out.bounds.clone(), ..outer.clone() };
+        let cuts = |k: usize| {
+            let (lo, hi) = middle.range(k);
+            (lo < self.bounds[k].0 as i64 || hi >= self.bounds[k].1 as i64) && !self.is_range(k)
+        };
+        (out.is_empty() || !slanted.into_iter().any(cuts)).then_some(out)
+    }
+
+    /// Whether an index along this axis is in the box exactly if it looks at something in range, be it inside the iteration
+    /// space or not.
+    fn is_range(&self, axis: usize) -> bool {
+        let (lo, hi) = self.bounds[axis];
+        (0..self.source.len()).any(|k| {
+            let row = self.row(k);
+            row[axis] != 0
+                && row.iter().enumerate().all(|(j, m)| j == axis || *m == 0)
+                && interval(row[axis], self.offset[k], 0, self.source[k] as i64) == (lo as i64, hi as i64)
+        })
+    }
+
+    /// The view back: where this one looks at place `t` from index `i`, the result looks at `i` from `t`, and at nothing
+    /// from where this one does not look. `None` where that is no view, or where two indices look at one place: each
+    /// axis of the iteration space must move one axis of the source by steps of one.
+    ///
+    /// ```
+    /// use polygrad::ops::View;
+    /// let padded = View::affine(&[5], &[3], &[1], &[1]);
+    /// assert_eq!(padded.inverse(), Some(View::affine(&[3], &[5], &[1], &[-1])));
+    /// assert_eq!(View::affine(&[5], &[3], &[2], &[0]).inverse(), None);
+    /// ```
+    pub fn inverse(&self) -> Option<View> {
+        let (source, shape) = (self.source(), self.shape());
+        if self.is_empty() || size(shape) == 0 {
+            return None;
+        }
+        let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, source.len() * shape.len());
+        let mut offset: SmallVec<[i64; 6]> = self.bounds().iter().map(|(lo, _)| *lo as i64).collect();
+        let mut found: SmallVec<[bool; 6]> = SmallVec::from_elem(false, shape.len());
+        let mut sides: SmallVec<[(usize, usize); 6]> = SmallVec::new();
+        for k in 0..source.len() {
+            let mut moving = self.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
+            if let Some((axis, m)) = moving.next() {
+                if m.abs() != 1 || found[axis] || moving.next().is_some() {
+                    return None;
+                }
+                found[axis] = true;
+                matrix[axis * source.len() + k] = *m;
+                offset[axis] = -m * self.offset()[k];
+            }
+            // In the canonical form all of the box is within range along such an axis.
+            let (lo, hi) = self.range(k);
+            sides.push((usize::try_from(lo).ok()?, usize::try_from(hi).ok()? + 1));
+        }
+        if (0..shape.len()).any(|axis| !found[axis] && self.width(axis) > 1) {
+            return None;
+        }
+        let back = View::affine(shape, source, &matrix, &offset);
+        Some(sides.into_iter().enumerate().fold(back, |back, (k, (lo, hi))| back.clipped(k, lo, hi)))
+    }
+}
+
+impl Linear {
+    /// The operation `x -> self(first(x))` as one, or `None` where it is none of these.
+    ///
+    /// ```
+    /// use polygrad::ops::Linear;
+    /// let twice = Linear::reverse(&[3], 0).after(&Linear::reverse(&[3], 0));
+    /// assert!(twice.is_some_and(|both| both.is_identity()));
+    /// let back = Linear::slice(&[5], 0, 1, 3, 1).after(&Linear::pad(&[3], &[1], &[1]));
+    /// assert!(back.is_some_and(|both| both.is_identity()));
+    /// ```
+    ///
+    /// # Panics
+    /// When the shapes do not fit.
+    #[track_caller]
+    pub fn after(&self, first: &Linear) -> Option<Linear> {
+        if self.input_shape() != first.output_shape() {
+            panic!(
+                "linear: the second operation must take what the first one returns, but the shapes are {} and {}; give both \
+                 one shape",
+                Show(self.input_shape()),
+                Show(first.output_shape())
+            );
+        }
+        match (first, self) {
+            (Linear::Affine { from: f1, into: i1 }, Linear::Affine { from: f2, into: i2 }) => {
+                // The middle is read: look through it.
+                let read = |f1: &View| Some(Linear::Affine { from: f1.after(f2)?, into: i2.clone() });
+                // The middle is written: write through it.
+                let written = |i2: &View| Some(Linear::Affine { from: f1.clone(), into: i2.after(i1)? });
+                if i1.is_identity() {
+                    return read(f1);
+                }
+                if f2.is_identity() {
+                    return written(i2);
+                }
+                let first_reads = || i1.inverse().and_then(|back| f1.after(&back)).and_then(|f1| read(&f1));
+                let second_writes = || f2.inverse().and_then(|back| i2.after(&back)).and_then(|i2| written(&i2));
+                first_reads().or_else(second_writes)
+            }
+            (Linear::Reshape { from, .. }, Linear::Reshape { into, .. }) => {
+                Some(Linear::Reshape { from: from.clone(), into: into.clone() })
+            }
+            (Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. }, _) => None,
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Asking a recipe every question, and making a recipe that fails small.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use polygrad::Array;
+use polygrad::tree::TreeMath;
+
+use crate::pipelines::{Case, PIPELINES, Pipeline, Question, floats, kinds};
+use crate::recipe::Recipe;
+
+/// How many recipes are tried to make one small.
+const TRIES: usize = 4000;
+
+/// What does not hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    question: Question,
+    pipeline: &'static str,
+    panicked: bool,
+    what: String,
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The result, or the words of the panic, which are not printed.
+fn quietly<R>(f: impl FnOnce() -> R) -> Result<R, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                before(info);
+            }
+        }));
+    });
+    let outer = QUIET.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(f));
+    QUIET.set(outer);
+    result.map_err(|words| {
+        let fixed = words.downcast_ref::<&str>().map(|words| words.to_string());
+        fixed.or_else(|| words.downcast_ref::<String>().cloned()).unwrap_or_default()
+    })
+}
+
+/// The largest finite absolute value, at least 1.
+fn largest(arrays: &[Array]) -> f64 {
+    arrays.iter().flat_map(floats).filter(|x| x.is_finite()).fold(1.0, |m, x| m.max(x.abs()))
+}
+
+/// What is asked of a result where the reference is infinite or NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beyond {
+    /// That it is infinite or NaN, too: products are regrouped, and that can make NaN of infinity.
+    Also,
+    /// Nothing there, but elsewhere it is a number.
+    Any,
+    /// Nothing there, and nothing where it is infinite or NaN itself.
+    Ignored,
+}
+
+/// How results differ: in number, kind, or in elements by more than rounding.
+fn differ(a: &[Array], b: &[Array], bound: f64, beyond: Beyond) -> Option<String> {
+    if a.len() != b.len() {
+        return Some(format!("{} and {} results", a.len(), b.len()));
+    }
+    for (i, (a, b)) in a.iter().zip(b).enumerate() {
+        if (a.shape(), a.dtype()) != (b.shape(), b.dtype()) {
+            return Some(format!("result {i}: {a:?} and {b:?}"));
+        }
+        for (k, (x, y)) in floats(a).into_iter().zip(floats(b)).enumerate() {
+            let same = if x.is_finite() && y.is_finite() {
+                (x - y).abs() <= bound
+            } else {
+                match beyond {
+                    Beyond::Also => x.is_finite() == y.is_finite(),
+                    Beyond::Any => !x.is_finite(),
+                    Beyond::Ignored => true,
+                }
+            };
+            if !same {
+                return Some(format!("result {i}, element {k}: {x:e} and {y:e}\n{a:?}\n{b:?}"));
+            }
+        }
+    }
+    None
+}
+
+/// Where it is known that nothing depends on a value, no cotangent is handed to it, elsewhere one of zeros; and zero times
+/// infinity is NaN. So a derivative can be NaN in one pipeline and a number in another, even by the same algorithm;
+/// but a program that is recorded never has one more. Values are the same.
+fn beyond(pipeline: &Pipeline) -> Beyond {
+    match (pipeline.same, pipeline.question) {
+        (true, Question::Outputs | Question::Value | Question::Primal) => Beyond::Also,
+        (true, Question::Gradient | Question::Slope | Question::Curvature) => Beyond::Any,
+        (true, Question::Third | Question::Duality) => Beyond::Any,
+        (false, _) => Beyond::Ignored,
+    }
+}
+
+/// The pipelines' answers compared; `sizes` are those of what the answers are made of.
+fn compare(case: &Case, pipeline: &Pipeline, reference: &Result<Vec<Array>, String>, size: f64) -> Option<Failure> {
+    let failure = |panicked: bool, what: String| {
+        Some(Failure { question: pipeline.question, pipeline: pipeline.name, panicked, what })
+    };
+    if !case.recipe.tame && !pipeline.same {
+        return None;
+    }
+    match (reference, quietly(|| (pipeline.run)(case))) {
+        (_, Err(words)) => failure(true, format!("panics: {words}")),
+        (Err(_), Ok(_)) => None,
+        (Ok(a), Ok(b)) => {
+            let precision = if case.single() { 2e-4 } else { 1e-9 };
+            let bound = precision * size.max(largest(a)).max(largest(&b));
+            differ(a, &b, bound, beyond(pipeline)).and_then(|what| failure(false, what))
+        }
+    }
+}
+
+/// The derivative of `f` at 0 by differences over two steps and their extrapolation, if the two are close, and
+/// those to either side are: at a kink they are not.
+fn difference(f: impl Fn(f64) -> f64, size: f64) -> Option<f64> {
+    let central = |h: f64| (f(h) - f(-h)) / (2.0 * h);
+    let (wide, narrow) = (central(2e-4), central(1e-4));
+    let (up, down) = (f(1e-4) - f(0.0), f(0.0) - f(-1e-4));
+    let smooth = (wide - narrow).abs() <= 1e-5 * size && (up - down).abs() <= 1e-6 * size;
+    smooth.then(|| (4.0 * narrow - wide) / 3.0)
+}
+
+/// What fails, of all pipelines or of those that a filter lets pass; and whether finite differences settled.
+pub(crate) fn failure(
+    recipe: &Recipe,
+    pipelines: &[Pipeline],
+    only: &dyn Fn(&Pipeline) -> bool,
+) -> (Option<Failure>, bool) {
+    let case = Case::new(recipe.clone());
+    let mut settled = false;
+    let mut size: f64 = 1.0;
+    let mut k = 0;
+    while k < pipelines.len() {
+        let question = pipelines[k].question;
+        let others = pipelines[k..].iter().take_while(|p| p.question == question).count();
+        let asked = &pipelines[k..k + others];
+        k += others;
+        if !case.answers(question) || !asked.iter().any(only) {
+            continue;
+        }
+        let reference = quietly(|| (asked[0].run)(&case));
+        if let Ok(a) = &reference {
+            size = size.max(largest(a));
+        }
+        for pipeline in asked.iter().filter(|p| only(p)) {
+            let found = match &reference {
+                Err(words) if pipeline.name == asked[0].name => {
+                    let what = format!("panics: {words}");
+                    Some(Failure { question, pipeline: pipeline.name, panicked: true, what })
+                }
+                _ => compare(&case, pipeline, &reference, size),
+            };
+            if found.is_some() {
+                return (found, settled);
+            }
+        }
+        if let (Question::Slope, Ok(slope)) = (question, &reference) {
+            match limit(&case, floats(&slope[0])[0], size) {
+                Ok(yes) => settled = yes,
+                Err(what) => {
+                    let pipeline = "finite differences";
+                    return (Some(Failure { question, pipeline, panicked: false, what }), false);
+                }
+            }
+        }
+    }
+    (None, settled)
+}
+
+/// Whether finite differences settle; an error if they do on another number.
+fn limit(case: &Case, slope: f64, size: f64) -> Result<bool, String> {
+    if !case.smooth() || !slope.is_finite() {
+        return Ok(false);
+    }
+    let at = |h: f64| case.value(&case.x.add_scaled(h, &case.v));
+    match difference(at, size) {
+        Some(d) if (d - slope).abs() > 1e-4 * size => Err(format!("{slope:e} and {d:e}")),
+        Some(_) => Ok(true),
+        None => Ok(false),
+    }
+}
+
+/// The smallest recipe found that fails as this one does.
+pub(crate) fn shrunk(recipe: &Recipe, pipelines: &[Pipeline], first: Failure) -> (Recipe, Failure) {
+    let (mut best, mut known) = (recipe.clone(), first);
+    let mut tries = 0;
+    loop {
+        let smaller = best.smaller().into_iter().find_map(|candidate| {
+            tries += 1;
+            if tries > TRIES {
+                return None;
+            }
+            let only = |p: &Pipeline| {
+                p.name == known.pipeline && p.question == known.question
+                    || p.question == Question::Slope && known.pipeline == "finite differences"
+            };
+            let (found, _) = failure(&candidate, pipelines, &only);
+            let found = found.filter(|f| (f.pipeline, f.panicked) == (known.pipeline, known.panicked))?;
+            Some((candidate, found))
+        });
+        match smaller {
+            Some((recipe, failure)) => (best, known) = (recipe, failure),
+            None => return (best, known),
+        }
+    }
+}
+
+/// The failure in words, with the recipe to paste.
+pub(crate) fn report(recipe: &Recipe, pipelines: &[Pipeline], failure: &Failure) -> String {
+    let reference = pipelines.iter().find(|p| p.question == failure.question).map_or("", |p| p.name);
+    let program = quietly(|| Case::new(recipe.clone()).program().to_string()).unwrap_or_else(|words| words);
+    format!(
+        "{:?}: `{reference}` and `{}` differ: {}\n\nthe loss as a program:\n{program}\n\npaste into tests/random/regressions.rs:\n\n{recipe}\n",
+        failure.question, failure.pipeline, failure.what
+    )
+}
+
+/// Panics with the smallest recipe that fails like this one, if it fails.
+#[track_caller]
+pub(crate) fn assert_agree(recipe: &Recipe) -> bool {
+    match failure(recipe, PIPELINES, &|_| true) {
+        (None, settled) => settled,
+        (Some(first), _) => {
+            let (recipe, failure) = shrunk(recipe, PIPELINES, first);
+            panic!("{}", report(&recipe, PIPELINES, &failure));
+        }
+    }
+}
+
+/// Whether shapes and element types known beforehand are those of the results.
+pub(crate) fn has_expected_kinds(recipe: &Recipe) -> bool {
+    let case = Case::new(recipe.clone());
+    let results = (PIPELINES[0].run)(&case);
+    let found: Vec<_> = results.iter().map(|a| (a.shape().to_vec(), a.dtype())).collect();
+    found == kinds(&case)
+}
+
+/// Whether finite differences settle on the derivative.
+pub(crate) fn settles(recipe: &Recipe) -> bool {
+    let case = Case::new(recipe.clone());
+    let slope = PIPELINES.iter().find(|p| p.question == Question::Slope).expect("some");
+    case.answers(Question::Slope) && matches!(limit(&case, floats(&(slope.run)(&case)[0])[0], 1.0), Ok(true))
+}

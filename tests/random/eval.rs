@@ -1,0 +1,416 @@
+//! What a recipe means: a function generic in the interpreter, over the raw methods of `BaseTensor`.
+//!
+//! Law: which operations are done depends on the recipe and on shapes, never on numbers. Each value comes with an
+//! interval it is expected in, found in the same way in every interpreter; from it a tame recipe knows where to
+//! bend an operand into the domain of an operation.
+
+use polygrad::array::Rng;
+use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, Linear, Unary, View};
+use polygrad::shape::{Shape, size, strides};
+use polygrad::{Array, BaseTensor, DType};
+
+use crate::recipe::{Loop, Numbers, Recipe, Step};
+
+/// Bounds of the elements, for floats.
+type Interval = (f64, f64);
+
+/// Where the numbers of a tame recipe are.
+const USUAL: Interval = (-4.0, 4.0);
+
+/// A value of the pool.
+#[derive(Clone)]
+pub(crate) struct Entry<T> {
+    pub(crate) t: T,
+    within: Interval,
+}
+
+/// The values computed so far.
+#[derive(Clone)]
+pub(crate) struct Pool<T> {
+    tame: bool,
+    entries: Vec<Entry<T>>,
+    used: Vec<bool>,
+}
+
+fn hull(a: Interval, b: Interval) -> Interval {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+fn sum(a: Interval, b: Interval) -> Interval {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+fn product(a: Interval, b: Interval) -> Interval {
+    let ends = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
+    (ends.into_iter().fold(f64::INFINITY, f64::min), ends.into_iter().fold(f64::NEG_INFINITY, f64::max))
+}
+
+/// The numbers between two ends, some more than the ends.
+fn samples((lo, hi): Interval) -> impl Iterator<Item = f64> {
+    (0..=8).map(move |k| lo + (hi - lo) * f64::from(k) / 8.0)
+}
+
+/// The interval that these values are in, with a margin for those between them.
+fn around(values: impl Iterator<Item = f64>) -> Interval {
+    let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |r, y| hull(r, (y, y)));
+    let margin = 0.05 * (hi - lo);
+    (lo - margin, hi + margin)
+}
+
+/// Where operands are wanted: the domain tests sample, but across kinks, too.
+fn unary_domain(op: Unary) -> Interval {
+    if matches!(op, Unary::Abs | Unary::Relu) { USUAL } else { op.domain() }
+}
+
+fn binary_domain(op: Binary) -> [Interval; 2] {
+    let across = matches!(op, Binary::Min | Binary::Max | Binary::MulNoNan | Binary::Add | Binary::Sub);
+    if across { [USUAL, USUAL] } else { op.domain() }
+}
+
+/// The array of some numbers.
+pub(crate) fn numbers(numbers: &Numbers) -> Array {
+    let Numbers { shape, dtype, seed } = numbers;
+    let mut rng = Rng::new(*seed);
+    let same = [0.0, 1.0, -1.0, 2.0, 0.5].get(*seed as usize).copied();
+    let mut every =
+        |draw: &mut dyn FnMut(&mut Rng) -> f64| (0..size(shape)).map(|_| draw(&mut rng)).collect::<Vec<f64>>();
+    match (same, dtype) {
+        (Some(c), DType::Bool) => Array::full(shape, c > 0.0),
+        (Some(c), DType::I64) => Array::full(shape, c as i64),
+        (Some(c), DType::F64 | DType::F32) => Array::full_as(shape, *dtype, c),
+        (None, DType::Bool) => Array::new(shape, every(&mut Rng::unit).iter().map(|x| *x < 0.6).collect()),
+        (None, DType::I64) => Array::new(shape, every(&mut |rng| rng.below(9) as f64 - 3.0)).cast::<i64>(),
+        (None, DType::F64) => Array::new(shape, every(&mut |rng| float(rng, *seed))),
+        (None, DType::F32) => Array::new(shape, every(&mut |rng| float(rng, *seed))).cast::<f32>(),
+    }
+}
+
+/// Multiples of 7 mix in the numbers that are special somewhere.
+fn float(rng: &mut Rng, seed: u64) -> f64 {
+    let special = [0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e200, 1e-200];
+    if seed.is_multiple_of(7) && rng.below(2) == 0 { special[rng.below(special.len())] } else { 3.0 * rng.unit() - 1.5 }
+}
+
+fn splat<T: BaseTensor>(like: &T, c: f64) -> T {
+    T::constant(Array::full_as(like.shape(), like.dtype(), c))
+}
+
+impl<T: BaseTensor> Entry<T> {
+    pub(crate) fn new(t: T, within: Interval) -> Entry<T> {
+        Entry { t, within }
+    }
+
+    /// The value with this element type.
+    fn of_type(&self, dtype: DType) -> Entry<T> {
+        let t = &self.t;
+        let converted = match (t.dtype(), dtype) {
+            (DType::F64, DType::F64) | (DType::F32, DType::F32) | (DType::I64, DType::I64) => return self.clone(),
+            (DType::Bool, DType::Bool) => return self.clone(),
+            (from @ (DType::F64 | DType::F32), DType::F64 | DType::F32) => {
+                return Entry::new(t.linear(&Linear::cast(t.shape(), from, dtype)), self.within);
+            }
+            (DType::F64 | DType::F32, DType::I64) => {
+                let doubled = t.binary(Binary::Mul, &splat(t, 2.0));
+                T::discrete(&Discrete::ToInt, &[&doubled])
+            }
+            (DType::Bool, DType::I64) => T::discrete(&Discrete::ToInt, &[t]),
+            (DType::F64 | DType::F32 | DType::I64, DType::Bool) => {
+                T::discrete(&Discrete::Compare(Compare::Gt), &[t, &splat(t, 0.0)])
+            }
+            // Integers can be as large as they like.
+            (DType::I64, DType::F64 | DType::F32) => {
+                let small = T::discrete(&Discrete::IntBinary(IntBinary::Rem), &[t, &splat(t, 4.0)]);
+                return Entry::new(T::discrete(&Discrete::ToFloat(dtype), &[&small]), (-3.0, 3.0));
+            }
+            (DType::Bool, DType::F64 | DType::F32) => {
+                return Entry::new(T::discrete(&Discrete::ToFloat(dtype), &[t]), (0.0, 1.0));
+            }
+        };
+        Entry::new(converted, USUAL)
+    }
+
+    /// The value as a float, of the type it has if that is one.
+    fn float(&self) -> Entry<T> {
+        if self.t.dtype().is_float() { self.clone() } else { self.of_type(DType::F64) }
+    }
+
+    /// The value as numbers, which a mask is not.
+    fn number(&self) -> Entry<T> {
+        if self.t.dtype() == DType::Bool { self.of_type(DType::F64) } else { self.clone() }
+    }
+
+    /// The value in this shape: row-major elements, from the start again where they are too few; zeros if there are none.
+    fn of_shape(&self, shape: &[usize]) -> Entry<T> {
+        let from = self.t.shape();
+        if from == shape {
+            return self.clone();
+        }
+        if from.is_empty() {
+            return Entry::new(self.t.linear(&Linear::replicate(shape, &[])), self.within);
+        }
+        let (have, need) = (size(from), size(shape));
+        let flat = self.t.linear(&Linear::reshape(from, &[have]));
+        let within = hull(self.within, (0.0, 0.0));
+        if have >= need {
+            return Entry::new(flat.linear(&Linear::read(View::affine(&[have], shape, &strides(shape), &[0]))), within);
+        }
+        if have == 0 {
+            return Entry::new(T::zeros(shape, flat.dtype()), within);
+        }
+        let copies: Vec<T> = (0..need.div_ceil(have)).map(|_| flat.clone()).collect();
+        let long = T::concat(0, &copies);
+        Entry::new(long.linear(&Linear::read(View::affine(long.shape(), shape, &strides(shape), &[0]))), within)
+    }
+
+    fn like(&self, other: &Entry<T>) -> Entry<T> {
+        self.of_type(other.t.dtype()).of_shape(other.t.shape())
+    }
+
+    /// The value bent into an interval, unless it is there.
+    fn bent(&self, (lo, hi): Interval) -> Entry<T> {
+        if !self.t.dtype().is_float() || (lo <= self.within.0 && self.within.1 <= hi) {
+            return self.clone();
+        }
+        let (middle, half) = (0.5 * (lo + hi), 0.5 * (hi - lo));
+        let t = self.t.binary(Binary::Mul, &splat(&self.t, 1.0 / half)).unary(Unary::Sin);
+        let t = t.binary(Binary::Mul, &splat(&t, half));
+        let t = if middle == 0.0 { t } else { t.binary(Binary::Add, &splat(&t, middle)) };
+        Entry::new(t, (lo, hi))
+    }
+}
+
+impl<T: BaseTensor> Pool<T> {
+    pub(crate) fn new(tame: bool, entries: Vec<Entry<T>>) -> Pool<T> {
+        let used = vec![false; entries.len()];
+        Pool { tame, entries, used }
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry<T>] {
+        &self.entries
+    }
+
+    pub(crate) fn push(&mut self, t: T, within: Interval) {
+        self.entries.push(Entry::new(t, within));
+        self.used.push(false);
+    }
+
+    fn get(&mut self, k: usize) -> Entry<T> {
+        let k = k % self.entries.len();
+        self.used[k] = true;
+        self.entries[k].clone()
+    }
+
+    /// The value, in that interval where the recipe is tame.
+    fn bent(&self, x: Entry<T>, to: Interval) -> Entry<T> {
+        if self.tame { x.bent(to) } else { x }
+    }
+
+    fn indices(&mut self, ix: &[usize], rank: usize) -> Vec<T> {
+        let ix: Vec<Entry<T>> = ix.iter().take(rank).map(|k| self.get(*k).of_type(DType::I64)).collect();
+        ix.iter().map(|i| i.of_shape(ix[0].t.shape()).t).collect()
+    }
+
+    /// Does a step.
+    pub(crate) fn step(&mut self, step: &Step) {
+        let (t, within) = match step {
+            Step::Constant(c) => (T::constant(numbers(c)), (-1.5, 2.0)),
+            Step::Unary(op, a) => {
+                let a = self.get(*a).float();
+                let a = self.bent(a, unary_domain(*op));
+                (a.t.unary(*op), around(samples(a.within).map(|x| op.apply(x))))
+            }
+            Step::Binary(op, a, b) => self.binary(*op, *a, *b),
+            Step::Discrete(op, args) => self.discrete(op, args),
+            Step::Select(mask, a, b) => {
+                let (mask, a, b) = (self.get(*mask), self.get(*a), self.get(*b));
+                let (mask, b) = (mask.of_type(DType::Bool).of_shape(a.t.shape()), b.like(&a));
+                (T::select(&mask.t, &a.t, &b.t), hull(a.within, b.within))
+            }
+            Step::Linear(op, a) => self.linear(op, *a),
+            Step::Contract(op, a, b) => self.contract(op, *a, *b),
+            Step::Gather(a, ix) => {
+                let a = self.get(*a);
+                let ix = self.indices(ix, a.t.shape().len());
+                (a.t.gather(&ix), hull(a.within, (0.0, 0.0)))
+            }
+            Step::Scatter(base, ix, v) => {
+                let base = self.get(*base).number();
+                let ix = self.indices(ix, base.t.shape().len());
+                let mut shape = Shape::from_slice(ix.first().map_or(&[], |i| i.shape()));
+                let times = size(&shape) as f64;
+                shape.extend_from_slice(&base.t.shape()[ix.len()..]);
+                let v = self.get(*v).of_type(base.t.dtype()).of_shape(&shape);
+                let added = hull((0.0, 0.0), product(v.within, (times, times)));
+                (base.t.scatter_add(&ix, &v.t), sum(base.within, added))
+            }
+            Step::Concat(axis, parts) => self.concat(*axis, parts),
+            Step::Loop(l) => return self.run(l),
+        };
+        self.push(t, within);
+    }
+
+    fn binary(&mut self, op: Binary, a: usize, b: usize) -> (T, Interval) {
+        let a = self.get(a).float();
+        let b = self.get(b).like(&a);
+        let [left, right] = binary_domain(op);
+        let (a, b) = (self.bent(a, left), self.bent(b, right));
+        let pairs = samples(a.within).flat_map(|x| samples(b.within).map(move |y| (x, y)));
+        (a.t.binary(op, &b.t), around(pairs.map(|(x, y)| op.apply(x, y))))
+    }
+
+    fn discrete(&mut self, op: &Discrete, args: &[usize]) -> (T, Interval) {
+        let args: Vec<Entry<T>> = args.iter().take(op.arity()).map(|k| self.get(*k)).collect();
+        let Some(first) = args.first() else { return (T::discrete(op, &[]), USUAL) };
+        let first = match op {
+            Discrete::Compare(_) | Discrete::ToInt => first.clone(),
+            Discrete::And | Discrete::Or | Discrete::Not => first.of_type(DType::Bool),
+            Discrete::FloatStep(_) => first.float(),
+            Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToFloat(_) => first.of_type(DType::I64),
+            Discrete::ArgMax { axis } | Discrete::ArgMin { axis } | Discrete::ArgSort { axis, .. } => {
+                let first = first.number();
+                let mut shape = Shape::from_slice(first.t.shape());
+                shape.resize(shape.len().max(axis + 1), 1);
+                shape[*axis] = shape[*axis].max(1);
+                first.of_shape(&shape)
+            }
+            Discrete::Iota { .. } => unreachable!("it has no operand"),
+        };
+        // A step of an integer would be a large number.
+        let first = if let Discrete::ToFloat(_) = op {
+            let four = splat(&first.t, 4.0);
+            Entry::new(T::discrete(&Discrete::IntBinary(IntBinary::Rem), &[&first.t, &four]), USUAL)
+        } else {
+            first
+        };
+        let within = match op {
+            Discrete::FloatStep(FloatStep::StopGradient) => first.within,
+            Discrete::FloatStep(_) => sum(hull(first.within, (-1.0, 1.0)), (-1.0, 1.0)),
+            Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::Iota { .. } => USUAL,
+            Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => USUAL,
+            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => USUAL,
+        };
+        let rest: Vec<T> = args.iter().skip(1).map(|b| b.like(&first).t).collect();
+        let operands: Vec<&T> = std::iter::once(&first.t).chain(&rest).collect();
+        (T::discrete(op, &operands), within)
+    }
+
+    fn linear(&mut self, op: &Linear, a: usize) -> (T, Interval) {
+        let mut a = self.get(a);
+        match op {
+            Linear::Affine { into, .. } if !into.is_injective() => a = a.number(),
+            Linear::Affine { .. } | Linear::Reshape { .. } => {}
+            Linear::Cast { from, .. } => a = a.of_type(*from),
+        }
+        let a = a.of_shape(op.input_shape());
+        let within = match op {
+            Linear::Affine { into, .. } if !into.is_injective() => {
+                let times = size(into.shape()) as f64;
+                hull((0.0, 0.0), product(a.within, (times, times)))
+            }
+            Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } => hull(a.within, (0.0, 0.0)),
+        };
+        (a.t.linear(op), within)
+    }
+
+    fn contract(&mut self, op: &Contract, a: usize, b: usize) -> (T, Interval) {
+        let a = self.get(a).number();
+        let b = self.get(b).of_type(a.t.dtype());
+        let (a, b) = (a.of_shape(op.a.source()), b.of_shape(op.b.source()));
+        let (a, b) = (self.bent(a, USUAL), self.bent(b, USUAL));
+        let times = size(op.a.shape()) as f64;
+        let products = product(product(a.within, b.within), (times, times));
+        (T::contract(op, &a.t, &b.t), hull((0.0, 0.0), products))
+    }
+
+    fn concat(&mut self, axis: usize, parts: &[usize]) -> (T, Interval) {
+        let first = self.get(parts[0]);
+        let mut shape = Shape::from_slice(first.t.shape());
+        shape.resize(shape.len().max(axis + 1), 1);
+        let first = first.of_shape(&shape);
+        let mut fitting = vec![first.clone()];
+        for k in &parts[1..] {
+            let part = self.get(*k).of_type(first.t.dtype());
+            let mut shape = shape.clone();
+            shape[axis] = part.t.shape().get(axis).copied().unwrap_or(1);
+            fitting.push(part.of_shape(&shape));
+        }
+        let within = fitting.iter().fold(first.within, |all, part| hull(all, part.within));
+        let parts: Vec<T> = fitting.into_iter().map(|part| part.t).collect();
+        (T::concat(axis, &parts), within)
+    }
+
+    /// A carry, and the elements of a sequence of `n`.
+    pub(crate) fn carried(&mut self, k: usize) -> Entry<T> {
+        let x = self.get(k);
+        self.bent(x, USUAL)
+    }
+
+    pub(crate) fn sequence(&mut self, k: usize, n: usize) -> Entry<T> {
+        let x = self.get(k);
+        let mut shape = Shape::from_slice(x.t.shape());
+        if shape.is_empty() {
+            shape.push(n);
+        }
+        shape[0] = n;
+        x.of_shape(&shape)
+    }
+
+    fn run(&mut self, l: &Loop) {
+        let init: Vec<Entry<T>> = l.init.iter().map(|k| self.carried(*k)).collect();
+        let xs: Vec<Entry<T>> = l.xs.iter().map(|k| self.sequence(*k, l.n)).collect();
+        let outside = self.entries.len();
+        let mut outputs_within = Vec::new();
+        let sequences: Vec<T> = xs.iter().map(|x| x.t.clone()).collect();
+        let start = init.iter().map(|c| c.t.clone()).collect();
+        let (last, stacked) = T::map_accum(l.n, l.reverse, start, &sequences, &mut |carry, elements| {
+            let mut pool = self.clone();
+            for c in carry {
+                pool.push(c, USUAL);
+            }
+            for (element, x) in elements.iter().zip(&xs) {
+                pool.push(element.clone(), x.within);
+            }
+            l.body.iter().for_each(|step| pool.step(step));
+            let like = |pool: &mut Pool<T>, k: usize, c: &Entry<T>| {
+                let next = pool.get(k).like(c);
+                pool.bent(next, USUAL).t
+            };
+            let next = l.next.iter().zip(&init).map(|(k, c)| like(&mut pool, *k, c)).collect();
+            let outputs: Vec<Entry<T>> = l.out.iter().map(|k| pool.get(*k)).collect();
+            outputs_within = outputs.iter().map(|out| out.within).collect();
+            // What the body takes from outside is used.
+            self.used.copy_from_slice(&pool.used[..outside]);
+            (next, outputs.into_iter().map(|out| out.t).collect())
+        });
+        last.into_iter().for_each(|t| self.push(t, USUAL));
+        stacked.into_iter().zip(outputs_within).for_each(|(t, within)| self.push(t, within));
+    }
+}
+
+impl Recipe {
+    /// The values that no step uses.
+    pub(crate) fn outputs<T: BaseTensor>(&self, inputs: Vec<T>) -> Vec<T> {
+        self.unused(inputs).into_iter().map(|x| x.t).collect()
+    }
+
+    fn unused<T: BaseTensor>(&self, inputs: Vec<T>) -> Vec<Entry<T>> {
+        let inputs = inputs.into_iter().map(|t| Entry::new(t, (-1.5, 2.0))).collect();
+        let mut pool = Pool::new(self.tame, inputs);
+        self.steps.iter().for_each(|step| pool.step(step));
+        pool.entries.into_iter().zip(pool.used).filter(|(_, used)| !used).map(|(x, _)| x).collect()
+    }
+
+    /// A number that depends on every value that no step uses: a weighted sum of them.
+    pub(crate) fn loss<T: BaseTensor>(&self, inputs: Vec<T>) -> T {
+        let mut loss = T::constant(Array::scalar(0.0));
+        for (k, x) in self.unused(inputs).into_iter().enumerate() {
+            let x = x.of_type(DType::F64);
+            let x = if self.tame { x.bent(USUAL).t } else { x.t };
+            let weights = T::constant(Array::uniform(x.shape(), 0.5, 1.5, k as u64));
+            let axes: Vec<usize> = (0..x.shape().len()).collect();
+            let weighted = x.binary(Binary::Mul, &weights).linear(&Linear::sum(x.shape(), &axes));
+            loss = loss.binary(Binary::Add, &weighted);
+        }
+        loss
+    }
+}

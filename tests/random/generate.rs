@@ -1,0 +1,224 @@
+//! Recipes from seeds.
+//!
+//! Law: the same seed gives the same recipe. Shapes are known while it is made, so that operations are mostly on
+//! shapes they fit; what grows too large is left out.
+
+use polygrad::array::Rng;
+use polygrad::interpreters::Shapes;
+use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary};
+use polygrad::shape::size;
+use polygrad::{BaseTensor, DType};
+
+use crate::eval::{Entry, Pool};
+use crate::recipe::{Loop, Numbers, Recipe, Step};
+use crate::support::{random_contract, random_linear, random_shape};
+
+/// The most elements of a value.
+const LARGEST: usize = 60;
+
+/// The most operations a linear operation or contraction may do.
+const DEAREST: usize = 400;
+
+/// A tame recipe of this seed, or one in which everything may happen.
+pub(crate) fn recipe(seed: u64, tame: bool) -> Recipe {
+    let mut rng = Rng::new(seed);
+    let mut maker = Maker { rng: rng.split(), tame };
+    let mut inputs = vec![maker.numbers(Some(DType::F64))];
+    for _ in 0..rng.below(3) {
+        inputs.push(maker.numbers(None));
+    }
+    let entries = inputs.iter().map(|i| Entry::new(Shapes::new(&i.shape, i.dtype), (-1.5, 2.0))).collect();
+    let mut pool = Pool::new(tame, entries);
+    let wanted = 1 + rng.below(12);
+    let steps = maker.steps(&mut pool, wanted, 2);
+    Recipe { tame, inputs, steps }
+}
+
+struct Maker {
+    rng: Rng,
+    tame: bool,
+}
+
+impl Maker {
+    fn one<X: Clone>(&mut self, of: &[X]) -> X {
+        of[self.rng.below(of.len())].clone()
+    }
+
+    fn numbers(&mut self, dtype: Option<DType>) -> Numbers {
+        let dtypes = [DType::F64, DType::F64, DType::F64, DType::F32, DType::I64, DType::I64, DType::Bool];
+        let dtype = dtype.unwrap_or_else(|| self.one(&dtypes));
+        let shape = random_shape(&mut self.rng, 3).to_vec();
+        let mut seed = 100 + self.rng.below(900) as u64;
+        if self.tame && seed.is_multiple_of(7) {
+            seed += 1;
+        }
+        Numbers { shape, dtype, seed }
+    }
+
+    /// An operand: one of the last, or any.
+    fn pick(&mut self, pool: &Pool<Shapes>) -> usize {
+        let n = pool.entries().len();
+        if self.rng.below(2) == 0 { n - 1 - self.rng.below(n.min(3)) } else { self.rng.below(n) }
+    }
+
+    /// An operand of such an element type, if there is one.
+    fn pick_of(&mut self, pool: &Pool<Shapes>, fits: impl Fn(DType) -> bool) -> usize {
+        let mut k = self.pick(pool);
+        for _ in 0..4 {
+            if fits(pool.entries()[k].t.dtype()) {
+                break;
+            }
+            k = self.pick(pool);
+        }
+        k
+    }
+
+    fn float(&mut self, pool: &Pool<Shapes>) -> usize {
+        self.pick_of(pool, DType::is_float)
+    }
+
+    fn int(&mut self, pool: &Pool<Shapes>) -> usize {
+        self.pick_of(pool, |dtype| dtype == DType::I64)
+    }
+
+    fn mask(&mut self, pool: &Pool<Shapes>) -> usize {
+        self.pick_of(pool, |dtype| dtype == DType::Bool)
+    }
+
+    /// Up to so many steps, done in the pool; loops in them may nest so deep.
+    fn steps(&mut self, pool: &mut Pool<Shapes>, count: usize, depth: usize) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for _ in 0..count {
+            let new_steps = self.step(pool, depth);
+            let mut tried = pool.clone();
+            new_steps.iter().for_each(|step| tried.step(step));
+            let new = &tried.entries()[pool.entries().len()..];
+            if new.iter().all(|x| size(x.t.shape()) <= LARGEST && x.t.shape().len() <= 5) {
+                *pool = tried;
+                steps.extend(new_steps);
+            }
+        }
+        steps
+    }
+
+    /// A step, or what a step needs before it and the step.
+    fn step(&mut self, pool: &Pool<Shapes>, depth: usize) -> Vec<Step> {
+        let step = match self.rng.below(if depth > 0 { 26 } else { 22 }) {
+            0 => {
+                let mut numbers = self.numbers(None);
+                if self.rng.below(2) == 0 {
+                    numbers.seed = self.rng.below(5) as u64;
+                }
+                Step::Constant(numbers)
+            }
+            1..=4 => Step::Unary(self.unary(), self.float(pool)),
+            5..=8 => Step::Binary(self.one(Binary::ALL), self.float(pool), self.float(pool)),
+            9 | 10 => self.discrete(pool),
+            11 => Step::Select(self.mask(pool), self.pick(pool), self.pick(pool)),
+            12..=15 => self.linear(pool),
+            16 | 17 => self.contract(pool),
+            18 | 19 => Step::Gather(self.pick(pool), self.some(1, 2, |maker| maker.int(pool))),
+            20 => Step::Scatter(self.float(pool), self.some(1, 2, |maker| maker.int(pool)), self.float(pool)),
+            21 => Step::Concat(self.rng.below(2), self.some(1, 3, |maker| maker.pick(pool))),
+            _ => return self.run(pool, depth),
+        };
+        vec![step]
+    }
+
+    /// A list of some items.
+    fn some(&mut self, least: usize, most: usize, mut item: impl FnMut(&mut Maker) -> usize) -> Vec<usize> {
+        let count = least + self.rng.below(most - least + 1);
+        (0..count).map(|_| item(self)).collect()
+    }
+
+    fn unary(&mut self) -> Unary {
+        let op = self.one(Unary::ALL);
+        // Those that can be differentiated a few times only would keep the others from it.
+        if op.order().is_some() && self.rng.below(4) > 0 { Unary::Neg } else { op }
+    }
+
+    fn discrete(&mut self, pool: &Pool<Shapes>) -> Step {
+        let axis = self.rng.below(2);
+        let (op, operand) = match self.rng.below(12) {
+            0 | 1 => (Discrete::Compare(self.one(Compare::ALL)), self.pick(pool)),
+            2 => (self.one(&[Discrete::And, Discrete::Or, Discrete::Not]), self.mask(pool)),
+            3 => (Discrete::FloatStep(self.one(FloatStep::ALL)), self.float(pool)),
+            4 => (Discrete::IntUnary(self.one(IntUnary::ALL)), self.int(pool)),
+            5 | 6 => (Discrete::IntBinary(self.one(IntBinary::ALL)), self.int(pool)),
+            7 => (Discrete::ToInt, self.pick(pool)),
+            8 => (Discrete::ToFloat(self.one(&[DType::F64, DType::F32])), self.int(pool)),
+            9 => (self.one(&[Discrete::ArgMax { axis }, Discrete::ArgMin { axis }]), self.pick(pool)),
+            10 => (Discrete::ArgSort { axis, descending: self.rng.below(2) == 0 }, self.pick(pool)),
+            _ => (Discrete::Iota { n: self.rng.below(5) }, 0),
+        };
+        let operands = [operand, self.pick(pool)];
+        Step::Discrete(op.clone(), operands[..op.arity()].to_vec())
+    }
+
+    fn linear(&mut self, pool: &Pool<Shapes>) -> Step {
+        let a = self.pick(pool);
+        let x = &pool.entries()[a].t;
+        let (shape, dtype) = (x.shape().to_vec(), x.dtype());
+        if dtype.is_float() && self.rng.below(8) == 0 {
+            let into = self.one(&[DType::F64, DType::F32]);
+            return Step::Linear(Linear::cast(&shape, dtype, into), a);
+        }
+        let op = random_linear(&mut self.rng, &shape);
+        let dear = matches!(&op, Linear::Affine { from, .. } if size(from.shape()) > DEAREST);
+        let large = dear || size(op.output_shape()) > LARGEST;
+        // What is read outside of an array and multiplied with infinity may be 0 or NaN, so it is read in tame recipes only.
+        let padded = matches!(&op, Linear::Affine { from, into } if !from.is_total() || !into.is_total());
+        Step::Linear(if large || (padded && !self.tame) { Linear::sum(&shape, &[]) } else { op }, a)
+    }
+
+    fn contract(&mut self, pool: &Pool<Shapes>) -> Step {
+        let (a, b) = (self.float(pool), self.float(pool));
+        let mut op = random_contract(&mut self.rng);
+        if self.rng.below(2) == 0 || !self.tame {
+            // The left operand as it is, the right one along some of its axes and new ones.
+            let mut space = pool.entries()[a].t.shape().to_vec();
+            let left: Vec<usize> = (0..space.len()).collect();
+            space.extend(random_shape(&mut self.rng, 1));
+            let mut axes = || (0..space.len()).filter(|_| self.rng.below(2) == 0).collect::<Vec<usize>>();
+            let (right, out) = (axes(), axes());
+            op = Contract::axes(&space, &left, &right, &out);
+        }
+        let large = [&op.a, &op.b, &op.out].iter().any(|view| size(view.source()) > LARGEST);
+        if large || size(op.a.shape()) > DEAREST {
+            op = Contract::axes(&[2], &[0], &[0], &[]);
+        }
+        Step::Contract(op, a, b)
+    }
+
+    fn run(&mut self, pool: &Pool<Shapes>, depth: usize) -> Vec<Step> {
+        let n = self.rng.below(5);
+        let init = self.some(0, 2, |maker| maker.pick(pool));
+        let mut xs = self.some(0, 2, |maker| maker.pick(pool));
+        let mut outside = pool.clone();
+        let mut before = Vec::new();
+        // Mostly the trip's number is known, as it is where an array is built from its indices.
+        if self.rng.below(2) == 0 {
+            let step = Step::Discrete(Discrete::Iota { n }, Vec::new());
+            outside.step(&step);
+            xs.push(outside.entries().len() - 1);
+            before.push(step);
+        }
+        // Only the kinds matter of what the body sees.
+        let mut inside = outside.clone();
+        for k in &init {
+            let c = outside.carried(*k).t;
+            inside.push(c, (-4.0, 4.0));
+        }
+        for k in &xs {
+            let x = outside.sequence(*k, n).t;
+            inside.push(Shapes::new(&x.shape()[1..], x.dtype()), (-4.0, 4.0));
+        }
+        let count = 1 + self.rng.below(5);
+        let body = self.steps(&mut inside, count, depth - 1);
+        let next = init.iter().map(|_| self.pick(&inside)).collect();
+        let out = self.some(usize::from(init.is_empty()), 2, |maker| maker.pick(&inside));
+        let reverse = self.rng.below(2) == 0;
+        before.push(Step::Loop(Box::new(Loop { n, reverse, init, xs, body, next, out })));
+        before
+    }
+}

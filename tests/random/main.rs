@@ -1,0 +1,181 @@
+//! Random programs: every way to run and to differentiate them agrees.
+//!
+//! A program is drawn as data (`recipe`), from a seed (`generate`), and is a function generic in the interpreter (`eval`).
+//! Named pipelines (`pipelines`) answer questions about it: its values, its derivatives to third order, by running, by
+//! tracing, as programs, saved and loaded. Laws:
+//! * pipelines that answer one question agree up to rounding, relative to the largest number in sight;
+//! * those that are one algorithm agree on infinities and NaN, too, whatever the numbers are;
+//! * `<J v, w> == <v, J' w>`;
+//! * where finite differences over two steps are close, they are the derivative.
+//!
+//! A recipe that fails is made small and printed as code that makes it, for `regressions`. As many programs as the
+//! environment variable `POLYGRAD_FUZZ` says are tried; `POLYGRAD_SEED` says which is the first.
+
+/// The interpreters of [`any`], by the initials of their types.
+macro_rules! interpreters {
+    ($levels:ident) => {
+        $levels! {
+            C = Concrete;
+            D = Dual<Concrete>;
+            A = ADVal<Concrete>;
+            AD = ADVal<Dual<Concrete>>;
+            DA = Dual<ADVal<Concrete>>;
+            AA = ADVal<ADVal<Concrete>>;
+            DDD = Dual<Dual<Dual<Concrete>>>;
+            DAD = Dual<ADVal<Dual<Concrete>>>;
+            S = Shapes;
+            T = Term;
+            AT = ADVal<Term>;
+        }
+    };
+}
+pub(crate) use interpreters;
+
+#[path = "../gallery/any.rs"]
+mod any;
+mod check;
+mod code;
+mod eval;
+mod generate;
+mod pipelines;
+mod recipe;
+mod regressions;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::BTreeSet;
+
+use polygrad::ops::{Binary, Unary};
+use polygrad::{Array, BaseTensor};
+use quickcheck::{Arbitrary, Gen, QuickCheck};
+
+use pipelines::{Case, PIPELINES, Pipeline, Question};
+use recipe::{Recipe, Step};
+
+/// What `any` needs of the gallery.
+mod gallery {
+    use polygrad::{BaseTensor, Tree};
+
+    /// Values of several ranks and element types.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Leaves<T>(pub(crate) Vec<T>);
+
+    impl<T: BaseTensor> Tree<T> for Leaves<T> {
+        type With<U: BaseTensor> = Leaves<U>;
+        fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Leaves<U> {
+            Leaves(self.0.iter().map(f).collect())
+        }
+    }
+}
+
+fn from_environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// The seeds to try.
+fn seeds(usual: u64) -> std::ops::Range<u64> {
+    let first = from_environment("POLYGRAD_SEED").unwrap_or(0);
+    first..first + from_environment("POLYGRAD_FUZZ").unwrap_or(usual)
+}
+
+#[test]
+fn tame_programs_agree() {
+    for seed in seeds(200) {
+        check::assert_agree(&generate::recipe(seed, true));
+    }
+}
+
+#[test]
+fn wild_programs_agree() {
+    for seed in seeds(100) {
+        check::assert_agree(&generate::recipe(seed, false));
+    }
+}
+
+/// The other direction of the laws above: a pipeline that is wrong is found, and the program is made small.
+#[test]
+fn a_wrong_pipeline_is_found_and_its_program_made_small() {
+    let mut pipelines: Vec<Pipeline> = Vec::new();
+    let asked = PIPELINES.iter().find(|p| p.question == Question::Gradient).expect("some");
+    pipelines.push(Pipeline { ..*asked });
+    pipelines.push(Pipeline { name: "wrong where a loop multiplies", run: wrong, ..*asked });
+    let failing = (0..200).find_map(|seed| {
+        let recipe = generate::recipe(seed, true);
+        let found = check::failure(&recipe, &pipelines, &|_| true).0?;
+        Some((recipe, found))
+    });
+    let (recipe, failure) = failing.expect("loops that multiply are not rare");
+    let (small, failure) = check::shrunk(&recipe, &pipelines, failure);
+    let [Step::Loop(l)] = &small.steps[..] else { panic!("more than the loop is left: {small}") };
+    assert!(matches!(&l.body[..], [Step::Binary(Binary::Mul, ..)]), "more than the product is left: {small}");
+    assert!(small.inputs.iter().all(|input| input.shape.is_empty()) && l.xs.is_empty(), "{small}");
+    let report = check::report(&small, &pipelines, &failure);
+    assert!(report.contains("wrong where a loop multiplies") && report.contains(&small.to_string()), "{report}");
+}
+
+/// The gradient, but twice that where a loop multiplies.
+fn wrong(case: &Case) -> Vec<Array> {
+    let multiplies = |step: &Step| matches!(step, Step::Binary(Binary::Mul, ..));
+    let mut found = false;
+    case.recipe.each(&mut |step| found |= matches!(step, Step::Loop(l) if l.body.iter().any(multiplies)));
+    let right = PIPELINES.iter().find(|p| p.question == Question::Gradient).expect("some");
+    let gradient = (right.run)(case);
+    if found { gradient.iter().map(|a| a.clone().accumulate(a)).collect() } else { gradient }
+}
+
+/// Every recipe is a program, also the smaller ones; and what is known of its results beforehand is so.
+#[test]
+fn smaller_recipes_are_programs() {
+    fn law(recipe: Recipe) -> bool {
+        recipe.smaller().iter().chain([&recipe]).all(check::has_expected_kinds)
+    }
+    QuickCheck::new().rng(Gen::from_size_and_seed(10, 1)).tests(40).quickcheck(law as fn(Recipe) -> bool);
+}
+
+impl Arbitrary for Recipe {
+    fn arbitrary(g: &mut Gen) -> Recipe {
+        generate::recipe(u64::arbitrary(g), bool::arbitrary(g))
+    }
+
+    fn shrink(&self) -> Box<dyn Iterator<Item = Recipe>> {
+        Box::new(self.smaller().into_iter())
+    }
+}
+
+/// What the laws are tried on: each operation occurs, in staged programs of default seeds, and most limits exist.
+#[test]
+fn random_programs_are_about_everything() {
+    let mut seen = BTreeSet::new();
+    let mut settled = 0;
+    for seed in 0..200 {
+        let recipe = generate::recipe(seed, true);
+        settled += usize::from(check::settles(&recipe));
+        recipe.each(&mut |step| {
+            seen.insert(match step {
+                Step::Constant(_) => "constant".to_string(),
+                Step::Unary(op, _) => op.name().to_string(),
+                Step::Binary(op, ..) => op.name().to_string(),
+                Step::Discrete(op, _) => op.name().to_string(),
+                Step::Select(..) => "select".to_string(),
+                Step::Linear(op, _) => format!("linear {}", op.name()),
+                Step::Contract(..) => "contract".to_string(),
+                Step::Gather(_, ix) => format!("gather by {}", ix.len()),
+                Step::Scatter(_, ix, _) => format!("scatter by {}", ix.len()),
+                Step::Concat(..) => "concat".to_string(),
+                Step::Loop(l) => {
+                    let inner = l.body.iter().any(|step| matches!(step, Step::Loop(_)));
+                    format!("loop {} carry {} nested {inner} reverse {}", l.n.min(2), !l.init.is_empty(), l.reverse)
+                }
+            });
+        });
+    }
+    let rows = Unary::ALL.iter().map(|op| op.name()).chain(Binary::ALL.iter().map(|op| op.name()));
+    for name in
+        rows.chain(["linear view", "linear sum", "linear reshape", "linear cast", "gather by 2", "scatter by 2"])
+    {
+        assert!(seen.contains(name), "no program has {name}");
+    }
+    let loops = seen.iter().filter(|name| name.starts_with("loop")).count();
+    assert!(loops >= 20, "only {loops} of 24 kinds of loops");
+    assert!(settled > 60, "only {settled} of 200 programs have limits");
+}

@@ -1,0 +1,359 @@
+//! Pipelines: ways to compute one thing of a recipe, by name.
+//!
+//! Law: those that answer one question agree. The first of a question is the reference. To add one, add a row to [`PIPELINES`].
+
+use std::cell::OnceCell;
+
+use polygrad::direct::{self, grad, jvp};
+use polygrad::ops::{Discrete, FloatStep};
+use polygrad::passes::{Options, simplify, simplify_with, vectorize};
+use polygrad::program::{Program, Term, interpret};
+use polygrad::tree::TreeMath;
+use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, hvp, symbolic};
+
+use crate::any::{self, Level, lists_at};
+use crate::eval::numbers;
+use crate::gallery::Leaves;
+use crate::recipe::{Recipe, Step};
+
+type Point = Leaves<Concrete>;
+type Scalar<T> = Tensor<T, 0>;
+
+/// What is computed, of the loss where nothing else is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Question {
+    /// The values no step uses.
+    Outputs,
+    Value,
+    /// The outputs, along with their derivatives.
+    Primal,
+    Gradient,
+    /// The derivative along `v`.
+    Slope,
+    /// The Hessian times `v`.
+    Curvature,
+    /// The third derivative along `v`.
+    Third,
+    /// `<J v, w>` of the outputs.
+    Duality,
+}
+
+impl Question {
+    /// How many derivatives are taken.
+    fn order(self) -> u32 {
+        match self {
+            Question::Outputs | Question::Value => 0,
+            Question::Primal | Question::Gradient | Question::Slope | Question::Duality => 1,
+            Question::Curvature => 2,
+            Question::Third => 3,
+        }
+    }
+}
+
+/// A way to answer a question.
+pub(crate) struct Pipeline {
+    pub(crate) question: Question,
+    pub(crate) name: &'static str,
+    pub(crate) run: fn(&Case) -> Vec<Array>,
+    /// Whether it is the same algorithm as the reference: then it agrees on infinities and NaN, too.
+    pub(crate) same: bool,
+}
+
+const fn row(question: Question, name: &'static str, same: bool, run: fn(&Case) -> Vec<Array>) -> Pipeline {
+    Pipeline { question, name, run, same }
+}
+
+use Question::{Curvature, Duality, Gradient, Outputs, Primal, Slope, Third, Value};
+
+/// Every pipeline; the first of a question is what the others are compared with.
+pub(crate) const PIPELINES: &[Pipeline] = &[
+    row(Outputs, "run", true, |case| case.outputs_at(&case.x).0),
+    row(Outputs, "staged, interpreted", true, |case| interpret(case.outputs(), case.x.0.clone())),
+    row(Outputs, "staged, saved, loaded, interpreted", true, |case| {
+        interpret(&saved_and_loaded(case.outputs()), case.x.0.clone())
+    }),
+    row(Outputs, "simplified", true, |case| interpret(&simplify(case.outputs()), case.x.0.clone())),
+    row(Outputs, "simplified with fast math", false, |case| {
+        let options = Options { fast_math: true, ..Options::default() };
+        interpret(&simplify_with(case.outputs(), options), case.x.0.clone())
+    }),
+    row(Outputs, "vectorized", true, |case| interpret(case.vectorized_outputs(), case.x.0.clone())),
+    row(Outputs, "vectorized, simplified", true, |case| {
+        interpret(&simplify(case.vectorized_outputs()), case.x.0.clone())
+    }),
+    row(Value, "run", true, |case| vec![case.at(&case.x).into_raw()]),
+    row(Value, "staged, interpreted", true, |case| interpret(case.program(), case.x.0.clone())),
+    row(Primal, "run", true, |case| case.outputs_at(&case.x).0),
+    row(Primal, "values of jvp", true, |case| jvp(|x| case.outputs_at(x), &case.x, &case.v).0.0),
+    row(Primal, "values of vjp", true, |case| direct::vjp(|x| case.outputs_at(x), &case.x).0.0),
+    row(Primal, "values of symbolic jvp", true, |case| {
+        let mut all = interpret(&symbolic::jvp(case.outputs()), case.with(&case.v));
+        all.truncate(all.len() / 2);
+        all
+    }),
+    row(Gradient, "grad by running", true, |case| grad(|x| case.at(x), &case.x).0),
+    row(Gradient, "grad by tracing", true, |case| polygrad::grad(|x: &Leaves<_>| case.at(x), &case.x).0),
+    row(Gradient, "symbolic gradient", true, |case| interpret(case.gradient(), case.x.0.clone())),
+    row(Gradient, "symbolic gradient, saved, loaded", true, |case| {
+        interpret(&saved_and_loaded(case.gradient()), case.x.0.clone())
+    }),
+    row(Gradient, "gradient of the staged program by running", true, |case| {
+        let run = |x: &Leaves<ADVal<Concrete>>| Scalar::from_raw(interpret(case.program(), x.0.clone()).remove(0));
+        grad(run, &case.x).0
+    }),
+    row(Gradient, "symbolic vjp", true, |case| {
+        let mut all = interpret(&symbolic::vjp(case.program()), case.and_one());
+        all.split_off(1)
+    }),
+    row(Gradient, "symbolic linearize, transpose", false, |case| {
+        let split = symbolic::linearize(case.program());
+        let mut residuals = interpret(&split.primal, case.x.0.clone());
+        residuals[0] = Array::scalar(1.0);
+        interpret(&symbolic::transpose(&split.linear, case.x.0.len()), residuals)
+    }),
+    row(Gradient, "symbolic gradient, simplified", true, |case| {
+        interpret(&simplify(case.gradient()), case.x.0.clone())
+    }),
+    row(Gradient, "symbolic gradient, vectorized", true, |case| {
+        interpret(&vectorize(case.gradient()), case.x.0.clone())
+    }),
+    row(Gradient, "symbolic gradient of the vectorized program", true, |case| {
+        interpret(&symbolic::gradient(case.vectorized()), case.x.0.clone())
+    }),
+    row(Gradient, "everything simplified and vectorized", true, |case| {
+        let gradient = symbolic::gradient(&simplify(case.vectorized()));
+        interpret(&simplify(&vectorize(&simplify(&gradient))), case.x.0.clone())
+    }),
+    row(Slope, "jvp by running", true, |case| vec![jvp(|x| case.at(x), &case.x, &case.v).1.into_raw()]),
+    row(Slope, "symbolic jvp", true, |case| interpret(&symbolic::jvp(case.program()), case.with(&case.v)).split_off(1)),
+    row(Slope, "symbolic jvp of the vectorized program", true, |case| {
+        interpret(&symbolic::jvp(case.vectorized()), case.with(&case.v)).split_off(1)
+    }),
+    row(Slope, "symbolic jvp, vectorized", true, |case| {
+        interpret(&vectorize(&symbolic::jvp(case.program())), case.with(&case.v)).split_off(1)
+    }),
+    row(Slope, "linearize by running", false, |case| {
+        vec![direct::linearize(|x: &Leaves<_>| case.at(x), &case.x).1(&case.v).into_raw()]
+    }),
+    row(Slope, "symbolic linearize", false, |case| {
+        let split = symbolic::linearize(case.program());
+        let residuals = interpret(&split.primal, case.x.0.clone()).split_off(1);
+        interpret(&split.linear, case.v.0.iter().cloned().chain(residuals).collect())
+    }),
+    row(Slope, "gradient along v", false, |case| vec![grad(|x| case.at(x), &case.x).dot(&case.v).into_raw()]),
+    row(Curvature, "jvp of grad by running", true, |case| {
+        jvp(|x: &Leaves<_>| grad(|x| case.at(x), x), &case.x, &case.v).1.0
+    }),
+    row(Curvature, "grad of jvp by running", false, |case| {
+        grad(|x: &Leaves<_>| jvp(|x| case.at(x), x, &case.lifted(&case.v)).1, &case.x).0
+    }),
+    row(Curvature, "grad of grad by running", false, |case| {
+        let along = |x: &Leaves<ADVal<Concrete>>| grad(|x| case.at(x), x).dot(&case.lifted(&case.v));
+        grad(along, &case.x).0
+    }),
+    row(Curvature, "hvp by tracing", false, |case| {
+        let f = |x: &Leaves<ADVal<ADVal<Term>>>| Scalar::from_raw(interpret(case.program(), x.0.clone()).remove(0));
+        hvp(f, &case.x, &case.v).0
+    }),
+    row(Curvature, "symbolic jvp of gradient", true, |case| {
+        let jvp = symbolic::jvp(case.gradient());
+        interpret(&jvp, case.with(&case.v)).split_off(case.x.0.len())
+    }),
+    row(Curvature, "symbolic vjp of gradient", false, |case| {
+        let vjp = symbolic::vjp(case.gradient());
+        interpret(&vjp, case.with(&case.v)).split_off(case.x.0.len())
+    }),
+    row(Curvature, "symbolic gradient of jvp", false, |case| {
+        // The derivative along `v` in `x`: the cotangent of the value is 0, that of the tangent 1.
+        let vjp = symbolic::vjp(&symbolic::jvp(case.program()));
+        let mut inputs = case.with(&case.v);
+        inputs.extend([Array::scalar(0.0), Array::scalar(1.0)]);
+        interpret(&vjp, inputs)[2..][..case.x.0.len()].to_vec()
+    }),
+    row(Curvature, "symbolic vjp of gradient, vectorized before and after, simplified", false, |case| {
+        let gradient = vectorize(&symbolic::gradient(case.vectorized()));
+        let vjp = simplify(&vectorize(&symbolic::vjp(&gradient)));
+        interpret(&vjp, case.with(&case.v)).split_off(case.x.0.len())
+    }),
+    row(Third, "jvp of jvp of jvp by running", true, |case| {
+        let second = |x: &Leaves<Dual<Concrete>>| {
+            jvp(|x: &Leaves<_>| jvp(|x| case.at(x), x, &case.lifted(&case.v)).1, x, &case.lifted(&case.v)).1
+        };
+        vec![jvp(second, &case.x, &case.v).1.into_raw()]
+    }),
+    row(Third, "jvp of grad of jvp by running", false, |case| {
+        let second = |x: &Leaves<Dual<Concrete>>| {
+            let gradient = grad(|x: &Leaves<_>| jvp(|x| case.at(x), x, &case.lifted(&case.v)).1, x);
+            gradient.dot(&case.lifted(&case.v))
+        };
+        vec![jvp(second, &case.x, &case.v).1.into_raw()]
+    }),
+    row(Third, "symbolic jvp of vjp of gradient", false, |case| {
+        let vjp = symbolic::vjp(case.gradient());
+        let all = interpret(&symbolic::jvp(&vjp), {
+            let zeros = case.v.map(&mut |a| Array::zeros(a.shape(), a.dtype()));
+            [case.with(&case.v), case.v.0.clone(), zeros.0].concat()
+        });
+        let count = case.x.0.len();
+        let tangents = Leaves(all[3 * count..].to_vec());
+        vec![tangents.dot(&case.v).into_raw()]
+    }),
+    row(Duality, "jvp by running", true, |case| {
+        let tangents = jvp(|x| case.outputs_at(x), &case.x, &case.v).1;
+        vec![tangents.dot(&case.weights(&tangents)).into_raw()]
+    }),
+    row(Duality, "vjp by running", false, |case| {
+        let (y, pullback) = direct::vjp(|x: &Leaves<_>| case.outputs_at(x), &case.x);
+        vec![pullback(&case.weights(&y)).dot(&case.v).into_raw()]
+    }),
+    row(Duality, "symbolic jvp", true, |case| {
+        let mut all = interpret(&symbolic::jvp(case.outputs()), case.with(&case.v));
+        let tangents = Leaves(all.split_off(all.len() / 2));
+        vec![tangents.dot(&case.weights(&tangents)).into_raw()]
+    }),
+    row(Duality, "symbolic vjp", false, |case| {
+        let y = case.outputs_at(&case.x);
+        let mut all = interpret(&symbolic::vjp(case.outputs()), case.with(&case.weights(&y)));
+        vec![Leaves(all.split_off(y.0.len())).dot(&case.v).into_raw()]
+    }),
+];
+
+/// A recipe at a point, with what pipelines share.
+pub(crate) struct Case {
+    pub(crate) recipe: Recipe,
+    pub(crate) x: Point,
+    pub(crate) v: Point,
+    loss: OnceCell<Program>,
+    outputs: OnceCell<Program>,
+    gradient: OnceCell<Program>,
+    vectorized: OnceCell<Program>,
+    vectorized_outputs: OnceCell<Program>,
+}
+
+impl Case {
+    pub(crate) fn new(recipe: Recipe) -> Case {
+        let x = Leaves(recipe.inputs.iter().map(numbers).collect());
+        let v = direction(&x, 1);
+        Case {
+            recipe,
+            x,
+            v,
+            loss: OnceCell::new(),
+            outputs: OnceCell::new(),
+            gradient: OnceCell::new(),
+            vectorized: OnceCell::new(),
+            vectorized_outputs: OnceCell::new(),
+        }
+    }
+
+    /// The loss at an interpreter.
+    fn at<L: Level>(&self, x: &Leaves<L>) -> Scalar<L> {
+        any::at(|x| Tensor::from_raw(self.recipe.loss(x.0.clone())), x)
+    }
+
+    pub(crate) fn value(&self, x: &Point) -> f64 {
+        self.at(x).item()
+    }
+
+    fn outputs_at<L: Level>(&self, x: &Leaves<L>) -> Leaves<L> {
+        Leaves(lists_at(|x| self.recipe.outputs(x), &x.0))
+    }
+
+    /// The loss, staged.
+    pub(crate) fn program(&self) -> &Program {
+        self.loss.get_or_init(|| Function::stage(|x: &Leaves<Term>, _: &()| self.at(x), &self.x, &()).program().clone())
+    }
+
+    fn outputs(&self) -> &Program {
+        self.outputs.get_or_init(|| {
+            Function::stage(|x: &Leaves<Term>, _: &()| self.outputs_at(x), &self.x, &()).program().clone()
+        })
+    }
+
+    fn gradient(&self) -> &Program {
+        self.gradient.get_or_init(|| symbolic::gradient(self.program()))
+    }
+
+    fn vectorized(&self) -> &Program {
+        self.vectorized.get_or_init(|| vectorize(self.program()))
+    }
+
+    fn vectorized_outputs(&self) -> &Program {
+        self.vectorized_outputs.get_or_init(|| vectorize(self.outputs()))
+    }
+
+    /// The point, then other inputs.
+    fn with(&self, more: &Point) -> Vec<Array> {
+        self.x.0.iter().chain(&more.0).cloned().collect()
+    }
+
+    fn and_one(&self) -> Vec<Array> {
+        self.with(&Leaves(vec![Array::scalar(1.0)]))
+    }
+
+    fn lifted<T: BaseTensor>(&self, v: &Point) -> Leaves<T> {
+        v.map(&mut |a| T::constant(a.clone()))
+    }
+
+    /// Weights of outputs.
+    fn weights(&self, y: &Point) -> Point {
+        direction(y, 2)
+    }
+
+    /// How many derivatives the recipe has.
+    fn order(&self) -> u32 {
+        let mut order = 3;
+        self.recipe.each(&mut |step| {
+            if let Step::Unary(op, _) = step {
+                order = order.min(op.order().unwrap_or(order));
+            }
+        });
+        order
+    }
+
+    /// Whether finite differences can be the derivative: in `f64`, without gradients that are stopped.
+    pub(crate) fn smooth(&self) -> bool {
+        let stop = Discrete::FloatStep(FloatStep::StopGradient);
+        self.recipe.tame
+            && !self.single()
+            && !self.recipe.any(|step| matches!(step, Step::Discrete(op, _) if *op == stop))
+    }
+
+    /// Whether numbers of single precision are part of it.
+    pub(crate) fn single(&self) -> bool {
+        let f32 = |n: &crate::recipe::Numbers| n.dtype == DType::F32;
+        self.recipe.inputs.iter().any(f32) || self.recipe.any(|step| format!("{step:?}").contains("F32"))
+    }
+
+    /// Whether the question can be asked of it.
+    pub(crate) fn answers(&self, question: Question) -> bool {
+        question.order() <= self.order()
+    }
+}
+
+/// Numbers between -1 and 1 in the place of floats, zeros in that of others.
+fn direction(x: &Point, seed: u64) -> Point {
+    let mut rng = polygrad::array::Rng::new(seed);
+    x.map(&mut |leaf| match leaf.dtype() {
+        DType::F32 => rng.uniform_as::<f32>(leaf.shape(), -1.0, 1.0),
+        DType::F64 => rng.uniform(leaf.shape(), -1.0, 1.0),
+        other @ (DType::I64 | DType::Bool) => Array::zeros(leaf.shape(), other),
+    })
+}
+
+pub(crate) fn floats(a: &Array) -> Vec<f64> {
+    a.cast::<f64>().to_vec().expect("converted to f64")
+}
+
+fn saved_and_loaded(program: &Program) -> Program {
+    let text = serde_json::to_string(program).expect("a program can be saved");
+    let loaded = serde_json::from_str(&text).expect("a saved program can be loaded");
+    assert_eq!(*program, loaded, "what is loaded is what was saved");
+    loaded
+}
+
+/// Shapes and element types of the outputs, without computing them.
+pub(crate) fn kinds(case: &Case) -> Vec<(Vec<usize>, DType)> {
+    let x = case.x.map(&mut |a| Shapes::new(a.shape(), a.dtype()));
+    case.outputs_at(&x).0.iter().map(|y| (y.shape().to_vec(), y.dtype())).collect()
+}

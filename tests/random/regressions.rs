@@ -1,0 +1,65 @@
+//! Recipes that failed once. Each is what a failure printed.
+
+use polygrad::DType;
+use polygrad::ops::{Binary, Contract, Discrete, View};
+
+use crate::check::assert_agree;
+use crate::recipe::{Loop, Numbers, Recipe, Step};
+
+/// The code without the spaces and commas that do not matter.
+fn bare(code: &str) -> String {
+    let code: String = code.chars().filter(|c| !c.is_whitespace()).collect();
+    code.replace(",]", "]").replace(",}", "}").replace(",)", ")")
+}
+
+/// A test of a printed recipe: pasted, it prints itself, and pipelines agree on it.
+macro_rules! regressions {
+    ($($(#[doc = $doc:literal])* $name:ident = $recipe:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            let recipe = $recipe;
+            assert_eq!(bare(&recipe.to_string()), bare(stringify!($recipe)));
+            assert_agree(&recipe);
+        })*
+    };
+}
+
+regressions! {
+    // A loop whose result is a carry without tangent, with a loop in it, and a captured value that has one: forward
+    // differentiation did other things in the second trip than in the first, which reverse mode refuses to record.
+    tangents_that_arrive_in_a_loop = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 397 }],
+        steps: vec![
+            Step::Discrete(Discrete::ToFloat(DType::F32), vec![0]),
+            Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![1], xs: vec![], body: vec![
+                Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![2], xs: vec![2], body: vec![], next: vec![4], out: vec![] })),
+                Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![], xs: vec![3], body: vec![Step::Binary(Binary::Mul, 0, 4)], next: vec![], out: vec![5] })),
+            ], next: vec![2], out: vec![4] })),
+        ],
+    };
+    // The factor of the contraction is the same in every trip: it was stacked by the loop over tangents, whose transpose
+    // then depended on them.
+    factors_that_are_the_same_in_all_trips = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 375 }],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![0], xs: vec![0], body: vec![
+                Step::Constant(Numbers { shape: vec![], dtype: DType::F64, seed: 963 }),
+                Step::Contract(Contract::new(View::affine(&[1], &[], &[], &[-1]), View::affine(&[], &[], &[], &[]), View::affine(&[], &[], &[], &[])), 3, 2),
+            ], next: vec![4], out: vec![] })),
+        ],
+    };
+    // What the body captures is computed outside, and is NaN; without trips no cotangent of zero may reach it.
+    captured_values_without_trips = Recipe {
+        tame: false,
+        inputs: vec![Numbers { shape: vec![1], dtype: DType::F64, seed: 762 }],
+        steps: vec![
+            Step::Gather(0, vec![0]),
+            Step::Loop(Box::new(Loop { n: 0, reverse: false, init: vec![], xs: vec![], body: vec![
+                Step::Binary(Binary::Div, 0, 1),
+                Step::Contract(Contract::new(View::affine(&[1], &[3, 2, 1], &[0, 0, 0], &[0]), View::affine(&[2], &[3, 2, 1], &[0, 1, 0], &[0]), View::affine(&[3, 2, 1], &[3, 2, 1], &[1, 0, 0, 0, 1, 0, 0, 0, 0], &[0, 0, 0])), 0, 2),
+            ], next: vec![], out: vec![3] })),
+        ],
+    };
+}
