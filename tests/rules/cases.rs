@@ -563,6 +563,11 @@ fn indices() -> Vec<Case> {
             let i = dis(b, Discrete::ToInt, &[v[0]]);
             vec![b.apply(Op::Gather(k, vec![i]))]
         }),
+        case("gather_through", &[(&[6, 7], F), (&[2], I), (&[2], I)], |b, v| {
+            let turned = lin(b, Linear::permute(&[6, 7], &[1, 0]), v[0]);
+            let turned = lin(b, Linear::reverse(&[7, 6], 0), turned);
+            vec![b.apply(Op::Gather(turned, vec![v[1], v[2]]))]
+        }),
         case("scatter_zeros", &[A, (&[2], I)], |b, v| {
             let zeros = b.apply(Op::Constant(Constant(Array::zeros(&[2, 4], F))));
             vec![b.apply(Op::ScatterAdd(v[0], vec![v[1]], zeros))]

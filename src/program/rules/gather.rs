@@ -3,11 +3,14 @@
 use smallvec::SmallVec;
 
 use super::{Rule, constant, elements, indices, is_elementwise, resized, table, views};
+use crate::array::Array;
 use crate::dtype::DType;
-use crate::program::{Builder, NodeId, Op};
+use crate::ops::{Discrete, IntBinary, Linear, View};
+use crate::program::{Builder, Constant, NodeId, Op};
 use crate::shape::{Shape, size};
 
-pub(super) const RULES: &[Rule] = table![gather_all, indices::gather_affine, gather_early, gather_number];
+pub(super) const RULES: &[Rule] =
+    table![gather_all, indices::gather_affine, gather_early, gather_number, gather_through];
 
 /// x[] = x
 fn gather_all(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
@@ -60,6 +63,65 @@ fn gather_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> O
     let Op::Gather(a, ix) = op else { return None };
     constant(b, *a)?;
     if !all_within(b, *a, ix) { None } else { resized(b, *a, shape) }
+}
+
+/// (view x)[i] = x[M i + c], where nothing else uses the view and it is larger than what is read of it; and where an index
+/// out of bounds of the view is one out of bounds of `x`
+fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Gather(a, ix) = op else { return None };
+    let Op::Linear(linear, x) = b.node(*a).op.clone() else { return None };
+    let Linear::Affine { from, into } = &*linear else { return None };
+    if !b.once(*a) || !into.is_identity() || !from.is_total() {
+        return None;
+    }
+    let indexed = leading(from, ix.len())?;
+    let bounded = |k: usize| {
+        let moves_alone = |s: usize| from.row(s).iter().enumerate().all(|(j, m)| (*m != 0) == (j == k));
+        let n = from.shape()[k];
+        let whole = |s: usize| match from.row(s)[k] {
+            1 => from.offset()[s] == 0,
+            -1 => from.offset()[s] == n as i64 - 1,
+            _ => false,
+        };
+        is_within(b, ix[k], n) || (0..indexed).any(|s| moves_alone(s) && from.source()[s] == n && whole(s))
+    };
+    let terms: usize = (0..indexed).map(|s| 1 + from.row(s).iter().filter(|m| **m != 0).count()).sum();
+    let (each, read) = (b.node(*ix.first()?).shape.clone(), size(shape));
+    if !(0..ix.len()).all(bounded) || read + 2 * terms * size(&each) >= elements(b, *a) {
+        return None;
+    }
+    let number = |b: &mut Builder, c: i64| b.apply(Op::Constant(Constant(Array::full(&each, c))));
+    let ints = |b: &mut Builder, op, x, y| b.apply(Op::Discrete(Discrete::IntBinary(op), [x, y].as_slice().into()));
+    let mut at = Vec::with_capacity(indexed);
+    for s in 0..indexed {
+        let mut sum = number(b, from.offset()[s]);
+        for (k, m) in from.row(s).iter().enumerate().filter(|(_, m)| **m != 0) {
+            let scale = number(b, *m);
+            let term = ints(b, IntBinary::Mul, scale, ix[k]);
+            sum = ints(b, IntBinary::Add, sum, term);
+        }
+        at.push(sum);
+    }
+    Some(b.add(Op::Gather(x, at), shape.clone(), dtype))
+}
+
+/// How many axes of the source the first `indexed` axes of a view lead to, if its other axes are the source's last, as
+/// they are.
+fn leading(view: &View, indexed: usize) -> Option<usize> {
+    let rest = view.shape().len().checked_sub(indexed)?;
+    let first = view.source().len().checked_sub(rest)?;
+    let own = |s: usize| (s >= first).then(|| indexed + s - first);
+    let kept = |s: usize| match own(s) {
+        Some(k) => view.offset()[s] == 0 && view.source()[s] == view.shape()[k],
+        None => true,
+    };
+    // An axis of size 1 has no coefficients.
+    let fits = |s: usize| {
+        let unit = |k: usize| i64::from(own(s) == Some(k) && view.shape()[k] > 1);
+        (indexed..view.shape().len()).all(|k| view.row(s)[k] == unit(k))
+            && (own(s).is_none() || (0..indexed).all(|k| view.row(s)[k] == 0))
+    };
+    (0..view.source().len()).all(|s| kept(s) && fits(s)).then_some(first)
 }
 
 /// Whether no index reads out of bounds.
