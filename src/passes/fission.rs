@@ -201,8 +201,7 @@ fn inner(l: &Loop<NodeId>, parts: &[Part], outside: &[Option<Value>], late: &[No
     l.body.results()[..carried].iter().chain(late).for_each(|r| wanted[*r as usize] = true);
     let given: Vec<(NodeId, Value)> =
         (0..parts.len()).filter(|k| wanted[*k]).filter_map(|k| Some((k as NodeId, outside[k]?))).collect();
-    let (sequences, captured): (Vec<(NodeId, Value)>, Vec<(NodeId, Value)>) =
-        given.into_iter().partition(|(_, value)| value.stacked);
+    let (sequences, captured): (Vec<_>, Vec<_>) = given.into_iter().partition(|(_, value)| value.stacked);
     let carry = (0..carried).map(|k| k as NodeId);
     let from: Vec<NodeId> = carry.chain(sequences.iter().chain(&captured).map(|(id, _)| *id)).collect();
     let to: Vec<NodeId> = l.body.results()[..carried].iter().chain(late).copied().collect();
