@@ -186,7 +186,7 @@ fn what_is_no_program_is_refused_in_words() {
         (node(json!({"cast": ["i64", 0]}), json!([2, 3])), "f64 is cast into i64"),
         (node(json!({"discrete": ["and", [0]]}), json!([2, 3])), "and: the number of operands must be 2, but it is 1"),
         (node(json!({"discrete": [{"arg_max": 5}, [0]]}), json!([2])), "argmax: the axis must be below the rank 2"),
-        (node(json!({"output": [0, 0]}), json!([2, 3])), "a result is taken of what is no loop"),
+        (node(json!({"output": [0, 0]}), json!([2, 3])), "a result is taken of what has but one"),
         (
             node(
                 affine(view(json!([3]), json!([3]), eye.clone()), view(json!([3]), json!([3]), eye.clone())),

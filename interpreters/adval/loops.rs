@@ -401,6 +401,21 @@ impl<T: BaseTensor> Recorder<T> {
         stand_ins
     }
 
+    /// Which sequences have elements that results depend on; the others get no cotangent, not even zeros.
+    fn used_elements(&self, count: usize) -> Vec<bool> {
+        let mut used = vec![false; count];
+        let mut look = |to: &Place| {
+            if let Place::Element(k) = to {
+                used[*k] = true;
+            }
+        };
+        for body in &self.bodies {
+            body.terms.iter().for_each(|term| term.refs(&mut look));
+            body.results.iter().flatten().for_each(&mut look);
+        }
+        used
+    }
+
     /// Which results have a tangent, given which values of the initial carry do: the least fixpoint.
     fn activity(&self, mut carry: Vec<bool>) -> Vec<bool> {
         loop {
@@ -524,13 +539,16 @@ pub(super) fn map_accum<T: BaseTensor>(
     let output_kinds = stacks.iter().map(|y| (Shape::from_slice(&y.shape()[1..]), y.dtype())).collect::<Vec<Kind>>();
     finals.append(&mut stacks);
     let several = recorder.bodies.len() > 1;
+    let used = recorder.used_elements(xs.len());
     let term = Loop {
         n,
         reverse,
         which: if several { recorder.which.into() } else { Rc::new([]) },
         bodies: recorder.bodies.into(),
         carry: carry_kinds.into_iter().zip(tangents).enumerate().map(|(k, (kind, to))| (kind, active[k], to)).collect(),
-        elements: element_kinds.into_iter().zip(xs).map(|(kind, x)| (kind, x.node.clone())).collect(),
+        elements: (element_kinds.into_iter().zip(xs).zip(used))
+            .map(|((kind, x), used)| (kind, x.node.clone().filter(|_| used)))
+            .collect(),
         outputs: output_kinds.into_iter().zip(active[carried..].iter().copied()).collect(),
         captured: recorder.captured.into_values().map(|node| (node_kind(&node), node)).collect(),
         held: recorder.held.into_iter().map(|(id, value)| Factor { value, id }).collect(),

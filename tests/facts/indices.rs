@@ -306,14 +306,14 @@ fn fact_52_disparity_from_elsewhere() {
     near(&left, &[2.0, 2.0, -2.0, 2.0, 2.0, 2.0, -2.0, 2.0, -2.0, -2.0, -2.0, -2.0], FINE);
 }
 
-type Columns<T> = (Tensor<T, 1>, Tensor<T, 1>, Tensor<T, 1>);
+pub(crate) type Columns<T> = (Tensor<T, 1>, Tensor<T, 1>, Tensor<T, 1>);
 
-fn vstack_of_slices<T: BaseTensor>((a, b, c): &Columns<T>) -> Tensor<T, 1> {
+pub(crate) fn vstack_of_slices<T: BaseTensor>((a, b, c): &Columns<T>) -> Tensor<T, 1> {
     let (n, zero) = (a.len(), Tensor::zeros([1]));
     a + concat(0, [&b.slice(0, 1..), &zero]) + concat(0, [&zero, &c.slice(0, ..n - 1)])
 }
 
-fn vstack_of_branches<T: BaseTensor>((a, b, c): &Columns<T>) -> Tensor<T, 1> {
+pub(crate) fn vstack_of_branches<T: BaseTensor>((a, b, c): &Columns<T>) -> Tensor<T, 1> {
     let n = a.len();
     build1(n, |i| {
         let (own, after, before) = (a.at([i]), b.at([i + 1]), c.at([i - 1]));

@@ -12,7 +12,8 @@
 //! Integers are of one width, so 29 has one of its many. Ranked and shaped tensors are one type, so facts
 //! that differ in this alone are one test.
 //!
-//! Not here, because it is about programs as syntax: the printed terms in 29, 53, 71, 80, 97 and from 107 on.
+//! Of the facts about programs as syntax it is checked which operations there are, and our text of them. Not here: 119,
+//! because terms of derivatives have no text but the programs they are evaluated to.
 //! Not here, because it is about training on data: 103 to 106.
 
 mod activations;
@@ -20,9 +21,11 @@ mod builds;
 mod check;
 mod conditionals;
 mod convolutions;
+mod custom;
 mod empty;
 mod indices;
 mod loops;
+mod printed;
 mod programs;
 mod scalars;
 mod second;

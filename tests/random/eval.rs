@@ -87,12 +87,19 @@ pub(crate) fn numbers(numbers: &Numbers) -> Array {
 
 /// Multiples of 7 mix in the numbers that are special somewhere.
 fn float(rng: &mut Rng, seed: u64) -> f64 {
-    let special = [0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e200, 1e-200];
+    let special = [0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3.0, -0.5];
     if seed.is_multiple_of(7) && rng.below(2) == 0 { special[rng.below(special.len())] } else { 3.0 * rng.unit() - 1.5 }
 }
 
 fn splat<T: BaseTensor>(like: &T, c: f64) -> T {
     T::constant(Array::full_as(like.shape(), like.dtype(), c))
+}
+
+/// An index within an axis of size `n`.
+fn clamped<T: BaseTensor>(i: &T, n: usize) -> T {
+    let last = splat(i, n.saturating_sub(1) as f64);
+    let i = T::discrete(&Discrete::IntBinary(IntBinary::Min), &[i, &last]);
+    T::discrete(&Discrete::IntBinary(IntBinary::Max), &[&i, &splat(&i, 0.0)])
 }
 
 impl<T: BaseTensor> Entry<T> {
@@ -205,6 +212,16 @@ impl<T: BaseTensor> Pool<T> {
         if self.tame { x.bent(to) } else { x }
     }
 
+    /// The value with zeros of positive sign, for operations that see it: rules may change it.
+    fn unsigned(&self, x: Entry<T>) -> Entry<T> {
+        if self.tame {
+            return x;
+        }
+        let zero = splat(&x.t, 0.0);
+        let is_zero = T::discrete(&Discrete::Compare(Compare::Eq), &[&x.t, &zero]);
+        Entry::new(T::select(&is_zero, &zero, &x.t), x.within)
+    }
+
     fn indices(&mut self, ix: &[usize], rank: usize) -> Vec<T> {
         let ix: Vec<Entry<T>> = ix.iter().take(rank).map(|k| self.get(*k).of_type(DType::I64)).collect();
         ix.iter().map(|i| i.of_shape(ix[0].t.shape()).t).collect()
@@ -217,6 +234,7 @@ impl<T: BaseTensor> Pool<T> {
             Step::Unary(op, a) => {
                 let a = self.get(*a).float();
                 let a = self.bent(a, unary_domain(*op));
+                let a = if *op == Unary::Recip { self.unsigned(a) } else { a };
                 (a.t.unary(*op), around(samples(a.within).map(|x| op.apply(x))))
             }
             Step::Binary(op, a, b) => self.binary(*op, *a, *b),
@@ -230,7 +248,11 @@ impl<T: BaseTensor> Pool<T> {
             Step::Contract(op, a, b) => self.contract(op, *a, *b),
             Step::Gather(a, ix) => {
                 let a = self.get(*a);
-                let ix = self.indices(ix, a.t.shape().len());
+                let mut ix = self.indices(ix, a.t.shape().len());
+                if !self.tame {
+                    // What is read outside of an array and multiplied with infinity may be 0 or NaN.
+                    ix = ix.iter().zip(a.t.shape()).map(|(i, n)| clamped(i, *n)).collect();
+                }
                 (a.t.gather(&ix), hull(a.within, (0.0, 0.0)))
             }
             Step::Scatter(base, ix, v) => {
@@ -254,6 +276,8 @@ impl<T: BaseTensor> Pool<T> {
         let b = self.get(b).like(&a);
         let [left, right] = binary_domain(op);
         let (a, b) = (self.bent(a, left), self.bent(b, right));
+        let signs = matches!(op, Binary::Atan2 | Binary::Copysign | Binary::Div | Binary::Pow);
+        let (a, b) = if signs { (self.unsigned(a), self.unsigned(b)) } else { (a, b) };
         let pairs = samples(a.within).flat_map(|x| samples(b.within).map(move |y| (x, y)));
         (a.t.binary(op, &b.t), around(pairs.map(|(x, y)| op.apply(x, y))))
     }

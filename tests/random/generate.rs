@@ -3,9 +3,11 @@
 //! Law: the same seed gives the same recipe. Shapes are known while it is made, so that operations are mostly on
 //! shapes they fit; what grows too large is left out.
 
+use std::collections::BTreeSet;
+
 use polygrad::array::Rng;
 use polygrad::interpreters::Shapes;
-use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary};
+use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary, View};
 use polygrad::shape::size;
 use polygrad::{BaseTensor, DType};
 
@@ -29,7 +31,8 @@ pub(crate) fn recipe(seed: u64, tame: bool) -> Recipe {
     }
     let entries = inputs.iter().map(|i| Entry::new(Shapes::new(&i.shape, i.dtype), (-1.5, 2.0))).collect();
     let mut pool = Pool::new(tame, entries);
-    let wanted = 1 + rng.below(12);
+    // Few large programs, as they find less a second.
+    let wanted = if rng.below(8) == 0 { 10 + rng.below(20) } else { 1 + rng.below(12) };
     let steps = maker.steps(&mut pool, wanted, 2);
     Recipe { tame, inputs, steps }
 }
@@ -103,7 +106,7 @@ impl Maker {
 
     /// A step, or what a step needs before it and the step.
     fn step(&mut self, pool: &Pool<Shapes>, depth: usize) -> Vec<Step> {
-        let step = match self.rng.below(if depth > 0 { 26 } else { 22 }) {
+        let step = match self.rng.below(if depth > 0 { 28 } else { 24 }) {
             0 => {
                 let mut numbers = self.numbers(None);
                 if self.rng.below(2) == 0 {
@@ -120,9 +123,35 @@ impl Maker {
             18 | 19 => Step::Gather(self.pick(pool), self.some(1, 2, |maker| maker.int(pool))),
             20 => Step::Scatter(self.float(pool), self.some(1, 2, |maker| maker.int(pool)), self.float(pool)),
             21 => Step::Concat(self.rng.below(2), self.some(1, 3, |maker| maker.pick(pool))),
+            22 | 23 => return self.indexed(pool),
             _ => return self.run(pool, depth),
         };
         vec![step]
+    }
+
+    /// A read or an addition at an index computed from integers, mostly those of trips: affine, cut off, in turns, divided.
+    fn indexed(&mut self, pool: &Pool<Shapes>) -> Vec<Step> {
+        let start = pool.entries().len();
+        let mut index = self.int(pool);
+        let mut steps = Vec::new();
+        for _ in 0..1 + self.rng.below(3) {
+            let mut operand = self.int(pool);
+            if self.rng.below(4) > 0 {
+                operand = start + steps.len();
+                let seed = if self.rng.below(2) == 0 { self.rng.below(4) } else { 100 + self.rng.below(900) };
+                steps.push(Step::Constant(Numbers { shape: Vec::new(), dtype: DType::I64, seed: seed as u64 }));
+            }
+            steps.push(Step::Discrete(Discrete::IntBinary(self.one(IntBinary::ALL)), vec![index, operand]));
+            index = start + steps.len() - 1;
+        }
+        let mut ix = vec![index];
+        if self.rng.below(3) == 0 {
+            ix.push(self.int(pool));
+        }
+        let array = self.float(pool);
+        let add = self.rng.below(3) == 0;
+        steps.push(if add { Step::Scatter(array, ix, self.float(pool)) } else { Step::Gather(array, ix) });
+        steps
     }
 
     /// A list of some items.
@@ -166,8 +195,8 @@ impl Maker {
         let op = random_linear(&mut self.rng, &shape);
         let dear = matches!(&op, Linear::Affine { from, .. } if size(from.shape()) > DEAREST);
         let large = dear || size(op.output_shape()) > LARGEST;
-        // What is read outside of an array and multiplied with infinity may be 0 or NaN, so it is read in tame recipes only.
-        let padded = matches!(&op, Linear::Affine { from, into } if !from.is_total() || !into.is_total());
+        // What is read outside of an array and multiplied with infinity may be 0 or NaN.
+        let padded = matches!(&op, Linear::Affine { from, into } if !from.is_total() || !covers(into));
         Step::Linear(if large || (padded && !self.tame) { Linear::sum(&shape, &[]) } else { op }, a)
     }
 
@@ -213,12 +242,38 @@ impl Maker {
             let x = outside.sequence(*k, n).t;
             inside.push(Shapes::new(&x.shape()[1..], x.dtype()), (-4.0, 4.0));
         }
-        let count = 1 + self.rng.below(5);
-        let body = self.steps(&mut inside, count, depth - 1);
-        let next = init.iter().map(|_| self.pick(&inside)).collect();
+        let count = 1 + self.rng.below(6);
+        let mut body = self.steps(&mut inside, count, depth - 1);
+        // A carry becomes anything, or something is added to it.
+        let mut next = Vec::new();
+        for k in 0..init.len() {
+            let mut to = self.pick(&inside);
+            if self.rng.below(3) == 0 {
+                let sum = Step::Binary(Binary::Add, outside.entries().len() + k, to);
+                inside.step(&sum);
+                body.push(sum);
+                to = inside.entries().len() - 1;
+            }
+            next.push(to);
+        }
         let out = self.some(usize::from(init.is_empty()), 2, |maker| maker.pick(&inside));
         let reverse = self.rng.below(2) == 0;
         before.push(Step::Loop(Box::new(Loop { n, reverse, init, xs, body, next, out })));
         before
     }
+}
+
+/// Whether the view looks at all of its source, and everywhere at something.
+fn covers(view: &View) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut index = vec![0; view.shape().len()];
+    for k in 0..size(view.shape()) {
+        let mut rest = k;
+        for (i, n) in index.iter_mut().zip(view.shape()).rev() {
+            *i = rest % n;
+            rest /= n;
+        }
+        seen.extend(view.at(&index).map(|at| at.to_vec()));
+    }
+    view.is_total() && seen.len() == size(view.source())
 }

@@ -5,7 +5,7 @@
 use std::cell::OnceCell;
 
 use polygrad::direct::{self, grad, jvp};
-use polygrad::ops::{Discrete, FloatStep};
+use polygrad::ops::{Binary, Discrete, FloatStep};
 use polygrad::passes::{Options, simplify, simplify_with, vectorize};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::TreeMath;
@@ -244,6 +244,15 @@ impl Case {
             vectorized: OnceCell::new(),
             vectorized_outputs: OnceCell::new(),
         }
+    }
+
+    /// The same with all floats of the inputs multiplied by a number.
+    pub(crate) fn scaled(&self, by: f64) -> Case {
+        let scaled = |a: &Array| match a.dtype() {
+            DType::F64 | DType::F32 => a.binary(Binary::Mul, &Array::full_as(a.shape(), a.dtype(), by)),
+            DType::I64 | DType::Bool => a.clone(),
+        };
+        Case { x: self.x.map(&mut |a| scaled(a)), ..Case::new(self.recipe.clone()) }
     }
 
     /// The loss at an interpreter.

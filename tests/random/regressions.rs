@@ -1,7 +1,7 @@
 //! Recipes that failed once. Each is what a failure printed.
 
 use polygrad::DType;
-use polygrad::ops::{Binary, Contract, Discrete, View};
+use polygrad::ops::{Binary, Contract, Discrete, Linear, View};
 
 use crate::check::assert_agree;
 use crate::recipe::{Loop, Numbers, Recipe, Step};
@@ -60,6 +60,33 @@ regressions! {
                 Step::Binary(Binary::Div, 0, 1),
                 Step::Contract(Contract::new(View::affine(&[1], &[3, 2, 1], &[0, 0, 0], &[0]), View::affine(&[2], &[3, 2, 1], &[0, 1, 0], &[0]), View::affine(&[3, 2, 1], &[3, 2, 1], &[1, 0, 0, 0, 1, 0, 0, 0, 0], &[0, 0, 0])), 0, 2),
             ], next: vec![], out: vec![3] })),
+        ],
+    };
+    // A sum over no positions, of a number.
+    a_sum_of_nothing = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 855 }],
+        steps: vec![
+            Step::Linear(Linear::affine(View::affine(&[], &[1, 1], &[], &[]), View::affine(&[], &[1, 1], &[], &[]).clipped(0, 0, 0).clipped(1, 0, 0)), 0),
+            Step::Linear(Linear::reshape(&[], &[1]), 1),
+            Step::Binary(Binary::Pow, 2, 1),
+        ],
+    };
+    nothing_of_a_contraction = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 120 }],
+        steps: vec![
+            Step::Discrete(Discrete::Iota { n: 4 }, vec![]),
+            Step::Contract(Contract::new(View::affine(&[2], &[2], &[1], &[0]), View::affine(&[2], &[2], &[1], &[0]), View::affine(&[], &[2], &[], &[])), 1, 0),
+            Step::Linear(Linear::affine(View::affine(&[], &[1], &[], &[]).clipped(0, 0, 0), View::affine(&[], &[1], &[], &[])), 2),
+        ],
+    };
+    // Without indices everything is read, and added to, in a loop that becomes a bulk operation.
+    no_indices = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 543 }],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![], xs: vec![], body: vec![Step::Gather(0, vec![0])], next: vec![], out: vec![1] })),
         ],
     };
 }

@@ -347,6 +347,18 @@ fn choices() -> Vec<Case> {
             let x = lin(b, Linear::reverse(&[6], 0), v[0]);
             vec![b.apply(Op::Select([m, x, v[1]]))]
         }),
+        case("select_constants", &[X], |b, v| {
+            let i = dis(b, Discrete::Iota { n: 3 }, &[]);
+            let k = b.apply(Op::Constant(Constant(Array::full(&[3], 1i64))));
+            let m = dis(b, Discrete::Compare(polygrad::ops::Compare::Eq), &[i, k]);
+            let table = b.apply(Op::Constant(Constant(Array::from([1.0, 2.0, 3.0]))));
+            let other = b.apply(Op::Constant(Constant(Array::from([4.0, 5.0, 6.0]))));
+            let y = b.apply(Op::Select([m, table, other]));
+            let rows = |b: &mut Builder, a: NodeId| lin(b, Linear::replicate(&[3, 3], &[0]), a);
+            let (n, x, z) = (rows(b, m), lin(b, Linear::replicate(&[3, 3], &[1]), table), rows(b, other));
+            let z = b.apply(Op::Select([n, x, z]));
+            vec![add(b, y, v[0]), z]
+        }),
         case("not_not", &[M], |b, v| {
             let m = dis(b, Discrete::Not, &[v[0]]);
             vec![dis(b, Discrete::Not, &[m])]
@@ -563,10 +575,13 @@ fn indices() -> Vec<Case> {
             let i = dis(b, Discrete::ToInt, &[v[0]]);
             vec![b.apply(Op::Gather(k, vec![i]))]
         }),
-        case("gather_through", &[(&[6, 7], F), (&[2], I), (&[2], I)], |b, v| {
+        case("gather_through", &[(&[6, 7], F), (&[2], I), (&[2], I), (&[4], B)], |b, v| {
+            let copies = lin(b, Linear::replicate(&[9, 6, 7], &[1, 2]), v[0]);
+            let within = dis(b, Discrete::ToInt, &[v[3]]);
+            let copies = b.apply(Op::Gather(copies, vec![within]));
             let turned = lin(b, Linear::permute(&[6, 7], &[1, 0]), v[0]);
             let turned = lin(b, Linear::reverse(&[7, 6], 0), turned);
-            vec![b.apply(Op::Gather(turned, vec![v[1], v[2]]))]
+            vec![b.apply(Op::Gather(turned, vec![v[1], v[2]])), copies]
         }),
         case("scatter_zeros", &[A, (&[2], I)], |b, v| {
             let zeros = b.apply(Op::Constant(Constant(Array::zeros(&[2, 4], F))));
@@ -636,6 +651,11 @@ fn unsafe_ones() -> Vec<Case> {
         fast("common_factor", &[X, X, X], |b, v| {
             let (y, z) = (mul(b, v[0], v[1]), mul(b, v[1], v[2]));
             vec![add(b, y, z)]
+        }),
+        fast("mul_sum_of_multiples", &[X, X], |b, v| {
+            let (x, y, z, k) = (times(b, 2.0, v[0]), times(b, 3.0, v[1]), times(b, 7.0, v[0]), c(b, 0.25));
+            let (sum, difference, of_used) = (add(b, x, y), sub(b, k, z), add(b, k, v[0]));
+            vec![times(b, 0.5, sum), times(b, 3.0, difference), times(b, 3.0, of_used)]
         }),
         fast("contract_lone_axis", &[A, X], |b, v| {
             vec![con(b, Contract::axes(&[3, 4], &[0, 1], &[0], &[0]), v[0], v[1])]

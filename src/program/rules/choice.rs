@@ -1,17 +1,26 @@
 //! Rules of choices: selection by masks, smaller and larger, and what has no other rules.
 
-use super::{Rule, constant, indices, table, views};
+use super::{FOLDED, Rule, constant, indices, table, views};
+use crate::array::Array;
+use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Binary, Discrete};
-use crate::program::{Builder, NodeId, Op};
-use crate::shape::Shape;
+use crate::program::{Builder, Constant, NodeId, Op};
+use crate::shape::{Shape, size};
 
 pub(super) const EXTREMA: &[Rule] = table![extremum_same, views::replicate_late];
 
 pub(super) const OTHER: &[Rule] = table![hypot_exchanged, views::replicate_late];
 
-pub(super) const SELECT: &[Rule] =
-    table![select_same, select_known, select_not, select_again, indices::select_interval, views::replicate_late];
+pub(super) const SELECT: &[Rule] = table![
+    select_same,
+    select_known,
+    select_not,
+    select_again,
+    select_constants,
+    indices::select_interval,
+    views::replicate_late
+];
 
 /// min(x, x) = max(x, x) = x
 fn extremum_same(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
@@ -62,4 +71,15 @@ fn select_again(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     }
     let branches = [mask, inner_x.unwrap_or(x), inner_y.unwrap_or(y)];
     Some(b.add(Op::Select(branches), shape.clone(), dtype))
+}
+
+/// select (i < c) x y of small constants is a constant, where the mask is an interval of one axis
+fn select_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let [mask, x, y] = operands(op)?;
+    let (x, y) = (constant(b, x)?, constant(b, y)?);
+    let (axis, range, inside) = b.facts().mask(mask)?.interval().filter(|_| size(shape) <= FOLDED)?;
+    let step = size(&shape[axis + 1..]);
+    let holds = (0..size(shape)).map(|k| range.contains(&(k / step % shape[axis])) == inside).collect();
+    let value = Array::select(&Array::new(shape, holds), x, y);
+    Some(b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
 }

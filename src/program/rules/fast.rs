@@ -4,7 +4,7 @@
 //! numbers is the same up to rounding, where a sum may be rounded in another order.
 
 use super::views::{Axes, moves, over};
-use super::{Rule, constant, full, is, linearly, number, scaled, table};
+use super::{Rule, constant, full, is, linearly, moderate, number, scaled, table};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Linear, Unary, View};
 use crate::program::{Builder, NodeId, Op};
@@ -22,6 +22,7 @@ pub(super) const BINARY: &[Rule] = table![
     add_constants,
     like_terms_of_any_sign,
     common_factor,
+    mul_sum_of_multiples,
 ];
 
 pub(super) const CONTRACT: &[Rule] = table![contract_lone_axis];
@@ -109,8 +110,9 @@ fn add_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
     let (inner, d) = with_number(b, outer, x, y)?;
     let (first, x, y) = operands(&b.node(inner).op)?;
     let (x, c) = with_number(b, first, x, y)?;
-    let both = full(b, shape, dtype, c + d);
-    Some(b.add(Op::Binary(Binary::Add, x, both), shape.clone(), dtype))
+    let both = full(b, shape, dtype, (c + d).abs());
+    let op = if c + d < 0.0 { Binary::Sub } else { Binary::Add };
+    Some(b.add(Op::Binary(op, x, both), shape.clone(), dtype))
 }
 
 /// c * x + d * x = (c + d) * x, and for differences
@@ -141,6 +143,25 @@ fn common_factor(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
     }
     let both = b.add(Op::Binary(sum, x, y), shape.clone(), dtype);
     Some(b.add(Op::Binary(Binary::Mul, both, z), shape.clone(), dtype))
+}
+
+/// c * (d * x + e * y) = (c d) * x + (c e) * y for moderate numbers, for differences, and where a term is a number; sum and
+/// products have no other use
+fn mul_sum_of_multiples(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (Binary::Mul, c, sum) = operands(op)? else { return None };
+    let c = number(b, c).filter(|c| moderate(*c))?;
+    let (op @ (Binary::Add | Binary::Sub), x, y) = operands(&b.node(sum).op)? else { return None };
+    let times_moderate = |b: &Builder, a: NodeId| b.once(a) && scaled(b, a).is_some_and(|(d, _)| moderate(d));
+    let is_multiple = |b: &Builder, a: NodeId| number(b, a).is_some() || times_moderate(b, a);
+    if !b.once(sum) || !is_multiple(b, x) || !is_multiple(b, y) {
+        return None;
+    }
+    let [x, y] = [x, y].map(|a| match (number(b, a), scaled(b, a)) {
+        (Some(d), _) => full(b, shape, dtype, c * d),
+        (None, Some((d, x))) => super::multiple(b, c * d, x),
+        (None, None) => a,
+    });
+    Some(b.add(Op::Binary(op, x, y), shape.clone(), dtype))
 }
 
 /// contract x y = contract (sum x) y, over an axis along which `x` moves alone

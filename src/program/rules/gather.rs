@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Rule, constant, elements, indices, is_elementwise, resized, table, views};
+use super::{Rule, constant, elements, indices, is_elementwise, linearly, resized, table, views};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Discrete, IntBinary, Linear, View};
@@ -89,6 +89,11 @@ fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     let (each, read) = (b.node(*ix.first()?).shape.clone(), size(shape));
     if !(0..ix.len()).all(bounded) || read + 2 * terms * size(&each) >= elements(b, *a) {
         return None;
+    }
+    if indexed == 0 {
+        // No index matters: all of `x` is read at each.
+        let axes: views::Axes = (each.len()..shape.len()).collect();
+        return Some(linearly(b, Linear::replicate(shape, &axes), x));
     }
     let number = |b: &mut Builder, c: i64| b.apply(Op::Constant(Constant(Array::full(&each, c))));
     let ints = |b: &mut Builder, op, x, y| b.apply(Op::Discrete(Discrete::IntBinary(op), [x, y].as_slice().into()));
