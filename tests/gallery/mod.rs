@@ -68,6 +68,7 @@ pub mod scalars;
 pub mod structure;
 
 /// A scalar function, where it is evaluated, and what may be expected of it there.
+#[allow(dead_code, reason = "not every user of the gallery looks at everything")]
 pub trait Objective {
     /// The name of the function.
     const NAME: &'static str;
