@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Write};
 
-use polygrad::{BaseTensor, Function, Shapes, Tensor, check, direct, inspect, tensor};
+use polygrad::{BaseTensor, Function, Shapes, Tensor, check, direct, hessian, inspect, tensor};
 
 /// The energy of pendulums side by side at angles `x`, neighbours joined by springs of stiffness `k`.
 fn energy<T: BaseTensor>(x: &Tensor<T, 1>, k: &Tensor<T, 1>) -> Tensor<T, 0> {
@@ -31,13 +31,9 @@ pub(crate) fn report() -> Result<String, fmt::Error> {
 
     writeln!(out, "the gradient:\n{}\n", slope(&x, &k))?;
 
-    // Forward over reverse: a column of the second derivative for each direction.
-    writeln!(out, "the second derivative, a direction at a time, with everything at rest:")?;
-    let rest = Tensor::zeros([4]);
-    for row in 0..4 {
-        let direction = Tensor::eye(4).row(row);
-        writeln!(out, "{}", direct::jvp(|x: &Tensor<_, 1>| slope(x, &k.lift()), &rest, &direction).1)?;
-    }
+    let rest = tensor([0.0, 0.0, 0.0, 0.0]);
+    let curvature: Tensor<_, 2> = hessian(|x: &Tensor<_, 1>| energy(x, &Tensor::constant(&k)), &rest);
+    writeln!(out, "the Hessian, with everything at rest:\n{curvature}")?;
 
     writeln!(out, "\nthe shapes alone, for a million pendulums and for a spring too many:")?;
     for springs in [999_999, 1_000_000] {
@@ -57,6 +53,9 @@ pub(crate) fn report() -> Result<String, fmt::Error> {
 
     writeln!(out, "the value, line by line:")?;
     writeln!(out, "{}", inspect::transcript(|(x, k)| energy(x, k), &(x.clone(), k.clone())).1)?;
+
+    let staged = Function::stage(|x: &Tensor<_, 1>, k: &Tensor<_, 1>| energy(x, k), &x, &k);
+    writeln!(out, "the value as a program:\n{}\n", staged.program().named(&["x", "k"], &["energy"]))?;
 
     writeln!(out, "value and gradient as one program, traced and differentiated once, to be run many times:")?;
     let staged = Function::value_and_grad(|x: &Tensor<_, 1>, k: &Tensor<_, 1>| energy(x, k), &x, &k);

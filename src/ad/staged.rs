@@ -144,7 +144,8 @@ where
 ///
 /// ```
 /// use polygrad::{Tensor, tensor, vjp};
-/// let (y, pullback) = vjp(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
+/// let x = tensor([1.0, 2.0]);
+/// let (y, pullback) = vjp(|x: &Tensor<_, 1>| x.square(), &x);
 /// assert_eq!((y, pullback(&tensor([1.0, 0.5]))), (tensor([1.0, 4.0]), tensor([2.0, 2.0])));
 /// ```
 #[track_caller]

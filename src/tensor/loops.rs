@@ -291,8 +291,9 @@ pub fn map<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(xs: X, f: impl 
 /// ```
 /// use polygrad::{Tensor, grad, tensor, vmap};
 /// let energy = |x: &Tensor<_, 1>| x.square().sum();
+/// let points = tensor([[1.0, 2.0], [3.0, 4.0]]);
 /// let forces = vmap(|x: &Tensor<_, 1>| grad(energy, x));
-/// assert_eq!(forces(&tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([[2.0, 4.0], [6.0, 8.0]]));
+/// assert_eq!(forces(&points), tensor([[2.0, 4.0], [6.0, 8.0]]));
 /// ```
 ///
 /// # Panics

@@ -80,14 +80,14 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
 
 #[test]
 fn tame_programs_agree() {
-    for seed in seeds(200) {
+    for seed in seeds(1200) {
         check::assert_agree(&generate::recipe(seed, true));
     }
 }
 
 #[test]
 fn wild_programs_agree() {
-    for seed in seeds(100) {
+    for seed in seeds(400) {
         check::assert_agree(&generate::recipe(seed, false));
     }
 }
