@@ -12,7 +12,7 @@ mod vectorize;
 pub use simplify::{Fired, LOOP_RULES, Options, explain, simplify, simplify_with};
 pub use vectorize::vectorize;
 
-use crate::program::Program;
+use crate::program::{Op, Program};
 
 /// The program as it runs: in bulk, and simplified. What the plain verbs and [`Function`](crate::Function) run.
 ///
@@ -24,5 +24,20 @@ use crate::program::Program;
 /// assert_eq!(optimize(f.program()).to_string(), "program(x: f64[3]) {\n  return x\n}");
 /// ```
 pub fn optimize(program: &Program) -> Program {
-    simplify(&vectorize(program))
+    let mut ready = simplify(&vectorize(program));
+    // A carry that turned out to be dead leaves a loop without one: at each round there are fewer.
+    while has_build(&ready) {
+        ready = simplify(&vectorize(&ready));
+    }
+    ready
+}
+
+/// Whether some loop has no carry.
+fn has_build(program: &Program) -> bool {
+    program.nodes().iter().any(|node| match &node.op {
+        Op::Loop(l) => l.init.is_empty() || has_build(&l.body),
+        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
+        Op::Linear(..) | Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,
+        Op::Custom(..) | Op::Output(..) => false,
+    })
 }

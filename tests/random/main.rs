@@ -33,6 +33,7 @@ pub(crate) use interpreters;
 
 #[path = "../gallery/any.rs"]
 mod any;
+mod bulk;
 mod check;
 mod code;
 mod eval;

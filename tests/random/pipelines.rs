@@ -279,7 +279,7 @@ impl Case {
         })
     }
 
-    fn gradient(&self) -> &Program {
+    pub(crate) fn gradient(&self) -> &Program {
         self.gradient.get_or_init(|| symbolic::gradient(self.program()))
     }
 
