@@ -11,7 +11,7 @@ check:
 
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:
-	UPDATE_EXPECT=1 cargo test --release --test errors --test printing --test operations --test examples
+	UPDATE_EXPECT=1 cargo test --release --test errors --test printing --test recognized --test operations --test examples
 
 doc:
 	cargo doc --no-deps --all-features --open
