@@ -162,17 +162,8 @@ fn size<T: BaseTensor>(t: &T) -> usize {
     shape::size(t.shape())
 }
 
-/// The bytes of one element.
-fn width<T: BaseTensor>(t: &T) -> usize {
-    match t.dtype() {
-        DType::F64 | DType::I64 => 8,
-        DType::F32 => 4,
-        DType::Bool => 1,
-    }
-}
-
 fn bytes<T: BaseTensor>(t: &T) -> usize {
-    size(t) * width(t)
+    size(t) * t.dtype().width()
 }
 
 fn values<T: Clone>(values: &[Count<T>]) -> Vec<T> {
@@ -242,12 +233,12 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
             // The same elements in the same order: nothing is moved.
             return Count::note(Family::Linear, 0, 0, result);
         }
-        Count::note(Family::Linear, read.max(size(&result)), read * width(&self.0) + bytes(&result), result)
+        Count::note(Family::Linear, read.max(size(&result)), read * self.0.dtype().width() + bytes(&result), result)
     }
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         let (result, points) = (T::contract(op, &a.0, &b.0), points(&[&op.a, &op.b, &op.out]));
-        let read = |t: &T| points.min(size(t)) * width(t);
+        let read = |t: &T| points.min(size(t)) * t.dtype().width();
         Count::note(Family::Contract, 2 * points, read(&a.0) + read(&b.0) + bytes(&result), result)
     }
 
@@ -301,7 +292,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         let result = self.0.accumulate_linear(op, &other.0);
-        Count::note(Family::Linear, reads(op), 3 * reads(op) * width(&other.0), result)
+        Count::note(Family::Linear, reads(op), 3 * reads(op) * other.0.dtype().width(), result)
     }
 }
 

@@ -40,6 +40,15 @@ impl DType {
         }
     }
 
+    /// The bytes of one element.
+    pub(crate) fn width(self) -> usize {
+        match self {
+            DType::F64 | DType::I64 => 8,
+            DType::F32 => 4,
+            DType::Bool => 1,
+        }
+    }
+
     /// The element type of this name.
     #[cfg(feature = "serde")]
     pub(crate) fn of_name(name: &str) -> Option<DType> {

@@ -5,11 +5,13 @@
 //! problem than that of the program run element by element. For every objective of the gallery: the same, and no
 //! program gets dearer than by a constant factor.
 
+#[path = "support/forms.rs"]
+mod forms;
 mod gallery;
 
+use forms::{has_no_build, reads_only_variables};
 use gallery::{Leaves, Objective, Visitor};
 use polygrad::inspect::{Cost, count};
-use polygrad::ops::Linear;
 use polygrad::passes::{optimize, vectorize};
 use polygrad::program::{Node, Op, Program, Term, interpret};
 use polygrad::symbolic::{gradient, jvp, vjp};
@@ -161,16 +163,6 @@ fn close(what: &str, a: &[Array], b: &[Array]) {
     for (k, (x, y)) in a.iter().zip(&b).enumerate() {
         assert!((x - y).abs() <= 1e-6 * size * 1e-5, "{what}: element {k}: {x} and {y}");
     }
-}
-
-/// Whether no loop of the program, inside of others included, is without a carry.
-#[allow(clippy::wildcard_enum_match_arm, reason = "other operations contain no loops")]
-fn has_no_build(program: &Program) -> bool {
-    program.nodes().iter().all(|node| match &node.op {
-        Op::Loop(l) => !l.init.is_empty() && has_no_build(&l.body),
-        Op::Custom(c, _) => [Some(c.primal()), c.jvp(), c.vjp()].into_iter().flatten().all(has_no_build),
-        _ => true,
-    })
 }
 
 fn cost(program: &Program, inputs: Vec<Array>) -> Cost {
@@ -344,35 +336,10 @@ fn the_gallery_is_not_dearer_in_bulk() {
     assert!(visitor.failures.is_empty(), "{}", visitor.failures.join("\n"));
 }
 
-/// The second half of the paper's theorem 5.1: one element is read only of a variable (an input, a shared value, the result
-/// of a loop), of a constant, of parts put together, or of a scatter. Reading anything else is reading its operands.
-#[allow(clippy::wildcard_enum_match_arm, reason = "everything else is read through")]
-fn reads_only_variables(program: &Program) -> bool {
-    let nodes = program.nodes();
-    let mut uses = vec![0; nodes.len()];
-    nodes.iter().for_each(|node| node.op.operands(&mut |a| uses[*a as usize] += 1));
-    program.results().iter().for_each(|r| uses[*r as usize] += 1);
-    nodes.iter().all(|node| match &node.op {
-        Op::Gather(of, ix) if ix.iter().all(|i| nodes[*i as usize].shape.is_empty()) => {
-            let variable = uses[*of as usize] > 1;
-            variable
-                || match &nodes[*of as usize].op {
-                    Op::Input(_) | Op::Constant(_) | Op::Output(..) | Op::Concat(..) | Op::ScatterAdd(..) => true,
-                    // What sums or multiplies costs more than what it makes has elements.
-                    Op::Contract(..) => true,
-                    Op::Linear(op, _) => matches!(&**op, Linear::Affine { into, .. } if !into.is_identity()),
-                    _ => false,
-                }
-        }
-        Op::Loop(l) => reads_only_variables(&l.body),
-        _ => true,
-    })
-}
-
 #[test]
 fn elements_are_read_of_variables() {
     for (name, case) in cases::<Term>() {
-        for (reading, program) in readings(&staged(case, 4)) {
+        for (reading, program) in readings(&staged(case, 9)) {
             let bulk = optimize(&program);
             assert!(reads_only_variables(&bulk), "{name}, {reading}: {bulk}");
         }

@@ -53,7 +53,7 @@ where
         .and_then(|primal| Ok((primal, closed(&takes, &tangents.leaves())?)))
         .and_then(|(primal, jvp)| fitting(Custom::new(name, primal, Some(jvp), None)));
     match made {
-        Ok(custom) => template.with_leaves(T::custom(&Arc::new(custom), &args)),
+        Ok(custom) => template.with_leaves(T::custom(&custom, &args)),
         Err(fault) => panic!("custom_jvp: the rule of `{name}` must fit its function, but {fault}"),
     }
 }
@@ -106,14 +106,14 @@ where
         },
     );
     match made {
-        Ok(custom) => template.with_leaves(T::custom(&Arc::new(custom), &args)),
+        Ok(custom) => template.with_leaves(T::custom(&custom, &args)),
         Err(fault) => panic!("custom_vjp: the rule of `{name}` must fit its function, but {fault}"),
     }
 }
 
 /// With the way out of the fault.
-fn fitting(made: Result<Custom, String>) -> Result<Custom, String> {
-    made.map_err(|fact| format!("{fact}; give each the shape and element type of what it belongs to"))
+fn fitting(made: Result<Custom, String>) -> Result<Arc<Custom>, String> {
+    made.map(Arc::new).map_err(|fact| format!("{fact}; give each the shape and element type of what it belongs to"))
 }
 
 /// Variables like these values.

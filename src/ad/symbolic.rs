@@ -10,6 +10,7 @@
 use crate::base::BaseTensor;
 use crate::interpreters::adval::{ADVal, Pass};
 use crate::interpreters::dual::Forward;
+use crate::passes::simplify;
 use crate::program::{Program, Slot, Term, interpret};
 use crate::shape::Show;
 
@@ -254,7 +255,12 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
     let inputs: Vec<Term> = y_bar.into_iter().chain(x[count..].iter().cloned()).collect();
     let names: Vec<String> =
         marked(linear.outputs(), "y", "bar").into_iter().chain(names(&linear.inputs()[count..])).collect();
-    Term::program(&inputs, &x_bar, &names)
+    Term::program(&inputs, &x_bar, &names).or_else(|fault| {
+        // What the rest of a linear loop is carried with may be all that depends on the linear inputs.
+        let all: Vec<Term> = x[..count].iter().chain(&inputs).cloned().collect();
+        let simple = simplify(&Term::program(&all, &x_bar, &[])?);
+        simple.without_first_inputs(count, &names).ok_or(fault)
+    })
 }
 
 /// The derivative of a program of one number, as such a program: `x -> y'`.

@@ -11,7 +11,7 @@
 use super::batch::{Value, stack};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, View};
-use crate::program::{Builder, Constant, Loop, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Loop, NodeId, Op, Program, Slot};
 use crate::shape::size;
 
 /// What a carry becomes in one trip, as numbers of the body.
@@ -62,7 +62,7 @@ pub(super) struct Split {
 
 impl Split {
     pub(super) fn of(whole: Loop<NodeId>) -> Split {
-        let uses = uses(&whole.body);
+        let uses = whole.body.uses();
         let mut fates: Vec<Fate> = (0..whole.init.len()).map(|k| fate(&whole.body, &uses, k)).collect();
         let remaining: Vec<usize> = (0..fates.len()).filter(|k| matches!(fates[*k], Fate::Carried)).collect();
         if !remaining.is_empty() {
@@ -117,25 +117,14 @@ impl Split {
     /// A carry with what all trips add to it.
     fn add(&self, b: &mut Builder, results: &[Value], sum: NodeId, term: &Term) -> NodeId {
         let n = self.whole.n;
-        let float = b.node(sum).dtype.is_float();
         match term {
             Term::Plus(e) => {
                 let e = self.summed(b, results, e);
-                let op = if float {
-                    Op::Binary(Binary::Add, sum, e)
-                } else {
-                    Op::Discrete(Discrete::IntBinary(IntBinary::Add), [sum, e].as_slice().into())
-                };
-                b.apply(op)
+                b.plus(sum, e)
             }
             Term::Minus(e) => {
                 let e = self.summed(b, results, e);
-                let op = if float {
-                    Op::Binary(Binary::Sub, sum, e)
-                } else {
-                    Op::Discrete(Discrete::IntBinary(IntBinary::Sub), [sum, e].as_slice().into())
-                };
-                b.apply(op)
+                b.minus(sum, e)
             }
             Term::Scatter(ix, v) => {
                 let ix = ix.iter().map(|i| stack(b, n, self.value(results, *i))).collect();
@@ -166,7 +155,7 @@ impl Split {
 
 /// What becomes of a carry: follows it from its variable through the only use of each value to its next value.
 #[allow(clippy::wildcard_enum_match_arm, reason = "what is not known to add up stays a carry")]
-fn fate(body: &Program, uses: &[usize], k: usize) -> Fate {
+fn fate(body: &Program, uses: &[u32], k: usize) -> Fate {
     let mut at = k as NodeId;
     if body.results()[k] == at {
         return Fate::Constant;
@@ -185,11 +174,11 @@ fn fate(body: &Program, uses: &[usize], k: usize) -> Fate {
             return if body.results()[k] == at { Fate::Sum(terms) } else { Fate::Carried };
         };
         match &node.op {
-            Op::Binary(Binary::Add, x, y) => parts(body, uses, if *x == at { *y } else { *x }, &mut terms),
-            Op::Binary(Binary::Sub, x, y) if *x == at => terms.push(Term::Minus(summand(body, *y))),
-            Op::Discrete(Discrete::IntBinary(IntBinary::Add), args) => {
-                terms.push(Term::Plus(summand(body, if args[0] == at { args[1] } else { args[0] })));
+            op if op.added().is_some() => {
+                let others = op.added().into_iter().flatten().filter(|a| **a != at);
+                others.for_each(|other| parts(body, uses, *other, &mut terms));
             }
+            Op::Binary(Binary::Sub, x, y) if *x == at => terms.push(Term::Minus(summand(body, *y))),
             Op::Discrete(Discrete::IntBinary(IntBinary::Sub), args) if args[0] == at => {
                 terms.push(Term::Minus(summand(body, args[1])));
             }
@@ -200,29 +189,20 @@ fn fate(body: &Program, uses: &[usize], k: usize) -> Fate {
     }
 }
 
-/// How often each value is used, as an operand or a result.
-fn uses(body: &Program) -> Vec<usize> {
-    let mut uses = vec![0; body.nodes().len()];
-    for node in body.nodes() {
-        node.op.operands(&mut |a| uses[*a as usize] += 1);
-    }
-    body.results().iter().for_each(|r| uses[*r as usize] += 1);
-    uses
-}
-
 /// What is added with `e`: the parts of a sum, if any of them is more than a value, which is added as it is.
 #[allow(clippy::wildcard_enum_match_arm, reason = "what has no parts is added as it is")]
-fn parts(body: &Program, uses: &[usize], e: NodeId, terms: &mut Vec<Term>) {
+fn parts(body: &Program, uses: &[u32], e: NodeId, terms: &mut Vec<Term>) {
     let mut found = Vec::new();
     let mut work = vec![e];
     while let Some(e) = work.pop() {
-        match &body.nodes()[e as usize].op {
-            Op::Binary(Binary::Add, x, y) if uses[e as usize] == 1 => work.extend([*y, *x]),
-            Op::ScatterAdd(base, ix, v) if uses[e as usize] == 1 => {
+        let op = &body.nodes()[e as usize].op;
+        match (op, op.added()) {
+            (_, Some([x, y])) if uses[e as usize] == 1 => work.extend([*y, *x]),
+            (Op::ScatterAdd(base, ix, v), _) if uses[e as usize] == 1 => {
                 found.push(Term::Scatter(ix.clone(), *v));
                 work.push(*base);
             }
-            Op::Constant(Constant(c)) if c.splat::<f64>() == Some(0.0) || c.splat::<f32>() == Some(0.0) => {}
+            (Op::Constant(c), _) if c.is_zero() => {}
             _ => found.push(Term::Plus(summand(body, e))),
         }
     }
@@ -292,14 +272,7 @@ fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Fou
     for k in order {
         numbers[k] = Some(b.input(Slot { ..old.inputs()[k].clone() }));
     }
-    for (k, node) in old.nodes().iter().enumerate().skip(old.inputs().len()) {
-        let mut known = true;
-        node.op.operands(&mut |a| known &= numbers[*a as usize].is_some());
-        if known {
-            let op = node.op.map(&mut |a| numbers[*a as usize].unwrap_or_default());
-            numbers[k] = Some(b.add(op, node.shape.clone(), node.dtype));
-        }
-    }
+    b.follow(old, &mut numbers);
     let number = |id: NodeId| match numbers[id as usize] {
         Some(number) => number,
         None => unreachable!("nothing that remains depends on a carry that is summed outside"),

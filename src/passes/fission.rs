@@ -9,7 +9,7 @@
 //! most [`ROOM`] times as large as what the loop reads and writes anyway.
 
 use super::batch::{Value, batch};
-use crate::program::{Builder, Loop, Node, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Loop, Node, NodeId, Op, Program, Slot, reach};
 use crate::shape::size;
 
 /// How much may be stacked between the parts, in multiples of what a trip takes and returns.
@@ -104,11 +104,7 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
     // What the next carry does not depend on comes after.
     let mut feeds = vec![false; nodes.len()];
     l.body.results()[..carried].iter().for_each(|r| feeds[*r as usize] = true);
-    for k in (0..nodes.len()).rev() {
-        if feeds[k] {
-            nodes[k].op.operands(&mut |a| feeds[*a as usize] = true);
-        }
-    }
+    reach(nodes, &mut feeds, |_| true);
     let mut apart = parts.clone();
     for k in l.body.inputs().len()..nodes.len() {
         if let Op::Output(of, _) = nodes[k].op {
@@ -156,28 +152,13 @@ fn section(body: &Program, from: &[NodeId], to: &[NodeId]) -> Program {
         let slot = Slot { name: String::new(), shape: node.shape.clone(), dtype: node.dtype };
         numbers[*id as usize] = Some(b.input(slot));
     }
-    copy(&mut b, body, &mut numbers);
-    let results: Vec<NodeId> = to.iter().map(|id| number(&numbers, *id)).collect();
-    b.finish(&results, &[])
-}
-
-/// Everything that follows from the values that are there.
-fn copy(b: &mut Builder, body: &Program, numbers: &mut [Option<NodeId>]) {
-    for (k, node) in body.nodes().iter().enumerate().skip(body.inputs().len()) {
-        let mut known = numbers[k].is_none();
-        node.op.operands(&mut |a| known &= numbers[*a as usize].is_some());
-        if known {
-            let op = node.op.map(&mut |a| numbers[*a as usize].unwrap_or_default());
-            numbers[k] = Some(b.add(op, node.shape.clone(), node.dtype));
-        }
-    }
-}
-
-fn number(numbers: &[Option<NodeId>], id: NodeId) -> NodeId {
-    match numbers[id as usize] {
+    b.follow(body, &mut numbers);
+    let number = |id: &NodeId| match numbers[*id as usize] {
         Some(number) => number,
         None => unreachable!("a value of one part depends on what the part is given"),
-    }
+    };
+    let results: Vec<NodeId> = to.iter().map(number).collect();
+    b.finish(&results, &[])
 }
 
 /// Some values of a body for all trips at once, from others.

@@ -5,10 +5,12 @@
 
 mod batch;
 mod carries;
+mod choices;
 mod fission;
 mod simplify;
 mod vectorize;
 
+pub use choices::choices;
 pub use simplify::{Fired, LOOP_RULES, Options, explain, simplify, simplify_with};
 pub use vectorize::vectorize;
 
@@ -29,8 +31,19 @@ pub fn optimize(program: &Program) -> Program {
     while has_build(&ready) {
         ready = simplify(&vectorize(&ready));
     }
+    // A round for each axis along which something is chosen, at least.
+    for _ in 0..ROUNDS {
+        let chosen = choices(&ready);
+        if chosen == ready {
+            break;
+        }
+        ready = simplify(&chosen);
+    }
     ready
 }
+
+/// How often choices by position are looked for in what they were made of.
+const ROUNDS: usize = 4;
 
 /// Whether some loop has no carry.
 fn has_build(program: &Program) -> bool {

@@ -136,7 +136,7 @@ impl Pass {
 
     /// One round. Of the first inputs, bounds may be known.
     fn rebuilt(&mut self, program: &Program, bounds: &[Option<(i64, i64)>]) -> Program {
-        let (uses, mut needed) = uses(program);
+        let (uses, mut needed) = (program.uses(), needed(program));
         let mut b = self.builder();
         // For each operation what it is now; for a loop, what its results are.
         let mut now: Vec<NodeId> = Vec::with_capacity(program.nodes().len());
@@ -189,12 +189,10 @@ impl Pass {
     }
 }
 
-/// How often each operation is used, and which results of each loop are.
-fn uses(program: &Program) -> (Vec<u32>, Vec<Option<Vec<bool>>>) {
-    let mut uses = vec![0; program.nodes().len()];
+/// Of each loop, which results are used.
+fn needed(program: &Program) -> Vec<Option<Vec<bool>>> {
     let mut needed = vec![None; program.nodes().len()];
     for (k, node) in program.nodes().iter().enumerate() {
-        node.op.operands(&mut |a| uses[*a as usize] += 1);
         if let Op::Loop(l) = &node.op {
             needed[k] = Some(vec![false; l.body.results().len()]);
         }
@@ -204,6 +202,5 @@ fn uses(program: &Program) -> (Vec<u32>, Vec<Option<Vec<bool>>>) {
             needed[*position] = true;
         }
     }
-    program.results().iter().for_each(|r| uses[*r as usize] += 1);
-    (uses, needed)
+    needed
 }

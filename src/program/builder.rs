@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::facts::{self, Facts};
-use super::{Node, NodeId, Op, Program, Slot, rules};
+use super::{Node, NodeId, Op, Program, Slot, reach, rules};
 use crate::dtype::DType;
 use crate::shape::Shape;
 
@@ -92,6 +92,11 @@ impl Builder {
         self.uses.get(id as usize) == Some(&1)
     }
 
+    /// Whether a value is known to be zeros.
+    pub(super) fn is_zero(&self, id: NodeId) -> bool {
+        matches!(&self.node(id).op, Op::Constant(c) if c.is_zero())
+    }
+
     /// An operation that is there already.
     pub(super) fn known(&self, op: &Op<NodeId>) -> Option<NodeId> {
         self.known.get(op).copied()
@@ -166,6 +171,11 @@ impl Builder {
         self.facts.integers(id).map(|known| (known.lo, known.hi))
     }
 
+    /// Where a mask holds, if that is an interval of an axis: there, or everywhere else.
+    pub(crate) fn interval(&self, mask: NodeId) -> Option<(usize, std::ops::Range<usize>, bool)> {
+        self.facts.mask(mask)?.interval()
+    }
+
     /// What is known about integers and masks made so far.
     pub(super) fn facts(&self) -> &Facts {
         &self.facts
@@ -203,11 +213,7 @@ impl Builder {
         let mut live = vec![false; self.nodes.len()];
         live[..self.inputs.len()].fill(true);
         results.iter().for_each(|r| live[*r as usize] = true);
-        for k in (0..self.nodes.len()).rev() {
-            if live[k] {
-                self.nodes[k].op.operands(&mut |a| live[*a as usize] = true);
-            }
-        }
+        reach(&self.nodes, &mut live, |_| true);
         let mut numbers = vec![0; self.nodes.len()];
         let mut nodes: Vec<Node> = Vec::new();
         for (k, node) in self.nodes.into_iter().enumerate().filter(|(k, _)| live[*k]) {

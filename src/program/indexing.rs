@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 use super::facts::{self, Digit, Form, Integers, Known};
 use super::{Builder, Constant, NodeId, Op};
 use crate::array::{Array, with_elem};
-use crate::dtype::{DType, Elem};
-use crate::ops::{Binary, Discrete, IntBinary, Linear, View};
+use crate::dtype::DType;
+use crate::ops::{Discrete, IntBinary, Linear, View};
 use crate::shape::{Shape, size};
 
 /// An integer or mask that is decided: one number everywhere, or an operand.
@@ -196,36 +196,35 @@ pub(super) fn scatter_add(b: &mut Builder, base: NodeId, ix: &[NodeId], v: NodeI
         let written = Linear::affine(View::identity(&space), view);
         b.add(Op::Linear(Box::new(written), v), sizes.clone(), dtype)
     };
-    if is_zero(b, base) {
+    if b.is_zero(base) {
         return Some(written);
     }
-    let sum = match dtype {
-        DType::F64 | DType::F32 => Op::Binary(Binary::Add, base, written),
-        DType::I64 => Op::Discrete(Discrete::IntBinary(IntBinary::Add), SmallVec::from_slice(&[base, written])),
-        DType::Bool => return None,
-    };
-    Some(b.add(sum, sizes, dtype))
+    (dtype != DType::Bool).then(|| b.plus(base, written))
 }
 
-fn is_zero(b: &Builder, id: NodeId) -> bool {
-    let Op::Constant(Constant(c)) = &b.node(id).op else { return false };
-    with_elem!(c.dtype(), E => c.splat::<E>().is_some_and(|x| x == E::ZERO))
-}
+/// The most masks a box is looked for in.
+const SIDES: usize = 16;
 
 /// A choice by the position along one axis: the parts of both side by side, or one among zeros.
 pub(super) fn select(b: &mut Builder, [mask, x, y]: [NodeId; 3], shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (axis, range, inside) = b.facts().mask(mask)?.interval()?;
-    let (x, y) = if inside { (x, y) } else { (y, x) };
-    let among_zeros = |b: &mut Builder, a: NodeId, range: Range<usize>| {
-        let view = View::identity(shape).clipped(axis, range.start, range.end);
+    let among_zeros = |b: &mut Builder, a: NodeId, sides: &[(usize, Range<usize>)]| {
+        let clipped = |view: View, (axis, range): &(usize, Range<usize>)| view.clipped(*axis, range.start, range.end);
+        let view = sides.iter().fold(View::identity(shape), clipped);
         Some(b.add(Op::Linear(Box::new(Linear::read(view)), a), shape.clone(), dtype))
     };
-    let n = shape[axis];
-    if is_zero(b, y) {
-        return among_zeros(b, x, range);
+    if b.is_zero(y)
+        && let Some(sides) = sides(b, mask)
+    {
+        return among_zeros(b, x, &sides);
     }
-    if is_zero(b, x) && (range.start == 0 || range.end == n) {
-        return among_zeros(b, y, if range.start == 0 { range.end..n } else { 0..range.start });
+    let (axis, range, inside) = b.interval(mask)?;
+    let (x, y) = if inside { (x, y) } else { (y, x) };
+    let n = shape[axis];
+    if b.is_zero(y) {
+        return among_zeros(b, x, &[(axis, range)]);
+    }
+    if b.is_zero(x) && (range.start == 0 || range.end == n) {
+        return among_zeros(b, y, &[(axis, if range.start == 0 { range.end..n } else { 0..range.start })]);
     }
     let input = |a: NodeId| matches!(b.node(a).op, Op::Input(_));
     if (input(x) && input(y)) || !sliced_freely(b, x, axis, true) || !sliced_freely(b, y, axis, true) {
@@ -236,6 +235,19 @@ pub(super) fn select(b: &mut Builder, [mask, x, y]: [NodeId; 3], shape: &Shape, 
         slice(b, a, axis, range, &mut parts);
     }
     Some(b.add(Op::Concat(axis, parts), shape.clone(), dtype))
+}
+
+/// The sides of the box that the mask holds in, if it is such a mask: all of some masks that each hold on an interval.
+fn sides(b: &Builder, mask: NodeId) -> Option<Vec<(usize, Range<usize>)>> {
+    let (mut sides, mut work) = (Vec::new(), vec![mask]);
+    while let Some(mask) = work.pop() {
+        match (b.interval(mask), &b.node(mask).op) {
+            (Some((axis, range, true)), _) => sides.push((axis, range)),
+            (_, Op::Discrete(Discrete::And, args)) if sides.len() + work.len() < SIDES => work.extend(args),
+            _ => return None,
+        }
+    }
+    Some(sides)
 }
 
 /// Whether slices along an axis cost no more than their size, because what is sliced need not be computed.
@@ -270,7 +282,8 @@ fn slice(b: &mut Builder, a: NodeId, axis: usize, range: Range<usize>, out: &mut
     out.push(piece(b, a, axis, range));
 }
 
-fn piece(b: &mut Builder, a: NodeId, axis: usize, range: Range<usize>) -> NodeId {
+/// A slice along an axis.
+pub(crate) fn piece(b: &mut Builder, a: NodeId, axis: usize, range: Range<usize>) -> NodeId {
     let dtype = b.node(a).dtype;
     let op = Linear::slice(&b.node(a).shape, axis, range.start, range.len(), 1);
     let shape = Shape::from_slice(op.output_shape());

@@ -1,8 +1,9 @@
 //! Interpretation: a program at any instance of the language.
 
+use super::graph::uses;
 use super::{Loop, Node, NodeId, Op, Program};
 use crate::base::{BaseTensor, Trip};
-use crate::ops::{Binary, Discrete, IntBinary, Linear};
+use crate::ops::{Binary, Linear};
 use crate::shape::{Show, size};
 
 /// What an operation left behind.
@@ -64,19 +65,21 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     for (k, node) in program.nodes().iter().enumerate() {
         let k = k as NodeId;
         let dies = |a: NodeId| last_use[a as usize] == k;
+        // Of a sum, the operand that waits for it.
+        let waiting = node.op.added().and_then(|[a, b]| match (waits(*a), waits(*b)) {
+            (_, true) => Some((*a, *b)),
+            (true, false) => Some((*b, *a)),
+            (false, false) => None,
+        });
         let value = match &node.op {
             Op::Input(_) => Value::One(inputs.next().expect("as many inputs as the program says")),
             Op::Constant(c) => Value::One(T::constant(c.0.clone())),
             Op::Unary(op, a) => Value::One(get(&values, *a).unary(*op)),
             Op::Linear(_, a) if waits(k) => Value::Deferred(get(&values, *a).clone()),
             // A sum may reuse an operand that nobody needs any more.
-            Op::Binary(Binary::Add, a, b) if waits(*b) => Value::One(add_up(program, &mut values, *a, *b, dies(*a))),
-            Op::Binary(Binary::Add, a, b) if waits(*a) => Value::One(add_up(program, &mut values, *b, *a, dies(*b))),
-            Op::Discrete(Discrete::IntBinary(IntBinary::Add), args) if waits(args[1]) => {
-                Value::One(add_up(program, &mut values, args[0], args[1], dies(args[0])))
-            }
-            Op::Discrete(Discrete::IntBinary(IntBinary::Add), args) if waits(args[0]) => {
-                Value::One(add_up(program, &mut values, args[1], args[0], dies(args[1])))
+            Op::Binary(..) | Op::Discrete(..) if waiting.is_some() => {
+                let (base, of) = waiting.expect("just seen");
+                Value::One(add_up(program, &mut values, base, of, dies(base)))
             }
             Op::Binary(Binary::Add, a, b) if a != b && dies(*a) => {
                 let a = take(&mut values, *a);
@@ -161,9 +164,7 @@ fn add_up<T: BaseTensor>(
 /// Which operations wait for the sum that is their only use: views that write each place once, or few places, so that
 /// adding them up costs no more than making them.
 pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
-    let mut uses = vec![0_u32; nodes.len()];
-    nodes.iter().for_each(|node| node.op.operands(&mut |a| uses[*a as usize] += 1));
-    results.iter().for_each(|a| uses[*a as usize] += 1);
+    let uses = uses(nodes, results);
     let mut deferred = vec![false; nodes.len()];
     let fits = |a: NodeId| {
         let Op::Linear(op, _) = &nodes[a as usize].op else { return false };
@@ -171,14 +172,8 @@ pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
         uses[a as usize] == 1 && (into.is_injective() || size(from.shape()) < size(into.source()))
     };
     for node in nodes {
-        let mut sum = None;
-        if let Op::Binary(Binary::Add, a, b) = &node.op {
-            sum = Some([*b, *a]);
-        } else if let Op::Discrete(Discrete::IntBinary(IntBinary::Add), args) = &node.op {
-            sum = Some([args[1], args[0]]);
-        }
-        if let Some(one) = sum.into_iter().flatten().find(|a| fits(*a)) {
-            deferred[one as usize] = true;
+        if let Some(one) = node.op.added().into_iter().flatten().rev().find(|a| fits(**a)) {
+            deferred[*one as usize] = true;
         }
     }
     deferred

@@ -6,6 +6,7 @@
 use super::{Builder, Constant, Loop, NodeId, Op, Slot};
 use crate::dtype::DType;
 use crate::ops::rules::{self, Kind};
+use crate::ops::{Binary, Discrete, IntBinary};
 use crate::shape::{Shape, Show};
 
 impl Builder {
@@ -33,6 +34,23 @@ impl Builder {
     pub(super) fn kind_of(&self, id: NodeId) -> Kind<'_> {
         let node = self.node(id);
         (&node.shape, node.dtype)
+    }
+
+    /// The sum of two values, of floats or of integers.
+    pub(crate) fn plus(&mut self, x: NodeId, y: NodeId) -> NodeId {
+        self.combined(Binary::Add, IntBinary::Add, x, y)
+    }
+
+    /// The difference of two values, of floats or of integers.
+    pub(crate) fn minus(&mut self, x: NodeId, y: NodeId) -> NodeId {
+        self.combined(Binary::Sub, IntBinary::Sub, x, y)
+    }
+
+    fn combined(&mut self, of_floats: Binary, of_integers: IntBinary, x: NodeId, y: NodeId) -> NodeId {
+        if self.node(x).dtype.is_float() {
+            return self.apply(Op::Binary(of_floats, x, y));
+        }
+        self.apply(Op::Discrete(Discrete::IntBinary(of_integers), [x, y].as_slice().into()))
     }
 
     fn kinds_of(&self, ids: &[NodeId]) -> Vec<Kind<'_>> {

@@ -12,6 +12,7 @@
 mod builder;
 mod custom;
 mod facts;
+mod graph;
 mod indexing;
 mod interpret;
 mod kind;
@@ -28,6 +29,8 @@ use std::sync::Arc;
 
 pub use builder::Builder;
 pub use custom::Custom;
+pub(crate) use graph::{reach, results_needed};
+pub(crate) use indexing::piece;
 pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
 pub use rules::{Rule, rules};

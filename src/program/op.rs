@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::{Custom, Program};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
-use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, Unary};
 
 /// A known array, equal to another to the bit.
 #[derive(Clone, Debug)]
@@ -20,6 +20,13 @@ pub struct Constant(
     /// The array.
     pub Array,
 );
+
+impl Constant {
+    /// Whether it is zeros, as a splat.
+    pub(crate) fn is_zero(&self) -> bool {
+        with_elem!(self.0.dtype(), E => self.0.splat::<E>().is_some_and(|x| x == E::ZERO))
+    }
+}
 
 impl PartialEq for Constant {
     fn eq(&self, other: &Constant) -> bool {
@@ -133,6 +140,17 @@ impl<R> Op<R> {
             Op::Concat(_, parts) | Op::Custom(_, parts) => parts.iter().for_each(f),
             Op::Loop(l) => l.init.iter().chain(&l.xs).chain(&l.captured).for_each(f),
         }
+    }
+
+    /// The operands of a sum, of floats or of integers.
+    pub(crate) fn added(&self) -> Option<[&R; 2]> {
+        if let Op::Binary(Binary::Add, a, b) = self {
+            return Some([a, b]);
+        }
+        if let Op::Discrete(Discrete::IntBinary(IntBinary::Add), args) = self {
+            return Some([&args[0], &args[1]]);
+        }
+        None
     }
 
     /// The same operation with other references.

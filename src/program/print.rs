@@ -133,18 +133,15 @@ struct Scope<'a> {
 impl<'a> Scope<'a> {
     fn new(program: &'a Program, inputs: Vec<Text>, indent: usize) -> Scope<'a> {
         let nodes = program.nodes();
-        let mut uses = vec![0; nodes.len()];
         let mut results: HashMap<NodeId, Vec<(usize, NodeId)>> = HashMap::new();
         for (k, node) in nodes.iter().enumerate() {
-            node.op.operands(&mut |a| uses[*a as usize] += 1);
             if let Op::Output(of, position) = node.op {
                 results.entry(of).or_default().push((position, k as NodeId));
             }
         }
-        program.results().iter().for_each(|r| uses[*r as usize] += 1);
         let mut texts: Vec<Option<Text>> = inputs.into_iter().map(Some).collect();
         texts.resize_with(nodes.len(), || None);
-        Scope { program, uses, texts, results, indent }
+        Scope { program, uses: program.uses(), texts, results, indent }
     }
 
     /// What stands for a value. A constant needs fewer words where shape or element type are known.

@@ -287,6 +287,7 @@ pub fn map<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(xs: X, f: impl 
 ///
 /// `vmap f = xs -> map(xs, f)`: `f` is written for one example and used for a batch. What it uses from outside is the
 /// same for every row. Derivatives may stand inside (`vmap` of a gradient) and around (the gradient of a sum over `vmap`).
+/// In a program that is recorded all rows are done in bulk; in one that runs directly, one after the other.
 ///
 /// ```
 /// use polygrad::{Tensor, grad, tensor, vmap};

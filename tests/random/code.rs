@@ -123,6 +123,7 @@ impl Code for Step {
             Step::Gather(a, ix) => format!("Step::Gather({a}, {})", ix.code()),
             Step::Scatter(a, ix, v) => format!("Step::Scatter({a}, {}, {v})", ix.code()),
             Step::Concat(axis, parts) => format!("Step::Concat({axis}, {})", parts.code()),
+            Step::Ruled(rules, a, b) => format!("Step::Ruled(Rules::{rules:?}, {a}, {b})"),
             Step::Loop(l) => format!("Step::Loop(Box::new({}))", l.code()),
         }
     }

@@ -10,6 +10,7 @@ use polygrad::shape::{Shape, size, strides};
 use polygrad::{Array, BaseTensor, DType};
 
 use crate::recipe::{Loop, Numbers, Recipe, Step};
+use crate::ruled::{self, Rules};
 
 /// Bounds of the elements, for floats.
 type Interval = (f64, f64);
@@ -266,6 +267,7 @@ impl<T: BaseTensor> Pool<T> {
                 (base.t.scatter_add(&ix, &v.t), sum(base.within, added))
             }
             Step::Concat(axis, parts) => self.concat(*axis, parts),
+            Step::Ruled(rules, x, y) => return self.ruled(*rules, *x, *y),
             Step::Loop(l) => return self.run(l),
         };
         self.push(t, within);
@@ -361,6 +363,16 @@ impl<T: BaseTensor> Pool<T> {
         let within = fitting.iter().fold(first.within, |all, part| hull(all, part.within));
         let parts: Vec<T> = fitting.into_iter().map(|part| part.t).collect();
         (T::concat(axis, &parts), within)
+    }
+
+    fn ruled(&mut self, rules: Rules, x: usize, y: usize) {
+        let x = self.get(x).float();
+        let y = self.get(y).like(&x);
+        let (x, y) = (self.bent(x, USUAL), self.bent(y, USUAL));
+        let turned = ruled::apply(rules, &x.t, &y.t);
+        for (t, within) in turned.into_iter().zip([product(y.within, (-1.0, 1.0)), (-1.0, 1.0)]) {
+            self.push(t, within);
+        }
     }
 
     /// A carry, and the elements of a sequence of `n`.

@@ -13,6 +13,7 @@ use polygrad::{BaseTensor, DType};
 
 use crate::eval::{Entry, Pool};
 use crate::recipe::{Loop, Numbers, Recipe, Step};
+use crate::ruled::Rules;
 use crate::support::{random_contract, random_linear, random_shape};
 
 /// The most elements of a value.
@@ -106,7 +107,7 @@ impl Maker {
 
     /// A step, or what a step needs before it and the step.
     fn step(&mut self, pool: &Pool<Shapes>, depth: usize) -> Vec<Step> {
-        let step = match self.rng.below(if depth > 0 { 28 } else { 24 }) {
+        let step = match self.rng.below(if depth > 0 { 29 } else { 25 }) {
             0 => {
                 let mut numbers = self.numbers(None);
                 if self.rng.below(2) == 0 {
@@ -124,6 +125,9 @@ impl Maker {
             20 => Step::Scatter(self.float(pool), self.some(1, 2, |maker| maker.int(pool)), self.float(pool)),
             21 => Step::Concat(self.rng.below(2), self.some(1, 3, |maker| maker.pick(pool))),
             22 | 23 => return self.indexed(pool),
+            // Rules are given zeros where a term has nothing, so what is not finite may differ.
+            24 if self.tame => Step::Ruled(self.one(&[Rules::Jvp, Rules::Both]), self.float(pool), self.float(pool)),
+            24 => Step::Unary(self.unary(), self.float(pool)),
             _ => return self.run(pool, depth),
         };
         vec![step]

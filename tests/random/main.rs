@@ -37,10 +37,13 @@ mod bulk;
 mod check;
 mod code;
 mod eval;
+#[path = "../support/forms.rs"]
+mod forms;
 mod generate;
 mod pipelines;
 mod recipe;
 mod regressions;
+mod ruled;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -163,6 +166,7 @@ fn random_programs_are_about_everything() {
                 Step::Gather(_, ix) => format!("gather by {}", ix.len()),
                 Step::Scatter(_, ix, _) => format!("scatter by {}", ix.len()),
                 Step::Concat(..) => "concat".to_string(),
+                Step::Ruled(rules, ..) => format!("rules {rules:?}"),
                 Step::Loop(l) => {
                     let inner = l.body.iter().any(|step| matches!(step, Step::Loop(_)));
                     format!("loop {} carry {} nested {inner} reverse {}", l.n.min(2), !l.init.is_empty(), l.reverse)
@@ -171,9 +175,16 @@ fn random_programs_are_about_everything() {
         });
     }
     let rows = Unary::ALL.iter().map(|op| op.name()).chain(Binary::ALL.iter().map(|op| op.name()));
-    for name in
-        rows.chain(["linear view", "linear sum", "linear reshape", "linear cast", "gather by 2", "scatter by 2"])
-    {
+    for name in rows.chain([
+        "linear view",
+        "linear sum",
+        "linear reshape",
+        "linear cast",
+        "gather by 2",
+        "scatter by 2",
+        "rules Jvp",
+        "rules Both",
+    ]) {
         assert!(seen.contains(name), "no program has {name}");
     }
     let loops = seen.iter().filter(|name| name.starts_with("loop")).count();

@@ -7,6 +7,8 @@
 use polygrad::DType;
 use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary};
 
+use crate::ruled::Rules;
+
 /// A program: its inputs come first in the pool.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Recipe {
@@ -40,6 +42,8 @@ pub(crate) enum Step {
     /// The base, the indices and the values.
     Scatter(usize, Vec<usize>, usize),
     Concat(usize, Vec<usize>),
+    /// A function with rules of its own, of two floats: two results.
+    Ruled(Rules, usize, usize),
     Loop(Box<Loop>),
 }
 
@@ -60,7 +64,12 @@ pub(crate) struct Loop {
 impl Step {
     /// How many values it adds to the pool.
     pub(crate) fn results(&self) -> usize {
-        if let Step::Loop(l) = self { l.init.len() + l.out.len() } else { 1 }
+        match self {
+            Step::Loop(l) => l.init.len() + l.out.len(),
+            Step::Ruled(..) => 2,
+            Step::Constant(_) | Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => 1,
+            Step::Linear(..) | Step::Contract(..) | Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) => 1,
+        }
     }
 
     /// Visits the positions of the operands, those in the body of a loop included.
@@ -68,7 +77,7 @@ impl Step {
         match self {
             Step::Constant(_) => {}
             Step::Unary(_, a) | Step::Linear(_, a) => f(a),
-            Step::Binary(_, a, b) | Step::Contract(_, a, b) => [a, b].into_iter().for_each(f),
+            Step::Binary(_, a, b) | Step::Contract(_, a, b) | Step::Ruled(_, a, b) => [a, b].into_iter().for_each(f),
             Step::Select(m, a, b) => [m, a, b].into_iter().for_each(f),
             Step::Discrete(_, args) | Step::Concat(_, args) => args.iter_mut().for_each(f),
             Step::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
@@ -140,7 +149,7 @@ fn simpler(step: &Step, at: usize) -> Vec<(Step, Option<usize>)> {
         Step::Scatter(a, ix, v) => fewer(ix, 1).into_iter().map(|ix| same(Step::Scatter(*a, ix, *v))).collect(),
         Step::Loop(l) => simpler_loops(l, at).into_iter().map(|(l, gone)| (Step::Loop(Box::new(l)), gone)).collect(),
         Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => Vec::new(),
-        Step::Linear(..) | Step::Contract(..) => Vec::new(),
+        Step::Linear(..) | Step::Contract(..) | Step::Ruled(..) => Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@ use polygrad::ops::{Binary, Contract, Discrete, Linear, View};
 
 use crate::check::assert_agree;
 use crate::recipe::{Loop, Numbers, Recipe, Step};
+use crate::ruled::Rules;
 
 /// The code without the spaces and commas that do not matter.
 fn bare(code: &str) -> String {
@@ -87,6 +88,26 @@ regressions! {
         inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 543 }],
         steps: vec![
             Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![], xs: vec![], body: vec![Step::Gather(0, vec![0])], next: vec![], out: vec![1] })),
+        ],
+    };
+    // A linear loop carries the tangents along with sines of its sequence, that the transposed one reads.
+    rules_inside_of_loops = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 264 }],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![0, 0], xs: vec![], body: vec![
+                Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![], xs: vec![], body: vec![Step::Ruled(Rules::Both, 2, 0)], next: vec![], out: vec![4] })),
+            ], next: vec![3, 2], out: vec![] })),
+        ],
+    };
+    // As before, but an inner loop makes both the tangents and what the transposed loop reads.
+    rules_inside_of_inner_loops = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![1], dtype: DType::F64, seed: 242 }],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![0], xs: vec![], body: vec![
+                Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![], xs: vec![0], body: vec![Step::Gather(0, vec![2]), Step::Ruled(Rules::Both, 3, 1)], next: vec![], out: vec![4] })),
+            ], next: vec![2], out: vec![] })),
         ],
     };
 }

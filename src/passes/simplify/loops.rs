@@ -10,7 +10,7 @@ use crate::array::Array;
 use crate::ops::Linear;
 use crate::program::rules::of_one_value;
 use crate::program::rules::views::{Axes, moves, over, read};
-use crate::program::{Builder, Constant, Loop, Node, NodeId, Op, Slot};
+use crate::program::{Builder, Constant, Loop, Node, NodeId, Op, Slot, reach, results_needed};
 use crate::shape::Shape;
 
 /// The names of the rules of loops in logs.
@@ -61,6 +61,7 @@ impl Pass {
         mut l: Loop<NodeId>,
         needed: Vec<bool>,
     ) -> Results {
+        without_dead_carries(b, &mut l, &needed);
         self.path.push(at);
         // What is known of a sequence is known of its elements.
         let fixed = l.xs.iter().chain(&l.captured).map(|id| b.bounds(*id));
@@ -82,8 +83,8 @@ impl Pass {
         parts.mark_needed(b);
         parts.find_invariants(b, settled);
         let mut results = parts.replaced(b, &needed);
-        let kept: Vec<usize> = (0..parts.needed.len()).filter(|k| parts.needed[*k] && results[*k].is_none()).collect();
-        let kept = parts.without_dead(kept, &needed);
+        let kept = parts.with_carries(|k| needed[k] && results[k].is_none());
+        let kept: Vec<usize> = (0..kept.len()).filter(|k| kept[*k]).collect();
         if kept.is_empty() {
             return results;
         }
@@ -101,6 +102,21 @@ impl Pass {
             }
         }
         results
+    }
+}
+
+/// Carries that no needed result depends on stay what they are, so that inner loops need not compute their next values.
+fn without_dead_carries(b: &mut Builder, l: &mut Loop<NodeId>, needed: &[bool]) {
+    let nests = l.body.nodes().iter().any(|node| matches!(node.op, Op::Loop(_)));
+    if !nests || needed[..l.init.len()].iter().all(|needed| *needed) {
+        return;
+    }
+    let (wanted, _) = results_needed(l, needed);
+    let kept = |(k, r): (usize, &NodeId)| if k < l.init.len() && !wanted[k] { k as NodeId } else { *r };
+    let results: Vec<NodeId> = l.body.results().iter().enumerate().map(kept).collect();
+    if results != l.body.results() {
+        l.body = l.body.with_results(&results);
+        b.note("loop_dead_result", 0);
     }
 }
 
@@ -125,12 +141,8 @@ fn once(b: &mut Builder, l: &Loop<NodeId>) -> Results {
         now.push(b.apply(Op::Linear(Box::new(row), *xs)));
     }
     now.extend(&l.captured);
-    for node in &l.body.nodes()[now.len()..] {
-        let op = node.op.map(&mut |a| now[*a as usize]);
-        now.push(b.add(op, node.shape.clone(), node.dtype));
-    }
-    let result = |(k, r): (usize, &NodeId)| {
-        let value = now[*r as usize];
+    let values = b.inline(&l.body, &now);
+    let result = |(k, value): (usize, NodeId)| {
         if k < l.init.len() {
             return Some(value);
         }
@@ -139,7 +151,7 @@ fn once(b: &mut Builder, l: &Loop<NodeId>) -> Results {
         stacked.insert(0, 1);
         Some(b.apply(Op::Linear(Box::new(Linear::reshape(&shape, &stacked)), value)))
     };
-    let results: Results = l.body.results().iter().enumerate().map(result).collect();
+    let results: Results = values.into_iter().enumerate().map(result).collect();
     b.note("loop_once", results.last().copied().flatten().unwrap_or(0));
     results
 }
@@ -155,24 +167,29 @@ impl Parts<'_> {
 
     /// Marks the carries that the needed results need.
     fn mark_needed(&mut self, b: &mut Builder) {
-        let before = self.needed.clone();
+        self.needed = self.with_carries(|k| self.needed[k]);
+        if self.needed.contains(&false) {
+            b.note("loop_dead_result", 0);
+        }
+    }
+
+    /// These results, and the carries that they depend on, from trip to trip.
+    fn with_carries(&self, of: impl Fn(usize) -> bool) -> Vec<bool> {
         let results = self.l.body.results();
+        let mut wanted: Vec<bool> = (0..results.len()).map(of).collect();
         let mut live = vec![false; self.nodes().len()];
-        let mut work: Vec<NodeId> = (0..results.len()).filter(|k| self.needed[*k]).map(|k| results[k]).collect();
+        let mut work: Vec<NodeId> = (0..results.len()).filter(|k| wanted[*k]).map(|k| results[k]).collect();
         while let Some(id) = work.pop() {
-            if std::mem::replace(&mut live[id as usize], true) {
+            if self.outside[id as usize].is_some() || std::mem::replace(&mut live[id as usize], true) {
                 continue;
             }
             self.nodes()[id as usize].op.operands(&mut |a| work.push(*a));
             let carry = id as usize;
-            if carry < self.carried() && !std::mem::replace(&mut self.needed[carry], true) {
+            if carry < self.carried() && !std::mem::replace(&mut wanted[carry], true) {
                 work.push(results[carry]);
             }
         }
-        if self.needed.contains(&false) {
-            b.note("loop_dead_result", 0);
-        }
-        debug_assert!(before.iter().zip(&self.needed).all(|(before, now)| !before || *now));
+        wanted
     }
 
     /// Finds what does not change from trip to trip; operations among it only if they may leave.
@@ -220,11 +237,7 @@ impl Parts<'_> {
         for (k, r) in self.l.body.results().iter().enumerate() {
             live[*r as usize] |= self.needed[k];
         }
-        for k in (0..live.len()).rev() {
-            if live[k] {
-                self.nodes()[k].op.operands(&mut |a| live[*a as usize] = true);
-            }
-        }
+        reach(self.nodes(), &mut live, |_| true);
         live
     }
 
@@ -269,29 +282,6 @@ impl Parts<'_> {
         out
     }
 
-    /// Of these results those that are needed outside, and the carries that they need.
-    fn without_dead(&self, kept: Vec<usize>, needed: &[bool]) -> Vec<usize> {
-        let results = self.l.body.results();
-        let mut wanted = vec![false; results.len()];
-        let mut live = vec![false; self.nodes().len()];
-        let mut work = Vec::new();
-        for k in kept.iter().filter(|k| needed[**k]) {
-            wanted[*k] = true;
-            work.push(results[*k]);
-        }
-        while let Some(id) = work.pop() {
-            if self.outside[id as usize].is_some() || std::mem::replace(&mut live[id as usize], true) {
-                continue;
-            }
-            self.nodes()[id as usize].op.operands(&mut |a| work.push(*a));
-            let carry = id as usize;
-            if carry < self.carried() && !std::mem::replace(&mut wanted[carry], true) {
-                work.push(results[carry]);
-            }
-        }
-        (0..results.len()).filter(|k| wanted[*k]).collect()
-    }
-
     /// The loop with these results alone, carries first, and where each is among its results.
     fn smaller(&self, mut inner: Builder, b: &mut Builder, kept: &[usize]) -> (Loop<NodeId>, Vec<usize>) {
         let (l, results) = (self.l, self.l.body.results());
@@ -300,11 +290,7 @@ impl Parts<'_> {
         // What each operation of the body needs of it.
         let mut live = vec![false; self.nodes().len()];
         kept.iter().for_each(|k| live[results[*k] as usize] = true);
-        for k in (0..live.len()).rev() {
-            if live[k] && self.outside[k].is_none() {
-                self.nodes()[k].op.operands(&mut |a| live[*a as usize] = true);
-            }
-        }
+        reach(self.nodes(), &mut live, |k| self.outside[k].is_none());
         let mut now: Vec<NodeId> = vec![NodeId::MAX; self.nodes().len()];
         let slot = |k: usize| {
             let node = &self.nodes()[k];

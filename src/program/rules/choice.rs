@@ -77,7 +77,7 @@ fn select_again(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
 fn select_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let [mask, x, y] = operands(op)?;
     let (x, y) = (constant(b, x)?, constant(b, y)?);
-    let (axis, range, inside) = b.facts().mask(mask)?.interval().filter(|_| size(shape) <= FOLDED)?;
+    let (axis, range, inside) = b.interval(mask).filter(|_| size(shape) <= FOLDED)?;
     let step = size(&shape[axis + 1..]);
     let holds = (0..size(shape)).map(|k| range.contains(&(k / step % shape[axis])) == inside).collect();
     let value = Array::select(&Array::new(shape, holds), x, y);

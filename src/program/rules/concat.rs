@@ -47,11 +47,12 @@ fn concat_nested(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
 }
 
 /// What a part is a view of.
-struct Piece {
-    source: NodeId,
-    view: View,
+#[derive(Clone)]
+pub(super) struct Piece {
+    pub(super) source: NodeId,
+    pub(super) view: View,
     /// The step along the axis in each axis of the source; unknown where there is one position alone.
-    step: Option<SmallVec<[i64; 6]>>,
+    pub(super) step: Option<SmallVec<[i64; 6]>>,
 }
 
 /// concat [x[0..3], x[3..5]] = x[0..5]: neighbors that are views of one array and continue each other are one view
@@ -92,12 +93,17 @@ fn concat_of_views(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType
 
 fn piece(b: &Builder, part: NodeId, axis: usize) -> Option<Piece> {
     let (source, view) = views::read(b, part)?;
-    let step = (view.shape()[axis] > 1).then(|| (0..view.source().len()).map(|k| view.row(k)[axis]).collect());
+    let step = step(&view, axis);
     (view.is_total() && !view.shape().contains(&0)).then_some(Piece { source, view, step })
 }
 
-/// Both as one, if the second goes on where the first one ends.
-fn join(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
+/// The step along an axis; unknown where there is one position alone.
+pub(super) fn step(view: &View, axis: usize) -> Option<SmallVec<[i64; 6]>> {
+    (view.shape()[axis] > 1).then(|| (0..view.source().len()).map(|k| view.row(k)[axis]).collect())
+}
+
+/// Both as one, if the second goes on along the axis where the first one ends; along the others they are equally long.
+pub(super) fn join(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
     let (v, w) = (&first.view, &second.view);
     if first.source != second.source || v.source() != w.source() {
         return None;

@@ -18,6 +18,7 @@ pub(super) const RULES: &[Rule] = table![
     contract_of_nothing,
     contract_read,
     contract_idle_axis,
+    contract_forwards,
     contract_number,
     contract_negated,
     contract_scaled,
@@ -72,6 +73,38 @@ fn contract_idle_axis(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DT
     let once = contracted(b, small, x, y);
     debug_assert_eq!(b.node(once).shape, *shape);
     Some(if factor == 1 { once } else { multiple(b, factor as f64, once) })
+}
+
+/// An axis of the iteration space runs the way the first view that moves along it does, so that equal contractions are one
+fn contract_forwards(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, x, y) = applied(op)?;
+    let backwards = |axis: &usize| {
+        let views = [&op.out, &op.a, &op.b];
+        let mut steps = views.iter().flat_map(|view| (0..view.source().len()).map(move |k| view.row(k)[*axis]));
+        steps.find(|step| *step != 0).is_some_and(|step| step < 0)
+    };
+    let axes: Axes = (0..op.a.shape().len()).filter(backwards).collect();
+    if axes.is_empty() {
+        return None;
+    }
+    let turned = |view: &View| axes.iter().fold(view.clone(), |view, axis| turned(&view, *axis));
+    Some(contracted(b, Contract::new(turned(&op.a), turned(&op.b), turned(&op.out)), x, y))
+}
+
+/// The view that sees along an axis last what this one sees first.
+fn turned(view: &View, axis: usize) -> View {
+    let last = view.shape()[axis] as i64 - 1;
+    let (mut matrix, mut offset): (SmallVec<[i64; 16]>, SmallVec<[i64; 6]>) = (SmallVec::new(), SmallVec::new());
+    for (k, start) in view.offset().iter().enumerate() {
+        matrix.extend(view.row(k).iter().enumerate().map(|(j, m)| if j == axis { -m } else { *m }));
+        offset.push(start + last * view.row(k)[axis]);
+    }
+    let (n, turned) = (view.shape()[axis], View::affine(view.source(), view.shape(), &matrix, &offset));
+    let sides = view.bounds().iter().enumerate();
+    sides.fold(turned, |turned, (j, (lo, hi))| match j == axis {
+        true => turned.clipped(j, n - hi, n - lo),
+        false => turned.clipped(j, *lo, *hi),
+    })
 }
 
 /// contract c y = c * sum y for a moderate number c, with the sum over what the views see of both

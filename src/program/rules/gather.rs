@@ -2,7 +2,9 @@
 
 use smallvec::SmallVec;
 
-use super::{Rule, constant, elements, indices, is_elementwise, linearly, resized, table, views};
+use super::{
+    Rule, constant, elements, indices, is_elementwise, keeps_zero, linearly, of_one_value, resized, table, views,
+};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Discrete, IntBinary, Linear, View};
@@ -10,7 +12,7 @@ use crate::program::{Builder, Constant, NodeId, Op};
 use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] =
-    table![gather_all, indices::gather_affine, gather_early, gather_number, gather_through];
+    table![gather_all, indices::gather_affine, gather_early, gather_number, gather_through, gather_gathered];
 
 /// x[] = x
 fn gather_all(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
@@ -27,19 +29,13 @@ fn gather_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     }
     let f = b.node(*a).op.clone();
     let within = all_within(b, *a, ix);
-    if !within && !views::keeps_zero(&f) {
+    if !within && !keeps_zero(b, &f) {
         return None;
     }
     let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
     f.operands(&mut |x| operands.push(*x));
-    let mut read = 0;
-    for x in &operands {
-        if constant(b, *x).is_none() {
-            read += 1;
-        } else if !within || resized(b, *x, shape).is_none() {
-            return None;
-        }
-    }
+    let uniform = |b: &Builder, x: NodeId| constant(b, x).is_some_and(of_one_value);
+    let read = operands.iter().filter(|x| !uniform(b, **x)).count();
     // Now: all elements are computed, those of the result read, and indices; then: the latter as often as there are operands.
     let per = 2 * size(shape) + ix.iter().map(|i| elements(b, *i)).sum::<usize>();
     if read * per + size(shape) >= 2 * elements(b, *a) + per {
@@ -47,7 +43,7 @@ fn gather_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     }
     let mut on: SmallVec<[NodeId; 3]> = SmallVec::new();
     for x in operands {
-        on.push(match constant(b, x).is_some() {
+        on.push(match uniform(b, x) {
             true => resized(b, x, shape)?,
             false => {
                 let dtype = b.node(x).dtype;
@@ -107,6 +103,49 @@ fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
         }
         at.push(sum);
     }
+    Some(b.add(Op::Gather(x, at), shape.clone(), dtype))
+}
+
+/// x[ix][jx] = x[ix[jx]], where nothing else uses what is read first, less is read so, and `jx` is within bounds
+fn gather_gathered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Gather(a, jx) = op else { return None };
+    let Op::Gather(x, ix) = b.node(*a).op.clone() else { return None };
+    let inner = b.node(*ix.first()?).shape.clone();
+    if !b.once(*a) || jx.len() > inner.len() || !all_within(b, *a, jx) {
+        return None;
+    }
+    let mut each = b.node(*jx.first()?).shape.clone();
+    each.extend_from_slice(&inner[jx.len()..]);
+    // Elements and indices that are read; an index array that is gathered needs as many indices as it is given.
+    let (indices, outer) = (ix.len() * size(&inner), jx.len() * elements(b, jx[0]));
+    let now = 2 * elements(b, *a) + indices + outer;
+    let then = ix.len() * (3 * size(&each) + outer);
+    if then >= now {
+        return None;
+    }
+    let at = ix.iter().map(|i| b.add(Op::Gather(*i, jx.clone()), each.clone(), DType::I64)).collect();
+    Some(b.add(Op::Gather(x, at), shape.clone(), dtype))
+}
+
+/// view (x[ix]) = x[view ix], for a view along the axes of the indices, where nothing else uses what is read and less is
+/// read so
+pub(super) fn view_of_gather(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Linear(linear, a) = op else { return None };
+    let Linear::Affine { from, into } = &**linear else { return None };
+    let Op::Gather(x, ix) = b.node(*a).op.clone() else { return None };
+    let each = b.node(*ix.first()?).shape.clone();
+    let indexed = (from.shape().len() + each.len()).checked_sub(from.source().len())?;
+    if !b.once(*a) || !into.is_identity() || !from.is_total() || leading(from, indexed)? != each.len() {
+        return None;
+    }
+    let kept = &from.shape()[..indexed];
+    let now = 2 * elements(b, *a) + ix.len() * size(&each);
+    if ix.len() * 3 * size(kept) >= now {
+        return None;
+    }
+    let matrix: SmallVec<[i64; 16]> = (0..each.len()).flat_map(|s| from.row(s)[..indexed].to_vec()).collect();
+    let view = View::affine(&each, kept, &matrix, &from.offset()[..each.len()]);
+    let at = ix.iter().map(|i| linearly(b, Linear::read(view.clone()), *i)).collect();
     Some(b.add(Op::Gather(x, at), shape.clone(), dtype))
 }
 

@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use super::views::{self, Axes, moves, over};
 use super::{
-    Rule, concat, contract, elements, linearly, moderate, multiple, negated, negation, scaled, scatter, table, zeros,
+    Rule, concat, contract, elements, gather, linearly, moderate, multiple, negated, negation, scaled, scatter, table,
+    zeros,
 };
 use crate::array::Array;
 use crate::dtype::DType;
@@ -26,6 +27,7 @@ pub(super) const RULES: &[Rule] = table![
     contract::linear_of_contract,
     scatter::sum_of_scattered,
     concat::view_of_concat,
+    gather::view_of_gather,
     views::view_early,
     views::replicate_late,
 ];

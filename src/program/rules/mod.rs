@@ -8,6 +8,7 @@
 //!
 //! A rule is a function in the table of its family: adding an operation costs the rules of that family.
 
+mod adjacent;
 mod choice;
 mod concat;
 mod contract;
@@ -201,7 +202,7 @@ fn elements(b: &Builder, id: NodeId) -> usize {
 }
 
 /// Whether the operation computes each element from the elements of its operands in the same place.
-fn is_elementwise(op: &Op<NodeId>) -> bool {
+pub(crate) fn is_elementwise(op: &Op<NodeId>) -> bool {
     match op {
         Op::Unary(..) | Op::Binary(..) | Op::Select(_) => true,
         Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
@@ -209,6 +210,23 @@ fn is_elementwise(op: &Op<NodeId>) -> bool {
         Op::Input(_) | Op::Constant(_) | Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
         Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
     }
+}
+
+/// Whether an elementwise operation gives 0 where its operands are 0, those apart that are one number: what is read outside
+/// of its result may then be read outside of its operands.
+fn keeps_zero(b: &Builder, op: &Op<NodeId>) -> bool {
+    let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
+    op.operands(&mut |a| {
+        let zero = || Array::zeros(&[], b.node(*a).dtype);
+        let number = |c: &Array| with_elem!(c.dtype(), E => c.splat::<E>().map(|x| Array::full(&[], x)));
+        operands.push(constant(b, *a).and_then(number).unwrap_or_else(zero));
+    });
+    let mut op = op.clone();
+    if let Op::Linear(cast, _) = &mut op {
+        let Linear::Cast { from, into, .. } = **cast else { return false };
+        **cast = Linear::cast(&[], from, into);
+    }
+    evaluated(&op, &operands).is_some_and(|value| Constant(value).is_zero())
 }
 
 // ---- what rules make ----
@@ -283,7 +301,13 @@ fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option
     if operands.is_empty() || !(small || uniform) {
         return None;
     }
-    let value = match op {
+    let value = evaluated(op, &operands)?;
+    (small || of_one_value(&value)).then(|| b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
+}
+
+/// The result of an operation on numbers; of one that has a program inside, or no operands, nobody asks.
+fn evaluated(op: &Op<NodeId>, operands: &[Array]) -> Option<Array> {
+    Some(match op {
         Op::Unary(op, _) => operands[0].unary(*op),
         Op::Binary(op, ..) => operands[0].binary(*op, &operands[1]),
         Op::Discrete(op, _) => Array::discrete(op, &operands.iter().collect::<SmallVec<[&Array; 3]>>()),
@@ -295,10 +319,9 @@ fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option
             let (v, ix) = operands[1..].split_last()?;
             operands[0].clone().scatter_add(ix, v)
         }
-        Op::Concat(axis, _) => Array::concat(*axis, &operands),
+        Op::Concat(axis, _) => Array::concat(*axis, operands),
         Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => return None,
-    };
-    (small || of_one_value(&value)).then(|| b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
+    })
 }
 
 /// Whether a constant is stored as one number.

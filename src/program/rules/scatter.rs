@@ -2,42 +2,33 @@
 
 use super::gather::is_within;
 use super::views::{Axes, moves};
-use super::{Rule, constant, indices, linearly, table};
-use crate::array::{Array, with_elem};
-use crate::dtype::{DType, Elem};
-use crate::ops::{Binary, Discrete, IntBinary, Linear, View};
+use super::{Rule, indices, linearly, table};
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::ops::{Binary, Linear, View};
 use crate::program::{Builder, Constant, NodeId, Op};
 use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![scatter_zeros, scatter_all, indices::scatter_affine];
 
 /// Whether a constant is zero everywhere.
-fn is_zero(b: &Builder, id: NodeId) -> bool {
-    let zero = |c: &Array| with_elem!(c.dtype(), E => c.splat::<E>().is_some_and(|x| x == E::ZERO));
-    constant(b, id).is_some_and(zero)
-}
-
 /// scatter_add x ix 0 = x
 fn scatter_zeros(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::ScatterAdd(x, _, v) = op else { return None };
-    is_zero(b, *v).then_some(*x)
+    b.is_zero(*v).then_some(*x)
 }
 
 /// scatter_add x [] v = x + v
-fn scatter_all(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+fn scatter_all(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::ScatterAdd(x, ix, v) = op else { return None };
-    let sum = match dtype.is_float() {
-        true => Op::Binary(Binary::Add, *x, *v),
-        false => Op::Discrete(Discrete::IntBinary(IntBinary::Add), [*x, *v].as_slice().into()),
-    };
-    ix.is_empty().then(|| b.add(sum, shape.clone(), dtype))
+    ix.is_empty().then(|| b.plus(*x, *v))
 }
 
 /// x + scatter_add 0 ix v = scatter_add x ix v, where the scatter has no other use
 pub(super) fn add_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Add, x, y) = op else { return None };
     let alone =
-        |b: &Builder, id: NodeId| matches!(&b.node(id).op, Op::ScatterAdd(base, ..) if b.once(id) && is_zero(b, *base));
+        |b: &Builder, id: NodeId| matches!(&b.node(id).op, Op::ScatterAdd(base, ..) if b.once(id) && b.is_zero(*base));
     let (base, scattered) = match (alone(b, *y), alone(b, *x)) {
         (true, _) => (*x, *y),
         (false, true) => (*y, *x),
@@ -53,7 +44,7 @@ pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, 
     let Op::Linear(op, a) = op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
     let Op::ScatterAdd(base, ix, v) = &b.node(*a).op else { return None };
-    if !b.once(*a) || !is_zero(b, *base) || !from.is_identity() || into.is_identity() || size(from.shape()) == 0 {
+    if !b.once(*a) || !b.is_zero(*base) || !from.is_identity() || into.is_identity() || size(from.shape()) == 0 {
         return None;
     }
     let kept: Axes = (0..from.shape().len()).filter(|axis| moves(into, *axis)).collect();

@@ -1,6 +1,6 @@
 //! Rules of sums and differences of floats.
 
-use super::{Rule, is, multiple, negated, negation, scaled, scatter, table, views};
+use super::{Rule, adjacent, is, multiple, negated, negation, scaled, scatter, table, views};
 use crate::dtype::DType;
 use crate::ops::Binary;
 use crate::program::{Builder, NodeId, Op};
@@ -14,6 +14,7 @@ pub(super) const ADD: &[Rule] = table![
     add_negative_multiple,
     add_exchanged,
     scatter::add_scattered,
+    adjacent::add_adjacent,
     views::replicate_late,
 ];
 

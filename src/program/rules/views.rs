@@ -5,9 +5,9 @@
 
 use smallvec::SmallVec;
 
-use super::{constant, elements, is_elementwise, linearly, resized};
+use super::{constant, elements, is_elementwise, keeps_zero, linearly, resized};
 use crate::dtype::DType;
-use crate::ops::{Discrete, IntBinary, IntUnary, Linear, Unary, View};
+use crate::ops::{Linear, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::{Shape, size};
 
@@ -74,7 +74,7 @@ pub(crate) fn read(b: &Builder, id: NodeId) -> Option<(NodeId, View)> {
 // ---- elementwise operations elsewhere ----
 
 /// The elementwise operation on other operands, of this shape.
-pub(super) fn elementwise_on(
+pub(crate) fn elementwise_on(
     b: &mut Builder,
     op: &Op<NodeId>,
     operands: &[NodeId],
@@ -143,7 +143,7 @@ pub(super) fn view_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype:
         return None;
     }
     let f = b.node(*a).op.clone();
-    if !from.is_total() && !keeps_zero(&f) {
+    if !from.is_total() && !keeps_zero(b, &f) {
         return None;
     }
     let (before, after) = (elements(b, *a), size(shape));
@@ -155,7 +155,7 @@ pub(super) fn view_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype:
     for x in &operands {
         if constant(b, *x).is_some() {
             // A constant of many values would become another one.
-            resized(b, *x, shape).filter(|_| from.is_total())?;
+            resized(b, *x, shape)?;
             reads.push(None);
             continue;
         }
@@ -181,51 +181,4 @@ pub(super) fn view_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype:
         });
     }
     Some(elementwise_on(b, &f, &on, shape, dtype))
-}
-
-/// Whether the elementwise operation gives 0 on zeros, whatever its constants are: what is read outside of an array may
-/// then be read before it.
-pub(super) fn keeps_zero(op: &Op<NodeId>) -> bool {
-    use crate::ops::Binary;
-    match op {
-        Op::Unary(op, _) => matches!(
-            op,
-            Unary::Neg
-                | Unary::Abs
-                | Unary::Square
-                | Unary::Sqrt
-                | Unary::Log1p
-                | Unary::Expm1
-                | Unary::Sin
-                | Unary::Tan
-                | Unary::Asin
-                | Unary::Atan
-                | Unary::Sinh
-                | Unary::Tanh
-                | Unary::Asinh
-                | Unary::Atanh
-                | Unary::Relu
-                | Unary::Erf
-        ),
-        Op::Binary(op, ..) => matches!(
-            op,
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::Hypot | Binary::Min | Binary::Max | Binary::MulNoNan
-        ),
-        Op::Select(_) => true,
-        Op::Linear(..) => true,
-        Op::Discrete(op, _) => match op {
-            Discrete::And | Discrete::Or | Discrete::FloatStep(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
-            Discrete::IntUnary(IntUnary::Neg | IntUnary::Abs) => true,
-            Discrete::IntBinary(op) => match op {
-                IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Quot | IntBinary::Rem => true,
-                IntBinary::Min | IntBinary::Max => true,
-            },
-            Discrete::Compare(_) | Discrete::Not => false,
-            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } | Discrete::Iota { .. } => {
-                false
-            }
-        },
-        Op::Input(_) | Op::Constant(_) | Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
-    }
 }

@@ -1,0 +1,326 @@
+//! Choices by position become concatenations.
+//!
+//! What is written element by element with branches for the ends (boundary conditions, padding, first and last steps) is, in bulk,
+//! computed for all positions in each of the branches, and then chosen from. Where a mask holds on an interval of an axis, the
+//! parts are computed each where it is chosen, and put one after the other: slices and appends remain, and no mask.
+//!
+//! A choice is considered with its *cone*: the elementwise operations that nothing else uses, other choices and masks made of
+//! masks among them. The intervals of its masks along one axis cut that in segments, and each segment computes what it needs of
+//! the cone on slices of what the cone takes. Where masks are about several axes, the next round cuts along the next one.
+//!
+//! Law: values are unchanged, to the bit; it is only done where less is computed and moved. A mask that several choices share
+//! counts for each in part.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::ops::{Discrete, Linear};
+use crate::program::rules::{is_elementwise, of_one_value, views::elementwise_on};
+use crate::program::{Builder, Constant, Loop, NodeId, Op, Program, piece};
+use crate::shape::{Shape, size};
+
+/// The most operations of a cone, and the most segments.
+const MOST: usize = 64;
+
+/// A mask that holds on an interval of an axis, or outside of it.
+type Interval = (usize, Range<usize>, bool);
+
+/// The program in which choices by position are concatenations, where that is cheaper.
+///
+/// ```
+/// use polygrad::passes::{choices, simplify, vectorize};
+/// use polygrad::{Function, Tensor, build1, cond, tensor};
+/// // Twice the first element, and the others.
+/// let f = |x: &Tensor<_, 1>, _: &()| build1(4, |i| cond(&i.eq(0), &(x.at([&i]) * 2.0), &x.at([&i]).sin()));
+/// let f = Function::stage(f, &tensor([1.0, 2.0, 3.0, 4.0]), &());
+/// let bulk = choices(&simplify(&vectorize(f.program())));
+/// let expected = "concat axis=0 [2.0 * slice axis=0 0..1 x, sin (slice axis=0 1..4 x)]";
+/// assert!(simplify(&bulk).to_string().contains(expected));
+/// ```
+pub fn choices(program: &Program) -> Program {
+    let cones = Cones { program, uses: program.uses(), intervals: intervals(program) };
+    let plans = cones.plans();
+    let mut b = Builder::new();
+    let mut now: Vec<NodeId> = program.inputs().iter().map(|slot| b.input(slot.clone())).collect();
+    for (k, node) in program.nodes().iter().enumerate().skip(program.inputs().len()) {
+        let op = node.op.map(&mut |a| now[*a as usize]);
+        let made = match (plans.get(&(k as NodeId)), op) {
+            (Some(plan), _) => cones.made(&mut b, plan, &now),
+            (None, Op::Loop(l)) => b.apply(Op::Loop(Box::new(Loop { body: choices(&l.body), ..*l }))),
+            (None, Op::Custom(custom, args)) => b.apply(Op::Custom(custom.map(&mut |p| choices(p)).into(), args)),
+            (None, op) => b.add(op, node.shape.clone(), node.dtype),
+        };
+        now.push(made);
+    }
+    let results: Vec<NodeId> = program.results().iter().map(|r| now[*r as usize]).collect();
+    let names: Vec<String> = program.outputs().iter().map(|slot| slot.name.clone()).collect();
+    b.finish(&results, &names)
+}
+
+/// The masks that hold on an interval of positions, or outside of one.
+fn intervals(program: &Program) -> BTreeMap<NodeId, Interval> {
+    if !program.nodes().iter().any(|node| matches!(node.op, Op::Select(_))) {
+        return BTreeMap::new();
+    }
+    // What is known of a mask, its builder knows.
+    let mut b = Builder::literal();
+    let mut numbers: Vec<Option<NodeId>> = program.inputs().iter().map(|slot| Some(b.input(slot.clone()))).collect();
+    numbers.resize(program.nodes().len(), None);
+    b.follow(program, &mut numbers);
+    let found = |(k, id): (usize, &Option<NodeId>)| Some((k as NodeId, b.interval((*id)?)?));
+    numbers.iter().enumerate().filter_map(found).collect()
+}
+
+/// A choice and the operations that only it needs, cut in segments.
+struct Plan {
+    axis: usize,
+    /// Where segments begin, and where the last one ends.
+    cuts: Vec<usize>,
+    /// The operations of the cone, ascending; the choice is the last.
+    cone: Vec<NodeId>,
+    /// What the cone takes, ascending.
+    leaves: Vec<NodeId>,
+}
+
+/// Whether a mask is made of masks.
+fn is_logic(op: &Op<NodeId>) -> bool {
+    matches!(op, Op::Discrete(Discrete::And | Discrete::Or | Discrete::Not, _))
+}
+
+/// Operations and bytes, for each element of the choice.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    work: f64,
+    bytes: f64,
+}
+
+impl Cost {
+    fn add(&mut self, times: f64, other: Cost) {
+        self.work += times * other.work;
+        self.bytes += times * other.bytes;
+    }
+}
+
+/// What an operation is in a segment.
+#[derive(Clone, Copy, Debug)]
+enum Meaning {
+    /// This, everywhere.
+    Known(bool),
+    /// The same as another.
+    Same(NodeId),
+    /// A slice of what is there.
+    Leaf,
+    /// The operation, on slices.
+    Itself,
+}
+
+/// A program whose choices are looked at.
+struct Cones<'a> {
+    program: &'a Program,
+    uses: Vec<u32>,
+    /// By mask.
+    intervals: BTreeMap<NodeId, Interval>,
+}
+
+impl Cones<'_> {
+    fn op(&self, id: NodeId) -> &Op<NodeId> {
+        &self.program.nodes()[id as usize].op
+    }
+
+    /// The choices that become concatenations.
+    fn plans(&self) -> BTreeMap<NodeId, Plan> {
+        let mut plans: BTreeMap<NodeId, Plan> = BTreeMap::new();
+        let mut taken = vec![false; self.uses.len()];
+        // From results to operands: an outer choice comes before those in its branches.
+        for root in (0..self.uses.len()).rev().filter(|_| !self.intervals.is_empty()) {
+            if !taken[root]
+                && let Op::Select(_) = self.op(root as NodeId)
+                && let Some(plan) = self.plan(root as NodeId)
+            {
+                plan.cone.iter().for_each(|k| taken[*k as usize] = true);
+                plans.insert(root as NodeId, plan);
+            }
+        }
+        plans
+    }
+
+    /// How the choice is best cut, if that makes it cheaper.
+    fn plan(&self, root: NodeId) -> Option<Plan> {
+        let shape = &self.program.nodes()[root as usize].shape;
+        if size(shape) == 0 {
+            return None;
+        }
+        let (mut cone, mut leaves, mut before) = (Vec::new(), Vec::new(), Cost::default());
+        // How often the cone uses each, the last operation first: when it is looked at, all its users have been. And how
+        // much of it the cone pays for: masks are often shared by several choices, each of which could do without.
+        let mut waiting: BTreeMap<NodeId, (u32, f64)> = BTreeMap::from([(root, (self.uses[root as usize], 1.0))]);
+        while let Some((id, (times, share))) = waiting.pop_last() {
+            let node = &self.program.nodes()[id as usize];
+            let alone = times == self.uses[id as usize];
+            let inside = (alone && is_elementwise(&node.op)) || is_logic(&node.op);
+            if inside && node.shape == *shape && cone.len() < MOST {
+                cone.push(id);
+                before.add(share, self.per_element(id));
+                node.op.operands(&mut |a| {
+                    let (times, paid) = waiting.entry(*a).or_default();
+                    *paid += share / f64::from(self.uses[*a as usize]);
+                    // What is used by what others use is used by them.
+                    *times += u32::from(alone);
+                });
+            } else {
+                leaves.push(id);
+                let paid = alone || node.dtype == DType::Bool;
+                before.add(if paid && self.is_view(id) { share } else { 0.0 }, self.copied(id));
+            }
+        }
+        cone.reverse();
+        leaves.reverse();
+        let masks = || cone.iter().chain(&leaves).filter_map(|k| self.intervals.get(k));
+        let axes: BTreeSet<usize> = masks().map(|(axis, ..)| *axis).collect();
+        let cuts = |axis: usize| {
+            let ends = masks().filter(|(along, ..)| *along == axis).flat_map(|(_, range, _)| [range.start, range.end]);
+            ends.chain([0, shape[axis]]).collect::<BTreeSet<usize>>().into_iter().collect::<Vec<usize>>()
+        };
+        let plans =
+            axes.into_iter().map(|axis| Plan { axis, cuts: cuts(axis), cone: cone.clone(), leaves: leaves.clone() });
+        let costs = plans.map(|plan| {
+            // Putting the parts together reads and writes each element.
+            let mut after = Cost::default();
+            after.add(1.0, self.copied(root));
+            for segment in plan.segments() {
+                let part = segment.len() as f64 / shape[plan.axis] as f64;
+                after.add(part, self.cost(&self.meanings(&plan, &segment)));
+            }
+            (after, plan)
+        });
+        let (after, plan) = costs.min_by(|(a, _), (b, _)| a.bytes.total_cmp(&b.bytes))?;
+        let cheaper = after.bytes < before.bytes && after.work <= before.work;
+        (plan.cuts.len() <= MOST && cheaper).then_some(plan)
+    }
+
+    fn width(&self, id: NodeId) -> f64 {
+        self.program.nodes()[id as usize].dtype.width() as f64
+    }
+
+    /// What an elementwise operation costs for each of its results.
+    fn per_element(&self, id: NodeId) -> Cost {
+        let mut bytes = self.width(id);
+        self.op(id).operands(&mut |a| bytes += self.width(*a));
+        Cost { work: 1.0, bytes }
+    }
+
+    /// What it costs to copy an element.
+    fn copied(&self, id: NodeId) -> Cost {
+        Cost { work: 1.0, bytes: 2.0 * self.width(id) }
+    }
+
+    fn is_view(&self, id: NodeId) -> bool {
+        matches!(self.op(id), Op::Linear(op, _) if matches!(&**op, Linear::Affine { into, .. } if into.is_identity()))
+    }
+
+    fn is_number(&self, id: NodeId) -> bool {
+        matches!(self.op(id), Op::Constant(Constant(c)) if of_one_value(c))
+    }
+
+    /// What the operations of the cone, and what it takes, are in a segment; of those that the choice needs there.
+    fn meanings(&self, plan: &Plan, segment: &Range<usize>) -> BTreeMap<NodeId, Meaning> {
+        let mut meanings: BTreeMap<NodeId, Meaning> = BTreeMap::new();
+        let mut all: Vec<NodeId> = plan.leaves.iter().chain(&plan.cone).copied().collect();
+        all.sort_unstable();
+        for id in all {
+            let known = |a: &NodeId| if let Meaning::Known(holds) = meanings[a] { Some(holds) } else { None };
+            let by_position = self.intervals.get(&id).filter(|(axis, ..)| *axis == plan.axis);
+            let meaning = match (by_position, plan.cone.binary_search(&id), self.op(id)) {
+                (Some((_, range, inside)), ..) => Meaning::Known(range.contains(&segment.start) == *inside),
+                (None, Err(_), _) => Meaning::Leaf,
+                (None, Ok(_), Op::Select([mask, x, y])) => match known(mask) {
+                    Some(holds) => Meaning::Same(if holds { *x } else { *y }),
+                    None => Meaning::Itself,
+                },
+                (None, Ok(_), Op::Discrete(op @ (Discrete::And | Discrete::Or), args)) => {
+                    let neutral = *op == Discrete::And;
+                    match (known(&args[0]), known(&args[1])) {
+                        (Some(holds), _) | (_, Some(holds)) if holds != neutral => Meaning::Known(holds),
+                        (Some(_), Some(_)) => Meaning::Known(neutral),
+                        (Some(_), None) => Meaning::Same(args[1]),
+                        (None, Some(_)) => Meaning::Same(args[0]),
+                        (None, None) => Meaning::Itself,
+                    }
+                }
+                (None, Ok(_), Op::Discrete(Discrete::Not, args)) => {
+                    known(&args[0]).map_or(Meaning::Itself, |holds| Meaning::Known(!holds))
+                }
+                (None, Ok(_), _) => Meaning::Itself,
+            };
+            // What is the same as something known is known.
+            let meaning = match meaning {
+                Meaning::Same(a) => known(&a).map_or(meaning, Meaning::Known),
+                Meaning::Known(_) | Meaning::Leaf | Meaning::Itself => meaning,
+            };
+            meanings.insert(id, meaning);
+        }
+        let mut needed = BTreeSet::new();
+        let mut work: Vec<NodeId> = plan.cone.last().copied().into_iter().collect();
+        while let Some(id) = work.pop() {
+            if !needed.insert(id) {
+                continue;
+            }
+            match meanings[&id] {
+                Meaning::Same(a) => work.push(a),
+                Meaning::Itself => self.op(id).operands(&mut |a| work.push(*a)),
+                Meaning::Known(_) | Meaning::Leaf => {}
+            }
+        }
+        meanings.retain(|id, _| needed.contains(id));
+        meanings
+    }
+
+    /// What a segment costs for each of its results.
+    fn cost(&self, meanings: &BTreeMap<NodeId, Meaning>) -> Cost {
+        let mut cost = Cost::default();
+        for (id, meaning) in meanings {
+            match meaning {
+                Meaning::Leaf if !self.is_number(*id) => cost.add(1.0, self.copied(*id)),
+                Meaning::Known(_) | Meaning::Same(_) | Meaning::Leaf => {}
+                Meaning::Itself => cost.add(1.0, self.per_element(*id)),
+            }
+        }
+        cost
+    }
+
+    /// The segments, one after the other.
+    fn made(&self, b: &mut Builder, plan: &Plan, now: &[NodeId]) -> NodeId {
+        let parts = plan.segments().map(|segment| self.part(b, plan, &segment, now)).collect();
+        b.apply(Op::Concat(plan.axis, parts))
+    }
+
+    fn part(&self, b: &mut Builder, plan: &Plan, segment: &Range<usize>, now: &[NodeId]) -> NodeId {
+        let mut here: BTreeMap<NodeId, NodeId> = BTreeMap::new();
+        let mut last = 0;
+        for (id, meaning) in self.meanings(plan, segment) {
+            let node = &self.program.nodes()[id as usize];
+            let mut shape: Shape = node.shape.clone();
+            shape[plan.axis] = segment.len();
+            last = match meaning {
+                Meaning::Known(holds) => b.apply(Op::Constant(Constant(Array::full(&shape, holds)))),
+                Meaning::Same(other) => here[&other],
+                Meaning::Leaf => piece(b, now[id as usize], plan.axis, segment.clone()),
+                Meaning::Itself => {
+                    let mut operands = Vec::new();
+                    node.op.operands(&mut |a| operands.push(here[a]));
+                    elementwise_on(b, &node.op, &operands, &shape, node.dtype)
+                }
+            };
+            here.insert(id, last);
+        }
+        last
+    }
+}
+
+impl Plan {
+    fn segments(&self) -> impl Iterator<Item = Range<usize>> {
+        self.cuts.windows(2).map(|ends| ends[0]..ends[1])
+    }
+}

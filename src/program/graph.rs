@@ -1,0 +1,123 @@
+//! Who uses what in a program, and copies of parts of it.
+//!
+//! Law: one pass over the operations each, in their order or against it; operands come before their uses.
+
+use std::collections::BTreeMap;
+
+use super::{Builder, Loop, Node, NodeId, Op, Program, Slot};
+
+/// How often each value is used, as an operand or a result.
+pub(super) fn uses(nodes: &[Node], results: &[NodeId]) -> Vec<u32> {
+    let mut uses = vec![0; nodes.len()];
+    nodes.iter().for_each(|node| node.op.operands(&mut |a| uses[*a as usize] += 1));
+    results.iter().for_each(|r| uses[*r as usize] += 1);
+    uses
+}
+
+/// Marks what the marked values depend on; operands of those that are not `through` only if something else needs them.
+pub(crate) fn reach(nodes: &[Node], marks: &mut [bool], through: impl Fn(usize) -> bool) {
+    for k in (0..nodes.len()).rev() {
+        if marks[k] && through(k) {
+            nodes[k].op.operands(&mut |a| marks[*a as usize] = true);
+        }
+    }
+}
+
+/// Which inputs of a program its marked results depend on; through loops, each of their results on its own.
+fn inputs_needed(program: &Program, results: &[bool]) -> Vec<bool> {
+    let nodes = program.nodes();
+    let mut live = vec![false; nodes.len()];
+    program.results().iter().zip(results).for_each(|(r, needed)| live[*r as usize] |= needed);
+    // Of each loop, the results that are needed.
+    let mut wanted: BTreeMap<NodeId, Vec<bool>> = BTreeMap::new();
+    for (k, node) in nodes.iter().enumerate().rev().filter(|(_, node)| !matches!(node.op, Op::Input(_))) {
+        if !live[k] {
+            continue;
+        }
+        if let Op::Output(of, position) = node.op
+            && let Op::Loop(l) = &nodes[of as usize].op
+        {
+            live[of as usize] = true;
+            wanted.entry(of).or_insert_with(|| vec![false; l.body.results().len()])[position] = true;
+        } else if let Op::Loop(l) = &node.op {
+            let results = wanted.remove(&(k as NodeId)).unwrap_or_default();
+            let needs = results_needed(l, &results).1;
+            let operands = l.init.iter().chain(&l.xs).chain(&l.captured);
+            operands.zip(needs).for_each(|(a, needed)| live[*a as usize] |= needed);
+        } else {
+            node.op.operands(&mut |a| live[*a as usize] = true);
+        }
+    }
+    live.truncate(program.inputs().len());
+    live
+}
+
+/// Of a loop of which these results are needed: which results are, carries among them, and which inputs of its body.
+pub(crate) fn results_needed(l: &Loop<NodeId>, results: &[bool]) -> (Vec<bool>, Vec<bool>) {
+    let mut results = results.to_vec();
+    results.resize(l.body.results().len(), false);
+    loop {
+        let inputs = inputs_needed(&l.body, &results);
+        let before = results.clone();
+        (0..l.init.len()).for_each(|k| results[k] |= inputs[k]);
+        if results == before {
+            return (results, inputs);
+        }
+    }
+}
+
+impl Program {
+    /// The same program with some results replaced by other values of it.
+    pub(crate) fn with_results(&self, results: &[NodeId]) -> Program {
+        let mut b = Builder::literal();
+        let mut numbers: Vec<Option<NodeId>> = self.inputs().iter().map(|slot| Some(b.input(slot.clone()))).collect();
+        numbers.resize(self.nodes().len(), None);
+        b.follow(self, &mut numbers);
+        let results: Vec<NodeId> = results.iter().filter_map(|r| numbers[*r as usize]).collect();
+        let names: Vec<String> = self.outputs().iter().map(|slot| slot.name.clone()).collect();
+        b.finish(&results, &names)
+    }
+
+    /// How often each value is used, as an operand or a result.
+    pub(crate) fn uses(&self) -> Vec<u32> {
+        uses(self.nodes(), self.results())
+    }
+
+    /// The same program without its first inputs, if it does not use them; with these names.
+    pub(crate) fn without_first_inputs(&self, count: usize, names: &[String]) -> Option<Program> {
+        if self.uses()[..count].iter().any(|uses| *uses > 0) {
+            return None;
+        }
+        let mut b = Builder::new();
+        let mut numbers = vec![None; self.nodes().len()];
+        for (k, slot) in self.inputs().iter().enumerate().skip(count) {
+            let name = names.get(k - count).cloned().unwrap_or_default();
+            numbers[k] = Some(b.input(Slot { name, ..slot.clone() }));
+        }
+        b.follow(self, &mut numbers);
+        let results: Option<Vec<NodeId>> = self.results().iter().map(|r| numbers[*r as usize]).collect();
+        Some(b.finish(&results?, &[]))
+    }
+}
+
+impl Builder {
+    /// Of a program whose values are here where they have a number: everything that follows from those.
+    pub(crate) fn follow(&mut self, program: &Program, numbers: &mut [Option<NodeId>]) {
+        for (k, node) in program.nodes().iter().enumerate().skip(program.inputs().len()) {
+            let mut known = numbers[k].is_none();
+            node.op.operands(&mut |a| known &= numbers[*a as usize].is_some());
+            if known {
+                let op = node.op.map(&mut |a| numbers[*a as usize].unwrap_or_default());
+                numbers[k] = Some(self.add(op, node.shape.clone(), node.dtype));
+            }
+        }
+    }
+
+    /// The results of a program on these inputs.
+    pub(crate) fn inline(&mut self, program: &Program, inputs: &[NodeId]) -> Vec<NodeId> {
+        let mut numbers: Vec<Option<NodeId>> = inputs.iter().copied().map(Some).collect();
+        numbers.resize(program.nodes().len(), None);
+        self.follow(program, &mut numbers);
+        program.results().iter().filter_map(|r| numbers[*r as usize]).collect()
+    }
+}

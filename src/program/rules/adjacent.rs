@@ -1,0 +1,91 @@
+//! Sums of pieces of one array: what is cut in parts, as by branches at its ends, is put together again.
+
+use smallvec::SmallVec;
+
+use super::concat::{Piece, join, step};
+use super::linearly;
+use crate::dtype::DType;
+use crate::ops::{Binary, Linear, View};
+use crate::program::{Builder, NodeId, Op};
+use crate::shape::Shape;
+
+/// l(x) + m(x) = n(x), and (y + l(x)) + m(x) = y + n(x) where the first sum has no other use: for `l` and `m` that copy
+/// elements to different places, and go on one where the other ends
+pub(super) fn add_adjacent(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Binary(Binary::Add, x, y) = *op else { return None };
+    if let Some((both, of)) = together(b, x, y) {
+        return Some(linearly(b, both, of));
+    }
+    for (sum, piece) in [(x, y), (y, x)] {
+        let Op::Binary(Binary::Add, p, q) = b.node(sum).op else { continue };
+        if !b.once(sum) {
+            continue;
+        }
+        for (rest, other) in [(p, q), (q, p)] {
+            if let Some((both, of)) = together(b, other, piece) {
+                let both = linearly(b, both, of);
+                return Some(b.add(Op::Binary(Binary::Add, rest, both), shape.clone(), dtype));
+            }
+        }
+    }
+    None
+}
+
+/// Both as one operation, and of what.
+fn together(b: &Builder, x: NodeId, y: NodeId) -> Option<(Linear, NodeId)> {
+    let ((first, rank), (second, other)) = (copied(b, x)?, copied(b, y)?);
+    if first.source != second.source || rank != other || first.view.shape().len() != second.view.shape().len() {
+        return None;
+    }
+    for axis in 0..first.view.shape().len() {
+        let sizes = first.view.shape().iter().zip(second.view.shape()).enumerate();
+        if !sizes.into_iter().all(|(k, (n, m))| k == axis || n == m) {
+            continue;
+        }
+        for (before, after) in [(&first, &second), (&second, &first)] {
+            let stepped = |piece: &Piece| Piece { step: step(&piece.view, axis), ..piece.clone() };
+            let Some(both) = join(&stepped(before), &stepped(after), axis) else { continue };
+            let (from, into) = apart(&both.view, rank);
+            if into.is_injective() {
+                return Some((Linear::affine(from, into), first.source));
+            }
+        }
+    }
+    None
+}
+
+/// What a linear operation copies: pairs of a place it reads and a place it writes, as one view; and how many axes the
+/// first has.
+fn copied(b: &Builder, id: NodeId) -> Option<(Piece, usize)> {
+    let Op::Linear(op, source) = &b.node(id).op else { return None };
+    let Linear::Affine { from, into } = &**op else { return None };
+    if from.is_empty() || into.is_empty() {
+        return None;
+    }
+    let sides = from.bounds().iter().zip(into.bounds());
+    let sides: SmallVec<[(usize, usize); 6]> = sides.map(|(f, i)| (f.0.max(i.0), f.1.min(i.1))).collect();
+    if sides.iter().any(|(lo, hi)| lo >= hi) {
+        return None;
+    }
+    let shape: Shape = sides.iter().map(|(lo, hi)| hi - lo).collect();
+    let (mut matrix, mut offset): (SmallVec<[i64; 16]>, SmallVec<[i64; 6]>) = (SmallVec::new(), SmallVec::new());
+    for view in [from, into] {
+        for k in 0..view.source().len() {
+            matrix.extend_from_slice(view.row(k));
+            let moved: i64 = view.row(k).iter().zip(&sides).map(|(m, (lo, _))| m * *lo as i64).sum();
+            offset.push(view.offset()[k] + moved);
+        }
+    }
+    let view = View::affine(&[from.source(), into.source()].concat(), &shape, &matrix, &offset);
+    let rank = from.source().len();
+    view.is_total().then(|| (Piece { source: *source, view, step: None }, rank))
+}
+
+/// The two views that were put in one, the first one with so many axes.
+fn apart(both: &View, rank: usize) -> (View, View) {
+    let part = |axes: std::ops::Range<usize>| {
+        let matrix: SmallVec<[i64; 16]> = axes.clone().flat_map(|k| both.row(k).to_vec()).collect();
+        View::affine(&both.source()[axes.clone()], both.shape(), &matrix, &both.offset()[axes])
+    };
+    (part(0..rank), part(rank..both.source().len()))
+}

@@ -1,0 +1,58 @@
+//! A function with a derivative rule of its own, for random programs.
+//!
+//! `(x, y) -> (y sin x, cos x)`, with the true derivative as its rule: for tangents, or also for cotangents. So programs with it
+//! have the derivatives that finite differences see, and whoever forgets a rule, or takes the wrong one, is found.
+
+use std::sync::Arc;
+
+use polygrad::BaseTensor;
+use polygrad::ops::{Binary, Unary};
+use polygrad::program::{Custom, Program, Term};
+
+/// Which rules it has; with one for cotangents alone there would be no forward mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    Jvp,
+    Both,
+}
+
+fn mul(a: &Term, b: &Term) -> Term {
+    a.binary(Binary::Mul, b)
+}
+
+/// The program of these results of inputs like these.
+fn program(like: &[&dyn HasKind], results: impl Fn(&[Term]) -> Vec<Term>) -> Program {
+    let inputs: Vec<Term> = like.iter().map(|x| x.variable()).collect();
+    Term::program(&inputs, &results(&inputs), &[]).expect("closed")
+}
+
+/// What a variable can be like.
+trait HasKind {
+    fn variable(&self) -> Term;
+}
+
+impl<T: BaseTensor> HasKind for T {
+    fn variable(&self) -> Term {
+        Term::variable(self.shape(), self.dtype())
+    }
+}
+
+/// The function applied to `x` and `y`, of one shape and one type of floats.
+pub(crate) fn apply<T: BaseTensor>(rules: Rules, x: &T, y: &T) -> Vec<T> {
+    let primal = program(&[x, y], |a| vec![mul(&a[1], &a[0].unary(Unary::Sin)), a[0].unary(Unary::Cos)]);
+    // Inputs: x, y, then y sin x, cos x, then tangents of the former or cotangents of the latter.
+    let kinds: [&dyn HasKind; 6] = [x, y, x, y, x, y];
+    let jvp = program(&kinds, |a| {
+        let sine = a[0].unary(Unary::Sin);
+        let first = mul(&mul(&a[1], &a[3]), &a[4]).binary(Binary::Add, &mul(&sine, &a[5]));
+        vec![first, mul(&sine.unary(Unary::Neg), &a[4])]
+    });
+    let vjp = program(&kinds, |a| {
+        let sine = a[0].unary(Unary::Sin);
+        let first = mul(&mul(&a[1], &a[3]), &a[4]).binary(Binary::Sub, &mul(&sine, &a[5]));
+        vec![first, mul(&sine, &a[4])]
+    });
+    let vjp = (rules == Rules::Both).then_some(vjp);
+    let custom = Custom::new("turned", primal, Some(jvp), vjp).expect("the rules fit");
+    T::custom(&Arc::new(custom), &[x.clone(), y.clone()])
+}

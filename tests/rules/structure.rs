@@ -1,0 +1,311 @@
+//! Cases of the rules of structure: views, contractions, indices and loops.
+
+use polygrad::ops::{Binary, Contract, Discrete, IntBinary, Linear, Unary, View};
+use polygrad::program::{Builder, Constant, Loop, NodeId, Op, Program, Slot};
+use polygrad::shape::Shape;
+use polygrad::{Array, DType};
+
+use super::*;
+
+pub(super) fn views() -> Vec<Case> {
+    vec![
+        case("linear_identity", &[A], |b, v| vec![lin(b, Linear::permute(&[3, 4], &[0, 1]), v[0])]),
+        case("linear_of_nothing", &[X], |b, v| {
+            let y = un(b, Unary::Exp, v[0]);
+            vec![lin(b, Linear::read(View::affine(&[3], &[2], &[1], &[7])), y)]
+        }),
+        case("linear_composed", &[A], |b, v| {
+            let y = lin(b, Linear::permute(&[3, 4], &[1, 0]), v[0]);
+            let z = lin(b, Linear::slice(&[4, 3], 0, 1, 2, 1), y);
+            vec![lin(b, Linear::reverse(&[2, 3], 1), z)]
+        }),
+        case("linear_ordered", &[A], |b, v| {
+            let y = lin(b, Linear::permute(&[3, 4], &[1, 0]), v[0]);
+            let z = Linear::affine(View::axes(&[3, 4], &[0, 1]), View::axes(&[3, 4], &[1, 0]));
+            vec![lin(b, Linear::sum(&[4, 3], &[0]), y), lin(b, z, v[0])]
+        }),
+        case("repeated_sum", &[X, N], |b, v| {
+            let (y, z) = (rep(b, v[0]), rep(b, v[1]));
+            let sum = Linear::sum(&[3, 4], &[1]);
+            vec![sum_all(b, y), lin(b, sum.clone(), y), lin(b, sum, z)]
+        }),
+        case("sum_of_reshape", &[(&[2, 3, 4], F)], |b, v| {
+            let y = lin(b, Linear::reshape(&[2, 3, 4], &[6, 2, 2]), v[0]);
+            vec![lin(b, Linear::sum(&[6, 2, 2], &[0]), y), lin(b, Linear::sum(&[6, 2, 2], &[1, 2]), y)]
+        }),
+        case("view_of_reshape", &[(&[12], F)], |b, v| {
+            let y = lin(b, Linear::reshape(&[12], &[3, 4]), v[0]);
+            vec![lin(b, Linear::permute(&[3, 4], &[1, 0]), y)]
+        }),
+        case("sum_of_negated", &[A], |b, v| {
+            let y = neg(b, v[0]);
+            vec![sum_all(b, y)]
+        }),
+        case("sum_of_scaled", &[A], |b, v| {
+            let k = b.apply(Op::Constant(Constant(Array::full(&[3, 4], 3.0))));
+            let y = mul(b, k, v[0]);
+            vec![sum_all(b, y)]
+        }),
+        case("replicate_late", &[X, X, M], |b, v| {
+            let (x, y, m) = (rep(b, v[0]), rep(b, v[1]), rep(b, v[2]));
+            let z = bin(b, Binary::Hypot, x, y);
+            let z = un(b, Unary::Sin, z);
+            let k = b.apply(Op::Constant(Constant(Array::full(&[3, 4], 3.0))));
+            vec![b.apply(Op::Select([m, z, k]))]
+        }),
+        case("view_early", &[A, A], |b, v| {
+            let (x, y) = [0, 1].map(|k| lin(b, Linear::permute(&[3, 4], &[1, 0]), v[k])).into();
+            let z = add(b, x, y);
+            let row = un(b, Unary::Exp, v[0]);
+            vec![lin(b, Linear::permute(&[4, 3], &[1, 0]), z), lin(b, Linear::row(&[3, 4], 0, 1), row)]
+        }),
+        case("concat_one", &[X], |b, v| vec![b.apply(Op::Concat(0, vec![v[0]]))]),
+        case("concat_empty", &[X, (&[0], F)], |b, v| vec![b.apply(Op::Concat(0, vec![v[0], v[1], v[0]]))]),
+        case("concat_nested", &[X, X], |b, v| {
+            let y = b.apply(Op::Concat(0, vec![v[0], v[1]]));
+            vec![b.apply(Op::Concat(0, vec![v[0], y, v[0]]))]
+        }),
+        case("concat_of_views", &[(&[6], F)], |b, v| {
+            let parts = [(0, 1), (1, 1), (2, 3), (5, 1)];
+            let parts = parts.map(|(start, len)| lin(b, Linear::slice(&[6], 0, start, len, 1), v[0]));
+            let back = [4, 2, 0].map(|start| lin(b, Linear::slice(&[6], 0, start, 1, 1), v[0]));
+            vec![b.apply(Op::Concat(0, parts.to_vec())), b.apply(Op::Concat(0, back.to_vec()))]
+        }),
+        case("view_of_concat", &[A, A], |b, v| {
+            let y = b.apply(Op::Concat(0, v.to_vec()));
+            vec![lin(b, Linear::row(&[6, 4], 0, 4), y), lin(b, Linear::slice(&[6, 4], 0, 0, 2, 1), y)]
+        }),
+    ]
+}
+
+pub(super) fn contractions() -> Vec<Case> {
+    vec![
+        case("contract_of_nothing", &[X, X], |b, v| {
+            let nothing = View::affine(&[3], &[2], &[1], &[7]);
+            vec![con(
+                b,
+                Contract::new(nothing, View::affine(&[3], &[2], &[1], &[0]), View::axes(&[2], &[])),
+                v[0],
+                v[1],
+            )]
+        }),
+        case("contract_read", &[(&[4, 3], F), (&[8], F)], |b, v| {
+            let (x, y) =
+                (lin(b, Linear::permute(&[4, 3], &[1, 0]), v[0]), lin(b, Linear::slice(&[8], 0, 1, 4, 2), v[1]));
+            vec![con(b, matvec(), x, y)]
+        }),
+        case("contract_idle_axis", &[X, X], |b, v| vec![con(b, Contract::axes(&[3, 5], &[0], &[0], &[0]), v[0], v[1])]),
+        case("contract_forwards", &[A, (&[4], F)], |b, v| {
+            // The rows last to first, and the columns from the second to the third.
+            let rows = View::affine(&[3], &[3, 4], &[-1, 0], &[2]);
+            let op = Contract::new(View::identity(&[3, 4]).clipped(1, 1, 3), View::axes(&[3, 4], &[1]), rows);
+            let back = View::affine(&[3, 4], &[3, 4], &[-1, 0, 0, -1], &[2, 3]).clipped(0, 0, 2);
+            let both = Contract::new(back, View::axes(&[3, 4], &[1]), View::axes(&[3, 4], &[1]));
+            vec![con(b, op, v[0], v[1]), con(b, both, v[0], v[1])]
+        }),
+        case("contract_number", &[A], |b, v| {
+            let ones = b.apply(Op::Constant(Constant(Array::full(&[4], 1.0))));
+            let twos = b.apply(Op::Constant(Constant(Array::full(&[4], 2.0))));
+            vec![con(b, matvec(), v[0], ones), con(b, matvec(), v[0], twos)]
+        }),
+        case("contract_negated", &[A, (&[4], F)], |b, v| {
+            let x = neg(b, v[0]);
+            vec![con(b, matvec(), x, v[1])]
+        }),
+        case("contract_scaled", &[A, (&[4], F)], |b, v| {
+            let k = b.apply(Op::Constant(Constant(Array::full(&[3, 4], 3.0))));
+            let x = mul(b, k, v[0]);
+            vec![con(b, matvec(), x, v[1])]
+        }),
+        case("contract_named", &[A, (&[2, 3], F)], |b, v| {
+            vec![con(b, Contract::axes(&[4, 3, 2], &[1, 0], &[2, 1], &[2, 0]), v[0], v[1])]
+        }),
+        case("contract_exchanged", &[X, X], |b, v| {
+            let dot = Contract::axes(&[3], &[0], &[0], &[]);
+            vec![con(b, dot.clone(), v[0], v[1]), con(b, dot, v[1], v[0])]
+        }),
+        regrouping("contract_of_product", &[A, (&[4], F), X], |b, v| {
+            let y = lin(b, Linear::replicate(&[3, 4], &[1]), v[1]);
+            let y = mul(b, v[0], y);
+            vec![con(b, Contract::axes(&[3, 4], &[0, 1], &[0], &[]), y, v[2])]
+        }),
+        regrouping("sum_of_product", &[A, (&[4], F), X], |b, v| {
+            let (y, z) = (lin(b, Linear::replicate(&[3, 4], &[1]), v[1]), rep(b, v[2]));
+            let (p, q) = (mul(b, v[0], y), mul(b, v[0], z));
+            let r = mul(b, p, z);
+            vec![lin(b, Linear::sum(&[3, 4], &[1]), q), sum_all(b, r)]
+        }),
+        case("mul_into_replicated", &[X, A], |b, v| {
+            let x = rep(b, v[0]);
+            let y = mul(b, x, v[1]);
+            let k = b.apply(Op::Constant(Constant(Array::full(&[3, 4], 3.0))));
+            vec![mul(b, k, y)]
+        }),
+        case("scaled_contract", &[X, (&[4], F)], |b, v| {
+            let y = con(b, Contract::axes(&[3, 4], &[0], &[1], &[0, 1]), v[0], v[1]);
+            let k = b.apply(Op::Constant(Constant(Array::full(&[3, 4], 3.0))));
+            vec![mul(b, k, y)]
+        }),
+        case("outer_product", &[X, (&[4], F)], |b, v| {
+            let (x, y) = (rep(b, v[0]), lin(b, Linear::replicate(&[3, 4], &[1]), v[1]));
+            vec![mul(b, x, y)]
+        }),
+        case("linear_of_contract", &[A, (&[4], F), (&[4, 5], F)], |b, v| {
+            let y = con(b, matvec(), v[0], v[1]);
+            let z = con(b, Contract::axes(&[3, 4, 5], &[0, 1], &[1, 2], &[0, 2]), v[0], v[2]);
+            vec![lin(b, Linear::sum(&[3], &[0]), y), lin(b, Linear::permute(&[3, 5], &[1, 0]), z)]
+        }),
+    ]
+}
+
+pub(super) fn indices() -> Vec<Case> {
+    vec![
+        case("gather_affine", &[(&[6], F)], |b, v| {
+            let i = dis(b, Discrete::Iota { n: 4 }, &[]);
+            let k = b.apply(Op::Constant(Constant(Array::full(&[4], 3i64))));
+            let i = ints(b, IntBinary::Sub, k, i);
+            vec![b.apply(Op::Gather(v[0], vec![i]))]
+        }),
+        case("gather_all", &[X], |b, v| vec![b.apply(Op::Gather(v[0], vec![]))]),
+        case("scatter_all", &[X, X, N, N], |b, v| {
+            vec![b.apply(Op::ScatterAdd(v[0], vec![], v[1])), b.apply(Op::ScatterAdd(v[2], vec![], v[3]))]
+        }),
+        case("gather_early", &[(&[30], F), (&[2], I)], |b, v| {
+            let y = un(b, Unary::Tanh, v[0]);
+            vec![b.apply(Op::Gather(y, vec![v[1]]))]
+        }),
+        case("gather_number", &[(&[4], B)], |b, v| {
+            let k = b.apply(Op::Constant(Constant(Array::full(&[100], 3.0))));
+            let i = dis(b, Discrete::ToInt, &[v[0]]);
+            vec![b.apply(Op::Gather(k, vec![i]))]
+        }),
+        case("gather_through", &[(&[6, 7], F), (&[2], I), (&[2], I), (&[4], B)], |b, v| {
+            let copies = lin(b, Linear::replicate(&[9, 6, 7], &[1, 2]), v[0]);
+            let within = dis(b, Discrete::ToInt, &[v[3]]);
+            let copies = b.apply(Op::Gather(copies, vec![within]));
+            let turned = lin(b, Linear::permute(&[6, 7], &[1, 0]), v[0]);
+            let turned = lin(b, Linear::reverse(&[7, 6], 0), turned);
+            vec![b.apply(Op::Gather(turned, vec![v[1], v[2]])), copies]
+        }),
+        case("gather_gathered", &[(&[5, 2], F), (&[8], I)], |b, v| {
+            let i = b.apply(Op::Constant(Constant(Array::new(&[3], vec![6i64, 1, 2]))));
+            let rows = b.apply(Op::Gather(v[0], vec![v[1]]));
+            vec![b.apply(Op::Gather(rows, vec![i]))]
+        }),
+        case("view_of_gather", &[(&[5, 2], F), (&[4, 3], I)], |b, v| {
+            let rows = b.apply(Op::Gather(v[0], vec![v[1]]));
+            let column = View::affine(&[4, 3, 2], &[4, 2], &[-1, 0, 0, 0, 0, 1], &[3, 2, 0]);
+            vec![lin(b, Linear::read(column), rows)]
+        }),
+        case("scatter_zeros", &[A, (&[2], I)], |b, v| {
+            let zeros = b.apply(Op::Constant(Constant(Array::zeros(&[2, 4], F))));
+            vec![b.apply(Op::ScatterAdd(v[0], vec![v[1]], zeros))]
+        }),
+        case("scatter_affine", &[(&[6], F), (&[2], F)], |b, v| {
+            let i = dis(b, Discrete::Iota { n: 2 }, &[]);
+            vec![b.apply(Op::ScatterAdd(v[0], vec![i], v[1]))]
+        }),
+        case("add_scattered", &[A, (&[2], I), (&[2, 4], F)], |b, v| {
+            let zeros = b.apply(Op::Constant(Constant(Array::zeros(&[3, 4], F))));
+            let y = b.apply(Op::ScatterAdd(zeros, vec![v[1]], v[2]));
+            vec![add(b, v[0], y)]
+        }),
+        case("sum_of_scattered", &[(&[3, 2], I), (&[3, 2, 4], F)], |b, v| {
+            let i = dis(b, Discrete::Iota { n: 3 }, &[]);
+            let i = lin(b, Linear::replicate(&[3, 2], &[0]), i);
+            let zeros = b.apply(Op::Constant(Constant(Array::zeros(&[3, 5, 4], F))));
+            let y = b.apply(Op::ScatterAdd(zeros, vec![i, v[0]], v[1]));
+            vec![lin(b, Linear::sum(&[3, 5, 4], &[0]), y)]
+        }),
+    ]
+}
+
+/// A body from the kinds of its inputs.
+fn body(inputs: &[(&[usize], DType)], make: impl FnOnce(&mut Builder, &[NodeId]) -> Vec<NodeId>) -> Program {
+    let mut b = Builder::literal();
+    let slot = |(shape, dtype): &(&[usize], DType)| Slot {
+        name: String::new(),
+        shape: Shape::from_slice(shape),
+        dtype: *dtype,
+    };
+    let inputs: Vec<NodeId> = inputs.iter().map(|kind| b.input(slot(kind))).collect();
+    let results = make(&mut b, &inputs);
+    b.finish(&results, &[])
+}
+
+/// The results of a loop with this many of init, xs and captured, in this order.
+fn looped(b: &mut Builder, n: usize, parts: [&[NodeId]; 3], body: Program) -> Vec<NodeId> {
+    let count = body.outputs().len();
+    let [init, xs, captured] = parts.map(<[NodeId]>::to_vec);
+    let l = b.apply(Op::Loop(Box::new(Loop { n, reverse: n == 3, body, init, xs, captured })));
+    (0..count).map(|k| b.apply(Op::Output(l, k))).collect()
+}
+
+const S: (&[usize], DType) = (&[], F);
+
+/// A step that needs what it is given: carry, element and captured value.
+fn step() -> Program {
+    body(&[S, S, S], |b, v| {
+        let y = mul(b, v[0], v[2]);
+        let y = add(b, y, v[1]);
+        vec![un(b, Unary::Tanh, y), y]
+    })
+}
+
+pub(super) fn loops() -> Vec<Case> {
+    vec![
+        case("loop_never", &[S, (&[0], F), S], |b, v| looped(b, 0, [&v[..1], &v[1..2], &v[2..]], step())),
+        case("loop_once", &[S, (&[1], F), S], |b, v| looped(b, 1, [&v[..1], &v[1..2], &v[2..]], step())),
+        case("loop_dead_result", &[S, X, S], |b, v| {
+            let inner = body(&[S, S, S, S], |b, v| {
+                let (y, z) = (un(b, Unary::Sin, v[0]), mul(b, v[1], v[2]));
+                vec![y, z, add(b, v[0], v[3]), add(b, v[1], v[2])]
+            });
+            let out = looped(b, 3, [&[v[0], v[2]], &v[1..2], &v[2..]], inner);
+            vec![out[0], out[2]]
+        }),
+        case("loop_invariant_carry", &[S, X, S], |b, v| {
+            let inner = body(&[S, S, S], |b, v| vec![v[0], add(b, v[1], v[2])]);
+            // The second result is a carry as well.
+            looped(b, 3, [&[v[0], v[2]], &v[1..2], &[]], inner)
+        }),
+        case("loop_constant_sequence", &[S, S], |b, v| {
+            let xs = lin(b, Linear::replicate(&[3], &[]), v[1]);
+            let inner = body(&[S, S], |b, v| vec![add(b, v[0], v[1])]);
+            looped(b, 3, [&v[..1], &[xs], &[]], inner)
+        }),
+        case("loop_captured_constant", &[S], |b, v| {
+            let k = b.apply(Op::Constant(Constant(Array::scalar(2.0))));
+            let inner = body(&[S, S], |b, v| {
+                let y = mul(b, v[0], v[1]);
+                vec![un(b, Unary::Sin, y)]
+            });
+            looped(b, 3, [&v[..1], &[], &[k]], inner)
+        }),
+        case("loop_invariant_code", &[S, S], |b, v| {
+            let inner = body(&[S, S], |b, v| {
+                let y = un(b, Unary::Exp, v[1]);
+                vec![mul(b, v[0], y)]
+            });
+            looped(b, 3, [&v[..1], &[], &v[1..]], inner)
+        }),
+        case("loop_invariant_result", &[S, S], |b, v| {
+            let inner = body(&[S, S], |b, v| {
+                let y = un(b, Unary::Exp, v[1]);
+                vec![un(b, Unary::Sin, v[0]), y]
+            });
+            looped(b, 3, [&v[..1], &[], &v[1..]], inner)
+        }),
+        case("loop_element_output", &[S, X], |b, v| {
+            let inner = body(&[S, S], |b, v| vec![add(b, v[0], v[1]), v[1]]);
+            looped(b, 3, [&v[..1], &v[1..], &[]], inner)
+        }),
+        case("loop_equal_outputs", &[S, X], |b, v| {
+            let inner = body(&[S, S], |b, v| {
+                let (y, z) = (un(b, Unary::Sin, v[1]), add(b, v[0], v[1]));
+                vec![z, y, y]
+            });
+            looped(b, 3, [&v[..1], &v[1..], &[]], inner)
+        }),
+    ]
+}
