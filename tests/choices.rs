@@ -9,8 +9,8 @@ use polygrad::ops::{Binary, Compare, Discrete, Linear, Unary};
 use polygrad::passes::{choices, optimize, simplify};
 use polygrad::program::{Builder, Constant, NodeId, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;
-use polygrad::symbolic::vjp;
-use polygrad::{Array, BaseTensor, DType, Tree};
+use polygrad::symbolic::{gradient, jvp, vjp};
+use polygrad::{Array, BaseTensor, Concrete, DType, Function, Tensor, Tree, build1, cond, iterate};
 
 const SHAPE: [usize; 2] = [7, 5];
 
@@ -167,4 +167,41 @@ fn a_decision_list_computes_each_position_once() {
             "}"
         ]
     );
+}
+
+/// Steps of the heat equation with both kinds of boundary, written element by element.
+fn heat<T: BaseTensor>(u: &Tensor<T, 1>, steps: usize) -> Tensor<T, 1> {
+    let n = u.dim::<0>();
+    iterate(steps, u.clone(), |_, u: Tensor<T, 1>| {
+        build1(n, |i| {
+            let around = u.at([&(i - 1)]) - u.at([i]) * 2.0 + u.at([&(i + 1)]);
+            let [left, right] = [u.at([1]) * 0.5, u.at([n as i64 - 2])];
+            cond(&i.eq(0), &left, &cond(&i.eq(n as i64 - 1), &right, &(u.at([i]) + around * 0.2)))
+        })
+    })
+}
+
+/// What is made of positions leaves the bodies of loops; what is known of it is known inside all the same.
+#[test]
+fn positions_are_known_inside_of_loops() {
+    fn wrong(program: &Program) -> usize {
+        let wrong = |op: &Op<NodeId>| match op {
+            Op::Loop(l) => wrong(&l.body),
+            Op::Gather(..) | Op::ScatterAdd(..) | Op::Select(_) | Op::Discrete(..) => 1,
+            Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Linear(..) => 0,
+            Op::Contract(..) | Op::Concat(..) | Op::Custom(..) | Op::Output(..) => 0,
+        };
+        program.nodes().iter().map(|node| wrong(&node.op)).sum()
+    }
+    let u: Tensor<Concrete, 1> = Tensor::from_raw(Array::uniform(&[10], 0.0, 1.0, 3));
+    let f = Function::stage(|u: &Tensor<_, 1>, _: &()| heat(u, 6).square().sum(), &u, &());
+    for program in [f.program().clone(), gradient(f.program()), jvp(f.program()), vjp(&gradient(f.program()))] {
+        let ready = optimize(&program);
+        assert!(wrong(&program) > 0 && wrong(&ready) == 0, "{ready}");
+        let inputs: Vec<Array> = program.inputs().iter().map(|s| Array::uniform(&s.shape, 0.5, 1.0, 4)).collect();
+        for (a, b) in interpret(&program, inputs.clone()).iter().zip(interpret(&ready, inputs)) {
+            let (a, b) = (a.to_vec::<f64>().expect("floats"), b.to_vec::<f64>().expect("floats"));
+            assert!(a.iter().zip(&b).all(|(x, y)| (x - y).abs() < 1e-12 * (1.0 + x.abs())), "{ready}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ use polygrad::program::{Node, Op, Program, Term, interpret};
 use polygrad::symbolic::{gradient, jvp, vjp};
 use polygrad::{
     Array, BaseTensor, Concrete, DType, Tensor, build, build1, concat, cond, custom_jvp, direct, fold, grad, iterate,
-    map, map_accum, scan, vmap, zip_with,
+    map, map_accum, map_accum_reverse, scan, vmap, zip_with,
 };
 
 type Number<T> = Tensor<T, 0>;
@@ -123,6 +123,22 @@ cases! { T;
         };
         map_accum(x.at([0]), i, read).1
     };
+    counting = |x, a, ix| |n| {
+        let start: Index<_> = Tensor::scalar(n as i64);
+        let (last, ys): (Index<_>, Matrix<_>) =
+            map_accum(start.clone(), a, |i: Index<_>, row: &Vector<_>| (&i - 2, row.times(&x.at([i]))));
+        let (first, zs): (Index<_>, Matrix<_>) =
+            map_accum_reverse(start, a, |i: Index<_>, row: &Vector<_>| (ix.at([0]) + &i, row.times(&x.at([i - 3]))));
+        (ys + zs).times(&(last * 10 + first).to_float::<f64>())
+    };
+    counting_in_turn = |x, a, ix| |n| {
+        let step = |(i, h): (Index<_>, Number<_>), row: &Vector<_>| {
+            let h = (h * x.at([&i])).sin() + a.at([i.clone(), &i - 1]);
+            ((i + 1, h.clone()), row.times(&h))
+        };
+        let ((last, _), ys): ((Index<_>, Number<_>), Matrix<_>) = map_accum((Tensor::scalar(0), x.at([n as i64 - 1])), a, step);
+        ys.times(&last.to_float::<f64>())
+    };
     replicated = |x, a, ix| |n| build([n, n], |[i, _j]| x.at([i]).exp());
 }
 
@@ -221,6 +237,23 @@ fn no_program_becomes_asymptotically_dearer() {
             let grows = |small: f64, large: f64| large > 1.6 * small && large > 1.0;
             assert!(!grows(work, more_work), "{name}, {reading}: work grows from {work} to {more_work} times");
             assert!(!grows(bytes, more_bytes), "{name}, {reading}: bytes grow from {bytes} to {more_bytes} times");
+        }
+    }
+}
+
+/// A carry that counts is no recurrence.
+#[test]
+fn counters_are_sequences() {
+    for (name, loops) in [("counting", 0), ("counting_in_turn", 1)] {
+        let (_, case) = cases::<Term>().into_iter().find(|(other, _)| *other == name).expect("in the table");
+        for (reading, program) in readings(&staged(case, 5)) {
+            let bulk = optimize(&program);
+            let found = bulk.nodes().iter().filter(|node| matches!(node.op, Op::Loop(_))).count();
+            let expected = if reading == "vjp" { 2 * loops } else { loops };
+            assert_eq!(found, expected, "{name}, {reading}: {bulk}");
+            let reads = bulk.nodes().iter().filter(|node| matches!(node.op, Op::Gather(..))).count();
+            let known = name == "counting_in_turn";
+            assert!(!known || reads == 0, "{name}, {reading}: the positions are known: {bulk}");
         }
     }
 }

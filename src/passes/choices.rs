@@ -18,11 +18,14 @@ use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Discrete, Linear};
 use crate::program::rules::{is_elementwise, of_one_value, views::elementwise_on};
-use crate::program::{Builder, Constant, Loop, NodeId, Op, Program, piece};
+use crate::program::{Builder, Constant, Fact, Loop, NodeId, Op, Program, piece};
 use crate::shape::{Shape, size};
 
 /// The most operations of a cone, and the most segments.
 const MOST: usize = 64;
+
+/// As how many bytes moved an operation counts: more of them on smaller arrays are not cheaper.
+const CALL: f64 = 64.0;
 
 /// A mask that holds on an interval of an axis, or outside of it.
 type Interval = (usize, Range<usize>, bool);
@@ -40,37 +43,71 @@ type Interval = (usize, Range<usize>, bool);
 /// assert!(simplify(&bulk).to_string().contains(expected));
 /// ```
 pub fn choices(program: &Program) -> Program {
-    let cones = Cones { program, uses: program.uses(), intervals: intervals(program) };
+    chosen(program, &[]).unwrap_or_else(|| program.clone())
+}
+
+/// The same, if there is something to choose; of inputs, something may be known.
+fn chosen(program: &Program, facts: &[Option<Fact>]) -> Option<Program> {
+    let (known, now) = literal(program, facts)?;
+    let cones = Cones { program, uses: program.uses(), intervals: intervals(&known, &now) };
     let plans = cones.plans();
-    let mut b = Builder::new();
-    let mut now: Vec<NodeId> = program.inputs().iter().map(|slot| b.input(slot.clone())).collect();
-    for (k, node) in program.nodes().iter().enumerate().skip(program.inputs().len()) {
-        let op = node.op.map(&mut |a| now[*a as usize]);
-        let made = match (plans.get(&(k as NodeId)), op) {
-            (Some(plan), _) => cones.made(&mut b, plan, &now),
-            (None, Op::Loop(l)) => b.apply(Op::Loop(Box::new(Loop { body: choices(&l.body), ..*l }))),
-            (None, Op::Custom(custom, args)) => b.apply(Op::Custom(custom.map(&mut |p| choices(p)).into(), args)),
-            (None, op) => b.add(op, node.shape.clone(), node.dtype),
+    // Bodies of loops, and of functions with rules, where they change.
+    let mut inside: BTreeMap<NodeId, Op<NodeId>> = BTreeMap::new();
+    for (k, node) in program.nodes().iter().enumerate() {
+        let mut changes = false;
+        let mut body = |p: &Program, facts: &[Option<Fact>]| {
+            let chosen = chosen(p, facts);
+            changes |= chosen.is_some();
+            chosen.unwrap_or_else(|| p.clone())
         };
-        now.push(made);
+        let mut op = None;
+        if let Op::Loop(l) = &node.op {
+            let outside = node.op.map(&mut |a| now[*a as usize]);
+            let facts = if let Op::Loop(l) = &outside { known.facts_inside(l) } else { Vec::new() };
+            op = Some(Op::Loop(Box::new(Loop { body: body(&l.body, &facts), ..(**l).clone() })));
+        } else if let Op::Custom(custom, args) = &node.op {
+            op = Some(Op::Custom(custom.map(&mut |p| body(p, &[])).into(), args.clone()));
+        }
+        if let Some(op) = op.filter(|_| changes) {
+            inside.insert(k as NodeId, op);
+        }
+    }
+    if plans.is_empty() && inside.is_empty() {
+        return None;
+    }
+    let mut b = Builder::new();
+    let mut now: Vec<NodeId> = b.inputs(program.inputs(), facts);
+    for (k, node) in program.nodes().iter().enumerate().skip(program.inputs().len()) {
+        let id = k as NodeId;
+        let op = inside.get(&id).unwrap_or(&node.op).map(&mut |a| now[*a as usize]);
+        now.push(match plans.get(&id) {
+            Some(plan) => cones.made(&mut b, plan, &now),
+            None => b.add(op, node.shape.clone(), node.dtype),
+        });
     }
     let results: Vec<NodeId> = program.results().iter().map(|r| now[*r as usize]).collect();
     let names: Vec<String> = program.outputs().iter().map(|slot| slot.name.clone()).collect();
-    b.finish(&results, &names)
+    Some(b.finish(&results, &names))
+}
+
+/// A builder that knows what there is to know of a program with choices, or with other programs in it; and the values there.
+fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Vec<NodeId>)> {
+    let chooses = |op: &Op<NodeId>| matches!(op, Op::Select(_) | Op::Loop(_) | Op::Custom(..));
+    if !program.nodes().iter().any(|node| chooses(&node.op)) {
+        return None;
+    }
+    let mut b = Builder::literal();
+    let mut now = b.inputs(program.inputs(), facts);
+    for node in &program.nodes()[program.inputs().len()..] {
+        now.push(b.add(node.op.map(&mut |a| now[*a as usize]), node.shape.clone(), node.dtype));
+    }
+    Some((b, now))
 }
 
 /// The masks that hold on an interval of positions, or outside of one.
-fn intervals(program: &Program) -> BTreeMap<NodeId, Interval> {
-    if !program.nodes().iter().any(|node| matches!(node.op, Op::Select(_))) {
-        return BTreeMap::new();
-    }
-    // What is known of a mask, its builder knows.
-    let mut b = Builder::literal();
-    let mut numbers: Vec<Option<NodeId>> = program.inputs().iter().map(|slot| Some(b.input(slot.clone()))).collect();
-    numbers.resize(program.nodes().len(), None);
-    b.follow(program, &mut numbers);
-    let found = |(k, id): (usize, &Option<NodeId>)| Some((k as NodeId, b.interval((*id)?)?));
-    numbers.iter().enumerate().filter_map(found).collect()
+fn intervals(known: &Builder, now: &[NodeId]) -> BTreeMap<NodeId, Interval> {
+    let found = |(k, id): (usize, &NodeId)| Some((k as NodeId, known.interval(*id)?));
+    now.iter().enumerate().filter_map(found).collect()
 }
 
 /// A choice and the operations that only it needs, cut in segments.
@@ -89,7 +126,7 @@ fn is_logic(op: &Op<NodeId>) -> bool {
     matches!(op, Op::Discrete(Discrete::And | Discrete::Or | Discrete::Not, _))
 }
 
-/// Operations and bytes, for each element of the choice.
+/// Elementary operations and bytes, for each element of the choice.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     work: f64,
@@ -162,7 +199,7 @@ impl Cones<'_> {
             let inside = (alone && is_elementwise(&node.op)) || is_logic(&node.op);
             if inside && node.shape == *shape && cone.len() < MOST {
                 cone.push(id);
-                before.add(share, self.per_element(id));
+                before.add(share, self.per_element(id, size(shape)));
                 node.op.operands(&mut |a| {
                     let (times, paid) = waiting.entry(*a).or_default();
                     *paid += share / f64::from(self.uses[*a as usize]);
@@ -172,7 +209,7 @@ impl Cones<'_> {
             } else {
                 leaves.push(id);
                 let paid = alone || node.dtype == DType::Bool;
-                before.add(if paid && self.is_view(id) { share } else { 0.0 }, self.copied(id));
+                before.add(if paid && self.is_view(id) { share } else { 0.0 }, self.copied(id, size(shape)));
             }
         }
         cone.reverse();
@@ -188,10 +225,10 @@ impl Cones<'_> {
         let costs = plans.map(|plan| {
             // Putting the parts together reads and writes each element.
             let mut after = Cost::default();
-            after.add(1.0, self.copied(root));
+            after.add(1.0, self.copied(root, size(shape)));
             for segment in plan.segments() {
-                let part = segment.len() as f64 / shape[plan.axis] as f64;
-                after.add(part, self.cost(&self.meanings(&plan, &segment)));
+                let n = size(shape) / shape[plan.axis] * segment.len();
+                after.add(n as f64 / size(shape) as f64, self.cost(&self.meanings(&plan, &segment), n));
             }
             (after, plan)
         });
@@ -204,16 +241,16 @@ impl Cones<'_> {
         self.program.nodes()[id as usize].dtype.width() as f64
     }
 
-    /// What an elementwise operation costs for each of its results.
-    fn per_element(&self, id: NodeId) -> Cost {
-        let mut bytes = self.width(id);
+    /// What an elementwise operation costs for each of its `n` results.
+    fn per_element(&self, id: NodeId, n: usize) -> Cost {
+        let mut bytes = self.width(id) + CALL / n as f64;
         self.op(id).operands(&mut |a| bytes += self.width(*a));
         Cost { work: 1.0, bytes }
     }
 
-    /// What it costs to copy an element.
-    fn copied(&self, id: NodeId) -> Cost {
-        Cost { work: 1.0, bytes: 2.0 * self.width(id) }
+    /// What it costs to copy each of `n` elements.
+    fn copied(&self, id: NodeId, n: usize) -> Cost {
+        Cost { work: 1.0, bytes: 2.0 * self.width(id) + CALL / n as f64 }
     }
 
     fn is_view(&self, id: NodeId) -> bool {
@@ -277,14 +314,14 @@ impl Cones<'_> {
         meanings
     }
 
-    /// What a segment costs for each of its results.
-    fn cost(&self, meanings: &BTreeMap<NodeId, Meaning>) -> Cost {
+    /// What a segment costs for each of its `n` results.
+    fn cost(&self, meanings: &BTreeMap<NodeId, Meaning>, n: usize) -> Cost {
         let mut cost = Cost::default();
         for (id, meaning) in meanings {
             match meaning {
-                Meaning::Leaf if !self.is_number(*id) => cost.add(1.0, self.copied(*id)),
+                Meaning::Leaf if !self.is_number(*id) => cost.add(1.0, self.copied(*id, n)),
                 Meaning::Known(_) | Meaning::Same(_) | Meaning::Leaf => {}
-                Meaning::Itself => cost.add(1.0, self.per_element(*id)),
+                Meaning::Itself => cost.add(1.0, self.per_element(*id, n)),
             }
         }
         cost

@@ -6,6 +6,7 @@
 mod batch;
 mod carries;
 mod choices;
+mod counters;
 mod fission;
 mod simplify;
 mod vectorize;

@@ -9,7 +9,7 @@ mod loops;
 
 use std::fmt;
 
-use crate::program::{Builder, NodeId, Op, Program};
+use crate::program::{Builder, Fact, NodeId, Op, Program};
 
 pub use loops::LOOP_RULES;
 
@@ -134,22 +134,17 @@ impl Pass {
         }
     }
 
-    /// One round. Of the first inputs, bounds may be known.
-    fn rebuilt(&mut self, program: &Program, bounds: &[Option<(i64, i64)>]) -> Program {
+    /// One round. Of inputs, something may be known.
+    fn rebuilt(&mut self, program: &Program, facts: &[Option<Fact>]) -> Program {
         let (uses, mut needed) = (program.uses(), needed(program));
         let mut b = self.builder();
+        let inputs = b.inputs(program.inputs(), facts);
         // For each operation what it is now; for a loop, what its results are.
         let mut now: Vec<NodeId> = Vec::with_capacity(program.nodes().len());
         let mut results: Vec<Option<Vec<Option<NodeId>>>> = vec![None; program.nodes().len()];
         for (k, node) in program.nodes().iter().enumerate() {
             let id = match &node.op {
-                Op::Input(position) => {
-                    let id = b.input(program.inputs()[*position as usize].clone());
-                    if let Some(Some(bounds)) = bounds.get(*position as usize) {
-                        b.bounded(id, *bounds);
-                    }
-                    id
-                }
+                Op::Input(position) => inputs[*position as usize],
                 Op::Loop(_) => {
                     if let Op::Loop(l) = node.op.map(&mut |a| now[*a as usize]) {
                         let needed = needed[k].take().unwrap_or_default();

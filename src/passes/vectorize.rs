@@ -2,7 +2,7 @@
 //!
 //! A loop without a carry is a `build`: its trips know nothing of each other, and it becomes its body on stacks
 //! ([`super::batch`]). A carry that only adds up, as those of a transposed loop do, is no carry: what is added is an output,
-//! and the sum is made outside ([`super::carries`]). What is left are recurrences: their bodies are vectorised, and what
+//! and the sum is made outside ([`super::carries`]); one that counts is a sequence ([`super::counters`]). What is left are recurrences: their bodies are vectorised, and what
 //! need not be done in turn is done in bulk before and after ([`super::fission`]).
 //! "Dual-numbers reverse AD for array languages", section 5, extended to loops.
 //!
@@ -12,6 +12,7 @@
 
 use super::batch::{Value, batch};
 use super::carries::Split;
+use super::counters::counters;
 use super::fission::fission;
 use crate::program::{Builder, Loop, NodeId, Op, Program};
 
@@ -61,6 +62,7 @@ pub fn vectorize(program: &Program) -> Program {
 
 /// The results of a loop whose body is vectorised.
 fn looped(b: &mut Builder, l: Loop<NodeId>) -> Vec<NodeId> {
+    let (l, counted) = counters(b, l);
     let split = Split::of(l);
     let l = split.rest();
     let results = if l.init.is_empty() {
@@ -70,5 +72,7 @@ fn looped(b: &mut Builder, l: Loop<NodeId>) -> Vec<NodeId> {
     } else {
         fission(b, l)
     };
-    split.together(b, results)
+    let mut results = split.together(b, results);
+    counted.into_iter().for_each(|(k, last)| results.insert(k, last));
+    results
 }

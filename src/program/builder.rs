@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::facts::{self, Facts};
-use super::{Node, NodeId, Op, Program, Slot, reach, rules};
+use super::facts::{self, Fact, Facts};
+use super::{Loop, Node, NodeId, Op, Program, Slot, reach, rules};
 use crate::dtype::DType;
 use crate::shape::Shape;
 
@@ -161,14 +161,24 @@ impl Builder {
         id
     }
 
-    /// Takes as known that the elements of an integer input lie between these, both included.
-    pub(crate) fn bounded(&mut self, input: NodeId, bounds: (i64, i64)) {
-        self.facts.bound(input, bounds);
+    /// Inputs, of some of which something is known.
+    pub(crate) fn inputs(&mut self, slots: &[Slot], facts: &[Option<Fact>]) -> Vec<NodeId> {
+        let ids: Vec<NodeId> = slots.iter().map(|slot| self.input(slot.clone())).collect();
+        for (id, fact) in ids.iter().zip(facts) {
+            if let Some(fact) = fact {
+                self.facts.set(*id, fact.clone());
+            }
+        }
+        ids
     }
 
-    /// Between what the elements of an integer tensor lie, if something is known.
-    pub(crate) fn bounds(&self, id: NodeId) -> Option<(i64, i64)> {
-        self.facts.integers(id).map(|known| (known.lo, known.hi))
+    /// What is known of the inputs of a loop's body, from its operands: what is captured is the same in there, and of a
+    /// sequence an element is known, where all are alike.
+    pub(crate) fn facts_inside(&self, l: &Loop<NodeId>) -> Vec<Option<Fact>> {
+        let mut facts = vec![None; l.init.len()];
+        facts.extend(l.xs.iter().map(|id| self.facts.get(*id).and_then(|fact| fact.of_rows())));
+        facts.extend(l.captured.iter().map(|id| self.facts.get(*id)));
+        facts
     }
 
     /// Where a mask holds, if that is an interval of an axis: there, or everywhere else.

@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 pub use builder::Builder;
 pub use custom::Custom;
+pub(crate) use facts::Fact;
 pub(crate) use graph::{reach, results_needed};
 pub(crate) use indexing::piece;
 pub use interpret::interpret;

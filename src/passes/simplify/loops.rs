@@ -63,10 +63,7 @@ impl Pass {
     ) -> Results {
         without_dead_carries(b, &mut l, &needed);
         self.path.push(at);
-        // What is known of a sequence is known of its elements.
-        let fixed = l.xs.iter().chain(&l.captured).map(|id| b.bounds(*id));
-        let bounds: Vec<Option<(i64, i64)>> = vec![None; l.init.len()].into_iter().chain(fixed).collect();
-        let body = self.rebuilt(&l.body, &bounds);
+        let body = self.rebuilt(&l.body, &b.facts_inside(&l));
         self.path.pop();
         // Code leaves a body only when nothing in there can be simplified any more.
         let settled = body == l.body;

@@ -65,6 +65,12 @@ impl Form {
         Form { constant, terms: terms.collect() }.normalized()
     }
 
+    /// The same for each row, as an expression over the axes of a row.
+    pub(in crate::program) fn of_rows(&self) -> Option<Form> {
+        let row = |(digit, scale): &(Digit, i64)| Some((Digit { axis: digit.axis.checked_sub(1)?, ..*digit }, *scale));
+        Some(Form { constant: self.constant, terms: self.terms.iter().map(row).collect::<Option<_>>()? })
+    }
+
     /// The smallest and the largest value; between them lie all values, not each is taken.
     pub(in crate::program) fn range(&self) -> (i64, i64) {
         let c = self.constant;

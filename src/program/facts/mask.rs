@@ -53,6 +53,11 @@ impl Mask {
         (start < end).then_some((digit.axis, start..end, self.inside))
     }
 
+    /// The mask of each row, if it is the same.
+    pub(in crate::program) fn of_rows(&self) -> Option<Mask> {
+        Some(Mask { form: self.form.of_rows()?, ..self.clone() })
+    }
+
     fn not(self) -> Mask {
         Mask { inside: !self.inside, ..self }
     }

@@ -33,6 +33,23 @@ pub(super) struct Integers {
     pub(super) form: Option<Form>,
 }
 
+/// What is known about a value of one program, to be known about that value in another.
+#[derive(Clone, Debug)]
+pub(crate) struct Fact(Known);
+
+impl Fact {
+    /// What is then known of each row.
+    pub(crate) fn of_rows(&self) -> Option<Fact> {
+        Some(Fact(match &self.0 {
+            Known::Integers(known) => {
+                let form = known.form.as_ref().and_then(Form::of_rows);
+                Known::Integers(Integers { form, ..*known })
+            }
+            Known::Mask(known) => Known::Mask(known.of_rows()?),
+        }))
+    }
+}
+
 /// The facts about all operations of a builder.
 #[derive(Default)]
 pub(super) struct Facts(Vec<Option<Box<Known>>>);
@@ -42,9 +59,13 @@ impl Facts {
         self.0.push(known.map(Box::new));
     }
 
-    /// Bounds of an input, from outside.
-    pub(super) fn bound(&mut self, id: NodeId, (lo, hi): (i64, i64)) {
-        self.0[id as usize] = Integers::between(lo, hi).map(|known| Box::new(Known::Integers(known)));
+    pub(super) fn get(&self, id: NodeId) -> Option<Fact> {
+        self.0[id as usize].as_deref().cloned().map(Fact)
+    }
+
+    /// What is known of an input, from outside.
+    pub(super) fn set(&mut self, id: NodeId, fact: Fact) {
+        self.0[id as usize] = Some(Box::new(fact.0));
     }
 
     pub(super) fn integers(&self, id: NodeId) -> Option<&Integers> {
