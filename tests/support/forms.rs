@@ -28,44 +28,55 @@ pub(crate) fn single_reads(program: &Program) -> usize {
     nodes.iter().map(|node| reads(&node.op)).sum()
 }
 
-/// The second half of the theorem: one element is read only of a variable (an input, a shared value, the result of a
-/// loop), of a constant, of what was read at indices, of parts put together, or of a scatter. Reading anything else is reading its operands; but an
-/// operation must make 0 of 0 for that where an index may be out of bounds, and have more than a few results, or
-/// computing them all is cheaper.
+/// The second half of the theorem: at one index is read only of a variable (an input, a shared value, the result of a loop),
+/// of a constant, of what was read at indices, of parts put together, or of a scatter. Reading anything else is reading
+/// its operands; but for that an operation must make 0 of 0 where an index may be out of bounds, and have more than a few
+/// times the results that are read, or computing them all is cheaper.
 #[allow(clippy::wildcard_enum_match_arm, reason = "everything else is read through")]
 pub(crate) fn reads_only_variables(program: &Program) -> bool {
     let nodes = program.nodes();
-    let mut uses = vec![0; nodes.len()];
+    let mut uses = vec![0_u32; nodes.len()];
     nodes.iter().for_each(|node| node.op.operands(&mut |a| uses[*a as usize] += 1));
     program.results().iter().for_each(|r| uses[*r as usize] += 1);
     nodes.iter().all(|node| match &node.op {
         Op::Gather(of, ix) if ix.iter().all(|i| nodes[*i as usize].shape.is_empty()) => {
-            let variable = uses[*of as usize] > 1;
-            let few = size(&nodes[*of as usize].shape) <= 8;
-            variable
-                || few
-                || match &nodes[*of as usize].op {
-                    Op::Input(_) | Op::Constant(_) | Op::Output(..) | Op::Concat(..) | Op::ScatterAdd(..) => true,
-                    // An index out of bounds would have to become one.
-                    Op::Gather(..) => true,
-                    // What sums or multiplies costs more than what it makes has elements.
-                    Op::Contract(..) => true,
-                    // Outside of a view there may be something in what it looks at.
-                    Op::Linear(op, _) => match &**op {
-                        Linear::Affine { from, into } => !into.is_identity() || !is_rearrangement(from),
-                        Linear::Reshape { .. } | Linear::Cast { .. } => false,
-                    },
-                    _ => !keeps_zero(program, *of),
-                }
+            is_read(program, &uses, *of, ix.len(), size(&node.shape))
         }
         Op::Loop(l) => reads_only_variables(&l.body),
         _ => true,
     })
 }
 
-/// Whether the view looks at everything once.
-fn is_rearrangement(view: &View) -> bool {
-    view.is_injective() && view.is_total() && size(view.shape()) == size(view.source())
+/// Whether this is what so many elements are read of, at so many indices.
+#[allow(clippy::wildcard_enum_match_arm, reason = "everything else is read through")]
+fn is_read(program: &Program, uses: &[u32], of: NodeId, indexed: usize, elements: usize) -> bool {
+    let node = &program.nodes()[of as usize];
+    if uses[of as usize] > 1 || size(&node.shape) <= 8 * elements {
+        return true;
+    }
+    match &node.op {
+        Op::Input(_) | Op::Constant(_) | Op::Output(..) | Op::Concat(..) | Op::ScatterAdd(..) => true,
+        // An index out of bounds would have to become one.
+        Op::Gather(..) => true,
+        // What sums or multiplies costs more than what it makes has elements.
+        Op::Contract(..) => true,
+        Op::Linear(op, a) => match &**op {
+            // Outside of a view there may be something in what it looks at.
+            Linear::Affine { from, into } => !into.is_identity() || !is_rearrangement(from, indexed),
+            // The same elements.
+            Linear::Reshape { .. } => is_read(program, uses, *a, indexed, elements),
+            Linear::Cast { .. } => false,
+        },
+        _ => !keeps_zero(program, of),
+    }
+}
+
+/// Whether the view looks at everything once, and moves along each of its first axes: so an index out of bounds of the view
+/// is one out of bounds of what it looks at.
+fn is_rearrangement(view: &View, indexed: usize) -> bool {
+    let moves = |axis: usize| (0..view.source().len()).any(|k| view.row(k)[axis] != 0);
+    let once = view.is_injective() && view.is_total() && size(view.shape()) == size(view.source());
+    once && (0..indexed).all(moves)
 }
 
 /// Whether an elementwise operation makes 0 of 0.
