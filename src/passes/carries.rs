@@ -267,12 +267,8 @@ fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Fou
     // The inputs in their new order: carries that remain, sequences, captured values and carries that never change. A
     // carry that is summed outside stands for nothing inside, and what adds to it is dead.
     let mut b = Builder::new();
-    let mut numbers: Vec<Option<NodeId>> = vec![None; old.nodes().len()];
     let order = remaining.iter().copied().chain(carried..old.inputs().len()).chain(constant.iter().copied());
-    for k in order {
-        numbers[k] = Some(b.input(Slot { ..old.inputs()[k].clone() }));
-    }
-    b.follow(old, &mut numbers);
+    let numbers = b.taken(old, order);
     let number = |id: NodeId| match numbers[id as usize] {
         Some(number) => number,
         None => unreachable!("nothing that remains depends on a carry that is summed outside"),

@@ -97,10 +97,8 @@ fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Vec<No
         return None;
     }
     let mut b = Builder::literal();
-    let mut now = b.inputs(program.inputs(), facts);
-    for node in &program.nodes()[program.inputs().len()..] {
-        now.push(b.add(node.op.map(&mut |a| now[*a as usize]), node.shape.clone(), node.dtype));
-    }
+    let inputs = b.inputs(program.inputs(), facts);
+    let now = b.copy(program, inputs);
     Some((b, now))
 }
 

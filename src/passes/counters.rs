@@ -8,7 +8,7 @@
 use super::batch::{Value, stack};
 use crate::array::Array;
 use crate::ops::{Discrete, IntBinary, Linear};
-use crate::program::{Builder, Constant, Loop, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Constant, Loop, NodeId, Op, Program};
 use crate::shape::{Shape, size};
 
 /// The most elements of a carry that is worth a sequence.
@@ -105,11 +105,7 @@ fn without(l: Loop<NodeId>, steps: &[Option<Step>], sequences: Vec<NodeId>) -> L
     let captured = carried + l.xs.len()..given;
     let order = (0..carried).filter(kept).chain(carried..captured.start).chain(counting).chain(captured);
     let mut b = Builder::new();
-    let mut numbers: Vec<Option<NodeId>> = vec![None; l.body.nodes().len()];
-    for k in order {
-        numbers[k] = Some(b.input(Slot { ..l.body.inputs()[k].clone() }));
-    }
-    b.follow(&l.body, &mut numbers);
+    let numbers = b.taken(&l.body, order);
     let results = l.body.results().iter().enumerate().filter(|(k, _)| *k >= carried || kept(k));
     let results: Vec<NodeId> = results.filter_map(|(_, r)| numbers[*r as usize]).collect();
     let body: Program = b.finish(&results, &[]);

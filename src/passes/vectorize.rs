@@ -2,8 +2,9 @@
 //!
 //! A loop without a carry is a `build`: its trips know nothing of each other, and it becomes its body on stacks
 //! ([`super::batch`]). A carry that only adds up, as those of a transposed loop do, is no carry: what is added is an output,
-//! and the sum is made outside ([`super::carries`]); one that counts is a sequence ([`super::counters`]). What is left are recurrences: their bodies are vectorised, and what
-//! need not be done in turn is done in bulk before and after ([`super::fission`]).
+//! and the sum is made outside ([`super::carries`]); one that counts is a sequence ([`super::counters`]). What is left are
+//! recurrences: their bodies are vectorised, and what need not be done in turn is done in bulk before and after
+//! ([`super::fission`]).
 //! "Dual-numbers reverse AD for array languages", section 5, extended to loops.
 //!
 //! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains; the program is never

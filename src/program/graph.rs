@@ -70,10 +70,9 @@ impl Program {
     /// The same program with some results replaced by other values of it.
     pub(crate) fn with_results(&self, results: &[NodeId]) -> Program {
         let mut b = Builder::literal();
-        let mut numbers: Vec<Option<NodeId>> = self.inputs().iter().map(|slot| Some(b.input(slot.clone()))).collect();
-        numbers.resize(self.nodes().len(), None);
-        b.follow(self, &mut numbers);
-        let results: Vec<NodeId> = results.iter().filter_map(|r| numbers[*r as usize]).collect();
+        let inputs = b.inputs(self.inputs(), &[]);
+        let now = b.copy(self, inputs);
+        let results: Vec<NodeId> = results.iter().map(|r| now[*r as usize]).collect();
         let names: Vec<String> = self.outputs().iter().map(|slot| slot.name.clone()).collect();
         b.finish(&results, &names)
     }
@@ -113,11 +112,22 @@ impl Builder {
         }
     }
 
-    /// The results of a program on these inputs.
-    pub(crate) fn inline(&mut self, program: &Program, inputs: &[NodeId]) -> Vec<NodeId> {
-        let mut numbers: Vec<Option<NodeId>> = inputs.iter().copied().map(Some).collect();
-        numbers.resize(program.nodes().len(), None);
+    /// Of a program some of whose inputs are inputs here, in this order: those, and everything that follows from them.
+    pub(crate) fn taken(&mut self, program: &Program, order: impl IntoIterator<Item = usize>) -> Vec<Option<NodeId>> {
+        let mut numbers = vec![None; program.nodes().len()];
+        for k in order {
+            numbers[k] = Some(self.input(program.inputs()[k].clone()));
+        }
         self.follow(program, &mut numbers);
-        program.results().iter().filter_map(|r| numbers[*r as usize]).collect()
+        numbers
+    }
+
+    /// The values of a program on these inputs, by their numbers.
+    pub(crate) fn copy(&mut self, program: &Program, inputs: Vec<NodeId>) -> Vec<NodeId> {
+        let mut now = inputs;
+        for node in &program.nodes()[now.len()..] {
+            now.push(self.add(node.op.map(&mut |a| now[*a as usize]), node.shape.clone(), node.dtype));
+        }
+        now
     }
 }

@@ -138,8 +138,9 @@ fn once(b: &mut Builder, l: &Loop<NodeId>) -> Results {
         now.push(b.apply(Op::Linear(Box::new(row), *xs)));
     }
     now.extend(&l.captured);
-    let values = b.inline(&l.body, &now);
-    let result = |(k, value): (usize, NodeId)| {
+    let now = b.copy(&l.body, now);
+    let result = |(k, r): (usize, &NodeId)| {
+        let value = now[*r as usize];
         if k < l.init.len() {
             return Some(value);
         }
@@ -148,7 +149,7 @@ fn once(b: &mut Builder, l: &Loop<NodeId>) -> Results {
         stacked.insert(0, 1);
         Some(b.apply(Op::Linear(Box::new(Linear::reshape(&shape, &stacked)), value)))
     };
-    let results: Results = values.into_iter().enumerate().map(result).collect();
+    let results: Results = l.body.results().iter().enumerate().map(result).collect();
     b.note("loop_once", results.last().copied().flatten().unwrap_or(0));
     results
 }

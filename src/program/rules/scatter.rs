@@ -11,7 +11,6 @@ use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![scatter_zeros, scatter_all, indices::scatter_affine];
 
-/// Whether a constant is zero everywhere.
 /// scatter_add x ix 0 = x
 fn scatter_zeros(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::ScatterAdd(x, _, v) = op else { return None };
