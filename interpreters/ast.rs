@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use crate::array::Array;
 use crate::base::{BaseTensor, Step, Traced, Trip};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Unary, rules};
+use crate::ops::{Binary, Contract, Discrete, Linear, Unary, kinds};
 use crate::program::{Constant, Custom, Loop, Op, Term};
 use crate::shape::Shape;
 
@@ -57,12 +57,12 @@ impl BaseTensor for Term {
     }
 
     fn unary(&self, op: Unary) -> Self {
-        rules::unary(op, self.dtype());
+        kinds::unary(op, self.dtype());
         same(Op::Unary(op, self.clone()), self)
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {
-        rules::binary(op, kind(self), kind(other));
+        kinds::binary(op, kind(self), kind(other));
         same(Op::Binary(op, self.clone(), other.clone()), self)
     }
 
@@ -73,7 +73,7 @@ impl BaseTensor for Term {
     }
 
     fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
-        rules::select(kind(mask), kind(then), kind(otherwise));
+        kinds::select(kind(mask), kind(then), kind(otherwise));
         same(Op::Select([mask.clone(), then.clone(), otherwise.clone()]), then)
     }
 
@@ -88,24 +88,24 @@ impl BaseTensor for Term {
     }
 
     fn gather(&self, ix: &[Self]) -> Self {
-        let shape = rules::gather(self.shape(), &kinds(ix));
+        let shape = kinds::gather(self.shape(), &kinds(ix));
         Term::new(Op::Gather(self.clone(), ix.to_vec()), shape, self.dtype())
     }
 
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
-        rules::scatter_add(kind(&self), &kinds(ix), kind(v));
+        kinds::scatter_add(kind(&self), &kinds(ix), kind(v));
         let like = self.clone();
         same(Op::ScatterAdd(self, ix.to_vec(), v.clone()), &like)
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
-        let shape = rules::concat(axis, &kinds(parts));
+        let shape = kinds::concat(axis, &kinds(parts));
         let dtype = parts[0].dtype();
         Term::new(Op::Concat(axis, parts.to_vec()), shape, dtype)
     }
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        rules::or_panic(
+        kinds::or_panic(
             rule.accepts(&kinds(args))
                 .map_err(|fact| format!("custom: `{}` must fit, but {fact}; pass others", rule.name())),
         );
@@ -115,13 +115,13 @@ impl BaseTensor for Term {
     }
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
-        rules::sequences(n, xs.iter().map(Term::sizes));
+        kinds::sequences(n, xs.iter().map(Term::sizes));
         let start = Term::now();
         let carry: Vec<Term> = init.iter().map(|c| Term::variable(c.sizes(), c.element_type())).collect();
         let elements: Vec<Term> = xs.iter().map(|x| Term::variable(&x.sizes()[1..], x.element_type())).collect();
         let variables: Vec<Term> = carry.iter().chain(&elements).cloned().collect();
         let (next, outputs) = step(carry, &elements);
-        rules::carry(init.iter().map(kind), next.iter().map(kind));
+        kinds::carry(init.iter().map(kind), next.iter().map(kind));
 
         let stacked = |result: &Term| {
             let mut shape = Shape::from_slice(result.sizes());

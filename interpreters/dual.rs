@@ -25,7 +25,7 @@ thread_local! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
     /// This one.
-    Pass(u64),
+    Sweep(u64),
     /// None that is known to the loop of this number, which starts with zeros; younger loops are inside of older ones.
     Loop(u64),
 }
@@ -54,8 +54,8 @@ impl Level {
     /// [`meet`](Level::meet), or nothing where there is none.
     fn try_meet(self, other: Level) -> Option<Level> {
         match (self, other) {
-            (Level::Pass(a), Level::Pass(b)) => (a == b).then_some(self),
-            (pass @ Level::Pass(_), Level::Loop(_)) | (Level::Loop(_), pass @ Level::Pass(_)) => Some(pass),
+            (Level::Sweep(a), Level::Sweep(b)) => (a == b).then_some(self),
+            (pass @ Level::Sweep(_), Level::Loop(_)) | (Level::Loop(_), pass @ Level::Sweep(_)) => Some(pass),
             (Level::Loop(a), Level::Loop(b)) => Some(Level::Loop(a.min(b))),
         }
     }
@@ -348,7 +348,7 @@ impl Default for Forward {
 impl Forward {
     /// A new differentiation.
     pub fn new() -> Self {
-        Forward { level: Level::Pass(fresh()) }
+        Forward { level: Level::Sweep(fresh()) }
     }
 
     /// An input with its tangent; the tangent of an integer or mask is ignored.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Unary, rules};
+use crate::ops::{Binary, Contract, Discrete, Linear, Unary, kinds};
 use crate::program::{Custom, interpret};
 use crate::shape::{Shape, Show};
 
@@ -65,12 +65,12 @@ impl BaseTensor for Shapes {
     }
 
     fn unary(&self, op: Unary) -> Self {
-        rules::unary(op, self.dtype);
+        kinds::unary(op, self.dtype);
         self.clone()
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {
-        rules::binary(op, self.kind(), other.kind());
+        kinds::binary(op, self.kind(), other.kind());
         self.clone()
     }
 
@@ -81,7 +81,7 @@ impl BaseTensor for Shapes {
     }
 
     fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
-        rules::select(mask.kind(), then.kind(), otherwise.kind());
+        kinds::select(mask.kind(), then.kind(), otherwise.kind());
         then.clone()
     }
 
@@ -96,11 +96,11 @@ impl BaseTensor for Shapes {
     }
 
     fn gather(&self, ix: &[Self]) -> Self {
-        Shapes { shape: rules::gather(&self.shape, &kinds(ix)), dtype: self.dtype }
+        Shapes { shape: kinds::gather(&self.shape, &kinds(ix)), dtype: self.dtype }
     }
 
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
-        rules::scatter_add(self.kind(), &kinds(ix), v.kind());
+        kinds::scatter_add(self.kind(), &kinds(ix), v.kind());
         self
     }
 
@@ -109,16 +109,16 @@ impl BaseTensor for Shapes {
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
-        let shape = rules::concat(axis, &kinds(parts));
+        let shape = kinds::concat(axis, &kinds(parts));
         Shapes { shape, dtype: parts[0].dtype }
     }
 
     /// One trip stands for all: shapes do not change from trip to trip.
     fn map_accum(n: usize, _reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
-        rules::sequences(n, xs.iter().map(|x| &x.shape[..]));
+        kinds::sequences(n, xs.iter().map(|x| &x.shape[..]));
         let elements: Vec<Shapes> = xs.iter().map(|x| Shapes::new(&x.shape[1..], x.dtype)).collect();
         let (carry, mut outputs) = step(init.clone(), &elements);
-        rules::carry(init.iter().map(Shapes::kind), carry.iter().map(Shapes::kind));
+        kinds::carry(init.iter().map(Shapes::kind), carry.iter().map(Shapes::kind));
         outputs.iter_mut().for_each(|y| y.shape.insert(0, n));
         (carry, outputs)
     }

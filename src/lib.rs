@@ -7,8 +7,10 @@ pub mod dtype;
 pub mod ops;
 pub mod passes;
 pub mod program;
+pub mod rewrite;
 pub mod shape;
 pub mod tensor;
+mod text;
 pub mod tree;
 
 // The interpreters stand beside the language, not inside it; they are modules of this crate all the same.

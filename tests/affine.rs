@@ -81,9 +81,9 @@ fn agree(f: &impl Reading) -> [Program; 2] {
     assert_eq!(interpret(&primal, vec![x.clone()])[0], f.run(&x), "{primal}");
     let objective = staged("a", &f.shape(), |a| total(&f.run(a)));
     let derivative = gradient(&objective);
-    let mut pass = polygrad::interpreters::adval::Pass::new();
-    let y = total(&f.run(&pass.input(&x)));
-    let expected = pass.pull(&[y], vec![Array::scalar(1.0)]).remove(0);
+    let mut sweep = polygrad::interpreters::adval::Sweep::new();
+    let y = total(&f.run(&sweep.input(&x)));
+    let expected = sweep.pull(&[y], vec![Array::scalar(1.0)]).remove(0);
     assert_eq!(interpret(&derivative, vec![x.clone()])[0], expected, "{objective}\n{derivative}");
     [primal, derivative]
 }

@@ -10,7 +10,7 @@
 mod support;
 
 use polygrad::array::Rng;
-use polygrad::interpreters::adval::{ADVal, Pass};
+use polygrad::interpreters::adval::{ADVal, Sweep};
 use polygrad::interpreters::dual::{Dual, Forward};
 use polygrad::ops::{Binary, Guard, Linear, Unary, View};
 use polygrad::shape::{Shape, size};
@@ -35,7 +35,7 @@ fn forward<T: BaseTensor>(x: &T, x_dot: &T, f: &dyn Fn(&Dual<T>) -> Dual<T>) -> 
 
 /// Value and cotangent of a function of one value; the cotangent of the result is made from its value.
 fn backward<T: BaseTensor>(x: &T, f: &dyn Fn(&ADVal<T>) -> ADVal<T>, ct: &dyn Fn(&T) -> T) -> (T, T) {
-    let mut pass = Pass::new();
+    let mut pass = Sweep::new();
     let y = f(&pass.input(x));
     let ct = ct(y.primal());
     let x_bar = pass.pull(std::slice::from_ref(&y), vec![ct]).remove(0);
@@ -110,7 +110,7 @@ fn forward_and_reverse_are_dual() {
         let (x_dot, y_dot, ct) = (random(&mut rng, &[5]), random(&mut rng, &[5]), random(&mut rng, &[5]));
         let pass = Forward::new();
         let (_, z_dot) = pass.result(&pass.input(&x, &x_dot).binary(*op, &pass.input(&y, &y_dot)));
-        let mut pass = Pass::new();
+        let mut pass = Sweep::new();
         let (u, v) = (pass.input(&x), pass.input(&y));
         let bars = pass.pull(&[u.binary(*op, &v)], vec![ct.clone()]);
         let right = inner(&x_dot, &bars[0]) + inner(&y_dot, &bars[1]);
@@ -186,7 +186,7 @@ fn contractions_have_adjoints() {
         let pass = Forward::new();
         let (_, c_dot) = pass.result(&Dual::contract(&op, &pass.input(&a, &a_dot), &pass.input(&b, &b_dot)));
         assert_near(&name, inner(&c_dot, &y), inner(&a_dot, &left) + inner(&b_dot, &right), 1e-12);
-        let mut pass = Pass::new();
+        let mut pass = Sweep::new();
         let (u, v) = (pass.input(&a), pass.input(&b));
         let bars = pass.pull(&[ADVal::contract(&op, &u, &v)], vec![y]);
         assert_close(&name, &bars[0], &left, 0.0);
@@ -399,7 +399,7 @@ fn branches_not_taken_send_nothing_at_second_order() {
                 let y = x.unary(*op).binary(Binary::MulNoNan, c);
                 Dual::select(&Dual::constant(no.clone()), &y, &Dual::constant(zero.clone()))
             };
-            let mut pass = Pass::new();
+            let mut pass = Sweep::new();
             let (u, c) = (pass.input(&x), pass.input(&one));
             let forward = Forward::new();
             let tangent = ADVal::constant(one.clone());
@@ -434,7 +434,7 @@ fn derivatives_at_kinks_are_as_documented() {
     assert_eq!(d(Unary::Relu, 0.0), 0.0);
     assert_eq!(d(Unary::Sqrt, 0.0), f64::INFINITY);
     let both = |op: Binary, x: f64, y: f64| {
-        let mut pass = Pass::new();
+        let mut pass = Sweep::new();
         let (u, v) = (pass.input(&Array::scalar(x)), pass.input(&Array::scalar(y)));
         let bars = pass.pull(&[u.binary(op, &v)], vec![Array::scalar(1.0)]);
         (bars[0].item::<f64>().unwrap(), bars[1].item::<f64>().unwrap())

@@ -9,7 +9,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::delta::{Delta, Factor, Node, Term, fresh};
+use super::delta::{Delta, Edge, Factor, Node, fresh};
 use super::pull::{Env, Residual, Update};
 use super::push::Tangents;
 use super::{ADVal, differentiable, primals};
@@ -152,6 +152,6 @@ fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Ve
 }
 
 /// Once the tangent of another value.
-fn same<T>(to: &Rc<Node<T>>) -> Term<Factor<T>, Rc<Node<T>>> {
-    Term { guard: Guard::One, factor: None, to: to.clone() }
+fn same<T>(to: &Rc<Node<T>>) -> Edge<Factor<T>, Rc<Node<T>>> {
+    Edge { guard: Guard::One, factor: None, to: to.clone() }
 }

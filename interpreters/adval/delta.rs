@@ -16,7 +16,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::custom::Ruled;
-use super::loops::Loop;
+use super::loops::LoopTerm;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Contract, Guard, Linear};
@@ -48,7 +48,7 @@ pub(super) struct Factor<T> {
 
 /// A partial derivative times a tangent.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Term<F, R> {
+pub(super) struct Edge<F, R> {
     pub(super) guard: Guard,
     /// The partial; absent for the constants that the guard names.
     pub(super) factor: Option<F>,
@@ -61,9 +61,9 @@ pub(super) enum Delta<F, R> {
     /// An input of the differentiated function, or of the body of a loop.
     Input,
     /// A partial times a tangent.
-    Scale(Term<F, R>),
+    Scale(Edge<F, R>),
     /// The sum of two such products.
-    Scale2(Term<F, R>, Term<F, R>),
+    Scale2(Edge<F, R>, Edge<F, R>),
     /// One tangent where a mask holds, the other elsewhere; zero where there is none.
     Select { mask: F, then: Option<R>, otherwise: Option<R> },
     /// A linear operation.
@@ -77,7 +77,7 @@ pub(super) enum Delta<F, R> {
     /// Tangents one after the other; sizes along the axis stand beside them.
     Concat(usize, Vec<(Shape, Option<R>)>),
     /// A loop: as many tangents as it has results.
-    Loop(Box<Loop<F, R>>),
+    Loop(Box<LoopTerm<F, R>>),
     /// A function with a rule for cotangents: as many tangents as it has results.
     Custom(Box<Ruled<F, R>>),
     /// One of the tangents of a loop, or of a function with a rule.
@@ -116,8 +116,8 @@ pub(super) struct ScatterAdd<F, R> {
 impl<F, R> Delta<F, R> {
     /// The same term with its values and references replaced.
     pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Delta<G, S> {
-        fn term<F, R, G, S>(t: &Term<F, R>, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Term<G, S> {
-            Term { guard: t.guard, factor: t.factor.as_ref().map(f), to: r(&t.to) }
+        fn term<F, R, G, S>(t: &Edge<F, R>, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Edge<G, S> {
+            Edge { guard: t.guard, factor: t.factor.as_ref().map(f), to: r(&t.to) }
         }
         match self {
             Delta::Input => Delta::Input,

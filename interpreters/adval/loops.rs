@@ -25,7 +25,7 @@ use crate::shape::{Shape, Show};
 
 /// Where the body of a loop finds a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(super) enum Source {
     /// Among the values held for all trips.
     Held(usize),
     /// Among the current elements of the sequences: they are stacked already.
@@ -34,12 +34,12 @@ pub(super) enum Slot {
     Stacked(usize),
 }
 
-impl<T> Residual<T> for Slot {
+impl<T> Residual<T> for Source {
     fn get<'a>(&'a self, env: &'a Env<'_, T>) -> &'a T {
         match *self {
-            Slot::Held(k) => &env.held[k],
-            Slot::Element(k) => &env.elements[k],
-            Slot::Stacked(k) => &env.stacked[k],
+            Source::Held(k) => &env.held[k],
+            Source::Element(k) => &env.elements[k],
+            Source::Stacked(k) => &env.stacked[k],
         }
     }
 }
@@ -60,7 +60,7 @@ pub(super) enum Place {
 /// The delta terms of one trip, references before their uses.
 #[derive(Debug, PartialEq)]
 pub(super) struct Body {
-    terms: Vec<Delta<Slot, Place>>,
+    terms: Vec<Delta<Source, Place>>,
     /// The results, carry first; `None` for those with no tangent.
     results: Vec<Option<Place>>,
 }
@@ -82,7 +82,7 @@ fn zeros<T: BaseTensor>(kind: &Kind) -> T {
 
 /// The term of a loop: its bodies, and what they refer to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Loop<F, R> {
+pub(super) struct LoopTerm<F, R> {
     n: usize,
     reverse: bool,
     bodies: Rc<[Body]>,
@@ -101,9 +101,9 @@ pub(super) struct Loop<F, R> {
     factors: Vec<F>,
 }
 
-impl<F, R> Loop<F, R> {
-    pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Loop<G, S> {
-        Loop {
+impl<F, R> LoopTerm<F, R> {
+    pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> LoopTerm<G, S> {
+        LoopTerm {
             n: self.n,
             reverse: self.reverse,
             bodies: self.bodies.clone(),
@@ -227,7 +227,7 @@ impl<F, R> Loop<F, R> {
     }
 }
 
-impl<F, R> Loop<F, R> {
+impl<F, R> LoopTerm<F, R> {
     /// The values of the carry that have a tangent.
     fn live(&self) -> Vec<usize> {
         (0..self.carry.len()).filter(|k| self.carry[*k].1).collect()
@@ -351,7 +351,7 @@ impl<T: BaseTensor> Recorder<T> {
         let mut terms = Vec::with_capacity(ids.len());
         let (start, held, captured, factors) = (self.start, &mut self.held, &mut self.captured, &mut self.factors);
         let mut slot = |factor: &Factor<T>| match arguments.elements.binary_search(&factor.id) {
-            Ok(k) => Slot::Element(factors.insert_full(k, ()).0),
+            Ok(k) => Source::Element(factors.insert_full(k, ()).0),
             Err(_) => slot(factor, start, held, &mut stacked),
         };
         let mut place = |node: &Rc<Node<T>>| {
@@ -447,9 +447,9 @@ impl<T: BaseTensor> Recorder<T> {
 }
 
 /// Where a body will find a value: born before the loop, it is the same in every trip.
-fn slot<T: Clone>(factor: &Factor<T>, start: Id, held: &mut IndexMap<Id, T>, stacked: &mut IndexMap<Id, T>) -> Slot {
-    let (known, slot): (_, fn(usize) -> Slot) =
-        if factor.id < start { (held, Slot::Held) } else { (stacked, Slot::Stacked) };
+fn slot<T: Clone>(factor: &Factor<T>, start: Id, held: &mut IndexMap<Id, T>, stacked: &mut IndexMap<Id, T>) -> Source {
+    let (known, slot): (_, fn(usize) -> Source) =
+        if factor.id < start { (held, Source::Held) } else { (stacked, Source::Stacked) };
     let entry = known.entry(factor.id);
     let k = entry.index();
     entry.or_insert_with(|| factor.value.clone());
@@ -540,7 +540,7 @@ pub(super) fn map_accum<T: BaseTensor>(
     finals.append(&mut stacks);
     let several = recorder.bodies.len() > 1;
     let used = recorder.used_elements(xs.len());
-    let term = Loop {
+    let term = LoopTerm {
         n,
         reverse,
         which: if several { recorder.which.into() } else { Rc::new([]) },

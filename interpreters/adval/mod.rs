@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 pub use pull::Escape;
 
-use delta::{Delta, Factor, Gather, Id, Node, Product, ScatterAdd, Term, fresh};
+use delta::{Delta, Edge, Factor, Gather, Id, Node, Product, ScatterAdd, fresh};
 
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
@@ -86,7 +86,7 @@ impl<T: BaseTensor> ADVal<T> {
     /// A value whose tangent is a partial times this tangent; `operands` are the ids of both operands
     /// of the operation.
     #[inline]
-    fn term(to: &Rc<Node<T>>, partial: Partial<T>, operands: [Id; 2]) -> Term<Factor<T>, Rc<Node<T>>> {
+    fn term(to: &Rc<Node<T>>, partial: Partial<T>, operands: [Id; 2]) -> Edge<Factor<T>, Rc<Node<T>>> {
         let origin = partial.origin;
         let factor = partial.value.map(|value| {
             let id = match origin {
@@ -96,7 +96,7 @@ impl<T: BaseTensor> ADVal<T> {
             };
             Factor { value, id }
         });
-        Term { guard: partial.guard, factor, to: to.clone() }
+        Edge { guard: partial.guard, factor, to: to.clone() }
     }
 }
 
@@ -221,7 +221,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     fn accumulate(self, other: &Self) -> Self {
         let ADVal { primal, node, .. } = self;
         let primal = primal.accumulate(&other.primal);
-        let one = |to: &Rc<Node<T>>| Term { guard: Guard::One, factor: None, to: to.clone() };
+        let one = |to: &Rc<Node<T>>| Edge { guard: Guard::One, factor: None, to: to.clone() };
         match (&node, &other.node) {
             (None, None) => ADVal::constant_of(primal),
             (Some(a), None) | (None, Some(a)) => ADVal::of(primal, Delta::Scale(one(a))),
@@ -232,7 +232,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         let ADVal { primal, node, .. } = self;
         let primal = primal.accumulate_linear(op, &other.primal);
-        let one = |to: Rc<Node<T>>| Term { guard: Guard::One, factor: None, to };
+        let one = |to: Rc<Node<T>>| Edge { guard: Guard::One, factor: None, to };
         // The added part is a term without a value of its own.
         let added = other.node.clone().map(|to| Node::new(fresh(), &primal, Delta::Linear(Box::new(op.clone()), to)));
         match (node, added) {
@@ -250,21 +250,21 @@ impl<T: BaseTensor> Lift<T> for ADVal<T> {
 }
 
 /// One differentiation: the inputs it made, to which its results' cotangents are pulled back.
-pub struct Pass<T> {
+pub struct Sweep<T> {
     first: Id,
     inputs: Vec<(Option<Id>, T)>,
 }
 
-impl<T: BaseTensor> Default for Pass<T> {
+impl<T: BaseTensor> Default for Sweep<T> {
     fn default() -> Self {
-        Pass::new()
+        Sweep::new()
     }
 }
 
-impl<T: BaseTensor> Pass<T> {
+impl<T: BaseTensor> Sweep<T> {
     /// A differentiation without inputs yet.
     pub fn new() -> Self {
-        Pass { first: fresh(), inputs: Vec::new() }
+        Sweep { first: fresh(), inputs: Vec::new() }
     }
 
     /// A new input of this differentiation; integers and masks become constants.
@@ -280,7 +280,7 @@ impl<T: BaseTensor> Pass<T> {
     ///
     /// # Panics
     /// When there is not one cotangent of the same shape and element type per result, or when a result
-    /// depends on a differentiated value that is no input of this pass.
+    /// depends on a differentiated value that is no input of this sweep.
     #[track_caller]
     pub fn pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<T> {
         match self.try_pull(results, cotangents) {
@@ -289,10 +289,10 @@ impl<T: BaseTensor> Pass<T> {
         }
     }
 
-    /// [`pull`](Pass::pull), for callers that cannot panic at the user's line.
+    /// [`pull`](Sweep::pull), for callers that cannot panic at the user's line.
     ///
     /// # Errors
-    /// When a result depends on a differentiated value that is no input of this pass.
+    /// When a result depends on a differentiated value that is no input of this sweep.
     ///
     /// # Panics
     /// When there is not one cotangent of the same shape and element type per result.
@@ -329,12 +329,12 @@ impl<T: BaseTensor> Pass<T> {
     }
 
     /// The tangents of results, in order, from tangents of the inputs: the derivative itself, by forward
-    /// evaluation of the terms that [`pull`](Pass::pull) evaluates transposed. Zeros for integers, masks and results
+    /// evaluation of the terms that [`pull`](Sweep::pull) evaluates transposed. Zeros for integers, masks and results
     /// that depend on no input; the tangents of integers and masks are ignored.
     ///
     /// # Panics
     /// When there is not one tangent of the same shape and element type per input, or when a result
-    /// depends on a differentiated value that is no input of this pass.
+    /// depends on a differentiated value that is no input of this sweep.
     #[track_caller]
     pub fn push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Vec<T> {
         match self.try_push(results, tangents) {
@@ -343,10 +343,10 @@ impl<T: BaseTensor> Pass<T> {
         }
     }
 
-    /// [`push`](Pass::push), for callers that cannot panic at the user's line.
+    /// [`push`](Sweep::push), for callers that cannot panic at the user's line.
     ///
     /// # Errors
-    /// When a result depends on a differentiated value that is no input of this pass.
+    /// When a result depends on a differentiated value that is no input of this sweep.
     ///
     /// # Panics
     /// When there is not one tangent of the same shape and element type per input.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::delta::{Delta, Factor, Id, Node, Term};
+use super::delta::{Delta, Edge, Factor, Id, Node};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::Linear;
@@ -113,7 +113,7 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
     ct: Cotangent<T>,
     emit: &mut dyn FnMut(&'d R, Update<T>),
 ) {
-    let times = |t: &Term<F, R>, ct: &T| Update::Add(t.guard.times(t.factor.as_ref().map(|f| f.get(env)), ct));
+    let times = |t: &Edge<F, R>, ct: &T| Update::Add(t.guard.times(t.factor.as_ref().map(|f| f.get(env)), ct));
     match delta {
         Delta::Input => unreachable!("inputs keep their cotangents"),
         Delta::Scale(t) => emit(&t.to, times(t, &ct.one())),
@@ -182,13 +182,13 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
 const PAGE: usize = 64;
 
 /// A term that awaits its turn, with its cotangent.
-type Slot<'a, T> = Option<(&'a Node<T>, Cotangent<T>)>;
+type Entry<'a, T> = Option<(&'a Node<T>, Cotangent<T>)>;
 
 /// The pending cotangents of a reverse pass, by id. Ids are dense where the program was at top level and
 /// thin where it was in the body of a loop, hence a vector of pages.
 struct Pending<'a, T> {
     first: Id,
-    pages: Vec<Option<Box<[Slot<'a, T>; PAGE]>>>,
+    pages: Vec<Option<Box<[Entry<'a, T>; PAGE]>>>,
 }
 
 impl<'a, T: BaseTensor> Pending<'a, T> {

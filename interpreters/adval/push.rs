@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::delta::{Delta, Id, Node, Term, reachable};
+use super::delta::{Delta, Edge, Id, Node, reachable};
 use super::pull::{Env, Escape, Residual};
 use crate::base::BaseTensor;
 
@@ -60,7 +60,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
     env: &Env<'_, T>,
     of: &mut dyn FnMut(&R, usize) -> Option<T>,
 ) -> Tangents<T> {
-    let mut times = |t: &Term<F, R>| {
+    let mut times = |t: &Edge<F, R>| {
         let factor = t.factor.as_ref().map(|f| f.get(env));
         of(&t.to, 0).map(|t_dot| t.guard.times(factor, &t_dot))
     };

@@ -7,7 +7,7 @@ use super::{is_zero, owned_elements, sorting, with_num};
 use crate::array::{Array, Values, with_elem};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem, Float, Num};
-use crate::ops::{Binary, Discrete, IntBinary, Unary, rules};
+use crate::ops::{Binary, Discrete, IntBinary, Unary, kinds};
 use crate::shape::{self, Shape};
 
 /// Shape and element type, as the rules take them.
@@ -44,7 +44,7 @@ pub(super) fn unary(op: Unary, x: &Array) -> Array {
 
 #[track_caller]
 fn unary_array(op: Unary, x: &Array) -> Array {
-    rules::unary(op, x.dtype());
+    kinds::unary(op, x.dtype());
     with_float!(x.dtype(), E => match x.typed::<E>() {
         Values::Splat(v) => Array::full(x.shape(), op.apply(v)),
         Values::Dense(v) => Array::dense(Shape::from_slice(x.shape()), op.map(v)),
@@ -63,7 +63,7 @@ pub(super) fn binary(op: Binary, x: &Array, y: &Array) -> Array {
 
 #[track_caller]
 fn binary_array(op: Binary, x: &Array, y: &Array) -> Array {
-    rules::binary(op, kind(x), kind(y));
+    kinds::binary(op, kind(x), kind(y));
     with_float!(x.dtype(), E => binary_typed::<E>(op, x, y))
 }
 
@@ -242,7 +242,7 @@ pub(super) fn select(mask: &Array, then: &Array, otherwise: &Array) -> Array {
 
 #[track_caller]
 fn select_array(mask: &Array, then: &Array, otherwise: &Array) -> Array {
-    rules::select(kind(mask), kind(then), kind(otherwise));
+    kinds::select(kind(mask), kind(then), kind(otherwise));
     let mask = match mask.typed::<bool>() {
         Values::Splat(all) => return if all { then.clone() } else { otherwise.clone() },
         Values::Dense(mask) => mask,

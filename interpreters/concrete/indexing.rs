@@ -9,7 +9,7 @@ use super::elementwise::{accumulate, kind};
 use super::{is_zero, with_num};
 use crate::array::{Array, Data, Elems, Values, with_elem};
 use crate::dtype::{DType, Elem, Num};
-use crate::ops::rules;
+use crate::ops::kinds;
 use crate::shape::{self, Shape};
 
 /// The subarrays of `t` at the indices.
@@ -60,7 +60,7 @@ fn step(outer: usize, i: i64, size: usize) -> Option<usize> {
 #[track_caller]
 fn gather_blocks(t: &Array, ix: &[Array]) -> Array {
     let kinds: SmallVec<[(&[usize], DType); 4]> = ix.iter().map(kind).collect();
-    let out = rules::gather(t.shape(), &kinds);
+    let out = kinds::gather(t.shape(), &kinds);
     if ix.is_empty() {
         return t.clone();
     }
@@ -134,7 +134,7 @@ fn add_at<E: Num>(base: &mut Array, at: Option<usize>, x: E) {
 #[track_caller]
 fn scatter_blocks(mut base: Array, ix: &[Array], v: &Array) -> Array {
     let kinds: SmallVec<[(&[usize], DType); 4]> = ix.iter().map(kind).collect();
-    rules::scatter_add(kind(&base), &kinds, kind(v));
+    kinds::scatter_add(kind(&base), &kinds, kind(v));
     if ix.is_empty() {
         return accumulate(base, v);
     }
@@ -167,7 +167,7 @@ fn add_blocks<E: Num>(base: &mut Array, ix: &[Array], v: &Array, count: usize) {
 #[track_caller]
 pub(super) fn concat(axis: usize, parts: &[Array]) -> Array {
     let kinds: SmallVec<[(&[usize], DType); 4]> = parts.iter().map(kind).collect();
-    let out = rules::concat(axis, &kinds);
+    let out = kinds::concat(axis, &kinds);
     if let [part] = parts {
         return part.clone();
     }

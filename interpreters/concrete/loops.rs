@@ -6,13 +6,13 @@ use super::elementwise::kind;
 use crate::array::{Array, Values, with_elem};
 use crate::base::{Step, Trip};
 use crate::dtype::{DType, Elem};
-use crate::ops::rules;
+use crate::ops::kinds;
 use crate::shape::{self, Shape};
 
 /// A loop of `n` trips, see [`BaseTensor::map_accum`](crate::BaseTensor::map_accum).
 #[track_caller]
 pub(super) fn map_accum(n: usize, reverse: bool, init: Vec<Array>, xs: &[Array], step: Step<'_, Array>) -> Trip<Array> {
-    rules::sequences(n, xs.iter().map(Array::shape));
+    kinds::sequences(n, xs.iter().map(Array::shape));
     let kinds: Vec<(Shape, DType)> = init.iter().map(|c| (Shape::from_slice(c.shape()), c.dtype())).collect();
     if n == 0 {
         return (init.clone(), no_trip(init, xs, &kinds, step));
@@ -48,14 +48,14 @@ fn no_trip(init: Vec<Array>, xs: &[Array], kinds: &[(Shape, DType)], step: Step<
 
 #[track_caller]
 fn check_carry(kinds: &[(Shape, DType)], carry: &[Array]) {
-    rules::carry(kinds.iter().map(|(s, d)| (&s[..], *d)), carry.iter().map(kind));
+    kinds::carry(kinds.iter().map(|(s, d)| (&s[..], *d)), carry.iter().map(kind));
 }
 
 #[track_caller]
 fn check_outputs(stacks: &[Array], outputs: &[Array]) {
-    rules::outputs(stacks.len(), outputs.len());
+    kinds::outputs(stacks.len(), outputs.len());
     for (stack, output) in stacks.iter().zip(outputs) {
-        rules::output((&stack.shape()[1..], stack.dtype()), kind(output));
+        kinds::output((&stack.shape()[1..], stack.dtype()), kind(output));
     }
 }
 

@@ -10,7 +10,7 @@
 
 use crate::base::BaseTensor;
 use crate::dtype::Float;
-use crate::interpreters::adval::{ADVal, Pass};
+use crate::interpreters::adval::{ADVal, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
@@ -43,12 +43,12 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    let mut pass = Pass::new();
-    let inputs = x.map(&mut |leaf| pass.input(leaf));
+    let mut sweep = Sweep::new();
+    let inputs = x.map(&mut |leaf| sweep.input(leaf));
     let constants = data.map(&mut |leaf| <ADVal<T> as crate::base::Lift<T>>::lift(leaf.clone()));
     let y = f(&inputs, &constants).into_raw();
     let one = T::constant(crate::array::Array::ones(&Shape::new(), E::DTYPE));
-    let gradient = pass.pull(std::slice::from_ref(&y), vec![one]);
+    let gradient = sweep.pull(std::slice::from_ref(&y), vec![one]);
     (Tensor::from_raw(y.primal().clone()), x.with_leaves(gradient))
 }
 
@@ -110,12 +110,12 @@ where
     P: Tree<T>,
     Y: Tree<ADVal<T>>,
 {
-    let mut pass = Pass::new();
-    let inputs = x.map(&mut |leaf| pass.input(leaf));
+    let mut sweep = Sweep::new();
+    let inputs = x.map(&mut |leaf| sweep.input(leaf));
     let y = f(&inputs);
     let results = y.leaves();
     let value = y.map(&mut |leaf| leaf.primal().clone());
-    (value, move |ct: &Y::With<T>| x.with_leaves(pass.pull(&results, ct.leaves())))
+    (value, move |ct: &Y::With<T>| x.with_leaves(sweep.pull(&results, ct.leaves())))
 }
 
 /// The value of a function and its pushforward: the derivative there, as a linear map.
@@ -144,11 +144,11 @@ where
     Y: Tree<ADVal<T>>,
     F: Fn(&P::With<ADVal<T>>) -> Y,
 {
-    let mut pass = Pass::new();
-    let y = f(&x.map(&mut |leaf| pass.input(leaf)));
+    let mut sweep = Sweep::new();
+    let y = f(&x.map(&mut |leaf| sweep.input(leaf)));
     let results = y.leaves();
     let value = y.map(&mut |leaf| leaf.primal().clone());
-    (value, move |x_dot: &P| y.with_leaves(pass.push(&results, x_dot.leaves())))
+    (value, move |x_dot: &P| y.with_leaves(sweep.push(&results, x_dot.leaves())))
 }
 
 /// The value of a function and its directional derivative along `x_dot`.
@@ -172,17 +172,17 @@ where
     P: Tree<T>,
     Y: Tree<Dual<T>>,
 {
-    let pass = Forward::new();
+    let sweep = Forward::new();
     let (primals, tangents) = (x.leaves(), x_dot.leaves());
     one_tangent_each(primals.len(), tangents.len());
     let mut inputs = Vec::with_capacity(primals.len());
     for (primal, tangent) in primals.iter().zip(&tangents) {
-        inputs.push(pass.input(primal, tangent));
+        inputs.push(sweep.input(primal, tangent));
     }
     let y = f(&x.with_leaves(inputs));
     let mut parts = Vec::new();
     for leaf in y.leaves() {
-        parts.push(pass.result(&leaf));
+        parts.push(sweep.result(&leaf));
     }
     let (values, tangents) = parts.into_iter().unzip();
     (y.with_leaves(values), y.with_leaves(tangents))

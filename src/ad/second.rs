@@ -8,7 +8,7 @@ use super::symbolic;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
-use crate::interpreters::adval::{ADVal, Escape, Pass};
+use crate::interpreters::adval::{ADVal, Escape, Sweep};
 use crate::ops::{Discrete, Linear};
 use crate::program::{Program, Term, interpret};
 use crate::shape::{Shape, Show, size};
@@ -76,26 +76,26 @@ where
     Rank<R>: Plus<M, N>,
 {
     let mut results = traced(std::slice::from_ref(x.raw()), |inputs| {
-        let mut pass = Pass::new();
-        let y = f(&Tensor::from_raw(pass.input(&inputs[0])))?.into_raw();
+        let mut sweep = Sweep::new();
+        let y = f(&Tensor::from_raw(sweep.input(&inputs[0])))?.into_raw();
         let few_inputs = size(inputs[0].shape()) <= size(y.shape());
         let mode = mode.unwrap_or(if few_inputs { Mode::Forward } else { Mode::Reverse });
-        Ok(vec![derivatives(&pass, &y, inputs[0].shape(), mode)?])
+        Ok(vec![derivatives(&sweep, &y, inputs[0].shape(), mode)?])
     });
     Tensor::from_raw(results.remove(0))
 }
 
-/// The derivatives of every element of `y` in every element of the pass's one input, of shape `x`.
-fn derivatives<U: BaseTensor>(pass: &Pass<U>, y: &ADVal<U>, x: &[usize], mode: Mode) -> Result<U, Escape> {
+/// The derivatives of every element of `y` in every element of the one input of the sweep, of shape `x`.
+fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[usize], mode: Mode) -> Result<U, Escape> {
     let (shape, dtype) = (Shape::from_slice(y.shape()), y.dtype());
     let both: Shape = shape.iter().chain(x).copied().collect();
     match mode {
         Mode::Reverse => {
-            let rows = each_basis_vector(&shape, dtype, |ct| pass.try_pull(std::slice::from_ref(y), vec![ct]))?;
+            let rows = each_basis_vector(&shape, dtype, |ct| sweep.try_pull(std::slice::from_ref(y), vec![ct]))?;
             Ok(rows.linear(&Linear::reshape(rows.shape(), &both)))
         }
         Mode::Forward => {
-            let columns = each_basis_vector(x, dtype, |x_dot| pass.try_push(std::slice::from_ref(y), vec![x_dot]))?;
+            let columns = each_basis_vector(x, dtype, |x_dot| sweep.try_push(std::slice::from_ref(y), vec![x_dot]))?;
             let (m, n) = (size(&shape), size(x));
             let flat = columns.linear(&Linear::reshape(columns.shape(), &[n, m]));
             let rows = flat.linear(&Linear::permute(&[n, m], &[1, 0]));
@@ -145,10 +145,10 @@ where
     Rank<R>: Plus<N, N>,
 {
     let gradient = |x: &Tensor<ADVal<T::Trace>, N, E>| {
-        let mut pass = Pass::new();
-        let y = f(&Tensor::from_raw(pass.input(x.raw()))).into_raw();
+        let mut sweep = Sweep::new();
+        let y = f(&Tensor::from_raw(sweep.input(x.raw()))).into_raw();
         let one = ADVal::constant(Array::ones(&[], E::DTYPE));
-        Ok(Tensor::from_raw(pass.try_pull(std::slice::from_ref(&y), vec![one])?.remove(0)))
+        Ok(Tensor::from_raw(sweep.try_pull(std::slice::from_ref(&y), vec![one])?.remove(0)))
     };
     jacobian_of(Some(Mode::Forward), gradient, x)
 }
@@ -180,7 +180,7 @@ where
     check_direction(&inputs[..count], &inputs[count..]);
     let results = traced(&inputs, |inputs| {
         let (primals, tangents) = inputs.split_at(count);
-        let (mut outer, mut inner) = (Pass::new(), Pass::new());
+        let (mut outer, mut inner) = (Sweep::new(), Sweep::new());
         let outer_inputs: Vec<ADVal<T::Trace>> = primals.iter().map(|p| outer.input(p)).collect();
         let y = f(&x.with_leaves(outer_inputs.iter().map(|p| inner.input(p)).collect())).into_raw();
         let one = ADVal::constant(Array::ones(&[], E::DTYPE));

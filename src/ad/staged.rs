@@ -7,7 +7,7 @@
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::Float;
-use crate::interpreters::adval::{ADVal, Escape, Pass};
+use crate::interpreters::adval::{ADVal, Escape, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -86,13 +86,13 @@ where
     E: Float,
 {
     let (leaves, constants) = inputs.split_at(count);
-    let mut pass = Pass::new();
-    let leaves = x.with_leaves(leaves.iter().map(|leaf| pass.input(leaf)).collect());
+    let mut sweep = Sweep::new();
+    let leaves = x.with_leaves(leaves.iter().map(|leaf| sweep.input(leaf)).collect());
     let lift = |leaf: &T::Trace| <ADVal<T::Trace> as Lift<T::Trace>>::lift(leaf.clone());
     let constants = data.with_leaves(constants.iter().map(lift).collect());
     let y = f(&leaves, &constants).into_raw();
     let one = T::Trace::constant(Array::ones(&[], E::DTYPE));
-    let gradient = pass.try_pull(std::slice::from_ref(&y), vec![one])?;
+    let gradient = sweep.try_pull(std::slice::from_ref(&y), vec![one])?;
     Ok(std::iter::once(y.primal().clone()).chain(gradient).collect())
 }
 
@@ -161,8 +161,8 @@ where
     let count = inputs.len();
     let mut template = None;
     let values = T::trace(&inputs, &mut |inputs| {
-        let mut pass = Pass::new();
-        let y = f(&x.with_leaves(inputs.iter().map(|leaf| pass.input(leaf)).collect()));
+        let mut sweep = Sweep::new();
+        let y = f(&x.with_leaves(inputs.iter().map(|leaf| sweep.input(leaf)).collect()));
         let primals = y.leaves().iter().map(|leaf| leaf.primal().clone()).collect();
         template = Some(y);
         primals
@@ -173,9 +173,9 @@ where
         inputs.extend(y_bar.leaves());
         let cotangents = traced(&inputs, |inputs| {
             let (leaves, y_bar) = inputs.split_at(count);
-            let mut pass = Pass::new();
-            let y = f(&x.with_leaves(leaves.iter().map(|leaf| pass.input(leaf)).collect()));
-            pass.try_pull(&y.leaves(), y_bar.to_vec())
+            let mut sweep = Sweep::new();
+            let y = f(&x.with_leaves(leaves.iter().map(|leaf| sweep.input(leaf)).collect()));
+            sweep.try_pull(&y.leaves(), y_bar.to_vec())
         });
         x.with_leaves(cotangents)
     };
@@ -212,10 +212,10 @@ where
     }
     let mut template = None;
     let mut results = T::trace(&inputs, &mut |inputs| {
-        let pass = Forward::new();
+        let sweep = Forward::new();
         let (primals, tangents) = inputs.split_at(count);
-        let y = f(&x.with_leaves(primals.iter().zip(tangents).map(|(x, dot)| pass.input(x, dot)).collect()));
-        let (values, tangents): (Vec<_>, Vec<_>) = y.leaves().iter().map(|leaf| pass.result(leaf)).unzip();
+        let y = f(&x.with_leaves(primals.iter().zip(tangents).map(|(x, dot)| sweep.input(x, dot)).collect()));
+        let (values, tangents): (Vec<_>, Vec<_>) = y.leaves().iter().map(|leaf| sweep.result(leaf)).unzip();
         template = Some(y);
         values.into_iter().chain(tangents).collect()
     });

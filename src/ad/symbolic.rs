@@ -8,7 +8,7 @@
 //! derivatives of order `n` are made by repeating.
 
 use crate::base::BaseTensor;
-use crate::interpreters::adval::{ADVal, Pass};
+use crate::interpreters::adval::{ADVal, Sweep};
 use crate::interpreters::dual::Forward;
 use crate::passes::simplify;
 use crate::program::{Program, Slot, Term, interpret};
@@ -51,15 +51,15 @@ fn every(program: &Program) -> Vec<usize> {
     (0..program.inputs().len()).collect()
 }
 
-/// The program interpreted at dual numbers over terms, the chosen inputs as inputs of the pass.
-fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Pass<Term>, Vec<ADVal<Term>>) {
-    let mut pass = Pass::new();
+/// The program interpreted at dual numbers over terms, the chosen inputs as inputs of the sweep.
+fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Sweep<Term>, Vec<ADVal<Term>>) {
+    let mut sweep = Sweep::new();
     let lift = |(x, chosen): (&Term, &bool)| {
-        if *chosen { pass.input(x) } else { <ADVal<Term> as crate::base::Lift<Term>>::lift(x.clone()) }
+        if *chosen { sweep.input(x) } else { <ADVal<Term> as crate::base::Lift<Term>>::lift(x.clone()) }
     };
     let inputs: Vec<ADVal<Term>> = inputs.iter().zip(wrt).map(lift).collect();
     let results = interpret(program, inputs);
-    (pass, results)
+    (sweep, results)
 }
 
 /// `vjp : (x -> y) -> ((x, y_bar) -> (y, x_bar))`: value and cotangents of the inputs `wrt`.
@@ -77,8 +77,8 @@ fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Pass<Term>, Vec<AD
 /// ```
 pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
     let (x, y_bar) = (variables(program.inputs()), variables(program.outputs()));
-    let (pass, y) = dual(program, &x, &chosen(program, wrt));
-    let x_bar = pass.pull(&y, y_bar.clone());
+    let (sweep, y) = dual(program, &x, &chosen(program, wrt));
+    let x_bar = sweep.pull(&y, y_bar.clone());
     let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(x_bar).collect();
     let inputs: Vec<Term> = x.into_iter().chain(y_bar).collect();
     let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(program.outputs(), "y", "bar")).collect();
@@ -152,9 +152,9 @@ fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<T
             Show(&slot.shape)
         );
     }
-    let (pass, y) = dual(program, x, &chosen(program, wrt));
+    let (sweep, y) = dual(program, x, &chosen(program, wrt));
     let one = Term::constant(crate::array::Array::ones(&[], slot.dtype));
-    (y[0].primal().clone(), pass.pull(&y, vec![one]))
+    (y[0].primal().clone(), sweep.pull(&y, vec![one]))
 }
 
 /// `jvp : (x -> y) -> ((x, x_dot) -> (y, y_dot))`, forward mode.
@@ -169,9 +169,9 @@ fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<T
 /// ```
 pub fn jvp(program: &Program) -> Program {
     let (x, x_dot) = (variables(program.inputs()), variables(program.inputs()));
-    let pass = Forward::new();
-    let inputs = x.iter().zip(&x_dot).map(|(x, x_dot)| pass.input(x, x_dot)).collect();
-    let results: Vec<(Term, Term)> = interpret(program, inputs).iter().map(|y| pass.result(y)).collect();
+    let sweep = Forward::new();
+    let inputs = x.iter().zip(&x_dot).map(|(x, x_dot)| sweep.input(x, x_dot)).collect();
+    let results: Vec<(Term, Term)> = interpret(program, inputs).iter().map(|y| sweep.result(y)).collect();
     let (y, y_dot): (Vec<Term>, Vec<Term>) = results.into_iter().unzip();
     let inputs: Vec<Term> = x.into_iter().chain(x_dot).collect();
     let results: Vec<Term> = y.into_iter().chain(y_dot).collect();
@@ -206,8 +206,8 @@ pub fn linearize(program: &Program) -> Linearized {
     let x = variables(program.inputs());
     let x_dot = variables(program.inputs());
     // By the delta term, whose loops hold tangents alone: forward dual numbers would run both in one.
-    let (pass, y) = dual(program, &x, &chosen(program, &every(program)));
-    let y_dot = pass.push(&y, x_dot.clone());
+    let (sweep, y) = dual(program, &x, &chosen(program, &every(program)));
+    let y_dot = sweep.push(&y, x_dot.clone());
     let (linear, residuals) = Term::body(&x_dot, &y_dot, 0);
     let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(residuals).collect();
     Linearized { primal: closed(&x, &results, &names(program.inputs())), linear }
@@ -250,8 +250,8 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
     let x = variables(linear.inputs());
     let y_bar = variables(linear.outputs());
     let wrt: Vec<usize> = (0..count).collect();
-    let (pass, y) = dual(linear, &x, &chosen(linear, &wrt));
-    let x_bar = pass.pull(&y, y_bar.clone());
+    let (sweep, y) = dual(linear, &x, &chosen(linear, &wrt));
+    let x_bar = sweep.pull(&y, y_bar.clone());
     let inputs: Vec<Term> = y_bar.into_iter().chain(x[count..].iter().cloned()).collect();
     let names: Vec<String> =
         marked(linear.outputs(), "y", "bar").into_iter().chain(names(&linear.inputs()[count..])).collect();
@@ -291,7 +291,7 @@ pub fn derivative(program: &Program) -> Program {
     }
     let variable = Term::variable(&x.shape, x.dtype);
     let one = Term::constant(crate::array::Array::ones(&x.shape, x.dtype));
-    let pass = Forward::new();
-    let y = interpret(program, vec![pass.input(&variable, &one)]);
-    closed(&[variable], &[pass.result(&y[0]).1], &names(program.inputs()))
+    let sweep = Forward::new();
+    let y = interpret(program, vec![sweep.input(&variable, &one)]);
+    closed(&[variable], &[sweep.result(&y[0]).1], &names(program.inputs()))
 }

@@ -12,7 +12,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::familiar::Product;
-use super::rules::{Kind, or_panic};
+use super::kinds::{Kind, or_panic};
 use super::view::{Place, Space, View};
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};

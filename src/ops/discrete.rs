@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::rules::{Kind, or_panic, try_axis};
+use super::kinds::{Kind, or_panic, try_axis};
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{Shape, Show};
 

@@ -8,7 +8,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::rules::{check_axis, or_panic};
+use super::kinds::{check_axis, or_panic};
 use super::view::{Place, Space, View};
 use crate::dtype::DType;
 use crate::shape::{self, Shape, Show};

@@ -9,7 +9,7 @@
 //! | [`Contract`] | data: three [`View`]s | the product rule, by exchanging views | `contract` |
 //! | [`Discrete`] | a row: kernel | zero | `discrete` |
 //!
-//! Selection, indexing, concatenation and loops stand alone; their shape rules are in [`rules`].
+//! Selection, indexing, concatenation and loops stand alone; their shape rules are in [`kinds`].
 //!
 //! Law: everything an interpreter must know about an operation is said here, once, without
 //! naming an interpreter. No `_ =>` arm over these enums: rustc is the checklist.
@@ -21,8 +21,8 @@ mod compose;
 mod contract;
 mod discrete;
 mod familiar;
+pub mod kinds;
 mod linear;
-pub mod rules;
 mod special;
 mod unary;
 pub mod val;

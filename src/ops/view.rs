@@ -12,7 +12,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::rules::check_axis;
+use super::kinds::check_axis;
 use crate::shape::{Shape, Show};
 
 /// A half-open interval per axis of the iteration space.

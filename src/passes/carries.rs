@@ -16,7 +16,7 @@ use crate::shape::size;
 
 /// What a carry becomes in one trip, as numbers of the body.
 #[derive(Clone, Debug)]
-enum Term {
+enum Addend {
     Plus(Summand),
     Minus(Summand),
     Scatter(Vec<NodeId>, NodeId),
@@ -37,7 +37,7 @@ enum Fate {
     /// It never changes.
     Constant,
     /// It adds up.
-    Sum(Vec<Term>),
+    Sum(Vec<Addend>),
 }
 
 /// Where a value of a trip is found after the loop.
@@ -115,18 +115,18 @@ impl Split {
     }
 
     /// A carry with what all trips add to it.
-    fn add(&self, b: &mut Builder, results: &[Value], sum: NodeId, term: &Term) -> NodeId {
+    fn add(&self, b: &mut Builder, results: &[Value], sum: NodeId, term: &Addend) -> NodeId {
         let n = self.whole.n;
         match term {
-            Term::Plus(e) => {
+            Addend::Plus(e) => {
                 let e = self.summed(b, results, e);
                 b.plus(sum, e)
             }
-            Term::Minus(e) => {
+            Addend::Minus(e) => {
                 let e = self.summed(b, results, e);
                 b.minus(sum, e)
             }
-            Term::Scatter(ix, v) => {
+            Addend::Scatter(ix, v) => {
                 let ix = ix.iter().map(|i| stack(b, n, self.value(results, *i))).collect();
                 let v = stack(b, n, self.value(results, *v));
                 b.apply(Op::ScatterAdd(sum, ix, v))
@@ -178,11 +178,11 @@ fn fate(body: &Program, uses: &[u32], k: usize) -> Fate {
                 let others = op.added().into_iter().flatten().filter(|a| **a != at);
                 others.for_each(|other| parts(body, uses, *other, &mut terms));
             }
-            Op::Binary(Binary::Sub, x, y) if *x == at => terms.push(Term::Minus(summand(body, *y))),
+            Op::Binary(Binary::Sub, x, y) if *x == at => terms.push(Addend::Minus(summand(body, *y))),
             Op::Discrete(Discrete::IntBinary(IntBinary::Sub), args) if args[0] == at => {
-                terms.push(Term::Minus(summand(body, args[1])));
+                terms.push(Addend::Minus(summand(body, args[1])));
             }
-            Op::ScatterAdd(base, ix, v) if *base == at => terms.push(Term::Scatter(ix.clone(), *v)),
+            Op::ScatterAdd(base, ix, v) if *base == at => terms.push(Addend::Scatter(ix.clone(), *v)),
             _ => return Fate::Carried,
         }
         at = user;
@@ -191,7 +191,7 @@ fn fate(body: &Program, uses: &[u32], k: usize) -> Fate {
 
 /// What is added with `e`: the parts of a sum, if any of them is more than a value, which is added as it is.
 #[allow(clippy::wildcard_enum_match_arm, reason = "what has no parts is added as it is")]
-fn parts(body: &Program, uses: &[u32], e: NodeId, terms: &mut Vec<Term>) {
+fn parts(body: &Program, uses: &[u32], e: NodeId, terms: &mut Vec<Addend>) {
     let mut found = Vec::new();
     let mut work = vec![e];
     while let Some(e) = work.pop() {
@@ -199,16 +199,16 @@ fn parts(body: &Program, uses: &[u32], e: NodeId, terms: &mut Vec<Term>) {
         match (op, op.added()) {
             (_, Some([x, y])) if uses[e as usize] == 1 => work.extend([*y, *x]),
             (Op::ScatterAdd(base, ix, v), _) if uses[e as usize] == 1 => {
-                found.push(Term::Scatter(ix.clone(), *v));
+                found.push(Addend::Scatter(ix.clone(), *v));
                 work.push(*base);
             }
             (Op::Constant(c), _) if c.is_zero() => {}
-            _ => found.push(Term::Plus(summand(body, e))),
+            _ => found.push(Addend::Plus(summand(body, e))),
         }
     }
-    let is_plain = |term: &Term| matches!(term, Term::Plus(Summand::Linear(views, _)) if views.0.is_identity() && views.1.is_identity());
+    let is_plain = |term: &Addend| matches!(term, Addend::Plus(Summand::Linear(views, _)) if views.0.is_identity() && views.1.is_identity());
     if found.len() > 1 && found.iter().all(is_plain) {
-        found = vec![Term::Plus(plain(body, e))];
+        found = vec![Addend::Plus(plain(body, e))];
     }
     terms.append(&mut found);
 }
@@ -231,28 +231,28 @@ fn plain(body: &Program, id: NodeId) -> Summand {
     Summand::Linear(Box::new((all.clone(), all)), id)
 }
 
-impl Term {
+impl Addend {
     /// The values of a trip that are needed outside.
     fn needs(&self) -> Vec<NodeId> {
         match self {
-            Term::Plus(Summand::Linear(_, a)) | Term::Minus(Summand::Linear(_, a)) => vec![*a],
-            Term::Plus(Summand::Contract(_, x, y)) | Term::Minus(Summand::Contract(_, x, y)) => vec![*x, *y],
-            Term::Scatter(ix, v) => ix.iter().copied().chain([*v]).collect(),
+            Addend::Plus(Summand::Linear(_, a)) | Addend::Minus(Summand::Linear(_, a)) => vec![*a],
+            Addend::Plus(Summand::Contract(_, x, y)) | Addend::Minus(Summand::Contract(_, x, y)) => vec![*x, *y],
+            Addend::Scatter(ix, v) => ix.iter().copied().chain([*v]).collect(),
         }
     }
 }
 
 /// Whether stacking what is added takes less than adding it takes anyway, or little beside what a trip moves.
-fn is_small(l: &Loop<NodeId>, room: usize, term: &Term) -> bool {
+fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
     let of = |id: &NodeId| size(&l.body.nodes()[*id as usize].shape);
     // Sequences are stacked already, and what is captured is one.
     let given = |id: &NodeId| (l.init.len()..l.body.inputs().len()).contains(&(*id as usize));
     let stacked: usize = term.needs().iter().filter(|id| !given(id)).map(of).sum();
     let added = match term {
-        Term::Plus(Summand::Linear(views, _)) | Term::Minus(Summand::Linear(views, _)) => size(views.1.source()),
-        Term::Plus(Summand::Contract(op, ..)) | Term::Minus(Summand::Contract(op, ..)) => size(op.out.source()),
+        Addend::Plus(Summand::Linear(views, _)) | Addend::Minus(Summand::Linear(views, _)) => size(views.1.source()),
+        Addend::Plus(Summand::Contract(op, ..)) | Addend::Minus(Summand::Contract(op, ..)) => size(op.out.source()),
         // A scatter costs what is scattered, and that is what is stacked.
-        Term::Scatter(..) => usize::MAX,
+        Addend::Scatter(..) => usize::MAX,
     };
     stacked < added || stacked <= room
 }
@@ -279,7 +279,7 @@ fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Fou
     let mut needed: Vec<NodeId> = Vec::new();
     for fate in fates {
         if let Fate::Sum(terms) = fate {
-            needed.extend(terms.iter().flat_map(Term::needs));
+            needed.extend(terms.iter().flat_map(Addend::needs));
         }
     }
     needed.sort_unstable();

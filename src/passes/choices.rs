@@ -17,8 +17,10 @@ use std::ops::Range;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Discrete, Linear};
-use crate::program::rules::{is_elementwise, of_one_value, views::elementwise_on};
-use crate::program::{Builder, Constant, Fact, Loop, NodeId, Op, Program, piece};
+use crate::program::{Builder, Constant, Loop, NodeId, Op, Program};
+use crate::rewrite::facts::Fact;
+use crate::rewrite::piece;
+use crate::rewrite::rules::{is_elementwise, of_one_value, views::elementwise_on};
 use crate::shape::{Shape, size};
 
 /// The most operations of a cone, and the most segments.

@@ -2,14 +2,15 @@
 //!
 //! Law: the result computes the same up to rounding, infinities and NaN included unless [`Options::fast_math`] says otherwise, and
 //! so do its derivatives; and it does no more work and moves no more bytes. A program is rebuilt, bodies of loops first, through
-//! the rules of [`program::rules`](crate::program::rules()), which now know what is used once, and the [rules of loops](LOOP_RULES), until nothing
+//! the rules of [`rewrite::rules`](crate::rewrite::rules()), which now know what is used once, and the [rules of loops](LOOP_RULES), until nothing
 //! changes. Each round is linear in the size of the program.
 
 mod loops;
 
 use std::fmt;
 
-use crate::program::{Builder, Fact, NodeId, Op, Program};
+use crate::program::{Builder, NodeId, Op, Program};
+use crate::rewrite::facts::Fact;
 
 pub use loops::LOOP_RULES;
 
@@ -51,7 +52,7 @@ impl fmt::Display for Fired {
     }
 }
 
-/// The same program, cheaper: rebuilt through the [rules](crate::program::rules()) and the [rules of loops](LOOP_RULES) until nothing changes.
+/// The same program, cheaper: rebuilt through the [rules](crate::rewrite::rules()) and the [rules of loops](LOOP_RULES) until nothing changes.
 ///
 /// The result computes the same up to rounding, infinities and NaN included, and so do its derivatives; it does no more work
 /// and moves no more bytes.
@@ -78,7 +79,7 @@ pub fn simplify(program: &Program) -> Program {
 /// assert_eq!(simplify_with(f.program(), Options { fast_math: true, ..Options::default() }).size(), 0);
 /// ```
 pub fn simplify_with(program: &Program, options: Options) -> Program {
-    Pass { options, log: None, round: 0, path: Vec::new() }.run(program)
+    Simplifier { options, log: None, round: 0, path: Vec::new() }.run(program)
 }
 
 /// [`simplify_with`], and which rules fired where.
@@ -92,13 +93,13 @@ pub fn simplify_with(program: &Program, options: Options) -> Program {
 /// assert_eq!(fired[0].to_string(), "round 0: sum_of_product at 3");
 /// ```
 pub fn explain(program: &Program, options: Options) -> (Program, Vec<Fired>) {
-    let mut pass = Pass { options, log: Some(Vec::new()), round: 0, path: Vec::new() };
-    let simple = pass.run(program);
-    (simple, pass.log.unwrap_or_default())
+    let mut simplifier = Simplifier { options, log: Some(Vec::new()), round: 0, path: Vec::new() };
+    let simple = simplifier.run(program);
+    (simple, simplifier.log.unwrap_or_default())
 }
 
 /// A simplification under way.
-struct Pass {
+struct Simplifier {
     options: Options,
     log: Option<Vec<Fired>>,
     round: usize,
@@ -106,7 +107,7 @@ struct Pass {
     path: Vec<NodeId>,
 }
 
-impl Pass {
+impl Simplifier {
     fn run(&mut self, program: &Program) -> Program {
         let mut program = program.clone();
         for round in 0..self.options.rounds {

@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
-use super::facts::{self, Fact, Facts};
-use super::{Loop, Node, NodeId, Op, Program, Slot, reach, rules};
+use super::{Loop, Node, NodeId, Op, Program, Slot, reach};
 use crate::dtype::DType;
+use crate::rewrite::facts::{self, Fact, Facts};
+use crate::rewrite::rules;
 use crate::shape::Shape;
 
 /// How many rules may be at work inside of each other.
@@ -62,7 +63,7 @@ impl Builder {
     }
 
     /// Whether rules may take all numbers for finite.
-    pub(super) fn is_fast(&self) -> bool {
+    pub(crate) fn is_fast(&self) -> bool {
         self.fast
     }
 
@@ -88,17 +89,17 @@ impl Builder {
     }
 
     /// Whether a value is used once, as far as that is known.
-    pub(super) fn once(&self, id: NodeId) -> bool {
+    pub(crate) fn once(&self, id: NodeId) -> bool {
         self.uses.get(id as usize) == Some(&1)
     }
 
     /// Whether a value is known to be zeros.
-    pub(super) fn is_zero(&self, id: NodeId) -> bool {
+    pub(crate) fn is_zero(&self, id: NodeId) -> bool {
         matches!(&self.node(id).op, Op::Constant(c) if c.is_zero())
     }
 
     /// An operation that is there already.
-    pub(super) fn known(&self, op: &Op<NodeId>) -> Option<NodeId> {
+    pub(crate) fn known(&self, op: &Op<NodeId>) -> Option<NodeId> {
         self.known.get(op).copied()
     }
 
@@ -149,7 +150,7 @@ impl Builder {
     }
 
     /// The result of an operation as it is.
-    pub(super) fn cons(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
+    pub(crate) fn cons(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
         if let Some(id) = self.known.get(&op) {
             return *id;
         }
@@ -187,7 +188,7 @@ impl Builder {
     }
 
     /// What is known about integers and masks made so far.
-    pub(super) fn facts(&self) -> &Facts {
+    pub(crate) fn facts(&self) -> &Facts {
         &self.facts
     }
 

@@ -5,7 +5,7 @@
 
 use super::Program;
 use crate::dtype::DType;
-use crate::ops::rules::Kind;
+use crate::ops::kinds::Kind;
 use crate::shape::Show;
 
 /// A closed function with rules for its derivative: one for tangents, one for cotangents, or both.

@@ -5,7 +5,7 @@
 
 use super::{Builder, Constant, Loop, NodeId, Op, Slot};
 use crate::dtype::DType;
-use crate::ops::rules::{self, Kind};
+use crate::ops::kinds::{self, Kind};
 use crate::ops::{Binary, Discrete, IntBinary};
 use crate::shape::{Shape, Show};
 
@@ -31,7 +31,7 @@ impl Builder {
     }
 
     /// Shape and element type of a value.
-    pub(super) fn kind_of(&self, id: NodeId) -> Kind<'_> {
+    pub(crate) fn kind_of(&self, id: NodeId) -> Kind<'_> {
         let node = self.node(id);
         (&node.shape, node.dtype)
     }
@@ -74,24 +74,24 @@ impl Builder {
         match op {
             Op::Input(_) => Err("an input comes after the inputs".into()),
             Op::Constant(Constant(c)) => Ok(like((c.shape(), c.dtype()))),
-            Op::Unary(op, a) => rules::try_unary(*op, of(a).1).map(|()| like(of(a))),
-            Op::Binary(op, a, b) => rules::try_binary(*op, of(a), of(b)).map(|()| like(of(a))),
+            Op::Unary(op, a) => kinds::try_unary(*op, of(a).1).map(|()| like(of(a))),
+            Op::Binary(op, a, b) => kinds::try_binary(*op, of(a), of(b)).map(|()| like(of(a))),
             Op::Discrete(op, args) => op.try_result(&self.kinds_of(args)),
-            Op::Select([mask, a, b]) => rules::try_select(of(mask), of(a), of(b)).map(|()| like(of(a))),
+            Op::Select([mask, a, b]) => kinds::try_select(of(mask), of(a), of(b)).map(|()| like(of(a))),
             Op::Linear(op, a) => {
                 let dtype = op.try_result(of(a).0, of(a).1)?;
                 Ok((Shape::from_slice(op.output_shape()), dtype))
             }
             Op::Contract(op, a, b) => op.try_result(of(a), of(b)),
-            Op::Gather(a, ix) => Ok((rules::try_gather(of(a).0, &self.kinds_of(ix))?, of(a).1)),
-            Op::ScatterAdd(a, ix, v) => rules::try_scatter_add(of(a), &self.kinds_of(ix), of(v)).map(|()| like(of(a))),
+            Op::Gather(a, ix) => Ok((kinds::try_gather(of(a).0, &self.kinds_of(ix))?, of(a).1)),
+            Op::ScatterAdd(a, ix, v) => kinds::try_scatter_add(of(a), &self.kinds_of(ix), of(v)).map(|()| like(of(a))),
             Op::Concat(axis, parts) => {
                 let parts = self.kinds_of(parts);
                 let together: u128 = parts.iter().map(|(shape, _)| shape.get(*axis).map_or(0, |n| *n as u128)).sum();
                 if usize::try_from(together).is_err() {
                     return Err("parts are too large together".into());
                 }
-                let shape = rules::try_concat(*axis, &parts)?;
+                let shape = kinds::try_concat(*axis, &parts)?;
                 Ok((shape, parts[0].1))
             }
             Op::Loop(l) => self.fits(l).map(|()| (Shape::new(), DType::F64)),

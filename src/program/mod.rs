@@ -11,30 +11,21 @@
 
 mod builder;
 mod custom;
-mod facts;
 mod graph;
-mod indexing;
 mod interpret;
 mod kind;
-mod literal;
 mod op;
-mod print;
-pub(crate) mod rules;
 #[cfg(feature = "serde")]
 mod serial;
 mod term;
-mod words;
 
 use std::sync::Arc;
 
 pub use builder::Builder;
 pub use custom::Custom;
-pub(crate) use facts::Fact;
 pub(crate) use graph::{reach, results_needed};
-pub(crate) use indexing::piece;
 pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
-pub use rules::{Rule, rules};
 pub use term::Term;
 
 use crate::dtype::DType;

@@ -12,7 +12,7 @@ use super::{Tensor, operators};
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Num};
 use crate::ops::Linear;
-pub(super) use crate::ops::rules::check_axis;
+pub(super) use crate::ops::kinds::check_axis;
 use crate::shape::{Shape, Show};
 
 /// The axes of a tensor of rank `rank + 1` without the axis `axis`.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use polygrad::array::Rng;
 use polygrad::passes::{LOOP_RULES, Options, explain};
-use polygrad::program::{Builder, NodeId, Program, Slot, interpret, rules};
+use polygrad::program::{Builder, NodeId, Program, Slot, interpret};
+use polygrad::rewrite::rules;
 use polygrad::shape::{Shape, size};
 use polygrad::{Array, DType};
 

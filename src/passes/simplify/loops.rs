@@ -5,12 +5,12 @@
 
 use indexmap::IndexMap;
 
-use super::Pass;
+use super::Simplifier;
 use crate::array::Array;
 use crate::ops::Linear;
-use crate::program::rules::of_one_value;
-use crate::program::rules::views::{Axes, moves, over, read};
 use crate::program::{Builder, Constant, Loop, Node, NodeId, Op, Slot, reach, results_needed};
+use crate::rewrite::rules::of_one_value;
+use crate::rewrite::rules::views::{Axes, moves, over, read};
 use crate::shape::Shape;
 
 /// The names of the rules of loops in logs.
@@ -52,7 +52,7 @@ struct Parts<'a> {
     outside: Vec<Option<NodeId>>,
 }
 
-impl Pass {
+impl Simplifier {
     /// The results of a loop in the program that is being built; its operands are there already.
     pub(super) fn rebuilt_loop(
         &mut self,

@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
-use super::{NodeId, Op, Program};
 use crate::ops::{Binary, Discrete, IntBinary, IntUnary, Unary};
+use crate::program::{NodeId, Op, Program};
 
 /// How tightly a text holds together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
+pub(super) enum Precedence {
     /// Anything: between commas.
     Loose,
     Or,
@@ -29,24 +29,24 @@ pub(super) enum Level {
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     pub(super) words: String,
-    pub(super) level: Level,
+    pub(super) precedence: Precedence,
     /// How deep operations nest in it; 0 for names and numbers.
     pub(super) depth: u8,
 }
 
 impl Text {
     pub(super) fn name(words: String) -> Text {
-        Text { words, level: Level::Atom, depth: 0 }
+        Text { words, precedence: Precedence::Atom, depth: 0 }
     }
 
     pub(super) fn literal(words: String) -> Text {
-        let level = if words.starts_with('-') { Level::Negation } else { Level::Atom };
-        Text { words, level, depth: 0 }
+        let precedence = if words.starts_with('-') { Precedence::Negation } else { Precedence::Atom };
+        Text { words, precedence, depth: 0 }
     }
 
     /// The text in a place that needs it to hold together.
-    fn at(&self, level: Level) -> Cow<'_, str> {
-        if self.level < level { format!("({})", self.words).into() } else { self.words.as_str().into() }
+    fn at(&self, precedence: Precedence) -> Cow<'_, str> {
+        if self.precedence < precedence { format!("({})", self.words).into() } else { self.words.as_str().into() }
     }
 }
 
@@ -58,11 +58,11 @@ pub(super) fn words(program: &Program, id: NodeId, operand: Operand<'_>) -> Text
     let op = &program.nodes()[id as usize].op;
     let mut depth = 0;
     op.operands(&mut |a| depth = depth.max(operand(*a, true, true).depth));
-    let (words, level) = applied(program, op, operand);
-    Text { words, level, depth: depth + 1 }
+    let (words, precedence) = applied(program, op, operand);
+    Text { words, precedence, depth: depth + 1 }
 }
 
-fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String, Level) {
+fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String, Precedence) {
     let constant = |a: NodeId| matches!(program.nodes()[a as usize].op, Op::Constant(_));
     // Operands of one shape and type: a number needs neither next to something that has both.
     let alike = |args: &[NodeId]| -> Vec<Text> {
@@ -83,20 +83,21 @@ fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String,
             application("select", &[operand(*mask, shape, true), operand(*a, shape, dtype), operand(*b, shape, dtype)])
         }
         Op::Linear(op, a) => {
-            let words = op.applied(&lone(*a).at(Level::Atom));
-            (words, if op.familiar().is_some() { Level::Application } else { Level::Loose })
+            let words = op.applied(&lone(*a).at(Precedence::Atom));
+            (words, if op.familiar().is_some() { Precedence::Application } else { Precedence::Loose })
         }
         Op::Contract(op, a, b) => {
-            let words = op.applied(&lone(*a).at(Level::Atom), &lone(*b).at(Level::Atom));
-            (words, if op.familiar().is_some() { Level::Application } else { Level::Loose })
+            let words = op.applied(&lone(*a).at(Precedence::Atom), &lone(*b).at(Precedence::Atom));
+            (words, if op.familiar().is_some() { Precedence::Application } else { Precedence::Loose })
         }
-        Op::Gather(a, ix) => (format!("{}[{}]", lone(*a).at(Level::Atom), listed(ix)), Level::Atom),
+        Op::Gather(a, ix) => (format!("{}[{}]", lone(*a).at(Precedence::Atom), listed(ix)), Precedence::Atom),
         Op::ScatterAdd(a, ix, v) => {
             let (base, v) = (lone(*a), lone(*v));
-            let words = format!("scatter_add {} [{}] {}", base.at(Level::Atom), listed(ix), v.at(Level::Atom));
-            (words, Level::Application)
+            let words =
+                format!("scatter_add {} [{}] {}", base.at(Precedence::Atom), listed(ix), v.at(Precedence::Atom));
+            (words, Precedence::Application)
         }
-        Op::Concat(axis, parts) => (format!("concat axis={axis} [{}]", listed(parts)), Level::Application),
+        Op::Concat(axis, parts) => (format!("concat axis={axis} [{}]", listed(parts)), Precedence::Application),
         Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => {
             unreachable!("not one operation in words")
         }
@@ -104,35 +105,41 @@ fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String,
 }
 
 /// A name before its operands.
-fn application(name: &str, args: &[Text]) -> (String, Level) {
+fn application(name: &str, args: &[Text]) -> (String, Precedence) {
     let mut out = name.to_owned();
     for arg in args {
         out.push(' ');
-        out.push_str(&arg.at(Level::Atom));
+        out.push_str(&arg.at(Precedence::Atom));
     }
-    (out, Level::Application)
+    (out, Precedence::Application)
 }
 
 /// A symbol between its operands; of equal symbols the left one binds first.
-fn infix(symbol: &str, level: Level, left: Level, right: Level, args: &[Text]) -> (String, Level) {
-    (format!("{} {symbol} {}", args[0].at(left), args[1].at(right)), level)
+fn infix(
+    symbol: &str,
+    precedence: Precedence,
+    left: Precedence,
+    right: Precedence,
+    args: &[Text],
+) -> (String, Precedence) {
+    (format!("{} {symbol} {}", args[0].at(left), args[1].at(right)), precedence)
 }
 
 /// A minus before an operand; a negative number is another thing than the negation of a number.
-fn negation(a: &Text, number: bool) -> (String, Level) {
-    let words = if number { format!("-({})", a.words) } else { format!("-{}", a.at(Level::Application)) };
-    (words, Level::Negation)
+fn negation(a: &Text, number: bool) -> (String, Precedence) {
+    let words = if number { format!("-({})", a.words) } else { format!("-{}", a.at(Precedence::Application)) };
+    (words, Precedence::Negation)
 }
 
-fn sum(symbol: &str, args: &[Text]) -> (String, Level) {
-    infix(symbol, Level::Sum, Level::Sum, Level::Product, args)
+fn sum(symbol: &str, args: &[Text]) -> (String, Precedence) {
+    infix(symbol, Precedence::Sum, Precedence::Sum, Precedence::Product, args)
 }
 
-fn product(symbol: &str, args: &[Text]) -> (String, Level) {
-    infix(symbol, Level::Product, Level::Product, Level::Negation, args)
+fn product(symbol: &str, args: &[Text]) -> (String, Precedence) {
+    infix(symbol, Precedence::Product, Precedence::Product, Precedence::Negation, args)
 }
 
-fn binary(op: Binary, args: &[Text]) -> (String, Level) {
+fn binary(op: Binary, args: &[Text]) -> (String, Precedence) {
     match op {
         Binary::Add => sum("+", args),
         Binary::Sub => sum("-", args),
@@ -148,11 +155,11 @@ fn binary(op: Binary, args: &[Text]) -> (String, Level) {
     }
 }
 
-fn discrete(op: &Discrete, args: &[Text]) -> (String, Level) {
+fn discrete(op: &Discrete, args: &[Text]) -> (String, Precedence) {
     match op {
-        Discrete::Compare(op) => infix(op.name(), Level::Compare, Level::Sum, Level::Sum, args),
-        Discrete::And => infix("and", Level::And, Level::And, Level::Compare, args),
-        Discrete::Or => infix("or", Level::Or, Level::Or, Level::And, args),
+        Discrete::Compare(op) => infix(op.name(), Precedence::Compare, Precedence::Sum, Precedence::Sum, args),
+        Discrete::And => infix("and", Precedence::And, Precedence::And, Precedence::Compare, args),
+        Discrete::Or => infix("or", Precedence::Or, Precedence::Or, Precedence::And, args),
         Discrete::IntBinary(IntBinary::Add) => sum("+", args),
         Discrete::IntBinary(IntBinary::Sub) => sum("-", args),
         Discrete::IntBinary(IntBinary::Mul) => product("*", args),

@@ -13,12 +13,12 @@ const REACH: i128 = 1 << 58;
 
 /// `(i div lower) mod extent`, for the index `i` along an axis of this size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::program) struct Digit {
-    pub(in crate::program) axis: usize,
-    pub(in crate::program) size: usize,
-    pub(in crate::program) lower: usize,
+pub(crate) struct Digit {
+    pub(crate) axis: usize,
+    pub(crate) size: usize,
+    pub(crate) lower: usize,
     /// One more than its largest value.
-    pub(in crate::program) extent: usize,
+    pub(crate) extent: usize,
 }
 
 impl Digit {
@@ -28,12 +28,12 @@ impl Digit {
     }
 
     /// Whether the remainder makes a difference: the index has higher digits.
-    pub(in crate::program) fn wraps(&self) -> bool {
+    pub(crate) fn wraps(&self) -> bool {
         self.upper() < self.size
     }
 
     /// The place value of the next digit.
-    pub(in crate::program) fn upper(&self) -> usize {
+    pub(crate) fn upper(&self) -> usize {
         self.lower.saturating_mul(self.extent)
     }
 
@@ -49,30 +49,30 @@ impl Digit {
 
 /// `constant + sum_k scale_k * digit_k`: sorted by digit, no digit twice, no scale 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::program) struct Form {
-    pub(in crate::program) constant: i64,
-    pub(in crate::program) terms: SmallVec<[(Digit, i64); 2]>,
+pub(crate) struct Form {
+    pub(crate) constant: i64,
+    pub(crate) terms: SmallVec<[(Digit, i64); 2]>,
 }
 
 impl Form {
-    pub(in crate::program) fn constant(constant: i64) -> Option<Form> {
+    pub(crate) fn constant(constant: i64) -> Option<Form> {
         Form { constant, terms: SmallVec::new() }.normalized()
     }
 
     /// `constant + sum_k scales_k * i_k` over axes of these sizes.
-    pub(in crate::program) fn linear(shape: &[usize], scales: &[i64], constant: i64) -> Option<Form> {
+    pub(crate) fn linear(shape: &[usize], scales: &[i64], constant: i64) -> Option<Form> {
         let terms = shape.iter().zip(scales).enumerate().map(|(axis, (n, scale))| (Digit::whole(axis, *n), *scale));
         Form { constant, terms: terms.collect() }.normalized()
     }
 
     /// The same for each row, as an expression over the axes of a row.
-    pub(in crate::program) fn of_rows(&self) -> Option<Form> {
+    pub(crate) fn of_rows(&self) -> Option<Form> {
         let row = |(digit, scale): &(Digit, i64)| Some((Digit { axis: digit.axis.checked_sub(1)?, ..*digit }, *scale));
         Some(Form { constant: self.constant, terms: self.terms.iter().map(row).collect::<Option<_>>()? })
     }
 
     /// The smallest and the largest value; between them lie all values, not each is taken.
-    pub(in crate::program) fn range(&self) -> (i64, i64) {
+    pub(crate) fn range(&self) -> (i64, i64) {
         let c = self.constant;
         self.terms.iter().fold((c, c), |(lo, hi), (digit, scale)| {
             let reach = scale * (digit.extent as i64 - 1);
@@ -80,23 +80,23 @@ impl Form {
         })
     }
 
-    pub(in crate::program) fn plus(&self, other: &Form) -> Option<Form> {
+    pub(crate) fn plus(&self, other: &Form) -> Option<Form> {
         let terms = self.terms.iter().chain(&other.terms).copied().collect();
         Form { constant: self.constant + other.constant, terms }.normalized()
     }
 
-    pub(in crate::program) fn times(&self, factor: i64) -> Option<Form> {
+    pub(crate) fn times(&self, factor: i64) -> Option<Form> {
         let terms: Option<SmallVec<[(Digit, i64); 2]>> =
             self.terms.iter().map(|(digit, scale)| Some((*digit, scale.checked_mul(factor)?))).collect();
         Form { constant: self.constant.checked_mul(factor)?, terms: terms? }.normalized()
     }
 
-    pub(in crate::program) fn minus(&self, other: &Form) -> Option<Form> {
+    pub(crate) fn minus(&self, other: &Form) -> Option<Form> {
         self.plus(&other.times(-1)?)
     }
 
     /// Quotient and remainder by `d > 0`, rounded down, if both are forms.
-    pub(in crate::program) fn divided(&self, d: i64) -> Option<(Form, Form)> {
+    pub(crate) fn divided(&self, d: i64) -> Option<(Form, Form)> {
         (i128::from(d) <= REACH).then_some(())?;
         let mut quotient = Form { constant: self.constant.div_euclid(d), terms: SmallVec::new() };
         let mut rest = Form { constant: self.constant.rem_euclid(d), terms: SmallVec::new() };
@@ -127,7 +127,7 @@ impl Form {
     }
 
     /// This form where the index along axis `a` is `index(a)`, itself a form, in the range of that axis.
-    pub(in crate::program) fn substituted(&self, index: &dyn Fn(usize) -> Option<Form>) -> Option<Form> {
+    pub(crate) fn substituted(&self, index: &dyn Fn(usize) -> Option<Form>) -> Option<Form> {
         let mut out = Form::constant(self.constant)?;
         for (digit, scale) in &self.terms {
             let mut value = index(digit.axis)?;

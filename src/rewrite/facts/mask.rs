@@ -11,7 +11,7 @@ use crate::program::{Builder, Constant, NodeId, Op};
 
 /// Holds where `lo <= form <= hi`; if not `inside`, where that is not so. The form has no constant.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::program) struct Mask {
+pub(crate) struct Mask {
     form: Form,
     lo: i64,
     hi: i64,
@@ -31,7 +31,7 @@ impl Mask {
     }
 
     /// Whether the mask holds everywhere (`true`) or nowhere (`false`).
-    pub(in crate::program) fn decided(&self) -> Option<bool> {
+    pub(crate) fn decided(&self) -> Option<bool> {
         let (lo, hi) = self.form.range();
         if self.lo <= lo && hi <= self.hi {
             return Some(self.inside);
@@ -40,7 +40,7 @@ impl Mask {
     }
 
     /// If it is one axis that decides: the axis, the interval of its indices, and whether the mask holds there or elsewhere.
-    pub(in crate::program) fn interval(&self) -> Option<(usize, Range<usize>, bool)> {
+    pub(crate) fn interval(&self) -> Option<(usize, Range<usize>, bool)> {
         let [(digit, scale)] = self.form.terms[..] else { return None };
         if digit.wraps() || self.decided().is_some() {
             return None;
@@ -54,7 +54,7 @@ impl Mask {
     }
 
     /// The mask of each row, if it is the same.
-    pub(in crate::program) fn of_rows(&self) -> Option<Mask> {
+    pub(crate) fn of_rows(&self) -> Option<Mask> {
         Some(Mask { form: self.form.of_rows()?, ..self.clone() })
     }
 

@@ -46,7 +46,7 @@ impl Rule {
     /// The name of the rule in logs.
     ///
     /// ```
-    /// use polygrad::program::rules;
+    /// use polygrad::rewrite::rules;
     /// assert!(rules().any(|rule| rule.name() == "sum_of_product"));
     /// ```
     pub fn name(&self) -> &'static str {
@@ -57,7 +57,7 @@ impl Rule {
 /// The rows of a table: rules by the names of their functions.
 macro_rules! table {
     ($($rule:path),* $(,)?) => {
-        &[$( $crate::program::rules::Rule { name: $crate::program::rules::last(stringify!($rule)), apply: $rule }, )*]
+        &[$( $crate::rewrite::rules::Rule { name: $crate::rewrite::rules::last(stringify!($rule)), apply: $rule }, )*]
     };
 }
 use table;
@@ -103,7 +103,7 @@ const TABLES: &[&[Rule]] = &[
 /// Every local rule, each once, in the order of the tables.
 ///
 /// ```
-/// use polygrad::program::rules;
+/// use polygrad::rewrite::rules;
 /// assert!(rules().count() > 50);
 /// ```
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
@@ -148,7 +148,7 @@ fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
 }
 
 /// The number of an existing or simpler operation equal to `op`, if a rule knows one.
-pub(super) fn simplify(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+pub(crate) fn simplify(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let fast = if b.is_fast() { fast_family(op) } else { &[] };
     for rule in EVERY.iter().chain(family(op)).chain(fast) {
         if let Some(id) = (rule.apply)(b, op, shape, dtype) {

@@ -43,7 +43,7 @@ pub(crate) fn try_axis(op: &str, axis: usize, shape: &[usize]) -> Result<(), Str
 ///
 /// ```
 /// use polygrad::{DType, ops::{Unary, rules}};
-/// rules::unary(Unary::Sin, DType::F32);
+/// kinds::unary(Unary::Sin, DType::F32);
 /// ```
 ///
 /// # Panics
@@ -58,8 +58,8 @@ pub fn unary(op: Unary, dtype: DType) {
 ///
 /// ```
 /// use polygrad::{DType, ops::{Unary, rules}};
-/// assert_eq!(rules::try_unary(Unary::Sin, DType::F64), Ok(()));
-/// assert!(rules::try_unary(Unary::Sin, DType::I64).is_err());
+/// assert_eq!(kinds::try_unary(Unary::Sin, DType::F64), Ok(()));
+/// assert!(kinds::try_unary(Unary::Sin, DType::I64).is_err());
 /// ```
 #[inline]
 pub fn try_unary(op: Unary, dtype: DType) -> Result<(), String> {
@@ -73,7 +73,7 @@ pub fn try_unary(op: Unary, dtype: DType) -> Result<(), String> {
 ///
 /// ```
 /// use polygrad::{DType, ops::{Binary, rules}};
-/// rules::binary(Binary::Add, (&[2], DType::F64), (&[2], DType::F64));
+/// kinds::binary(Binary::Add, (&[2], DType::F64), (&[2], DType::F64));
 /// ```
 ///
 /// # Panics
@@ -89,8 +89,8 @@ pub fn binary(op: Binary, a: Kind<'_>, b: Kind<'_>) {
 /// ```
 /// use polygrad::{DType, ops::{Binary, rules}};
 /// let x = (&[2][..], DType::F64);
-/// assert_eq!(rules::try_binary(Binary::Add, x, x), Ok(()));
-/// assert!(rules::try_binary(Binary::Add, x, (&[3], DType::F64)).is_err());
+/// assert_eq!(kinds::try_binary(Binary::Add, x, x), Ok(()));
+/// assert!(kinds::try_binary(Binary::Add, x, (&[3], DType::F64)).is_err());
 /// ```
 #[inline]
 pub fn try_binary(op: Binary, a: Kind<'_>, b: Kind<'_>) -> Result<(), String> {
@@ -111,9 +111,9 @@ pub fn try_binary(op: Binary, a: Kind<'_>, b: Kind<'_>) -> Result<(), String> {
 /// Checks the operands of a selection.
 ///
 /// ```
-/// use polygrad::{DType, ops::rules};
+/// use polygrad::{DType, ops::kinds};
 /// let branch = (&[2][..], DType::F64);
-/// rules::select((&[2], DType::Bool), branch, branch);
+/// kinds::select((&[2], DType::Bool), branch, branch);
 /// ```
 ///
 /// # Panics
@@ -126,10 +126,10 @@ pub fn select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) {
 /// [`select`], with the message as an error.
 ///
 /// ```
-/// use polygrad::{DType, ops::rules};
+/// use polygrad::{DType, ops::kinds};
 /// let branch = (&[2][..], DType::F64);
-/// assert_eq!(rules::try_select((&[2], DType::Bool), branch, branch), Ok(()));
-/// assert!(rules::try_select((&[], DType::Bool), branch, branch).is_err());
+/// assert_eq!(kinds::try_select((&[2], DType::Bool), branch, branch), Ok(()));
+/// assert!(kinds::try_select((&[], DType::Bool), branch, branch).is_err());
 /// ```
 pub fn try_select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) -> Result<(), String> {
     if mask.1 != DType::Bool {
@@ -185,8 +185,8 @@ fn indices<'a>(op: &str, shape: &[usize], ix: &[Kind<'a>]) -> Result<&'a [usize]
 /// The shape of `gather(t, ix)`: that of the indices, then the axes of `t` not indexed.
 ///
 /// ```
-/// use polygrad::{DType, ops::rules};
-/// let shape = rules::gather(&[5, 3], &[(&[2, 4], DType::I64)]);
+/// use polygrad::{DType, ops::kinds};
+/// let shape = kinds::gather(&[5, 3], &[(&[2, 4], DType::I64)]);
 /// assert_eq!(shape[..], [2, 4, 3]);
 /// ```
 ///
@@ -200,10 +200,10 @@ pub fn gather(shape: &[usize], ix: &[Kind<'_>]) -> Shape {
 /// [`gather`], with the message as an error.
 ///
 /// ```
-/// use polygrad::{DType, ops::rules};
+/// use polygrad::{DType, ops::kinds};
 /// let ix = (&[2, 4][..], DType::I64);
-/// assert_eq!(rules::try_gather(&[5, 3], &[ix, ix]).as_deref(), Ok(&[2, 4][..]));
-/// assert!(rules::try_gather(&[5], &[ix, ix]).is_err());
+/// assert_eq!(kinds::try_gather(&[5, 3], &[ix, ix]).as_deref(), Ok(&[2, 4][..]));
+/// assert!(kinds::try_gather(&[5], &[ix, ix]).is_err());
 /// ```
 pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
     let mut out = Shape::from_slice(indices("gather", shape, ix)?);
@@ -214,9 +214,9 @@ pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
 /// Checks `scatter_add(base, ix, v)`: `v` has the shape of `gather(base, ix)`.
 ///
 /// ```
-/// use polygrad::{DType, ops::rules};
+/// use polygrad::{DType, ops::kinds};
 /// let ix = (&[4][..], DType::I64);
-/// rules::scatter_add((&[5, 3], DType::F64), &[ix], (&[4, 3], DType::F64));
+/// kinds::scatter_add((&[5, 3], DType::F64), &[ix], (&[4, 3], DType::F64));
 /// ```
 ///
 /// # Panics
@@ -229,10 +229,10 @@ pub fn scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) {
 /// [`scatter_add`], with the message as an error.
 ///
 /// ```
-/// use polygrad::{DType, ops::rules};
+/// use polygrad::{DType, ops::kinds};
 /// let (base, ix) = ((&[5, 3][..], DType::F64), (&[4][..], DType::I64));
-/// assert_eq!(rules::try_scatter_add(base, &[ix], (&[4, 3], DType::F64)), Ok(()));
-/// assert!(rules::try_scatter_add(base, &[ix], (&[4], DType::F64)).is_err());
+/// assert_eq!(kinds::try_scatter_add(base, &[ix], (&[4, 3], DType::F64)), Ok(()));
+/// assert!(kinds::try_scatter_add(base, &[ix], (&[4], DType::F64)).is_err());
 /// ```
 pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(), String> {
     let mut needed = Shape::from_slice(indices("scatter_add", base.0, ix)?);
@@ -258,8 +258,8 @@ pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(
 /// Its size there is the sum of the parts'.
 ///
 /// ```
-/// use polygrad::{DType, ops::rules};
-/// let shape = rules::concat(1, &[(&[2, 3], DType::F64), (&[2, 4], DType::F64)]);
+/// use polygrad::{DType, ops::kinds};
+/// let shape = kinds::concat(1, &[(&[2, 3], DType::F64), (&[2, 4], DType::F64)]);
 /// assert_eq!(shape[..], [2, 7]);
 /// ```
 ///
@@ -273,10 +273,10 @@ pub fn concat(axis: usize, parts: &[Kind<'_>]) -> Shape {
 /// [`concat()`], with the message as an error.
 ///
 /// ```
-/// use polygrad::{DType, ops::rules};
+/// use polygrad::{DType, ops::kinds};
 /// let (a, b) = ((&[2, 3][..], DType::F64), (&[2, 4][..], DType::F64));
-/// assert_eq!(rules::try_concat(1, &[a, b]).as_deref(), Ok(&[2, 7][..]));
-/// assert!(rules::try_concat(0, &[a, b]).is_err());
+/// assert_eq!(kinds::try_concat(1, &[a, b]).as_deref(), Ok(&[2, 7][..]));
+/// assert!(kinds::try_concat(0, &[a, b]).is_err());
 /// ```
 pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
     let Some((first, dtype)) = parts.first() else {
@@ -306,8 +306,8 @@ pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
 /// Checks the sequences of a loop of `n` trips: each has `n` elements along its outermost axis.
 ///
 /// ```
-/// use polygrad::ops::rules;
-/// rules::sequences(5, [&[5, 2][..], &[5]].into_iter());
+/// use polygrad::ops::kinds;
+/// kinds::sequences(5, [&[5, 2][..], &[5]].into_iter());
 /// ```
 ///
 /// # Panics
@@ -327,9 +327,9 @@ pub fn sequences<'a>(n: usize, xs: impl Iterator<Item = &'a [usize]>) {
 /// Checks what one trip of a loop returned: the carry keeps its shapes and element types.
 ///
 /// ```
-/// use polygrad::{DType, ops::rules};
+/// use polygrad::{DType, ops::kinds};
 /// let values = [(&[2][..], DType::F64), (&[][..], DType::I64)];
-/// rules::carry(values.into_iter(), values.into_iter());
+/// kinds::carry(values.into_iter(), values.into_iter());
 /// ```
 ///
 /// # Panics
@@ -367,8 +367,8 @@ fn more_or_fewer(needed: usize, given: usize) -> &'static str {
 /// Checks one stacked output of a loop against the first trip's.
 ///
 /// ```
-/// use polygrad::{DType, ops::rules};
-/// rules::output((&[2], DType::F64), (&[2], DType::F64));
+/// use polygrad::{DType, ops::kinds};
+/// kinds::output((&[2], DType::F64), (&[2], DType::F64));
 /// ```
 ///
 /// # Panics
@@ -390,7 +390,7 @@ pub fn output(first: (&[usize], DType), now: (&[usize], DType)) {
 /// Checks how many outputs one trip of a loop returned against the first trip.
 ///
 /// ```
-/// polygrad::ops::rules::outputs(2, 2);
+/// polygrad::ops::kinds::outputs(2, 2);
 /// ```
 ///
 /// # Panics

@@ -20,14 +20,14 @@ use crate::shape::size;
 
 /// What is known about a value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     Integers(Integers),
     Mask(Mask),
 }
 
 /// Bounds of the elements of an integer tensor, and what they are if that is an affine expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Integers {
+pub(crate) struct Integers {
     pub(super) lo: i64,
     pub(super) hi: i64,
     pub(super) form: Option<Form>,
@@ -52,34 +52,34 @@ impl Fact {
 
 /// The facts about all operations of a builder.
 #[derive(Default)]
-pub(super) struct Facts(Vec<Option<Box<Known>>>);
+pub(crate) struct Facts(Vec<Option<Box<Known>>>);
 
 impl Facts {
-    pub(super) fn push(&mut self, known: Option<Known>) {
+    pub(crate) fn push(&mut self, known: Option<Known>) {
         self.0.push(known.map(Box::new));
     }
 
-    pub(super) fn get(&self, id: NodeId) -> Option<Fact> {
+    pub(crate) fn get(&self, id: NodeId) -> Option<Fact> {
         self.0[id as usize].as_deref().cloned().map(Fact)
     }
 
     /// What is known of an input, from outside.
-    pub(super) fn set(&mut self, id: NodeId, fact: Fact) {
+    pub(crate) fn set(&mut self, id: NodeId, fact: Fact) {
         self.0[id as usize] = Some(Box::new(fact.0));
     }
 
-    pub(super) fn integers(&self, id: NodeId) -> Option<&Integers> {
+    pub(crate) fn integers(&self, id: NodeId) -> Option<&Integers> {
         match self.0[id as usize].as_deref() {
             Some(Known::Integers(known)) => Some(known),
             Some(Known::Mask(_)) | None => None,
         }
     }
 
-    pub(super) fn form(&self, id: NodeId) -> Option<&Form> {
+    pub(crate) fn form(&self, id: NodeId) -> Option<&Form> {
         self.integers(id)?.form.as_ref()
     }
 
-    pub(super) fn mask(&self, id: NodeId) -> Option<&Mask> {
+    pub(crate) fn mask(&self, id: NodeId) -> Option<&Mask> {
         match self.0[id as usize].as_deref() {
             Some(Known::Mask(known)) => Some(known),
             Some(Known::Integers(_)) | None => None,
@@ -129,7 +129,7 @@ impl Integers {
 }
 
 /// What is known about the result of an operation on what is there.
-pub(super) fn known(b: &Builder, op: &Op<NodeId>, shape: &[usize], dtype: DType) -> Option<Known> {
+pub(crate) fn known(b: &Builder, op: &Op<NodeId>, shape: &[usize], dtype: DType) -> Option<Known> {
     if shape.contains(&0) {
         return None;
     }

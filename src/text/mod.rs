@@ -5,13 +5,16 @@
 //! stay short; so the text at hand is bounded however long the program is, and nothing here recurses but over how
 //! deep loops nest.
 
+mod literal;
+mod words;
+
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::literal::{is_number, literal};
-use super::words::{Text, words};
-use super::{Constant, Custom, Loop, NodeId, Op, Program, Slot};
+use self::literal::{is_number, literal};
+use self::words::{Text, words};
 use crate::dtype::DType;
+use crate::program::{Constant, Custom, Loop, NodeId, Op, Program, Slot};
 use crate::shape::Show;
 
 /// The columns of a line, as far as operands can be moved out of it.
