@@ -4,6 +4,7 @@
 //! says something else than the function; a rule that says what the function does changes nothing, at any order.
 
 use polygrad::inspect::count;
+use polygrad::interpreters::Count;
 use polygrad::program::{Program, interpret};
 use polygrad::{
     Array, BaseTensor, Concrete, Function, Tensor, custom_jvp, custom_vjp, direct, fold, grad, hessian, hvp, jvp, map,
@@ -207,4 +208,115 @@ fn a_rule_is_saved_with_its_program() {
     assert_eq!(&loaded, f.program());
     let gradient = symbolic::gradient(&loaded);
     assert_eq!(interpret(&gradient, vec![xs().into_raw()]), [Array::from([4.0, 4.0, 4.0])]);
+}
+
+type Layer<T> = (Tensor<T, 2>, Vector<T>);
+
+/// `tanh (w x)` and the norm of `w`, by a rule for tangents: the second result is the same for every `x`.
+fn layer<T: BaseTensor>(w: &Tensor<T, 2>, x: &Vector<T>) -> (Vector<T>, Number<T>) {
+    custom_jvp(
+        "layer",
+        |(w, x): &Layer<_>| (w.matvec(x).tanh(), w.square().sum()),
+        |(w, x), (y, _), (w_dot, x_dot)| {
+            ((w_dot.matvec(x) + w.matvec(x_dot)) * (1.0 - y.square()), (w * w_dot).sum() * 2.0)
+        },
+        &(w.clone(), x.clone()),
+    )
+}
+
+/// `tanh (w x)` by a rule for cotangents that is not linear in them: those of `w` are clipped, element by element.
+fn clipped_layer<T: BaseTensor>(w: &Tensor<T, 2>, x: &Vector<T>) -> Vector<T> {
+    custom_vjp(
+        "clipped",
+        |(w, x): &Layer<_>| w.matvec(x).tanh(),
+        |(w, x), y, y_bar| {
+            let bar = y_bar * (1.0 - y.square());
+            (bar.outer(x).clamp(-0.25, 0.25), w.t().matvec(&bar))
+        },
+        &(w.clone(), x.clone()),
+    )
+}
+
+fn weight() -> Tensor<Concrete, 2> {
+    tensor([[0.5, -1.0, 0.25, 2.0], [1.5, 0.75, -0.5, 1.0], [-0.25, 0.5, 1.25, -1.5]])
+}
+
+fn examples(n: usize) -> Tensor<Concrete, 2> {
+    Tensor::from_raw(polygrad::array::Rng::new(7).uniform(&[n, 4], -1.0, 1.0))
+}
+
+/// Every example at once, recorded; and one after the other, by running.
+macro_rules! batched_and_not {
+    ($f:expr) => {{
+        let (w, xs) = (weight(), examples(5));
+        let p = (w, xs);
+        let recorded = polygrad::value_and_grad($f, &p);
+        let direct = direct::value_and_grad($f, &p);
+        near(recorded.0.item(), direct.0.item());
+        for (a, b) in recorded.1.0.to_vec().iter().zip(direct.1.0.to_vec()) {
+            near(*a, b);
+        }
+        for (a, b) in recorded.1.1.to_vec().iter().zip(direct.1.1.to_vec()) {
+            near(*a, b);
+        }
+    }};
+}
+
+#[test]
+fn a_batch_of_a_ruled_function_is_the_function_of_each_element() {
+    type Examples<T> = (Tensor<T, 2>, Tensor<T, 2>);
+    batched_and_not!(|(w, xs): &Examples<_>| map(xs, |x: &Vector<_>| layer(w, x).0).square().sum());
+    batched_and_not!(|(w, xs): &Examples<_>| map(xs, |x: &Vector<_>| {
+        let (y, norm) = layer(w, x);
+        y.square().sum() * norm
+    })
+    .sum());
+    batched_and_not!(|(w, xs): &Examples<_>| map(xs, |x: &Vector<_>| clipped_layer(w, x)).square().sum());
+    // Only the weight moves, and nothing but the number of elements.
+    batched_and_not!(|(w, xs): &Examples<_>| {
+        let ws = polygrad::stack::<_, 2, 3, f64>([w, &(w * 2.0)]);
+        map(&ws, |w: &Tensor<_, 2>| clipped_layer(w, &xs.row(0))).square().sum()
+    });
+    batched_and_not!(|(w, xs): &Examples<_>| map(xs, |_: &Vector<_>| clipped_layer(w, &xs.row(0))).square().sum());
+    // Nested, with derivatives inside.
+    batched_and_not!(|(w, xs): &Examples<_>| map(xs, |x: &Vector<_>| {
+        map(xs, |z: &Vector<_>| clipped_layer(w, &(x * z)).dot(&layer(w, z).0)).sum()
+    })
+    .sum());
+    batched_and_not!(|(w, xs): &Examples<_>| map(xs, |x: &Vector<_>| {
+        map(w, |row: &Vector<_>| grad(|x: &Vector<_>| clipped_layer(&w.lift(), x).sum(), &(x * row))).square().sum()
+    })
+    .sum());
+    batched_and_not!(|(w, xs): &Examples<_>| map(xs, |x: &Vector<_>| {
+        grad(|w: &Tensor<_, 2>| layer(w, &x.lift()).0.square().sum(), w).square().sum()
+    })
+    .sum());
+}
+
+fn run<T: BaseTensor>(p: &Program, inputs: &[Tensor<T, 2>]) -> Number<T> {
+    Tensor::from_raw(interpret(p, inputs.iter().map(|t| t.raw().clone()).collect()).remove(0))
+}
+
+#[test]
+fn a_batch_of_a_ruled_function_replicates_no_argument_that_stays() {
+    type Examples<T> = (Tensor<T, 2>, Tensor<T, 2>);
+    let f = |(w, xs): &Examples<_>| map(xs, |x: &Vector<_>| layer(w, x).0).sum();
+    let clipped = |(w, xs): &Examples<_>| map(xs, |x: &Vector<_>| clipped_layer(w, x)).sum();
+    let plain = |(w, xs): &Examples<_>| map(xs, |x: &Vector<_>| w.matvec(x).tanh()).sum();
+    let bytes = |p: &Program| {
+        let inputs: Vec<Array> = p.inputs().iter().map(|slot| Array::zeros(&slot.shape, slot.dtype)).collect();
+        let inputs: Vec<Tensor<Concrete, 2>> = inputs.into_iter().map(Tensor::from_raw).collect();
+        count(|inputs: &Vec<Tensor<Count<Concrete>, 2>>| run(p, inputs), &inputs).1.total().bytes
+    };
+    let staged = |f: &dyn Fn(&Examples<polygrad::interpreters::Ast>) -> Number<polygrad::interpreters::Ast>| {
+        let f = Function::stage(|p: &Examples<_>, _: &()| f(p), &(weight(), examples(100)), &());
+        polygrad::passes::optimize(f.program())
+    };
+    let (f, clipped, plain) = (staged(&f), staged(&clipped), staged(&plain));
+    let inputs = "program(x.0: f64[3, 4], x.1: f64[100, 4])";
+    assert_eq!(f.to_string(), format!("{inputs} {{\n  (t0, _) = custom layer(x.0, x.1)\n  return sum t0\n}}"));
+    assert_eq!(clipped.to_string(), format!("{inputs} {{\n  t0 = custom clipped(x.0, x.1)\n  return sum t0\n}}"));
+    // The function itself, and the second result of `layer`, which is computed once: the weight, its square, their sum.
+    assert!(bytes(&f) <= bytes(&plain) + 8 * (3 * 12 + 1), "{} and {}", bytes(&f), bytes(&plain));
+    assert_eq!(bytes(&clipped), bytes(&plain));
 }

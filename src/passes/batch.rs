@@ -11,8 +11,9 @@
 
 use std::sync::Arc;
 
+use crate::array::Array;
 use crate::ops::{Discrete, Linear};
-use crate::program::{Builder, Loop, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Constant, Custom, Loop, NodeId, Op, Program, Slot};
 use crate::shape::Shape;
 
 /// A value, or a stack of values along a new outermost axis.
@@ -55,8 +56,13 @@ pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[Valu
     program.results().iter().map(value).collect()
 }
 
-/// The program on stacks: of `n` where an input is marked; results are stacks where they must be.
-fn program(program: &Program, n: usize, stacked: &[bool], must: &dyn Fn(usize) -> bool) -> Program {
+/// The program on stacks: of `n` where an input is marked; `result` makes each result of what it became.
+fn program(
+    program: &Program,
+    n: usize,
+    stacked: &[bool],
+    result: &mut dyn FnMut(&mut Builder, usize, Value) -> NodeId,
+) -> Program {
     let mut b = Builder::new();
     let mut inputs = Vec::with_capacity(stacked.len());
     for (slot, stacked) in program.inputs().iter().zip(stacked) {
@@ -64,8 +70,7 @@ fn program(program: &Program, n: usize, stacked: &[bool], must: &dyn Fn(usize) -
         inputs.push(Value { id: b.input(Slot { shape, ..slot.clone() }), stacked: *stacked });
     }
     let results = batch(&mut b, n, program, &inputs);
-    let result = |(k, value): (usize, Value)| if must(k) { stack(&mut b, n, value) } else { value.id };
-    let results: Vec<NodeId> = results.into_iter().enumerate().map(result).collect();
+    let results: Vec<NodeId> = results.into_iter().enumerate().map(|(k, value)| result(&mut b, k, value)).collect();
     b.finish(&results, &[])
 }
 
@@ -95,7 +100,7 @@ fn exchanged(b: &mut Builder, id: NodeId) -> NodeId {
 #[allow(clippy::wildcard_enum_match_arm, reason = "every operation with one result moves with its operands")]
 fn moving(program: &Program, inputs: &[bool]) -> Vec<bool> {
     let mut moves: Vec<bool> = inputs.to_vec();
-    // The results of loops, each on its own.
+    // The results of loops and of functions with rules, each on its own.
     let mut several: Vec<(NodeId, Vec<bool>)> = Vec::new();
     for (k, node) in program.nodes().iter().enumerate().skip(inputs.len()) {
         let any = |moves: &[bool]| {
@@ -109,9 +114,14 @@ fn moving(program: &Program, inputs: &[bool]) -> Vec<bool> {
                 several.push((k as NodeId, looped(l, of(&l.init), &of(&l.xs), &of(&l.captured)).1));
                 any(&moves)
             }
+            Op::Custom(custom, args) => {
+                let args: Vec<bool> = args.iter().map(|a| moves[*a as usize]).collect();
+                several.push((k as NodeId, ruled(custom, &args)));
+                any(&moves)
+            }
             Op::Output(of, position) => match several.binary_search_by_key(of, |(id, _)| *id) {
                 Ok(at) => several[at].1[*position],
-                Err(_) => moves[*of as usize],
+                Err(_) => unreachable!("a result is taken of what has several"),
             },
             _ => any(&moves),
         };
@@ -131,6 +141,53 @@ fn looped<R>(l: &Loop<R>, mut carry: Vec<bool>, xs: &[bool], captured: &[bool]) 
         }
         carry = next;
     }
+}
+
+/// Which results of a function with rules are stacks, from which arguments are: the least fixpoint over the function and
+/// its rule for tangents.
+///
+/// A rule for cotangents may be nonlinear, so it needs the cotangent of each element by itself: with such a rule every
+/// result is a stack.
+fn ruled(custom: &Custom, args: &[bool]) -> Vec<bool> {
+    let (Some(jvp), None) = (custom.jvp(), custom.vjp()) else {
+        return vec![args.contains(&true); custom.primal().outputs().len()];
+    };
+    let mut results = moving(custom.primal(), args);
+    loop {
+        let tangents = moving(jvp, &[args, &results[..], args].concat());
+        let next: Vec<bool> = results.iter().zip(&tangents).map(|(before, after)| before | after).collect();
+        if next == results {
+            return results;
+        }
+        results = next;
+    }
+}
+
+/// The function with rules on stacks of `n` where an argument is marked. The cotangent of an argument that all elements
+/// share is the sum of the elements' cotangents.
+fn ruled_on_stacks(custom: &Custom, n: usize, args: &[bool], results: &[bool]) -> Custom {
+    let like = |b: &mut Builder, flags: &[bool], k: usize, v: Value| if flags[k] { stack(b, n, v) } else { v.id };
+    custom.map_each(
+        &mut |primal| program(primal, n, args, &mut |b, k, v| like(b, results, k, v)),
+        &mut |jvp| program(jvp, n, &[args, results, args].concat(), &mut |b, k, v| like(b, results, k, v)),
+        &mut |vjp| {
+            program(vjp, n, &[args, results, results].concat(), &mut |b, k, v| {
+                if args[k] { stack(b, n, v) } else { total(b, n, v) }
+            })
+        },
+    )
+}
+
+/// The sum of a value over the elements; zeros for integers and masks, which have no cotangent.
+fn total(b: &mut Builder, n: usize, value: Value) -> NodeId {
+    let dtype = b.node(value.id).dtype;
+    if !dtype.is_float() {
+        let shape = Shape::from_slice(&b.node(value.id).shape[usize::from(value.stacked)..]);
+        return b.apply(Op::Constant(Constant(Array::zeros(&shape, dtype))));
+    }
+    let stack = stack(b, n, value);
+    let sum = Linear::sum(&b.node(stack).shape, &[0]);
+    b.apply(Op::Linear(Box::new(sum), stack))
 }
 
 struct Batch<'a> {
@@ -230,12 +287,13 @@ impl Batch<'_> {
             }
             Op::Loop(l) => self.looped(l),
             Op::Custom(custom, args) => {
-                let args = self.stacks(&self.values(args));
-                let all = |p: &Program| program(p, n, &vec![true; p.inputs().len()], &|_| true);
-                let batched = custom.map(&mut |p| all(p));
-                let of = self.b.apply(Op::Custom(Arc::new(batched), args));
-                let results = 0..custom.primal().outputs().len();
-                Made::Many(results.map(|k| Value::stack(self.b.apply(Op::Output(of, k)))).collect())
+                let args = self.values(args);
+                let flags: Vec<bool> = args.iter().map(|v| v.stacked).collect();
+                let results = ruled(custom, &flags);
+                let batched = ruled_on_stacks(custom, n, &flags, &results);
+                let of = self.b.apply(Op::Custom(Arc::new(batched), args.iter().map(|v| v.id).collect()));
+                let result = |(k, stacked)| Value { id: self.b.apply(Op::Output(of, k)), stacked };
+                Made::Many(results.into_iter().enumerate().map(result).collect())
             }
             Op::Input(_) | Op::Constant(_) | Op::Output(..) => unreachable!("no operand of it is a stack"),
         }
@@ -264,7 +322,8 @@ impl Batch<'_> {
         let (carry, results) = looped(l, flags(&init), &flags(&xs), &flags(&captured));
         let inputs = [&carry[..], &flags(&xs), &flags(&captured)].concat();
         let carried = carry.len();
-        let body = program(&l.body, n, &inputs, &|k| k < carried && carry[k]);
+        let body =
+            program(&l.body, n, &inputs, &mut |b, k, v| if k < carried && carry[k] { stack(b, n, v) } else { v.id });
         let init = init.iter().zip(&carry).map(|(v, moves)| if *moves { stack(self.b, n, *v) } else { v.id }).collect();
         let xs = xs.iter().map(|x| if x.stacked { exchanged(self.b, x.id) } else { x.id }).collect();
         let captured = captured.iter().map(|v| v.id).collect();

@@ -145,6 +145,21 @@ impl Custom {
         }
     }
 
+    /// The same function with its programs rewritten, each in its own way: primal, rule for tangents, rule for cotangents.
+    pub(crate) fn map_each(
+        &self,
+        primal: &mut dyn FnMut(&Program) -> Program,
+        jvp: &mut dyn FnMut(&Program) -> Program,
+        vjp: &mut dyn FnMut(&Program) -> Program,
+    ) -> Custom {
+        Custom {
+            name: self.name.clone(),
+            primal: primal(&self.primal),
+            jvp: self.jvp.as_ref().map(jvp),
+            vjp: self.vjp.as_ref().map(vjp),
+        }
+    }
+
     /// Whether these can be its arguments.
     pub(crate) fn accepts(&self, args: &[Kind<'_>]) -> Result<(), String> {
         fit("arguments", args, &kinds(self.primal.inputs()).collect::<Vec<_>>())
