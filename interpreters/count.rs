@@ -2,8 +2,7 @@
 //! operation notes its calls, elementary operations and bytes, by family.
 //!
 //! Law: the counts depend on shapes alone, and not on `T`, except that a loop is counted as often as `T`
-//! runs its step. They follow the operations, not an implementation: an operation reads what it looks at
-//! and writes its result; one that updates its operand in place writes what it updates.
+//! runs its step. What an operation costs is said in [`Cost`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,9 +11,9 @@ use super::scope;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Unary, View};
+use crate::ops::kinds::Kind;
+use crate::ops::{Binary, Contract, Cost, Discrete, Linear, Unary};
 use crate::program::{Custom, interpret};
-use crate::shape;
 
 /// A family of operations, as they are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,18 +72,6 @@ impl Family {
     }
 }
 
-/// What operations cost together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Cost {
-    /// How many operations there were.
-    pub calls: u64,
-    /// Elements computed or moved; a contraction has two for each point of its iteration space, a
-    /// product and a sum.
-    pub work: u64,
-    /// Bytes read and written.
-    pub bytes: u64,
-}
-
 /// The cost of a program by family. Prints as a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tally([Cost; Family::ALL.len()]);
@@ -97,11 +84,7 @@ impl Tally {
 
     /// The cost of all families.
     pub fn total(&self) -> Cost {
-        self.0.iter().fold(Cost::default(), |a, b| Cost {
-            calls: a.calls + b.calls,
-            work: a.work + b.work,
-            bytes: a.bytes + b.bytes,
-        })
+        self.0.iter().copied().sum()
     }
 }
 
@@ -134,36 +117,29 @@ impl<T: BaseTensor> Count<T> {
         scope::observed::<Count<T>, Tally, R>(f)
     }
 
-    /// Notes one operation.
-    fn charge(family: Family, work: usize, bytes: usize) {
-        scope::observer::<Count<T>, Tally, ()>(|tally| {
-            let cost = &mut tally.0[family as usize];
-            cost.calls += 1;
-            cost.work += work as u64;
-            cost.bytes += bytes as u64;
-        });
+    /// Notes the cost of operations.
+    fn charge(family: Family, cost: Cost) {
+        scope::observer::<Count<T>, Tally, ()>(|tally| tally.0[family as usize] += cost);
     }
 
-    /// Notes one operation and wraps its result.
-    fn note(family: Family, work: usize, bytes: usize, result: T) -> Self {
-        Count::<T>::charge(family, work, bytes);
+    /// Notes the cost of an operation and wraps its result.
+    fn note(family: Family, cost: Cost, result: T) -> Self {
+        Count::<T>::charge(family, cost);
         Count(result)
     }
 
     /// Notes an operation that reads all operands, and computes the elements of its result.
     fn whole(family: Family, operands: &[&Self], result: T) -> Self {
-        let bytes = operands.iter().map(|t| bytes(&t.0)).sum::<usize>() + bytes(&result);
-        let work = operands.iter().map(|t| size(&t.0)).chain([size(&result)]).max().unwrap_or(0);
-        Count::note(family, work, bytes, result)
+        Count::note(family, Cost::whole(operands.iter().map(|t| kind(&t.0)), kind(&result)), result)
     }
 }
 
-fn size<T: BaseTensor>(t: &T) -> usize {
-    shape::size(t.shape())
+fn kind<T: BaseTensor>(t: &T) -> Kind<'_> {
+    (t.shape(), t.dtype())
 }
 
-fn bytes<T: BaseTensor>(t: &T) -> usize {
-    size(t) * t.dtype().width()
+fn kinds<T: BaseTensor>(values: &[Count<T>]) -> impl Iterator<Item = Kind<'_>> {
+    values.iter().map(|t| kind(&t.0))
 }
 
 fn values<T: Clone>(values: &[Count<T>]) -> Vec<T> {
@@ -172,23 +148,6 @@ fn values<T: Clone>(values: &[Count<T>]) -> Vec<T> {
 
 fn counted<T>(values: Vec<T>) -> Vec<Count<T>> {
     values.into_iter().map(Count).collect()
-}
-
-/// The points of an iteration space that all of these views look from.
-fn points(views: &[&View]) -> usize {
-    let widths = (0..views[0].shape().len()).map(|axis| {
-        let bounds = views.iter().map(|v| v.bounds()[axis]);
-        bounds.reduce(|(a, b), (c, d)| (a.max(c), b.min(d))).map_or(0, |(lo, hi)| hi.saturating_sub(lo))
-    });
-    if views.iter().any(|v| v.is_empty()) { 0 } else { widths.product() }
-}
-
-/// How many elements of its argument a linear operation reads.
-fn reads(op: &Linear) -> usize {
-    match op {
-        Linear::Affine { from, into } => points(&[from, into]),
-        Linear::Reshape { .. } | Linear::Cast { .. } => shape::size(op.input_shape()),
-    }
 }
 
 impl<T: BaseTensor> BaseTensor for Count<T> {
@@ -228,35 +187,28 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     }
 
     fn linear(&self, op: &Linear) -> Self {
-        let (result, read) = (self.0.linear(op), reads(op));
-        if let Linear::Reshape { .. } = op {
-            // The same elements in the same order: nothing is moved.
-            return Count::note(Family::Linear, 0, 0, result);
-        }
-        Count::note(Family::Linear, read.max(size(&result)), read * self.0.dtype().width() + bytes(&result), result)
+        let result = self.0.linear(op);
+        Count::note(Family::Linear, Cost::linear(op, kind(&self.0), kind(&result)), result)
     }
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
-        let (result, points) = (T::contract(op, &a.0, &b.0), points(&[&op.a, &op.b, &op.out]));
-        let read = |t: &T| points.min(size(t)) * t.dtype().width();
-        Count::note(Family::Contract, 2 * points, read(&a.0) + read(&b.0) + bytes(&result), result)
+        let result = T::contract(op, &a.0, &b.0);
+        Count::note(Family::Contract, Cost::contract(op, kind(&a.0), kind(&b.0), kind(&result)), result)
     }
 
     fn gather(&self, ix: &[Self]) -> Self {
         let result = self.0.gather(&values(ix));
-        let indices: usize = ix.iter().map(|i| bytes(&i.0)).sum();
-        Count::note(Family::Gather, size(&result), indices + 2 * bytes(&result), result)
+        Count::note(Family::Gather, Cost::gather(kinds(ix), kind(&result)), result)
     }
 
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
-        let indices: usize = ix.iter().map(|i| bytes(&i.0)).sum();
         let result = self.0.scatter_add(&values(ix), &v.0);
-        Count::note(Family::Scatter, size(&v.0), indices + 3 * bytes(&v.0), result)
+        Count::note(Family::Scatter, Cost::scatter(kinds(ix), kind(&v.0)), result)
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
         let result = T::concat(axis, &values(parts));
-        Count::note(Family::Concat, size(&result), 2 * bytes(&result), result)
+        Count::note(Family::Concat, Cost::copy(kind(&result)), result)
     }
 
     /// Counted as its primal program; the values are those of `T`, which may differentiate by the rule.
@@ -271,9 +223,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
             let (carry, outputs) = step(counted(carry), &counted(x.to_vec()));
             (carry.into_iter().map(|c| c.0).collect(), outputs.into_iter().map(|y| y.0).collect())
         });
-        let moved: usize = xs.iter().map(|x| bytes(&x.0)).chain(stacks.iter().map(bytes)).sum();
-        // The row that is read or stacked is written, too.
-        Count::<T>::charge(Family::Loop, n, 2 * moved);
+        Count::<T>::charge(Family::Loop, Cost::trips(n, kinds(xs).chain(stacks.iter().map(kind))));
         (counted(carry), counted(stacks))
     }
 
@@ -287,12 +237,12 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     fn accumulate(self, other: &Self) -> Self {
         let family = if self.dtype().is_float() { Family::Binary } else { Family::Discrete };
-        Count::note(family, size(&other.0), 3 * bytes(&other.0), self.0.accumulate(&other.0))
+        Count::note(family, Cost::accumulate(kind(&other.0)), self.0.accumulate(&other.0))
     }
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         let result = self.0.accumulate_linear(op, &other.0);
-        Count::note(Family::Linear, reads(op), 3 * reads(op) * other.0.dtype().width(), result)
+        Count::note(Family::Linear, Cost::accumulate_linear(op, kind(&other.0)), result)
     }
 }
 

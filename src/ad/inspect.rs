@@ -7,7 +7,8 @@ use crate::base::{BaseTensor, Lift};
 use crate::interpreters::{Count, Transcript};
 use crate::tree::Tree;
 
-pub use crate::interpreters::count::{Cost, Family, Tally};
+pub use crate::interpreters::count::{Family, Tally};
+pub use crate::ops::Cost;
 
 /// The value of a program, and what it cost: calls, work and bytes by family of operations.
 ///

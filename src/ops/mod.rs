@@ -19,6 +19,7 @@
 mod binary;
 mod compose;
 mod contract;
+pub(crate) mod cost;
 mod discrete;
 mod familiar;
 pub mod kinds;
@@ -30,6 +31,7 @@ mod view;
 
 pub use binary::Binary;
 pub use contract::Contract;
+pub use cost::Cost;
 pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};
 pub use familiar::{Cut, Familiar, Product};
 pub use linear::Linear;

@@ -14,9 +14,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::array::Array;
 use crate::dtype::DType;
-use crate::ops::{Discrete, Linear};
+use crate::ops::kinds::Kind;
+use crate::ops::{Cost, Discrete, Linear};
 use crate::program::{Builder, Constant, Loop, NodeId, Op, Program};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::piece;
@@ -126,17 +129,17 @@ fn is_logic(op: &Op<NodeId>) -> bool {
     matches!(op, Op::Discrete(Discrete::And | Discrete::Or | Discrete::Not, _))
 }
 
-/// Elementary operations and bytes, for each element of the choice.
+/// Elementary operations and bytes, of operations that may be counted in part.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cost {
+struct Share {
     work: f64,
     bytes: f64,
 }
 
-impl Cost {
-    fn add(&mut self, times: f64, other: Cost) {
-        self.work += times * other.work;
-        self.bytes += times * other.bytes;
+impl Share {
+    fn add(&mut self, part: f64, whole: Cost) {
+        self.work += part * whole.work as f64;
+        self.bytes += part * (whole.bytes as f64 + CALL * whole.calls as f64);
     }
 }
 
@@ -189,7 +192,7 @@ impl Cones<'_> {
         if size(shape) == 0 {
             return None;
         }
-        let (mut cone, mut leaves, mut before) = (Vec::new(), Vec::new(), Cost::default());
+        let (mut cone, mut leaves, mut before) = (Vec::new(), Vec::new(), Share::default());
         // How often the cone uses each, the last operation first: when it is looked at, all its users have been. And how
         // much of it the cone pays for: masks are often shared by several choices, each of which could do without.
         let mut waiting: BTreeMap<NodeId, (u32, f64)> = BTreeMap::from([(root, (self.uses[root as usize], 1.0))]);
@@ -199,7 +202,7 @@ impl Cones<'_> {
             let inside = (alone && is_elementwise(&node.op)) || is_logic(&node.op);
             if inside && node.shape == *shape && cone.len() < MOST {
                 cone.push(id);
-                before.add(share, self.per_element(id, size(shape)));
+                before.add(share, self.computed(id, shape));
                 node.op.operands(&mut |a| {
                     let (times, paid) = waiting.entry(*a).or_default();
                     *paid += share / f64::from(self.uses[*a as usize]);
@@ -209,7 +212,7 @@ impl Cones<'_> {
             } else {
                 leaves.push(id);
                 let paid = alone || node.dtype == DType::Bool;
-                before.add(if paid && self.is_view(id) { share } else { 0.0 }, self.copied(id, size(shape)));
+                before.add(if paid && self.is_view(id) { share } else { 0.0 }, self.copied(id, shape));
             }
         }
         cone.reverse();
@@ -224,11 +227,12 @@ impl Cones<'_> {
             axes.into_iter().map(|axis| Plan { axis, cuts: cuts(axis), cone: cone.clone(), leaves: leaves.clone() });
         let costs = plans.map(|plan| {
             // Putting the parts together reads and writes each element.
-            let mut after = Cost::default();
-            after.add(1.0, self.copied(root, size(shape)));
+            let mut after = Share::default();
+            after.add(1.0, self.copied(root, shape));
             for segment in plan.segments() {
-                let n = size(shape) / shape[plan.axis] * segment.len();
-                after.add(n as f64 / size(shape) as f64, self.cost(&self.meanings(&plan, &segment), n));
+                let mut part = shape.clone();
+                part[plan.axis] = segment.len();
+                after.add(1.0, self.cost(&self.meanings(&plan, &segment), &part));
             }
             (after, plan)
         });
@@ -237,20 +241,20 @@ impl Cones<'_> {
         (plan.cuts.len() <= MOST && cheaper).then_some(plan)
     }
 
-    fn width(&self, id: NodeId) -> f64 {
-        self.program.nodes()[id as usize].dtype.width() as f64
+    fn dtype(&self, id: NodeId) -> DType {
+        self.program.nodes()[id as usize].dtype
     }
 
-    /// What an elementwise operation costs for each of its `n` results.
-    fn per_element(&self, id: NodeId, n: usize) -> Cost {
-        let mut bytes = self.width(id) + CALL / n as f64;
-        self.op(id).operands(&mut |a| bytes += self.width(*a));
-        Cost { work: 1.0, bytes }
+    /// What an elementwise operation costs on operands of this shape.
+    fn computed(&self, id: NodeId, shape: &[usize]) -> Cost {
+        let mut operands: SmallVec<[Kind<'_>; 3]> = SmallVec::new();
+        self.op(id).operands(&mut |a| operands.push((shape, self.dtype(*a))));
+        Cost::whole(operands, (shape, self.dtype(id)))
     }
 
-    /// What it costs to copy each of `n` elements.
-    fn copied(&self, id: NodeId, n: usize) -> Cost {
-        Cost { work: 1.0, bytes: 2.0 * self.width(id) + CALL / n as f64 }
+    /// What it costs to copy as much of a value.
+    fn copied(&self, id: NodeId, shape: &[usize]) -> Cost {
+        Cost::copy((shape, self.dtype(id)))
     }
 
     fn is_view(&self, id: NodeId) -> bool {
@@ -314,17 +318,14 @@ impl Cones<'_> {
         meanings
     }
 
-    /// What a segment costs for each of its `n` results.
-    fn cost(&self, meanings: &BTreeMap<NodeId, Meaning>, n: usize) -> Cost {
-        let mut cost = Cost::default();
-        for (id, meaning) in meanings {
-            match meaning {
-                Meaning::Leaf if !self.is_number(*id) => cost.add(1.0, self.copied(*id, n)),
-                Meaning::Known(_) | Meaning::Same(_) | Meaning::Leaf => {}
-                Meaning::Itself => cost.add(1.0, self.per_element(*id, n)),
-            }
-        }
-        cost
+    /// What a segment of this shape costs.
+    fn cost(&self, meanings: &BTreeMap<NodeId, Meaning>, shape: &[usize]) -> Cost {
+        let cost = |(id, meaning): (&NodeId, &Meaning)| match meaning {
+            Meaning::Leaf if !self.is_number(*id) => self.copied(*id, shape),
+            Meaning::Known(_) | Meaning::Same(_) | Meaning::Leaf => Cost::default(),
+            Meaning::Itself => self.computed(*id, shape),
+        };
+        meanings.iter().map(cost).sum()
     }
 
     /// The segments, one after the other.

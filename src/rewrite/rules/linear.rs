@@ -9,7 +9,7 @@ use super::{
 };
 use crate::array::Array;
 use crate::dtype::DType;
-use crate::ops::{Discrete, IntBinary, Linear, View};
+use crate::ops::{Discrete, IntBinary, Linear, View, cost};
 use crate::program::{Builder, Constant, NodeId, Op};
 use crate::shape::{Shape, size};
 
@@ -59,16 +59,8 @@ fn linear_composed(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opt
     let Op::Linear(first, x) = &b.node(a).op else { return None };
     let (both, x) = (op.after(first)?, *x);
     // A sum that others use is made anyway.
-    let most = work(op) + if b.once(a) { work(first) } else { 0 };
-    (work(&both) <= most).then(|| linearly(b, both, x))
-}
-
-/// How many elements a linear operation moves.
-fn work(op: &Linear) -> usize {
-    match op {
-        Linear::Affine { from, .. } => size(from.shape()),
-        Linear::Reshape { .. } | Linear::Cast { .. } => size(op.output_shape()),
-    }
+    let most = cost::moves(op).saturating_add(if b.once(a) { cost::moves(first) } else { 0 });
+    (cost::moves(&both) <= most).then(|| linearly(b, both, x))
 }
 
 /// out[into i] += x[from i] in the order of the result, or else of the argument, where one of the views only renames axes

@@ -1,0 +1,145 @@
+//! What an operation costs, from shapes and element types alone.
+//!
+//! Law: the one model that everything which speaks of costs refers to: the counting interpreter, passes and rules that
+//! compare two programs, and tests that bound one by another. A cost follows the operation, not an implementation: an
+//! operation reads what it looks at and writes its result; one that updates its operand in place writes what it updates.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+use super::kinds::Kind;
+use super::{Contract, Linear, View};
+use crate::shape::size;
+
+/// What operations cost together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cost {
+    /// How many operations there are.
+    pub calls: u64,
+    /// Elements computed or moved; a contraction has two for each point of its iteration space, a
+    /// product and a sum.
+    pub work: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+}
+
+impl Add for Cost {
+    type Output = Cost;
+
+    fn add(self, other: Cost) -> Cost {
+        Cost {
+            calls: self.calls.saturating_add(other.calls),
+            work: self.work.saturating_add(other.work),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Cost) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Cost>>(costs: I) -> Cost {
+        costs.fold(Cost::default(), Cost::add)
+    }
+}
+
+fn bytes((shape, dtype): Kind<'_>) -> usize {
+    size(shape).saturating_mul(dtype.width())
+}
+
+impl Cost {
+    fn one(work: usize, bytes: usize) -> Cost {
+        Cost { calls: 1, work: work as u64, bytes: bytes as u64 }
+    }
+
+    /// An operation that reads its operands whole and computes each element of its result once: unary, binary and
+    /// discrete operations, and selection.
+    pub(crate) fn whole<'a>(operands: impl IntoIterator<Item = Kind<'a>>, result: Kind<'a>) -> Cost {
+        let (mut work, mut moved) = (size(result.0), bytes(result));
+        for operand in operands {
+            work = work.max(size(operand.0));
+            moved = moved.saturating_add(bytes(operand));
+        }
+        Cost::one(work, moved)
+    }
+
+    /// A linear operation.
+    pub(crate) fn linear(op: &Linear, operand: Kind<'_>, result: Kind<'_>) -> Cost {
+        let moved = match op {
+            Linear::Reshape { .. } => 0,
+            Linear::Affine { .. } | Linear::Cast { .. } => {
+                reads(op).saturating_mul(operand.1.width()).saturating_add(bytes(result))
+            }
+        };
+        Cost::one(moves(op), moved)
+    }
+
+    /// A linear operation whose result is added in place to a base.
+    pub(crate) fn accumulate_linear(op: &Linear, operand: Kind<'_>) -> Cost {
+        let reads = reads(op);
+        Cost::one(reads, reads.saturating_mul(3 * operand.1.width()))
+    }
+
+    /// A value that is added in place to a base of the same shape.
+    pub(crate) fn accumulate(value: Kind<'_>) -> Cost {
+        Cost::one(size(value.0), bytes(value).saturating_mul(3))
+    }
+
+    /// A contraction: of each operand no more is read than there is, and no more than there are points.
+    pub(crate) fn contract(op: &Contract, a: Kind<'_>, b: Kind<'_>, result: Kind<'_>) -> Cost {
+        let points = points(&[&op.a, &op.b, &op.out]);
+        let read = |(shape, dtype): Kind<'_>| points.min(size(shape)).saturating_mul(dtype.width());
+        Cost::one(points.saturating_mul(2), read(a).saturating_add(read(b)).saturating_add(bytes(result)))
+    }
+
+    /// A gather: the indices are read, and what they refer to is read and written.
+    pub(crate) fn gather<'a>(ix: impl IntoIterator<Item = Kind<'a>>, result: Kind<'a>) -> Cost {
+        let indices: usize = ix.into_iter().map(bytes).sum();
+        Cost::one(size(result.0), bytes(result).saturating_mul(2).saturating_add(indices))
+    }
+
+    /// A scatter into a base, in place: the indices and values are read, and the places read and written.
+    pub(crate) fn scatter<'a>(ix: impl IntoIterator<Item = Kind<'a>>, values: Kind<'a>) -> Cost {
+        let indices: usize = ix.into_iter().map(bytes).sum();
+        Cost::one(size(values.0), bytes(values).saturating_mul(3).saturating_add(indices))
+    }
+
+    /// A copy: each element is read and written.
+    pub(crate) fn copy(result: Kind<'_>) -> Cost {
+        Cost::one(size(result.0), bytes(result).saturating_mul(2))
+    }
+
+    /// A loop itself, beside what its trips do: an operation per trip; a row that is read or stacked is written, too.
+    pub(crate) fn trips<'a>(n: usize, stacks: impl IntoIterator<Item = Kind<'a>>) -> Cost {
+        Cost::one(n, stacks.into_iter().map(bytes).sum::<usize>().saturating_mul(2))
+    }
+}
+
+/// The points of an iteration space that all of these views look from.
+fn points(views: &[&View]) -> usize {
+    let widths = (0..views[0].shape().len()).map(|axis| {
+        let bounds = views.iter().map(|v| v.bounds()[axis]);
+        bounds.reduce(|(a, b), (c, d)| (a.max(c), b.min(d))).map_or(0, |(lo, hi)| hi.saturating_sub(lo))
+    });
+    if views.iter().any(|v| v.is_empty()) { 0 } else { widths.fold(1, usize::saturating_mul) }
+}
+
+/// How many elements of its operand a linear operation reads.
+fn reads(op: &Linear) -> usize {
+    match op {
+        Linear::Affine { from, into } => points(&[from, into]),
+        Linear::Reshape { .. } | Linear::Cast { .. } => size(op.input_shape()),
+    }
+}
+
+/// How many elements a linear operation moves or writes. A reshape keeps the elements in their order and moves nothing.
+pub(crate) fn moves(op: &Linear) -> usize {
+    match op {
+        Linear::Reshape { .. } => 0,
+        Linear::Affine { .. } | Linear::Cast { .. } => reads(op).max(size(op.output_shape())),
+    }
+}
