@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
+use crate::base::{BaseTensor, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Contract, Cost, Discrete, Linear, Unary};
@@ -146,8 +146,12 @@ fn values<T: Clone>(values: &[Count<T>]) -> Vec<T> {
     values.iter().map(|v| v.0.clone()).collect()
 }
 
-fn counted<T>(values: Vec<T>) -> Vec<Count<T>> {
-    values.into_iter().map(Count).collect()
+fn groups<T>(values: Vec<Count<T>>) -> Vec<Group<T>> {
+    values.into_iter().map(|v| Group::from_iter([v.0])).collect()
+}
+
+fn counts<T>(groups: Vec<Group<T>>) -> Vec<Count<T>> {
+    groups.into_iter().flatten().map(Count).collect()
 }
 
 impl<T: BaseTensor> BaseTensor for Count<T> {
@@ -214,17 +218,17 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     /// Counted as its primal program; the values are those of `T`, which may differentiate by the rule.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
         interpret(rule.primal(), args.to_vec());
-        counted(T::custom(rule, &values(args)))
+        T::custom(rule, &values(args)).into_iter().map(Count).collect()
     }
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
-        let init = init.into_iter().map(|c| c.0).collect();
-        let (carry, stacks) = T::map_accum(n, reverse, init, &values(xs), &mut |carry, x| {
-            let (carry, outputs) = step(counted(carry), &counted(x.to_vec()));
-            (carry.into_iter().map(|c| c.0).collect(), outputs.into_iter().map(|y| y.0).collect())
+        let (carry, stacks) = map_accum_grouped(n, reverse, groups(init), &groups(xs.to_vec()), &mut |carry, x| {
+            let (carry, outputs) = step(counts(carry), &counts(x));
+            (groups(carry), groups(outputs))
         });
-        Count::<T>::charge(Family::Loop, Cost::trips(n, kinds(xs).chain(stacks.iter().map(kind))));
-        (counted(carry), counted(stacks))
+        let (carry, stacks) = (counts(carry), counts(stacks));
+        Count::<T>::charge(Family::Loop, Cost::trips(n, kinds(xs).chain(kinds(&stacks))));
+        (carry, stacks)
     }
 
     fn peek(&self) -> Option<Array> {

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
+use crate::base::{BaseTensor, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Unary};
 use crate::program::{Custom, interpret};
@@ -99,6 +99,19 @@ impl<T: BaseTensor> Dual<T> {
 
     fn tangent_or_zero(&self) -> T {
         self.tangent.as_ref().map_or_else(|| self.zero(), |(_, t)| t.clone())
+    }
+
+    /// The primal, and beside that of floats a tangent.
+    fn grouped(self) -> Group<T> {
+        let tangent = self.dtype().is_float().then(|| self.tangent_or_zero());
+        std::iter::once(self.primal).chain(tangent).collect()
+    }
+
+    /// A primal, and a tangent of this level if there is one.
+    fn of_group(group: Group<T>, level: Level) -> Self {
+        let mut values = group.into_iter();
+        let primal = values.next().expect("a dual number has a primal");
+        Dual { primal, tangent: values.next().map(|t| (level, t)) }
     }
 
     fn level(&self) -> Level {
@@ -253,59 +266,34 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let unknown = Level::Loop(fresh());
         let inside = level.meet(unknown);
         let mut level = inside;
-        let float = |v: &Dual<T>| v.dtype().is_float();
-        let carried = init.len();
-        let doubled: Vec<usize> = (0..carried).filter(|k| float(&init[*k])).collect();
-        let moving: Vec<usize> = (0..xs.len()).filter(|k| xs[*k].tangent.is_some()).collect();
-        let mut state: Vec<T> = init.iter().map(|c| c.primal.clone()).collect();
-        state.extend(doubled.iter().map(|k| init[*k].tangent_or_zero()));
-        let mut sequences: Vec<T> = xs.iter().map(|x| x.primal.clone()).collect();
-        sequences.extend(moving.iter().map(|k| xs[*k].tangent_or_zero()));
-        drop(init);
+        let state: Vec<Group<T>> = init.into_iter().map(Dual::grouped).collect();
+        let moving =
+            |x: &Dual<T>| if x.tangent.is_some() { x.clone().grouped() } else { Group::from_iter([x.primal.clone()]) };
+        let sequences: Vec<Group<T>> = xs.iter().map(moving).collect();
 
-        let mut outputs: Vec<bool> = Vec::new();
         let mut clash = false;
-        let (finals, stacks) = T::map_accum(n, reverse, state, &sequences, &mut |mut state, elements| {
-            let tangents = state.split_off(carried);
-            let mut carry: Vec<Dual<T>> = state.into_iter().map(Dual::constant_of).collect();
-            for (k, t) in doubled.iter().zip(tangents) {
-                carry[*k].tangent = Some((inside, t));
-            }
-            let (primal, tangents) = elements.split_at(xs.len());
-            let mut element: Vec<Dual<T>> = primal.iter().cloned().map(Dual::constant_of).collect();
-            for (k, t) in moving.iter().zip(tangents) {
-                element[*k].tangent = Some((xs[*k].level(), t.clone()));
-            }
-            let (carry, ys) = step(carry, &element);
-            for value in carry.iter().chain(&ys) {
+        let (finals, stacks) = map_accum_grouped(n, reverse, state, &sequences, &mut |carry, elements| {
+            let carry = carry.into_iter().map(|group| Dual::of_group(group, inside)).collect();
+            let elements = elements.into_iter().zip(xs).map(|(group, x)| Dual::of_group(group, x.level()));
+            let (carry, outputs) = step(carry, &elements.collect::<Vec<Dual<T>>>());
+            for value in carry.iter().chain(&outputs) {
                 match level.try_meet(value.level()) {
                     Some(both) => level = both,
                     None => clash = true,
                 }
             }
-            outputs = ys.iter().map(float).collect();
-            let with_tangents = |values: Vec<Dual<T>>, which: &[usize]| {
-                let tangents: Vec<T> = which.iter().filter_map(|k| values.get(*k)).map(Dual::tangent_or_zero).collect();
-                values.into_iter().map(|v| v.primal).chain(tangents).collect::<Vec<T>>()
-            };
-            let floats: Vec<usize> = (0..ys.len()).filter(|k| outputs[*k]).collect();
-            (with_tangents(carry, &doubled), with_tangents(ys, &floats))
+            let groups = |values: Vec<Dual<T>>| values.into_iter().map(Dual::grouped).collect();
+            (groups(carry), groups(outputs))
         });
         if clash {
             mixed();
         }
-
-        let pair = |mut values: Vec<T>, count: usize, has: &mut dyn FnMut(usize) -> bool| {
-            let mut tangents = values.split_off(count).into_iter();
-            let pair = |(k, primal)| {
-                let tangent = if has(k) { tangents.next() } else { None };
-                Dual { primal, tangent: tangent.filter(|_| level != unknown).map(|t| (level, t)) }
-            };
-            values.into_iter().enumerate().map(pair).collect::<Vec<Dual<T>>>()
+        let dual = |mut group: Group<T>| {
+            // Nothing in the loop had a tangent of a known differentiation.
+            group.truncate(if level == unknown { 1 } else { 2 });
+            Dual::of_group(group, level)
         };
-        let finals = pair(finals, carried, &mut |k| doubled.contains(&k));
-        let stacks = pair(stacks, outputs.len(), &mut |k| outputs[k]);
-        (finals, stacks)
+        (finals.into_iter().map(dual).collect(), stacks.into_iter().map(dual).collect())
     }
 
     fn peek(&self) -> Option<Array> {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::{Array, with_elem};
-use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
+use crate::base::{BaseTensor, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
 use crate::program::Custom;
@@ -126,6 +126,10 @@ fn values<T: Clone>(values: &[Transcript<T>]) -> Vec<T> {
     values.iter().map(|v| v.value.clone()).collect()
 }
 
+fn groups<T>(values: Vec<Transcript<T>>) -> Vec<Group<T>> {
+    values.into_iter().map(|v| Group::from_iter([v.value])).collect()
+}
+
 /// `a + b` for symbols, `f a b` for names.
 fn apply<T: BaseTensor>(op: &str, args: &[&Transcript<T>]) -> String {
     let labels: Vec<String> = args.iter().map(|a| a.label()).collect();
@@ -206,29 +210,31 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     /// The loop of `T`; its first trip is written, indented, with the names of that trip.
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
         let starts: Vec<String> = init.iter().map(Transcript::label).collect();
-        let init = init.into_iter().map(|c| c.value).collect();
         let was_muted = log::<T, bool>(|log| log.muted).unwrap_or_default();
-        let (finals, stacks) = T::map_accum(n, reverse, init, &values(xs), &mut |carry, elements| {
-            let (carry, mut head): (Vec<Self>, Vec<String>) = carry.into_iter().map(Transcript::named).unzip();
-            head.iter_mut().zip(&starts).for_each(|(declared, start)| *declared += &format!(" from {start}"));
-            let (elements, of): (Vec<Self>, Vec<String>) = elements.iter().cloned().map(Transcript::named).unzip();
-            head.extend(of.iter().zip(xs).map(|(declared, x)| format!("{declared} of {}", x.label())));
-            let order = if reverse { ", reversed" } else { "" };
-            log::<T, ()>(|log| {
-                log.line(&format!("loop {n}{order}: {}", head.join(", ")));
-                log.depth += 1;
+        let (finals, stacks) =
+            map_accum_grouped(n, reverse, groups(init), &groups(xs.to_vec()), &mut |carry, elements| {
+                let (carry, mut head): (Vec<Self>, Vec<String>) =
+                    carry.into_iter().flatten().map(Transcript::named).unzip();
+                head.iter_mut().zip(&starts).for_each(|(declared, start)| *declared += &format!(" from {start}"));
+                let (elements, of): (Vec<Self>, Vec<String>) =
+                    elements.into_iter().flatten().map(Transcript::named).unzip();
+                head.extend(of.iter().zip(xs).map(|(declared, x)| format!("{declared} of {}", x.label())));
+                let order = if reverse { ", reversed" } else { "" };
+                log::<T, ()>(|log| {
+                    log.line(&format!("loop {n}{order}: {}", head.join(", ")));
+                    log.depth += 1;
+                });
+                let (carry, outputs) = step(carry, &elements);
+                log::<T, ()>(|log| {
+                    log.line(&format!("next [{}], output [{}]", names(&carry), names(&outputs)));
+                    log.depth -= 1;
+                    log.muted = true;
+                });
+                (groups(carry), groups(outputs))
             });
-            let (carry, outputs) = step(carry, &elements);
-            log::<T, ()>(|log| {
-                log.line(&format!("next [{}], output [{}]", names(&carry), names(&outputs)));
-                log.depth -= 1;
-                log.muted = true;
-            });
-            (carry.into_iter().map(|c| c.value).collect(), outputs.into_iter().map(|y| y.value).collect())
-        });
         log::<T, ()>(|log| log.muted = was_muted);
         let (mut results, lines): (Vec<Self>, Vec<String>) =
-            finals.into_iter().chain(stacks).map(Transcript::named).unzip();
+            finals.into_iter().chain(stacks).flatten().map(Transcript::named).unzip();
         log::<T, ()>(|log| log.line(&format!("{} = end", lines.join(", "))));
         let outputs = results.split_off(starts.len());
         (results, outputs)

@@ -10,6 +10,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
@@ -149,4 +151,53 @@ pub trait BaseTensor: Clone + 'static {
 pub trait Lift<T>: BaseTensor {
     /// `t` as a constant of this level.
     fn lift(t: T) -> Self;
+}
+
+/// A value of an interpreter over `T`, as the values of `T` that it consists of: a primal and a tangent, say.
+pub type Group<T> = SmallVec<[T; 2]>;
+
+/// A loop of `T` for an interpreter over `T`, whose values are groups of values of `T`.
+///
+/// `step` takes the carry and the current elements as groups, and returns the next carry, in groups of the same sizes, and
+/// the outputs, in groups whose sizes are the same in every trip. The results are groups of those sizes.
+///
+/// ```
+/// use polygrad::base::{Group, map_accum_grouped};
+/// use polygrad::{Array, BaseTensor, DType, ops::Binary};
+/// // A sum, and beside each partial sum the number of the trip.
+/// let start: Group<Array> = [Array::scalar(0.0), Array::scalar(0.0)].into_iter().collect();
+/// let x: Group<Array> = [Array::from([1.0, 2.0, 4.0])].into_iter().collect();
+/// let (carry, outputs) = map_accum_grouped(3, false, vec![start], &[x], &mut |carry, x| {
+///     let sum = carry[0][0].binary(Binary::Add, &x[0][0]);
+///     let trip = carry[0][1].binary(Binary::Add, &Array::scalar(1.0));
+///     (vec![[sum.clone(), trip.clone()].into_iter().collect()], vec![[sum].into_iter().collect()])
+/// });
+/// assert_eq!(carry[0][0], Array::scalar(7.0));
+/// assert_eq!(carry[0][1], Array::scalar(3.0));
+/// assert_eq!(outputs[0][0], Array::from([1.0, 3.0, 7.0]));
+/// ```
+#[track_caller]
+pub fn map_accum_grouped<T: BaseTensor>(
+    n: usize,
+    reverse: bool,
+    init: Vec<Group<T>>,
+    xs: &[Group<T>],
+    step: &mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) -> (Vec<Group<T>>, Vec<Group<T>>),
+) -> (Vec<Group<T>>, Vec<Group<T>>) {
+    let sizes = |groups: &[Group<T>]| groups.iter().map(|group| group.len()).collect::<Vec<usize>>();
+    let (of_carry, of_elements, mut of_outputs) = (sizes(&init), sizes(xs), Vec::new());
+    let flat: Vec<T> = xs.iter().flatten().cloned().collect();
+    let (carry, outputs) =
+        T::map_accum(n, reverse, init.into_iter().flatten().collect(), &flat, &mut |carry, elements| {
+            let (carry, outputs) = step(grouped(carry, &of_carry), grouped(elements.to_vec(), &of_elements));
+            of_outputs = sizes(&outputs);
+            (carry.into_iter().flatten().collect(), outputs.into_iter().flatten().collect())
+        });
+    (grouped(carry, &of_carry), grouped(outputs, &of_outputs))
+}
+
+/// The values in groups of these sizes.
+fn grouped<T>(values: Vec<T>, sizes: &[usize]) -> Vec<Group<T>> {
+    let mut values = values.into_iter();
+    sizes.iter().map(|n| values.by_ref().take(*n).collect()).collect()
 }

@@ -1,0 +1,139 @@
+//! Loops of dual numbers.
+//!
+//! `ADVal<T>` runs one loop of `T` ([`record`]). The step is traced into a *body*: the delta terms of one trip, with
+//! references by position. The values those terms multiply with are either *held*, if they were born
+//! before the loop (a captured weight), or *residuals*, which the loop of `T` returns as additional
+//! stacked outputs. The term of the loop is transposed into one loop of `T` in the opposite direction ([`pull`]),
+//! whose carry is the cotangents of the carry and of everything captured. This is lambda lifting: no
+//! function type is needed, and loops nest. Evaluated forwards ([`push`]), it is a loop of `T` over the tangents of the
+//! carry and of the sequences, in the direction of the original.
+//!
+//! Law: bodies are data without values, so that equal trips have equal bodies. Steps that branch on
+//! host values record one body per branch; only the residuals must be the same in number and shape.
+
+mod pull;
+mod push;
+mod record;
+
+use std::rc::Rc;
+
+use super::delta::{Delta, Node};
+use super::pull::{Env, Residual};
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::shape::Shape;
+
+pub(super) use record::map_accum;
+
+/// Where the body of a loop finds a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Among the values held for all trips.
+    Held(usize),
+    /// Among the current elements of the sequences: they are stacked already.
+    Element(usize),
+    /// Among the residuals of this trip.
+    Stacked(usize),
+}
+
+impl<T> Residual<T> for Source {
+    fn get<'a>(&'a self, env: &'a Env<'_, T>) -> &'a T {
+        match *self {
+            Source::Held(k) => &env.held[k],
+            Source::Element(k) => &env.elements[k],
+            Source::Stacked(k) => &env.stacked[k],
+        }
+    }
+}
+
+/// What a term in the body of a loop refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A value of the carry as the trip receives it.
+    Carry(usize),
+    /// The current element of a sequence.
+    Element(usize),
+    /// A term from outside the loop.
+    Captured(usize),
+    /// A term of the body.
+    Local(usize),
+}
+
+/// The delta terms of one trip, references before their uses.
+#[derive(Debug, PartialEq)]
+pub(super) struct Body {
+    terms: Vec<Delta<Source, Place>>,
+    /// The results, carry first; `None` for those with no tangent.
+    results: Vec<Option<Place>>,
+}
+
+/// Shape and element type.
+type Kind = (Shape, DType);
+
+fn kind<T: BaseTensor>(t: &T) -> Kind {
+    (Shape::from_slice(t.shape()), t.dtype())
+}
+
+fn node_kind<T>(node: &Node<T>) -> Kind {
+    (node.shape.as_deref().map(Shape::from_slice).unwrap_or_default(), node.dtype)
+}
+
+fn zeros<T: BaseTensor>(kind: &Kind) -> T {
+    T::zeros(&kind.0, kind.1)
+}
+
+/// The term of a loop: its bodies, and what they refer to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LoopTerm<F, R> {
+    n: usize,
+    reverse: bool,
+    bodies: Rc<[Body]>,
+    /// Which body each trip has, in the order they ran; empty if there is but one.
+    which: Rc<[usize]>,
+    /// The carry: its kind, whether it has a tangent at all, and where that starts.
+    carry: Vec<(Kind, bool, Option<R>)>,
+    /// The sequences: the kind of an element, and the tangent.
+    elements: Vec<(Kind, Option<R>)>,
+    /// The stacked outputs: the kind of one, and whether it has a tangent.
+    outputs: Vec<(Kind, bool)>,
+    captured: Vec<(Kind, R)>,
+    held: Vec<F>,
+    residuals: Vec<F>,
+    /// The sequences whose elements the terms multiply with.
+    factors: Vec<F>,
+}
+
+impl<F, R> LoopTerm<F, R> {
+    pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> LoopTerm<G, S> {
+        LoopTerm {
+            n: self.n,
+            reverse: self.reverse,
+            bodies: self.bodies.clone(),
+            which: self.which.clone(),
+            carry: self.carry.iter().map(|(k, a, to)| (k.clone(), *a, to.as_ref().map(&mut *r))).collect(),
+            elements: self.elements.iter().map(|(k, to)| (k.clone(), to.as_ref().map(&mut *r))).collect(),
+            outputs: self.outputs.clone(),
+            captured: self.captured.iter().map(|(k, to)| (k.clone(), r(to))).collect(),
+            held: self.held.iter().map(&mut *f).collect(),
+            residuals: self.residuals.iter().map(&mut *f).collect(),
+            factors: self.factors.iter().map(f).collect(),
+        }
+    }
+
+    pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {
+        self.carry.iter().filter_map(|(_, _, to)| to.as_ref()).for_each(&mut *r);
+        self.elements.iter().filter_map(|(_, to)| to.as_ref()).for_each(&mut *r);
+        self.captured.iter().for_each(|(_, to)| r(to));
+    }
+
+    pub(super) fn into_refs(self, r: &mut dyn FnMut(R)) {
+        self.carry.into_iter().filter_map(|(_, _, to)| to).for_each(&mut *r);
+        self.elements.into_iter().filter_map(|(_, to)| to).for_each(&mut *r);
+        self.captured.into_iter().for_each(|(_, to)| r(to));
+    }
+
+    /// The values of the carry that have a tangent.
+    fn live(&self) -> Vec<usize> {
+        (0..self.carry.len()).filter(|k| self.carry[*k].1).collect()
+    }
+}
