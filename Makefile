@@ -2,16 +2,17 @@
 .PHONY: test check bless doc bench size
 
 test:
-	cargo test --release
+	cargo test
 
 check:
 	cargo fmt --check
-	cargo clippy --release --all-targets --all-features -- -D warnings
+	cargo clippy --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --all-features
 
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:
-	UPDATE_EXPECT=1 cargo test --release --test errors --test printing --test recognized --test operations --test examples
+	UPDATE_EXPECT=1 cargo test --test errors
+	UPDATE_EXPECT=1 cargo test --test language --test programs -- operations examples printing recognized
 
 doc:
 	cargo doc --no-deps --all-features --open

@@ -1,7 +1,7 @@
 //! Elementwise functions of one float argument: one row each.
 //!
 //! Law: a row is everything. Kernel, derivative and test domain stand side by side here; the
-//! operation is named nowhere else, and `tests/laws.rs` checks each row against finite differences.
+//! operation is named nowhere else, and `tests/derivatives/laws.rs` checks each row against finite differences.
 //!
 //! The table is closed under differentiation with one exception: nothing here is the derivative of
 //! `trigamma`, so differentiating that is an error, never a wrong number. [`Unary::order`] says how

@@ -1,6 +1,6 @@
 //! Every message the library can raise, and that each points to the user's line.
 //!
-//! The messages stand in `tests/errors.txt`, each under the code it points to: `make bless` writes that file
+//! The messages stand in `tests/errors/errors.txt`, each under the code it points to: `make bless` writes that file
 //! anew, and the difference is what a reviewer reads. Laws: a message points to the user's own call; a mistake is
 //! reported in the same words at the same place in every interpreter, that is, inside a derivative too; messages
 //! keep one grammar; a message without a case here is a failure.
@@ -66,7 +66,7 @@ fn root() -> &'static Path {
 
 #[test]
 fn messages_are_as_recorded() {
-    let (path, text) = (root().join("tests/errors.txt"), everything().text());
+    let (path, text) = (root().join("tests/errors/errors.txt"), everything().text());
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &text).expect("the record can be written");
     }

@@ -2,7 +2,7 @@
 //!
 //! A generic program is compiled anew for every interpreter it is used at; for many programs and many nestings
 //! that takes minutes. At `Any` it is compiled once, and each operation goes to the interpreter that the
-//! operands belong to. The crate lists the interpreters, in a macro `interpreters` before this module. Law: that one sees the operations it would see if the program were compiled for it.
+//! operands belong to. The module around this one has the [`Leaves`] of a gallery, and lists the interpreters in a macro `interpreters`. Law: that one sees the operations it would see if the program were compiled for it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary};
 use polygrad::program::{Custom, Term};
 use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Shapes, Tensor};
 
-use crate::gallery::Leaves;
+use super::gallery::Leaves;
 
 thread_local! {
     static CURRENT: Cell<Option<Which>> = const { Cell::new(None) };
@@ -158,5 +158,5 @@ macro_rules! levels {
     };
 }
 
-// The crate says which interpreters it is about.
-crate::interpreters! { levels }
+// The module around says which interpreters it is about.
+super::interpreters! { levels }

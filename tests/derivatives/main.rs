@@ -1,0 +1,16 @@
+//! Derivatives: the laws of each operation, all interpreters on the gallery, levels, loops, rules of users, and known numbers.
+
+#[path = "../gallery/mod.rs"]
+mod gallery;
+#[path = "../support/panics.rs"]
+mod panics;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod agree;
+mod custom;
+mod facts;
+mod interpreters;
+mod laws;
+mod levels;
+mod loops;

@@ -1,0 +1,79 @@
+//! What the README says the examples print is what they print. `make bless` writes it anew.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+#[allow(dead_code)]
+#[path = "../../examples/digits.rs"]
+mod digits;
+#[allow(dead_code)]
+#[path = "../../examples/tour.rs"]
+mod tour;
+
+/// The last number of a word and the word without it: units and brackets may stand around it.
+fn number(word: &str) -> Option<(f64, String)> {
+    let digits = |c: char| c.is_ascii_digit();
+    let (start, end) = (word.find(digits)?, word.rfind(digits)? + 1);
+    let start = if word[..start].ends_with('-') { start - 1 } else { start };
+    Some((word[start..end].parse().ok()?, [&word[..start], &word[end..]].concat()))
+}
+
+/// Whether two texts are the same, numbers up to `tolerance` relative to the larger of both and 1. The last digits of a
+/// sine, and the order of the sums in a matrix product, are the processor's business.
+fn alike(a: &str, b: &str, tolerance: f64) -> bool {
+    let same = |(a, b): (&str, &str)| match (number(a), number(b)) {
+        (Some((x, a)), Some((y, b))) => a == b && (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0),
+        _ => a == b,
+    };
+    let words = |text: &str| text.split_whitespace().count();
+    a.lines().count() == b.lines().count()
+        && a.lines()
+            .zip(b.lines())
+            .all(|(a, b)| words(a) == words(b) && a.split_whitespace().zip(b.split_whitespace()).all(same))
+}
+
+/// Tests run at once, and each may write a part of the README.
+static README: Mutex<()> = Mutex::new(());
+
+/// Compares what an example prints with the block of the README that begins with the same line.
+fn assert_printed(report: &str, tolerance: f64) {
+    let _guard = README.lock().unwrap_or_else(PoisonError::into_inner);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(&path).expect("the README can be read");
+    let head = format!("```text\n{}\n", report.lines().next().unwrap_or_default());
+    let start = readme.find(&head).unwrap_or_else(|| panic!("the README has no block that begins with {head}"));
+    let start = start + "```text\n".len();
+    let end = start + readme[start..].find("```").expect("the block has an end");
+    let printed = &readme[start..end];
+    if alike(report, printed, tolerance) {
+        return;
+    }
+    assert!(
+        std::env::var_os("UPDATE_EXPECT").is_some(),
+        "the README is old: run `make bless`\n--- it says\n{printed}\n--- printed is\n{report}"
+    );
+    fs::write(&path, [&readme[..start], report, &readme[end..]].concat()).expect("the README can be written");
+}
+
+#[test]
+fn the_tour_is_as_in_the_readme() {
+    assert_printed(&tour::report().expect("a text can be written"), 1e-6);
+}
+
+#[test]
+fn the_training_is_as_in_the_readme() {
+    let mut out = Vec::new();
+    digits::train(1, &mut out).expect("the network learns to read");
+    assert_printed(&String::from_utf8(out).expect("a report is text"), 0.02);
+}
+
+#[test]
+fn texts_are_told_apart() {
+    assert!(alike("loss 1.892\n90.2 %", "loss 1.8921\n90.3 %", 0.02));
+    assert!(!alike("loss 1.892", "loss 1.7", 0.02));
+    assert!(!alike("loss 1.892", "cost 1.892", 0.02));
+    assert!(!alike("[1.0 -2.0]", "[1.0 2.0]", 0.02));
+    assert!(!alike("t1 = sin t0", "t1 = sin t0\nreturn t1", 0.02));
+    assert!(!alike("t1 = x + y", "t1 = x", 0.02));
+}

@@ -1,0 +1,20 @@
+//! The language as a user writes it: arrays, tensors, trees, the operations of each by their definition, the pages and
+//! examples that describe them, and the layout of the sources.
+
+#[path = "../support/blind.rs"]
+mod blind;
+#[path = "../support/panics.rs"]
+mod panics;
+
+mod array;
+mod concrete;
+mod conv;
+mod einsum;
+mod examples;
+mod layering;
+mod matrix;
+mod operations;
+mod sorting;
+mod special;
+mod tensor;
+mod tree;
