@@ -1,8 +1,8 @@
-//! Rules from facts: what integers and masks are decided to be, and indices that are views.
+//! Rules that use facts: integers and masks with known values are replaced, and affine indices become views.
 //!
-//! Law: as of all rules, an equation, and nothing dearer. A gather at affine indices is a view that reads, a scatter one that
-//! writes; what is out of range reads 0 and writes nothing in both. A select by a mask that is an interval of one axis is a
-//! view or a concatenation.
+//! Law: each rule is an equation and makes nothing more expensive, like all rules. A gather at affine indices is a view
+//! that reads, a scatter at affine indices a view that writes; an index out of range reads 0 in both forms, and writes
+//! nothing in both. A select whose mask is an interval of one axis is a view or a concatenation.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::dtype::DType;
 use crate::ops::{Discrete, IntBinary, Linear, View};
 use crate::shape::{Shape, size};
 
-/// An integer or mask that is decided: one number everywhere, or an operand.
+/// Replaces an integer or mask whose value is known: by a constant if all elements are equal, or by an equal operand.
 pub(super) fn decided(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     if matches!(op, Op::Constant(_) | Op::Input(_)) {
         return None;
@@ -37,7 +37,7 @@ pub(super) fn decided(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DT
     Some(b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
 }
 
-/// The first operand of this shape that passes a test.
+/// The first operand of this shape that passes the test.
 fn operand(b: &Builder, op: &Op<NodeId>, shape: &Shape, test: impl Fn(&Builder, NodeId) -> bool) -> Option<NodeId> {
     let mut found = None;
     op.operands(&mut |a| {
@@ -48,7 +48,7 @@ fn operand(b: &Builder, op: &Op<NodeId>, shape: &Shape, test: impl Fn(&Builder, 
     found
 }
 
-/// Integer arithmetic that bounds decide, where the operands are no forms.
+/// Integer arithmetic whose result follows from the bounds of its operands, for operands that are not affine forms.
 pub(super) fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<NodeId> {
     let Discrete::IntBinary(op) = op else { return None };
     let (x, y) = (b.facts().integers(args[0]), b.facts().integers(args[1]));
@@ -76,15 +76,15 @@ pub(super) fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<No
     }
 }
 
-/// The view of an indexed array, and the iteration space it stands for.
+/// The view of an array by affine indices, and the shape of the result.
 struct Places {
-    /// One axis per digit of the axes of the indices, then the axes that are not indexed.
+    /// One axis of the iteration space per digit of each axis of the indices, then the axes that are not indexed.
     view: View,
-    /// The axes of the indices, then those that are not indexed.
+    /// The shape of the result: the axes of the indices, then the axes that are not indexed.
     shape: Shape,
 }
 
-/// The view that looks where affine indices say.
+/// The view that reads the places given by affine indices.
 fn places(b: &Builder, source: &[usize], ix: &[NodeId]) -> Option<Places> {
     let forms: SmallVec<[&Form; 4]> = ix.iter().map(|i| b.facts().form(*i)).collect::<Option<_>>()?;
     let mut shape = b.node(*ix.first()?).shape.clone();
@@ -111,7 +111,8 @@ fn part_of(digit: &Digit, whole: &Digit) -> bool {
     digit.axis == whole.axis && whole.lower <= digit.lower && (!whole.wraps() || digit.upper() <= whole.upper())
 }
 
-/// All axes in digits of which the digits of the forms are made, if there are such: the first of an axis is its highest.
+/// Splits all axes into digits such that each digit of the forms is a product of these, if there is such a splitting.
+/// Digits of one axis are listed from the highest to the lowest.
 fn digits(shape: &[usize], forms: &[&Form]) -> Option<SmallVec<[Digit; 6]>> {
     let mut out: SmallVec<[Digit; 6]> = SmallVec::new();
     for (axis, size) in shape.iter().enumerate() {
@@ -137,7 +138,7 @@ fn digits(shape: &[usize], forms: &[&Form]) -> Option<SmallVec<[Digit; 6]>> {
     Some(out)
 }
 
-/// Reading at affine indices is reading through a view.
+/// A gather at affine indices is a read through a view.
 pub(super) fn gather(b: &mut Builder, t: NodeId, ix: &[NodeId], shape: &Shape, dtype: DType) -> Option<NodeId> {
     let source = b.node(t).shape.clone();
     let zeros = |b: &mut Builder| b.cons(Op::Constant(Constant(Array::zeros(shape, dtype))), shape.clone(), dtype);
@@ -158,14 +159,14 @@ pub(super) fn gather(b: &mut Builder, t: NodeId, ix: &[NodeId], shape: &Shape, d
     Some(reshaped(b, read, &space, &shape, dtype))
 }
 
-/// Whether the view looks at all elements, one after the other: a reshape.
+/// Whether the view reads all elements in row-major order, as a reshape does.
 fn in_order(view: &View) -> bool {
     let (source, space) = (view.source(), view.shape());
     let mut stride = 1;
     size(source) == size(space)
         && view.is_total()
         && (0..space.len()).rev().all(|axis| {
-            // How far a step along the axis goes in the array.
+            // The distance in the array, in elements, of one step along the axis.
             let step = (0..source.len()).map(|k| view.row(k)[axis] * size(&source[k + 1..]) as i64).sum::<i64>();
             let next = step == stride || space[axis] == 1;
             stride *= space[axis] as i64;
@@ -177,7 +178,7 @@ fn reshaped(b: &mut Builder, a: NodeId, from: &Shape, into: &Shape, dtype: DType
     b.add(Op::Linear(Box::new(Linear::reshape(from, into)), a), into.clone(), dtype)
 }
 
-/// Adding at affine indices is adding what is written through a view.
+/// A scatter at affine indices adds an array that a view has written.
 pub(super) fn scatter_add(b: &mut Builder, base: NodeId, ix: &[NodeId], v: NodeId) -> Option<NodeId> {
     let (sizes, dtype) = (b.node(base).shape.clone(), b.node(base).dtype);
     let outside = |(i, n): (&NodeId, &usize)| b.facts().integers(*i).is_some_and(|i| i.hi < 0 || i.lo >= *n as i64);
@@ -202,10 +203,10 @@ pub(super) fn scatter_add(b: &mut Builder, base: NodeId, ix: &[NodeId], v: NodeI
     (dtype != DType::Bool).then(|| b.plus(base, written))
 }
 
-/// The most masks a box is looked for in.
+/// The largest number of masks whose conjunction is searched for a box.
 const SIDES: usize = 16;
 
-/// A choice by the position along one axis: the parts of both side by side, or one among zeros.
+/// A choice by the position along one axis: a concatenation of parts of both branches, or one branch padded with zeros.
 pub(super) fn select(b: &mut Builder, [mask, x, y]: [NodeId; 3], shape: &Shape, dtype: DType) -> Option<NodeId> {
     let among_zeros = |b: &mut Builder, a: NodeId, sides: &[(usize, Range<usize>)]| {
         let clipped = |view: View, (axis, range): &(usize, Range<usize>)| view.clipped(*axis, range.start, range.end);
@@ -237,7 +238,7 @@ pub(super) fn select(b: &mut Builder, [mask, x, y]: [NodeId; 3], shape: &Shape, 
     Some(b.add(Op::Concat(axis, parts), shape.clone(), dtype))
 }
 
-/// The sides of the box that the mask holds in, if it is such a mask: all of some masks that each hold on an interval.
+/// The sides of the box in which the mask holds, if the mask is a conjunction of intervals of single axes.
 fn sides(b: &Builder, mask: NodeId) -> Option<Vec<(usize, Range<usize>)>> {
     let (mut sides, mut work) = (Vec::new(), vec![mask]);
     while let Some(mask) = work.pop() {
@@ -250,7 +251,7 @@ fn sides(b: &Builder, mask: NodeId) -> Option<Vec<(usize, Range<usize>)>> {
     Some(sides)
 }
 
-/// Whether slices along an axis cost no more than their size, because what is sliced need not be computed.
+/// Whether a slice along the axis costs no more than its own size: the sliced value need not be computed in full.
 fn sliced_freely(b: &Builder, a: NodeId, axis: usize, parts: bool) -> bool {
     match &b.node(a).op {
         Op::Input(_) => true,
@@ -262,7 +263,7 @@ fn sliced_freely(b: &Builder, a: NodeId, axis: usize, parts: bool) -> bool {
     }
 }
 
-/// The parts of which a slice of something consists.
+/// Appends the parts of a slice: the slices of the parts of a concatenation, or one slice of any other value.
 fn slice(b: &mut Builder, a: NodeId, axis: usize, range: Range<usize>, out: &mut Vec<NodeId>) {
     if range.is_empty() {
         return;

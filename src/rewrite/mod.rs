@@ -1,9 +1,9 @@
-//! Rewriting: the local rules that every operation of a program passes when it is made.
+//! Rewriting: the local rules that are applied to every operation of a program when the operation is made.
 //!
-//! Law: a rule states an equation between operations, and the result is nowhere dearer. [`Builder`] asks
-//! [`rules`](fn@rules) for something simpler, and keeps in [`facts`] what is known of integers and masks; the passes of
-//! [`crate::passes`] apply the same table again when the uses of a value are known. This room names programs as data
-//! ([`crate::program`]) and operations; it names no pass and no interpreter.
+//! Law: a rule states an equation between operations, and its result is never more expensive. [`Builder`] asks
+//! [`rules`](fn@rules) for something simpler, and keeps known facts about integers and masks in [`facts`]. The passes
+//! of [`crate::passes`] apply the same table again once the uses of each value are known. This room names programs as
+//! data ([`crate::program`]) and operations; it names no pass and no interpreter.
 
 pub(crate) mod facts;
 mod indexing;

@@ -1,14 +1,14 @@
 //! Affine expressions in digits of indices.
 //!
-//! Law: a [`Form`] over the axes of a tensor is an integer for every index, without wrapping; the operations here are
-//! those of the integers, and `None` where the result is no form, or too large a one.
+//! Law: a [`Form`] over the axes of a tensor is an integer for every index, without wrapping. The operations here are
+//! those of the integers; the result is `None` if it is not a form or exceeds the limits.
 
 use smallvec::SmallVec;
 
 /// A form has at most this many digits.
 const DIGITS: usize = 8;
 
-/// No form reaches further than this from 0, so that sums of two and steps of views cannot wrap.
+/// The bound on the absolute value of every form, so that neither sums of two forms nor steps of views wrap.
 const REACH: i128 = 1 << 58;
 
 /// `(i div lower) mod extent`, for the index `i` along an axis of this size.
@@ -17,7 +17,7 @@ pub(crate) struct Digit {
     pub(crate) axis: usize,
     pub(crate) size: usize,
     pub(crate) lower: usize,
-    /// One more than its largest value.
+    /// The largest value of the digit, plus one.
     pub(crate) extent: usize,
 }
 
@@ -27,7 +27,7 @@ impl Digit {
         Digit { axis, size, lower: 1, extent: size }
     }
 
-    /// Whether the remainder makes a difference: the index has higher digits.
+    /// Whether the `mod` has an effect: the index has higher digits.
     pub(crate) fn wraps(&self) -> bool {
         self.upper() < self.size
     }
@@ -37,7 +37,7 @@ impl Digit {
         self.lower.saturating_mul(self.extent)
     }
 
-    /// Remainder and quotient of this digit divided by `m`, if they are digits.
+    /// Remainder and quotient of this digit divided by `m`, if both are digits.
     fn split(&self, m: usize) -> Option<(Digit, Digit)> {
         if self.wraps() && !self.extent.is_multiple_of(m) {
             return None;
@@ -47,7 +47,7 @@ impl Digit {
     }
 }
 
-/// `constant + sum_k scale_k * digit_k`: sorted by digit, no digit twice, no scale 0.
+/// `constant + sum_k scale_k * digit_k`: sorted by digit, each digit at most once, no scale 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) constant: i64,
@@ -65,13 +65,13 @@ impl Form {
         Form { constant, terms: terms.collect() }.normalized()
     }
 
-    /// The same for each row, as an expression over the axes of a row.
+    /// The same form over the axes of a row, if the form does not depend on the outermost axis.
     pub(crate) fn of_rows(&self) -> Option<Form> {
         let row = |(digit, scale): &(Digit, i64)| Some((Digit { axis: digit.axis.checked_sub(1)?, ..*digit }, *scale));
         Some(Form { constant: self.constant, terms: self.terms.iter().map(row).collect::<Option<_>>()? })
     }
 
-    /// The smallest and the largest value; between them lie all values, not each is taken.
+    /// A lower and an upper bound of the values; not every integer between the bounds need be a value.
     pub(crate) fn range(&self) -> (i64, i64) {
         let c = self.constant;
         self.terms.iter().fold((c, c), |(lo, hi), (digit, scale)| {
@@ -112,7 +112,7 @@ impl Form {
             0 <= lo && hi < d
         };
         if !within(&rest) {
-            // What of a digit is a multiple of the divisor moves to the quotient.
+            // The part of a digit that is a multiple of the divisor moves to the quotient.
             for (digit, scale) in &mut rest.terms {
                 let m = d / gcd(scale.unsigned_abs(), d as u64) as i64;
                 if digit.extent as i64 > m {
@@ -126,7 +126,7 @@ impl Form {
         Some((quotient.normalized()?, rest.normalized()?))
     }
 
-    /// This form where the index along axis `a` is `index(a)`, itself a form, in the range of that axis.
+    /// This form with the index along each axis `a` replaced by the form `index(a)`, whose values lie within that axis.
     pub(crate) fn substituted(&self, index: &dyn Fn(usize) -> Option<Form>) -> Option<Form> {
         let mut out = Form::constant(self.constant)?;
         for (digit, scale) in &self.terms {
@@ -142,7 +142,7 @@ impl Form {
         Some(out)
     }
 
-    /// Brings the terms into order. Digits of one axis are split at each other's places and put together again, so that
+    /// The canonical form. Digits of one axis are split at each other's places and then merged, so that
     /// `i - 3 (i div 3)` is `i mod 3`.
     fn normalized(mut self) -> Option<Form> {
         self.terms.retain(|(digit, scale)| *scale != 0 && digit.extent > 1);
@@ -156,7 +156,7 @@ impl Form {
         (self.terms.len() <= DIGITS && reach <= REACH).then_some(self)
     }
 
-    /// Splits digits of one axis where others of that axis begin or end.
+    /// Splits each digit where another digit of the same axis begins or ends.
     fn refine(&mut self) {
         let mut k = 0;
         while k < self.terms.len() && self.terms.len() <= 4 * DIGITS {
@@ -179,7 +179,7 @@ impl Form {
         }
     }
 
-    /// Sorts, and adds up the scales of equal digits.
+    /// Sorts the terms, and adds the scales of equal digits.
     fn combine(&mut self) -> Option<()> {
         self.terms.sort_unstable();
         let mut sums: SmallVec<[(Digit, i64); 2]> = SmallVec::new();
@@ -194,7 +194,7 @@ impl Form {
         Some(())
     }
 
-    /// Puts two digits together that are one: `(i mod 3) + 3 (i div 3) = i`. Whether there were such.
+    /// Merges one pair of adjacent digits, as in `(i mod 3) + 3 (i div 3) = i`; returns whether there was such a pair.
     fn merge(&mut self) -> bool {
         for low in 0..self.terms.len() {
             let (a, scale) = self.terms[low];

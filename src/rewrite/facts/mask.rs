@@ -1,4 +1,4 @@
-//! What is known about masks: where an affine expression lies in an interval.
+//! Facts about masks: the mask holds where an affine expression lies in an interval.
 //!
 //! Law: as in [`super`]; the mask holds where the fact says, and nowhere else.
 
@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::ops::{Compare, Discrete};
 use crate::program::{Builder, Constant, NodeId, Op};
 
-/// Holds where `lo <= form <= hi`; if not `inside`, where that is not so. The form has no constant.
+/// The mask that holds where `lo <= form <= hi` if `inside`, and elsewhere otherwise. The form has no constant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mask {
     form: Form,
@@ -20,7 +20,7 @@ pub(crate) struct Mask {
 
 impl Mask {
     fn of(form: Form, lo: i64, hi: i64, inside: bool) -> Mask {
-        // The ends of all integers stay where they are.
+        // The smallest and the largest integer stand for an open end and are not shifted.
         let moved = |end: i64| if end == i64::MIN || end == i64::MAX { end } else { end.saturating_sub(form.constant) };
         Mask { lo: moved(lo), hi: moved(hi), form: Form { constant: 0, ..form }, inside }
     }
@@ -30,7 +30,7 @@ impl Mask {
         Some(Mask { form: Form::constant(0)?, lo: 0, hi: 0, inside: holds })
     }
 
-    /// Whether the mask holds everywhere (`true`) or nowhere (`false`).
+    /// `true` for a mask that holds everywhere, `false` for a mask that holds nowhere.
     pub(crate) fn decided(&self) -> Option<bool> {
         let (lo, hi) = self.form.range();
         if self.lo <= lo && hi <= self.hi {
@@ -39,7 +39,8 @@ impl Mask {
         (self.hi < self.lo || hi < self.lo || self.hi < lo).then_some(!self.inside)
     }
 
-    /// If it is one axis that decides: the axis, the interval of its indices, and whether the mask holds there or elsewhere.
+    /// For a mask that depends on one axis alone: the axis, an interval of its indices, and whether the mask holds
+    /// inside or outside.
     pub(crate) fn interval(&self) -> Option<(usize, Range<usize>, bool)> {
         let [(digit, scale)] = self.form.terms[..] else { return None };
         if digit.wraps() || self.decided().is_some() {
@@ -48,12 +49,12 @@ impl Mask {
         let (lo, hi, step) = (i128::from(self.lo), i128::from(self.hi), i128::from(scale).abs());
         let (lo, hi) = if scale < 0 { (-hi, -lo) } else { (lo, hi) };
         let first = |value: i128| (value * digit.lower as i128).clamp(0, digit.size as i128) as usize;
-        // The first value not below `lo`, and the first one above `hi`.
+        // The first index whose value is at least `lo`, and the first whose value exceeds `hi`.
         let (start, end) = (first(-(-lo).div_euclid(step)), first(hi.div_euclid(step) + 1));
         (start < end).then_some((digit.axis, start..end, self.inside))
     }
 
-    /// The mask of each row, if it is the same.
+    /// The mask of each row, if all rows have the same mask.
     pub(crate) fn of_rows(&self) -> Option<Mask> {
         Some(Mask { form: self.form.of_rows()?, ..self.clone() })
     }
@@ -62,7 +63,7 @@ impl Mask {
         Mask { inside: !self.inside, ..self }
     }
 
-    /// Where both hold, if they are about one expression and that is an interval or its complement.
+    /// The conjunction, if both masks are about the same form and the result is an interval or its complement.
     fn and(&self, other: &Mask) -> Option<Mask> {
         match (self.decided(), other.decided()) {
             (Some(true), _) | (_, Some(false)) => return Some(other.clone()),
@@ -77,13 +78,13 @@ impl Mask {
         match (a.inside, b.inside) {
             (true, true) => made(a.lo.max(b.lo), a.hi.min(b.hi), true),
             (false, true) => b.and(a),
-            // What is left of one when the other is taken away.
+            // The first interval without the second.
             (true, false) if b.lo <= a.lo && a.hi <= b.hi => Mask::constant(false),
             (true, false) if b.hi < a.lo || a.hi < b.lo => Some(a.clone()),
             (true, false) if b.lo <= a.lo => made(b.hi.checked_add(1)?, a.hi, true),
             (true, false) if a.hi <= b.hi => made(a.lo, b.lo.checked_sub(1)?, true),
             (true, false) => None,
-            // Outside of both is outside of their union, which must not have a gap.
+            // The complement of the union of both intervals, if that union has no gap.
             (false, false) => {
                 let gap = a.lo.max(b.lo) > a.hi.min(b.hi).saturating_add(1);
                 if gap { None } else { made(a.lo.min(b.lo), a.hi.max(b.hi), false) }
@@ -92,7 +93,7 @@ impl Mask {
     }
 }
 
-/// What is known about the mask that an operation makes.
+/// The fact about the mask that an operation makes.
 pub(super) fn mask(b: &Builder, op: &Op<NodeId>) -> Option<Mask> {
     let of = |id: NodeId| b.facts().mask(id);
     match op {
@@ -112,7 +113,7 @@ pub(super) fn mask(b: &Builder, op: &Op<NodeId>) -> Option<Mask> {
     }
 }
 
-/// A comparison is one of the difference with 0.
+/// A comparison of `x` and `y` compares `x - y` with 0.
 fn compared(op: Compare, x: &Integers, y: &Integers) -> Option<Mask> {
     let (lo, hi, inside) = match op {
         Compare::Eq => (0, 0, true),

@@ -1,8 +1,8 @@
-//! What is known about integers and masks while a program is made.
+//! Facts about integers and masks, found while a program is made.
 //!
-//! Law: a fact is true for every value of the inputs. Facts follow from the operation and the facts of its operands,
-//! so each is found once, when its operation is made; arithmetic that could wrap has none.
-//! [`super::indexing`] has the rules that use them.
+//! Law: a fact is true for every value of the inputs. A fact follows from the operation and the facts about its
+//! operands, so it is found once, when the operation is made; arithmetic that could wrap has no facts.
+//! [`super::indexing`] has the rules that use facts.
 
 mod form;
 mod mask;
@@ -18,14 +18,14 @@ use crate::dtype::DType;
 use crate::ops::{Discrete, IntBinary, IntUnary, Linear};
 use crate::shape::size;
 
-/// What is known about a value.
+/// A fact about a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Known {
     Integers(Integers),
     Mask(Mask),
 }
 
-/// Bounds of the elements of an integer tensor, and what they are if that is an affine expression.
+/// Bounds of the elements of an integer tensor, and the affine expression of the elements if there is one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Integers {
     pub(super) lo: i64,
@@ -33,12 +33,12 @@ pub(crate) struct Integers {
     pub(super) form: Option<Form>,
 }
 
-/// What is known about a value of one program, to be known about that value in another.
+/// A fact about a value of one program, for use in another program.
 #[derive(Clone, Debug)]
 pub(crate) struct Fact(Known);
 
 impl Fact {
-    /// What is then known of each row.
+    /// The fact about each row of the value.
     pub(crate) fn of_rows(&self) -> Option<Fact> {
         Some(Fact(match &self.0 {
             Known::Integers(known) => {
@@ -63,7 +63,7 @@ impl Facts {
         self.0[id as usize].as_deref().cloned().map(Fact)
     }
 
-    /// What is known of an input, from outside.
+    /// Records a fact about an input, known from outside of the program.
     pub(crate) fn set(&mut self, id: NodeId, fact: Fact) {
         self.0[id as usize] = Some(Box::new(fact.0));
     }
@@ -97,11 +97,11 @@ impl Integers {
         Integers { lo, hi, form: Some(form) }
     }
 
-    /// Bounds that arithmetic without wrapping gives, within 64 bits.
+    /// The bounds of arithmetic that does not wrap, if they fit in 64 bits.
     fn within(bounds: (i128, i128), form: Option<Form>) -> Option<Integers> {
         let (lo, hi) = (i64::try_from(bounds.0).ok()?, i64::try_from(bounds.1).ok()?);
         Some(match form {
-            // Both are true.
+            // Both bounds hold: those given and those of the form.
             Some(form) => {
                 let (a, b) = form.range();
                 Integers { lo: lo.max(a), hi: hi.min(b), form: Some(form) }
@@ -110,7 +110,7 @@ impl Integers {
         })
     }
 
-    /// What is known of a value that is one of two.
+    /// The fact about a value that equals one of the two.
     fn or(&self, other: &Integers) -> Option<Integers> {
         if self.form.is_some() && self.form == other.form {
             return Some(self.clone());
@@ -122,13 +122,13 @@ impl Integers {
         Integers::between(self.lo.min(0), self.hi.max(0))
     }
 
-    /// The number that every element is.
+    /// The number that all elements are equal to, if there is one.
     pub(super) fn number(&self) -> Option<i64> {
         (self.lo == self.hi).then_some(self.lo)
     }
 }
 
-/// What is known about the result of an operation on what is there.
+/// The fact about the result of an operation on existing values.
 pub(crate) fn known(b: &Builder, op: &Op<NodeId>, shape: &[usize], dtype: DType) -> Option<Known> {
     if shape.contains(&0) {
         return None;
@@ -158,7 +158,7 @@ fn integers(b: &Builder, op: &Op<NodeId>, shape: &[usize]) -> Option<Integers> {
     .filter(|known| known.form.as_ref().is_none_or(|f| f.terms.iter().all(|(digit, _)| digit.axis < shape.len())))
 }
 
-/// A constant is affine if each step along an axis adds the same number everywhere.
+/// A constant is affine if the step along each axis is the same number everywhere.
 fn constant(c: &Array) -> Option<Integers> {
     let v = match c.values::<i64>()? {
         Values::Splat(x) => return Some(Form::constant(x).map_or(Integers { lo: x, hi: x, form: None }, Integers::of)),
@@ -171,7 +171,7 @@ fn constant(c: &Array) -> Option<Integers> {
     let step = |k: usize| if shape[k] > 1 { v[strides[k]].checked_sub(v[0]) } else { Some(0) };
     let Some(steps) = (0..shape.len()).map(step).collect::<Option<SmallVec<[i64; 6]>>>() else { return Some(known) };
     let Some(form) = Form::linear(shape, &steps, v[0]) else { return Some(known) };
-    // Element by element along the innermost axis, and from row to row along the others.
+    // Compares neighbours along the innermost axis, and rows along the others.
     let follows = |k: usize| {
         let before = |i: usize| (0..shape.len()).rev().find(|a| !(i / strides[*a]).is_multiple_of(shape[*a]));
         before(k).is_none_or(|axis| v[k] == v[k - strides[axis]] + steps[axis])
@@ -190,7 +190,7 @@ fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<Integers> {
             let (x, y) = (of(0), of(1));
             match op {
                 IntBinary::Min | IntBinary::Max => extremum(*op, x, y),
-                // The divisor alone bounds the remainder, and the other way around.
+                // A remainder is bounded by the divisor alone, whatever the dividend is.
                 IntBinary::Rem if x.is_none() => {
                     let d = y?.number().filter(|d| *d != 0)?.unsigned_abs() as i64;
                     Integers::between(1 - d, d - 1)
@@ -223,7 +223,7 @@ fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<Integers> {
     }
 }
 
-/// The bounds of a minimum and a maximum hold even if one operand could be anything.
+/// Bounds of a minimum or maximum; one bound follows even if nothing is known about one operand.
 fn extremum(op: IntBinary, x: Option<&Integers>, y: Option<&Integers>) -> Option<Integers> {
     let bounds = |x: Option<&Integers>| x.map_or((i64::MIN, i64::MAX), |x| (x.lo, x.hi));
     let ((a, b), (c, d)) = (bounds(x), bounds(y));
@@ -237,7 +237,7 @@ fn extremum(op: IntBinary, x: Option<&Integers>, y: Option<&Integers>) -> Option
     if op == IntBinary::Min { Integers::between(a.min(c), b.min(d)) } else { Integers::between(a.max(c), b.max(d)) }
 }
 
-/// Whether one is nowhere larger (`true`), or nowhere smaller (`false`), than the other.
+/// `true` if the first operand is nowhere larger than the second, `false` if it is nowhere smaller.
 pub(super) fn below(x: &Integers, y: &Integers) -> Option<bool> {
     let (lo, hi) = difference(x, y);
     match (hi <= 0, lo >= 0) {
@@ -281,7 +281,8 @@ fn arithmetic(op: IntBinary, x: &Integers, y: &Integers) -> Option<Integers> {
     }
 }
 
-/// Division by a number, truncated towards zero: rounding down where nothing is negative, and odd.
+/// Division by a number, truncated towards zero: equal to rounding down for values that are not negative, and an odd
+/// function.
 fn division(op: IntBinary, x: &Integers, d: i64) -> Option<Integers> {
     if d == 0 {
         return Some(x.clone());
@@ -308,7 +309,7 @@ fn division(op: IntBinary, x: &Integers, d: i64) -> Option<Integers> {
     Integers::within((bounds.0.into(), bounds.1.into()), form)
 }
 
-/// Reading through views and reshaping; what is out of range reads 0.
+/// Reads through views and reshapes; an index out of range reads 0.
 fn linear(x: &Integers, op: &Linear) -> Option<Integers> {
     match op {
         Linear::Affine { from, into } if into.is_identity() && from.is_total() => {
@@ -321,7 +322,7 @@ fn linear(x: &Integers, op: &Linear) -> Option<Integers> {
     .filter(|x| x.form.is_some() || (x.lo, x.hi) != (i64::MIN, i64::MAX))
 }
 
-/// The form after an operation that reads each of its elements somewhere.
+/// The form of the result of an operation that reads each element of the result from one place.
 pub(super) fn through(form: &Form, op: &Linear) -> Option<Form> {
     match op {
         Linear::Affine { from, into } if into.is_identity() && from.is_total() => {

@@ -1,4 +1,4 @@
-//! Sums of pieces of one array: what is cut in parts, as by branches at its ends, is put together again.
+//! Sums of adjacent pieces of one array become one piece, as after branches at the ends of an array.
 
 use smallvec::SmallVec;
 
@@ -31,7 +31,7 @@ pub(super) fn add_adjacent(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtyp
     None
 }
 
-/// Both as one operation, and of what.
+/// The sum of two pieces as one linear operation, and the array that it reads.
 fn together(b: &Builder, x: NodeId, y: NodeId) -> Option<(Linear, NodeId)> {
     let ((first, rank), (second, other)) = (copied(b, x)?, copied(b, y)?);
     if first.source != second.source || rank != other || first.view.shape().len() != second.view.shape().len() {
@@ -54,8 +54,8 @@ fn together(b: &Builder, x: NodeId, y: NodeId) -> Option<(Linear, NodeId)> {
     None
 }
 
-/// What a linear operation copies: pairs of a place it reads and a place it writes, as one view; and how many axes the
-/// first has.
+/// The places that a linear operation reads and writes, as one view of pairs of places, and the number of axes of the
+/// places read.
 fn copied(b: &Builder, id: NodeId) -> Option<(Piece, usize)> {
     let Op::Linear(op, source) = &b.node(id).op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
@@ -81,7 +81,7 @@ fn copied(b: &Builder, id: NodeId) -> Option<(Piece, usize)> {
     view.is_total().then(|| (Piece { source: *source, view, step: None }, rank))
 }
 
-/// The two views that were put in one, the first one with so many axes.
+/// Splits a view of pairs of places into its two views; `rank` is the number of axes of the first.
 fn apart(both: &View, rank: usize) -> (View, View) {
     let part = |axes: std::ops::Range<usize>| {
         let matrix: SmallVec<[i64; 16]> = axes.clone().flat_map(|k| both.row(k).to_vec()).collect();

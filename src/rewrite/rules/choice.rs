@@ -1,4 +1,4 @@
-//! Rules of choices: selection by masks, smaller and larger, and what has no other rules.
+//! Rules of choices: selection by masks, minimum and maximum, and the binary operations without rules of their own.
 
 use super::{FOLDED, Rule, constant, indices, table, views};
 use crate::array::Array;
@@ -28,7 +28,7 @@ fn extremum_same(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Optio
     (x == y).then_some(*x)
 }
 
-/// hypot(x, y) = hypot(y, x), where that is there already
+/// hypot(x, y) = hypot(y, x), where the latter exists already
 fn hypot_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Hypot, x, y) = op else { return None };
     b.known(&Op::Binary(Binary::Hypot, *y, *x)).filter(|_| x != y)

@@ -1,4 +1,4 @@
-//! Rules of concatenation: parts that belong together, and views of one part.
+//! Rules of concatenation: adjacent parts are merged, and a view of one part reads that part alone.
 
 use smallvec::SmallVec;
 
@@ -28,7 +28,7 @@ fn concat_empty(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     (!full.is_empty() && full.len() < parts.len()).then(|| b.add(Op::Concat(axis, full), shape.clone(), dtype))
 }
 
-/// concat [x, concat [y, z]] = concat [x, y, z], along one axis, where the inner one has no other use
+/// concat [x, concat [y, z]] = concat [x, y, z], along the same axis, where the inner concatenation has no other use
 fn concat_nested(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (axis, parts) = applied(op)?;
     let inner = |b: &Builder, p: NodeId| matches!(b.node(p).op, Op::Concat(k, _) if k == axis && b.once(p));
@@ -46,16 +46,17 @@ fn concat_nested(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
     Some(b.add(Op::Concat(axis, flat), shape.clone(), dtype))
 }
 
-/// What a part is a view of.
+/// A part as a view of an array.
 #[derive(Clone)]
 pub(super) struct Piece {
     pub(super) source: NodeId,
     pub(super) view: View,
-    /// The step along the axis in each axis of the source; unknown where there is one position alone.
+    /// The step in the source per index along the concatenated axis; unknown where the part has size 1 there.
     pub(super) step: Option<SmallVec<[i64; 6]>>,
 }
 
-/// concat [x[0..3], x[3..5]] = x[0..5]: neighbors that are views of one array and continue each other are one view
+/// concat [x[0..3], x[3..5]] = x[0..5]: adjacent views of one array, the second of which starts where the first ends,
+/// are one view
 fn concat_of_views(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (axis, parts) = applied(op)?;
     let mut merged: Vec<(NodeId, Option<Piece>)> = Vec::new();
@@ -97,12 +98,13 @@ fn piece(b: &Builder, part: NodeId, axis: usize) -> Option<Piece> {
     (view.is_total() && !view.shape().contains(&0)).then_some(Piece { source, view, step })
 }
 
-/// The step along an axis; unknown where there is one position alone.
+/// The step in the source per index along an axis; unknown where the view has size 1 there.
 pub(super) fn step(view: &View, axis: usize) -> Option<SmallVec<[i64; 6]>> {
     (view.shape()[axis] > 1).then(|| (0..view.source().len()).map(|k| view.row(k)[axis]).collect())
 }
 
-/// Both as one, if the second goes on along the axis where the first one ends; along the others they are equally long.
+/// Both pieces as one, if the second starts along the axis where the first ends and all other sizes and steps are
+/// equal.
 pub(super) fn join(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
     let (v, w) = (&first.view, &second.view);
     if first.source != second.source || v.source() != w.source() {
@@ -131,7 +133,7 @@ pub(super) fn join(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> 
     Some(Piece { source: first.source, view, step: Some(step) })
 }
 
-/// view (concat [x, y]) = view y, where the view looks at one of the parts alone
+/// view (concat [x, y]) = view y, where the view reads one part alone
 pub(super) fn view_of_concat(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::Linear(op, a) = op else { return None };
     let Op::Concat(axis, parts) = &b.node(*a).op else { return None };

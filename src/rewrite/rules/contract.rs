@@ -37,7 +37,7 @@ fn contracted(b: &mut Builder, op: Contract, x: NodeId, y: NodeId) -> NodeId {
     b.add(Op::Contract(Box::new(op), x, y), shape, dtype)
 }
 
-/// contract x y = 0, where one of the views looks at nothing
+/// contract x y = 0, where one of the views reads nothing
 fn contract_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, ..) = applied(op)?;
     [&op.a, &op.b, &op.out].iter().any(|view| view.is_empty()).then(|| zeros(b, shape, dtype))
@@ -59,7 +59,7 @@ fn contract_read(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Optio
     Some(contracted(b, Contract::new(view_a, view_b, op.out.clone()), x, y))
 }
 
-/// An axis along which none of the three views moves is a factor: its size
+/// An axis along which none of the three views moves multiplies the result by its size
 fn contract_idle_axis(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let space = op.a.shape();
@@ -75,7 +75,8 @@ fn contract_idle_axis(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DT
     Some(if factor == 1 { once } else { multiple(b, factor as f64, once) })
 }
 
-/// An axis of the iteration space runs the way the first view that moves along it does, so that equal contractions are one
+/// Each axis of the iteration space runs in the direction in which the first view that moves along it does, so that
+/// equal contractions are one operation
 fn contract_forwards(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let backwards = |axis: &usize| {
@@ -91,7 +92,7 @@ fn contract_forwards(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> O
     Some(contracted(b, Contract::new(turned(&op.a), turned(&op.b), turned(&op.out)), x, y))
 }
 
-/// The view that sees along an axis last what this one sees first.
+/// The same view with the axis reversed.
 fn turned(view: &View, axis: usize) -> View {
     let last = view.shape()[axis] as i64 - 1;
     let (mut matrix, mut offset): (SmallVec<[i64; 16]>, SmallVec<[i64; 6]>) = (SmallVec::new(), SmallVec::new());
@@ -167,14 +168,14 @@ pub(super) fn scaled_contract(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _
     Some(contracted(b, op, x, y))
 }
 
-/// contract x y = contract y x, where that has a name and this has none
+/// contract x y = contract y x, where the latter has a familiar name and the former has none
 fn contract_named(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let swapped = op.swapped();
     (op.familiar().is_none() && swapped.familiar().is_some()).then(|| contracted(b, swapped, y, x))
 }
 
-/// contract x y = contract y x, where that is there already
+/// contract x y = contract y x, where the latter exists already
 fn contract_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     b.known(&Op::Contract(Box::new(op.swapped()), y, x)).filter(|_| x != y)
@@ -188,7 +189,7 @@ pub(super) fn linear_of_contract(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _:
     if !b.once(*a) || (!from.is_identity() && elements(b, *a) < size(op.output_shape())) {
         return None;
     }
-    // out[into i] += c[from i], with i found back from where c is written.
+    // out[into i] += c[from i]: the place where the contraction writes determines i.
     let way = if from.is_identity() { into.clone() } else { into.after(&from.inverse()?)? };
     let (out, x, y) = (way.after(&inner.out)?, *x, *y);
     let whole = Contract::new(inner.a.clone(), inner.b.clone(), out);

@@ -1,4 +1,4 @@
-//! Rules of logic and of integers, which are exact.
+//! Rules of logic and of integer arithmetic, which are exact.
 
 use super::{Rule, constant, indices, integer, table, views};
 use crate::array::Array;
@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule] = table![
     views::replicate_late,
 ];
 
-/// Whether each element depends on the elements of the operands in the same place alone.
+/// Whether each element of the result depends only on the elements of the operands at the same index.
 pub(super) fn is_elementwise(op: &Discrete) -> bool {
     match op {
         Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => true,
@@ -74,7 +74,8 @@ fn int_sub_same(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Op
     (x == y).then(|| whole(b, shape, 0))
 }
 
-/// (n + c) + d = n + (c + d), (n * c) * d = n * (c d); a difference n - d is n + (-d) here. Wrapping, so exact
+/// (n + c) + d = n + (c + d), (n * c) * d = n * (c d); a difference n - d counts as n + (-d). Exact, because arithmetic
+/// wraps
 fn int_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (outer, x, y) = integers(op)?;
     let (kind, inner, d) = with_number(b, outer, x, y)?;
@@ -90,7 +91,7 @@ fn int_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
     Some(b.add(Op::Discrete(Discrete::IntBinary(kind), [n, both].into()), shape.clone(), dtype))
 }
 
-/// A sum or product with a number: which, of what, and the number.
+/// A sum or product with a number: the operation, the other operand, and the number.
 fn with_number(b: &Builder, op: IntBinary, x: NodeId, y: NodeId) -> Option<(IntBinary, NodeId, i64)> {
     let (left, right) = (integer(b, x), integer(b, y));
     match op {
@@ -106,7 +107,7 @@ fn int_extremum_same(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> O
     (x == y).then_some(x)
 }
 
-/// n + m = m + n, and for *, min, max, and, or, where that is there already
+/// n + m = m + n, and likewise for *, min, max, and, or, where the latter exists already
 fn discrete_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::Discrete(kind, args) = op else { return None };
     let commutes = match kind {

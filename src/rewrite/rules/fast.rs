@@ -1,7 +1,7 @@
-//! Rules for those who ask for them: true for finite numbers, as long as nothing overflows on the way.
+//! Rules applied on request only: true for finite numbers, as long as no intermediate result overflows.
 //!
-//! Law: what such a rule makes of infinities, NaN, or intermediate results out of range may differ; what it makes of other
-//! numbers is the same up to rounding, where a sum may be rounded in another order.
+//! Law: the result may differ where an operand or an intermediate result is infinite, NaN or out of range; it is the
+//! same up to rounding elsewhere, where the terms of a sum may be added in another order.
 
 use super::views::{Axes, moves, over};
 use super::{Rule, constant, full, is, linearly, moderate, number, scaled, table};
@@ -98,7 +98,7 @@ fn mul_of_quotient(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opt
     numerator(b, x, y).or_else(|| numerator(b, y, x))
 }
 
-/// (x + c) + d = x + (c + d), and for differences
+/// (x + c) + d = x + (c + d), and likewise for differences
 fn add_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (outer, x, y) = operands(op)?;
     let with_number = |b: &Builder, op: Binary, x: NodeId, y: NodeId| match (op, number(b, x), number(b, y)) {
@@ -115,7 +115,7 @@ fn add_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
     Some(b.add(Op::Binary(op, x, both), shape.clone(), dtype))
 }
 
-/// c * x + d * x = (c + d) * x, and for differences
+/// c * x + d * x = (c + d) * x, and likewise for differences
 fn like_terms_of_any_sign(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = operands(op)?;
     if !matches!(op, Binary::Add | Binary::Sub) || constant(b, x).is_some() || constant(b, y).is_some() {
@@ -126,7 +126,7 @@ fn like_terms_of_any_sign(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType)
     (x == y).then(|| super::multiple(b, c + d, x))
 }
 
-/// x * z + y * z = (x + y) * z, and for differences, where both products have no other use
+/// x * z + y * z = (x + y) * z, and likewise for differences, where both products have no other use
 fn common_factor(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (sum, p, q) = operands(op)?;
     if !matches!(sum, Binary::Add | Binary::Sub) || p == q || !b.once(p) || !b.once(q) {
@@ -145,8 +145,8 @@ fn common_factor(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
     Some(b.add(Op::Binary(Binary::Mul, both, z), shape.clone(), dtype))
 }
 
-/// c * (d * x + e * y) = (c d) * x + (c e) * y for moderate numbers, for differences, and where a term is a number; sum and
-/// products have no other use
+/// c * (d * x + e * y) = (c d) * x + (c e) * y for moderate numbers, and likewise for differences and for terms that
+/// are numbers, where the sum and the products have no other use
 fn mul_sum_of_multiples(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (Binary::Mul, c, sum) = operands(op)? else { return None };
     let c = number(b, c).filter(|c| moderate(*c))?;

@@ -1,4 +1,4 @@
-//! Rules of reading at indices.
+//! Rules of gathers, which read at indices.
 
 use smallvec::SmallVec;
 
@@ -20,8 +20,8 @@ fn gather_all(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<N
     ix.is_empty().then_some(*a)
 }
 
-/// (f x y)[ix] = f x[ix] y[ix], where the result of `f` has no other use and less is computed and moved; and the
-/// indices are within bounds, or `f` of zeros is 0, because reading elsewhere gives 0
+/// (f x y)[ix] = f x[ix] y[ix], where the result of `f` has no other use, less is computed and moved, and the indices
+/// are within bounds or `f` maps zeros to zero, because reading out of bounds gives 0
 fn gather_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Gather(a, ix) = op else { return None };
     if !b.once(*a) || !is_elementwise(&b.node(*a).op) {
@@ -36,7 +36,8 @@ fn gather_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     f.operands(&mut |x| operands.push(*x));
     let uniform = |b: &Builder, x: NodeId| constant(b, x).is_some_and(of_one_value);
     let read = operands.iter().filter(|x| !uniform(b, **x)).count();
-    // Now: all elements are computed, those of the result read, and indices; then: the latter as often as there are operands.
+    // The left side computes all elements, then reads those of the result and the indices; the right side reads them
+    // once per operand.
     let per = 2 * size(shape) + ix.iter().map(|i| elements(b, *i)).sum::<usize>();
     if read * per + size(shape) >= 2 * elements(b, *a) + per {
         return None;
@@ -54,15 +55,15 @@ fn gather_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     Some(views::elementwise_on(b, &f, &on, shape, dtype))
 }
 
-/// c[ix] = c for an array of one number, where the indices are within bounds
+/// c[ix] = c for a uniform constant, where the indices are within bounds
 fn gather_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let Op::Gather(a, ix) = op else { return None };
     constant(b, *a)?;
     if !all_within(b, *a, ix) { None } else { resized(b, *a, shape) }
 }
 
-/// (view x)[i] = x[M i + c], where nothing else uses the view and it is larger than what is read of it; and where an index
-/// out of bounds of the view is one out of bounds of `x`
+/// (view x)[i] = x[M i + c], where the view has no other use and is larger than what is read of it, and an index out of
+/// bounds of the view gives one out of bounds of `x`
 fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Gather(a, ix) = op else { return None };
     let Op::Linear(linear, x) = b.node(*a).op.clone() else { return None };
@@ -87,7 +88,7 @@ fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
         return None;
     }
     if indexed == 0 {
-        // No index matters: all of `x` is read at each.
+        // The result does not depend on the indices: all of `x` is read at each.
         let axes: views::Axes = (each.len()..shape.len()).collect();
         return Some(linearly(b, Linear::replicate(shape, &axes), x));
     }
@@ -106,7 +107,7 @@ fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     Some(b.add(Op::Gather(x, at), shape.clone(), dtype))
 }
 
-/// x[ix][jx] = x[ix[jx]], where nothing else uses what is read first, less is read so, and `jx` is within bounds
+/// x[ix][jx] = x[ix[jx]], where x[ix] has no other use, less is read, and `jx` is within bounds
 fn gather_gathered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Gather(a, jx) = op else { return None };
     let Op::Gather(x, ix) = b.node(*a).op.clone() else { return None };
@@ -116,7 +117,7 @@ fn gather_gathered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType
     }
     let mut each = b.node(*jx.first()?).shape.clone();
     each.extend_from_slice(&inner[jx.len()..]);
-    // Elements and indices that are read; an index array that is gathered needs as many indices as it is given.
+    // Counts elements and indices read; an index array gathered at `jx` reads `jx`, too.
     let (indices, outer) = (ix.len() * size(&inner), jx.len() * elements(b, jx[0]));
     let now = 2 * elements(b, *a) + indices + outer;
     let then = ix.len() * (3 * size(&each) + outer);
@@ -127,8 +128,7 @@ fn gather_gathered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType
     Some(b.add(Op::Gather(x, at), shape.clone(), dtype))
 }
 
-/// view (x[ix]) = x[view ix], for a view along the axes of the indices, where nothing else uses what is read and less is
-/// read so
+/// view (x[ix]) = x[view ix], for a view along the axes of the indices, where x[ix] has no other use and less is read
 pub(super) fn view_of_gather(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Linear(linear, a) = op else { return None };
     let Linear::Affine { from, into } = &**linear else { return None };
@@ -149,8 +149,8 @@ pub(super) fn view_of_gather(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
     Some(b.add(Op::Gather(x, at), shape.clone(), dtype))
 }
 
-/// How many axes of the source the first `indexed` axes of a view lead to, if its other axes are the source's last, as
-/// they are.
+/// The number of leading axes of the source that the first `indexed` axes of a view lead to, if the other axes of the
+/// view are the last axes of the source, unchanged.
 fn leading(view: &View, indexed: usize) -> Option<usize> {
     let rest = view.shape().len().checked_sub(indexed)?;
     let first = view.source().len().checked_sub(rest)?;
@@ -168,13 +168,13 @@ fn leading(view: &View, indexed: usize) -> Option<usize> {
     (0..view.source().len()).all(|s| kept(s) && fits(s)).then_some(first)
 }
 
-/// Whether no index reads out of bounds.
+/// Whether no index is out of bounds.
 fn all_within(b: &Builder, a: NodeId, ix: &[NodeId]) -> bool {
     let sizes = &b.node(a).shape;
     ix.iter().zip(sizes).all(|(i, n)| is_within(b, *i, *n))
 }
 
-/// Whether all of an index tensor is known to lie between 0 and `n`.
+/// Whether all elements of an index tensor are known to be at least 0 and less than `n`.
 pub(super) fn is_within(b: &Builder, ix: NodeId, n: usize) -> bool {
     b.facts().integers(ix).is_some_and(|known| 0 <= known.lo && known.hi < n as i64)
 }

@@ -1,4 +1,4 @@
-//! Rules of linear operations: views composed and in one form, what they distribute over, sums.
+//! Rules of linear operations: composition, a canonical form, distribution over other operations, sums.
 
 use smallvec::SmallVec;
 
@@ -41,13 +41,13 @@ fn affine(op: &Linear) -> Option<(&View, &View)> {
     if let Linear::Affine { from, into } = op { Some((from, into)) } else { None }
 }
 
-/// l(x) = x, where every index goes to itself
+/// l(x) = x, where the operation is the identity
 fn linear_identity(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     op.is_identity().then_some(a)
 }
 
-/// l(x) = 0, where one of the views looks at nothing
+/// l(x) = 0, where one of the views reads nothing
 fn linear_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (from, into) = affine(applied(op)?.0)?;
     (from.is_empty() || into.is_empty()).then(|| zeros(b, shape, dtype))
@@ -63,7 +63,8 @@ fn linear_composed(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opt
     (cost::moves(&both) <= most).then(|| linearly(b, both, x))
 }
 
-/// out[into i] += x[from i] in the order of the result, or else of the argument, where one of the views only renames axes
+/// out[into i] += x[from i] with the iteration space in the order of the result, else in the order of the argument,
+/// where one of the views only permutes or reverses axes
 fn linear_ordered(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     let (from, into) = affine(op)?;
@@ -80,7 +81,7 @@ fn linear_ordered(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opti
     Some(linearly(b, ordered, a))
 }
 
-/// The way back, where the view looks at everything once.
+/// The inverse of a view that reads every element once.
 fn renaming(view: &View) -> Option<View> {
     let back = view.inverse()?;
     (view.is_total() && back.is_total()).then_some(back)
@@ -94,7 +95,7 @@ fn repeated_sum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
         return None;
     }
     let space = from.shape();
-    // An axis of one position is no factor.
+    // An axis of size 1 is no factor.
     let idle = |axis: usize| space[axis] > 1 && !moves(from, axis) && !moves(into, axis);
     let (idle, kept): (Axes, Axes) = (0..space.len()).partition(|axis| idle(*axis));
     let factor: usize = idle.iter().map(|axis| space[*axis]).product();
@@ -105,7 +106,7 @@ fn repeated_sum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     times(b, factor, once, shape, dtype)
 }
 
-/// `n * x` of any element type that has sums.
+/// `n * x` for any element type that has sums.
 fn times(b: &mut Builder, n: usize, x: NodeId, shape: &Shape, dtype: DType) -> Option<NodeId> {
     if n == 1 {
         return Some(x);
@@ -121,7 +122,7 @@ fn times(b: &mut Builder, n: usize, x: NodeId, shape: &Shape, dtype: DType) -> O
     }
 }
 
-/// sum (reshape x) = reshape (sum x), where the summed axes are those of `x` by themselves
+/// sum (reshape x) = reshape (sum x), where the summed axes correspond to whole axes of `x`
 fn sum_of_reshape(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     let (from, into) = affine(op)?;
@@ -134,7 +135,7 @@ fn sum_of_reshape(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> 
     if *into != View::axes(new, &kept) {
         return None;
     }
-    // Axes of both shapes in groups of one size: each is summed as a whole, or not at all.
+    // Groups of axes of both shapes with equal sizes: each group is summed as a whole, or not at all.
     let mut left: Axes = SmallVec::new();
     let (mut i, mut j) = (0, 0);
     while i < old.len() || j < new.len() {

@@ -1,4 +1,4 @@
-//! The table of local rules: what an operation on these operands is, if it is something simpler.
+//! The table of local rules: each replaces an operation, given its operands, by something simpler and equal.
 //!
 //! Laws: each rule states an equation, true up to rounding and the sign of zero for all values, infinities and NaN
 //! included, so `x * 0` stays; the rules of [`fast`] alone do without the latter. A rule keeps derivatives, too. It looks
@@ -6,7 +6,8 @@
 //! again or used only here. Where a rule moves a factor across a sum or a product, an intermediate result may be larger or smaller by
 //! that factor, so only [`moderate`] factors move; so close to the ends of the range of floats counts as rounding.
 //!
-//! A rule is a function in the table of its family: adding an operation costs the rules of that family.
+//! A rule is a function in the table of its family. Adding an operation means adding its rules to the table of its
+//! family.
 
 mod adjacent;
 mod choice;
@@ -32,7 +33,8 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Linear, Unary};
 use crate::shape::{Shape, size};
 
-/// What a rule is: the number of a simpler operation equal to this one, of known shape and element type, if the rule knows one.
+/// A rule as a function: it returns the number of a simpler operation equal to the given one, whose shape and element
+/// type are known, or `None`.
 type Apply = fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>;
 
 /// A local rule.
@@ -43,12 +45,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The name of the rule in logs.
-    ///
-    /// ```
-    /// use polygrad::rewrite::rules;
-    /// assert!(rules().any(|rule| rule.name() == "sum_of_product"));
-    /// ```
+    /// The name of the rule in logs: the name of its function.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -72,7 +69,7 @@ const fn last(path: &str) -> &str {
     path.split_at(start).1
 }
 
-/// Rules that hold for every operation, tried first.
+/// Rules for every operation, tried first.
 const EVERY: &[Rule] = table![empty, fold, indices::decided];
 
 /// Every table.
@@ -136,7 +133,7 @@ fn family(op: &Op<NodeId>) -> &'static [Rule] {
     }
 }
 
-/// The rules of an operation that hold for finite numbers, and up to overflow.
+/// The rules of an operation that assume finite numbers and no overflow.
 fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
     match op {
         Op::Unary(..) => fast::UNARY,
@@ -166,13 +163,13 @@ fn constant(b: &Builder, id: NodeId) -> Option<&Array> {
     if let Op::Constant(c) = &b.node(id).op { Some(&c.0) } else { None }
 }
 
-/// The float that all elements of a constant are.
+/// The float that all elements of a constant are equal to.
 fn number(b: &Builder, id: NodeId) -> Option<f64> {
     let c = constant(b, id)?;
     c.splat::<f64>().or_else(|| c.splat::<f32>().map(f64::from))
 }
 
-/// The integer that all elements of a constant are.
+/// The integer that all elements of a constant are equal to.
 fn integer(b: &Builder, id: NodeId) -> Option<i64> {
     constant(b, id)?.splat::<i64>()
 }
@@ -191,7 +188,7 @@ fn scaled(b: &Builder, id: NodeId) -> Option<(f64, NodeId)> {
     if let Op::Binary(Binary::Mul, c, x) = b.node(id).op { number(b, c).map(|c| (c, x)) } else { None }
 }
 
-/// Whether a factor may move across sums and products, see the [laws](self).
+/// Whether a factor may move across sums and products: see the [laws](self).
 fn moderate(c: f64) -> bool {
     (1.0 / 65536.0..=65536.0).contains(&c.abs())
 }
@@ -201,7 +198,7 @@ fn elements(b: &Builder, id: NodeId) -> usize {
     size(&b.node(id).shape)
 }
 
-/// Whether the operation computes each element from the elements of its operands in the same place.
+/// Whether each element of the result depends only on the elements of the operands at the same index.
 pub(crate) fn is_elementwise(op: &Op<NodeId>) -> bool {
     match op {
         Op::Unary(..) | Op::Binary(..) | Op::Select(_) => true,
@@ -241,7 +238,7 @@ fn zeros(b: &mut Builder, shape: &Shape, dtype: DType) -> NodeId {
     b.cons(Op::Constant(Constant(Array::zeros(shape, dtype))), shape.clone(), dtype)
 }
 
-/// A constant of one value, of the value and type of another.
+/// A constant of another shape whose elements equal those of a uniform constant.
 fn resized(b: &mut Builder, like: NodeId, shape: &[usize]) -> Option<NodeId> {
     let c = constant(b, like)?;
     let dtype = c.dtype();
@@ -249,7 +246,7 @@ fn resized(b: &mut Builder, like: NodeId, shape: &[usize]) -> Option<NodeId> {
     Some(b.cons(Op::Constant(Constant(array)), Shape::from_slice(shape), dtype))
 }
 
-/// An operation whose result has the kind of one that is there.
+/// Adds an operation whose result has the shape and element type of an existing value.
 fn like(b: &mut Builder, op: Op<NodeId>, id: NodeId) -> NodeId {
     let (shape, dtype) = (b.node(id).shape.clone(), b.node(id).dtype);
     b.add(op, shape, dtype)
@@ -266,7 +263,7 @@ fn multiple(b: &mut Builder, c: f64, x: NodeId) -> NodeId {
     b.add(Op::Binary(Binary::Mul, c, x), shape, dtype)
 }
 
-/// A linear operation applied.
+/// Adds a linear operation.
 fn linearly(b: &mut Builder, op: Linear, x: NodeId) -> NodeId {
     let dtype = if let Linear::Cast { into, .. } = &op { *into } else { b.node(x).dtype };
     let shape = Shape::from_slice(op.output_shape());
@@ -283,7 +280,7 @@ fn empty(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Optio
     Some(zeros(b, shape, dtype))
 }
 
-/// Results of at most this many elements are computed from constants when a program is made.
+/// The largest size of results that are computed from constants when a program is made.
 const FOLDED: usize = 64;
 
 /// An operation on constants is a constant, if that is small or of one value.
@@ -305,7 +302,7 @@ fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option
     (small || of_one_value(&value)).then(|| b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
 }
 
-/// The result of an operation on numbers; of one that has a program inside, or no operands, nobody asks.
+/// The result of an operation on arrays; `None` for operations without operands or with a program inside.
 fn evaluated(op: &Op<NodeId>, operands: &[Array]) -> Option<Array> {
     Some(match op {
         Op::Unary(op, _) => operands[0].unary(*op),

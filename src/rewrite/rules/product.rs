@@ -1,4 +1,4 @@
-//! Rules of products, quotients and powers of floats: constants first, signs and factors outside.
+//! Rules of products, quotients and powers of floats: numbers first, signs and factors outside.
 
 use super::{
     Rule, contract, elements, full, is, linearly, moderate, multiple, negated, negation, number, scaled, table, views,
@@ -46,7 +46,7 @@ fn operands(op: &Op<NodeId>) -> Option<(NodeId, NodeId)> {
     if let Op::Binary(_, x, y) = op { Some((*x, *y)) } else { None }
 }
 
-/// x * y = y * x: a number first, else the older operand, so that equal products have one form
+/// x * y = y * x: a number first, else the older operand first, so that equal products have one form
 fn mul_ordered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     let wrong = match (number(b, x), number(b, y)) {
@@ -75,7 +75,7 @@ fn mul_same(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Op
     (x == y).then(|| b.add(Op::Unary(Unary::Square, x), shape.clone(), dtype))
 }
 
-/// c * (d * x) = (c d) * x, where neither form overflows or underflows unless the other does
+/// c * (d * x) = (c d) * x, where neither side overflows or underflows unless the other does
 fn mul_constants(b: &mut Builder, op: &Op<NodeId>, _: &Shape, dtype: DType) -> Option<NodeId> {
     let (c, y) = operands(op)?;
     let c = number(b, c)?;
@@ -84,7 +84,7 @@ fn mul_constants(b: &mut Builder, op: &Op<NodeId>, _: &Shape, dtype: DType) -> O
     (together && normal(c * d, dtype)).then(|| multiple(b, c * d, x))
 }
 
-/// Whether a number has full precision in this element type.
+/// Whether a number is normal (of full precision) in this element type.
 fn normal(c: f64, dtype: DType) -> bool {
     match dtype {
         DType::F32 => (c as f32).is_normal(),
@@ -122,7 +122,7 @@ fn mul_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) ->
 fn mul_quotient(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (c, y) = operands(op)?;
     let c = number(b, c)?;
-    // A reciprocal stays: at 0 its second derivative is guarded in another way than that of a quotient.
+    // A reciprocal stays: its second derivative at 0 has another guard than that of a quotient.
     let Op::Binary(Binary::Div, d, x) = b.node(y).op else { return None };
     let d = number(b, d)?;
     if !moderate(c) || !moderate(d) {
@@ -293,7 +293,7 @@ fn no_nan_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     Some(negation(b, positive))
 }
 
-/// mul_no_nan(x, y) = mul_no_nan(y, x), where that is there already
+/// mul_no_nan(x, y) = mul_no_nan(y, x), where the latter exists already
 fn no_nan_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     b.known(&Op::Binary(Binary::MulNoNan, y, x)).filter(|_| x != y)

@@ -1,4 +1,4 @@
-//! Rules of adding at indices.
+//! Rules of scatters, which add at indices.
 
 use super::gather::is_within;
 use super::views::{Axes, moves};

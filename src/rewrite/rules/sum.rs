@@ -99,7 +99,7 @@ fn sub_negative_multiple(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype:
     Some(b.add(Op::Binary(Binary::Add, x, positive), shape.clone(), dtype))
 }
 
-/// x + y = y + x, where that is there already
+/// x + y = y + x, where the latter exists already
 fn add_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     b.known(&Op::Binary(Binary::Add, y, x)).filter(|_| x != y)

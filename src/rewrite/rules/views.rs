@@ -1,7 +1,7 @@
-//! Views that move through elementwise operations, and what the rules ask of views.
+//! Views that move through elementwise operations, and what rules ask about views.
 //!
-//! Law: an elementwise operation on replicated operands is computed before they are replicated, and one whose result is
-//! looked at in part is computed there alone; in both cases only if that is cheaper.
+//! Law: an elementwise operation on replicated operands is computed before the replication, and an elementwise
+//! operation of whose result a part is read is computed on that part alone; in both cases only if that is cheaper.
 
 use smallvec::SmallVec;
 
@@ -11,17 +11,18 @@ use crate::ops::{Linear, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::{Shape, size};
 
-/// Places of axes.
+/// Numbers of axes.
 pub(crate) type Axes = SmallVec<[usize; 6]>;
 
 // ---- views ----
 
-/// Whether the view depends on an axis of the iteration space: it moves along it, or looks at nothing at some of it.
+/// Whether the view depends on an axis of the iteration space: it moves along the axis, or reads nothing at some
+/// indices of it.
 pub(crate) fn moves(view: &View, axis: usize) -> bool {
     view.bounds()[axis] != (0, view.shape()[axis]) || (0..view.source().len()).any(|k| view.row(k)[axis] != 0)
 }
 
-/// The view over these axes of the iteration space alone, where it does not depend on the others.
+/// The view restricted to these axes of the iteration space, where it does not depend on the others.
 pub(crate) fn over(view: &View, axes: &[usize]) -> View {
     let shape: Shape = axes.iter().map(|a| view.shape()[*a]).collect();
     let mut matrix: SmallVec<[i64; 16]> = SmallVec::new();
@@ -32,7 +33,7 @@ pub(crate) fn over(view: &View, axes: &[usize]) -> View {
     axes.iter().enumerate().fold(small, |small, (k, a)| small.clipped(k, view.bounds()[*a].0, view.bounds()[*a].1))
 }
 
-/// The view that the operation reads its argument by, if it does only that.
+/// The view through which the operation reads its argument, if the operation does nothing else.
 pub(super) fn reading(op: &Linear) -> Option<View> {
     match op {
         Linear::Affine { from, into } if into.is_identity() => Some(from.clone()),
@@ -48,7 +49,7 @@ fn split(from: &[usize], into: &[usize]) -> Option<View> {
         return None;
     }
     let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, from.len() * into.len());
-    // From the innermost axis outwards, each axis takes axes of the result until they have its size.
+    // From the innermost axis outwards: each axis consumes axes of the result until their sizes multiply to its own.
     let mut next = into.len();
     for k in (0..from.len()).rev() {
         let mut stride = 1;
@@ -65,7 +66,7 @@ fn split(from: &[usize], into: &[usize]) -> Option<View> {
     Some(View::affine(from, into, &matrix, &offset))
 }
 
-/// What a value is read from and by which view, where it is a read.
+/// For a value that is a read through a view: the source and the view.
 pub(crate) fn read(b: &Builder, id: NodeId) -> Option<(NodeId, View)> {
     let Op::Linear(op, x) = &b.node(id).op else { return None };
     reading(op).map(|view| (*x, view))
@@ -73,7 +74,7 @@ pub(crate) fn read(b: &Builder, id: NodeId) -> Option<(NodeId, View)> {
 
 // ---- elementwise operations elsewhere ----
 
-/// The elementwise operation on other operands, of this shape.
+/// The same elementwise operation on other operands, with a result of this shape.
 pub(crate) fn elementwise_on(
     b: &mut Builder,
     op: &Op<NodeId>,
@@ -91,15 +92,15 @@ pub(crate) fn elementwise_on(
     b.add(moved, shape.clone(), dtype)
 }
 
-/// f (replicate x) (replicate y) = replicate (f x y), over the axes along which all are replicated, where at least one of the
-/// replicated operands has no other use
+/// f (replicate x) (replicate y) = replicate (f x y), over the axes along which all operands are replicated, where at
+/// least one replicated operand has no other use
 pub(super) fn replicate_late(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     if !is_elementwise(op) || shape.is_empty() {
         return None;
     }
     let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
     op.operands(&mut |a| operands.push(*a));
-    // Quick: most operands are no views.
+    // A quick test first: most operands are not views.
     let mut candidate = false;
     for a in &operands {
         let view = matches!(b.node(*a).op, Op::Linear(..));
@@ -149,12 +150,12 @@ pub(super) fn view_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype:
     let (before, after) = (elements(b, *a), size(shape));
     let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
     f.operands(&mut |x| operands.push(*x));
-    // Elements moved and computed now and then.
+    // The elements moved and computed on the left side (`now`) and on the right side (`then`).
     let (mut now, mut then, mut cancelled) = (after + before, after, false);
     let mut reads: SmallVec<[Option<(NodeId, View)>; 3]> = SmallVec::new();
     for x in &operands {
         if constant(b, *x).is_some() {
-            // A constant of many values would become another one.
+            // A constant with different elements would become another constant.
             resized(b, *x, shape)?;
             reads.push(None);
             continue;
