@@ -1,13 +1,13 @@
-//! The bulk form of a program: one operation on stacks instead of as many as there are elements.
+//! The bulk form of a program: one operation on a stack in place of one operation per element.
 //!
-//! [`batch`] runs a program once on values of which some are stacks, along a new outermost axis, of `n` values. An
-//! operation none of whose operands is a stack is done once: what does not depend on the element is not repeated, and is
-//! replicated only by an operation that needs a stack. This is the program transformation of "Dual-numbers reverse AD for
-//! array languages", section 5 (Figs. 9-11), read from the operands to the results, so that an index is never pushed
-//! into a value: what is shared stays shared.
+//! [`batch`] runs a program once on values some of which are stacks of `n` values along a new outermost axis. An
+//! operation without a stack among its operands is computed once: a value that does not depend on the element is not
+//! repeated, and is replicated only for an operation that needs a stack. This is the program transformation of
+//! "Dual-numbers reverse AD for array languages", section 5 (Figs. 9-11), read from the operands to the results. An
+//! index is therefore never pushed into a value: shared values stay shared.
 //!
-//! Law: element `k` of a stack is what the program computes from the elements `k` of its inputs. An operation on stacks
-//! does the work and moves the bytes of `n` operations on elements.
+//! Law: element `k` of a stack is the value that the program computes from the elements `k` of its inputs. An operation
+//! on stacks does the work and moves the bytes of `n` operations on elements.
 
 use std::sync::Arc;
 
@@ -33,16 +33,16 @@ impl Value {
     }
 }
 
-/// What an operation of the program became.
+/// The bulk form of an operation of the program.
 enum Made {
     One(Value),
-    /// A loop or function that was not batched: results are still to be taken of it.
+    /// A loop or function with rules that was not batched; its results are still to be extracted.
     Whole(NodeId),
-    /// The results of one that was.
+    /// The results of a loop or function with rules that was batched.
     Many(Vec<Value>),
 }
 
-/// The results of a program of which some inputs are stacks of `n`; a result is a stack if it depends on one.
+/// The results of a program some of whose inputs are stacks of `n`; a result is a stack if it depends on one.
 pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[Value]) -> Vec<Value> {
     let mut made: Vec<Made> = inputs.iter().copied().map(Made::One).collect();
     for node in &program.nodes()[inputs.len()..] {
@@ -56,7 +56,7 @@ pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[Valu
     program.results().iter().map(value).collect()
 }
 
-/// The program on stacks: of `n` where an input is marked; `result` makes each result of what it became.
+/// The program on stacks of `n` where an input is marked; `result` makes each result from its bulk form.
 fn program(
     program: &Program,
     n: usize,
@@ -78,7 +78,7 @@ fn under(n: usize, shape: &[usize]) -> Shape {
     std::iter::once(n).chain(shape.iter().copied()).collect()
 }
 
-/// A value as a stack: replicated if it is not one.
+/// A value as a stack: replicated if it is not a stack.
 pub(super) fn stack(b: &mut Builder, n: usize, value: Value) -> NodeId {
     if value.stacked {
         return value.id;
@@ -88,7 +88,7 @@ pub(super) fn stack(b: &mut Builder, n: usize, value: Value) -> NodeId {
     b.apply(Op::Linear(Box::new(Linear::replicate(&shape, &axes)), value.id))
 }
 
-/// The two outermost axes exchanged.
+/// The value with its two outermost axes exchanged.
 fn exchanged(b: &mut Builder, id: NodeId) -> NodeId {
     let shape = b.node(id).shape.clone();
     let mut axes: Vec<usize> = (0..shape.len()).collect();
@@ -96,7 +96,7 @@ fn exchanged(b: &mut Builder, id: NodeId) -> NodeId {
     b.apply(Op::Linear(Box::new(Linear::permute(&shape, &axes)), id))
 }
 
-/// Which results of a program are stacks, from which inputs are.
+/// Which results of a program are stacks, given which inputs are.
 #[allow(clippy::wildcard_enum_match_arm, reason = "every operation with one result moves with its operands")]
 fn moving(program: &Program, inputs: &[bool]) -> Vec<bool> {
     let mut moves: Vec<bool> = inputs.to_vec();
@@ -143,11 +143,11 @@ fn looped<R>(l: &Loop<R>, mut carry: Vec<bool>, xs: &[bool], captured: &[bool]) 
     }
 }
 
-/// Which results of a function with rules are stacks, from which arguments are: the least fixpoint over the function and
-/// its rule for tangents.
+/// Which results of a function with rules are stacks, given which arguments are: the least fixpoint over the function
+/// and its rule for tangents.
 ///
-/// A rule for cotangents may be nonlinear, so it needs the cotangent of each element by itself: with such a rule every
-/// result is a stack.
+/// A rule for cotangents may be nonlinear, so it needs the cotangent of each element by itself: every result of a
+/// function with such a rule is a stack.
 fn ruled(custom: &Custom, args: &[bool]) -> Vec<bool> {
     let (Some(jvp), None) = (custom.jvp(), custom.vjp()) else {
         return vec![args.contains(&true); custom.primal().outputs().len()];
@@ -220,7 +220,7 @@ impl Batch<'_> {
         Made::One(Value::stack(self.b.apply(op)))
     }
 
-    /// The operation in bulk, or as it is where no operand is a stack.
+    /// The operation in bulk, or unchanged if no operand is a stack.
     fn operation(&mut self, op: &Op<NodeId>) -> Made {
         if let Op::Output(of, position) = op {
             return match &self.made[*of as usize] {
@@ -299,7 +299,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Stacks of indices; for an array that is a stack itself, with the position in the stack before them.
+    /// Stacks of indices; if the indexed array is itself a stack, the position in the stack comes first.
     fn indices(&mut self, ix: &[Value], of_stack: bool) -> Vec<NodeId> {
         let stacks = self.stacks(ix);
         if !of_stack {
@@ -314,7 +314,7 @@ impl Batch<'_> {
         std::iter::once(position).chain(stacks).collect()
     }
 
-    /// A loop of as many trips over stacks: the axis of the stack comes after that of the sequence.
+    /// A loop with the same number of trips over stacks: the axis of the stack comes after that of the sequence.
     fn looped(&mut self, l: &Loop<NodeId>) -> Made {
         let n = self.n;
         let (init, xs, captured) = (self.values(&l.init), self.values(&l.xs), self.values(&l.captured));
@@ -338,7 +338,7 @@ impl Batch<'_> {
     }
 }
 
-/// The operation on stacks: axes are counted from one on.
+/// The operation on stacks: its axes move by one.
 fn under_discrete(op: &Discrete) -> Discrete {
     match op {
         Discrete::ArgMax { axis } => Discrete::ArgMax { axis: axis + 1 },

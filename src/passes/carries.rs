@@ -1,12 +1,12 @@
-//! Carries that are none: what only adds up, and what never changes.
+//! Carries that need not be carried: those that only add up, and those that never change.
 //!
-//! `c' = c + e`, where nothing else reads `c`, is the sum of all `e`: an output of the loop and a sum outside. The same
-//! holds for `c' = scatter_add(c, ix, v)` and for several additions one after the other. What is added through a linear or
-//! bilinear operation is stacked before it, and the operation sums over the trips: one matrix product instead of a
-//! sum of outer products.
+//! `c' = c + e`, where `c` has no other use, is the sum of all `e`: an output of the loop and a sum outside. The same
+//! holds for `c' = scatter_add(c, ix, v)`, and for several additions in sequence. If a linear or bilinear operation
+//! computes `e`, the operands of that operation are stacked and the operation itself sums over the trips: one matrix
+//! product instead of a sum of outer products.
 //!
-//! Law: the results of the loop are unchanged up to the order of sums. Where a loop remains, a carry is only taken out of
-//! it if that stacks less than it adds.
+//! Law: the results of the loop are unchanged up to the order of sums. If a loop remains, a carry leaves it only if the
+//! stacks are smaller than what the additions would move.
 
 use super::batch::{Value, stack};
 use crate::dtype::DType;
@@ -14,7 +14,7 @@ use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, View};
 use crate::program::{Builder, Loop, NodeId, Op, Program, Slot};
 use crate::shape::size;
 
-/// What a carry becomes in one trip, as numbers of the body.
+/// One addition to a carry in a trip; values are numbers of the body.
 #[derive(Clone, Debug)]
 enum Addend {
     Plus(Summand),
@@ -22,14 +22,14 @@ enum Addend {
     Scatter(Vec<NodeId>, NodeId),
 }
 
-/// What is added: a value of a trip, or an operation on values of a trip.
+/// An added value: a value of a trip, or a linear or bilinear operation on values of a trip.
 #[derive(Clone, Debug)]
 enum Summand {
     Linear(Box<(View, View)>, NodeId),
     Contract(Box<Contract>, NodeId, NodeId),
 }
 
-/// What becomes of a carry.
+/// The fate of a carry.
 #[derive(Clone, Debug)]
 enum Fate {
     /// It stays a carry.
@@ -40,23 +40,23 @@ enum Fate {
     Sum(Vec<Addend>),
 }
 
-/// Where a value of a trip is found after the loop.
+/// Where the value of a trip is found after the loop.
 #[derive(Clone, Copy, Debug)]
 enum Found {
     /// A sequence of the loop.
     Sequence(usize),
     /// A captured value.
     Captured(usize),
-    /// A result of the rest.
+    /// A result of the loop that remains.
     Result(usize),
 }
 
-/// A loop, taken apart.
+/// A loop whose carries are split off.
 pub(super) struct Split {
     whole: Loop<NodeId>,
     fates: Vec<Fate>,
     rest: Loop<NodeId>,
-    /// By value of a trip, ascending.
+    /// Sorted by the number of the value in the body.
     found: Vec<(NodeId, Found)>,
 }
 
@@ -80,12 +80,13 @@ impl Split {
         Split { whole, fates, rest, found }
     }
 
-    /// The loop of the carries that remain; its further results are the outputs, and what is summed outside.
+    /// The loop of the carries that remain. Its further results are the outputs, and the stacks that are summed
+    /// outside.
     pub(super) fn rest(&self) -> &Loop<NodeId> {
         &self.rest
     }
 
-    /// The results of the whole from those of the rest.
+    /// The results of the original loop from those of the loop that remains.
     pub(super) fn together(&self, b: &mut Builder, results: Vec<Value>) -> Vec<NodeId> {
         let mut carried = results.iter();
         let mut all = Vec::with_capacity(self.whole.body.outputs().len());
@@ -102,7 +103,7 @@ impl Split {
         all
     }
 
-    /// A value of a trip, for all trips.
+    /// The stack of a value over all trips.
     fn value(&self, results: &[Value], id: NodeId) -> Value {
         let Ok(at) = self.found.binary_search_by_key(&id, |(id, _)| *id) else {
             unreachable!("everything that is summed was returned by the loop")
@@ -114,7 +115,7 @@ impl Split {
         }
     }
 
-    /// A carry with what all trips add to it.
+    /// A carry after the additions of all trips.
     fn add(&self, b: &mut Builder, results: &[Value], sum: NodeId, term: &Addend) -> NodeId {
         let n = self.whole.n;
         match term {
@@ -134,7 +135,7 @@ impl Split {
         }
     }
 
-    /// The sum over all trips.
+    /// The sum of an added value over all trips.
     fn summed(&self, b: &mut Builder, results: &[Value], summand: &Summand) -> NodeId {
         let n = self.whole.n;
         let lift = |view: &View, v: Value| if v.stacked { view.batched(n) } else { view.widened(n) };
@@ -153,7 +154,7 @@ impl Split {
     }
 }
 
-/// What becomes of a carry: follows it from its variable through the only use of each value to its next value.
+/// The fate of a carry: follows the carry from its variable through the only use of each value to its next value.
 #[allow(clippy::wildcard_enum_match_arm, reason = "what is not known to add up stays a carry")]
 fn fate(body: &Program, uses: &[u32], k: usize) -> Fate {
     let mut at = k as NodeId;
@@ -189,7 +190,8 @@ fn fate(body: &Program, uses: &[u32], k: usize) -> Fate {
     }
 }
 
-/// What is added with `e`: the parts of a sum, if any of them is more than a value, which is added as it is.
+/// The additions that `e` consists of: the terms of a sum, if at least one of them is an operation; else `e` itself as
+/// one value.
 #[allow(clippy::wildcard_enum_match_arm, reason = "what has no parts is added as it is")]
 fn parts(body: &Program, uses: &[u32], e: NodeId, terms: &mut Vec<Addend>) {
     let mut found = Vec::new();
@@ -232,7 +234,7 @@ fn plain(body: &Program, id: NodeId) -> Summand {
 }
 
 impl Addend {
-    /// The values of a trip that are needed outside.
+    /// The values of a trip that the sums outside need.
     fn needs(&self) -> Vec<NodeId> {
         match self {
             Addend::Plus(Summand::Linear(_, a)) | Addend::Minus(Summand::Linear(_, a)) => vec![*a],
@@ -242,22 +244,22 @@ impl Addend {
     }
 }
 
-/// Whether stacking what is added takes less than adding it takes anyway, or little beside what a trip moves.
+/// Whether the stack takes less memory than the addition moves anyway, or little compared with what a trip moves.
 fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
     let of = |id: &NodeId| size(&l.body.nodes()[*id as usize].shape);
-    // Sequences are stacked already, and what is captured is one.
+    // Sequences are stacked already, and captured values need no stack.
     let given = |id: &NodeId| (l.init.len()..l.body.inputs().len()).contains(&(*id as usize));
     let stacked: usize = term.needs().iter().filter(|id| !given(id)).map(of).sum();
     let added = match term {
         Addend::Plus(Summand::Linear(views, _)) | Addend::Minus(Summand::Linear(views, _)) => size(views.1.source()),
         Addend::Plus(Summand::Contract(op, ..)) | Addend::Minus(Summand::Contract(op, ..)) => size(op.out.source()),
-        // A scatter costs what is scattered, and that is what is stacked.
+        // A scatter costs as much as its values, which are what is stacked.
         Addend::Scatter(..) => usize::MAX,
     };
     stacked < added || stacked <= room
 }
 
-/// The loop of the carries that remain, and where the values of a trip are that the others need.
+/// The loop of the carries that remain, and where the values that the other carries need are found.
 fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Found)>) {
     let (carried, sequences) = (whole.init.len(), whole.xs.len());
     let remaining: Vec<usize> = (0..carried).filter(|k| matches!(fates[*k], Fate::Carried)).collect();
@@ -265,7 +267,7 @@ fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Fou
     let old = &whole.body;
 
     // The inputs in their new order: carries that remain, sequences, captured values and carries that never change. A
-    // carry that is summed outside stands for nothing inside, and what adds to it is dead.
+    // carry that is summed outside has no value inside, and the additions to it are dead.
     let mut b = Builder::new();
     let order = remaining.iter().copied().chain(carried..old.inputs().len()).chain(constant.iter().copied());
     let numbers = b.taken(old, order);

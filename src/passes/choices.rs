@@ -1,15 +1,17 @@
 //! Choices by position become concatenations.
 //!
-//! What is written element by element with branches for the ends (boundary conditions, padding, first and last steps) is, in bulk,
-//! computed for all positions in each of the branches, and then chosen from. Where a mask holds on an interval of an axis, the
-//! parts are computed each where it is chosen, and put one after the other: slices and appends remain, and no mask.
+//! An array written element by element with branches for its ends (boundary conditions, padding, first and last steps)
+//! is, in bulk, computed for all positions in each branch, and then selected from. If a mask holds on an interval of an
+//! axis, each branch is computed on the positions where it is chosen, and the parts are concatenated: slices and a
+//! concatenation remain, and no mask.
 //!
-//! A choice is considered with its *cone*: the elementwise operations that nothing else uses, other choices and masks made of
-//! masks among them. The intervals of its masks along one axis cut that in segments, and each segment computes what it needs of
-//! the cone on slices of what the cone takes. Where masks are about several axes, the next round cuts along the next one.
+//! A choice is considered with its *cone*: the elementwise operations that nothing else uses, among them other choices
+//! and masks made of masks. The intervals of its masks along one axis cut that axis in segments. Each segment computes
+//! the part of the cone that it needs, on slices of the operands of the cone. If masks are about several axes, the next
+//! round cuts along the next axis.
 //!
-//! Law: values are unchanged, to the bit; it is only done where less is computed and moved. A mask that several choices share
-//! counts for each in part.
+//! Law: values are unchanged, to the bit; the pass fires only if the result computes and moves less. The cost of a mask
+//! that several choices share is divided among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -26,16 +28,16 @@ use crate::rewrite::piece;
 use crate::rewrite::rules::{is_elementwise, of_one_value, views::elementwise_on};
 use crate::shape::{Shape, size};
 
-/// The most operations of a cone, and the most segments.
+/// The largest number of operations of a cone, and of segments.
 const MOST: usize = 64;
 
-/// As how many bytes moved an operation counts: more of them on smaller arrays are not cheaper.
+/// The cost of one operation, as a number of bytes moved: more operations on smaller arrays are not cheaper.
 const CALL: f64 = 64.0;
 
 /// A mask that holds on an interval of an axis, or outside of it.
 type Interval = (usize, Range<usize>, bool);
 
-/// The program in which choices by position are concatenations, where that is cheaper.
+/// The program in which choices by position are concatenations, if that is cheaper.
 ///
 /// ```
 /// use polygrad::passes::{choices, simplify, vectorize};
@@ -51,12 +53,12 @@ pub fn choices(program: &Program) -> Program {
     chosen(program, &[]).unwrap_or_else(|| program.clone())
 }
 
-/// The same, if there is something to choose; of inputs, something may be known.
+/// [`choices`] for a program with facts about its inputs; `None` if nothing changes.
 fn chosen(program: &Program, facts: &[Option<Fact>]) -> Option<Program> {
     let (known, now) = literal(program, facts)?;
     let cones = Cones { program, uses: program.uses(), intervals: intervals(&known, &now) };
     let plans = cones.plans();
-    // Bodies of loops, and of functions with rules, where they change.
+    // The bodies of loops, and of functions with rules, that change.
     let mut inside: BTreeMap<NodeId, Op<NodeId>> = BTreeMap::new();
     for (k, node) in program.nodes().iter().enumerate() {
         let mut changes = false;
@@ -95,7 +97,8 @@ fn chosen(program: &Program, facts: &[Option<Fact>]) -> Option<Program> {
     Some(b.finish(&results, &names))
 }
 
-/// A builder that knows what there is to know of a program with choices, or with other programs in it; and the values there.
+/// A builder with all facts about a program that has choices or other programs in it, and the numbers of the values
+/// there.
 fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Vec<NodeId>)> {
     let chooses = |op: &Op<NodeId>| matches!(op, Op::Select(_) | Op::Loop(_) | Op::Custom(..));
     if !program.nodes().iter().any(|node| chooses(&node.op)) {
@@ -113,23 +116,23 @@ fn intervals(known: &Builder, now: &[NodeId]) -> BTreeMap<NodeId, Interval> {
     now.iter().enumerate().filter_map(found).collect()
 }
 
-/// A choice and the operations that only it needs, cut in segments.
+/// A choice and the operations that nothing but the choice needs, cut in segments.
 struct Plan {
     axis: usize,
-    /// Where segments begin, and where the last one ends.
+    /// The positions where segments begin, and the end of the last one.
     cuts: Vec<usize>,
     /// The operations of the cone, ascending; the choice is the last.
     cone: Vec<NodeId>,
-    /// What the cone takes, ascending.
+    /// The operands of the cone that are not in it, ascending.
     leaves: Vec<NodeId>,
 }
 
-/// Whether a mask is made of masks.
+/// Whether the operation makes a mask from masks.
 fn is_logic(op: &Op<NodeId>) -> bool {
     matches!(op, Op::Discrete(Discrete::And | Discrete::Or | Discrete::Not, _))
 }
 
-/// Elementary operations and bytes, of operations that may be counted in part.
+/// Costs of operations that may be counted in part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     work: f64,
@@ -143,24 +146,24 @@ impl Share {
     }
 }
 
-/// What an operation is in a segment.
+/// The meaning of an operation within a segment.
 #[derive(Clone, Copy, Debug)]
 enum Meaning {
-    /// This, everywhere.
+    /// A mask that holds everywhere (`true`) or nowhere.
     Known(bool),
-    /// The same as another.
+    /// The same value as another operation.
     Same(NodeId),
-    /// A slice of what is there.
+    /// A slice of the whole value.
     Leaf,
-    /// The operation, on slices.
+    /// The operation on slices of its operands.
     Itself,
 }
 
-/// A program whose choices are looked at.
+/// A program whose choices are examined.
 struct Cones<'a> {
     program: &'a Program,
     uses: Vec<u32>,
-    /// By mask.
+    /// The interval of each mask that has one.
     intervals: BTreeMap<NodeId, Interval>,
 }
 
@@ -173,7 +176,7 @@ impl Cones<'_> {
     fn plans(&self) -> BTreeMap<NodeId, Plan> {
         let mut plans: BTreeMap<NodeId, Plan> = BTreeMap::new();
         let mut taken = vec![false; self.uses.len()];
-        // From results to operands: an outer choice comes before those in its branches.
+        // From results to operands: an outer choice comes before the choices in its branches.
         for root in (0..self.uses.len()).rev().filter(|_| !self.intervals.is_empty()) {
             if !taken[root]
                 && let Op::Select(_) = self.op(root as NodeId)
@@ -186,15 +189,16 @@ impl Cones<'_> {
         plans
     }
 
-    /// How the choice is best cut, if that makes it cheaper.
+    /// The cheapest way to cut the choice, if any is cheaper than the choice itself.
     fn plan(&self, root: NodeId) -> Option<Plan> {
         let shape = &self.program.nodes()[root as usize].shape;
         if size(shape) == 0 {
             return None;
         }
         let (mut cone, mut leaves, mut before) = (Vec::new(), Vec::new(), Share::default());
-        // How often the cone uses each, the last operation first: when it is looked at, all its users have been. And how
-        // much of it the cone pays for: masks are often shared by several choices, each of which could do without.
+        // For each value the number of uses by the cone, and the share of its cost that the cone pays: masks are often
+        // shared by several choices, each of which could do without them. The last operation comes first, so all users
+        // of a value precede it.
         let mut waiting: BTreeMap<NodeId, (u32, f64)> = BTreeMap::from([(root, (self.uses[root as usize], 1.0))]);
         while let Some((id, (times, share))) = waiting.pop_last() {
             let node = &self.program.nodes()[id as usize];
@@ -206,7 +210,7 @@ impl Cones<'_> {
                 node.op.operands(&mut |a| {
                     let (times, paid) = waiting.entry(*a).or_default();
                     *paid += share / f64::from(self.uses[*a as usize]);
-                    // What is used by what others use is used by them.
+                    // The operands of a shared value are shared, too.
                     *times += u32::from(alone);
                 });
             } else {
@@ -226,7 +230,7 @@ impl Cones<'_> {
         let plans =
             axes.into_iter().map(|axis| Plan { axis, cuts: cuts(axis), cone: cone.clone(), leaves: leaves.clone() });
         let costs = plans.map(|plan| {
-            // Putting the parts together reads and writes each element.
+            // The concatenation reads and writes each element.
             let mut after = Share::default();
             after.add(1.0, self.copied(root, shape));
             for segment in plan.segments() {
@@ -245,14 +249,14 @@ impl Cones<'_> {
         self.program.nodes()[id as usize].dtype
     }
 
-    /// What an elementwise operation costs on operands of this shape.
+    /// The cost of an elementwise operation on operands of this shape.
     fn computed(&self, id: NodeId, shape: &[usize]) -> Cost {
         let mut operands: SmallVec<[Kind<'_>; 3]> = SmallVec::new();
         self.op(id).operands(&mut |a| operands.push((shape, self.dtype(*a))));
         Cost::whole(operands, (shape, self.dtype(id)))
     }
 
-    /// What it costs to copy as much of a value.
+    /// The cost of copying a part of this shape of a value.
     fn copied(&self, id: NodeId, shape: &[usize]) -> Cost {
         Cost::copy((shape, self.dtype(id)))
     }
@@ -265,7 +269,7 @@ impl Cones<'_> {
         matches!(self.op(id), Op::Constant(Constant(c)) if of_one_value(c))
     }
 
-    /// What the operations of the cone, and what it takes, are in a segment; of those that the choice needs there.
+    /// The meanings, within a segment, of those operations and operands of the cone that the choice needs there.
     fn meanings(&self, plan: &Plan, segment: &Range<usize>) -> BTreeMap<NodeId, Meaning> {
         let mut meanings: BTreeMap<NodeId, Meaning> = BTreeMap::new();
         let mut all: Vec<NodeId> = plan.leaves.iter().chain(&plan.cone).copied().collect();
@@ -295,7 +299,7 @@ impl Cones<'_> {
                 }
                 (None, Ok(_), _) => Meaning::Itself,
             };
-            // What is the same as something known is known.
+            // An operation that equals one of known meaning has that meaning.
             let meaning = match meaning {
                 Meaning::Same(a) => known(&a).map_or(meaning, Meaning::Known),
                 Meaning::Known(_) | Meaning::Leaf | Meaning::Itself => meaning,
@@ -318,7 +322,7 @@ impl Cones<'_> {
         meanings
     }
 
-    /// What a segment of this shape costs.
+    /// The cost of a segment of this shape.
     fn cost(&self, meanings: &BTreeMap<NodeId, Meaning>, shape: &[usize]) -> Cost {
         let cost = |(id, meaning): (&NodeId, &Meaning)| match meaning {
             Meaning::Leaf if !self.is_number(*id) => self.copied(*id, shape),
@@ -328,7 +332,7 @@ impl Cones<'_> {
         meanings.iter().map(cost).sum()
     }
 
-    /// The segments, one after the other.
+    /// The concatenation of the segments.
     fn made(&self, b: &mut Builder, plan: &Plan, now: &[NodeId]) -> NodeId {
         let parts = plan.segments().map(|segment| self.part(b, plan, &segment, now)).collect();
         b.apply(Op::Concat(plan.axis, parts))

@@ -1,7 +1,8 @@
-//! Carries that count: what grows by the same integer in each trip is known beforehand.
+//! Carries that count: a carry that grows by the same integer in each trip is known before the loop.
 //!
-//! `c' = c + s`, for an integer `s` that no trip changes, is `init + s * k` in trip `k`: a sequence. What the carry was read for,
-//! mostly indices, then does not wait for the trip before, and a loop that carried nothing else is no recurrence.
+//! `c' = c + s`, for an integer `s` that no trip changes, is `init + s * k` in trip `k`: a sequence. The values
+//! computed from the carry, mostly indices, then do not wait for the previous trip, and a loop without other carries is
+//! not a recurrence.
 //!
 //! Law: the results are the same, to the bit; integers wrap around.
 
@@ -11,10 +12,10 @@ use crate::ops::{Discrete, IntBinary, Linear};
 use crate::program::{Builder, Constant, Loop, NodeId, Op, Program};
 use crate::shape::{Shape, size};
 
-/// The most elements of a carry that is worth a sequence.
+/// The largest size of a carry that is replaced by a sequence.
 const SMALL: usize = 64;
 
-/// The loop without such carries, and the last values of these, by their positions.
+/// The loop without carries that count, and the last values of those carries, by their positions.
 pub(super) fn counters(b: &mut Builder, l: Loop<NodeId>) -> (Loop<NodeId>, Vec<(usize, NodeId)>) {
     let steps: Vec<Option<Step>> = (0..l.init.len()).map(|k| step(&l, k)).collect();
     if steps.iter().all(Option::is_none) {
@@ -32,9 +33,9 @@ pub(super) fn counters(b: &mut Builder, l: Loop<NodeId>) -> (Loop<NodeId>, Vec<(
     (without(l, &steps, sequences), last)
 }
 
-/// By what a carry grows.
+/// The amount by which a carry grows in each trip.
 struct Step {
-    /// A constant of the body, or what it captures.
+    /// A constant of the body, or a captured value.
     by: NodeId,
     negative: bool,
 }
@@ -69,7 +70,7 @@ fn full(b: &mut Builder, like: NodeId, x: i64) -> NodeId {
     b.apply(Op::Constant(Constant(Array::full(&shape, x))))
 }
 
-/// A step, outside of the loop.
+/// The value of a step outside of the loop.
 fn outside(b: &mut Builder, l: &Loop<NodeId>, step: &Step) -> NodeId {
     let by = if let Op::Constant(c) = &l.body.nodes()[step.by as usize].op {
         b.apply(Op::Constant(c.clone()))
@@ -83,7 +84,7 @@ fn outside(b: &mut Builder, l: &Loop<NodeId>, step: &Step) -> NodeId {
     ints(b, IntBinary::Sub, zero, by)
 }
 
-/// What the carry is in the trip at each position.
+/// The values of the carry in all trips, as a sequence.
 fn sequence(b: &mut Builder, l: &Loop<NodeId>, init: NodeId, by: NodeId) -> NodeId {
     let mut trips = b.apply(Op::Discrete(Discrete::Iota { n: l.n }, [].as_slice().into()));
     if l.reverse {
@@ -97,7 +98,7 @@ fn sequence(b: &mut Builder, l: &Loop<NodeId>, init: NodeId, by: NodeId) -> Node
     ints(b, IntBinary::Add, init, grown)
 }
 
-/// The loop whose counting carries are sequences, after the others.
+/// The loop with sequences in place of the carries that count, after its other sequences.
 fn without(l: Loop<NodeId>, steps: &[Option<Step>], sequences: Vec<NodeId>) -> Loop<NodeId> {
     let (carried, given) = (l.init.len(), l.body.inputs().len());
     let kept = |k: &usize| steps[*k].is_none();

@@ -1,21 +1,21 @@
-//! What a recurrence does not need to do in turn.
+//! Moves out of a recurrence what need not be computed trip by trip.
 //!
-//! The body of a loop falls into three parts: what does not depend on the carry, what the next carry depends on, and
-//! what is made of it for the outputs alone. Only the second must run trip by trip; the first is done in bulk
-//! before the loop, the third after it, from the stacked values of the second. A recurrent network multiplies all its
-//! inputs with its weights in one product before it starts.
+//! The body of a loop has three parts: the values that do not depend on the carry, the values that the next carry
+//! depends on, and the values computed from those for the outputs alone. Only the second part must run trip by trip;
+//! the first is computed in bulk before the loop, the third after the loop from the stacked values of the second. A
+//! recurrent network multiplies all its inputs with its weights in one product before the loop.
 //!
-//! Law: the results are the same. Each part does the work it did in the trips; what is stacked between the parts is at
-//! most [`ROOM`] times as large as what the loop reads and writes anyway.
+//! Law: the results are the same. Each part does the work it did in the trips; the stacks between the parts are at most
+//! [`ROOM`] times as large as what the loop reads and writes anyway.
 
 use super::batch::{Value, batch};
 use crate::program::{Builder, Loop, Node, NodeId, Op, Program, Slot, reach};
 use crate::shape::size;
 
-/// How much may be stacked between the parts, in multiples of what a trip takes and returns.
+/// The largest size of the stacks between the parts, in multiples of what a trip reads and returns.
 const ROOM: usize = 4;
 
-/// Which part of the body a value belongs to.
+/// The part of the body that a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Before,
@@ -23,12 +23,12 @@ enum Part {
     After,
 }
 
-/// The results of a loop with a carry: the last carry, and the outputs, stacked.
+/// The results of a loop with a carry: the last carry, and the stacked outputs.
 pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>) -> Vec<Value> {
     let parts = parts(l);
     let carried = l.init.len();
     let inputs = l.body.inputs().len();
-    // Where each value of the body that another part needs is found outside the loop.
+    // The value outside the loop of each value of the body that another part needs.
     let mut outside: Vec<Option<Value>> = vec![None; l.body.nodes().len()];
     for (k, x) in l.xs.iter().enumerate() {
         outside[carried + k] = Some(Value::stack(*x));
@@ -64,7 +64,7 @@ fn found(outside: &[Option<Value>], id: NodeId) -> Value {
     }
 }
 
-/// How many numbers an operation returns.
+/// The number of results of an operation.
 #[allow(clippy::wildcard_enum_match_arm, reason = "every other operation has one result")]
 fn results(node: &Node) -> usize {
     let all = |slots: &[Slot]| slots.iter().map(|s| size(&s.shape)).sum();
@@ -83,7 +83,7 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
     let room = ROOM * (sizes(l.body.inputs()) - sizes(&l.body.inputs()[carried + l.xs.len()..])).max(1);
     let mut parts = vec![Part::Before; nodes.len()];
     parts[..carried].fill(Part::Within);
-    // Values that no trip changes take no room: they are not stacked.
+    // Values that no trip changes are not stacked.
     let mut constant = vec![false; nodes.len()];
     constant[carried + l.xs.len()..l.body.inputs().len()].fill(true);
     for (k, node) in nodes.iter().enumerate().skip(l.body.inputs().len()) {
@@ -95,13 +95,13 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
         constant[k] = same;
         let large = !same && results(node) > room;
         parts[k] = match node.op {
-            // A result is where its operation is.
+            // A result belongs to the part of its operation.
             Op::Output(of, _) => parts[of as usize],
             _ if large => Part::Within,
             _ => part,
         };
     }
-    // What the next carry does not depend on comes after.
+    // Values that the next carry does not depend on come after the loop.
     let mut feeds = vec![false; nodes.len()];
     l.body.results()[..carried].iter().for_each(|r| feeds[*r as usize] = true);
     reach(nodes, &mut feeds, |_| true);
@@ -137,13 +137,13 @@ fn frontier(l: &Loop<NodeId>, parts: &[Part], of: Part) -> Vec<NodeId> {
     if of == Part::Before {
         let carry = l.body.results()[..l.init.len()].iter();
         carry.for_each(|r| needed[*r as usize] |= parts[*r as usize] == of && !is_constant(*r));
-        // What is given is not made.
+        // The inputs are given.
         needed[..l.body.inputs().len()].fill(false);
     }
     (0..nodes.len()).filter(|k| needed[*k]).map(|k| k as NodeId).collect()
 }
 
-/// The program from some values of a body to others.
+/// The program that computes some values of a body from others.
 fn section(body: &Program, from: &[NodeId], to: &[NodeId]) -> Program {
     let mut b = Builder::new();
     let mut numbers: Vec<Option<NodeId>> = vec![None; body.nodes().len()];
@@ -161,7 +161,7 @@ fn section(body: &Program, from: &[NodeId], to: &[NodeId]) -> Program {
     b.finish(&results, &[])
 }
 
-/// Some values of a body for all trips at once, from others.
+/// Computes some values of a body from others for all trips at once.
 fn bulk(b: &mut Builder, l: &Loop<NodeId>, outside: &mut [Option<Value>], from: &[NodeId], to: &[NodeId]) {
     let program = section(&l.body, from, to);
     let inputs: Vec<Value> = from.iter().map(|id| found(outside, *id)).collect();
@@ -170,7 +170,8 @@ fn bulk(b: &mut Builder, l: &Loop<NodeId>, outside: &mut [Option<Value>], from: 
     }
 }
 
-/// The loop that remains: what was made before it are sequences and captured values, and it returns what is needed after.
+/// The loop that remains: values computed before it are sequences and captured values, and it returns the values needed
+/// after it.
 fn inner(l: &Loop<NodeId>, parts: &[Part], outside: &[Option<Value>], late: &[NodeId]) -> Loop<NodeId> {
     let carried = l.init.len();
     let mut wanted = vec![false; parts.len()];

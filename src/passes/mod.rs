@@ -1,7 +1,7 @@
 //! Passes: programs to programs. One pass is one file, and one function of the same name.
 //!
-//! Law: a pass keeps the meaning of a program, up to rounding, in every interpreter, and never makes it asymptotically
-//! dearer. No pass names an interpreter; none recurses over the length of a program.
+//! Law: a pass keeps the meaning of a program, up to rounding, in every interpreter, and never makes the program
+//! asymptotically more expensive. No pass names an interpreter; none recurses over the length of a program.
 
 mod batch;
 mod carries;
@@ -17,7 +17,8 @@ pub use vectorize::vectorize;
 
 use crate::program::{Op, Program};
 
-/// The program as it runs: in bulk, and simplified. What the plain verbs and [`Function`](crate::Function) run.
+/// The program in the form in which it runs: in bulk, and simplified. The plain verbs and [`Function`](crate::Function)
+/// run this form.
 ///
 /// ```
 /// use polygrad::passes::optimize;
@@ -28,11 +29,11 @@ use crate::program::{Op, Program};
 /// ```
 pub fn optimize(program: &Program) -> Program {
     let mut ready = simplify(&vectorize(program));
-    // A carry that turned out to be dead leaves a loop without one: at each round there are fewer.
+    // Removing a dead carry can leave a loop without a carry; each round removes at least one loop.
     while has_build(&ready) {
         ready = simplify(&vectorize(&ready));
     }
-    // A round for each axis along which something is chosen, at least.
+    // At least one round for each axis along which a choice is made.
     for _ in 0..ROUNDS {
         let chosen = choices(&ready);
         if chosen == ready {
@@ -43,7 +44,7 @@ pub fn optimize(program: &Program) -> Program {
     ready
 }
 
-/// How often choices by position are looked for in what they were made of.
+/// The largest number of rounds of [`choices`], each of which may enable another.
 const ROUNDS: usize = 4;
 
 /// Whether some loop has no carry.

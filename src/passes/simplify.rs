@@ -1,9 +1,9 @@
-//! `simplify`: the same program, cheaper.
+//! `simplify`: an equal, cheaper program.
 //!
-//! Law: the result computes the same up to rounding, infinities and NaN included unless [`Options::fast_math`] says otherwise, and
-//! so do its derivatives; and it does no more work and moves no more bytes. A program is rebuilt, bodies of loops first, through
-//! the rules of [`rewrite::rules`](crate::rewrite::rules()), which now know what is used once, and the [rules of loops](LOOP_RULES), until nothing
-//! changes. Each round is linear in the size of the program.
+//! Law: the result has the same values and derivatives up to rounding, infinities and NaN included unless
+//! [`Options::fast_math`] says otherwise, does no more work and moves no more bytes. The pass rebuilds a program,
+//! bodies of loops first, through the rules of [`rewrite::rules`](crate::rewrite::rules()), now with known uses of each
+//! value, and the [rules of loops](LOOP_RULES), until nothing changes. Each round is linear in the size of the program.
 
 mod loops;
 
@@ -14,13 +14,13 @@ use crate::rewrite::facts::Fact;
 
 pub use loops::LOOP_RULES;
 
-/// What a simplification may do.
+/// Options of a simplification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// Whether all numbers count as finite and intermediate results as within range: `0 * x = 0`, `x - x = 0`,
+    /// Whether all numbers count as finite and no intermediate result as out of range: `0 * x = 0`, `x - x = 0`,
     /// `exp (ln x) = x`, sums in another order.
     pub fast_math: bool,
-    /// After how many rounds to stop, if rules still fire.
+    /// The number of rounds after which to stop even if rules still fire.
     pub rounds: usize,
 }
 
@@ -37,7 +37,8 @@ pub struct Fired {
     pub rule: &'static str,
     /// The round, from 0.
     pub round: usize,
-    /// The operation that was rebuilt, by its number in the program of that round; before it the loops it is in.
+    /// The number of the rebuilt operation in the program of that round, after the numbers of the loops that contain
+    /// it.
     pub at: Vec<NodeId>,
 }
 
@@ -52,10 +53,11 @@ impl fmt::Display for Fired {
     }
 }
 
-/// The same program, cheaper: rebuilt through the [rules](crate::rewrite::rules()) and the [rules of loops](LOOP_RULES) until nothing changes.
+/// An equal, cheaper program: rebuilt through the [rules](crate::rewrite::rules()) and the [rules of loops](LOOP_RULES)
+/// until nothing changes.
 ///
-/// The result computes the same up to rounding, infinities and NaN included, and so do its derivatives; it does no more work
-/// and moves no more bytes.
+/// The result has the same values and derivatives up to rounding, infinities and NaN included; it does no more work and
+/// moves no more bytes.
 ///
 /// ```
 /// use polygrad::passes::simplify;
@@ -82,7 +84,7 @@ pub fn simplify_with(program: &Program, options: Options) -> Program {
     Simplifier { options, log: None, round: 0, path: Vec::new() }.run(program)
 }
 
-/// [`simplify_with`], and which rules fired where.
+/// [`simplify_with`], together with a list of the rules that fired.
 ///
 /// ```
 /// use polygrad::passes::{Options, explain};
@@ -98,12 +100,12 @@ pub fn explain(program: &Program, options: Options) -> (Program, Vec<Fired>) {
     (simple, simplifier.log.unwrap_or_default())
 }
 
-/// A simplification under way.
+/// The state of a simplification.
 struct Simplifier {
     options: Options,
     log: Option<Vec<Fired>>,
     round: usize,
-    /// The loops around the program that is rebuilt.
+    /// The loops that contain the program being rebuilt.
     path: Vec<NodeId>,
 }
 
@@ -125,7 +127,7 @@ impl Simplifier {
         Builder::rebuilding(self.options.fast_math, self.log.is_some())
     }
 
-    /// Takes over what a builder noted while operation `at` was rebuilt.
+    /// Records the rules that a builder noted while operation `at` was rebuilt.
     fn record(&mut self, b: &mut Builder, at: NodeId) {
         if let Some(log) = &mut self.log {
             for (rule, _) in b.noted() {
@@ -135,12 +137,12 @@ impl Simplifier {
         }
     }
 
-    /// One round. Of inputs, something may be known.
+    /// One round, with facts about the inputs.
     fn rebuilt(&mut self, program: &Program, facts: &[Option<Fact>]) -> Program {
         let (uses, mut needed) = (program.uses(), needed(program));
         let mut b = self.builder();
         let inputs = b.inputs(program.inputs(), facts);
-        // For each operation what it is now; for a loop, what its results are.
+        // The new number of each operation; a loop has its results instead.
         let mut now: Vec<NodeId> = Vec::with_capacity(program.nodes().len());
         let mut results: Vec<Option<Vec<Option<NodeId>>>> = vec![None; program.nodes().len()];
         for (k, node) in program.nodes().iter().enumerate() {
@@ -151,7 +153,7 @@ impl Simplifier {
                         let needed = needed[k].take().unwrap_or_default();
                         results[k] = Some(self.rebuilt_loop(&mut b, k as NodeId, *l, needed));
                     }
-                    // Nothing refers to a loop but its results.
+                    // Only its results refer to a loop.
                     NodeId::MAX
                 }
                 Op::Output(of, position) => match &results[*of as usize] {
@@ -185,7 +187,7 @@ impl Simplifier {
     }
 }
 
-/// Of each loop, which results are used.
+/// For each loop, which of its results are used.
 fn needed(program: &Program) -> Vec<Option<Vec<bool>>> {
     let mut needed = vec![None; program.nodes().len()];
     for (k, node) in program.nodes().iter().enumerate() {

@@ -1,15 +1,15 @@
 //! `vectorize`: loops become bulk operations.
 //!
-//! A loop without a carry is a `build`: its trips know nothing of each other, and it becomes its body on stacks
-//! ([`super::batch`]). A carry that only adds up, as those of a transposed loop do, is no carry: what is added is an output,
-//! and the sum is made outside ([`super::carries`]); one that counts is a sequence ([`super::counters`]). What is left are
-//! recurrences: their bodies are vectorised, and what need not be done in turn is done in bulk before and after
-//! ([`super::fission`]).
-//! "Dual-numbers reverse AD for array languages", section 5, extended to loops.
+//! A loop without a carry is a `build`: its trips do not depend on each other, and the loop becomes its body on stacks
+//! ([`super::batch`]). A carry that only adds up, like those of a transposed loop, is removed: the added values become
+//! an output, which is summed outside ([`super::carries`]). A carry that counts becomes a sequence
+//! ([`super::counters`]). The loops that remain are recurrences: their bodies are vectorised, and the parts that need
+//! not run trip by trip are computed in bulk before and after the loop ([`super::fission`]). This extends section 5 of
+//! "Dual-numbers reverse AD for array languages" to loops.
 //!
-//! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains; the program is never
-//! asymptotically dearer in operations or bytes. Its peak memory can be: what the trips of a loop held one after the other
-//! is held at once.
+//! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains; the program never becomes
+//! asymptotically more expensive in operations or bytes. Its peak memory can grow: values that the trips of a loop held
+//! one after the other are held at once.
 
 use super::batch::{Value, batch};
 use super::carries::Split;

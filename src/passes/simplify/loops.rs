@@ -1,7 +1,7 @@
 //! The rules of loops.
 //!
-//! Law: a loop computes in its body what changes from trip to trip and is needed, and nothing else; a loop of one trip or
-//! none is no loop. What leaves a body is computed once instead of once a trip.
+//! Law: the body of a loop computes only values that change from trip to trip and are needed; a loop of at most one
+//! trip is replaced. A value that leaves a body is computed once instead of once per trip.
 
 use indexmap::IndexMap;
 
@@ -20,10 +20,10 @@ use crate::shape::Shape;
 /// | `loop_never` | no trip: the carry is the initial one, the outputs are empty |
 /// | `loop_once` | one trip: its body |
 /// | `loop_dead_result` | a result that nothing needs is not computed, nor a carry that only such results need |
-/// | `loop_invariant_carry` | a carry that every trip hands on is a captured value |
+/// | `loop_invariant_carry` | a carry that every trip returns unchanged is a captured value |
 /// | `loop_constant_sequence` | a sequence of equal elements is a captured value |
 /// | `loop_captured_constant` | a captured constant is a constant of the body |
-/// | `loop_invariant_code` | what depends on captured values alone is computed outside |
+/// | `loop_invariant_code` | a value that depends on captured values alone is computed outside |
 /// | `loop_invariant_result` | an output that is the same in every trip is replicated, a last carry that does not depend on the trip is computed outside |
 /// | `loop_element_output` | an output that is an element of a sequence is that sequence |
 /// | `loop_equal_outputs` | equal outputs are one |
@@ -40,20 +40,20 @@ pub const LOOP_RULES: &[&str] = &[
     "loop_equal_outputs",
 ];
 
-/// What the results of a loop are now, of those that are needed.
+/// The new numbers of the results of a loop; `None` for results that are not needed.
 type Results = Vec<Option<NodeId>>;
 
-/// A loop that is taken apart.
+/// A loop under analysis.
 struct Parts<'a> {
     l: &'a Loop<NodeId>,
-    /// Which results are needed, for whatever reason.
+    /// Which results are needed, by users of the loop or by its carries.
     needed: Vec<bool>,
-    /// For each operation of the body, what it is outside of it, where it does not change from trip to trip.
+    /// For each operation of the body, its value outside the loop, if it does not change from trip to trip.
     outside: Vec<Option<NodeId>>,
 }
 
 impl Simplifier {
-    /// The results of a loop in the program that is being built; its operands are there already.
+    /// The results of a loop in the program that is being built, in which its operands exist already.
     pub(super) fn rebuilt_loop(
         &mut self,
         b: &mut Builder,
@@ -65,7 +65,7 @@ impl Simplifier {
         self.path.push(at);
         let body = self.rebuilt(&l.body, &b.facts_inside(&l));
         self.path.pop();
-        // Code leaves a body only when nothing in there can be simplified any more.
+        // Code leaves a body only when the body cannot be simplified further.
         let settled = body == l.body;
         l.body = body;
         match l.n {
@@ -102,7 +102,7 @@ impl Simplifier {
     }
 }
 
-/// Carries that no needed result depends on stay what they are, so that inner loops need not compute their next values.
+/// Carries that no needed result depends on become invariant, so that inner loops need not compute their next values.
 fn without_dead_carries(b: &mut Builder, l: &mut Loop<NodeId>, needed: &[bool]) {
     let nests = l.body.nodes().iter().any(|node| matches!(node.op, Op::Loop(_)));
     if !nests || needed[..l.init.len()].iter().all(|needed| *needed) {
@@ -190,7 +190,7 @@ impl Parts<'_> {
         wanted
     }
 
-    /// Finds what does not change from trip to trip; operations among it only if they may leave.
+    /// Finds the values that do not change from trip to trip; computed values are included only if `settled`.
     fn find_invariants(&mut self, b: &mut Builder, settled: bool) {
         let (l, carried) = (self.l, self.carried());
         for k in 0..carried {
@@ -239,7 +239,7 @@ impl Parts<'_> {
         live
     }
 
-    /// Whether an operation of the body has no operands, and is no input: it can be anywhere.
+    /// Whether an operation of the body has no operands and is no input, so that it can be anywhere.
     fn is_free(&self, id: NodeId) -> bool {
         let op = &self.nodes()[id as usize].op;
         let mut free = !matches!(op, Op::Input(_));
@@ -247,7 +247,7 @@ impl Parts<'_> {
         free
     }
 
-    /// An operation of the body that does not change, outside.
+    /// Adds an invariant operation of the body to the outer program.
     fn leave(&self, b: &mut Builder, id: NodeId) -> NodeId {
         let node = &self.nodes()[id as usize];
         self.outside[id as usize].unwrap_or_else(|| {
@@ -255,7 +255,7 @@ impl Parts<'_> {
         })
     }
 
-    /// The needed results that are something else than a result of a loop.
+    /// The needed results that can be replaced by a value other than a result of a loop.
     fn replaced(&self, b: &mut Builder, needed: &[bool]) -> Results {
         let results = self.l.body.results();
         let mut out: Results = vec![None; results.len()];
@@ -280,12 +280,12 @@ impl Parts<'_> {
         out
     }
 
-    /// The loop with these results alone, carries first, and where each is among its results.
+    /// The loop with these results alone, carries first, and the position of each among its results.
     fn smaller(&self, mut inner: Builder, b: &mut Builder, kept: &[usize]) -> (Loop<NodeId>, Vec<usize>) {
         let (l, results) = (self.l, self.l.body.results());
         let (carried, given) = (self.carried(), l.body.inputs().len());
         let carries: Vec<usize> = kept.iter().copied().filter(|k| *k < carried).collect();
-        // What each operation of the body needs of it.
+        // Marks the operations of the body that the kept results need.
         let mut live = vec![false; self.nodes().len()];
         kept.iter().for_each(|k| live[results[*k] as usize] = true);
         reach(self.nodes(), &mut live, |k| self.outside[k].is_none());
@@ -348,7 +348,7 @@ impl Parts<'_> {
     }
 }
 
-/// The element of a sequence whose elements are all the same.
+/// The element of a sequence whose elements are all equal.
 fn element(b: &mut Builder, xs: NodeId) -> Option<NodeId> {
     if let Op::Constant(c) = &b.node(xs).op {
         let row = Linear::row(c.0.shape(), 0, 0);
