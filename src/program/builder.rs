@@ -1,7 +1,7 @@
 //! Making programs: operation by operation, each at most once.
 //!
-//! Law: a builder's program means what it was told, up to rounding. Equal operations are one
-//! (hash-consing), what nothing uses is left out, and the local rules of [`super::rules`] come with construction.
+//! Law: the program of a builder means what the calls said, up to rounding. Equal operations are one (hash-consing),
+//! unused operations are left out, and the local rules of [`crate::rewrite`] are applied during construction.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::rewrite::facts::{self, Fact, Facts};
 use crate::rewrite::rules;
 use crate::shape::Shape;
 
-/// How many rules may be at work inside of each other.
+/// The deepest nesting of rules that call each other.
 const DEEPEST: u32 = 24;
 
 /// A program under construction.
@@ -19,31 +19,26 @@ const DEEPEST: u32 = 24;
 pub struct Builder {
     inputs: Vec<Slot>,
     nodes: Vec<Node>,
-    /// Only ever looked up, so that its order is nobody's business.
+    /// Only looked up, never iterated over, so that its order has no effect.
     known: HashMap<Op<NodeId>, NodeId>,
     facts: Facts,
-    /// How often each is used in the program that is being rebuilt, as far as it says so.
+    /// The number of uses of each value in the program that is being rebuilt, as far as known.
     uses: Vec<u32>,
     literal: bool,
-    /// How many rules are at work inside of each other.
+    /// The current nesting of rules.
     depth: u32,
     fast: bool,
-    /// Which rule made which operation, where somebody wants to know.
+    /// The rules that fired and the operations they made, if a log was asked for.
     log: Option<Vec<(&'static str, NodeId)>>,
 }
 
 impl Builder {
     /// An empty program.
-    ///
-    /// ```
-    /// use polygrad::program::Builder;
-    /// assert_eq!(Builder::new().finish(&[], &[]).size(), 0);
-    /// ```
     pub fn new() -> Builder {
         Builder::default()
     }
 
-    /// An empty program in which operations stay what they are: no rule is applied.
+    /// An empty program to which no rule is applied.
     ///
     /// ```
     /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
@@ -56,30 +51,30 @@ impl Builder {
         Builder { literal: true, ..Builder::default() }
     }
 
-    /// The builder a pass rebuilds a program with: with the rules of fast arithmetic, if asked for; with a log of the
-    /// rules that fired, if asked for.
+    /// The builder with which a pass rebuilds a program: with the rules of fast arithmetic if `fast`, with a log of the
+    /// rules that fired if `logged`.
     pub(crate) fn rebuilding(fast: bool, logged: bool) -> Builder {
         Builder { fast, log: logged.then(Vec::new), ..Builder::default() }
     }
 
-    /// Whether rules may take all numbers for finite.
+    /// Whether rules may assume that all numbers are finite.
     pub(crate) fn is_fast(&self) -> bool {
         self.fast
     }
 
-    /// Notes that a rule made an operation.
+    /// Logs that a rule made an operation.
     pub(crate) fn note(&mut self, rule: &'static str, id: NodeId) {
         if let Some(log) = &mut self.log {
             log.push((rule, id));
         }
     }
 
-    /// What was noted since the last call.
+    /// The log since the last call.
     pub(crate) fn noted(&mut self) -> Vec<(&'static str, NodeId)> {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Notes that the program that is rebuilt uses a value so often, which is now this one.
+    /// Records that the program being rebuilt uses a value, whose new number is `id`, this many times.
     pub(crate) fn used(&mut self, id: NodeId, times: u32) {
         let id = id as usize;
         if self.uses.len() <= id {
@@ -88,7 +83,7 @@ impl Builder {
         self.uses[id] = self.uses[id].saturating_add(times);
     }
 
-    /// Whether a value is used once, as far as that is known.
+    /// Whether a value is known to be used once.
     pub(crate) fn once(&self, id: NodeId) -> bool {
         self.uses.get(id as usize) == Some(&1)
     }
@@ -98,7 +93,7 @@ impl Builder {
         matches!(&self.node(id).op, Op::Constant(c) if c.is_zero())
     }
 
-    /// An operation that is there already.
+    /// The number of an equal operation that exists already.
     pub(crate) fn known(&self, op: &Op<NodeId>) -> Option<NodeId> {
         self.known.get(op).copied()
     }
@@ -107,13 +102,6 @@ impl Builder {
     ///
     /// # Panics
     /// When an operation was added before.
-    ///
-    /// ```
-    /// use polygrad::{DType, program::{Builder, Slot}, shape::Shape};
-    /// let mut b = Builder::new();
-    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
-    /// assert_eq!((x, b.finish(&[x], &[]).inputs().len()), (0, 1));
-    /// ```
     #[track_caller]
     pub fn input(&mut self, slot: Slot) -> NodeId {
         if self.nodes.len() > self.inputs.len() {
@@ -128,18 +116,10 @@ impl Builder {
         id
     }
 
-    /// The result of an operation whose shape and element type are known: simplified, and only made
-    /// if it is new.
-    ///
-    /// ```
-    /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
-    /// let mut b = Builder::new();
-    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
-    /// let y = b.add(Op::Unary(Unary::Sin, x), Shape::from_slice(&[2]), DType::F64);
-    /// assert_eq!(b.add(Op::Unary(Unary::Sin, x), Shape::from_slice(&[2]), DType::F64), y);
-    /// ```
+    /// The result of an operation of known shape and element type: simplified, and added only if it is new.
     pub fn add(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
-        // A rule that moves an operation down a chain calls itself; a long chain takes several rounds instead of a deep stack.
+        // A rule that moves an operation down a chain calls itself; a long chain takes several rounds, not a deep
+        // stack.
         if self.literal || self.depth >= DEEPEST {
             return self.cons(op, shape, dtype);
         }
@@ -149,7 +129,7 @@ impl Builder {
         simpler.unwrap_or_else(|| self.cons(op, shape, dtype))
     }
 
-    /// The result of an operation as it is.
+    /// The result of an operation to which no rule is applied.
     pub(crate) fn cons(&mut self, op: Op<NodeId>, shape: Shape, dtype: DType) -> NodeId {
         if let Some(id) = self.known.get(&op) {
             return *id;
@@ -162,7 +142,7 @@ impl Builder {
         id
     }
 
-    /// Inputs, of some of which something is known.
+    /// Adds inputs, with facts about some of them.
     pub(crate) fn inputs(&mut self, slots: &[Slot], facts: &[Option<Fact>]) -> Vec<NodeId> {
         let ids: Vec<NodeId> = slots.iter().map(|slot| self.input(slot.clone())).collect();
         for (id, fact) in ids.iter().zip(facts) {
@@ -173,8 +153,8 @@ impl Builder {
         ids
     }
 
-    /// What is known of the inputs of a loop's body, from its operands: what is captured is the same in there, and of a
-    /// sequence an element is known, where all are alike.
+    /// The facts about the inputs of a loop's body: a captured value has the facts it has outside, an element of a
+    /// sequence those that all elements share.
     pub(crate) fn facts_inside(&self, l: &Loop<NodeId>) -> Vec<Option<Fact>> {
         let mut facts = vec![None; l.init.len()];
         facts.extend(l.xs.iter().map(|id| self.facts.get(*id).and_then(|fact| fact.of_rows())));
@@ -182,12 +162,12 @@ impl Builder {
         facts
     }
 
-    /// Where a mask holds, if that is an interval of an axis: there, or everywhere else.
+    /// The axis and interval on which a mask holds (`true`) or does not hold (`false`), if there are such.
     pub(crate) fn interval(&self, mask: NodeId) -> Option<(usize, std::ops::Range<usize>, bool)> {
         self.facts.mask(mask)?.interval()
     }
 
-    /// What is known about integers and masks made so far.
+    /// The facts about integers and masks made so far.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -196,18 +176,12 @@ impl Builder {
     ///
     /// # Panics
     /// When no operation has this number.
-    ///
-    /// ```
-    /// use polygrad::{DType, program::{Builder, Slot}, shape::Shape};
-    /// let mut b = Builder::new();
-    /// let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[2]), dtype: DType::F64 });
-    /// assert_eq!(b.node(x).shape[..], [2]);
-    /// ```
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id as usize]
     }
 
-    /// The program of some results. Inputs stay, used or not; everything else that no result depends on goes.
+    /// The program that computes these results. All inputs stay, used or not; other operations that no result depends
+    /// on are dropped.
     ///
     /// # Panics
     /// When a result is past the last operation made.

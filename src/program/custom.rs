@@ -1,7 +1,7 @@
 //! Functions with derivative rules of their own.
 //!
-//! Law: the value of a [`Custom`] is that of its primal program in every interpreter; its derivative, at any order, is what
-//! its rules say. Rules are programs like any other, and are differentiated like any other.
+//! Law: the value of a [`Custom`] is that of its primal program in every interpreter; its derivative, at any order, is
+//! given by its rules. Rules are programs, and are differentiated like any other.
 
 use super::Program;
 use crate::dtype::DType;
@@ -68,58 +68,22 @@ impl Custom {
         Ok(Custom { name: name.to_owned(), primal, jvp, vjp })
     }
 
-    /// The name it is printed with.
-    ///
-    /// ```
-    /// use polygrad::{DType, program::{Custom, Term}};
-    /// let [x, y, x_dot] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
-    /// let primal = Term::program(&[x.clone()], &[x.clone()], &[])?;
-    /// let jvp = Term::program(&[x, y, x_dot.clone()], &[x_dot], &[])?;
-    /// assert_eq!(Custom::new("same", primal, Some(jvp), None)?.name(), "same");
-    /// # Ok::<(), String>(())
-    /// ```
+    /// The name of the function in printed programs.
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The function itself: `x -> y`.
-    ///
-    /// ```
-    /// use polygrad::{DType, program::{Custom, Term}};
-    /// let [x, y, x_dot] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
-    /// let primal = Term::program(&[x.clone()], &[x.clone()], &[])?;
-    /// let jvp = Term::program(&[x, y, x_dot.clone()], &[x_dot], &[])?;
-    /// assert_eq!(Custom::new("same", primal.clone(), Some(jvp), None)?.primal(), &primal);
-    /// # Ok::<(), String>(())
-    /// ```
     pub fn primal(&self) -> &Program {
         &self.primal
     }
 
     /// The rule for tangents, `(x, y, x_dot) -> y_dot`, if there is one.
-    ///
-    /// ```
-    /// use polygrad::{DType, program::{Custom, Term}};
-    /// let [x, y, x_dot] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
-    /// let primal = Term::program(&[x.clone()], &[x.clone()], &[])?;
-    /// let jvp = Term::program(&[x, y, x_dot.clone()], &[x_dot], &[])?;
-    /// assert_eq!(Custom::new("same", primal, Some(jvp.clone()), None)?.jvp(), Some(&jvp));
-    /// # Ok::<(), String>(())
-    /// ```
     pub fn jvp(&self) -> Option<&Program> {
         self.jvp.as_ref()
     }
 
     /// The rule for cotangents, `(x, y, y_bar) -> x_bar`, if there is one.
-    ///
-    /// ```
-    /// use polygrad::{DType, program::{Custom, Term}};
-    /// let [x, y, y_bar] = [(); 3].map(|()| Term::variable(&[2], DType::F64));
-    /// let primal = Term::program(&[x.clone()], &[x.clone()], &[])?;
-    /// let vjp = Term::program(&[x, y, y_bar.clone()], &[y_bar], &[])?;
-    /// assert_eq!(Custom::new("same", primal, None, Some(vjp.clone()))?.vjp(), Some(&vjp));
-    /// # Ok::<(), String>(())
-    /// ```
     pub fn vjp(&self) -> Option<&Program> {
         self.vjp.as_ref()
     }
@@ -145,7 +109,8 @@ impl Custom {
         }
     }
 
-    /// The same function with its programs rewritten, each in its own way: primal, rule for tangents, rule for cotangents.
+    /// The same function with each program rewritten by a function of its own: primal, rule for tangents, rule for
+    /// cotangents.
     pub(crate) fn map_each(
         &self,
         primal: &mut dyn FnMut(&Program) -> Program,
@@ -160,7 +125,7 @@ impl Custom {
         }
     }
 
-    /// Whether these can be its arguments.
+    /// Whether the function accepts arguments of these kinds.
     pub(crate) fn accepts(&self, args: &[Kind<'_>]) -> Result<(), String> {
         fit("arguments", args, &kinds(self.primal.inputs()).collect::<Vec<_>>())
     }

@@ -1,6 +1,6 @@
-//! Who uses what in a program, and copies of parts of it.
+//! The uses of values in a program, and copies of parts of a program.
 //!
-//! Law: one pass over the operations each, in their order or against it; operands come before their uses.
+//! Law: each function makes one pass over the operations, forwards or backwards; operands come before their uses.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ pub(super) fn uses(nodes: &[Node], results: &[NodeId]) -> Vec<u32> {
     uses
 }
 
-/// Marks what the marked values depend on; operands of those that are not `through` only if something else needs them.
+/// Marks all values that the marked values depend on. The operands of a value that is not `through` are marked only if
+/// another value needs them.
 pub(crate) fn reach(nodes: &[Node], marks: &mut [bool], through: impl Fn(usize) -> bool) {
     for k in (0..nodes.len()).rev() {
         if marks[k] && through(k) {
@@ -23,12 +24,12 @@ pub(crate) fn reach(nodes: &[Node], marks: &mut [bool], through: impl Fn(usize) 
     }
 }
 
-/// Which inputs of a program its marked results depend on; through loops, each of their results on its own.
+/// Which inputs of a program its marked results depend on; each result of an inner loop is treated by itself.
 fn inputs_needed(program: &Program, results: &[bool]) -> Vec<bool> {
     let nodes = program.nodes();
     let mut live = vec![false; nodes.len()];
     program.results().iter().zip(results).for_each(|(r, needed)| live[*r as usize] |= needed);
-    // Of each loop, the results that are needed.
+    // For each loop, the needed results.
     let mut wanted: BTreeMap<NodeId, Vec<bool>> = BTreeMap::new();
     for (k, node) in nodes.iter().enumerate().rev().filter(|(_, node)| !matches!(node.op, Op::Input(_))) {
         if !live[k] {
@@ -52,7 +53,8 @@ fn inputs_needed(program: &Program, results: &[bool]) -> Vec<bool> {
     live
 }
 
-/// Of a loop of which these results are needed: which results are, carries among them, and which inputs of its body.
+/// For a loop of which these results are needed: all needed results, carries among them, and the needed inputs of its
+/// body.
 pub(crate) fn results_needed(l: &Loop<NodeId>, results: &[bool]) -> (Vec<bool>, Vec<bool>) {
     let mut results = results.to_vec();
     results.resize(l.body.results().len(), false);
@@ -67,7 +69,7 @@ pub(crate) fn results_needed(l: &Loop<NodeId>, results: &[bool]) -> (Vec<bool>, 
 }
 
 impl Program {
-    /// The same program with some results replaced by other values of it.
+    /// The same program with other values of it as results.
     pub(crate) fn with_results(&self, results: &[NodeId]) -> Program {
         let mut b = Builder::literal();
         let inputs = b.inputs(self.inputs(), &[]);
@@ -82,7 +84,7 @@ impl Program {
         uses(self.nodes(), self.results())
     }
 
-    /// The same program without its first inputs, if it does not use them; with these names.
+    /// The same program with these names and without its first inputs, if it does not use them.
     pub(crate) fn without_first_inputs(&self, count: usize, names: &[String]) -> Option<Program> {
         if self.uses()[..count].iter().any(|uses| *uses > 0) {
             return None;
@@ -100,7 +102,7 @@ impl Program {
 }
 
 impl Builder {
-    /// Of a program whose values are here where they have a number: everything that follows from those.
+    /// Copies every operation of a program all of whose operands have a number here.
     pub(crate) fn follow(&mut self, program: &Program, numbers: &mut [Option<NodeId>]) {
         for (k, node) in program.nodes().iter().enumerate().skip(program.inputs().len()) {
             let mut known = numbers[k].is_none();
@@ -112,7 +114,7 @@ impl Builder {
         }
     }
 
-    /// Of a program some of whose inputs are inputs here, in this order: those, and everything that follows from them.
+    /// Adds some inputs of a program, in this order, and every operation that depends on those alone.
     pub(crate) fn taken(&mut self, program: &Program, order: impl IntoIterator<Item = usize>) -> Vec<Option<NodeId>> {
         let mut numbers = vec![None; program.nodes().len()];
         for k in order {
@@ -122,7 +124,7 @@ impl Builder {
         numbers
     }
 
-    /// The values of a program on these inputs, by their numbers.
+    /// Copies a program with these values as its inputs; returns the numbers of its values.
     pub(crate) fn copy(&mut self, program: &Program, inputs: Vec<NodeId>) -> Vec<NodeId> {
         let mut now = inputs;
         for node in &program.nodes()[now.len()..] {

@@ -6,19 +6,19 @@ use crate::base::{BaseTensor, Trip};
 use crate::ops::{Binary, Linear};
 use crate::shape::{Show, size};
 
-/// What an operation left behind.
+/// The value of an operation.
 enum Value<T> {
     One(T),
-    /// The results of a loop or a function with rules, each until it is taken.
+    /// The results of a loop or of a function with rules, each until its output is read.
     Many(Vec<Option<T>>),
-    /// The operand of a linear operation that a sum will add up.
+    /// The operand of a linear operation whose evaluation is left to a sum.
     Deferred(T),
 }
 
 /// Runs a program at the interpreter `T`: the outputs, from values of the inputs.
 ///
-/// Every operation of the program becomes one call of [`BaseTensor`]; a value is dropped after its last use, and handed
-/// over where an operation can reuse it. Runs in a loop over the operations, whatever their number.
+/// Every operation of the program becomes one call of [`BaseTensor`]. A value is dropped after its last use, and passed
+/// by value to an operation that can reuse it. The operations run in a loop, without recursion.
 ///
 /// # Panics
 /// When there is not one value of the right shape and element type per input.
@@ -56,7 +56,7 @@ pub fn interpret<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     run(program, inputs)
 }
 
-/// [`interpret`] for inputs known to fit.
+/// [`interpret`] for inputs that are known to fit.
 fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     let mut values: Vec<Option<Value<T>>> = Vec::with_capacity(program.nodes().len());
     let last_use = program.last_use();
@@ -65,7 +65,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     for (k, node) in program.nodes().iter().enumerate() {
         let k = k as NodeId;
         let dies = |a: NodeId| last_use[a as usize] == k;
-        // Of a sum, the operand that waits for it.
+        // The deferred operand of a sum.
         let waiting = node.op.added().and_then(|[a, b]| match (waits(*a), waits(*b)) {
             (_, true) => Some((*a, *b)),
             (true, false) => Some((*b, *a)),
@@ -76,7 +76,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             Op::Constant(c) => Value::One(T::constant(c.0.clone())),
             Op::Unary(op, a) => Value::One(get(&values, *a).unary(*op)),
             Op::Linear(_, a) if waits(k) => Value::Deferred(get(&values, *a).clone()),
-            // A sum may reuse an operand that nobody needs any more.
+            // A sum may reuse an operand that has no later use.
             Op::Binary(..) | Op::Discrete(..) if waiting.is_some() => {
                 let (base, of) = waiting.expect("just seen");
                 Value::One(add_up(program, &mut values, base, of, dies(base)))
@@ -102,7 +102,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             Op::Concat(axis, parts) => Value::One(T::concat(*axis, &all(&values, parts))),
             Op::Loop(l) => {
                 let init = l.init.iter().enumerate();
-                // The carry is handed over: a loop that is its only owner updates it in place.
+                // The carry is passed by value: a loop that is its only owner updates it in place.
                 let once = |i: usize| l.init[i + 1..].iter().chain(&l.xs).chain(&l.captured).all(|a| *a != l.init[i]);
                 let init = init.map(
                     |(i, a)| {
@@ -115,7 +115,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             }
             Op::Custom(c, args) => Value::Many(T::custom(c, &all(&values, args)).into_iter().map(Some).collect()),
             Op::Output(a, i) => match &mut values[*a as usize] {
-                // Outputs are taken once, as equal operations are one.
+                // Each output is read once, as equal operations are one.
                 Some(Value::Many(results)) => Value::One(results[*i].take().expect("a result of a loop is used once")),
                 Some(Value::One(_) | Value::Deferred(_)) | None => unreachable!("an output is of a loop that has run"),
             },
@@ -146,7 +146,7 @@ fn run_loop<T: BaseTensor>(l: &Loop<NodeId>, init: Vec<T>, xs: Vec<T>, captured:
     })
 }
 
-/// The sum of a value and of what a linear operation was deferred for; in place if the value is not needed any more.
+/// The sum of a value and of a deferred linear operation; in place if the value has no later use.
 fn add_up<T: BaseTensor>(
     program: &Program,
     values: &mut [Option<Value<T>>],
@@ -161,8 +161,8 @@ fn add_up<T: BaseTensor>(
     if last { take(values, base).accumulate_linear(op, &x) } else { x.linear(op).accumulate(get(values, base)) }
 }
 
-/// Which operations wait for the sum that is their only use: views that write each place once, or few places, so that
-/// adding them up costs no more than making them.
+/// Which operations are deferred to the sum that is their only use: views that write each place once, or few places, so
+/// that adding their result costs no more than making it.
 pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
     let uses = uses(nodes, results);
     let mut deferred = vec![false; nodes.len()];

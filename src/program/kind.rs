@@ -1,7 +1,7 @@
 //! The kinds of operations: shape and element type of the result, from those of the operands.
 //!
-//! Law: a program whose every operation passes here runs in every interpreter; these are the rules that evaluation asks,
-//! as results instead of panics.
+//! Law: a program all of whose operations pass here runs in every interpreter; the checks are those of evaluation, as
+//! results instead of panics.
 
 use super::{Builder, Constant, Loop, NodeId, Op, Slot};
 use crate::dtype::DType;
@@ -10,7 +10,7 @@ use crate::ops::{Binary, Discrete, IntBinary};
 use crate::shape::{Shape, Show};
 
 impl Builder {
-    /// The result of an operation, simplified, and only made if it is new.
+    /// The result of an operation: simplified, and added only if it is new.
     ///
     /// # Panics
     /// When the operands do not fit.
@@ -57,17 +57,10 @@ impl Builder {
         ids.iter().map(|id| self.kind_of(*id)).collect()
     }
 
-    /// Shape and element type of the result of an operation on operands that are there.
+    /// Shape and element type of the result of an operation on existing operands.
     ///
     /// # Errors
     /// When the operands do not fit; the same sentence that evaluation panics with, for most operations.
-    ///
-    /// ```
-    /// use polygrad::{DType, ops::Unary, program::{Builder, Op, Slot}, shape::Shape};
-    /// let mut b = Builder::new();
-    /// let n = b.input(Slot { name: "n".into(), shape: Shape::from_slice(&[2]), dtype: DType::I64 });
-    /// assert!(b.try_kind(&Op::Unary(Unary::Sin, n)).is_err());
-    /// ```
     pub fn try_kind(&self, op: &Op<NodeId>) -> Result<(Shape, DType), String> {
         let of = |id: &NodeId| self.kind_of(*id);
         let like = |(shape, dtype): Kind<'_>| (Shape::from_slice(shape), dtype);
@@ -115,7 +108,7 @@ impl Builder {
         }
     }
 
-    /// Whether a loop gives its body what it takes, and the body returns the carry.
+    /// Whether the body of a loop accepts the operands of the loop, and returns the carry.
     fn fits(&self, l: &Loop<NodeId>) -> Result<(), String> {
         let mut given = self.kinds_of(&l.init);
         for (shape, dtype) in self.kinds_of(&l.xs) {

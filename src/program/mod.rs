@@ -1,13 +1,13 @@
-//! Programs as data: what tracing records, what passes rewrite, what interpreters run.
+//! Programs as data: tracing records them, passes rewrite them, interpreters run them.
 //!
-//! A [`Program`] is a list of operations in which operands come before their uses: flat, typed,
-//! hash-consed (no two operations are equal), closed, with named inputs and outputs. The body of a loop
-//! is a program of its own whose captured values are inputs. A program is data: it is `Send + Sync`,
-//! cheap to clone, printable, and equal to another if they are the same to the name.
+//! A [`Program`] is a list of operations in which operands come before their uses: flat, typed, hash-consed (no two
+//! operations are equal), closed, with named inputs and outputs. The body of a loop is a program of its own whose
+//! captured values are inputs. A program is `Send + Sync`, cheap to clone and printable. Two programs are equal if all
+//! their parts are, names included.
 //!
-//! Laws: [`interpret`] is the only way a program gets a meaning, and it commutes with every operation:
-//! it is the unique homomorphism from the initial algebra ("Dual-numbers reverse AD for array languages",
-//! appendix C.3). Nothing here recurses over the length of a program; only over how deep its loops nest.
+//! Laws: [`interpret`] alone gives a program a meaning, and it commutes with every operation: it is the unique
+//! homomorphism from the initial algebra ("Dual-numbers reverse AD for array languages", appendix C.3). Nothing here
+//! recurses over the length of a program, only over the nesting of its loops.
 
 mod builder;
 mod custom;
@@ -39,7 +39,7 @@ pub type NodeId = u32;
 pub struct Node {
     /// The operation.
     pub op: Op<NodeId>,
-    /// The shape of its result; without meaning for a loop, which has several.
+    /// The shape of its result; without meaning for a loop, which has several results.
     pub shape: Shape,
     /// The element type of its result.
     pub dtype: DType,
@@ -48,7 +48,7 @@ pub struct Node {
 /// The name and kind of an input or output.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The name; the printer makes one up where it is empty.
+    /// The name; if it is empty, the printer makes one up.
     pub name: String,
     /// The shape.
     pub shape: Shape,
@@ -66,17 +66,18 @@ pub struct Program {
 struct Inner {
     inputs: Vec<Slot>,
     outputs: Vec<Slot>,
-    /// The first are the inputs, in order.
+    /// The inputs come first, in order.
     nodes: Vec<Node>,
     results: Vec<NodeId>,
-    /// For each node the last one that uses it; itself if none does, and past the end for results.
+    /// For each node its last user; the node itself if it has none, and the number of nodes for results.
     last_use: Vec<NodeId>,
-    /// For each node whether it is a view that only a sum uses, which can add it up where the other operand is.
+    /// For each node whether it is a view whose only user is a sum, which can add the view to its other operand in
+    /// place.
     deferred: Vec<bool>,
 }
 
 impl Program {
-    /// From parts that obey the laws.
+    /// A program from parts that obey the laws.
     fn new(inputs: Vec<Slot>, nodes: Vec<Node>, results: Vec<NodeId>, names: &[String]) -> Program {
         let mut last_use: Vec<NodeId> = (0..nodes.len() as NodeId).collect();
         for (k, node) in nodes.iter().enumerate() {
@@ -95,79 +96,31 @@ impl Program {
     }
 
     /// The inputs.
-    ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
-    /// assert_eq!((p.inputs()[0].name.as_str(), &p.inputs()[0].shape[..]), ("x", &[2][..]));
-    /// # Ok::<(), String>(())
-    /// ```
     pub fn inputs(&self) -> &[Slot] {
         &self.inner.inputs
     }
 
     /// The outputs.
-    ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
-    /// assert_eq!((p.outputs().len(), p.outputs()[0].dtype), (1, DType::F64));
-    /// # Ok::<(), String>(())
-    /// ```
     pub fn outputs(&self) -> &[Slot] {
         &self.inner.outputs
     }
 
     /// The operations, operands before uses; the inputs are the first.
-    ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Op, Term}};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
-    /// assert_eq!(p.nodes()[1].op, Op::Unary(Unary::Sin, 0));
-    /// # Ok::<(), String>(())
-    /// ```
     pub fn nodes(&self) -> &[Node] {
         &self.inner.nodes
     }
 
-    /// Which operations the outputs are.
-    ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
-    /// assert_eq!(p.results(), [1]);
-    /// # Ok::<(), String>(())
-    /// ```
+    /// The numbers of the operations that are the outputs.
     pub fn results(&self) -> &[NodeId] {
         &self.inner.results
     }
 
-    /// The last operation that uses each; itself if none does, and past the end for outputs.
-    ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
-    /// assert_eq!(p.last_use(), [1, 2]);
-    /// # Ok::<(), String>(())
-    /// ```
+    /// For each operation its last user; the operation itself if it has none, and the number of operations for outputs.
     pub fn last_use(&self) -> &[NodeId] {
         &self.inner.last_use
     }
 
-    /// How many operations there are, inputs and constants left out, those in the bodies of loops included.
-    ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// let p = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
-    /// assert_eq!((p.size(), p.nodes().len()), (1, 2));
-    /// # Ok::<(), String>(())
-    /// ```
+    /// The number of operations, without inputs and constants, with those in the bodies of loops.
     pub fn size(&self) -> usize {
         let count = |node: &Node| match &node.op {
             Op::Input(_) | Op::Constant(_) | Op::Output(..) => 0,

@@ -1,8 +1,8 @@
 //! One operation of the language as data.
 //!
-//! Law: an [`Op`] is a functor in `R`, how it refers to its operands: a pointer while a program is traced
-//! ([`Term`](super::Term)), a number once it is a [`Program`]. Equality is structural, and to the bit for
-//! constants, so equal operations on equal operands are one.
+//! Law: an [`Op`] is a functor in `R`, the type of references to its operands: a pointer while a program is traced
+//! ([`Term`](super::Term)), a number in a [`Program`]. Equality is structural, and bitwise for constants, so equal
+//! operations on equal operands are one.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
 use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, Unary};
 
-/// A known array, equal to another to the bit.
+/// A known array; equality is bitwise.
 #[derive(Clone, Debug)]
 pub struct Constant(
     /// The array.
@@ -22,7 +22,7 @@ pub struct Constant(
 );
 
 impl Constant {
-    /// Whether it is zeros, as a splat.
+    /// Whether the array is zeros, stored as one number.
     pub(crate) fn is_zero(&self) -> bool {
         with_elem!(self.0.dtype(), E => self.0.splat::<E>().is_some_and(|x| x == E::ZERO))
     }
@@ -39,7 +39,7 @@ impl PartialEq for Constant {
             (Values::Dense(x), Values::Dense(y)) => {
                 std::ptr::eq(x, y) || x.iter().zip(y).all(|(x, y)| x.same_bits(*y))
             }
-            // Not unequal in value, but unequal in cost.
+            // Equal in value, but not in cost.
             (Values::Splat(_), Values::Dense(_)) | (Values::Dense(_), Values::Splat(_)) => false,
         })
     }
@@ -51,7 +51,7 @@ impl Hash for Constant {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.shape().hash(state);
         self.0.dtype().hash(state);
-        // Enough elements to tell most constants apart; equality looks at all of them.
+        // The first elements tell most constants apart; equality compares all of them.
         with_elem!(self.0.dtype(), E => {
             let values = self.0.typed::<E>();
             let (size, step) = (self.0.size(), (self.0.size() / 16).max(1));
@@ -68,33 +68,33 @@ impl Hash for Constant {
 /// An operation, with references `R` to its operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op<R> {
-    /// An input of the program, by position. While tracing: a variable, with the number that names it.
+    /// An input of the program, by position; a variable while tracing, by the number that names it.
     Input(u64),
     /// A known array.
     Constant(Constant),
     /// An elementwise function.
     Unary(Unary, R),
-    /// An elementwise function of two.
+    /// An elementwise function of two operands.
     Binary(Binary, R, R),
     /// An operation with derivative zero.
     Discrete(Discrete, SmallVec<[R; 2]>),
-    /// Mask, value where it holds, value elsewhere.
+    /// Mask, value where the mask holds, value elsewhere.
     Select([R; 3]),
     /// A linear operation.
     Linear(Box<Linear>, R),
     /// A bilinear operation.
     Contract(Box<Contract>, R, R),
-    /// Subarrays of the first at the indices.
+    /// Subarrays of the first operand at the indices.
     Gather(R, Vec<R>),
-    /// The first, with subarrays of the last added at the indices.
+    /// The first operand with subarrays of the last added at the indices.
     ScatterAdd(R, Vec<R>, R),
-    /// One after the other along an axis.
+    /// The operands one after the other along an axis.
     Concat(usize, Vec<R>),
-    /// A loop: several results.
+    /// A loop; it has several results.
     Loop(Box<Loop<R>>),
-    /// A function with derivative rules of its own: several results.
+    /// A function with derivative rules of its own; it has several results.
     Custom(Arc<Custom>, Vec<R>),
-    /// One result of a loop, the carry's first, then the stacked outputs; or of a function with rules.
+    /// One result of a loop (carries first, then stacked outputs) or of a function with rules.
     Output(R, usize),
 }
 
@@ -103,9 +103,9 @@ pub enum Op<R> {
 pub struct Loop<R> {
     /// How many trips.
     pub n: usize,
-    /// Whether it runs from the last position to the first.
+    /// Whether the loop runs from the last position to the first.
     pub reverse: bool,
-    /// From carry, elements and captured values, in this order, to the next carry and the outputs.
+    /// The program from carry, elements and captured values, in this order, to the next carry and the outputs.
     pub body: Program,
     /// The initial carry.
     pub init: Vec<R>,
@@ -117,14 +117,6 @@ pub struct Loop<R> {
 
 impl<R> Op<R> {
     /// Calls `f` on every operand, in order.
-    ///
-    /// ```
-    /// use polygrad::{ops::Binary, program::Op};
-    /// let op = Op::Binary(Binary::Sub, 4, 7);
-    /// let mut seen = Vec::new();
-    /// op.operands(&mut |a| seen.push(*a));
-    /// assert_eq!(seen, [4, 7]);
-    /// ```
     pub fn operands<'a>(&'a self, f: &mut dyn FnMut(&'a R)) {
         match self {
             Op::Input(_) | Op::Constant(_) => {}
@@ -142,7 +134,7 @@ impl<R> Op<R> {
         }
     }
 
-    /// The operands of a sum, of floats or of integers.
+    /// The operands of a sum of floats or integers.
     pub(crate) fn added(&self) -> Option<[&R; 2]> {
         if let Op::Binary(Binary::Add, a, b) = self {
             return Some([a, b]);
@@ -153,13 +145,7 @@ impl<R> Op<R> {
         None
     }
 
-    /// The same operation with other references.
-    ///
-    /// ```
-    /// use polygrad::{ops::Binary, program::Op};
-    /// let op = Op::Binary(Binary::Sub, 4, 7);
-    /// assert_eq!(op.map(&mut |a| a + 1), Op::Binary(Binary::Sub, 5, 8));
-    /// ```
+    /// The same operation with its references mapped.
     pub fn map<S>(&self, f: &mut dyn FnMut(&R) -> S) -> Op<S> {
         match self {
             Op::Input(k) => Op::Input(*k),

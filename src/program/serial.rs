@@ -1,9 +1,9 @@
 //! Saving and loading programs.
 //!
-//! A saved program is a plain list: the version of the format first, then closed programs, the bodies of loops before the
-//! loops, the program itself last. Laws: what is loaded is what was saved; what loads runs, because every operation
-//! passes the rules that tracing passes, and its stated kind is the one they give; anything else is an error in
-//! words, never a panic, and nothing recurses over what a file says.
+//! A saved program is a plain list: the version of the format, then closed programs, the bodies of loops before the
+//! loops, the program itself last. Laws: a loaded program equals the saved one. A program that loads runs: every
+//! operation passes the checks of tracing, and the stated kind of its result is the computed one. Everything else is an
+//! error in words, never a panic, and nothing recurses over the contents of a file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary, View};
 use crate::shape::{self, Shape, Show, size_within};
 
-/// The version of the format. One that is changed gets a new number.
+/// The version of the format. A changed format gets a new number.
 const FORMAT: u32 = 1;
 
-/// How deep loops may nest in a file.
+/// The deepest nesting of loops in a file.
 const NESTING: usize = 128;
 
 /// Saved with its format, its names and the bodies of its loops.
@@ -44,21 +44,21 @@ impl Serialize for Program {
     }
 }
 
-/// What [`Serialize`] made, checked. Anything else is an error that says what is wrong.
+/// Loads and checks what [`Serialize`] saved. Anything else is an error that says what is wrong.
 impl<'de> Deserialize<'de> for Program {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Program, D::Error> {
         load(File::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
-/// The whole file. Fields are in the order in which they must be understood.
+/// The whole file, with fields in the order in which they are read.
 #[derive(Serialize, Deserialize)]
 struct File {
     format: Format,
     programs: Vec<SavedProgram>,
 }
 
-/// The version: refused as soon as it is read, as what follows could be anything.
+/// The version: an unknown one is refused as soon as it is read, before the rest of the file.
 struct Format;
 
 impl Serialize for Format {
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Format {
 #[serde(deny_unknown_fields)]
 struct SavedProgram {
     inputs: Vec<SavedSlot>,
-    /// Numbered on from the inputs.
+    /// Numbered after the inputs.
     operations: Vec<SavedNode>,
     outputs: Vec<SavedOutput>,
 }
@@ -157,7 +157,7 @@ enum SavedView {
 
 // ---- saving ----
 
-/// Programs saved so far, and where.
+/// The programs saved so far, and their positions.
 #[derive(Default)]
 struct Saving {
     programs: Vec<SavedProgram>,
@@ -263,7 +263,7 @@ fn save_discrete(op: &Discrete) -> SavedDiscrete {
 // ---- loading ----
 
 fn load(file: File) -> Result<Program, String> {
-    // Each with how deep loops nest in it.
+    // Each program with the depth to which its loops nest.
     let mut programs: Vec<(Program, usize)> = Vec::new();
     for (position, saved) in file.programs.into_iter().enumerate() {
         let program = load_program(saved, &programs)
@@ -277,7 +277,7 @@ fn load(file: File) -> Result<Program, String> {
 /// A program under construction.
 struct Loading<'a> {
     builder: Builder,
-    /// The numbers in the builder.
+    /// The number in the builder of each operation of the file.
     numbers: Vec<NodeId>,
     bodies: &'a [(Program, usize)],
     nesting: usize,
@@ -310,12 +310,12 @@ fn load_program(saved: SavedProgram, bodies: &[(Program, usize)]) -> Result<(Pro
 }
 
 impl Loading<'_> {
-    /// The operation that has this number in the file.
+    /// The operation with this number in the file.
     fn any(&self, id: NodeId) -> Result<NodeId, String> {
         self.numbers.get(id as usize).copied().ok_or_else(|| format!("operand {id} does not come before its use"))
     }
 
-    /// The same, if it has one result.
+    /// The operation with this number in the file, if it has one result.
     fn value(&self, id: NodeId) -> Result<NodeId, String> {
         let id = self.any(id)?;
         if matches!(self.builder.node(id).op, Op::Loop(_) | Op::Custom(..)) {
@@ -324,7 +324,7 @@ impl Loading<'_> {
         Ok(id)
     }
 
-    /// A program that comes before this one: the body of a loop, or part of a function with rules.
+    /// An earlier program of the file: the body of a loop, or part of a function with rules.
     fn inner(&mut self, at: usize) -> Result<Program, String> {
         let (inner, nesting) = self.bodies.get(at).cloned().ok_or("the body of a loop does not come before it")?;
         self.nesting = self.nesting.max(nesting + 1);
@@ -338,7 +338,7 @@ impl Loading<'_> {
         ids.iter().map(|id| self.value(*id)).collect()
     }
 
-    /// An operation on operands that are there.
+    /// An operation on existing operands.
     fn operation(&mut self, saved: SavedOp) -> Result<Op<NodeId>, String> {
         Ok(match saved {
             SavedOp::Constant(c) => Op::Constant(Constant(c)),
@@ -398,13 +398,13 @@ impl Loading<'_> {
     }
 }
 
-/// The row of a table that has this name.
+/// The row of a table with this name.
 fn row<R: Copy>(all: &[R], name_of: impl Fn(R) -> &'static str, name: &str) -> Result<R, String> {
     let known = all.iter().copied().find(|r| name_of(*r) == name);
     known.ok_or_else(|| format!("{:?} is not an operation of its kind", shortened(name)))
 }
 
-/// Text from a file, as far as it fits into a message.
+/// Text from a file, shortened to fit into a message.
 fn shortened(text: &str) -> String {
     text.chars().take(40).collect()
 }

@@ -1,11 +1,10 @@
 //! Terms: programs while they are being traced.
 //!
-//! A term is an operation on other terms, reference-counted. Sharing is observed, not asked for: a value
-//! that the traced code uses twice is one term with two owners. [`Term::program`] makes the closed
-//! [`Program`] of some terms.
+//! A term is an operation on other terms, reference-counted. Sharing is observed: a value that the traced code uses
+//! twice is one term with two owners. [`Term::program`] makes the closed [`Program`] of some terms.
 //!
-//! Law: a term's operands have smaller ids. Terms are syntax, as arrays are data; that they are an interpreter of
-//! the language is said in `interpreters/ast`.
+//! Law: the operands of a term have smaller ids. Terms are syntax, as arrays are data; `interpreters/ast` makes terms
+//! an interpreter of the language.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,57 +48,27 @@ impl Term {
     }
 
     /// A new variable.
-    ///
-    /// ```
-    /// use polygrad::{DType, program::{Op, Term}};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// assert!(matches!(x.op(), Op::Input(_)));
-    /// ```
     pub fn variable(shape: &[usize], dtype: DType) -> Term {
         let id = fresh();
         Term(Rc::new(Traced { id, op: Op::Input(id), shape: Shape::from_slice(shape), dtype }))
     }
 
     /// The shape of the value.
-    ///
-    /// ```
-    /// use polygrad::{DType, program::Term};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// assert_eq!(x.sizes(), [2]);
-    /// ```
     pub fn sizes(&self) -> &[usize] {
         &self.0.shape
     }
 
     /// The element type of the value.
-    ///
-    /// ```
-    /// use polygrad::{DType, program::Term};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// assert_eq!(x.element_type(), DType::F64);
-    /// ```
     pub fn element_type(&self) -> DType {
         self.0.dtype
     }
 
     /// The operation whose result this is.
-    ///
-    /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Op, Term}};
-    /// let x = Term::variable(&[2], DType::F64);
-    /// assert!(matches!(x.unary(Unary::Sin).op(), Op::Unary(Unary::Sin, _)));
-    /// ```
     pub fn op(&self) -> &Op<Term> {
         &self.0.op
     }
 
     /// The array, if this is a constant.
-    ///
-    /// ```
-    /// use polygrad::{Array, BaseTensor, DType, program::Term};
-    /// assert_eq!(Term::constant(Array::scalar(2.0)).as_constant(), Some(&Array::scalar(2.0)));
-    /// assert!(Term::variable(&[2], DType::F64).as_constant().is_none());
-    /// ```
     pub fn as_constant(&self) -> Option<&Array> {
         if let Op::Constant(c) = self.op() { Some(&c.0) } else { None }
     }
@@ -109,8 +78,8 @@ impl Term {
         NEXT.with(Cell::get)
     }
 
-    /// The terms not older than `start` that these depend on, by id. A work list, because terms are as deep as the
-    /// program was long.
+    /// The terms among these and their operands, at any depth, that are not older than `start`, by id. Uses a work
+    /// list, because terms are as deep as the traced program was long.
     fn reachable(results: &[Term], start: u64) -> BTreeMap<u64, Term> {
         let mut found = BTreeMap::new();
         let mut work: Vec<&Term> = results.iter().collect();
@@ -176,20 +145,20 @@ impl Term {
         inside
     }
 
-    /// Which results depend on the variables; no other terms that do are older than `start`.
+    /// Which results depend on the variables. No other term that depends on them is older than `start`.
     pub(crate) fn moving(variables: &[Term], results: &[Term], start: u64) -> Vec<bool> {
         let inside = Term::inside(&Term::reachable(results, start), variables);
         results.iter().map(|r| inside.contains(&r.0.id)).collect()
     }
 
-    /// The body of a loop: the program from its variables, then from what it captures, to its results; and what it
-    /// captures. Everything that does not depend on the variables is computed outside, once.
+    /// The body of a loop, and the values it captures. The body is a program from the variables, then the captured
+    /// values, to the results. Everything that does not depend on the variables is computed outside, once.
     pub(crate) fn body(variables: &[Term], results: &[Term], start: u64) -> (Program, Vec<Term>) {
         let young = Term::reachable(results, start);
         let inside = Term::inside(&young, variables);
         let mut captured: BTreeMap<u64, Term> = BTreeMap::new();
         let mut capture = |term: &Term| {
-            // Constants are part of the body: nothing is gained by handing them in.
+            // Constants are part of the body: capturing them would gain nothing.
             if !inside.contains(&term.0.id) && term.as_constant().is_none() {
                 captured.insert(term.0.id, term.clone());
             }
@@ -217,7 +186,7 @@ impl Term {
     }
 }
 
-/// The number of a term in a body: it has one, or it is a constant.
+/// The number of a term in a body; a constant without a number is added.
 fn number_of(builder: &mut Builder, numbers: &BTreeMap<u64, NodeId>, term: &Term) -> NodeId {
     match (numbers.get(&term.0.id), term.op()) {
         (Some(k), _) => *k,
@@ -228,7 +197,7 @@ fn number_of(builder: &mut Builder, numbers: &BTreeMap<u64, NodeId>, term: &Term
     }
 }
 
-/// Terms are as deep as the program was long; so they are taken apart with a work list, not by recursion.
+/// Terms are as deep as the traced program was long, so they are dropped with a work list, not by recursion.
 impl Drop for Traced {
     fn drop(&mut self) {
         let mut unique = false;
@@ -241,7 +210,7 @@ impl Drop for Traced {
         loop {
             op.operands(&mut |a| work.push(a.clone()));
             drop(op);
-            // Only the last owner goes on; for the others giving up the pointer is all.
+            // Only the last owner goes on; other owners only release their pointer.
             let next = std::iter::from_fn(|| work.pop()).find_map(|term| Rc::into_inner(term.0));
             match next {
                 Some(mut traced) => op = std::mem::replace(&mut traced.op, Op::Input(0)),

@@ -1,24 +1,24 @@
-//! Constants as printed programs have them.
+//! Constants in printed programs.
 //!
-//! Law: what is printed is bounded; up to a few elements it says the value, and with what is known around it,
-//! shape and element type too. Larger arrays show how they begin.
+//! Law: the length of the text is bounded. The text of a small array gives all elements and, with what its context
+//! says, shape and element type; the text of a larger array gives its first elements.
 
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::DType;
 use crate::shape::Show;
 
-/// The most elements that are printed in full.
+/// The largest size of a constant that is printed in full.
 const FULL: usize = 8;
-/// How many are shown of more.
+/// The number of elements printed of larger constants.
 const SHOWN: usize = 3;
 
-/// Whether a constant is one number, which needs no name however often it is used.
+/// Whether a constant is one number, which is never given a name.
 pub(super) fn is_number(c: &Array) -> bool {
     with_elem!(c.dtype(), E => c.splat::<E>().is_some())
 }
 
-/// A constant, where shape or element type may be known from what it is combined with: `2.0`, `f64[3](2.0)`,
-/// `[1.0, 2.0]`, `f64[1000](1.0, 2.0, 3.0, ..)`.
+/// The text of a constant, whose context may say shape or element type: `2.0`, `f64[3](2.0)`, `[1.0, 2.0]`,
+/// `f64[1000](1.0, 2.0, 3.0, ..)`.
 pub(super) fn literal(c: &Array, shape_known: bool, dtype_known: bool) -> String {
     let (shape, dtype) = (c.shape(), c.dtype());
     let typed = |words: String| match dtype {

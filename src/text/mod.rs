@@ -1,9 +1,9 @@
-//! Printing programs: one assignment a line, written as one would by hand.
+//! Printing programs: one assignment a line, as written by hand.
 //!
-//! Law: printing is total and deterministic, and names are given here, in order: inputs have their own (or `x0`,
-//! `x1`, ..), everything else is `t0`, `t1`, ... A value used once is written where it is used, as long as lines
-//! stay short; so the text at hand is bounded however long the program is, and nothing here recurses but over how
-//! deep loops nest.
+//! Law: printing is total and deterministic. Names are given here, in order: inputs keep theirs (or get `x0`, `x1`,
+//! ..), other values are `t0`, `t1`, ... A value with one use is written in the place of its use while lines stay
+//! short, so the text held at a time is bounded however long the program is. Nothing here recurses, except over the
+//! nesting of loops.
 
 mod literal;
 mod words;
@@ -17,14 +17,14 @@ use crate::dtype::DType;
 use crate::program::{Constant, Custom, Loop, NodeId, Op, Program, Slot};
 use crate::shape::Show;
 
-/// The columns of a line, as far as operands can be moved out of it.
+/// The width of a line; operands are moved to lines of their own to keep it, if possible.
 const WIDTH: usize = 100;
-/// The longest text that is written where it is used.
+/// The longest text that is written in the place of its use.
 const INLINE: usize = 64;
-/// How deep operations nest in a text.
+/// The deepest nesting of operations in a text.
 const DEPTH: u8 = 4;
 
-/// A program as text; with `{:#}` every name has its shape and element type.
+/// A program as text; `{:#}` prints shape and element type with every name.
 ///
 /// ```
 /// use polygrad::program::{Builder, Op, Slot};
@@ -86,13 +86,13 @@ fn one_or_tuple(items: &[String]) -> String {
 /// The names given so far.
 #[derive(Default)]
 struct Names {
-    /// Those that came with the program. Names made up differ from them, and from each other by their numbers.
+    /// The names that came with the program. Made-up names differ from these.
     given: HashSet<String>,
     made: HashMap<&'static str, usize>,
 }
 
 impl Names {
-    /// A name that came with the program, with a number if it came before.
+    /// A name that came with the program, with a number appended if the name was given before.
     fn unique(&mut self, name: String) -> String {
         let mut candidate = name.clone();
         let mut k = 1;
@@ -122,13 +122,13 @@ struct Printer<'a, 'f> {
     wide: bool,
 }
 
-/// A program that is being printed: what stands for its values.
+/// A program that is being printed, with the texts of its values.
 struct Scope<'a> {
     program: &'a Program,
     uses: Vec<u32>,
-    /// Of values not used up; numbers are written where they are used, and are not here.
+    /// The texts of values with uses left. Numbers are written where they are used, and have none.
     texts: Vec<Option<Text>>,
-    /// The used results of each loop: their position among its results, and their number.
+    /// The used results of each loop: their positions among all results, and their numbers.
     results: HashMap<NodeId, Vec<(usize, NodeId)>>,
     indent: usize,
 }
@@ -147,7 +147,7 @@ impl<'a> Scope<'a> {
         Scope { program, uses: program.uses(), texts, results, indent }
     }
 
-    /// What stands for a value. A constant needs fewer words where shape or element type are known.
+    /// The text of a value. The text of a constant is shorter if shape or element type are known.
     fn text(&self, id: NodeId, shape_known: bool, dtype_known: bool) -> Text {
         match (&self.texts[id as usize], &self.program.nodes()[id as usize].op) {
             (Some(text), _) => text.clone(),
@@ -181,7 +181,7 @@ impl Printer<'_, '_> {
         writeln!(self.out, "{:1$}{words}", "", 2 * indent)
     }
 
-    /// Prints the operations of a program and returns what stands for its results.
+    /// Prints the operations of a program and returns the texts of its results.
     fn block(&mut self, program: &Program, inputs: Vec<Text>, indent: usize) -> Result<Vec<Text>, fmt::Error> {
         let first = inputs.len();
         let mut scope = Scope::new(program, inputs, indent);
@@ -197,7 +197,7 @@ impl Printer<'_, '_> {
                 }
                 Op::Loop(l) => self.looped(&mut scope, id, l)?,
                 Op::Custom(c, args) => self.custom(&mut scope, id, c, args)?,
-                // Named by the loop, and before.
+                // Named by the loop, or before.
                 Op::Output(..) | Op::Input(_) => {}
                 Op::Unary(..)
                 | Op::Binary(..)
@@ -231,7 +231,7 @@ impl Printer<'_, '_> {
         Ok(program.results().iter().map(|r| scope.text(*r, false, false)).collect())
     }
 
-    /// Prints the line of a value; from now on its name stands for it.
+    /// Prints a line that gives a value a name, which is its text from now on.
     fn assign(&mut self, scope: &mut Scope<'_>, id: NodeId, text: Text) -> fmt::Result {
         let name = self.names.next("t");
         let node = &scope.program.nodes()[id as usize];
@@ -249,13 +249,13 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// A name where it is introduced.
+    /// A name where it is declared.
     fn declared(&self, name: &str, shape: &[usize], dtype: DType) -> String {
         if self.wide { format!("{name}: {}", kind(shape, dtype)) } else { name.to_owned() }
     }
 
     fn looped(&mut self, scope: &mut Scope<'_>, id: NodeId, l: &Loop<NodeId>) -> fmt::Result {
-        // What is captured keeps its name inside.
+        // A captured value keeps its name inside.
         for a in &l.captured {
             self.name(scope, *a)?;
         }
@@ -309,7 +309,7 @@ impl Printer<'_, '_> {
         self.line(scope.indent, &format!("{results} = custom {}({})", c.name(), args.join(", ")))
     }
 
-    /// ` carry (h0 = 0.0)`, ` over (e0 in xs)`, ` with (w)`: as many as there are.
+    /// ` carry (h0 = 0.0)`, ` over (e0 in xs)`, ` with (w)`: those that the loop has.
     fn clauses(&self, scope: &Scope<'_>, l: &Loop<NodeId>, inputs: &[Text], with: &[String]) -> Vec<String> {
         let slots = l.body.inputs();
         let item = |k: usize, relation: &str, a: NodeId| {
@@ -323,7 +323,7 @@ impl Printer<'_, '_> {
         some.map(|(word, items)| format!(" {word} ({})", items.join(", "))).collect()
     }
 
-    /// Names the used ones of several results.
+    /// Names the used results of an operation with several.
     fn results(&mut self, scope: &mut Scope<'_>, id: NodeId, count: usize) -> Vec<String> {
         let mut names = vec![String::from("_"); count];
         let mut used = scope.results.remove(&id).unwrap_or_default();

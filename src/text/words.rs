@@ -1,17 +1,17 @@
 //! One operation in words.
 //!
-//! Law: brackets are where they are needed and nowhere else, so texts of different expressions differ.
-//! Symbols bind as in mathematics; a name and its operands bind tighter, reading at an index tightest.
+//! Law: brackets are printed only where needed, and texts of different expressions differ. Symbols bind as in
+//! mathematics; application of a name binds tighter than symbols, and indexing tightest.
 
 use std::borrow::Cow;
 
 use crate::ops::{Binary, Discrete, IntBinary, IntUnary, Unary};
 use crate::program::{NodeId, Op, Program};
 
-/// How tightly a text holds together.
+/// The precedence of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Precedence {
-    /// Anything: between commas.
+    /// Any text, as between commas.
     Loose,
     Or,
     And,
@@ -19,18 +19,18 @@ pub(super) enum Precedence {
     Sum,
     Product,
     Negation,
-    /// A name and its operands.
+    /// A name with its operands.
     Application,
     /// A name, a number, something in brackets.
     Atom,
 }
 
-/// What stands for a value where it is used.
+/// The text of a value in the place of its use.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     pub(super) words: String,
     pub(super) precedence: Precedence,
-    /// How deep operations nest in it; 0 for names and numbers.
+    /// The nesting of operations in the text; 0 for names and numbers.
     pub(super) depth: u8,
 }
 
@@ -44,16 +44,16 @@ impl Text {
         Text { words, precedence, depth: 0 }
     }
 
-    /// The text in a place that needs it to hold together.
+    /// The text, in brackets if the place needs a higher precedence.
     fn at(&self, precedence: Precedence) -> Cow<'_, str> {
         if self.precedence < precedence { format!("({})", self.words).into() } else { self.words.as_str().into() }
     }
 }
 
-/// What stands for an operand; whether its shape and its element type are known without it.
+/// The text of an operand, given whether its shape and its element type are known from the context.
 pub(super) type Operand<'a> = &'a dyn Fn(NodeId, bool, bool) -> Text;
 
-/// An operation with the texts of its operands. Loops and what is not an operation have no words.
+/// The text of an operation from the texts of its operands. Loops, and nodes that are no operation, have none.
 pub(super) fn words(program: &Program, id: NodeId, operand: Operand<'_>) -> Text {
     let op = &program.nodes()[id as usize].op;
     let mut depth = 0;
@@ -64,7 +64,7 @@ pub(super) fn words(program: &Program, id: NodeId, operand: Operand<'_>) -> Text
 
 fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String, Precedence) {
     let constant = |a: NodeId| matches!(program.nodes()[a as usize].op, Op::Constant(_));
-    // Operands of one shape and type: a number needs neither next to something that has both.
+    // Operands have one shape and type: next to an operand that shows both, a number needs neither.
     let alike = |args: &[NodeId]| -> Vec<Text> {
         let known = args.iter().any(|a| !constant(*a));
         args.iter().map(|a| operand(*a, known, known)).collect()
@@ -78,7 +78,7 @@ fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String,
         Op::Discrete(Discrete::IntUnary(IntUnary::Neg), args) => negation(&lone(args[0]), constant(args[0])),
         Op::Discrete(op, args) => discrete(op, &alike(args)),
         Op::Select([mask, a, b]) => {
-            // The mask says the shape, a branch the element type.
+            // The mask shows the shape, a branch the element type.
             let (shape, dtype) = ([*mask, *a, *b].iter().any(|x| !constant(*x)), !constant(*a) || !constant(*b));
             application("select", &[operand(*mask, shape, true), operand(*a, shape, dtype), operand(*b, shape, dtype)])
         }
@@ -114,7 +114,7 @@ fn application(name: &str, args: &[Text]) -> (String, Precedence) {
     (out, Precedence::Application)
 }
 
-/// A symbol between its operands; of equal symbols the left one binds first.
+/// A symbol between its operands; equal symbols associate to the left.
 fn infix(
     symbol: &str,
     precedence: Precedence,
@@ -125,7 +125,7 @@ fn infix(
     (format!("{} {symbol} {}", args[0].at(left), args[1].at(right)), precedence)
 }
 
-/// A minus before an operand; a negative number is another thing than the negation of a number.
+/// A minus before an operand; a negative number prints differently from the negation of a number.
 fn negation(a: &Text, number: bool) -> (String, Precedence) {
     let words = if number { format!("-({})", a.words) } else { format!("-{}", a.at(Precedence::Application)) };
     (words, Precedence::Negation)
