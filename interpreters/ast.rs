@@ -1,9 +1,9 @@
 //! `Ast`: staging. The meaning of a program is its text.
 //!
-//! Running a generic program at this interpreter records it: each operation makes a [`Term`], nothing is
-//! computed. The step of a loop runs once, on variables; its body becomes a closed program, and what it takes from
-//! outside is captured explicitly. This is the syntactic algebra of "Dual-numbers reverse AD for array
-//! languages", appendix C.1, with sharing observed instead of asked for.
+//! Running a generic program at this interpreter records the program: each operation makes a [`Term`], nothing is
+//! computed. The step of a loop runs once, on variables; its body becomes a closed program with explicitly captured
+//! values. This is the syntactic algebra of "Dual-numbers reverse AD for array languages", appendix C.1, except that
+//! sharing is observed instead of declared.
 //!
 //! Law: interpreting the recorded program at `T` is running the generic program at `T`.
 
@@ -129,17 +129,17 @@ impl BaseTensor for Term {
             shape
         };
         if n == 0 {
-            // No trip: what the step would do must not even reach a derivative.
+            // No trip: the operations of the step must not even reach a derivative.
             return (init, outputs.iter().map(|y| Term::zeros(&stacked(y), y.element_type())).collect());
         }
-        // An output that is the same in every trip is no matter of the loop.
+        // An output that is the same in every trip is computed outside the loop.
         let moving = Term::moving(&variables, &outputs, start);
         let carried = next.len();
         let kept = outputs.iter().zip(&moving).filter(|(_, moving)| **moving).map(|(y, _)| y.clone());
         let results: Vec<Term> = next.into_iter().chain(kept).collect();
         let (body, captured) = Term::body(&variables, &results, start);
         let loop_ = Loop { n, reverse, body, init, xs: xs.to_vec(), captured };
-        // A loop has several results; its own kind means nothing.
+        // A loop has several results; its own kind has no meaning.
         let of = Term::new(Op::Loop(Box::new(loop_)), Shape::new(), DType::F64);
         let output = |(k, result): (usize, &Term)| {
             let shape = if k < carried { Shape::from_slice(result.sizes()) } else { stacked(result) };

@@ -1,8 +1,8 @@
 //! `Count<T>`: what a program costs, over any interpreter `T`. A value is a value of `T`; every
 //! operation notes its calls, elementary operations and bytes, by family.
 //!
-//! Law: the counts depend on shapes alone, and not on `T`, except that a loop is counted as often as `T`
-//! runs its step. What an operation costs is said in [`Cost`].
+//! Law: the counts depend on shapes alone, and not on `T`, except that a loop is counted as often as `T` runs its step.
+//! [`Cost`] defines the cost of an operation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Contract, Cost, Discrete, Linear, Unary};
 use crate::program::{Custom, interpret};
 
-/// A family of operations, as they are counted.
+/// A family of operations in a tally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     /// Functions of one float tensor.
@@ -36,7 +36,7 @@ pub enum Family {
     Scatter,
     /// Concatenation.
     Concat,
-    /// Loops themselves, beside what their trips do: an operation per trip.
+    /// Loops themselves, without the operations in their trips: an operation per trip.
     Loop,
 }
 
@@ -112,7 +112,7 @@ impl<T: BaseTensor> Count<T> {
         &self.0
     }
 
-    /// Runs `f`, and counts what it does with values of this type.
+    /// Runs `f`, and counts its operations on values of this type.
     pub fn counted<R>(f: impl FnOnce() -> R) -> (R, Tally) {
         scope::observed::<Count<T>, Tally, R>(f)
     }

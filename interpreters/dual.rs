@@ -1,12 +1,11 @@
 //! `Dual<T>`: forward-mode differentiation over any interpreter `T`.
 //!
-//! A value is a primal and, unless it is a known zero, a tangent; every operation computes both, and
-//! nothing is recorded. This is the first reading of a derivative in "Dual-numbers reverse AD for array
-//! languages", section 2.1, for arrays.
+//! A value is a primal and, unless the tangent is a known zero, a tangent. Every operation computes both, and nothing
+//! is recorded. This is the first reading of a derivative in "Dual-numbers reverse AD for array languages", section
+//! 2.1, for arrays.
 //!
-//! Laws: the primal part is what `T` computes. Integers and masks have no tangent. Tangents of two
-//! differentiations of one level never mix: each carries the level it belongs to, and where two meet
-//! the program panics.
+//! Laws: the primal part equals the value at `T`. Integers and masks have no tangent. Tangents of two differentiations
+//! of one level never mix: each tangent carries its level, and an operation on two different levels panics.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -21,12 +20,13 @@ thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(1) };
 }
 
-/// Which differentiation a tangent belongs to.
+/// The differentiation that a tangent belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
-    /// This one.
+    /// The differentiation with this number.
     Sweep(u64),
-    /// None that is known to the loop of this number, which starts with zeros; younger loops are inside of older ones.
+    /// A tangent inside the loop with this number that starts as zeros and belongs to no known differentiation; inner
+    /// loops have larger numbers.
     Loop(u64),
 }
 
@@ -39,7 +39,7 @@ fn fresh() -> u64 {
 }
 
 impl Level {
-    /// The level of what has no tangent: it goes with any other.
+    /// The level of a value without a tangent; it agrees with any other.
     const ANY: Level = Level::Loop(u64::MAX);
 
     /// The common level of two tangents.
@@ -51,7 +51,7 @@ impl Level {
         }
     }
 
-    /// [`meet`](Level::meet), or nothing where there is none.
+    /// [`meet`](Level::meet), or `None` for two different levels.
     fn try_meet(self, other: Level) -> Option<Level> {
         match (self, other) {
             (Level::Sweep(a), Level::Sweep(b)) => (a == b).then_some(self),
@@ -101,7 +101,7 @@ impl<T: BaseTensor> Dual<T> {
         self.tangent.as_ref().map_or_else(|| self.zero(), |(_, t)| t.clone())
     }
 
-    /// The primal, and beside that of floats a tangent.
+    /// The primal, followed by a tangent if the primal is a float.
     fn grouped(self) -> Group<T> {
         let tangent = self.dtype().is_float().then(|| self.tangent_or_zero());
         std::iter::once(self.primal).chain(tangent).collect()
@@ -255,14 +255,14 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         results.into_iter().zip(tangents).map(pair).collect()
     }
 
-    /// One loop of `T` over primals and tangents side by side. Every float of the carry and of the
-    /// outputs has a tangent inside; if none of a differentiation ever arrives, they are dropped.
+    /// One loop of `T` over primals and tangents side by side. Every float of the carry and of the outputs has a
+    /// tangent inside the loop; a tangent to which no differentiation contributes is dropped at the end.
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
         let mut level = Level::ANY;
         for value in init.iter().chain(xs) {
             level = level.meet(value.level());
         }
-        // In all trips the tangents of the carry have one level, so that all do the same to them.
+        // The tangents of the carry have one level in all trips, so that all trips treat them alike.
         let unknown = Level::Loop(fresh());
         let inside = level.meet(unknown);
         let mut level = inside;
@@ -289,7 +289,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             mixed();
         }
         let dual = |mut group: Group<T>| {
-            // Nothing in the loop had a tangent of a known differentiation.
+            // No tangent of a known differentiation reached this group.
             group.truncate(if level == unknown { 1 } else { 2 });
             Dual::of_group(group, level)
         };
@@ -358,7 +358,7 @@ impl Forward {
         Dual { primal: primal.clone(), tangent }
     }
 
-    /// Primal and tangent of a result; zeros where it does not depend on an input.
+    /// Primal and tangent of a result; zeros if the result depends on no input.
     ///
     /// # Panics
     /// When the tangent belongs to another differentiation.

@@ -5,12 +5,12 @@
 //! * [`dual`]: forward-mode differentiation over any interpreter: a value and its tangent.
 //! * [`adval`]: reverse-mode differentiation over any interpreter: a value and a `Delta` term, the
 //!   linear map from the inputs' tangents to the value's, evaluated backwards.
-//! * [`shapes`]: the smallest one. The meaning of a program is the shapes it computes.
-//! * [`count`]: what a program costs, in any interpreter.
-//! * [`transcript`]: a program written down as it runs, in any interpreter.
+//! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
+//! * [`count`]: the cost of a program, in any interpreter.
+//! * [`transcript`]: the text of a program, written while it runs, in any interpreter.
 //!
-//! Law: no interpreter names another. Those that stand on one are generic in it, so that they nest
-//! in any order and to any depth.
+//! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
+//! order and to any depth.
 
 pub mod adval;
 pub mod ast;

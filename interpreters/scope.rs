@@ -1,8 +1,8 @@
-//! What an observing interpreter notes down while its verb runs: a stack per thread.
+//! The notes of an observing interpreter while its verb runs: a stack per thread.
 //!
-//! Law: an observation belongs to the innermost running verb for that very type of value. So verbs
-//! nest, over other interpreters and over themselves, constants need no handle to be observed, and nothing is left
-//! behind when a verb ends, by return or by panic. What runs on another thread is not observed.
+//! Law: an observation belongs to the innermost running verb for that very type of value. So verbs nest, over other
+//! interpreters and over themselves; constants need no handle to be observed; and nothing is left behind when a verb
+//! ends, by return or by panic. Other threads are not observed.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -24,7 +24,7 @@ impl Drop for Leave {
     }
 }
 
-/// Runs `f` while values of type `V` are observed by a new `S`, and returns that, too.
+/// Runs `f` while a new `S` observes values of type `V`, and returns that observer, too.
 pub(super) fn observed<V: 'static, S: Default + 'static, R>(f: impl FnOnce() -> R) -> (R, S) {
     let observer = Rc::new(RefCell::new(S::default()));
     RUNNING.with_borrow_mut(|running| running.push((TypeId::of::<V>(), observer.clone())));
@@ -34,7 +34,7 @@ pub(super) fn observed<V: 'static, S: Default + 'static, R>(f: impl FnOnce() -> 
     (result, observer.take())
 }
 
-/// Calls `f` on the observer of values of type `V`; `None` where none is running.
+/// Calls `f` on the observer of values of type `V`; `None` if there is none.
 pub(super) fn observer<V: 'static, S: 'static, R>(f: impl FnOnce(&mut S) -> R) -> Option<R> {
     let found = RUNNING.with_borrow(|running| {
         let entry = running.iter().rev().find(|(of, _)| *of == TypeId::of::<V>())?;

@@ -1,8 +1,8 @@
 //! `Shapes`: the smallest interpreter. A value is its shape and element type; nothing is computed.
 //!
-//! Law: it accepts a program exactly when evaluation would, with the same message at the same line,
-//! because both ask the rules of [`crate::ops`]. The only exception are programs that look at numbers: there
-//! are none here, so [`peek`](BaseTensor::peek) shows nothing, as while a program is traced.
+//! Law: this interpreter accepts a program exactly when evaluation does, with the same message at the same line,
+//! because both apply the checks of [`crate::ops`]. The only exception are programs that look at numbers: there are
+//! none here, so [`peek`](BaseTensor::peek) shows nothing, as while a program is traced.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Shapes {
     }
 }
 
-/// Shapes and element types of several values, as the rules take them.
+/// Shapes and element types of several values, as the checks take them.
 fn kinds(values: &[Shapes]) -> Vec<(&[usize], DType)> {
     values.iter().map(Shapes::kind).collect()
 }

@@ -1,8 +1,8 @@
-//! `Transcript<T>`: a program written down as it runs, over any interpreter `T`. A value is a value of `T`
+//! `Transcript<T>`: the text of a program, written while it runs, over any interpreter `T`. A value is a value of `T`
 //! and the number of the line that made it.
 //!
-//! Law: the text depends on the program and on the shapes of its inputs, and on `T` only where
-//! constants show their numbers. Of a loop the first trip is written, which stands for all.
+//! Law: the text depends on the program and on the shapes of its inputs, and on `T` only where constants show their
+//! numbers. The first trip of a loop is written, and stands for all.
 //!
 //! ```text
 //! t0 : f64 [3] = input
@@ -23,15 +23,15 @@ use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
 use crate::program::Custom;
 use crate::shape::Show;
 
-/// What has been written so far.
+/// The text so far.
 #[derive(Default)]
 struct Log {
     text: String,
     /// The number of the next value.
     next: usize,
-    /// How many loops are around.
+    /// The number of loops around the current line.
     depth: usize,
-    /// Whether this trip of a loop stands in the text already; then numbers are not used up either.
+    /// Whether this trip of a loop is in the text already; then it uses up no numbers either.
     muted: bool,
 }
 
@@ -49,7 +49,7 @@ impl Log {
 #[derive(Clone)]
 pub struct Transcript<T> {
     value: T,
-    /// Constants have none.
+    /// The number of the line; `None` for constants.
     name: Option<usize>,
 }
 
@@ -64,13 +64,13 @@ impl<T: BaseTensor> Transcript<T> {
         Transcript::made("input", value)
     }
 
-    /// Runs `f`, and writes down what it does with values of this type.
+    /// Runs `f`, and writes down its operations on values of this type.
     pub fn written<R>(f: impl FnOnce() -> R) -> (R, String) {
         let (result, log) = scope::observed::<Transcript<T>, Log, R>(f);
         (result, log.text)
     }
 
-    /// Writes down what a program returns.
+    /// Writes the line with the results of a program.
     pub fn result(values: &[Self]) {
         log::<T, ()>(|log| log.line(&format!("return {}", names(values))));
     }

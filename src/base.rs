@@ -1,12 +1,12 @@
 //! `BaseTensor`: the language. A program is a generic function over `T: BaseTensor`; everything
 //! else is an interpreter, that is, an instance of this trait.
 //!
-//! Law: an instance is a meaning. Whatever the instance, the primal values a program computes are
-//! the same; instances differ in what else they carry along (derivatives, shapes, syntax). The
-//! dozen required methods are the families of [`crate::ops`]; an instance implements each once.
+//! Law: an instance is a meaning. The primal values of a program are the same in every instance; instances differ in
+//! what they carry along (derivatives, shapes, syntax). The dozen required methods are the families of [`crate::ops`];
+//! an instance implements each once.
 //!
-//! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element
-//! type rustc checks, and carries the single bound `T: BaseTensor`.
+//! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element type rustc checks,
+//! and needs the single bound `T: BaseTensor`.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
 use crate::program::Custom;
 
-/// What one trip of a loop returns: the carry, and the outputs to be stacked.
+/// The results of one trip of a loop: the carry, and the outputs to be stacked.
 pub type Trip<T> = (Vec<T>, Vec<T>);
 
-/// One trip of a loop: from the carry and the current elements of the sequences.
+/// One trip of a loop: a function of the carry and the current elements of the sequences.
 pub type Step<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
 
 /// A program over a list of values, at the interpreter where `T` traces.
@@ -34,8 +34,8 @@ pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as BaseTensor>::Trace]) -> Vec<<
 /// # Laws
 /// * Totality: reading at an index out of bounds, negative included, gives 0; scattering there does
 ///   nothing; integer division by zero has a value (see [`crate::ops::IntBinary`]).
-/// * Selection is strict: both branches are computed. What is computed in the branch not taken never
-///   reaches a derivative, see [`crate::ops::val`].
+/// * Selection is strict: both branches are computed. Values computed in the branch not taken never reach a derivative,
+///   see [`crate::ops::val`].
 pub trait BaseTensor: Clone + 'static {
     /// A known array.
     fn constant(a: Array) -> Self;
@@ -95,28 +95,28 @@ pub trait BaseTensor: Clone + 'static {
     #[track_caller]
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self>;
 
-    /// A function with derivative rules of its own, applied: its value is that of its primal program, its derivative
-    /// what the rules say.
+    /// Applies a function with derivative rules of its own: the value is that of its primal program, the derivative is
+    /// given by its rules.
     ///
     /// # Panics
     /// When the arguments are not what it takes; or in forward mode, when there is no rule for tangents.
     #[track_caller]
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self>;
 
-    /// The interpreter at which the plain verbs run a program they are given here: one that records it
-    /// where values are known numbers, this one where a program is being traced or differentiated already.
+    /// The interpreter at which the plain verbs run their program: one that records the program if values are known
+    /// numbers, this one if a program is being traced or differentiated already.
     type Trace: BaseTensor;
 
-    /// The results of `f` on these values, by way of [`Trace`](Self::Trace): where that is another interpreter,
-    /// the program is recorded, simplified and run.
+    /// The results of `f` on these values, by way of [`Trace`](Self::Trace): if that is another interpreter, the
+    /// program is recorded, simplified and run.
     ///
     /// # Panics
     /// When `f` looks at values that are not known while it is recorded, or a variable escapes from it.
     #[track_caller]
     fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self>;
 
-    /// The array behind this value, where there is one: `None` while a program is being traced.
-    /// What lets the host language look at values and decide.
+    /// The array behind this value, if there is one: `None` while a program is being traced. Through it the host
+    /// language looks at values and decides.
     fn peek(&self) -> Option<Array> {
         None
     }
@@ -126,7 +126,7 @@ pub trait BaseTensor: Clone + 'static {
         Self::constant(Array::zeros(shape, dtype))
     }
 
-    /// `self + other` for numbers of any type; in place if nobody else holds `self`.
+    /// `self + other` for numbers of any type; in place if `self` has no other owner.
     #[track_caller]
     fn accumulate(self, other: &Self) -> Self {
         match self.dtype() {
@@ -137,14 +137,14 @@ pub trait BaseTensor: Clone + 'static {
         }
     }
 
-    /// `self + other.linear(op)`; in place if nobody else holds `self`.
+    /// `self + other.linear(op)`; in place if `self` has no other owner.
     #[track_caller]
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         self.accumulate(&other.linear(op))
     }
 }
 
-/// A tensor of a lower level seen from the level above: what is constant there.
+/// A tensor of a lower level as a constant of the level above.
 ///
 /// A program that differentiates inside a program works at two levels; a value of the outer one
 /// enters the inner one through [`Tensor::lift`](crate::Tensor::lift). Mixing them is a type error.
@@ -153,7 +153,7 @@ pub trait Lift<T>: BaseTensor {
     fn lift(t: T) -> Self;
 }
 
-/// A value of an interpreter over `T`, as the values of `T` that it consists of: a primal and a tangent, say.
+/// A value of an interpreter over `T`, as the values of `T` that it consists of, such as a primal and a tangent.
 pub type Group<T> = SmallVec<[T; 2]>;
 
 /// A loop of `T` for an interpreter over `T`, whose values are groups of values of `T`.

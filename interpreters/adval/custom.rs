@@ -1,8 +1,8 @@
-//! Functions with derivative rules of their own, of dual numbers.
+//! Functions with derivative rules of their own, applied to dual numbers.
 //!
-//! A rule for cotangents becomes a term whose transposed evaluation runs that rule. A rule for tangents needs no term of
-//! its own: it is run at dual numbers whose primals are known and whose tangents are those of the arguments, and so
-//! leaves behind the terms of a linear map.
+//! A rule for cotangents becomes a term whose transposed evaluation runs that rule. A rule for tangents needs no term
+//! of its own: the rule is run at dual numbers whose primals are known and whose tangents are those of the arguments,
+//! and this leaves behind the terms of a linear map.
 //!
 //! Law: primal values are those of `T::custom`, so that the rule holds again at every level below.
 
@@ -18,7 +18,7 @@ use crate::dtype::DType;
 use crate::ops::Guard;
 use crate::program::{Custom, Slot, interpret};
 
-/// A function with a rule for cotangents: as many tangents as it has results.
+/// A function with a rule for cotangents: it has one tangent per result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ruled<F, R> {
     rule: Arc<Custom>,
@@ -49,7 +49,7 @@ impl<F, R> Ruled<F, R> {
         self.to.into_iter().flatten().for_each(r);
     }
 
-    /// The values a rule is given first.
+    /// The arguments and results of the function, which are the first inputs of a rule.
     fn known<T: BaseTensor>(&self, env: &Env<'_, T>) -> Vec<T>
     where
         F: Residual<T>,
@@ -133,7 +133,7 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
 
 /// The rule for tangents, run at values whose tangents are those of the arguments.
 fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Vec<T>) -> Vec<ADVal<T>> {
-    // The same values, so the same ids; they have no tangent here.
+    // The inputs have the same values as the arguments, so they have the same ids; they have no tangent here.
     let mut inputs: Vec<ADVal<T>> =
         args.iter().map(|a| ADVal { primal: a.primal.clone(), id: a.id, node: None }).collect();
     inputs.extend(results.iter().cloned().map(ADVal::constant_of));
@@ -151,7 +151,7 @@ fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Ve
     results.into_iter().zip(tangents).map(result).collect()
 }
 
-/// Once the tangent of another value.
+/// The tangent of another value, times one.
 fn same<T>(to: &Rc<Node<T>>) -> Edge<Factor<T>, Rc<Node<T>>> {
     Edge { guard: Guard::One, factor: None, to: to.clone() }
 }

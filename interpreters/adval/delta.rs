@@ -1,13 +1,12 @@
 //! Delta terms: a linear map from the inputs' tangents, as a term with ID-ordered global sharing.
 //!
-//! A [`Delta`] says how the tangent of one value is made from the tangents of earlier values. It is a
-//! functor in both its parameters: `F`, how it holds the values of the primal program that it
-//! multiplies with, and `R`, how it refers to other terms. At top level these are the value itself
-//! and a pointer to a node; in the body of a loop they are numbers (see [`super::loops`]). So one
-//! function evaluates both.
+//! A [`Delta`] says how the tangent of one value is made from the tangents of earlier values. It is a functor in both
+//! its parameters: `F`, the representation of the primal values that it multiplies with, and `R`, the references to
+//! other terms. At top level these are the value itself and a pointer to a node; in the body of a loop both are numbers
+//! (see [`super::loops`]). So one function evaluates both.
 //!
-//! Law: a node's references have smaller ids. A node is one `Share` of the paper (section 2.4,
-//! Fig. 5), fused with the operation under it. Nothing here recurses over the depth of a term.
+//! Law: the references of a node have smaller ids. A node is one `Share` of the paper (section 2.4, Fig. 5), fused with
+//! the operation under it. Nothing here recurses over the depth of a term.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -22,7 +21,7 @@ use crate::dtype::DType;
 use crate::ops::{Contract, Guard, Linear};
 use crate::shape::Shape;
 
-/// When a value was born: later values have larger ids. Constants have one, too.
+/// The time of creation of a value: later values have larger ids. Constants have an id, too.
 pub(super) type Id = u64;
 
 thread_local! {
@@ -62,9 +61,9 @@ pub(super) enum Delta<F, R> {
     Input,
     /// A partial times a tangent.
     Scale(Edge<F, R>),
-    /// The sum of two such products.
+    /// The sum of two partials times tangents.
     Scale2(Edge<F, R>, Edge<F, R>),
-    /// One tangent where a mask holds, the other elsewhere; zero where there is none.
+    /// One tangent where a mask holds, the other elsewhere; an absent tangent is zero.
     Select { mask: F, then: Option<R>, otherwise: Option<R> },
     /// A linear operation.
     Linear(Box<Linear>, R),
@@ -74,11 +73,11 @@ pub(super) enum Delta<F, R> {
     Gather(Box<Gather<F, R>>),
     /// A tangent with subarrays of another added.
     ScatterAdd(Box<ScatterAdd<F, R>>),
-    /// Tangents one after the other; sizes along the axis stand beside them.
+    /// Tangents one after the other; each part has its shape beside it.
     Concat(usize, Vec<(Shape, Option<R>)>),
-    /// A loop: as many tangents as it has results.
+    /// A loop: it has one tangent per result.
     Loop(Box<LoopTerm<F, R>>),
-    /// A function with a rule for cotangents: as many tangents as it has results.
+    /// A function with a rule for cotangents: it has one tangent per result.
     Custom(Box<Ruled<F, R>>),
     /// One of the tangents of a loop, or of a function with a rule.
     Output(R, usize),
@@ -205,7 +204,7 @@ pub(super) struct Node<T> {
 }
 
 impl<T: BaseTensor> Node<T> {
-    /// The term of a value, which it does not keep.
+    /// The term of a value; the value itself is not kept.
     #[inline]
     pub(super) fn new(id: Id, value: &T, delta: Delta<Factor<T>, Rc<Node<T>>>) -> Rc<Node<T>> {
         let shape = value.shape();
@@ -214,7 +213,7 @@ impl<T: BaseTensor> Node<T> {
     }
 }
 
-/// The terms born since `base` that these depend on, but for inputs, by id.
+/// The terms among these and their references, at any depth, that were born since `base`, without inputs, by id.
 pub(super) fn reachable<'a, T>(from: impl Iterator<Item = &'a Rc<Node<T>>>, base: Id) -> BTreeMap<Id, &'a Rc<Node<T>>> {
     let mut found = BTreeMap::new();
     let mut work: Vec<&Rc<Node<T>>> = from.collect();
@@ -226,7 +225,7 @@ pub(super) fn reachable<'a, T>(from: impl Iterator<Item = &'a Rc<Node<T>>>, base
     found
 }
 
-/// Terms are as deep as the program was long; so they are taken apart with a work list, not by recursion.
+/// Terms are as deep as the program was long, so they are dropped with a work list, not by recursion.
 impl<T> Drop for Node<T> {
     fn drop(&mut self) {
         let mut unique = false;
@@ -238,7 +237,7 @@ impl<T> Drop for Node<T> {
         let mut delta = std::mem::replace(&mut self.delta, Delta::Input);
         loop {
             delta.into_refs(&mut |to| work.push(to));
-            // Only the last owner goes on; for the others giving up the pointer is all.
+            // Only the last owner goes on; other owners only release their pointer.
             let next = std::iter::from_fn(|| work.pop()).find_map(Rc::into_inner);
             match next {
                 Some(mut node) => delta = std::mem::replace(&mut node.delta, Delta::Input),

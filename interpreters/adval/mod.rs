@@ -1,14 +1,14 @@
 //! `ADVal<T>`: reverse-mode differentiation over any interpreter `T`.
 //!
-//! A value of this interpreter is a primal value of `T` and a `Delta` term: how its tangent
-//! is made from the tangents of earlier values. Running a program builds the term as a side effect of
-//! computing the primal; evaluating the transposed term from the result to the inputs is the reverse
-//! pass, and evaluating the term itself pushes tangents forward. This is the array dual-numbers algorithm
-//! of "Dual-numbers reverse AD for array languages", sections 2 and 6 and appendix D.
+//! A value of this interpreter is a primal value of `T` and a `Delta` term, which says how its tangent is made from the
+//! tangents of earlier values. Running a program builds the term as a side effect of computing the primal. Evaluating
+//! the transposed term from the result to the inputs is the reverse pass; evaluating the term itself pushes tangents
+//! forward. This is the array dual-numbers algorithm of "Dual-numbers reverse AD for array languages", sections 2 and 6
+//! and appendix D.
 //!
-//! Laws: the primal part is what `T` computes, whatever is differentiated. Integers and masks have no
-//! term, nor have constants: their tangent is a known zero. `ADVal<T>` uses `T` only through
-//! [`BaseTensor`], so it nests, over itself and over any other interpreter.
+//! Laws: the primal part equals the value at `T`, whatever is differentiated. Integers, masks and constants have no
+//! term: their tangent is a known zero. `ADVal<T>` uses `T` only through [`BaseTensor`], so it nests, over itself and
+//! over any other interpreter.
 
 mod custom;
 mod delta;
@@ -35,7 +35,7 @@ use crate::shape::Shape;
 /// Made by the verbs of [`crate::direct`]; a program sees it only as its `T: BaseTensor`.
 pub struct ADVal<T> {
     primal: T,
-    /// Names the primal value; also the id of the term, if there is one.
+    /// The id of the primal value, and of the term if there is one.
     id: Id,
     node: Option<Rc<Node<T>>>,
 }
@@ -48,7 +48,7 @@ impl<T: Clone> Clone for ADVal<T> {
 
 type TopDelta<T> = Delta<Factor<T>, Rc<Node<T>>>;
 
-/// Whether values of this one's element type have tangents.
+/// Whether the element type of the value has tangents.
 fn differentiable<T: BaseTensor>(t: &T) -> bool {
     t.dtype().is_float()
 }
@@ -78,7 +78,7 @@ impl<T: BaseTensor> ADVal<T> {
         ADVal { primal, id, node: Some(node) }
     }
 
-    /// The primal value as part of another value's term.
+    /// The primal value as a factor in the term of another value.
     fn factor(&self) -> Factor<T> {
         Factor { value: self.primal.clone(), id: self.id }
     }
@@ -233,7 +233,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         let ADVal { primal, node, .. } = self;
         let primal = primal.accumulate_linear(op, &other.primal);
         let one = |to: Rc<Node<T>>| Edge { guard: Guard::One, factor: None, to };
-        // The added part is a term without a value of its own.
+        // The added value `op(other)` has a term of its own, but exists only as part of the sum.
         let added = other.node.clone().map(|to| Node::new(fresh(), &primal, Delta::Linear(Box::new(op.clone()), to)));
         match (node, added) {
             (None, None) => ADVal::constant_of(primal),
@@ -249,7 +249,7 @@ impl<T: BaseTensor> Lift<T> for ADVal<T> {
     }
 }
 
-/// One differentiation: the inputs it made, to which its results' cotangents are pulled back.
+/// One differentiation: it makes inputs, and pulls cotangents of results back to them.
 pub struct Sweep<T> {
     first: Id,
     inputs: Vec<(Option<Id>, T)>,
@@ -275,8 +275,8 @@ impl<T: BaseTensor> Sweep<T> {
         value
     }
 
-    /// The cotangents of the inputs, in order, from cotangents of results: the transposed derivative.
-    /// Zeros for integers, masks and inputs that nothing depends on.
+    /// The cotangents of the inputs, in order, from cotangents of results: the transposed derivative. Zeros for
+    /// integers, masks and inputs that no result depends on.
     ///
     /// # Panics
     /// When there is not one cotangent of the same shape and element type per result, or when a result

@@ -23,7 +23,7 @@ pub(super) struct Env<'a, T> {
     pub(super) elements: &'a [T],
 }
 
-/// How a term holds a value of the primal program.
+/// A representation, within a term, of a value of the primal program.
 pub(super) trait Residual<T> {
     fn get<'a>(&'a self, env: &'a Env<'_, T>) -> &'a T;
 }
@@ -41,15 +41,15 @@ pub(super) enum Cotangent<T> {
     Many(Vec<Option<T>>),
 }
 
-/// What a cotangent contributes to that of an earlier value. Small: it is passed by value for every term.
+/// The contribution of a cotangent to that of an earlier value. Small: it is passed by value for every term.
 pub(super) enum Update<T> {
-    /// This much.
+    /// A cotangent.
     Add(T),
-    /// This much, through a linear operation.
+    /// A cotangent through a linear operation.
     AddLinear(Box<Linear>, T),
-    /// This much at some indices: never the size of the array.
+    /// A cotangent at some indices: never the size of the array.
     Scatter(Box<Scatter<T>>, T),
-    /// This much for one of so many results of a loop.
+    /// A cotangent for one of several results of a loop.
     Output { index: usize, v: T },
 }
 
@@ -181,11 +181,11 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
 
 const PAGE: usize = 64;
 
-/// A term that awaits its turn, with its cotangent.
+/// A pending term with its cotangent.
 type Entry<'a, T> = Option<(&'a Node<T>, Cotangent<T>)>;
 
-/// The pending cotangents of a reverse pass, by id. Ids are dense where the program was at top level and
-/// thin where it was in the body of a loop, hence a vector of pages.
+/// The pending cotangents of a reverse pass, by id. Ids are dense for terms at top level and sparse for terms in the
+/// body of a loop, hence a vector of pages.
 struct Pending<'a, T> {
     first: Id,
     pages: Vec<Option<Box<[Entry<'a, T>; PAGE]>>>,
@@ -204,8 +204,8 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
     }
 }
 
-/// The reverse pass: from cotangents of the results to those of the inputs, which are given by the
-/// ids of their terms, ascending. Results may depend on nothing born before `first`.
+/// The reverse pass: from cotangents of the results to those of the inputs, whose term ids are given in ascending
+/// order. Results may depend on nothing born before `first`.
 ///
 /// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
@@ -242,10 +242,10 @@ pub(super) fn reverse<T: BaseTensor>(
     if young { Ok(cotangents) } else { Err(Escape::Outside) }
 }
 
-/// Why a derivative does not exist: its function is not one of its argument alone.
+/// The reason why a derivative does not exist: its function is not a function of its argument alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Escape {
-    /// A result depends on an input that is none of this differentiation's.
+    /// A result depends on an input of another differentiation.
     #[error(
         "map_accum: a loop variable may be used only inside its closure, but the result depends on one that \
          escaped; return it from the step instead"

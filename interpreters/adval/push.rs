@@ -1,10 +1,10 @@
-//! Forward evaluation of a term: the linear map itself, where [`pull`](super::pull) is its transpose. The
-//! same term answers both (the paper's section 2.3), any number of times.
+//! Forward evaluation of a term: the linear map itself, of which [`pull`](super::pull) is the transpose. One term
+//! serves both (the paper's section 2.3), any number of times.
 //!
 //! `push : Delta -> tangents of its references -> tangent of the value`.
 //!
-//! Law: for every term, `push` is linear and `dot(push(x_dot), ct) == dot(x_dot, pull(ct))`. Terms are
-//! visited by ascending id, each shared term once; a tangent is handed on by value at its last use.
+//! Law: for every term, `push` is linear and `dot(push(x_dot), ct) == dot(x_dot, pull(ct))`. Terms are visited by
+//! ascending id, each shared term once; a tangent is passed by value at its last use.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::base::BaseTensor;
 /// The tangents of a term: one, or one for each result of a loop; `None` for a known zero.
 pub(super) type Tangents<T> = SmallVec<[Option<T>; 1]>;
 
-/// Tangents by position, and how often each will still be used.
+/// Tangents by position, and the number of uses left of each.
 pub(super) struct Table<T> {
     tangents: Vec<Tangents<T>>,
     uses: Vec<usize>,
@@ -36,7 +36,7 @@ impl<T: Clone> Table<T> {
         self.tangents[at] = tangents;
     }
 
-    /// The `k`-th tangent at a position: the table's own at the last use, so that it can be updated in place.
+    /// The `k`-th tangent at a position; at its last use the table gives it up, so that it can be updated in place.
     pub(super) fn take(&mut self, at: usize, k: usize) -> Option<T> {
         self.uses[at] -= 1;
         if self.uses[at] > 0 {
@@ -53,8 +53,8 @@ fn sum<T: BaseTensor>(a: Option<T>, b: Option<T>) -> Option<T> {
     }
 }
 
-/// The tangents of a term; `of(r, k)` is the `k`-th tangent of what it refers to, and is called once
-/// for every reference.
+/// The tangents of a term; `of(r, k)` is the `k`-th tangent of the reference `r`, and is called once for every
+/// reference.
 pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
     delta: &Delta<F, R>,
     env: &Env<'_, T>,
@@ -114,8 +114,8 @@ fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>) -> SmallVe
     ix.iter().map(|i| i.get(env).clone()).collect()
 }
 
-/// The forward pass: from tangents of the inputs, which are given with the ids of their terms,
-/// ascending, to those of the results. Results may depend on nothing born before `first`.
+/// The forward pass: from tangents of the inputs, given with the ids of their terms in ascending order, to those of the
+/// results. Results may depend on nothing born before `first`.
 ///
 /// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the

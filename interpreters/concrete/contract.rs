@@ -1,7 +1,7 @@
 //! Bilinear operations: sums of products over a loop nest of three arrays.
 //!
-//! Law: every visit of the nest contributes one product, also where a factor is zero, so NaN and
-//! infinities are not lost; only the order of the sum is the kernel's business.
+//! Law: every visit of the nest contributes one product, also where a factor is zero, so NaN and infinities are not
+//! lost. A kernel may choose only the order of the sum.
 
 use std::borrow::Cow;
 
@@ -39,8 +39,8 @@ fn sum_of_products<E: Num>(op: &Contract, a: &Array, b: &Array) -> Vec<E> {
     out
 }
 
-/// An operand as a slice. One repeated value is a slice of one, unless it is used so often that
-/// writing it out pays.
+/// An operand as a slice. One repeated value is a slice of one element, unless it is used so often that writing all
+/// elements out pays.
 fn operand<E: Num>(a: &Array, work: usize) -> Cow<'_, [E]> {
     match a.typed::<E>() {
         Values::Dense(v) => Cow::Borrowed(v),
@@ -49,13 +49,12 @@ fn operand<E: Num>(a: &Array, work: usize) -> Cow<'_, [E]> {
     }
 }
 
-/// The matrix product in the middle of a nest, if there is one worth packing matrices for, and the
-/// loops around it.
+/// The matrix product in the innermost loops of a nest, if packing matrices for it pays, and the loops around it.
 fn as_matmul(nest: &Nest<3>) -> Option<(Matmul, Nest<3>)> {
     if !nest.is_box() {
         return None;
     }
-    // The innermost loop that moves just these two arrays.
+    // The innermost loop that moves exactly these two arrays.
     let find = |moves: [bool; 3]| nest.axes().iter().rposition(|axis| axis.strides.map(|s| s != 0) == moves);
     let (m, n, k) = (find([true, false, true])?, find([false, true, true])?, find([true, true, false])?);
     let [rows, columns, depth] = [m, n, k].map(|i| nest.axes()[i]);
@@ -84,7 +83,7 @@ fn add_runs<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
     }
 }
 
-/// Runs that are contiguous in both operands and end in one element.
+/// Adds products in runs that are contiguous in both operands and sum to one element.
 fn add_dots<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
     match nest.middle().strides {
         [_, 0, _] => add_pairs(nest, [0, 1], a, b, out),
@@ -93,8 +92,8 @@ fn add_dots<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
     }
 }
 
-/// As [`add_dots`], two runs at a time: they have `common` in common. `place` says which operand of
-/// the nest is `v` and which is `common`.
+/// Like [`add_dots`], for two runs at a time that share the operand `common`. `place` says which operand of the nest is
+/// `v` and which is `common`.
 fn add_pairs<E: Num>(nest: &Nest<3>, place: [usize; 2], v: &[E], common: &[E], out: &mut [E]) {
     let steps = nest.middle().strides;
     nest.panels(|start, count, len| {
@@ -116,8 +115,8 @@ fn add_pairs<E: Num>(nest: &Nest<3>, place: [usize; 2], v: &[E], common: &[E], o
     });
 }
 
-/// Runs that are contiguous in the result and in `v`, and have one factor in `x`: four at a time
-/// where they go to one place. `place` says which operand of the nest is `x` and which is `v`.
+/// Adds products in runs that are contiguous in the result and in `v` and have one factor in `x`: four at a time if
+/// they write to one place. `place` says which operand of the nest is `x` and which is `v`.
 fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &mut [E]) {
     let steps = nest.middle().strides;
     nest.panels(|start, count, len| {
@@ -173,7 +172,7 @@ fn dots<E: Num>(v: &[E], w: &[E], common: &[E]) -> [E; 2] {
     [folded(sums[0]).plus(rest(v_rest)), folded(sums[1]).plus(rest(w_rest))]
 }
 
-/// As [`dot`], of elements some strides apart.
+/// Like [`dot`], for elements some strides apart.
 fn dot_strided<E: Num>(a: &[E], b: &[E], start: [usize; 2], strides: [i64; 2], len: usize) -> E {
     let at = |k: usize, i: usize| (start[k] as i64 + strides[k] * i as i64) as usize;
     let term = |i: usize| a[at(0, i)].mul(b[at(1, i)]);

@@ -1,7 +1,6 @@
 //! Elementwise operations and selection: rank 0 inline, repeated values once, slices in one loop.
 //!
-//! Law: the kernels are those of the tables in [`crate::ops`]; here stands only which elements
-//! they are applied to.
+//! Law: the kernels are those of the tables in [`crate::ops`]; this module only applies them to elements.
 
 use super::{is_zero, owned_elements, sorting, with_num};
 use crate::array::{Array, Values, with_elem};
@@ -10,12 +9,12 @@ use crate::dtype::{DType, Elem, Float, Num};
 use crate::ops::{Binary, Discrete, IntBinary, Unary, kinds};
 use crate::shape::{self, Shape};
 
-/// Shape and element type, as the rules take them.
+/// Shape and element type, as the checks take them.
 pub(super) fn kind(a: &Array) -> (&[usize], DType) {
     (a.shape(), a.dtype())
 }
 
-/// Runs one body for whichever float type `$dtype`, already checked, is.
+/// Runs one body for the float type that `$dtype`, already checked, is.
 macro_rules! with_float {
     ($dtype:expr, $E:ident => $body:expr) => {
         match $dtype {
@@ -71,7 +70,7 @@ fn binary_typed<E: Float>(op: Binary, x: &Array, y: &Array) -> Array {
     let dense = |v: Vec<E>| Array::dense(Shape::from_slice(x.shape()), v);
     match (x.typed::<E>(), y.typed::<E>()) {
         (Values::Splat(a), Values::Splat(b)) => Array::full(x.shape(), op.apply(a, b)),
-        // Factors of one and guarded zeros are what derivatives are full of; both are exact.
+        // Derivatives are full of factors of one and of guarded zeros; both cases are exact.
         (Values::Splat(a), Values::Dense(_)) if op == Binary::Mul && a == E::ONE => y.clone(),
         (Values::Dense(_), Values::Splat(b)) if op == Binary::Mul && b == E::ONE => x.clone(),
         (Values::Dense(_), Values::Splat(b)) if op == Binary::MulNoNan && b == E::ZERO => {
@@ -178,7 +177,7 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
     }
 }
 
-/// What the rule refuses does not come here.
+/// Unreachable: the check has refused the operands before.
 fn refused(op: &Discrete) -> Array {
     unreachable!("the rule of {} has let wrong operands pass", op.name())
 }
@@ -202,8 +201,8 @@ fn map_masks(x: &Array, y: Option<&Array>, f: impl Fn(bool, bool) -> bool) -> Ar
     }
 }
 
-/// Where along an axis the element stands that no other beats; NaN beats numbers, and among equals
-/// the first stays.
+/// The position along an axis of the element that no other beats; NaN beats numbers, and the first of equal elements
+/// wins.
 fn extremum<E: Num>(x: &Array, axis: usize, beats: impl Fn(E, E) -> bool) -> Array {
     let sizes = x.shape();
     let mut out = Shape::from_slice(sizes);
@@ -263,8 +262,8 @@ fn choose<E: Elem>(mask: &[bool], then: &Array, otherwise: &Array) -> Array {
     }
 }
 
-/// `a + b`, in place where `a` is nobody else's. Adding to a stored zero returns the other summand
-/// as it is, so the sign of a zero is not preserved; NaN and infinities are.
+/// `a + b`, in place if `a` has no other owner. Adding to a stored zero returns the other summand as it is, so the sign
+/// of a zero is not preserved; NaN and infinities are.
 #[inline]
 #[track_caller]
 pub(super) fn accumulate(a: Array, b: &Array) -> Array {
@@ -290,7 +289,7 @@ fn accumulate_array(mut a: Array, b: &Array) -> Array {
     discrete(&Discrete::IntBinary(IntBinary::Add), &[&a, b])
 }
 
-/// Whether `a + b` could be had without a new array; then it is in `a`.
+/// Stores `a + b` in `a` if that needs no new array; returns whether it did.
 fn accumulate_typed<E: Num>(a: &mut Array, b: &Array) -> bool {
     if is_zero::<E>(b) {
         return true;

@@ -1,7 +1,7 @@
 //! Indexing by integer tensors: gather, its adjoint scatter, and concatenation.
 //!
-//! Law: `scatter_add` costs what it adds, never the size of its base, if nobody else holds the
-//! base; indices out of bounds, negative ones included, read 0 and write nothing.
+//! Law: `scatter_add` costs as much as its values, never the size of its base, if the base has no other owner; indices
+//! out of bounds, negative ones included, read 0 and write nothing.
 
 use smallvec::SmallVec;
 
@@ -17,7 +17,7 @@ use crate::shape::{self, Shape};
 #[track_caller]
 pub(super) fn gather(t: &Array, ix: &[Array]) -> Array {
     if let (Array::Shared(stored), Some(at)) = (t, scalar_position(t.shape(), ix)) {
-        // One element: the read of every loop over a captured array.
+        // One element: this is how most loops over a captured array read it.
         return match &stored.data {
             Data::F64(v) => Array::F64(element(v, at)),
             Data::F32(v) => Array::F32(element(v, at)),
@@ -36,7 +36,7 @@ fn element<E: Elem>(v: &Elems<E>, at: Option<usize>) -> E {
     }
 }
 
-/// If the indices are scalars, one per axis: the position they name, or nothing if out of bounds.
+/// For scalar indices, one per axis: the position they name, or `Some(None)` if it is out of bounds.
 #[inline]
 fn scalar_position(sizes: &[usize], ix: &[Array]) -> Option<Option<usize>> {
     if ix.len() != sizes.len() {
@@ -50,10 +50,10 @@ fn scalar_position(sizes: &[usize], ix: &[Array]) -> Option<Option<usize>> {
     Some(position)
 }
 
-/// The position of index `i` of an axis within what an outer position names.
+/// The flat position of index `i` of an axis, within the subarray at position `outer`.
 #[inline]
 fn step(outer: usize, i: i64, size: usize) -> Option<usize> {
-    // A negative index is a huge one.
+    // A negative index becomes a huge one.
     ((i as u64) < size as u64).then(|| outer * size + i as usize)
 }
 
@@ -95,11 +95,11 @@ fn read_blocks<E: Elem>(v: &[E], blocks: &Blocks<'_>, count: usize, block: usize
     out
 }
 
-/// Which subarrays the indices name.
+/// The subarrays that the indices name.
 struct Blocks<'a> {
     /// The sizes of the indexed axes.
     indexed: &'a [usize],
-    /// One index tensor for each.
+    /// One index tensor for each indexed axis.
     ix: &'a [Values<'a, i64>],
 }
 

@@ -1,6 +1,6 @@
-//! Loops: one call of the step per trip, the carry handed over by value.
+//! Loops: one call of the step per trip, with the carry passed by value.
 //!
-//! Law: nothing here holds on to the carry, so a step that is its only holder updates it in place.
+//! Law: nothing here keeps a reference to the carry, so a step that is its only owner updates it in place.
 
 use super::elementwise::kind;
 use crate::array::{Array, Values, with_elem};
@@ -36,7 +36,7 @@ pub(super) fn map_accum(n: usize, reverse: bool, init: Vec<Array>, xs: &[Array],
     (carry, stacks)
 }
 
-/// The outputs of a loop of no trips: empty, in the shapes of a step from zeros.
+/// The outputs of a loop of no trips: empty, with the shapes of the outputs of a step on zeros.
 #[track_caller]
 fn no_trip(init: Vec<Array>, xs: &[Array], kinds: &[(Shape, DType)], step: Step<'_, Array>) -> Vec<Array> {
     let zeros = init.iter().map(|c| Array::zeros(c.shape(), c.dtype())).collect();
@@ -59,14 +59,14 @@ fn check_outputs(stacks: &[Array], outputs: &[Array]) {
     }
 }
 
-/// An array of `n` rows like `row`; if that is one repeated value, so are they.
+/// An array of `n` rows like `row`: stored as one repeated value if `row` is.
 fn stack_like(row: &Array, n: usize) -> Array {
     let mut shape = Shape::from_slice(row.shape());
     shape.insert(0, n);
     with_elem!(row.dtype(), E => Array::full(&shape, row.splat::<E>().unwrap_or(E::ZERO)))
 }
 
-/// Writes a row; a stack of one repeated value stays such as long as rows repeat it.
+/// Writes a row; a stack of one repeated value stays stored as one while rows repeat the value.
 fn put(stack: &mut Array, i: usize, row: &Array) {
     with_elem!(row.dtype(), E => put_typed::<E>(stack, i, row))
 }

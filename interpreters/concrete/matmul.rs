@@ -1,10 +1,9 @@
 //! Matrix products by the `gemm` crate.
 //!
-//! Law: `matmul` is safe. It checks that all the matrices lie within their slices before it hands
-//! out a pointer.
+//! Law: `matmul` is safe. It checks that all matrices lie within their slices before it passes pointers on.
 //!
-//! The one module here with unsafe code: the crate takes raw pointers and strides, which spares
-//! copying operands that are transposed or parts of larger arrays.
+//! The only module with unsafe code: the crate takes raw pointers and strides, so operands that are transposed or parts
+//! of larger arrays need no copy.
 #![allow(unsafe_code)]
 
 use super::runs::Axis;
@@ -21,8 +20,7 @@ pub(super) struct Matmul {
     pub(super) depth: Axis<3>,
 }
 
-/// Adds the product of the matrices that start at these positions to the one in `out`. `E` is
-/// `f64` or `f32`.
+/// Adds the product of the matrices that start at these positions to the matrix in `out`. `E` is `f64` or `f32`.
 ///
 /// # Panics
 /// When a matrix is not within its slice, or two elements of the result have one place.

@@ -1,8 +1,8 @@
 //! Evaluation: the meaning of a program is its value.
 //!
-//! Law: this instance is the reference the others are tested against. Each family is computed in
-//! a module of its own, and each module follows one order: rank 0 first and inline, then arrays of
-//! one repeated value, which stay such where the result is one, then loops over row-major slices.
+//! Law: this instance is the reference against which the others are tested. Each family is computed in a module of its
+//! own, and each module has one order: rank 0 first and inline, then arrays of one repeated value (whose results are
+//! stored as one value if possible), then loops over row-major slices.
 //!
 //! | module | computes |
 //! |---|---|
@@ -41,7 +41,7 @@ mod views;
 /// ```
 pub type Concrete = Array;
 
-/// Runs one body for whichever number type `$dtype` is, and another for masks.
+/// Runs one body for the number type that `$dtype` is, and another for masks.
 macro_rules! with_num {
     ($dtype:expr, $E:ident => $body:expr, else $mask:expr) => {
         match $dtype {
@@ -153,8 +153,8 @@ impl BaseTensor for Array {
     }
 }
 
-/// The elements of an array that nobody else holds and that stores each of them: what can be
-/// updated in place without a copy.
+/// The elements of an array that has no other owner and stores each of them, so that they can be updated in place
+/// without a copy.
 fn owned_elements<E: Elem>(a: &mut Array) -> Option<&mut [E]> {
     let Array::Shared(stored) = a else { return None };
     match E::of_data_mut(&mut Arc::get_mut(stored)?.data)? {

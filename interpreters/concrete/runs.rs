@@ -1,8 +1,8 @@
-//! Loop nests: several views of one iteration space, turned into loops over runs.
+//! Loop nests: several views of one iteration space become loops over runs.
 //!
-//! Law: a nest visits exactly the indices at which all its views look at something, each once (up
-//! to the order), and gives the flat positions they look at, which lie in their arrays. The order
-//! depends on shapes and views alone, so results are reproducible to the bit.
+//! Law: a nest visits each index at which all its views look at something exactly once, in some order, and gives the
+//! flat positions they look at, which lie in their arrays. The order depends on shapes and views alone, so results are
+//! reproducible to the bit.
 
 use smallvec::SmallVec;
 
@@ -15,18 +15,18 @@ pub(super) struct Nest<const K: usize> {
     base: [i64; K],
     /// Outermost first.
     axes: SmallVec<[Axis<K>; 6]>,
-    /// What the box does not imply: indices that are out of range because of several axes together.
+    /// The range checks that the box does not imply: indices that several axes together put out of range.
     sides: SmallVec<[Side; 1]>,
 }
 
 /// One loop.
 #[derive(Clone, Copy)]
 pub(super) struct Axis<const K: usize> {
-    /// How many steps it makes.
+    /// The number of steps.
     pub(super) len: usize,
-    /// How far each step goes in each array.
+    /// The distance of a step in each array.
     pub(super) strides: [i64; K],
-    /// Its column in the sides.
+    /// The column of the loop in the sides.
     column: usize,
 }
 
@@ -39,8 +39,8 @@ struct Side {
 }
 
 impl<const K: usize> Nest<K> {
-    /// The nest of views of one iteration space, or `None` where no index looks at something in
-    /// all of them. An array marked as `single` stores one element for all.
+    /// The nest of views of one iteration space, or `None` if no index looks at something in all of them. An array
+    /// marked as `single` stores one element for all.
     pub(super) fn new(views: [&View; K], single: [bool; K]) -> Option<Nest<K>> {
         let mut bounds: SmallVec<[(usize, usize); 6]> = SmallVec::from_slice(views[0].bounds());
         for view in &views[1..] {
@@ -84,8 +84,8 @@ impl<const K: usize> Nest<K> {
         Some(nest)
     }
 
-    /// Fewer and longer loops with the same visits: no loop of one step, forward in the last array,
-    /// the smallest strides innermost, neighbours merged where they make one.
+    /// Makes fewer and longer loops with the same visits: no loop of one step, forward in the last array, the smallest
+    /// strides innermost, adjacent loops merged if they form one.
     fn normalize(&mut self) {
         self.axes.retain(|axis| axis.len > 1);
         for axis in &mut self.axes {
@@ -101,7 +101,7 @@ impl<const K: usize> Nest<K> {
                 }
             }
         }
-        // A loop that moves nothing repeats the others, best as a whole.
+        // A loop that moves in no array repeats the others, best as a whole.
         let width = |axis: &Axis<K>| match axis.strides.iter().map(|s| s.unsigned_abs()).sum::<u64>() {
             0 => u64::MAX,
             sum => sum,
@@ -140,21 +140,21 @@ impl<const K: usize> Nest<K> {
         self.axes.last().copied().unwrap_or(Axis { len: 1, strides: [1; K], column: 0 })
     }
 
-    /// This nest without the loops at two places.
+    /// This nest without the loops at some places.
     pub(super) fn without(&self, places: &[usize]) -> Nest<K> {
         let mut rest = self.clone();
         rest.axes = (0..self.axes.len()).filter(|i| !places.contains(i)).map(|i| self.axes[i]).collect();
         rest
     }
 
-    /// The loop around the innermost one.
+    /// The loop around the innermost loop.
     pub(super) fn middle(&self) -> Axis<K> {
         let outer = self.axes.len().checked_sub(2).map(|place| self.axes[place]);
         outer.unwrap_or(Axis { len: 1, strides: [0; K], column: 0 })
     }
 
-    /// Calls `body` once per run of the innermost loop, with the flat positions at which it starts
-    /// and its length; it goes on in the strides of [`inner`](Self::inner).
+    /// Calls `body` once per run of the innermost loop, with the flat positions of its start and its length; the run
+    /// continues in the strides of [`inner`](Self::inner).
     #[inline]
     pub(super) fn run(&self, mut body: impl FnMut([usize; K], usize)) {
         let steps = self.middle().strides;
@@ -165,8 +165,8 @@ impl<const K: usize> Nest<K> {
         });
     }
 
-    /// Calls `body` once per panel, with the flat positions at which it starts, its number of runs,
-    /// and their length; one run is a step of [`middle`](Self::middle) after the other.
+    /// Calls `body` once per panel, with the flat positions of its start, its number of runs, and their length; each
+    /// run is one step of [`middle`](Self::middle) after the previous one.
     #[inline]
     pub(super) fn panels(&self, mut body: impl FnMut([usize; K], usize, usize)) {
         if !self.is_box() {
@@ -183,7 +183,7 @@ impl<const K: usize> Nest<K> {
         }
     }
 
-    /// Calls `body` once per run, cut to the interval the sides leave of it.
+    /// Calls `body` once per run, cut to the interval that the sides leave.
     fn run_within_sides(&self, mut body: impl FnMut([usize; K], usize)) {
         let inner = self.inner();
         let outer = &self.axes[..self.axes.len().saturating_sub(1)];
@@ -238,7 +238,7 @@ impl Side {
     }
 }
 
-/// Counts through some loops, keeping the flat positions.
+/// Iterates over some loops and keeps the flat positions.
 struct Odometer<'a, const K: usize> {
     axes: &'a [Axis<K>],
     index: SmallVec<[usize; 6]>,

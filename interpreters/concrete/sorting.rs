@@ -36,7 +36,7 @@ pub(super) fn argsort<E: Num>(x: &Array, axis: usize, descending: bool) -> Array
     Array::dense(Shape::from_slice(sizes), out)
 }
 
-/// The order of two elements; what cannot be compared is NaN.
+/// The order of two elements; an element that cannot be compared is NaN.
 fn order<E: Num>(a: E, b: E, descending: bool) -> Ordering {
     let forward = if descending { b.partial_cmp(&a) } else { a.partial_cmp(&b) };
     #[allow(clippy::eq_op)]

@@ -1,7 +1,7 @@
 //! Linear operations: reading and writing through affine views, reshaping, casting.
 //!
-//! Law: where no two indices write to one place, elements are copied, so NaN and the sign of zero
-//! survive any view; elsewhere they are added up from zero.
+//! Law: if no two indices write to one place, elements are copied, so NaN and the sign of zero survive any view;
+//! otherwise they are added up from zero.
 
 use super::elementwise::{accumulate, map};
 use super::runs::{Nest, stepped};
@@ -31,7 +31,7 @@ pub(super) fn linear(op: &Linear, t: &Array) -> Array {
     }
 }
 
-/// `base + op(t)`, in place where `base` is nobody else's.
+/// `base + op(t)`, in place if `base` has no other owner.
 #[track_caller]
 pub(super) fn accumulate_linear(mut base: Array, op: &Linear, t: &Array) -> Array {
     if let Linear::Affine { from, into } = op {
@@ -52,7 +52,7 @@ pub(super) fn accumulate_linear(mut base: Array, op: &Linear, t: &Array) -> Arra
     accumulate(base, &linear(op, t))
 }
 
-/// The elements of `t` at their places among zeros; no two have one place.
+/// The elements of `t` at their places among zeros, if no two have the same place.
 fn copied<E: Elem>(from: &View, into: &View, t: &Array) -> Array {
     let zeros = || Array::full(into.source(), E::ZERO);
     if is_zero::<E>(t) {
@@ -72,8 +72,7 @@ fn copied<E: Elem>(from: &View, into: &View, t: &Array) -> Array {
     Array::dense(Shape::from_slice(into.source()), out)
 }
 
-/// The result of a nest that fills it from front to back in runs long enough to append, without
-/// writing zeros first.
+/// The result of a nest that fills it from front to back, in runs long enough to append instead of writing zeros first.
 fn listed<E: Elem>(nest: &Nest<2>, source: &[E], size: usize) -> Option<Vec<E>> {
     let (mut next, inner) = (1, nest.inner());
     let in_order = nest.axes().iter().rev().all(|axis| {
@@ -127,7 +126,7 @@ fn add_through<E: Num>(from: &View, into: &View, t: &Array, sum: &mut [E]) {
     }
 }
 
-/// The elements as a slice; one repeated value is a slice of one, looked at in strides of 0.
+/// The elements as a slice; one repeated value is a slice of one element, read with strides of 0.
 pub(super) fn elements<'a, E>(values: &'a Values<'a, E>) -> &'a [E] {
     match values {
         Values::Splat(x) => std::slice::from_ref(x),
@@ -135,7 +134,7 @@ pub(super) fn elements<'a, E>(values: &'a Values<'a, E>) -> &'a [E] {
     }
 }
 
-/// How often a nest writes to each of the `size` places of its second array, if equally often.
+/// The number of times a nest writes to each of the `size` places of its second array, if it is the same for all.
 fn hits(nest: &Nest<2>, size: usize) -> Option<usize> {
     let mut count = 1;
     let mut covered = 1;
@@ -149,7 +148,7 @@ fn hits(nest: &Nest<2>, size: usize) -> Option<usize> {
     (nest.is_box() && covered == size).then_some(count)
 }
 
-/// Adds runs that are contiguous on both sides, four at a time: they go to one place.
+/// Adds runs that are contiguous on both sides, four at a time if they go to one place.
 fn add_rows<E: Num>(nest: &Nest<2>, v: &[E], sum: &mut [E]) {
     let steps = nest.middle().strides;
     nest.panels(|start, count, len| {
@@ -170,8 +169,7 @@ fn add_rows<E: Num>(nest: &Nest<2>, v: &[E], sum: &mut [E]) {
     });
 }
 
-/// Puts each visited element of `source` where the nest says; the body is chosen by the strides of
-/// the innermost loop.
+/// Puts each visited element of `source` to its place; the body is chosen by the strides of the innermost loop.
 fn walk<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
     match nest.inner().strides {
         [1, 1] => nest.run(|[i, o], len| {

@@ -1,15 +1,15 @@
 //! Loops of dual numbers.
 //!
 //! `ADVal<T>` runs one loop of `T` ([`record`]). The step is traced into a *body*: the delta terms of one trip, with
-//! references by position. The values those terms multiply with are either *held*, if they were born
-//! before the loop (a captured weight), or *residuals*, which the loop of `T` returns as additional
-//! stacked outputs. The term of the loop is transposed into one loop of `T` in the opposite direction ([`pull`]),
-//! whose carry is the cotangents of the carry and of everything captured. This is lambda lifting: no
-//! function type is needed, and loops nest. Evaluated forwards ([`push`]), it is a loop of `T` over the tangents of the
-//! carry and of the sequences, in the direction of the original.
+//! references by position. The values that the terms multiply with are *held* if they were born before the loop (a
+//! captured weight), and *residuals* otherwise; the loop of `T` returns residuals as additional stacked outputs. The
+//! term of the loop is transposed into one loop of `T` in the opposite direction ([`pull`]), whose carry consists of
+//! the cotangents of the carry and of every captured value. This is lambda lifting: no function type is needed, and
+//! loops nest. Evaluated forwards ([`push`]), the term is a loop of `T` over the tangents of the carry and of the
+//! sequences, in the direction of the original.
 //!
-//! Law: bodies are data without values, so that equal trips have equal bodies. Steps that branch on
-//! host values record one body per branch; only the residuals must be the same in number and shape.
+//! Law: bodies are data without values, so equal trips have equal bodies. A step that branches on host values records
+//! one body per branch; the branches may differ in all but the number and shapes of residuals.
 
 mod pull;
 mod push;
@@ -25,12 +25,12 @@ use crate::shape::Shape;
 
 pub(super) use record::map_accum;
 
-/// Where the body of a loop finds a value.
+/// The place in which the body of a loop finds a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// Among the values held for all trips.
     Held(usize),
-    /// Among the current elements of the sequences: they are stacked already.
+    /// Among the current elements of the sequences, which are stacked already.
     Element(usize),
     /// Among the residuals of this trip.
     Stacked(usize),
@@ -46,7 +46,7 @@ impl<T> Residual<T> for Source {
     }
 }
 
-/// What a term in the body of a loop refers to.
+/// The reference of a term in the body of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A value of the carry as the trip receives it.
@@ -59,11 +59,11 @@ pub(super) enum Place {
     Local(usize),
 }
 
-/// The delta terms of one trip, references before their uses.
+/// The delta terms of one trip, in which references come before their uses.
 #[derive(Debug, PartialEq)]
 pub(super) struct Body {
     terms: Vec<Delta<Source, Place>>,
-    /// The results, carry first; `None` for those with no tangent.
+    /// The results, carry first; `None` for results without a tangent.
     results: Vec<Option<Place>>,
 }
 
@@ -82,24 +82,24 @@ fn zeros<T: BaseTensor>(kind: &Kind) -> T {
     T::zeros(&kind.0, kind.1)
 }
 
-/// The term of a loop: its bodies, and what they refer to.
+/// The term of a loop: its bodies, and the values and terms that they refer to.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LoopTerm<F, R> {
     n: usize,
     reverse: bool,
     bodies: Rc<[Body]>,
-    /// Which body each trip has, in the order they ran; empty if there is but one.
+    /// The number of the body of each trip, in the order in which trips ran; empty if there is one body.
     which: Rc<[usize]>,
-    /// The carry: its kind, whether it has a tangent at all, and where that starts.
+    /// The carry: its kind, whether it has a tangent at all, and its initial tangent.
     carry: Vec<(Kind, bool, Option<R>)>,
     /// The sequences: the kind of an element, and the tangent.
     elements: Vec<(Kind, Option<R>)>,
-    /// The stacked outputs: the kind of one, and whether it has a tangent.
+    /// The stacked outputs: the kind of an element, and whether it has a tangent.
     outputs: Vec<(Kind, bool)>,
     captured: Vec<(Kind, R)>,
     held: Vec<F>,
     residuals: Vec<F>,
-    /// The sequences whose elements the terms multiply with.
+    /// The sequences whose elements are factors in the terms.
     factors: Vec<F>,
 }
 
@@ -132,7 +132,7 @@ impl<F, R> LoopTerm<F, R> {
         self.captured.into_iter().for_each(|(_, to)| r(to));
     }
 
-    /// The values of the carry that have a tangent.
+    /// The positions of the carry that have a tangent.
     fn live(&self) -> Vec<usize> {
         (0..self.carry.len()).filter(|k| self.carry[*k].1).collect()
     }

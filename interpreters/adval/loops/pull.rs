@@ -1,14 +1,15 @@
-//! The transposed loop: cotangents against the order of the trips.
+//! The transposed loop: cotangents flow against the order of the trips.
 //!
-//! Law: the adjoint of [`super::push`]. Every captured value has one cotangent, which the carry adds up.
+//! Law: the adjoint of [`super::push`]. Every captured value has one cotangent, which is part of the carry and is added
+//! up.
 
 use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull};
 use super::{Body, LoopTerm, Place, zeros};
 use crate::base::{BaseTensor, Trip};
 
 impl<F, R> LoopTerm<F, R> {
-    /// The transposed loop: from the cotangents of the results, carry first, to those of the initial
-    /// carry, of the sequences and of what was captured.
+    /// The transposed loop: from the cotangents of the results, carry first, to the cotangents of the initial carry, of
+    /// the sequences and of captured values.
     pub(in super::super) fn pull<'d, T: BaseTensor>(
         &'d self,
         env: &Env<'_, T>,
@@ -63,7 +64,7 @@ impl<F, R> LoopTerm<F, R> {
         }
     }
 
-    /// One transposed trip: `carry` is the cotangents of the live carry, then of what was captured.
+    /// One transposed trip: `carry` consists of the cotangents of the live carry, then of captured values.
     fn pull_trip<'x, T: BaseTensor>(
         &self,
         body: &Body,

@@ -8,7 +8,8 @@ use super::{Body, Kind, LoopTerm, Place, zeros};
 use crate::base::BaseTensor;
 
 impl<F, R> LoopTerm<F, R> {
-    /// The loop of tangents: from those of what it refers to, by `of`, to those of the results, carry first.
+    /// The loop of tangents: from the tangents of the references, given by `of`, to the tangents of the results, carry
+    /// first.
     pub(in super::super) fn push<T: BaseTensor>(
         &self,
         env: &Env<'_, T>,
@@ -31,7 +32,7 @@ impl<F, R> LoopTerm<F, R> {
         }
         let captured: Vec<Option<T>> = self.captured.iter().map(|(_, to)| of(to, 0)).collect();
         let held: Vec<T> = self.held.iter().map(|f| f.get(env).clone()).collect();
-        // The results that have a tangent, with their kinds.
+        // The results with a tangent, and their kinds.
         let carried = self.carry.len();
         let active = live.iter().map(|k| (*k, &self.carry[*k].0));
         let outputs = self.outputs.iter().enumerate().filter(|(_, (_, has))| *has);
@@ -69,7 +70,7 @@ impl<F, R> LoopTerm<F, R> {
         tangents
     }
 
-    /// Where the tangent of a place stands in the table of a trip.
+    /// The position of the tangent of a place in the table of a trip.
     fn at(&self, place: Place) -> usize {
         let (carry, elements, captured) = (self.carry.len(), self.elements.len(), self.captured.len());
         match place {
@@ -80,7 +81,7 @@ impl<F, R> LoopTerm<F, R> {
         }
     }
 
-    /// How often each tangent of a trip is used.
+    /// The number of uses of each tangent of a trip.
     fn uses(&self, body: &Body, active: &[(usize, &Kind)]) -> Vec<usize> {
         let mut uses = vec![0; self.at(Place::Local(body.terms.len()))];
         body.terms.iter().for_each(|term| term.refs(&mut |to| uses[self.at(*to)] += 1));

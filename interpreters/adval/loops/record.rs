@@ -1,7 +1,7 @@
-//! A loop recorded: one loop of `T` computes, and one body per kind of trip says how tangents flow.
+//! Recording a loop: one loop of `T` computes, and one body per kind of trip says how tangents flow.
 //!
-//! Law: as in [`super`]. Whether a result has a tangent is the least fixpoint over the carry, so a value that no
-//! differentiated value reaches costs nothing in the derivative.
+//! Law: as in [`super`]. Whether a result has a tangent is the least fixpoint over the carry, so a value that depends
+//! on no differentiated value costs nothing in the derivative.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::base::{BaseTensor, Group, Step, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
 
-/// What the trips of a loop have recorded.
+/// The record of the trips of a loop.
 struct Recorder<T> {
     /// Ids from here on were born inside the loop.
     start: Id,
@@ -22,17 +22,17 @@ struct Recorder<T> {
     which: Vec<usize>,
     captured: IndexMap<Id, Rc<Node<T>>>,
     held: IndexMap<Id, T>,
-    /// The sequences whose elements are multiplied with.
+    /// The sequences whose elements are factors in the terms.
     factors: IndexMap<usize, ()>,
     /// The kinds of the residuals, as the first trip recorded them.
     residuals: Option<Vec<Kind>>,
-    /// How many outputs the step has.
+    /// The number of outputs of the step.
     outputs: usize,
-    /// What a trip did that it must not; reported at the loop's own line.
+    /// The fault of a trip; reported at the line of the loop.
     fault: Option<String>,
 }
 
-/// The terms that stand for the arguments of one trip: their ids, with what they are.
+/// The ids of the arguments of one trip, and what they stand for.
 struct Arguments {
     /// Ids from here on were born in this trip.
     base: Id,
@@ -79,7 +79,7 @@ impl<T: BaseTensor> Recorder<T> {
         self.checked(stacked.into_values().collect())
     }
 
-    /// The residuals, if they are like the first trip's, which the loop can stack.
+    /// The residuals, if they have the kinds of the first trip's, so that the loop can stack them.
     fn checked(&mut self, residuals: Vec<T>) -> Vec<T> {
         let kinds: Vec<Kind> = residuals.iter().map(kind).collect();
         let first = self.residuals.get_or_insert_with(|| kinds.clone());
@@ -146,7 +146,7 @@ impl<T: BaseTensor> Recorder<T> {
     }
 }
 
-/// Where a body will find a value: born before the loop, it is the same in every trip.
+/// The place in which a body finds a value; a value born before the loop is the same in every trip.
 fn slot<T: Clone>(factor: &Factor<T>, start: Id, held: &mut IndexMap<Id, T>, stacked: &mut IndexMap<Id, T>) -> Source {
     let (known, slot): (_, fn(usize) -> Source) =
         if factor.id < start { (held, Source::Held) } else { (stacked, Source::Stacked) };
@@ -156,7 +156,7 @@ fn slot<T: Clone>(factor: &Factor<T>, start: Id, held: &mut IndexMap<Id, T>, sta
     slot(k)
 }
 
-/// What a term is to the body of a trip whose local terms are `ids`; `None` for a term of another trip.
+/// The reference to a term in the body of a trip whose local terms are `ids`; `None` for a term of another trip.
 fn place<T>(
     node: &Rc<Node<T>>,
     start: Id,
@@ -174,7 +174,7 @@ fn place<T>(
     Some(arguments.places[argument].1)
 }
 
-/// `ADVal<T>`'s loop, by one loop of `T`.
+/// The loop of `ADVal<T>`, by one loop of `T`.
 #[track_caller]
 pub(in super::super) fn map_accum<T: BaseTensor>(
     n: usize,
@@ -237,7 +237,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     let (mut finals, mut stacks): (Vec<T>, Vec<T>) =
         (finals.into_iter().flatten().collect(), stacks.into_iter().flatten().collect());
     if n == 0 {
-        // No trip: what the step captured gets no cotangent, not even zeros.
+        // No trip: values captured by the step get no cotangent, not even zeros.
         return (before, stacks.into_iter().map(ADVal::constant_of).collect());
     }
     let active = recorder.activity(tangents.iter().map(Option::is_some).collect());
