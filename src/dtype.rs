@@ -1,8 +1,8 @@
-//! Element types: the closed list of what an array may hold, and the traits by which
-//! code generic in its element type reaches them.
+//! Element types: the closed list of types that an array may hold, and the traits through which code generic in its
+//! element type uses them.
 //!
-//! Law: every [`Elem`] type has exactly one [`DType`], and no place in the crate
-//! assumes a particular float type: what is meant for floats says [`Float`].
+//! Law: every [`Elem`] type has exactly one [`DType`], and no place in the crate assumes a particular float type: code
+//! for floats is generic in [`Float`].
 
 use std::fmt;
 
@@ -28,11 +28,6 @@ impl DType {
     pub const ALL: [DType; 4] = [DType::F64, DType::F32, DType::I64, DType::Bool];
 
     /// Whether values of this type have a tangent space: floats do, integers and masks do not.
-    ///
-    /// ```
-    /// use polygrad::DType;
-    /// assert!(DType::F32.is_float() && !DType::I64.is_float());
-    /// ```
     pub fn is_float(self) -> bool {
         match self {
             DType::F64 | DType::F32 => true,
@@ -56,11 +51,6 @@ impl DType {
     }
 
     /// The name of the type in Rust: `f64`, `f32`, `i64` or `bool`.
-    ///
-    /// ```
-    /// use polygrad::DType;
-    /// assert_eq!(DType::F32.name(), "f32");
-    /// ```
     pub fn name(self) -> &'static str {
         match self {
             DType::F64 => "f64",
@@ -91,18 +81,13 @@ pub trait Elem:
 {
     /// The run-time name of this type.
     const DTYPE: DType;
-    /// Zero, or `false`: what reading out of bounds gives.
+    /// Zero, or `false`: the value read out of bounds.
     const ZERO: Self;
 
     /// Whether two elements are the same to the bit (NaN equals itself, 0.0 differs from -0.0).
-    ///
-    /// ```
-    /// use polygrad::Elem;
-    /// assert!(f64::NAN.same_bits(f64::NAN) && !0.0f64.same_bits(-0.0));
-    /// ```
     fn same_bits(self, other: Self) -> bool;
 
-    /// The bits of an element, for hashing: equal bits where [`same_bits`](Elem::same_bits).
+    /// The bits of an element, for hashing: equal if [`same_bits`](Elem::same_bits) holds.
     #[doc(hidden)]
     fn bits(self) -> u64;
     /// Inline representation of a rank-0 array.
@@ -158,18 +143,8 @@ pub trait Num: Elem + num_traits::NumCast {
 /// A differentiable element type: `f64` or `f32`.
 pub trait Float: Num + num_traits::Float + num_traits::FloatConst {
     /// The nearest value of this type.
-    ///
-    /// ```
-    /// use polygrad::Float;
-    /// assert_eq!(f32::of_f64(0.5), 0.5f32);
-    /// ```
     fn of_f64(x: f64) -> Self;
     /// The value as `f64`, exact.
-    ///
-    /// ```
-    /// use polygrad::Float;
-    /// assert_eq!(Float::as_f64(0.5f32), 0.5);
-    /// ```
     fn as_f64(self) -> f64;
 }
 

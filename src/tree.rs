@@ -1,13 +1,12 @@
 //! `Tree`: structured parameters. A tensor is a tree; so is a tuple, an array or a vector of trees,
 //! and a struct declared in [`tree!`](crate::tree!).
 //!
-//! Law: mapping the identity gives the same structure back, and every map visits the leaves in the
-//! same order, that of [`leaves`](Tree::leaves). What stands beside the leaves (names, lengths, what
-//! is in [`Keep`]) is carried along from the structure that is mapped.
+//! Law: mapping the identity gives the same structure back, and every map visits the leaves in the same order, that of
+//! [`leaves`](Tree::leaves). Data beside the leaves (names, lengths, contents of [`Keep`]) are copied from the mapped
+//! structure.
 //!
-//! The verbs differentiate with respect to trees; [`TreeMath`] is what optimizers are made of. It needs
-//! to know that a map back to the same interpreter gives the same type, which generic code states
-//! once: `P: Tree<T, With<T> = P>`.
+//! The verbs differentiate with respect to trees; optimizers use the arithmetic of [`TreeMath`]. It requires that a map
+//! back to the same interpreter gives the same type, which generic code states once: `P: Tree<T, With<T> = P>`.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -47,7 +46,7 @@ pub trait Tree<T: BaseTensor>: Sized {
         leaves
     }
 
-    /// How many leaves there are.
+    /// The number of leaves.
     fn count(&self) -> usize {
         let mut count = 0;
         let step = &mut |leaf: &T| {
@@ -58,9 +57,9 @@ pub trait Tree<T: BaseTensor>: Sized {
         count
     }
 
-    /// The place of each leaf, in order, for a tree that is called `at`: `at` itself for a tensor, `at.weights` for a field,
-    /// `at.0` for a part of a tuple or vector. What the inputs and outputs of staged programs are called; unless said
-    /// otherwise, leaves are numbered.
+    /// The path of each leaf, in order, for a tree that is called `at`: `at` itself for a tensor, `at.weights` for a
+    /// field, `at.0` for a part of a tuple or vector. Paths name the inputs and outputs of staged programs. The default
+    /// numbers the leaves.
     ///
     /// ```
     /// use polygrad::{Tree, tensor};
@@ -98,10 +97,10 @@ pub trait Tree<T: BaseTensor>: Sized {
     }
 }
 
-/// Arithmetic on trees: what optimizers are made of.
+/// Arithmetic on trees, for optimizers.
 ///
-/// It acts on float leaves; integer and mask leaves stay as they are in `self`. Import it where it is
-/// needed: the name of a method may also be one of [`Tensor`].
+/// The operations act on float leaves; integer and mask leaves stay as they are in `self`. Import the trait where it is
+/// needed: some methods of [`Tensor`] have the same names.
 ///
 /// ```
 /// use polygrad::tree::{Tree, TreeMath};
@@ -187,7 +186,7 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
         self.with_leaves(leaves)
     }
 
-    /// The same structure with zeros in the float leaves: what an optimizer's state starts from.
+    /// The same structure with zeros in the float leaves: the initial state of an optimizer.
     #[track_caller]
     fn zeros_like(&self) -> Self {
         map_floats(self, &mut |leaf| T::zeros(leaf.shape(), leaf.dtype()))
@@ -213,8 +212,8 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
         Tensor::from_raw(total.unwrap_or_else(|| T::zeros(&[], DType::F64)))
     }
 
-    /// The length `sqrt(dot(self, self))`. Where it is 0, a zero cotangent gives a zero derivative
-    /// and any other is not finite, as for `sqrt`.
+    /// The length `sqrt(dot(self, self))`. At length 0, a zero cotangent gives a zero derivative and any other gives
+    /// one that is not finite, as for `sqrt`.
     #[track_caller]
     fn norm(&self) -> Tensor<T, 0> {
         Tensor::from_raw(self.dot(self).raw().unary(Unary::Sqrt))
@@ -236,14 +235,14 @@ fn inner<T: BaseTensor>(a: &T, b: &T) -> T {
     if sum.dtype() == DType::F64 { sum } else { sum.linear(&Linear::cast(&[], sum.dtype(), DType::F64)) }
 }
 
-/// The paths of the leaves of several trees that are numbered.
+/// The paths of the leaves of several trees, which are numbered.
 fn numbered<T: BaseTensor, P: Tree<T>>(trees: &[P], at: &str, out: &mut Vec<String>) {
     for (k, p) in trees.iter().enumerate() {
         p.paths(&format!("{at}.{k}"), out);
     }
 }
 
-/// The next leaf, where there are known to be enough.
+/// The next leaf; the caller has checked that there are enough.
 fn next<X>(leaves: &mut impl Iterator<Item = X>) -> X {
     match leaves.next() {
         Some(leaf) => leaf,
@@ -363,8 +362,7 @@ impl<T: BaseTensor, K: Ord + Clone, P: Tree<T>> Tree<T> for BTreeMap<K, P> {
     }
 }
 
-/// Data without tensors that stands in a tree and is carried along unchanged: a name, a size, a
-/// choice.
+/// Data without tensors that is part of a tree and copied unchanged: a name, a size, a choice.
 ///
 /// ```
 /// use polygrad::tree::Keep;
@@ -429,9 +427,8 @@ tuples! {
 
 /// Declares structs of trees that are trees themselves.
 ///
-/// Each has one parameter, the interpreter, and named fields that are trees: tensors, vectors and
-/// tuples of them, other such structs, [`Keep`](crate::tree::Keep) for what is not a tensor.
-/// Attributes, docs and visibilities stay.
+/// Each struct has one parameter, the interpreter, and named fields that are trees: tensors, vectors and tuples of
+/// trees, other such structs, or [`Keep`](crate::tree::Keep) for anything else. Attributes, docs and visibilities stay.
 ///
 /// ```
 /// use polygrad::tree::{Keep, TreeMath};

@@ -148,7 +148,7 @@ fn hits(nest: &Nest<2>, size: usize) -> Option<usize> {
     (nest.is_box() && covered == size).then_some(count)
 }
 
-/// Adds runs that are contiguous on both sides, four at a time if they go to one place.
+/// Adds runs that are contiguous on both sides and go to one place, four at a time.
 fn add_rows<E: Num>(nest: &Nest<2>, v: &[E], sum: &mut [E]) {
     let steps = nest.middle().strides;
     nest.panels(|start, count, len| {

@@ -1,7 +1,7 @@
 //! `check`: does a program fit its arguments? The program runs at [`Shapes`], so nothing is computed.
 //!
-//! Law: a program is accepted exactly when its evaluation would be, and what is refused is reported with the words
-//! and the line evaluation would panic with. Programs that look at numbers are refused where they look.
+//! Law: a program is accepted exactly when its evaluation would be; a mistake is reported with the message and the line
+//! with which evaluation would panic. Programs that look at numbers are refused at the line where they do.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -31,12 +31,12 @@ impl fmt::Display for SourceLine {
     }
 }
 
-/// The first mistake in a program: what is wrong, and at which line of it. Prints as both.
+/// The first mistake in a program: its message and its line. Prints as both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeError {
-    /// The words evaluation would panic with.
+    /// The message with which evaluation would panic.
     pub message: String,
-    /// The user's line; `None` if another panic hook was installed since and did not hand on.
+    /// The user's line; `None` if another panic hook was installed since and did not call this one.
     pub place: Option<SourceLine>,
 }
 
@@ -52,14 +52,14 @@ impl fmt::Display for ShapeError {
 impl std::error::Error for ShapeError {}
 
 thread_local! {
-    /// Whether a check runs on this thread.
+    /// Whether a check is running on this thread.
     static CHECKING: Cell<bool> = const { Cell::new(false) };
-    /// Where the last panic of a check on this thread was.
+    /// The place of the last panic of a check on this thread.
     static PLACE: RefCell<Option<SourceLine>> = const { RefCell::new(None) };
 }
 
-/// The panic hook that keeps quiet while a check runs on the panicking thread, and notes the place. Only
-/// a hook is told it. Every other panic goes to the hook that was there before.
+/// The panic hook that prints nothing while a check runs on the panicking thread, and notes the place of the panic,
+/// which only a hook is told. Every other panic goes to the previous hook.
 fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -82,8 +82,8 @@ fn message(payload: &(dyn Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".to_string())
 }
 
-/// The results of a program as shapes, or its first mistake. Nothing is computed: `example` lends its
-/// structure, shapes and element types, so tensors of [`Shapes`], which cost nothing, do as well as data.
+/// The results of a program as shapes, or its first mistake. Nothing is computed: only the structure, shapes and
+/// element types of `example` are used, so tensors of [`Shapes`], which cost nothing, do as well as data.
 ///
 /// Any panic of the program counts as a mistake. Values of the caller enter the program through `lift`.
 ///
@@ -104,8 +104,8 @@ fn message(payload: &(dyn Any + Send)) -> String {
 /// When the program panics, with its message and line. This needs `panic = "unwind"`, which is the default: with
 /// `panic = "abort"` a mistake ends the process, with its message.
 ///
-/// The first call installs a panic hook. It hands on to the one that was there before, except for
-/// panics of a thread while that thread checks; those are not printed.
+/// The first call installs a panic hook. The hook passes panics on to the previous one, except for those of a thread
+/// while that thread checks, which are not printed.
 pub fn check<T, P, Y>(program: impl FnOnce(&P::With<Shapes>) -> Y, example: &P) -> Result<Y, ShapeError>
 where
     T: BaseTensor,

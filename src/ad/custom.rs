@@ -1,8 +1,8 @@
 //! Derivatives by a user's rule.
 //!
-//! Function and rule are recorded when they are applied; what is recorded is data that every interpreter knows
-//! how to run ([`Custom`]). Law: the derivative of the result is what the rule says, in forward and reverse mode and at
-//! every order, since the rule is differentiated in its turn.
+//! Function and rule are recorded when they are applied, as data that every interpreter can run ([`Custom`]). Law: the
+//! derivative of the result is given by the rule, in forward and reverse mode and at every order, since the rule is
+//! itself differentiated.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::tree::Tree;
 
 /// Applies a function whose derivative is given by a rule for tangents.
 ///
-/// `f : P -> Y` and `rule : (x, f(x), x_dot) -> y_dot`, which must be linear in `x_dot`; reverse mode transposes it. Both are
-/// recorded for the shapes of `x`, and may use only their arguments. `name` is what the function is printed as. Leaves of
-/// `x_dot` and `y_dot` at integers and masks are ignored.
+/// `f : P -> Y` and `rule : (x, f(x), x_dot) -> y_dot`, which must be linear in `x_dot`; reverse mode transposes it.
+/// Both are recorded for the shapes of `x`, and may use only their arguments. `name` is the name of the function in
+/// printed programs. Leaves of `x_dot` and `y_dot` at integers and masks are ignored.
 ///
 /// # Panics
 /// When the tangents that the rule returns are not like the results of `f`; when `f` or `rule` use a value from
@@ -60,10 +60,10 @@ where
 
 /// Applies a function whose derivative is given by a rule for cotangents.
 ///
-/// `f : P -> Y` and `rule : (x, f(x), y_bar) -> x_bar`. Where the rule is linear in `y_bar`, forward mode transposes it;
-/// where it is not (a clipped gradient), forward mode is an error. Both are recorded for the shapes of `x`, and may
-/// use only their arguments. `name` is what the function is printed as. Leaves of `x_bar` and `y_bar` at integers and
-/// masks are ignored.
+/// `f : P -> Y` and `rule : (x, f(x), y_bar) -> x_bar`. If the rule is linear in `y_bar`, forward mode transposes it;
+/// otherwise (a clipped gradient) forward mode is an error. Both are recorded for the shapes of `x`, and may use only
+/// their arguments. `name` is the name of the function in printed programs. Leaves of `x_bar` and `y_bar` at integers
+/// and masks are ignored.
 ///
 /// # Panics
 /// When the cotangents that the rule returns are not like the leaves of `x`; when `f` or `rule` use a value from
@@ -111,7 +111,7 @@ where
     }
 }
 
-/// With the way out of the fault.
+/// The function, or its fault with a way out.
 fn fitting(made: Result<Custom, String>) -> Result<Arc<Custom>, String> {
     made.map(Arc::new).map_err(|fact| format!("{fact}; give each the shape and element type of what it belongs to"))
 }
@@ -126,7 +126,8 @@ fn closed(inputs: &[Term], results: &[Term]) -> Result<Program, String> {
         .map_err(|_| String::from("it uses a value from outside; pass that as an argument"))
 }
 
-/// `(x, y, x_dot) -> y_dot` from a rule `(x, y, y_bar) -> x_bar` with `known` inputs before `y_bar`, if that is linear in it.
+/// `(x, y, x_dot) -> y_dot` from a rule `(x, y, y_bar) -> x_bar` with `known` inputs before `y_bar`, if the rule is
+/// linear in `y_bar`.
 fn transposed(vjp: &Program, known: usize) -> Option<Program> {
     let inputs: Vec<Term> = vjp.inputs().iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect();
     let (fixed, bars) = inputs.split_at(known);

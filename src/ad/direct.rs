@@ -1,12 +1,12 @@
-//! The verbs that differentiate by running the program: every call runs it at dual numbers, with the
-//! host language's own control flow.
+//! The verbs that differentiate by running the program: every call runs the program at dual numbers, with the host
+//! language's own control flow.
 //!
-//! A function is differentiated in its first argument, which is a [`Tree`] of tensors. Inside, it sees
-//! the level above the caller's: [`ADVal<T>`](ADVal) for the reverse verbs, [`Dual<T>`](Dual) for `jvp`.
-//! Values of the caller's level enter through `lift`, or as data. Verbs nest.
+//! A function is differentiated in its first argument, which is a [`Tree`] of tensors. The function runs at the level
+//! above the caller's: [`ADVal<T>`](ADVal) for the reverse verbs, [`Dual<T>`](Dual) for `jvp`. Values of the caller's
+//! level enter through `lift`, or as data. Verbs nest.
 //!
-//! Branching on a value the program computed is allowed: the value is looked at with
-//! [`Tensor::peek`](crate::Tensor::peek) or `item`, and the derivative is that of the branch taken.
+//! A program may branch on a value that it computed, which [`Tensor::peek`](crate::Tensor::peek) or `item` shows; the
+//! derivative is that of the branch taken.
 
 use crate::base::BaseTensor;
 use crate::dtype::Float;
@@ -120,9 +120,9 @@ where
 
 /// The value of a function and its pushforward: the derivative there, as a linear map.
 ///
-/// `linearize : (P -> Y) -> P -> (Y, P -o Y)`. The pushforward takes a tangent, a tree like `x`, to the tangent of
-/// the value. It can be called any number of times; the program runs once, and what [`vjp`] would evaluate
-/// backwards is evaluated forwards. For a single direction [`jvp`] is cheaper: it records nothing.
+/// `linearize : (P -> Y) -> P -> (Y, P -o Y)`. The pushforward takes a tangent, a tree like `x`, to the tangent of the
+/// value. It can be called any number of times. The program runs once; its term, which [`vjp`] evaluates backwards, is
+/// evaluated forwards. For a single direction [`jvp`] is cheaper: it records nothing.
 ///
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};

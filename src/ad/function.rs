@@ -16,8 +16,8 @@ use crate::tree::Tree;
 
 /// A staged function from differentiated inputs `P` and data `Q` to results `Y`, all trees of arrays.
 ///
-/// It is data: it can be sent to other threads and run from several at once, printed (its
-/// [`program`](Function::program)), and run on any inputs of the shapes it was traced for.
+/// A `Function` is data: it can be sent to other threads and run from several at once, printed (its
+/// [`program`](Function::program)), and run on any inputs of the shapes for which it was traced.
 ///
 /// ```
 /// use polygrad::{Function, Tensor, tensor};
@@ -29,29 +29,29 @@ use crate::tree::Tree;
 /// # Ok::<(), polygrad::RunError>(())
 /// ```
 pub struct Function<P, Q, Y> {
-    /// As it was recorded.
+    /// The program as recorded.
     program: Program,
-    /// As it runs.
+    /// The program that runs.
     ready: Program,
-    /// Zeros in the structure of the results; one stored number each.
+    /// Zeros in the structure of the results, each stored as one number.
     template: Y,
     inputs: PhantomData<fn(&P, &Q)>,
 }
 
-/// Why a staged function did not run.
+/// The reason why a staged function did not run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
-    /// There are not as many leaves as the function was traced with.
+    /// The number of leaves is not that of the trace.
     #[error(
         "run: the number of input tensors must be that of the trace, but they are {given} and {needed}; stage it again"
     )]
     Count {
-        /// How many it was traced with.
+        /// The number of leaves of the trace.
         needed: usize,
-        /// How many there are.
+        /// The number of leaves given.
         given: usize,
     },
-    /// An input has another shape or element type.
+    /// An input has another shape or element type than in the trace.
     #[error(
         "run: input `{name}` was traced as {} {}, but it is {} {}; stage the function again for this shape",
         .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
@@ -59,9 +59,9 @@ pub enum RunError {
     Input {
         /// The name of the input.
         name: String,
-        /// What it was traced with.
+        /// Shape and element type in the trace.
         needed: (Vec<usize>, DType),
-        /// What it is.
+        /// Shape and element type given.
         given: (Vec<usize>, DType),
     },
 }

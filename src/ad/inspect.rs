@@ -1,7 +1,7 @@
-//! The verbs that look at how a program runs: what it costs, and what it does line by line.
+//! The verbs that show how a program runs: its cost, and its operations line by line.
 //!
-//! Law: the value is that of the program. Both verbs run at any level: around a gradient they show the
-//! gradient's own operations, and inside one they are differentiated.
+//! Law: the value is that of the program. Both verbs run at any level: around a gradient they show the operations of
+//! the gradient, and inside a gradient they are differentiated.
 
 use crate::base::{BaseTensor, Lift};
 use crate::interpreters::{Count, Transcript};
@@ -10,9 +10,9 @@ use crate::tree::Tree;
 pub use crate::interpreters::count::{Family, Tally};
 pub use crate::ops::Cost;
 
-/// The value of a program, and what it cost: calls, work and bytes by family of operations.
+/// The value of a program, and its cost: calls, work and bytes by family of operations.
 ///
-/// Only what happens while the program runs is counted, so a pullback is to be called inside of it.
+/// Only operations that run during the program are counted, so a pullback must be called inside of it.
 ///
 /// ```
 /// use polygrad::inspect::{Family, count};
@@ -37,8 +37,8 @@ where
     (y.map(&mut |leaf| leaf.value().clone()), tally)
 }
 
-/// The value of a program, and its text: a line for each operation, in the order they ran. Of a
-/// loop the first trip is written.
+/// The value of a program, and its text: a line for each operation, in the order in which they ran. The first trip of a
+/// loop is written.
 ///
 /// ```
 /// use polygrad::{Tensor, inspect::transcript, tensor};

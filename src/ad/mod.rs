@@ -1,10 +1,10 @@
-//! The user's verbs: what differentiates, at every level.
+//! The user's verbs, which differentiate, at every level.
 //!
 //! * the plain verbs ([`grad`], [`value_and_grad`], ..) trace: at `Concrete` a program is recorded, differentiated,
-//!   simplified and run; inside another program they are part of it;
+//!   simplified and run; inside another program it becomes part of that program;
 //! * [`direct`] runs the program at dual numbers, with the host language's own control flow;
 //! * [`Function`] is traced and differentiated once and run many times;
-//! * [`symbolic`] takes programs to programs;
+//! * [`symbolic`] maps programs to programs;
 //! * [`custom_jvp`] and [`custom_vjp`] apply a function that has a derivative rule of its own;
 //! * [`check`] and [`inspect`] read a program without differentiating it.
 //!

@@ -1,7 +1,7 @@
 //! Jacobians, Hessians, and derivatives of higher order, on top of the first-order machinery.
 //!
-//! All of them trace as the plain verbs do. One run of the program serves every row or column: the delta term it
-//! leaves is evaluated in a loop over basis vectors, forward or transposed.
+//! All of them trace like the plain verbs. One run of the program serves every row or column: its delta term is
+//! evaluated in a loop over basis vectors, forward or transposed.
 
 use super::staged::traced;
 use super::symbolic;
@@ -15,7 +15,7 @@ use crate::shape::{Shape, Show, size};
 use crate::tensor::{Plus, Rank, Tensor};
 use crate::tree::Tree;
 
-/// Which way the rows or columns of a Jacobian are made.
+/// The mode in which a Jacobian is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// One evaluation per input element: best for few inputs.
@@ -26,7 +26,8 @@ pub enum Mode {
 
 /// The Jacobian: `J[i.., j..] = d f(x)[i..] / d x[j..]`, the output's axes first.
 ///
-/// By columns, in forward mode, if there are no more inputs than outputs, else by rows, in reverse mode; see [`jacobian_by`].
+/// Computed by columns, in forward mode, if there are no more inputs than outputs, else by rows, in reverse mode; see
+/// [`jacobian_by`].
 ///
 /// ```
 /// use polygrad::{Tensor, jacobian, tensor};
@@ -153,7 +154,7 @@ where
     jacobian_of(Some(Mode::Forward), gradient, x)
 }
 
-/// The Hessian of a scalar function times a direction: `H v`, without making `H`; forward over reverse.
+/// The Hessian of a scalar function times a direction: `H v`, without computing `H`; forward over reverse.
 ///
 /// ```
 /// use polygrad::{Tensor, hvp, tensor};
@@ -215,7 +216,7 @@ fn check_direction<T: BaseTensor>(x: &[T], v: &[T]) {
 
 /// The `n`-th derivative of a function of one number, `n` chosen at run time; the 0-th is the function.
 ///
-/// By repeating forward differentiation of the recorded program, which is simplified each time.
+/// Repeats forward differentiation of the recorded program, which is simplified each time.
 ///
 /// ```
 /// use polygrad::{Tensor, nth_derivative, tensor};

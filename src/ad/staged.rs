@@ -1,7 +1,7 @@
 //! The plain verbs: differentiation by tracing.
 //!
-//! At `Concrete` a verb records the program at dual numbers over terms, simplifies what it recorded, and runs it;
-//! inside a program that is traced or differentiated it is part of that program. The verbs of
+//! At `Concrete` a verb records the program at dual numbers over terms, simplifies the recorded program, and runs it;
+//! if a program is being traced or differentiated, the verb becomes part of that program. The verbs of
 //! [`direct`](super::direct) run the program at dual numbers instead, with the host language's own branches.
 
 use crate::array::Array;
@@ -49,10 +49,10 @@ where
     (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))
 }
 
-/// [`BaseTensor::trace`] of what may turn out to have no derivative.
+/// [`BaseTensor::trace`] of a program that may have no derivative.
 ///
 /// # Panics
-/// Then, and here, because a closure does not know who calls it.
+/// When there is none; here, because a closure does not know who calls it.
 #[track_caller]
 pub(super) fn traced<T: BaseTensor>(
     inputs: &[T],
@@ -207,7 +207,7 @@ where
     inputs.extend(x_dot.leaves());
     super::direct::one_tangent_each(count, inputs.len() - count);
     for (primal, tangent) in inputs[..count].iter().zip(&inputs[count..]) {
-        // Here, because a closure does not know who calls it.
+        // Checked here, because a closure does not know who calls it.
         Forward::new().input(primal, tangent);
     }
     let mut template = None;

@@ -1,11 +1,11 @@
 //! Derivatives of programs, as programs.
 //!
-//! A program is interpreted at dual numbers over terms, and the delta term that results is evaluated at terms,
-//! forward or transposed: what is recorded is the derivative program ("Dual-numbers reverse AD for array languages",
-//! section 7.3, without a separate symbolic evaluator, because terms are an interpreter like any other).
+//! A program is interpreted at dual numbers over terms, and the resulting delta term is evaluated at terms, forward or
+//! transposed: the recorded terms are the derivative program ("Dual-numbers reverse AD for array languages", section
+//! 7.3, without a separate symbolic evaluator, because terms are an interpreter like any other).
 //!
-//! Law: the results are programs of the same language, so every function here applies to them again;
-//! derivatives of order `n` are made by repeating.
+//! Law: the results are programs of the same language, so every function here applies to them again; derivatives of
+//! order `n` are made by repetition.
 
 use crate::base::BaseTensor;
 use crate::interpreters::adval::{ADVal, Sweep};
@@ -23,7 +23,7 @@ fn names(slots: &[Slot]) -> Vec<String> {
     slots.iter().map(|slot| slot.name.clone()).collect()
 }
 
-/// The names of tangents or cotangents of these slots: of `x` or `y` where they have none.
+/// The names of tangents or cotangents of these slots: of `x` or `y` if a slot has no name.
 fn marked(slots: &[Slot], letter: &str, mark: &str) -> Vec<String> {
     let mark = |(k, slot): (usize, &Slot)| match (slot.name.is_empty(), slots.len()) {
         (false, _) => format!("{}_{mark}", slot.name),
@@ -33,7 +33,7 @@ fn marked(slots: &[Slot], letter: &str, mark: &str) -> Vec<String> {
     slots.iter().enumerate().map(mark).collect()
 }
 
-/// The program of terms that were made from these variables alone.
+/// The program of terms that depend on these variables alone.
 fn closed(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
     match Term::program(inputs, results, names) {
         Ok(program) => program,
@@ -41,17 +41,17 @@ fn closed(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
     }
 }
 
-/// Which inputs a derivative is taken in: all floats unless told otherwise.
+/// For each input, whether a derivative is taken in it.
 fn chosen(program: &Program, wrt: &[usize]) -> Vec<bool> {
     (0..program.inputs().len()).map(|k| wrt.contains(&k)).collect()
 }
 
-/// Every input's number.
+/// The numbers of all inputs.
 fn every(program: &Program) -> Vec<usize> {
     (0..program.inputs().len()).collect()
 }
 
-/// The program interpreted at dual numbers over terms, the chosen inputs as inputs of the sweep.
+/// The program interpreted at dual numbers over terms; the chosen inputs are inputs of the sweep.
 fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Sweep<Term>, Vec<ADVal<Term>>) {
     let mut sweep = Sweep::new();
     let lift = |(x, chosen): (&Term, &bool)| {
@@ -64,7 +64,7 @@ fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Sweep<Term>, Vec<A
 
 /// `vjp : (x -> y) -> ((x, y_bar) -> (y, x_bar))`: value and cotangents of the inputs `wrt`.
 ///
-/// Inputs that are integers or masks, or that nothing depends on, get zeros.
+/// Inputs that are integers or masks, or that no output depends on, get zeros.
 ///
 /// ```
 /// use polygrad::program::interpret;
@@ -179,7 +179,7 @@ pub fn jvp(program: &Program) -> Program {
     closed(&inputs, &results, &names)
 }
 
-/// A program split into what does not depend on the tangents, and a linear program that does.
+/// A program split into a part that does not depend on the tangents, and a linear program that does.
 #[derive(Clone, Debug)]
 pub struct Linearized {
     /// `x -> (y, residuals)`.
@@ -205,7 +205,7 @@ pub struct Linearized {
 pub fn linearize(program: &Program) -> Linearized {
     let x = variables(program.inputs());
     let x_dot = variables(program.inputs());
-    // By the delta term, whose loops hold tangents alone: forward dual numbers would run both in one.
+    // Uses the delta term, whose loops carry tangents alone: forward dual numbers would compute both in one loop.
     let (sweep, y) = dual(program, &x, &chosen(program, &every(program)));
     let y_dot = sweep.push(&y, x_dot.clone());
     let (linear, residuals) = Term::body(&x_dot, &y_dot, 0);
@@ -256,7 +256,8 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
     let names: Vec<String> =
         marked(linear.outputs(), "y", "bar").into_iter().chain(names(&linear.inputs()[count..])).collect();
     Term::program(&inputs, &x_bar, &names).or_else(|fault| {
-        // What the rest of a linear loop is carried with may be all that depends on the linear inputs.
+        // The linear inputs may be used only by values that a linear loop carries along and that no result needs:
+        // simplification removes these.
         let all: Vec<Term> = x[..count].iter().chain(&inputs).cloned().collect();
         let simple = simplify(&Term::program(&all, &x_bar, &[])?);
         simple.without_first_inputs(count, &names).ok_or(fault)

@@ -1,7 +1,7 @@
 //! Conversions between arrays and plain Rust data: scalars, nested arrays, vectors.
 //!
-//! Law: there and back is the identity. What cannot fail is `From`; what can (ragged rows, another
-//! shape or element type) is `TryFrom` with an error that names both sides.
+//! Law: there and back is the identity. A conversion that cannot fail is `From`; one that can (ragged rows, another
+//! shape or element type) is `TryFrom`, with an error that names both sides.
 
 use thiserror::Error;
 
@@ -9,7 +9,7 @@ use super::{Array, Values};
 use crate::dtype::{DType, Elem};
 use crate::shape::{self, Shape};
 
-/// Why data is not the array that was asked for.
+/// The reason why data is not the array that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArrayError {
     /// The number of elements is not the size of the shape.
@@ -17,9 +17,9 @@ pub enum ArrayError {
     Length {
         /// The shape asked for.
         shape: Vec<usize>,
-        /// Its size.
+        /// The size of the shape.
         needed: usize,
-        /// How many elements there were.
+        /// The number of elements given.
         given: usize,
     },
     /// The rows of a nested vector differ in length.
@@ -28,11 +28,11 @@ pub enum ArrayError {
         path(row)
     )]
     Ragged {
-        /// Where the row is: its position, or its positions from the outermost vector in.
+        /// The position of the row, from the outermost vector inwards.
         row: Vec<usize>,
         /// The length of the first row.
         needed: usize,
-        /// The length of this one.
+        /// The length of the row.
         given: usize,
     },
     /// The element type is another one.
@@ -67,7 +67,7 @@ pub enum ArrayError {
     },
 }
 
-/// `1` or `1, 0`: where a row is.
+/// `1` or `1, 0`: the position of a row.
 fn path(row: &[usize]) -> String {
     row.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -145,7 +145,7 @@ impl<E: Elem> TryFrom<Vec<Vec<E>>> for Array {
     }
 }
 
-/// Rows of rows as an array of rank 3; what is empty has size 0 along the axes within.
+/// Rows of rows as an array of rank 3; an empty vector gives size 0 along its inner axes.
 impl<E: Elem> TryFrom<Vec<Vec<Vec<E>>>> for Array {
     type Error = ArrayError;
     fn try_from(blocks: Vec<Vec<Vec<E>>>) -> Result<Array, ArrayError> {
@@ -202,7 +202,7 @@ back! {
     };
 }
 
-/// The array itself, once rank and element type are known to be right.
+/// The array itself, if rank and element type are right.
 fn ranked<E: Elem>(a: &Array, needed: usize) -> Result<&Array, ArrayError> {
     if a.rank() != needed {
         return Err(ArrayError::Rank { needed, shape: a.shape().to_vec() });
@@ -213,7 +213,7 @@ fn ranked<E: Elem>(a: &Array, needed: usize) -> Result<&Array, ArrayError> {
     Ok(a)
 }
 
-/// The elements, once shape and element type are known to be right.
+/// The elements, if shape and element type are right.
 fn shaped<'a, E: Elem>(a: &'a Array, needed: &[usize]) -> Result<Values<'a, E>, ArrayError> {
     if a.shape() != needed {
         return Err(ArrayError::Shape { needed: needed.to_vec(), given: a.shape().to_vec() });
@@ -223,12 +223,6 @@ fn shaped<'a, E: Elem>(a: &'a Array, needed: &[usize]) -> Result<Values<'a, E>, 
 
 impl Array {
     /// The elements in row-major order, without a copy.
-    ///
-    /// ```
-    /// use polygrad::Array;
-    /// let a = Array::from([[1.0, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(a.iter::<f64>().unwrap().sum::<f64>(), 10.0);
-    /// ```
     ///
     /// # Errors
     /// [`ArrayError::DType`] when the element type is not `E`.

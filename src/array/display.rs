@@ -1,7 +1,7 @@
 //! Printing arrays: `Display` for reading, `Debug` for telling values apart.
 //!
-//! Law: what is printed is bounded. Of more than 1000 elements only the first and the last three along each
-//! axis are looked at, so that printing costs the same however large the array is.
+//! Law: the printed text is bounded. If there are more than 1000 elements, only the first and the last three along each
+//! axis are read, so printing costs the same however large the array is.
 
 use std::fmt::{self, Write};
 
@@ -9,21 +9,21 @@ use super::{Array, with_elem};
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{Show, strides};
 
-/// From this many elements on an array is abbreviated.
+/// Arrays with more elements are abbreviated.
 const THRESHOLD: usize = 1000;
-/// How many items stay at each end of an abbreviated axis.
+/// The number of items that stay at each end of an abbreviated axis.
 const EDGE: usize = 3;
-/// Where rows of `Display` are broken.
+/// The width at which `Display` breaks rows.
 const COLUMNS: usize = 80;
-/// The most decimals `Display` shows unless told a precision.
+/// The largest number of decimals that `Display` shows unless a precision is given.
 const DECIMALS: usize = 8;
 
 /// Nested brackets with aligned columns, as NumPy prints.
 ///
-/// Floats have one number of decimals, as many as the elements need and at most 8, or those of the
-/// precision (`{:.3}`); where that would not show them (from 1e8 on, below 1e-4) they are printed with an
-/// exponent. More than 1000 elements are abbreviated with `...`. A rank-0 array prints as its number, in
-/// full; an empty one as `[]` with its shape.
+/// All floats of an array have the same number of decimals: as many as the elements need and at most 8, or those of the
+/// precision (`{:.3}`). Floats that these would not show (from 1e8 on, below 1e-4) are printed with an exponent. More
+/// than 1000 elements are abbreviated with `...`. A rank-0 array prints as its number, in full; an empty one as `[]`
+/// with its shape.
 ///
 /// ```
 /// use polygrad::Array;
@@ -66,7 +66,7 @@ impl fmt::Debug for Array {
     }
 }
 
-/// A float alone: as Rust prints it to tell it from others, unless a format was asked for.
+/// A float alone: as Rust prints it to tell it from others, unless a precision was given.
 fn number<E: Elem>(f: &mut fmt::Formatter<'_>, x: &E) -> fmt::Result {
     if f.precision().is_some() { fmt::Display::fmt(x, f) } else { fmt::Debug::fmt(x, f) }
 }
@@ -96,7 +96,7 @@ fn most_decimals(words: impl Iterator<Item = String>) -> usize {
     words.filter_map(decimals).max().unwrap_or(1).min(DECIMALS)
 }
 
-/// What is shown of an array: for each axis the positions, `None` standing for a gap.
+/// The visible positions along each axis of an array; `None` stands for a gap.
 struct Visible {
     axes: Vec<Vec<Option<usize>>>,
 }
@@ -106,7 +106,7 @@ impl Visible {
         let size = a.size();
         let axis = |n: usize| -> Vec<Option<usize>> {
             match size {
-                // Nothing to see along the other axes when one is empty, however long they are.
+                // If one axis is empty, nothing is visible along the others, however long they are.
                 0 => Vec::new(),
                 _ if size > THRESHOLD && n > 2 * EDGE => {
                     (0..EDGE).map(Some).chain([None]).chain((n - EDGE..n).map(Some)).collect()
@@ -150,7 +150,7 @@ impl Visible {
         f.write_char(']')
     }
 
-    /// Writes a row of aligned words, broken where it gets too long.
+    /// Writes a row of aligned words, broken if it gets too long.
     fn write_row(&self, f: &mut fmt::Formatter<'_>, words: &mut Words<'_>, indent: usize) -> fmt::Result {
         f.write_char('[')?;
         let mut column = indent;

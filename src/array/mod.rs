@@ -1,12 +1,11 @@
 //! `Array`: plain data. A shape, an element type and row-major elements.
 //!
-//! Law: an array is a value. It is immutable while shared, cheap to clone, `Send + Sync`,
-//! and at most 16 bytes wide: a rank-0 array lives in the handle itself, everything else
-//! behind one `Arc`. An array of one repeated value stores that value once, so zeros and
-//! ones cost O(1) whatever their shape. Rank 0 and sizes of 0 are ordinary cases.
+//! Law: an array is a value: immutable while shared, cheap to clone, `Send + Sync`, and at most 16 bytes wide. A rank-0
+//! array is stored in the handle itself, everything else behind one `Arc`. An array of one repeated value stores that
+//! value once, so zeros and ones cost O(1) whatever their shape. Rank 0 and sizes of 0 are ordinary cases.
 //!
-//! This module knows no operation of the language; those are in [`crate::ops`], and what they do
-//! to arrays is in `interpreters/concrete`.
+//! This module knows no operation of the language: the operations are in [`crate::ops`], and their effect on arrays is
+//! in `interpreters/concrete`.
 
 use std::sync::Arc;
 
@@ -51,7 +50,7 @@ pub enum Array {
 
 const _: () = assert!(size_of::<Array>() <= 16);
 
-/// What stands behind the handle of an array of rank 1 or more.
+/// The data behind the handle of an array of rank 1 or more.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Stored {
@@ -94,11 +93,6 @@ pub enum Values<'a, E> {
 
 impl<E: Elem> Values<'_, E> {
     /// The element at a flat row-major position.
-    ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::from([1.0, 2.0]).values::<f64>().unwrap().get(1), 2.0);
-    /// ```
     #[inline]
     pub fn get(&self, i: usize) -> E {
         match self {
@@ -108,7 +102,7 @@ impl<E: Elem> Values<'_, E> {
     }
 }
 
-/// Runs one body for whatever element type an array has, bound to a type name.
+/// Runs one body for the element type of an array, bound to a type name.
 macro_rules! with_elem {
     ($dtype:expr, $E:ident => $body:expr) => {
         match $dtype {
@@ -260,7 +254,7 @@ impl Array {
         }
     }
 
-    /// From parts known to fit.
+    /// An array from parts that are known to fit.
     pub(crate) fn dense<E: Elem>(shape: Shape, elements: Vec<E>) -> Array {
         debug_assert_eq!(shape::size(&shape), elements.len());
         if shape.is_empty() {
@@ -270,11 +264,6 @@ impl Array {
     }
 
     /// The sizes of the axes, outermost first.
-    ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::from([[1.0, 2.0, 3.0]]).shape(), [1, 3]);
-    /// ```
     #[inline]
     pub fn shape(&self) -> &[usize] {
         match self {
@@ -284,32 +273,16 @@ impl Array {
     }
 
     /// The number of axes.
-    ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::from([[1.0, 2.0, 3.0]]).rank(), 2);
-    /// ```
     pub fn rank(&self) -> usize {
         self.shape().len()
     }
 
     /// The number of elements.
-    ///
-    /// ```
-    /// use polygrad::Array;
-    /// assert_eq!(Array::from([[1.0, 2.0, 3.0]]).size(), 3);
-    /// assert_eq!(Array::from(1.0).size(), 1);
-    /// ```
     pub fn size(&self) -> usize {
         shape::size(self.shape())
     }
 
     /// The element type.
-    ///
-    /// ```
-    /// use polygrad::{Array, DType};
-    /// assert_eq!(Array::from([1, 2]).dtype(), DType::I64);
-    /// ```
     #[inline]
     pub fn dtype(&self) -> DType {
         match self {
@@ -326,15 +299,7 @@ impl Array {
         }
     }
 
-    /// The elements if they are of type `E`; `None` for another element type.
-    ///
-    /// ```
-    /// use polygrad::{Array, array::Values};
-    /// let a = Array::from([1.0, 2.0]);
-    /// assert!(matches!(a.values::<f64>(), Some(Values::Dense([1.0, 2.0]))));
-    /// assert!(matches!(Array::full(&[2], 3.0).values::<f64>(), Some(Values::Splat(3.0))));
-    /// assert!(a.values::<i64>().is_none());
-    /// ```
+    /// The elements, dense or as one repeated value; `None` if they are not of type `E`.
     pub fn values<E: Elem>(&self) -> Option<Values<'_, E>> {
         if let Array::Shared(s) = self {
             return E::of_data(&s.data).map(|e| match e {
@@ -345,7 +310,7 @@ impl Array {
         E::from_scalar(self).map(Values::Splat)
     }
 
-    /// The elements, for code that has already looked at the element type.
+    /// The elements, for code that has checked the element type.
     #[inline]
     pub(crate) fn typed<E: Elem>(&self) -> Values<'_, E> {
         match self.values() {
@@ -354,7 +319,7 @@ impl Array {
         }
     }
 
-    /// The one value that all elements have, if they are stored as such.
+    /// The one value of all elements, if they are stored as such.
     pub(crate) fn splat<E: Elem>(&self) -> Option<E> {
         match self.values::<E>()? {
             Values::Splat(x) => Some(x),
@@ -410,8 +375,7 @@ impl Array {
         })
     }
 
-    /// The elements as a mutable row-major vector: in place if nobody else holds this array,
-    /// after one copy otherwise.
+    /// The elements as a mutable row-major slice: in place if the array has no other owner, after one copy otherwise.
     pub(crate) fn make_dense<E: Elem>(&mut self) -> &mut [E] {
         if !matches!(self, Array::Shared(_)) {
             unreachable!("rank-0 arrays have no vector of elements");
@@ -462,7 +426,7 @@ impl Array {
         }
         fn float<E: Num>(x: f64) -> E {
             match E::DTYPE {
-                // Truncating and saturating, which a checked cast would refuse.
+                // The cast truncates and saturates; a checked cast would refuse.
                 DType::I64 => num_traits::cast(x as i64).unwrap_or(E::ZERO),
                 DType::F64 | DType::F32 | DType::Bool => num_traits::cast(x).unwrap_or(E::ZERO),
             }

@@ -1,8 +1,8 @@
 //! Saving and loading arrays.
 //!
-//! Law: what is loaded is what was saved, to the bit, NaN included, and whether one value stands for all. Elements are
-//! text, each as short as it can be, because formats differ in how they treat floats; what does not fit is
-//! an error.
+//! Law: a loaded array equals the saved one to the bit, NaN and the storage as one repeated value included. Elements
+//! are text, as short as possible, because formats differ in their treatment of floats. A file that does not fit is an
+//! error.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -20,7 +20,7 @@ struct Saved {
     elements: Elements,
 }
 
-/// Its elements, separated by spaces.
+/// The elements of an array, separated by spaces.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Elements {
@@ -38,7 +38,7 @@ trait Word: Elem {
         if self.is_itself() { format!("{self:?}") } else { format!("NaN:{:x}", self.bits()) }
     }
 
-    /// Not NaN.
+    /// Whether the element equals itself: it is not NaN.
     fn is_itself(self) -> bool {
         self.partial_cmp(&self).is_some()
     }
@@ -86,7 +86,7 @@ impl Serialize for Array {
     }
 }
 
-/// What [`Serialize`] made. Anything else is an error that says what is wrong.
+/// Loads what [`Serialize`] saved. Anything else is an error that says what is wrong.
 impl<'de> Deserialize<'de> for Array {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Array, D::Error> {
         load(Saved::deserialize(deserializer)?).map_err(D::Error::custom)
@@ -118,7 +118,7 @@ fn load(saved: Saved) -> Result<Array, String> {
     })
 }
 
-/// The message about something that cannot be loaded.
+/// The message for data that cannot be loaded.
 pub(crate) fn refused(requirement: &str, fact: &str) -> String {
     format!("load: {requirement}, but {fact}; the file is damaged, save it anew")
 }
