@@ -1,8 +1,8 @@
 //! Convolution and pooling.
 //!
-//! Law: a convolution is one contraction, whose views hold stride and dilation; both its derivatives are
-//! contractions by the same views. Padding is written out before, so that the loops of the contraction
-//! run over whole boxes and become matrix products. Pooling reduces windows, one axis after the other.
+//! Law: a convolution is one contraction, whose views hold stride and dilation; both its derivatives are contractions
+//! with the same views. Padding is written out first, so that the loops of the contraction run over whole boxes and
+//! become matrix products. Pooling reduces windows, one axis after the other.
 //!
 //! As is usual for networks, the kernel is not reversed: strictly these are cross-correlations.
 
@@ -23,11 +23,11 @@ use crate::shape::{Shape, Show};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conv<const S: usize> {
-    /// How far the kernel moves from one result to the next, along each axis; at least 1.
+    /// The distance between neighboring positions of the kernel, along each axis; at least 1.
     pub stride: [usize; S],
-    /// How many zeros stand before and after the input along each axis.
+    /// The number of zeros before and after the input along each axis.
     pub padding: [(usize, usize); S],
-    /// How far neighbors in the kernel are apart in the input, along each axis; at least 1.
+    /// The distance in the input between neighbors in the kernel, along each axis; at least 1.
     pub dilation: [usize; S],
 }
 
@@ -39,7 +39,7 @@ impl<const S: usize> Default for Conv<S> {
 }
 
 impl<const S: usize> Conv<S> {
-    /// The same with this stride.
+    /// The same settings with this stride.
     ///
     /// ```
     /// use polygrad::{Conv, tensor};
@@ -50,7 +50,7 @@ impl<const S: usize> Conv<S> {
         Conv { stride, ..self }
     }
 
-    /// The same with as many zeros on both sides of each axis.
+    /// The same settings with these numbers of zeros on both sides of each axis.
     ///
     /// ```
     /// use polygrad::{Conv, tensor};
@@ -61,7 +61,7 @@ impl<const S: usize> Conv<S> {
         Conv { padding: padding.map(|p| (p, p)), ..self }
     }
 
-    /// The same with this dilation.
+    /// The same settings with this dilation.
     ///
     /// ```
     /// use polygrad::{Conv, tensor};
@@ -72,7 +72,7 @@ impl<const S: usize> Conv<S> {
         Conv { dilation, ..self }
     }
 
-    /// The sizes of the result along the axes the kernel moves over.
+    /// The sizes of the result along the axes over which the kernel moves.
     #[track_caller]
     fn sizes(&self, op: &str, input: &[usize], kernel: &[usize]) -> [usize; S] {
         if self.stride.contains(&0) || self.dilation.contains(&0) {
@@ -114,7 +114,7 @@ impl<const S: usize> Conv<S> {
         T::contract(&contraction, &padded, kernel)
     }
 
-    /// The contraction of a padded input and a kernel; the shape of the input is that before padding.
+    /// The contraction of a padded input and a kernel; `input` is the shape before padding.
     #[track_caller]
     fn contraction(&self, op: &str, input: &[usize], kernel: &[usize]) -> Contract {
         if input[1] != kernel[1] {
@@ -227,7 +227,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
     #[track_caller]
     pub fn max_pool2d(&self, size: [usize; 2], stride: [usize; 2]) -> Self {
         check_window("max_pool2d", self.raw().shape(), size, stride);
-        // Along rows first: among equals the first of the first row stays.
+        // Along rows first, so that the first largest element, row by row, is chosen.
         let rows: Tensor<T, 4, E> = self.window::<5>(3, size[1], stride[1]).max_axis(4);
         rows.window::<5>(2, size[0], stride[0]).max_axis(3)
     }
@@ -269,7 +269,7 @@ impl<T: BaseTensor, E: Float> Tensor<T, 4, E> {
     }
 }
 
-/// The sums of the windows along an axis, read through the windows without making them.
+/// The sums of the windows along an axis, without making the windows.
 fn window_sums<T: BaseTensor, const D: usize, E: Num>(
     x: &Tensor<T, D, E>,
     axis: usize,

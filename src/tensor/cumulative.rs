@@ -1,7 +1,7 @@
-//! Products, and sums, products and extrema up to each position.
+//! Products, and running sums, products and extrema.
 //!
-//! Law: every result is made of `+`, `*`, `min` or `max` alone, in a tree of logarithmic depth and linear
-//! work, never by dividing a total: so the derivative of a product is right where factors are zero.
+//! Law: every result is computed with `+`, `*`, `min` or `max` alone, in a tree of logarithmic depth and linear work,
+//! never by dividing a total; so the derivative of a product is right where factors are zero.
 
 use super::Tensor;
 use super::rank::{Above, Rank};
@@ -41,14 +41,14 @@ fn product<T: BaseTensor, E: Num>(x: &T, axis: usize) -> T {
     }
 }
 
-/// What each element and all before it along an axis combine to.
+/// The combination of each element with all before it along an axis.
 fn prefixes<T: BaseTensor>(x: &T, axis: usize, combine: Combine<T>) -> T {
     let n = x.shape()[axis];
     if n <= 1 {
         return x.clone();
     }
-    // Neighbors are combined in pairs. The prefixes of the pairs are every second result; one more
-    // element to each gives the others.
+    // Neighbors are combined in pairs. The prefixes of the pairs are every second result; each combined with one more
+    // element gives the others.
     let (odds, evens) = (n / 2, n - n / 2);
     let even = every(x, axis, 0, evens, 2);
     let pairs = combine(&every(&even, axis, 0, odds, 1), &every(x, axis, 1, odds, 2));
@@ -59,7 +59,7 @@ fn prefixes<T: BaseTensor>(x: &T, axis: usize, combine: Combine<T>) -> T {
     at_even.linear(&woven(&at_even, 0)).accumulate_linear(&woven(&at_odd, 1), &at_odd)
 }
 
-/// Each line along `axis` from its first or from its last element on.
+/// The prefixes of each line along `axis`, from its first or from its last element on.
 #[track_caller]
 fn running<T: BaseTensor, const D: usize, E: Num>(
     op: &str,

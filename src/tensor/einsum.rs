@@ -1,8 +1,8 @@
 //! Sums of products named by the letters of their axes.
 //!
-//! Law: a specification is views. Each operand, and the result, look at one iteration space with an axis
-//! per letter; so one operand is one linear operation, two are one contraction, and more are
-//! contracted from left to right.
+//! Law: a specification is a set of views of one iteration space with an axis per letter, one view for each operand and
+//! one for the result. So one operand is one linear operation, two are one contraction, and more are contracted from
+//! left to right.
 
 use smallvec::SmallVec;
 
@@ -12,8 +12,8 @@ use crate::dtype::Num;
 use crate::ops::{Contract, Linear, View};
 use crate::shape::{Shape, Show};
 
-/// What [`einsum`] takes: one tensor, an array of tensors of one rank, or a tuple of tensors of several
-/// ranks, all borrowed and with one element type.
+/// The operands of [`einsum`]: one tensor, an array of tensors of one rank, or a tuple of tensors of several ranks, all
+/// borrowed and with one element type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the operands of `einsum`",
     label = "`&a`, an array `[&a, &b]` of tensors of one rank, or a tuple `(&a, &b)` is needed"
@@ -60,9 +60,9 @@ type Labels = SmallVec<[char; 6]>;
 /// The sum of products in which every axis has a letter: the elements of the operands with equal letters
 /// at equal positions are multiplied, and summed over all letters that the result does not have.
 ///
-/// `"ij,jk->ik"` is the matrix product. Spaces are ignored. A letter twice in one operand is its diagonal,
-/// as in `"ii->"`, the trace. Three and more operands are multiplied from left to right, each letter being
-/// summed over as soon as no later operand has it.
+/// `"ij,jk->ik"` is the matrix product. Spaces are ignored. A letter twice in one operand is its diagonal, as in
+/// `"ii->"`, the trace. Three and more operands are multiplied from left to right; a letter is summed over as soon as
+/// no later operand has it.
 ///
 /// ```
 /// use polygrad::{Tensor, einsum, tensor};
@@ -114,7 +114,7 @@ fn parse(spec: &str) -> (Vec<Labels>, Labels) {
     (operands, output)
 }
 
-/// The letters of one part of the specification, which starts at character `start` of it.
+/// The letters of one part of the specification, which starts at character `start`.
 #[track_caller]
 fn labels(spec: &str, part: &str, start: usize) -> Labels {
     let mut labels = Labels::new();
@@ -179,7 +179,7 @@ impl Sizes {
         self.0.iter().find(|(l, _)| *l == label).map_or(0, |(_, size)| *size)
     }
 
-    /// How an iteration space with these letters looks at a tensor with those.
+    /// The view of a tensor with axes `labels` by an iteration space with axes `space`.
     fn view(&self, space: &[char], labels: &[char]) -> View {
         let shape: Shape = space.iter().map(|l| self.of(*l)).collect();
         let axes: SmallVec<[usize; 6]> = labels.iter().filter_map(|l| space.iter().position(|s| s == l)).collect();
@@ -234,7 +234,7 @@ fn rearranged<T: BaseTensor>(sizes: &Sizes, x: &T, labels: &[char], into: &[char
 #[track_caller]
 fn evaluate<T: BaseTensor>(sizes: &Sizes, mut inputs: Vec<Labels>, mut operands: Vec<T>, output: &[char]) -> T {
     if operands.len() > 1 {
-        // What only one operand has is summed over there, before it multiplies the work.
+        // Letters of one operand alone are summed over first, so that they do not multiply the work.
         for k in 0..operands.len() {
             let others = [&inputs[..k], &inputs[k + 1..]].concat();
             let kept = needed(&inputs[k], &others, output);

@@ -1,7 +1,7 @@
 //! Elementwise functions beyond the operators: of two tensors, comparisons, selection, conversions.
 //!
-//! Law: operands are broadcast as for operators, and a host number may stand for a tensor
-//! ([`Operand`]). The functions of one float tensor come from their table, in `ops/unary.rs`.
+//! Law: operands are broadcast like those of operators, and a host number may stand for a tensor ([`Operand`]). The
+//! functions of one float tensor come from their table, in `ops/unary.rs`.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Linear};
 
-/// What can stand beside a tensor of rank `D` with elements `E`: another one, owned or borrowed, or
-/// a number of type `E`.
+/// The second operand of an operation on a tensor of rank `D` with elements `E`: a tensor, owned or borrowed, or a
+/// number of type `E`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand beside a tensor of this rank and element type",
     label = "a tensor of the same rank and element type is needed, or a number of that element type",
     note = "ranks are never promoted: a scalar tensor is combined with `times` and `plus`"
 )]
 pub trait Operand<T: Clone, const D: usize, E> {
-    /// The sizes, unless every shape will do.
+    /// The sizes of the operand; `None` for a number, which fits every shape.
     #[doc(hidden)]
     fn sizes(&self) -> Option<&[usize]>;
     /// The operand in the shape that all operands were broadcast to.
@@ -75,8 +75,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(T::discrete(&Discrete::Compare(op), &[&a, &b]))
     }
 
-    /// The mask of where `self == other`, elementwise and broadcast; IEEE for floats. Whether two whole
-    /// tensors are equal is the operator `==`, where there are numbers to compare.
+    /// The mask of where `self == other`, elementwise and broadcast; IEEE for floats. The operator `==` compares two
+    /// whole tensors of known numbers.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -519,7 +519,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
 
     /// `then` where the mask holds and `otherwise` elsewhere; all three are broadcast.
     ///
-    /// Both branches are computed. What is computed in the branch not taken never reaches a derivative:
+    /// Both branches are computed. Values computed in the branch not taken never reach a derivative:
     /// `x.gt(0.0).select(x.sqrt(), 0.0)` has derivative 0 at 0.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Reading and adding at positions that are computed.
+//! Reading and adding at computed positions.
 //!
 //! Law: total. Reading out of bounds, negative included, gives 0; adding there does nothing. Indices
 //! are integer tensors and ordinary terms of the program; a host number is a constant one.
@@ -10,7 +10,7 @@ use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Compare, Discrete, Linear};
 use crate::shape::Shape;
 
-/// What can be one index: an integer tensor of rank 0, or a host integer.
+/// An index: an integer tensor of rank 0, or a host integer.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an index",
     label = "an index is a `Tensor<T, 0, i64>`, or an integer of type `i32`, `i64` or `usize`"
@@ -150,7 +150,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(self.raw().gather(&[ix.raw().clone()]))
     }
 
-    /// From each line along `axis` the element at the position that `ix` has for it.
+    /// From each line along `axis`, the element at the position that `ix` gives for the line.
     pub(super) fn pick<const M: usize>(&self, axis: usize, ix: &Tensor<T, M, i64>) -> Tensor<T, M, E> {
         let shape = ix.raw().shape();
         let mut kept = 0..M;
@@ -168,8 +168,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// This tensor with the subarrays of `v` added at many places, as [`gather`](Tensor::gather) would read
-    /// them: repeated places add up, places out of bounds are dropped. In place if nobody else holds `self`.
+    /// This tensor with the subarrays of `v` added at many places, those that [`gather`](Tensor::gather) reads:
+    /// repeated places add up, places out of bounds are dropped. In place if `self` has no other owner.
     ///
     /// ```
     /// use polygrad::tensor;

@@ -1,12 +1,12 @@
 //! Building by index, maps, folds and loops with a carry.
 //!
-//! Law: all of these are [`BaseTensor::map_accum`] on flattened structures. A body is called once per
-//! trip or once for all of them, as the interpreter likes, so it is a function of its arguments and of
-//! values from outside, which it may use freely.
+//! Law: all of these are [`BaseTensor::map_accum`] on flattened structures. An interpreter may call a body once per
+//! trip or once for all trips, so the body is a function of its arguments and of values from outside, which it may use
+//! freely.
 //!
-//! Rows and indices come by reference, so that `|x| x * x` is a body; carries come by value, so that a
-//! body that adds to its carry can do so in place. In every type here the stacked one and the one of
-//! a row determine each other ([`Rows`], [`Outputs`]): closures need no annotations.
+//! Rows and indices are passed by reference, so that `|x| x * x` is a body; carries are passed by value, so that a body
+//! that adds to its carry can do so in place. Each type of a stack here determines the type of its rows, and vice versa
+//! ([`Rows`], [`Outputs`]), so closures need no annotations.
 
 use std::cell::OnceCell;
 
@@ -18,8 +18,8 @@ use crate::ops::{Discrete, Linear};
 use crate::shape::{Shape, Show};
 use crate::tree::Tree;
 
-/// What a loop runs over: a tensor, by its outermost axis, or a tuple of tensors side by side; `R` is
-/// what one trip sees.
+/// The argument of a loop: a tensor, which the loop runs over by its outermost axis, or a tuple of tensors side by
+/// side; `R` is the argument of one trip.
 #[diagnostic::on_unimplemented(
     message = "a loop cannot run over `{Self}`",
     label = "a tensor of rank 1 or more is needed, or a tuple of such tensors"
@@ -33,8 +33,7 @@ pub trait Rows<T, R> {
     fn row(parts: &mut dyn Iterator<Item = T>) -> R;
 }
 
-/// What one trip of a loop returns to be stacked: a tensor, `()`, or a tuple; `S` is the result, with
-/// a new outermost axis.
+/// The stacked results of one trip of a loop: a tensor, `()`, or a tuple; `S` is the result, with a new outermost axis.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stacked",
     label = "the body of a loop must return a tensor here, or a tuple of tensors"
@@ -48,7 +47,7 @@ pub trait Outputs<T, S> {
     fn stacked(parts: &mut dyn Iterator<Item = T>) -> S;
 }
 
-/// The next of as many tensors as the structure that is rebuilt has leaves.
+/// The next tensor; there are as many as the rebuilt structure has leaves.
 fn next<T>(parts: &mut dyn Iterator<Item = T>) -> T {
     match parts.next() {
         Some(t) => t,
@@ -141,16 +140,17 @@ fn sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> (usize, Vec<T>
     (n, out)
 }
 
-/// The leaves of a structure, which nobody holds afterwards if nobody else did before.
+/// The leaves of a structure, without other owners if they had none before.
 fn leaves<T: BaseTensor, C: Tree<T>>(c: C) -> Vec<T> {
     c.leaves()
 }
 
-/// A carry as the interpreters see it: its leaves, and its structure to put them back into.
+/// The structure of a carry, into which its leaves are put back.
 struct Carry<C>(C);
 
 impl<C> Carry<C> {
-    /// Takes a carry apart. What is kept holds none of its values, so that the first trip already owns them.
+    /// Takes a carry apart. The kept structure owns none of the values, so that the first trip already is their only
+    /// owner.
     fn open<T: BaseTensor>(c: C) -> (Carry<C>, Vec<T>)
     where
         C: Tree<T, With<T> = C>,
@@ -168,7 +168,7 @@ impl<C> Carry<C> {
     }
 }
 
-/// The loop behind all that have a carry.
+/// The loop behind all loops with a carry.
 #[track_caller]
 fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
     (n, xs): (usize, Vec<T>),
@@ -230,8 +230,8 @@ where
     }))
 }
 
-/// A loop per size around a body that must always return one shape. What the body returns is looked at here,
-/// since the inner loops run inside the outer ones, where nobody knows the user's line.
+/// A loop per size around a body that must always return one shape. The results of the body are checked here, since the
+/// inner loops run inside the outer ones, where the user's line is unknown.
 #[track_caller]
 fn built<T: BaseTensor>(op: &str, sizes: &[usize], body: &dyn Fn(&[T]) -> T) -> T {
     let (first, other): (OnceCell<Shape>, OnceCell<Shape>) = Default::default();
@@ -283,11 +283,11 @@ pub fn map<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(xs: X, f: impl 
     mapped("map", xs, f)
 }
 
-/// A function made to work on a stack: applied to each row, with the results stacked.
+/// The function that applies `f` to each row of a stack, and stacks the results.
 ///
-/// `vmap f = xs -> map(xs, f)`: `f` is written for one example and used for a batch. What it uses from outside is the
-/// same for every row. Derivatives may stand inside (`vmap` of a gradient) and around (the gradient of a sum over `vmap`).
-/// In a program that is recorded all rows are done in bulk; in one that runs directly, one after the other.
+/// `vmap f = xs -> map(xs, f)`: `f` is written for one example and used for a batch. Values from outside are the same
+/// for every row. Derivatives may stand inside (`vmap` of a gradient) and around (the gradient of a sum over `vmap`). A
+/// recorded program processes all rows in bulk; a program that runs directly processes one after the other.
 ///
 /// ```
 /// use polygrad::{Tensor, grad, tensor, vmap};
@@ -362,7 +362,7 @@ where
     run(sequences("map_accum", &xs), false, init, X::row, f)
 }
 
-/// [`map_accum`] from the last row to the first; each output stands where its row does.
+/// [`map_accum`] from the last row to the first; each output stands at the position of its row.
 ///
 /// ```
 /// use polygrad::{map_accum_reverse, tensor};

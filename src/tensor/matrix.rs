@@ -31,7 +31,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(T::select(&band::<T>(shape, op, k), self.raw(), &T::zeros(shape, E::DTYPE)))
     }
 
-    /// The lower triangle of a matrix, or of each in a stack of them: 0 above diagonal `k`.
+    /// The lower triangle of a matrix, or of each matrix in a stack: 0 above diagonal `k`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -47,7 +47,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.where_band(Compare::Le, k)
     }
 
-    /// The upper triangle of a matrix, or of each in a stack of them: 0 below diagonal `k`.
+    /// The upper triangle of a matrix, or of each matrix in a stack: 0 below diagonal `k`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -70,7 +70,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
     /// assert_eq!(Tensor::<Concrete, 2>::eye_at([2, 3], 1), tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]));
     /// ```
     pub fn eye_at(shape: [usize; 2], k: i64) -> Self {
-        // Written row by row; the rows without an element of the diagonal write nothing.
+        // Ones are written row by row; rows without an element of the diagonal write nothing.
         let diagonal = Linear::affine(View::identity(&shape[..1]), View::affine(&shape, &shape[..1], &[1, 1], &[0, k]));
         Tensor::<T, 1, E>::ones([shape[0]]).view(&diagonal)
     }

@@ -1,12 +1,12 @@
-//! The typed surface: what user programs are written with.
+//! The typed surface, in which user programs are written.
 //!
 //! [`Tensor<T, D, E>`](Tensor) is a thin wrapper around a value of any interpreter `T` that makes rank
 //! and element type part of the Rust type. Law: it adds no operation; every method is a few calls of
 //! [`BaseTensor`], so a program means the same in every interpreter.
 //!
-//! | file | what is there |
+//! | file | contents |
 //! |---|---|
-//! | this one | the type, constructors, shapes, looking at values |
+//! | this one | the type, constructors, shapes, numbers of known tensors |
 //! | `operators` | `+ - * / %`, unary `-`, and `& \| !` of masks, with broadcasting |
 //! | `elementwise` | functions of two tensors, comparisons, selection, conversions |
 //! | `structure` | views, reshaping, concatenation |
@@ -116,8 +116,8 @@ impl<T: Clone, const D: usize, E> Clone for Tensor<T, D, E> {
 
 /// The tensor of known numbers written as nested arrays, as a `Vec`, or as one number.
 ///
-/// This constructor is not generic in the interpreter, so nothing needs to be annotated. Programs
-/// that are generic say [`Tensor::constant`].
+/// This constructor is not generic in the interpreter, so nothing needs to be annotated. Generic programs use
+/// [`Tensor::constant`].
 ///
 /// ```
 /// use polygrad::tensor;
@@ -168,8 +168,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.raw
     }
 
-    /// This tensor as a constant of the level above: how a value of an outer program enters an inner
-    /// one that is differentiated. Without it, levels do not mix:
+    /// This tensor as a constant of the level above: so a value of an outer program enters an inner program that is
+    /// differentiated. Without `lift`, levels do not mix:
     ///
     /// ```compile_fail,E0277
     /// use polygrad::{ADVal, BaseTensor, Tensor};
@@ -191,7 +191,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// assert_eq!(weighted(&tensor([3.0, 4.0])), tensor(11.0));
     /// ```
     ///
-    /// A tensor of numbers is known numbers, too: so it enters a function that is being traced or differentiated,
+    /// A tensor of known numbers can be `a`, too: so it enters a function that is being traced or differentiated,
     /// whatever the level.
     ///
     /// ```
@@ -293,11 +293,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.size() == 0
     }
 
-    /// The numbers in this tensor, where there are any: `None` while a program is being traced.
+    /// The numbers in this tensor, if they are known: `None` while a program is being traced.
     ///
-    /// The host language may look at them and decide: an ordinary `if` or `while` on a primal value is
-    /// dynamic control flow, and works in every interpreter that computes. A tracing one has no number
-    /// to look at; a program for it says [`cond`] or [`select`](Tensor::select).
+    /// The host language may look at the numbers and decide: an ordinary `if` or `while` on a primal value is dynamic
+    /// control flow, and works in every interpreter that computes. While a program is traced there are no numbers; such
+    /// a program uses [`cond`] or [`select`](Tensor::select).
     ///
     /// ```
     /// use polygrad::{Array, Function, Tensor, tensor};
@@ -354,7 +354,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     }
 }
 
-/// Says that a value does not fit the type it was given.
+/// Panics: the value does not fit the type it was given.
 #[cold]
 #[track_caller]
 fn mistyped(rank: usize, elem: crate::DType, shape: &[usize], dtype: crate::DType) -> ! {
@@ -487,7 +487,7 @@ impl<const D: usize, E: Elem> PartialEq for Tensor<Array, D, E> {
     }
 }
 
-/// Prints the numbers where there are any, and element type and shape otherwise.
+/// Prints the numbers if they are known, and element type and shape otherwise.
 impl<T: BaseTensor, const D: usize, E: Elem> fmt::Display for Tensor<T, D, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.peek() {
@@ -497,7 +497,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> fmt::Display for Tensor<T, D, E> {
     }
 }
 
-/// As [`Display`](fmt::Display), with element type and shape in every case.
+/// Like [`Display`](fmt::Display), with element type and shape in every case.
 impl<T: BaseTensor, const D: usize, E: Elem> fmt::Debug for Tensor<T, D, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.peek() {

@@ -36,7 +36,7 @@ pub(super) fn broadcast_shape(op: &str, a: &[usize], b: &[usize]) -> Shape {
     out
 }
 
-/// `t` repeated along its axes of size 1 into `shape`, which it is known to fit.
+/// `t` repeated along its axes of size 1 into `shape`, if the two are known to fit.
 pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T> {
     if same(t.shape(), shape) {
         return Cow::Borrowed(t);
@@ -50,8 +50,8 @@ pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T
     Cow::Owned(t.linear(&Linear::read(View::affine(t.shape(), shape, &matrix, &offset))))
 }
 
-/// Two operands of different shapes in their common shape. What is done with them is left to the caller:
-/// inside a closure it would not be reported at the user's line.
+/// Two operands of different shapes in their common shape. The caller applies the operation: inside a closure, a
+/// mistake would not be reported at the user's line.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -93,7 +93,7 @@ pub(super) fn div_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
     }
 }
 
-// The remaining operations are for one element type each; they are generic in form, as the macros call them.
+// The remaining operations are for one element type each; they are generic in form, because the macros call them.
 
 #[track_caller]
 fn rem_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
@@ -153,7 +153,7 @@ macro_rules! borrowed {
     };
 }
 
-/// The ownership forms with an owned left side, for operators that gain nothing from it.
+/// The ownership forms with an owned left side, for operators that cannot reuse it.
 macro_rules! owned {
     ($Trait:ident $method:ident, [$($bound:tt)*] $E:ty) => {
         impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<&Tensor<T, D, $E>> for Tensor<T, D, $E> {
@@ -185,7 +185,7 @@ macro_rules! assign {
         impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<&Tensor<T, D, $E>> for Tensor<T, D, $E> {
             #[track_caller]
             fn $method(&mut self, other: &Tensor<T, D, $E>) {
-                // Leaves nobody else holding the left side, so that an owned operator can reuse it.
+                // Afterwards the left side has no other owner, so an owned operator can reuse it.
                 let left = std::mem::replace(self, other.clone());
                 *self = $Op::$op(left, other);
             }
@@ -234,7 +234,7 @@ owned!(Rem rem, [] i64);
 owned!(BitAnd bitand, [] bool);
 owned!(BitOr bitor, [] bool);
 
-/// A sum reuses the memory of its left side if nobody else holds it.
+/// A sum reuses the memory of its left side if that has no other owner.
 impl<T: BaseTensor, const D: usize, E: Num> Add<&Tensor<T, D, E>> for Tensor<T, D, E> {
     type Output = Tensor<T, D, E>;
     #[track_caller]

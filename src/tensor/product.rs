@@ -1,6 +1,6 @@
 //! Products that add up: dot, matrix and outer products.
 //!
-//! Law: each is one contraction, so its derivatives are contractions too.
+//! Law: each product is one contraction, so its derivatives are contractions, too.
 
 use smallvec::SmallVec;
 

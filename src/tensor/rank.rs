@@ -5,7 +5,7 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Rank<const D: usize>;
 
-/// `Rank<D>: Above<M>` says `D = M + 1`: what a rank-generic helper needs to add or remove an axis.
+/// `Rank<D>: Above<M>` says `D = M + 1`: the bound of a rank-generic function that adds or removes an axis.
 ///
 /// ```
 /// use polygrad::tensor::{Above, Rank};

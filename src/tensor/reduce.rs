@@ -1,8 +1,7 @@
 //! Statistics, extrema and soft extrema.
 //!
-//! Law: what is said of derivatives here follows from the operations these are made of; formulas are
-//! stable, so no intermediate overflows where the result does not. Plain sums stand in `structure`,
-//! with the other linear operations.
+//! Law: the derivatives stated here follow from the operations used; formulas are stable, so no intermediate overflows
+//! where the result does not. Plain sums are in `structure`, with the other linear operations.
 
 use super::elementwise::repeated;
 use super::rank::{Above, Rank};
@@ -13,7 +12,7 @@ use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Discrete, Linear};
 use crate::shape::Show;
 
-/// Panics if there is nothing to choose from.
+/// Panics if an extremum is taken over no elements.
 #[track_caller]
 fn nonempty(op: &str, n: usize, shape: &[usize]) {
     if n == 0 {
@@ -247,7 +246,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         if self.is_empty() {
             return self.sum();
         }
-        // In units of the largest element. The unit may count as a constant: the result does not depend on it.
+        // Elements are scaled by the largest. The scale may count as a constant: the result does not depend on it.
         let top = self.stop_gradient().abs().max_all();
         let unit = (top.gt(E::ZERO) & top.lt(E::infinity())).select(&top, E::ONE);
         let x: Self = Tensor::from_raw(operators::div_op::<T, E>(self.raw(), &repeated(&unit, self.raw().shape())));
@@ -255,13 +254,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         sum.gt(E::ZERO).select(sum.sqrt(), sum.stop_gradient()) * unit
     }
 
-    /// What is the same along `axis`, repeated there into the shape of `self`.
+    /// A value per line along `axis`, repeated into the shape of `self`.
     fn spread<const M: usize, F: Elem>(&self, axis: usize, t: &Tensor<T, M, F>) -> Tensor<T, D, F> {
         t.view(&Linear::replicate(self.raw().shape(), &other_axes(M, axis)))
     }
 
-    /// The distance of each element from the largest of its line along `axis`, and those largest elements;
-    /// from 0 where that is infinite or NaN. The largest counts as a constant.
+    /// Each element minus the largest of its line along `axis` (0 if that is infinite or NaN), and those largest
+    /// elements. The largest counts as a constant.
     #[track_caller]
     fn shifted<const M: usize>(&self, op: &str, axis: usize) -> (Self, Tensor<T, M, E>)
     where
@@ -312,7 +311,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         total.gt(E::ZERO).select(total.ln(), total.stop_gradient().ln()) + top
     }
 
-    /// Exponentials divided by their sum along `axis`, without overflow: positive, with sum 1 along it.
+    /// Exponentials divided by their sum along `axis`, without overflow: positive, with sum 1 along `axis`.
     ///
     /// NaN for a line of `-inf` alone, and where an element is `inf`.
     ///

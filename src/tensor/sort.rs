@@ -1,7 +1,7 @@
-//! Sorting, and reading along an axis at positions that were found.
+//! Sorting, and reading along an axis at the positions found.
 //!
-//! Law: positions have no derivative, values do: each is read by one gather at integer positions, so a
-//! cotangent goes to where its element came from.
+//! Law: positions have no derivative, values do: each value is read by one gather at integer positions, so its
+//! cotangent goes to the element it came from.
 
 use super::Tensor;
 use super::structure::check_axis;
@@ -11,10 +11,10 @@ use crate::ops::{Discrete, Linear};
 use crate::shape::Show;
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
-    /// From each line along `axis` the elements at the positions that the same line of `ix` has; 0 for a
-    /// position out of bounds. All axes but `axis` have one size in both.
+    /// From each line along `axis`, the elements at the positions in the same line of `ix`; 0 for a position out of
+    /// bounds. Both tensors have the same sizes along all axes but `axis`.
     ///
-    /// What [`argsort`](Tensor::argsort) of one tensor finds, this takes from others.
+    /// It applies the positions that [`argsort`](Tensor::argsort) finds in one tensor to others.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -85,8 +85,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         self.sorted_positions("argsort_descending", axis, true)
     }
 
-    /// Each line along `axis` from the smallest element to the largest; NaN comes last. The derivative of
-    /// each element goes to where it stood; equal elements count as in their order.
+    /// Each line along `axis` from the smallest element to the largest; NaN comes last. The derivative of each element
+    /// goes to its original position; equal elements keep their order.
     ///
     /// ```
     /// use polygrad::{direct, tensor};
@@ -118,8 +118,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         self.take_along(axis, &self.sorted_positions("sort_descending", axis, true))
     }
 
-    /// The `k` largest elements of each line along `axis`, from the largest on, and their positions; of equal
-    /// elements the first count. NaN counts as smallest. The derivative goes to where they stood.
+    /// The `k` largest elements of each line along `axis`, in descending order, and their positions; the first of equal
+    /// elements are taken. NaN counts as smallest. The derivative goes to the original positions.
     ///
     /// ```
     /// use polygrad::tensor;

@@ -1,7 +1,7 @@
 //! Moving elements: views, reshaping, concatenation.
 //!
-//! Law: all of these are linear, and none computes anything. What takes part of an array takes it
-//! at host positions; positions that depend on values are indices, see `index`.
+//! Law: all of these are linear, and none computes anything. Parts of an array are taken at host positions; for
+//! positions that depend on values, see `index`.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -100,7 +100,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
-    /// This tensor `n` times along a new outermost axis.
+    /// This tensor repeated `n` times along a new outermost axis.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -114,7 +114,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.replicate_axis(0, n)
     }
 
-    /// This tensor `n` times along a new axis, which becomes axis `axis` of the result.
+    /// This tensor repeated `n` times along a new axis, which becomes axis `axis` of the result.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -161,7 +161,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.view(&Linear::replicate(&shape, &other_axes(D, axis)))
     }
 
-    /// Without one axis of size 1.
+    /// This tensor without one axis, of size 1.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -254,7 +254,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.slice_step(axis, range, 1)
     }
 
-    /// Every `step`-th of the elements at the positions `range` along one axis, from the first on.
+    /// Every `step`-th element at the positions `range` along one axis, from the first on.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -293,7 +293,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.view(&Linear::slice(shape, axis, start, (end - start).div_ceil(step), step))
     }
 
-    /// This tensor within zeros: `(before, after)` of them along each axis.
+    /// This tensor within zeros: `(before, after)` zeros along each axis.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -337,8 +337,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.view(&Linear::diagonal(self.raw().shape(), first, second))
     }
 
-    /// Windows of `size` neighbours along one axis, one every `stride`: the axis becomes the number of
-    /// the window, and a new axis after it the position within.
+    /// Windows of `size` neighbours along one axis, one every `stride`: the axis becomes the number of the window, and
+    /// a new axis after it the position within the window.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -380,8 +380,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.reshape([self.size()])
     }
 
-    /// The subarray at host position `i` of the outermost axis; [`at`](Tensor::at) is the same for positions
-    /// that are computed.
+    /// The subarray at host position `i` of the outermost axis; [`at`](Tensor::at) takes computed positions.
     ///
     /// ```
     /// use polygrad::tensor;
