@@ -1,8 +1,8 @@
-//! Two linear operations as one.
+//! Composition: two linear operations as one.
 //!
-//! Law: `a.after(b)`, where it does not decline, is `a(b(x))` for every `x`, zeros included. What is written in the middle and read
-//! again is looked through: the way back from where an element was written to where it came from is a view, too, if
-//! it was written by steps of one.
+//! Law: `a.after(b)`, if it is not `None`, is `a(b(x))` for every `x`, zeros included. A read after a read composes if
+//! the composite is a view; a write followed by a read composes, too, if the write has stride one, because the map from
+//! written places back to indices is then a view.
 
 use smallvec::SmallVec;
 
@@ -11,9 +11,9 @@ use super::view::{Side, View, clip, interval};
 use crate::shape::{Show, size};
 
 impl View {
-    /// The view that looks through `outer` at an array that is itself this view of another:
-    /// index `i` looks at `self(outer(i))`. `None` where that is no view, because the places at
-    /// which `outer` leaves this view's box form no box and lie within range.
+    /// The view through `outer` of an array that is itself this view of another: index `i` looks at `self(outer(i))`.
+    /// `None` if that is no view, because the places at which `outer` leaves the box of this view form no box and lie
+    /// within range.
     ///
     /// ```
     /// use polygrad::ops::View;
@@ -62,7 +62,7 @@ impl View {
         }
         let out =
             View { source: self.source.clone(), shape: outer.shape.clone(), bounds, matrix, offset, empty }.tightened();
-        // A slanted side is no side of a box: it must not cut anything off that is not out of range, too.
+        // A slanted side is no side of a box: it must not exclude an index that is in range.
         let middle = View { bounds: out.bounds.clone(), ..outer.clone() };
         let cuts = |k: usize| {
             let (lo, hi) = middle.range(k);
@@ -71,8 +71,8 @@ impl View {
         (out.is_empty() || !slanted.into_iter().any(cuts)).then_some(out)
     }
 
-    /// Whether an index along this axis is in the box exactly if it looks at something in range, be it inside the iteration
-    /// space or not.
+    /// Whether any index along this axis, even outside of the iteration space, lies in the box exactly if it looks at
+    /// something in range.
     fn is_range(&self, axis: usize) -> bool {
         let (lo, hi) = self.bounds[axis];
         (0..self.source.len()).any(|k| {
@@ -83,16 +83,9 @@ impl View {
         })
     }
 
-    /// The view back: where this one looks at place `t` from index `i`, the result looks at `i` from `t`, and at nothing
-    /// from where this one does not look. `None` where that is no view, or where two indices look at one place: each
-    /// axis of the iteration space must move one axis of the source by steps of one.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let padded = View::affine(&[5], &[3], &[1], &[1]);
-    /// assert_eq!(padded.inverse(), Some(View::affine(&[3], &[5], &[1], &[-1])));
-    /// assert_eq!(View::affine(&[5], &[3], &[2], &[0]).inverse(), None);
-    /// ```
+    /// The inverse view: if this view looks at place `t` from index `i`, the result looks at `i` from `t`, and at
+    /// nothing from places at which this view does not look. `None` if that is no view, or if two indices look at one
+    /// place: each axis of the iteration space must move one axis of the source by steps of one.
     pub fn inverse(&self) -> Option<View> {
         let (source, shape) = (self.source(), self.shape());
         if self.is_empty() || size(shape) == 0 {
@@ -112,7 +105,7 @@ impl View {
                 matrix[axis * source.len() + k] = *m;
                 offset[axis] = -m * self.offset()[k];
             }
-            // In the canonical form all of the box is within range along such an axis.
+            // In the canonical form the whole box is within range along such an axis.
             let (lo, hi) = self.range(k);
             sides.push((usize::try_from(lo).ok()?, usize::try_from(hi).ok()? + 1));
         }
@@ -125,15 +118,7 @@ impl View {
 }
 
 impl Linear {
-    /// The operation `x -> self(first(x))` as one, or `None` where it is none of these.
-    ///
-    /// ```
-    /// use polygrad::ops::Linear;
-    /// let twice = Linear::reverse(&[3], 0).after(&Linear::reverse(&[3], 0));
-    /// assert!(twice.is_some_and(|both| both.is_identity()));
-    /// let back = Linear::slice(&[5], 0, 1, 3, 1).after(&Linear::pad(&[3], &[1], &[1]));
-    /// assert!(back.is_some_and(|both| both.is_identity()));
-    /// ```
+    /// The operation `x -> self(first(x))` as one operation, or `None` if it is not one.
     ///
     /// # Panics
     /// When the shapes do not fit.
@@ -149,9 +134,9 @@ impl Linear {
         }
         match (first, self) {
             (Linear::Affine { from: f1, into: i1 }, Linear::Affine { from: f2, into: i2 }) => {
-                // The middle is read: look through it.
+                // The middle array is read: compose the reads.
                 let read = |f1: &View| Some(Linear::Affine { from: f1.after(f2)?, into: i2.clone() });
-                // The middle is written: write through it.
+                // The middle array is written: compose the writes.
                 let written = |i2: &View| Some(Linear::Affine { from: f1.clone(), into: i2.after(i1)? });
                 if i1.is_identity() {
                     return read(f1);

@@ -1,8 +1,8 @@
 //! Contractions: bilinear operations as three views of one iteration space.
 //!
-//! `out[O i] += a[A i] * b[B i]`. Dot, matrix and outer products, batched or not, and convolutions
-//! are instances; so are both adjoints, by exchanging views: three views are closed under
-//! differentiation, two views and a list of summed axes are not.
+//! `out[O i] += a[A i] * b[B i]`. Dot, matrix and outer products, batched or not, and convolutions are instances. So
+//! are both adjoints, by exchanging views: three views are closed under differentiation, while two views and a list of
+//! summed axes are not.
 //!
 //! Laws: `dot(c(a, b), y) == dot(a, c.adjoint_left()(y, b)) == dot(b, c.adjoint_right()(a, y))`;
 //! `c.batched(n, true, true)` of two stacks is the stack of `c`.
@@ -20,11 +20,11 @@ use crate::shape::{Shape, Show};
 /// A bilinear operation: `out[O i] += a[A i] * b[B i]` over an iteration space, from zeros.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Contract {
-    /// How the iteration space looks at the left operand.
+    /// The view of the left operand.
     pub a: View,
-    /// How it looks at the right operand.
+    /// The view of the right operand.
     pub b: View,
-    /// How it looks at the result.
+    /// The view of the result.
     pub out: View,
 }
 
@@ -57,13 +57,6 @@ impl Contract {
     /// The contraction over an iteration space of shape `shape` in which each operand and the
     /// result has the named axes, in order: a matrix product is `axes(&[n, m, k], &[0, 2], &[2, 1], &[0, 1])`.
     ///
-    /// ```
-    /// use polygrad::{Array, BaseTensor, ops::Contract};
-    /// let outer = Contract::axes(&[2, 2], &[0], &[1], &[0, 1]);
-    /// let (a, b) = (Array::new(&[2], vec![1., 2.]), Array::new(&[2], vec![3., 4.]));
-    /// assert_eq!(BaseTensor::contract(&outer, &a, &b), Array::new(&[2, 2], vec![3., 4., 6., 8.]));
-    /// ```
-    ///
     /// # Panics
     /// When an axis is not one of the iteration space.
     #[track_caller]
@@ -72,77 +65,36 @@ impl Contract {
     }
 
     /// The shape of the result.
-    ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// let product = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// assert_eq!(product.output_shape(), [2, 3]);
-    /// ```
     pub fn output_shape(&self) -> &[usize] {
         self.out.source()
     }
 
     /// The adjoint in the left operand: of the cotangent of the result (left) and `b` (right).
     /// `da[A i] += y[O i] * b[B i]`.
-    ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// let product = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// assert_eq!(product.adjoint_left().to_string(), "matmul a b.t: [2, 3], [4, 3] -> [2, 4]");
-    /// ```
     pub fn adjoint_left(&self) -> Contract {
         Contract { a: self.out.clone(), b: self.b.clone(), out: self.a.clone() }
     }
 
     /// The adjoint in the right operand: of `a` (left) and the cotangent of the result (right).
     /// `db[B i] += a[A i] * y[O i]`.
-    ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// let product = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// assert_eq!(product.adjoint_right().to_string(), "matmul a.t b: [2, 4], [2, 3] -> [4, 3]");
-    /// ```
     pub fn adjoint_right(&self) -> Contract {
         Contract { a: self.a.clone(), b: self.out.clone(), out: self.b.clone() }
     }
 
     /// The same contraction with its operands exchanged.
     /// `c.swapped()(b, a) == c(a, b)`.
-    ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// let product = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// assert_eq!(product.swapped().a.source(), [4, 3]);
-    /// assert_eq!(product.swapped().swapped(), product);
-    /// ```
     pub fn swapped(&self) -> Contract {
         Contract { a: self.b.clone(), b: self.a.clone(), out: self.out.clone() }
     }
 
-    /// The same contraction on each of `n` pairs, stacked along a new outermost axis where a side
-    /// is marked as stacked; a side that is not is used for every pair.
-    ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// let product = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// // Five left operands, one right operand.
-    /// let stacked = product.batched(5, true, false);
-    /// assert_eq!((stacked.a.source(), stacked.b.source()), (&[5, 2, 4][..], &[4, 3][..]));
-    /// assert_eq!(stacked.output_shape(), [5, 2, 3]);
-    /// ```
+    /// The same contraction on each of `n` pairs, stacked along a new outermost axis on each side that is marked; an
+    /// operand that is not marked is used for every pair.
     pub fn batched(&self, n: usize, a: bool, b: bool) -> Contract {
         let lift = |view: &View, stacked: bool| if stacked { view.batched(n) } else { view.widened(n) };
         Contract { a: lift(&self.a, a), b: lift(&self.b, b), out: self.out.batched(n) }
     }
 
     /// Shape and element type of the result.
-    ///
-    /// ```
-    /// use polygrad::{DType, ops::Contract};
-    /// let product = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// let (shape, dtype) = product.result((&[2, 4], DType::F64), (&[4, 3], DType::F64));
-    /// assert_eq!((&shape[..], dtype), (&[2, 3][..], DType::F64));
-    /// ```
     ///
     /// # Panics
     /// When an operand has the wrong shape, the element types differ, or they are masks.
@@ -152,13 +104,6 @@ impl Contract {
     }
 
     /// [`result`](Contract::result), with the message as an error.
-    ///
-    /// ```
-    /// use polygrad::{DType, ops::Contract};
-    /// let product = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// assert!(product.try_result((&[2, 4], DType::F64), (&[4, 3], DType::F64)).is_ok());
-    /// assert!(product.try_result((&[2, 4], DType::F64), (&[4, 3], DType::F32)).is_err());
-    /// ```
     pub fn try_result(&self, a: Kind<'_>, b: Kind<'_>) -> Result<(Shape, DType), String> {
         if a.0 != self.a.source() || b.0 != self.b.source() {
             return Err(format!(
@@ -178,13 +123,7 @@ impl Contract {
         Ok((Shape::from_slice(self.out.source()), a.1))
     }
 
-    /// For each axis of the iteration space, which of `a`, `b` and `out` it moves.
-    ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// let product = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// assert_eq!(product.roles()[..], [[true, false, true], [false, true, true], [true, true, false]]);
-    /// ```
+    /// For each axis of the iteration space, whether it moves `a`, `b` and `out`.
     pub fn roles(&self) -> SmallVec<[[bool; 3]; 6]> {
         let moves = |view: &View, axis: usize| (0..view.source().len()).any(|k| view.row(k)[axis] != 0);
         (0..self.a.shape().len()).map(|i| [&self.a, &self.b, &self.out].map(|v| moves(v, i))).collect()
@@ -192,14 +131,8 @@ impl Contract {
 }
 
 impl Contract {
-    /// The operation applied, in words: its familiar name or its views, and the operands, which are names or stand in
+    /// The text of the operation applied: its familiar name or its views, and the operands, which are names or texts in
     /// brackets. `matmul a b.t`, `contract [i<3, j<2] a[i + j] * b[j] -> [i]`.
-    ///
-    /// ```
-    /// use polygrad::ops::Contract;
-    /// let product = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// assert_eq!(product.applied("x", "(y)"), "matmul x (y)");
-    /// ```
     pub fn applied(&self, a: &str, b: &str) -> String {
         let transposed = |yes: bool| if yes { ".t" } else { "" };
         match self.familiar() {
@@ -211,7 +144,7 @@ impl Contract {
     fn products(&self, a: &str, b: &str) -> String {
         let Contract { a: left, b: right, out } = self;
         let sum = format!("contract {} {a}{} * {b}{} -> ", Space(left.shape()), Place(left), Place(right));
-        // A result that has whole axes of the space says its shape with them.
+        // If the axes of the result are whole axes of the space, they show its shape.
         if out.is_total() && out.axes_sizes().as_deref() == Some(out.source()) {
             format!("{sum}{}", Place(out))
         } else {

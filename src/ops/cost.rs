@@ -1,8 +1,9 @@
-//! What an operation costs, from shapes and element types alone.
+//! The cost of an operation, from shapes and element types alone.
 //!
-//! Law: the one model that everything which speaks of costs refers to: the counting interpreter, passes and rules that
-//! compare two programs, and tests that bound one by another. A cost follows the operation, not an implementation: an
-//! operation reads what it looks at and writes its result; one that updates its operand in place writes what it updates.
+//! Law: this is the only model of costs: the counting interpreter, passes and rules that compare two programs, and
+//! tests that bound one program by another all use it. A cost follows the operation, not an implementation: an
+//! operation reads the elements it looks at and writes its result; one that updates its operand in place writes the
+//! updated elements.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
@@ -11,13 +12,12 @@ use super::kinds::Kind;
 use super::{Contract, Linear, View};
 use crate::shape::size;
 
-/// What operations cost together.
+/// The total cost of some operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cost {
-    /// How many operations there are.
+    /// The number of operations.
     pub calls: u64,
-    /// Elements computed or moved; a contraction has two for each point of its iteration space, a
-    /// product and a sum.
+    /// Elements computed or moved; a contraction counts two for each point of its iteration space, a product and a sum.
     pub work: u64,
     /// Bytes read and written.
     pub bytes: u64,
@@ -56,8 +56,8 @@ impl Cost {
         Cost { calls: 1, work: work as u64, bytes: bytes as u64 }
     }
 
-    /// An operation that reads its operands whole and computes each element of its result once: unary, binary and
-    /// discrete operations, and selection.
+    /// An operation that reads its operands whole and computes each element of its result once: a unary, binary or
+    /// discrete operation, or a selection.
     pub(crate) fn whole<'a>(operands: impl IntoIterator<Item = Kind<'a>>, result: Kind<'a>) -> Cost {
         let (mut work, mut moved) = (size(result.0), bytes(result));
         for operand in operands {
@@ -89,14 +89,14 @@ impl Cost {
         Cost::one(size(value.0), bytes(value).saturating_mul(3))
     }
 
-    /// A contraction: of each operand no more is read than there is, and no more than there are points.
+    /// A contraction: each operand is read at most once per element, and at most once per point.
     pub(crate) fn contract(op: &Contract, a: Kind<'_>, b: Kind<'_>, result: Kind<'_>) -> Cost {
         let points = points(&[&op.a, &op.b, &op.out]);
         let read = |(shape, dtype): Kind<'_>| points.min(size(shape)).saturating_mul(dtype.width());
         Cost::one(points.saturating_mul(2), read(a).saturating_add(read(b)).saturating_add(bytes(result)))
     }
 
-    /// A gather: the indices are read, and what they refer to is read and written.
+    /// A gather: the indices are read, and the elements they refer to are read and written.
     pub(crate) fn gather<'a>(ix: impl IntoIterator<Item = Kind<'a>>, result: Kind<'a>) -> Cost {
         let indices: usize = ix.into_iter().map(bytes).sum();
         Cost::one(size(result.0), bytes(result).saturating_mul(2).saturating_add(indices))
@@ -113,13 +113,14 @@ impl Cost {
         Cost::one(size(result.0), bytes(result).saturating_mul(2))
     }
 
-    /// A loop itself, beside what its trips do: an operation per trip; a row that is read or stacked is written, too.
+    /// A loop itself, without the operations in its trips: an operation per trip, and each row that is read or stacked
+    /// is read and written.
     pub(crate) fn trips<'a>(n: usize, stacks: impl IntoIterator<Item = Kind<'a>>) -> Cost {
         Cost::one(n, stacks.into_iter().map(bytes).sum::<usize>().saturating_mul(2))
     }
 }
 
-/// The points of an iteration space that all of these views look from.
+/// The number of points of an iteration space from which all of these views look at something.
 fn points(views: &[&View]) -> usize {
     let widths = (0..views[0].shape().len()).map(|axis| {
         let bounds = views.iter().map(|v| v.bounds()[axis]);
@@ -128,7 +129,7 @@ fn points(views: &[&View]) -> usize {
     if views.iter().any(|v| v.is_empty()) { 0 } else { widths.fold(1, usize::saturating_mul) }
 }
 
-/// How many elements of its operand a linear operation reads.
+/// The number of elements of its operand that a linear operation reads.
 fn reads(op: &Linear) -> usize {
     match op {
         Linear::Affine { from, into } => points(&[from, into]),
@@ -136,7 +137,8 @@ fn reads(op: &Linear) -> usize {
     }
 }
 
-/// How many elements a linear operation moves or writes. A reshape keeps the elements in their order and moves nothing.
+/// The number of elements that a linear operation moves or writes. A reshape keeps the elements in their order and
+/// moves nothing.
 pub(crate) fn moves(op: &Linear) -> usize {
     match op {
         Linear::Reshape { .. } => 0,

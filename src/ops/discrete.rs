@@ -1,7 +1,7 @@
 //! Operations whose result has no tangent: comparisons, logic, integers, rounding, positions.
 //!
-//! Law: the derivative of every operation here is zero, in every interpreter; where the result is
-//! a float (`floor`, `sign`, `stop_gradient`) that is a convention, stated in its row.
+//! Law: the derivative of every operation here is zero, in every interpreter; for results that are floats (`floor`,
+//! `sign`, `stop_gradient`) that is a convention, stated in the row.
 
 use std::fmt;
 
@@ -24,24 +24,12 @@ macro_rules! rows {
             /// Every row of the table.
             pub const ALL: &'static [$Enum] = &[$( $Enum::$Op, )*];
 
-            /// The name or symbol programs are printed with.
-            ///
-            /// ```
-            /// use polygrad::ops::{Compare, FloatStep, IntBinary, IntUnary};
-            /// assert_eq!((Compare::Le.name(), FloatStep::Floor.name()), ("<=", "floor"));
-            /// assert_eq!((IntUnary::Neg.name(), IntBinary::Quot.name()), ("-", "quot"));
-            /// ```
+            /// The name or symbol of the operation in printed programs.
             pub fn name(self) -> &'static str {
                 match self { $( $Enum::$Op => $name, )* }
             }
 
             /// The row's documentation: its meaning.
-            ///
-            /// ```
-            /// use polygrad::ops::{Compare, FloatStep, IntBinary, IntUnary};
-            /// assert_eq!((Compare::Lt.doc().trim(), FloatStep::Floor.doc().trim()), ("Less.", "Largest integer not above."));
-            /// assert_eq!((IntUnary::Neg.doc().trim(), IntBinary::Add.doc().trim()), ("Negation.", "Sum."));
-            /// ```
             pub fn doc(self) -> &'static str {
                 match self { $( $Enum::$Op => concat!($($doc, "\n"),*), )* }
             }
@@ -60,14 +48,6 @@ macro_rules! rows {
 
             /// The operation on each of these operands; the loop is inside the match so that each kernel is
             /// compiled, and vectorised, on its own.
-            ///
-            /// ```
-            /// use polygrad::ops::{Compare, FloatStep, IntBinary, IntUnary};
-            /// assert_eq!(Compare::Lt.each([(1, 2), (2, 2)].into_iter()), [true, false]);
-            /// assert_eq!(FloatStep::Floor.each([0.5, -1.5].into_iter()), [0.0, -2.0]);
-            /// assert_eq!(IntUnary::Abs.each([-3, 4].into_iter()), [3, 4]);
-            /// assert_eq!(IntBinary::Rem.each([(7, 4), (-7, 4)].into_iter()), [3, -3]);
-            /// ```
             #[allow(unused_parens)]
             pub fn each<$($E: $bound)?>(self, operands: impl Iterator<Item = ($($ty),*)>) -> Vec<$out> {
                 match self { $( $Enum::$Op => operands.map(|$call| ($kernel) $call).collect(), )* }
@@ -178,18 +158,13 @@ pub enum Discrete {
     },
     /// The integers `0, 1, .., n - 1`.
     Iota {
-        /// How many.
+        /// The number of integers.
         n: usize,
     },
 }
 
 impl Discrete {
-    /// The name or symbol programs are printed with.
-    ///
-    /// ```
-    /// use polygrad::ops::{Compare, Discrete};
-    /// assert_eq!((Discrete::Compare(Compare::Lt).name(), Discrete::ArgMax { axis: 1 }.name()), ("<", "argmax"));
-    /// ```
+    /// The name or symbol of the operation in printed programs.
     pub fn name(&self) -> &'static str {
         match self {
             Discrete::Compare(op) => op.name(),
@@ -208,12 +183,7 @@ impl Discrete {
         }
     }
 
-    /// How many operands the operation takes.
-    ///
-    /// ```
-    /// use polygrad::ops::{Compare, Discrete};
-    /// assert_eq!((Discrete::Iota { n: 3 }.arity(), Discrete::Not.arity(), Discrete::And.arity()), (0, 1, 2));
-    /// ```
+    /// The number of operands.
     pub fn arity(&self) -> usize {
         match self {
             Discrete::Iota { .. } => 0,
@@ -227,12 +197,6 @@ impl Discrete {
     ///
     /// # Panics
     /// When the operands do not fit, with both shapes or the element type.
-    ///
-    /// ```
-    /// use polygrad::{DType, ops::Discrete};
-    /// let (shape, dtype) = Discrete::ArgMax { axis: 0 }.result(&[(&[3, 4], DType::F64)]);
-    /// assert_eq!((&shape[..], dtype), (&[4][..], DType::I64));
-    /// ```
     #[track_caller]
     pub fn result(&self, args: &[Kind<'_>]) -> (Shape, DType) {
         or_panic(self.try_result(args))
@@ -242,14 +206,6 @@ impl Discrete {
     ///
     /// # Errors
     /// When the operands do not fit, with both shapes or the element type.
-    ///
-    /// ```
-    /// use polygrad::{DType, ops::Discrete};
-    /// let floats = (&[3][..], DType::F64);
-    /// assert!(Discrete::Not.try_result(&[floats]).is_err());
-    /// assert_eq!(Discrete::ToInt.try_result(&[floats])?.1, DType::I64);
-    /// # Ok::<(), String>(())
-    /// ```
     pub fn try_result(&self, args: &[Kind<'_>]) -> Result<(Shape, DType), String> {
         let name = self.name();
         if args.len() != self.arity() {
@@ -322,7 +278,7 @@ impl Discrete {
     }
 }
 
-/// The name, and what else the operation is made of: `argmax axis=1`, `to_float f32`, `iota 3`.
+/// The name and the parameters of the operation: `argmax axis=1`, `to_float f32`, `iota 3`.
 impl fmt::Display for Discrete {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
@@ -339,7 +295,7 @@ impl fmt::Display for Discrete {
     }
 }
 
-/// Whether the element type is one of those that an operation takes.
+/// An error unless the operation takes this element type.
 fn needs(name: &str, ok: bool, what: &str, dtype: DType) -> Result<(), String> {
     match ok {
         true => Ok(()),

@@ -1,8 +1,8 @@
 //! The familiar names of linear and bilinear operations: the inverse of their constructors.
 //!
-//! Views, contractions and their adjoints are data; people call them sums, slices and matrix products. Law: a name
-//! is found by making the operation of that name and comparing, so a name and the shapes of the operands
-//! determine what an operation computes. What has no name is printed as it is.
+//! Views, contractions and their adjoints are data, which people call sums, slices and matrix products. Law: a name is
+//! found by making the operation of that name and comparing, so a name and the shapes of the operands determine what an
+//! operation computes. An operation without a name is printed as views.
 
 use std::fmt;
 
@@ -19,9 +19,9 @@ pub struct Cut {
     pub axis: usize,
     /// The first position.
     pub start: usize,
-    /// How many positions.
+    /// The number of positions.
     pub len: usize,
-    /// From one position to the next.
+    /// The distance of neighboring positions.
     pub step: usize,
 }
 
@@ -100,7 +100,7 @@ fn inverse(perm: &[usize]) -> Shape {
     out
 }
 
-/// The name of an operation that is not that of the adjoint of another.
+/// The name of an operation, adjoints of named operations left out.
 fn own_name(op: &Linear) -> Option<Familiar> {
     match op {
         _ if op.is_identity() => Some(Familiar::Identity),
@@ -131,7 +131,7 @@ fn axes_of(view: &View) -> Option<Shape> {
     (fits && View::axes(shape, &axes) == *view).then_some(axes)
 }
 
-/// What reads its argument at some axes of the result: repetition, permutation, a diagonal.
+/// The name of an operation that reads its argument at some axes of the result: repetition, permutation, a diagonal.
 fn selection(op: &Linear, from: &View) -> Option<Familiar> {
     let (shape, source) = (from.shape(), from.source());
     if let Some(new) = shape.len().checked_sub(source.len()).filter(|new| shape[*new..] == *source) {
@@ -164,7 +164,7 @@ fn selection(op: &Linear, from: &View) -> Option<Familiar> {
     (stretched && broadcast(source, shape) == *op).then(|| Familiar::Broadcast(Shape::from_slice(shape)))
 }
 
-/// Axes of size 1 repeated.
+/// The operation that repeats axes of size 1.
 fn broadcast(source: &[usize], shape: &[usize]) -> Linear {
     let rank = shape.len();
     let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rank * rank);
@@ -173,7 +173,7 @@ fn broadcast(source: &[usize], shape: &[usize]) -> Linear {
     Linear::read(View::affine(source, shape, &matrix, &offset))
 }
 
-/// Slices, or reversals, along several axes.
+/// The name of slices, or reversals, along several axes.
 fn cuts(op: &Linear, from: &View) -> Option<Familiar> {
     let (shape, source) = (from.shape(), from.source());
     if shape.len() != source.len() {
@@ -231,7 +231,7 @@ fn window(op: &Linear, from: &View) -> Option<Familiar> {
         if size == 0 || size > source[axis] {
             return None;
         }
-        // Where there is one window only, the stride has left no trace.
+        // If there is only one window, the stride has left no trace.
         let stride = if shape[axis] > 1 { from.row(axis)[axis] } else { (source[axis] - size + 1) as i64 };
         let stride = usize::try_from(stride).ok().filter(|s| *s > 0)?;
         (Linear::window(source, axis, size, stride) == *op).then_some((axis, size, stride))
@@ -311,15 +311,15 @@ pub struct Product {
     pub name: &'static str,
     /// Whether the left operand enters transposed.
     pub left: bool,
-    /// Whether the right operand does.
+    /// Whether the right operand enters transposed.
     pub right: bool,
 }
 
 /// A name, which operands are transposed, and the axes of `a`, `b` and the result.
 type Pattern = (&'static str, [bool; 2], [&'static [usize]; 3]);
 
-/// Products of matrices and vectors: the axes of `a`, `b` and the result in a space whose axes are numbered by how
-/// `a`, then `b`, name them.
+/// Products of matrices and vectors: the axes of `a`, `b` and the result in a space whose axes are numbered in the
+/// order in which `a`, then `b`, have them.
 const PRODUCTS: [Pattern; 12] = [
     ("matvec", [false, false], [&[0, 1], &[1], &[0]]),
     ("matvec", [true, false], [&[0, 1], &[0], &[1]]),
@@ -336,14 +336,7 @@ const PRODUCTS: [Pattern; 12] = [
 ];
 
 impl Contract {
-    /// The familiar name of the product, if it has one; the order in which it is summed does not matter to it.
-    ///
-    /// ```
-    /// use polygrad::ops::{Contract, Product};
-    /// let matmul = Contract::axes(&[2, 3, 4], &[0, 2], &[2, 1], &[0, 1]);
-    /// assert_eq!(matmul.familiar(), Some(Product { name: "matmul", left: false, right: false }));
-    /// assert_eq!(matmul.adjoint_left().familiar(), Some(Product { name: "matmul", left: false, right: true }));
-    /// ```
+    /// The familiar name of the product, if it has one, whatever the order of its sum.
     pub fn familiar(&self) -> Option<Product> {
         let (a, b) = (self.a.source(), self.b.source());
         let plain = |name| Some(Product { name, left: false, right: false });
@@ -381,7 +374,8 @@ impl Contract {
         self.a.shape().len() == rank && self.is_product_in_some_order(&sizes, axes, &mut Shape::new())
     }
 
-    /// Whether the axes of the iteration space can be named so; `order` has the names of the first ones.
+    /// Whether some order of the axes of the iteration space makes this the product; `order` has the names of the first
+    /// axes.
     fn is_product_in_some_order(&self, sizes: &[usize], axes: [&[usize]; 3], order: &mut Shape) -> bool {
         let space = self.a.shape();
         if order.len() == space.len() {

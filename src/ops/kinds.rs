@@ -1,8 +1,8 @@
-//! Shape rules of the operations that are not in a family: selection, indexing, concatenation.
+//! Checks and result shapes of the operations that are not in a family: selection, indexing, concatenation, loops.
 //!
-//! Law: an interpreter that computes or traces checks an operation by calling its rule, once; the
-//! message is made here, in one grammar: `<op>: <requirement>, but <fact>; <way out>`. A mistake in a program panics;
-//! what comes from a file is checked by the same rules in the form that returns the message (`try_..`).
+//! Law: an interpreter that computes or traces checks an operation by calling its check, once; the message is made
+//! here, in one grammar: `<op>: <requirement>, but <fact>; <way out>`. A mistake in a program panics; data from a file
+//! go through the same checks in the form that returns the message (`try_..`).
 
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
@@ -11,7 +11,7 @@ use crate::shape::{Shape, Show, same};
 /// Shape and element type of an operand.
 pub type Kind<'a> = (&'a [usize], DType);
 
-/// What a rule found, or a panic with its message at the caller's line.
+/// The result of a check, or a panic with its message at the caller's line.
 #[track_caller]
 #[inline]
 pub(crate) fn or_panic<R>(found: Result<R, String>) -> R {
@@ -41,11 +41,6 @@ pub(crate) fn try_axis(op: &str, axis: usize, shape: &[usize]) -> Result<(), Str
 
 /// Checks the operand of a unary operation.
 ///
-/// ```
-/// use polygrad::{DType, ops::{Unary, rules}};
-/// kinds::unary(Unary::Sin, DType::F32);
-/// ```
-///
 /// # Panics
 /// When its element type is not a float type.
 #[track_caller]
@@ -55,12 +50,6 @@ pub fn unary(op: Unary, dtype: DType) {
 }
 
 /// [`unary`], with the message as an error.
-///
-/// ```
-/// use polygrad::{DType, ops::{Unary, rules}};
-/// assert_eq!(kinds::try_unary(Unary::Sin, DType::F64), Ok(()));
-/// assert!(kinds::try_unary(Unary::Sin, DType::I64).is_err());
-/// ```
 #[inline]
 pub fn try_unary(op: Unary, dtype: DType) -> Result<(), String> {
     if !dtype.is_float() {
@@ -71,11 +60,6 @@ pub fn try_unary(op: Unary, dtype: DType) -> Result<(), String> {
 
 /// Checks the operands of a binary operation.
 ///
-/// ```
-/// use polygrad::{DType, ops::{Binary, rules}};
-/// kinds::binary(Binary::Add, (&[2], DType::F64), (&[2], DType::F64));
-/// ```
-///
 /// # Panics
 /// When the shapes or element types differ, or these are not floats.
 #[track_caller]
@@ -85,13 +69,6 @@ pub fn binary(op: Binary, a: Kind<'_>, b: Kind<'_>) {
 }
 
 /// [`binary`], with the message as an error.
-///
-/// ```
-/// use polygrad::{DType, ops::{Binary, rules}};
-/// let x = (&[2][..], DType::F64);
-/// assert_eq!(kinds::try_binary(Binary::Add, x, x), Ok(()));
-/// assert!(kinds::try_binary(Binary::Add, x, (&[3], DType::F64)).is_err());
-/// ```
 #[inline]
 pub fn try_binary(op: Binary, a: Kind<'_>, b: Kind<'_>) -> Result<(), String> {
     if !same(a.0, b.0) {
@@ -110,12 +87,6 @@ pub fn try_binary(op: Binary, a: Kind<'_>, b: Kind<'_>) -> Result<(), String> {
 
 /// Checks the operands of a selection.
 ///
-/// ```
-/// use polygrad::{DType, ops::kinds};
-/// let branch = (&[2][..], DType::F64);
-/// kinds::select((&[2], DType::Bool), branch, branch);
-/// ```
-///
 /// # Panics
 /// When the condition is no mask, or the three shapes or the branches' element types differ.
 #[track_caller]
@@ -124,13 +95,6 @@ pub fn select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) {
 }
 
 /// [`select`], with the message as an error.
-///
-/// ```
-/// use polygrad::{DType, ops::kinds};
-/// let branch = (&[2][..], DType::F64);
-/// assert_eq!(kinds::try_select((&[2], DType::Bool), branch, branch), Ok(()));
-/// assert!(kinds::try_select((&[], DType::Bool), branch, branch).is_err());
-/// ```
 pub fn try_select(mask: Kind<'_>, then: Kind<'_>, otherwise: Kind<'_>) -> Result<(), String> {
     if mask.1 != DType::Bool {
         return Err(format!(
@@ -184,12 +148,6 @@ fn indices<'a>(op: &str, shape: &[usize], ix: &[Kind<'a>]) -> Result<&'a [usize]
 
 /// The shape of `gather(t, ix)`: that of the indices, then the axes of `t` not indexed.
 ///
-/// ```
-/// use polygrad::{DType, ops::kinds};
-/// let shape = kinds::gather(&[5, 3], &[(&[2, 4], DType::I64)]);
-/// assert_eq!(shape[..], [2, 4, 3]);
-/// ```
-///
 /// # Panics
 /// When there are more indices than axes, or they are not `i64` or not of one shape.
 #[track_caller]
@@ -198,13 +156,6 @@ pub fn gather(shape: &[usize], ix: &[Kind<'_>]) -> Shape {
 }
 
 /// [`gather`], with the message as an error.
-///
-/// ```
-/// use polygrad::{DType, ops::kinds};
-/// let ix = (&[2, 4][..], DType::I64);
-/// assert_eq!(kinds::try_gather(&[5, 3], &[ix, ix]).as_deref(), Ok(&[2, 4][..]));
-/// assert!(kinds::try_gather(&[5], &[ix, ix]).is_err());
-/// ```
 pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
     let mut out = Shape::from_slice(indices("gather", shape, ix)?);
     out.extend_from_slice(&shape[ix.len()..]);
@@ -212,12 +163,6 @@ pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
 }
 
 /// Checks `scatter_add(base, ix, v)`: `v` has the shape of `gather(base, ix)`.
-///
-/// ```
-/// use polygrad::{DType, ops::kinds};
-/// let ix = (&[4][..], DType::I64);
-/// kinds::scatter_add((&[5, 3], DType::F64), &[ix], (&[4, 3], DType::F64));
-/// ```
 ///
 /// # Panics
 /// When it has not, when the indices are none [`gather`] takes, or when base and values are not numbers of one type.
@@ -227,13 +172,6 @@ pub fn scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) {
 }
 
 /// [`scatter_add`], with the message as an error.
-///
-/// ```
-/// use polygrad::{DType, ops::kinds};
-/// let (base, ix) = ((&[5, 3][..], DType::F64), (&[4][..], DType::I64));
-/// assert_eq!(kinds::try_scatter_add(base, &[ix], (&[4, 3], DType::F64)), Ok(()));
-/// assert!(kinds::try_scatter_add(base, &[ix], (&[4], DType::F64)).is_err());
-/// ```
 pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(), String> {
     let mut needed = Shape::from_slice(indices("scatter_add", base.0, ix)?);
     needed.extend_from_slice(&base.0[ix.len()..]);
@@ -257,12 +195,6 @@ pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(
 /// The shape of a concatenation along `axis`.
 /// Its size there is the sum of the parts'.
 ///
-/// ```
-/// use polygrad::{DType, ops::kinds};
-/// let shape = kinds::concat(1, &[(&[2, 3], DType::F64), (&[2, 4], DType::F64)]);
-/// assert_eq!(shape[..], [2, 7]);
-/// ```
-///
 /// # Panics
 /// When there is no part or no such axis, or the parts differ elsewhere or in element type.
 #[track_caller]
@@ -271,13 +203,6 @@ pub fn concat(axis: usize, parts: &[Kind<'_>]) -> Shape {
 }
 
 /// [`concat()`], with the message as an error.
-///
-/// ```
-/// use polygrad::{DType, ops::kinds};
-/// let (a, b) = ((&[2, 3][..], DType::F64), (&[2, 4][..], DType::F64));
-/// assert_eq!(kinds::try_concat(1, &[a, b]).as_deref(), Ok(&[2, 7][..]));
-/// assert!(kinds::try_concat(0, &[a, b]).is_err());
-/// ```
 pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
     let Some((first, dtype)) = parts.first() else {
         return Err(
@@ -305,11 +230,6 @@ pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
 
 /// Checks the sequences of a loop of `n` trips: each has `n` elements along its outermost axis.
 ///
-/// ```
-/// use polygrad::ops::kinds;
-/// kinds::sequences(5, [&[5, 2][..], &[5]].into_iter());
-/// ```
-///
 /// # Panics
 /// When one has not.
 #[track_caller]
@@ -325,12 +245,6 @@ pub fn sequences<'a>(n: usize, xs: impl Iterator<Item = &'a [usize]>) {
 }
 
 /// Checks what one trip of a loop returned: the carry keeps its shapes and element types.
-///
-/// ```
-/// use polygrad::{DType, ops::kinds};
-/// let values = [(&[2][..], DType::F64), (&[][..], DType::I64)];
-/// kinds::carry(values.into_iter(), values.into_iter());
-/// ```
 ///
 /// # Panics
 /// When one does not, or their number changes.
@@ -359,17 +273,13 @@ pub fn carry<'a>(
     }
 }
 
-/// How two numbers of values compare. The numbers themselves depend on what an interpreter carries along.
+/// Whether more or fewer values are given than needed. The numbers themselves depend on what an interpreter carries
+/// along.
 fn more_or_fewer(needed: usize, given: usize) -> &'static str {
     if given > needed { "more" } else { "fewer" }
 }
 
 /// Checks one stacked output of a loop against the first trip's.
-///
-/// ```
-/// use polygrad::{DType, ops::kinds};
-/// kinds::output((&[2], DType::F64), (&[2], DType::F64));
-/// ```
 ///
 /// # Panics
 /// When shape or element type differ.
@@ -388,10 +298,6 @@ pub fn output(first: (&[usize], DType), now: (&[usize], DType)) {
 }
 
 /// Checks how many outputs one trip of a loop returned against the first trip.
-///
-/// ```
-/// polygrad::ops::kinds::outputs(2, 2);
-/// ```
 ///
 /// # Panics
 /// When the numbers differ.

@@ -1,12 +1,12 @@
-//! Affine views: how an iteration space looks at an array.
+//! Affine views of an array by an iteration space.
 //!
-//! A view maps an index `i` of its iteration space, if it lies in the view's box, to the index
-//! `M i + c` of its source; outside the box, and where that index is out of range, it looks at
-//! nothing. Reading nothing gives 0, adding to nothing does nothing. Slices, pads, permutations,
-//! reversals, diagonals, strides, windows, replication and reduction are all views.
+//! A view maps an index `i` of its iteration space, if `i` lies in the view's box, to the index `M i + c` of its
+//! source; outside the box, and where that index is out of range, the view looks at nothing. Reading nothing gives 0,
+//! adding to nothing does nothing. Slices, pads, permutations, reversals, diagonals, strides, windows, replication and
+//! reduction are all views.
 //!
-//! Law: views are data and closed under composition where the composite is again a view;
-//! [`View::after`] may decline, it never loses a zero. Offsets are host numbers.
+//! Law: views are data and closed under composition if the composite is again a view; [`View::after`] may be `None`,
+//! but never loses a zero. Offsets are host numbers.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub struct View {
     /// Row-major, one row per axis of `source`, one column per axis of `shape`.
     pub(super) matrix: SmallVec<[i64; 16]>,
     pub(super) offset: SmallVec<[i64; 6]>,
-    /// Whether the box is empty; without axes nothing else could say so.
+    /// Whether the box is empty; for a view without axes nothing else could say so.
     pub(super) empty: bool,
 }
 
@@ -73,11 +73,6 @@ impl View {
     }
 
     /// Every index looks at itself.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert_eq!(View::identity(&[2, 3]).to_string(), "[i<2, j<3] -> [i, j] of [2, 3]");
-    /// ```
     pub fn identity(shape: &[usize]) -> View {
         let axes: SmallVec<[usize; 6]> = (0..shape.len()).collect();
         View::axes(shape, &axes)
@@ -85,11 +80,6 @@ impl View {
 
     /// Index `i` looks at `[i[axes[0]], i[axes[1]], ..]`: the axes not named are ignored, an axis
     /// named twice gives the diagonal. The source has the sizes of the named axes.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert_eq!(View::axes(&[2, 3], &[1]).to_string(), "[i<2, j<3] -> [j] of [3]");
-    /// ```
     ///
     /// # Panics
     /// When an axis is not one of the iteration space.
@@ -107,8 +97,8 @@ impl View {
         View::affine(&source, shape, &matrix, &offset)
     }
 
-    /// A view from its parts, if they fit: as many as there are axes, a box inside the iteration space, and indices
-    /// that arithmetic can reach. Without coefficients, the view that looks at nothing.
+    /// A view from its parts, if they fit: as many entries as there are axes, a box inside the iteration space, and
+    /// indices within the range of the arithmetic. Without coefficients, the view that looks at nothing.
     #[cfg(feature = "serde")]
     pub(crate) fn from_parts(source: &[usize], shape: &[usize], parts: Option<Parts<'_>>) -> Option<View> {
         let Some((matrix, offset, bounds)) = parts else {
@@ -135,44 +125,22 @@ impl View {
     }
 
     /// The shape of the array that is looked at.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert_eq!(View::axes(&[2, 3], &[1]).source(), [3]);
-    /// ```
     pub fn source(&self) -> &[usize] {
         &self.source
     }
 
     /// The shape of the iteration space.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert_eq!(View::axes(&[2, 3], &[1]).shape(), [2, 3]);
-    /// ```
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The box: outside it the view looks at nothing.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
-    /// assert_eq!(padded.bounds(), [(1, 4)]);
-    /// ```
     pub fn bounds(&self) -> &[(usize, usize)] {
         &self.bounds
     }
 
     /// The coefficients of one axis of the source, one per axis of the iteration space.
     /// With `M` the matrix, this is `M[axis]`.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let view = View::affine(&[9], &[3, 2], &[3, 1], &[2]);
-    /// assert_eq!(view.row(0), [3, 1]);
-    /// ```
     ///
     /// # Panics
     /// When the source has no such axis.
@@ -182,23 +150,11 @@ impl View {
     }
 
     /// The constant term of each axis of the source.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let view = View::affine(&[9], &[3, 2], &[3, 1], &[2]);
-    /// assert_eq!(view.offset(), [2]);
-    /// ```
     pub fn offset(&self) -> &[i64] {
         &self.offset
     }
 
     /// Whether every index looks at itself.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert!(View::axes(&[2, 3], &[0, 1]).is_identity());
-    /// assert!(!View::axes(&[2, 3], &[1, 0]).is_identity());
-    /// ```
     pub fn is_identity(&self) -> bool {
         let columns = self.shape.len();
         // In the canonical form an axis of size 1 has no coefficients, and all empty views are one.
@@ -212,13 +168,6 @@ impl View {
 
     /// Whether no two indices of the box look at the same place, by a sufficient criterion: each
     /// axis of the box longer than one element alone moves some axis of the source.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert!(View::axes(&[2, 3], &[1, 0]).is_injective());
-    /// // Every `i` looks at the same row of elements.
-    /// assert!(!View::axes(&[2, 3], &[1]).is_injective());
-    /// ```
     pub fn is_injective(&self) -> bool {
         let moves_alone = |axis: usize| {
             (0..self.source.len()).any(|k| {
@@ -229,7 +178,8 @@ impl View {
         (0..self.shape.len()).all(|axis| self.width(axis) <= 1 || moves_alone(axis))
     }
 
-    /// The size of the axis of the iteration space that each axis of the source is, if they are axes.
+    /// For each axis of the source the size of the axis of the iteration space that it equals, if every axis equals
+    /// one.
     pub(super) fn axes_sizes(&self) -> Option<Shape> {
         let size = |k: usize| {
             let mut moving = self.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
@@ -241,12 +191,6 @@ impl View {
 
     /// The extent of the box along an axis.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
-    /// assert_eq!(padded.width(0), 3);
-    /// ```
-    ///
     /// # Panics
     /// When the iteration space has no such axis.
     pub fn width(&self, axis: usize) -> usize {
@@ -255,24 +199,11 @@ impl View {
     }
 
     /// Whether the box is empty: the view looks at nothing at all.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert!(View::affine(&[3], &[5], &[1], &[7]).is_empty());
-    /// assert!(!View::affine(&[3], &[5], &[1], &[-1]).is_empty());
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.empty
     }
 
     /// The index that `index` looks at, or nothing. The meaning of a view, element by element.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let padded = View::affine(&[3], &[5], &[1], &[-1]);
-    /// assert_eq!(padded.at(&[3]).as_deref(), Some(&[2][..]));
-    /// assert_eq!(padded.at(&[0]), None);
-    /// ```
     pub fn at(&self, index: &[usize]) -> Option<Shape> {
         let inside = index.iter().zip(&self.bounds).all(|(i, (lo, hi))| lo <= i && i < hi);
         if self.empty || !inside {
@@ -289,12 +220,6 @@ impl View {
     /// The smallest and the largest index along one axis of the source over the box, which is
     /// not empty.
     ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let view = View::affine(&[9], &[3, 2], &[3, -1], &[2]);
-    /// assert_eq!(view.range(0), (1, 8));
-    /// ```
-    ///
     /// # Panics
     /// When the source has no such axis.
     pub fn range(&self, axis: usize) -> (i64, i64) {
@@ -307,13 +232,6 @@ impl View {
     }
 
     /// Whether every index of the box looks at something.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert!(View::affine(&[3], &[5], &[1], &[-1]).is_total_in_box());
-    /// // `i + j` reaches 3, and that is no side of a box.
-    /// assert!(!View::affine(&[3], &[3, 2], &[1, 1], &[0]).is_total_in_box());
-    /// ```
     pub fn is_total_in_box(&self) -> bool {
         self.is_empty()
             || (0..self.source.len()).all(|k| {
@@ -323,12 +241,6 @@ impl View {
     }
 
     /// Whether every index of the iteration space looks at something.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// assert!(View::affine(&[4], &[3, 2], &[1, 1], &[0]).is_total());
-    /// assert!(!View::affine(&[3], &[5], &[1], &[-1]).is_total());
-    /// ```
     pub fn is_total(&self) -> bool {
         let whole = self.bounds.iter().zip(&self.shape).all(|((lo, hi), n)| *lo == 0 && hi == n);
         self.shape.contains(&0) || (!self.empty && whole && self.is_total_in_box())
@@ -336,12 +248,6 @@ impl View {
 
     /// This view restricted to a box along one axis of the iteration space.
     /// The new side is `lo <= i < hi`.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let view = View::identity(&[5]).clipped(0, 1, 3);
-    /// assert_eq!((view.at(&[0]), view.at(&[2]).as_deref()), (None, Some(&[2][..])));
-    /// ```
     ///
     /// # Panics
     /// When the iteration space has no such axis.
@@ -353,12 +259,6 @@ impl View {
 
     /// The same view under a new outermost axis of size `n` of both the iteration space and the source.
     /// Index `[b, i]` looks at `[b, self(i)]`.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let view = View::axes(&[2, 3], &[1]).batched(4);
-    /// assert_eq!(view.to_string(), "[i<4, j<2, k<3] -> [i, k] of [4, 3]");
-    /// ```
     pub fn batched(&self, n: usize) -> View {
         let mut out = self.widened(n);
         out.source.insert(0, n);
@@ -372,12 +272,6 @@ impl View {
 
     /// The same view under a new outermost axis of size `n` of the iteration space, which it ignores.
     /// Index `[b, i]` looks at `self(i)`.
-    ///
-    /// ```
-    /// use polygrad::ops::View;
-    /// let view = View::axes(&[2, 3], &[1]).widened(4);
-    /// assert_eq!(view.to_string(), "[i<4, j<2, k<3] -> [k] of [3]");
-    /// ```
     pub fn widened(&self, n: usize) -> View {
         let mut out = self.clone();
         out.shape.insert(0, n);
@@ -412,14 +306,14 @@ impl View {
     }
 }
 
-/// What a range check is to a box.
+/// The relation of a range check to a box.
 #[derive(PartialEq, Eq)]
 pub(super) enum Side {
     /// A side of the box, or none at all.
     Box,
     /// The whole box lies outside.
     Outside,
-    /// It depends on several axes, and is no side of a box.
+    /// The check depends on several axes, and is no side of a box.
     Slanted,
 }
 
@@ -441,7 +335,7 @@ pub(super) fn clip(bounds: &mut Bounds, row: &[i64], c: i64, lo: i64, hi: i64) -
     }
 }
 
-/// The integers `i` with `lo <= m * i + c < hi`, from the first to before the end, for `m` that is not 0.
+/// The integers `i` with `lo <= m * i + c < hi`, as the first and one past the last, for `m` that is not 0.
 pub(super) fn interval(m: i64, c: i64, lo: i64, hi: i64) -> (i64, i64) {
     if m > 0 {
         (div_ceil(lo - c, m), (hi - 1 - c).div_euclid(m) + 1)
@@ -489,7 +383,7 @@ impl fmt::Display for Space<'_> {
     }
 }
 
-/// Where a view looks, and the sides of its box where that is not the whole space: `[i - 1, j; 1<=i<4]`.
+/// The place at which a view looks, and the sides of its box if that is not the whole space: `[i - 1, j; 1<=i<4]`.
 pub(crate) struct Place<'a>(pub(crate) &'a View);
 
 impl fmt::Display for Place<'_> {

@@ -1,7 +1,7 @@
 //! Rewriting: the local rules that are applied to every operation of a program when the operation is made.
 //!
 //! Law: a rule states an equation between operations, and its result is never more expensive. [`Builder`] asks
-//! [`rules`](fn@rules) for something simpler, and keeps known facts about integers and masks in [`facts`]. The passes
+//! [`rules`](fn@rules) for something simpler, and keeps known facts about integers and masks in `facts`. The passes
 //! of [`crate::passes`] apply the same table again once the uses of each value are known. This room names programs as
 //! data ([`crate::program`]) and operations; it names no pass and no interpreter.
 
