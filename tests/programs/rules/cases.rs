@@ -1,7 +1,7 @@
 //! A case for each rule: the left side of its equation. Those of structure are in [`structure`].
 
 #[path = "structure.rs"]
-mod structure;
+pub(crate) mod structure;
 
 use polygrad::ops::{Binary, Contract, Discrete, IntBinary, IntUnary, Linear, Unary, View};
 use polygrad::program::{Builder, Constant, NodeId, Op};
@@ -20,97 +20,97 @@ pub(crate) struct Case {
     pub(crate) regroups: bool,
 }
 
-type Make = fn(&mut Builder, &[NodeId]) -> Vec<NodeId>;
+pub(crate) type Make = fn(&mut Builder, &[NodeId]) -> Vec<NodeId>;
 
-fn case(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
+pub(crate) fn case(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
     Case { rule, inputs: inputs.to_vec(), make, fast: false, regroups: false }
 }
 
-fn fast(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
+pub(crate) fn fast(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
     Case { fast: true, ..case(rule, inputs, make) }
 }
 
-fn regrouping(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
+pub(crate) fn regrouping(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
     Case { regroups: true, ..case(rule, inputs, make) }
 }
 
-const F: DType = DType::F64;
-const I: DType = DType::I64;
-const B: DType = DType::Bool;
-const X: (&[usize], DType) = (&[3], F);
-const N: (&[usize], DType) = (&[3], I);
-const M: (&[usize], DType) = (&[3], B);
-const A: (&[usize], DType) = (&[3, 4], F);
+pub(crate) const F: DType = DType::F64;
+pub(crate) const I: DType = DType::I64;
+pub(crate) const B: DType = DType::Bool;
+pub(crate) const X: (&[usize], DType) = (&[3], F);
+pub(crate) const N: (&[usize], DType) = (&[3], I);
+pub(crate) const M: (&[usize], DType) = (&[3], B);
+pub(crate) const A: (&[usize], DType) = (&[3, 4], F);
 
-fn c(b: &mut Builder, x: f64) -> NodeId {
+pub(crate) fn c(b: &mut Builder, x: f64) -> NodeId {
     b.apply(Op::Constant(Constant(Array::full(&[3], x))))
 }
 
-fn int(b: &mut Builder, x: i64) -> NodeId {
+pub(crate) fn int(b: &mut Builder, x: i64) -> NodeId {
     b.apply(Op::Constant(Constant(Array::full(&[3], x))))
 }
 
-fn un(b: &mut Builder, op: Unary, x: NodeId) -> NodeId {
+pub(crate) fn un(b: &mut Builder, op: Unary, x: NodeId) -> NodeId {
     b.apply(Op::Unary(op, x))
 }
 
-fn neg(b: &mut Builder, x: NodeId) -> NodeId {
+pub(crate) fn neg(b: &mut Builder, x: NodeId) -> NodeId {
     un(b, Unary::Neg, x)
 }
 
-fn bin(b: &mut Builder, op: Binary, x: NodeId, y: NodeId) -> NodeId {
+pub(crate) fn bin(b: &mut Builder, op: Binary, x: NodeId, y: NodeId) -> NodeId {
     b.apply(Op::Binary(op, x, y))
 }
 
-fn mul(b: &mut Builder, x: NodeId, y: NodeId) -> NodeId {
+pub(crate) fn mul(b: &mut Builder, x: NodeId, y: NodeId) -> NodeId {
     bin(b, Binary::Mul, x, y)
 }
 
-fn add(b: &mut Builder, x: NodeId, y: NodeId) -> NodeId {
+pub(crate) fn add(b: &mut Builder, x: NodeId, y: NodeId) -> NodeId {
     bin(b, Binary::Add, x, y)
 }
 
-fn sub(b: &mut Builder, x: NodeId, y: NodeId) -> NodeId {
+pub(crate) fn sub(b: &mut Builder, x: NodeId, y: NodeId) -> NodeId {
     bin(b, Binary::Sub, x, y)
 }
 
-fn div(b: &mut Builder, x: NodeId, y: NodeId) -> NodeId {
+pub(crate) fn div(b: &mut Builder, x: NodeId, y: NodeId) -> NodeId {
     bin(b, Binary::Div, x, y)
 }
 
 /// `k * x`.
-fn times(b: &mut Builder, k: f64, x: NodeId) -> NodeId {
+pub(crate) fn times(b: &mut Builder, k: f64, x: NodeId) -> NodeId {
     let k = c(b, k);
     mul(b, k, x)
 }
 
-fn dis(b: &mut Builder, op: Discrete, args: &[NodeId]) -> NodeId {
+pub(crate) fn dis(b: &mut Builder, op: Discrete, args: &[NodeId]) -> NodeId {
     b.apply(Op::Discrete(op, args.into()))
 }
 
-fn ints(b: &mut Builder, op: IntBinary, x: NodeId, y: NodeId) -> NodeId {
+pub(crate) fn ints(b: &mut Builder, op: IntBinary, x: NodeId, y: NodeId) -> NodeId {
     dis(b, Discrete::IntBinary(op), &[x, y])
 }
 
-fn lin(b: &mut Builder, op: Linear, x: NodeId) -> NodeId {
+pub(crate) fn lin(b: &mut Builder, op: Linear, x: NodeId) -> NodeId {
     b.apply(Op::Linear(Box::new(op), x))
 }
 
-fn con(b: &mut Builder, op: Contract, x: NodeId, y: NodeId) -> NodeId {
+pub(crate) fn con(b: &mut Builder, op: Contract, x: NodeId, y: NodeId) -> NodeId {
     b.apply(Op::Contract(Box::new(op), x, y))
 }
 
 /// A vector of three, four times.
-fn rep(b: &mut Builder, x: NodeId) -> NodeId {
+pub(crate) fn rep(b: &mut Builder, x: NodeId) -> NodeId {
     lin(b, Linear::replicate(&[3, 4], &[0]), x)
 }
 
-fn sum_all(b: &mut Builder, x: NodeId) -> NodeId {
+pub(crate) fn sum_all(b: &mut Builder, x: NodeId) -> NodeId {
     let op = Linear::sum(&[3, 4], &[0, 1]);
     lin(b, op, x)
 }
 
-fn matvec() -> Contract {
+pub(crate) fn matvec() -> Contract {
     Contract::axes(&[3, 4], &[0, 1], &[1], &[0])
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn cases() -> Vec<Case> {
     all
 }
 
-fn scalars() -> Vec<Case> {
+pub(crate) fn scalars() -> Vec<Case> {
     vec![
         case("fold", &[X], |b, v| {
             let table = b.apply(Op::Constant(Constant(Array::from([1.0, 2.0, 3.0]))));
@@ -224,7 +224,7 @@ fn scalars() -> Vec<Case> {
     ]
 }
 
-fn products() -> Vec<Case> {
+pub(crate) fn products() -> Vec<Case> {
     vec![
         case("mul_ordered", &[X, X], |b, v| vec![mul(b, v[0], v[1]), mul(b, v[1], v[0])]),
         case("mul_one", &[X], |b, v| vec![times(b, 1.0, v[0])]),
@@ -324,7 +324,7 @@ fn products() -> Vec<Case> {
     ]
 }
 
-fn choices() -> Vec<Case> {
+pub(crate) fn choices() -> Vec<Case> {
     vec![
         case("extremum_same", &[X], |b, v| vec![bin(b, Binary::Min, v[0], v[0]), bin(b, Binary::Max, v[0], v[0])]),
         case("add_adjacent", &[(&[5, 6], F), (&[5, 6], F)], |b, v| {
@@ -433,7 +433,7 @@ fn choices() -> Vec<Case> {
 }
 
 /// Rules of fast arithmetic.
-fn unsafe_ones() -> Vec<Case> {
+pub(crate) fn unsafe_ones() -> Vec<Case> {
     vec![
         fast("inverse_functions", &[X], |b, v| {
             let pairs = [

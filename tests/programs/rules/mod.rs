@@ -6,4 +6,6 @@
 mod cases;
 mod contractions;
 mod costs;
+mod near;
+mod refused;
 mod table;

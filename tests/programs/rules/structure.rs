@@ -221,7 +221,7 @@ pub(super) fn indices() -> Vec<Case> {
 }
 
 /// A body from the kinds of its inputs.
-fn body(inputs: &[(&[usize], DType)], make: impl FnOnce(&mut Builder, &[NodeId]) -> Vec<NodeId>) -> Program {
+pub(crate) fn body(inputs: &[(&[usize], DType)], make: impl FnOnce(&mut Builder, &[NodeId]) -> Vec<NodeId>) -> Program {
     let mut b = Builder::literal();
     let slot = |(shape, dtype): &(&[usize], DType)| Slot {
         name: String::new(),
@@ -234,17 +234,17 @@ fn body(inputs: &[(&[usize], DType)], make: impl FnOnce(&mut Builder, &[NodeId])
 }
 
 /// The results of a loop with this many of init, xs and captured, in this order.
-fn looped(b: &mut Builder, n: usize, parts: [&[NodeId]; 3], body: Program) -> Vec<NodeId> {
+pub(crate) fn looped(b: &mut Builder, n: usize, parts: [&[NodeId]; 3], body: Program) -> Vec<NodeId> {
     let count = body.outputs().len();
     let [init, xs, captured] = parts.map(<[NodeId]>::to_vec);
     let l = b.apply(Op::Loop(Box::new(Loop { n, reverse: n == 3, body, init, xs, captured })));
     (0..count).map(|k| b.apply(Op::Output(l, k))).collect()
 }
 
-const S: (&[usize], DType) = (&[], F);
+pub(crate) const S: (&[usize], DType) = (&[], F);
 
 /// A step that needs what it is given: carry, element and captured value.
-fn step() -> Program {
+pub(crate) fn step() -> Program {
     body(&[S, S, S], |b, v| {
         let y = mul(b, v[0], v[2]);
         let y = add(b, y, v[1]);

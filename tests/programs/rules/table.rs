@@ -16,7 +16,7 @@ use crate::support::floats;
 const SPECIAL: [f64; 8] = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-3, 1e3, 1.0];
 
 /// Random values of a kind; with infinities and NaN, or positive.
-fn values(rng: &mut Rng, shape: &[usize], dtype: DType, tame: bool) -> Array {
+pub(crate) fn values(rng: &mut Rng, shape: &[usize], dtype: DType, tame: bool) -> Array {
     let n = size(shape);
     match dtype {
         DType::Bool => Array::new(shape, (0..n).map(|_| rng.below(2) == 0).collect()),
@@ -40,7 +40,7 @@ fn values(rng: &mut Rng, shape: &[usize], dtype: DType, tame: bool) -> Array {
 }
 
 /// The program of a case as it is written, no rule applied.
-fn literal(case: &Case) -> Program {
+pub(crate) fn literal(case: &Case) -> Program {
     let mut b = Builder::literal();
     let inputs: Vec<NodeId> = case
         .inputs
@@ -52,7 +52,7 @@ fn literal(case: &Case) -> Program {
 }
 
 /// Equal up to rounding; of one class where not finite, unless the case says otherwise.
-fn same(a: f64, b: f64, tolerance: f64, regroups: bool) -> bool {
+pub(crate) fn same(a: f64, b: f64, tolerance: f64, regroups: bool) -> bool {
     a == b
         || (a.is_nan() && b.is_nan())
         || (regroups && !a.is_finite() && !b.is_finite())
