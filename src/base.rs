@@ -156,6 +156,9 @@ pub trait Lift<T>: BaseTensor {
 /// A value of an interpreter over `T`, as the values of `T` that it consists of, such as a primal and a tangent.
 pub type Group<T> = SmallVec<[T; 2]>;
 
+/// One trip of a loop on groups: from the carry and the current elements of the sequences.
+pub type GroupedStep<'a, T> = &'a mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) -> Trip<Group<T>>;
+
 /// A loop of `T` for an interpreter over `T`, whose values are groups of values of `T`.
 ///
 /// `step` takes the carry and the current elements as groups, and returns the next carry, in groups of the same sizes, and
@@ -182,8 +185,8 @@ pub fn map_accum_grouped<T: BaseTensor>(
     reverse: bool,
     init: Vec<Group<T>>,
     xs: &[Group<T>],
-    step: &mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) -> (Vec<Group<T>>, Vec<Group<T>>),
-) -> (Vec<Group<T>>, Vec<Group<T>>) {
+    step: GroupedStep<'_, T>,
+) -> Trip<Group<T>> {
     let sizes = |groups: &[Group<T>]| groups.iter().map(|group| group.len()).collect::<Vec<usize>>();
     let (of_carry, of_elements, mut of_outputs) = (sizes(&init), sizes(xs), Vec::new());
     let flat: Vec<T> = xs.iter().flatten().cloned().collect();
