@@ -171,8 +171,8 @@ fn discrete(out: &mut String) {
 }
 
 fn linear(out: &mut String) {
-    let text = "Each is its own derivative, and its adjoint takes cotangents back. All but the last two are affine views, \
-                and the adjoint exchanges them. An index out of range reads 0, and what would be added there is dropped.";
+    let text = "Each is its own derivative, and its adjoint takes cotangents back. All but the last two are pairs of \
+                affine views, which the adjoint exchanges. An index out of range reads 0, and an addition there is dropped.";
     section(out, "Linear operations", text, &["name", "meaning", "example", "its adjoint"]);
     let matrix = &[2, 3];
     let operations = [
@@ -223,7 +223,7 @@ fn others(out: &mut String) {
     let operations = [
         (
             "select",
-            "`select(mask, out_bar, 0)` and `select(mask, 0, out_bar)`: what the branch not taken computed plays no part, infinite or not.",
+            "`select(mask, out_bar, 0)` and `select(mask, 0, out_bar)`: the values of the branch not taken have no effect, infinite or not.",
         ),
         (
             "gather",
@@ -233,7 +233,7 @@ fn others(out: &mut String) {
         ("concat", "The parts of `out_bar`."),
         (
             "map_accum",
-            "One loop in the opposite order, over the cotangents of the carry, of the elements, and of what the step captures.",
+            "One loop in the opposite order, over the cotangents of the carry, of the elements, and of captured values.",
         ),
     ];
     for (name, cotangents) in operations {
@@ -245,12 +245,12 @@ fn others(out: &mut String) {
 fn page() -> String {
     let mut out = String::from(
         "# Operations\n\n\
-         Every operation of the language: what it means and how it is differentiated. Everything else is made of these. \
-         The page is made of the tables in `src/ops/`.\n\n\
-         A *guard* says how a partial derivative `p` multiplies a tangent or cotangent `ct`. `1` and `-1`: it is that \
-         constant. Plain: `p * ct`. Singular: `p` can be infinite or NaN where the value is fine, and the product is 0 where \
-         `ct` is. Mask: `p` chooses, and the product is 0 where `p` is. So a branch that was not taken sends no NaN into a \
-         gradient.\n",
+         Every operation of the language: its meaning and its derivative. Everything else is made of these. \
+         The page is generated from the tables in `src/ops/`.\n\n\
+         A *guard* says how a partial derivative `p` multiplies a tangent or cotangent `ct`. `1` and `-1`: `p` is that \
+         constant. Plain: `p * ct`. Singular: `p` can be infinite or NaN where the value is not, and the product is 0 where \
+         `ct` is 0. Mask: `p` chooses, and the product is 0 where `p` is 0. So a branch that was not taken sends no NaN into \
+         a gradient.\n",
     );
     floats(&mut out);
     discrete(&mut out);
