@@ -264,7 +264,7 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
     })
 }
 
-/// The derivative of a program of one number, as such a program: `x -> y'`.
+/// The derivative of a program of one number, as a program of one number: `x -> y'`.
 ///
 /// ```
 /// use polygrad::program::interpret;

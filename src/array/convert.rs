@@ -38,23 +38,23 @@ pub enum ArrayError {
     /// The element type is another one.
     #[error("array: elements of {needed} were asked for, but they are {given}; convert the array first")]
     DType {
-        /// What was asked for.
+        /// The element type asked for.
         needed: DType,
-        /// What is there.
+        /// The element type of the array.
         given: DType,
     },
     /// The shape is another one.
     #[error("array: shape {needed:?} was asked for, but it is {given:?}; reshape the array first")]
     Shape {
-        /// What was asked for.
+        /// The shape asked for.
         needed: Vec<usize>,
-        /// What is there.
+        /// The shape of the array.
         given: Vec<usize>,
     },
     /// The number of axes is another one.
     #[error("array: rank {needed} was asked for, but the shape is {shape:?}; reshape the array or use `to_vec`")]
     Rank {
-        /// What was asked for.
+        /// The rank asked for.
         needed: usize,
         /// The shape of the array.
         shape: Vec<usize>,

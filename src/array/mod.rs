@@ -319,7 +319,7 @@ impl Array {
         }
     }
 
-    /// The one value of all elements, if they are stored as such.
+    /// The one value of all elements, if they are stored as one.
     pub(crate) fn splat<E: Elem>(&self) -> Option<E> {
         match self.values::<E>()? {
             Values::Splat(x) => Some(x),

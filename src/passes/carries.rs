@@ -253,7 +253,7 @@ fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
     let added = match term {
         Addend::Plus(Summand::Linear(views, _)) | Addend::Minus(Summand::Linear(views, _)) => size(views.1.source()),
         Addend::Plus(Summand::Contract(op, ..)) | Addend::Minus(Summand::Contract(op, ..)) => size(op.out.source()),
-        // A scatter costs as much as its values, which are what is stacked.
+        // A scatter costs as much as its values, which are stacked.
         Addend::Scatter(..) => usize::MAX,
     };
     stacked < added || stacked <= room

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::{Builder, Loop, Node, NodeId, Op, Program, Slot};
 
-/// How often each value is used, as an operand or a result.
+/// The number of uses of each value, as an operand or a result.
 pub(super) fn uses(nodes: &[Node], results: &[NodeId]) -> Vec<u32> {
     let mut uses = vec![0; nodes.len()];
     nodes.iter().for_each(|node| node.op.operands(&mut |a| uses[*a as usize] += 1));
@@ -79,7 +79,7 @@ impl Program {
         b.finish(&results, &names)
     }
 
-    /// How often each value is used, as an operand or a result.
+    /// The number of uses of each value, as an operand or a result.
     pub(crate) fn uses(&self) -> Vec<u32> {
         uses(self.nodes(), self.results())
     }

@@ -101,7 +101,7 @@ pub enum Op<R> {
 /// A loop with its body as a closed program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Loop<R> {
-    /// How many trips.
+    /// The number of trips.
     pub n: usize,
     /// Whether the loop runs from the last position to the first.
     pub reverse: bool,
