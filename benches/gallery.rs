@@ -1,4 +1,4 @@
-//! The gradients of the gallery: what they are made of and how long they take, as they are recorded and as they run.
+//! The gradients of the gallery: their operations and times, as recorded and as run.
 //!
 //! Operations, elements computed or moved, and bytes are counted, not measured; times are medians of interleaved runs, in
 //! microseconds, and mean little on a shared machine: read the ratios.

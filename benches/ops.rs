@@ -1,4 +1,4 @@
-//! What single operations cost: scalars in each interpreter, small arrays, views, products.
+//! The cost of single operations: scalars in each interpreter, small arrays, views, products.
 //!
 //! `cargo bench --bench ops [part of a title]`
 

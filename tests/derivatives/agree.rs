@@ -1,11 +1,11 @@
 //! All interpreters agree on the gallery.
 //!
-//! A pipeline is a way to compute something of an objective: its value, a derivative along directions, a
-//! gradient. Laws, for every objective; what fails is reported with its name and the pipeline's:
+//! A pipeline is a way to compute a quantity of an objective: its value, a derivative along directions, a gradient.
+//! Laws, for every objective (a failure is reported with the names of objective and pipeline):
 //! * the value is the same in every interpreter, bit for bit, and so is a second run;
 //! * forward and reverse mode give one first derivative, all four nestings of two levels one second
 //!   derivative, and all eight nestings of three levels one third derivative;
-//! * a program that is recorded, simplified and run gives the same as one that is run;
+//! * a program that is recorded, simplified and run gives the same as the program run directly;
 //! * `v' H w == w' H v`; a pullback is linear; gradients have the shapes and element types of the inputs;
 //! * where the objective is smooth, each derivative is the limit of finite differences of the one before.
 

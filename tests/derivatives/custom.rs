@@ -1,7 +1,7 @@
 //! Functions with derivative rules of their own.
 //!
-//! Laws: the value is that of the function in every interpreter; the derivative is what the rule says, even where the rule
-//! says something else than the function; a rule that says what the function does changes nothing, at any order.
+//! Laws: the value is that of the function in every interpreter; the derivative is given by the rule, even where it
+//! differs from that of the function; a rule that gives the derivative of the function changes nothing, at any order.
 
 use polygrad::inspect::count;
 use polygrad::interpreters::Count;

@@ -1,9 +1,9 @@
 //! The small interpreters, and terms evaluated forwards.
 //!
-//! * Pushing a tangent through a term is what forward mode computes, and the transpose of the reverse pass: for
+//! * Pushing a tangent through a term gives the result of forward mode, and the transpose of the reverse pass: for
 //!   every program below, at first and second order.
-//! * `check` accepts what runs and refuses what does not, with the same words at the same line.
-//! * `count` and `transcript` leave values alone; what they say is exact, and nests.
+//! * `check` accepts programs that run and refuses others, with the same words at the same line.
+//! * `count` and `transcript` leave values alone; their reports are exact, and nest.
 
 use std::thread;
 

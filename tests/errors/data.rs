@@ -1,4 +1,4 @@
-//! What is refused outside of programs.
+//! Mistakes outside of programs.
 
 use polygrad::array::Rng;
 use polygrad::ops::{Contract, Linear, View};

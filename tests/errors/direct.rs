@@ -1,4 +1,4 @@
-//! What the verbs that run the program refuse.
+//! Mistakes that the verbs of `direct` refuse.
 
 use std::cell::RefCell;
 

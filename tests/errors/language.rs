@@ -1,4 +1,4 @@
-//! What the language refuses, in every interpreter.
+//! Mistakes that the language refuses, in every interpreter.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! What was raised, and where it points to.
+//! The messages that were raised, and the places they point to.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

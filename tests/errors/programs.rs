@@ -1,4 +1,4 @@
-//! What is refused of programs as data.
+//! Mistakes in programs as data.
 
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
 use polygrad::{Array, DType, Function, Tensor, ops::Unary, symbolic, tensor};

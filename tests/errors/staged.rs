@@ -1,4 +1,4 @@
-//! What the verbs that record the program refuse.
+//! Mistakes that the verbs that record a program refuse.
 
 use std::cell::RefCell;
 use std::sync::Arc;

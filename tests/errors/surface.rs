@@ -1,4 +1,4 @@
-//! What the typed surface refuses, in every interpreter.
+//! Mistakes that the typed surface refuses, in every interpreter.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

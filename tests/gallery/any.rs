@@ -1,8 +1,9 @@
 //! `Any`: a value of one of several interpreters, chosen while the program runs.
 //!
-//! A generic program is compiled anew for every interpreter it is used at; for many programs and many nestings
-//! that takes minutes. At `Any` it is compiled once, and each operation goes to the interpreter that the
-//! operands belong to. The module around this one has the [`Leaves`] of a gallery, and lists the interpreters in a macro `interpreters`. Law: that one sees the operations it would see if the program were compiled for it.
+//! A generic program is compiled anew for every interpreter it is used at; for many programs and many nestings that
+//! takes minutes. At `Any` it is compiled once, and each operation is passed to the interpreter of its operands. The
+//! module around this one has the [`Leaves`] of a gallery, and lists the interpreters in a macro `interpreters`. Law:
+//! an interpreter sees the same operations as if the program were compiled for it.
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! The gallery: one list of objectives, for the tests, the benches and whoever compares programs.
+//! The gallery: one list of objectives, for tests, benches and comparisons of programs.
 //!
 //! Law: an objective is an ordinary program, a function generic in `T: BaseTensor` with typed tensors, and a
 //! row in the table of its file, which says where it is evaluated. A row makes a type of the function's
 //! name that implements [`Objective`]; a function without a row is dead code, which rustc reports.
 //!
-//! | file | what is there |
+//! | file | contents |
 //! |---|---|
 //! | `scalars` | functions of a few numbers, folds over them, deep sharing |
 //! | `regression` | losses of linear models, mixtures, statistics |

@@ -1,4 +1,4 @@
-//! What the README says the examples print is what they print. `make bless` writes it anew.
+//! The output of the examples is the text in the README. `make bless` writes it anew.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Special functions: their values against references and functional equations, their conventions, and
-//! where the table of derivatives ends.
+//! Special functions: their values against references and functional equations, their conventions, and the end of the
+//! table of derivatives.
 
 use polygrad::direct::{grad, jvp};
 use polygrad::ops::Unary;

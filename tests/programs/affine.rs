@@ -1,5 +1,5 @@
-//! Affine indices are views: what is written with integer tensors that count, scaled, shifted, divided and put side by side,
-//! has no index array once it is recorded, and means what it meant.
+//! Affine indices are views: a program with integer tensors that count, scaled, shifted, divided and combined, has no
+//! index array once it is recorded, and keeps its meaning.
 
 use polygrad::array::Rng;
 use polygrad::interpreters::Count;

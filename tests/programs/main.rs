@@ -1,4 +1,5 @@
-//! Programs as data: staged, printed, saved, made simpler, made bulk; choices of algorithms; and programs that are long.
+//! Programs as data: staging, printing, saving, simplification, vectorisation; choices of algorithms; and long
+//! programs.
 
 #[path = "../support/forms.rs"]
 mod forms;

@@ -1,8 +1,8 @@
 //! Printed programs, and the names of linear and bilinear operations.
 //!
-//! The programs stand in `printing.txt` as they print, plain and with kinds: `make bless` writes that file anew, and the
-//! difference is what a reviewer reads. Laws: programs that print alike compute alike, and so do operations; a name is
-//! the one of the constructor; names never clash; a text takes no more memory and stack than the program.
+//! `printing.txt` has the printed programs, plain and with kinds: `make bless` writes that file anew, and a reviewer
+//! reads the difference. Laws: programs, and operations, that print alike compute alike; a name is that of the
+//! constructor; names never clash; a text takes no more memory and stack than the program.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};

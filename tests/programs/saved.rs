@@ -1,7 +1,7 @@
 //! Saving and loading programs and arrays.
 //!
-//! Laws: what is loaded is what was saved, to the bit, and runs alike; whatever a file says, loading it is a program that
-//! runs or an error in words.
+//! Laws: what is loaded equals what was saved, to the bit, and runs alike; loading any file gives a program that runs
+//! or an error in words.
 
 use polygrad::array::{Rng, Values};
 use polygrad::interpreters::Ast;

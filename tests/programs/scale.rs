@@ -1,5 +1,5 @@
-//! Long programs: nothing recurses over their length, and reading in a loop costs what it reads. These tests
-//! run in the default thread of a test, whose stack is 2 MiB.
+//! Long programs: nothing recurses over their length, and reading in a loop costs as much as the elements read. These
+//! tests run in the default thread of a test, whose stack is 2 MiB.
 
 use polygrad::direct::{grad, jvp};
 use polygrad::tensor::{fold, tensor};

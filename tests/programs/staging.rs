@@ -1,5 +1,4 @@
-//! Staging: a recorded program means what the program it was recorded from means, and derivatives of programs are
-//! programs.
+//! Staging: a recorded program has the meaning of the generic program, and derivatives of programs are programs.
 
 use std::cell::RefCell;
 use std::thread;

@@ -1,5 +1,5 @@
-//! An interpreter that computes and never shows its numbers, as while a program is traced: what runs
-//! in it does not peek.
+//! An interpreter that computes and never shows its numbers, as while a program is traced: a program that runs in it
+//! does not peek.
 
 use std::sync::Arc;
 

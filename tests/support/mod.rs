@@ -1,4 +1,4 @@
-//! What several test files need: seeded random arrays, shapes and linear operations, and comparison.
+//! Shared by several test files: seeded random arrays, shapes and linear operations, and comparison.
 #![allow(dead_code)]
 
 use polygrad::array::Rng;

@@ -1,4 +1,4 @@
-//! Staged programs that several tests are about: every kind of operation, small.
+//! Staged programs used by several tests: every kind of operation, small.
 
 use polygrad::interpreters::Ast;
 use polygrad::program::{Program, Term};

@@ -1,5 +1,5 @@
-//! What the facts are checked with: each program runs in all three interpreters, and forward and
-//! reverse derivatives have to agree before either is compared with a number.
+//! The check of a fact: each program runs in all three interpreters, and forward and reverse derivatives have to agree
+//! before either is compared with a number.
 
 use polygrad::array::Rng;
 use polygrad::{Array, BaseTensor, Concrete, Tensor, Tree};

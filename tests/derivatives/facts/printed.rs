@@ -1,7 +1,7 @@
-//! Facts about programs as syntax: what is recorded, and what remains of it when it is put in bulk and simplified.
+//! Facts about programs as syntax: the recorded program, and its bulk and simplified form.
 //!
-//! Law: a program is the few operations that one would write by hand, and computes what it did before. The originals print
-//! another language, so what is compared is which operations there are, and with our text of them.
+//! Law: an optimized program is the few operations that one would write by hand, and computes the same as the recorded
+//! one. The originals print another language, so the set of operations is compared, and their text with ours.
 
 use polygrad::array::Rng;
 use polygrad::passes::{Options, optimize, simplify_with, vectorize};

@@ -3,8 +3,7 @@
 //!
 //! * Linear and bilinear operations through random views, against [`View::at`] at every index.
 //! * Indexing, concatenation, positions and loops against naive code.
-//! * What evaluation promises beyond values: bits that survive, constants that stay stored once, updates
-//!   in place.
+//! * Promises of evaluation beyond values: bits that survive, constants that stay stored once, updates in place.
 
 mod draw;
 
