@@ -101,9 +101,9 @@ impl<T: BaseTensor> Dual<T> {
         self.tangent.as_ref().map_or_else(|| self.zero(), |(_, t)| t.clone())
     }
 
-    /// The primal, followed by a tangent if the primal is a float.
-    fn grouped(self) -> Group<T> {
-        let tangent = self.dtype().is_float().then(|| self.tangent_or_zero());
+    /// The primal, followed by a tangent if the value moves.
+    fn grouped(self, moves: bool) -> Group<T> {
+        let tangent = moves.then(|| self.tangent_or_zero());
         std::iter::once(self.primal).chain(tangent).collect()
     }
 
@@ -266,10 +266,10 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let unknown = Level::Loop(fresh());
         let inside = level.meet(unknown);
         let mut level = inside;
-        let state: Vec<Group<T>> = init.into_iter().map(Dual::grouped).collect();
-        let moving =
-            |x: &Dual<T>| if x.tangent.is_some() { x.clone().grouped() } else { Group::from_iter([x.primal.clone()]) };
-        let sequences: Vec<Group<T>> = xs.iter().map(moving).collect();
+        let float = |v: &Dual<T>| v.dtype().is_float();
+        let moving: Vec<bool> = init.iter().map(float).collect();
+        let state: Vec<Group<T>> = init.into_iter().zip(&moving).map(|(c, moves)| c.grouped(*moves)).collect();
+        let sequences: Vec<Group<T>> = xs.iter().map(|x| x.clone().grouped(x.tangent.is_some())).collect();
 
         let mut clash = false;
         let (finals, stacks) = map_accum_grouped(n, reverse, state, &sequences, &mut |carry, elements| {
@@ -282,8 +282,14 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
                     None => clash = true,
                 }
             }
-            let groups = |values: Vec<Dual<T>>| values.into_iter().map(Dual::grouped).collect();
-            (groups(carry), groups(outputs))
+            // Groups as large as those of the carry before: `T` finds a carry of another element type, and says so.
+            let mut before = moving.iter().copied();
+            let of_carry = |c: Dual<T>| c.grouped(before.next().unwrap_or(false));
+            let of_output = |y: Dual<T>| {
+                let moves = float(&y);
+                y.grouped(moves)
+            };
+            (carry.into_iter().map(of_carry).collect(), outputs.into_iter().map(of_output).collect())
         });
         if clash {
             mixed();

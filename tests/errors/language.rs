@@ -66,6 +66,11 @@ pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     let xs = std::slice::from_ref(x);
     log.panics(|| T::map_accum(3, false, vec![], xs, &mut |_, _| (vec![], vec![])));
     log.panics(|| T::map_accum(2, true, vec![ix(3)], xs, &mut |_, r| (r.to_vec(), vec![])));
+    let start = || T::zeros(&[3], DType::F64);
+    log.panics(|| T::map_accum(2, false, vec![start()], xs, &mut |_, _| (vec![ix(3)], vec![])));
+    log.panics(|| {
+        T::map_accum(2, false, vec![ix(3), start()], xs, &mut |c, _| (vec![c[1].clone(), c[0].clone()], vec![]))
+    });
 }
 
 /// Outputs that differ in number, and in element type, which only an interpreter that runs all trips can see.
