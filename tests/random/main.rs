@@ -50,11 +50,11 @@ mod support;
 use std::collections::BTreeSet;
 
 use polygrad::ops::{Binary, Unary};
-use polygrad::{Array, BaseTensor};
+use polygrad::{Array, BaseTensor, DType};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
 use pipelines::{Case, PIPELINES, Pipeline, Question};
-use recipe::{Recipe, Step};
+use recipe::{Loop, Numbers, Recipe, Step};
 
 /// What `any` needs of the gallery.
 mod gallery {
@@ -96,25 +96,59 @@ fn wild_programs_agree() {
     }
 }
 
-/// The other direction of the laws above: a pipeline that is wrong is found, and the program is made small.
-#[test]
-fn a_wrong_pipeline_is_found_and_its_program_made_small() {
-    let mut pipelines: Vec<Pipeline> = Vec::new();
+/// A pipeline, and one that is wrong where a loop multiplies.
+fn right_and_wrong() -> [Pipeline; 2] {
     let asked = PIPELINES.iter().find(|p| p.question == Question::Gradient).expect("some");
-    pipelines.push(Pipeline { ..*asked });
-    pipelines.push(Pipeline { name: "wrong where a loop multiplies", run: wrong, ..*asked });
-    let failing = (0..200).find_map(|seed| {
+    [Pipeline { ..*asked }, Pipeline { name: "wrong where a loop multiplies", run: wrong, ..*asked }]
+}
+
+/// The other direction of the laws above: random programs find a wrong pipeline, and what is printed fails as well.
+#[test]
+fn a_wrong_pipeline_is_found() {
+    let pipelines = right_and_wrong();
+    // The tables of operations decide what a seed draws, and so which program fails first.
+    let failing = (0..2000).find_map(|seed| {
         let recipe = generate::recipe(seed, true);
         let found = check::failure(&recipe, &pipelines, &|_| true).0?;
         Some((recipe, found))
     });
     let (recipe, failure) = failing.expect("loops that multiply are not rare");
     let (small, failure) = check::shrunk(&recipe, &pipelines, failure);
+    assert!(check::failure(&small, &pipelines, &|_| true).0.is_some(), "what is left does not fail: {small}");
+    let report = check::report(&small, &pipelines, &failure);
+    assert!(report.contains("wrong where a loop multiplies") && report.contains(&small.to_string()), "{report}");
+}
+
+/// Everything but the loop and the product can go.
+#[test]
+fn a_program_that_fails_is_made_small() {
+    let numbers = |shape: &[usize], seed: u64| Numbers { shape: shape.to_vec(), dtype: DType::F64, seed };
+    let multiplying = Loop {
+        n: 3,
+        reverse: true,
+        init: vec![1],
+        xs: vec![2],
+        body: vec![Step::Binary(Binary::Add, 4, 5), Step::Binary(Binary::Mul, 6, 3), Step::Unary(Unary::Tanh, 7)],
+        next: vec![8],
+        out: vec![7],
+    };
+    let recipe = Recipe {
+        tame: true,
+        inputs: vec![numbers(&[3, 2], 101), numbers(&[], 102)],
+        steps: vec![
+            Step::Unary(Unary::Cos, 0),
+            Step::Binary(Binary::Add, 1, 2),
+            Step::Loop(Box::new(multiplying)),
+            Step::Unary(Unary::Sin, 4),
+            Step::Concat(0, vec![5, 6]),
+        ],
+    };
+    let pipelines = right_and_wrong();
+    let failure = check::failure(&recipe, &pipelines, &|_| true).0.expect("a pipeline is wrong");
+    let (small, _) = check::shrunk(&recipe, &pipelines, failure);
     let [Step::Loop(l)] = &small.steps[..] else { panic!("more than the loop is left: {small}") };
     assert!(matches!(&l.body[..], [Step::Binary(Binary::Mul, ..)]), "more than the product is left: {small}");
     assert!(small.inputs.iter().all(|input| input.shape.is_empty()) && l.xs.is_empty(), "{small}");
-    let report = check::report(&small, &pipelines, &failure);
-    assert!(report.contains("wrong where a loop multiplies") && report.contains(&small.to_string()), "{report}");
 }
 
 /// The gradient, but twice that where a loop multiplies.
