@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use crate::array::Array;
 use crate::base::{BaseTensor, Step, Traced, Trip};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Unary, kinds};
+use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::program::{Constant, Custom, Loop, Op, Term};
 use crate::shape::Shape;
 
@@ -85,6 +85,11 @@ impl BaseTensor for Term {
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         let (shape, dtype) = op.result(kind(a), kind(b));
         Term::new(Op::Contract(Box::new(op.clone()), a.clone(), b.clone()), shape, dtype)
+    }
+
+    fn reduce(&self, op: Reduce) -> Self {
+        let (shape, dtype) = op.result(kind(self));
+        Term::new(Op::Reduce(op, self.clone()), shape, dtype)
     }
 
     fn gather(&self, ix: &[Self]) -> Self {

@@ -12,7 +12,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
-use crate::ops::{Binary, Contract, Cost, Discrete, Linear, Unary};
+use crate::ops::{Binary, Contract, Cost, Discrete, FloatStep, Linear, Reduce, Unary};
 use crate::program::{Custom, interpret};
 
 /// A family of operations in a tally.
@@ -30,6 +30,8 @@ pub enum Family {
     Linear,
     /// Bilinear operations: products and convolutions.
     Contract,
+    /// Extrema along an axis.
+    Reduce,
     /// Reading at indices.
     Gather,
     /// Adding at indices.
@@ -42,13 +44,14 @@ pub enum Family {
 
 impl Family {
     /// Every family, in order.
-    pub const ALL: [Family; 10] = [
+    pub const ALL: [Family; 11] = [
         Family::Unary,
         Family::Binary,
         Family::Discrete,
         Family::Select,
         Family::Linear,
         Family::Contract,
+        Family::Reduce,
         Family::Gather,
         Family::Scatter,
         Family::Concat,
@@ -64,6 +67,7 @@ impl Family {
             Family::Select => "select",
             Family::Linear => "linear",
             Family::Contract => "contract",
+            Family::Reduce => "reduce",
             Family::Gather => "gather",
             Family::Scatter => "scatter",
             Family::Concat => "concat",
@@ -183,6 +187,9 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     fn discrete(op: &Discrete, args: &[&Self]) -> Self {
         let inner: Vec<&T> = args.iter().map(|a| &a.0).collect();
+        if let Discrete::FloatStep(FloatStep::StopGradient) = op {
+            return Count::note(Family::Discrete, Cost::same(), T::discrete(op, &inner));
+        }
         Count::whole(Family::Discrete, args, T::discrete(op, &inner))
     }
 
@@ -198,6 +205,10 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         let result = T::contract(op, &a.0, &b.0);
         Count::note(Family::Contract, Cost::contract(op, kind(&a.0), kind(&b.0), kind(&result)), result)
+    }
+
+    fn reduce(&self, op: Reduce) -> Self {
+        Count::whole(Family::Reduce, &[self], self.0.reduce(op))
     }
 
     fn gather(&self, ix: &[Self]) -> Self {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::array::Array;
 use crate::base::{BaseTensor, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Unary};
+use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Reduce, Unary};
 use crate::program::{Custom, interpret};
 
 thread_local! {
@@ -196,6 +196,18 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let left = a.tangent.as_ref().map(|(l, t)| (*l, T::contract(op, t, &b.primal)));
         let right = b.tangent.as_ref().map(|(l, t)| (*l, T::contract(op, &a.primal, t)));
         Dual { primal, tangent: sum(left, right) }
+    }
+
+    /// Primal and tangent are read where the extremum stands; without a tangent its position is not computed.
+    fn reduce(&self, op: Reduce) -> Self {
+        let x = &self.primal;
+        if self.tangent.is_none() {
+            return Dual::constant_of(x.reduce(op));
+        }
+        // Wrong operands are reported by the reduction's own rule.
+        op.result((x.shape(), x.dtype()));
+        let ix = op.indices(x.shape(), &T::discrete(&op.position(), &[x]));
+        self.along(x.gather(&ix), |t| t.gather(&ix))
     }
 
     fn gather(&self, ix: &[Self]) -> Self {

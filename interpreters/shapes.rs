@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Unary, kinds};
+use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::program::{Custom, interpret};
 use crate::shape::{Shape, Show};
 
@@ -92,6 +92,11 @@ impl BaseTensor for Shapes {
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         let (shape, dtype) = op.result(a.kind(), b.kind());
+        Shapes { shape, dtype }
+    }
+
+    fn reduce(&self, op: Reduce) -> Self {
+        let (shape, dtype) = op.result(self.kind());
         Shapes { shape, dtype }
     }
 

@@ -19,7 +19,7 @@ use super::scope;
 use crate::array::{Array, with_elem};
 use crate::base::{BaseTensor, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use crate::program::Custom;
 use crate::shape::Show;
 
@@ -184,6 +184,10 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         Transcript::made(&op.applied(&a.label(), &b.label()), T::contract(op, &a.value, &b.value))
+    }
+
+    fn reduce(&self, op: Reduce) -> Self {
+        Transcript::made(&apply(&op.to_string(), &[self]), self.value.reduce(op))
     }
 
     fn gather(&self, ix: &[Self]) -> Self {

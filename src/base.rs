@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::array::Array;
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use crate::program::Custom;
 
 /// The results of one trip of a loop: the carry, and the outputs to be stacked.
@@ -69,6 +69,10 @@ pub trait BaseTensor: Clone + 'static {
     /// A bilinear operation.
     #[track_caller]
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self;
+
+    /// The extremum of each line along an axis, which disappears: the first of equal elements, the first NaN if there is one.
+    #[track_caller]
+    fn reduce(&self, op: Reduce) -> Self;
 
     /// The subarrays of `self` at the indices `ix`, which index its outer axes: integer tensors of
     /// one common shape, which the result's shape starts with. Out of bounds reads 0.

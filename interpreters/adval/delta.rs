@@ -18,7 +18,7 @@ use super::custom::Ruled;
 use super::loops::LoopTerm;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::ops::{Contract, Guard, Linear};
+use crate::ops::{Contract, Guard, Linear, Reduce};
 use crate::shape::Shape;
 
 /// The time of creation of a value: later values have larger ids. Constants have an id, too.
@@ -69,6 +69,8 @@ pub(super) enum Delta<F, R> {
     Linear(Box<Linear>, R),
     /// The product rule of a bilinear operation.
     Contract(Box<Product<F, R>>),
+    /// The elements of a tangent where the extrema of the lines stand.
+    Reduce(Box<Reduced<F, R>>),
     /// Subarrays of a tangent.
     Gather(Box<Gather<F, R>>),
     /// A tangent with subarrays of another added.
@@ -91,6 +93,17 @@ pub(super) struct Product<F, R> {
     pub(super) left: Option<(R, F)>,
     /// The right tangent and the left value.
     pub(super) right: Option<(R, F)>,
+}
+
+/// `of` at the positions `at` of its lines: `gather(of, op.indices(at))`. The other indices are not part of the term, so a loop
+/// stacks the positions alone.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reduced<F, R> {
+    pub(super) op: Reduce,
+    pub(super) source: Shape,
+    pub(super) dtype: DType,
+    pub(super) at: F,
+    pub(super) of: R,
 }
 
 /// `gather(of, ix)`.
@@ -131,6 +144,13 @@ impl<F, R> Delta<F, R> {
                 left: p.left.as_ref().map(|(to, b)| (r(to), f(b))),
                 right: p.right.as_ref().map(|(to, a)| (r(to), f(a))),
             })),
+            Delta::Reduce(m) => Delta::Reduce(Box::new(Reduced {
+                op: m.op,
+                source: m.source.clone(),
+                dtype: m.dtype,
+                at: f(&m.at),
+                of: r(&m.of),
+            })),
             Delta::Gather(g) => Delta::Gather(Box::new(Gather {
                 source: g.source.clone(),
                 dtype: g.dtype,
@@ -165,6 +185,7 @@ impl<F, R> Delta<F, R> {
             Delta::Select { then, otherwise, .. } => then.iter().chain(otherwise).for_each(r),
             Delta::Linear(_, to) | Delta::Output(to, _) => r(to),
             Delta::Contract(p) => p.left.iter().chain(&p.right).for_each(|(to, _)| r(to)),
+            Delta::Reduce(m) => r(&m.of),
             Delta::Gather(g) => r(&g.of),
             Delta::ScatterAdd(s) => s.base.iter().chain(&s.v).for_each(r),
             Delta::Concat(_, parts) => parts.iter().filter_map(|(_, to)| to.as_ref()).for_each(r),
@@ -185,6 +206,7 @@ impl<F, R> Delta<F, R> {
             Delta::Select { then, otherwise, .. } => then.into_iter().chain(otherwise).for_each(r),
             Delta::Linear(_, to) | Delta::Output(to, _) => r(to),
             Delta::Contract(p) => p.left.into_iter().chain(p.right).for_each(|(to, _)| r(to)),
+            Delta::Reduce(m) => r(m.of),
             Delta::Gather(g) => r(g.of),
             Delta::ScatterAdd(s) => s.base.into_iter().chain(s.v).for_each(r),
             Delta::Concat(_, parts) => parts.into_iter().filter_map(|(_, to)| to).for_each(r),

@@ -21,12 +21,12 @@ use std::sync::Arc;
 
 pub use pull::Escape;
 
-use delta::{Delta, Edge, Factor, Gather, Id, Node, Product, ScatterAdd, fresh};
+use delta::{Delta, Edge, Factor, Gather, Id, Node, Product, Reduced, ScatterAdd, fresh};
 
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Unary};
+use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Reduce, Unary};
 use crate::program::Custom;
 use crate::shape::Shape;
 
@@ -176,6 +176,19 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         let left = a.node.clone().map(|node| (node, b.factor()));
         let right = b.node.clone().map(|node| (node, a.factor()));
         ADVal::of(primal, Delta::Contract(Box::new(Product { op: op.clone(), left, right })))
+    }
+
+    /// The position of the extremum is computed only if there is a term to be read there; then the primal value is
+    /// read there, too.
+    fn reduce(&self, op: Reduce) -> Self {
+        let x = &self.primal;
+        let Some(node) = &self.node else { return ADVal::constant_of(x.reduce(op)) };
+        // Wrong operands are reported by the reduction's own rule.
+        op.result((x.shape(), x.dtype()));
+        let at = T::discrete(&op.position(), &[x]);
+        let primal = x.gather(&op.indices(x.shape(), &at));
+        let (source, dtype, at) = (Shape::from_slice(x.shape()), x.dtype(), Factor { value: at, id: fresh() });
+        ADVal::of(primal, Delta::Reduce(Box::new(Reduced { op, source, dtype, at, of: node.clone() })))
     }
 
     fn gather(&self, ix: &[Self]) -> Self {

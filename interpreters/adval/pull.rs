@@ -142,6 +142,10 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
                 emit(to, Update::Add(T::contract(&p.op.adjoint_right(), a.get(env), &ct)));
             }
         }
+        Delta::Reduce(m) => {
+            let ix = m.op.indices(&m.source, m.at.get(env));
+            emit(&m.of, Update::Scatter(Box::new(Scatter { shape: m.source.clone(), dtype: m.dtype, ix }), ct.one()));
+        }
         Delta::Gather(g) => {
             let ix = g.ix.iter().map(|i| i.get(env).clone()).collect();
             emit(&g.of, Update::Scatter(Box::new(Scatter { shape: g.source.clone(), dtype: g.dtype, ix }), ct.one()));

@@ -84,6 +84,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
             let right = p.right.as_ref().and_then(|(to, a)| Some(T::contract(&p.op, a.get(env), &of(to, 0)?)));
             sum(left, right)
         }
+        Delta::Reduce(m) => of(&m.of, 0).map(|t| t.gather(&m.op.indices(&m.source, m.at.get(env)))),
         Delta::Gather(g) => of(&g.of, 0).map(|t| t.gather(&indices(&g.ix, env))),
         Delta::ScatterAdd(s) => {
             let base = s.base.as_ref().and_then(|to| of(to, 0));

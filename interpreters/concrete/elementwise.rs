@@ -2,12 +2,12 @@
 //!
 //! Law: the kernels are those of the tables in [`crate::ops`]; this module only applies them to elements.
 
-use super::{is_zero, owned_elements, sorting, with_num};
+use super::{is_zero, owned_elements, reduce, sorting, with_num};
 use crate::array::{Array, Values, with_elem};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem, Float, Num};
-use crate::ops::{Binary, Discrete, IntBinary, Unary, kinds};
-use crate::shape::{self, Shape};
+use crate::ops::{Binary, Discrete, FloatStep, IntBinary, Unary, kinds};
+use crate::shape::Shape;
 
 /// Shape and element type, as the checks take them.
 pub(super) fn kind(a: &Array) -> (&[usize], DType) {
@@ -134,6 +134,7 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
         (Discrete::And, [x, y]) => map_masks(x, Some(y), |x, y| x & y),
         (Discrete::Or, [x, y]) => map_masks(x, Some(y), |x, y| x | y),
         (Discrete::Not, [x]) => map_masks(x, None, |x, _| !x),
+        (Discrete::FloatStep(FloatStep::StopGradient), [x]) => (*x).clone(),
         (Discrete::FloatStep(op), [x]) => with_float!(x.dtype(), E => singles!(E, x, op)),
         (Discrete::IntUnary(op), [x]) => singles!(i64, x, op),
         (Discrete::ToInt, [x]) => match x.dtype() {
@@ -149,10 +150,10 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
             (_, _) => map(x, |x: bool| f64::from(u8::from(x))),
         },
         (Discrete::ArgMax { axis }, [x]) => {
-            with_num!(x.dtype(), E => extremum::<E>(x, *axis, |x, y| x > y), else refused(op))
+            with_num!(x.dtype(), E => reduce::positions::<E>(x, *axis, |x, y| x > y), else refused(op))
         }
         (Discrete::ArgMin { axis }, [x]) => {
-            with_num!(x.dtype(), E => extremum::<E>(x, *axis, |x, y| x < y), else refused(op))
+            with_num!(x.dtype(), E => reduce::positions::<E>(x, *axis, |x, y| x < y), else refused(op))
         }
         (Discrete::ArgSort { axis, descending }, [x]) => {
             with_num!(x.dtype(), E => sorting::argsort::<E>(x, *axis, *descending), else refused(op))
@@ -199,35 +200,6 @@ fn map_masks(x: &Array, y: Option<&Array>, f: impl Fn(bool, bool) -> bool) -> Ar
         (Values::Dense(v), Values::Splat(b)) => dense(v.iter().map(|a| f(*a, b)).collect()),
         (Values::Dense(v), Values::Dense(w)) => dense(v.iter().zip(w).map(|(a, b)| f(*a, *b)).collect()),
     }
-}
-
-/// The position along an axis of the element that no other beats; NaN beats numbers, and the first of equal elements
-/// wins.
-fn extremum<E: Num>(x: &Array, axis: usize, beats: impl Fn(E, E) -> bool) -> Array {
-    let sizes = x.shape();
-    let mut out = Shape::from_slice(sizes);
-    out.remove(axis);
-    let Values::Dense(v) = x.typed::<E>() else { return Array::full(&out, 0i64) };
-    #[allow(clippy::eq_op)]
-    let is_nan = |x: E| x != x;
-    let (len, inner) = (sizes[axis], shape::size(&sizes[axis + 1..]));
-    let mut positions = Vec::with_capacity(shape::size(&out));
-    let mut best: Vec<E> = Vec::new();
-    for block in v.chunks_exact((len * inner).max(1)) {
-        let start = positions.len();
-        best.clear();
-        best.extend_from_slice(&block[..inner]);
-        positions.resize(start + inner, 0);
-        for (i, row) in block.chunks_exact(inner).enumerate().skip(1) {
-            for ((x, best), position) in row.iter().zip(&mut best).zip(&mut positions[start..]) {
-                if !is_nan(*best) && (beats(*x, *best) || is_nan(*x)) {
-                    *best = *x;
-                    *position = i as i64;
-                }
-            }
-        }
-    }
-    Array::dense(out, positions)
 }
 
 #[inline]

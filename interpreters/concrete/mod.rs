@@ -11,6 +11,7 @@
 //! | `views` | linear operations |
 //! | `contract` | bilinear operations, large ones by `matmul` |
 //! | `indexing` | gather, scatter, concatenation |
+//! | `reduce` | extrema along an axis, and their positions |
 //! | `sorting` | positions in sorted order |
 //! | `loops` | `map_accum` |
 
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use crate::array::{Array, Elems};
 use crate::base::{BaseTensor, Step, Traced, Trip};
 use crate::dtype::{DType, Elem};
-use crate::ops::{Binary, Contract, Discrete, Linear, Unary};
+use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::optimize;
 use crate::program::{Custom, Term, interpret};
 
@@ -28,6 +29,7 @@ mod elementwise;
 mod indexing;
 mod loops;
 mod matmul;
+mod reduce;
 mod runs;
 mod sorting;
 mod views;
@@ -115,6 +117,10 @@ impl BaseTensor for Array {
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         contract::contract(op, a, b)
+    }
+
+    fn reduce(&self, op: Reduce) -> Self {
+        reduce::reduce(op, self)
     }
 
     #[inline]

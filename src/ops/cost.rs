@@ -56,8 +56,13 @@ impl Cost {
         Cost { calls: 1, work: work as u64, bytes: bytes as u64 }
     }
 
+    /// An operation that hands its operand on.
+    pub(crate) fn same() -> Cost {
+        Cost::one(0, 0)
+    }
+
     /// An operation that reads its operands whole and computes each element of its result once: a unary, binary or
-    /// discrete operation, or a selection.
+    /// discrete operation, a selection, or an extremum along an axis.
     pub(crate) fn whole<'a>(operands: impl IntoIterator<Item = Kind<'a>>, result: Kind<'a>) -> Cost {
         let (mut work, mut moved) = (size(result.0), bytes(result));
         for operand in operands {

@@ -7,6 +7,7 @@
 //! | [`Binary`] | a row: kernel, two partials at `(x, y, z)`, guards | scale and add | `binary` |
 //! | [`Linear`] | data: two [`View`]s, a reshape or a cast | itself | `linear` |
 //! | [`Contract`] | data: three [`View`]s | the product rule, by exchanging views | `contract` |
+//! | [`Reduce`] | an extremum along an axis | reading at its position | `reduce` |
 //! | [`Discrete`] | a row: kernel | zero | `discrete` |
 //!
 //! Selection, indexing, concatenation and loops stand alone; their shape rules are in [`kinds`].
@@ -24,6 +25,7 @@ mod discrete;
 mod familiar;
 pub mod kinds;
 mod linear;
+mod reduce;
 mod special;
 mod unary;
 pub mod val;
@@ -35,6 +37,7 @@ pub use cost::Cost;
 pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};
 pub use familiar::{Cut, Familiar, Product};
 pub use linear::Linear;
+pub use reduce::Reduce;
 pub use unary::Unary;
 pub use val::{Guard, Origin, Partial};
 pub use view::View;

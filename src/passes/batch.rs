@@ -270,6 +270,10 @@ impl Batch<'_> {
                 let (x, y) = (self.value(*x), self.value(*y));
                 self.apply(Op::Contract(Box::new(op.batched(n, x.stacked, y.stacked)), x.id, y.id))
             }
+            Op::Reduce(op, a) => {
+                let a = self.value(*a).id;
+                self.apply(Op::Reduce(op.batched(), a))
+            }
             Op::Gather(a, ix) => {
                 let (a, ix) = (self.value(*a), self.values(ix));
                 let ix = self.indices(&ix, a.stacked);

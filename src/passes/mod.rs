@@ -52,7 +52,9 @@ fn has_build(program: &Program) -> bool {
     program.nodes().iter().any(|node| match &node.op {
         Op::Loop(l) => l.init.is_empty() || has_build(&l.body),
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
-        Op::Linear(..) | Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,
+        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
+            false
+        }
         Op::Custom(..) | Op::Output(..) => false,
     })
 }

@@ -167,6 +167,7 @@ impl Simplifier {
                 | Op::Select(_)
                 | Op::Linear(..)
                 | Op::Contract(..)
+                | Op::Reduce(..)
                 | Op::Gather(..)
                 | Op::ScatterAdd(..)
                 | Op::Concat(..)

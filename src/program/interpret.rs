@@ -93,6 +93,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             Op::Select([mask, a, b]) => Value::One(T::select(get(&values, *mask), get(&values, *a), get(&values, *b))),
             Op::Linear(op, a) => Value::One(get(&values, *a).linear(op)),
             Op::Contract(op, a, b) => Value::One(T::contract(op, get(&values, *a), get(&values, *b))),
+            Op::Reduce(op, a) => Value::One(get(&values, *a).reduce(*op)),
             Op::Gather(a, ix) => Value::One(get(&values, *a).gather(&all(&values, ix))),
             Op::ScatterAdd(a, ix, v) => {
                 let (ix, v) = (all(&values, ix), get(&values, *v).clone());

@@ -76,6 +76,7 @@ impl Builder {
                 Ok((Shape::from_slice(op.output_shape()), dtype))
             }
             Op::Contract(op, a, b) => op.try_result(of(a), of(b)),
+            Op::Reduce(op, a) => op.try_result(of(a)),
             Op::Gather(a, ix) => Ok((kinds::try_gather(of(a).0, &self.kinds_of(ix))?, of(a).1)),
             Op::ScatterAdd(a, ix, v) => kinds::try_scatter_add(of(a), &self.kinds_of(ix), of(v)).map(|()| like(of(a))),
             Op::Concat(axis, parts) => {

@@ -127,7 +127,7 @@ impl Program {
             Op::Loop(l) => 1 + l.body.size(),
             Op::Custom(c, _) => 1 + c.primal().size(),
             Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => 1,
-            Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => 1,
+            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => 1,
         };
         self.nodes().iter().map(count).sum()
     }

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::{Custom, Program};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
-use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, Unary};
+use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 
 /// A known array; equality is bitwise.
 #[derive(Clone, Debug)]
@@ -84,6 +84,8 @@ pub enum Op<R> {
     Linear(Box<Linear>, R),
     /// A bilinear operation.
     Contract(Box<Contract>, R, R),
+    /// The extremum of each line along an axis.
+    Reduce(Reduce, R),
     /// Subarrays of the first operand at the indices.
     Gather(R, Vec<R>),
     /// The first operand with subarrays of the last added at the indices.
@@ -120,7 +122,7 @@ impl<R> Op<R> {
     pub fn operands<'a>(&'a self, f: &mut dyn FnMut(&'a R)) {
         match self {
             Op::Input(_) | Op::Constant(_) => {}
-            Op::Unary(_, a) | Op::Linear(_, a) | Op::Output(a, _) => f(a),
+            Op::Unary(_, a) | Op::Linear(_, a) | Op::Reduce(_, a) | Op::Output(a, _) => f(a),
             Op::Binary(_, a, b) | Op::Contract(_, a, b) => {
                 f(a);
                 f(b);
@@ -156,6 +158,7 @@ impl<R> Op<R> {
             Op::Select([m, a, b]) => Op::Select([f(m), f(a), f(b)]),
             Op::Linear(op, a) => Op::Linear(op.clone(), f(a)),
             Op::Contract(op, a, b) => Op::Contract(op.clone(), f(a), f(b)),
+            Op::Reduce(op, a) => Op::Reduce(*op, f(a)),
             Op::Gather(a, ix) => Op::Gather(f(a), ix.iter().map(f).collect()),
             Op::ScatterAdd(a, ix, v) => Op::ScatterAdd(f(a), ix.iter().map(&mut *f).collect(), f(v)),
             Op::Concat(axis, parts) => Op::Concat(*axis, parts.iter().map(f).collect()),

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot};
 use crate::array::{Array, refused};
 use crate::dtype::DType;
-use crate::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary, View};
+use crate::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
 use crate::shape::{self, Shape, Show, size_within};
 
 /// The version of the format. A changed format gets a new number.
@@ -122,12 +122,20 @@ enum SavedOp {
     Reshape(Vec<usize>, NodeId),
     Cast(String, NodeId),
     Contract { a: SavedView, b: SavedView, out: SavedView, of: [NodeId; 2] },
+    Reduce(SavedReduce, NodeId),
     Gather(NodeId, Vec<NodeId>),
     ScatterAdd(NodeId, Vec<NodeId>, NodeId),
     Concat(usize, Vec<NodeId>),
     Loop { n: usize, reverse: bool, body: usize, init: Vec<NodeId>, xs: Vec<NodeId>, captured: Vec<NodeId> },
     Output(NodeId, usize),
     Custom { name: String, primal: usize, jvp: Option<usize>, vjp: Option<usize>, of: Vec<NodeId> },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SavedReduce {
+    Max(usize),
+    Min(usize),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -214,6 +222,8 @@ impl Saving {
                 let [a, b, out] = [&op.a, &op.b, &op.out].map(save_view);
                 SavedOp::Contract { a, b, out, of: [*x, *y] }
             }
+            Op::Reduce(Reduce::Max { axis }, a) => SavedOp::Reduce(SavedReduce::Max(*axis), *a),
+            Op::Reduce(Reduce::Min { axis }, a) => SavedOp::Reduce(SavedReduce::Min(*axis), *a),
             Op::Gather(a, ix) => SavedOp::Gather(*a, ix.clone()),
             Op::ScatterAdd(a, ix, v) => SavedOp::ScatterAdd(*a, ix.clone(), *v),
             Op::Concat(axis, parts) => SavedOp::Concat(*axis, parts.clone()),
@@ -378,6 +388,8 @@ impl Loading<'_> {
                 }
                 Op::Contract(Box::new(Contract { a, b, out }), self.value(x)?, self.value(y)?)
             }
+            SavedOp::Reduce(SavedReduce::Max(axis), a) => Op::Reduce(Reduce::Max { axis }, self.value(a)?),
+            SavedOp::Reduce(SavedReduce::Min(axis), a) => Op::Reduce(Reduce::Min { axis }, self.value(a)?),
             SavedOp::Gather(a, ix) => Op::Gather(self.value(a)?, self.values(&ix)?),
             SavedOp::ScatterAdd(a, ix, v) => Op::ScatterAdd(self.value(a)?, self.values(&ix)?, self.value(v)?),
             SavedOp::Concat(axis, parts) => Op::Concat(axis, self.values(&parts)?),

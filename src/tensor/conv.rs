@@ -2,7 +2,8 @@
 //!
 //! Law: a convolution is one contraction, whose views hold stride and dilation; both its derivatives are contractions
 //! with the same views. Padding is written out first, so that the loops of the contraction run over whole boxes and
-//! become matrix products. Pooling reduces windows, one axis after the other.
+//! become matrix products. The maxima of small windows are a maximum of strided slices, one for each place in a window, in
+//! row-major order; so the first of equal elements is chosen, as in a reduction of the windows.
 //!
 //! As is usual for networks, the kernel is not reversed: strictly these are cross-correlations.
 
@@ -11,7 +12,7 @@ use smallvec::SmallVec;
 use super::Tensor;
 use crate::base::BaseTensor;
 use crate::dtype::{Float, Num};
-use crate::ops::{Contract, Linear, View};
+use crate::ops::{Contract, Linear, Reduce, View};
 use crate::shape::{Shape, Show};
 
 /// How a kernel moves over `S` axes: stride, zero padding and dilation.
@@ -187,7 +188,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 3, E> {
     #[track_caller]
     pub fn max_pool1d(&self, size: usize, stride: usize) -> Self {
         check_window("max_pool1d", self.raw().shape(), [size], [stride]);
-        self.window::<4>(2, size, stride).max_axis(3)
+        window_max(self, 2, size, stride)
     }
 }
 
@@ -226,10 +227,22 @@ impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
     /// When a size or stride is 0 or the window is larger than the image.
     #[track_caller]
     pub fn max_pool2d(&self, size: [usize; 2], stride: [usize; 2]) -> Self {
-        check_window("max_pool2d", self.raw().shape(), size, stride);
+        let shape = self.raw().shape();
+        check_window("max_pool2d", shape, size, stride);
+        let [height, width] = [0, 1].map(|k| (shape[2 + k] - size[k]) / stride[k] + 1);
+        // The elements of slices and maxima: of whole windows, or of rows and then of columns. No product of sizes wraps.
+        let small = size[0].saturating_mul(size[1]) <= SLICES;
+        let elements = |window: usize, rows: usize| (2.0 * window as f64 - 1.0) * rows as f64 * width as f64;
+        let by_axis = elements(size[1], shape[2]) + elements(size[0], height);
+        if small && elements(size[0] * size[1], height) <= by_axis {
+            let places = (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| [0, 0, i as i64, j as i64]));
+            let steps = [1, 1, stride[0] as i64, stride[1] as i64];
+            let matrix: [i64; 16] = std::array::from_fn(|k| if k % 5 == 0 { steps[k / 5] } else { 0 });
+            let out = [shape[0], shape[1], height, width];
+            return largest(self, places.map(|at| Linear::read(View::affine(shape, &out, &matrix, &at))));
+        }
         // Along rows first, so that the first largest element, row by row, is chosen.
-        let rows: Tensor<T, 4, E> = self.window::<5>(3, size[1], stride[1]).max_axis(4);
-        rows.window::<5>(2, size[0], stride[0]).max_axis(3)
+        window_max(&window_max(self, 3, size[1], stride[1]), 2, size[0], stride[0])
     }
 }
 
@@ -266,6 +279,36 @@ impl<T: BaseTensor, E: Float> Tensor<T, 4, E> {
         check_window("avg_pool2d", self.raw().shape(), size, stride);
         let rows = window_sums(self, 3, size[1], stride[1]);
         window_sums(&rows, 2, size[0], stride[0]).scale(1.0 / (size[0] * size[1]) as f64)
+    }
+}
+
+/// The most slices that a maximum of windows is made of; larger windows are reduced.
+const SLICES: usize = 16;
+
+/// The largest elements of the windows along an axis.
+fn window_max<T: BaseTensor, const D: usize, E: Num>(
+    x: &Tensor<T, D, E>,
+    axis: usize,
+    size: usize,
+    stride: usize,
+) -> Tensor<T, D, E> {
+    let shape = x.raw().shape();
+    if size <= SLICES {
+        let n = (shape[axis] - size) / stride + 1;
+        return largest(x, (0..size).map(|at| Linear::slice(shape, axis, at, n, stride)));
+    }
+    let windows = x.raw().linear(&Linear::window(shape, axis, size, stride));
+    Tensor::from_raw(windows.reduce(Reduce::Max { axis: axis + 1 }))
+}
+
+/// The elementwise maximum of what views of `x` look at; of equal elements that of the first view.
+fn largest<T: BaseTensor, const D: usize, E: Num>(
+    x: &Tensor<T, D, E>,
+    views: impl Iterator<Item = Linear>,
+) -> Tensor<T, D, E> {
+    match views.map(|view| x.raw().linear(&view)).reduce(|best, slice| E::max_op(&best, &slice)) {
+        Some(best) => Tensor::from_raw(best),
+        None => unreachable!("a window has at least one place"),
     }
 }
 

@@ -149,22 +149,6 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     {
         Tensor::from_raw(self.raw().gather(&[ix.raw().clone()]))
     }
-
-    /// From each line along `axis`, the element at the position that `ix` gives for the line.
-    pub(super) fn pick<const M: usize>(&self, axis: usize, ix: &Tensor<T, M, i64>) -> Tensor<T, M, E> {
-        let shape = ix.raw().shape();
-        let mut kept = 0..M;
-        let indices: Vec<T> = (0..D)
-            .map(|k| {
-                if k == axis {
-                    return ix.raw().clone();
-                }
-                let own = kept.next().unwrap_or_default();
-                Tensor::<T, 1, i64>::iota(shape[own]).into_raw().linear(&Linear::replicate(shape, &[own]))
-            })
-            .collect();
-        Tensor::from_raw(self.raw().gather(&indices))
-    }
 }
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {

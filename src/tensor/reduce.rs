@@ -9,7 +9,7 @@ use super::structure::{check_axis, other_axes};
 use super::{Tensor, operators};
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float, Num};
-use crate::ops::{Discrete, Linear};
+use crate::ops::{Discrete, Linear, Reduce};
 use crate::shape::Show;
 
 /// Panics if an extremum is taken over no elements.
@@ -31,6 +31,14 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         check_axis(name, axis, shape);
         nonempty(name, shape[axis], shape);
         Tensor::from_raw(T::discrete(&op, &[self.raw()]))
+    }
+
+    #[track_caller]
+    fn extremum<const M: usize>(&self, name: &str, op: Reduce) -> Tensor<T, M, E> {
+        let shape = self.raw().shape();
+        check_axis(name, op.axis(), shape);
+        nonempty(name, shape[op.axis()], shape);
+        Tensor::from_raw(self.raw().reduce(op))
     }
 
     /// The position of the largest element of each line along `axis`: the first on ties, the first NaN if
@@ -86,7 +94,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     where
         Rank<D>: Above<M>,
     {
-        self.pick(axis, &self.position("max_axis", Discrete::ArgMax { axis }, axis))
+        self.extremum("max_axis", Reduce::Max { axis })
     }
 
     /// The smallest element of each line along `axis`; NaN if one is. The derivative goes to the first
@@ -105,7 +113,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     where
         Rank<D>: Above<M>,
     {
-        self.pick(axis, &self.position("min_axis", Discrete::ArgMin { axis }, axis))
+        self.extremum("min_axis", Reduce::Min { axis })
     }
 
     /// The largest element; NaN if one is. The derivative goes to the first largest element.

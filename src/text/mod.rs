@@ -205,6 +205,7 @@ impl Printer<'_, '_> {
                 | Op::Select(_)
                 | Op::Linear(..)
                 | Op::Contract(..)
+                | Op::Reduce(..)
                 | Op::Gather(..)
                 | Op::ScatterAdd(..)
                 | Op::Concat(..) => {

@@ -90,6 +90,7 @@ fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String,
             let words = op.applied(&lone(*a).at(Precedence::Atom), &lone(*b).at(Precedence::Atom));
             (words, if op.familiar().is_some() { Precedence::Application } else { Precedence::Loose })
         }
+        Op::Reduce(op, a) => application(&op.to_string(), &[lone(*a)]),
         Op::Gather(a, ix) => (format!("{}[{}]", lone(*a).at(Precedence::Atom), listed(ix)), Precedence::Atom),
         Op::ScatterAdd(a, ix, v) => {
             let (base, v) = (lone(*a), lone(*v));

@@ -9,6 +9,7 @@ mod support;
 
 mod agree;
 mod custom;
+mod extrema;
 mod facts;
 mod interpreters;
 mod laws;

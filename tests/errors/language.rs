@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use polygrad::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Unary};
+use polygrad::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Reduce, Unary};
 use polygrad::{BaseTensor, DType};
 
 use crate::log::Log;
@@ -41,6 +41,10 @@ pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| T::discrete(&Discrete::ArgSort { axis: 0, descending: false }, &[mask]));
     log.panics(|| T::discrete(&Discrete::ArgSort { axis: 2, descending: false }, &[x]));
     log.panics(|| T::discrete(&Discrete::ArgMin { axis: 1 }, &[&T::zeros(&[3, 0], DType::F64)]));
+
+    log.panics(|| mask.reduce(Reduce::Max { axis: 0 }));
+    log.panics(|| x.reduce(Reduce::Min { axis: 2 }));
+    log.panics(|| T::zeros(&[3, 0], DType::F64).reduce(Reduce::Max { axis: 1 }));
 
     log.panics(|| x.linear(&Linear::reshape(&[6], &[6, 1])));
     log.panics(|| mask.linear(&Linear::sum(&[2, 3], &[0])));

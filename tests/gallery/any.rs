@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use polygrad::base::{Step, Traced, Trip};
-use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary};
+use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::program::{Custom, Term};
 use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Shapes, Tensor};
 
@@ -130,6 +130,9 @@ macro_rules! levels {
             }
             fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
                 match a { $(Any::$Name(a) => <$L>::contract(op, a, Level::of(b)).wrap(),)* }
+            }
+            fn reduce(&self, op: Reduce) -> Self {
+                match self { $(Any::$Name(t) => t.reduce(op).wrap(),)* }
             }
             fn gather(&self, ix: &[Self]) -> Self {
                 match self { $(Any::$Name(t) => t.gather(&all::<$L>(ix)).wrap(),)* }

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use polygrad::ops::{Binary, Compare, Contract, FloatStep, Guard, IntBinary, IntUnary, Linear, Partial, Unary, View};
+use polygrad::ops::{
+    Binary, Compare, Contract, FloatStep, Guard, IntBinary, IntUnary, Linear, Partial, Reduce, Unary, View,
+};
 use polygrad::{Array, BaseTensor, Concrete};
 
 /// The first paragraph of documentation, as one line.
@@ -138,8 +140,8 @@ fn floats(out: &mut String) {
 }
 
 fn discrete(out: &mut String) {
-    let text = "Their derivative is zero, at steps too. Of `argmax` and its relatives, `max_axis` and `sort` are made, which \
-                are differentiated as reading at the positions found.";
+    let text = "Their derivative is zero, at steps too. `sort` is made of `argsort`, and differentiated as reading at \
+                the positions found.";
     section(out, "Operations with derivative zero", text, &["name", "operands", "meaning"]);
     let mut line = |name: &str, operands: &str, meaning: &str| row(out, &[&format!("`{name}`"), operands, meaning]);
     for op in Compare::ALL {
@@ -167,6 +169,18 @@ fn discrete(out: &mut String) {
     ];
     for (name, variant, operands) in others {
         line(name, operands, &doc_above("src/ops/discrete.rs", variant));
+    }
+}
+
+fn reductions(out: &mut String) {
+    let text = "The methods `max_axis`, `min_axis`, `max_all` and `min_all`. An axis without elements is a mistake. The position \
+                of the extremum is computed only where there is something to differentiate; it has derivative zero itself.";
+    section(out, "Extrema along an axis", text, &["name", "operand", "meaning", "derivative"]);
+    for (op, variant) in Reduce::all(0).into_iter().zip(["Max {", "Min {"]) {
+        let (meaning, _) = split(&doc_above("src/ops/reduce.rs", variant), &["The derivative "]);
+        let position = format!("`{}`", op.position().name());
+        let derivative = format!("Reading at the position that {position} finds; its adjoint adds there.");
+        row(out, &[&format!("`{}`", op.name()), "a number", &meaning, &derivative]);
     }
 }
 
@@ -254,6 +268,7 @@ fn page() -> String {
     );
     floats(&mut out);
     discrete(&mut out);
+    reductions(&mut out);
     linear(&mut out);
     bilinear(&mut out);
     others(&mut out);

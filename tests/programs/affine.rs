@@ -45,6 +45,7 @@ fn indexing(program: &Program) -> usize {
         | Op::Discrete(..)
         | Op::Linear(..)
         | Op::Contract(..)
+        | Op::Reduce(..)
         | Op::Concat(..)
         | Op::Loop(_)
         | Op::Custom(..)

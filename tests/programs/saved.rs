@@ -181,6 +181,7 @@ fn what_is_no_program_is_refused_in_words() {
         (node(json!({"cast": ["i64", 0]}), json!([2, 3])), "f64 is cast into i64"),
         (node(json!({"discrete": ["and", [0]]}), json!([2, 3])), "and: the number of operands must be 2, but it is 1"),
         (node(json!({"discrete": [{"arg_max": 5}, [0]]}), json!([2])), "argmax: the axis must be below the rank 2"),
+        (node(json!({"reduce": [{"max": 5}, 0]}), json!([2])), "max: the axis must be below the rank 2"),
         (node(json!({"output": [0, 0]}), json!([2, 3])), "a result is taken of what has but one"),
         (
             node(
@@ -292,7 +293,12 @@ fn is_small(program: &Program) -> bool {
                 Op::Loop(l) => l.n <= 50 && is_small(&l.body),
                 Op::Custom(c, _) => [Some(c.primal()), c.jvp(), c.vjp()].into_iter().flatten().all(is_small),
                 Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => true,
-                Op::Select(_) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => true,
+                Op::Select(_)
+                | Op::Reduce(..)
+                | Op::Gather(..)
+                | Op::ScatterAdd(..)
+                | Op::Concat(..)
+                | Op::Output(..) => true,
             }
     })
 }

@@ -120,6 +120,7 @@ impl Code for Step {
             Step::Select(m, a, b) => format!("Step::Select({m}, {a}, {b})"),
             Step::Linear(op, a) => format!("Step::Linear({}, {a})", op.code()),
             Step::Contract(op, a, b) => format!("Step::Contract({}, {a}, {b})", op.code()),
+            Step::Reduce(op, a) => format!("Step::Reduce(Reduce::{op:?}, {a})"),
             Step::Gather(a, ix) => format!("Step::Gather({a}, {})", ix.code()),
             Step::Scatter(a, ix, v) => format!("Step::Scatter({a}, {}, {v})", ix.code()),
             Step::Concat(axis, parts) => format!("Step::Concat({axis}, {})", parts.code()),

@@ -170,6 +170,14 @@ impl<T: BaseTensor> Entry<T> {
         Entry::new(long.linear(&Linear::read(View::affine(long.shape(), shape, &strides(shape), &[0]))), within)
     }
 
+    /// The value in a shape that has this axis, and elements along it.
+    fn along(&self, axis: usize) -> Entry<T> {
+        let mut shape = Shape::from_slice(self.t.shape());
+        shape.resize(shape.len().max(axis + 1), 1);
+        shape[axis] = shape[axis].max(1);
+        self.of_shape(&shape)
+    }
+
     fn like(&self, other: &Entry<T>) -> Entry<T> {
         self.of_type(other.t.dtype()).of_shape(other.t.shape())
     }
@@ -247,6 +255,10 @@ impl<T: BaseTensor> Pool<T> {
             }
             Step::Linear(op, a) => self.linear(op, *a),
             Step::Contract(op, a, b) => self.contract(op, *a, *b),
+            Step::Reduce(op, a) => {
+                let a = self.get(*a).number().along(op.axis());
+                (a.t.reduce(*op), a.within)
+            }
             Step::Gather(a, ix) => {
                 let a = self.get(*a);
                 let mut ix = self.indices(ix, a.t.shape().len());
@@ -293,11 +305,7 @@ impl<T: BaseTensor> Pool<T> {
             Discrete::FloatStep(_) => first.float(),
             Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToFloat(_) => first.of_type(DType::I64),
             Discrete::ArgMax { axis } | Discrete::ArgMin { axis } | Discrete::ArgSort { axis, .. } => {
-                let first = first.number();
-                let mut shape = Shape::from_slice(first.t.shape());
-                shape.resize(shape.len().max(axis + 1), 1);
-                shape[*axis] = shape[*axis].max(1);
-                first.of_shape(&shape)
+                first.number().along(*axis)
             }
             Discrete::Iota { .. } => unreachable!("it has no operand"),
         };

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use polygrad::array::Rng;
 use polygrad::interpreters::Shapes;
-use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary, View};
+use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
 use polygrad::shape::size;
 use polygrad::{BaseTensor, DType};
 
@@ -120,7 +120,12 @@ impl Maker {
             9 | 10 => self.discrete(pool),
             11 => Step::Select(self.mask(pool), self.pick(pool), self.pick(pool)),
             12..=15 => self.linear(pool),
-            16 | 17 => self.contract(pool),
+            16 => self.contract(pool),
+            17 if self.rng.below(2) == 0 => self.contract(pool),
+            17 => {
+                let axis = self.rng.below(3);
+                Step::Reduce(self.one(&Reduce::all(axis)), self.float(pool))
+            }
             18 | 19 => Step::Gather(self.pick(pool), self.some(1, 2, |maker| maker.int(pool))),
             20 => Step::Scatter(self.float(pool), self.some(1, 2, |maker| maker.int(pool)), self.float(pool)),
             21 => Step::Concat(self.rng.below(2), self.some(1, 3, |maker| maker.pick(pool))),

@@ -5,7 +5,7 @@
 //! shapes can shrink, and what is left still runs. [`Recipe::smaller`] lists such recipes.
 
 use polygrad::DType;
-use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary};
+use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 
 use crate::ruled::Rules;
 
@@ -37,6 +37,7 @@ pub(crate) enum Step {
     Select(usize, usize, usize),
     Linear(Linear, usize),
     Contract(Contract, usize, usize),
+    Reduce(Reduce, usize),
     /// The array and the indices.
     Gather(usize, Vec<usize>),
     /// The base, the indices and the values.
@@ -68,7 +69,8 @@ impl Step {
             Step::Loop(l) => l.init.len() + l.out.len(),
             Step::Ruled(..) => 2,
             Step::Constant(_) | Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => 1,
-            Step::Linear(..) | Step::Contract(..) | Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) => 1,
+            Step::Linear(..) | Step::Contract(..) | Step::Reduce(..) => 1,
+            Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) => 1,
         }
     }
 
@@ -76,7 +78,7 @@ impl Step {
     fn operands(&mut self, f: &mut dyn FnMut(&mut usize)) {
         match self {
             Step::Constant(_) => {}
-            Step::Unary(_, a) | Step::Linear(_, a) => f(a),
+            Step::Unary(_, a) | Step::Linear(_, a) | Step::Reduce(_, a) => f(a),
             Step::Binary(_, a, b) | Step::Contract(_, a, b) | Step::Ruled(_, a, b) => [a, b].into_iter().for_each(f),
             Step::Select(m, a, b) => [m, a, b].into_iter().for_each(f),
             Step::Discrete(_, args) | Step::Concat(_, args) => args.iter_mut().for_each(f),
@@ -149,7 +151,7 @@ fn simpler(step: &Step, at: usize) -> Vec<(Step, Option<usize>)> {
         Step::Scatter(a, ix, v) => fewer(ix, 1).into_iter().map(|ix| same(Step::Scatter(*a, ix, *v))).collect(),
         Step::Loop(l) => simpler_loops(l, at).into_iter().map(|(l, gone)| (Step::Loop(Box::new(l)), gone)).collect(),
         Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => Vec::new(),
-        Step::Linear(..) | Step::Contract(..) | Step::Ruled(..) => Vec::new(),
+        Step::Linear(..) | Step::Contract(..) | Step::Reduce(..) | Step::Ruled(..) => Vec::new(),
     }
 }
 

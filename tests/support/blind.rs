@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use polygrad::base::{Traced, Trip};
-use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary};
+use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::program::{Custom, interpret};
 use polygrad::{Array, BaseTensor, DType};
 
@@ -51,6 +51,9 @@ impl BaseTensor for Blind {
     }
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         Blind(Array::contract(op, &a.0, &b.0))
+    }
+    fn reduce(&self, op: Reduce) -> Self {
+        Blind(self.0.reduce(op))
     }
     fn gather(&self, ix: &[Self]) -> Self {
         Blind(self.0.gather(&seen(ix)))

@@ -58,8 +58,8 @@ fn is_read(program: &Program, uses: &[u32], of: NodeId, indexed: usize, elements
         Op::Input(_) | Op::Constant(_) | Op::Output(..) | Op::Concat(..) | Op::ScatterAdd(..) => true,
         // An index out of bounds would have to become one.
         Op::Gather(..) => true,
-        // What sums or multiplies costs more than what it makes has elements.
-        Op::Contract(..) => true,
+        // What sums, multiplies or compares costs more than what it makes has elements.
+        Op::Contract(..) | Op::Reduce(..) => true,
         Op::Linear(op, a) => match &**op {
             // Outside of a view there may be something in what it looks at.
             Linear::Affine { from, into } => !into.is_identity() || !is_rearrangement(from, indexed),

@@ -113,6 +113,14 @@ fn discrete() -> Vec<(&'static str, Program)> {
             }),
         ),
         (
+            "extrema",
+            staged([("x", &[5, 3], DType::F64), ("n", &[4], DType::I64)], |[x, n]| {
+                let (x, n) = (Tensor::<Ast, 2>::from_raw(x), Tensor::<Ast, 1, i64>::from_raw(n));
+                let spread = x.max_axis::<1>(0) - (-&x).min_axis::<1>(0);
+                vec![spread.into_raw(), n.min_all().into_raw()]
+            }),
+        ),
+        (
             "gather and scatter",
             staged([("t", &[4, 3], DType::F64), ("i", &[2], DType::I64)], |[t, i]| {
                 let (t, i) = (Tensor::<Ast, 2>::from_raw(t), Tensor::<Ast, 1, i64>::from_raw(i));

@@ -109,7 +109,13 @@ pub(super) fn mask(b: &Builder, op: &Op<NodeId>) -> Option<Mask> {
             Some(Mask::of(through(&mask.form, op)?, mask.lo, mask.hi, mask.inside))
         }
         Op::Discrete(..) | Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Contract(..) => None,
-        Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => None,
+        Op::Reduce(..)
+        | Op::Gather(..)
+        | Op::ScatterAdd(..)
+        | Op::Concat(..)
+        | Op::Loop(_)
+        | Op::Custom(..)
+        | Op::Output(..) => None,
     }
 }
 

@@ -147,6 +147,7 @@ fn integers(b: &Builder, op: &Op<NodeId>, shape: &[usize]) -> Option<Integers> {
         Op::Discrete(op, args) => discrete(b, op, args),
         Op::Select([_, x, y]) => of(x)?.or(of(y)?),
         Op::Linear(op, a) => linear(of(a)?, op),
+        Op::Reduce(_, a) => of(a).map(|known| Integers { form: None, ..*known }),
         Op::Gather(a, _) => of(a)?.or_zero(),
         Op::Concat(_, parts) => {
             let first = Integers { form: None, ..of(parts.first()?)?.clone() };

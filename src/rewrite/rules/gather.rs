@@ -7,17 +7,46 @@ use super::{
 };
 use crate::array::Array;
 use crate::dtype::DType;
-use crate::ops::{Discrete, IntBinary, Linear, View};
+use crate::ops::{Discrete, IntBinary, Linear, Reduce, View};
 use crate::program::{Builder, Constant, NodeId, Op};
+use crate::rewrite::facts::Form;
 use crate::shape::{Shape, size};
 
-pub(super) const RULES: &[Rule] =
-    table![gather_all, indices::gather_affine, gather_early, gather_number, gather_through, gather_gathered];
+pub(super) const RULES: &[Rule] = table![
+    gather_all,
+    gather_extremum,
+    indices::gather_affine,
+    gather_early,
+    gather_number,
+    gather_through,
+    gather_gathered
+];
 
 /// x[] = x
 fn gather_all(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::Gather(a, ix) = op else { return None };
     ix.is_empty().then_some(*a)
+}
+
+/// x[i, argmax axis=1 x] = max axis=1 x, where i is the index of the line, and the position has no other use
+fn gather_extremum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Gather(a, ix) = op else { return None };
+    let extremum = |(k, i): (usize, &NodeId)| {
+        let Op::Discrete(position, args) = &b.node(*i).op else { return None };
+        Reduce::all(k).into_iter().find(|op| op.position() == *position && args[0] == *a).map(|op| (op, *i))
+    };
+    let (extremum, position) = ix.iter().enumerate().find_map(extremum)?;
+    if ix.len() != b.node(*a).shape.len() || !b.once(position) {
+        return None;
+    }
+    let own = |k: usize| if k < extremum.axis() { k } else { k - 1 };
+    let counts = |k: usize, i: NodeId| {
+        let steps: SmallVec<[i64; 6]> = (0..shape.len()).map(|axis| i64::from(axis == own(k))).collect();
+        let form = Form::linear(shape, &steps, 0);
+        form.is_some() && b.facts().form(i) == form.as_ref()
+    };
+    let others = ix.iter().enumerate().filter(|(k, _)| *k != extremum.axis());
+    others.into_iter().all(|(k, i)| counts(k, *i)).then(|| b.add(Op::Reduce(extremum, *a), shape.clone(), dtype))
 }
 
 /// (f x y)[ix] = f x[ix] y[ix], where the result of `f` has no other use, less is computed and moved, and the indices

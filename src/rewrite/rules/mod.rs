@@ -19,6 +19,7 @@ mod gather;
 mod indices;
 mod linear;
 mod product;
+mod reduce;
 mod scatter;
 mod sum;
 mod unary;
@@ -89,6 +90,7 @@ const TABLES: &[&[Rule]] = &[
     discrete::RULES,
     linear::RULES,
     contract::RULES,
+    reduce::RULES,
     gather::RULES,
     scatter::RULES,
     concat::RULES,
@@ -126,6 +128,7 @@ fn family(op: &Op<NodeId>) -> &'static [Rule] {
         Op::Select(_) => choice::SELECT,
         Op::Linear(..) => linear::RULES,
         Op::Contract(..) => contract::RULES,
+        Op::Reduce(..) => reduce::RULES,
         Op::Gather(..) => gather::RULES,
         Op::ScatterAdd(..) => scatter::RULES,
         Op::Concat(..) => concat::RULES,
@@ -139,7 +142,8 @@ fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
         Op::Unary(..) => fast::UNARY,
         Op::Binary(..) => fast::BINARY,
         Op::Contract(..) => fast::CONTRACT,
-        Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => &[],
+        Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Reduce(..) => &[],
+        Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => &[],
         Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => &[],
     }
 }
@@ -205,7 +209,7 @@ pub(crate) fn is_elementwise(op: &Op<NodeId>) -> bool {
         Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
         Op::Discrete(op, _) => discrete::is_elementwise(op),
         Op::Input(_) | Op::Constant(_) | Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+        Op::Reduce(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
     }
 }
 
@@ -292,7 +296,7 @@ fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option
         return None;
     }
     op.operands(&mut |a| operands.extend(constant(b, *a).cloned()));
-    let uniform = matches!(op, Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Linear(..));
+    let uniform = matches!(op, Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Linear(..) | Op::Reduce(..));
     let uniform = uniform && operands.iter().all(of_one_value);
     let small = size(shape) <= FOLDED && operands.iter().all(|c| c.size() <= FOLDED);
     if operands.is_empty() || !(small || uniform) {
@@ -311,6 +315,7 @@ fn evaluated(op: &Op<NodeId>, operands: &[Array]) -> Option<Array> {
         Op::Select(_) => Array::select(&operands[0], &operands[1], &operands[2]),
         Op::Linear(op, _) => operands[0].linear(op),
         Op::Contract(op, ..) => Array::contract(op, &operands[0], &operands[1]),
+        Op::Reduce(op, _) => operands[0].reduce(*op),
         Op::Gather(..) => operands[0].gather(&operands[1..]),
         Op::ScatterAdd(..) => {
             let (v, ix) = operands[1..].split_last()?;

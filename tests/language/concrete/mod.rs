@@ -8,7 +8,7 @@
 mod draw;
 
 use polygrad::array::Values;
-use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary, View};
+use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
 use polygrad::shape::size;
 use polygrad::{Array, BaseTensor, DType};
 
@@ -473,20 +473,25 @@ fn concatenation_by_definition() {
     }
 }
 
-/// The first NaN if there is one, else the first extremum.
+/// The first NaN if there is one, else the first extremum; the value is, to the bit, what stands there.
 #[test]
-fn positions_of_extrema() {
+fn extrema_and_their_positions() {
     let mut draw = Draw(8);
     for _ in 0..500 {
         let mut shape = draw.shape(2);
         let axis = draw.range(0, shape.len() as i64) as usize;
-        shape.insert(axis, draw.range(1, 9) as usize);
-        let values: Vec<f64> =
-            (0..size(&shape)).map(|_| [f64::NAN, 0.0, -0.0, 1.0, 2.0, -1.0][draw.range(0, 5) as usize]).collect();
+        let longest = if draw.one_in(3) { 70 } else { 9 };
+        shape.insert(axis, draw.range(1, longest) as usize);
+        // NaN in half of the arrays, and in some zeros and negative numbers alone.
+        let few = [-0.0, 0.0, -1.0, 1.0, 2.0, f64::NAN];
+        let most = [2, 4, 5, 5][draw.range(0, 3) as usize];
+        let values: Vec<f64> = (0..size(&shape)).map(|_| few[draw.range(0, most) as usize]).collect();
         let t = Array::new(&shape, values.clone());
-        for (op, sign) in [(Discrete::ArgMax { axis }, 1.0), (Discrete::ArgMin { axis }, -1.0)] {
-            let got = Array::discrete(&op, &[&t]);
-            for (index, p) in indices(got.shape()).into_iter().zip(numbers(&got)) {
+        for (op, sign) in [(Reduce::Max { axis }, 1.0), (Reduce::Min { axis }, -1.0)] {
+            let got = Array::discrete(&op.position(), &[&t]);
+            let extrema = bits(&t.reduce(op));
+            assert_eq!(bits(&t.cast::<f32>().reduce(op).cast::<f64>()), extrema, "{op} of {t:?}");
+            for ((index, p), extremum) in indices(got.shape()).into_iter().zip(numbers(&got)).zip(extrema) {
                 let lane: Vec<f64> = (0..shape[axis])
                     .map(|i| {
                         let mut index = index.clone();
@@ -496,7 +501,8 @@ fn positions_of_extrema() {
                     .collect();
                 let largest = lane.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let expected = lane.iter().position(|x| x.is_nan()).or(lane.iter().position(|x| *x == largest));
-                assert_eq!(Some(p as usize), expected, "{} of {lane:?}", op.name());
+                assert_eq!(Some(p as usize), expected, "{op} of {lane:?}");
+                assert_eq!(extremum, (sign * lane[p as usize]).to_bits(), "{op} of {lane:?}");
             }
         }
     }

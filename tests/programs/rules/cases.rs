@@ -7,7 +7,7 @@ use polygrad::ops::{Binary, Contract, Discrete, IntBinary, IntUnary, Linear, Una
 use polygrad::program::{Builder, Constant, NodeId, Op};
 use polygrad::{Array, DType};
 
-use structure::{contractions, indices, loops, views};
+use structure::{contractions, indices, loops, reductions, views};
 
 /// The left side of a rule as a program.
 pub(crate) struct Case {
@@ -118,6 +118,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut all = scalars();
     all.extend(products());
     all.extend(choices());
+    all.extend(reductions());
     all.extend(views());
     all.extend(contractions());
     all.extend(indices());

@@ -1,11 +1,42 @@
 //! Cases of the rules of structure: views, contractions, indices and loops.
 
-use polygrad::ops::{Binary, Contract, Discrete, IntBinary, Linear, Unary, View};
+use polygrad::ops::{Binary, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View};
 use polygrad::program::{Builder, Constant, Loop, NodeId, Op, Program, Slot};
 use polygrad::shape::Shape;
 use polygrad::{Array, DType};
 
 use super::*;
+
+fn max(b: &mut Builder, axis: usize, x: NodeId) -> NodeId {
+    b.apply(Op::Reduce(Reduce::Max { axis }, x))
+}
+
+pub(super) fn reductions() -> Vec<Case> {
+    vec![
+        case("reduce_one", &[(&[3, 1, 2], F), (&[1], I)], |b, v| vec![max(b, 1, v[0]), max(b, 0, v[1])]),
+        case("reduce_replicated", &[X, A], |b, v| {
+            let (y, z) = (rep(b, v[0]), lin(b, Linear::replicate(&[4, 2, 3], &[2, 0]), v[1]));
+            vec![max(b, 1, y), max(b, 1, z)]
+        }),
+        case("reduce_before_replicate", &[X, A], |b, v| {
+            let (y, z) = (rep(b, v[0]), lin(b, Linear::replicate(&[4, 2, 3], &[2, 0]), v[1]));
+            vec![max(b, 0, y), max(b, 0, z), b.apply(Op::Reduce(Reduce::Min { axis: 2 }, z))]
+        }),
+        case("reduce_permuted", &[(&[2, 3, 4], F)], |b, v| {
+            let y = lin(b, Linear::permute(&[2, 3, 4], &[2, 0, 1]), v[0]);
+            vec![max(b, 1, y)]
+        }),
+        case("reduce_negated", &[A], |b, v| {
+            let y = neg(b, v[0]);
+            vec![max(b, 1, y)]
+        }),
+        case("gather_extremum", &[A], |b, v| {
+            let at = b.apply(Op::Discrete(Discrete::ArgMin { axis: 1 }, [v[0]].as_slice().into()));
+            let row = b.apply(Op::Discrete(Discrete::Iota { n: 3 }, [].as_slice().into()));
+            vec![b.apply(Op::Gather(v[0], vec![row, at]))]
+        }),
+    ]
+}
 
 pub(super) fn views() -> Vec<Case> {
     vec![
