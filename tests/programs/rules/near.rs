@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use polygrad::array::Rng;
 use polygrad::interpreters::adval::{ADVal, Sweep};
-use polygrad::ops::{Binary, Contract, Discrete, IntBinary, Linear, Unary, View};
+use polygrad::ops::{Binary, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View};
 use polygrad::passes::{Options, explain};
 use polygrad::program::{Builder, Constant, NodeId, Op, Program, interpret};
 use polygrad::shape::size;
@@ -101,6 +101,7 @@ fn operations(op: &Op<NodeId>) -> Vec<Op<NodeId>> {
             near.extend(views(&op.out).into_iter().map(|v| Contract::new(op.a.clone(), op.b.clone(), v)));
             near.into_iter().map(|op| Op::Contract(Box::new(op), *a, *b)).collect()
         }
+        Op::Reduce(_, a) => (0..3).flat_map(Reduce::all).map(|op| Op::Reduce(op, *a)).collect(),
         Op::Concat(axis, parts) => vec![Op::Concat(*axis, parts.iter().rev().copied().collect())],
         Op::Loop(l) => {
             let mut other = l.clone();
@@ -108,6 +109,9 @@ fn operations(op: &Op<NodeId>) -> Vec<Op<NodeId>> {
             vec![Op::Loop(other)]
         }
         Op::Input(_) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Custom(..) | Op::Output(..) => Vec::new(),
+        Op::Discrete(Discrete::ArgMax { .. } | Discrete::ArgMin { .. }, args) => {
+            (0..2).flat_map(Reduce::all).map(|op| Op::Discrete(op.position(), args.clone())).collect()
+        }
         Op::Discrete(Discrete::Not, args) => vec![Op::Discrete(Discrete::And, [args[0], args[0]].as_slice().into())],
         Op::Discrete(..) => Vec::new(),
     }
