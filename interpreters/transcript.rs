@@ -163,7 +163,7 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {
-        let how = apply(op.symbol().unwrap_or(op.name()), &[self, other]);
+        let how = apply(op.symbol(), &[self, other]);
         Transcript::made(&how, self.value.binary(op, &other.value))
     }
 

@@ -1,22 +1,57 @@
 //! Elementwise functions of two float arguments of one shape: one row each.
 //!
-//! Law: as for [`Unary`](super::Unary): a row is everything. Broadcasting is the typed surface's
-//! business; here both shapes are equal.
+//! Law: as for [`Unary`](super::Unary): a row is everything, the method of [`Tensor`] included. Broadcasting is
+//! the typed surface's business; here both shapes are equal.
 
+use super::special;
 use super::val::{Origin, Partial, Val};
 use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::{Compare, Unary};
+use crate::tensor::{Operand, Tensor};
 
-/// Makes the enum and its table functions from the rows.
+/// How an operation is written in programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// By a symbol between its operands, as a sum is.
+    Sum(&'static str),
+    /// By a symbol between its operands, as a product is.
+    Product(&'static str),
+    /// By its name before its operands.
+    Function,
+}
+
+/// Makes the enum, its table functions and the documented methods of [`Tensor`] from the rows.
+///
+/// `written` is `sum("+")` or `product("*")` for an operator, `method` for a function, and `function` for one whose method
+/// other element types have, too: that method is in `tensor/elementwise.rs`.
 macro_rules! binary_ops {
+    (@notation sum $symbol:literal) => { Notation::Sum($symbol) };
+    (@notation product $symbol:literal) => { Notation::Product($symbol) };
+    (@notation method) => { Notation::Function };
+    (@notation function) => { Notation::Function };
+    (@surface method, $name:ident, $Op:ident, [$($doc:literal)*], [$($ax:expr, $ay:expr, $value:expr)?]) => {
+        $(#[doc = $doc])*
+        ///
+        /// Here `x` is `self` and `y` is the argument.
+        $(#[doc = concat!(
+            "\n```\nuse polygrad::tensor;\nassert_eq!(tensor(", stringify!($ax), ").", stringify!($name), "(", stringify!($ay),
+            "), tensor(", stringify!($value), "));\n```"
+        )])?
+        #[track_caller]
+        pub fn $name(&self, y: impl Operand<T, D, E>) -> Self {
+            self.binary(Binary::$Op, y)
+        }
+    };
+    (@surface $written:ident, $($rest:tt)*) => {};
     ($(
         $(#[doc = $doc:literal])*
         $name:ident => $Op:ident {
-            symbol: $symbol:expr,
+            written: $written:ident $(($symbol:literal))?,
             kernel: |$a:ident, $b:ident| $kernel:expr,
             partials: |$x:ident, $y:ident, $z:ident| [$dx:expr, $dy:expr],
             domain: $xlo:literal .. $xhi:literal, $ylo:literal .. $yhi:literal,
+            $(example: ($ax:expr, $ay:expr) => $value:expr,)?
         }
     )*) => {
         /// An elementwise function of two float arguments.
@@ -47,14 +82,27 @@ macro_rules! binary_ops {
                 match self { $( Binary::$Op => concat!($($doc, "\n"),*), )* }
             }
 
-            /// The infix symbol programs are printed with, for the four that have one.
+            /// How programs are printed with it.
+            ///
+            /// ```
+            /// use polygrad::ops::{Binary, Notation};
+            /// assert_eq!((Binary::Sub.notation(), Binary::Pow.notation()), (Notation::Sum("-"), Notation::Function));
+            /// ```
+            pub fn notation(self) -> Notation {
+                match self { $( Binary::$Op => binary_ops!(@notation $written $($symbol)?), )* }
+            }
+
+            /// Its symbol, or the name of a row without one.
             ///
             /// ```
             /// use polygrad::ops::Binary;
-            /// assert_eq!((Binary::Sub.symbol(), Binary::Pow.symbol()), (Some("-"), None));
+            /// assert_eq!((Binary::Sub.symbol(), Binary::Pow.symbol()), ("-", "pow"));
             /// ```
-            pub fn symbol(self) -> Option<&'static str> {
-                match self { $( Binary::$Op => $symbol, )* }
+            pub fn symbol(self) -> &'static str {
+                match self.notation() {
+                    Notation::Sum(symbol) | Notation::Product(symbol) => symbol,
+                    Notation::Function => self.name(),
+                }
             }
 
             /// Intervals of both arguments in which the function is smooth and well scaled.
@@ -140,34 +188,39 @@ macro_rules! binary_ops {
                 match self { $( Binary::$Op => { let ($x, $y, $z) = (&x, &y, &z); $dy } )* }
             }
         }
+
+        /// Elementwise functions of two floats, of which the second may be a number.
+        impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+            $( binary_ops! { @surface $written, $name, $Op, [$($doc)*], [$($ax, $ay, $value)?] } )*
+        }
     };
 }
 
 binary_ops! {
     /// Sum `x + y`. Partials 1 and 1.
     add => Add {
-        symbol: Some("+"),
+        written: sum("+"),
         kernel: |x, y| x + y,
         partials: |x, y, z| [Partial::one(), Partial::one()],
         domain: -3.0..3.0, -3.0..3.0,
     }
     /// Difference `x - y`. Partials 1 and -1.
     sub => Sub {
-        symbol: Some("-"),
+        written: sum("-"),
         kernel: |x, y| x - y,
         partials: |x, y, z| [Partial::one(), Partial::minus_one()],
         domain: -3.0..3.0, -3.0..3.0,
     }
     /// Product `x * y`. Partials `y` and `x`.
     mul => Mul {
-        symbol: Some("*"),
+        written: product("*"),
         kernel: |x, y| x * y,
         partials: |x, y, z| [y.clone().plain(), x.clone().plain()],
         domain: -3.0..3.0, -3.0..3.0,
     }
     /// Quotient `x / y`, IEEE at `y = 0`. Partials `1 / y` and `-(x / y) / y`.
     div => Div {
-        symbol: Some("/"),
+        written: product("/"),
         kernel: |x, y| x / y,
         partials: |x, y, z| [y.map(Unary::Recip).singular(), (-z / y).singular()],
         domain: -3.0..3.0, 0.5..3.0,
@@ -175,44 +228,57 @@ binary_ops! {
     /// Power `x^y`, with `0^0 = 1`; NaN for a negative base and a fractional exponent.
     /// Partials `y x^(y - 1)`, taken as 0 where `y = 0`, and `x^y ln x`, taken as 0 where `x = 0` and `y >= 0`.
     pow => Pow {
-        symbol: None,
+        written: method,
         kernel: |x, y| x.powf(y),
         partials: |x, y, z| [
-            y.mul_no_nan(&x.pow(&(y - 1.0))).singular(),
-            x.is(Compare::Eq, &x.c(0.0))
-                .and(&y.is(Compare::Ge, &y.c(0.0)))
-                .select(&x.c(0.0), &z.mul_no_nan(&x.map(Unary::Ln)))
-                .singular()
+            y.mul_no_nan(&x.with(Binary::PowLessOne, y)).singular(),
+            grown(x, &y.is(Compare::Ge, &y.c(0.0)), z).singular()
         ],
         domain: 0.5..2.0, -2.0..2.0,
+        example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [8.0, 9.0],
+    }
+    /// Power `x^(y - 1)`, as exact as a power with an exponent that is not rounded: of it the derivative of `pow` is made.
+    /// Partials `(y - 1) x^(y - 2)`, taken as 0 where `y = 1`, and `x^(y - 1) ln x`, taken as 0 where `x = 0` and `y >= 1`.
+    pow_less_one => PowLessOne {
+        written: method,
+        kernel: |x, y| special::pow_less_one(x, y),
+        partials: |x, y, z| [
+            (y - 1.0).mul_no_nan(&x.with(Binary::PowLessOne, &(y - 1.0))).singular(),
+            grown(x, &y.is(Compare::Ge, &y.c(1.0)), z).singular()
+        ],
+        domain: 0.5..2.0, -2.0..2.0,
+        example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [4.0, 3.0],
     }
     /// Angle of the point with ordinate `x` (the first argument) and abscissa `y`, in `(-pi, pi]`.
     /// Partials `y / (x^2 + y^2)` and `-x / (x^2 + y^2)`; NaN at the origin.
     atan2 => Atan2 {
-        symbol: None,
+        written: method,
         kernel: |x, y| x.atan2(y),
-        partials: |x, y, z| [(y / square_sum(x, y)).singular(), (-x / square_sum(x, y)).singular()],
+        partials: |x, y, z| [per_square(y, x, y).singular(), (-per_square(x, x, y)).singular()],
         domain: 0.5..2.0, -2.0..2.0,
+        example: ([0.0], &tensor([1.0])) => [0.0],
     }
     /// Length of the vector `(x, y)`: `sqrt(x^2 + y^2)`, without overflow on the way. Partials `x / hypot` and
     /// `y / hypot`, by convention 0 at the origin.
     hypot => Hypot {
-        symbol: None,
+        written: method,
         kernel: |x, y| x.hypot(y),
         partials: |x, y, z| [cosine(x, z).singular(), cosine(y, z).singular()],
         domain: 0.5..3.0, -2.0..2.0,
+        example: ([3.0], 4.0) => [5.0],
     }
     /// The absolute value of `x` with the sign of `y`, which counts for zeros too. Partials 1 where the signs
     /// of `x` and `y` agree, -1 where they differ, by convention 0 where `x` is 0; and 0 in `y`.
     copysign => Copysign {
-        symbol: None,
+        written: method,
         kernel: |x, y| x.copysign(y),
         partials: |x, y, z| [(x.sign() * x.c(1.0).with(Binary::Copysign, y)).mask(), y.c(0.0).mask()],
         domain: -3.0..-0.5, -3.0..-0.5,
+        example: ([3.0, -3.0], -0.0) => [-3.0, -3.0],
     }
     /// Smaller of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
     min => Min {
-        symbol: None,
+        written: function,
         kernel: |x, y| if x <= y || x.is_nan() { x } else { y },
         partials: |x, y, z| [
             takes_first(Compare::Le, x, y).as_ones(x).mask(),
@@ -222,7 +288,7 @@ binary_ops! {
     }
     /// Larger of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
     max => Max {
-        symbol: None,
+        written: function,
         kernel: |x, y| if x >= y || x.is_nan() { x } else { y },
         partials: |x, y, z| [
             takes_first(Compare::Ge, x, y).as_ones(x).mask(),
@@ -233,10 +299,11 @@ binary_ops! {
     /// Product that is 0 where either factor is 0, even if the other is infinite or NaN there. Partials `y`
     /// and `x`, which multiply in the same way: guarded products are closed under differentiation.
     mul_no_nan => MulNoNan {
-        symbol: None,
+        written: method,
         kernel: |x, y| if x == F::ZERO || y == F::ZERO { F::ZERO } else { x * y },
         partials: |x, y, z| [y.clone().singular(), x.clone().singular()],
         domain: -3.0..3.0, 0.5..3.0,
+        example: ([0.0, 2.0], &tensor([f64::NAN, 3.0])) => [0.0, 6.0],
     }
 }
 
@@ -245,9 +312,15 @@ fn cosine<T: BaseTensor>(side: &Val<T>, length: &Val<T>) -> Val<T> {
     length.is(Compare::Eq, &length.c(0.0)).select(&length.c(0.0), &(side / length))
 }
 
-/// `x^2 + y^2`.
-fn square_sum<T: BaseTensor>(x: &Val<T>, y: &Val<T>) -> Val<T> {
-    x.mul_no_nan(x) + y.mul_no_nan(y)
+/// `side / (x^2 + y^2)`; the squares alone would overflow, and underflow.
+fn per_square<T: BaseTensor>(side: &Val<T>, x: &Val<T>, y: &Val<T>) -> Val<T> {
+    let length = x.with(Binary::Hypot, y);
+    side / &length / length
+}
+
+/// A power of `x` times `ln x`; 0 where `x` is 0 and the exponent is not negative.
+fn grown<T: BaseTensor>(x: &Val<T>, not_negative: &Val<T>, power: &Val<T>) -> Val<T> {
+    x.is(Compare::Eq, &x.c(0.0)).and(not_negative).select(&x.c(0.0), &power.mul_no_nan(&x.map(Unary::Ln)))
 }
 
 /// Where the first argument is the extremum: as the kernels decide.

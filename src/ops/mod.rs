@@ -28,10 +28,10 @@ mod linear;
 mod reduce;
 mod special;
 mod unary;
-pub mod val;
+mod val;
 mod view;
 
-pub use binary::Binary;
+pub use binary::{Binary, Notation};
 pub use contract::Contract;
 pub use cost::Cost;
 pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};

@@ -1,10 +1,72 @@
-//! Kernels of special functions that the standard library and `libm` lack.
+//! Kernels of functions that the standard library and `libm` lack, or compute with large errors.
 //!
-//! Law: computed in `f64` for every float type, so that narrower ones are correctly rounded almost
-//! everywhere. The argument is raised above [`LARGE`] by the recurrence and put into the asymptotic
+//! Law: those that are not generic are computed in `f64` for every float type, so that narrower ones are correctly
+//! rounded almost everywhere. `tests/language/accuracy.rs` bounds their errors.
+//!
+//! `digamma` and `trigamma`: the argument is raised above [`LARGE`] by the recurrence and put into the asymptotic
 //! series there; negative arguments are reflected.
 
-use std::f64::consts::PI;
+use std::f64::consts::{LN_2, PI};
+
+use crate::dtype::Float;
+
+/// From here on 1 is nothing beside the square of a number.
+const SQUARE_HIDES_ONE: f64 = 268_435_456.0;
+
+/// `ln(x + sqrt(x^2 + 1))`, odd, without overflow of the square.
+pub(super) fn asinh(x: f64) -> f64 {
+    let a = x.abs();
+    let y = if a < SQUARE_HIDES_ONE { (a + a * a / (1.0 + (1.0 + a * a).sqrt())).ln_1p() } else { a.ln() + LN_2 };
+    y.copysign(x)
+}
+
+/// `ln(x + sqrt(x^2 - 1))`, by the distance of `x` from 1, which is exact near 1.
+pub(super) fn acosh(x: f64) -> f64 {
+    if x < 1.0 {
+        return f64::NAN;
+    }
+    let t = x - 1.0;
+    if x < SQUARE_HIDES_ONE { (t + (t * (t + 2.0)).sqrt()).ln_1p() } else { x.ln() + LN_2 }
+}
+
+/// `ln((1 + x) / (1 - x)) / 2`, odd.
+pub(super) fn atanh(x: f64) -> f64 {
+    let a = x.abs();
+    // Below a half the quotient is split, so that what is left of 2 a is small.
+    let quotient = if a < 0.5 { 2.0 * a + 2.0 * a * a / (1.0 - a) } else { 2.0 * (a / (1.0 - a)) };
+    (0.5 * quotient.ln_1p()).copysign(x)
+}
+
+/// `1 / cosh(x)^2`; only ever exponentiates a number that is not positive.
+pub(super) fn sech2<F: Float>(x: F) -> F {
+    let e = (-(x.abs() + x.abs())).exp();
+    let s = F::ONE + e;
+    F::of_f64(4.0) * e / (s * s)
+}
+
+/// `e^(-x^2)`. The rounding of the square would cost as many units in the last place as the square is large: so the square of
+/// the leading bits, which is exact, is exponentiated, and the rest is a factor near 1.
+pub(super) fn gaussian(x: f64) -> f64 {
+    let a = x.abs();
+    if a > 40.0 {
+        return 0.0;
+    }
+    let leading = f64::from_bits(a.to_bits() & !0x7ff_ffff);
+    // The rest of the square is below 5e-5: four terms of its exponential are all of it.
+    let rest = (a - leading) * (a + leading);
+    (-leading * leading).exp() * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0)))
+}
+
+/// `x^(y - 1)`, corrected for what the rounding of `y - 1` loses.
+pub(super) fn pow_less_one<F: Float>(x: F, y: F) -> F {
+    let less = y - F::ONE;
+    let power = x.powf(less);
+    let lost = if y.abs() < F::ONE { y - (less + F::ONE) } else { -F::ONE - (less - y) };
+    if lost == F::ZERO || power == F::ZERO || !power.is_finite() || !y.is_finite() {
+        return power;
+    }
+    power * (lost * x.abs().ln()).exp()
+}
 
 /// From here on the asymptotic series, cut off as below, are exact to rounding.
 const LARGE: f64 = 12.0;

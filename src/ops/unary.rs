@@ -13,7 +13,7 @@ use super::special;
 use super::val::{Origin, Partial, Val};
 use crate::base::BaseTensor;
 use crate::dtype::Float;
-use crate::ops::Compare;
+use crate::ops::{Binary, Compare};
 use crate::tensor::Tensor;
 
 /// Makes the enum, its table functions and the documented methods of [`Tensor`] from the rows.
@@ -158,7 +158,7 @@ unary_ops! {
     /// Reciprocal `1 / x`. Derivative `-1 / x^2`; infinite at 0.
     recip => Recip {
         kernel: |x| x.recip(),
-        derivative: |x, _y| (-x.mul_no_nan(x).map(Unary::Recip)).singular(),
+        derivative: |_x, y| (-y.mul_no_nan(y)).singular(),
         domain: 0.5..3.0,
         example: 4.0 => 0.25,
     }
@@ -260,23 +260,31 @@ unary_ops! {
         domain: -2.0..2.0,
         example: 0.0 => 1.0,
     }
-    /// Hyperbolic tangent. Derivative `1 - tanh(x)^2`.
+    /// Hyperbolic tangent. Derivative `1 / cosh(x)^2`.
     tanh => Tanh {
         kernel: |x| x.tanh(),
-        derivative: |_x, y| ((1.0 - y) * (1.0 + y)).plain(),
+        derivative: |x, _y| x.map(Unary::Sech2).plain(),
         domain: -2.0..2.0,
         example: 0.0 => 0.0,
     }
+    /// Square of the hyperbolic secant, `1 / cosh(x)^2`, accurate where `1 - tanh(x)^2` is near 0, too.
+    /// Derivative `-2 tanh(x) / cosh(x)^2`.
+    sech2 => Sech2 {
+        kernel: |x| special::sech2(x),
+        derivative: |x, y| (-2.0 * (x.map(Unary::Tanh) * y)).plain(),
+        domain: -2.0..2.0,
+        example: 0.0 => 1.0,
+    }
     /// Inverse hyperbolic sine. Derivative `1 / sqrt(1 + x^2)`.
     asinh => Asinh {
-        kernel: |x| x.asinh(),
-        derivative: |x, _y| (1.0 + x * x).map(Unary::Sqrt).map(Unary::Recip).plain(),
+        kernel: |x| c(special::asinh(x.as_f64())),
+        derivative: |x, _y| x.c(1.0).with(Binary::Hypot, x).map(Unary::Recip).plain(),
         domain: -3.0..3.0,
         example: 0.0 => 0.0,
     }
     /// Inverse hyperbolic cosine; NaN below 1. Derivative `1 / sqrt(x^2 - 1)`, infinite at 1 and NaN below.
     acosh => Acosh {
-        kernel: |x| x.acosh(),
+        kernel: |x| c(special::acosh(x.as_f64())),
         // Two roots: the root of the product would be a number below -1, where the function is none.
         derivative: |x, _y| (x - 1.0).map(Unary::Sqrt).mul_no_nan(&(x + 1.0).map(Unary::Sqrt)).map(Unary::Recip).singular(),
         domain: 1.5..3.0,
@@ -285,19 +293,19 @@ unary_ops! {
     /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Derivative `1 / (1 - x^2)`, infinite at
     /// the ends.
     atanh => Atanh {
-        kernel: |x| x.atanh(),
+        kernel: |x| c(special::atanh(x.as_f64())),
         derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),
         domain: -0.8..0.8,
         example: 0.0 => 0.0,
     }
-    /// Logistic function `1 / (1 + e^-x)`, without overflow. Derivative `y (1 - y)`.
+    /// Logistic function `1 / (1 + e^-x)`, without overflow. Derivative `sigmoid(x) sigmoid(-x)`.
     sigmoid => Sigmoid {
         kernel: |x| {
             // Only ever exponentiates a number that is not positive.
             let e = (-x.abs()).exp();
             (if x < c(0.0) { e } else { F::ONE }) / (F::ONE + e)
         },
-        derivative: |_x, y| (y * (1.0 - y)).plain(),
+        derivative: |x, y| (y * (-x).map(Unary::Sigmoid)).plain(),
         domain: -3.0..3.0,
         example: 0.0 => 0.5,
     }
@@ -315,11 +323,18 @@ unary_ops! {
         domain: -3.0..3.0,
         example: 1000.0 => 1000.0,
     }
+    /// Bell curve `e^(-x^2)`, accurate where `x^2` is large. Derivative `-2 x e^(-x^2)`.
+    gaussian => Gaussian {
+        kernel: |x| c(special::gaussian(x.as_f64())),
+        derivative: |x, y| (-2.0 * (x * y)).plain(),
+        domain: -2.0..2.0,
+        example: 0.0 => 1.0,
+    }
     /// Error function `2 / sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`. Derivative
     /// `2 / sqrt(pi) e^(-x^2)`.
     erf => Erf {
         kernel: |x| c(libm::erf(x.as_f64())),
-        derivative: |x, _y| (FRAC_2_SQRT_PI * (-(x * x)).map(Unary::Exp)).plain(),
+        derivative: |x, _y| (FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
         domain: -2.0..2.0,
         example: 0.0 => 0.0,
     }
@@ -327,7 +342,7 @@ unary_ops! {
     /// `-2 / sqrt(pi) e^(-x^2)`.
     erfc => Erfc {
         kernel: |x| c(libm::erfc(x.as_f64())),
-        derivative: |x, _y| (-FRAC_2_SQRT_PI * (-(x * x)).map(Unary::Exp)).plain(),
+        derivative: |x, _y| (-FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
         domain: -2.0..2.0,
         example: 0.0 => 1.0,
     }

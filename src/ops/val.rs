@@ -52,23 +52,11 @@ pub struct Partial<T> {
 
 impl<T> Partial<T> {
     /// The constant 1.
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::{Guard, Partial}};
-    /// let p = Partial::<Array>::one();
-    /// assert_eq!((p.guard, p.value), (Guard::One, None));
-    /// ```
-    pub fn one() -> Partial<T> {
+    pub(super) fn one() -> Partial<T> {
         Partial { guard: Guard::One, value: None, origin: Origin::Computed }
     }
     /// The constant -1.
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::{Guard, Partial}};
-    /// let p = Partial::<Array>::minus_one();
-    /// assert_eq!((p.guard, p.value), (Guard::MinusOne, None));
-    /// ```
-    pub fn minus_one() -> Partial<T> {
+    pub(super) fn minus_one() -> Partial<T> {
         Partial { guard: Guard::MinusOne, value: None, origin: Origin::Computed }
     }
 }
@@ -101,7 +89,7 @@ impl Guard {
 
 /// A tensor inside a formula.
 #[derive(Clone, Debug)]
-pub struct Val<T>(T, Origin);
+pub(super) struct Val<T>(T, Origin);
 
 /// A value computed for the derivative.
 fn computed<T>(t: T) -> Val<T> {
@@ -117,216 +105,65 @@ impl<T> Val<T> {
 
 impl<T: BaseTensor> Val<T> {
     /// The constant `c` in the shape and element type of `self`.
-    ///
-    /// The derivative of `square` is `2 x`, with this 2:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Unary};
-    /// let [x, y, two_x] = [3.0, 9.0, 6.0].map(Array::scalar);
-    /// assert_eq!(Unary::Square.derivative(&x, &y).value, Some(two_x));
-    /// ```
-    pub fn c(&self, c: f64) -> Val<T> {
+    pub(super) fn c(&self, c: f64) -> Val<T> {
         computed(T::constant(Array::full_as(self.0.shape(), self.0.dtype(), c)))
     }
     /// An elementwise function.
-    ///
-    /// The derivative of `ln` is the reciprocal of `x`:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Unary};
-    /// let [x, y, slope] = [1.0, 0.0, 1.0].map(Array::scalar);
-    /// assert_eq!(Unary::Ln.derivative(&x, &y).value, Some(slope));
-    /// ```
     #[track_caller]
-    pub fn map(&self, op: Unary) -> Val<T> {
+    pub(super) fn map(&self, op: Unary) -> Val<T> {
         computed(self.0.unary(op))
     }
     /// An elementwise function of two arguments.
-    ///
-    /// # Panics
-    /// When the shapes or the element types differ.
-    ///
-    /// The partial of `copysign` in its first argument is the sign of one times that of the other:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Binary};
-    /// let [x, y, z, slope] = [3.0, -2.0, -3.0, -1.0].map(Array::scalar);
-    /// assert_eq!(Binary::Copysign.partial_left(&x, &y, &z).value, Some(slope));
-    /// ```
-    pub fn with(&self, op: Binary, other: &Val<T>) -> Val<T> {
+    pub(super) fn with(&self, op: Binary, other: &Val<T>) -> Val<T> {
         computed(self.0.binary(op, &other.0))
     }
     /// The product, 0 where either factor is 0. A partial that is singular is made of such products where a factor
     /// can be infinite or NaN: then its own derivatives are guarded like it, to every order.
-    ///
-    /// # Panics
-    /// When the shapes or the element types differ.
-    ///
-    /// The partial of `pow` in its base is `y x^(y - 1)` by such a product: 0 for `y = 0`, though `x^(y - 1)` is
-    /// infinite at 0.
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Binary};
-    /// let [x, y, z] = [0.0, 0.0, 1.0].map(Array::scalar);
-    /// assert_eq!(Binary::Pow.partial_left(&x, &y, &z).value, Some(x));
-    /// ```
-    pub fn mul_no_nan(&self, other: &Val<T>) -> Val<T> {
+    pub(super) fn mul_no_nan(&self, other: &Val<T>) -> Val<T> {
         self.with(Binary::MulNoNan, other)
     }
-    /// `self ^ other`, elementwise.
-    ///
-    /// # Panics
-    /// When the shapes or the element types differ.
-    ///
-    /// The partial of `x^y` in its base is `y x^(y - 1)`:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Binary};
-    /// let [x, y, z, slope] = [2.0, 3.0, 8.0, 12.0].map(Array::scalar);
-    /// assert_eq!(Binary::Pow.partial_left(&x, &y, &z).value, Some(slope));
-    /// ```
-    pub fn pow(&self, other: &Val<T>) -> Val<T> {
-        computed(self.0.binary(Binary::Pow, &other.0))
-    }
     /// The sign of each element; 0 at 0.
-    ///
-    /// It is the derivative of `abs`:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Unary};
-    /// let [x, y, slope] = [-3.0, 3.0, -1.0].map(Array::scalar);
-    /// assert_eq!(Unary::Abs.derivative(&x, &y).value, Some(slope));
-    /// ```
-    pub fn sign(&self) -> Val<T> {
+    pub(super) fn sign(&self) -> Val<T> {
         computed(T::discrete(&Discrete::FloatStep(crate::ops::FloatStep::Sign), &[&self.0]))
     }
     /// The mask of where the comparison of `self` with `other` holds, elementwise.
-    ///
-    /// # Panics
-    /// When the shapes or the element types differ.
-    ///
-    /// The partial of `hypot` is by convention 0 where this finds its value to be 0:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Binary};
-    /// let [zero] = [0.0].map(Array::scalar);
-    /// assert_eq!(Binary::Hypot.partial_left(&zero, &zero, &zero).value, Some(zero));
-    /// ```
-    pub fn is(&self, op: Compare, other: &Val<T>) -> Val<T> {
+    pub(super) fn is(&self, op: Compare, other: &Val<T>) -> Val<T> {
         computed(T::discrete(&Discrete::Compare(op), &[&self.0, &other.0]))
     }
     /// The conjunction of two masks.
-    ///
-    /// # Panics
-    /// When the shapes differ, or not both are masks.
-    ///
-    /// The partial of `pow` in its exponent is by convention 0 where `x = 0` and `y >= 0`:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Binary};
-    /// let [x, y] = [0.0, 2.0].map(Array::scalar);
-    /// assert_eq!(Binary::Pow.partial_right(&x, &y, &x).value, Some(x));
-    /// ```
-    pub fn and(&self, other: &Val<T>) -> Val<T> {
+    pub(super) fn and(&self, other: &Val<T>) -> Val<T> {
         computed(T::discrete(&Discrete::And, &[&self.0, &other.0]))
     }
     /// The disjunction of two masks.
-    ///
-    /// # Panics
-    /// When the shapes differ, or not both are masks.
-    ///
-    /// The larger of two is the first where `x >= y` or `x` is NaN:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Binary};
-    /// let [x, y, one] = [f64::NAN, 2.0, 1.0].map(Array::scalar);
-    /// assert_eq!(Binary::Max.partial_left(&x, &y, &x).value, Some(one));
-    /// ```
-    pub fn or(&self, other: &Val<T>) -> Val<T> {
+    pub(super) fn or(&self, other: &Val<T>) -> Val<T> {
         computed(T::discrete(&Discrete::Or, &[&self.0, &other.0]))
     }
     /// The negation of a mask.
-    ///
-    /// # Panics
-    /// When `self` is not a mask.
-    ///
-    /// The partial of `min` in its second argument is 1 where the first is not chosen:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Binary};
-    /// let [x, y, one] = [3.0, 2.0, 1.0].map(Array::scalar);
-    /// assert_eq!(Binary::Min.partial_right(&x, &y, &y).value, Some(one));
-    /// ```
     #[allow(clippy::should_implement_trait)]
-    pub fn not(&self) -> Val<T> {
+    pub(super) fn not(&self) -> Val<T> {
         computed(T::discrete(&Discrete::Not, &[&self.0]))
     }
     /// This mask as ones and zeros of the element type of `like`.
-    ///
-    /// The partial of `min` in its first argument is 1 where that is chosen, 0 elsewhere:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Binary};
-    /// let (x, y) = (Array::new(&[2], vec![1.0, 5.0]), Array::new(&[2], vec![2.0, 3.0]));
-    /// let p = Binary::Min.partial_left(&x, &y, &x);
-    /// assert_eq!(p.value, Some(Array::new(&[2], vec![1.0, 0.0])));
-    /// ```
-    pub fn as_ones(&self, like: &Val<T>) -> Val<T> {
+    pub(super) fn as_ones(&self, like: &Val<T>) -> Val<T> {
         computed(T::discrete(&Discrete::ToFloat(like.0.dtype()), &[&self.0]))
     }
     /// `then` where this mask holds, `otherwise` elsewhere.
-    ///
-    /// # Panics
-    /// When `self` is not a mask, a shape differs, or the element types of the values do.
-    ///
-    /// The partial of `hypot` is `x / hypot`, or 0 where the length is:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::Binary};
-    /// let [x, y, z] = [[3.0, 0.0], [0.0, 0.0], [3.0, 0.0]].map(|v| Array::new(&[2], v.to_vec()));
-    /// let p = Binary::Hypot.partial_left(&x, &y, &z);
-    /// assert_eq!(p.value, Some(Array::new(&[2], vec![1.0, 0.0])));
-    /// ```
-    pub fn select(&self, then: &Val<T>, otherwise: &Val<T>) -> Val<T> {
+    pub(super) fn select(&self, then: &Val<T>, otherwise: &Val<T>) -> Val<T> {
         computed(T::select(&self.0, &then.0, &otherwise.0))
     }
     fn guarded(self, guard: Guard) -> Partial<T> {
         Partial { guard, value: Some(self.0), origin: self.1 }
     }
     /// A partial multiplied as it is.
-    ///
-    /// The partials of a product are such:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::{Binary, Guard}};
-    /// let [x, y, z] = [2.0, 3.0, 6.0].map(Array::scalar);
-    /// assert_eq!(Binary::Mul.partial_left(&x, &y, &z).guard, Guard::Plain);
-    /// ```
-    pub fn plain(self) -> Partial<T> {
+    pub(super) fn plain(self) -> Partial<T> {
         self.guarded(Guard::Plain)
     }
     /// A partial that can be non-finite at finite operands.
-    ///
-    /// The derivative of `sqrt` is infinite at 0:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::{Guard, Unary}};
-    /// let [zero] = [0.0].map(Array::scalar);
-    /// assert_eq!(Unary::Sqrt.derivative(&zero, &zero).guard, Guard::Singular);
-    /// ```
-    pub fn singular(self) -> Partial<T> {
+    pub(super) fn singular(self) -> Partial<T> {
         self.guarded(Guard::Singular)
     }
     /// A partial that chooses.
-    ///
-    /// The partials of `max` choose the larger:
-    ///
-    /// ```
-    /// use polygrad::{Array, ops::{Binary, Guard}};
-    /// let [x, y] = [2.0, 3.0].map(Array::scalar);
-    /// assert_eq!(Binary::Max.partial_left(&x, &y, &y).guard, Guard::Mask);
-    /// ```
-    pub fn mask(self) -> Partial<T> {
+    pub(super) fn mask(self) -> Partial<T> {
         self.guarded(Guard::Mask)
     }
 }

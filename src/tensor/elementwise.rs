@@ -1,7 +1,7 @@
 //! Elementwise functions beyond the operators: of two tensors, comparisons, selection, conversions.
 //!
 //! Law: operands are broadcast like those of operators, and a host number may stand for a tensor ([`Operand`]). The
-//! functions of one float tensor come from their table, in `ops/unary.rs`.
+//! functions of floats come from their tables, in `ops/unary.rs` and `ops/binary.rs`.
 
 use std::borrow::Cow;
 
@@ -216,24 +216,12 @@ pub(super) fn repeated<'a, T: BaseTensor, E: Elem>(s: &'a Tensor<T, 0, E>, shape
     Cow::Owned(s.raw().linear(&Linear::replicate(shape, &[])))
 }
 
-/// Functions of two float tensors, and of one and a number.
+/// Functions of floats beside those of the tables.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     #[track_caller]
-    fn binary(&self, op: Binary, other: impl Operand<T, D, E>) -> Self {
+    pub(crate) fn binary(&self, op: Binary, other: impl Operand<T, D, E>) -> Self {
         let [a, b] = self.with(op.name(), &other);
         Tensor::from_raw(a.binary(op, &b))
-    }
-
-    /// Power `self^other`, with `0^0 = 1`; NaN for a negative base and a fractional exponent. The partials
-    /// are `y x^(y - 1)`, taken as 0 where `y = 0`, and `x^y ln x`, taken as 0 where `x = 0` and `y >= 0`.
-    ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([2.0, 3.0]).pow(&tensor([3.0, 2.0])), tensor([8.0, 9.0]));
-    /// ```
-    #[track_caller]
-    pub fn pow(&self, other: impl Operand<T, D, E>) -> Self {
-        self.binary(Binary::Pow, other)
     }
 
     /// Power with a host number as exponent: `pow` in code that is generic in `E`.
@@ -271,53 +259,6 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         }
         let power = product.unwrap_or_else(|| Tensor::ones(self.shape()));
         if n < 0 { power.recip() } else { power }
-    }
-
-    /// Angle of the point with ordinate `self` and abscissa `x`, in `(-pi, pi]`. The partials are
-    /// `x / (y^2 + x^2)` in the ordinate `y` and `-y / (y^2 + x^2)` in `x`; undefined at the origin.
-    ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([0.0]).atan2(&tensor([1.0])), tensor([0.0]));
-    /// ```
-    #[track_caller]
-    pub fn atan2(&self, x: impl Operand<T, D, E>) -> Self {
-        self.binary(Binary::Atan2, x)
-    }
-
-    /// Length of the vector with these two components: `sqrt(x^2 + y^2)`, without overflow on the way. The
-    /// partials are `x / hypot` and `y / hypot`, by convention 0 at the origin.
-    ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([3.0]).hypot(4.0), tensor([5.0]));
-    /// ```
-    #[track_caller]
-    pub fn hypot(&self, other: impl Operand<T, D, E>) -> Self {
-        self.binary(Binary::Hypot, other)
-    }
-
-    /// The absolute value of `self` with the sign of `other`, which counts for zeros too. The derivative is
-    /// 1 where both signs agree, -1 where they differ, by convention 0 where `self` is 0; and 0 in `other`.
-    ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([3.0, -3.0]).copysign(-0.0), tensor([-3.0, -3.0]));
-    /// ```
-    #[track_caller]
-    pub fn copysign(&self, other: impl Operand<T, D, E>) -> Self {
-        self.binary(Binary::Copysign, other)
-    }
-
-    /// Product that is 0 wherever either factor is 0, even if the other is infinite or NaN there.
-    ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([0.0, 2.0]).mul_no_nan(&tensor([f64::NAN, 3.0])), tensor([0.0, 6.0]));
-    /// ```
-    #[track_caller]
-    pub fn mul_no_nan(&self, other: impl Operand<T, D, E>) -> Self {
-        self.binary(Binary::MulNoNan, other)
     }
 
     /// `c * self`: the product with a literal in code that is generic in `E`.

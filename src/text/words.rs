@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::ops::{Binary, Discrete, IntBinary, IntUnary, Unary};
+use crate::ops::{Binary, Discrete, IntBinary, IntUnary, Notation, Unary};
 use crate::program::{NodeId, Op, Program};
 
 /// The precedence of a text.
@@ -141,18 +141,10 @@ fn product(symbol: &str, args: &[Text]) -> (String, Precedence) {
 }
 
 fn binary(op: Binary, args: &[Text]) -> (String, Precedence) {
-    match op {
-        Binary::Add => sum("+", args),
-        Binary::Sub => sum("-", args),
-        Binary::Mul => product("*", args),
-        Binary::Div => product("/", args),
-        Binary::Pow
-        | Binary::Atan2
-        | Binary::Hypot
-        | Binary::Copysign
-        | Binary::Min
-        | Binary::Max
-        | Binary::MulNoNan => application(op.name(), args),
+    match op.notation() {
+        Notation::Sum(symbol) => sum(symbol, args),
+        Notation::Product(symbol) => product(symbol, args),
+        Notation::Function => application(op.name(), args),
     }
 }
 

@@ -6,7 +6,9 @@ mod blind;
 #[path = "../support/panics.rs"]
 mod panics;
 
+mod accuracy;
 mod array;
+mod bounds;
 mod concrete;
 mod conv;
 mod einsum;
@@ -14,6 +16,7 @@ mod examples;
 mod layering;
 mod matrix;
 mod operations;
+mod recorded;
 mod sorting;
 mod special;
 mod tensor;

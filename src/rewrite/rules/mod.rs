@@ -83,6 +83,7 @@ const TABLES: &[&[Rule]] = &[
     product::MUL,
     product::DIV,
     product::POW,
+    product::POW_LESS_ONE,
     product::MUL_NO_NAN,
     choice::EXTREMA,
     choice::OTHER,
@@ -109,21 +110,25 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
     TABLES.iter().flat_map(|table| table.iter())
 }
 
+/// The rules of rows that have their own.
+const BINARY: &[(Binary, &[Rule])] = &[
+    (Binary::Add, sum::ADD),
+    (Binary::Sub, sum::SUB),
+    (Binary::Mul, product::MUL),
+    (Binary::Div, product::DIV),
+    (Binary::Pow, product::POW),
+    (Binary::PowLessOne, product::POW_LESS_ONE),
+    (Binary::MulNoNan, product::MUL_NO_NAN),
+    (Binary::Min, choice::EXTREMA),
+    (Binary::Max, choice::EXTREMA),
+];
+
 /// The rules of an operation.
 fn family(op: &Op<NodeId>) -> &'static [Rule] {
     match op {
         Op::Unary(Unary::Neg, _) => unary::NEG,
         Op::Unary(..) => unary::RULES,
-        Op::Binary(op, ..) => match op {
-            Binary::Add => sum::ADD,
-            Binary::Sub => sum::SUB,
-            Binary::Mul => product::MUL,
-            Binary::Div => product::DIV,
-            Binary::Pow => product::POW,
-            Binary::MulNoNan => product::MUL_NO_NAN,
-            Binary::Min | Binary::Max => choice::EXTREMA,
-            Binary::Atan2 | Binary::Hypot | Binary::Copysign => choice::OTHER,
-        },
+        Op::Binary(op, ..) => BINARY.iter().find(|(row, _)| row == op).map_or(choice::OTHER, |(_, rules)| rules),
         Op::Discrete(..) => discrete::RULES,
         Op::Select(_) => choice::SELECT,
         Op::Linear(..) => linear::RULES,

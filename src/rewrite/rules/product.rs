@@ -39,6 +39,8 @@ pub(super) const DIV: &[Rule] = table![
 
 pub(super) const POW: &[Rule] = table![pow_zero, pow_one, pow_two, pow_minus_one, views::replicate_late];
 
+pub(super) const POW_LESS_ONE: &[Rule] = table![pow_less_one_number, views::replicate_late];
+
 pub(super) const MUL_NO_NAN: &[Rule] =
     table![no_nan_zero, no_nan_number, no_nan_negated, no_nan_exchanged, views::replicate_late];
 
@@ -258,6 +260,16 @@ fn pow_two(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Opt
 fn pow_minus_one(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     is(b, y, -1.0).then(|| b.add(Op::Unary(Unary::Recip, x), shape.clone(), dtype))
+}
+
+/// pow_less_one(x, c) = x^(c - 1), where c - 1 is exact
+fn pow_less_one_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    let c = number(b, y)?;
+    let less = c - 1.0;
+    let exact = less + 1.0 == c && less - c == -1.0 && (dtype == DType::F64 || f64::from(less as f32) == less);
+    let exponent = exact.then(|| full(b, shape, dtype, less))?;
+    Some(b.add(Op::Binary(Binary::Pow, x, exponent), shape.clone(), dtype))
 }
 
 /// mul_no_nan(x, 0) = 0

@@ -18,8 +18,15 @@ pub(super) const ADD: &[Rule] = table![
     views::replicate_late,
 ];
 
-pub(super) const SUB: &[Rule] =
-    table![sub_zero, zero_sub, sub_negated, sub_like_terms, sub_negative_multiple, views::replicate_late];
+pub(super) const SUB: &[Rule] = table![
+    sub_zero,
+    zero_sub,
+    sub_negated,
+    sub_from_negative,
+    sub_like_terms,
+    sub_negative_multiple,
+    views::replicate_late
+];
 
 fn operands(op: &Op<NodeId>) -> Option<(NodeId, NodeId)> {
     if let Op::Binary(_, x, y) = op { Some((*x, *y)) } else { None }
@@ -72,6 +79,12 @@ fn like_terms(b: &mut Builder, x: NodeId, y: NodeId, sign: f64) -> Option<NodeId
     };
     let d = sign * d;
     (of == other && c * d > 0.0 && (c + d).is_finite()).then(|| multiple(b, c + d, of))
+}
+
+/// -x - x = -2 * x
+fn sub_from_negative(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    (negated(b, x) == Some(y)).then(|| multiple(b, -2.0, y))
 }
 
 /// x + (-c) * y = x - c * y for a number c > 0, where the product has no other use

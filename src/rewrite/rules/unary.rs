@@ -62,11 +62,11 @@ fn recip_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     Some(super::multiple(b, 1.0 / c, inverse))
 }
 
-/// f(-x) = f(x) for f = abs, square, cos, cosh
+/// f(-x) = f(x) for f = abs, square, cos, cosh, sech2, gaussian
 fn even_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (f, a) = applied(op)?;
     let x = negated(b, a)?;
-    matches!(f, Unary::Abs | Unary::Square | Unary::Cos | Unary::Cosh)
+    matches!(f, Unary::Abs | Unary::Square | Unary::Cos | Unary::Cosh | Unary::Sech2 | Unary::Gaussian)
         .then(|| b.add(Op::Unary(f, x), shape.clone(), dtype))
 }
 

@@ -169,7 +169,8 @@ pub(crate) fn scalars() -> Vec<Case> {
         }),
         case("even_function", &[X], |b, v| {
             let y = neg(b, v[0]);
-            [Unary::Abs, Unary::Square, Unary::Cos, Unary::Cosh].map(|f| un(b, f, y)).to_vec()
+            let even = [Unary::Abs, Unary::Square, Unary::Cos, Unary::Cosh, Unary::Sech2, Unary::Gaussian];
+            even.map(|f| un(b, f, y)).to_vec()
         }),
         case("odd_function", &[X], |b, v| {
             let y = neg(b, v[0]);
@@ -197,6 +198,10 @@ pub(crate) fn scalars() -> Vec<Case> {
         case("sub_like_terms", &[X], |b, v| {
             let (y, z) = (times(b, 3.0, v[0]), times(b, -0.25, v[0]));
             vec![sub(b, y, z), sub(b, v[0], z)]
+        }),
+        case("sub_from_negative", &[X], |b, v| {
+            let y = neg(b, v[0]);
+            vec![sub(b, y, v[0])]
         }),
         case("add_negative_multiple", &[X, X], |b, v| {
             let y = times(b, -3.0, v[1]);
@@ -305,6 +310,10 @@ pub(crate) fn products() -> Vec<Case> {
         case("pow_minus_one", &[X], |b, v| {
             let k = c(b, -1.0);
             vec![bin(b, Binary::Pow, v[0], k)]
+        }),
+        case("pow_less_one_number", &[X], |b, v| {
+            let (k, l) = (c(b, 3.0), c(b, -0.5));
+            vec![bin(b, Binary::PowLessOne, v[0], k), bin(b, Binary::PowLessOne, v[0], l)]
         }),
         case("no_nan_zero", &[X], |b, v| {
             let k = c(b, 0.0);

@@ -1,0 +1,57 @@
+//! Every row of the tables of elementwise functions, and its derivatives, against exact numbers: at zeros of both signs, infinities
+//! and NaN, at the ends of the range of floats, near kinks, poles and zeros, at large angles.
+
+use crate::bounds::BOUNDS;
+use crate::recorded::{computed, largest, recorded};
+use polygrad::Float;
+use polygrad::ops::{Binary, Unary};
+
+/// What exceeds its bound, and bounds that are much larger than the errors, in one float type.
+fn misjudged<E: Float>(name: &str, bounds: &[f64]) -> Vec<String> {
+    let worst = largest::<E>(name, &recorded()[name]);
+    assert_eq!(worst.len(), bounds.len(), "{name} has a value and {} partials", worst.len() - 1);
+    let parts = ["value", "first partial", "second partial"].iter().zip(worst).zip(bounds);
+    // Other mathematical libraries may be more exact.
+    let reference = cfg!(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"));
+    parts
+        .filter(|((_, (error, _)), bound)| error > *bound || (reference && **bound > error.max(0.5) + 1.5))
+        .map(|((part, (error, at)), bound)| {
+            format!("{name} in {}: the {part} errs by {error:.2} at {at:?}, the bound is {bound}", E::DTYPE)
+        })
+        .collect()
+}
+
+#[test]
+fn rows_are_as_exact_as_stated() {
+    let mut wrong = Vec::new();
+    for (name, wide, narrow) in BOUNDS {
+        wrong.extend(misjudged::<f64>(name, wide));
+        wrong.extend(misjudged::<f32>(name, narrow));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A row without records is allowed; the page of operations says so.
+#[test]
+fn records_have_rows_and_bounds() {
+    let rows: Vec<&str> = Unary::ALL.iter().map(|op| op.name()).chain(Binary::ALL.iter().map(|op| op.name())).collect();
+    let mut bounded: Vec<&str> = BOUNDS.iter().map(|bound| bound.0).collect();
+    bounded.sort_unstable();
+    assert!(bounded.iter().all(|name| rows.contains(name)), "{bounded:?}");
+    assert!(recorded().keys().eq(bounded.iter()), "each row of records needs a bound, and the other way around");
+}
+
+#[test]
+fn odd_and_even_functions_are_so_to_the_last_bit() {
+    let odd = ["recip", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf"];
+    let even = ["abs", "square", "cos", "cosh", "sech2", "gaussian"];
+    let points = recorded();
+    for name in odd.iter().chain(&even) {
+        for point in &points[name] {
+            let x = point.arguments[0];
+            let (here, there) = (computed::<f64>(name, &[x])[0], computed::<f64>(name, &[-x])[0]);
+            let there = if odd.contains(name) { -there } else { there };
+            assert!(here.to_bits() == there.to_bits() || (here.is_nan() && there.is_nan()), "{name} at {x}");
+        }
+    }
+}
