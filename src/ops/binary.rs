@@ -3,6 +3,8 @@
 //! Law: as for [`Unary`](super::Unary): a row is everything, the method of [`Tensor`] included. Broadcasting is
 //! the typed surface's business; here both shapes are equal.
 
+use std::f64::consts::LN_2;
+
 use super::special;
 use super::val::{Origin, Partial, Val};
 use crate::base::BaseTensor;
@@ -295,6 +297,18 @@ binary_ops! {
             takes_first(Compare::Ge, x, y).not().as_ones(x).mask()
         ],
         domain: -2.0..-0.5, 0.5..2.0,
+    }
+    /// Logarithm of a sum of exponentials, `ln(e^x + e^y)`, without overflow. Partials `sigmoid(x - y)` and `sigmoid(y - x)`.
+    logaddexp => LogAddExp {
+        written: method,
+        kernel: |x, y| {
+            let larger = if x > y || x.is_nan() { x } else { y };
+            // Equal infinities have no difference.
+            if x == y { x + F::of_f64(LN_2) } else { larger + (-(x - y).abs()).exp().ln_1p() }
+        },
+        partials: |x, y, z| [(x - y).map(Unary::Sigmoid).singular(), (y - x).map(Unary::Sigmoid).singular()],
+        domain: -2.0..2.0, -2.0..2.0,
+        example: ([1000.0, 0.0], f64::NEG_INFINITY) => [1000.0, 0.0],
     }
     /// Product that is 0 where either factor is 0, even if the other is infinite or NaN there. Partials `y`
     /// and `x`, which multiply in the same way: guarded products are closed under differentiation.

@@ -331,6 +331,20 @@ def mul_no_nan(x, y):
     return [0.0 if x == 0 or y == 0 else product(x, y), y, x]
 
 
+def logaddexp(x, y):
+    if x != x or y != y:
+        return [NAN, NAN, NAN]
+    if math.isinf(x) or math.isinf(y):
+        big = max(x, y)
+        if x == y:
+            return [big, None, None]
+        # The sum begins with a logarithm that is +0.
+        return [big + 0.0, float(x > y), float(y > x)]
+    big, small = mpf(max(x, y)), mpf(min(x, y))
+    # More digits: the sum is much smaller than the larger argument where both are near -ln 2.
+    return [big + mp.log1p(mp.exp(small - big)), sigmoid(mpf(x) - mpf(y)), sigmoid(mpf(y) - mpf(x))]
+
+
 def pairs(seed, low, high, n, signs="++"):
     rng = random.Random(seed)
     xs, ys = spread(seed + "x", low, high, 2 * n), spread(seed + "y", low, high, 2 * n)
@@ -356,6 +370,10 @@ POWERS = [(1e308, 0.3), (1e308, 0.1), (1e308, -0.2), (1e-308, 0.3), (1e-308, -0.
           (0.5, 1e-300), (3.0, 1e-17), (single(1e30), single(0.3)), (single(1e-30), single(0.1)), (-2.0, 3.0), (-2.0, -3.0),
           (-1.5, 0.5), (0.0, 0.5), (0.0, 1.0), (0.0, 1.5), (0.0, 2.0), (0.0, -0.5), (1e200, -0.999), (7.0, 0.25), (1e-200, 0.499),
           (1e100, -1.0000001), (1e80, -3.9)]
+LOGS = [(700.0, -700.0), (-700.0, 30.0), (0.0, 0.0), (1e10, 1e10), (-1000.0, -1000.0), (-1000.0, -1001.0), (1000.0, 1000.5),
+        (-0.6931471805599453, -0.6931471805599453), (3.0, 1e-5), (-745.0, 0.0), (0.0, 40.0), (20.0, -17.5), (1e308, -1e308),
+        (single(0.1), single(80.25)), (12.0, -300.25)]
+
 BINARY = {
     "add": (lambda x, y: [add(x, y), 1.0, 1.0], pairs("add", 1e-3, 1e3, 12, "--")),
     "sub": (lambda x, y: [add(x, -y), 1.0, -1.0], pairs("sub", 1e-3, 1e3, 12, "--")),
@@ -371,6 +389,7 @@ BINARY = {
     "min": (extremum(lambda x, y: x <= y), pairs("min", 1e-3, 1e3, 8, "--")),
     "max": (extremum(lambda x, y: x >= y), pairs("max", 1e-3, 1e3, 8, "--")),
     "mul_no_nan": (mul_no_nan, pairs("mul_no_nan", 1e-100, 1e100, 8, "--")),
+    "logaddexp": (logaddexp, LOGS + pairs("logaddexp", 1e-3, 700, 24, "--")),
 }
 
 
@@ -385,7 +404,7 @@ def main():
     for rows, points in ((UNARY, unary), (BINARY, binary)):
         for name in rows:
             # Functions that cancel near their zeros, and large angles: so many digits that 50 remain.
-            mp.dps = 700 if name in ("softplus", "expm1", "tanh", "erf", "acosh", "asinh", "sinh", "atanh") else 120
+            mp.dps = 700 if name in ("softplus", "logaddexp", "expm1", "tanh", "erf", "acosh", "asinh", "sinh", "atanh") else 120
             print(f"# {name}")
             for arguments, results in points(name):
                 print(" ".join([repr(x) for x in arguments] + [cell(x) for x in results]))

@@ -12,7 +12,7 @@ use polygrad::{Array, BaseTensor, Concrete, Elem, Float};
 pub(crate) fn unit(name: &str, k: usize) -> Unit {
     // These pass through 0 at numbers that are not floats, so that no relative error is small around them.
     match (name, k) {
-        ("lgamma", 0 | 1) | ("digamma", 0) => Unit::AtLeastOne,
+        ("lgamma", 0 | 1) | ("digamma", 0) | ("logaddexp", 0) => Unit::AtLeastOne,
         _ => Unit::Relative,
     }
 }
