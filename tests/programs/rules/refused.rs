@@ -5,7 +5,7 @@
 
 use polygrad::Array;
 use polygrad::array::Rng;
-use polygrad::ops::{Contract, Discrete, IntBinary, Linear, Unary, View};
+use polygrad::ops::{Contract, Discrete, IntBinary, Linear, Reduce, Unary, View};
 use polygrad::passes::{Options, explain};
 use polygrad::program::{Constant, Op, interpret};
 
@@ -24,6 +24,10 @@ fn views() -> Vec<Case> {
         case("linear_of_nothing", &[X], |b, v| {
             let y = un(b, Unary::Exp, v[0]);
             vec![lin(b, Linear::read(View::affine(&[3], &[2], &[1], &[2])), y)]
+        }),
+        // Of two elements, and of one along another axis.
+        case("reduce_one", &[(&[3, 2], F), (&[1, 2], F)], |b, v| {
+            [0, 1].map(|k| b.apply(Op::Reduce(Reduce::Max { axis: 1 }, v[k]))).to_vec()
         }),
         case("concat_one", &[X, X], |b, v| vec![b.apply(Op::Concat(0, v.to_vec()))]),
         case("concat_empty", &[A, A], |b, v| vec![b.apply(Op::Concat(1, v.to_vec()))]),
