@@ -116,6 +116,12 @@ fn address<const D: usize>(x: &Tensor<Concrete, D>) -> *const f64 {
 }
 
 #[test]
+fn stop_gradient_copies_nothing() {
+    let x = tensor([1.0, 2.0]);
+    assert_eq!(address(&x.stop_gradient()), address(&x));
+}
+
+#[test]
 fn sums_and_carries_reuse_memory() {
     let (mut x, y) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
     let start = address(&x);
