@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
-use crate::program::Custom;
+use crate::program::{Custom, Program};
 
 /// The results of one trip of a loop: the carry, and the outputs to be stacked.
 pub type Trip<T> = (Vec<T>, Vec<T>);
@@ -118,6 +118,12 @@ pub trait BaseTensor: Clone + 'static {
     /// When `f` looks at values that are not known while it is recorded, or a variable escapes from it.
     #[track_caller]
     fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self>;
+
+    /// The optimized program from inputs of a [`trace`](Self::trace) to results, if the trace records a program and the results depend on
+    /// these inputs alone. The plain verbs differentiate this program, so that the derivative is one of the program as it runs.
+    fn recorded(_inputs: &[Self::Trace], _results: &[Self::Trace]) -> Option<Program> {
+        None
+    }
 
     /// The array behind this value, if there is one: `None` while a program is being traced. Through it the host
     /// language looks at values and decides.

@@ -22,7 +22,7 @@ use crate::base::{BaseTensor, Step, Traced, Trip};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::optimize;
-use crate::program::{Custom, Term, interpret};
+use crate::program::{Custom, Program, Term, interpret};
 
 mod contract;
 mod elementwise;
@@ -75,6 +75,10 @@ impl BaseTensor for Array {
             Ok(program) => interpret(&optimize(&program), inputs.to_vec()),
             Err(message) => panic!("{message}"),
         }
+    }
+
+    fn recorded(inputs: &[Term], results: &[Term]) -> Option<Program> {
+        Term::program(inputs, results, &[]).ok().map(|program| optimize(&program))
     }
 
     fn constant(a: Array) -> Self {

@@ -8,7 +8,7 @@ use super::symbolic;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
-use crate::passes::optimize;
+use crate::passes::{Options, optimize_with};
 use crate::program::{Program, Term, interpret};
 use crate::shape::Show;
 use crate::tensor::Tensor;
@@ -88,6 +88,14 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
     where
         Z: Tree<Term, With<Array> = Y>,
     {
+        FunctionOptions::new().stage(f, x, data)
+    }
+
+    #[track_caller]
+    fn staged<Z>(options: Options, f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z, x: &P, data: &Q) -> Self
+    where
+        Z: Tree<Term, With<Array> = Y>,
+    {
         let (leaves, constants) = (variables(&x.leaves()), variables(&data.leaves()));
         let y = f(&x.with_leaves(leaves.clone()), &data.with_leaves(constants.clone()));
         let mut names = Vec::new();
@@ -95,13 +103,13 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
         data.paths("data", &mut names);
         let inputs: Vec<Term> = leaves.into_iter().chain(constants).collect();
         match Term::program(&inputs, &y.leaves(), &names) {
-            Ok(program) => Function::of(program, y.map(&mut zeros)),
+            Ok(program) => Function::of(options, program, y.map(&mut zeros)),
             Err(message) => panic!("{message}"),
         }
     }
 
-    fn of(program: Program, template: Y) -> Self {
-        let ready = optimize(&program);
+    fn of(options: Options, program: Program, template: Y) -> Self {
+        let ready = optimize_with(&program, options);
         Function { program, ready, template, inputs: PhantomData }
     }
 
@@ -187,7 +195,17 @@ where
     /// ```
     #[track_caller]
     pub fn value_and_grad(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>, x: &P, data: &Q) -> Self {
-        let staged: Function<P, Q, Tensor<Array, 0, E>> = Function::stage(f, x, data);
+        FunctionOptions::new().value_and_grad(f, x, data)
+    }
+
+    #[track_caller]
+    fn differentiated(
+        options: Options,
+        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
+        x: &P,
+        data: &Q,
+    ) -> Self {
+        let staged: Function<P, Q, Tensor<Array, 0, E>> = Function::staged(options, f, x, data);
         let wrt: Vec<usize> = (0..x.count()).collect();
         let program = symbolic::value_and_gradient_in(&staged.ready, &wrt);
         let (inputs, mut outputs) = (program.inputs().iter().map(|slot| &slot.name[..]), vec![String::from("value")]);
@@ -195,6 +213,103 @@ where
         let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
         let program = program.named(&inputs.collect::<Vec<&str>>(), &outputs);
         let template = (Tensor::zeros([]), x.map(&mut |a| Array::zeros(a.shape(), a.dtype())));
-        Function::of(program, template)
+        Function::of(options, program, template)
+    }
+}
+
+/// How a [`Function`] is made ready to run: options first, then the function.
+///
+/// ```
+/// use polygrad::{FunctionOptions, Tensor, tensor};
+/// let x = tensor([1.0, 2.0]);
+/// let f = FunctionOptions::new().fast_math(true).stage(|x: &Tensor<_, 1>, _: &()| x.exp().ln(), &x, &());
+/// assert_eq!(f.optimized().size(), 0);
+/// assert_eq!(f.run(&x, &())?, x);
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FunctionOptions {
+    passes: Options,
+}
+
+impl FunctionOptions {
+    /// The options of [`Function::stage`] and [`Function::value_and_grad`].
+    ///
+    /// ```
+    /// use polygrad::FunctionOptions;
+    /// assert_eq!(FunctionOptions::new(), FunctionOptions::new().fast_math(false));
+    /// ```
+    pub fn new() -> FunctionOptions {
+        FunctionOptions::default()
+    }
+
+    /// Whether all numbers count as finite and intermediate results as within range, see
+    /// [`Options::fast_math`]. Applies to the function before it is differentiated and to its derivative.
+    ///
+    /// ```
+    /// use polygrad::{Function, FunctionOptions, Tensor, tensor};
+    /// let f = |x: &Tensor<_, 0>, _: &()| x.exp().ln();
+    /// assert_eq!(Function::stage(f, &tensor(1.0), &()).optimized().size(), 2);
+    /// assert_eq!(FunctionOptions::new().fast_math(true).stage(f, &tensor(1.0), &()).optimized().size(), 0);
+    /// ```
+    #[must_use]
+    pub fn fast_math(mut self, yes: bool) -> FunctionOptions {
+        self.passes.fast_math = yes;
+        self
+    }
+
+    /// [`Function::stage`] with these options.
+    ///
+    /// # Panics
+    /// When `f` looks at values, or a variable of a loop escapes from it.
+    ///
+    /// ```
+    /// use polygrad::{FunctionOptions, Tensor, tensor};
+    /// let x = tensor([1.0, 2.0]);
+    /// let f = FunctionOptions::new().stage(|x: &Tensor<_, 1>, _: &()| x.sum(), &x, &());
+    /// assert_eq!(f.run(&x, &())?.item(), 3.0);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn stage<P, Q, Y, Z>(
+        self,
+        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
+        x: &P,
+        data: &Q,
+    ) -> Function<P, Q, Y>
+    where
+        P: Tree<Array>,
+        Q: Tree<Array>,
+        Y: Tree<Array, With<Array> = Y>,
+        Z: Tree<Term, With<Array> = Y>,
+    {
+        Function::staged(self.passes, f, x, data)
+    }
+
+    /// [`Function::value_and_grad`] with these options.
+    ///
+    /// # Panics
+    /// When `f` looks at values, or a variable of a loop escapes from it.
+    ///
+    /// ```
+    /// use polygrad::{FunctionOptions, Tensor, tensor};
+    /// let x = tensor([1.0, 2.0]);
+    /// let step = FunctionOptions::new().fast_math(true).value_and_grad(|x: &Tensor<_, 1>, _: &()| x.exp().ln().sum(), &x, &());
+    /// assert_eq!(step.run(&x, &())?.1, tensor([1.0, 1.0]));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn value_and_grad<P, Q, E>(
+        self,
+        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
+        x: &P,
+        data: &Q,
+    ) -> Function<P, Q, (Tensor<Array, 0, E>, P)>
+    where
+        P: Tree<Array, With<Array> = P>,
+        Q: Tree<Array>,
+        E: Float,
+    {
+        Function::differentiated(self.passes, f, x, data)
     }
 }

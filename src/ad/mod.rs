@@ -1,7 +1,7 @@
 //! The user's verbs, which differentiate, at every level.
 //!
-//! * the plain verbs ([`grad`], [`value_and_grad`], ..) trace: at `Concrete` a program is recorded, differentiated,
-//!   simplified and run; inside another program it becomes part of that program;
+//! * the plain verbs ([`grad`], [`value_and_grad`], ..) trace: at `Concrete` a program is recorded, optimized,
+//!   differentiated, optimized again and run; inside another program it becomes part of that program;
 //! * [`direct`] runs the program at dual numbers, with the host language's own control flow;
 //! * [`Function`] is traced and differentiated once and run many times;
 //! * [`symbolic`] maps programs to programs;
@@ -15,12 +15,13 @@ mod custom;
 pub mod direct;
 mod function;
 pub mod inspect;
+mod pipeline;
 mod second;
 mod staged;
 pub mod symbolic;
 
 pub use check::{ShapeError, SourceLine, check};
 pub use custom::{custom_jvp, custom_vjp};
-pub use function::{Function, RunError};
+pub use function::{Function, FunctionOptions, RunError};
 pub use second::{Mode, hessian, hvp, jacobian, jacobian_by, nth_derivative};
 pub use staged::{grad, jvp, value_and_grad, value_and_grad_with, vjp};

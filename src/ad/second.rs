@@ -4,12 +4,13 @@
 //! evaluated in a loop over basis vectors, forward or transposed.
 
 use super::staged::traced;
-use super::symbolic;
+use super::{pipeline, symbolic};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Escape, Sweep};
 use crate::ops::{Discrete, Linear};
+use crate::passes::optimize;
 use crate::program::{Program, Term, interpret};
 use crate::shape::{Shape, Show, size};
 use crate::tensor::{Plus, Rank, Tensor};
@@ -43,7 +44,7 @@ where
     T: BaseTensor,
     Rank<R>: Plus<M, N>,
 {
-    jacobian_of(None, |x| Ok(f(x)), x)
+    jacobian_of(None, f, x)
 }
 
 /// [`jacobian`] in a given mode.
@@ -63,13 +64,13 @@ where
     T: BaseTensor,
     Rank<R>: Plus<M, N>,
 {
-    jacobian_of(Some(mode), |x| Ok(f(x)), x)
+    jacobian_of(Some(mode), f, x)
 }
 
 #[track_caller]
 fn jacobian_of<T, const N: usize, const M: usize, const R: usize, E: Float>(
     mode: Option<Mode>,
-    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>) -> Result<Tensor<ADVal<T::Trace>, M, E>, Escape>,
+    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>) -> Tensor<ADVal<T::Trace>, M, E>,
     x: &Tensor<T, N, E>,
 ) -> Tensor<T, R, E>
 where
@@ -77,11 +78,11 @@ where
     Rank<R>: Plus<M, N>,
 {
     let mut results = traced(std::slice::from_ref(x.raw()), |inputs| {
-        let mut sweep = Sweep::new();
-        let y = f(&Tensor::from_raw(sweep.input(&inputs[0])))?.into_raw();
-        let few_inputs = size(inputs[0].shape()) <= size(y.shape());
+        let run = |x: &[ADVal<T::Trace>]| vec![f(&Tensor::from_raw(x[0].clone())).into_raw()];
+        let (sweep, y) = pipeline::reverse::<T>(inputs, 1, &run);
+        let few_inputs = size(inputs[0].shape()) <= size(y[0].shape());
         let mode = mode.unwrap_or(if few_inputs { Mode::Forward } else { Mode::Reverse });
-        Ok(vec![derivatives(&sweep, &y, inputs[0].shape(), mode)?])
+        Ok(vec![derivatives(&sweep, &y[0], inputs[0].shape(), mode)?])
     });
     Tensor::from_raw(results.remove(0))
 }
@@ -145,13 +146,12 @@ where
     T: BaseTensor,
     Rank<R>: Plus<N, N>,
 {
-    let gradient = |x: &Tensor<ADVal<T::Trace>, N, E>| {
-        let mut sweep = Sweep::new();
-        let y = f(&Tensor::from_raw(sweep.input(x.raw()))).into_raw();
-        let one = ADVal::constant(Array::ones(&[], E::DTYPE));
-        Ok(Tensor::from_raw(sweep.try_pull(std::slice::from_ref(&y), vec![one])?.remove(0)))
-    };
-    jacobian_of(Some(Mode::Forward), gradient, x)
+    let mut results = traced(std::slice::from_ref(x.raw()), |inputs| {
+        let run = |x: &[ADVal<ADVal<T::Trace>>]| f(&Tensor::from_raw(x[0].clone())).into_raw();
+        let (sweep, gradient) = pipeline::gradient::<T>(inputs, &run)?;
+        Ok(vec![derivatives(&sweep, &gradient[0], inputs[0].shape(), Mode::Forward)?])
+    });
+    Tensor::from_raw(results.remove(0))
 }
 
 /// The Hessian of a scalar function times a direction: `H v`, without computing `H`; forward over reverse.
@@ -181,12 +181,9 @@ where
     check_direction(&inputs[..count], &inputs[count..]);
     let results = traced(&inputs, |inputs| {
         let (primals, tangents) = inputs.split_at(count);
-        let (mut outer, mut inner) = (Sweep::new(), Sweep::new());
-        let outer_inputs: Vec<ADVal<T::Trace>> = primals.iter().map(|p| outer.input(p)).collect();
-        let y = f(&x.with_leaves(outer_inputs.iter().map(|p| inner.input(p)).collect())).into_raw();
-        let one = ADVal::constant(Array::ones(&[], E::DTYPE));
-        let gradient = inner.try_pull(std::slice::from_ref(&y), vec![one])?;
-        outer.try_push(&gradient, tangents.to_vec())
+        let run = |leaves: &[ADVal<ADVal<T::Trace>>]| f(&x.with_leaves(leaves.to_vec())).into_raw();
+        let (sweep, gradient) = pipeline::gradient::<T>(primals, &run)?;
+        sweep.try_push(&gradient, tangents.to_vec())
     });
     x.with_leaves(results)
 }
@@ -216,7 +213,7 @@ fn check_direction<T: BaseTensor>(x: &[T], v: &[T]) {
 
 /// The `n`-th derivative of a function of one number, `n` chosen at run time; the 0-th is the function.
 ///
-/// Repeats forward differentiation of the recorded program, which is simplified each time.
+/// Repeats forward differentiation of the recorded program, which is optimized each time.
 ///
 /// ```
 /// use polygrad::{Tensor, nth_derivative, tensor};
@@ -237,8 +234,9 @@ pub fn nth_derivative<T: BaseTensor, E: Float>(
         Ok(program) => program,
         Err(message) => panic!("{message}"),
     };
+    program = optimize(&program);
     for _ in 0..n {
-        program = symbolic::derivative(&program);
+        program = optimize(&symbolic::derivative(&program));
     }
     Tensor::from_raw(interpret(&program, vec![x.raw().clone()]).remove(0))
 }

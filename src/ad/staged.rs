@@ -1,11 +1,14 @@
 //! The plain verbs: differentiation by tracing.
 //!
-//! At `Concrete` a verb records the program at dual numbers over terms, simplifies the recorded program, and runs it;
-//! if a program is being traced or differentiated, the verb becomes part of that program. The verbs of
+//! At `Concrete` a verb records the program, optimizes it, differentiates the optimized program, optimizes that, and runs it
+//! ([`pipeline`]); if a program is being traced or differentiated, the verb becomes part of that program. The verbs of
 //! [`direct`](super::direct) run the program at dual numbers instead, with the host language's own branches.
 
+use std::cell::RefCell;
+
+use super::pipeline;
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift};
+use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::interpreters::adval::{ADVal, Escape, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
@@ -85,15 +88,14 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    let (leaves, constants) = inputs.split_at(count);
-    let mut sweep = Sweep::new();
-    let leaves = x.with_leaves(leaves.iter().map(|leaf| sweep.input(leaf)).collect());
-    let lift = |leaf: &T::Trace| <ADVal<T::Trace> as Lift<T::Trace>>::lift(leaf.clone());
-    let constants = data.with_leaves(constants.iter().map(lift).collect());
-    let y = f(&leaves, &constants).into_raw();
+    let run = |inputs: &[ADVal<T::Trace>]| {
+        let (leaves, constants) = inputs.split_at(count);
+        vec![f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec())).into_raw()]
+    };
+    let (sweep, y) = pipeline::reverse::<T>(inputs, count, &run);
     let one = T::Trace::constant(Array::ones(&[], E::DTYPE));
-    let gradient = sweep.try_pull(std::slice::from_ref(&y), vec![one])?;
-    Ok(std::iter::once(y.primal().clone()).chain(gradient).collect())
+    let gradient = sweep.try_pull(&y, vec![one])?;
+    Ok(y.iter().map(|y| y.primal().clone()).chain(gradient).collect())
 }
 
 /// Value and gradient of a scalar function.
@@ -173,9 +175,9 @@ where
         inputs.extend(y_bar.leaves());
         let cotangents = traced(&inputs, |inputs| {
             let (leaves, y_bar) = inputs.split_at(count);
-            let mut sweep = Sweep::new();
-            let y = f(&x.with_leaves(leaves.iter().map(|leaf| sweep.input(leaf)).collect()));
-            sweep.try_pull(&y.leaves(), y_bar.to_vec())
+            let (sweep, y) =
+                pipeline::reverse::<T>(leaves, count, &|leaves| f(&x.with_leaves(leaves.to_vec())).leaves());
+            sweep.try_pull(&y, y_bar.to_vec())
         });
         x.with_leaves(cotangents)
     };
@@ -210,16 +212,19 @@ where
         // Checked here, because a closure does not know who calls it.
         Forward::new().input(primal, tangent);
     }
-    let mut template = None;
+    let template = RefCell::new(None);
     let mut results = T::trace(&inputs, &mut |inputs| {
-        let sweep = Forward::new();
         let (primals, tangents) = inputs.split_at(count);
-        let y = f(&x.with_leaves(primals.iter().zip(tangents).map(|(x, dot)| sweep.input(x, dot)).collect()));
-        let (values, tangents): (Vec<_>, Vec<_>) = y.leaves().iter().map(|leaf| sweep.result(leaf)).unzip();
-        template = Some(y);
+        let results = pipeline::forward::<T>(primals, tangents, &|inputs| {
+            let y = f(&x.with_leaves(inputs.to_vec()));
+            let leaves = y.leaves();
+            template.replace(Some(y));
+            leaves
+        });
+        let (values, tangents): (Vec<_>, Vec<_>) = results.into_iter().unzip();
         values.into_iter().chain(tangents).collect()
     });
-    let Some(template) = template else { unreachable!("tracing runs the program") };
+    let Some(template) = template.into_inner() else { unreachable!("tracing runs the program") };
     let tangents = results.split_off(results.len() / 2);
     (template.with_leaves(results), template.with_leaves(tangents))
 }

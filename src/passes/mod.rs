@@ -28,6 +28,21 @@ use crate::program::{Op, Program};
 /// assert_eq!(optimize(f.program()).to_string(), "program(x: f64[3]) {\n  return x\n}");
 /// ```
 pub fn optimize(program: &Program) -> Program {
+    optimize_with(program, Options::default())
+}
+
+/// [`optimize`] with options.
+///
+/// ```
+/// use polygrad::passes::{Options, optimize_with};
+/// use polygrad::{Function, Tensor, tensor};
+/// let f = Function::stage(|x: &Tensor<_, 0>, _: &()| x - x, &tensor(1.0), &());
+/// // At infinity this is not zero.
+/// assert_eq!(optimize_with(f.program(), Options::default()).size(), 1);
+/// assert_eq!(optimize_with(f.program(), Options { fast_math: true, ..Options::default() }).size(), 0);
+/// ```
+pub fn optimize_with(program: &Program, options: Options) -> Program {
+    let simplify = |program: &Program| simplify_with(program, options);
     let mut ready = simplify(&vectorize(program));
     // Removing a dead carry can leave a loop without a carry; each round removes at least one loop.
     while has_build(&ready) {

@@ -139,7 +139,7 @@ impl Simplifier {
 
     /// One round, with facts about the inputs.
     fn rebuilt(&mut self, program: &Program, facts: &[Option<Fact>]) -> Program {
-        let (uses, mut needed) = (program.uses(), needed(program));
+        let (uses, mut needed) = (program.uses(), program.results_taken());
         let mut b = self.builder();
         let inputs = b.inputs(program.inputs(), facts);
         // The new number of each operation; a loop has its results instead.
@@ -186,20 +186,4 @@ impl Simplifier {
         let names: Vec<String> = program.outputs().iter().map(|slot| slot.name.clone()).collect();
         b.finish(&outputs, &names)
     }
-}
-
-/// For each loop, which of its results are used.
-fn needed(program: &Program) -> Vec<Option<Vec<bool>>> {
-    let mut needed = vec![None; program.nodes().len()];
-    for (k, node) in program.nodes().iter().enumerate() {
-        if let Op::Loop(l) = &node.op {
-            needed[k] = Some(vec![false; l.body.results().len()]);
-        }
-        if let Op::Output(of, position) = &node.op
-            && let Some(needed) = &mut needed[*of as usize]
-        {
-            needed[*position] = true;
-        }
-    }
-    needed
 }

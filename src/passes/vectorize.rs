@@ -31,19 +31,24 @@ use crate::program::{Builder, Loop, NodeId, Op, Program};
 pub fn vectorize(program: &Program) -> Program {
     let mut b = Builder::new();
     let mut made: Vec<Vec<NodeId>> = program.inputs().iter().map(|slot| vec![b.input(slot.clone())]).collect();
-    for node in &program.nodes()[program.inputs().len()..] {
+    let mut taken = program.results_taken();
+    for (k, node) in program.nodes().iter().enumerate().skip(program.inputs().len()) {
         let of = |a: &NodeId| made[*a as usize][0];
         let next = match &node.op {
             Op::Loop(l) => {
+                let taken = taken[k].take().unwrap_or_default();
                 let l = Loop {
                     n: l.n,
                     reverse: l.reverse,
-                    body: vectorize(&l.body),
+                    body: vectorize(&without_dead_outputs(l, &taken)),
                     init: l.init.iter().map(of).collect(),
                     xs: l.xs.iter().map(of).collect(),
                     captured: l.captured.iter().map(of).collect(),
                 };
-                looped(&mut b, l)
+                let (carried, mut results) = (l.init.len(), looped(&mut b, l));
+                // Nothing refers to an output that is not taken.
+                (carried..taken.len()).filter(|k| !taken[*k]).for_each(|k| results.insert(k, NodeId::MAX));
+                results
             }
             Op::Custom(custom, args) => {
                 let custom = custom.map(&mut |p| vectorize(p));
@@ -59,6 +64,17 @@ pub fn vectorize(program: &Program) -> Program {
     let results: Vec<NodeId> = program.results().iter().map(|r| made[*r as usize][0]).collect();
     let names: Vec<String> = program.outputs().iter().map(|slot| slot.name.clone()).collect();
     b.finish(&results, &names)
+}
+
+/// The body of a loop without the outputs that are not taken: they must not decide how the loop is split.
+fn without_dead_outputs(l: &Loop<NodeId>, taken: &[bool]) -> Program {
+    let (carried, results) = (l.init.len(), l.body.results());
+    let kept = |k: &usize| *k < carried || taken[*k];
+    if (0..results.len()).all(|k| kept(&k)) {
+        return l.body.clone();
+    }
+    let results: Vec<NodeId> = (0..results.len()).filter(kept).map(|k| results[k]).collect();
+    l.body.with_results(&results)
 }
 
 /// The results of a loop whose body is vectorised.

@@ -84,6 +84,22 @@ impl Program {
         uses(self.nodes(), self.results())
     }
 
+    /// For each loop, which of its results are used.
+    pub(crate) fn results_taken(&self) -> Vec<Option<Vec<bool>>> {
+        let mut taken = vec![None; self.nodes().len()];
+        for (k, node) in self.nodes().iter().enumerate() {
+            if let Op::Loop(l) = &node.op {
+                taken[k] = Some(vec![false; l.body.results().len()]);
+            }
+            if let Op::Output(of, position) = &node.op
+                && let Some(taken) = &mut taken[*of as usize]
+            {
+                taken[*position] = true;
+            }
+        }
+        taken
+    }
+
     /// The same program with these names and without its first inputs, if it does not use them.
     pub(crate) fn without_first_inputs(&self, count: usize, names: &[String]) -> Option<Program> {
         if self.uses()[..count].iter().any(|uses| *uses > 0) {

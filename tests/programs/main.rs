@@ -8,6 +8,8 @@ mod forms;
 mod gallery;
 #[path = "../support/programs.rs"]
 mod programs;
+#[path = "../support/seen.rs"]
+mod seen;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -1,12 +1,11 @@
 //! Rules of scatters, which add at indices.
 
 use super::gather::is_within;
-use super::views::{Axes, moves};
-use super::{Rule, indices, linearly, table};
-use crate::array::Array;
+use super::views::Axes;
+use super::{Rule, indices, linearly, table, zeros};
 use crate::dtype::DType;
 use crate::ops::{Binary, Linear, View};
-use crate::program::{Builder, Constant, NodeId, Op};
+use crate::program::{Builder, NodeId, Op};
 use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![scatter_zeros, scatter_all, indices::scatter_affine];
@@ -38,7 +37,7 @@ pub(super) fn add_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dty
 }
 
 /// sum (scatter_add 0 [i, ix] v) = scatter_add 0 [ix] v, summed over the axis of an index `i` that is within bounds: there it does not
-/// matter where along the axis; with one index alone, the values are summed
+/// matter where along the axis; with one index alone, the values are summed; the axes that are kept may be permuted
 pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Linear(op, a) = op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
@@ -46,8 +45,12 @@ pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, 
     if !b.once(*a) || !b.is_zero(*base) || !from.is_identity() || into.is_identity() || size(from.shape()) == 0 {
         return None;
     }
-    let kept: Axes = (0..from.shape().len()).filter(|axis| moves(into, *axis)).collect();
-    if *into != View::axes(from.shape(), &kept) {
+    // The axis that each axis of the result is.
+    let order: Axes = (0..shape.len()).filter_map(|k| into.row(k).iter().position(|step| *step == 1)).collect();
+    let mut kept = order.clone();
+    kept.sort_unstable();
+    kept.dedup();
+    if *into != View::axes(from.shape(), &order) || kept.len() < order.len() {
         return None;
     }
     let count = ix.len();
@@ -59,20 +62,21 @@ pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, 
     let values = b.node(*v).shape.clone();
     let inner: Axes =
         (count..from.shape().len()).filter(|axis| summed(*axis)).map(|axis| axis - count + rank).collect();
-    if (dropped.is_empty() && inner.is_empty())
-        || left.iter().any(|k| summed(*k))
-        || kept.windows(2).any(|w| w[0] > w[1])
-    {
+    if (dropped.is_empty() && inner.is_empty()) || left.iter().any(|k| summed(*k)) {
         return None;
     }
+    let plain: Shape = kept.iter().map(|axis| from.shape()[*axis]).collect();
+    let permuted: Axes = order.iter().filter_map(|axis| kept.iter().position(|k| k == axis)).collect();
     let (ix, v) = (ix.clone(), *v);
     let v = if inner.is_empty() { v } else { linearly(b, Linear::sum(&values, &inner), v) };
     if left.is_empty() {
         let all: Axes = (0..rank).collect();
         let shape = b.node(v).shape.clone();
-        return Some(linearly(b, Linear::sum(&shape, &all), v));
+        let sum = linearly(b, Linear::sum(&shape, &all), v);
+        return Some(linearly(b, Linear::permute(&plain, &permuted), sum));
     }
-    let zeros = b.add(Op::Constant(Constant(Array::zeros(shape, dtype))), shape.clone(), dtype);
+    let zeros = zeros(b, &plain, dtype);
     let ix: Vec<NodeId> = left.iter().map(|k| ix[*k]).collect();
-    Some(b.add(Op::ScatterAdd(zeros, ix, v), shape.clone(), dtype))
+    let sum = b.add(Op::ScatterAdd(zeros, ix, v), plain.clone(), dtype);
+    Some(linearly(b, Linear::permute(&plain, &permuted), sum))
 }

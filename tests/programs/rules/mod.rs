@@ -8,4 +8,5 @@ mod contractions;
 mod costs;
 mod near;
 mod refused;
+mod pipeline;
 mod table;

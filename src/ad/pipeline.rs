@@ -1,0 +1,96 @@
+//! The pipeline of every verb that records: record, optimize, differentiate, optimize.
+//!
+//! The plain verbs are given a function of dual numbers, which cannot run at anything else. Where such a verb records, the
+//! primal part of what the function returns is the recorded program of its value; that program is optimized and then run at
+//! dual numbers, so that the derivative is one of the optimized program, as it is for a [`Function`](crate::Function).
+//!
+//! Law: the derivative of a program is the same before and after the passes, but its cost is not: what the passes find in
+//! a program, they may not find in its derivative.
+
+use super::symbolic;
+use crate::array::Array;
+use crate::base::{BaseTensor, Lift};
+use crate::interpreters::adval::{ADVal, Escape, Sweep};
+use crate::interpreters::dual::{Dual, Forward};
+use crate::passes::optimize;
+use crate::program::{Program, interpret};
+
+/// A function of dual numbers.
+pub(super) type Dually<'a, T> = &'a dyn Fn(&[ADVal<<T as BaseTensor>::Trace>]) -> Vec<ADVal<<T as BaseTensor>::Trace>>;
+
+/// A function of dual numbers in forward mode.
+pub(super) type Forwards<'a, T> = &'a dyn Fn(&[Dual<<T as BaseTensor>::Trace>]) -> Vec<Dual<<T as BaseTensor>::Trace>>;
+
+/// A function of dual numbers over dual numbers.
+pub(super) type Twice<'a, T> =
+    &'a dyn Fn(&[ADVal<ADVal<<T as BaseTensor>::Trace>>]) -> ADVal<ADVal<<T as BaseTensor>::Trace>>;
+
+/// Inputs of a new sweep, the first `count` of them; the others are constants.
+fn started<U: BaseTensor>(inputs: &[U], count: usize) -> (Sweep<U>, Vec<ADVal<U>>) {
+    let mut sweep = Sweep::new();
+    let (leaves, data) = inputs.split_at(count);
+    let mut duals: Vec<ADVal<U>> = leaves.iter().map(|leaf| sweep.input(leaf)).collect();
+    duals.extend(data.iter().map(|leaf| <ADVal<U> as Lift<U>>::lift(leaf.clone())));
+    (sweep, duals)
+}
+
+/// A program at dual numbers, differentiated in its first `count` inputs.
+pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize) -> (Sweep<U>, Vec<ADVal<U>>) {
+    let (sweep, duals) = started(inputs, count);
+    (sweep, interpret(program, duals))
+}
+
+/// The results of a function of traced values, differentiated in the first `count` of these.
+pub(super) fn reverse<T: BaseTensor>(
+    inputs: &[T::Trace],
+    count: usize,
+    f: Dually<'_, T>,
+) -> (Sweep<T::Trace>, Vec<ADVal<T::Trace>>) {
+    let (sweep, duals) = started(inputs, count);
+    let results = f(&duals);
+    let primals: Vec<T::Trace> = results.iter().map(|y| y.primal().clone()).collect();
+    match T::recorded(inputs, &primals) {
+        Some(program) => dual(&program, inputs, count),
+        None => (sweep, results),
+    }
+}
+
+/// The values of a function of traced values, and their tangents.
+pub(super) fn forward<T: BaseTensor>(
+    inputs: &[T::Trace],
+    tangents: &[T::Trace],
+    f: Forwards<'_, T>,
+) -> Vec<(T::Trace, T::Trace)> {
+    let of = |sweep: &Forward| inputs.iter().zip(tangents).map(|(x, dot)| sweep.input(x, dot)).collect::<Vec<_>>();
+    let sweep = Forward::new();
+    let results = f(&of(&sweep));
+    let primals: Vec<T::Trace> = results.iter().map(|y| y.primal().clone()).collect();
+    let (sweep, results) = match T::recorded(inputs, &primals) {
+        Some(program) => {
+            let sweep = Forward::new();
+            let results = interpret(&program, of(&sweep));
+            (sweep, results)
+        }
+        None => (sweep, results),
+    };
+    results.iter().map(|y| sweep.result(y)).collect()
+}
+
+/// The gradient of a scalar function of traced values, which can be differentiated again; where it is recorded, it is
+/// optimized before and after the first derivative.
+///
+/// # Errors
+/// When the function is not one of its arguments alone.
+pub(super) fn gradient<T: BaseTensor>(
+    inputs: &[T::Trace],
+    f: Twice<'_, T>,
+) -> Result<(Sweep<T::Trace>, Vec<ADVal<T::Trace>>), Escape> {
+    let (mut outer, mut inner) = (Sweep::new(), Sweep::new());
+    let duals: Vec<ADVal<ADVal<T::Trace>>> = inputs.iter().map(|x| inner.input(&outer.input(x))).collect();
+    let y = f(&duals);
+    if let Some(program) = T::recorded(inputs, &[y.primal().primal().clone()]) {
+        return Ok(dual(&optimize(&symbolic::gradient(&program)), inputs, inputs.len()));
+    }
+    let one = ADVal::constant(Array::ones(&[], y.dtype()));
+    Ok((outer, inner.try_pull(&[y], vec![one])?))
+}

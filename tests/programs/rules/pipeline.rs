@@ -1,0 +1,91 @@
+//! Every verb that records has one pipeline: optimize, differentiate, optimize.
+
+use polygrad::inspect::count;
+use polygrad::interpreters::Ast;
+use polygrad::program::{Program, interpret};
+use polygrad::{
+    ADVal, Array, BaseTensor, Function, FunctionOptions, Tensor, build1, grad, hvp, jacobian, value_and_grad_with,
+};
+
+use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::seen::{Seen, programs};
+
+/// The work of a run.
+fn work(program: &Program, inputs: Vec<Array>) -> u64 {
+    count(|x: &Leaves<_>| Leaves(interpret(program, x.0.clone())), &Leaves(inputs)).1.total().work
+}
+
+/// Without names.
+fn nameless(program: &Program) -> Program {
+    program.named(&vec![""; program.inputs().len()], &vec![""; program.outputs().len()])
+}
+
+/// The program of the plain gradient and that of the function, of an objective.
+fn both<O: Objective>() -> [Program; 2] {
+    let seen = |leaves: &Leaves<Array>| Leaves(leaves.0.iter().cloned().map(Seen).collect());
+    let (x, data) = (O::inputs(), O::data());
+    value_and_grad_with(|x: &Leaves<ADVal<Ast>>, data: &Leaves<_>| O::eval(x, data), &seen(&x), &seen(&data));
+    let plain = programs().pop().expect("a program ran");
+    let function = Function::value_and_grad(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+    [nameless(&plain), nameless(function.optimized())]
+}
+
+struct Same(Vec<String>);
+
+impl Visitor for Same {
+    fn visit<O: Objective>(&mut self) {
+        let [plain, function] = both::<O>();
+        let inputs: Vec<Array> = O::inputs().0.into_iter().chain(O::data().0).collect();
+        if work(&plain, inputs.clone()) != work(&function, inputs) || plain.size() != function.size() {
+            self.0.push(format!("{}: {plain}\n{function}", O::NAME));
+        }
+    }
+}
+
+#[test]
+fn the_plain_gradient_runs_the_program_of_the_function() {
+    let mut same = Same(Vec::new());
+    gallery::each(&mut same);
+    assert!(same.0.is_empty(), "{} programs:\n{}", same.0.len(), same.0.join("\n"));
+}
+
+/// Reads `n` elements of `n` copies of a matrix of two columns, at squares, which are no views.
+fn at_squares<T: BaseTensor>(u: &Tensor<T, 2>) -> Tensor<T, 0> {
+    let n = u.shape()[0];
+    let w = u.replicate::<3>(n).permute([2, 0, 1]);
+    build1(n, |i| w.at([&(i * i % 2), i, i])).square().sum()
+}
+
+#[test]
+fn no_verb_does_quadratic_work_where_another_does_linear() {
+    let last = |inputs: Vec<Array>| work(&programs().pop().expect("a program ran"), inputs);
+    let costs = [64, 128].map(|n| {
+        let u = Array::uniform(&[n, 2], -1.0, 1.0, 7);
+        let x = Tensor::from_raw(Seen(u.clone()));
+        grad(|u: &Tensor<ADVal<Ast>, 2>| at_squares(u), &x);
+        let plain = last(vec![u.clone()]);
+        hvp(|u: &Tensor<ADVal<ADVal<Ast>>, 2>| at_squares(u), &x, &x);
+        let second = last(vec![u.clone(), u.clone()]);
+        let row = |u: &Tensor<ADVal<Ast>, 2>| at_squares(u);
+        let _: Tensor<Seen, 2> = jacobian(row, &x);
+        let jacobian = last(vec![u.clone()]);
+        let staged =
+            Function::value_and_grad(|u: &Tensor<_, 2>, _: &()| at_squares(u), &Tensor::from_raw(u.clone()), &());
+        [plain, second, jacobian, work(staged.optimized(), vec![u])]
+    });
+    for (small, large) in costs[0].iter().zip(&costs[1]) {
+        assert!(*large < 3 * *small, "{costs:?}");
+    }
+}
+
+#[test]
+fn fast_math_reaches_both_sides_of_the_derivative() {
+    let x = polygrad::tensor([1.0, 2.0]);
+    let f = |x: &Tensor<Ast, 1>, _: &()| (x.exp().ln() * 3.0).sum();
+    let (plain, fast) =
+        (Function::value_and_grad(f, &x, &()), FunctionOptions::new().fast_math(true).value_and_grad(f, &x, &()));
+    assert_eq!(fast.run(&x, &()).map(|(_, g)| g), Ok(polygrad::tensor([3.0, 3.0])));
+    assert!(fast.optimized().size() < plain.optimized().size(), "{}", fast.optimized());
+    // What is recorded is the derivative of what was simplified.
+    assert!(!fast.program().to_string().contains("exp"), "{}", fast.program());
+}
