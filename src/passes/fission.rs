@@ -4,11 +4,15 @@
 //! depends on, and the values computed from those for the outputs alone. Only the second part must run trip by trip;
 //! the first is computed in bulk before the loop, the third after the loop from the stacked values of the second. A
 //! recurrent network multiplies all its inputs with its weights in one product before the loop.
+//! In a sum of terms of the first and of the second part, the terms of the first are added up before the loop.
 //!
 //! Law: the results are the same. Each part does the work it did in the trips; the stacks between the parts are at most
 //! [`ROOM`] times as large as what the loop reads and writes anyway.
 
+use std::collections::BTreeMap;
+
 use super::batch::{Value, batch};
+use crate::ops::Binary;
 use crate::program::{Builder, Loop, Node, NodeId, Op, Program, Slot, reach};
 use crate::shape::size;
 
@@ -25,6 +29,8 @@ enum Part {
 
 /// The results of a loop with a carry: the last carry, and the stacked outputs.
 pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>) -> Vec<Value> {
+    let gathered = gathered(l).map(|body| Loop { body, ..l.clone() });
+    let l = gathered.as_ref().unwrap_or(l);
     let parts = parts(l);
     let carried = l.init.len();
     let inputs = l.body.inputs().len();
@@ -118,6 +124,78 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
     };
     let large = (0..nodes.len()).any(|k| apart[k] == Part::After && results(&nodes[k]) > room);
     if !large && stacked(&apart) <= ROOM * stacked(&parts) { apart } else { parts }
+}
+
+/// A term of a sum, and whether it is subtracted.
+type Term = (NodeId, bool);
+
+/// The body in which of each sum what does not depend on the carry is added up first, if some sum has several such terms:
+/// `(x + h) + b` is `h + (x + b)`, of which `x + b` is done in bulk.
+fn gathered(l: &Loop<NodeId>) -> Option<Program> {
+    let (parts, uses, nodes) = (parts(l), l.body.uses(), l.body.nodes());
+    let mut sums: BTreeMap<usize, [Vec<Term>; 2]> = BTreeMap::new();
+    let mut inner = vec![false; nodes.len()];
+    // From results to operands: the whole of a sum comes before its parts.
+    for k in (0..nodes.len()).rev().filter(|k| parts[*k] == Part::Within) {
+        if inner[k] || terms(&nodes[k].op).is_none() {
+            continue;
+        }
+        let mut split = [Vec::new(), Vec::new()];
+        let mut work: Vec<Term> = vec![(k as NodeId, false)];
+        while let Some((id, minus)) = work.pop() {
+            let at = id as usize;
+            match terms(&nodes[at].op) {
+                Some([x, y]) if at == k || (uses[at] == 1 && parts[at] == Part::Within) => {
+                    inner[at] = true;
+                    work.extend([(y.0, minus != y.1), (x.0, minus)]);
+                }
+                Some(_) | None => split[usize::from(parts[at] == Part::Before)].push((id, minus)),
+            }
+        }
+        if split[1].len() > 1 {
+            sums.insert(k, split);
+        }
+    }
+    if sums.is_empty() {
+        return None;
+    }
+    let mut b = Builder::new();
+    let mut now = b.inputs(l.body.inputs(), &[]);
+    for (k, node) in nodes.iter().enumerate().skip(now.len()) {
+        now.push(match sums.get(&k) {
+            Some([within, before]) => {
+                let before = total(&mut b, before, &now);
+                let terms: Vec<Term> = within.iter().map(|(id, minus)| (now[*id as usize], *minus)).collect();
+                added(&mut b, terms.into_iter().chain([before]))
+            }
+            None => b.add(node.op.map(&mut |a| now[*a as usize]), node.shape.clone(), node.dtype),
+        });
+    }
+    let results: Vec<NodeId> = l.body.results().iter().map(|r| now[*r as usize]).collect();
+    Some(b.finish(&results, &[]))
+}
+
+/// The terms of a sum or difference of floats.
+fn terms(op: &Op<NodeId>) -> Option<[Term; 2]> {
+    if let Op::Binary(op @ (Binary::Add | Binary::Sub), x, y) = op {
+        return Some([(*x, false), (*y, *op == Binary::Sub)]);
+    }
+    None
+}
+
+/// The sum of terms of one part: itself a term, which is subtracted where all of them are.
+fn total(b: &mut Builder, terms: &[Term], now: &[NodeId]) -> Term {
+    let all = terms.iter().all(|(_, minus)| *minus);
+    let terms = terms.iter().map(|(id, minus)| (now[*id as usize], *minus != all));
+    (added(b, terms), all)
+}
+
+/// The sum of terms, of which one at least is not subtracted.
+fn added(b: &mut Builder, terms: impl Iterator<Item = Term>) -> NodeId {
+    let (minus, plus): (Vec<Term>, Vec<Term>) = terms.partition(|(_, minus)| *minus);
+    let sum = plus.into_iter().map(|(id, _)| id).reduce(|sum, id| b.plus(sum, id));
+    let Some(sum) = sum else { unreachable!("the first term of a sum is added") };
+    minus.into_iter().fold(sum, |sum, (id, _)| b.minus(sum, id))
 }
 
 /// The values of a part that another part or a result outside the loop needs.

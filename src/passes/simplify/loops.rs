@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::Simplifier;
 use crate::array::Array;
-use crate::ops::Linear;
+use crate::ops::{Linear, View};
 use crate::program::{Builder, Constant, Loop, Node, NodeId, Op, Slot, reach, results_needed};
 use crate::rewrite::rules::of_one_value;
 use crate::rewrite::rules::views::{Axes, moves, over, read};
@@ -26,6 +26,7 @@ use crate::shape::Shape;
 /// | `loop_invariant_code` | a value that depends on captured values alone is computed outside |
 /// | `loop_invariant_result` | an output that is the same in every trip is replicated, a last carry that does not depend on the trip is computed outside |
 /// | `loop_element_output` | an output that is an element of a sequence is that sequence |
+/// | `loop_shifted_output` | a carry that starts with zeros, as an output before the step, is the output of its next value, one trip later |
 /// | `loop_equal_outputs` | equal outputs are one |
 pub const LOOP_RULES: &[&str] = &[
     "loop_never",
@@ -37,6 +38,7 @@ pub const LOOP_RULES: &[&str] = &[
     "loop_invariant_code",
     "loop_invariant_result",
     "loop_element_output",
+    "loop_shifted_output",
     "loop_equal_outputs",
 ];
 
@@ -80,7 +82,10 @@ impl Simplifier {
         parts.mark_needed(b);
         parts.find_invariants(b, settled);
         let mut results = parts.replaced(b, &needed);
-        let kept = parts.with_carries(|k| needed[k] && results[k].is_none());
+        let shifted = parts.shifted(b, &needed, &results);
+        let made =
+            |results: &Results, k: usize| needed[k] && results[k].is_none() && !shifted.iter().any(|(of, _)| *of == k);
+        let kept = parts.with_carries(|k| made(&results, k));
         let kept: Vec<usize> = (0..kept.len()).filter(|k| kept[*k]).collect();
         if kept.is_empty() {
             return results;
@@ -90,13 +95,17 @@ impl Simplifier {
         let slots: Vec<Slot> = small.body.outputs().to_vec();
         let id = b.add(Op::Loop(Box::new(small)), Shape::new(), crate::DType::F64);
         for (k, place) in kept.iter().zip(place) {
-            if needed[*k] && results[*k].is_none() {
+            if made(&results, *k) {
                 let mut shape = slots[place].shape.clone();
                 if place >= carried {
                     shape.insert(0, l.n);
                 }
                 results[*k] = Some(b.add(Op::Output(id, place), shape, slots[place].dtype));
             }
+        }
+        for (k, next) in shifted {
+            results[k] = results[next].map(|next| one_trip_later(b, next, l.reverse));
+            b.note("loop_shifted_output", results[k].unwrap_or(0));
         }
         results
     }
@@ -280,6 +289,23 @@ impl Parts<'_> {
         out
     }
 
+    /// The outputs that are a carry before the step, from zeros on, each with the needed output that is its next value.
+    fn shifted(&self, b: &Builder, needed: &[bool], done: &Results) -> Vec<(usize, usize)> {
+        let (carried, results) = (self.carried(), self.l.body.results());
+        let open = |k: &usize| needed[*k] && done[*k].is_none();
+        let outputs = || (carried..results.len()).filter(open);
+        let pair = |k: usize| {
+            let carry = results[k] as usize;
+            if carry >= carried || !b.is_zero(self.l.init[carry]) {
+                return None;
+            }
+            outputs()
+                .find(|next| results[*next] == results[carry] && results[*next] != results[k])
+                .map(|next| (k, next))
+        };
+        outputs().filter_map(pair).collect()
+    }
+
     /// The loop with these results alone, carries first, and the position of each among its results.
     fn smaller(&self, mut inner: Builder, b: &mut Builder, kept: &[usize]) -> (Loop<NodeId>, Vec<usize>) {
         let (l, results) = (self.l, self.l.body.results());
@@ -361,6 +387,25 @@ fn element(b: &mut Builder, xs: NodeId) -> Option<NodeId> {
     }
     let rest: Axes = (1..view.shape().len()).collect();
     Some(b.apply(Op::Linear(Box::new(Linear::read(over(&view, &rest))), source)))
+}
+
+/// The stacked values of the trip before, and zeros for the first trip.
+fn one_trip_later(b: &mut Builder, stack: NodeId, reverse: bool) -> NodeId {
+    let shape = b.node(stack).shape.clone();
+    let rank = shape.len();
+    let matrix: Vec<i64> = (0..rank * rank).map(|k| i64::from(k % (rank + 1) == 0)).collect();
+    let offset: Vec<i64> = (0..rank)
+        .map(|axis| {
+            if axis > 0 {
+                0
+            } else if reverse {
+                1
+            } else {
+                -1
+            }
+        })
+        .collect();
+    b.apply(Op::Linear(Box::new(Linear::read(View::affine(&shape, &shape, &matrix, &offset))), stack))
 }
 
 /// `n` copies along a new outermost axis.

@@ -56,7 +56,7 @@ fn together(b: &Builder, x: NodeId, y: NodeId) -> Option<(Linear, NodeId)> {
 
 /// The places that a linear operation reads and writes, as one view of pairs of places, and the number of axes of the
 /// places read.
-fn copied(b: &Builder, id: NodeId) -> Option<(Piece, usize)> {
+pub(super) fn copied(b: &Builder, id: NodeId) -> Option<(Piece, usize)> {
     let Op::Linear(op, source) = &b.node(id).op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
     if from.is_empty() || into.is_empty() {
@@ -82,7 +82,7 @@ fn copied(b: &Builder, id: NodeId) -> Option<(Piece, usize)> {
 }
 
 /// Splits a view of pairs of places into its two views; `rank` is the number of axes of the first.
-fn apart(both: &View, rank: usize) -> (View, View) {
+pub(super) fn apart(both: &View, rank: usize) -> (View, View) {
     let part = |axes: std::ops::Range<usize>| {
         let matrix: SmallVec<[i64; 16]> = axes.clone().flat_map(|k| both.row(k).to_vec()).collect();
         View::affine(&both.source()[axes.clone()], both.shape(), &matrix, &both.offset()[axes])

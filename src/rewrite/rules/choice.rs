@@ -1,16 +1,16 @@
 //! Rules of choices: selection by masks, minimum and maximum, and the binary operations without rules of their own.
 
-use super::{FOLDED, Rule, constant, indices, table, views};
+use super::{FOLDED, Rule, constant, indices, like, of_one_value, table, views};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::ops::{Binary, Discrete};
+use crate::ops::{Binary, Discrete, Unary};
 use crate::program::{Builder, Constant, NodeId, Op};
 use crate::shape::{Shape, size};
 
-pub(super) const EXTREMA: &[Rule] = table![extremum_same, views::replicate_late];
+pub(super) const EXTREMA: &[Rule] = table![extremum_same, choice_of_numbers, views::replicate_late];
 
-pub(super) const OTHER: &[Rule] = table![hypot_exchanged, views::replicate_late];
+pub(super) const OTHER: &[Rule] = table![hypot_exchanged, choice_of_numbers, views::replicate_late];
 
 pub(super) const SELECT: &[Rule] = table![
     select_same,
@@ -36,6 +36,76 @@ fn hypot_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opt
 
 fn operands(op: &Op<NodeId>) -> Option<[NodeId; 3]> {
     if let Op::Select(operands) = op { Some(*operands) } else { None }
+}
+
+/// select m x 0 + select m 0 y = select m x y, and select m x y + select m z 0 = select m (x + z) y where both have no other use; also for
+/// differences; and y + select m x 0 + select m 0 z where the first sum has no other use
+pub(super) fn add_choices(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Binary(sum @ (Binary::Add | Binary::Sub), x, y) = *op else { return None };
+    if let Some(both) = joined(b, sum, x, y) {
+        return Some(both);
+    }
+    for (sum, choice) in [(x, y), (y, x)] {
+        let Op::Binary(Binary::Add, p, q) = b.node(sum).op else { continue };
+        if *op != Op::Binary(Binary::Add, x, y) || !b.once(sum) || operands(&b.node(choice).op).is_none() {
+            continue;
+        }
+        for (rest, other) in [(p, q), (q, p)] {
+            if let Some(both) = joined(b, Binary::Add, other, choice) {
+                return Some(b.add(Op::Binary(Binary::Add, rest, both), shape.clone(), dtype));
+            }
+        }
+    }
+    None
+}
+
+/// The sum or difference of two choices by one mask, where that is one choice and fewer operations.
+fn joined(b: &mut Builder, sum: Binary, x: NodeId, y: NodeId) -> Option<NodeId> {
+    let (first, second) = (operands(&b.node(x).op)?, operands(&b.node(y).op)?);
+    if first[0] != second[0] {
+        return None;
+    }
+    let branch = |b: &Builder, k: usize| match (b.is_zero(first[k]), b.is_zero(second[k])) {
+        (_, true) => Branch::Is(first[k]),
+        (true, false) if sum == Binary::Add => Branch::Is(second[k]),
+        (true, false) => Branch::Made(Op::Unary(Unary::Neg, second[k])),
+        (false, false) => Branch::Made(Op::Binary(sum, first[k], second[k])),
+    };
+    let branches = [branch(b, 1), branch(b, 2)];
+    let more = branches.iter().filter(|branch| matches!(branch, Branch::Made(_))).count();
+    if more >= usize::from(b.once(x)) + usize::from(b.once(y)) {
+        return None;
+    }
+    let [then, otherwise] = branches.map(|branch| match branch {
+        Branch::Is(id) => id,
+        Branch::Made(op) => like(b, op, x),
+    });
+    Some(like(b, Op::Select([first[0], then, otherwise]), x))
+}
+
+/// A branch of two choices that are one.
+enum Branch {
+    Is(NodeId),
+    Made(Op<NodeId>),
+}
+
+/// f (select m c d) = select m (f c) (f d) for numbers c, d, where the choice has no other use; a second operand of f is a number
+pub(super) fn choice_of_numbers(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let is_number = |b: &Builder, a: NodeId| constant(b, a).is_some_and(of_one_value);
+    let (mut choice, mut fits) = (None, true);
+    op.operands(&mut |a| match operands(&b.node(*a).op) {
+        Some(inner) if choice.is_none() && b.once(*a) && is_number(b, inner[1]) && is_number(b, inner[2]) => {
+            choice = Some((*a, inner));
+        }
+        Some(_) | None => fits &= is_number(b, *a),
+    });
+    let (choice, [mask, x, y]) = choice.filter(|_| fits)?;
+    let mut branch = |value: NodeId| {
+        let op = op.map(&mut |a| if *a == choice { value } else { *a });
+        b.add(op, shape.clone(), dtype)
+    };
+    let branches = [mask, branch(x), branch(y)];
+    Some(b.add(Op::Select(branches), shape.clone(), dtype))
 }
 
 /// select m x x = x

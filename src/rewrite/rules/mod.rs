@@ -18,6 +18,7 @@ mod fast;
 mod gather;
 mod indices;
 mod linear;
+mod placed;
 mod product;
 mod reduce;
 mod scatter;
@@ -292,7 +293,25 @@ fn empty(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Optio
 /// The largest size of results that are computed from constants when a program is made.
 const FOLDED: usize = 64;
 
-/// An operation on constants is a constant, if that is small or of one value.
+/// Whether an operation with a small result reads little of its operands, whatever their sizes.
+fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
+    match op {
+        Op::Linear(op, _) => match &**op {
+            Linear::Affine { from, .. } => size(from.shape()) <= FOLDED,
+            Linear::Reshape { .. } | Linear::Cast { .. } => true,
+        },
+        // Out of the array, no more than there are elements in the result.
+        Op::Gather(..) => operands[1..].iter().all(|ix| ix.size() <= FOLDED),
+        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Contract(..) | Op::ScatterAdd(..) => {
+            operands.iter().all(|c| c.size() <= FOLDED)
+        }
+        Op::Concat(..) => true,
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+    }
+}
+
+/// An operation on constants is a constant, if that is of one value, or small and made of few elements: a row of a large
+/// array, but not its sum.
 fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
     let mut known = true;
@@ -303,7 +322,7 @@ fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option
     op.operands(&mut |a| operands.extend(constant(b, *a).cloned()));
     let uniform = matches!(op, Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Linear(..) | Op::Reduce(..));
     let uniform = uniform && operands.iter().all(of_one_value);
-    let small = size(shape) <= FOLDED && operands.iter().all(|c| c.size() <= FOLDED);
+    let small = size(shape) <= FOLDED && reads_little(op, &operands);
     if operands.is_empty() || !(small || uniform) {
         return None;
     }

@@ -1,7 +1,8 @@
 //! Rules of products, quotients and powers of floats: numbers first, signs and factors outside.
 
 use super::{
-    Rule, contract, elements, full, is, linearly, moderate, multiple, negated, negation, number, scaled, table, views,
+    Rule, choice, contract, elements, full, is, linearly, moderate, multiple, negated, negation, number, scaled, table,
+    views,
 };
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
@@ -22,6 +23,7 @@ pub(super) const MUL: &[Rule] = table![
     mul_into_replicated,
     contract::scaled_contract,
     contract::outer_product,
+    choice::choice_of_numbers,
     views::replicate_late,
 ];
 
@@ -34,15 +36,23 @@ pub(super) const DIV: &[Rule] = table![
     div_negated,
     div_power_of_two,
     div_scaled,
+    choice::choice_of_numbers,
     views::replicate_late,
 ];
 
-pub(super) const POW: &[Rule] = table![pow_zero, pow_one, pow_two, pow_minus_one, views::replicate_late];
+pub(super) const POW: &[Rule] =
+    table![pow_zero, pow_one, pow_two, pow_minus_one, choice::choice_of_numbers, views::replicate_late];
 
-pub(super) const POW_LESS_ONE: &[Rule] = table![pow_less_one_number, views::replicate_late];
+pub(super) const POW_LESS_ONE: &[Rule] = table![pow_less_one_number, choice::choice_of_numbers, views::replicate_late];
 
-pub(super) const MUL_NO_NAN: &[Rule] =
-    table![no_nan_zero, no_nan_number, no_nan_negated, no_nan_exchanged, views::replicate_late];
+pub(super) const MUL_NO_NAN: &[Rule] = table![
+    no_nan_zero,
+    no_nan_number,
+    no_nan_negated,
+    no_nan_exchanged,
+    choice::choice_of_numbers,
+    views::replicate_late
+];
 
 fn operands(op: &Op<NodeId>) -> Option<(NodeId, NodeId)> {
     if let Op::Binary(_, x, y) = op { Some((*x, *y)) } else { None }

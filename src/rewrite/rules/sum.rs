@@ -1,6 +1,6 @@
 //! Rules of sums and differences of floats.
 
-use super::{Rule, adjacent, is, multiple, negated, negation, scaled, scatter, table, views};
+use super::{Rule, adjacent, choice, is, multiple, negated, negation, placed, scaled, scatter, table, views};
 use crate::dtype::DType;
 use crate::ops::Binary;
 use crate::program::{Builder, NodeId, Op};
@@ -14,7 +14,10 @@ pub(super) const ADD: &[Rule] = table![
     add_negative_multiple,
     add_exchanged,
     scatter::add_scattered,
+    choice::add_choices,
     adjacent::add_adjacent,
+    placed::add_placed,
+    choice::choice_of_numbers,
     views::replicate_late,
 ];
 
@@ -25,6 +28,8 @@ pub(super) const SUB: &[Rule] = table![
     sub_from_negative,
     sub_like_terms,
     sub_negative_multiple,
+    choice::add_choices,
+    choice::choice_of_numbers,
     views::replicate_late
 ];
 

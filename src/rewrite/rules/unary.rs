@@ -1,15 +1,24 @@
 //! Rules of functions of one float tensor: signs move out, inverses cancel.
 
-use super::{Rule, moderate, negated, negation, number, scaled, table, views};
+use super::{Rule, choice, moderate, negated, negation, number, scaled, table, views};
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::Shape;
 
-pub(super) const NEG: &[Rule] = table![neg_neg, neg_difference, neg_scaled, neg_quotient, views::replicate_late];
+pub(super) const NEG: &[Rule] =
+    table![neg_neg, neg_difference, neg_scaled, neg_quotient, choice::choice_of_numbers, views::replicate_late];
 
-pub(super) const RULES: &[Rule] =
-    table![recip_recip, recip_quotient, recip_scaled, even_function, odd_function, absolute, views::replicate_late];
+pub(super) const RULES: &[Rule] = table![
+    recip_recip,
+    recip_quotient,
+    recip_scaled,
+    even_function,
+    odd_function,
+    absolute,
+    choice::choice_of_numbers,
+    views::replicate_late
+];
 
 /// The function and its argument.
 fn applied(op: &Op<NodeId>) -> Option<(Unary, NodeId)> {

@@ -358,6 +358,20 @@ pub(crate) fn choices() -> Vec<Case> {
             vec![bin(b, Binary::Hypot, v[0], v[1]), bin(b, Binary::Hypot, v[1], v[0])]
         }),
         case("select_same", &[M, X], |b, v| vec![b.apply(Op::Select([v[0], v[1], v[1]]))]),
+        case("add_choices", &[M, X, X, X], |b, v| {
+            let zero = c(b, 0.0);
+            let (x, y) = (b.apply(Op::Select([v[0], v[1], zero])), b.apply(Op::Select([v[0], zero, v[2]])));
+            let sum = add(b, x, v[3]);
+            let (z, w) = (b.apply(Op::Select([v[0], v[2], v[1]])), b.apply(Op::Select([v[0], zero, v[3]])));
+            vec![add(b, sum, y), add(b, z, w)]
+        }),
+        case("choice_of_numbers", &[M, X], |b, v| {
+            let (p, q, k) = (c(b, 4.0), c(b, -0.0), c(b, 3.0));
+            let x = b.apply(Op::Select([v[0], p, q]));
+            let y = b.apply(Op::Select([v[0], q, p]));
+            let (x, y) = (un(b, Unary::Sqrt, x), sub(b, k, y));
+            vec![mul(b, x, v[1]), y]
+        }),
         case("select_known", &[X, X], |b, v| {
             let m = b.apply(Op::Constant(Constant(Array::full(&[3], true))));
             let n = b.apply(Op::Constant(Constant(Array::full(&[3], false))));

@@ -6,6 +6,7 @@
 mod cases;
 mod contractions;
 mod costs;
+mod experts;
 mod near;
 mod refused;
 mod pipeline;

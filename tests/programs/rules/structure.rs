@@ -90,6 +90,13 @@ pub(super) fn views() -> Vec<Case> {
             let row = un(b, Unary::Exp, v[0]);
             vec![lin(b, Linear::permute(&[4, 3], &[1, 0]), z), lin(b, Linear::row(&[3, 4], 0, 1), row)]
         }),
+        case("add_placed", &[S, S, X], |b, v| {
+            let place = |b: &mut Builder, at: usize, x: NodeId| lin(b, Linear::row(&[2], 0, at).adjoint(), x);
+            let (x, y) = (place(b, 1, v[0]), place(b, 0, v[1]));
+            let (z, w) = (lin(b, Linear::pad(&[3], &[0], &[4]), v[2]), lin(b, Linear::pad(&[3], &[4], &[0]), v[2]));
+            let w = un(b, Unary::Sin, w);
+            vec![add(b, x, y), add(b, z, w)]
+        }),
         case("concat_one", &[X], |b, v| vec![b.apply(Op::Concat(0, vec![v[0]]))]),
         case("concat_empty", &[X, (&[0], F)], |b, v| vec![b.apply(Op::Concat(0, vec![v[0], v[1], v[0]]))]),
         case("concat_nested", &[X, X], |b, v| {
@@ -330,6 +337,20 @@ pub(super) fn loops() -> Vec<Case> {
         case("loop_element_output", &[S, X], |b, v| {
             let inner = body(&[S, S], |b, v| vec![add(b, v[0], v[1]), v[1]]);
             looped(b, 3, [&v[..1], &v[1..], &[]], inner)
+        }),
+        case("loop_shifted_output", &[X], |b, v| {
+            let zero = b.apply(Op::Constant(Constant(Array::scalar(0.0))));
+            let inner = body(&[S, S], |b, v| {
+                let next = un(b, Unary::Sin, v[0]);
+                let next = add(b, next, v[1]);
+                vec![next, v[0], next]
+            });
+            let (back, forth) = (looped(b, 3, [&[zero], v, &[]], inner.clone()), {
+                let l = Loop { n: 3, reverse: false, body: inner, init: vec![zero], xs: v.to_vec(), captured: vec![] };
+                let l = b.apply(Op::Loop(Box::new(l)));
+                [1, 2].map(|k| b.apply(Op::Output(l, k)))
+            });
+            vec![back[1], back[2], forth[0], forth[1]]
         }),
         case("loop_equal_outputs", &[S, X], |b, v| {
             let inner = body(&[S, S], |b, v| {

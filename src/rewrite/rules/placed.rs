@@ -1,0 +1,212 @@
+//! Sums of values that are put at different places among zeros: one value made of parts, side by side.
+//!
+//! The adjoint of reading elements one by one adds up arrays that are zero but for one element each. What is put in boxes that
+//! do not meet is a concatenation, along one axis or, where the boxes fill everything, along several.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::adjacent::{apart, copied};
+use super::{linearly, zeros};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Linear, View};
+use crate::program::{Builder, NodeId, Op};
+use crate::shape::{Shape, size};
+
+/// The most parts that are put together, so that a long sum is looked through in a time linear in its length.
+const MOST: usize = 64;
+
+/// One side of a box for each axis.
+type Sides = SmallVec<[Range<usize>; 4]>;
+
+/// What is in a box.
+enum Part {
+    /// The elements of a value, in order.
+    Value(NodeId),
+    /// A view of a value.
+    View(NodeId, View),
+    /// A contraction that writes the box alone.
+    Product(Box<Contract>, NodeId, NodeId),
+}
+
+struct Placed {
+    at: Sides,
+    part: Part,
+}
+
+impl Placed {
+    fn shape(&self) -> Shape {
+        self.at.iter().map(Range::len).collect()
+    }
+}
+
+/// place x + place y + .. = concat [x, y, ..], with zeros where nothing is placed: for values that are copied to boxes that do not
+/// meet, where no partial sum has another use; along one axis, of which at least half is filled, or of all elements in order
+pub(super) fn add_placed(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Binary(Binary::Add, x, y) = *op else { return None };
+    let whole: Sides = shape.iter().map(|n| 0..*n).collect();
+    let mut placed = Vec::new();
+    for operand in [x, y] {
+        found(b, operand, &whole, &mut placed)?;
+    }
+    if placed.len() < 2 {
+        return None;
+    }
+    let along = |p: &Placed, axis: usize| (0..shape.len()).all(|k| k == axis || p.at[k] == whole[k]);
+    if let Some(axis) = (0..shape.len()).find(|axis| placed.iter().all(|p| along(p, *axis))) {
+        let order = ordered(&placed, shape[axis], &|p| p.at[axis].clone())?;
+        let mut parts = Vec::new();
+        for (range, of) in order {
+            let mut sides = shape.clone();
+            sides[axis] = range.len();
+            parts.push(match of {
+                Some(k) => made(b, &placed[k], &sides, dtype),
+                None => zeros(b, &sides, dtype),
+            });
+        }
+        // What remains zero is written, too; a sum of sparse values may be cheaper, as in a carry.
+        let filled: usize = placed.iter().map(|p| p.at[axis].len()).sum();
+        return (2 * filled >= shape[axis]).then(|| b.apply(Op::Concat(axis, parts)));
+    }
+    let order = ordered(&placed, size(shape), &|p| in_order(&p.at, shape))?;
+    let mut parts = Vec::new();
+    for (range, of) in order {
+        parts.push(made(b, &placed[of?], &Shape::from_slice(&[range.len()]), dtype));
+    }
+    let flat = b.apply(Op::Concat(0, parts));
+    Some(linearly(b, Linear::reshape(&[size(shape)], shape), flat))
+}
+
+/// The ranges of values in `0..n`, ascending, and those between them, if they do not meet; an empty range meets all others.
+fn ordered(
+    placed: &[Placed],
+    n: usize,
+    range: &dyn Fn(&Placed) -> Range<usize>,
+) -> Option<Vec<(Range<usize>, Option<usize>)>> {
+    let mut ranges: Vec<(Range<usize>, usize)> = placed.iter().map(range).zip(0..).collect();
+    ranges.sort_by_key(|(range, _)| range.start);
+    let (mut all, mut start) = (Vec::new(), 0);
+    for (range, k) in ranges {
+        if range.start < start || range.is_empty() {
+            return None;
+        }
+        if start < range.start {
+            all.push((start..range.start, None));
+        }
+        start = range.end;
+        all.push((range, Some(k)));
+    }
+    if start < n {
+        all.push((start..n, None));
+    }
+    Some(all)
+}
+
+/// The elements of a box, in row-major order, where they follow one another: else an empty range.
+fn in_order(at: &Sides, shape: &[usize]) -> Range<usize> {
+    let partial = (0..shape.len()).rev().find(|axis| at[*axis].len() < shape[*axis]).unwrap_or(0);
+    if at[..partial].iter().any(|side| side.len() != 1) {
+        return 0..0;
+    }
+    let start = at.iter().zip(shape).fold(0, |start, (side, n)| start * n + side.start);
+    start..start + at.iter().map(Range::len).product::<usize>()
+}
+
+/// What is placed in the result: by a sum, by a concatenation with zeros, by copying or by a contraction. Nothing where there are
+/// too many values, or where one is everywhere: it meets all others.
+fn found(b: &Builder, id: NodeId, whole: &Sides, placed: &mut Vec<Placed>) -> Option<()> {
+    let mut work: Vec<(NodeId, Sides)> = vec![(id, whole.clone())];
+    while let Some((id, at)) = work.pop() {
+        if b.is_zero(id) {
+            continue;
+        }
+        let part = match &b.node(id).op {
+            Op::Binary(Binary::Add, x, y) if b.once(id) => {
+                work.extend([(*y, at.clone()), (*x, at)]);
+                continue;
+            }
+            Op::Concat(axis, parts) if b.once(id) && parts.iter().any(|part| b.is_zero(*part)) => {
+                let mut start = at[*axis].start;
+                for part in parts {
+                    let mut inside = at.clone();
+                    inside[*axis] = start..start + b.node(*part).shape[*axis];
+                    start = inside[*axis].end;
+                    work.push((*part, inside));
+                }
+                continue;
+            }
+            Op::Linear(..) => copied_to(b, id, &at),
+            Op::Contract(op, x, y) if b.once(id) => product_in(op, *x, *y, &at),
+            Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
+            Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => None,
+            Op::Loop(_) | Op::Custom(..) => None,
+        };
+        placed.push(part.unwrap_or(Placed { at, part: Part::Value(id) }));
+        if placed.len() > MOST || placed.last().is_some_and(|p| p.at == *whole) {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// The box that a view writes, and for each of its sides the axis of the iteration space that runs along it.
+fn written(into: &View, at: &Sides) -> Option<(Sides, SmallVec<[Option<usize>; 4]>)> {
+    let (space, mut inside, mut axes) = (into.shape(), at.clone(), SmallVec::new());
+    for side in 0..into.source().len() {
+        let start = at[side].start + usize::try_from(into.offset()[side]).ok()?;
+        let mut along = (0..space.len()).filter(|axis| into.row(side)[*axis] != 0);
+        let axis = along.next();
+        let steps = axis.is_none_or(|axis| into.row(side)[axis] == 1 && !axes.contains(&Some(axis)));
+        if !steps || along.next().is_some() {
+            return None;
+        }
+        inside[side] = start..start + axis.map_or(1, |axis| space[axis]);
+        axes.push(axis);
+    }
+    Some((inside, axes))
+}
+
+/// A copy of a value to a box inside of `at`, where nothing is added up.
+fn copied_to(b: &Builder, id: NodeId, at: &Sides) -> Option<Placed> {
+    let (piece, rank) = copied(b, id)?;
+    let (from, into) = apart(&piece.view, rank);
+    let (inside, axes) = written(&into, at)?;
+    let space = into.shape();
+    if (0..space.len()).any(|axis| space[axis] > 1 && !axes.contains(&Some(axis))) {
+        return None;
+    }
+    let mut order = axes.iter().flatten();
+    if from.is_identity() && order.clone().zip(order.by_ref().skip(1)).all(|(a, b)| a < b) {
+        return Some(Placed { at: inside, part: Part::Value(piece.source) });
+    }
+    let shape: Shape = inside.iter().map(Range::len).collect();
+    let step = |axis: usize, side: usize| i64::from(axes[side] == Some(axis));
+    let matrix: Vec<i64> = (0..space.len())
+        .flat_map(|axis| (0..axes.len()).map(move |side| (axis, side)))
+        .map(|(a, s)| step(a, s))
+        .collect();
+    let view = from.after(&View::affine(space, &shape, &matrix, &vec![0; space.len()]))?;
+    Some(Placed { at: inside, part: Part::View(piece.source, view) })
+}
+
+/// A contraction that writes a box inside of `at`.
+fn product_in(op: &Contract, x: NodeId, y: NodeId, at: &Sides) -> Option<Placed> {
+    let (inside, _) = written(&op.out, at).filter(|_| op.out.is_total())?;
+    let shape: Shape = inside.iter().map(Range::len).collect();
+    let matrix: Vec<i64> = (0..shape.len()).flat_map(|side| op.out.row(side).to_vec()).collect();
+    let out = View::affine(&shape, op.out.shape(), &matrix, &vec![0; shape.len()]);
+    let op = Contract::new(op.a.clone(), op.b.clone(), out);
+    Some(Placed { at: inside, part: Part::Product(Box::new(op), x, y) })
+}
+
+/// A part in this shape.
+fn made(b: &mut Builder, placed: &Placed, shape: &Shape, dtype: DType) -> NodeId {
+    let value = match &placed.part {
+        Part::Value(id) => *id,
+        Part::View(id, view) => linearly(b, Linear::read(view.clone()), *id),
+        Part::Product(op, x, y) => b.add(Op::Contract(op.clone(), *x, *y), placed.shape(), dtype),
+    };
+    let from = b.node(value).shape.clone();
+    if from == *shape { value } else { linearly(b, Linear::reshape(&from, shape), value) }
+}
