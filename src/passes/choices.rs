@@ -22,7 +22,7 @@ use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Cost, Discrete, Linear};
-use crate::program::{Builder, Constant, Loop, NodeId, Op, Program};
+use crate::program::{Builder, Constant, Loop, Made, NodeId, Now, Op, Program};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::piece;
 use crate::rewrite::rules::{is_elementwise, of_one_value, views::elementwise_on};
@@ -56,7 +56,7 @@ pub fn choices(program: &Program) -> Program {
 /// [`choices`] for a program with facts about its inputs; `None` if nothing changes.
 fn chosen(program: &Program, facts: &[Option<Fact>]) -> Option<Program> {
     let (known, now) = literal(program, facts)?;
-    let cones = Cones { program, uses: program.uses(), intervals: intervals(&known, &now) };
+    let cones = Cones { program, uses: program.uses(), intervals: intervals(program, &known, &now) };
     let plans = cones.plans();
     // The bodies of loops, and of functions with rules, that change.
     let mut inside: BTreeMap<NodeId, Op<NodeId>> = BTreeMap::new();
@@ -69,7 +69,7 @@ fn chosen(program: &Program, facts: &[Option<Fact>]) -> Option<Program> {
         };
         let mut op = None;
         if let Op::Loop(l) = &node.op {
-            let outside = node.op.map(&mut |a| now[*a as usize]);
+            let outside = now.op(&node.op);
             let facts = if let Op::Loop(l) = &outside { known.facts_inside(l) } else { Vec::new() };
             op = Some(Op::Loop(Box::new(Loop { body: body(&l.body, &facts), ..(**l).clone() })));
         } else if let Op::Custom(custom, args) = &node.op {
@@ -83,23 +83,17 @@ fn chosen(program: &Program, facts: &[Option<Fact>]) -> Option<Program> {
         return None;
     }
     let mut b = Builder::new();
-    let mut now: Vec<NodeId> = b.inputs(program.inputs(), facts);
-    for (k, node) in program.nodes().iter().enumerate().skip(program.inputs().len()) {
-        let id = k as NodeId;
-        let op = inside.get(&id).unwrap_or(&node.op).map(&mut |a| now[*a as usize]);
-        now.push(match plans.get(&id) {
-            Some(plan) => cones.made(&mut b, plan, &now),
-            None => b.add(op, node.shape.clone(), node.dtype),
-        });
-    }
-    let results: Vec<NodeId> = program.results().iter().map(|r| now[*r as usize]).collect();
-    let names: Vec<String> = program.outputs().iter().map(|slot| slot.name.clone()).collect();
-    Some(b.finish(&results, &names))
+    let inputs = b.inputs(program.inputs(), facts);
+    Some(program.rebuilt(b, inputs, &mut |b, k, node, now| match (plans.get(&k), inside.get(&k)) {
+        (Some(plan), _) => Made::One(cones.made(b, plan, now)),
+        (None, Some(op)) => Made::One(b.add(now.op(op), node.shape.clone(), node.dtype)),
+        (None, None) => now.again(b, node),
+    }))
 }
 
 /// A builder with all facts about a program that has choices or other programs in it, and the numbers of the values
 /// there.
-fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Vec<NodeId>)> {
+fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Now)> {
     let chooses = |op: &Op<NodeId>| matches!(op, Op::Select(_) | Op::Loop(_) | Op::Custom(..));
     if !program.nodes().iter().any(|node| chooses(&node.op)) {
         return None;
@@ -111,9 +105,9 @@ fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Vec<No
 }
 
 /// The masks that hold on an interval of positions, or outside of one.
-fn intervals(known: &Builder, now: &[NodeId]) -> BTreeMap<NodeId, Interval> {
-    let found = |(k, id): (usize, &NodeId)| Some((k as NodeId, known.interval(*id)?));
-    now.iter().enumerate().filter_map(found).collect()
+fn intervals(program: &Program, known: &Builder, now: &Now) -> BTreeMap<NodeId, Interval> {
+    let found = |k: usize| Some((k as NodeId, known.interval(now.of(k as NodeId))?));
+    (0..program.nodes().len()).filter_map(found).collect()
 }
 
 /// A choice and the operations that nothing but the choice needs, cut in segments.
@@ -333,12 +327,12 @@ impl Cones<'_> {
     }
 
     /// The concatenation of the segments.
-    fn made(&self, b: &mut Builder, plan: &Plan, now: &[NodeId]) -> NodeId {
+    fn made(&self, b: &mut Builder, plan: &Plan, now: &Now) -> NodeId {
         let parts = plan.segments().map(|segment| self.part(b, plan, &segment, now)).collect();
         b.apply(Op::Concat(plan.axis, parts))
     }
 
-    fn part(&self, b: &mut Builder, plan: &Plan, segment: &Range<usize>, now: &[NodeId]) -> NodeId {
+    fn part(&self, b: &mut Builder, plan: &Plan, segment: &Range<usize>, now: &Now) -> NodeId {
         let mut here: BTreeMap<NodeId, NodeId> = BTreeMap::new();
         let mut last = 0;
         for (id, meaning) in self.meanings(plan, segment) {
@@ -348,7 +342,7 @@ impl Cones<'_> {
             last = match meaning {
                 Meaning::Known(holds) => b.apply(Op::Constant(Constant(Array::full(&shape, holds)))),
                 Meaning::Same(other) => here[&other],
-                Meaning::Leaf => piece(b, now[id as usize], plan.axis, segment.clone()),
+                Meaning::Leaf => piece(b, now.of(id), plan.axis, segment.clone()),
                 Meaning::Itself => {
                     let mut operands = Vec::new();
                     node.op.operands(&mut |a| operands.push(here[a]));

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use super::batch::{Value, batch};
 use crate::ops::Binary;
-use crate::program::{Builder, Loop, Node, NodeId, Op, Program, Slot, reach};
+use crate::program::{Builder, Loop, Made, Node, NodeId, Now, Op, Program, Slot, reach};
 use crate::shape::size;
 
 /// The largest size of the stacks between the parts, in multiples of what a trip reads and returns.
@@ -160,19 +160,15 @@ fn gathered(l: &Loop<NodeId>) -> Option<Program> {
         return None;
     }
     let mut b = Builder::new();
-    let mut now = b.inputs(l.body.inputs(), &[]);
-    for (k, node) in nodes.iter().enumerate().skip(now.len()) {
-        now.push(match sums.get(&k) {
-            Some([within, before]) => {
-                let before = total(&mut b, before, &now);
-                let terms: Vec<Term> = within.iter().map(|(id, minus)| (now[*id as usize], *minus)).collect();
-                added(&mut b, terms.into_iter().chain([before]))
-            }
-            None => b.add(node.op.map(&mut |a| now[*a as usize]), node.shape.clone(), node.dtype),
-        });
-    }
-    let results: Vec<NodeId> = l.body.results().iter().map(|r| now[*r as usize]).collect();
-    Some(b.finish(&results, &[]))
+    let inputs = b.inputs(l.body.inputs(), &[]);
+    Some(l.body.rebuilt(b, inputs, &mut |b, k, node, now| match sums.get(&(k as usize)) {
+        Some([within, before]) => {
+            let before = total(b, before, now);
+            let within = within.iter().map(|(id, minus)| (now.of(*id), *minus));
+            Made::One(added(b, within.chain([before])))
+        }
+        None => now.again(b, node),
+    }))
 }
 
 /// The terms of a sum or difference of floats.
@@ -184,9 +180,9 @@ fn terms(op: &Op<NodeId>) -> Option<[Term; 2]> {
 }
 
 /// The sum of terms of one part: itself a term, which is subtracted where all of them are.
-fn total(b: &mut Builder, terms: &[Term], now: &[NodeId]) -> Term {
+fn total(b: &mut Builder, terms: &[Term], now: &Now) -> Term {
     let all = terms.iter().all(|(_, minus)| *minus);
-    let terms = terms.iter().map(|(id, minus)| (now[*id as usize], *minus != all));
+    let terms = terms.iter().map(|(id, minus)| (now.of(*id), *minus != all));
     (added(b, terms), all)
 }
 

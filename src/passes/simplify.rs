@@ -9,7 +9,7 @@ mod loops;
 
 use std::fmt;
 
-use crate::program::{Builder, NodeId, Op, Program};
+use crate::program::{Builder, Made, NodeId, Op, Program};
 use crate::rewrite::facts::Fact;
 
 pub use loops::LOOP_RULES;
@@ -139,51 +139,24 @@ impl Simplifier {
 
     /// One round, with facts about the inputs.
     fn rebuilt(&mut self, program: &Program, facts: &[Option<Fact>]) -> Program {
-        let (uses, mut needed) = (program.uses(), program.results_taken());
+        let (uses, mut taken) = (program.uses(), program.results_taken());
         let mut b = self.builder();
         let inputs = b.inputs(program.inputs(), facts);
-        // The new number of each operation; a loop has its results instead.
-        let mut now: Vec<NodeId> = Vec::with_capacity(program.nodes().len());
-        let mut results: Vec<Option<Vec<Option<NodeId>>>> = vec![None; program.nodes().len()];
-        for (k, node) in program.nodes().iter().enumerate() {
-            let id = match &node.op {
-                Op::Input(position) => inputs[*position as usize],
-                Op::Loop(_) => {
-                    if let Op::Loop(l) = node.op.map(&mut |a| now[*a as usize]) {
-                        let needed = needed[k].take().unwrap_or_default();
-                        results[k] = Some(self.rebuilt_loop(&mut b, k as NodeId, *l, needed));
-                    }
-                    // Only its results refer to a loop.
-                    NodeId::MAX
-                }
-                Op::Output(of, position) => match &results[*of as usize] {
-                    Some(results) => results[*position].expect("a result that is used is needed"),
-                    None => b.add(Op::Output(now[*of as usize], *position), node.shape.clone(), node.dtype),
-                },
-                Op::Constant(_)
-                | Op::Unary(..)
-                | Op::Binary(..)
-                | Op::Discrete(..)
-                | Op::Select(_)
-                | Op::Linear(..)
-                | Op::Contract(..)
-                | Op::Reduce(..)
-                | Op::Gather(..)
-                | Op::ScatterAdd(..)
-                | Op::Concat(..)
-                | Op::Custom(..) => {
-                    let op = node.op.map(&mut |a| now[*a as usize]);
-                    b.add(op, node.shape.clone(), node.dtype)
-                }
+        inputs.iter().zip(&uses).for_each(|(id, uses)| b.used(*id, *uses));
+        program.rebuilt(b, inputs, &mut |b, k, node, now| {
+            let made = if let Op::Loop(_) = node.op
+                && let Op::Loop(l) = now.op(&node.op)
+            {
+                let taken = taken[k as usize].take().unwrap_or_default();
+                Made::Many(self.rebuilt_loop(b, k, *l, taken))
+            } else {
+                now.again(b, node)
             };
-            self.record(&mut b, k as NodeId);
-            if id != NodeId::MAX {
-                b.used(id, uses[k]);
+            self.record(b, k);
+            if let Made::One(id) = made {
+                b.used(id, uses[k as usize]);
             }
-            now.push(id);
-        }
-        let outputs: Vec<NodeId> = program.results().iter().map(|r| now[*r as usize]).collect();
-        let names: Vec<String> = program.outputs().iter().map(|slot| slot.name.clone()).collect();
-        b.finish(&outputs, &names)
+            made
+        })
     }
 }

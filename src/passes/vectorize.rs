@@ -15,7 +15,7 @@ use super::batch::{Value, batch};
 use super::carries::Split;
 use super::counters::counters;
 use super::fission::fission;
-use crate::program::{Builder, Loop, NodeId, Op, Program};
+use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
 
 /// The program in bulk: no loop without a carry remains.
 ///
@@ -27,43 +27,27 @@ use crate::program::{Builder, Loop, NodeId, Op, Program};
 /// let f = Function::stage(f, &x, &());
 /// assert_eq!(vectorize(f.program()).to_string(), "program(x: f64[3]) {\n  return 2.0 * sin x\n}");
 /// ```
-#[allow(clippy::wildcard_enum_match_arm, reason = "what is no loop and has no programs inside stays")]
 pub fn vectorize(program: &Program) -> Program {
     let mut b = Builder::new();
-    let mut made: Vec<Vec<NodeId>> = program.inputs().iter().map(|slot| vec![b.input(slot.clone())]).collect();
+    let inputs = b.inputs(program.inputs(), &[]);
     let mut taken = program.results_taken();
-    for (k, node) in program.nodes().iter().enumerate().skip(program.inputs().len()) {
-        let of = |a: &NodeId| made[*a as usize][0];
-        let next = match &node.op {
-            Op::Loop(l) => {
-                let taken = taken[k].take().unwrap_or_default();
-                let l = Loop {
-                    n: l.n,
-                    reverse: l.reverse,
-                    body: vectorize(&without_dead_outputs(l, &taken)),
-                    init: l.init.iter().map(of).collect(),
-                    xs: l.xs.iter().map(of).collect(),
-                    captured: l.captured.iter().map(of).collect(),
-                };
-                let (carried, mut results) = (l.init.len(), looped(&mut b, l));
-                // Nothing refers to an output that is not taken.
-                (carried..taken.len()).filter(|k| !taken[*k]).for_each(|k| results.insert(k, NodeId::MAX));
-                results
-            }
-            Op::Custom(custom, args) => {
-                let custom = custom.map(&mut |p| vectorize(p));
-                let results = 0..custom.primal().outputs().len();
-                let id = b.apply(Op::Custom(custom.into(), args.iter().map(of).collect()));
-                results.map(|k| b.apply(Op::Output(id, k))).collect()
-            }
-            Op::Output(a, position) => vec![made[*a as usize][*position]],
-            op => vec![b.add(op.map(&mut |a| of(a)), node.shape.clone(), node.dtype)],
-        };
-        made.push(next);
-    }
-    let results: Vec<NodeId> = program.results().iter().map(|r| made[*r as usize][0]).collect();
-    let names: Vec<String> = program.outputs().iter().map(|slot| slot.name.clone()).collect();
-    b.finish(&results, &names)
+    program.rebuilt(b, inputs, &mut |b, k, node, now| {
+        if let Op::Loop(l) = &node.op {
+            let taken = taken[k as usize].take().unwrap_or_default();
+            let of = |ids: &[NodeId]| ids.iter().map(|a| now.of(*a)).collect::<Vec<NodeId>>();
+            let (init, xs, captured) = (of(&l.init), of(&l.xs), of(&l.captured));
+            let body = vectorize(&without_dead_outputs(l, &taken));
+            let results = looped(b, Loop { n: l.n, reverse: l.reverse, body, init, xs, captured });
+            let mut results = results.into_iter();
+            let taken = (0..taken.len()).map(|k| (k < l.init.len() || taken[k]).then(|| results.next()).flatten());
+            return Made::Many(taken.collect());
+        }
+        if let Op::Custom(custom, args) = &node.op {
+            let args = args.iter().map(|a| now.of(*a)).collect();
+            return Made::One(b.apply(Op::Custom(custom.map(&mut |p| vectorize(p)).into(), args)));
+        }
+        now.again(b, node)
+    })
 }
 
 /// The body of a loop without the outputs that are not taken: they must not decide how the loop is split.

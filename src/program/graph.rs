@@ -74,7 +74,7 @@ impl Program {
         let mut b = Builder::literal();
         let inputs = b.inputs(self.inputs(), &[]);
         let now = b.copy(self, inputs);
-        let results: Vec<NodeId> = results.iter().map(|r| now[*r as usize]).collect();
+        let results: Vec<NodeId> = results.iter().map(|r| now.of(*r)).collect();
         let names: Vec<String> = self.outputs().iter().map(|slot| slot.name.clone()).collect();
         b.finish(&results, &names)
     }
@@ -138,14 +138,5 @@ impl Builder {
         }
         self.follow(program, &mut numbers);
         numbers
-    }
-
-    /// Copies a program with these values as its inputs; returns the numbers of its values.
-    pub(crate) fn copy(&mut self, program: &Program, inputs: Vec<NodeId>) -> Vec<NodeId> {
-        let mut now = inputs;
-        for node in &program.nodes()[now.len()..] {
-            now.push(self.add(node.op.map(&mut |a| now[*a as usize]), node.shape.clone(), node.dtype));
-        }
-        now
     }
 }

@@ -15,6 +15,7 @@ mod graph;
 mod interpret;
 mod kind;
 mod op;
+mod rebuild;
 #[cfg(feature = "serde")]
 mod serial;
 mod term;
@@ -26,6 +27,7 @@ pub use custom::Custom;
 pub(crate) use graph::{reach, results_needed};
 pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
+pub(crate) use rebuild::{Made, Now};
 pub use term::Term;
 
 use crate::dtype::DType;

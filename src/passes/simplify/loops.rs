@@ -149,7 +149,7 @@ fn once(b: &mut Builder, l: &Loop<NodeId>) -> Results {
     now.extend(&l.captured);
     let now = b.copy(&l.body, now);
     let result = |(k, r): (usize, &NodeId)| {
-        let value = now[*r as usize];
+        let value = now.of(*r);
         if k < l.init.len() {
             return Some(value);
         }
