@@ -25,8 +25,11 @@ pub(super) type Forwards<'a, T> = &'a dyn Fn(&[Dual<<T as BaseTensor>::Trace>]) 
 pub(super) type Twice<'a, T> =
     &'a dyn Fn(&[ADVal<ADVal<<T as BaseTensor>::Trace>>]) -> ADVal<ADVal<<T as BaseTensor>::Trace>>;
 
+/// A differentiation and its values, inputs or results.
+type Differentiated<U> = (Sweep<U>, Vec<ADVal<U>>);
+
 /// Inputs of a new sweep, the first `count` of them; the others are constants.
-fn started<U: BaseTensor>(inputs: &[U], count: usize) -> (Sweep<U>, Vec<ADVal<U>>) {
+fn started<U: BaseTensor>(inputs: &[U], count: usize) -> Differentiated<U> {
     let mut sweep = Sweep::new();
     let (leaves, data) = inputs.split_at(count);
     let mut duals: Vec<ADVal<U>> = leaves.iter().map(|leaf| sweep.input(leaf)).collect();
@@ -35,17 +38,13 @@ fn started<U: BaseTensor>(inputs: &[U], count: usize) -> (Sweep<U>, Vec<ADVal<U>
 }
 
 /// A program at dual numbers, differentiated in its first `count` inputs.
-pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize) -> (Sweep<U>, Vec<ADVal<U>>) {
+pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize) -> Differentiated<U> {
     let (sweep, duals) = started(inputs, count);
     (sweep, interpret(program, duals))
 }
 
 /// The results of a function of traced values, differentiated in the first `count` of these.
-pub(super) fn reverse<T: BaseTensor>(
-    inputs: &[T::Trace],
-    count: usize,
-    f: Dually<'_, T>,
-) -> (Sweep<T::Trace>, Vec<ADVal<T::Trace>>) {
+pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Differentiated<T::Trace> {
     let (sweep, duals) = started(inputs, count);
     let results = f(&duals);
     let primals: Vec<T::Trace> = results.iter().map(|y| y.primal().clone()).collect();
@@ -84,7 +83,7 @@ pub(super) fn forward<T: BaseTensor>(
 pub(super) fn gradient<T: BaseTensor>(
     inputs: &[T::Trace],
     f: Twice<'_, T>,
-) -> Result<(Sweep<T::Trace>, Vec<ADVal<T::Trace>>), Escape> {
+) -> Result<Differentiated<T::Trace>, Escape> {
     let (mut outer, mut inner) = (Sweep::new(), Sweep::new());
     let duals: Vec<ADVal<ADVal<T::Trace>>> = inputs.iter().map(|x| inner.input(&outer.input(x))).collect();
     let y = f(&duals);

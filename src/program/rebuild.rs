@@ -2,8 +2,8 @@
 //! operation becomes.
 //!
 //! Law: the traversal goes from operands to results and makes each operation once, so it is linear in the length of the program.
-//! It sees to inputs, results and names, and to the results of loops and functions with rules, which an operation may have
-//! become one by one. Programs inside of an operation are the business of who rewrites it.
+//! It keeps inputs, outputs and their names, and takes the results of loops and of functions with rules, each of which may have become
+//! another value. A pass itself rewrites the programs inside of an operation.
 
 use super::{Builder, Node, NodeId, Op, Program};
 

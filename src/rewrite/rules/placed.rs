@@ -1,7 +1,7 @@
-//! Sums of values that are put at different places among zeros: one value made of parts, side by side.
+//! Rules of sums of values that are placed in disjoint boxes of zero arrays: such a sum is a concatenation.
 //!
-//! The adjoint of reading elements one by one adds up arrays that are zero but for one element each. What is put in boxes that
-//! do not meet is a concatenation, along one axis or, where the boxes fill everything, along several.
+//! The adjoint of reading elements one by one is a sum of arrays with one element each that is not zero. Boxes that follow one another
+//! along one axis, or in the order of all elements, are the parts of one concatenation.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ enum Part {
     /// The elements of a value, in order.
     Value(NodeId),
     /// A view of a value.
-    View(NodeId, View),
+    View(NodeId, Box<View>),
     /// A contraction that writes the box alone.
     Product(Box<Contract>, NodeId, NodeId),
 }
@@ -187,7 +187,7 @@ fn copied_to(b: &Builder, id: NodeId, at: &Sides) -> Option<Placed> {
         .map(|(a, s)| step(a, s))
         .collect();
     let view = from.after(&View::affine(space, &shape, &matrix, &vec![0; space.len()]))?;
-    Some(Placed { at: inside, part: Part::View(piece.source, view) })
+    Some(Placed { at: inside, part: Part::View(piece.source, Box::new(view)) })
 }
 
 /// A contraction that writes a box inside of `at`.
@@ -204,7 +204,7 @@ fn product_in(op: &Contract, x: NodeId, y: NodeId, at: &Sides) -> Option<Placed>
 fn made(b: &mut Builder, placed: &Placed, shape: &Shape, dtype: DType) -> NodeId {
     let value = match &placed.part {
         Part::Value(id) => *id,
-        Part::View(id, view) => linearly(b, Linear::read(view.clone()), *id),
+        Part::View(id, view) => linearly(b, Linear::read((**view).clone()), *id),
         Part::Product(op, x, y) => b.add(Op::Contract(op.clone(), *x, *y), placed.shape(), dtype),
     };
     let from = b.node(value).shape.clone();

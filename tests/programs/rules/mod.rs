@@ -8,6 +8,6 @@ mod contractions;
 mod costs;
 mod experts;
 mod near;
-mod refused;
 mod pipeline;
+mod refused;
 mod table;

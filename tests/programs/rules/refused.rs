@@ -133,6 +133,14 @@ fn loops() -> Vec<Case> {
             let inner = body(&[S, S, S], |b, v| vec![add(b, v[1], v[2]), v[0]]);
             looped(b, 3, [&[v[0], v[2]], &v[1..2], &[]], inner)
         }),
+        // The first row is not zero.
+        case("loop_shifted_output", &[S, X], |b, v| {
+            let inner = body(&[S, S], |b, v| {
+                let next = mul(b, v[0], v[1]);
+                vec![next, v[0], next]
+            });
+            looped(b, 3, [&v[..1], &v[1..], &[]], inner)[1..].to_vec()
+        }),
         case("loop_invariant_code", &[S, X, S], |b, v| looped(b, 3, [&v[..1], &v[1..2], &v[2..]], step())),
     ]
 }
