@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use polygrad::base::{Traced, Trip};
-use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary};
+use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::optimize;
 use polygrad::program::{Custom, Program, Term, interpret};
 use polygrad::{Array, BaseTensor, DType};
@@ -69,6 +69,9 @@ impl BaseTensor for Seen {
     }
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         Seen(Array::contract(op, &a.0, &b.0))
+    }
+    fn reduce(&self, op: Reduce) -> Self {
+        Seen(self.0.reduce(op))
     }
     fn gather(&self, ix: &[Self]) -> Self {
         Seen(self.0.gather(&arrays(ix)))

@@ -302,9 +302,13 @@ fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
         },
         // Out of the array, no more than there are elements in the result.
         Op::Gather(..) => operands[1..].iter().all(|ix| ix.size() <= FOLDED),
-        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Contract(..) | Op::ScatterAdd(..) => {
-            operands.iter().all(|c| c.size() <= FOLDED)
-        }
+        Op::Unary(..)
+        | Op::Binary(..)
+        | Op::Discrete(..)
+        | Op::Select(_)
+        | Op::Contract(..)
+        | Op::Reduce(..)
+        | Op::ScatterAdd(..) => operands.iter().all(|c| c.size() <= FOLDED),
         Op::Concat(..) => true,
         Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
     }
