@@ -32,11 +32,11 @@ enum Summand {
 /// The fate of a carry.
 #[derive(Clone, Debug)]
 enum Fate {
-    /// It stays a carry.
+    /// The carry stays.
     Carried,
-    /// It never changes.
+    /// The carry never changes.
     Constant,
-    /// It adds up.
+    /// The carry only adds up.
     Sum(Vec<Addend>),
 }
 

@@ -14,7 +14,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// From each line along `axis`, the elements at the positions in the same line of `ix`; 0 for a position out of
     /// bounds. Both tensors have the same sizes along all axes but `axis`.
     ///
-    /// It applies the positions that [`argsort`](Tensor::argsort) finds in one tensor to others.
+    /// `take_along` applies the positions that [`argsort`](Tensor::argsort) finds in one tensor to others.
     ///
     /// ```
     /// use polygrad::tensor;
