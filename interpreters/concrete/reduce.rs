@@ -10,7 +10,7 @@ use crate::dtype::Num;
 use crate::ops::Reduce;
 use crate::shape::{self, Shape};
 
-/// How many extrema a contiguous line is reduced to side by side, so that the loop is vectorised.
+/// The number of lanes in which a contiguous line is reduced, so that the loop is vectorised.
 const LANES: usize = 16;
 
 /// The extremum of each line.
@@ -93,7 +93,7 @@ fn extremum<E: Num>(line: &[E], beats: impl Fn(E, E) -> bool + Copy) -> E {
         }
     }
     let best = lanes[1..].iter().chain(tail).fold(lanes[0], fold);
-    // Lanes do not know which of two zeros, or of two NaN, came first.
+    // The lanes do not tell which of two zeros, or of two NaN, came first.
     if best == E::ZERO || is_nan(best) {
         return line.iter().copied().find(|x| same(*x, best)).unwrap_or(best);
     }

@@ -282,7 +282,7 @@ impl<T: BaseTensor, E: Float> Tensor<T, 4, E> {
     }
 }
 
-/// The most slices that a maximum of windows is made of; larger windows are reduced.
+/// The largest number of slices that a maximum of windows is made of; larger windows are reduced.
 const SLICES: usize = 16;
 
 /// The largest elements of the windows along an axis.
@@ -301,7 +301,7 @@ fn window_max<T: BaseTensor, const D: usize, E: Num>(
     Tensor::from_raw(windows.reduce(Reduce::Max { axis: axis + 1 }))
 }
 
-/// The elementwise maximum of what views of `x` look at; of equal elements that of the first view.
+/// The elementwise maximum of several views of `x`; of equal elements the first view's is chosen.
 fn largest<T: BaseTensor, const D: usize, E: Num>(
     x: &Tensor<T, D, E>,
     views: impl Iterator<Item = Linear>,

@@ -22,7 +22,7 @@ fn reduce_one(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Opti
     (from[op.axis()] == 1).then(|| linearly(b, Linear::reshape(&from, shape), a))
 }
 
-/// max axis=k (replicate x) = x, and so for other total views that do not move along axis k
+/// max axis=k (replicate x) = x, and likewise for other total views that do not move along axis k
 fn reduce_replicated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = operand(op)?;
     let (x, view) = read(b, a).filter(|(_, view)| view.is_total() && !moves(view, op.axis()))?;
@@ -30,7 +30,7 @@ fn reduce_replicated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) 
     Some(linearly(b, Linear::read(over(&view, &kept)), x))
 }
 
-/// max axis=k (replicate x) = replicate (max axis=j x), where x is replicated along other axes than k
+/// max axis=k (replicate x) = replicate (max axis=j x), where x is replicated along axes other than k
 fn reduce_before_replicate(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, a) = operand(op)?;
     let (x, view) = read(b, a).filter(|(_, view)| view.is_total())?;
