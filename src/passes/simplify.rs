@@ -18,7 +18,7 @@ pub use loops::LOOP_RULES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Whether all numbers count as finite and no intermediate result as out of range: `0 * x = 0`, `x - x = 0`,
-    /// `exp (ln x) = x`, sums in another order.
+    /// `exp (ln x) = x`.
     pub fast_math: bool,
     /// The number of rounds after which to stop even if rules still fire.
     pub rounds: usize,

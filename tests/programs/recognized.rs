@@ -150,7 +150,7 @@ fn programs_end_as_bulk_operations() {
         // Where the cotangent is one number, it scales: after vectorisation as a product, before it element by element.
         let fewer = match name {
             "dot" => pulled - 1,
-            "bilinear" => pulled - 2,
+            "bilinear" => pulled - 1,
             _ => pulled,
         };
         for (what, program, expected) in

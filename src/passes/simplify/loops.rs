@@ -27,6 +27,7 @@ use crate::shape::Shape;
 /// | `loop_invariant_result` | an output that is the same in every trip is replicated, a last carry that does not depend on the trip is computed outside |
 /// | `loop_element_output` | an output that is an element of a sequence is that sequence |
 /// | `loop_shifted_output` | a carry that starts with zeros, as an output before the step, is the output of its next value, one trip later |
+/// | `loop_last_element` | a carry that becomes an element of a sequence is the element of the last trip |
 /// | `loop_equal_outputs` | equal outputs are one |
 pub const LOOP_RULES: &[&str] = &[
     "loop_never",
@@ -39,6 +40,7 @@ pub const LOOP_RULES: &[&str] = &[
     "loop_invariant_result",
     "loop_element_output",
     "loop_shifted_output",
+    "loop_last_element",
     "loop_equal_outputs",
 ];
 
@@ -280,10 +282,12 @@ impl Parts<'_> {
                     Some(replicated(b, value, self.l.n))
                 }
                 (false, false, Some(element)) => Some(self.l.xs[element]),
-                (_, false, _) => None,
+                (true, false, Some(element)) => Some(self.last(b, self.l.xs[element])),
+                (_, false, None) => None,
             };
             if let Some(id) = out[k] {
-                b.note(if invariant { "loop_invariant_result" } else { "loop_element_output" }, id);
+                let changing = if k < carried { "loop_last_element" } else { "loop_element_output" };
+                b.note(if invariant { "loop_invariant_result" } else { changing }, id);
             }
         }
         out
@@ -304,6 +308,13 @@ impl Parts<'_> {
                 .map(|next| (k, next))
         };
         outputs().filter_map(pair).collect()
+    }
+
+    /// The element of a sequence that the last trip has.
+    fn last(&self, b: &mut Builder, xs: NodeId) -> NodeId {
+        let position = if self.l.reverse { 0 } else { self.l.n - 1 };
+        let row = Linear::row(&b.node(xs).shape, 0, position);
+        b.apply(Op::Linear(Box::new(row), xs))
     }
 
     /// The loop with these results alone, carries first, and the position of each among its results.

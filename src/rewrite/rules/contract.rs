@@ -2,13 +2,14 @@
 //!
 //! Law of padded values: a product with what a view does not see is not computed, so it is 0, also where the other factor is
 //! infinite or NaN there. So it is for every [`Contract`], and recognition relies on it: reading outside of an array and
-//! multiplying gives NaN there before a rule fires, and 0 after. A sum of products of three factors is regrouped, so that each
-//! contraction has two: what is not finite stays so, but may be NaN where it was infinite, or infinite where it was NaN.
+//! multiplying gives NaN there before a rule fires, and 0 after. [`order`] has the rules that regroup sums and products.
 
 use smallvec::SmallVec;
 
-use super::views::{Axes, moves, over, read, reading};
-use super::{Rule, elements, like, linearly, moderate, multiple, negated, negation, number, scaled, table, zeros};
+use super::views::{Axes, moves, over, read};
+use super::{
+    Rule, elements, known, linear, linearly, moderate, multiple, negated, negation, number, order, scaled, table, zeros,
+};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Linear, View};
 use crate::program::{Builder, NodeId, Op};
@@ -22,7 +23,13 @@ pub(super) const RULES: &[Rule] = table![
     contract_number,
     contract_negated,
     contract_scaled,
-    contract_of_product,
+    order::contract_lone_axis,
+    order::contract_spread,
+    order::contract_of_product,
+    order::contract_written,
+    known::known_sum,
+    contract_in_order,
+    contract_elementwise,
     contract_named,
     contract_exchanged,
 ];
@@ -32,7 +39,7 @@ fn applied(op: &Op<NodeId>) -> Option<(&Contract, NodeId, NodeId)> {
 }
 
 /// A contraction of two values.
-fn contracted(b: &mut Builder, op: Contract, x: NodeId, y: NodeId) -> NodeId {
+pub(super) fn contracted(b: &mut Builder, op: Contract, x: NodeId, y: NodeId) -> NodeId {
     let (shape, dtype) = (Shape::from_slice(op.output_shape()), b.node(x).dtype);
     b.add(Op::Contract(Box::new(op), x, y), shape, dtype)
 }
@@ -168,6 +175,24 @@ pub(super) fn scaled_contract(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _
     Some(contracted(b, op, x, y))
 }
 
+/// The iteration space of a contraction without a sum has the axes of the result in order, so that equal contractions are one operation
+fn contract_in_order(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, x, y) = applied(op)?;
+    if op.out.is_identity() {
+        return None;
+    }
+    let back = linear::renaming(&op.out)?;
+    let (view_x, view_y) = (op.a.after(&back)?, op.b.after(&back)?);
+    Some(contracted(b, Contract::new(view_x, view_y, View::identity(op.output_shape())), x, y))
+}
+
+/// contract x y = x * y, where all three views are the identity
+fn contract_elementwise(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (op, x, y) = applied(op)?;
+    let alone = dtype.is_float() && [&op.a, &op.b, &op.out].iter().all(|view| view.is_identity());
+    alone.then(|| b.add(Op::Binary(Binary::Mul, x, y), shape.clone(), dtype))
+}
+
 /// contract x y = contract y x, where the latter has a familiar name and the former has none
 fn contract_named(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
@@ -212,195 +237,4 @@ pub(super) fn outer_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: 
     let apart = (0..shape.len()).all(|axis| shape[axis] == 1 || matches!(sides(axis), (true, false) | (false, true)));
     let both = [0, 1].map(|k| (0..shape.len()).any(|axis| [sides(axis).0, sides(axis).1][k]));
     (apart && both == [true, true]).then(|| contracted(b, Contract::new(view_x, view_y, View::identity(shape)), x, y))
-}
-
-// ---- sums of products ----
-
-/// A factor of a summed product: a value, and how the iteration space looks at it.
-type Factor = (NodeId, View);
-
-/// sum (x * y) = contract x y, and with more factors, first those that an axis can be summed over of; where the product has no
-/// other use. `sum (x - y)^2` stays: multiplied out it would cancel
-pub(super) fn sum_of_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let Op::Linear(op, a) = op else { return None };
-    let Linear::Affine { from, into } = &**op else { return None };
-    let Op::Binary(Binary::Mul, ..) = b.node(*a).op else { return None };
-    let (points, product) = (size(from.shape()), elements(b, *a));
-    if !b.once(*a) || size(shape) >= points || points == 0 || product == 0 || !dtype.is_float() {
-        return None;
-    }
-    let mut factors: SmallVec<[Factor; 4]> = SmallVec::new();
-    let multiplied = flattened(b, (*a, from.clone()), &mut factors);
-    // A number is no factor to be summed over.
-    if factors.len() < 2 || points > product || factors.iter().any(|(x, _)| number(b, *x).is_some()) {
-        return None;
-    }
-    planned(b, factors, into.clone(), multiplied + points)
-}
-
-/// contract (x * y) z = contract x (contract y z), where that sums over an axis first, and x * y has no other use
-fn contract_of_product(b: &mut Builder, op: &Op<NodeId>, _: &Shape, dtype: DType) -> Option<NodeId> {
-    let (op, x, y) = applied(op)?;
-    if !dtype.is_float() || !(is_product(b, x) || is_product(b, y)) {
-        return None;
-    }
-    let mut factors: SmallVec<[Factor; 4]> = SmallVec::new();
-    let mut before = flattened(b, (x, op.a.clone()), &mut factors);
-    before += flattened(b, (y, op.b.clone()), &mut factors) + 2 * size(op.a.shape());
-    if factors.len() < 3 || first_pair(&factors, &op.out).is_none() {
-        return None;
-    }
-    planned(b, factors, op.out.clone(), before)
-}
-
-/// Whether a value is a product that is used once.
-fn is_product(b: &Builder, id: NodeId) -> bool {
-    let op = &b.node(id).op;
-    b.once(id)
-        && (matches!(op, Op::Binary(Binary::Mul, ..)) || matches!(op, Op::Contract(op, ..) if op.out.is_identity()))
-}
-
-/// The factors of a product, looked at through views, and how many elements it takes to multiply and move them now. Not
-/// more than four.
-fn flattened(b: &Builder, factor: Factor, factors: &mut SmallVec<[Factor; 4]>) -> usize {
-    let mut work = 0;
-    let mut pending: SmallVec<[Factor; 4]> = SmallVec::new();
-    pending.push(factor);
-    while let Some((id, view)) = pending.pop() {
-        let node = &b.node(id).op;
-        let product = factors.len() + pending.len() < 3 && is_product(b, id);
-        if let (true, Op::Binary(_, x, y)) = (product, node) {
-            work += elements(b, id);
-            pending.extend([(*y, view.clone()), (*x, view)]);
-        } else if let (true, Op::Contract(op, x, y)) = (product, node)
-            && let (Some(left), Some(right)) = (op.a.after(&view), op.b.after(&view))
-        {
-            work += 2 * elements(b, id);
-            pending.extend([(*y, right), (*x, left)]);
-        } else if let Op::Linear(op, x) = node
-            && let Some(both) = reading(op).and_then(|inner| inner.after(&view))
-        {
-            work += if b.once(id) { elements(b, id) } else { 0 };
-            pending.push((*x, both));
-        } else {
-            factors.push((id, view));
-        }
-    }
-    work
-}
-
-/// Whether any of the views moves along the axis.
-fn any_moves(factors: &[Factor], axis: usize, except: [usize; 2]) -> bool {
-    factors.iter().enumerate().any(|(k, (_, view))| !except.contains(&k) && moves(view, axis))
-}
-
-/// The pair of factors that share an axis that nothing else moves along, of those the one with the smallest space.
-fn first_pair(factors: &[Factor], out: &View) -> Option<(usize, usize)> {
-    let space = out.shape();
-    let mut best: Option<(usize, (usize, usize))> = None;
-    for p in 0..factors.len() {
-        for q in p + 1..factors.len() {
-            let own = |axis: usize| moves(&factors[p].1, axis) || moves(&factors[q].1, axis);
-            let summed = |axis: usize| own(axis) && !moves(out, axis) && !any_moves(factors, axis, [p, q]);
-            if !(0..space.len()).any(|axis| space[axis] > 1 && summed(axis)) {
-                continue;
-            }
-            let points: usize = (0..space.len()).filter(|axis| own(*axis)).map(|axis| space[axis]).product();
-            if best.is_none_or(|(fewest, _)| points < fewest) {
-                best = Some((points, (p, q)));
-            }
-        }
-    }
-    best.map(|(_, pair)| pair)
-}
-
-/// The pair of factors that are multiplied over the smallest space.
-fn smallest_pair(factors: &[Factor], space: &[usize]) -> (usize, usize) {
-    let mut best = (usize::MAX, (0, 1));
-    for p in 0..factors.len() {
-        for q in p + 1..factors.len() {
-            let own = |axis: &usize| moves(&factors[p].1, *axis) || moves(&factors[q].1, *axis);
-            let points: usize = (0..space.len()).filter(own).map(|axis| space[axis]).product();
-            if points < best.0 {
-                best = (points, (p, q));
-            }
-        }
-    }
-    best.1
-}
-
-/// One step of a plan: contract two factors over some axes, into those that stay.
-struct Pairing {
-    op: Contract,
-    pair: (usize, usize),
-    /// The axes of the space that are left.
-    left: Axes,
-    /// The axes of the result among them.
-    kept: Axes,
-}
-
-impl Pairing {
-    /// Whether both factors are multiplied in place.
-    fn is_elementwise(&self) -> bool {
-        [&self.op.a, &self.op.b, &self.op.out].iter().all(|view| view.is_identity())
-    }
-
-    fn work(&self) -> usize {
-        size(self.op.a.shape()) * if self.is_elementwise() { 1 } else { 2 }
-    }
-}
-
-fn pairing(factors: &[Factor], out: &View) -> Pairing {
-    let space = out.shape();
-    let pair = first_pair(factors, out).unwrap_or_else(|| smallest_pair(factors, space));
-    let (p, q) = pair;
-    let own = |axis: &usize| moves(&factors[p].1, *axis) || moves(&factors[q].1, *axis);
-    let needed = |axis: &usize| moves(out, *axis) || any_moves(factors, *axis, [p, q]);
-    let inner: Axes = (0..space.len()).filter(own).collect();
-    let left: Axes = (0..space.len()).filter(|axis| !own(axis) || needed(axis)).collect();
-    let shape: Shape = inner.iter().map(|axis| space[*axis]).collect();
-    let staying: Axes = (0..inner.len()).filter(|k| needed(&inner[*k])).collect();
-    let op = Contract::new(over(&factors[p].1, &inner), over(&factors[q].1, &inner), View::axes(&shape, &staying));
-    let kept = staying.iter().filter_map(|k| left.iter().position(|axis| *axis == inner[*k])).collect();
-    Pairing { op, pair, left, kept }
-}
-
-/// The sum of a product of factors as contractions of two, if that is not dearer than `before`.
-fn planned(b: &mut Builder, mut factors: SmallVec<[Factor; 4]>, mut out: View, before: usize) -> Option<NodeId> {
-    // Once to know what it costs, once to do it: the steps do not depend on what the values are.
-    let (mut trial, mut space, mut cost) = (factors.clone(), out.clone(), 0);
-    while trial.len() > 2 {
-        let step = pairing(&trial, &space);
-        cost += step.work();
-        advance(&mut trial, &mut space, &step, 0);
-    }
-    cost += 2 * size(space.shape());
-    if cost > before {
-        return None;
-    }
-    while factors.len() > 2 {
-        let step = pairing(&factors, &out);
-        let (x, y) = (factors[step.pair.0].0, factors[step.pair.1].0);
-        let value = match step.is_elementwise() {
-            true => like(b, Op::Binary(Binary::Mul, x, y), x),
-            false => contracted(b, step.op.clone(), x, y),
-        };
-        advance(&mut factors, &mut out, &step, value);
-    }
-    let (y, view_y) = factors.pop()?;
-    let (x, view_x) = factors.pop()?;
-    Some(contracted(b, Contract::new(view_x, view_y, out), x, y))
-}
-
-/// Puts the result of a step in the place of its factors.
-fn advance(factors: &mut SmallVec<[Factor; 4]>, out: &mut View, step: &Pairing, value: NodeId) {
-    let shape: Shape = step.left.iter().map(|axis| out.shape()[*axis]).collect();
-    let (p, q) = step.pair;
-    factors.remove(q);
-    factors.remove(p);
-    for (_, view) in factors.iter_mut() {
-        *view = over(view, &step.left);
-    }
-    factors.insert(p, (value, View::axes(&shape, &step.kept)));
-    *out = over(out, &step.left);
 }

@@ -3,10 +3,9 @@
 //! Law: the result may differ where an operand or an intermediate result is infinite, NaN or out of range; it is the
 //! same up to rounding elsewhere, where the terms of a sum may be added in another order.
 
-use super::views::{Axes, moves, over};
-use super::{Rule, constant, full, is, linearly, moderate, number, scaled, table};
+use super::{Rule, constant, full, is, masked, moderate, number, scaled, table};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Linear, Unary, View};
+use crate::ops::{Binary, Unary};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::Shape;
 
@@ -25,7 +24,13 @@ pub(super) const BINARY: &[Rule] = table![
     mul_sum_of_multiples,
 ];
 
-pub(super) const CONTRACT: &[Rule] = table![contract_lone_axis];
+pub(super) const LINEAR: &[Rule] = table![mask_on_factor];
+
+/// sum (select m (x * y) 0) = sum (select m x 0 * y), where the mask is one of fewer elements, as `x` is, and select and product have no
+/// other use: where `y` is not finite, it is multiplied with 0 now
+fn mask_on_factor(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    masked::masked_early(b, op, shape, dtype, |_, _| true)
+}
 
 fn operands(op: &Op<NodeId>) -> Option<(Binary, NodeId, NodeId)> {
     if let Op::Binary(op, x, y) = op { Some((*op, *x, *y)) } else { None }
@@ -162,35 +167,4 @@ fn mul_sum_of_multiples(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: 
         (None, None) => a,
     });
     Some(b.add(Op::Binary(op, x, y), shape.clone(), dtype))
-}
-
-/// contract x y = contract (sum x) y, over an axis along which `x` moves alone
-fn contract_lone_axis(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let Op::Contract(op, x, y) = op else { return None };
-    let space = op.a.shape();
-    if !dtype.is_float() || space.contains(&0) {
-        return None;
-    }
-    let alone =
-        |own: &View, other: &View, axis: usize| moves(own, axis) && !moves(other, axis) && !moves(&op.out, axis);
-    for (left, own, other) in [(true, &op.a, &op.b), (false, &op.b, &op.a)] {
-        let (summed, kept): (Axes, Axes) = (0..space.len()).partition(|axis| alone(own, other, *axis));
-        let moving: Axes = (0..space.len()).filter(|axis| moves(own, *axis)).collect();
-        let staying: Axes = (0..moving.len()).filter(|k| !summed.contains(&moving[*k])).collect();
-        if summed.is_empty() {
-            continue;
-        }
-        let points: Shape = moving.iter().map(|axis| space[*axis]).collect();
-        let sum = Linear::affine(over(own, &moving), View::axes(&points, &staying));
-        let sum = linearly(b, sum, if left { *x } else { *y });
-        let small: Shape = kept.iter().map(|axis| space[*axis]).collect();
-        let places: Axes = staying.iter().filter_map(|k| kept.iter().position(|axis| *axis == moving[*k])).collect();
-        let (view, rest, out) = (View::axes(&small, &places), over(other, &kept), over(&op.out, &kept));
-        let (op, x, y) = match left {
-            true => (Contract::new(view, rest, out), sum, *y),
-            false => (Contract::new(rest, view, out), *x, sum),
-        };
-        return Some(b.add(Op::Contract(Box::new(op), x, y), shape.clone(), dtype));
-    }
-    None
 }

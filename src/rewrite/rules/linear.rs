@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::views::{self, Axes, moves, over};
 use super::{
-    Rule, concat, contract, elements, gather, linearly, moderate, multiple, negated, negation, scaled, scatter, table,
-    zeros,
+    Rule, concat, contract, elements, gather, known, linearly, masked, moderate, multiple, negated, negation, order,
+    scaled, scatter, table, zeros,
 };
 use crate::array::Array;
 use crate::dtype::DType;
@@ -19,11 +19,15 @@ pub(super) const RULES: &[Rule] = table![
     linear_composed,
     linear_ordered,
     repeated_sum,
+    spread_sum,
     sum_of_reshape,
     view_of_reshape,
     sum_of_negated,
     sum_of_scaled,
-    contract::sum_of_product,
+    order::sum_of_product,
+    order::sum_of_terms,
+    masked::sum_of_masked,
+    known::known_sum,
     contract::linear_of_contract,
     scatter::sum_of_scattered,
     concat::view_of_concat,
@@ -82,7 +86,7 @@ fn linear_ordered(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opti
 }
 
 /// The inverse of a view that reads every element once.
-fn renaming(view: &View) -> Option<View> {
+pub(super) fn renaming(view: &View) -> Option<View> {
     let back = view.inverse()?;
     (view.is_total() && back.is_total()).then_some(back)
 }
@@ -104,6 +108,32 @@ fn repeated_sum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     }
     let once = linearly(b, Linear::affine(over(from, &kept), over(into, &kept)), a);
     times(b, factor, once, shape, dtype)
+}
+
+/// (out[i, k] += x[j, k]) = replicate (sum x): the sum is replicated along the axes that the result alone has, where that is less work
+fn spread_sum(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, a) = applied(op)?;
+    let (from, into) = affine(op)?;
+    if into.is_identity() || from.is_empty() || into.is_empty() {
+        return None;
+    }
+    let axes = 0..from.shape().len();
+    let summed: Axes = axes.clone().filter(|axis| moves(from, *axis)).collect();
+    let spread: Axes = axes.clone().filter(|axis| moves(into, *axis)).collect();
+    let kept: Axes = axes.filter(|axis| moves(from, *axis) && moves(into, *axis)).collect();
+    // The view of the kept axes from a space of these axes.
+    let within = |all: &Axes| {
+        let places: Axes = kept.iter().filter_map(|axis| all.iter().position(|other| other == axis)).collect();
+        let shape: Shape = all.iter().map(|axis| from.shape()[*axis]).collect();
+        View::axes(&shape, &places)
+    };
+    let sum = Linear::affine(over(from, &summed), within(&summed));
+    let replica = Linear::affine(within(&spread), over(into, &spread));
+    if cost::moves(&sum).saturating_add(cost::moves(&replica)) >= cost::moves(op) {
+        return None;
+    }
+    let sum = linearly(b, sum, a);
+    Some(linearly(b, replica, sum))
 }
 
 /// `n * x` for any element type that has sums.

@@ -4,7 +4,8 @@
 //! included, so `x * 0` stays; the rules of [`fast`] alone do without the latter. A rule keeps derivatives, too. It looks
 //! at an operation, its operands and theirs, and never makes a program dearer: what it looks through is either free to compute
 //! again or used only here. Where a rule moves a factor across a sum or a product, an intermediate result may be larger or smaller by
-//! that factor, so only [`moderate`] factors move; so close to the ends of the range of floats counts as rounding.
+//! that factor, so only [`moderate`] factors move; so close to the ends of the range of floats counts as rounding. The order of sums and products
+//! is rounding, too, see [`order`]: what is not finite stays so, but may be NaN where it was infinite, or infinite where it was NaN.
 //!
 //! A rule is a function in the table of its family. Adding an operation means adding its rules to the table of its
 //! family.
@@ -17,7 +18,10 @@ mod discrete;
 mod fast;
 mod gather;
 mod indices;
+mod known;
 mod linear;
+mod masked;
+mod order;
 mod placed;
 mod product;
 mod reduce;
@@ -98,7 +102,7 @@ const TABLES: &[&[Rule]] = &[
     concat::RULES,
     fast::UNARY,
     fast::BINARY,
-    fast::CONTRACT,
+    fast::LINEAR,
 ];
 
 /// Every local rule, each once, in the order of the tables.
@@ -147,8 +151,8 @@ fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
     match op {
         Op::Unary(..) => fast::UNARY,
         Op::Binary(..) => fast::BINARY,
-        Op::Contract(..) => fast::CONTRACT,
-        Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Reduce(..) => &[],
+        Op::Linear(..) => fast::LINEAR,
+        Op::Discrete(..) | Op::Select(_) | Op::Contract(..) | Op::Reduce(..) => &[],
         Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => &[],
         Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => &[],
     }

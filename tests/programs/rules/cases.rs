@@ -18,16 +18,23 @@ pub(crate) struct Case {
     pub(crate) fast: bool,
     /// Whether sums come in another order, so that what is not finite may be NaN on one side and infinite on the other.
     pub(crate) regroups: bool,
+    /// Whether the sides agree on finite numbers only, because one multiplies padding and the other does not.
+    pub(crate) finite: bool,
 }
 
 pub(crate) type Make = fn(&mut Builder, &[NodeId]) -> Vec<NodeId>;
 
 pub(crate) fn case(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
-    Case { rule, inputs: inputs.to_vec(), make, fast: false, regroups: false }
+    Case { rule, inputs: inputs.to_vec(), make, fast: false, regroups: false, finite: false }
 }
 
 pub(crate) fn fast(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
     Case { fast: true, ..case(rule, inputs, make) }
+}
+
+/// A case whose sides agree on finite numbers: one side multiplies padding, the other does not.
+pub(crate) fn finite(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
+    Case { finite: true, ..case(rule, inputs, make) }
 }
 
 pub(crate) fn regrouping(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
@@ -103,6 +110,11 @@ pub(crate) fn con(b: &mut Builder, op: Contract, x: NodeId, y: NodeId) -> NodeId
 /// A vector of three, four times.
 pub(crate) fn rep(b: &mut Builder, x: NodeId) -> NodeId {
     lin(b, Linear::replicate(&[3, 4], &[0]), x)
+}
+
+/// A number, three times.
+pub(crate) fn rep0(b: &mut Builder, x: NodeId) -> NodeId {
+    lin(b, Linear::replicate(&[3], &[]), x)
 }
 
 pub(crate) fn sum_all(b: &mut Builder, x: NodeId) -> NodeId {
@@ -502,13 +514,20 @@ pub(crate) fn unsafe_ones() -> Vec<Case> {
             let (y, z) = (mul(b, v[0], v[1]), mul(b, v[1], v[2]));
             vec![add(b, y, z)]
         }),
+        fast("mask_on_factor", &[(&[3, 3], F), A, (&[3, 3], B)], |b, v| {
+            let (x, y) = (
+                lin(b, Linear::replicate(&[3, 3, 4], &[0, 1]), v[0]),
+                lin(b, Linear::replicate(&[3, 3, 4], &[1, 2]), v[1]),
+            );
+            let (m, p) = (lin(b, Linear::replicate(&[3, 3, 4], &[0, 1]), v[2]), mul(b, x, y));
+            let zero = b.apply(Op::Constant(Constant(Array::zeros(&[3, 3, 4], F))));
+            let s = b.apply(Op::Select([m, p, zero]));
+            vec![lin(b, Linear::sum(&[3, 3, 4], &[1]), s)]
+        }),
         fast("mul_sum_of_multiples", &[X, X], |b, v| {
             let (x, y, z, k) = (times(b, 2.0, v[0]), times(b, 3.0, v[1]), times(b, 7.0, v[0]), c(b, 0.25));
             let (sum, difference, of_used) = (add(b, x, y), sub(b, k, z), add(b, k, v[0]));
             vec![times(b, 0.5, sum), times(b, 3.0, difference), times(b, 3.0, of_used)]
-        }),
-        fast("contract_lone_axis", &[A, X], |b, v| {
-            vec![con(b, Contract::axes(&[3, 4], &[0, 1], &[0], &[0]), v[0], v[1])]
         }),
     ]
 }

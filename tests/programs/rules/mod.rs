@@ -10,4 +10,5 @@ mod experts;
 mod near;
 mod pipeline;
 mod refused;
+mod sums;
 mod table;

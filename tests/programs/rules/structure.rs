@@ -60,6 +60,10 @@ pub(super) fn views() -> Vec<Case> {
             let sum = Linear::sum(&[3, 4], &[1]);
             vec![sum_all(b, y), lin(b, sum.clone(), y), lin(b, sum, z)]
         }),
+        case("spread_sum", &[A], |b, v| {
+            let spread = Linear::affine(View::axes(&[3, 4, 5], &[0, 1]), View::axes(&[3, 4, 5], &[1, 2]));
+            vec![lin(b, spread, v[0])]
+        }),
         case("sum_of_reshape", &[(&[2, 3, 4], F)], |b, v| {
             let y = lin(b, Linear::reshape(&[2, 3, 4], &[6, 2, 2]), v[0]);
             vec![lin(b, Linear::sum(&[6, 2, 2], &[0]), y), lin(b, Linear::sum(&[6, 2, 2], &[1, 2]), y)]
@@ -155,6 +159,31 @@ pub(super) fn contractions() -> Vec<Case> {
             let x = mul(b, k, v[0]);
             vec![con(b, matvec(), x, v[1])]
         }),
+        regrouping("contract_lone_axis", &[(&[9, 7], F), (&[9], F), (&[4, 9, 7], F), (&[8], F)], |b, v| {
+            // In place, then over a whole axis of what is looked at through a window that reaches over the end.
+            let window = View::affine(&[4, 9, 7], &[4, 9, 7, 3], &[1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 1], &[0, 0, -1]);
+            let slanted = View::affine(&[8], &[4, 9, 7, 3], &[0, 0, 1, 1], &[-1]);
+            vec![
+                con(b, Contract::axes(&[9, 7], &[0, 1], &[0], &[]), v[0], v[1]),
+                con(b, Contract::new(window, slanted, View::axes(&[4, 9, 7, 3], &[2])), v[2], v[3]),
+            ]
+        }),
+        case("contract_spread", &[(&[5, 4], F), (&[4], F)], |b, v| {
+            vec![con(b, Contract::axes(&[5, 4, 6], &[0, 1], &[1], &[2, 0]), v[0], v[1])]
+        }),
+        finite("contract_written", &[X, A, (&[2], F)], |b, v| {
+            let diagonal = lin(b, Linear::diagonal(&[3, 3], 0, 1).adjoint(), v[0]);
+            // Two elements, two places apart, next to a row of which one end is not looked at.
+            let spread =
+                lin(b, Linear::affine(View::identity(&[2]), View::affine(&[3, 2], &[2], &[2, 0], &[0, 1])), v[2]);
+            let back = View::affine(&[3, 2], &[3, 4], &[-1, 0, 0, 0], &[2, 1]).clipped(0, 0, 2);
+            let op = Contract::new(View::identity(&[3, 4]), back, View::axes(&[3, 4], &[1]));
+            vec![
+                con(b, Contract::axes(&[3, 3, 4], &[0, 1], &[1, 2], &[0, 2]), diagonal, v[1]),
+                con(b, op, v[1], spread),
+            ]
+        }),
+        case("contract_elementwise", &[X, X], |b, v| vec![con(b, Contract::axes(&[3], &[0], &[0], &[0]), v[0], v[1])]),
         case("contract_named", &[A, (&[2, 3], F)], |b, v| {
             vec![con(b, Contract::axes(&[4, 3, 2], &[1, 0], &[2, 1], &[2, 0]), v[0], v[1])]
         }),
@@ -162,10 +191,14 @@ pub(super) fn contractions() -> Vec<Case> {
             let dot = Contract::axes(&[3], &[0], &[0], &[]);
             vec![con(b, dot.clone(), v[0], v[1]), con(b, dot, v[1], v[0])]
         }),
-        regrouping("contract_of_product", &[A, (&[4], F), X], |b, v| {
+        regrouping("contract_of_product", &[A, (&[4], F), X, (&[4, 5], F), (&[5], F)], |b, v| {
             let y = lin(b, Linear::replicate(&[3, 4], &[1]), v[1]);
             let y = mul(b, v[0], y);
-            vec![con(b, Contract::axes(&[3, 4], &[0, 1], &[0], &[]), y, v[2])]
+            let product = con(b, Contract::axes(&[3, 4, 5], &[0, 1], &[1, 2], &[0, 2]), v[0], v[3]);
+            vec![
+                con(b, Contract::axes(&[3, 4], &[0, 1], &[0], &[]), y, v[2]),
+                con(b, Contract::axes(&[3, 5], &[0, 1], &[1], &[0]), product, v[4]),
+            ]
         }),
         regrouping("sum_of_product", &[A, (&[4], F), X], |b, v| {
             let (y, z) = (lin(b, Linear::replicate(&[3, 4], &[1]), v[1]), rep(b, v[2]));
@@ -248,12 +281,50 @@ pub(super) fn indices() -> Vec<Case> {
             let y = b.apply(Op::ScatterAdd(zeros, vec![v[1]], v[2]));
             vec![add(b, v[0], y)]
         }),
-        case("sum_of_scattered", &[(&[3, 2], I), (&[3, 2, 4], F)], |b, v| {
+        regrouping("sum_of_terms", &[(&[9, 8], F), (&[8, 7], F), (&[7], F)], |b, v| {
+            let product = con(b, Contract::axes(&[9, 8, 7], &[0, 1], &[1, 2], &[0, 2]), v[0], v[1]);
+            let replica = lin(b, Linear::replicate(&[9, 7], &[1]), v[2]);
+            let terms = sub(b, product, replica);
+            vec![lin(b, Linear::sum(&[9, 7], &[0, 1]), terms)]
+        }),
+        regrouping("sum_of_masked", &[X, (&[3], B)], |b, v| {
+            let table = Array::new(&[5], vec![1.0, -2.0, 0.5, 3.0, 0.0]);
+            let table = b.apply(Op::Constant(Constant(table)));
+            let (x, y) =
+                (lin(b, Linear::replicate(&[3, 5], &[0]), v[0]), lin(b, Linear::replicate(&[3, 5], &[1]), table));
+            let (m, p) = (lin(b, Linear::replicate(&[3, 5], &[0]), v[1]), mul(b, x, y));
+            let zero = b.apply(Op::Constant(Constant(Array::zeros(&[3, 5], F))));
+            let s = b.apply(Op::Select([m, zero, p]));
+            vec![lin(b, Linear::sum(&[3, 5], &[1]), s)]
+        }),
+        case("known_sum", &[X], |b, v| {
+            let i = dis(b, Discrete::Iota { n: 100 }, &[]);
+            let i = dis(b, Discrete::ToFloat(F), &[i]);
+            let i = un(b, Unary::Sqrt, i);
+            let (sum, dot) = (Linear::sum(&[100], &[0]), Contract::axes(&[100], &[0], &[0], &[]));
+            let (sum, dot) = (lin(b, sum, i), con(b, dot, i, i));
+            let both = add(b, sum, dot);
+            let both = rep0(b, both);
+            vec![mul(b, both, v[0])]
+        }),
+        case("contract_in_order", &[X, A], |b, v| {
+            vec![con(b, Contract::axes(&[4, 3], &[1], &[1, 0], &[1, 0]), v[0], v[1])]
+        }),
+        case("sum_of_scattered", &[(&[3, 2], I), (&[3, 2, 4], F), (&[3, 2], I)], |b, v| {
             let i = dis(b, Discrete::Iota { n: 3 }, &[]);
             let i = lin(b, Linear::replicate(&[3, 2], &[0]), i);
             let zeros = b.apply(Op::Constant(Constant(Array::zeros(&[3, 5, 4], F))));
             let y = b.apply(Op::ScatterAdd(zeros, vec![i, v[0]], v[1]));
-            vec![lin(b, Linear::sum(&[3, 5, 4], &[0]), y)]
+            let other = b.apply(Op::Constant(Constant(Array::zeros(&[3, 5, 6, 4], F))));
+            let three = b.apply(Op::ScatterAdd(other, vec![i, v[0], v[2]], v[1]));
+            let order = |axes: &[usize]| Linear::affine(View::identity(&[3, 5, 6, 4]), View::axes(&[3, 5, 6, 4], axes));
+            vec![
+                lin(b, Linear::sum(&[3, 5, 4], &[0]), y),
+                // The indexed axes the other way around, and the last axis between them, without its sum and with it.
+                lin(b, order(&[2, 1, 3]), three),
+                lin(b, order(&[2, 3, 1]), three),
+                lin(b, order(&[2, 1]), three),
+            ]
         }),
     ]
 }
@@ -351,6 +422,15 @@ pub(super) fn loops() -> Vec<Case> {
                 [1, 2].map(|k| b.apply(Op::Output(l, k)))
             });
             vec![back[1], back[2], forth[0], forth[1]]
+        }),
+        case("loop_last_element", &[S, X], |b, v| {
+            let element = body(&[S, S], |_, v| vec![v[1]]);
+            let (init, xs) = (vec![v[0]], vec![v[1]]);
+            let reversed = Loop { n: 3, reverse: true, body: element.clone(), init, xs, captured: Vec::new() };
+            let l = b.apply(Op::Loop(Box::new(reversed)));
+            let mut out = looped(b, 3, [&v[..1], &v[1..2], &[]], element);
+            out.push(b.apply(Op::Output(l, 0)));
+            out
         }),
         case("loop_equal_outputs", &[S, X], |b, v| {
             let inner = body(&[S, S], |b, v| {

@@ -1,0 +1,590 @@
+//! The order of sums and products: a product is distributed over a sum, and products are regrouped, where that is cheaper.
+//!
+//! Laws. The order of sums and the distribution of a product over a sum are rounding, as in `einsum`: operands that are finite, and
+//! moderate, give the same up to rounding. A result that is not finite stays so, but may be NaN instead of infinite, or infinite instead
+//! of NaN. Every rule here makes a program that strictly [`beats`] the one before, so the rules end. The search is
+//! bounded: no more than four factors, and every order of those is tried.
+
+use smallvec::SmallVec;
+
+use super::contract::contracted;
+use super::views::{Axes, moves, over, reading};
+use super::{elements, like, linearly, number};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Cost, Linear, View};
+use crate::program::{Builder, NodeId, Op};
+use crate::shape::{Shape, size};
+
+// ---- costs ----
+
+/// The cost of a contraction. Rules compare numbers of elements, so every element type counts as `f64`.
+fn contracting(op: &Contract) -> Cost {
+    let of = |view: &View| Shape::from_slice(view.source());
+    let (a, b, out) = (of(&op.a), of(&op.b), of(&op.out));
+    Cost::contract(op, (&a, DType::F64), (&b, DType::F64), (&out, DType::F64))
+}
+
+/// The cost of a linear operation.
+fn copying(op: &Linear) -> Cost {
+    Cost::linear(op, (op.input_shape(), DType::F64), (op.output_shape(), DType::F64))
+}
+
+/// The cost of an elementwise operation on two values of this shape.
+fn elementwise(shape: &[usize]) -> Cost {
+    Cost::whole([(shape, DType::F64), (shape, DType::F64)], (shape, DType::F64))
+}
+
+/// The number of elements computed, read and written.
+fn total(cost: Cost) -> u64 {
+    cost.work.saturating_add(cost.bytes / DType::F64.width() as u64)
+}
+
+/// Whether the first cost is less than the other, without more work.
+fn beats(cost: Cost, other: Cost) -> bool {
+    cost.work <= other.work && total(cost) < total(other)
+}
+
+fn applied(op: &Op<NodeId>) -> Option<(&Contract, NodeId, NodeId)> {
+    if let Op::Contract(op, a, b) = op { Some((op, *a, *b)) } else { None }
+}
+
+// ---- axes of one factor alone ----
+
+/// A factor that is summed over the axes that it alone has, before it is multiplied.
+struct Summed {
+    op: Linear,
+    /// The axes of the space that are left.
+    left: Axes,
+    /// How these look at the sum.
+    view: View,
+}
+
+/// A view with the box of another one over these axes of its space.
+fn boxed(view: View, other: &View, axes: &[usize]) -> View {
+    let side =
+        |view: View, (k, axis): (usize, &usize)| view.clipped(k, other.bounds()[*axis].0, other.bounds()[*axis].1);
+    axes.iter().enumerate().fold(view, side)
+}
+
+/// The factor summed over the axes that neither the other factors nor the result have, if there are any. The view of the sum has the box of
+/// the factor, so a product with an element outside of the box is 0 as before.
+fn summed(views: &[View], k: usize, out: &View) -> Option<Summed> {
+    let (own, space) = (&views[k], out.shape());
+    let alone = |axis: &usize| {
+        let others = views.iter().enumerate().any(|(other, view)| other != k && moves(view, *axis));
+        space[*axis] > 1 && moves(own, *axis) && !moves(out, *axis) && !others
+    };
+    if own.is_empty() || space.contains(&0) {
+        return None;
+    }
+    let lone: Axes = (0..space.len()).filter(alone).collect();
+    let left: Axes = (0..space.len()).filter(|axis| !lone.contains(axis)).collect();
+    if lone.is_empty() {
+        return None;
+    }
+    let ways = [summed_apart(own, &lone, &left), summed_in_place(own, &lone, &left)];
+    let (op, view) = ways.into_iter().flatten().min_by_key(|(op, _)| total(copying(op)))?;
+    Some(Summed { op, left, view })
+}
+
+/// The sum over whole axes of the factor, where these depend on the lone axes, and nothing else does.
+fn summed_apart(own: &View, lone: &[usize], left: &[usize]) -> Option<(Linear, View)> {
+    let source = own.source();
+    let depends = |k: &usize| lone.iter().any(|axis| own.row(*k)[*axis] != 0);
+    let (inner, rest): (Axes, Axes) = (0..source.len()).partition(depends);
+    let apart = |k: &usize| {
+        let (lo, hi) = own.range(*k);
+        left.iter().all(|axis| own.row(*k)[*axis] == 0) && 0 <= lo && hi < source[*k] as i64
+    };
+    if !inner.iter().all(apart) {
+        return None;
+    }
+    // The iteration space has the lone axes, then the axes of the factor that stay.
+    let stay: Shape = rest.iter().map(|k| source[*k]).collect();
+    let shape: Shape = lone.iter().map(|axis| own.shape()[*axis]).chain(stay.iter().copied()).collect();
+    let mut matrix: SmallVec<[i64; 16]> = SmallVec::new();
+    let mut offset: SmallVec<[i64; 6]> = SmallVec::new();
+    for k in 0..source.len() {
+        let place = rest.iter().position(|other| *other == k);
+        matrix.extend(lone.iter().map(|axis| own.row(k)[*axis]));
+        matrix.extend((0..rest.len()).map(|other| i64::from(place == Some(other))));
+        offset.push(if place.is_some() { 0 } else { own.offset()[k] });
+    }
+    let from = boxed(View::affine(source, &shape, &matrix, &offset), own, lone);
+    let kept: Axes = (lone.len()..shape.len()).collect();
+    let op = Linear::affine(from, View::axes(&shape, &kept));
+    let small: Shape = left.iter().map(|axis| own.shape()[*axis]).collect();
+    let (mut matrix, mut offset): (SmallVec<[i64; 16]>, SmallVec<[i64; 6]>) = (SmallVec::new(), SmallVec::new());
+    for k in &rest {
+        matrix.extend(left.iter().map(|axis| own.row(*k)[*axis]));
+        offset.push(own.offset()[*k]);
+    }
+    Some((op, boxed(View::affine(&stay, &small, &matrix, &offset), own, left)))
+}
+
+/// The sum at each point that the factor is looked at from.
+fn summed_in_place(own: &View, lone: &[usize], left: &[usize]) -> Option<(Linear, View)> {
+    if !own.is_total_in_box() {
+        return None;
+    }
+    let space = own.shape();
+    let moving: Axes = (0..space.len()).filter(|axis| moves(own, *axis)).collect();
+    let staying: Axes = (0..moving.len()).filter(|k| !lone.contains(&moving[*k])).collect();
+    let points: Shape = moving.iter().map(|axis| space[*axis]).collect();
+    let op = Linear::affine(over(own, &moving), View::axes(&points, &staying));
+    let small: Shape = left.iter().map(|axis| space[*axis]).collect();
+    let places: Axes = staying.iter().filter_map(|k| left.iter().position(|axis| *axis == moving[*k])).collect();
+    Some((op, boxed(View::axes(&small, &places), own, left)))
+}
+
+/// The contraction after one operand is summed, and the cost of sum and contraction together.
+fn after_sum(op: &Contract, k: usize, sum: &Summed) -> (Contract, Cost) {
+    let rest = over([&op.b, &op.a][k], &sum.left);
+    let out = over(&op.out, &sum.left);
+    let small = match k {
+        0 => Contract::new(sum.view.clone(), rest, out),
+        _ => Contract::new(rest, sum.view.clone(), out),
+    };
+    let cost = copying(&sum.op) + settled(&small);
+    (small, cost)
+}
+
+/// contract x y = contract (sum x) y, over the axes that `x` alone has, where that is less
+pub(super) fn contract_lone_axis(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, x, y) = applied(op)?;
+    let views = [op.a.clone(), op.b.clone()];
+    let now = settled(op);
+    for k in 0..2 {
+        let Some(sum) = summed(&views, k, &op.out) else { continue };
+        let (small, cost) = after_sum(op, k, &sum);
+        if beats(cost, now) {
+            let summed = linearly(b, sum.op, [x, y][k]);
+            let (x, y) = if k == 0 { (summed, y) } else { (x, summed) };
+            return Some(contracted(b, small, x, y));
+        }
+    }
+    None
+}
+
+// ---- axes of the result alone ----
+
+/// A contraction without the axes that its result alone has, and the operation that repeats along these.
+fn spread(op: &Contract) -> Option<(Contract, Linear)> {
+    let space = op.out.shape();
+    if space.contains(&0) || op.out.is_empty() {
+        return None;
+    }
+    let repeats =
+        |axis: &usize| space[*axis] > 1 && moves(&op.out, *axis) && !moves(&op.a, *axis) && !moves(&op.b, *axis);
+    let (new, inner): (Axes, Axes) = (0..space.len()).partition(repeats);
+    if new.is_empty() {
+        return None;
+    }
+    let shape = |axes: &[usize]| -> Shape { axes.iter().map(|axis| space[*axis]).collect() };
+    let written: Axes = (0..space.len()).filter(|axis| moves(&op.out, *axis)).collect();
+    let kept: Axes = inner.iter().copied().filter(|axis| moves(&op.out, *axis)).collect();
+    let places =
+        |all: &[usize]| -> Axes { kept.iter().filter_map(|axis| all.iter().position(|other| other == axis)).collect() };
+    let small = Contract::new(over(&op.a, &inner), over(&op.b, &inner), View::axes(&shape(&inner), &places(&inner)));
+    let replica = Linear::affine(View::axes(&shape(&written), &places(&written)), over(&op.out, &written));
+    Some((small, replica))
+}
+
+/// What a contraction costs, repeated along the axes that its result alone has.
+fn settled(op: &Contract) -> Cost {
+    let whole = contracting(op);
+    let apart = spread(op).map(|(small, replica)| contracting(&small) + copying(&replica));
+    apart.filter(|cost| beats(*cost, whole)).unwrap_or(whole)
+}
+
+/// contract x y = replicate (contract x y), along the axes that the result alone has, where that is less
+pub(super) fn contract_spread(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, x, y) = applied(op)?;
+    let (small, replica) = spread(op)?;
+    if !beats(contracting(&small) + copying(&replica), contracting(op)) {
+        return None;
+    }
+    let small = contracted(b, small, x, y);
+    Some(linearly(b, replica, small))
+}
+
+// ---- operands that are written at places ----
+
+/// contract (adjoint (view x)) y = contract x (view y): of an operand that a linear operation writes in part, only the elements written are
+/// multiplied, by the law of padded values
+pub(super) fn contract_written(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (op, x, y) = applied(op)?;
+    for k in 0..2 {
+        let (own, other) = if k == 0 { (&op.a, &op.b) } else { (&op.b, &op.a) };
+        let id = [x, y][k];
+        let Op::Linear(write, source) = &b.node(id).op else { continue };
+        let Linear::Affine { from, into } = &**write else { continue };
+        let Some([new, other, out]) = through_written(own, [other, &op.out], from, into) else { continue };
+        let small = if k == 0 { Contract::new(new, other, out) } else { Contract::new(other, new, out) };
+        let before = contracting(op) + if b.once(id) { copying(write) } else { Cost::default() };
+        if beats(contracting(&small), before) {
+            let (x, y) = if k == 0 { (*source, y) } else { (x, *source) };
+            return Some(contracted(b, small, x, y));
+        }
+    }
+    None
+}
+
+/// The views of the source of the written operand, of the other operand and of the result, over a space of the axes that do not move in the
+/// operand and the axes of the writing. `None` unless each axis of the operand is read along one axis of its own, by steps of one.
+fn through_written(own: &View, others: [&View; 2], from: &View, into: &View) -> Option<[View; 3]> {
+    let space = own.shape();
+    if into.is_identity() || own.is_empty() || into.is_empty() || from.is_empty() || !into.is_total_in_box() {
+        return None;
+    }
+    // For each axis of the space, which axis of the operand it looks along.
+    let mut along: SmallVec<[Option<usize>; 6]> = SmallVec::from_elem(None, space.len());
+    for k in 0..own.source().len() {
+        let mut moving = own.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
+        match (moving.next(), moving.next()) {
+            (Some((axis, m)), None) if m.abs() == 1 && along[axis].is_none() => along[axis] = Some(k),
+            (None, _) if into.row(k).iter().all(|m| *m == 0) && into.offset()[k] == own.offset()[k] => {}
+            (_, _) => return None,
+        }
+    }
+    let rest: Axes = (0..space.len()).filter(|axis| along[*axis].is_none()).collect();
+    let shape: Shape = rest.iter().map(|axis| space[*axis]).chain(from.shape().iter().copied()).collect();
+    let (mut matrix, mut offset): (SmallVec<[i64; 16]>, SmallVec<[i64; 6]>) = (SmallVec::new(), SmallVec::new());
+    for axis in 0..space.len() {
+        matrix.extend(rest.iter().map(|other| i64::from(*other == axis)));
+        match along[axis] {
+            Some(k) => {
+                let m = own.row(k)[axis];
+                matrix.extend(into.row(k).iter().map(|step| m * step));
+                offset.push(m * (into.offset()[k] - own.offset()[k]));
+            }
+            None => {
+                matrix.extend(from.shape().iter().map(|_| 0));
+                offset.push(0);
+            }
+        }
+    }
+    let sides = into.bounds().iter().enumerate();
+    let back = View::affine(space, &shape, &matrix, &offset);
+    let back = sides.fold(back, |back, (axis, (lo, hi))| back.clipped(rest.len() + axis, *lo, *hi));
+    let seen = own.after(&back)?;
+    let wide = rest.iter().rev().fold(from.clone(), |view, axis| view.widened(space[*axis]));
+    let all: Axes = (0..shape.len()).collect();
+    let [other, out] = others.map(|view| view.after(&back));
+    Some([boxed(wide, &seen, &all), other?, out?])
+}
+
+// ---- products of several factors ----
+
+/// A factor of a summed product: a value, and how the iteration space looks at it.
+type Factor = (NodeId, View);
+
+type Factors = SmallVec<[Factor; 4]>;
+
+/// The largest number of factors that are regrouped.
+const MOST: usize = 4;
+
+/// sum (x * y) = contract x y, and with more factors, in the cheapest order; where the product has no other use.
+/// `sum (x - y)^2` stays: multiplied out it would cancel
+pub(super) fn sum_of_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Linear(op, a) = op else { return None };
+    let Linear::Affine { from, into } = &**op else { return None };
+    let Op::Binary(Binary::Mul, ..) = b.node(*a).op else { return None };
+    let (points, product) = (size(from.shape()), elements(b, *a));
+    if !b.once(*a) || size(shape) >= points || points == 0 || product == 0 || !dtype.is_float() {
+        return None;
+    }
+    let product = Product::of(b, &[(*a, from.clone())], into.clone(), is_own_product);
+    // A number is no factor to be summed over.
+    if product.factors.len() < 2
+        || points > elements(b, *a)
+        || product.factors.iter().any(|(x, _)| number(b, *x).is_some())
+    {
+        return None;
+    }
+    let before = product.cost + copying(op);
+    product.regrouped(b, before)
+}
+
+/// contract (x * y) z = contract x (contract y z), contract (contract x y) z = contract x (contract y z), where that is less, also if
+/// the inner product is made for another use anyway
+pub(super) fn contract_of_product(b: &mut Builder, op: &Op<NodeId>, _: &Shape, dtype: DType) -> Option<NodeId> {
+    let (op, x, y) = applied(op)?;
+    if !dtype.is_float() || !(is_product(b, x) || is_product(b, y)) {
+        return None;
+    }
+    let factors = [(x, op.a.clone()), (y, op.b.clone())];
+    // It may be cheaper to keep a product with other uses, and to regroup the others only.
+    for open in [is_product, is_own_product] {
+        let product = Product::of(b, &factors, op.out.clone(), open);
+        let before = product.cost + contracting(op);
+        if product.factors.len() > 2
+            && let Some(cheaper) = product.regrouped(b, before)
+        {
+            return Some(cheaper);
+        }
+    }
+    None
+}
+
+fn is_product(b: &Builder, id: NodeId) -> bool {
+    matches!(&b.node(id).op, Op::Binary(Binary::Mul, ..) | Op::Contract(..))
+}
+
+/// Whether a value is a product that is used once.
+fn is_own_product(b: &Builder, id: NodeId) -> bool {
+    b.once(id) && is_product(b, id)
+}
+
+/// sum (x + y) = sum x + sum y, and for differences, where x + y has no other use, and the sum of one term by itself takes at most half of
+/// the work: the term is a contraction that is summed before, or a replica
+pub(super) fn sum_of_terms(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Linear(op, a) = op else { return None };
+    let Linear::Affine { from, into } = &**op else { return None };
+    let Op::Binary(sum @ (Binary::Add | Binary::Sub), x, y) = b.node(*a).op else { return None };
+    if !b.once(*a) || x == y || size(shape) >= size(from.shape()) || elements(b, *a) == 0 || size(shape) == 0 {
+        return None;
+    }
+    let (mut now, mut then) = (elementwise(&b.node(*a).shape) + copying(op), elementwise(shape));
+    let mut pays = false;
+    for term in [x, y] {
+        let product = Product::of(b, &[(term, from.clone())], into.clone(), is_own_product);
+        let views: Views = product.factors.iter().map(|(_, view)| view.clone()).collect();
+        let summed = match &views[..] {
+            // A number is stored once.
+            [_] if number(b, product.factors[0].0).is_some() => Cost::default(),
+            [view] => {
+                let moving: Axes =
+                    (0..view.shape().len()).filter(|k| moves(view, *k) || moves(&product.out, *k)).collect();
+                copying(&Linear::affine(over(view, &moving), over(&product.out, &moving)))
+            }
+            _ => cheapest(&views, &product.out).0,
+        };
+        (now, then) = (now + product.cost, then + summed);
+        pays |= 2 * summed.work <= product.cost.work + copying(op).work;
+    }
+    if !pays || !beats(then, now) {
+        return None;
+    }
+    let (x, y) = (linearly(b, (**op).clone(), x), linearly(b, (**op).clone(), y));
+    Some(b.add(Op::Binary(sum, x, y), shape.clone(), dtype))
+}
+
+/// A sum of products: `out[O i] += x[X i] * y[Y i] * ..`.
+struct Product {
+    factors: Factors,
+    out: View,
+    /// The cost of the products and views in it that nothing else uses.
+    cost: Cost,
+}
+
+impl Product {
+    /// The factors of products, looked at through views. A contraction among them adds the axes that it sums over to the space.
+    fn of(b: &Builder, factors: &[Factor], out: View, opens: fn(&Builder, NodeId) -> bool) -> Product {
+        let mut all = Product { factors: Factors::new(), out, cost: Cost::default() };
+        // With each factor, whether its operands are computed for this product alone.
+        let mut pending: SmallVec<[(Factor, bool); 4]> = factors.iter().rev().map(|f| (f.clone(), true)).collect();
+        while let Some(((id, view), own)) = pending.pop() {
+            let (op, own) = (&b.node(id).op, own && b.once(id));
+            let cost = |cost: Cost| if own { cost } else { Cost::default() };
+            let open = opens(b, id) && all.factors.len() + pending.len() + 2 <= MOST;
+            if let (true, Op::Binary(_, x, y)) = (open, op) {
+                all.cost = all.cost + cost(elementwise(&b.node(id).shape));
+                pending.extend([((*y, view.clone()), own), ((*x, view), own)]);
+            } else if let (true, Op::Contract(op, x, y)) = (open, op)
+                && let Some((left, right, axes)) = opened(op, &view)
+            {
+                all.cost = all.cost + cost(contracting(op));
+                let wide = |view: &View| axes.iter().rev().fold(view.clone(), |view, n| view.widened(*n));
+                all.factors.iter_mut().for_each(|(_, view)| *view = wide(view));
+                pending.iter_mut().for_each(|((_, view), _)| *view = wide(view));
+                all.out = wide(&all.out);
+                pending.extend([((*y, right), own), ((*x, left), own)]);
+            } else if let Op::Linear(op, x) = op
+                && let Some(both) = reading(op).and_then(|inner| inner.after(&view))
+            {
+                all.cost = all.cost + cost(copying(op));
+                pending.push(((*x, both), own));
+            } else {
+                all.factors.push((id, view));
+            }
+        }
+        all
+    }
+
+    /// The sum in the cheapest order, if that is less than before.
+    fn regrouped(self, b: &mut Builder, before: Cost) -> Option<NodeId> {
+        let Product { mut factors, mut out, .. } = self;
+        let mut views: Views = factors.iter().map(|(_, view)| view.clone()).collect();
+        let (cost, steps) = cheapest(&views, &out);
+        if !beats(cost, before) {
+            return None;
+        }
+        let mut values: SmallVec<[NodeId; 4]> = factors.drain(..).map(|(id, _)| id).collect();
+        for step in steps {
+            match step {
+                Step::Sum(k) => {
+                    let sum = summed(&views, k, &out)?;
+                    values[k] = linearly(b, sum.op.clone(), values[k]);
+                    (views, out) = with_sum(&views, &out, k, sum);
+                }
+                Step::Pair(p, q) => {
+                    let pair = pairing(&views, (p, q), &out);
+                    let y = values.remove(q);
+                    values[p] = match pair.is_elementwise() {
+                        true => like(b, Op::Binary(Binary::Mul, values[p], y), y),
+                        false => contracted(b, pair.op.clone(), values[p], y),
+                    };
+                    (views, out) = with_pair(&views, &out, &pair);
+                }
+            }
+        }
+        let [left, right] = &views[..] else { return None };
+        Some(contracted(b, Contract::new(left.clone(), right.clone(), out), values[0], values[1]))
+    }
+}
+
+/// The views of the operands of a contraction that is looked at through a view, over a larger space: that of the view, after the axes that
+/// the contraction sums over, of these sizes. `None` where its result is not some of its axes.
+fn opened(op: &Contract, view: &View) -> Option<(View, View, Shape)> {
+    let (inner, result) = (op.out.shape(), op.out.source());
+    // For each axis of the contraction, which axis of the result it is.
+    let mut place: SmallVec<[Option<usize>; 6]> = SmallVec::from_elem(None, inner.len());
+    for (k, n) in result.iter().enumerate() {
+        let mut moving = op.out.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
+        match (moving.next(), moving.next()) {
+            (Some((axis, 1)), None) if op.out.offset()[k] == 0 && inner[axis] == *n && place[axis].is_none() => {
+                place[axis] = Some(k);
+            }
+            (None, _) if *n == 1 && view.offset()[k] == 0 && view.row(k).iter().all(|m| *m == 0) => {}
+            (_, _) => return None,
+        }
+    }
+    if !op.out.is_total() || inner.contains(&0) || view.is_empty() {
+        return None;
+    }
+    let summed: Axes = (0..inner.len()).filter(|axis| place[*axis].is_none() && inner[*axis] > 1).collect();
+    let axes: Shape = summed.iter().map(|axis| inner[*axis]).collect();
+    let shape: Shape = axes.iter().chain(view.shape()).copied().collect();
+    let (mut matrix, mut offset): (SmallVec<[i64; 16]>, SmallVec<[i64; 6]>) = (SmallVec::new(), SmallVec::new());
+    for (axis, place) in place.iter().enumerate() {
+        matrix.extend(summed.iter().map(|other| i64::from(*other == axis)));
+        match place {
+            Some(k) => matrix.extend_from_slice(view.row(*k)),
+            None => matrix.extend(view.shape().iter().map(|_| 0)),
+        }
+        offset.push(place.map_or(0, |k| view.offset()[k]));
+    }
+    let way = View::affine(inner, &shape, &matrix, &offset);
+    let sides = view.bounds().iter().enumerate();
+    let way = sides.fold(way, |way, (axis, (lo, hi))| way.clipped(axes.len() + axis, *lo, *hi));
+    Some((op.a.after(&way)?, op.b.after(&way)?, axes))
+}
+
+// ---- orders ----
+
+type Views = SmallVec<[View; 4]>;
+
+/// A step of an order.
+#[derive(Clone, Copy)]
+enum Step {
+    /// A factor is summed over the axes that it alone has.
+    Sum(usize),
+    /// Two factors become one, the first of the two.
+    Pair(usize, usize),
+}
+
+/// Whether any of the views moves along the axis.
+fn any_moves(views: &[View], axis: usize, except: [usize; 2]) -> bool {
+    views.iter().enumerate().any(|(k, view)| !except.contains(&k) && moves(view, axis))
+}
+
+/// Two factors contracted over the axes that nothing else has.
+struct Pairing {
+    op: Contract,
+    pair: (usize, usize),
+    /// The axes of the space that are left.
+    left: Axes,
+    /// How these look at the result.
+    view: View,
+}
+
+impl Pairing {
+    /// Whether both factors are multiplied in place.
+    fn is_elementwise(&self) -> bool {
+        [&self.op.a, &self.op.b, &self.op.out].iter().all(|view| view.is_identity())
+    }
+
+    fn cost(&self) -> Cost {
+        if self.is_elementwise() { elementwise(self.op.a.shape()) } else { contracting(&self.op) }
+    }
+}
+
+fn pairing(views: &[View], pair: (usize, usize), out: &View) -> Pairing {
+    let space = out.shape();
+    let (p, q) = pair;
+    let own = |axis: &usize| moves(&views[p], *axis) || moves(&views[q], *axis);
+    let needed = |axis: &usize| moves(out, *axis) || any_moves(views, *axis, [p, q]);
+    let inner: Axes = (0..space.len()).filter(own).collect();
+    let left: Axes = (0..space.len()).filter(|axis| !own(axis) || needed(axis)).collect();
+    let shape: Shape = inner.iter().map(|axis| space[*axis]).collect();
+    let staying: Axes = (0..inner.len()).filter(|k| needed(&inner[*k])).collect();
+    let op = Contract::new(over(&views[p], &inner), over(&views[q], &inner), View::axes(&shape, &staying));
+    let kept: Axes = staying.iter().filter_map(|k| left.iter().position(|axis| *axis == inner[*k])).collect();
+    let small: Shape = left.iter().map(|axis| space[*axis]).collect();
+    // An element outside of the box of one of the two is not multiplied later, either.
+    let view = [p, q].iter().fold(View::axes(&small, &kept), |view, k| boxed(view, &views[*k], &left));
+    Pairing { op, pair, left, view }
+}
+
+/// The space after two factors became one.
+fn with_pair(views: &[View], out: &View, pair: &Pairing) -> (Views, View) {
+    let (p, q) = pair.pair;
+    let mut next: Views = views.iter().map(|_| pair.view.clone()).collect();
+    for (k, view) in views.iter().enumerate().filter(|(k, _)| *k != p && *k != q) {
+        next[k] = over(view, &pair.left);
+    }
+    next.remove(q);
+    (next, over(out, &pair.left))
+}
+
+/// The space after a factor was summed.
+fn with_sum(views: &[View], out: &View, k: usize, sum: Summed) -> (Views, View) {
+    let left = &sum.left;
+    let others = |(other, view)| if other == k { sum.view.clone() } else { over(view, left) };
+    (views.iter().enumerate().map(others).collect(), over(out, left))
+}
+
+/// The order of sums and products that costs least, of orders that cost the same the first one: an axis of one factor alone is summed
+/// first, and of the pairs of factors every one is tried.
+fn cheapest(views: &[View], out: &View) -> (Cost, SmallVec<[Step; 4]>) {
+    for k in 0..views.len() {
+        let Some(sum) = summed(views, k, out) else { continue };
+        let cost = copying(&sum.op);
+        let (next, space) = with_sum(views, out, k, sum);
+        let (rest, steps) = cheapest(&next, &space);
+        let whole = cost + rest;
+        // Of two factors, the contraction can sum by itself.
+        let pays =
+            views.len() > 2 || beats(whole, settled(&Contract::new(views[0].clone(), views[1].clone(), out.clone())));
+        if pays {
+            return (whole, [Step::Sum(k)].into_iter().chain(steps).collect());
+        }
+    }
+    if views.len() < 3 {
+        return (settled(&Contract::new(views[0].clone(), views[1].clone(), out.clone())), SmallVec::new());
+    }
+    let mut best: Option<(Cost, SmallVec<[Step; 4]>)> = None;
+    for p in 0..views.len() {
+        for q in p + 1..views.len() {
+            let pair = pairing(views, (p, q), out);
+            let (next, space) = with_pair(views, out, &pair);
+            let (rest, steps) = cheapest(&next, &space);
+            let whole = pair.cost() + rest;
+            if best.as_ref().is_none_or(|(least, _)| total(whole) < total(*least)) {
+                best = Some((whole, [Step::Pair(p, q)].into_iter().chain(steps).collect()));
+            }
+        }
+    }
+    best.unwrap_or_default()
+}
