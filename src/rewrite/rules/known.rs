@@ -77,7 +77,9 @@ fn value(b: &Builder, id: NodeId) -> Option<Array> {
             Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => {
                 evaluated(op, &operands)?
             }
-            Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => evaluated(op, &operands)?,
+            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
+                evaluated(op, &operands)?
+            }
             Op::Input(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => return None,
         });
     }

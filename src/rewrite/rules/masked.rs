@@ -67,7 +67,13 @@ fn is_finite(b: &Builder, mut id: NodeId) -> bool {
             Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => {
                 return false;
             }
-            Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => {
+            Op::Reduce(..)
+            | Op::Gather(..)
+            | Op::ScatterAdd(..)
+            | Op::Concat(..)
+            | Op::Loop(_)
+            | Op::Custom(..)
+            | Op::Output(..) => {
                 return false;
             }
         }
