@@ -35,7 +35,7 @@ pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as BaseTensor>::Trace]) -> Vec<<
 /// * Totality: reading at an index out of bounds, negative included, gives 0; scattering there does
 ///   nothing; integer division by zero has a value (see [`crate::ops::IntBinary`]).
 /// * Selection is strict: both branches are computed. Values computed in the branch not taken never reach a derivative,
-///   see [`crate::ops::val`].
+///   see [`crate::ops::Guard`].
 pub trait BaseTensor: Clone + 'static {
     /// A known array.
     fn constant(a: Array) -> Self;
