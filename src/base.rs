@@ -119,8 +119,9 @@ pub trait BaseTensor: Clone + 'static {
     #[track_caller]
     fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self>;
 
-    /// The optimized program from inputs of a [`trace`](Self::trace) to results, if the trace records a program and the results depend on
-    /// these inputs alone. The plain verbs differentiate this program, so that the derivative is one of the program as it runs.
+    /// The optimized program from inputs of a [`trace`](Self::trace) to results, if the trace records a program and the
+    /// results depend on these inputs alone. The plain verbs differentiate this program, so the derivative is that of
+    /// the program that runs.
     fn recorded(_inputs: &[Self::Trace], _results: &[Self::Trace]) -> Option<Program> {
         None
     }

@@ -1,11 +1,11 @@
 //! The pipeline of every verb that records: record, optimize, differentiate, optimize.
 //!
-//! The plain verbs are given a function of dual numbers, which cannot run at anything else. Where such a verb records, the
-//! primal part of what the function returns is the recorded program of its value; that program is optimized and then run at
-//! dual numbers, so that the derivative is one of the optimized program, as it is for a [`Function`](crate::Function).
+//! The plain verbs take a function of dual numbers, which cannot run at anything else. When such a verb records, the
+//! primal part of the function's result is the recorded program of its value. That program is optimized and then run at
+//! dual numbers, so the derivative is that of the optimized program, as for a [`Function`](crate::Function).
 //!
-//! Law: the derivative of a program is the same before and after the passes, but its cost is not: what the passes find in
-//! a program, they may not find in its derivative.
+//! Law: passes do not change the derivative of a program, but they change its cost: a pass may simplify a program and
+//! still not recognise the same pattern in the derivative.
 
 use super::symbolic;
 use crate::array::Array;
@@ -75,7 +75,7 @@ pub(super) fn forward<T: BaseTensor>(
     results.iter().map(|y| sweep.result(y)).collect()
 }
 
-/// The gradient of a scalar function of traced values, which can be differentiated again; where it is recorded, it is
+/// The gradient of a scalar function of traced values, which can be differentiated again. A recorded gradient is
 /// optimized before and after the first derivative.
 ///
 /// # Errors

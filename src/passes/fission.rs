@@ -129,13 +129,13 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
 /// A term of a sum, and whether it is subtracted.
 type Term = (NodeId, bool);
 
-/// The body in which of each sum what does not depend on the carry is added up first, if some sum has several such terms:
+/// The body in which each sum first adds its terms that do not depend on the carry, if some sum has several such terms:
 /// `(x + h) + b` is `h + (x + b)`, of which `x + b` is done in bulk.
 fn gathered(l: &Loop<NodeId>) -> Option<Program> {
     let (parts, uses, nodes) = (parts(l), l.body.uses(), l.body.nodes());
     let mut sums: BTreeMap<usize, [Vec<Term>; 2]> = BTreeMap::new();
     let mut inner = vec![false; nodes.len()];
-    // From results to operands: the whole of a sum comes before its parts.
+    // From results to operands: a sum comes before its parts.
     for k in (0..nodes.len()).rev().filter(|k| parts[*k] == Part::Within) {
         if inner[k] || terms(&nodes[k].op).is_none() {
             continue;
@@ -179,14 +179,14 @@ fn terms(op: &Op<NodeId>) -> Option<[Term; 2]> {
     None
 }
 
-/// The sum of terms of one part: itself a term, which is subtracted where all of them are.
+/// The sum of terms of one part, as a term: it is subtracted if all of them are.
 fn total(b: &mut Builder, terms: &[Term], now: &Now) -> Term {
     let all = terms.iter().all(|(_, minus)| *minus);
     let terms = terms.iter().map(|(id, minus)| (now.of(*id), *minus != all));
     (added(b, terms), all)
 }
 
-/// The sum of terms, of which one at least is not subtracted.
+/// The sum of terms, at least one of which is not subtracted.
 fn added(b: &mut Builder, terms: impl Iterator<Item = Term>) -> NodeId {
     let (minus, plus): (Vec<Term>, Vec<Term>) = terms.partition(|(_, minus)| *minus);
     let sum = plus.into_iter().map(|(id, _)| id).reduce(|sum, id| b.plus(sum, id));

@@ -50,7 +50,7 @@ pub fn vectorize(program: &Program) -> Program {
     })
 }
 
-/// The body of a loop without the outputs that are not taken: they must not decide how the loop is split.
+/// The body of a loop without its unused outputs, which must not decide how the loop is split.
 fn without_dead_outputs(l: &Loop<NodeId>, taken: &[bool]) -> Program {
     let (carried, results) = (l.init.len(), l.body.results());
     let kept = |k: &usize| *k < carried || taken[*k];

@@ -1,26 +1,26 @@
-//! Rebuilding a program: every pass that rewrites operation by operation is one traversal with another idea of what an
-//! operation becomes.
+//! Rebuilding a program: every pass that rewrites operation by operation is one traversal, given a function that makes
+//! the new form of an operation.
 //!
-//! Law: the traversal goes from operands to results and makes each operation once, so it is linear in the length of the program.
-//! It keeps inputs, outputs and their names, and takes the results of loops and of functions with rules, each of which may have become
-//! another value. A pass itself rewrites the programs inside of an operation.
+//! Law: the traversal goes from operands to results and makes each operation once, so it is linear in the length of the
+//! program. It keeps inputs, outputs and their names, and resolves the outputs of loops and of functions with rules,
+//! each of which may have become another value. A pass itself rewrites the programs inside of an operation.
 
 use super::{Builder, Node, NodeId, Op, Program};
 
-/// What an operation became.
+/// The new form of an operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Made {
-    /// One value; or a loop or function with rules, whose results are taken as before.
+    /// One value, or a loop or function with rules whose outputs are read as before.
     One(NodeId),
-    /// The results of a loop or function with rules, those that are taken.
+    /// The used results of a loop or function with rules.
     Many(Vec<Option<NodeId>>),
 }
 
-/// What the operations of a program became so far, by their numbers.
+/// The new forms of the operations of a program so far, by their numbers.
 pub(crate) struct Now(Vec<Made>);
 
 impl Now {
-    /// What an operation with one value became.
+    /// The new number of an operation with one value.
     pub(crate) fn of(&self, id: NodeId) -> NodeId {
         match &self.0[id as usize] {
             Made::One(id) => *id,
@@ -28,12 +28,12 @@ impl Now {
         }
     }
 
-    /// The operation on what its operands became.
+    /// The operation on the new forms of its operands.
     pub(crate) fn op(&self, op: &Op<NodeId>) -> Op<NodeId> {
         op.map(&mut |a| self.of(*a))
     }
 
-    /// The operation made again as it was, up to the rules of the builder.
+    /// The same operation, up to the rules of the builder.
     pub(crate) fn again(&self, b: &mut Builder, node: &Node) -> Made {
         if let Op::Output(of, position) = node.op
             && let Made::Many(results) = &self.0[of as usize]
@@ -44,11 +44,11 @@ impl Now {
     }
 }
 
-/// What an operation of the program becomes.
+/// Makes the new form of an operation of the program.
 pub(crate) type Make<'a> = &'a mut dyn FnMut(&mut Builder, NodeId, &Node, &Now) -> Made;
 
 impl Builder {
-    /// The operations of a program on these inputs, each as `make` says.
+    /// Rebuilds the operations of a program on these inputs with `make`.
     pub(crate) fn remade(&mut self, program: &Program, inputs: Vec<NodeId>, make: Make<'_>) -> Now {
         let mut now = Now(inputs.into_iter().map(Made::One).collect());
         now.0.reserve(program.nodes().len() - now.0.len());
@@ -59,14 +59,14 @@ impl Builder {
         now
     }
 
-    /// The operations of a program on these inputs.
+    /// Copies the operations of a program onto these inputs.
     pub(crate) fn copy(&mut self, program: &Program, inputs: Vec<NodeId>) -> Now {
         self.remade(program, inputs, &mut |b, _, node, now| now.again(b, node))
     }
 }
 
 impl Program {
-    /// The program of this one's operations on the inputs of a builder, each as `make` says; inputs and outputs keep their names.
+    /// This program rebuilt with `make` on the inputs of a builder; inputs and outputs keep their names.
     pub(crate) fn rebuilt(&self, mut b: Builder, inputs: Vec<NodeId>, make: Make<'_>) -> Program {
         let now = b.remade(self, inputs, make);
         let results: Vec<NodeId> = self.results().iter().map(|r| now.of(*r)).collect();

@@ -26,7 +26,7 @@ use crate::shape::Shape;
 /// | `loop_invariant_code` | a value that depends on captured values alone is computed outside |
 /// | `loop_invariant_result` | an output that is the same in every trip is replicated, a last carry that does not depend on the trip is computed outside |
 /// | `loop_element_output` | an output that is an element of a sequence is that sequence |
-/// | `loop_shifted_output` | a carry that starts with zeros, as an output before the step, is the output of its next value, one trip later |
+/// | `loop_shifted_output` | an output that is a carry before the step, which starts as zeros, is the output of its next value, shifted by one trip |
 /// | `loop_last_element` | a carry that becomes an element of a sequence is the element of the last trip |
 /// | `loop_equal_outputs` | equal outputs are one |
 pub const LOOP_RULES: &[&str] = &[
@@ -293,7 +293,8 @@ impl Parts<'_> {
         out
     }
 
-    /// The outputs that are a carry before the step, from zeros on, each with the needed output that is its next value.
+    /// The outputs that are a carry before the step, if it starts as zeros, each with the needed output that is the
+    /// next value of the carry.
     fn shifted(&self, b: &Builder, needed: &[bool], done: &Results) -> Vec<(usize, usize)> {
         let (carried, results) = (self.carried(), self.l.body.results());
         let open = |k: &usize| needed[*k] && done[*k].is_none();
@@ -310,7 +311,7 @@ impl Parts<'_> {
         outputs().filter_map(pair).collect()
     }
 
-    /// The element of a sequence that the last trip has.
+    /// The element of a sequence in the last trip.
     fn last(&self, b: &mut Builder, xs: NodeId) -> NodeId {
         let position = if self.l.reverse { 0 } else { self.l.n - 1 };
         let row = Linear::row(&b.node(xs).shape, 0, position);
@@ -400,7 +401,7 @@ fn element(b: &mut Builder, xs: NodeId) -> Option<NodeId> {
     Some(b.apply(Op::Linear(Box::new(Linear::read(over(&view, &rest))), source)))
 }
 
-/// The stacked values of the trip before, and zeros for the first trip.
+/// The stack shifted by one trip, with zeros for the first trip.
 fn one_trip_later(b: &mut Builder, stack: NodeId, reverse: bool) -> NodeId {
     let shape = b.node(stack).shape.clone();
     let rank = shape.len();

@@ -38,8 +38,9 @@ fn operands(op: &Op<NodeId>) -> Option<[NodeId; 3]> {
     if let Op::Select(operands) = op { Some(*operands) } else { None }
 }
 
-/// select m x 0 + select m 0 y = select m x y, and select m x y + select m z 0 = select m (x + z) y where both have no other use; also for
-/// differences; and y + select m x 0 + select m 0 z where the first sum has no other use
+/// select m x 0 + select m 0 y = select m x y, and select m x y + select m z 0 = select m (x + z) y where both have no
+/// other use, and likewise for differences; and the same in y + select m x 0 + select m 0 z where the first sum has no
+/// other use
 pub(super) fn add_choices(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Binary(sum @ (Binary::Add | Binary::Sub), x, y) = *op else { return None };
     if let Some(both) = joined(b, sum, x, y) {
@@ -59,7 +60,7 @@ pub(super) fn add_choices(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype
     None
 }
 
-/// The sum or difference of two choices by one mask, where that is one choice and fewer operations.
+/// The sum or difference of two choices by one mask, if it is one choice with fewer operations.
 fn joined(b: &mut Builder, sum: Binary, x: NodeId, y: NodeId) -> Option<NodeId> {
     let (first, second) = (operands(&b.node(x).op)?, operands(&b.node(y).op)?);
     if first[0] != second[0] {
@@ -83,13 +84,14 @@ fn joined(b: &mut Builder, sum: Binary, x: NodeId, y: NodeId) -> Option<NodeId> 
     Some(like(b, Op::Select([first[0], then, otherwise]), x))
 }
 
-/// A branch of two choices that are one.
+/// A branch of the joined choice.
 enum Branch {
     Is(NodeId),
     Made(Op<NodeId>),
 }
 
-/// f (select m c d) = select m (f c) (f d) for numbers c, d, where the choice has no other use; a second operand of f is a number
+/// f (select m c d) = select m (f c) (f d) for numbers c, d, where the choice has no other use and a second operand of
+/// f is a number
 pub(super) fn choice_of_numbers(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let is_number = |b: &Builder, a: NodeId| constant(b, a).is_some_and(of_one_value);
     let (mut choice, mut fits) = (None, true);

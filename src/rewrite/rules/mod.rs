@@ -297,14 +297,14 @@ fn empty(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Optio
 /// The largest size of results that are computed from constants when a program is made.
 const FOLDED: usize = 64;
 
-/// Whether an operation with a small result reads little of its operands, whatever their sizes.
+/// Whether an operation with a small result reads few elements of its operands, whatever their sizes.
 fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
     match op {
         Op::Linear(op, _) => match &**op {
             Linear::Affine { from, .. } => size(from.shape()) <= FOLDED,
             Linear::Reshape { .. } | Linear::Cast { .. } => true,
         },
-        // Out of the array, no more than there are elements in the result.
+        // It reads at most as many elements of the array as the result has.
         Op::Gather(..) => operands[1..].iter().all(|ix| ix.size() <= FOLDED),
         Op::Unary(..)
         | Op::Binary(..)
@@ -318,8 +318,8 @@ fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
     }
 }
 
-/// An operation on constants is a constant, if that is of one value, or small and made of few elements: a row of a large
-/// array, but not its sum.
+/// An operation on constants is a constant, if the result is uniform, or small and made of few elements: a row of a
+/// large array, but not its sum
 fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
     let mut known = true;

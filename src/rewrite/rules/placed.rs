@@ -1,7 +1,7 @@
 //! Rules of sums of values that are placed in disjoint boxes of zero arrays: such a sum is a concatenation.
 //!
-//! The adjoint of reading elements one by one is a sum of arrays with one element each that is not zero. Boxes that follow one another
-//! along one axis, or in the order of all elements, are the parts of one concatenation.
+//! The adjoint of reading elements one by one is a sum of arrays with one nonzero element each. Boxes that are adjacent
+//! along one axis, or in the order of all elements, become the parts of one concatenation.
 
 use std::ops::Range;
 
@@ -14,13 +14,14 @@ use crate::ops::{Binary, Contract, Linear, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::{Shape, size};
 
-/// The most parts that are put together, so that a long sum is looked through in a time linear in its length.
+/// The largest number of parts of a concatenation made here, so that a long sum is searched in a time linear in its
+/// length.
 const MOST: usize = 64;
 
 /// One side of a box for each axis.
 type Sides = SmallVec<[Range<usize>; 4]>;
 
-/// What is in a box.
+/// The content of a box.
 enum Part {
     /// The elements of a value, in order.
     Value(NodeId),
@@ -41,8 +42,8 @@ impl Placed {
     }
 }
 
-/// place x + place y + .. = concat [x, y, ..], with zeros where nothing is placed: for values that are copied to boxes that do not
-/// meet, where no partial sum has another use; along one axis, of which at least half is filled, or of all elements in order
+/// place x + place y + .. = concat [x, y, ..], with zeros in the gaps: for values that are copied to disjoint boxes,
+/// where no partial sum has another use; along one axis of which at least half is filled, or of all elements in order
 pub(super) fn add_placed(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Add, x, y) = *op else { return None };
     let whole: Sides = shape.iter().map(|n| 0..*n).collect();
@@ -65,7 +66,7 @@ pub(super) fn add_placed(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype:
                 None => zeros(b, &sides, dtype),
             });
         }
-        // What remains zero is written, too; a sum of sparse values may be cheaper, as in a carry.
+        // Gaps are written, too; a sum of sparse values may be cheaper, as in a carry.
         let filled: usize = placed.iter().map(|p| p.at[axis].len()).sum();
         return (2 * filled >= shape[axis]).then(|| b.apply(Op::Concat(axis, parts)));
     }
@@ -78,7 +79,8 @@ pub(super) fn add_placed(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype:
     Some(linearly(b, Linear::reshape(&[size(shape)], shape), flat))
 }
 
-/// The ranges of values in `0..n`, ascending, and those between them, if they do not meet; an empty range meets all others.
+/// The ranges of values in `0..n`, ascending, with the gaps between them, if the ranges are disjoint; an empty range
+/// overlaps all others.
 fn ordered(
     placed: &[Placed],
     n: usize,
@@ -103,7 +105,7 @@ fn ordered(
     Some(all)
 }
 
-/// The elements of a box, in row-major order, where they follow one another: else an empty range.
+/// The range of the elements of a box in row-major order, if they are contiguous; else an empty range.
 fn in_order(at: &Sides, shape: &[usize]) -> Range<usize> {
     let partial = (0..shape.len()).rev().find(|axis| at[*axis].len() < shape[*axis]).unwrap_or(0);
     if at[..partial].iter().any(|side| side.len() != 1) {
@@ -113,8 +115,8 @@ fn in_order(at: &Sides, shape: &[usize]) -> Range<usize> {
     start..start + at.iter().map(Range::len).product::<usize>()
 }
 
-/// What is placed in the result: by a sum, by a concatenation with zeros, by copying or by a contraction. Nothing where there are
-/// too many values, or where one is everywhere: it meets all others.
+/// Finds the values placed in the result: by a sum, by a concatenation with zeros, by copying or by a contraction. None
+/// if there are too many values, or if one fills the result and so overlaps all others.
 fn found(b: &Builder, id: NodeId, whole: &Sides, placed: &mut Vec<Placed>) -> Option<()> {
     let mut work: Vec<(NodeId, Sides)> = vec![(id, whole.clone())];
     while let Some((id, at)) = work.pop() {
@@ -167,7 +169,7 @@ fn written(into: &View, at: &Sides) -> Option<(Sides, SmallVec<[Option<usize>; 4
     Some((inside, axes))
 }
 
-/// A copy of a value to a box inside of `at`, where nothing is added up.
+/// A copy of a value to a box inside of `at` that adds nothing up.
 fn copied_to(b: &Builder, id: NodeId, at: &Sides) -> Option<Placed> {
     let (piece, rank) = copied(b, id)?;
     let (from, into) = apart(&piece.view, rank);
