@@ -144,11 +144,9 @@ fn count(program: &Program, kind: &dyn Fn(&Op<u32>) -> bool) -> usize {
 }
 
 fn positions(program: &Program) -> usize {
-    let positional = |op: &Op<u32>| match op {
-        Op::Discrete(Discrete::ArgMax { .. } | Discrete::ArgMin { .. }, _) | Op::Gather(..) | Op::ScatterAdd(..) => {
-            true
-        }
-        _ => false,
+    let positional = |op: &Op<u32>| {
+        let position = matches!(op, Op::Discrete(Discrete::ArgMax { .. } | Discrete::ArgMin { .. }, _));
+        position || matches!(op, Op::Gather(..) | Op::ScatterAdd(..))
     };
     count(program, &positional)
 }
