@@ -26,8 +26,8 @@ pub(super) const BINARY: &[Rule] = table![
 
 pub(super) const LINEAR: &[Rule] = table![mask_on_factor];
 
-/// sum (select m (x * y) 0) = sum (select m x 0 * y), where the mask is one of fewer elements, as `x` is, and select and product have no
-/// other use: where `y` is not finite, it is multiplied with 0 now
+/// sum (select m (x * y) 0) = sum (select m x 0 * y), where mask and `x` are replicated from fewer elements, and select
+/// and product have no other use: after the rule, `y` is multiplied with 0 even where it is not finite
 fn mask_on_factor(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     masked::masked_early(b, op, shape, dtype, |_, _| true)
 }

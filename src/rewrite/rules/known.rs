@@ -1,4 +1,4 @@
-//! Sums of values that positions and constants determine.
+//! Sums of values that depend on positions and constants alone.
 //!
 //! Law: the constant is the number that the operations compute when the program runs, and computing it takes a bounded time.
 
@@ -14,7 +14,7 @@ use crate::shape::{Shape, size};
 /// The largest number of operations that are evaluated when a program is made.
 const OPERATIONS: usize = 16;
 
-/// The largest number of elements of each.
+/// The largest number of elements of each operation.
 const ELEMENTS: usize = 1 << 16;
 
 /// sum (f iota) is a constant, and so is a contraction of such values, where the result is small
@@ -44,7 +44,7 @@ pub(super) fn known_sum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: 
     Some(b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
 }
 
-/// A value that positions and constants determine, by few operations.
+/// The value of an operation that depends on positions and constants alone, through few operations.
 fn value(b: &Builder, id: NodeId) -> Option<Array> {
     // The number of an operand is smaller than that of the operation, so evaluation follows the numbers.
     let (mut needed, mut next): (Vec<NodeId>, usize) = (vec![id], 0);

@@ -1,7 +1,7 @@
-//! Sums of masked products: the mask is one of the smaller factor.
+//! Sums of masked products: the mask moves to the smaller factor.
 //!
-//! Law: an element of a factor that is masked out is multiplied with 0 after the rule. That is NaN where the other factor is infinite or NaN, so
-//! the other factor must be known to be finite; under `fast_math` every number is.
+//! Law: after the rule, a masked element of one factor is multiplied with 0. The product is NaN if the other factor is
+//! infinite or NaN there, so the other factor must be known to be finite; under `fast_math` every number is.
 
 use super::views::{Axes, moves, over, read, reading};
 use super::{elements, linearly};
@@ -11,14 +11,14 @@ use crate::ops::{Binary, Discrete, Linear};
 use crate::program::{Builder, Constant, NodeId, Op};
 use crate::shape::{Shape, size};
 
-/// sum (select m (x * y) 0) = sum (select m x 0 * y), where `y` is known to be finite, the mask is one of fewer elements, as `x` is, and
-/// select and product have no other use
+/// sum (select m (x * y) 0) = sum (select m x 0 * y), where `y` is known to be finite, mask and `x` are replicated from
+/// fewer elements, and select and product have no other use
 pub(super) fn sum_of_masked(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     masked_early(b, op, shape, dtype, is_finite)
 }
 
-/// The sum of a masked product, with the mask on a factor that is replicated along with it, where the other one passes a test: where the
-/// mask does not hold, it is multiplied with 0.
+/// The sum of a masked product, with the mask on the factor that is replicated along with it, if the other factor
+/// passes a test: that factor is multiplied with 0 where the mask does not hold.
 pub(super) fn masked_early(
     b: &mut Builder,
     op: &Op<NodeId>,
@@ -40,7 +40,7 @@ pub(super) fn masked_early(
         let space = view.shape();
         let kept: Axes = (0..space.len()).filter(|axis| moves(&view, *axis) || moves(&view_m, *axis)).collect();
         let small: Shape = kept.iter().map(|axis| space[*axis]).collect();
-        // Both are replicated along an axis that the product has.
+        // Mask and factor are replicated along an axis that the product has.
         if size(&small) == 0 || 2 * size(&small) > size(space) || !passes(b, y) {
             continue;
         }
@@ -57,7 +57,7 @@ pub(super) fn masked_early(
     None
 }
 
-/// Whether a value is finite whatever the inputs are, as far as that is seen at once.
+/// Whether a value is known to be finite for all inputs, from the one operation behind its views.
 fn is_finite(b: &Builder, mut id: NodeId) -> bool {
     loop {
         match &b.node(id).op {

@@ -1,9 +1,9 @@
-//! The order of sums and products: a product is distributed over a sum, and products are regrouped, where that is cheaper.
+//! The order of sums and products: products are distributed over sums, and regrouped, if that is cheaper.
 //!
-//! Laws. The order of sums and the distribution of a product over a sum are rounding, as in `einsum`: operands that are finite, and
-//! moderate, give the same up to rounding. A result that is not finite stays so, but may be NaN instead of infinite, or infinite instead
-//! of NaN. Every rule here makes a program that strictly [`beats`] the one before, so the rules end. The search is
-//! bounded: no more than four factors, and every order of those is tried.
+//! Laws. The order of sums and the distribution of a product over a sum count as rounding, as in `einsum`: for finite,
+//! moderate operands the result is the same up to rounding. A result that is not finite stays so, but NaN and
+//! infinities may turn into each other. Every rule here makes a program that strictly [`beats`] the previous one, so
+//! the rules terminate. The search is bounded: it tries every order of at most four factors.
 
 use smallvec::SmallVec;
 
@@ -39,7 +39,7 @@ fn total(cost: Cost) -> u64 {
     cost.work.saturating_add(cost.bytes / DType::F64.width() as u64)
 }
 
-/// Whether the first cost is less than the other, without more work.
+/// Whether the first cost is less than the second, without more work.
 fn beats(cost: Cost, other: Cost) -> bool {
     cost.work <= other.work && total(cost) < total(other)
 }
@@ -50,24 +50,24 @@ fn applied(op: &Op<NodeId>) -> Option<(&Contract, NodeId, NodeId)> {
 
 // ---- axes of one factor alone ----
 
-/// A factor that is summed over the axes that it alone has, before it is multiplied.
+/// A factor, summed over the axes that it alone has before it is multiplied.
 struct Summed {
     op: Linear,
-    /// The axes of the space that are left.
+    /// The axes of the space that remain.
     left: Axes,
-    /// How these look at the sum.
+    /// The view of the sum by those axes.
     view: View,
 }
 
-/// A view with the box of another one over these axes of its space.
+/// A view, over some axes of its space, with the box of another view.
 fn boxed(view: View, other: &View, axes: &[usize]) -> View {
     let side =
         |view: View, (k, axis): (usize, &usize)| view.clipped(k, other.bounds()[*axis].0, other.bounds()[*axis].1);
     axes.iter().enumerate().fold(view, side)
 }
 
-/// The factor summed over the axes that neither the other factors nor the result have, if there are any. The view of the sum has the box of
-/// the factor, so a product with an element outside of the box is 0 as before.
+/// The factor summed over the axes that neither the other factors nor the result have, if there are any. The view of
+/// the sum has the box of the factor, so a product with an element outside of the box stays 0.
 fn summed(views: &[View], k: usize, out: &View) -> Option<Summed> {
     let (own, space) = (&views[k], out.shape());
     let alone = |axis: &usize| {
@@ -87,7 +87,7 @@ fn summed(views: &[View], k: usize, out: &View) -> Option<Summed> {
     Some(Summed { op, left, view })
 }
 
-/// The sum over whole axes of the factor, where these depend on the lone axes, and nothing else does.
+/// The sum over whole axes of the factor, if these depend on the lone axes alone and nothing else does.
 fn summed_apart(own: &View, lone: &[usize], left: &[usize]) -> Option<(Linear, View)> {
     let source = own.source();
     let depends = |k: &usize| lone.iter().any(|axis| own.row(*k)[*axis] != 0);
@@ -122,7 +122,7 @@ fn summed_apart(own: &View, lone: &[usize], left: &[usize]) -> Option<(Linear, V
     Some((op, boxed(View::affine(&stay, &small, &matrix, &offset), own, left)))
 }
 
-/// The sum at each point that the factor is looked at from.
+/// The sum at each point from which the factor is looked at.
 fn summed_in_place(own: &View, lone: &[usize], left: &[usize]) -> Option<(Linear, View)> {
     if !own.is_total_in_box() {
         return None;
@@ -149,7 +149,7 @@ fn after_sum(op: &Contract, k: usize, sum: &Summed) -> (Contract, Cost) {
     (small, cost)
 }
 
-/// contract x y = contract (sum x) y, over the axes that `x` alone has, where that is less
+/// contract x y = contract (sum x) y, over the axes that `x` alone has, where that is cheaper
 pub(super) fn contract_lone_axis(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let views = [op.a.clone(), op.b.clone()];
@@ -168,7 +168,7 @@ pub(super) fn contract_lone_axis(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _:
 
 // ---- axes of the result alone ----
 
-/// A contraction without the axes that its result alone has, and the operation that repeats along these.
+/// A contraction without the axes that its result alone has, and the operation that replicates along these.
 fn spread(op: &Contract) -> Option<(Contract, Linear)> {
     let space = op.out.shape();
     if space.contains(&0) || op.out.is_empty() {
@@ -190,14 +190,14 @@ fn spread(op: &Contract) -> Option<(Contract, Linear)> {
     Some((small, replica))
 }
 
-/// What a contraction costs, repeated along the axes that its result alone has.
+/// The cost of a contraction with replication along the axes that its result alone has.
 fn settled(op: &Contract) -> Cost {
     let whole = contracting(op);
     let apart = spread(op).map(|(small, replica)| contracting(&small) + copying(&replica));
     apart.filter(|cost| beats(*cost, whole)).unwrap_or(whole)
 }
 
-/// contract x y = replicate (contract x y), along the axes that the result alone has, where that is less
+/// contract x y = replicate (contract x y), along the axes that the result alone has, where that is cheaper
 pub(super) fn contract_spread(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let (small, replica) = spread(op)?;
@@ -210,8 +210,8 @@ pub(super) fn contract_spread(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DT
 
 // ---- operands that are written at places ----
 
-/// contract (adjoint (view x)) y = contract x (view y): of an operand that a linear operation writes in part, only the elements written are
-/// multiplied, by the law of padded values
+/// contract (adjoint (view x)) y = contract x (view y): of an operand that a linear operation writes in part, only the
+/// written elements are multiplied, by the law of padded values
 pub(super) fn contract_written(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     for k in 0..2 {
@@ -276,7 +276,7 @@ fn through_written(own: &View, others: [&View; 2], from: &View, into: &View) -> 
 
 // ---- products of several factors ----
 
-/// A factor of a summed product: a value, and how the iteration space looks at it.
+/// A factor of a summed product: a value, and its view by the iteration space.
 type Factor = (NodeId, View);
 
 type Factors = SmallVec<[Factor; 4]>;
@@ -284,8 +284,8 @@ type Factors = SmallVec<[Factor; 4]>;
 /// The largest number of factors that are regrouped.
 const MOST: usize = 4;
 
-/// sum (x * y) = contract x y, and with more factors, in the cheapest order; where the product has no other use.
-/// `sum (x - y)^2` stays: multiplied out it would cancel
+/// sum (x * y) = contract x y, and with more factors in the cheapest order; where the product has no other use.
+/// `sum (x - y)^2` stays: expanded it would cancel
 pub(super) fn sum_of_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Linear(op, a) = op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
@@ -295,7 +295,7 @@ pub(super) fn sum_of_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
         return None;
     }
     let product = Product::of(b, &[(*a, from.clone())], into.clone(), is_own_product);
-    // A number is no factor to be summed over.
+    // A number is not a factor to be summed over.
     if product.factors.len() < 2
         || points > elements(b, *a)
         || product.factors.iter().any(|(x, _)| number(b, *x).is_some())
@@ -306,15 +306,15 @@ pub(super) fn sum_of_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
     product.regrouped(b, before)
 }
 
-/// contract (x * y) z = contract x (contract y z), contract (contract x y) z = contract x (contract y z), where that is less, also if
-/// the inner product is made for another use anyway
+/// contract (x * y) z = contract x (contract y z), contract (contract x y) z = contract x (contract y z), where that is
+/// cheaper, even if the inner product is computed anyway for another use
 pub(super) fn contract_of_product(b: &mut Builder, op: &Op<NodeId>, _: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     if !dtype.is_float() || !(is_product(b, x) || is_product(b, y)) {
         return None;
     }
     let factors = [(x, op.a.clone()), (y, op.b.clone())];
-    // It may be cheaper to keep a product with other uses, and to regroup the others only.
+    // It may be cheaper to keep a product with other uses, and to regroup only the others.
     for open in [is_product, is_own_product] {
         let product = Product::of(b, &factors, op.out.clone(), open);
         let before = product.cost + contracting(op);
@@ -331,13 +331,13 @@ fn is_product(b: &Builder, id: NodeId) -> bool {
     matches!(&b.node(id).op, Op::Binary(Binary::Mul, ..) | Op::Contract(..))
 }
 
-/// Whether a value is a product that is used once.
+/// Whether a value is a product with one use.
 fn is_own_product(b: &Builder, id: NodeId) -> bool {
     b.once(id) && is_product(b, id)
 }
 
-/// sum (x + y) = sum x + sum y, and for differences, where x + y has no other use, and the sum of one term by itself takes at most half of
-/// the work: the term is a contraction that is summed before, or a replica
+/// sum (x + y) = sum x + sum y, and likewise for differences, where x + y has no other use, and the sum of one term
+/// alone takes at most half of the work: that term is a contraction, which sums first, or a replica
 pub(super) fn sum_of_terms(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Linear(op, a) = op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
@@ -374,12 +374,13 @@ pub(super) fn sum_of_terms(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtyp
 struct Product {
     factors: Factors,
     out: View,
-    /// The cost of the products and views in it that nothing else uses.
+    /// The cost of its products and views without other uses.
     cost: Cost,
 }
 
 impl Product {
-    /// The factors of products, looked at through views. A contraction among them adds the axes that it sums over to the space.
+    /// The factors of products, with their views. A contraction among them adds the axes that it sums over to the
+    /// space.
     fn of(b: &Builder, factors: &[Factor], out: View, opens: fn(&Builder, NodeId) -> bool) -> Product {
         let mut all = Product { factors: Factors::new(), out, cost: Cost::default() };
         // With each factor, whether its operands are computed for this product alone.
@@ -412,7 +413,7 @@ impl Product {
         all
     }
 
-    /// The sum in the cheapest order, if that is less than before.
+    /// The sum in the cheapest order, if that is cheaper than before.
     fn regrouped(self, b: &mut Builder, before: Cost) -> Option<NodeId> {
         let Product { mut factors, mut out, .. } = self;
         let mut views: Views = factors.iter().map(|(_, view)| view.clone()).collect();
@@ -448,7 +449,7 @@ impl Product {
 /// the contraction sums over, of these sizes. `None` where its result is not some of its axes.
 fn opened(op: &Contract, view: &View) -> Option<(View, View, Shape)> {
     let (inner, result) = (op.out.shape(), op.out.source());
-    // For each axis of the contraction, which axis of the result it is.
+    // For each axis of the contraction, the axis of the result that it is.
     let mut place: SmallVec<[Option<usize>; 6]> = SmallVec::from_elem(None, inner.len());
     for (k, n) in result.iter().enumerate() {
         let mut moving = op.out.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
@@ -490,7 +491,7 @@ type Views = SmallVec<[View; 4]>;
 enum Step {
     /// A factor is summed over the axes that it alone has.
     Sum(usize),
-    /// Two factors become one, the first of the two.
+    /// Two factors are contracted into one, which takes the place of the first.
     Pair(usize, usize),
 }
 
@@ -499,13 +500,13 @@ fn any_moves(views: &[View], axis: usize, except: [usize; 2]) -> bool {
     views.iter().enumerate().any(|(k, view)| !except.contains(&k) && moves(view, axis))
 }
 
-/// Two factors contracted over the axes that nothing else has.
+/// Two factors, contracted over the axes that nothing else has.
 struct Pairing {
     op: Contract,
     pair: (usize, usize),
-    /// The axes of the space that are left.
+    /// The axes of the space that remain.
     left: Axes,
-    /// How these look at the result.
+    /// The view of the result by those axes.
     view: View,
 }
 
@@ -532,7 +533,7 @@ fn pairing(views: &[View], pair: (usize, usize), out: &View) -> Pairing {
     let op = Contract::new(over(&views[p], &inner), over(&views[q], &inner), View::axes(&shape, &staying));
     let kept: Axes = staying.iter().filter_map(|k| left.iter().position(|axis| *axis == inner[*k])).collect();
     let small: Shape = left.iter().map(|axis| space[*axis]).collect();
-    // An element outside of the box of one of the two is not multiplied later, either.
+    // An element outside of the box of either factor is not multiplied later, either.
     let view = [p, q].iter().fold(View::axes(&small, &kept), |view, k| boxed(view, &views[*k], &left));
     Pairing { op, pair, left, view }
 }
@@ -555,8 +556,8 @@ fn with_sum(views: &[View], out: &View, k: usize, sum: Summed) -> (Views, View) 
     (views.iter().enumerate().map(others).collect(), over(out, left))
 }
 
-/// The order of sums and products that costs least, of orders that cost the same the first one: an axis of one factor alone is summed
-/// first, and of the pairs of factors every one is tried.
+/// The cheapest order of sums and products, the first one of equally cheap orders: an axis of one factor alone is
+/// summed first, and every pair of factors is tried.
 fn cheapest(views: &[View], out: &View) -> (Cost, SmallVec<[Step; 4]>) {
     for k in 0..views.len() {
         let Some(sum) = summed(views, k, out) else { continue };
@@ -564,7 +565,7 @@ fn cheapest(views: &[View], out: &View) -> (Cost, SmallVec<[Step; 4]>) {
         let (next, space) = with_sum(views, out, k, sum);
         let (rest, steps) = cheapest(&next, &space);
         let whole = cost + rest;
-        // Of two factors, the contraction can sum by itself.
+        // The contraction of the last two factors can sum by itself.
         let pays =
             views.len() > 2 || beats(whole, settled(&Contract::new(views[0].clone(), views[1].clone(), out.clone())));
         if pays {
