@@ -2,7 +2,7 @@
 //!
 //! Law: the kernels are those of the tables in [`crate::ops`]; this module only applies them to elements.
 
-use super::{is_zero, owned_elements, reduce, sorting, with_num};
+use super::{owned_elements, reduce, sorting, with_num};
 use crate::array::{Array, Values, with_elem};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem, Float, Num};
@@ -234,8 +234,7 @@ fn choose<E: Elem>(mask: &[bool], then: &Array, otherwise: &Array) -> Array {
     }
 }
 
-/// `a + b`, in place if `a` has no other owner. Adding to a stored zero returns the other summand as it is, so the sign
-/// of a zero is not preserved; NaN and infinities are.
+/// `a + b`, in place if `a` has no other owner. Zeros are added, too: `-0 + 0` is 0.
 #[inline]
 #[track_caller]
 pub(super) fn accumulate(a: Array, b: &Array) -> Array {
@@ -263,13 +262,6 @@ fn accumulate_array(mut a: Array, b: &Array) -> Array {
 
 /// Stores `a + b` in `a` if that needs no new array; returns whether it did.
 fn accumulate_typed<E: Num>(a: &mut Array, b: &Array) -> bool {
-    if is_zero::<E>(b) {
-        return true;
-    }
-    if is_zero::<E>(a) {
-        *a = b.clone();
-        return true;
-    }
     let Some(sum) = owned_elements::<E>(a) else { return false };
     match b.typed::<E>() {
         Values::Splat(y) => sum.iter_mut().for_each(|x| *x = x.plus(y)),

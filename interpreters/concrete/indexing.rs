@@ -140,7 +140,9 @@ fn scatter_blocks(mut base: Array, ix: &[Array], v: &Array) -> Array {
     }
     let count = shape::size(ix[0].shape());
     with_num!(base.dtype(), E => {
-        if count > 0 && v.size() > 0 && !is_zero::<E>(v) {
+        // Zeros change what is -0, and nothing else.
+        let unchanged = is_zero::<E>(v) && base.splat::<E>().is_some_and(|x| x.same_bits(E::ZERO) || x != E::ZERO);
+        if count > 0 && v.size() > 0 && !unchanged {
             add_blocks::<E>(&mut base, ix, v, count);
         }
     }, else unreachable!("the rule has let masks be added up"));

@@ -102,7 +102,7 @@ fn added_up<E: Num>(from: &View, into: &View, t: &Array) -> Array {
         let nest = Nest::new([from, into], [true, false]);
         if let Some(count) = nest.and_then(|nest| hits(&nest, shape::size(into.source()))) {
             let count: E = num_traits::cast(count).unwrap_or(E::ZERO);
-            return Array::full(into.source(), x.mul(count));
+            return Array::full(into.source(), E::ZERO.plus(x.mul(count)));
         }
     }
     let mut out = vec![E::ZERO; shape::size(into.source())];

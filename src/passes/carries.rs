@@ -61,9 +61,15 @@ pub(super) struct Split {
 }
 
 impl Split {
-    pub(super) fn of(whole: Loop<NodeId>) -> Split {
+    /// A loop apart; a carry stays one if it is `signed`, by its initial value: then -0 and all terms -0 must give -0.
+    pub(super) fn of(whole: Loop<NodeId>, mut signed: impl FnMut(NodeId) -> bool) -> Split {
         let uses = whole.body.uses();
         let mut fates: Vec<Fate> = (0..whole.init.len()).map(|k| fate(&whole.body, &uses, k)).collect();
+        for (init, fate) in whole.init.iter().zip(&mut fates) {
+            if signed(*init) && matches!(fate, Fate::Sum(_)) {
+                *fate = Fate::Carried;
+            }
+        }
         let remaining: Vec<usize> = (0..fates.len()).filter(|k| matches!(fates[*k], Fate::Carried)).collect();
         if !remaining.is_empty() {
             let of = |slot: &Slot| size(&slot.shape);

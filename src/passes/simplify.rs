@@ -11,6 +11,7 @@ use std::fmt;
 
 use crate::program::{Builder, Made, NodeId, Op, Program};
 use crate::rewrite::facts::Fact;
+use crate::rewrite::signs::Seen;
 
 pub use loops::LOOP_RULES;
 
@@ -114,7 +115,7 @@ impl Simplifier {
         let mut program = program.clone();
         for round in 0..self.options.rounds {
             self.round = round;
-            let next = self.rebuilt(&program, &[]);
+            let next = self.rebuilt(&program, &[], &[]);
             if next == program {
                 break;
             }
@@ -137,18 +138,21 @@ impl Simplifier {
         }
     }
 
-    /// One round, with facts about the inputs.
-    fn rebuilt(&mut self, program: &Program, facts: &[Option<Fact>]) -> Program {
-        let (uses, mut taken) = (program.uses(), program.results_taken());
+    /// One round, with facts about the inputs, and which results an operation outside sees the sign of zero of.
+    fn rebuilt(&mut self, program: &Program, facts: &[Option<Fact>], seen: &[bool]) -> Program {
+        let (uses, mut taken, mut seen) = (program.uses(), program.results_taken(), Seen::of(program, seen));
         let mut b = self.builder();
         let inputs = b.inputs(program.inputs(), facts);
         inputs.iter().zip(&uses).for_each(|(id, uses)| b.used(*id, *uses));
         program.rebuilt(b, inputs, &mut |b, k, node, now| {
+            b.sign_seen(seen.values[k as usize]);
             let made = if let Op::Loop(_) = node.op
                 && let Op::Loop(l) = now.op(&node.op)
             {
                 let taken = taken[k as usize].take().unwrap_or_default();
-                Made::Many(self.rebuilt_loop(b, k, *l, taken))
+                let seen = seen.results[k as usize].take().unwrap_or_default();
+                b.sign_seen(true);
+                Made::Many(self.rebuilt_loop(b, k, *l, (taken, seen)))
             } else {
                 now.again(b, node)
             };

@@ -16,6 +16,7 @@ use super::carries::Split;
 use super::counters::counters;
 use super::fission::fission;
 use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
+use crate::rewrite::signs::Seen;
 
 /// The program in bulk: no loop without a carry remains.
 ///
@@ -28,6 +29,12 @@ use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
 /// assert_eq!(vectorize(f.program()).to_string(), "program(x: f64[3]) {\n  return 2.0 * sin x\n}");
 /// ```
 pub fn vectorize(program: &Program) -> Program {
+    vectorized(program, &[])
+}
+
+/// [`vectorize`] of a program of whose results an operation outside sees the signs of zeros, or none.
+fn vectorized(program: &Program, seen: &[bool]) -> Program {
+    let mut seen = Seen::of(program, seen);
     let mut b = Builder::new();
     let inputs = b.inputs(program.inputs(), &[]);
     let mut taken = program.results_taken();
@@ -36,8 +43,11 @@ pub fn vectorize(program: &Program) -> Program {
             let taken = taken[k as usize].take().unwrap_or_default();
             let of = |ids: &[NodeId]| ids.iter().map(|a| now.of(*a)).collect::<Vec<NodeId>>();
             let (init, xs, captured) = (of(&l.init), of(&l.xs), of(&l.captured));
-            let body = vectorize(&without_dead_outputs(l, &taken));
-            let results = looped(b, Loop { n: l.n, reverse: l.reverse, body, init, xs, captured });
+            let seen = seen.results[k as usize].take().unwrap_or_default();
+            let kept = |(k, seen)| (k < l.init.len() || taken[k]).then_some(seen);
+            let seen: Vec<bool> = seen.into_iter().enumerate().filter_map(kept).collect();
+            let body = vectorized(&without_dead_outputs(l, &taken), &seen);
+            let results = looped(b, Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }, &seen);
             let mut results = results.into_iter();
             let taken = (0..taken.len()).map(|k| (k < l.init.len() || taken[k]).then(|| results.next()).flatten());
             return Made::Many(taken.collect());
@@ -61,10 +71,12 @@ fn without_dead_outputs(l: &Loop<NodeId>, taken: &[bool]) -> Program {
     l.body.with_results(&results)
 }
 
-/// The results of a loop whose body is vectorised.
-fn looped(b: &mut Builder, l: Loop<NodeId>) -> Vec<NodeId> {
+/// The results of a loop whose body is vectorised; of some of them the sign of zero is seen.
+fn looped(b: &mut Builder, l: Loop<NodeId>, seen: &[bool]) -> Vec<NodeId> {
     let (l, counted) = counters(b, l);
-    let split = Split::of(l);
+    let mut seen =
+        (0..).zip(seen).filter(|(k, _)| counted.iter().all(|(counter, _)| counter != k)).map(|(_, seen)| *seen);
+    let split = Split::of(l, |init| seen.next() == Some(true) && !b.sign_free(init));
     let l = split.rest();
     let results = if l.init.is_empty() {
         let xs = l.xs.iter().map(|x| Value::stack(*x));

@@ -9,6 +9,7 @@ use super::{Loop, Node, NodeId, Op, Program, Slot, reach};
 use crate::dtype::DType;
 use crate::rewrite::facts::{self, Fact, Facts};
 use crate::rewrite::rules;
+use crate::rewrite::signs;
 use crate::shape::Shape;
 
 /// The deepest nesting of rules that call each other.
@@ -24,6 +25,10 @@ pub struct Builder {
     facts: Facts,
     /// The number of uses of each value in the program that is being rebuilt, as far as known.
     uses: Vec<u32>,
+    /// Which values are never -0.
+    never_minus_zero: Vec<bool>,
+    /// Whether no operation sees the sign of zero of the value that is rebuilt now.
+    sign_unseen: bool,
     literal: bool,
     /// The current nesting of rules.
     depth: u32,
@@ -88,7 +93,22 @@ impl Builder {
         self.uses.get(id as usize) == Some(&1)
     }
 
-    /// Whether a value is known to be zeros.
+    /// Says whether an operation sees the sign of zero of the value that is rebuilt from now on; without a word, one may.
+    pub(crate) fn sign_seen(&mut self, seen: bool) {
+        self.sign_unseen = !seen;
+    }
+
+    /// Whether a rule may make a zero of the other sign of a value that would be `x`: nothing sees it, or `x` is never -0.
+    pub(crate) fn sign_free(&self, x: NodeId) -> bool {
+        self.sign_unseen || self.never_minus_zero[x as usize]
+    }
+
+    /// Whether no operation sees the sign of zero of the value that is rebuilt now.
+    pub(crate) fn is_sign_unseen(&self) -> bool {
+        self.sign_unseen
+    }
+
+    /// Whether a value is known to be zeros of positive sign.
     pub(crate) fn is_zero(&self, id: NodeId) -> bool {
         matches!(&self.node(id).op, Op::Constant(c) if c.is_zero())
     }
@@ -112,6 +132,7 @@ impl Builder {
         self.nodes.push(Node { op: op.clone(), shape: slot.shape.clone(), dtype: slot.dtype });
         self.known.insert(op, id);
         self.facts.push(None);
+        self.never_minus_zero.push(!slot.dtype.is_float());
         self.inputs.push(slot);
         id
     }
@@ -137,6 +158,8 @@ impl Builder {
         let id = NodeId::try_from(self.nodes.len()).expect("a program has fewer than 2^32 operations");
         let facts = facts::known(self, &op, &shape, dtype);
         self.facts.push(facts);
+        let never = signs::is_never_minus_zero(&op, dtype, &|a| self.never_minus_zero[a as usize]);
+        self.never_minus_zero.push(never);
         self.nodes.push(Node { op: op.clone(), shape, dtype });
         self.known.insert(op, id);
         id

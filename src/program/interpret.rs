@@ -4,6 +4,7 @@ use super::graph::uses;
 use super::{Loop, Node, NodeId, Op, Program};
 use crate::base::{BaseTensor, Trip};
 use crate::ops::{Binary, Linear};
+use crate::rewrite::signs::Seen;
 use crate::shape::{Show, size};
 
 /// The value of an operation.
@@ -163,7 +164,9 @@ fn add_up<T: BaseTensor>(
 }
 
 /// Which operations are deferred to the sum that is their only use: views that write each place once, or few places, so
-/// that adding their result costs no more than making it.
+/// that adding their result costs no more than making it. Where
+/// such a view writes nothing, nothing is added, not even 0: so the other summand is never -0, or no operation of the
+/// program sees the sign of zero of the sum.
 pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
     let uses = uses(nodes, results);
     let mut deferred = vec![false; nodes.len()];
@@ -172,9 +175,15 @@ pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
         let Linear::Affine { from, into } = &**op else { return false };
         uses[a as usize] == 1 && (into.is_injective() || size(from.shape()) < size(into.source()))
     };
-    for node in nodes {
-        if let Some(one) = node.op.added().into_iter().flatten().rev().find(|a| fits(**a)) {
-            deferred[*one as usize] = true;
+    let mut signs = None;
+    for (k, node) in nodes.iter().enumerate() {
+        let Some([x, y]) = node.op.added() else { continue };
+        for (one, base) in [(y, x), (x, y)] {
+            let free = |seen: &Seen| !seen.values[k] || seen.never_minus_zero[*base as usize];
+            if fits(*one) && free(signs.get_or_insert_with(|| Seen::of_nodes(nodes, std::iter::empty()))) {
+                deferred[*one as usize] = true;
+                break;
+            }
         }
     }
     deferred

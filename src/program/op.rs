@@ -22,9 +22,9 @@ pub struct Constant(
 );
 
 impl Constant {
-    /// Whether the array is zeros, stored as one number.
+    /// Whether the array is zeros of positive sign, stored as one number.
     pub(crate) fn is_zero(&self) -> bool {
-        with_elem!(self.0.dtype(), E => self.0.splat::<E>().is_some_and(|x| x == E::ZERO))
+        with_elem!(self.0.dtype(), E => self.0.splat::<E>().is_some_and(|x| x.same_bits(E::ZERO)))
     }
 }
 

@@ -12,9 +12,10 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::{Builder, NodeId, Op, Program, Slot};
+use super::{Builder, Node, NodeId, Op, Program, Slot};
 use crate::array::Array;
 use crate::dtype::DType;
+use crate::rewrite::signs::Seen;
 use crate::shape::Shape;
 
 /// A traced value.
@@ -105,18 +106,12 @@ impl Term {
     /// # Ok::<(), String>(())
     /// ```
     pub fn program(inputs: &[Term], results: &[Term], names: &[String]) -> Result<Program, String> {
-        let mut builder = Builder::new();
-        let mut numbers: BTreeMap<u64, NodeId> = BTreeMap::new();
+        let mut tracing = Tracing::default();
         for (k, input) in inputs.iter().enumerate() {
-            let slot = Slot {
-                name: names.get(k).cloned().unwrap_or_default(),
-                shape: input.0.shape.clone(),
-                dtype: input.0.dtype,
-            };
-            numbers.insert(input.0.id, builder.input(slot));
+            tracing.input(input, names.get(k).cloned().unwrap_or_default());
         }
-        for (id, term) in Term::reachable(results, 0) {
-            if numbers.contains_key(&id) {
+        for (id, term) in &Term::reachable(results, 0) {
+            if tracing.numbers.contains_key(id) {
                 continue;
             }
             if let Op::Input(_) = term.op() {
@@ -125,11 +120,9 @@ impl Term {
                      trace that escaped; return it from the step, or pass it as an input",
                 ));
             }
-            let op = term.op().map(&mut |a| numbers[&a.0.id]);
-            numbers.insert(id, builder.add(op, term.0.shape.clone(), term.0.dtype));
+            tracing.operation(term);
         }
-        let results: Vec<NodeId> = results.iter().map(|r| numbers[&r.0.id]).collect();
-        Ok(builder.finish(&results, &[]))
+        Ok(tracing.program(results, false))
     }
 
     /// The terms that depend on some variables, with the variables.
@@ -169,31 +162,66 @@ impl Term {
         results.iter().for_each(&mut capture);
         let captured: Vec<Term> = captured.into_values().collect();
 
-        let mut builder = Builder::new();
-        let mut numbers: BTreeMap<u64, NodeId> = BTreeMap::new();
-        for input in variables.iter().chain(&captured) {
-            let slot = Slot { name: String::new(), shape: input.0.shape.clone(), dtype: input.0.dtype };
-            numbers.insert(input.0.id, builder.input(slot));
-        }
+        let mut tracing = Tracing::default();
+        variables.iter().chain(&captured).for_each(|input| tracing.input(input, String::new()));
         for (id, term) in young.iter().filter(|(id, _)| inside.contains(id)) {
-            if !numbers.contains_key(id) {
-                let op = term.op().map(&mut |a| number_of(&mut builder, &numbers, a));
-                numbers.insert(*id, builder.add(op, term.0.shape.clone(), term.0.dtype));
+            if !tracing.numbers.contains_key(id) {
+                tracing.operation(term);
             }
         }
-        let results: Vec<NodeId> = results.iter().map(|r| number_of(&mut builder, &numbers, r)).collect();
-        (builder.finish(&results, &[]), captured)
+        (tracing.program(results, true), captured)
     }
 }
 
-/// The number of a term in a body; a constant without a number is added.
-fn number_of(builder: &mut Builder, numbers: &BTreeMap<u64, NodeId>, term: &Term) -> NodeId {
-    match (numbers.get(&term.0.id), term.op()) {
-        (Some(k), _) => *k,
-        (None, op) => {
-            let constant = op.map(&mut |_| unreachable!("only constants are outside without being captured"));
-            builder.add(constant, term.0.shape.clone(), term.0.dtype)
+/// The operations of a trace in their order, before they are simplified: what sees a value comes after it.
+#[derive(Default)]
+struct Tracing {
+    inputs: Vec<Slot>,
+    nodes: Vec<Node>,
+    numbers: BTreeMap<u64, NodeId>,
+}
+
+impl Tracing {
+    fn input(&mut self, term: &Term, name: String) {
+        self.inputs.push(Slot { name, shape: term.0.shape.clone(), dtype: term.0.dtype });
+        let position = self.nodes.len() as u64;
+        self.push(term, Op::Input(position));
+    }
+
+    fn push(&mut self, term: &Term, op: Op<NodeId>) -> NodeId {
+        let id = NodeId::try_from(self.nodes.len()).expect("a trace has fewer than 2^32 operations");
+        self.numbers.insert(term.0.id, id);
+        self.nodes.push(Node { op, shape: term.0.shape.clone(), dtype: term.0.dtype });
+        id
+    }
+
+    fn operation(&mut self, term: &Term) {
+        let op = term.op().map(&mut |a| self.number_of(a));
+        self.push(term, op);
+    }
+
+    /// The number of a term: it has one, or it is a constant outside of a body.
+    fn number_of(&mut self, term: &Term) -> NodeId {
+        if let Some(id) = self.numbers.get(&term.0.id) {
+            return *id;
         }
+        let constant = term.op().map(&mut |_| unreachable!("only constants are outside without being captured"));
+        self.push(term, constant)
+    }
+
+    /// The program of some results, of which an operation outside sees the signs of zeros, or none.
+    fn program(mut self, results: &[Term], seen: bool) -> Program {
+        let results: Vec<NodeId> = results.iter().map(|r| self.number_of(r)).collect();
+        let seen = Seen::of_nodes(&self.nodes, results.iter().copied().filter(|_| seen));
+        let mut builder = Builder::new();
+        let count = self.inputs.len();
+        let mut now: Vec<NodeId> = self.inputs.into_iter().map(|slot| builder.input(slot)).collect();
+        for (k, node) in self.nodes.into_iter().enumerate().skip(count) {
+            builder.sign_seen(seen.values[k]);
+            now.push(builder.add(node.op.map(&mut |a| now[*a as usize]), node.shape, node.dtype));
+        }
+        let results: Vec<NodeId> = results.iter().map(|r| now[*r as usize]).collect();
+        builder.finish(&results, &[])
     }
 }
 

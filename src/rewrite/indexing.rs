@@ -185,9 +185,16 @@ pub(super) fn scatter_add(b: &mut Builder, base: NodeId, ix: &[NodeId], v: NodeI
     if ix.iter().zip(&sizes).any(outside) {
         return Some(base);
     }
+    // Where nothing is added, 0 is added then.
+    if !b.is_zero(base) && !b.sign_free(base) {
+        return None;
+    }
     let Places { view, shape } = places(b, &sizes, ix)?;
     if view.is_empty() {
         return Some(base);
+    }
+    if b.is_zero(base) && view.is_injective() && !b.sign_free(v) {
+        return None;
     }
     let written = if in_order(&view) {
         reshaped(b, v, &shape, &sizes, dtype)

@@ -8,6 +8,7 @@
 pub(crate) mod facts;
 mod indexing;
 pub(crate) mod rules;
+pub(crate) mod signs;
 
 pub(crate) use indexing::piece;
 pub use rules::{Rule, rules};

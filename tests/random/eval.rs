@@ -86,9 +86,15 @@ pub(crate) fn numbers(numbers: &Numbers) -> Array {
     }
 }
 
+/// From this seed on, all floats are such at which functions have kinks, poles and ties, but finite.
+pub(crate) const SINGULAR: u64 = 1000;
+
 /// Multiples of 7 mix in the numbers that are special somewhere.
 fn float(rng: &mut Rng, seed: u64) -> f64 {
-    let special = [0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3.0, -0.5];
+    if seed >= SINGULAR {
+        return [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 0.0, 1.0][rng.below(8)];
+    }
+    let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3.0, -0.5];
     if seed.is_multiple_of(7) && rng.below(2) == 0 { special[rng.below(special.len())] } else { 3.0 * rng.unit() - 1.5 }
 }
 
@@ -221,16 +227,6 @@ impl<T: BaseTensor> Pool<T> {
         if self.tame { x.bent(to) } else { x }
     }
 
-    /// The value with zeros of positive sign, for operations that see it: rules may change it.
-    fn unsigned(&self, x: Entry<T>) -> Entry<T> {
-        if self.tame {
-            return x;
-        }
-        let zero = splat(&x.t, 0.0);
-        let is_zero = T::discrete(&Discrete::Compare(Compare::Eq), &[&x.t, &zero]);
-        Entry::new(T::select(&is_zero, &zero, &x.t), x.within)
-    }
-
     fn indices(&mut self, ix: &[usize], rank: usize) -> Vec<T> {
         let ix: Vec<Entry<T>> = ix.iter().take(rank).map(|k| self.get(*k).of_type(DType::I64)).collect();
         ix.iter().map(|i| i.of_shape(ix[0].t.shape()).t).collect()
@@ -243,7 +239,6 @@ impl<T: BaseTensor> Pool<T> {
             Step::Unary(op, a) => {
                 let a = self.get(*a).float();
                 let a = self.bent(a, unary_domain(*op));
-                let a = if *op == Unary::Recip { self.unsigned(a) } else { a };
                 (a.t.unary(*op), around(samples(a.within).map(|x| op.apply(x))))
             }
             Step::Binary(op, a, b) => self.binary(*op, *a, *b),
@@ -290,8 +285,6 @@ impl<T: BaseTensor> Pool<T> {
         let b = self.get(b).like(&a);
         let [left, right] = binary_domain(op);
         let (a, b) = (self.bent(a, left), self.bent(b, right));
-        let signs = matches!(op, Binary::Atan2 | Binary::Copysign | Binary::Div | Binary::Pow);
-        let (a, b) = if signs { (self.unsigned(a), self.unsigned(b)) } else { (a, b) };
         let pairs = samples(a.within).flat_map(|x| samples(b.within).map(move |y| (x, y)));
         (a.t.binary(op, &b.t), around(pairs.map(|(x, y)| op.apply(x, y))))
     }
@@ -435,6 +428,16 @@ impl Recipe {
     /// The values that no step uses.
     pub(crate) fn outputs<T: BaseTensor>(&self, inputs: Vec<T>) -> Vec<T> {
         self.unused(inputs).into_iter().map(|x| x.t).collect()
+    }
+
+    /// 1 or -1 where an output is 0 of that sign, and 0 elsewhere.
+    pub(crate) fn signs<T: BaseTensor>(&self, inputs: Vec<T>) -> Vec<T> {
+        let sign = |y: &T| {
+            let zero = splat(y, 0.0);
+            let is_zero = T::discrete(&Discrete::Compare(Compare::Eq), &[y, &zero]);
+            T::select(&is_zero, &splat(y, 1.0).binary(Binary::Copysign, y), &zero)
+        };
+        self.outputs(inputs).iter().filter(|y| y.dtype().is_float()).map(sign).collect()
     }
 
     fn unused<T: BaseTensor>(&self, inputs: Vec<T>) -> Vec<Entry<T>> {

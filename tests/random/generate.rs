@@ -11,7 +11,7 @@ use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, I
 use polygrad::shape::size;
 use polygrad::{BaseTensor, DType};
 
-use crate::eval::{Entry, Pool};
+use crate::eval::{Entry, Pool, SINGULAR};
 use crate::recipe::{Loop, Numbers, Recipe, Step};
 use crate::ruled::Rules;
 use crate::support::{random_contract, random_linear, random_shape};
@@ -36,6 +36,26 @@ pub(crate) fn recipe(seed: u64, tame: bool) -> Recipe {
     let wanted = if rng.below(8) == 0 { 10 + rng.below(20) } else { 1 + rng.below(12) };
     let steps = maker.steps(&mut pool, wanted, 2);
     Recipe { tame, inputs, steps }
+}
+
+/// A recipe of this seed at numbers where functions have kinks, poles and ties.
+pub(crate) fn singular(seed: u64) -> Recipe {
+    let mut recipe = recipe(seed, false);
+    let mut at = |numbers: &mut Numbers| numbers.seed = SINGULAR + numbers.seed % SINGULAR;
+    recipe.inputs.iter_mut().for_each(&mut at);
+    constants(&mut recipe.steps, &mut at);
+    recipe
+}
+
+fn constants(steps: &mut [Step], at: &mut dyn FnMut(&mut Numbers)) {
+    for step in steps {
+        match step {
+            Step::Constant(numbers) => at(numbers),
+            Step::Loop(l) => constants(&mut l.body, at),
+            Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) | Step::Linear(..) => {}
+            Step::Contract(..) | Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) | Step::Ruled(..) => {}
+        }
+    }
 }
 
 struct Maker {

@@ -96,6 +96,14 @@ fn wild_programs_agree() {
     }
 }
 
+/// Numbers at which functions have kinks, poles and ties.
+#[test]
+fn singular_programs_agree() {
+    for seed in seeds(200) {
+        check::assert_agree(&generate::singular(seed));
+    }
+}
+
 /// A pipeline, and one that is wrong where a loop multiplies.
 fn right_and_wrong() -> [Pipeline; 2] {
     let asked = PIPELINES.iter().find(|p| p.question == Question::Gradient).expect("some");

@@ -12,7 +12,7 @@ use polygrad::tree::TreeMath;
 use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, hvp, symbolic};
 
 use crate::any::{self, Level, lists_at};
-use crate::eval::numbers;
+use crate::eval::{SINGULAR, numbers};
 use crate::gallery::Leaves;
 use crate::recipe::{Recipe, Step};
 
@@ -24,6 +24,8 @@ type Scalar<T> = Tensor<T, 0>;
 pub(crate) enum Question {
     /// The values no step uses.
     Outputs,
+    /// The signs of the zeros among them.
+    Signs,
     Value,
     /// The outputs, along with their derivatives.
     Primal,
@@ -42,7 +44,7 @@ impl Question {
     /// How many derivatives are taken.
     fn order(self) -> u32 {
         match self {
-            Question::Outputs | Question::Value => 0,
+            Question::Outputs | Question::Signs | Question::Value => 0,
             Question::Primal | Question::Gradient | Question::Slope | Question::Duality => 1,
             Question::Curvature => 2,
             Question::Third => 3,
@@ -63,7 +65,7 @@ const fn row(question: Question, name: &'static str, same: bool, run: fn(&Case) 
     Pipeline { question, name, run, same }
 }
 
-use Question::{Curvature, Duality, Gradient, Outputs, Primal, Slope, Third, Value};
+use Question::{Curvature, Duality, Gradient, Outputs, Primal, Signs, Slope, Third, Value};
 
 /// Every pipeline; the first of a question is what the others are compared with.
 pub(crate) const PIPELINES: &[Pipeline] = &[
@@ -81,6 +83,11 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Outputs, "vectorized, simplified", true, |case| {
         interpret(&simplify(case.vectorized_outputs()), case.x.0.clone())
     }),
+    row(Signs, "run", true, |case| case.signs_at(&case.x).0),
+    row(Signs, "staged, interpreted", true, |case| interpret(case.signs(), case.x.0.clone())),
+    row(Signs, "simplified", true, |case| interpret(&simplify(case.signs()), case.x.0.clone())),
+    row(Signs, "vectorized", true, |case| interpret(&vectorize(case.signs()), case.x.0.clone())),
+    row(Signs, "vectorized, simplified", true, |case| interpret(&simplify(&vectorize(case.signs())), case.x.0.clone())),
     row(Value, "run", true, |case| vec![case.at(&case.x).into_raw()]),
     row(Value, "staged, interpreted", true, |case| interpret(case.program(), case.x.0.clone())),
     row(Primal, "run", true, |case| case.outputs_at(&case.x).0),
@@ -225,6 +232,7 @@ pub(crate) struct Case {
     pub(crate) v: Point,
     loss: OnceCell<Program>,
     outputs: OnceCell<Program>,
+    signs: OnceCell<Program>,
     gradient: OnceCell<Program>,
     vectorized: OnceCell<Program>,
     vectorized_outputs: OnceCell<Program>,
@@ -240,6 +248,7 @@ impl Case {
             v,
             loss: OnceCell::new(),
             outputs: OnceCell::new(),
+            signs: OnceCell::new(),
             gradient: OnceCell::new(),
             vectorized: OnceCell::new(),
             vectorized_outputs: OnceCell::new(),
@@ -266,6 +275,16 @@ impl Case {
 
     fn outputs_at<L: Level>(&self, x: &Leaves<L>) -> Leaves<L> {
         Leaves(lists_at(|x| self.recipe.outputs(x), &x.0))
+    }
+
+    fn signs_at<L: Level>(&self, x: &Leaves<L>) -> Leaves<L> {
+        Leaves(lists_at(|x| self.recipe.signs(x), &x.0))
+    }
+
+    fn signs(&self) -> &Program {
+        self.signs.get_or_init(|| {
+            Function::stage(|x: &Leaves<Term>, _: &()| self.signs_at(x), &self.x, &()).program().clone()
+        })
     }
 
     /// The loss, staged.
@@ -332,6 +351,11 @@ impl Case {
     pub(crate) fn single(&self) -> bool {
         let f32 = |n: &crate::recipe::Numbers| n.dtype == DType::F32;
         self.recipe.inputs.iter().any(f32) || self.recipe.any(|step| format!("{step:?}").contains("F32"))
+    }
+
+    /// Whether its numbers are those at which functions have kinks, poles and ties.
+    pub(crate) fn is_singular(&self) -> bool {
+        self.recipe.inputs.iter().all(|input| input.seed >= SINGULAR)
     }
 
     /// Whether the question can be asked of it.

@@ -58,16 +58,17 @@ struct Parts<'a> {
 
 impl Simplifier {
     /// The results of a loop in the program that is being built, in which its operands exist already.
+    /// It is known which results are needed, and of which an operation sees the sign of zero.
     pub(super) fn rebuilt_loop(
         &mut self,
         b: &mut Builder,
         at: NodeId,
         mut l: Loop<NodeId>,
-        needed: Vec<bool>,
+        (needed, seen): (Vec<bool>, Vec<bool>),
     ) -> Results {
         without_dead_carries(b, &mut l, &needed);
         self.path.push(at);
-        let body = self.rebuilt(&l.body, &b.facts_inside(&l));
+        let body = self.rebuilt(&l.body, &b.facts_inside(&l), &seen);
         self.path.pop();
         // Code leaves a body only when the body cannot be simplified further.
         let settled = body == l.body;

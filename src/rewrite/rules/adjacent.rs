@@ -10,7 +10,7 @@ use crate::program::{Builder, NodeId, Op};
 use crate::shape::Shape;
 
 /// l(x) + m(x) = n(x), and (y + l(x)) + m(x) = y + n(x) where the first sum has no other use: for `l` and `m` that copy
-/// elements to different places, and go on one where the other ends
+/// elements to different places, and go on one where the other ends; where x is never -0, or the sign of zero is not seen
 pub(super) fn add_adjacent(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Add, x, y) = *op else { return None };
     if let Some((both, of)) = together(b, x, y) {
@@ -34,6 +34,9 @@ pub(super) fn add_adjacent(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtyp
 /// The sum of two pieces as one linear operation, and the array that it reads.
 fn together(b: &Builder, x: NodeId, y: NodeId) -> Option<(Linear, NodeId)> {
     let ((first, rank), (second, other)) = (copied(b, x)?, copied(b, y)?);
+    if !b.sign_free(first.source) {
+        return None;
+    }
     if first.source != second.source || rank != other || first.view.shape().len() != second.view.shape().len() {
         return None;
     }

@@ -1,8 +1,10 @@
 //! Rules of contractions: sums of products are recognised, what the operands are read from is looked at directly.
 //!
 //! Law of padded values: a product with what a view does not see is not computed, so it is 0, also where the other factor is
-//! infinite or NaN there. So it is for every [`Contract`], and recognition relies on it: reading outside of an array and
-//! multiplying gives NaN there before a rule fires, and 0 after. [`order`] has the rules that regroup sums and products.
+//! infinite or NaN there. So it is for every [`Contract`]; but padding is an array of its own, and its product with NaN is NaN. So an
+//! operand with padding is not looked through, with one exception: windows that overlap and reach out of an array, as those
+//! of a convolution, are several times as large as the array, and are looked through. There the sum of products is NaN
+//! before a rule fires, and without those products after. [`order`] has the rules that regroup sums and products.
 
 use smallvec::SmallVec;
 
@@ -13,6 +15,7 @@ use super::{
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Linear, View};
 use crate::program::{Builder, NodeId, Op};
+use crate::rewrite::signs;
 use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![
@@ -50,12 +53,18 @@ fn contract_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: D
     [&op.a, &op.b, &op.out].iter().any(|view| view.is_empty()).then(|| zeros(b, shape, dtype))
 }
 
+/// How a contraction that looks at a view of an array looks at the array, if that is the same sum: see the law of padded values.
+pub(super) fn seen_through(inner: &View, outer: &View) -> Option<View> {
+    let both = inner.after(outer)?;
+    (inner.is_total() || both.is_total() || !inner.is_injective()).then_some(both)
+}
+
 /// contract (view x) y = contract x y, with the views composed
 fn contract_read(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let through = |b: &Builder, id: NodeId, outer: &View| {
         let (source, view) = read(b, id)?;
-        Some((source, view.after(outer)?))
+        Some((source, seen_through(&view, outer)?))
     };
     let (left, right) = (through(b, x, &op.a), through(b, y, &op.b));
     if left.is_none() && right.is_none() {
@@ -115,7 +124,8 @@ fn turned(view: &View, axis: usize) -> View {
     })
 }
 
-/// contract c y = c * sum y for a moderate number c, with the sum over what the views see of both
+/// contract c y = c * sum y for a moderate number c, with the sum over what the views see of both; where the sum is not one of single
+/// elements and c > 0, or the sign of zero is not seen
 fn contract_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let (c, seen, view, y) = match (number(b, x), number(b, y)) {
@@ -128,13 +138,17 @@ fn contract_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) ->
     }
     let boxed = |view: View, (axis, (lo, hi)): (usize, &(usize, usize))| view.clipped(axis, *lo, *hi);
     let view = seen.bounds().iter().enumerate().fold(view.clone(), boxed);
-    let sum = linearly(b, Linear::affine(view, op.out.clone()), y);
+    let sum = Linear::affine(view, op.out.clone());
+    if !b.is_sign_unseen() && (c < 0.0 || !(signs::adds_up(&sum) || b.sign_free(y))) {
+        return None;
+    }
+    let sum = linearly(b, sum, y);
     Some(if c == 1.0 { sum } else { multiple(b, c, sum) })
 }
 
-/// contract (-x) y = -(contract x y), where -x has no other use and is not smaller
+/// contract (-x) y = -(contract x y), where -x has no other use and is not smaller, and the sign of zero is not seen
 fn contract_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let (op, x, y) = applied(op)?;
+    let (op, x, y) = applied(op).filter(|_| b.is_sign_unseen())?;
     let movable =
         |b: &Builder, a: NodeId| negated(b, a).filter(|_| b.once(a) && size(shape) <= elements(b, a) && x != y);
     let (x, y) = match (movable(b, x), movable(b, y)) {
@@ -146,11 +160,13 @@ fn contract_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -
     Some(negation(b, positive))
 }
 
-/// contract (c * x) y = c * contract x y for a moderate number c, where c * x has no other use and is not smaller
+/// contract (c * x) y = c * contract x y for a moderate number c, where c * x has no other use and is not smaller, and c > 0 or the
+/// sign of zero is not seen
 fn contract_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let movable = |b: &Builder, a: NodeId| {
-        scaled(b, a).filter(|(c, _)| moderate(*c) && b.once(a) && size(shape) <= elements(b, a) && x != y)
+        let movable = |c: f64| moderate(c) && (c > 0.0 || b.is_sign_unseen());
+        scaled(b, a).filter(|(c, _)| movable(*c) && b.once(a) && size(shape) <= elements(b, a) && x != y)
     };
     let (c, x, y) = match (movable(b, x), movable(b, y)) {
         (Some((c, x)), _) => (c, x, y),
@@ -161,10 +177,11 @@ fn contract_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) ->
     Some(multiple(b, c, product))
 }
 
-/// c * contract x y = contract (c * x) y for a moderate number c, where the contraction has no other use and x is smaller
+/// c * contract x y = contract (c * x) y for a moderate number c, where the contraction has no other use and x is smaller, and c > 0
+/// or the sign of zero is not seen
 pub(super) fn scaled_contract(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Mul, c, product) = op else { return None };
-    let c = number(b, *c).filter(|c| moderate(*c))?;
+    let c = number(b, *c).filter(|c| moderate(*c) && (*c > 0.0 || b.is_sign_unseen()))?;
     let Op::Contract(op, x, y) = &b.node(*product).op else { return None };
     let left = elements(b, *x) <= elements(b, *y);
     if !b.once(*product) || elements(b, *x).min(elements(b, *y)) >= size(shape) {
@@ -222,11 +239,17 @@ pub(super) fn linear_of_contract(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _:
 }
 
 /// replicate x * replicate y = outer x y, where each is replicated along the axes of the other, and one of them is replicated for
-/// this alone
+/// this alone; where the sign of zero is not seen, as a contraction adds to +0
 pub(super) fn outer_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Mul, x, y) = op else { return None };
     let views = |b: &Builder, id: NodeId| matches!(b.node(id).op, Op::Linear(..));
-    if shape.len() < 2 || !views(b, *x) || !views(b, *y) || !(b.once(*x) || b.once(*y)) || size(shape) == 0 {
+    if !b.is_sign_unseen()
+        || shape.len() < 2
+        || !views(b, *x)
+        || !views(b, *y)
+        || !(b.once(*x) || b.once(*y))
+        || size(shape) == 0
+    {
         return None;
     }
     let ((x, view_x), (y, view_y)) = (read(b, *x)?, read(b, *y)?);

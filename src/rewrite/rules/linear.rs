@@ -11,6 +11,7 @@ use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Discrete, IntBinary, Linear, View, cost};
 use crate::program::{Builder, Constant, NodeId, Op};
+use crate::rewrite::signs;
 use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![
@@ -57,14 +58,16 @@ fn linear_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DTy
     (from.is_empty() || into.is_empty()).then(|| zeros(b, shape, dtype))
 }
 
-/// l(m(x)) = (l m)(x), where that is one operation and not a dearer one
+/// l(m(x)) = (l m)(x), where that is one operation and not a dearer one; where only one side adds to 0, x is never -0, or the
+/// sign of zero is not seen
 fn linear_composed(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     let Op::Linear(first, x) = &b.node(a).op else { return None };
     let (both, x) = (op.after(first)?, *x);
     // A sum that others use is made anyway.
     let most = cost::moves(op).saturating_add(if b.once(a) { cost::moves(first) } else { 0 });
-    (cost::moves(&both) <= most).then(|| linearly(b, both, x))
+    let exact = signs::adds_up(&both) == (signs::adds_up(op) || signs::adds_up(first)) || b.sign_free(x);
+    (exact && cost::moves(&both) <= most).then(|| linearly(b, both, x))
 }
 
 /// out[into i] += x[from i] with the iteration space in the order of the result, else in the order of the argument,
@@ -75,6 +78,7 @@ fn linear_ordered(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opti
     if into.is_identity() {
         return None;
     }
+    let adds_up = signs::adds_up(op);
     let ordered = if let Some(back) = renaming(into) {
         Linear::read(from.after(&back)?)
     } else if from.is_identity() {
@@ -82,7 +86,7 @@ fn linear_ordered(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opti
     } else {
         Linear::affine(View::identity(from.source()), into.after(&renaming(from)?)?)
     };
-    Some(linearly(b, ordered, a))
+    (adds_up == signs::adds_up(&ordered) || b.sign_free(a)).then(|| linearly(b, ordered, a))
 }
 
 /// The inverse of a view that reads every element once.
@@ -91,7 +95,8 @@ pub(super) fn renaming(view: &View) -> Option<View> {
     (view.is_total() && back.is_total()).then_some(back)
 }
 
-/// sum (replicate x) = n * x: an axis along which neither view moves is a factor
+/// sum (replicate x) = n * x: an axis along which neither view moves is a factor; where a sum is left, x is never -0, or the
+/// sign of zero is not seen
 fn repeated_sum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     let (from, into) = affine(op)?;
@@ -106,7 +111,11 @@ fn repeated_sum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     if idle.is_empty() {
         return None;
     }
-    let once = linearly(b, Linear::affine(over(from, &kept), over(into, &kept)), a);
+    let once = Linear::affine(over(from, &kept), over(into, &kept));
+    if !signs::adds_up(&once) && !b.sign_free(a) {
+        return None;
+    }
+    let once = linearly(b, once, a);
     times(b, factor, once, shape, dtype)
 }
 
@@ -216,21 +225,29 @@ fn view_of_reshape(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opt
     Some(linearly(b, Linear::affine(view, into.clone()), x))
 }
 
-/// sum (-x) = -(sum x), where -x has no other use
+/// sum (-x) = -(sum x), where -x has no other use, and only elements are copied or the sign of zero is not seen
 fn sum_of_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
-    let x = negated(b, a).filter(|_| b.once(a) && size(shape) < elements(b, a))?;
+    let x = negated(b, a).filter(|_| b.once(a) && size(shape) < elements(b, a) && is_odd(b, op))?;
     let sum = linearly(b, op.clone(), x);
     Some(negation(b, sum))
 }
 
-/// sum (c * x) = c * (sum x) for a moderate number c, where c * x has no other use
+/// Whether `l(-x) = -l(x)` with the signs of zeros, as far as they are seen: nothing is added to 0, and nothing filled up with it.
+fn is_odd(b: &Builder, op: &Linear) -> bool {
+    b.is_sign_unseen() || views::reading(op).is_some_and(|view| view.is_total())
+}
+
+/// sum (c * x) = c * (sum x) for a moderate number c, where c * x has no other use; for c < 0 as for -x
 fn sum_of_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     if let Linear::Cast { .. } = op {
         return None;
     }
     let (c, x) = scaled(b, a).filter(|(c, _)| moderate(*c) && b.once(a) && size(shape) < elements(b, a))?;
+    if c < 0.0 && !is_odd(b, op) {
+        return None;
+    }
     let sum = linearly(b, op.clone(), x);
     Some(multiple(b, c, sum))
 }

@@ -1,7 +1,8 @@
 //! The table of local rules: each replaces an operation, given its operands, by something simpler and equal.
 //!
-//! Laws: each rule states an equation, true up to rounding and the sign of zero for all values, infinities and NaN
-//! included, so `x * 0` stays; the rules of [`fast`] alone do without the latter. A rule keeps derivatives, too. It looks
+//! Laws: each rule states an equation, true up to rounding for all values, infinities, NaN, and the signs of zeros that an
+//! operation sees included ([`signs`](super::signs)), so `x * 0` and `1 / (x + 0)` stay; the rules of [`fast`] alone do without.
+//! One exception has a name, the law of padded values in [`contract`]. A rule keeps derivatives, too. It looks
 //! at an operation, its operands and theirs, and never makes a program dearer: what it looks through is either free to compute
 //! again or used only here. Where a rule moves a factor across a sum or a product, an intermediate result may be larger or smaller by
 //! that factor, so only [`moderate`] factors move; so close to the ends of the range of floats counts as rounding. The order of sums and products
@@ -223,7 +224,7 @@ pub(crate) fn is_elementwise(op: &Op<NodeId>) -> bool {
     }
 }
 
-/// Whether an elementwise operation gives 0 where its operands are 0, those apart that are one number: what is read outside
+/// Whether an elementwise operation gives +0, or any zero if the sign is not seen, where its operands are 0, those apart that are one number: what is read outside
 /// of its result may then be read outside of its operands.
 fn keeps_zero(b: &Builder, op: &Op<NodeId>) -> bool {
     let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
@@ -237,7 +238,10 @@ fn keeps_zero(b: &Builder, op: &Op<NodeId>) -> bool {
         let Linear::Cast { from, into, .. } = **cast else { return false };
         **cast = Linear::cast(&[], from, into);
     }
-    evaluated(&op, &operands).is_some_and(|value| Constant(value).is_zero())
+    evaluated(&op, &operands).is_some_and(|value| {
+        let is_number = |x: f64| value.splat::<f64>() == Some(x) || value.splat::<f32>().map(f64::from) == Some(x);
+        Constant(value.clone()).is_zero() || (b.is_sign_unseen() && is_number(0.0))
+    })
 }
 
 // ---- what rules make ----

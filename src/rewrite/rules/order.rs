@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::contract::contracted;
+use super::contract::{contracted, seen_through};
 use super::views::{Axes, moves, over, reading};
 use super::{elements, like, linearly, number};
 use crate::dtype::DType;
@@ -402,7 +402,7 @@ impl Product {
                 all.out = wide(&all.out);
                 pending.extend([((*y, right), own), ((*x, left), own)]);
             } else if let Op::Linear(op, x) = op
-                && let Some(both) = reading(op).and_then(|inner| inner.after(&view))
+                && let Some(both) = reading(op).and_then(|inner| seen_through(&inner, &view))
             {
                 all.cost = all.cost + cost(copying(op));
                 pending.push(((*x, both), own));

@@ -160,7 +160,8 @@ fn mul_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> 
     Some(multiple(b, c, product))
 }
 
-/// c * (x * replicate y) = x * replicate (c * y) for a moderate number c, where product and replica have no other use
+/// c * (x * replicate y) = x * replicate (c * y) for a moderate number c, where product and replica have no other use; for c < 0
+/// where nothing is added or filled up, or the sign of zero is not seen
 fn mul_into_replicated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (c, product) = operands(op)?;
     let c = number(b, c).filter(|c| moderate(*c))?;
@@ -170,7 +171,8 @@ fn mul_into_replicated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: D
     }
     let small = |b: &Builder, id: NodeId| {
         let Op::Linear(op, s) = &b.node(id).op else { return None };
-        (b.once(id) && 2 * elements(b, *s) <= elements(b, id)).then(|| (op.clone(), *s))
+        let exact = c > 0.0 || b.is_sign_unseen() || views::reading(op).is_some_and(|view| view.is_total());
+        (exact && b.once(id) && 2 * elements(b, *s) <= elements(b, id)).then(|| (op.clone(), *s))
     };
     let (x, view, s) = match (small(b, y), small(b, x)) {
         (Some((view, s)), _) => (x, view, s),
@@ -283,15 +285,12 @@ fn pow_less_one_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: D
 }
 
 /// mul_no_nan(x, 0) = 0
-fn no_nan_zero(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+fn no_nan_zero(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
-    if is(b, y, 0.0) {
-        return Some(y);
-    }
-    is(b, x, 0.0).then_some(x)
+    (is(b, y, 0.0) || is(b, x, 0.0)).then(|| full(b, shape, dtype, 0.0))
 }
 
-/// mul_no_nan(x, c) = c * x for a finite number c that is not 0
+/// mul_no_nan(x, c) = c * x for a finite number c that is not 0, where c > 0 and x is never -0, or the sign of zero is not seen
 fn no_nan_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     let finite = |b: &Builder, a: NodeId| number(b, a).is_some_and(|c| c.is_finite() && c != 0.0);
@@ -300,12 +299,13 @@ fn no_nan_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
         (false, true) => (x, y),
         (false, false) => return None,
     };
-    Some(b.add(Op::Binary(Binary::Mul, c, x), shape.clone(), dtype))
+    let exact = b.is_sign_unseen() || (b.sign_free(x) && number(b, c).is_some_and(|c| c > 0.0));
+    exact.then(|| b.add(Op::Binary(Binary::Mul, c, x), shape.clone(), dtype))
 }
 
-/// mul_no_nan(-x, y) = -mul_no_nan(x, y)
+/// mul_no_nan(-x, y) = -mul_no_nan(x, y), where the sign of zero is not seen
 fn no_nan_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (x, y) = operands(op)?;
+    let (x, y) = operands(op).filter(|_| b.is_sign_unseen())?;
     let (x, y) = match (negated(b, x), negated(b, y)) {
         (Some(x), _) => (x, y),
         (None, Some(y)) => (x, y),

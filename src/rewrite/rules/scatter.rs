@@ -10,10 +10,10 @@ use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![scatter_zeros, scatter_all, indices::scatter_affine];
 
-/// scatter_add x ix 0 = x
+/// scatter_add x ix 0 = x, where x is never -0, or the sign of zero is not seen
 fn scatter_zeros(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::ScatterAdd(x, _, v) = op else { return None };
-    b.is_zero(*v).then_some(*x)
+    (b.is_zero(*v) && b.sign_free(*x)).then_some(*x)
 }
 
 /// scatter_add x [] v = x + v
@@ -22,7 +22,7 @@ fn scatter_all(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<
     ix.is_empty().then(|| b.plus(*x, *v))
 }
 
-/// x + scatter_add 0 ix v = scatter_add x ix v, where the scatter has no other use
+/// x + scatter_add 0 ix v = scatter_add x ix v, where the scatter has no other use, and x is never -0 or the sign of zero is not seen
 pub(super) fn add_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Add, x, y) = op else { return None };
     let alone =
@@ -33,6 +33,9 @@ pub(super) fn add_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dty
         (false, false) => return None,
     };
     let Op::ScatterAdd(_, ix, v) = b.node(scattered).op.clone() else { return None };
+    if !b.sign_free(base) {
+        return None;
+    }
     Some(b.add(Op::ScatterAdd(base, ix, v), shape.clone(), dtype))
 }
 
@@ -68,6 +71,11 @@ pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, 
     let plain: Shape = kept.iter().map(|axis| from.shape()[*axis]).collect();
     let permuted: Axes = order.iter().filter_map(|axis| kept.iter().position(|k| k == axis)).collect();
     let (ix, v) = (ix.clone(), *v);
+    // What is no sum after all must not be -0, as nothing that is added to 0 is.
+    let single = left.is_empty() && size(&values) == size(shape);
+    if single && !b.sign_free(v) {
+        return None;
+    }
     let v = if inner.is_empty() { v } else { linearly(b, Linear::sum(&values, &inner), v) };
     if left.is_empty() {
         let all: Axes = (0..rank).collect();

@@ -1,6 +1,6 @@
 //! Rules of sums and differences of floats.
 
-use super::{Rule, adjacent, choice, is, multiple, negated, negation, placed, scaled, scatter, table, views};
+use super::{Rule, adjacent, choice, multiple, negated, negation, number, placed, scaled, scatter, table, views};
 use crate::dtype::DType;
 use crate::ops::Binary;
 use crate::program::{Builder, NodeId, Op};
@@ -37,13 +37,15 @@ fn operands(op: &Op<NodeId>) -> Option<(NodeId, NodeId)> {
     if let Op::Binary(_, x, y) = op { Some((*x, *y)) } else { None }
 }
 
-/// x + 0 = x
+/// x + 0 = x, where x is never -0, or the sign of zero is not seen; x + (-0) = x
 fn add_zero(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
-    if is(b, y, 0.0) {
+    let adds_nothing =
+        |zero: NodeId, x: NodeId| number(b, zero).is_some_and(|c| c == 0.0 && (c.is_sign_negative() || b.sign_free(x)));
+    if adds_nothing(y, x) {
         return Some(x);
     }
-    is(b, x, 0.0).then_some(y)
+    adds_nothing(x, y).then_some(y)
 }
 
 /// x + (-y) = x - y
@@ -123,16 +125,17 @@ fn add_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Optio
     b.known(&Op::Binary(Binary::Add, y, x)).filter(|_| x != y)
 }
 
-/// x - 0 = x
+/// x - 0 = x; x - (-0) = x, where x is never -0, or the sign of zero is not seen
 fn sub_zero(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
-    is(b, y, 0.0).then_some(x)
+    number(b, y).is_some_and(|c| c == 0.0 && (c.is_sign_positive() || b.sign_free(x))).then_some(x)
 }
 
-/// 0 - x = -x
+/// 0 - x = -x, where the sign of zero is not seen; (-0) - x = -x
 fn zero_sub(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
-    is(b, x, 0.0).then(|| negation(b, y))
+    let from_zero = number(b, x).is_some_and(|c| c == 0.0 && (c.is_sign_negative() || b.is_sign_unseen()));
+    from_zero.then(|| negation(b, y))
 }
 
 /// x - (-y) = x + y

@@ -1,0 +1,177 @@
+//! The sign of zero: which values are never -0, and of which values an operation sees the sign of a zero.
+//!
+//! `x + 0` is `x`, but for `x = -0`; and `1 / x` is infinite with the sign of a zero. So a rule that may give a zero the other
+//! sign asks for one of two facts: its operand is never -0 ([`is_never_minus_zero`], from operands to results), or the
+//! value that is rebuilt reaches no operation that sees the sign ([`Seen`], from results to operands).
+//!
+//! Law: two runs whose unseen values differ in signs of zeros differ in nothing else. An operation *sees* the sign of a zero if its
+//! value or one of its derivatives does more than hand the sign on: `recip`, the divisor of `/`, `atan2`, the second
+//! operand of `copysign`, the base of `pow`, `sqrt`, `ln`, `lgamma`, `digamma`. An operation *hands on* the sign of an operand if
+//! its own zero can depend on it, and is then itself looked at. Sums of several elements and contractions add to +0, so
+//! they hand on nothing and are never -0 (what underflows apart). The results of a program are not seen.
+
+use super::{Constant, NodeId, Op};
+use crate::array::{Values, with_elem};
+use crate::dtype::{DType, Elem};
+use crate::ops::{Binary, Discrete, FloatStep, Linear, Unary};
+use crate::program::{Node, Program};
+
+/// Whether a linear operation adds up elements from +0: it does where two of them may have one place, and copies elsewhere.
+pub(super) fn adds_up(op: &Linear) -> bool {
+    match op {
+        Linear::Affine { into, .. } => !into.is_injective(),
+        Linear::Reshape { .. } | Linear::Cast { .. } => false,
+    }
+}
+
+/// Whether no element of a constant is -0.
+fn has_no_minus_zero(c: &Constant) -> bool {
+    with_elem!(c.0.dtype(), E => match c.0.typed::<E>() {
+        Values::Splat(x) => x.same_bits(E::ZERO) || x != E::ZERO,
+        Values::Dense(v) => v.iter().all(|x| x.same_bits(E::ZERO) || *x != E::ZERO),
+    })
+}
+
+/// Whether no element of the result is -0, from the same of the operands.
+pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(NodeId) -> bool) -> bool {
+    if !dtype.is_float() {
+        return true;
+    }
+    match op {
+        Op::Constant(c) => has_no_minus_zero(c),
+        Op::Unary(f, x) => {
+            let positive = [Unary::Abs, Unary::Square, Unary::Exp, Unary::Cosh, Unary::Sigmoid, Unary::Softplus];
+            positive.contains(f) || (matches!(f, Unary::Sqrt | Unary::Relu) && of(*x))
+        }
+        Op::Binary(f, x, y) => match f {
+            // -0 only where both are; a difference where the first is -0 and the second +0.
+            Binary::Add => of(*x) || of(*y),
+            Binary::Sub => of(*x),
+            Binary::Min | Binary::Max => of(*x) && of(*y),
+            Binary::Hypot => true,
+            Binary::Mul | Binary::Div | Binary::Pow | Binary::Atan2 | Binary::Copysign | Binary::MulNoNan => false,
+        },
+        Op::Discrete(f, args) => match f {
+            Discrete::FloatStep(FloatStep::StopGradient) => of(args[0]),
+            Discrete::ToFloat(_) | Discrete::FloatStep(FloatStep::Sign) => true,
+            Discrete::FloatStep(_) => false,
+            Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::Iota { .. } => true,
+            Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt => true,
+            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => true,
+        },
+        Op::Select([_, x, y]) => of(*x) && of(*y),
+        Op::Linear(f, x) => adds_up(f) || of(*x),
+        Op::Contract(..) => true,
+        Op::Gather(x, _) | Op::ScatterAdd(x, ..) => of(*x),
+        Op::Concat(_, parts) => parts.iter().all(|part| of(*part)),
+        Op::Input(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+    }
+}
+
+/// Of which values of a program an operation sees the sign of a zero.
+pub(crate) struct Seen {
+    /// By number.
+    pub(crate) values: Vec<bool>,
+    /// Which values are never -0, by number.
+    pub(crate) never_minus_zero: Vec<bool>,
+    /// For a loop, by the results of its body.
+    pub(crate) results: Vec<Option<Vec<bool>>>,
+}
+
+impl Seen {
+    /// In a program of whose results some are seen; without a word, none is.
+    pub(crate) fn of(program: &Program, results: &[bool]) -> Seen {
+        let seen = program.results().iter().zip(results).filter(|(_, by)| **by).map(|(r, _)| *r);
+        Seen::of_nodes(program.nodes(), seen)
+    }
+
+    /// In operations of which these are seen.
+    pub(crate) fn of_nodes(nodes: &[Node], from: impl Iterator<Item = NodeId>) -> Seen {
+        let mut never = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            never.push(is_never_minus_zero(&node.op, node.dtype, &|a| never[a as usize]));
+        }
+        let (values, results) = (vec![false; nodes.len()], vec![None; nodes.len()]);
+        let mut seen = Seen { values, results, never_minus_zero: never };
+        from.for_each(|id| seen.values[id as usize] = true);
+        for (k, node) in nodes.iter().enumerate().rev() {
+            if let Op::Loop(l) = &node.op {
+                let of_body = seen.results[k].get_or_insert_with(|| vec![false; l.body.results().len()]);
+                let inputs = inside(&l.body, of_body, l.init.len());
+                let operands = l.init.iter().chain(&l.xs).chain(&l.captured);
+                operands.zip(inputs).for_each(|(a, by)| seen.values[*a as usize] |= by);
+            } else if let Op::Output(of, position) = &node.op
+                && let Op::Loop(l) = &nodes[*of as usize].op
+            {
+                let of_body = seen.results[*of as usize].get_or_insert_with(|| vec![false; l.body.results().len()]);
+                of_body[*position] |= seen.values[k];
+            } else {
+                let by = seen.values[k];
+                operands_seen(&node.op, by, &seen.never_minus_zero, &mut |a| seen.values[a as usize] = true);
+            }
+        }
+        seen
+    }
+}
+
+/// Which inputs of the body of a loop are seen, if these results are; a carry that is seen in one trip is the result of the one
+/// before.
+fn inside(body: &Program, results: &mut [bool], carried: usize) -> Vec<bool> {
+    loop {
+        let mut inputs = Seen::of(body, results).values;
+        inputs.truncate(body.inputs().len());
+        let more: Vec<usize> = (0..carried).filter(|k| inputs[*k] && !results[*k]).collect();
+        if more.is_empty() {
+            return inputs;
+        }
+        more.into_iter().for_each(|k| results[k] = true);
+    }
+}
+
+/// Names the operands whose zeros' signs are seen by an operation, or by what comes after it if that is `by`. Not those of a
+/// loop.
+fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut(NodeId)) {
+    match op {
+        Op::Unary(f, x) => {
+            let sees = matches!(f, Unary::Recip | Unary::Sqrt | Unary::Ln | Unary::Lgamma | Unary::Digamma);
+            let hands_on = f.apply(0.0f64).to_bits() != f.apply(-0.0f64).to_bits();
+            if sees || (by && hands_on) {
+                mark(*x);
+            }
+        }
+        Op::Binary(f, x, y) => {
+            let [first, second] = match f {
+                // What is never -0 decides alone; so it must stay that.
+                Binary::Add if by && never[*y as usize] => [false, true],
+                Binary::Add if by && never[*x as usize] => [true, false],
+                Binary::Sub if by && never[*x as usize] => [true, false],
+                Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max => [by, by],
+                Binary::Div => [by, true],
+                Binary::Pow => [true, false],
+                Binary::Atan2 => [true, true],
+                Binary::Copysign => [false, true],
+                Binary::Hypot | Binary::MulNoNan => [false, false],
+            };
+            [(first, x), (second, y)].into_iter().filter(|(seen, _)| *seen).for_each(|(_, a)| mark(*a));
+        }
+        Op::Linear(f, x) => {
+            if by && !adds_up(f) {
+                mark(*x);
+            }
+        }
+        Op::Contract(..) | Op::Input(_) | Op::Constant(_) | Op::Loop(_) => {}
+        Op::Discrete(f, args) => match f {
+            Discrete::FloatStep(_) => args.iter().filter(|_| by).for_each(|a| mark(*a)),
+            Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::Iota { .. } => {}
+            Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => {}
+            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => {}
+        },
+        Op::Select(_) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => {
+            if by {
+                op.operands(&mut |a| mark(*a));
+            }
+        }
+        // What its rules do is not looked at.
+        Op::Custom(..) => op.operands(&mut |a| mark(*a)),
+    }
+}
