@@ -43,13 +43,12 @@ pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(Nod
             let positive = [Unary::Abs, Unary::Square, Unary::Exp, Unary::Cosh, Unary::Sigmoid, Unary::Softplus];
             positive.contains(f) || (matches!(f, Unary::Sqrt | Unary::Relu) && of(*x))
         }
-        Op::Binary(f, x, y) => match f {
-            // -0 only where both are; a difference where the first is -0 and the second +0.
-            Binary::Add => of(*x) || of(*y),
-            Binary::Sub => of(*x),
-            Binary::Min | Binary::Max => of(*x) && of(*y),
-            Binary::Hypot => true,
-            Binary::Mul | Binary::Div | Binary::Pow | Binary::Atan2 | Binary::Copysign | Binary::MulNoNan => false,
+        // A sum is -0 only where both are; a difference where the first is -0 and the second +0.
+        Op::Binary(Binary::Add, x, y) => of(*x) || of(*y),
+        Op::Binary(Binary::Sub, x, _) => of(*x),
+        Op::Binary(f, x, y) => match matches!(f, Binary::Min | Binary::Max) {
+            true => of(*x) && of(*y),
+            false => *f == Binary::Hypot,
         },
         Op::Discrete(f, args) => match f {
             Discrete::FloatStep(FloatStep::StopGradient) => of(args[0]),
@@ -62,7 +61,7 @@ pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(Nod
         Op::Select([_, x, y]) => of(*x) && of(*y),
         Op::Linear(f, x) => adds_up(f) || of(*x),
         Op::Contract(..) => true,
-        Op::Gather(x, _) | Op::ScatterAdd(x, ..) => of(*x),
+        Op::Gather(x, _) | Op::ScatterAdd(x, ..) | Op::Reduce(_, x) => of(*x),
         Op::Concat(_, parts) => parts.iter().all(|part| of(*part)),
         Op::Input(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
     }
@@ -140,18 +139,21 @@ fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut
             }
         }
         Op::Binary(f, x, y) => {
-            let [first, second] = match f {
-                // What is never -0 decides alone; so it must stay that.
-                Binary::Add if by && never[*y as usize] => [false, true],
-                Binary::Add if by && never[*x as usize] => [true, false],
-                Binary::Sub if by && never[*x as usize] => [true, false],
-                Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max => [by, by],
-                Binary::Div => [by, true],
-                Binary::Pow => [true, false],
-                Binary::Atan2 => [true, true],
-                Binary::Copysign => [false, true],
-                Binary::Hypot | Binary::MulNoNan => [false, false],
+            let (x_alone, y_alone) = (by && never[*x as usize], by && never[*y as usize]);
+            let hands_on = matches!(f, Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max);
+            // What is never -0 decides a sum alone, so it must stay that. A row without a word here sees both.
+            let [first, second] = if *f == Binary::Add && y_alone {
+                [false, true]
+            } else if matches!(f, Binary::Add | Binary::Sub) && x_alone {
+                [true, false]
+            } else if matches!(f, Binary::Hypot | Binary::MulNoNan) {
+                [false, false]
+            } else if hands_on {
+                [by, by]
+            } else {
+                [*f != Binary::Div || by, *f != Binary::Pow]
             };
+            let [first, second] = if *f == Binary::Copysign { [false, true] } else { [first, second] };
             [(first, x), (second, y)].into_iter().filter(|(seen, _)| *seen).for_each(|(_, a)| mark(*a));
         }
         Op::Linear(f, x) => {
@@ -166,7 +168,7 @@ fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut
             Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => {}
             Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => {}
         },
-        Op::Select(_) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => {
+        Op::Select(_) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) | Op::Reduce(..) => {
             if by {
                 op.operands(&mut |a| mark(*a));
             }
