@@ -127,6 +127,24 @@ fn inside(body: &Program, results: &mut [bool], carried: usize) -> Vec<bool> {
     }
 }
 
+/// Which operands of a binary operation are seen, if the result is; and which of them are never -0. A row that is not named here
+/// sees both.
+fn binary_seen(op: Binary, by: bool, never: [bool; 2]) -> [bool; 2] {
+    if matches!(op, Binary::Add | Binary::Sub) {
+        // What is never -0 decides alone; so it must stay that.
+        return match (by, never[0], never[1] && op == Binary::Add) {
+            (true, _, true) => [false, true],
+            (true, true, false) => [true, false],
+            (_, _, _) => [by, by],
+        };
+    }
+    let hands_on = matches!(op, Binary::Mul | Binary::Min | Binary::Max | Binary::Div) && by;
+    let hides_first = matches!(op, Binary::Mul | Binary::Min | Binary::Max | Binary::Div | Binary::Copysign);
+    let hides_second = matches!(op, Binary::Mul | Binary::Min | Binary::Max | Binary::Pow);
+    let hides_both = matches!(op, Binary::Hypot | Binary::MulNoNan);
+    [hands_on || !(hides_first || hides_both), hands_on || !(hides_second || hides_both)]
+}
+
 /// Names the operands whose zeros' signs are seen by an operation, or by what comes after it if that is `by`. Not those of a
 /// loop.
 fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut(NodeId)) {
@@ -139,21 +157,7 @@ fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut
             }
         }
         Op::Binary(f, x, y) => {
-            let (x_alone, y_alone) = (by && never[*x as usize], by && never[*y as usize]);
-            let hands_on = matches!(f, Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max);
-            // What is never -0 decides a sum alone, so it must stay that. A row without a word here sees both.
-            let [first, second] = if *f == Binary::Add && y_alone {
-                [false, true]
-            } else if matches!(f, Binary::Add | Binary::Sub) && x_alone {
-                [true, false]
-            } else if matches!(f, Binary::Hypot | Binary::MulNoNan) {
-                [false, false]
-            } else if hands_on {
-                [by, by]
-            } else {
-                [*f != Binary::Div || by, *f != Binary::Pow]
-            };
-            let [first, second] = if *f == Binary::Copysign { [false, true] } else { [first, second] };
+            let [first, second] = binary_seen(*f, by, [never[*x as usize], never[*y as usize]]);
             [(first, x), (second, y)].into_iter().filter(|(seen, _)| *seen).for_each(|(_, a)| mark(*a));
         }
         Op::Linear(f, x) => {

@@ -53,7 +53,8 @@ fn constants(steps: &mut [Step], at: &mut dyn FnMut(&mut Numbers)) {
             Step::Constant(numbers) => at(numbers),
             Step::Loop(l) => constants(&mut l.body, at),
             Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) | Step::Linear(..) => {}
-            Step::Contract(..) | Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) | Step::Ruled(..) => {}
+            Step::Contract(..) | Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) => {}
+            Step::Reduce(..) | Step::Ruled(..) => {}
         }
     }
 }
