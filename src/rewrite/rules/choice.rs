@@ -72,6 +72,16 @@ fn joined(b: &mut Builder, sum: Binary, x: NodeId, y: NodeId) -> Option<NodeId> 
         (true, false) => Branch::Made(Op::Unary(Unary::Neg, second[k])),
         (false, false) => Branch::Made(Op::Binary(sum, first[k], second[k])),
     };
+    // x + 0 = x, 0 - y = -y, but for the sign of zero.
+    let exact = |k: usize| match (b.is_zero(first[k]), b.is_zero(second[k]), sum == Binary::Add) {
+        (_, true, true) => b.sign_free(first[k]),
+        (true, false, true) => b.sign_free(second[k]),
+        (true, false, false) => b.is_sign_unseen(),
+        (_, _, _) => true,
+    };
+    if !exact(1) || !exact(2) {
+        return None;
+    }
     let branches = [branch(b, 1), branch(b, 2)];
     let more = branches.iter().filter(|branch| matches!(branch, Branch::Made(_))).count();
     if more >= usize::from(b.once(x)) + usize::from(b.once(y)) {
