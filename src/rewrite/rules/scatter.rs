@@ -1,7 +1,7 @@
 //! Rules of scatters, which add at indices.
 
 use super::gather::is_within;
-use super::views::Axes;
+use super::views::{Axes, moves};
 use super::{Rule, indices, linearly, table, zeros};
 use crate::dtype::DType;
 use crate::ops::{Binary, Linear, View};
@@ -40,7 +40,7 @@ pub(super) fn add_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dty
 }
 
 /// sum (scatter_add 0 [i, ix] v) = scatter_add 0 [ix] v, summed over the axis of an index `i` that is within bounds: there it does not
-/// matter where along the axis; with one index alone, the values are summed; the axes that are kept may be permuted
+/// matter where along the axis; with one index alone, the values are summed. The axes that stay are in any order
 pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Linear(op, a) = op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
@@ -48,18 +48,17 @@ pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, 
     if !b.once(*a) || !b.is_zero(*base) || !from.is_identity() || into.is_identity() || size(from.shape()) == 0 {
         return None;
     }
-    // The axis that each axis of the result is.
-    let order: Axes = (0..shape.len()).filter_map(|k| into.row(k).iter().position(|step| *step == 1)).collect();
-    let mut kept = order.clone();
-    kept.sort_unstable();
-    kept.dedup();
-    if *into != View::axes(from.shape(), &order) || kept.len() < order.len() {
+    let kept: Axes = (0..from.shape().len()).filter(|axis| moves(into, *axis)).collect();
+    // The axes of the result in its order.
+    let own = |k: usize| kept.iter().copied().find(|axis| into.row(k)[*axis] != 0);
+    let order: Axes = (0..shape.len()).map(own).collect::<Option<Axes>>()?;
+    if kept.len() != order.len() || *into != View::axes(from.shape(), &order) {
         return None;
     }
     let count = ix.len();
     let summed = |axis: usize| !kept.contains(&axis);
     let droppable = |k: usize| summed(k) && is_within(b, ix[k], from.shape()[k]);
-    let (dropped, left): (Axes, Axes) = (0..count).partition(|k| droppable(*k));
+    let (dropped, mut left): (Axes, Axes) = (0..count).partition(|k| droppable(*k));
     // Axes that are not indexed are summed before.
     let rank = b.node(*ix.first()?).shape.len();
     let values = b.node(*v).shape.clone();
@@ -68,8 +67,12 @@ pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, 
     if (dropped.is_empty() && inner.is_empty()) || left.iter().any(|k| summed(*k)) {
         return None;
     }
-    let plain: Shape = kept.iter().map(|axis| from.shape()[*axis]).collect();
-    let permuted: Axes = order.iter().filter_map(|axis| kept.iter().position(|k| k == axis)).collect();
+    // Indexed axes come first; their indices are in any order, the other axes are as they are in the values.
+    let rest: Axes = kept.iter().copied().filter(|axis| *axis >= count).collect();
+    left.sort_unstable_by_key(|k| order.iter().position(|axis| axis == k));
+    let scattered: Axes = left.iter().chain(&rest).copied().collect();
+    let sizes: Shape = scattered.iter().map(|axis| from.shape()[*axis]).collect();
+    let turns: Axes = order.iter().filter_map(|axis| scattered.iter().position(|other| other == axis)).collect();
     let (ix, v) = (ix.clone(), *v);
     // What is no sum after all must not be -0, as nothing that is added to 0 is.
     let single = left.is_empty() && size(&values) == size(shape);
@@ -81,10 +84,10 @@ pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, 
         let all: Axes = (0..rank).collect();
         let shape = b.node(v).shape.clone();
         let sum = linearly(b, Linear::sum(&shape, &all), v);
-        return Some(linearly(b, Linear::permute(&plain, &permuted), sum));
+        return Some(linearly(b, Linear::permute(&sizes, &turns), sum));
     }
-    let zeros = zeros(b, &plain, dtype);
+    let zeros = zeros(b, &sizes, dtype);
     let ix: Vec<NodeId> = left.iter().map(|k| ix[*k]).collect();
-    let sum = b.add(Op::ScatterAdd(zeros, ix, v), plain.clone(), dtype);
-    Some(linearly(b, Linear::permute(&plain, &permuted), sum))
+    let scattered = b.add(Op::ScatterAdd(zeros, ix, v), sizes.clone(), dtype);
+    Some(linearly(b, Linear::permute(&sizes, &turns), scattered))
 }
