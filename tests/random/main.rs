@@ -5,6 +5,8 @@
 //! tracing, as programs, saved and loaded. Laws:
 //! * pipelines that answer one question agree up to rounding, relative to the largest number in sight;
 //! * those that are one algorithm agree on infinities and NaN, too, whatever the numbers are;
+//! * they agree on the signs of zeros that an operation sees;
+//! * at kinks, poles and ties, every nesting of second derivatives is finite where the derivative of a gradient by running is;
 //! * `<J v, w> == <v, J' w>`;
 //! * where finite differences over two steps are close, they are the derivative.
 //!

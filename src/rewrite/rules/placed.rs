@@ -44,6 +44,7 @@ impl Placed {
 
 /// place x + place y + .. = concat [x, y, ..], with zeros in the gaps: for values that are copied to disjoint boxes,
 /// where no partial sum has another use; along one axis of which at least half is filled, or of all elements in order
+/// (only where the sign of zero is not seen)
 pub(super) fn add_placed(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     // Among zeros, -0 would be 0.
     let Op::Binary(Binary::Add, x, y) = *op else { return None };
