@@ -140,7 +140,7 @@ fn scatter_blocks(mut base: Array, ix: &[Array], v: &Array) -> Array {
     }
     let count = shape::size(ix[0].shape());
     with_num!(base.dtype(), E => {
-        // Zeros change what is -0, and nothing else.
+        // Adding zeros changes -0 to +0, and nothing else.
         let unchanged = is_zero::<E>(v) && base.splat::<E>().is_some_and(|x| x.same_bits(E::ZERO) || x != E::ZERO);
         if count > 0 && v.size() > 0 && !unchanged {
             add_blocks::<E>(&mut base, ix, v, count);

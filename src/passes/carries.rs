@@ -61,7 +61,8 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// A loop apart; a carry stays one if it is `signed`, by its initial value: then -0 and all terms -0 must give -0.
+    /// Splits a loop. A carry stays in the loop if `signed` holds for its initial value: if that and all terms are -0,
+    /// the carry must be -0.
     pub(super) fn of(whole: Loop<NodeId>, mut signed: impl FnMut(NodeId) -> bool) -> Split {
         let uses = whole.body.uses();
         let mut fates: Vec<Fate> = (0..whole.init.len()).map(|k| fate(&whole.body, &uses, k)).collect();

@@ -138,7 +138,7 @@ impl Simplifier {
         }
     }
 
-    /// One round, with facts about the inputs, and which results an operation outside sees the sign of zero of.
+    /// One round, with facts about the inputs, and for each result whether an operation outside sees its sign of zero.
     fn rebuilt(&mut self, program: &Program, facts: &[Option<Fact>], seen: &[bool]) -> Program {
         let (uses, mut taken, mut seen) = (program.uses(), program.results_taken(), Seen::of(program, seen));
         let mut b = self.builder();

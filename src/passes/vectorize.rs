@@ -32,7 +32,7 @@ pub fn vectorize(program: &Program) -> Program {
     vectorized(program, &[])
 }
 
-/// [`vectorize`] of a program of whose results an operation outside sees the signs of zeros, or none.
+/// [`vectorize`] of a program; `seen` says for which results an operation outside sees the sign of zero, none if empty.
 fn vectorized(program: &Program, seen: &[bool]) -> Program {
     let mut seen = Seen::of(program, seen);
     let mut b = Builder::new();
@@ -71,7 +71,7 @@ fn without_dead_outputs(l: &Loop<NodeId>, taken: &[bool]) -> Program {
     l.body.with_results(&results)
 }
 
-/// The results of a loop whose body is vectorised; of some of them the sign of zero is seen.
+/// The results of a loop whose body is vectorised; `seen` says for which of them the sign of zero is seen.
 fn looped(b: &mut Builder, l: Loop<NodeId>, seen: &[bool]) -> Vec<NodeId> {
     let (l, counted) = counters(b, l);
     let mut seen =

@@ -25,7 +25,7 @@ pub struct Builder {
     facts: Facts,
     /// The number of uses of each value in the program that is being rebuilt, as far as known.
     uses: Vec<u32>,
-    /// Which values are never -0.
+    /// Whether each value is never -0.
     never_minus_zero: Vec<bool>,
     /// Whether no operation sees the sign of zero of the value that is rebuilt now.
     sign_unseen: bool,
@@ -93,12 +93,13 @@ impl Builder {
         self.uses.get(id as usize) == Some(&1)
     }
 
-    /// Says whether an operation sees the sign of zero of the value that is rebuilt from now on; without a word, one may.
+    /// Sets whether an operation sees the sign of zero of the values rebuilt from now on; initially one may.
     pub(crate) fn sign_seen(&mut self, seen: bool) {
         self.sign_unseen = !seen;
     }
 
-    /// Whether a rule may make a zero of the other sign of a value that would be `x`: nothing sees it, or `x` is never -0.
+    /// Whether a rule may change the sign of zero of a rebuilt value that equals `x`: no operation sees it, or `x` is
+    /// never -0.
     pub(crate) fn sign_free(&self, x: NodeId) -> bool {
         self.sign_unseen || self.never_minus_zero[x as usize]
     }

@@ -164,9 +164,9 @@ fn add_up<T: BaseTensor>(
 }
 
 /// Which operations are deferred to the sum that is their only use: views that write each place once, or few places, so
-/// that adding their result costs no more than making it. Where
-/// such a view writes nothing, nothing is added, not even 0: so the other summand is never -0, or no operation of the
-/// program sees the sign of zero of the sum.
+/// that adding their result costs no more than making it. A deferred view adds nothing, not even 0, to the places that
+/// it does not write; so the other summand must never be -0, or no operation of the program may see the sign of zero of
+/// the sum.
 pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
     let uses = uses(nodes, results);
     let mut deferred = vec![false; nodes.len()];

@@ -173,7 +173,7 @@ impl Term {
     }
 }
 
-/// The operations of a trace in their order, before they are simplified: what sees a value comes after it.
+/// The operations of a trace in order, before simplification: uses come after operands.
 #[derive(Default)]
 struct Tracing {
     inputs: Vec<Slot>,
@@ -200,7 +200,7 @@ impl Tracing {
         self.push(term, op);
     }
 
-    /// The number of a term: it has one, or it is a constant outside of a body.
+    /// The number of a term, which has one or is a constant outside of a body.
     fn number_of(&mut self, term: &Term) -> NodeId {
         if let Some(id) = self.numbers.get(&term.0.id) {
             return *id;
@@ -209,7 +209,7 @@ impl Tracing {
         self.push(term, constant)
     }
 
-    /// The program of some results, of which an operation outside sees the signs of zeros, or none.
+    /// The program of some results. `seen` says whether an operation outside sees the signs of their zeros.
     fn program(mut self, results: &[Term], seen: bool) -> Program {
         let results: Vec<NodeId> = results.iter().map(|r| self.number_of(r)).collect();
         let seen = Seen::of_nodes(&self.nodes, results.iter().copied().filter(|_| seen));

@@ -185,7 +185,7 @@ pub(super) fn scatter_add(b: &mut Builder, base: NodeId, ix: &[NodeId], v: NodeI
     if ix.iter().zip(&sizes).any(outside) {
         return Some(base);
     }
-    // Where nothing is added, 0 is added then.
+    // The sum below adds 0 to places that the scatter leaves alone.
     if !b.is_zero(base) && !b.sign_free(base) {
         return None;
     }

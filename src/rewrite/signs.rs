@@ -1,14 +1,16 @@
-//! The sign of zero: which values are never -0, and of which values an operation sees the sign of a zero.
+//! The sign of zero: which values are never -0, and which values have a zero whose sign an operation sees.
 //!
-//! `x + 0` is `x`, but for `x = -0`; and `1 / x` is infinite with the sign of a zero. So a rule that may give a zero the other
-//! sign asks for one of two facts: its operand is never -0 ([`is_never_minus_zero`], from operands to results), or the
-//! value that is rebuilt reaches no operation that sees the sign ([`Seen`], from results to operands).
+//! `x + 0` is `x` except for `x = -0`, and `1 / x` is infinite with the sign of a zero `x`. So a rule that may change
+//! the sign of a zero asks for one of two facts: its operand is never -0 ([`is_never_minus_zero`], found from operands
+//! to results), or the rebuilt value reaches no operation that sees the sign ([`Seen`], found from results to
+//! operands).
 //!
-//! Law: two runs whose unseen values differ in signs of zeros differ in nothing else. An operation *sees* the sign of a zero if its
-//! value or one of its derivatives does more than hand the sign on: `recip`, the divisor of `/`, `atan2`, the second
-//! operand of `copysign`, the base of `pow`, `sqrt`, `ln`, `lgamma`, `digamma`. An operation *hands on* the sign of an operand if
-//! its own zero can depend on it, and is then itself looked at. Sums of several elements and contractions add to +0, so
-//! they hand on nothing and are never -0 (what underflows apart). The results of a program are not seen.
+//! Law: if two runs differ in the signs of unseen zeros, they differ in nothing else. An operation *sees* the sign of a
+//! zero if its value or one of its derivatives does more than hand the sign on: `recip`, the divisor of `/`, `atan2`,
+//! the second operand of `copysign`, the base of `pow`, `sqrt`, `ln`, `lgamma`, `digamma`. An operation *hands on* the
+//! sign of an operand if the sign of its own zero can depend on it; the operand is then seen if the result is. Sums of
+//! several elements and contractions add to +0, so they hand on nothing and are never -0 (underflow excepted). The
+//! results of a program are not seen.
 
 use super::{Constant, NodeId, Op};
 use crate::array::{Values, with_elem};
@@ -16,7 +18,8 @@ use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Discrete, FloatStep, Linear, Unary};
 use crate::program::{Node, Program};
 
-/// Whether a linear operation adds up elements from +0: it does where two of them may have one place, and copies elsewhere.
+/// Whether a linear operation adds elements to +0: it does if two of them may have the same place, and copies
+/// otherwise.
 pub(super) fn adds_up(op: &Linear) -> bool {
     match op {
         Linear::Affine { into, .. } => !into.is_injective(),
@@ -32,7 +35,7 @@ fn has_no_minus_zero(c: &Constant) -> bool {
     })
 }
 
-/// Whether no element of the result is -0, from the same of the operands.
+/// Whether no element of the result is -0, given the same fact about the operands.
 pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(NodeId) -> bool) -> bool {
     if !dtype.is_float() {
         return true;
@@ -67,24 +70,24 @@ pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(Nod
     }
 }
 
-/// Of which values of a program an operation sees the sign of a zero.
+/// The values of a program for which an operation sees the sign of a zero.
 pub(crate) struct Seen {
-    /// By number.
+    /// Whether the sign is seen, by the number of the value.
     pub(crate) values: Vec<bool>,
-    /// Which values are never -0, by number.
+    /// Whether the value is never -0, by its number.
     pub(crate) never_minus_zero: Vec<bool>,
-    /// For a loop, by the results of its body.
+    /// For each loop, whether the sign is seen, by the results of its body.
     pub(crate) results: Vec<Option<Vec<bool>>>,
 }
 
 impl Seen {
-    /// In a program of whose results some are seen; without a word, none is.
+    /// The seen values of a program some of whose results are seen; `results` may be empty if none is.
     pub(crate) fn of(program: &Program, results: &[bool]) -> Seen {
         let seen = program.results().iter().zip(results).filter(|(_, by)| **by).map(|(r, _)| *r);
         Seen::of_nodes(program.nodes(), seen)
     }
 
-    /// In operations of which these are seen.
+    /// The seen values among operations of which these are seen.
     pub(crate) fn of_nodes(nodes: &[Node], from: impl Iterator<Item = NodeId>) -> Seen {
         let mut never = Vec::with_capacity(nodes.len());
         for node in nodes {
@@ -113,8 +116,8 @@ impl Seen {
     }
 }
 
-/// Which inputs of the body of a loop are seen, if these results are; a carry that is seen in one trip is the result of the one
-/// before.
+/// The inputs of the body of a loop that are seen, given the results that are. A carry that is seen in one trip is a
+/// result of the previous one.
 fn inside(body: &Program, results: &mut [bool], carried: usize) -> Vec<bool> {
     loop {
         let mut inputs = Seen::of(body, results).values;
@@ -131,7 +134,7 @@ fn inside(body: &Program, results: &mut [bool], carried: usize) -> Vec<bool> {
 /// sees both.
 fn binary_seen(op: Binary, by: bool, never: [bool; 2]) -> [bool; 2] {
     if matches!(op, Binary::Add | Binary::Sub) {
-        // What is never -0 decides alone; so it must stay that.
+        // The operand that is never -0 makes the sum so by itself, and must stay so.
         return match (by, never[0], never[1] && op == Binary::Add) {
             (true, _, true) => [false, true],
             (true, true, false) => [true, false],
@@ -145,8 +148,8 @@ fn binary_seen(op: Binary, by: bool, never: [bool; 2]) -> [bool; 2] {
     [hands_on || !(hides_first || hides_both), hands_on || !(hides_second || hides_both)]
 }
 
-/// Names the operands whose zeros' signs are seen by an operation, or by what comes after it if that is `by`. Not those of a
-/// loop.
+/// Marks the operands for which the operation sees the sign of a zero, or hands it on while its own is seen (`by`).
+/// Loops are treated elsewhere.
 fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut(NodeId)) {
     match op {
         Op::Unary(f, x) => {
@@ -177,7 +180,7 @@ fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut
                 op.operands(&mut |a| mark(*a));
             }
         }
-        // What its rules do is not looked at.
+        // The rules of the function are not examined.
         Op::Custom(..) => op.operands(&mut |a| mark(*a)),
     }
 }

@@ -57,8 +57,8 @@ struct Parts<'a> {
 }
 
 impl Simplifier {
-    /// The results of a loop in the program that is being built, in which its operands exist already.
-    /// It is known which results are needed, and of which an operation sees the sign of zero.
+    /// The results of a loop in the program that is being built, in which its operands exist already. `needed` and
+    /// `seen` say which results are needed, and for which an operation sees the sign of zero.
     pub(super) fn rebuilt_loop(
         &mut self,
         b: &mut Builder,

@@ -10,7 +10,7 @@ use crate::program::{Builder, NodeId, Op};
 use crate::shape::Shape;
 
 /// l(x) + m(x) = n(x), and (y + l(x)) + m(x) = y + n(x) where the first sum has no other use: for `l` and `m` that copy
-/// elements to different places, and go on one where the other ends; where x is never -0, or the sign of zero is not seen
+/// adjacent pieces of x to adjacent places; where x is never -0 or the sign of zero is not seen
 pub(super) fn add_adjacent(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Add, x, y) = *op else { return None };
     if let Some((both, of)) = together(b, x, y) {

@@ -1,10 +1,11 @@
-//! Rules of contractions: sums of products are recognised, what the operands are read from is looked at directly.
+//! Rules of contractions: sums of products are recognised, and views of arrays are replaced by the arrays themselves.
 //!
-//! Law of padded values: a product with what a view does not see is not computed, so it is 0, also where the other factor is
-//! infinite or NaN there. So it is for every [`Contract`]; but padding is an array of its own, and its product with NaN is NaN. So an
-//! operand with padding is not looked through, with one exception: windows that overlap and reach out of an array, as those
-//! of a convolution, are several times as large as the array, and are looked through. There the sum of products is NaN
-//! before a rule fires, and without those products after. [`order`] has the rules that regroup sums and products.
+//! Law of padded values: a contraction does not compute a product where a view sees nothing, so the product counts as 0
+//! there even if the other factor is infinite or NaN. Padding written by another operation is an array of its own,
+//! whose product with NaN is NaN; so a contraction does not look through padding, with one exception: overlapping
+//! windows that reach out of an array, as in a convolution, are several times as large as the array, and are looked
+//! through. Their sum of products is NaN before a rule fires, and leaves those products out after. [`order`] has the
+//! rules that regroup sums and products.
 
 use smallvec::SmallVec;
 
@@ -53,7 +54,8 @@ fn contract_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: D
     [&op.a, &op.b, &op.out].iter().any(|view| view.is_empty()).then(|| zeros(b, shape, dtype))
 }
 
-/// How a contraction that looks at a view of an array looks at the array, if that is the same sum: see the law of padded values.
+/// The view of an array by a contraction that looks at a view of the array, if that is the same sum: see the law of
+/// padded values.
 pub(super) fn seen_through(inner: &View, outer: &View) -> Option<View> {
     let both = inner.after(outer)?;
     (inner.is_total() || both.is_total() || !inner.is_injective()).then_some(both)
@@ -124,8 +126,8 @@ fn turned(view: &View, axis: usize) -> View {
     })
 }
 
-/// contract c y = c * sum y for a moderate number c, with the sum over what the views see of both; where the sum is not one of single
-/// elements and c > 0, or the sign of zero is not seen
+/// contract c y = c * sum y for a moderate number c, with the sum over the places that both views see; where c > 0 and
+/// several elements are summed, or the sign of zero is not seen
 fn contract_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let (c, seen, view, y) = match (number(b, x), number(b, y)) {
@@ -177,8 +179,8 @@ fn contract_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) ->
     Some(multiple(b, c, product))
 }
 
-/// c * contract x y = contract (c * x) y for a moderate number c, where the contraction has no other use and x is smaller, and c > 0
-/// or the sign of zero is not seen
+/// c * contract x y = contract (c * x) y for a moderate number c, where the contraction has no other use, x is smaller,
+/// and c > 0 or the sign of zero is not seen
 pub(super) fn scaled_contract(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Mul, c, product) = op else { return None };
     let c = number(b, *c).filter(|c| moderate(*c) && (*c > 0.0 || b.is_sign_unseen()))?;
@@ -238,8 +240,8 @@ pub(super) fn linear_of_contract(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _:
     Some(contracted(b, whole, x, y))
 }
 
-/// replicate x * replicate y = outer x y, where each is replicated along the axes of the other, and one of them is replicated for
-/// this alone; where the sign of zero is not seen, as a contraction adds to +0
+/// replicate x * replicate y = outer x y, where each is replicated along the axes of the other, one of them has no
+/// other use, and the sign of zero is not seen, because a contraction adds to +0
 pub(super) fn outer_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Mul, x, y) = op else { return None };
     let views = |b: &Builder, id: NodeId| matches!(b.node(id).op, Op::Linear(..));

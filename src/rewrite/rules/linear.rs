@@ -58,13 +58,13 @@ fn linear_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DTy
     (from.is_empty() || into.is_empty()).then(|| zeros(b, shape, dtype))
 }
 
-/// l(m(x)) = (l m)(x), where that is one operation and not a dearer one; where only one side adds to 0, x is never -0, or the
-/// sign of zero is not seen
+/// l(m(x)) = (l m)(x), where the composition is one operation and not more expensive, and only one side adds to +0, x
+/// is never -0, or the sign of zero is not seen
 fn linear_composed(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     let Op::Linear(first, x) = &b.node(a).op else { return None };
     let (both, x) = (op.after(first)?, *x);
-    // A sum that others use is made anyway.
+    // An operation with other uses is computed anyway.
     let most = cost::moves(op).saturating_add(if b.once(a) { cost::moves(first) } else { 0 });
     let exact = signs::adds_up(&both) == (signs::adds_up(op) || signs::adds_up(first)) || b.sign_free(x);
     (exact && cost::moves(&both) <= most).then(|| linearly(b, both, x))
@@ -95,8 +95,8 @@ pub(super) fn renaming(view: &View) -> Option<View> {
     (view.is_total() && back.is_total()).then_some(back)
 }
 
-/// sum (replicate x) = n * x: an axis along which neither view moves is a factor; where a sum is left, x is never -0, or the
-/// sign of zero is not seen
+/// sum (replicate x) = n * x: an axis along which neither view moves is a factor, where a sum remains, x is never -0,
+/// or the sign of zero is not seen
 fn repeated_sum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     let (from, into) = affine(op)?;
@@ -225,7 +225,7 @@ fn view_of_reshape(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opt
     Some(linearly(b, Linear::affine(view, into.clone()), x))
 }
 
-/// sum (-x) = -(sum x), where -x has no other use, and only elements are copied or the sign of zero is not seen
+/// sum (-x) = -(sum x), where -x has no other use, and elements are only copied or the sign of zero is not seen
 fn sum_of_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     let x = negated(b, a).filter(|_| b.once(a) && size(shape) < elements(b, a) && is_odd(b, op))?;
@@ -233,12 +233,14 @@ fn sum_of_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> 
     Some(negation(b, sum))
 }
 
-/// Whether `l(-x) = -l(x)` with the signs of zeros, as far as they are seen: nothing is added to 0, and nothing filled up with it.
+/// Whether `l(-x) = -l(x)` including the signs of zeros that are seen: elements are neither added to +0 nor padded with
+/// it.
 fn is_odd(b: &Builder, op: &Linear) -> bool {
     b.is_sign_unseen() || views::reading(op).is_some_and(|view| view.is_total())
 }
 
-/// sum (c * x) = c * (sum x) for a moderate number c, where c * x has no other use; for c < 0 as for -x
+/// sum (c * x) = c * (sum x) for a moderate number c, where c * x has no other use, with the condition of signs of
+/// `sum (-x)` for c < 0
 fn sum_of_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     if let Linear::Cast { .. } = op {

@@ -1,12 +1,13 @@
 //! The table of local rules: each replaces an operation, given its operands, by something simpler and equal.
 //!
-//! Laws: each rule states an equation, true up to rounding for all values, infinities, NaN, and the signs of zeros that an
-//! operation sees included ([`signs`](super::signs)), so `x * 0` and `1 / (x + 0)` stay; the rules of [`fast`] alone do without.
-//! One exception has a name, the law of padded values in [`contract`]. A rule keeps derivatives, too. It looks
-//! at an operation, its operands and theirs, and never makes a program dearer: what it looks through is either free to compute
-//! again or used only here. Where a rule moves a factor across a sum or a product, an intermediate result may be larger or smaller by
-//! that factor, so only [`moderate`] factors move; so close to the ends of the range of floats counts as rounding. The order of sums and products
-//! is rounding, too, see [`order`]: what is not finite stays so, but may be NaN where it was infinite, or infinite where it was NaN.
+//! Laws: each rule states an equation that is true up to rounding for all values, including infinities, NaN, and the
+//! signs of zeros that an operation sees ([`signs`](super::signs)); so `x * 0` and `1 / (x + 0)` stay. Only the rules
+//! of [`fast`] assume more. There is one exception: the law of padded values in [`contract`]. A rule keeps derivatives,
+//! too. A rule looks at an operation, its operands and their operands, and never makes a program more expensive: an
+//! operation that it bypasses either costs nothing to compute again or has no other use. If a rule moves a factor
+//! across a sum or a product, an intermediate result may change by that factor, so only [`moderate`] factors move; near
+//! the ends of the range of floats this counts as rounding. The order of sums and products counts as rounding, too, see
+//! [`order`]: a result that is not finite stays so, but NaN and infinities may turn into each other.
 //!
 //! A rule is a function in the table of its family. Adding an operation means adding its rules to the table of its
 //! family.
@@ -224,8 +225,8 @@ pub(crate) fn is_elementwise(op: &Op<NodeId>) -> bool {
     }
 }
 
-/// Whether an elementwise operation gives +0, or any zero if the sign is not seen, where its operands are 0, those apart that are one number: what is read outside
-/// of its result may then be read outside of its operands.
+/// Whether an elementwise operation maps zero operands to +0 (to any zero if its sign is not seen; uniform constants
+/// keep their value). A read outside of its result may then read outside of its operands.
 fn keeps_zero(b: &Builder, op: &Op<NodeId>) -> bool {
     let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
     op.operands(&mut |a| {

@@ -160,8 +160,8 @@ fn mul_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> 
     Some(multiple(b, c, product))
 }
 
-/// c * (x * replicate y) = x * replicate (c * y) for a moderate number c, where product and replica have no other use; for c < 0
-/// where nothing is added or filled up, or the sign of zero is not seen
+/// c * (x * replicate y) = x * replicate (c * y) for a moderate number c, where product and replica have no other use,
+/// and c > 0, elements are only copied, or the sign of zero is not seen
 fn mul_into_replicated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (c, product) = operands(op)?;
     let c = number(b, c).filter(|c| moderate(*c))?;

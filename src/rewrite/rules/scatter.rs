@@ -10,7 +10,7 @@ use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![scatter_zeros, scatter_all, indices::scatter_affine];
 
-/// scatter_add x ix 0 = x, where x is never -0, or the sign of zero is not seen
+/// scatter_add x ix 0 = x, where x is never -0 or the sign of zero is not seen
 fn scatter_zeros(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::ScatterAdd(x, _, v) = op else { return None };
     (b.is_zero(*v) && b.sign_free(*x)).then_some(*x)
@@ -39,8 +39,9 @@ pub(super) fn add_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dty
     Some(b.add(Op::ScatterAdd(base, ix, v), shape.clone(), dtype))
 }
 
-/// sum (scatter_add 0 [i, ix] v) = scatter_add 0 [ix] v, summed over the axis of an index `i` that is within bounds: there it does not
-/// matter where along the axis; with one index alone, the values are summed. The axes that stay are in any order
+/// sum (scatter_add 0 [i, ix] v) = scatter_add 0 [ix] v, summed over the axis of an index `i` that is within bounds:
+/// the place along the summed axis has no effect; with one index alone, the values are summed. The remaining axes are
+/// in any order
 pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Linear(op, a) = op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
@@ -74,7 +75,7 @@ pub(super) fn sum_of_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, 
     let sizes: Shape = scattered.iter().map(|axis| from.shape()[*axis]).collect();
     let turns: Axes = order.iter().filter_map(|axis| scattered.iter().position(|other| other == axis)).collect();
     let (ix, v) = (ix.clone(), *v);
-    // What is no sum after all must not be -0, as nothing that is added to 0 is.
+    // A result that sums nothing must not be -0, because a sum from +0 never is.
     let single = left.is_empty() && size(&values) == size(shape);
     if single && !b.sign_free(v) {
         return None;

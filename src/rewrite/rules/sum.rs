@@ -37,7 +37,7 @@ fn operands(op: &Op<NodeId>) -> Option<(NodeId, NodeId)> {
     if let Op::Binary(_, x, y) = op { Some((*x, *y)) } else { None }
 }
 
-/// x + 0 = x, where x is never -0, or the sign of zero is not seen; x + (-0) = x
+/// x + 0 = x, where x is never -0 or the sign of zero is not seen; x + (-0) = x
 fn add_zero(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     let adds_nothing =
@@ -125,7 +125,7 @@ fn add_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Optio
     b.known(&Op::Binary(Binary::Add, y, x)).filter(|_| x != y)
 }
 
-/// x - 0 = x; x - (-0) = x, where x is never -0, or the sign of zero is not seen
+/// x - 0 = x; x - (-0) = x, where x is never -0 or the sign of zero is not seen
 fn sub_zero(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     number(b, y).is_some_and(|c| c == 0.0 && (c.is_sign_positive() || b.sign_free(x))).then_some(x)

@@ -30,7 +30,7 @@ fn neg_neg(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<Node
     negated(b, applied(op)?.1)
 }
 
-/// -(x - y) = y - x, where the difference has no other use, and the sign of zero is not seen
+/// -(x - y) = y - x, where the difference has no other use and the sign of zero is not seen
 fn neg_difference(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (_, a) = applied(op)?;
     let Op::Binary(Binary::Sub, x, y) = b.node(a).op else { return None };
