@@ -30,7 +30,6 @@ pub(super) const RULES: &[Rule] = table![
     order::contract_lone_axis,
     order::contract_spread,
     order::contract_of_product,
-    order::contract_written,
     known::known_sum,
     contract_in_order,
     contract_elementwise,
@@ -205,10 +204,10 @@ fn contract_in_order(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> O
     Some(contracted(b, Contract::new(view_x, view_y, View::identity(op.output_shape())), x, y))
 }
 
-/// contract x y = x * y, where all three views are the identity
+/// contract x y = x * y, where all three views are the identity, and the sign of zero is not seen: a contraction adds to +0
 fn contract_elementwise(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
-    let alone = dtype.is_float() && [&op.a, &op.b, &op.out].iter().all(|view| view.is_identity());
+    let alone = dtype.is_float() && b.is_sign_unseen() && [&op.a, &op.b, &op.out].iter().all(|view| view.is_identity());
     alone.then(|| b.add(Op::Binary(Binary::Mul, x, y), shape.clone(), dtype))
 }
 

@@ -3,7 +3,7 @@
 //! Law: the result may differ where an operand or an intermediate result is infinite, NaN or out of range; it is the
 //! same up to rounding elsewhere, where the terms of a sum may be added in another order.
 
-use super::{Rule, constant, full, is, masked, moderate, number, scaled, table};
+use super::{Rule, constant, full, is, masked, moderate, number, order, scaled, table};
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 use crate::program::{Builder, NodeId, Op};
@@ -25,6 +25,8 @@ pub(super) const BINARY: &[Rule] = table![
 ];
 
 pub(super) const LINEAR: &[Rule] = table![mask_on_factor];
+
+pub(super) const CONTRACT: &[Rule] = table![order::contract_written];
 
 /// sum (select m (x * y) 0) = sum (select m x 0 * y), where mask and `x` are replicated from fewer elements, and select
 /// and product have no other use: after the rule, `y` is multiplied with 0 even where it is not finite

@@ -127,7 +127,8 @@ fn spread_sum(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<N
         return None;
     }
     let axes = 0..from.shape().len();
-    let summed: Axes = axes.clone().filter(|axis| moves(from, *axis)).collect();
+    // An axis that moves neither view is summed, too: it is a factor.
+    let summed: Axes = axes.clone().filter(|axis| moves(from, *axis) || !moves(into, *axis)).collect();
     let spread: Axes = axes.clone().filter(|axis| moves(into, *axis)).collect();
     let kept: Axes = axes.filter(|axis| moves(from, *axis) && moves(into, *axis)).collect();
     // The view of the kept axes from a space of these axes.

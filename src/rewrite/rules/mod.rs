@@ -105,6 +105,7 @@ const TABLES: &[&[Rule]] = &[
     fast::UNARY,
     fast::BINARY,
     fast::LINEAR,
+    fast::CONTRACT,
 ];
 
 /// Every local rule, each once, in the order of the tables.
@@ -154,7 +155,8 @@ fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
         Op::Unary(..) => fast::UNARY,
         Op::Binary(..) => fast::BINARY,
         Op::Linear(..) => fast::LINEAR,
-        Op::Discrete(..) | Op::Select(_) | Op::Contract(..) | Op::Reduce(..) => &[],
+        Op::Contract(..) => fast::CONTRACT,
+        Op::Discrete(..) | Op::Select(_) | Op::Reduce(..) => &[],
         Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => &[],
         Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => &[],
     }

@@ -18,23 +18,16 @@ pub(crate) struct Case {
     pub(crate) fast: bool,
     /// Whether sums come in another order, so that what is not finite may be NaN on one side and infinite on the other.
     pub(crate) regroups: bool,
-    /// Whether the sides agree on finite numbers only, because one multiplies padding and the other does not.
-    pub(crate) finite: bool,
 }
 
 pub(crate) type Make = fn(&mut Builder, &[NodeId]) -> Vec<NodeId>;
 
 pub(crate) fn case(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
-    Case { rule, inputs: inputs.to_vec(), make, fast: false, regroups: false, finite: false }
+    Case { rule, inputs: inputs.to_vec(), make, fast: false, regroups: false }
 }
 
 pub(crate) fn fast(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
     Case { fast: true, ..case(rule, inputs, make) }
-}
-
-/// A case whose sides agree on finite numbers: one side multiplies padding, the other does not.
-pub(crate) fn finite(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {
-    Case { finite: true, ..case(rule, inputs, make) }
 }
 
 pub(crate) fn regrouping(rule: &'static str, inputs: &[(&'static [usize], DType)], make: Make) -> Case {

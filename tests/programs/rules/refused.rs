@@ -141,6 +141,8 @@ fn loops() -> Vec<Case> {
             });
             looped(b, 3, [&v[..1], &v[1..], &[]], inner)[1..].to_vec()
         }),
+        // The last state is made of the element and the state before.
+        case("loop_last_element", &[S, X, S], |b, v| looped(b, 3, [&v[..1], &v[1..2], &v[2..]], step())),
         case("loop_invariant_code", &[S, X, S], |b, v| looped(b, 3, [&v[..1], &v[1..2], &v[2..]], step())),
     ]
 }

@@ -171,7 +171,7 @@ pub(super) fn contractions() -> Vec<Case> {
         case("contract_spread", &[(&[5, 4], F), (&[4], F)], |b, v| {
             vec![con(b, Contract::axes(&[5, 4, 6], &[0, 1], &[1], &[2, 0]), v[0], v[1])]
         }),
-        finite("contract_written", &[X, A, (&[2], F)], |b, v| {
+        fast("contract_written", &[X, A, (&[2], F)], |b, v| {
             let diagonal = lin(b, Linear::diagonal(&[3, 3], 0, 1).adjoint(), v[0]);
             // Two elements, two places apart, next to a row of which one end is not looked at.
             let spread =
