@@ -61,7 +61,8 @@ where
 /// Applies a function whose derivative is given by a rule for cotangents.
 ///
 /// `f : P -> Y` and `rule : (x, f(x), y_bar) -> x_bar`. If the rule is linear in `y_bar`, forward mode transposes it;
-/// otherwise (a clipped gradient) forward mode is an error. Both are recorded for the shapes of `x`, and may use only
+/// otherwise (a clipped gradient) forward mode is an error, and it matters how often the function is applied: equal
+/// applications in a recorded program are one, so the rule sees the sum of their cotangents. Both are recorded for the shapes of `x`, and may use only
 /// their arguments. `name` is the name of the function in printed programs. Leaves of `x_bar` and `y_bar` at integers
 /// and masks are ignored.
 ///

@@ -337,7 +337,8 @@ fn is_own_product(b: &Builder, id: NodeId) -> bool {
 }
 
 /// sum (x + y) = sum x + sum y, and likewise for differences, where x + y has no other use, and the sum of one term
-/// alone takes at most half of the work: that term is a contraction, which sums first, or a replica
+/// alone takes at most half of the work because that term is a contraction, which sums first. Other terms stay together:
+/// the sum of `1 - cos x` has digits that `n - sum (cos x)` has lost
 pub(super) fn sum_of_terms(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Linear(op, a) = op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
@@ -361,7 +362,7 @@ pub(super) fn sum_of_terms(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtyp
             _ => cheapest(&views, &product.out).0,
         };
         (now, then) = (now + product.cost, then + summed);
-        pays |= 2 * summed.work <= product.cost.work + copying(op).work;
+        pays |= views.len() > 1 && 2 * summed.work <= product.cost.work + copying(op).work;
     }
     if !pays || !beats(then, now) {
         return None;

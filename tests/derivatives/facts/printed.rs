@@ -402,7 +402,7 @@ fn fact_118_constants_fold_across_steps() {
     let expected = [
         "t0 = row 1 v",
         "t1 = -0.9999998200000132 * (row 0 v / t0 / t0)",
-        "t2 = adjoint (row 1) [2] t1 + adjoint (row 0) [2] (0.9999998200000132 * recip t0)",
+        "t2 = concat axis=0 [reshape [1] (0.9999998200000132 * recip t0), reshape [1] t1]",
         "return t2",
     ];
     assert_eq!(lines(&ready(&gradient(&program))), expected);

@@ -5,12 +5,12 @@
 
 use polygrad::Array;
 use polygrad::array::Rng;
-use polygrad::ops::{Contract, Discrete, IntBinary, Linear, Reduce, Unary, View};
+use polygrad::ops::{Binary, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View};
 use polygrad::passes::{Options, explain};
 use polygrad::program::{Constant, Op, interpret};
 
 use super::cases::structure::{S, body, looped, step};
-use super::cases::{A, Case, F, I, M, N, X, add, c, case, con, dis, int, ints, lin, matvec, mul, un};
+use super::cases::{A, Case, F, I, M, N, X, add, bin, c, case, con, dis, int, ints, lin, matvec, mul, un};
 use super::table::{literal, same, values};
 use crate::support::floats;
 
@@ -62,6 +62,12 @@ fn contractions() -> Vec<Case> {
         case("contract_read", &[(&[3, 4, 5], F), (&[4], F)], |b, v| {
             let y = lin(b, Linear::sum(&[3, 4, 5], &[2]), v[0]);
             vec![con(b, matvec(), y, v[1]), y]
+        }),
+        // Apart, the sums would cancel: near 0 all digits of `1 - cos x` would be lost.
+        case("sum_of_terms", &[X], |b, v| {
+            let (one, y) = (c(b, 1.0), un(b, Unary::Cos, v[0]));
+            let y = bin(b, Binary::Sub, one, y);
+            vec![lin(b, Linear::sum(&[3], &[0]), y)]
         }),
         // Half of an outer product is zeros that it would not have.
         case("outer_product", &[X, (&[4], F)], |b, v| {
