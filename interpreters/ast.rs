@@ -110,10 +110,9 @@ impl BaseTensor for Term {
     }
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        kinds::or_panic(
-            rule.accepts(&kinds(args))
-                .map_err(|fact| format!("custom: `{}` must fit, but {fact}; pass others", rule.name())),
-        );
+        kinds::or_panic(rule.accepts(&kinds(args)).map_err(|fact| {
+            format!("custom: `{}` must fit, but {fact}; pass a value for each input of its function", rule.name())
+        }));
         let of = Term::new(Op::Custom(rule.clone(), args.to_vec()), Shape::new(), DType::F64);
         let results = rule.primal().outputs().iter().enumerate();
         results.map(|(k, slot)| Term::new(Op::Output(of.clone(), k), slot.shape.clone(), slot.dtype)).collect()
@@ -128,36 +127,40 @@ impl BaseTensor for Term {
         let (next, outputs) = step(carry, &elements);
         kinds::carry(init.iter().map(kind), next.iter().map(kind));
 
-        let stacked = |result: &Term| {
-            let mut shape = Shape::from_slice(result.sizes());
-            shape.insert(0, n);
-            shape
-        };
+        let mut shapes: Vec<Shape> = Vec::with_capacity(outputs.len());
+        for y in &outputs {
+            shapes.push(kinds::stacked(n, y.sizes()));
+        }
         if n == 0 {
             // No trip: the operations of the step must not even reach a derivative.
-            return (init, outputs.iter().map(|y| Term::zeros(&stacked(y), y.element_type())).collect());
+            return (
+                init,
+                outputs.iter().zip(&shapes).map(|(y, shape)| Term::zeros(shape, y.element_type())).collect(),
+            );
         }
         // An output that is the same in every trip is computed outside the loop.
         let moving = Term::moving(&variables, &outputs, start);
         let carried = next.len();
         let kept = outputs.iter().zip(&moving).filter(|(_, moving)| **moving).map(|(y, _)| y.clone());
         let results: Vec<Term> = next.into_iter().chain(kept).collect();
+        let changing = shapes.iter().zip(&moving).filter(|(_, moving)| **moving).map(|(shape, _)| shape.clone());
+        let result_shapes: Vec<Shape> =
+            results[..carried].iter().map(|c| Shape::from_slice(c.sizes())).chain(changing).collect();
         let (body, captured) = Term::body(&variables, &results, start);
         let loop_ = Loop { n, reverse, body, init, xs: xs.to_vec(), captured };
         // A loop has several results; its own kind has no meaning.
         let of = Term::new(Op::Loop(Box::new(loop_)), Shape::new(), DType::F64);
         let output = |(k, result): (usize, &Term)| {
-            let shape = if k < carried { Shape::from_slice(result.sizes()) } else { stacked(result) };
-            Term::new(Op::Output(of.clone(), k), shape, result.element_type())
+            Term::new(Op::Output(of.clone(), k), result_shapes[k].clone(), result.element_type())
         };
         let mut carry: Vec<Term> = results.iter().enumerate().map(output).collect();
         let mut changing = carry.split_off(carried).into_iter();
-        let output = |(y, moving): (&Term, bool)| {
+        let output = |((y, shape), moving): ((&Term, &Shape), bool)| {
             let axes: SmallVec<[usize; 6]> = (1..=y.sizes().len()).collect();
             let other = if moving { changing.next() } else { None };
-            other.unwrap_or_else(|| y.linear(&Linear::replicate(&stacked(y), &axes)))
+            other.unwrap_or_else(|| y.linear(&Linear::replicate(shape, &axes)))
         };
-        let outputs = outputs.iter().zip(moving).map(output).collect();
+        let outputs = outputs.iter().zip(&shapes).zip(moving).map(output).collect();
         (carry, outputs)
     }
 }

@@ -22,12 +22,48 @@ thread_local! {
 
 /// The differentiation that a tangent belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
+enum Owner {
     /// The differentiation with this number.
     Sweep(u64),
     /// A tangent inside the loop with this number that starts as zeros and belongs to no known differentiation; inner
     /// loops have larger numbers.
     Loop(u64),
+}
+
+impl Owner {
+    /// The common owner of two tangents, or nothing where there is none.
+    fn meet(self, other: Owner) -> Option<Owner> {
+        match (self, other) {
+            (Owner::Sweep(a), Owner::Sweep(b)) => (a == b).then_some(self),
+            (sweep @ Owner::Sweep(_), Owner::Loop(_)) | (Owner::Loop(_), sweep @ Owner::Sweep(_)) => Some(sweep),
+            (Owner::Loop(a), Owner::Loop(b)) => Some(Owner::Loop(a.min(b))),
+        }
+    }
+}
+
+/// One trip of a loop, by the numbers that loop and trip were given when they began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Within {
+    start: u64,
+    trip: u64,
+}
+
+impl Within {
+    const NO_LOOP: Within = Within { start: 0, trip: 0 };
+
+    /// The trip of the inner loop, if the inner loop runs within the trip of the outer one. A value of an earlier trip, or
+    /// of a loop that has ended, is a variable that escaped.
+    fn meet(self, other: Within) -> Option<Within> {
+        let (outer, inner) = (self.min(other), self.max(other));
+        (outer == inner || outer.trip < inner.start).then_some(inner)
+    }
+}
+
+/// Where a tangent belongs: to a differentiation, and to the innermost trip of a loop whose variables it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Level {
+    owner: Owner,
+    within: Within,
 }
 
 fn fresh() -> u64 {
@@ -40,34 +76,29 @@ fn fresh() -> u64 {
 
 impl Level {
     /// The level of a value without a tangent; it agrees with any other.
-    const ANY: Level = Level::Loop(u64::MAX);
+    const ANY: Level = Level { owner: Owner::Loop(u64::MAX), within: Within::NO_LOOP };
 
     /// The common level of two tangents.
     #[track_caller]
     fn meet(self, other: Level) -> Level {
         match self.try_meet(other) {
-            Some(level) => level,
-            None => mixed(),
+            Ok(level) => level,
+            Err(message) => panic!("{message}"),
         }
     }
 
-    /// [`meet`](Level::meet), or `None` for two different levels.
-    fn try_meet(self, other: Level) -> Option<Level> {
-        match (self, other) {
-            (Level::Sweep(a), Level::Sweep(b)) => (a == b).then_some(self),
-            (pass @ Level::Sweep(_), Level::Loop(_)) | (Level::Loop(_), pass @ Level::Sweep(_)) => Some(pass),
-            (Level::Loop(a), Level::Loop(b)) => Some(Level::Loop(a.min(b))),
-        }
+    /// [`meet`](Level::meet), with the message as an error.
+    fn try_meet(self, other: Level) -> Result<Level, &'static str> {
+        let owner = self.owner.meet(other.owner).ok_or(MIXED)?;
+        let within = self.within.meet(other.within).ok_or(EARLIER_TRIP)?;
+        Ok(Level { owner, within })
     }
 }
 
-#[track_caller]
-fn mixed() -> ! {
-    panic!(
-        "jvp: values of this level may enter the function only as its argument, but tangents of two differentiations \
-         meet; lift the outer value from the level below"
-    )
-}
+const EARLIER_TRIP: &str = "loop: a loop variable may be used only inside its closure, but a trip used one of an earlier trip; carry it instead";
+
+const MIXED: &str = "jvp: values of this level may enter the function only as its argument, but tangents of two differentiations \
+                     meet; lift the outer value from the level below";
 
 /// A value of the interpreter `T` with its tangent.
 ///
@@ -275,23 +306,32 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             level = level.meet(value.level());
         }
         // The tangents of the carry have one level in all trips, so that all trips treat them alike.
-        let unknown = Level::Loop(fresh());
-        let inside = level.meet(unknown);
-        let mut level = inside;
+        let start = fresh();
+        let unknown = Level { owner: Owner::Loop(start), within: Within::NO_LOOP };
+        let mut level = level.meet(unknown);
+        let inside = level.owner;
         let float = |v: &Dual<T>| v.dtype().is_float();
         let moving: Vec<bool> = init.iter().map(float).collect();
         let state: Vec<Group<T>> = init.into_iter().zip(&moving).map(|(c, moves)| c.grouped(*moves)).collect();
         let sequences: Vec<Group<T>> = xs.iter().map(|x| x.clone().grouped(x.tangent.is_some())).collect();
 
-        let mut clash = false;
+        let mut fault = None;
         let (finals, stacks) = map_accum_grouped(n, reverse, state, &sequences, &mut |carry, elements| {
-            let carry = carry.into_iter().map(|group| Dual::of_group(group, inside)).collect();
-            let elements = elements.into_iter().zip(xs).map(|(group, x)| Dual::of_group(group, x.level()));
+            let this = Within { start, trip: fresh() };
+            let within = |owner| Level { owner, within: this };
+            let carry = carry.into_iter().map(|group| Dual::of_group(group, within(inside))).collect();
+            let elements =
+                elements.into_iter().zip(xs).map(|(group, x)| Dual::of_group(group, within(x.level().owner)));
             let (carry, outputs) = step(carry, &elements.collect::<Vec<Dual<T>>>());
             for value in carry.iter().chain(&outputs) {
-                match level.try_meet(value.level()) {
-                    Some(both) => level = both,
-                    None => clash = true,
+                let mut found = value.level();
+                if found.within.start >= start {
+                    fault = fault.or((found.within != this).then_some(EARLIER_TRIP));
+                    found.within = Within::NO_LOOP;
+                }
+                match level.try_meet(found) {
+                    Ok(both) => level = both,
+                    Err(message) => fault = Some(message),
                 }
             }
             // Groups as large as those of the carry before: `T` finds a carry of another element type, and says so.
@@ -303,12 +343,12 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             };
             (carry.into_iter().map(of_carry).collect(), outputs.into_iter().map(of_output).collect())
         });
-        if clash {
-            mixed();
+        if let Some(message) = fault {
+            panic!("{message}");
         }
         let dual = |mut group: Group<T>| {
             // No tangent of a known differentiation reached this group.
-            group.truncate(if level == unknown { 1 } else { 2 });
+            group.truncate(if level.owner == unknown.owner { 1 } else { 2 });
             Dual::of_group(group, level)
         };
         (finals.into_iter().map(dual).collect(), stacks.into_iter().map(dual).collect())
@@ -342,7 +382,7 @@ impl<T: BaseTensor> Lift<T> for Dual<T> {
 
 /// One forward differentiation: makes inputs, and reads the tangents of results.
 pub struct Forward {
-    level: Level,
+    number: u64,
 }
 
 impl Default for Forward {
@@ -354,7 +394,7 @@ impl Default for Forward {
 impl Forward {
     /// A new differentiation.
     pub fn new() -> Self {
-        Forward { level: Level::Sweep(fresh()) }
+        Forward { number: fresh() }
     }
 
     /// An input with its tangent; the tangent of an integer or mask is ignored.
@@ -365,24 +405,46 @@ impl Forward {
     pub fn input<T: BaseTensor>(&self, primal: &T, tangent: &T) -> Dual<T> {
         if primal.shape() != tangent.shape() || primal.dtype() != tangent.dtype() {
             panic!(
-                "jvp: a tangent must be like its primal, but {} {} has {} {}; give it that shape and element type",
+                "jvp: a tangent must have the shape and element type of its argument, but the argument is {} {} and the tangent {} {}; \
+                 map the argument to its tangent",
                 primal.dtype(),
                 crate::shape::Show(primal.shape()),
                 tangent.dtype(),
                 crate::shape::Show(tangent.shape())
             );
         }
-        let tangent = primal.dtype().is_float().then(|| (self.level, tangent.clone()));
+        let level = Level { owner: Owner::Sweep(self.number), within: Within::NO_LOOP };
+        let tangent = primal.dtype().is_float().then(|| (level, tangent.clone()));
         Dual { primal: primal.clone(), tangent }
     }
 
     /// Primal and tangent of a result; zeros if the result depends on no input.
     ///
     /// # Panics
-    /// When the tangent belongs to another differentiation.
+    /// When the tangent belongs to another differentiation, or to a variable of a loop.
     #[track_caller]
     pub fn result<T: BaseTensor>(&self, result: &Dual<T>) -> (T, T) {
-        self.level.meet(result.level());
-        (result.primal.clone(), result.tangent_or_zero())
+        match self.try_result(result) {
+            Ok(both) => both,
+            Err(message) => panic!("{message}"),
+        }
+    }
+
+    /// [`result`](Forward::result), with the message as an error.
+    ///
+    /// # Errors
+    /// When the tangent belongs to another differentiation, or to a variable of a loop.
+    pub fn try_result<T: BaseTensor>(&self, result: &Dual<T>) -> Result<(T, T), String> {
+        let level = result.level();
+        if level.within.start > self.number {
+            return Err(String::from(
+                "loop: a loop variable may be used only inside its closure, but the result depends on one that escaped; return it \
+                 from the step instead",
+            ));
+        }
+        match Owner::Sweep(self.number).meet(level.owner) {
+            Some(_) => Ok((result.primal.clone(), result.tangent_or_zero())),
+            None => Err(String::from(MIXED)),
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! `Shapes`: the smallest interpreter. A value is its shape and element type; nothing is computed.
 //!
 //! Law: this interpreter accepts a program exactly when evaluation does, with the same message at the same line,
-//! because both apply the checks of [`crate::ops`]. The only exception are programs that look at numbers: there are
-//! none here, so [`peek`](BaseTensor::peek) shows nothing, as while a program is traced.
+//! because both apply the checks of [`crate::ops`]. There are two exceptions: programs that look at numbers, because there
+//! are none here, so [`peek`](BaseTensor::peek) shows nothing, as while a program is traced; and arrays for which there
+//! is no memory.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::program::{Custom, interpret};
-use crate::shape::{Shape, Show};
+use crate::shape::{Shape, Show, check_possible};
 
 /// A value of which only shape and element type are known.
 ///
@@ -31,7 +32,12 @@ pub struct Shapes {
 
 impl Shapes {
     /// A value of this shape and element type.
+    ///
+    /// # Panics
+    /// When no array can have this shape.
+    #[track_caller]
     pub fn new(shape: &[usize], dtype: DType) -> Shapes {
+        check_possible("array", shape);
         Shapes { shape: Shape::from_slice(shape), dtype }
     }
 
@@ -124,7 +130,9 @@ impl BaseTensor for Shapes {
         let elements: Vec<Shapes> = xs.iter().map(|x| Shapes::new(&x.shape[1..], x.dtype)).collect();
         let (carry, mut outputs) = step(init.clone(), &elements);
         kinds::carry(init.iter().map(Shapes::kind), carry.iter().map(Shapes::kind));
-        outputs.iter_mut().for_each(|y| y.shape.insert(0, n));
+        for y in &mut outputs {
+            y.shape = kinds::stacked(n, &y.shape);
+        }
         (carry, outputs)
     }
 }

@@ -133,6 +133,7 @@ pub trait BaseTensor: Clone + 'static {
     }
 
     /// Zeros of this shape and element type.
+    #[track_caller]
     fn zeros(shape: &[usize], dtype: DType) -> Self {
         Self::constant(Array::zeros(shape, dtype))
     }

@@ -18,9 +18,9 @@ pub mod tree;
 pub mod interpreters;
 
 pub use ad::{
-    Function, FunctionOptions, Mode, RunError, ShapeError, SourceLine, check, custom_jvp, custom_vjp, direct, grad,
-    hessian, hvp, inspect, jacobian, jacobian_by, jvp, nth_derivative, symbolic, value_and_grad, value_and_grad_with,
-    vjp,
+    Function, FunctionOptions, LinearMap, Mode, RunError, ShapeError, SourceLine, check, custom_jvp, custom_vjp,
+    direct, grad, hessian, hvp, inspect, jacobian, jacobian_by, jvp, nth_derivative, symbolic, value_and_grad,
+    value_and_grad_with, vjp,
 };
 pub use array::Array;
 pub use base::{BaseTensor, Lift};

@@ -7,18 +7,74 @@ use smallvec::SmallVec;
 /// The sizes of the axes, outermost first; empty for a scalar. Up to six without allocation.
 pub type Shape = SmallVec<[usize; 6]>;
 
-/// The number of elements of an array of this shape: the product of its sizes.
+/// The largest number of elements of an array: with the widest elements they are `isize::MAX` bytes.
+///
+/// All element types have this limit, so that a conversion never exceeds it. The shape of an array is checked where the
+/// shape is made. An iteration space of a view has this limit along each axis.
+pub const MAX_SIZE: usize = isize::MAX as usize / 8;
+
+/// The number of elements of an array of this shape: the product of its sizes. An iteration space may be larger than any
+/// array; its size counts as `MAX_SIZE + 1` then, so that small multiples of sizes do not overflow.
+///
+/// ```
+/// use polygrad::shape::{MAX_SIZE, size};
+/// assert_eq!((size(&[2, 3]), size(&[]), size(&[2, 0])), (6, 1, 0));
+/// assert_eq!((size(&[MAX_SIZE, 2]), size(&[MAX_SIZE, MAX_SIZE, 0])), (MAX_SIZE + 1, 0));
+/// ```
 pub fn size(shape: &[usize]) -> usize {
-    shape.iter().product()
+    shape.iter().fold(1usize, |all, n| all.saturating_mul(*n)).min(MAX_SIZE + 1)
 }
 
-/// The number of elements, if an array from a file may have so many: sizes of such shapes can be multiplied and
-/// added up without overflow.
-#[cfg(feature = "serde")]
-pub(crate) fn size_within(shape: &[usize]) -> Option<usize> {
-    const MOST: usize = 1 << 48;
-    let all = shape.iter().try_fold(1usize, |all, n| all.checked_mul((*n).max(1)).filter(|all| *all <= MOST));
-    all.map(|_| size(shape))
+/// Whether an array can have this shape: the product of its sizes, zeros left out, is at most [`MAX_SIZE`]. So the product
+/// of the sizes of any of its axes, and the number of bytes, fit into `isize`.
+///
+/// ```
+/// use polygrad::shape::{MAX_SIZE, is_possible};
+/// assert!(is_possible(&[MAX_SIZE]) && is_possible(&[0, MAX_SIZE]));
+/// assert!(!is_possible(&[1 << 32, 1 << 32]) && !is_possible(&[0, 1 << 32, 1 << 32]));
+/// ```
+pub fn is_possible(shape: &[usize]) -> bool {
+    shape.iter().fold(1usize, |all, n| all.saturating_mul((*n).max(1))) <= MAX_SIZE
+}
+
+/// Whether an array can have this shape, which would be that of a result of `op`.
+#[inline]
+pub(crate) fn try_possible(op: &str, shape: &[usize]) -> Result<(), String> {
+    if is_possible(shape) { Ok(()) } else { Err(impossible(op, shape)) }
+}
+
+#[cold]
+fn impossible(op: &str, shape: &[usize]) -> String {
+    format!(
+        "{op}: the sizes of an array, zeros left out, must have a product of at most {MAX_SIZE}, but the shape would be {}; \
+         make it smaller",
+        Show(shape)
+    )
+}
+
+/// Panics unless an array can have this shape, which would be that of a result of `op`.
+#[inline]
+#[track_caller]
+pub(crate) fn check_possible(op: &str, shape: &[usize]) {
+    if !is_possible(shape) {
+        panic!("{}", impossible(op, shape));
+    }
+}
+
+/// Panics unless there is memory for the elements of an array of this possible shape. Small arrays are not asked for: where
+/// there is no memory for them, there is none for the message.
+#[inline]
+#[track_caller]
+pub(crate) fn check_room<E>(shape: &[usize]) {
+    const LARGE: usize = 1 << 24;
+    let bytes = size(shape).saturating_mul(size_of::<E>());
+    if bytes >= LARGE && Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
+        panic!(
+            "array: the elements must fit into memory, but those of shape {} are {bytes} bytes and cannot be allocated; make \
+             the array smaller",
+            Show(shape)
+        );
+    }
 }
 
 /// The shape of a scalar. It points somewhere: comparing a slice of nothing at a dangling address can

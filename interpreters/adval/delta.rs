@@ -54,11 +54,20 @@ pub(super) struct Edge<F, R> {
     pub(super) to: R,
 }
 
+/// Where the tangent of an input comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Given {
+    /// It is an argument of a differentiated function.
+    Argument,
+    /// It is a variable of a loop: a part of the carry or an element of a sequence.
+    Loop,
+}
+
 /// How a tangent is made from earlier tangents.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Delta<F, R> {
-    /// An input of the differentiated function, or of the body of a loop.
-    Input,
+    /// A value whose tangent is given.
+    Input(Given),
     /// A partial times a tangent.
     Scale(Edge<F, R>),
     /// The sum of two partials times tangents.
@@ -132,7 +141,7 @@ impl<F, R> Delta<F, R> {
             Edge { guard: t.guard, factor: t.factor.as_ref().map(f), to: r(&t.to) }
         }
         match self {
-            Delta::Input => Delta::Input,
+            Delta::Input(given) => Delta::Input(*given),
             Delta::Scale(t) => Delta::Scale(term(t, f, r)),
             Delta::Scale2(s, t) => Delta::Scale2(term(s, f, r), term(t, f, r)),
             Delta::Select { mask, then, otherwise } => {
@@ -176,7 +185,7 @@ impl<F, R> Delta<F, R> {
     /// Calls `r` on every reference.
     pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {
         match self {
-            Delta::Input => {}
+            Delta::Input(_) => {}
             Delta::Scale(t) => r(&t.to),
             Delta::Scale2(s, t) => {
                 r(&s.to);
@@ -197,7 +206,7 @@ impl<F, R> Delta<F, R> {
     /// Moves every reference out, dropping the rest.
     fn into_refs(self, r: &mut dyn FnMut(R)) {
         match self {
-            Delta::Input => {}
+            Delta::Input(_) => {}
             Delta::Scale(t) => r(t.to),
             Delta::Scale2(s, t) => {
                 r(s.to);
@@ -240,7 +249,7 @@ pub(super) fn reachable<'a, T>(from: impl Iterator<Item = &'a Rc<Node<T>>>, base
     let mut found = BTreeMap::new();
     let mut work: Vec<&Rc<Node<T>>> = from.collect();
     while let Some(node) = work.pop() {
-        if node.id >= base && !matches!(node.delta, Delta::Input) && found.insert(node.id, node).is_none() {
+        if node.id >= base && !matches!(node.delta, Delta::Input(_)) && found.insert(node.id, node).is_none() {
             node.delta.refs(&mut |to| work.push(to));
         }
     }
@@ -256,13 +265,13 @@ impl<T> Drop for Node<T> {
             return;
         }
         let mut work: SmallVec<[Rc<Node<T>>; 8]> = SmallVec::new();
-        let mut delta = std::mem::replace(&mut self.delta, Delta::Input);
+        let mut delta = std::mem::replace(&mut self.delta, Delta::Input(Given::Argument));
         loop {
             delta.into_refs(&mut |to| work.push(to));
             // Only the last owner goes on; other owners only release their pointer.
             let next = std::iter::from_fn(|| work.pop()).find_map(Rc::into_inner);
             match next {
-                Some(mut node) => delta = std::mem::replace(&mut node.delta, Delta::Input),
+                Some(mut node) => delta = std::mem::replace(&mut node.delta, Delta::Input(Given::Argument)),
                 None => return,
             }
         }

@@ -19,9 +19,9 @@ mod push;
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub use pull::Escape;
+pub use pull::Fault;
 
-use delta::{Delta, Edge, Factor, Gather, Id, Node, Product, Reduced, ScatterAdd, fresh};
+use delta::{Delta, Edge, Factor, Gather, Given, Id, Node, Product, Reduced, ScatterAdd, fresh};
 
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
@@ -65,9 +65,9 @@ impl<T: BaseTensor> ADVal<T> {
         ADVal { primal, id: fresh(), node: None }
     }
 
-    /// An input: its tangent is one of the arguments of the derivative.
-    fn variable(primal: T) -> Self {
-        ADVal::of(primal, Delta::Input)
+    /// An input: its tangent is given.
+    fn variable(primal: T, given: Given) -> Self {
+        ADVal::of(primal, Delta::Input(given))
     }
 
     /// A value with a term.
@@ -282,8 +282,11 @@ impl<T: BaseTensor> Sweep<T> {
 
     /// A new input of this differentiation; integers and masks become constants.
     pub fn input(&mut self, primal: &T) -> ADVal<T> {
-        let value =
-            if differentiable(primal) { ADVal::variable(primal.clone()) } else { ADVal::constant_of(primal.clone()) };
+        let value = if differentiable(primal) {
+            ADVal::variable(primal.clone(), Given::Argument)
+        } else {
+            ADVal::constant_of(primal.clone())
+        };
         self.inputs.push((value.node.is_some().then_some(value.id), T::zeros(primal.shape(), primal.dtype())));
         value
     }
@@ -298,37 +301,34 @@ impl<T: BaseTensor> Sweep<T> {
     pub fn pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<T> {
         match self.try_pull(results, cotangents) {
             Ok(cotangents) => cotangents,
-            Err(escape) => panic!("{escape}"),
+            Err(fault) => panic!("{fault}"),
         }
     }
 
     /// [`pull`](Sweep::pull), for callers that cannot panic at the user's line.
     ///
     /// # Errors
-    /// When a result depends on a differentiated value that is no input of this sweep.
-    ///
-    /// # Panics
-    /// When there is not one cotangent of the same shape and element type per result.
-    #[track_caller]
-    pub fn try_pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<T>, Escape> {
+    /// When a result depends on a differentiated value that is no input of this sweep, or there is not one cotangent of the
+    /// same shape and element type per result.
+    pub fn try_pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<T>, Fault> {
         if results.len() != cotangents.len() {
-            panic!(
-                "vjp: the number of cotangents must be that of the results, but they are {} and {}; map the result to its \
-                 cotangent",
-                cotangents.len(),
-                results.len()
-            );
+            return Err(Fault::Misfit(format!(
+                "vjp: each result needs a cotangent, but there are {} results and {} cotangents; map the result to its cotangent",
+                results.len(),
+                cotangents.len()
+            )));
         }
         let mut seeds = Vec::new();
         for (result, ct) in results.iter().zip(cotangents) {
             if result.shape() != ct.shape() || result.dtype() != ct.dtype() {
-                panic!(
-                    "vjp: a cotangent must be like its result, but {} {} has {} {}; give it that shape and element type",
+                return Err(Fault::Misfit(format!(
+                    "vjp: a cotangent must have the shape and element type of its result, but the result is {} {} and the cotangent \
+                     {} {}; map the result to its cotangent",
                     result.dtype(),
                     crate::shape::Show(result.shape()),
                     ct.dtype(),
                     crate::shape::Show(ct.shape())
-                );
+                )));
             }
             seeds.extend(result.node.as_ref().map(|node| (node, ct)));
         }
@@ -352,37 +352,35 @@ impl<T: BaseTensor> Sweep<T> {
     pub fn push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Vec<T> {
         match self.try_push(results, tangents) {
             Ok(tangents) => tangents,
-            Err(escape) => panic!("{escape}"),
+            Err(fault) => panic!("{fault}"),
         }
     }
 
     /// [`push`](Sweep::push), for callers that cannot panic at the user's line.
     ///
     /// # Errors
-    /// When a result depends on a differentiated value that is no input of this sweep.
-    ///
-    /// # Panics
-    /// When there is not one tangent of the same shape and element type per input.
-    #[track_caller]
-    pub fn try_push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Result<Vec<T>, Escape> {
+    /// When a result depends on a differentiated value that is no input of this sweep, or there is not one tangent of the same
+    /// shape and element type per input.
+    pub fn try_push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Result<Vec<T>, Fault> {
         if self.inputs.len() != tangents.len() {
-            panic!(
-                "linearize: the number of tangents must be that of the inputs, but they are {} and {}; map the argument to its \
+            return Err(Fault::Misfit(format!(
+                "linearize: each leaf of the argument needs a tangent, but there are {} leaves and {} tangents; map the argument to its \
                  tangent",
-                tangents.len(),
-                self.inputs.len()
-            );
+                self.inputs.len(),
+                tangents.len()
+            )));
         }
         let mut known = Vec::new();
         for ((id, zero), tangent) in self.inputs.iter().zip(tangents) {
             if zero.shape() != tangent.shape() || zero.dtype() != tangent.dtype() {
-                panic!(
-                    "linearize: a tangent must be like its input, but {} {} has {} {}; give it that shape and element type",
+                return Err(Fault::Misfit(format!(
+                    "linearize: a tangent must have the shape and element type of its argument, but the argument is {} {} and the \
+                     tangent {} {}; map the argument to its tangent",
                     zero.dtype(),
                     crate::shape::Show(zero.shape()),
                     tangent.dtype(),
                     crate::shape::Show(tangent.shape())
-                );
+                )));
             }
             known.extend(id.map(|id| (id, tangent)));
         }

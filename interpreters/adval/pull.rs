@@ -10,7 +10,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::delta::{Delta, Edge, Factor, Id, Node};
+use super::delta::{Delta, Edge, Factor, Given, Id, Node};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::Linear;
@@ -115,7 +115,7 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
 ) {
     let times = |t: &Edge<F, R>, ct: &T| Update::Add(t.guard.times(t.factor.as_ref().map(|f| f.get(env)), ct));
     match delta {
-        Delta::Input => unreachable!("inputs keep their cotangents"),
+        Delta::Input(_) => unreachable!("inputs keep their cotangents"),
         Delta::Scale(t) => emit(&t.to, times(t, &ct.one())),
         Delta::Scale2(s, t) => {
             let ct = ct.one();
@@ -218,7 +218,7 @@ pub(super) fn reverse<T: BaseTensor>(
     results: Vec<(&Rc<Node<T>>, T)>,
     first: Id,
     inputs: &[Id],
-) -> Result<Vec<Option<T>>, Escape> {
+) -> Result<Vec<Option<T>>, Fault> {
     let mut cotangents: Vec<Option<T>> = inputs.iter().map(|_| None).collect();
     let last = results.iter().map(|(node, _)| node.id).max().unwrap_or(first);
     let pages = (last.saturating_sub(first) as usize) / PAGE + 1;
@@ -232,33 +232,58 @@ pub(super) fn reverse<T: BaseTensor>(
         for at in (0..PAGE).rev() {
             let Some(slots) = pending.pages[page].as_mut() else { break };
             let Some((node, ct)) = slots[at].take() else { continue };
-            if !matches!(node.delta, Delta::Input) {
+            let Delta::Input(given) = node.delta else {
                 pull(&node.delta, &env, ct, &mut |to, update| young &= pending.add(to, update));
                 continue;
-            }
+            };
             match inputs.binary_search(&node.id) {
                 Ok(k) => cotangents[k] = Some(ct.one()),
-                Err(_) => return Err(Escape::LoopVariable),
+                Err(_) => return Err(Fault::of(given)),
             }
         }
         pending.pages[page] = None;
     }
-    if young { Ok(cotangents) } else { Err(Escape::Outside) }
+    if young { Ok(cotangents) } else { Err(Fault::Outside) }
 }
 
-/// The reason why a derivative does not exist: its function is not a function of its argument alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Escape {
-    /// A result depends on an input of another differentiation.
+/// The reason why there is no derivative: the function is not a function of its argument alone, or cotangents or tangents
+/// do not fit.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// A cotangent or tangent does not have the shape or element type that it must have.
+    #[error("{0}")]
+    Misfit(String),
+    /// A result depends on a variable of a loop.
     #[error(
-        "map_accum: a loop variable may be used only inside its closure, but the result depends on one that \
+        "loop: a loop variable may be used only inside its closure, but the result depends on one that \
          escaped; return it from the step instead"
     )]
     LoopVariable,
+    /// A trip of a loop depends on a variable of an earlier trip, or of an inner loop that has ended.
+    #[error(
+        "loop: a loop variable may be used only inside its closure, but a trip used one of an earlier trip; carry it instead"
+    )]
+    EarlierTrip,
+    /// A result depends on an input of a differentiation that started later.
+    #[error(
+        "grad: an argument of an inner differentiated function may be used only inside that function, but the result of the \
+         outer one depends on it; return it from the inner function instead"
+    )]
+    Inner,
     /// A result depends on a term that is older than this differentiation.
     #[error(
         "grad: values of this level may enter the function only as its argument, but the result depends on a \
          differentiated value from outside; lift it from the level below, or pass it as data"
     )]
     Outside,
+}
+
+impl Fault {
+    /// The fault of a result that depends on an input of something else.
+    pub(super) fn of(given: Given) -> Fault {
+        match given {
+            Given::Argument => Fault::Inner,
+            Given::Loop => Fault::LoopVariable,
+        }
+    }
 }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::delta::{Delta, Edge, Id, Node, reachable};
-use super::pull::{Env, Escape, Residual};
+use super::pull::{Env, Fault, Residual};
 use crate::base::BaseTensor;
 
 /// The tangents of a term: one, or one for each result of a loop; `None` for a known zero.
@@ -65,7 +65,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
         of(&t.to, 0).map(|t_dot| t.guard.times(factor, &t_dot))
     };
     let tangent = match delta {
-        Delta::Input => unreachable!("inputs have their tangents"),
+        Delta::Input(_) => unreachable!("inputs have their tangents"),
         Delta::Scale(t) => times(t),
         Delta::Scale2(s, t) => {
             let left = times(s);
@@ -125,7 +125,7 @@ pub(super) fn forward<T: BaseTensor>(
     results: &[Option<&Rc<Node<T>>>],
     first: Id,
     inputs: &[(Id, T)],
-) -> Result<Vec<Option<T>>, Escape> {
+) -> Result<Vec<Option<T>>, Fault> {
     let terms = reachable(results.iter().copied().flatten(), first);
     let ids: Vec<Id> = terms.keys().copied().collect();
     let mut uses = vec![0; ids.len()];
@@ -134,13 +134,17 @@ pub(super) fn forward<T: BaseTensor>(
     results.iter().copied().flatten().for_each(&mut used);
 
     let mut table = Table::new(uses);
-    let (mut young, mut inside) = (true, true);
+    let (mut young, mut escape) = (true, None);
     let mut of = |table: &mut Table<T>, to: &Rc<Node<T>>, k: usize| match ids.binary_search(&to.id) {
         Ok(at) => table.take(at, k),
         Err(_) => {
             let input = inputs.binary_search_by_key(&to.id, |(id, _)| *id).ok();
             young &= to.id >= first;
-            inside &= input.is_some() || to.id < first;
+            if let (None, Delta::Input(given)) = (input, &to.delta)
+                && to.id >= first
+            {
+                escape.get_or_insert(Fault::of(*given));
+            }
             input.map(|k| inputs[k].1.clone())
         }
     };
@@ -150,9 +154,9 @@ pub(super) fn forward<T: BaseTensor>(
         table.set_all(at, tangents);
     }
     let tangents = results.iter().map(|result| result.and_then(|node| of(&mut table, node, 0))).collect();
-    match (inside, young) {
-        (false, _) => Err(Escape::LoopVariable),
-        (true, false) => Err(Escape::Outside),
-        (true, true) => Ok(tangents),
+    match (escape, young) {
+        (Some(escape), _) => Err(escape),
+        (None, false) => Err(Fault::Outside),
+        (None, true) => Ok(tangents),
     }
 }

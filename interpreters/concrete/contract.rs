@@ -13,7 +13,7 @@ use super::with_num;
 use crate::array::{Array, Values};
 use crate::dtype::Num;
 use crate::ops::Contract;
-use crate::shape;
+use crate::shape::{self, check_room};
 
 /// `out[O i] += a[A i] * b[B i]`, from zeros.
 #[track_caller]
@@ -25,7 +25,9 @@ pub(super) fn contract(op: &Contract, a: &Array, b: &Array) -> Array {
     }, else unreachable!("the rule has let masks be multiplied"))
 }
 
+#[track_caller]
 fn sum_of_products<E: Num>(op: &Contract, a: &Array, b: &Array) -> Vec<E> {
+    check_room::<E>(op.out.source());
     let mut out = vec![E::ZERO; shape::size(op.out.source())];
     let work = shape::size(op.a.shape());
     let (a, b) = (operand::<E>(a, work), operand::<E>(b, work));
@@ -41,10 +43,14 @@ fn sum_of_products<E: Num>(op: &Contract, a: &Array, b: &Array) -> Vec<E> {
 
 /// An operand as a slice. One repeated value is a slice of one element, unless it is used so often that writing all
 /// elements out pays.
+#[track_caller]
 fn operand<E: Num>(a: &Array, work: usize) -> Cow<'_, [E]> {
     match a.typed::<E>() {
         Values::Dense(v) => Cow::Borrowed(v),
-        Values::Splat(x) if work / 8 > a.size() => Cow::Owned(vec![x; a.size()]),
+        Values::Splat(x) if work / 8 > a.size() => {
+            check_room::<E>(a.shape());
+            Cow::Owned(vec![x; a.size()])
+        }
         Values::Splat(x) => Cow::Owned(vec![x]),
     }
 }
@@ -58,13 +64,15 @@ fn as_matmul(nest: &Nest<3>) -> Option<(Matmul, Nest<3>)> {
     let find = |moves: [bool; 3]| nest.axes().iter().rposition(|axis| axis.strides.map(|s| s != 0) == moves);
     let (m, n, k) = (find([true, false, true])?, find([false, true, true])?, find([true, true, false])?);
     let [rows, columns, depth] = [m, n, k].map(|i| nest.axes()[i]);
-    let worth = rows.len.min(columns.len).min(depth.len) > 1 && rows.len * columns.len * depth.len >= 512;
+    let worth = rows.len.min(columns.len).min(depth.len) > 1
+        && rows.len.saturating_mul(columns.len).saturating_mul(depth.len) >= 512;
     (worth && apart(&rows, &columns)).then(|| (Matmul { rows, columns, depth }, nest.without(&[m, n, k])))
 }
 
 /// Whether no two elements of a product are written to one place.
 fn apart(rows: &Axis<3>, columns: &Axis<3>) -> bool {
-    let within = |inner: &Axis<3>, outer: &Axis<3>| inner.strides[2] * inner.len as i64 <= outer.strides[2];
+    let reach = |axis: &Axis<3>| axis.strides[2].checked_mul(axis.len as i64);
+    let within = |inner: &Axis<3>, outer: &Axis<3>| reach(inner).is_some_and(|reach| reach <= outer.strides[2]);
     within(rows, columns) || within(columns, rows)
 }
 

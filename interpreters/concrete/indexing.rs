@@ -10,7 +10,7 @@ use super::{is_zero, with_num};
 use crate::array::{Array, Data, Elems, Values, with_elem};
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::kinds;
-use crate::shape::{self, Shape};
+use crate::shape::{self, Shape, check_room};
 
 /// The subarrays of `t` at the indices.
 #[inline]
@@ -70,11 +70,15 @@ fn gather_blocks(t: &Array, ix: &[Array]) -> Array {
     with_elem!(t.dtype(), E => match t.typed::<E>() {
         Values::Splat(x) if x.same_bits(E::ZERO) || (0..count).all(|i| blocks.at(i).is_some()) => Array::full(&out, x),
         Values::Splat(x) => {
+            check_room::<E>(&out);
             let mut v = Vec::with_capacity(count * block);
             (0..count).for_each(|i| v.extend(std::iter::repeat_n(blocks.at(i).map_or(E::ZERO, |_| x), block)));
             Array::dense(out, v)
         }
-        Values::Dense(v) => Array::dense(out, read_blocks(v, &blocks, count, block)),
+        Values::Dense(v) => {
+            check_room::<E>(&out);
+            Array::dense(out, read_blocks(v, &blocks, count, block))
+        }
     })
 }
 
@@ -124,6 +128,7 @@ pub(super) fn scatter_add(mut base: Array, ix: &[Array], v: &Array) -> Array {
     }
 }
 
+#[track_caller]
 fn add_at<E: Num>(base: &mut Array, at: Option<usize>, x: E) {
     if let Some(at) = at {
         let sum = &mut base.make_dense::<E>()[at];
@@ -149,6 +154,7 @@ fn scatter_blocks(mut base: Array, ix: &[Array], v: &Array) -> Array {
     base
 }
 
+#[track_caller]
 fn add_blocks<E: Num>(base: &mut Array, ix: &[Array], v: &Array, count: usize) {
     let sizes = Shape::from_slice(base.shape());
     let (indexed, rest) = sizes.split_at(ix.len());
@@ -182,7 +188,9 @@ pub(super) fn concat(axis: usize, parts: &[Array]) -> Array {
     })
 }
 
+#[track_caller]
 fn interleaved<E: Elem>(axis: usize, parts: &[Array], out: Shape) -> Array {
+    check_room::<E>(&out);
     let mut v: Vec<E> = Vec::with_capacity(shape::size(&out));
     let (outer, inner) = (shape::size(&out[..axis]), shape::size(&out[axis + 1..]));
     for i in 0..outer {

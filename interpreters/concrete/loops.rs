@@ -28,10 +28,14 @@ pub(super) fn map_accum(n: usize, reverse: bool, init: Vec<Array>, xs: &[Array],
         check_carry(&kinds, &next);
         carry = next;
         if trip == 0 {
-            stacks.extend(outputs.iter().map(|output| stack_like(output, n)));
+            for output in &outputs {
+                stacks.push(stack_like(output, n));
+            }
         }
         check_outputs(&stacks, &outputs);
-        stacks.iter_mut().zip(&outputs).for_each(|(stack, output)| put(stack, i, output));
+        for (stack, output) in stacks.iter_mut().zip(&outputs) {
+            put(stack, i, output);
+        }
     }
     (carry, stacks)
 }
@@ -43,7 +47,11 @@ fn no_trip(init: Vec<Array>, xs: &[Array], kinds: &[(Shape, DType)], step: Step<
     let row: Vec<Array> = xs.iter().map(|x| Array::zeros(&x.shape()[1..], x.dtype())).collect();
     let (carry, outputs) = step(zeros, &row);
     check_carry(kinds, &carry);
-    outputs.iter().map(|output| stack_like(output, 0)).collect()
+    let mut stacks = Vec::with_capacity(outputs.len());
+    for output in &outputs {
+        stacks.push(stack_like(output, 0));
+    }
+    stacks
 }
 
 #[track_caller]
@@ -60,17 +68,19 @@ fn check_outputs(stacks: &[Array], outputs: &[Array]) {
 }
 
 /// An array of `n` rows like `row`: stored as one repeated value if `row` is.
+#[track_caller]
 fn stack_like(row: &Array, n: usize) -> Array {
-    let mut shape = Shape::from_slice(row.shape());
-    shape.insert(0, n);
+    let shape = kinds::stacked(n, row.shape());
     with_elem!(row.dtype(), E => Array::full(&shape, row.splat::<E>().unwrap_or(E::ZERO)))
 }
 
 /// Writes a row; a stack of one repeated value stays stored as one while rows repeat the value.
+#[track_caller]
 fn put(stack: &mut Array, i: usize, row: &Array) {
     with_elem!(row.dtype(), E => put_typed::<E>(stack, i, row))
 }
 
+#[track_caller]
 fn put_typed<E: Elem>(stack: &mut Array, i: usize, row: &Array) {
     if let (Some(x), Some(y)) = (stack.splat::<E>(), row.splat::<E>())
         && x.same_bits(y)

@@ -7,6 +7,7 @@
 use smallvec::SmallVec;
 
 use crate::ops::View;
+use crate::shape::MAX_SIZE;
 
 /// A loop nest over `K` arrays.
 #[derive(Clone)]
@@ -74,8 +75,11 @@ impl<const K: usize> Nest<K> {
                     nest.sides.push(Side { at, size, row: SmallVec::from_slice(row) });
                 }
                 if !single[k] {
-                    nest.base[k] += at * stride;
-                    (0..rank).for_each(|j| nest.axes[j].strides[k] += row[j] * stride);
+                    // An index out of range, which is never visited, may lie beyond any flat position.
+                    nest.base[k] = nest.base[k].wrapping_add(at.wrapping_mul(stride));
+                    for (axis, m) in nest.axes[..rank].iter_mut().zip(row) {
+                        axis.strides[k] = axis.strides[k].wrapping_add(m.wrapping_mul(stride));
+                    }
                 }
                 stride *= size;
             }
@@ -92,8 +96,8 @@ impl<const K: usize> Nest<K> {
             if axis.strides.iter().rev().find(|s| **s != 0).is_some_and(|s| *s < 0) {
                 let last = axis.len as i64 - 1;
                 for k in 0..K {
-                    self.base[k] += axis.strides[k] * last;
-                    axis.strides[k] = -axis.strides[k];
+                    self.base[k] = self.base[k].wrapping_add(axis.strides[k].wrapping_mul(last));
+                    axis.strides[k] = axis.strides[k].wrapping_neg();
                 }
                 for side in &mut self.sides {
                     side.at += side.row[axis.column] * last;
@@ -102,7 +106,8 @@ impl<const K: usize> Nest<K> {
             }
         }
         // A loop that moves in no array repeats the others, best as a whole.
-        let width = |axis: &Axis<K>| match axis.strides.iter().map(|s| s.unsigned_abs()).sum::<u64>() {
+        let width = |axis: &Axis<K>| match axis.strides.iter().fold(0u64, |sum, s| sum.saturating_add(s.unsigned_abs()))
+        {
             0 => u64::MAX,
             sum => sum,
         };
@@ -112,9 +117,10 @@ impl<const K: usize> Nest<K> {
         for axis in &self.axes {
             match merged.last_mut() {
                 Some(outer)
-                    if (0..K).all(|k| outer.strides[k] == axis.strides[k] * axis.len as i64)
+                    if (0..K).all(|k| Some(outer.strides[k]) == axis.strides[k].checked_mul(axis.len as i64))
                         && free(outer)
-                        && free(axis) =>
+                        && free(axis)
+                        && outer.len.checked_mul(axis.len).is_some_and(|len| len <= MAX_SIZE) =>
                 {
                     outer.len *= axis.len;
                     outer.strides = axis.strides;
@@ -196,7 +202,7 @@ impl<const K: usize> Nest<K> {
                 (lo, hi) = (lo.max(a), hi.min(b));
             }
             if lo < hi {
-                let start = |k: usize| (odometer.at[k] + lo * inner.strides[k]) as usize;
+                let start = |k: usize| odometer.at[k].wrapping_add(lo.wrapping_mul(inner.strides[k])) as usize;
                 body(std::array::from_fn(start), (hi - lo) as usize);
             }
             if !odometer.advance() {
@@ -220,7 +226,7 @@ impl<const K: usize> Nest<K> {
 /// Flat positions after some steps.
 #[inline]
 pub(super) fn stepped<const K: usize>(start: [usize; K], strides: [i64; K], steps: usize) -> [usize; K] {
-    std::array::from_fn(|k| (start[k] as i64 + strides[k] * steps as i64) as usize)
+    std::array::from_fn(|k| (start[k] as i64).wrapping_add(strides[k].wrapping_mul(steps as i64)) as usize)
 }
 
 impl Side {
@@ -256,11 +262,13 @@ impl<'a, const K: usize> Odometer<'a, K> {
         for (axis, i) in self.axes.iter().zip(&mut self.index).rev() {
             *i += 1;
             if *i < axis.len {
-                (0..K).for_each(|k| self.at[k] += axis.strides[k]);
+                (0..K).for_each(|k| self.at[k] = self.at[k].wrapping_add(axis.strides[k]));
                 return true;
             }
             *i = 0;
-            (0..K).for_each(|k| self.at[k] -= axis.strides[k] * (axis.len as i64 - 1));
+            (0..K).for_each(|k| {
+                self.at[k] = self.at[k].wrapping_sub(axis.strides[k].wrapping_mul(axis.len as i64 - 1));
+            });
         }
         false
     }

@@ -12,6 +12,7 @@ use crate::shape::{self, Shape};
 use super::views::linear;
 
 /// The positions of the elements of each line along `axis` in sorted order.
+#[track_caller]
 pub(super) fn argsort<E: Num>(x: &Array, axis: usize, descending: bool) -> Array {
     let sizes = x.shape();
     let (len, inner) = (sizes[axis], shape::size(&sizes[axis + 1..]));

@@ -9,7 +9,7 @@ use super::{is_zero, owned_elements, with_num};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::{Linear, View};
-use crate::shape::{self, Shape};
+use crate::shape::{self, Shape, check_room};
 
 /// `op(t)`.
 #[track_caller]
@@ -53,6 +53,7 @@ pub(super) fn accumulate_linear(mut base: Array, op: &Linear, t: &Array) -> Arra
 }
 
 /// The elements of `t` at their places among zeros, if no two have the same place.
+#[track_caller]
 fn copied<E: Elem>(from: &View, into: &View, t: &Array) -> Array {
     let zeros = || Array::full(into.source(), E::ZERO);
     if is_zero::<E>(t) {
@@ -64,6 +65,7 @@ fn copied<E: Elem>(from: &View, into: &View, t: &Array) -> Array {
     if let (Values::Splat(x), Some(1)) = (source, hits(&nest, size)) {
         return Array::full(into.source(), x);
     }
+    check_room::<E>(into.source());
     let out = listed(&nest, elements(&source), size).unwrap_or_else(|| {
         let mut out = vec![E::ZERO; size];
         walk(&nest, elements(&source), &mut out, |o, x| *o = x);
@@ -94,6 +96,7 @@ fn listed<E: Elem>(nest: &Nest<2>, source: &[E], size: usize) -> Option<Vec<E>> 
 }
 
 /// The elements of `t` added up at their places.
+#[track_caller]
 fn added_up<E: Num>(from: &View, into: &View, t: &Array) -> Array {
     if let Some(x) = t.splat::<E>() {
         if is_zero::<E>(t) {
@@ -105,6 +108,7 @@ fn added_up<E: Num>(from: &View, into: &View, t: &Array) -> Array {
             return Array::full(into.source(), E::ZERO.plus(x.mul(count)));
         }
     }
+    check_room::<E>(into.source());
     let mut out = vec![E::ZERO; shape::size(into.source())];
     add_through(from, into, t, &mut out);
     Array::dense(Shape::from_slice(into.source()), out)
@@ -136,11 +140,11 @@ pub(super) fn elements<'a, E>(values: &'a Values<'a, E>) -> &'a [E] {
 
 /// The number of times a nest writes to each of the `size` places of its second array, if it is the same for all.
 fn hits(nest: &Nest<2>, size: usize) -> Option<usize> {
-    let mut count = 1;
+    let mut count = 1usize;
     let mut covered = 1;
     for axis in nest.axes() {
         match axis.strides[1] {
-            0 => count *= axis.len,
+            0 => count = count.checked_mul(axis.len)?,
             1 if covered == 1 => covered = axis.len,
             _ => return None,
         }

@@ -6,7 +6,7 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 use crate::base::BaseTensor;
@@ -65,7 +65,7 @@ fn install_hook() {
     ONCE.call_once(|| {
         let before = take_hook();
         set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
-            if !CHECKING.get() {
+            if !CHECKING.get() || mistake(info.payload()).is_none() {
                 return before(info);
             }
             PLACE.set(info.location().map(|at| SourceLine {
@@ -77,15 +77,21 @@ fn install_hook() {
     });
 }
 
-fn message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|s| s.to_string());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".to_string())
+/// The message of a panic, if the panic is one of the language. Messages of the language, and no others, have the grammar
+/// `<op>: <requirement>, but <fact>; <way out>`.
+fn mistake(payload: &(dyn Any + Send)) -> Option<&str> {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))?;
+    let (op, rest) = text.split_once(": ")?;
+    let (_, fact) = rest.split_once(", but")?;
+    (!op.is_empty() && !op.contains(char::is_whitespace) && fact.contains("; ")).then_some(text)
 }
 
 /// The results of a program as shapes, or its first mistake. Nothing is computed: only the structure, shapes and
 /// element types of `example` are used, so tensors of [`Shapes`], which cost nothing, do as well as data.
 ///
-/// Any panic of the program counts as a mistake. Values of the caller enter the program through `lift`.
+/// A mistake is what the language refuses; any other panic of the program is passed on to the caller. Values of the
+/// caller enter the program through `lift`.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, check, interpreters::Shapes};
@@ -101,11 +107,14 @@ fn message(payload: &(dyn Any + Send)) -> String {
 /// ```
 ///
 /// # Errors
-/// When the program panics, with its message and line. This needs `panic = "unwind"`, which is the default: with
+/// When the language refuses the program, with its message and line. This needs `panic = "unwind"`, which is the default: with
 /// `panic = "abort"` a mistake ends the process, with its message.
 ///
-/// The first call installs a panic hook. The hook passes panics on to the previous one, except for those of a thread
-/// while that thread checks, which are not printed.
+/// The first call installs a panic hook. The hook passes panics on to the previous one, except for mistakes that a
+/// thread finds while it checks, which are not printed.
+///
+/// # Panics
+/// When the program panics for another reason.
 pub fn check<T, P, Y>(program: impl FnOnce(&P::With<Shapes>) -> Y, example: &P) -> Result<Y, ShapeError>
 where
     T: BaseTensor,
@@ -121,5 +130,8 @@ where
     let outcome = catch_unwind(AssertUnwindSafe(|| program(&inputs)));
     CHECKING.set(outer);
     let place = PLACE.take();
-    outcome.map_err(|payload| ShapeError { message: message(&*payload), place })
+    outcome.map_err(|payload| match mistake(&*payload) {
+        Some(message) => ShapeError { message: message.to_owned(), place },
+        None => resume_unwind(payload),
+    })
 }

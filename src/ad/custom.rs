@@ -51,7 +51,7 @@ where
     let takes: Vec<Term> = [&xs[..], &ys, &dots].concat();
     let made = closed(&xs, &results)
         .and_then(|primal| Ok((primal, closed(&takes, &tangents.leaves())?)))
-        .and_then(|(primal, jvp)| fitting(Custom::new(name, primal, Some(jvp), None)));
+        .and_then(|(primal, jvp)| fitting(Custom::new(name, primal, Some(jvp), None), TANGENTS));
     match made {
         Ok(custom) => template.with_leaves(T::custom(&custom, &args)),
         Err(fault) => panic!("custom_jvp: the rule of `{name}` must fit its function, but {fault}"),
@@ -101,9 +101,9 @@ where
     let takes: Vec<Term> = [&xs[..], &ys, &bars].concat();
     let made = closed(&xs, &results).and_then(|primal| Ok((primal, closed(&takes, &cotangents)?))).and_then(
         |(primal, vjp)| {
-            let custom = fitting(Custom::new(name, primal, None, Some(vjp.clone())))?;
+            let custom = fitting(Custom::new(name, primal, None, Some(vjp.clone())), COTANGENTS)?;
             let jvp = transposed(&vjp, xs.len() + ys.len());
-            fitting(Custom::new(name, custom.primal().clone(), jvp, Some(vjp)))
+            fitting(Custom::new(name, custom.primal().clone(), jvp, Some(vjp)), COTANGENTS)
         },
     );
     match made {
@@ -113,8 +113,11 @@ where
 }
 
 /// The function, or its fault with a way out.
-fn fitting(made: Result<Custom, String>) -> Result<Arc<Custom>, String> {
-    made.map(Arc::new).map_err(|fact| format!("{fact}; give each the shape and element type of what it belongs to"))
+const TANGENTS: &str = "return a tangent for each leaf of what the function returns, of its shape and element type";
+const COTANGENTS: &str = "return a cotangent for each leaf of the argument, of its shape and element type";
+
+fn fitting(made: Result<Custom, String>, way_out: &str) -> Result<Arc<Custom>, String> {
+    made.map(Arc::new).map_err(|fact| format!("{fact}; {way_out}"))
 }
 
 /// Variables like these values.

@@ -8,9 +8,10 @@
 //! A program may branch on a value that it computed, which [`Tensor::peek`](crate::Tensor::peek) or `item` shows; the
 //! derivative is that of the branch taken.
 
+use super::linear_map::LinearMap;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
-use crate::interpreters::adval::{ADVal, Sweep};
+use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
@@ -102,9 +103,9 @@ where
 /// assert_eq!(pullback(&tensor([1.0, 0.0])), tensor([2.0, 0.0]));
 /// assert_eq!(pullback(&tensor([0.0, 10.0])), tensor([0.0, 40.0]));
 /// ```
+#[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
 #[track_caller]
-#[allow(clippy::type_complexity, reason = "a pair of a value and its pullback is as simple as it gets")]
-pub fn vjp<T, P, Y>(f: impl Fn(&P::With<ADVal<T>>) -> Y, x: &P) -> (Y::With<T>, impl Fn(&Y::With<T>) -> P::With<T>)
+pub fn vjp<T, P, Y>(f: impl Fn(&P::With<ADVal<T>>) -> Y, x: &P) -> (Y::With<T>, LinearMap<'_, Y::With<T>, P::With<T>>)
 where
     T: BaseTensor,
     P: Tree<T>,
@@ -115,7 +116,10 @@ where
     let y = f(&inputs);
     let results = y.leaves();
     let value = y.map(&mut |leaf| leaf.primal().clone());
-    (value, move |ct: &Y::With<T>| x.with_leaves(sweep.pull(&results, ct.leaves())))
+    (
+        value,
+        LinearMap::new(move |ct: &Y::With<T>| Ok::<_, Fault>(x.with_leaves(sweep.try_pull(&results, ct.leaves())?))),
+    )
 }
 
 /// The value of a function and its pushforward: the derivative there, as a linear map.
@@ -136,19 +140,17 @@ where
 /// # Panics
 /// The pushforward panics when a leaf of its argument is not like that of `x`.
 #[track_caller]
-#[allow(clippy::type_complexity, reason = "a pair of a value and its pushforward is as simple as it gets")]
-pub fn linearize<T, P, Y, F>(f: F, x: &P) -> (Y::With<T>, impl Fn(&P) -> Y::With<T> + use<T, P, Y, F>)
+pub fn linearize<'a, T, P, Y>(f: impl Fn(&P::With<ADVal<T>>) -> Y, x: &P) -> (Y::With<T>, LinearMap<'a, P, Y::With<T>>)
 where
     T: BaseTensor,
-    P: Tree<T>,
-    Y: Tree<ADVal<T>>,
-    F: Fn(&P::With<ADVal<T>>) -> Y,
+    P: Tree<T> + 'a,
+    Y: Tree<ADVal<T>> + 'a,
 {
     let mut sweep = Sweep::new();
     let y = f(&x.map(&mut |leaf| sweep.input(leaf)));
     let results = y.leaves();
     let value = y.map(&mut |leaf| leaf.primal().clone());
-    (value, move |x_dot: &P| y.with_leaves(sweep.push(&results, x_dot.leaves())))
+    (value, LinearMap::new(move |x_dot: &P| Ok::<_, Fault>(y.with_leaves(sweep.try_push(&results, x_dot.leaves())?))))
 }
 
 /// The value of a function and its directional derivative along `x_dot`.
@@ -194,8 +196,8 @@ where
 pub(super) fn one_tangent_each(leaves: usize, tangents: usize) {
     if leaves != tangents {
         panic!(
-            "jvp: the number of tangents must be that of the leaves, but they are {tangents} and {leaves}; map the argument to its \
-             tangent"
+            "jvp: each leaf of the argument needs a tangent, but there are {leaves} leaves and {tangents} tangents; map the argument to \
+             its tangent"
         );
     }
 }

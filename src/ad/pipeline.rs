@@ -10,7 +10,7 @@
 use super::symbolic;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
-use crate::interpreters::adval::{ADVal, Escape, Sweep};
+use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::passes::optimize;
 use crate::program::{Program, interpret};
@@ -27,6 +27,9 @@ pub(super) type Twice<'a, T> =
 
 /// A differentiation and its values, inputs or results.
 type Differentiated<U> = (Sweep<U>, Vec<ADVal<U>>);
+
+/// Values with their tangents.
+type Paired<U> = Vec<(U, U)>;
 
 /// Inputs of a new sweep, the first `count` of them; the others are constants.
 fn started<U: BaseTensor>(inputs: &[U], count: usize) -> Differentiated<U> {
@@ -55,11 +58,14 @@ pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Duall
 }
 
 /// The values of a function of traced values, and their tangents.
+///
+/// # Errors
+/// When a result has a tangent that is not one of this derivative.
 pub(super) fn forward<T: BaseTensor>(
     inputs: &[T::Trace],
     tangents: &[T::Trace],
     f: Forwards<'_, T>,
-) -> Vec<(T::Trace, T::Trace)> {
+) -> Result<Paired<T::Trace>, String> {
     let of = |sweep: &Forward| inputs.iter().zip(tangents).map(|(x, dot)| sweep.input(x, dot)).collect::<Vec<_>>();
     let sweep = Forward::new();
     let results = f(&of(&sweep));
@@ -72,7 +78,7 @@ pub(super) fn forward<T: BaseTensor>(
         }
         None => (sweep, results),
     };
-    results.iter().map(|y| sweep.result(y)).collect()
+    results.iter().map(|y| sweep.try_result(y)).collect()
 }
 
 /// The gradient of a scalar function of traced values, which can be differentiated again. A recorded gradient is
@@ -80,10 +86,7 @@ pub(super) fn forward<T: BaseTensor>(
 ///
 /// # Errors
 /// When the function is not one of its arguments alone.
-pub(super) fn gradient<T: BaseTensor>(
-    inputs: &[T::Trace],
-    f: Twice<'_, T>,
-) -> Result<Differentiated<T::Trace>, Escape> {
+pub(super) fn gradient<T: BaseTensor>(inputs: &[T::Trace], f: Twice<'_, T>) -> Result<Differentiated<T::Trace>, Fault> {
     let (mut outer, mut inner) = (Sweep::new(), Sweep::new());
     let duals: Vec<ADVal<ADVal<T::Trace>>> = inputs.iter().map(|x| inner.input(&outer.input(x))).collect();
     let y = f(&duals);

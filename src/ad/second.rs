@@ -8,11 +8,11 @@ use super::{pipeline, symbolic};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
-use crate::interpreters::adval::{ADVal, Escape, Sweep};
+use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::{Discrete, Linear};
 use crate::passes::optimize;
 use crate::program::{Program, Term, interpret};
-use crate::shape::{Shape, Show, size};
+use crate::shape::{Shape, Show, size, try_possible};
 use crate::tensor::{Plus, Rank, Tensor};
 use crate::tree::Tree;
 
@@ -82,13 +82,15 @@ where
         let (sweep, y) = pipeline::reverse::<T>(inputs, 1, &run);
         let few_inputs = size(inputs[0].shape()) <= size(y[0].shape());
         let mode = mode.unwrap_or(if few_inputs { Mode::Forward } else { Mode::Reverse });
-        Ok(vec![derivatives(&sweep, &y[0], inputs[0].shape(), mode)?])
+        let both: Shape = y[0].shape().iter().chain(inputs[0].shape()).copied().collect();
+        try_possible("jacobian", &both).map_err(Fault::Misfit)?;
+        Ok::<_, Fault>(vec![derivatives(&sweep, &y[0], inputs[0].shape(), mode)?])
     });
     Tensor::from_raw(results.remove(0))
 }
 
 /// The derivatives of every element of `y` in every element of the one input of the sweep, of shape `x`.
-fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[usize], mode: Mode) -> Result<U, Escape> {
+fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[usize], mode: Mode) -> Result<U, Fault> {
     let (shape, dtype) = (Shape::from_slice(y.shape()), y.dtype());
     let both: Shape = shape.iter().chain(x).copied().collect();
     match mode {
@@ -110,8 +112,8 @@ fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[usize], mode:
 fn each_basis_vector<U: BaseTensor>(
     shape: &[usize],
     dtype: DType,
-    f: impl Fn(U) -> Result<Vec<U>, Escape>,
-) -> Result<U, Escape> {
+    f: impl Fn(U) -> Result<Vec<U>, Fault>,
+) -> Result<U, Fault> {
     let n = size(shape);
     let positions = U::discrete(&Discrete::Iota { n }, &[]);
     let one = U::constant(Array::ones(&[], dtype));
@@ -149,7 +151,7 @@ where
     let mut results = traced(std::slice::from_ref(x.raw()), |inputs| {
         let run = |x: &[ADVal<ADVal<T::Trace>>]| f(&Tensor::from_raw(x[0].clone())).into_raw();
         let (sweep, gradient) = pipeline::gradient::<T>(inputs, &run)?;
-        Ok(vec![derivatives(&sweep, &gradient[0], inputs[0].shape(), Mode::Forward)?])
+        Ok::<_, Fault>(vec![derivatives(&sweep, &gradient[0], inputs[0].shape(), Mode::Forward)?])
     });
     Tensor::from_raw(results.remove(0))
 }
@@ -201,7 +203,8 @@ fn check_direction<T: BaseTensor>(x: &[T], v: &[T]) {
     for (x, v) in x.iter().zip(v) {
         if x.shape() != v.shape() || x.dtype() != v.dtype() {
             panic!(
-                "hvp: the direction must be like the argument, but {} {} has {} {}; give it that shape and element type",
+                "hvp: the direction must have the shape and element type of the argument, but the argument is {} {} and the direction \
+                 {} {}; map the argument to it",
                 x.dtype(),
                 Show(x.shape()),
                 v.dtype(),

@@ -5,12 +5,14 @@
 //! [`direct`](super::direct) run the program at dual numbers instead, with the host language's own branches.
 
 use std::cell::RefCell;
+use std::fmt::Display;
 
+use super::linear_map::LinearMap;
 use super::pipeline;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
-use crate::interpreters::adval::{ADVal, Escape, Sweep};
+use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -57,21 +59,30 @@ where
 /// # Panics
 /// When there is none; here, because a closure does not know who calls it.
 #[track_caller]
-pub(super) fn traced<T: BaseTensor>(
+pub(super) fn traced<T: BaseTensor, F: Display>(
     inputs: &[T],
-    mut f: impl FnMut(&[T::Trace]) -> Result<Vec<T::Trace>, Escape>,
+    f: impl FnMut(&[T::Trace]) -> Result<Vec<T::Trace>, F>,
 ) -> Vec<T> {
-    let mut escape = None;
+    match try_traced(inputs, f) {
+        Ok(results) => results,
+        Err(fault) => panic!("{fault}"),
+    }
+}
+
+/// [`traced`], with the fault as an error.
+#[track_caller]
+fn try_traced<T: BaseTensor, F>(
+    inputs: &[T],
+    mut f: impl FnMut(&[T::Trace]) -> Result<Vec<T::Trace>, F>,
+) -> Result<Vec<T>, F> {
+    let mut fault = None;
     let results = T::trace(inputs, &mut |inputs| {
         f(inputs).unwrap_or_else(|e| {
-            escape = Some(e);
+            fault = Some(e);
             Vec::new()
         })
     });
-    match escape {
-        Some(escape) => panic!("{escape}"),
-        None => results,
-    }
+    fault.map_or(Ok(results), Err)
 }
 
 /// Value and gradient at the interpreter where `T` traces: the value, then the gradient's leaves.
@@ -81,7 +92,7 @@ fn gradient_of<T, P, Q, E>(
     data: &Q,
     inputs: &[T::Trace],
     count: usize,
-) -> Result<Vec<T::Trace>, Escape>
+) -> Result<Vec<T::Trace>, Fault>
 where
     T: BaseTensor,
     P: Tree<T>,
@@ -150,14 +161,16 @@ where
 /// let (y, pullback) = vjp(|x: &Tensor<_, 1>| x.square(), &x);
 /// assert_eq!((y, pullback(&tensor([1.0, 0.5]))), (tensor([1.0, 4.0]), tensor([2.0, 2.0])));
 /// ```
+#[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
 #[track_caller]
-#[allow(clippy::type_complexity, reason = "a pair of a value and its pullback is as simple as it gets")]
-pub fn vjp<T, P, Y, F>(f: F, x: &P) -> (Y::With<T>, impl Fn(&Y::With<T>) -> P::With<T> + use<'_, T, P, Y, F>)
+pub fn vjp<'a, T, P, Y>(
+    f: impl Fn(&P::With<ADVal<T::Trace>>) -> Y + 'a,
+    x: &'a P,
+) -> (Y::With<T>, LinearMap<'a, Y::With<T>, P::With<T>>)
 where
     T: BaseTensor,
     P: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
-    F: Fn(&P::With<ADVal<T::Trace>>) -> Y,
 {
     let inputs = x.leaves();
     let count = inputs.len();
@@ -173,15 +186,15 @@ where
     let pullback = move |y_bar: &Y::With<T>| {
         let mut inputs = x.leaves();
         inputs.extend(y_bar.leaves());
-        let cotangents = traced(&inputs, |inputs| {
+        let cotangents = try_traced(&inputs, |inputs| {
             let (leaves, y_bar) = inputs.split_at(count);
             let (sweep, y) =
                 pipeline::reverse::<T>(leaves, count, &|leaves| f(&x.with_leaves(leaves.to_vec())).leaves());
             sweep.try_pull(&y, y_bar.to_vec())
         });
-        x.with_leaves(cotangents)
+        cotangents.map(|cotangents| x.with_leaves(cotangents))
     };
-    (template.with_leaves(values), pullback)
+    (template.with_leaves(values), LinearMap::new(pullback))
 }
 
 /// The value of a function and its directional derivative along `x_dot`, forward mode.
@@ -213,16 +226,16 @@ where
         Forward::new().input(primal, tangent);
     }
     let template = RefCell::new(None);
-    let mut results = T::trace(&inputs, &mut |inputs| {
+    let mut results = traced(&inputs, |inputs| {
         let (primals, tangents) = inputs.split_at(count);
         let results = pipeline::forward::<T>(primals, tangents, &|inputs| {
             let y = f(&x.with_leaves(inputs.to_vec()));
             let leaves = y.leaves();
             template.replace(Some(y));
             leaves
-        });
+        })?;
         let (values, tangents): (Vec<_>, Vec<_>) = results.into_iter().unzip();
-        values.into_iter().chain(tangents).collect()
+        Ok::<_, String>(values.into_iter().chain(tangents).collect())
     });
     let Some(template) = template.into_inner() else { unreachable!("tracing runs the program") };
     let tangents = results.split_off(results.len() / 2);

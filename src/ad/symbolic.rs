@@ -42,7 +42,15 @@ fn closed(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
 }
 
 /// For each input, whether a derivative is taken in it.
-fn chosen(program: &Program, wrt: &[usize]) -> Vec<bool> {
+///
+/// # Panics
+/// When there is no such input.
+#[track_caller]
+fn chosen(op: &str, program: &Program, wrt: &[usize]) -> Vec<bool> {
+    let count = program.inputs().len();
+    if let Some(k) = wrt.iter().find(|k| **k >= count) {
+        panic!("{op}: positions of inputs must be below their number {count}, but one is {k}; count inputs from 0");
+    }
     (0..program.inputs().len()).map(|k| wrt.contains(&k)).collect()
 }
 
@@ -75,9 +83,13 @@ fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Sweep<Term>, Vec<A
 /// let (w, x, y_bar) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]), Array::from([1.0, 10.0]));
 /// assert_eq!(interpret(&vjp, vec![w, x, y_bar]), [Array::from([3.0, 8.0]), Array::from([3.0, 40.0])]);
 /// ```
+///
+/// # Panics
+/// When a position in `wrt` is not one of an input.
+#[track_caller]
 pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
     let (x, y_bar) = (variables(program.inputs()), variables(program.outputs()));
-    let (sweep, y) = dual(program, &x, &chosen(program, wrt));
+    let (sweep, y) = dual(program, &x, &chosen("vjp_in", program, wrt));
     let x_bar = sweep.pull(&y, y_bar.clone());
     let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(x_bar).collect();
     let inputs: Vec<Term> = x.into_iter().chain(y_bar).collect();
@@ -112,7 +124,7 @@ pub fn vjp(program: &Program) -> Program {
 /// ```
 ///
 /// # Panics
-/// When there is not exactly one output, or it is not a scalar float.
+/// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
 #[track_caller]
 pub fn value_and_gradient_in(program: &Program, wrt: &[usize]) -> Program {
     let x = variables(program.inputs());
@@ -132,7 +144,7 @@ pub fn value_and_gradient_in(program: &Program, wrt: &[usize]) -> Program {
 /// ```
 ///
 /// # Panics
-/// When there is not exactly one output, or it is not a scalar float.
+/// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
 #[track_caller]
 pub fn gradient(program: &Program) -> Program {
     let x = variables(program.inputs());
@@ -152,7 +164,7 @@ fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<T
             Show(&slot.shape)
         );
     }
-    let (sweep, y) = dual(program, x, &chosen(program, wrt));
+    let (sweep, y) = dual(program, x, &chosen("gradient", program, wrt));
     let one = Term::constant(crate::array::Array::ones(&[], slot.dtype));
     (y[0].primal().clone(), sweep.pull(&y, vec![one]))
 }
@@ -206,7 +218,7 @@ pub fn linearize(program: &Program) -> Linearized {
     let x = variables(program.inputs());
     let x_dot = variables(program.inputs());
     // Uses the delta term, whose loops carry tangents alone: forward dual numbers would compute both in one loop.
-    let (sweep, y) = dual(program, &x, &chosen(program, &every(program)));
+    let (sweep, y) = dual(program, &x, &vec![true; program.inputs().len()]);
     let y_dot = sweep.push(&y, x_dot.clone());
     let (linear, residuals) = Term::body(&x_dot, &y_dot, 0);
     let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(residuals).collect();
@@ -249,8 +261,8 @@ pub fn transpose(linear: &Program, count: usize) -> Program {
 pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, String> {
     let x = variables(linear.inputs());
     let y_bar = variables(linear.outputs());
-    let wrt: Vec<usize> = (0..count).collect();
-    let (sweep, y) = dual(linear, &x, &chosen(linear, &wrt));
+    let wrt: Vec<bool> = (0..x.len()).map(|k| k < count).collect();
+    let (sweep, y) = dual(linear, &x, &wrt);
     let x_bar = sweep.pull(&y, y_bar.clone());
     let inputs: Vec<Term> = y_bar.into_iter().chain(x[count..].iter().cloned()).collect();
     let names: Vec<String> =

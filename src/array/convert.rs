@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::{Array, Values};
 use crate::dtype::{DType, Elem};
-use crate::shape::{self, Shape};
+use crate::shape::{self, MAX_SIZE};
 
 /// The reason why data is not the array that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -21,6 +21,15 @@ pub enum ArrayError {
         needed: usize,
         /// The number of elements given.
         given: usize,
+    },
+    /// No array can have the shape.
+    #[error(
+        "array: the sizes of an array, zeros left out, must have a product of at most {MAX_SIZE}, but the shape is {shape:?}; make \
+         it smaller"
+    )]
+    Size {
+        /// The shape asked for.
+        shape: Vec<usize>,
     },
     /// The rows of a nested vector differ in length.
     #[error(
@@ -89,6 +98,7 @@ fn path(row: &[usize]) -> String {
 )]
 pub trait Nested<const D: usize, E: Elem> {
     /// The data as an array.
+    #[track_caller]
     fn into_array(self) -> Array;
 }
 
@@ -98,11 +108,13 @@ macro_rules! nested {
         impl<$($generics)*> Nested<$rank, E> for $Data {
             fn into_array(self) -> Array {
                 let $x = self;
-                Array::dense(Shape::from_slice(&$shape), $elements)
+                // The product of the sizes of an array without elements may be too large for one.
+                Array::new(&$shape, $elements)
             }
         }
 
         impl<$($generics)*> From<$Data> for Array {
+            #[track_caller]
             fn from(data: $Data) -> Array {
                 data.into_array()
             }

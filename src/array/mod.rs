@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use crate::dtype::{DType, Elem, Num};
-use crate::shape::{self, Shape};
+use crate::shape::{self, Shape, check_possible, check_room, is_possible};
 
 #[cfg(feature = "approx")]
 mod approx;
@@ -145,10 +145,15 @@ impl Array {
     /// use polygrad::Array;
     /// assert_eq!(Array::full(&[2, 3], 7i64).size(), 6);
     /// ```
+    ///
+    /// # Panics
+    /// When no array can have this shape, see [`MAX_SIZE`](crate::shape::MAX_SIZE).
+    #[track_caller]
     pub fn full<E: Elem>(shape: &[usize], x: E) -> Array {
         if shape.is_empty() {
             return x.into_scalar();
         }
+        check_possible("array", shape);
         Array::Shared(Arc::new(Stored { shape: Shape::from_slice(shape), data: E::splat_data(x) }))
     }
 
@@ -159,6 +164,7 @@ impl Array {
     /// assert_eq!(Array::zeros(&[2], DType::I64), Array::from([0, 0]));
     /// assert_eq!(Array::zeros(&[2], DType::Bool), Array::from([false, false]));
     /// ```
+    #[track_caller]
     pub fn zeros(shape: &[usize], dtype: DType) -> Array {
         with_elem!(dtype, E => Array::full(shape, E::ZERO))
     }
@@ -170,6 +176,7 @@ impl Array {
     /// assert_eq!(Array::ones(&[2], DType::F64), Array::from([1.0, 1.0]));
     /// assert_eq!(Array::ones(&[2], DType::Bool), Array::from([true, true]));
     /// ```
+    #[track_caller]
     pub fn ones(shape: &[usize], dtype: DType) -> Array {
         match dtype {
             DType::F64 => Array::full(shape, 1.0f64),
@@ -187,6 +194,7 @@ impl Array {
     /// assert_eq!(Array::full_as(&[2], DType::F32, 0.5), Array::from([0.5f32, 0.5]));
     /// assert_eq!(Array::full_as(&[2], DType::I64, 2.5), Array::from([2, 2]));
     /// ```
+    #[track_caller]
     pub fn full_as(shape: &[usize], dtype: DType, x: f64) -> Array {
         match dtype {
             DType::F64 => Array::full(shape, x),
@@ -202,7 +210,13 @@ impl Array {
     /// use polygrad::Array;
     /// assert_eq!(Array::iota(3), Array::from([0, 1, 2]));
     /// ```
+    ///
+    /// # Panics
+    /// When no array can be as large, or there is no memory for it.
+    #[track_caller]
     pub fn iota(n: usize) -> Array {
+        check_possible("iota", &[n]);
+        check_room::<i64>(&[n]);
         Array::dense(Shape::from_slice(&[n]), (0..n as i64).collect())
     }
 
@@ -212,7 +226,13 @@ impl Array {
     /// use polygrad::Array;
     /// assert_eq!(Array::linspace(0.0, 1.0, 3), Array::from([0.0, 0.5, 1.0]));
     /// ```
+    ///
+    /// # Panics
+    /// When no array can be as large, or there is no memory for it.
+    #[track_caller]
     pub fn linspace(start: f64, stop: f64, n: usize) -> Array {
+        check_possible("linspace", &[n]);
+        check_room::<f64>(&[n]);
         let step = if n > 1 { (stop - start) / (n - 1) as f64 } else { 0.0 };
         let at = |i: usize| if i > 0 && i == n - 1 { stop } else { start + step * i as f64 };
         Array::dense(Shape::from_slice(&[n]), (0..n).map(at).collect())
@@ -227,8 +247,12 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// [`ArrayError::Length`] when the shape does not hold exactly as many elements.
+    /// [`ArrayError::Length`] when the shape does not hold exactly as many elements, [`ArrayError::Size`] when no array can
+    /// have it.
     pub fn try_new<E: Elem>(shape: &[usize], elements: Vec<E>) -> Result<Array, ArrayError> {
+        if !is_possible(shape) {
+            return Err(ArrayError::Size { shape: shape.to_vec() });
+        }
         let needed = shape::size(shape);
         if needed != elements.len() {
             let shape = shape.to_vec();
@@ -338,9 +362,16 @@ impl Array {
     ///
     /// # Errors
     /// [`ArrayError::DType`] when the element type is not `E`.
+    ///
+    /// # Panics
+    /// When there is no memory for the elements.
+    #[track_caller]
     pub fn to_vec<E: Elem>(&self) -> Result<Vec<E>, ArrayError> {
         match self.values::<E>() {
-            Some(Values::Splat(x)) => Ok(vec![x; self.size()]),
+            Some(Values::Splat(x)) => {
+                check_room::<E>(self.shape());
+                Ok(vec![x; self.size()])
+            }
             Some(Values::Dense(v)) => Ok(v.to_vec()),
             None => Err(ArrayError::DType { needed: E::DTYPE, given: self.dtype() }),
         }
@@ -376,6 +407,7 @@ impl Array {
     }
 
     /// The elements as a mutable row-major slice: in place if the array has no other owner, after one copy otherwise.
+    #[track_caller]
     pub(crate) fn make_dense<E: Elem>(&mut self) -> &mut [E] {
         if !matches!(self, Array::Shared(_)) {
             unreachable!("rank-0 arrays have no vector of elements");
@@ -388,6 +420,7 @@ impl Array {
             None => unreachable!("an array was written as {}", E::DTYPE),
         };
         if let Elems::Splat(x) = *elems {
+            check_room::<E>(&stored.shape);
             *elems = Elems::Dense(vec![x; size]);
         }
         match elems {

@@ -156,7 +156,7 @@ impl Rng {
     /// ```
     ///
     /// # Panics
-    /// When `lo` is above `hi` or one of them is not finite.
+    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory for it.
     #[track_caller]
     pub fn uniform(&mut self, shape: &[usize], lo: f64, hi: f64) -> Array {
         self.uniform_as::<f64>(shape, lo, hi)
@@ -166,7 +166,7 @@ impl Rng {
     /// One draw an element: for `f32` its upper 24 bits are used, for `f64` 53.
     ///
     /// # Panics
-    /// When `lo` is above `hi` or one of them is not finite.
+    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory for it.
     #[track_caller]
     pub fn uniform_as<E: Float>(&mut self, shape: &[usize], lo: f64, hi: f64) -> Array {
         if !(lo <= hi && lo.is_finite() && hi.is_finite()) {
@@ -188,7 +188,7 @@ impl Rng {
     /// ```
     ///
     /// # Panics
-    /// When the standard deviation is negative or NaN.
+    /// When the standard deviation is negative or NaN; when no array can have this shape, or there is no memory for it.
     #[track_caller]
     pub fn normal(&mut self, shape: &[usize], mean: f64, sd: f64) -> Array {
         self.normal_as::<f64>(shape, mean, sd)
@@ -198,7 +198,7 @@ impl Rng {
     /// deviation: [`gaussian`](Rng::gaussian) draws, scaled, shifted and rounded.
     ///
     /// # Panics
-    /// When the standard deviation is negative or NaN.
+    /// When the standard deviation is negative or NaN; when no array can have this shape, or there is no memory for it.
     #[track_caller]
     pub fn normal_as<E: Float>(&mut self, shape: &[usize], mean: f64, sd: f64) -> Array {
         if sd.is_nan() || sd < 0.0 {
@@ -208,7 +208,10 @@ impl Rng {
     }
 
     /// An array of draws, in row-major order.
+    #[track_caller]
     fn fill<E: Elem>(&mut self, shape: &[usize], mut draw: impl FnMut(&mut Rng) -> E) -> Array {
+        shape::check_possible("array", shape);
+        shape::check_room::<E>(shape);
         let elements = (0..shape::size(shape)).map(|_| draw(self)).collect();
         Array::dense(Shape::from_slice(shape), elements)
     }
@@ -223,7 +226,7 @@ impl Array {
     /// ```
     ///
     /// # Panics
-    /// When `lo` is above `hi` or one of them is not finite.
+    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory for it.
     #[track_caller]
     pub fn uniform(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Array {
         Rng::new(seed).uniform(shape, lo, hi)
@@ -238,7 +241,7 @@ impl Array {
     /// ```
     ///
     /// # Panics
-    /// When the standard deviation is negative or NaN.
+    /// When the standard deviation is negative or NaN; when no array can have this shape, or there is no memory for it.
     #[track_caller]
     pub fn normal(shape: &[usize], mean: f64, sd: f64, seed: u64) -> Array {
         Rng::new(seed).normal(shape, mean, sd)

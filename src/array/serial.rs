@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Array, Values, with_elem};
 use crate::dtype::{DType, Elem};
-use crate::shape::{Show, size_within};
+use crate::shape::{Show, is_possible, size};
 
 /// An array in a file.
 #[derive(Serialize, Deserialize)]
@@ -98,9 +98,10 @@ fn load(saved: Saved) -> Result<Array, String> {
         refused("the element type must be f64, f32, i64 or bool", &format!("it is {:?}", saved.dtype))
     })?;
     let shape = &saved.shape;
-    let Some(size) = size_within(shape) else {
+    if !is_possible(shape) {
         return Err(refused("the shape must be one of an array", &format!("it is {}", Show(shape))));
-    };
+    }
+    let size = size(shape);
     let wrong = |word: &str| {
         let shown: String = word.chars().take(40).collect();
         refused(&format!("elements must be {dtype}"), &format!("one is {shown:?}"))

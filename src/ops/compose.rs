@@ -7,13 +7,13 @@
 use smallvec::SmallVec;
 
 use super::linear::Linear;
-use super::view::{Side, View, clip, interval};
+use super::view::{Side, View, clip, interval, within_reach};
 use crate::shape::{Show, size};
 
 impl View {
     /// The view through `outer` of an array that is itself this view of another: index `i` looks at `self(outer(i))`.
     /// `None` if that is no view, because the places at which `outer` leaves the box of this view form no box and lie
-    /// within range.
+    /// within range, or because an index would overflow.
     ///
     /// ```
     /// use polygrad::ops::View;
@@ -54,11 +54,19 @@ impl View {
         for row in 0..rows {
             for k in 0..inner {
                 let m = self.matrix[row * inner + k];
-                offset[row] += m * outer.offset[k];
+                let plus = |sum: &mut i64, x: i64| {
+                    *sum = sum.checked_add(m.checked_mul(x)?)?;
+                    Some(())
+                };
+                plus(&mut offset[row], outer.offset[k])?;
                 for column in 0..columns {
-                    matrix[row * columns + column] += m * outer.matrix[k * columns + column];
+                    plus(&mut matrix[row * columns + column], outer.matrix[k * columns + column])?;
                 }
             }
+        }
+        let reached = |row: usize| within_reach(&matrix[row * columns..(row + 1) * columns], offset[row], &outer.shape);
+        if !(0..rows).all(reached) {
+            return None;
         }
         let out =
             View { source: self.source.clone(), shape: outer.shape.clone(), bounds, matrix, offset, empty }.tightened();
@@ -112,7 +120,7 @@ impl View {
         if (0..shape.len()).any(|axis| !found[axis] && self.width(axis) > 1) {
             return None;
         }
-        let back = View::affine(shape, source, &matrix, &offset);
+        let back = View::try_affine(shape, source, &matrix, &offset).ok()?;
         Some(sides.into_iter().enumerate().fold(back, |back, (k, (lo, hi))| back.clipped(k, lo, hi)))
     }
 }

@@ -89,6 +89,10 @@ impl Contract {
 
     /// The same contraction on each of `n` pairs, stacked along a new outermost axis on each side that is marked; an
     /// operand that is not marked is used for every pair.
+    ///
+    /// # Panics
+    /// When no array can hold the stacks.
+    #[track_caller]
     pub fn batched(&self, n: usize, a: bool, b: bool) -> Contract {
         let lift = |view: &View, stacked: bool| if stacked { view.batched(n) } else { view.widened(n) };
         Contract { a: lift(&self.a, a), b: lift(&self.b, b), out: self.out.batched(n) }

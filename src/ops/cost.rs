@@ -103,13 +103,13 @@ impl Cost {
 
     /// A gather: the indices are read, and the elements they refer to are read and written.
     pub(crate) fn gather<'a>(ix: impl IntoIterator<Item = Kind<'a>>, result: Kind<'a>) -> Cost {
-        let indices: usize = ix.into_iter().map(bytes).sum();
+        let indices: usize = ix.into_iter().map(bytes).fold(0, usize::saturating_add);
         Cost::one(size(result.0), bytes(result).saturating_mul(2).saturating_add(indices))
     }
 
     /// A scatter into a base, in place: the indices and values are read, and the places read and written.
     pub(crate) fn scatter<'a>(ix: impl IntoIterator<Item = Kind<'a>>, values: Kind<'a>) -> Cost {
-        let indices: usize = ix.into_iter().map(bytes).sum();
+        let indices: usize = ix.into_iter().map(bytes).fold(0, usize::saturating_add);
         Cost::one(size(values.0), bytes(values).saturating_mul(3).saturating_add(indices))
     }
 
@@ -121,7 +121,7 @@ impl Cost {
     /// A loop itself, without the operations in its trips: an operation per trip, and each row that is read or stacked
     /// is read and written.
     pub(crate) fn trips<'a>(n: usize, stacks: impl IntoIterator<Item = Kind<'a>>) -> Cost {
-        Cost::one(n, stacks.into_iter().map(bytes).sum::<usize>().saturating_mul(2))
+        Cost::one(n, stacks.into_iter().map(bytes).fold(0, usize::saturating_add).saturating_mul(2))
     }
 }
 

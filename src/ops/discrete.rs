@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::kinds::{Kind, or_panic, try_axis};
 use crate::dtype::{DType, Elem, Float};
-use crate::shape::{Shape, Show};
+use crate::shape::{Shape, Show, try_possible};
 
 /// Makes an enum of rows with one kernel each.
 macro_rules! rows {
@@ -273,7 +273,10 @@ impl Discrete {
                 try_axis(name, *axis, shape)?;
                 (same, DType::I64)
             }
-            Discrete::Iota { n } => (Shape::from_slice(&[*n]), DType::I64),
+            Discrete::Iota { n } => {
+                try_possible(name, &[*n])?;
+                (Shape::from_slice(&[*n]), DType::I64)
+            }
         })
     }
 }

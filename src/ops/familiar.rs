@@ -234,7 +234,8 @@ fn window(op: &Linear, from: &View) -> Option<Familiar> {
         // If there is only one window, the stride has left no trace.
         let stride = if shape[axis] > 1 { from.row(axis)[axis] } else { (source[axis] - size + 1) as i64 };
         let stride = usize::try_from(stride).ok().filter(|s| *s > 0)?;
-        (Linear::window(source, axis, size, stride) == *op).then_some((axis, size, stride))
+        let whole = (source[axis] - size) / stride + 1 == shape[axis];
+        (whole && Linear::window(source, axis, size, stride) == *op).then_some((axis, size, stride))
     });
     found.map(|(axis, size, stride)| Familiar::Window(axis, size, stride))
 }
@@ -351,7 +352,8 @@ impl Contract {
         let both: Shape = a.iter().chain(b).copied().collect();
         let (left, right): (Shape, Shape) = ((0..a.len()).collect(), (a.len()..both.len()).collect());
         let every: Shape = (0..both.len()).collect();
-        if Contract::axes(&both, &left, &right, &every) == *self { plain("outer") } else { None }
+        let is_outer = *self.out.source() == both[..] && Contract::axes(&both, &left, &right, &every) == *self;
+        if is_outer { plain("outer") } else { None }
     }
 
     /// Whether this is the product in which `a`, `b` and the result have these axes, in some order of the

@@ -6,7 +6,7 @@
 
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
-use crate::shape::{Shape, Show, same};
+use crate::shape::{Shape, Show, check_possible, same, try_possible};
 
 /// Shape and element type of an operand.
 pub type Kind<'a> = (&'a [usize], DType);
@@ -159,6 +159,7 @@ pub fn gather(shape: &[usize], ix: &[Kind<'_>]) -> Shape {
 pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
     let mut out = Shape::from_slice(indices("gather", shape, ix)?);
     out.extend_from_slice(&shape[ix.len()..]);
+    try_possible("gather", &out)?;
     Ok(out)
 }
 
@@ -223,17 +224,36 @@ pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
         if d != dtype {
             return Err(format!("concat: parts must have one element type, but two are {dtype} and {d}; convert one"));
         }
-        out[axis] += shape[axis];
+        out[axis] = out[axis].saturating_add(shape[axis]);
     }
+    try_possible("concat", &out)?;
     Ok(out)
+}
+
+/// The shape of `n` values of one shape, stacked along a new outermost axis, as a loop of `n` trips stacks its outputs.
+///
+/// ```
+/// use polygrad::ops::kinds;
+/// assert_eq!(kinds::stacked(5, &[2])[..], [5, 2]);
+/// ```
+///
+/// # Panics
+/// When no array can have that shape.
+#[track_caller]
+pub fn stacked(n: usize, shape: &[usize]) -> Shape {
+    let out = std::iter::once(n).chain(shape.iter().copied()).collect::<Shape>();
+    // Any loop: its name is known where it is called, but what its trips return is known here first.
+    check_possible("loop", &out);
+    out
 }
 
 /// Checks the sequences of a loop of `n` trips: each has `n` elements along its outermost axis.
 ///
 /// # Panics
-/// When one has not.
+/// When one has not, or no array can have `n` elements.
 #[track_caller]
 pub fn sequences<'a>(n: usize, xs: impl Iterator<Item = &'a [usize]>) {
+    check_possible("map_accum", &[n]);
     for shape in xs {
         if shape.first() != Some(&n) {
             panic!(
@@ -253,23 +273,30 @@ pub fn carry<'a>(
     before: impl ExactSizeIterator<Item = (&'a [usize], DType)>,
     after: impl ExactSizeIterator<Item = (&'a [usize], DType)>,
 ) {
+    or_panic(try_carry("map_accum", before, after));
+}
+
+/// [`carry`] for the loop `op`, with the message as an error.
+pub(crate) fn try_carry<'a>(
+    op: &str,
+    before: impl ExactSizeIterator<Item = Kind<'a>>,
+    after: impl ExactSizeIterator<Item = Kind<'a>>,
+) -> Result<(), String> {
     if before.len() != after.len() {
-        panic!(
-            "map_accum: the step must return a value for each that it carries, but it returned {}; keep the structure of the \
-             carry",
+        return Err(format!(
+            "{op}: the step must return a value for each that it carries, but it returned {}; keep the structure of the carry",
             more_or_fewer(before.len(), after.len())
-        );
+        ));
     }
-    for (b, a) in before.zip(after) {
-        if a != b {
-            panic!(
-                "map_accum: the carry must keep shape and element type, but {} {} became {} {}; start with what the step returns",
-                b.1,
-                Show(b.0),
-                a.1,
-                Show(a.0)
-            );
-        }
+    match before.zip(after).find(|(b, a)| a != b) {
+        None => Ok(()),
+        Some((b, a)) => Err(format!(
+            "{op}: the carry must keep shape and element type, but {} {} became {} {}; start with what the step returns",
+            b.1,
+            Show(b.0),
+            a.1,
+            Show(a.0)
+        )),
     }
 }
 
@@ -285,16 +312,21 @@ fn more_or_fewer(needed: usize, given: usize) -> &'static str {
 /// When shape or element type differ.
 #[track_caller]
 pub fn output(first: (&[usize], DType), now: (&[usize], DType)) {
-    if first != now {
-        panic!(
-            "map_accum: outputs of all trips must have one shape and element type, but {} {} was followed by {} {}; slice or \
-             pad them",
-            first.1,
-            Show(first.0),
-            now.1,
-            Show(now.0)
-        );
+    or_panic(try_output("map_accum", first, now));
+}
+
+/// [`output`] for the loop `op`, with the message as an error.
+pub(crate) fn try_output(op: &str, first: Kind<'_>, now: Kind<'_>) -> Result<(), String> {
+    if first == now {
+        return Ok(());
     }
+    Err(format!(
+        "{op}: outputs of all trips must have one shape and element type, but {} {} was followed by {} {}; slice or pad them",
+        first.1,
+        Show(first.0),
+        now.1,
+        Show(now.0)
+    ))
 }
 
 /// Checks how many outputs one trip of a loop returned against the first trip.

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::kinds::{check_axis, or_panic};
 use super::view::{Place, Space, View};
 use crate::dtype::DType;
-use crate::shape::{self, Shape, Show};
+use crate::shape::{self, MAX_SIZE, Shape, Show, check_possible, is_possible};
 
 /// A linear operation of one argument.
 #[allow(clippy::large_enum_variant, reason = "nearly all operations are views; a box would cost each an allocation")]
@@ -70,6 +70,10 @@ impl Linear {
 
     /// The operation that reads its argument through a view: `out[i] = t[view i]`.
     /// The result has the shape of the iteration space.
+    ///
+    /// # Panics
+    /// When no array can have that shape.
+    #[track_caller]
     pub fn read(view: View) -> Linear {
         let into = View::identity(view.shape());
         Linear::Affine { from: view, into }
@@ -93,12 +97,13 @@ impl Linear {
     /// other axis the elements are repeated. The adjoint of the sum over those.
     ///
     /// # Panics
-    /// When an axis is not one of `shape`.
+    /// When an axis is not one of `shape`, or no array can have that shape.
     #[track_caller]
     pub fn replicate(shape: &[usize], axes: &[usize]) -> Linear {
         for axis in axes {
             check_axis("replicate", *axis, shape);
         }
+        check_possible("replicate", shape);
         Linear::read(View::axes(shape, axes))
     }
 
@@ -134,7 +139,10 @@ impl Linear {
     #[track_caller]
     pub fn slice(shape: &[usize], axis: usize, start: usize, len: usize, step: usize) -> Linear {
         check_axis("slice", axis, shape);
-        let end = if len == 0 { start } else { start + (len - 1) * step + 1 };
+        let end = match len {
+            0 => start,
+            len => (len - 1).saturating_mul(step).saturating_add(start).saturating_add(1),
+        };
         if end > shape[axis] {
             panic!(
                 "slice: the elements must lie within axis {axis}, but {start}, with step {step} and length {len}, reaches to \
@@ -179,7 +187,7 @@ impl Linear {
     /// axis `k` grows to `before[k] + shape[k] + after[k]`.
     ///
     /// # Panics
-    /// When there are not as many widths as axes.
+    /// When there are not as many widths as axes, or no array can be as large.
     #[track_caller]
     pub fn pad(shape: &[usize], before: &[usize], after: &[usize]) -> Linear {
         if before.len() != shape.len() || after.len() != shape.len() {
@@ -190,7 +198,16 @@ impl Linear {
             );
         }
         let rank = shape.len();
-        let out: Shape = (0..rank).map(|k| before[k] + shape[k] + after[k]).collect();
+        let width = |k: usize| before[k].checked_add(shape[k])?.checked_add(after[k]);
+        let Some(out) = (0..rank).map(width).collect::<Option<Shape>>().filter(|out| is_possible(out)) else {
+            panic!(
+                "pad: the sizes of an array, zeros left out, must have a product of at most {MAX_SIZE}, but {} is to be padded by {} \
+                 before and {} after; pad less",
+                Show(shape),
+                Show(before),
+                Show(after)
+            );
+        };
         let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rank * rank);
         (0..rank).for_each(|k| matrix[k * rank + k] = 1);
         let offset: SmallVec<[i64; 6]> = before.iter().map(|b| *b as i64).collect();
@@ -239,7 +256,7 @@ impl Linear {
     /// `out[w, p] = t[stride * w + p]`.
     ///
     /// # Panics
-    /// When `size` or `stride` is 0 or the window is longer than the axis.
+    /// When `size` or `stride` is 0, the window is longer than the axis, or no array can hold all windows.
     #[track_caller]
     pub fn window(shape: &[usize], axis: usize, size: usize, stride: usize) -> Linear {
         check_axis("window", axis, shape);
@@ -255,6 +272,7 @@ impl Linear {
         let mut out = Shape::from_slice(shape);
         out[axis] = (shape[axis] - size) / stride + 1;
         out.insert(axis + 1, size);
+        check_possible("window", &out);
         let columns = rank + 1;
         let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rank * columns);
         for k in 0..rank {
@@ -280,6 +298,7 @@ impl Linear {
                 Show(into)
             );
         }
+        check_possible("reshape", into);
         Linear::Reshape { from: Shape::from_slice(from), into: Shape::from_slice(into) }
     }
 
@@ -324,12 +343,13 @@ impl Linear {
 
     /// The same operation on each of `n` arguments stacked along a new outermost axis.
     /// `out[b] = self(t[b])`.
+    ///
+    /// # Panics
+    /// When no array can hold the stacks.
+    #[track_caller]
     pub fn batched(&self, n: usize) -> Linear {
-        let under = |shape: &Shape| {
-            let mut shape = shape.clone();
-            shape.insert(0, n);
-            shape
-        };
+        let under = |shape: &Shape| -> Shape { std::iter::once(n).chain(shape.iter().copied()).collect() };
+        check_possible("view", &under(&Shape::from_slice(self.output_shape())));
         match self {
             Linear::Affine { from, into } => Linear::Affine { from: from.batched(n), into: into.batched(n) },
             Linear::Reshape { from, into } => Linear::Reshape { from: under(from), into: under(into) },

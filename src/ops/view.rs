@@ -12,8 +12,8 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::kinds::check_axis;
-use crate::shape::{Shape, Show};
+use super::kinds::{check_axis, or_panic};
+use crate::shape::{MAX_SIZE, Shape, Show, check_possible, try_possible};
 
 /// A half-open interval per axis of the iteration space.
 pub(super) type Bounds = SmallVec<[(usize, usize); 6]>;
@@ -46,11 +46,22 @@ impl View {
     /// ```
     ///
     /// # Panics
-    /// When `matrix` or `offset` have the wrong number of entries.
+    /// When `matrix` or `offset` have the wrong number of entries; when the source cannot be the shape of an array, or an axis
+    /// of the iteration space or an index that is looked at is too large for one.
     #[track_caller]
     pub fn affine(source: &[usize], shape: &[usize], matrix: &[i64], offset: &[i64]) -> View {
+        or_panic(View::try_affine(source, shape, matrix, offset))
+    }
+
+    /// [`affine`](View::affine), with the message as an error.
+    pub(crate) fn try_affine(
+        source: &[usize],
+        shape: &[usize],
+        matrix: &[i64],
+        offset: &[i64],
+    ) -> Result<View, String> {
         if matrix.len() != source.len() * shape.len() || offset.len() != source.len() {
-            panic!(
+            return Err(format!(
                 "view: from {} into {} needs {} entries of the matrix and {} of the offset, but they are {} and {}; give a row \
                  per axis of the source, a column per axis of the iteration space",
                 Show(shape),
@@ -59,9 +70,26 @@ impl View {
                 source.len(),
                 matrix.len(),
                 offset.len()
-            );
+            ));
         }
-        View {
+        try_possible("view", source)?;
+        if shape.iter().any(|n| *n > MAX_SIZE) {
+            return Err(format!(
+                "view: an axis of the iteration space must have at most {MAX_SIZE} positions, but its shape is {}; make it \
+                 smaller",
+                Show(shape)
+            ));
+        }
+        let rows = matrix.chunks_exact(shape.len().max(1)).chain(std::iter::repeat(&[][..]));
+        if let Some((k, _)) = offset.iter().zip(rows).enumerate().find(|(_, (c, row))| !within_reach(row, **c, shape)) {
+            return Err(format!(
+                "view: the indices looked at must lie within {REACH} of 0, but along axis {k} of {} those from {} do not; take \
+                 smaller steps",
+                Show(source),
+                Show(shape)
+            ));
+        }
+        Ok(View {
             source: Shape::from_slice(source),
             shape: Shape::from_slice(shape),
             bounds: shape.iter().map(|n| (0, *n)).collect(),
@@ -69,7 +97,7 @@ impl View {
             offset: SmallVec::from_slice(offset),
             empty: false,
         }
-        .tightened()
+        .tightened())
     }
 
     /// Every index looks at itself.
@@ -103,24 +131,17 @@ impl View {
     pub(crate) fn from_parts(source: &[usize], shape: &[usize], parts: Option<Parts<'_>>) -> Option<View> {
         let Some((matrix, offset, bounds)) = parts else {
             let zeros: SmallVec<[i64; 16]> = SmallVec::from_elem(0, source.len() * shape.len());
-            let nothing = View::affine(source, shape, &zeros, &SmallVec::<[i64; 6]>::from_elem(0, source.len()));
+            let offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, source.len());
+            let nothing = View::try_affine(source, shape, &zeros, &offset).ok()?;
             return Some(View { empty: true, ..nothing }.tightened());
         };
-        if matrix.len() != source.len() * shape.len() || offset.len() != source.len() || bounds.len() != shape.len() {
-            return None;
-        }
-        let reach = |k: usize| {
-            let row = &matrix[k * shape.len()..(k + 1) * shape.len()];
-            let steps = row.iter().zip(shape).map(|(m, n)| i128::from(*m).abs() * *n as i128);
-            i128::from(offset[k]).abs() + steps.sum::<i128>()
-        };
-        if (0..source.len()).any(|k| reach(k) > i128::from(i64::MAX / 4)) {
+        if bounds.len() != shape.len() {
             return None;
         }
         if bounds.iter().zip(shape).any(|((lo, hi), n)| lo > hi || hi > n) {
             return None;
         }
-        let whole = View::affine(source, shape, matrix, offset);
+        let whole = View::try_affine(source, shape, matrix, offset).ok()?;
         Some(bounds.iter().enumerate().fold(whole, |view, (axis, (lo, hi))| view.clipped(axis, *lo, *hi)))
     }
 
@@ -259,9 +280,14 @@ impl View {
 
     /// The same view under a new outermost axis of size `n` of both the iteration space and the source.
     /// Index `[b, i]` looks at `[b, self(i)]`.
+    ///
+    /// # Panics
+    /// When no array can be as large as the source then is.
+    #[track_caller]
     pub fn batched(&self, n: usize) -> View {
         let mut out = self.widened(n);
         out.source.insert(0, n);
+        check_possible("view", &out.source);
         out.offset.insert(0, 0);
         let columns = out.shape.len();
         for k in 0..columns {
@@ -272,7 +298,12 @@ impl View {
 
     /// The same view under a new outermost axis of size `n` of the iteration space, which it ignores.
     /// Index `[b, i]` looks at `self(i)`.
+    ///
+    /// # Panics
+    /// When no axis can have `n` positions.
+    #[track_caller]
     pub fn widened(&self, n: usize) -> View {
+        check_possible("view", &[n]);
         let mut out = self.clone();
         out.shape.insert(0, n);
         out.bounds.insert(0, (0, n));
@@ -307,6 +338,17 @@ impl View {
 }
 
 /// The relation of a range check to a box.
+pub(super) const REACH: i64 = i64::MAX / 4;
+
+pub(super) fn within_reach(row: &[i64], c: i64, shape: &[usize]) -> bool {
+    let (mut lo, mut hi) = (c, c);
+    for (m, n) in row.iter().zip(shape) {
+        let last = m.saturating_mul(n.saturating_sub(1) as i64);
+        (lo, hi) = (lo.saturating_add(last.min(0)), hi.saturating_add(last.max(0)));
+    }
+    -REACH <= lo && hi <= REACH
+}
+
 #[derive(PartialEq, Eq)]
 pub(super) enum Side {
     /// A side of the box, or none at all.

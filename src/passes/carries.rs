@@ -75,8 +75,8 @@ impl Split {
         if !remaining.is_empty() {
             let of = |slot: &Slot| size(&slot.shape);
             let (inputs, first) = (whole.body.inputs(), whole.init.len());
-            let room = remaining.iter().map(|k| of(&inputs[*k])).sum::<usize>()
-                + inputs[first..first + whole.xs.len()].iter().map(of).sum::<usize>();
+            let kept = remaining.iter().map(|k| of(&inputs[*k]));
+            let room = kept.chain(inputs[first..first + whole.xs.len()].iter().map(of)).fold(0, usize::saturating_add);
             for fate in &mut fates {
                 if matches!(fate, Fate::Sum(terms) if !terms.iter().all(|t| is_small(&whole, room, t))) {
                     *fate = Fate::Carried;
@@ -256,7 +256,7 @@ fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
     let of = |id: &NodeId| size(&l.body.nodes()[*id as usize].shape);
     // Sequences are stacked already, and captured values need no stack.
     let given = |id: &NodeId| (l.init.len()..l.body.inputs().len()).contains(&(*id as usize));
-    let stacked: usize = term.needs().iter().filter(|id| !given(id)).map(of).sum();
+    let stacked = term.needs().iter().filter(|id| !given(id)).map(of).fold(0, usize::saturating_add);
     let added = match term {
         Addend::Plus(Summand::Linear(views, _)) | Addend::Minus(Summand::Linear(views, _)) => size(views.1.source()),
         Addend::Plus(Summand::Contract(op, ..)) | Addend::Minus(Summand::Contract(op, ..)) => size(op.out.source()),

@@ -73,9 +73,9 @@ fn found(outside: &[Option<Value>], id: NodeId) -> Value {
 /// The number of results of an operation.
 #[allow(clippy::wildcard_enum_match_arm, reason = "every other operation has one result")]
 fn results(node: &Node) -> usize {
-    let all = |slots: &[Slot]| slots.iter().map(|s| size(&s.shape)).sum();
+    let all = |slots: &[Slot]| slots.iter().fold(0usize, |sum, s| sum.saturating_add(size(&s.shape)));
     match &node.op {
-        Op::Loop(l) => l.n.max(1) * all(l.body.outputs()),
+        Op::Loop(l) => l.n.max(1).saturating_mul(all(l.body.outputs())),
         Op::Custom(c, _) => all(c.primal().outputs()),
         _ => size(&node.shape),
     }
@@ -85,8 +85,8 @@ fn results(node: &Node) -> usize {
 #[allow(clippy::wildcard_enum_match_arm, reason = "every other operation has one result")]
 fn parts(l: &Loop<NodeId>) -> Vec<Part> {
     let (nodes, carried) = (l.body.nodes(), l.init.len());
-    let sizes = |slots: &[Slot]| slots.iter().map(|s| size(&s.shape)).sum::<usize>();
-    let room = ROOM * (sizes(l.body.inputs()) - sizes(&l.body.inputs()[carried + l.xs.len()..])).max(1);
+    let sizes = |slots: &[Slot]| slots.iter().fold(0usize, |sum, s| sum.saturating_add(size(&s.shape)));
+    let room = ROOM.saturating_mul(sizes(&l.body.inputs()[..carried + l.xs.len()]).max(1));
     let mut parts = vec![Part::Before; nodes.len()];
     parts[..carried].fill(Part::Within);
     // Values that no trip changes are not stacked.
@@ -120,10 +120,11 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
         }
     }
     let stacked = |parts: &[Part]| -> usize {
-        frontier(l, parts, Part::Within).iter().map(|id| size(&nodes[*id as usize].shape)).sum()
+        let sizes = frontier(l, parts, Part::Within).into_iter().map(|id| size(&nodes[id as usize].shape));
+        sizes.fold(0, usize::saturating_add)
     };
     let large = (0..nodes.len()).any(|k| apart[k] == Part::After && results(&nodes[k]) > room);
-    if !large && stacked(&apart) <= ROOM * stacked(&parts) { apart } else { parts }
+    if !large && stacked(&apart) <= ROOM.saturating_mul(stacked(&parts)) { apart } else { parts }
 }
 
 /// A term of a sum, and whether it is subtracted.

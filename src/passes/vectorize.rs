@@ -7,16 +7,17 @@
 //! not run trip by trip are computed in bulk before and after the loop ([`super::fission`]). This extends section 5 of
 //! "Dual-numbers reverse AD for array languages" to loops.
 //!
-//! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains; the program never becomes
-//! asymptotically more expensive in operations or bytes. Its peak memory can grow: values that the trips of a loop held
+//! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains, unless its
+//! stacks would exceed the largest array; the program never becomes asymptotically more expensive in operations or bytes. Its peak memory can grow: values that the trips of a loop held
 //! one after the other are held at once.
 
 use super::batch::{Value, batch};
 use super::carries::Split;
 use super::counters::counters;
 use super::fission::fission;
-use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
+use crate::program::{Builder, Loop, Made, Node, NodeId, Op, Program};
 use crate::rewrite::signs::Seen;
+use crate::shape::{MAX_SIZE, size};
 
 /// The program in bulk: no loop without a carry remains.
 ///
@@ -71,8 +72,29 @@ fn without_dead_outputs(l: &Loop<NodeId>, taken: &[bool]) -> Program {
     l.body.with_results(&results)
 }
 
+/// Whether arrays can hold a stack of `n` values for each value of the program.
+pub(super) fn has_stacks(n: usize, program: &Program) -> bool {
+    n.saturating_mul(largest(program)) <= MAX_SIZE
+}
+
+/// The size of the largest value of a program, those inside of its loops and functions included.
+#[allow(clippy::wildcard_enum_match_arm, reason = "other operations have no programs inside")]
+fn largest(program: &Program) -> usize {
+    let of = |node: &Node| match &node.op {
+        Op::Loop(l) => largest(&l.body),
+        Op::Custom(c, _) => [Some(c.primal()), c.jvp(), c.vjp()].into_iter().flatten().map(largest).max().unwrap_or(1),
+        _ => size(&node.shape),
+    };
+    program.nodes().iter().map(of).max().unwrap_or(1).max(1)
+}
+
 /// The results of a loop whose body is vectorised; `seen` says for which of them the sign of zero is seen.
 fn looped(b: &mut Builder, l: Loop<NodeId>, seen: &[bool]) -> Vec<NodeId> {
+    if !has_stacks(l.n, &l.body) {
+        let results = 0..l.body.results().len();
+        let of = b.apply(Op::Loop(Box::new(l)));
+        return results.map(|k| b.apply(Op::Output(of, k))).collect();
+    }
     let (l, counted) = counters(b, l);
     let mut seen =
         (0..).zip(seen).filter(|(k, _)| counted.iter().all(|(counter, _)| counter != k)).map(|(_, seen)| *seen);

@@ -26,7 +26,7 @@ fn kinds(slots: &[super::Slot]) -> impl Iterator<Item = Kind<'_>> {
 
 fn fit(what: &str, given: &[Kind<'_>], needed: &[Kind<'_>]) -> Result<(), String> {
     if given.len() != needed.len() {
-        return Err(format!("there are {} {what} where {} are needed", given.len(), needed.len()));
+        return Err(format!("the number of {what} is {} and should be {}", given.len(), needed.len()));
     }
     let wrong = given.iter().zip(needed).find(|(a, b)| a != b);
     let show = |(shape, dtype): &(&[usize], DType)| format!("{dtype} {}", Show(shape));

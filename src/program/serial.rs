@@ -16,7 +16,7 @@ use super::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot};
 use crate::array::{Array, refused};
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
-use crate::shape::{self, Shape, Show, size_within};
+use crate::shape::{self, MAX_SIZE, Shape, Show, is_possible};
 
 /// The version of the format. A changed format gets a new number.
 const FORMAT: u32 = 1;
@@ -307,7 +307,9 @@ fn load_program(saved: SavedProgram, bodies: &[(Program, usize)]) -> Result<(Pro
             let (stated, is) = (format!("{dtype} {}", Show(&shape)), format!("{kind} {}", Show(&needed)));
             return Err(in_operation(format!("the result is said to be {stated} and is {is}")));
         }
-        size_within(&needed).ok_or_else(|| in_operation(format!("the result is too large: {}", Show(&needed))))?;
+        if !is_possible(&needed) {
+            return Err(in_operation(format!("the result is too large: {}", Show(&needed))));
+        }
         loading.numbers.push(loading.builder.cons(op, needed, kind));
     }
     let mut results = Vec::new();
@@ -396,6 +398,9 @@ impl Loading<'_> {
             SavedOp::Loop { n, reverse, body, init, xs, captured } => {
                 let body = self.inner(body)?;
                 let (init, xs, captured) = (self.values(&init)?, self.values(&xs)?, self.values(&captured)?);
+                if n > MAX_SIZE {
+                    return Err(format!("a loop has too many trips: {n}"));
+                }
                 Op::Loop(Box::new(Loop { n, reverse, body, init, xs, captured }))
             }
             SavedOp::Custom { name, primal, jvp, vjp, of } => {
@@ -426,14 +431,18 @@ fn load_dtype(name: &str) -> Result<DType, String> {
 }
 
 fn load_shape(shape: &[usize]) -> Result<Shape, String> {
-    size_within(shape).map(|_| Shape::from_slice(shape)).ok_or_else(|| format!("a shape is too large: {}", Show(shape)))
+    if is_possible(shape) {
+        Ok(Shape::from_slice(shape))
+    } else {
+        Err(format!("a shape is too large: {}", Show(shape)))
+    }
 }
 
 fn load_view(saved: SavedView) -> Result<View, String> {
     let view = match &saved {
-        SavedView::Nothing { source, shape } => View::from_parts(&load_shape(source)?, &load_shape(shape)?, None),
+        SavedView::Nothing { source, shape } => View::from_parts(source, shape, None),
         SavedView::At { source, shape, matrix, offset, bounds } => {
-            View::from_parts(&load_shape(source)?, &load_shape(shape)?, Some((matrix, offset, bounds)))
+            View::from_parts(source, shape, Some((matrix, offset, bounds)))
         }
     };
     view.ok_or_else(|| "the parts of a view do not fit together".into())

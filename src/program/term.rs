@@ -16,7 +16,7 @@ use super::{Builder, Node, NodeId, Op, Program, Slot};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::rewrite::signs::Seen;
-use crate::shape::Shape;
+use crate::shape::{Shape, check_possible};
 
 /// A traced value.
 #[derive(Clone)]
@@ -49,7 +49,12 @@ impl Term {
     }
 
     /// A new variable.
+    ///
+    /// # Panics
+    /// When no array can have this shape.
+    #[track_caller]
     pub fn variable(shape: &[usize], dtype: DType) -> Term {
+        check_possible("array", shape);
         let id = fresh();
         Term(Rc::new(Traced { id, op: Op::Input(id), shape: Shape::from_slice(shape), dtype }))
     }

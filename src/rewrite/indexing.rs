@@ -104,7 +104,7 @@ fn places(b: &Builder, source: &[usize], ix: &[NodeId]) -> Option<Places> {
         }
     }
     (0..rest.len()).for_each(|k| matrix[(ix.len() + k) * columns + digits.len() + k] = 1);
-    Some(Places { view: View::affine(source, &space, &matrix, &offset), shape })
+    Some(Places { view: View::try_affine(source, &space, &matrix, &offset).ok()?, shape })
 }
 
 fn part_of(digit: &Digit, whole: &Digit) -> bool {

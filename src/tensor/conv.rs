@@ -13,7 +13,7 @@ use super::Tensor;
 use crate::base::BaseTensor;
 use crate::dtype::{Float, Num};
 use crate::ops::{Contract, Linear, Reduce, View};
-use crate::shape::{Shape, Show};
+use crate::shape::{MAX_SIZE, Shape, Show, check_possible, is_possible};
 
 /// How a kernel moves over `S` axes: stride, zero padding and dilation.
 ///
@@ -83,15 +83,26 @@ impl<const S: usize> Conv<S> {
                 Show(&self.dilation)
             );
         }
+        let padded = self.padded(op, input);
         let mut sizes = [0; S];
         for k in 0..S {
-            let (n, size) = (self.padding[k].0 + input[2 + k] + self.padding[k].1, kernel[2 + k]);
-            let reach = if size == 0 { 0 } else { (size - 1) * self.dilation[k] + 1 };
-            if reach == 0 || reach > n {
+            let (n, size) = (padded[2 + k], kernel[2 + k]);
+            if size == 0 {
                 panic!(
-                    "{op}: the kernel must have 1 to as many elements as the padded input, but along axis {} it reaches \
-                     over {reach} of {n}, with shapes {} and {}; pad more",
+                    "{op}: the kernel must have an element along each axis, but along axis {} it has none, with shapes {} \
+                     and {}; give it one",
                     2 + k,
+                    Show(input),
+                    Show(kernel)
+                );
+            }
+            let reach = (size - 1).saturating_mul(self.dilation[k]).saturating_add(1);
+            if reach > n {
+                panic!(
+                    "{op}: the kernel must fit into the padded input, but along axis {} the kernel has {size} elements, {} apart, \
+                     and the padded input has {n}, with shapes {} and {}; pad more",
+                    2 + k,
+                    self.dilation[k],
                     Show(input),
                     Show(kernel)
                 );
@@ -99,6 +110,26 @@ impl<const S: usize> Conv<S> {
             sizes[k] = (n - reach) / self.stride[k] + 1;
         }
         sizes
+    }
+
+    /// The shape of the input with its padding.
+    #[track_caller]
+    fn padded(&self, op: &str, input: &[usize]) -> Shape {
+        let mut padded = Shape::from_slice(input);
+        for (n, (before, after)) in padded[2..].iter_mut().zip(self.padding) {
+            *n = n.saturating_add(before).saturating_add(after);
+        }
+        if !is_possible(&padded) {
+            let (before, after) = (self.padding.map(|p| p.0), self.padding.map(|p| p.1));
+            panic!(
+                "{op}: the sizes of the padded input, zeros left out, must have a product of at most {MAX_SIZE}, but {} is to \
+                 be padded by {} before and {} after; pad less",
+                Show(input),
+                Show(&before),
+                Show(&after)
+            );
+        }
+        padded
     }
 
     /// The convolution of an input `[n, c, ..]` by a kernel `[o, c, ..]` into `[n, o, ..]`.
@@ -135,15 +166,19 @@ impl<const S: usize> Conv<S> {
         space.push(input[1]);
         space.extend_from_slice(&moved);
 
-        let mut padded = Shape::from_slice(input);
+        let mut result = Shape::from_slice(&[input[0], kernel[0]]);
+        result.extend_from_slice(&moved);
+        check_possible(op, &result);
+
+        let padded = self.padded(op, input);
         let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, (2 + S) * rank);
         matrix[0] = 1;
         matrix[rank + channel] = 1;
         for k in 0..S {
             let row = 2 + k;
-            padded[row] += self.padding[k].0 + self.padding[k].1;
-            matrix[row * rank + at_moved + k] = self.stride[k] as i64;
-            matrix[row * rank + at_kernel + k] = self.dilation[k] as i64;
+            // A step that is larger than the padded input is never made.
+            matrix[row * rank + at_moved + k] = self.stride[k].min(padded[row]) as i64;
+            matrix[row * rank + at_kernel + k] = self.dilation[k].min(padded[row]) as i64;
         }
         let offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, 2 + S);
         let axes = |outer: [usize; 2], from: usize| -> SmallVec<[usize; 6]> {
@@ -278,7 +313,7 @@ impl<T: BaseTensor, E: Float> Tensor<T, 4, E> {
     pub fn avg_pool2d(&self, size: [usize; 2], stride: [usize; 2]) -> Self {
         check_window("avg_pool2d", self.raw().shape(), size, stride);
         let rows = window_sums(self, 3, size[1], stride[1]);
-        window_sums(&rows, 2, size[0], stride[0]).scale(1.0 / (size[0] * size[1]) as f64)
+        window_sums(&rows, 2, size[0], stride[0]).scale(1.0 / (size[0] as f64 * size[1] as f64))
     }
 }
 
@@ -313,6 +348,7 @@ fn largest<T: BaseTensor, const D: usize, E: Num>(
 }
 
 /// The sums of the windows along an axis, without making the windows.
+#[track_caller]
 fn window_sums<T: BaseTensor, const D: usize, E: Num>(
     x: &Tensor<T, D, E>,
     axis: usize,

@@ -10,7 +10,7 @@ use super::Tensor;
 use crate::base::BaseTensor;
 use crate::dtype::Num;
 use crate::ops::{Contract, Linear, View};
-use crate::shape::{Shape, Show};
+use crate::shape::{Shape, Show, check_possible};
 
 /// The operands of [`einsum`]: one tensor, an array of tensors of one rank, or a tuple of tensors of several ranks, all
 /// borrowed and with one element type.
@@ -180,7 +180,9 @@ impl Sizes {
     }
 
     /// The view of a tensor with axes `labels` by an iteration space with axes `space`.
+    #[track_caller]
     fn view(&self, space: &[char], labels: &[char]) -> View {
+        check_possible("einsum", &labels.iter().map(|l| self.of(*l)).collect::<Shape>());
         let shape: Shape = space.iter().map(|l| self.of(*l)).collect();
         let axes: SmallVec<[usize; 6]> = labels.iter().filter_map(|l| space.iter().position(|s| s == l)).collect();
         View::axes(&shape, &axes)

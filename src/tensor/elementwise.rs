@@ -11,6 +11,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Linear};
+use crate::shape::Show;
 
 /// The second operand of an operation on a tensor of rank `D` with elements `E`: a tensor, owned or borrowed, or a
 /// number of type `E`.
@@ -25,6 +26,7 @@ pub trait Operand<T: Clone, const D: usize, E> {
     fn sizes(&self) -> Option<&[usize]>;
     /// The operand in the shape that all operands were broadcast to.
     #[doc(hidden)]
+    #[track_caller]
     fn in_shape(&self, shape: &[usize]) -> Cow<'_, T>;
 }
 
@@ -209,6 +211,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 }
 
 /// A scalar tensor repeated into a shape.
+#[track_caller]
 pub(super) fn repeated<'a, T: BaseTensor, E: Elem>(s: &'a Tensor<T, 0, E>, shape: &[usize]) -> Cow<'a, T> {
     if shape.is_empty() {
         return Cow::Borrowed(s.raw());
@@ -483,7 +486,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
 }
 
 /// `then` if the scalar condition holds and `otherwise` if not: [`select`](Tensor::select) with one truth
-/// value for all elements. Both are computed, broadcast against each other.
+/// value for all elements. Both are computed, and have one shape.
 ///
 /// ```
 /// use polygrad::{cond, tensor};
@@ -492,14 +495,21 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
 /// ```
 ///
 /// # Panics
-/// When sizes along an axis differ and neither is 1.
+/// When the shapes differ.
 #[track_caller]
 pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
     condition: &Tensor<T, 0, bool>,
     then: &Tensor<T, D, E>,
     otherwise: &Tensor<T, D, E>,
 ) -> Tensor<T, D, E> {
-    let shape = broadcast_shape("cond", then.raw().shape(), otherwise.raw().shape());
-    let mask = repeated(condition, &shape);
-    Tensor::from_raw(T::select(&mask, &stretch(then.raw(), &shape), &stretch(otherwise.raw(), &shape)))
+    let (shape, other) = (then.raw().shape(), otherwise.raw().shape());
+    if shape != other {
+        panic!(
+            "cond: both branches must have one shape, but they are {} and {}; repeat one with broadcast_to",
+            Show(shape),
+            Show(other)
+        );
+    }
+    let mask = repeated(condition, shape);
+    Tensor::from_raw(T::select(&mask, then.raw(), otherwise.raw()))
 }

@@ -8,7 +8,7 @@ use super::rank::{Above, Plus, Rank};
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Compare, Discrete, Linear};
-use crate::shape::Shape;
+use crate::shape::{Shape, check_possible};
 
 /// An index: an integer tensor of rank 0, or a host integer.
 #[diagnostic::on_unimplemented(
@@ -192,6 +192,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     {
         let mut shape = Shape::from_slice(self.raw().shape());
         shape.push(n);
+        check_possible("one_hot", &shape);
         let axes = super::structure::other_axes(D, D);
         let own = self.raw().linear(&Linear::replicate(&shape, &axes));
         let position = Tensor::<T, 1, i64>::iota(n).into_raw().linear(&Linear::replicate(&shape, &[D]));

@@ -12,10 +12,11 @@ use std::cell::OnceCell;
 
 use super::Tensor;
 use super::rank::{Above, Plus, Rank};
+use super::trips::Trips;
 use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::ops::{Discrete, Linear};
-use crate::shape::{Shape, Show};
+use crate::shape::{Shape, Show, check_possible};
 use crate::tree::Tree;
 
 /// The argument of a loop: a tensor, which the loop runs over by its outermost axis, or a tuple of tensors side by
@@ -171,6 +172,7 @@ impl<C> Carry<C> {
 /// The loop behind all loops with a carry.
 #[track_caller]
 fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
+    op: &'static str,
     (n, xs): (usize, Vec<T>),
     reverse: bool,
     init: C,
@@ -178,12 +180,14 @@ fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
     f: impl Fn(C, &R) -> (C, Y),
 ) -> (C, S) {
     let (carry, init) = Carry::open(init);
+    let trips = Trips::new(op, n, &init);
     let (last, outputs) = T::map_accum(n, reverse, init, &xs, &mut |c, x| {
         let (c, y) = f(carry.close(c), &row(&mut x.iter().cloned()));
         let mut outputs = Vec::new();
         y.parts(&mut outputs);
-        (leaves(c), outputs)
+        trips.returned(leaves(c), outputs)
     });
+    trips.end();
     (carry.close(last), Y::stacked(&mut outputs.into_iter()))
 }
 
@@ -234,6 +238,7 @@ where
 /// inner loops run inside the outer ones, where the user's line is unknown.
 #[track_caller]
 fn built<T: BaseTensor>(op: &str, sizes: &[usize], body: &dyn Fn(&[T]) -> T) -> T {
+    check_possible(op, sizes);
     let (first, other): (OnceCell<Shape>, OnceCell<Shape>) = Default::default();
     let out = build_raw(sizes, &[], &|ix: &[T]| {
         let element = body(ix);
@@ -326,13 +331,15 @@ where
 }
 
 #[track_caller]
-fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &str, xs: X, f: impl Fn(&R) -> Y) -> S {
+fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &'static str, xs: X, f: impl Fn(&R) -> Y) -> S {
     let (n, xs) = sequences(op, &xs);
+    let trips = Trips::new::<T>(op, n, &[]);
     let (_, outputs) = T::map_accum(n, false, Vec::new(), &xs, &mut |_, x| {
         let mut outputs = Vec::new();
         f(&X::row(&mut x.iter().cloned())).parts(&mut outputs);
-        (Vec::new(), outputs)
+        trips.returned(Vec::new(), outputs)
     });
+    trips.end();
     Y::stacked(&mut outputs.into_iter())
 }
 
@@ -359,7 +366,7 @@ where
     X: Rows<T, R>,
     Y: Outputs<T, S>,
 {
-    run(sequences("map_accum", &xs), false, init, X::row, f)
+    run("map_accum", sequences("map_accum", &xs), false, init, X::row, f)
 }
 
 /// [`map_accum`] from the last row to the first; each output stands at the position of its row.
@@ -384,7 +391,7 @@ where
     X: Rows<T, R>,
     Y: Outputs<T, S>,
 {
-    run(sequences("map_accum_reverse", &xs), true, init, X::row, f)
+    run("map_accum_reverse", sequences("map_accum_reverse", &xs), true, init, X::row, f)
 }
 
 /// A loop over rows that keeps only its carry: `f(.. f(f(init, row 0), row 1) .., row n - 1)`.
@@ -405,7 +412,7 @@ where
     C: Tree<T, With<T> = C>,
     X: Rows<T, R>,
 {
-    run(sequences("fold", &xs), false, init, X::row, |c, x| (f(c, x), ())).0
+    run("fold", sequences("fold", &xs), false, init, X::row, |c, x| (f(c, x), ())).0
 }
 
 /// All carries of a [`fold`], stacked: the initial one first, so there is one more than there are rows.
@@ -427,13 +434,20 @@ where
     let (n, xs) = sequences("scan", &xs);
     let mut first = Vec::new();
     init.parts(&mut first);
+    for carry in &first {
+        // One row more than there are trips.
+        let rows = std::iter::once(n.saturating_add(1));
+        check_possible("scan", &rows.chain(carry.shape().iter().copied()).collect::<Shape>());
+    }
     let (carry, init) = Carry::open(init);
+    let trips = Trips::new("scan", n, &init);
     let (_, rest) = T::map_accum(n, false, init, &xs, &mut |c, x| {
         let next = f(carry.close(c), &X::row(&mut x.iter().cloned()));
         let mut outputs = Vec::new();
         next.parts(&mut outputs);
-        (leaves(next), outputs)
+        trips.returned(leaves(next), outputs)
     });
+    trips.end();
     let mut stacked = first.into_iter().zip(rest).map(|(first, rest)| {
         let mut shape = Shape::from_slice(first.shape());
         shape.insert(0, 1);
@@ -458,7 +472,8 @@ where
     T: BaseTensor,
     C: Tree<T, With<T> = C>,
 {
+    check_possible("iterate", &[n]);
     let positions = T::discrete(&Discrete::Iota { n }, &[]);
     let row = <Tensor<T, 1, i64> as Rows<T, Tensor<T, 0, i64>>>::row;
-    run((n, vec![positions]), false, init, row, |c, i| (f(i, c), ())).0
+    run("iterate", (n, vec![positions]), false, init, row, |c, i| (f(i, c), ())).0
 }

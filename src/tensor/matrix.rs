@@ -9,7 +9,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Num};
 use crate::ops::{Compare, Discrete, IntBinary, Linear, View};
-use crate::shape::Show;
+use crate::shape::{Show, check_possible};
 
 /// Ones where `column - row` compares to `k`, over the last two axes of a shape.
 fn band<T: BaseTensor>(shape: &[usize], op: Compare, k: i64) -> T {
@@ -69,8 +69,15 @@ impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
     /// use polygrad::{Concrete, Tensor, tensor};
     /// assert_eq!(Tensor::<Concrete, 2>::eye_at([2, 3], 1), tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]));
     /// ```
+    ///
+    /// # Panics
+    /// When no array can have this shape.
+    #[track_caller]
     pub fn eye_at(shape: [usize; 2], k: i64) -> Self {
         // Ones are written row by row; rows without an element of the diagonal write nothing.
+        check_possible("eye_at", &shape);
+        let beyond = shape[0].max(shape[1]) as i64;
+        let k = k.clamp(-beyond, beyond);
         let diagonal = Linear::affine(View::identity(&shape[..1]), View::affine(&shape, &shape[..1], &[1, 1], &[0, k]));
         Tensor::<T, 1, E>::ones([shape[0]]).view(&diagonal)
     }
@@ -105,6 +112,7 @@ impl<T: BaseTensor, E: Elem> Tensor<T, 1, E> {
     #[track_caller]
     pub fn diag(&self) -> Tensor<T, 2, E> {
         let [n] = self.shape();
+        check_possible("diag", &[n, n]);
         self.view(&Linear::affine(View::identity(&[n]), View::axes(&[n], &[0, 0])))
     }
 }

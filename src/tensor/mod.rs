@@ -34,7 +34,7 @@ use crate::array::{Array, ArrayError, Nested};
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Discrete, Linear, View};
-use crate::shape::Show;
+use crate::shape::{Show, check_possible};
 
 mod conv;
 mod cumulative;
@@ -49,6 +49,7 @@ mod rank;
 mod reduce;
 mod sort;
 mod structure;
+mod trips;
 
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
@@ -204,6 +205,9 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// use polygrad::{Concrete, Tensor, tensor};
     /// assert_eq!(Tensor::<Concrete, 1>::full([2], 3.0), tensor([3.0, 3.0]));
     /// ```
+    ///
+    /// # Panics
+    /// When no array can have this shape, see [`MAX_SIZE`](crate::shape::MAX_SIZE).
     #[track_caller]
     pub fn full(shape: [usize; D], x: E) -> Self {
         Tensor::from_raw(T::constant(Array::full(&shape, x)))
@@ -375,6 +379,10 @@ impl<T: BaseTensor> Tensor<T, 1, i64> {
     /// use polygrad::{Concrete, Tensor};
     /// assert_eq!(Tensor::<Concrete, 1, i64>::iota(3).to_vec(), [0, 1, 2]);
     /// ```
+    ///
+    /// # Panics
+    /// When no array can be as large, or there is no memory for it.
+    #[track_caller]
     pub fn iota(n: usize) -> Self {
         Tensor::from_raw(T::discrete(&Discrete::Iota { n }, &[]))
     }
@@ -387,6 +395,10 @@ impl<T: BaseTensor, E: Float> Tensor<T, 1, E> {
     /// use polygrad::{Concrete, Tensor, tensor};
     /// assert_eq!(Tensor::<Concrete, 1>::linspace(0.0, 1.0, 3), tensor([0.0, 0.5, 1.0]));
     /// ```
+    ///
+    /// # Panics
+    /// When no array can be as large, or there is no memory for it.
+    #[track_caller]
     pub fn linspace(start: f64, stop: f64, n: usize) -> Self {
         Tensor::constant(Array::linspace(start, stop, n).cast::<E>())
     }
@@ -399,7 +411,12 @@ impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
     /// use polygrad::{Concrete, Tensor, tensor};
     /// assert_eq!(Tensor::<Concrete, 2>::eye(2), tensor([[1.0, 0.0], [0.0, 1.0]]));
     /// ```
+    ///
+    /// # Panics
+    /// When no array can be as large.
+    #[track_caller]
     pub fn eye(n: usize) -> Self {
+        check_possible("eye", &[n, n]);
         // Ones written along the diagonal.
         let diagonal = Linear::affine(View::identity(&[n]), View::axes(&[n], &[0, 0]));
         Tensor::<T, 1, E>::ones([n]).view(&diagonal)
@@ -418,6 +435,7 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// use polygrad::tensor;
     /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).to_vec(), [1.0, 2.0, 3.0, 4.0]);
     /// ```
+    #[track_caller]
     pub fn to_vec(&self) -> Vec<E> {
         match self.raw.to_vec() {
             Ok(v) => v,

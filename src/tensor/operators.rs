@@ -15,7 +15,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::{Binary, Discrete, IntBinary, Linear, View};
-use crate::shape::{Shape, Show, same};
+use crate::shape::{Shape, Show, check_possible, same};
 
 /// The common shape of two operands of equal rank: along each axis the sizes are equal, or one is 1.
 #[track_caller]
@@ -33,10 +33,12 @@ pub(super) fn broadcast_shape(op: &str, a: &[usize], b: &[usize]) -> Shape {
             ),
         }
     }
+    check_possible(op, &out);
     out
 }
 
 /// `t` repeated along its axes of size 1 into `shape`, if the two are known to fit.
+#[track_caller]
 pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T> {
     if same(t.shape(), shape) {
         return Cow::Borrowed(t);

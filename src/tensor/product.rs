@@ -9,7 +9,7 @@ use super::rank::{Plus, Rank};
 use crate::base::BaseTensor;
 use crate::dtype::Num;
 use crate::ops::Contract;
-use crate::shape::{Shape, Show};
+use crate::shape::{Shape, Show, check_possible};
 
 /// A contraction of two raw values over the named axes of an iteration space.
 #[track_caller]
@@ -66,6 +66,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     {
         let space: Shape = self.raw().shape().iter().chain(other.raw().shape()).copied().collect();
         let axes: SmallVec<[usize; 6]> = (0..D + M).collect();
+        check_possible("outer", &space);
         contract([self.raw(), other.raw()], &space, [&axes[..D], &axes[D..], &axes])
     }
 }
@@ -119,6 +120,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
     pub fn matmul(&self, other: &Tensor<T, 2, E>) -> Tensor<T, 2, E> {
         let ([n, k], [l, m]) = (self.shape(), other.shape());
         agree("matmul", "inner sizes", [k, l], [&[n, k], &[l, m]], "transpose one with t");
+        check_possible("matmul", &[n, m]);
         contract([self.raw(), other.raw()], &[n, m, k], [&[0, 2], &[2, 1], &[0, 1]])
     }
 }
@@ -141,6 +143,7 @@ impl<T: BaseTensor, E: Num> Tensor<T, 3, E> {
         let shapes: [&[usize]; 2] = [&[b, n, k], &[c, l, m]];
         agree("batched_matmul", "numbers of matrices", [b, c], shapes, "slice or replicate one");
         agree("batched_matmul", "inner sizes", [k, l], shapes, "transpose one with t");
+        check_possible("batched_matmul", &[b, n, m]);
         contract([self.raw(), other.raw()], &[b, n, m, k], [&[0, 1, 3], &[0, 3, 2], &[0, 1, 2]])
     }
 }

@@ -263,6 +263,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// A value per line along `axis`, repeated into the shape of `self`.
+    #[track_caller]
     fn spread<const M: usize, F: Elem>(&self, axis: usize, t: &Tensor<T, M, F>) -> Tensor<T, D, F> {
         t.view(&Linear::replicate(self.raw().shape(), &other_axes(M, axis)))
     }

@@ -13,7 +13,7 @@ use crate::base::BaseTensor;
 use crate::dtype::{Elem, Num};
 use crate::ops::Linear;
 pub(super) use crate::ops::kinds::check_axis;
-use crate::shape::{Shape, Show};
+use crate::shape::{Shape, Show, check_possible};
 
 /// The axes of a tensor of rank `rank + 1` without the axis `axis`.
 pub(super) fn other_axes(rank: usize, axis: usize) -> SmallVec<[usize; 6]> {
@@ -158,6 +158,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         }
         let mut shape = Shape::from_slice(self.raw().shape());
         shape.insert(axis, n);
+        check_possible(op, &shape);
         self.view(&Linear::replicate(&shape, &other_axes(D, axis)))
     }
 
@@ -206,6 +207,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
                 Show(&shape)
             );
         }
+        check_possible("broadcast_to", &shape);
         Tensor::from_raw(operators::stretch(self.raw(), &shape).into_owned())
     }
 
@@ -278,6 +280,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
             Bound::Unbounded => shape[axis],
         };
         if start > end || end > shape[axis] {
+            let end = if end == usize::MAX { String::new() } else { end.to_string() };
             panic!(
                 "slice: the range must lie within axis {axis}, but it is {start}..{end} and the shape is {}; pad first, or \
                  clamp the range",
@@ -457,5 +460,7 @@ where
     if rows.is_empty() {
         panic!("stack: needs at least one part, but there are none; zeros makes an empty tensor of known shape");
     }
+    let sizes = first.iter().flatten().copied();
+    check_possible("stack", &std::iter::once(rows.len()).chain(sizes).collect::<Shape>());
     Tensor::from_raw(T::concat(0, &rows))
 }

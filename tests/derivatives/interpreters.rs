@@ -233,16 +233,13 @@ fn words<R>(f: impl FnOnce() -> R) -> String {
 fn tangents_that_do_not_fit_are_refused() {
     let (_, pushforward) = linearize(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
     let said = words(|| pushforward(&tensor([1.0])));
-    assert_eq!(
-        said,
-        "linearize: a tangent must be like its input, but f64 [2] has f64 [1]; give it that shape and element type"
-    );
+    let sentence = "linearize: a tangent must have the shape and element type of its argument, but the argument is f64 [2] and the \
+                    tangent f64 [1]; map the argument to its tangent";
+    assert!(said.starts_with(sentence), "{said}");
     let (_, pushforward) = linearize(|x: &Vec<Tensor<_, 1>>| x[0].square(), &vec![tensor([1.0])]);
     let said = words(|| pushforward(&Vec::new()));
-    assert_eq!(
-        said,
-        "linearize: the number of tangents must be that of the inputs, but they are 0 and 1; map the argument to its tangent"
-    );
+    let sentence = "linearize: each leaf of the argument needs a tangent, but there are 1 leaves and 0 tangents; map the argument";
+    assert!(said.starts_with(sentence), "{said}");
 }
 
 #[test]
@@ -318,8 +315,8 @@ fn checks_nest_and_constants_enter() {
         panic!("after {}", 1)
     };
     let x = tensor([1.0, 2.0]);
-    let error = check(|x: &Tensor<_, 1>| -> Tensor<Shapes, 1> { inner(x) }, &x).unwrap_err();
-    assert_eq!((error.message.as_str(), error.place.is_some()), ("after 1", true));
+    // A panic that is no mistake of the program is passed on.
+    assert_eq!(words(|| check(|x: &Tensor<_, 1>| -> Tensor<Shapes, 1> { inner(x) }, &x)), "after 1");
     let w = tensor([1.0, 2.0]);
     assert_eq!(check(|x: &Tensor<_, 1>| x * w.lift(), &x).unwrap().shape(), [2]);
 }

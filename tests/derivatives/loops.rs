@@ -183,7 +183,7 @@ fn host_branches_inside_a_loop() {
 }
 
 #[test]
-#[should_panic(expected = "map_accum: every trip must keep the same residuals")]
+#[should_panic(expected = "loop: every trip must keep the same residuals")]
 fn host_branches_with_other_residuals_are_refused() {
     let x = tensor([1.0, -1.0]);
     grad(
@@ -198,7 +198,7 @@ fn host_branches_with_other_residuals_are_refused() {
 }
 
 #[test]
-#[should_panic(expected = "map_accum: a loop variable may be used only inside its closure")]
+#[should_panic(expected = "loop: a loop variable may be used only inside its closure")]
 fn an_escaped_loop_variable_is_refused() {
     grad(
         |x: &Tensor<ADVal<Concrete>, 1>| {
@@ -214,7 +214,7 @@ fn an_escaped_loop_variable_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "map_accum: a loop variable may be used only inside its closure")]
+#[should_panic(expected = "loop: a loop variable may be used only inside its closure")]
 fn a_variable_of_an_earlier_trip_is_refused() {
     grad(
         |x: &Tensor<ADVal<Concrete>, 1>| {

@@ -1,6 +1,7 @@
 //! Mistakes outside of programs.
 
 use polygrad::array::Rng;
+use polygrad::interpreters::{Ast, Shapes};
 use polygrad::ops::{Contract, Linear, View};
 use polygrad::{Array, DType, Tensor, tensor};
 
@@ -22,6 +23,23 @@ pub(crate) fn data(log: &mut Log) {
     log.panics(|| Linear::reverse(&[2, 3], 0).after(&Linear::permute(&[2, 3], &[1, 0])));
     log.panics(|| Contract::new(View::identity(&[2]), View::identity(&[2]), View::identity(&[3])));
     log.panics(|| Contract::axes(&[2, 3], &[0], &[2], &[]));
+
+    log.panics(|| View::affine(&[1 << 60], &[], &[], &[0]));
+    log.panics(|| View::affine(&[2], &[usize::MAX], &[1], &[0]));
+    log.panics(|| View::affine(&[2], &[3, 2], &[1, i64::MAX], &[0]));
+    log.panics(|| View::affine(&[2, 3], &[2], &[1, -1], &[0, i64::MIN]));
+    log.panics(|| View::identity(&[2]).widened(usize::MAX));
+    log.panics(|| View::identity(&[1 << 30]).batched(1 << 30));
+    log.panics(|| Linear::slice(&[2, 3], 1, 2, 2, usize::MAX));
+    log.panics(|| Array::full(&[1 << 63, 2], 1.0));
+    log.panics(|| Array::new(&[0, 1 << 63], vec![1.0; 0]));
+    log.panics(|| Rng::new(0).normal(&[1 << 32, 1 << 32], 0.0, 1.0));
+    log.panics(|| Shapes::new(&[1 << 32, 1 << 32], DType::F64));
+    log.panics(|| Ast::variable(&[1 << 32, 1 << 32], DType::F64));
+    log.fails(Array::try_new(&[1 << 63, 2], vec![1.0]));
+    log.fails(serde_json::from_str::<Array>(
+        r#"{"dtype": "bool", "shape": [4294967296, 4294967296], "elements": {"every": "true"}}"#,
+    ));
 
     log.panics(|| Array::new(&[2, 3], vec![1.0]));
     log.fails(Array::try_new(&[2, 3], vec![1.0]));

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
+use polygrad as traced;
 use polygrad::direct::{grad, jvp, linearize, value_and_grad, value_and_grad_with, vjp};
+use polygrad::interpreters::adval::Sweep;
 use polygrad::tree::TreeMath;
 use polygrad::{ADVal, Concrete, Dual, Tensor, build1, cond, fold, stack, tensor};
 
@@ -16,11 +18,18 @@ pub(crate) fn verbs(log: &mut Log) {
     log.panics(|| jvp(|x: &Vec<Vector<_>>| x[0].clone(), &vec![v.clone()], &vec![]));
     log.panics(|| jvp(|x: &Vector<_>| x.sum(), &v, &tensor([1.0])));
     let (_, pullback) = vjp(|x: &Vector<_>| vec![x.square()], &v);
-    log.panics_in("src/ad/direct.rs", || pullback(&vec![]));
-    log.panics_in("src/ad/direct.rs", || pullback(&vec![tensor([1.0])]));
+    log.panics_naming_the_call(|| pullback(&vec![]));
+    log.panics_naming_the_call(|| pullback(&vec![tensor([1.0])]));
     let (_, pushforward) = linearize(|x: &Vec<Vector<_>>| x[0].square(), &vec![v.clone()]);
-    log.panics_in("src/ad/direct.rs", || pushforward(&vec![]));
-    log.panics_in("src/ad/direct.rs", || pushforward(&vec![tensor([1.0])]));
+    log.panics_naming_the_call(|| pushforward(&vec![]));
+    log.panics_naming_the_call(|| pushforward(&vec![tensor([1.0])]));
+
+    let (_, pullback) = traced::vjp(|x: &Vector<_>| vec![x.square()], &v);
+    log.panics_naming_the_call(|| pullback(&vec![]));
+    log.panics_naming_the_call(|| pullback(&vec![tensor([1.0])]));
+    let sweep = Sweep::<Concrete>::new();
+    log.panics(|| sweep.pull(&[], vec![v.raw().clone()]));
+    log.panics(|| sweep.push(&[], vec![v.raw().clone()]));
 
     // Where the table of derivatives ends.
     log.panics(|| grad(|x: &Vector<_>| x.trigamma().sum(), &v));
@@ -31,6 +40,69 @@ pub(crate) fn verbs(log: &mut Log) {
     reverse_levels(&log);
     forward_levels(&log);
     recorded_loops(&log);
+    forward_loops(&mut log.borrow_mut());
+    leaks(&mut log.borrow_mut());
+}
+
+/// A value of an inner derivative that leaves it, where there is no loop.
+fn leaks(log: &mut Log) {
+    type Value = Tensor<ADVal<Concrete>, 0>;
+    let one = &tensor(1.0);
+    let leaking = |x: &Value| {
+        let leak = RefCell::new(x.clone());
+        grad(
+            |y: &Value| {
+                leak.replace(y.clone());
+                y.sin()
+            },
+            one,
+        );
+        x * leak.into_inner()
+    };
+    log.panics(|| grad(leaking, one));
+    let (_, pushforward) = linearize(leaking, one);
+    log.panics_naming_the_call(|| pushforward(one));
+    let inside = |x: &Value| {
+        let leak = RefCell::new(x.clone());
+        fold(x.clone(), Tensor::zeros([2]), |c, _: &Value| {
+            grad(
+                |y: &Value| {
+                    leak.replace(y.clone());
+                    y.sin()
+                },
+                one,
+            );
+            c * &*leak.borrow()
+        })
+    };
+    log.panics_nearby(|| grad(inside, one));
+}
+
+/// Variables of loops that leave them, forward.
+fn forward_loops(log: &mut Log) {
+    type Value = Tensor<Dual<Concrete>, 0>;
+    let x = &tensor([1.0, -1.0]);
+    log.panics(|| {
+        jvp(
+            |x: &Vector<Dual<Concrete>>| {
+                let escaped = RefCell::new(Value::scalar(1.0));
+                let y = fold(Value::scalar(1.0), x, |h, x: &Value| {
+                    escaped.replace(x.clone());
+                    h * x
+                });
+                y + escaped.into_inner()
+            },
+            x,
+            x,
+        )
+    });
+    log.panics_nearby(|| {
+        let earlier = |x: &Vector<Dual<Concrete>>| {
+            let kept = RefCell::new(Value::scalar(1.0));
+            fold(Value::scalar(1.0), x, |h, x: &Value| h * x * kept.replace(x.clone()))
+        };
+        jvp(earlier, x, x)
+    });
 }
 
 /// A value of an outer derivative of the same level, in reverse.
@@ -43,9 +115,9 @@ fn reverse_levels(log: &RefCell<&mut Log>) {
         log.panics(|| value_and_grad(|y: &Value| y * outer, &one));
         log.panics(|| value_and_grad_with(|y: &Value, _: &()| y * outer, &one, &()));
         let (_, pullback) = vjp(|y: &Value| y * outer, &one);
-        log.panics_in("src/ad/direct.rs", || pullback(&one));
+        log.panics_naming_the_call(|| pullback(&one));
         let (_, pushforward) = linearize(|y: &Value| y * outer, &one);
-        log.panics_in("src/ad/direct.rs", || pushforward(&one));
+        log.panics_naming_the_call(|| pushforward(&one));
         outer.clone()
     };
     grad(inner, &one);

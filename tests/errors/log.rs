@@ -53,12 +53,19 @@ impl Log {
         self.add(seen);
     }
 
-    /// A call that must panic in a file of the library: a closure does not know who calls it.
+    /// A call of a closure of the library, which does not know who calls it: the message must name the call.
     #[track_caller]
-    pub(crate) fn panics_in<R>(&mut self, file: &str, f: impl FnOnce() -> R) {
-        let seen = caught(f);
-        assert_eq!(seen.file, file, "{}", seen.message);
-        self.add_at(Location::caller(), seen.message);
+    pub(crate) fn panics_naming_the_call<R>(&mut self, f: impl FnOnce() -> R) {
+        let (seen, case) = (caught(f), Location::caller());
+        let named = seen.message.split_once(" (called at ").and_then(|(message, rest)| {
+            let mut place = rest.strip_suffix(')')?.rsplitn(3, ':');
+            let column = place.next()?.parse().ok()?;
+            let line = place.next()?.parse().ok()?;
+            Some((format!("{message} (called at this line)"), place.next()?.to_string(), line, column))
+        });
+        let Some((message, file, line, column)) = named else { panic!("no call is named: {}", seen.message) };
+        assert!(file == case.file() && (case.line()..case.line() + 8).contains(&line), "{}", seen.message);
+        self.add(Caught { message, file, line, column });
     }
 
     /// A result that must be an error.

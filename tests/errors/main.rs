@@ -24,6 +24,7 @@ mod log;
 #[path = "../support/panics.rs"]
 mod panics;
 mod programs;
+mod sizes;
 mod staged;
 mod surface;
 
@@ -35,6 +36,7 @@ fn static_mistakes<T: BaseTensor>(x: &Tensor<T, 2>) -> Log {
     let mut log = Log::default();
     surface::surface(x, &mut log);
     language::language(x.raw(), &mut log);
+    sizes::sizes(x, &mut log);
     log
 }
 
@@ -57,6 +59,7 @@ fn everything() -> Log {
     direct::verbs(&mut log);
     staged::verbs(&mut log);
     programs::programs(&mut log);
+    sizes::memory(&mut log);
     log
 }
 

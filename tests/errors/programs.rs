@@ -17,6 +17,9 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics(|| square.named(&["x"], &[]));
     log.panics(|| symbolic::gradient(both));
     log.panics(|| symbolic::value_and_gradient_in(square, &[0]));
+    log.panics(|| symbolic::vjp_in(square, &[3]));
+    let sum = Function::stage(|x: &Tensor<_, 1>, _: &()| x.sum(), &v, &());
+    log.panics(|| symbolic::value_and_gradient_in(sum.program(), &[1]));
     log.panics(|| symbolic::derivative(both));
     log.panics(|| symbolic::derivative(square));
     log.panics(|| symbolic::transpose(square, 1));

@@ -47,6 +47,8 @@ fn rules(log: &mut Log) {
     log.panics(|| custom_vjp("stray", same, |_, _, y_bar| y_bar * &stray, &v));
     let several = |x: &Vec<Vector<_>>| x[0].clone();
     log.panics(|| custom_vjp("several", several, |_, _, _| Vec::new(), &vec![v.clone()]));
+    let listed = |x: &Vector<_>| vec![x.clone(), x.sin()];
+    log.panics(|| custom_jvp("listed", listed, |_, _, x_dot| vec![x_dot.clone()], &v));
     let clip = |_: &Vector<_>, _: &Vector<_>, y_bar: &Vector<_>| y_bar.clamp(-1.0, 1.0);
     log.panics(|| direct::jvp(|x: &Vector<_>| custom_vjp("clipped", same, clip, x), &v, &v));
     let [x, y, x_dot] = [(); 3].map(|()| Ast::variable(&[2], DType::F64));
@@ -106,6 +108,8 @@ fn escapes(log: &RefCell<&mut Log>) {
     log.panics(|| grad(|x: &Vector<_>| escaping(x), v));
     log.panics(|| jacobian_by::<_, 1, 0, 1, _>(Mode::Forward, |x: &Vector<_>| escaping(x), v));
     log.panics(|| value_and_grad_with(|x: &Vector<_>, data: &Vector<_>| x.sum() * escaping(data), v, v));
+    log.panics(|| jvp(|x: &Vector<_>| escaping(x), v, v));
+    log.panics(|| jacobian::<_, 1, 1, 2, _>(|x: &Vector<_>| x.row(0).broadcast_to([]).replicate(1 << 59), v));
     log.panics(|| nth_derivative(|x: &Number<_>| escaping(&x.replicate(2)), 1, one));
     log.panics(|| Function::stage(|x: &Vector<_>, _: &()| escaping(x), v, &()));
     log.panics(|| Function::value_and_grad(|x: &Vector<_>, _: &()| escaping(x), v, &()));

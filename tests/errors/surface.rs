@@ -182,6 +182,7 @@ fn operators<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.gt(0.0).select(t, 0.0));
     log.panics(|| x.gt(0.0).select(0.0, t));
     log.panics(|| cond(&x.sum().gt(0.0), x, t));
+    log.panics(|| cond(&x.sum().gt(0.0), &x.slice(0, ..1), x));
 }
 
 /// Structures that do not fit, in all forms a structure can have.
@@ -223,6 +224,7 @@ fn loops<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| fold(long.clone(), x, |c, _| c.slice(0, 1..)));
     log.panics(|| scan(long.clone(), x, |c, _| c.slice(0, 1..)));
     log.panics(|| iterate(2, long.clone(), |_, c| c.slice(0, 1..)));
+    log.panics(|| map_accum_reverse(long.clone(), x, |c, r| (c.slice(0, 1..), r.sum())));
     log.panics(|| map_accum(long.clone(), x, |c, r| (c.slice(0, 1..), r.sum())));
     log.panics(|| fold(vec![v.sum()], x, |c, _| [c.clone(), c].concat()));
     log.panics(|| fold(vec![v.sum()], x, |_, _| vec![]));
@@ -243,6 +245,8 @@ pub(crate) fn trips<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| map(x, |_| growing()));
     trip.set(0);
     log.panics(|| map_accum(v.sum(), x, |c, _| (c, growing())));
+    trip.set(0);
+    log.panics(|| zip_with(x, x, |_, _| growing()));
     trip.set(0);
     log.panics(|| build1(2, |_| growing()));
     trip.set(0);

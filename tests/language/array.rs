@@ -206,9 +206,9 @@ fn large_arrays_are_abbreviated_along_every_long_axis() {
 
 #[test]
 fn printing_does_not_depend_on_the_size() {
-    let a = Array::full(&[1 << 30, 1 << 30], 0.5);
+    let a = Array::full(&[1 << 30, 1 << 29], 0.5);
     assert_eq!(a.to_string().lines().count(), 7);
-    assert!(format!("{a:?}").starts_with("Array(f64, [1073741824, 1073741824], [[0.5, 0.5, 0.5, ..., 0.5"));
+    assert!(format!("{a:?}").starts_with("Array(f64, [1073741824, 536870912], [[0.5, 0.5, 0.5, ..., 0.5"));
 }
 
 #[test]

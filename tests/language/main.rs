@@ -17,6 +17,7 @@ mod layering;
 mod matrix;
 mod operations;
 mod recorded;
+mod sizes;
 mod sorting;
 mod special;
 mod tensor;

@@ -193,9 +193,9 @@ fn conversions() {
 
 #[test]
 fn scalar_conditions_choose_whole_tensors() {
-    let (a, b) = (tensor([1.0, 2.0]), tensor([9.0]));
+    let (a, b) = (tensor([1.0, 2.0]), tensor([9.0, 9.0]));
     assert_eq!(cond(&tensor(true), &a, &b), a);
-    assert_eq!(cond(&tensor(false), &a, &b), tensor([9.0, 9.0]));
+    assert_eq!(cond(&tensor(false), &a, &b), b);
     assert_eq!(cond(&tensor(false), &tensor(1), &tensor(2)), tensor(2));
 }
 

@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-use super::super::delta::{Delta, Factor, Id, Node, fresh, reachable};
+use super::super::delta::{Delta, Factor, Given, Id, Node, fresh, reachable};
+use super::super::pull::Fault;
 use super::super::{ADVal, differentiable};
 use super::{Body, Kind, LoopTerm, Place, Source, kind, node_kind, zeros};
 use crate::base::{BaseTensor, Group, Step, Trip, map_accum_grouped};
@@ -47,7 +48,7 @@ impl<T: BaseTensor> Recorder<T> {
         let found = reachable(results.iter().filter_map(|r| r.node.as_ref()), arguments.base);
         let ids: Vec<Id> = found.keys().copied().collect();
         let mut stacked: IndexMap<Id, T> = IndexMap::new();
-        let mut escaped = false;
+        let mut escaped = None;
         let mut terms = Vec::with_capacity(ids.len());
         let (start, held, captured, factors) = (self.start, &mut self.held, &mut self.captured, &mut self.factors);
         let mut slot = |factor: &Factor<T>| match arguments.elements.binary_search(&factor.id) {
@@ -56,7 +57,8 @@ impl<T: BaseTensor> Recorder<T> {
         };
         let mut place = |node: &Rc<Node<T>>| {
             place(node, start, captured, &ids, arguments).unwrap_or_else(|| {
-                escaped = true;
+                let inner = matches!(node.delta, Delta::Input(Given::Argument));
+                escaped.get_or_insert(if inner { Fault::Inner } else { Fault::EarlierTrip });
                 Place::Local(0)
             })
         };
@@ -64,11 +66,8 @@ impl<T: BaseTensor> Recorder<T> {
             terms.push(node.delta.map(&mut slot, &mut place));
         }
         let results = results.iter().map(|r| r.node.as_ref().map(&mut place)).collect();
-        if escaped {
-            self.fault.get_or_insert(String::from(
-                "map_accum: a loop variable may be used only inside its closure, but a trip used one of an earlier trip; \
-                 carry it instead",
-            ));
+        if let Some(fault) = escaped {
+            self.fault.get_or_insert(fault.to_string());
         }
         let body = Body { terms, results };
         let which = self.bodies.iter().position(|b| *b == body).unwrap_or_else(|| {
@@ -91,7 +90,7 @@ impl<T: BaseTensor> Recorder<T> {
             if kinds.is_empty() { String::from("none") } else { kinds.join(" and ") }
         };
         let fault = format!(
-            "map_accum: every trip must keep the same residuals for the derivative, but the first kept {}, another {}; choose with \
+            "loop: every trip must keep the same residuals for the derivative, but the first kept {}, another {}; choose with \
              select or cond instead of a host branch",
             show(first),
             show(&kinds)
@@ -207,13 +206,13 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
         let carry: Vec<ADVal<T>> = carry
             .into_iter()
             .flatten()
-            .map(|c| if differentiable(&c) { ADVal::variable(c) } else { ADVal::constant_of(c) })
+            .map(|c| if differentiable(&c) { ADVal::variable(c, Given::Loop) } else { ADVal::constant_of(c) })
             .collect();
         let elements: Vec<ADVal<T>> = elements
             .into_iter()
             .flatten()
             .zip(xs)
-            .map(|(e, x)| if x.node.is_some() { ADVal::variable(e) } else { ADVal::constant_of(e) })
+            .map(|(e, x)| if x.node.is_some() { ADVal::variable(e, Given::Loop) } else { ADVal::constant_of(e) })
             .collect();
         places.extend(carry.iter().enumerate().filter(|(_, c)| c.node.is_some()).map(|(k, c)| (c.id, Place::Carry(k))));
         places.extend(

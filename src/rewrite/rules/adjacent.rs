@@ -79,7 +79,7 @@ pub(super) fn copied(b: &Builder, id: NodeId) -> Option<(Piece, usize)> {
             offset.push(view.offset()[k] + moved);
         }
     }
-    let view = View::affine(&[from.source(), into.source()].concat(), &shape, &matrix, &offset);
+    let view = View::try_affine(&[from.source(), into.source()].concat(), &shape, &matrix, &offset).ok()?;
     let rank = from.source().len();
     view.is_total().then(|| (Piece { source: *source, view, step: None }, rank))
 }

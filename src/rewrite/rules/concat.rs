@@ -117,7 +117,7 @@ pub(super) fn join(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> 
         (None, Some(step)) => step.clone(),
         (None, None) => distance.clone(),
     };
-    let goes_on = step.iter().zip(&distance).all(|(m, d)| m * len as i64 == *d);
+    let goes_on = step.iter().zip(&distance).all(|(m, d)| m.checked_mul(len as i64) == Some(*d));
     let agrees = second.step.as_ref().is_none_or(|other| *other == step);
     let same = |k: usize| (0..v.shape().len()).all(|j| j == axis || v.row(k)[j] == w.row(k)[j]);
     if !goes_on || !agrees || !(0..v.source().len()).all(same) {
@@ -129,7 +129,7 @@ pub(super) fn join(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> 
     for (k, m) in step.iter().enumerate() {
         matrix.extend((0..shape.len()).map(|j| if j == axis { *m } else { v.row(k)[j] }));
     }
-    let view = View::affine(v.source(), &shape, &matrix, v.offset());
+    let view = View::try_affine(v.source(), &shape, &matrix, v.offset()).ok()?;
     Some(Piece { source: first.source, view, step: Some(step) })
 }
 
@@ -150,7 +150,7 @@ pub(super) fn view_of_concat(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DTy
             offset[*axis] -= start;
             let mut matrix: SmallVec<[i64; 16]> = SmallVec::new();
             (0..from.source().len()).for_each(|k| matrix.extend_from_slice(from.row(k)));
-            let view = View::affine(&b.node(*part).shape, from.shape(), &matrix, &offset);
+            let view = View::try_affine(&b.node(*part).shape, from.shape(), &matrix, &offset).ok()?;
             let boxed = |view: View, (axis, (lo, hi)): (usize, &(usize, usize))| view.clipped(axis, *lo, *hi);
             let view = from.bounds().iter().enumerate().fold(view, boxed);
             let (part, into) = (*part, into.clone());

@@ -82,7 +82,7 @@ fn contract_idle_axis(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DT
     let space = op.a.shape();
     let moving = |axis: usize| [&op.a, &op.b, &op.out].iter().any(|view| moves(view, axis));
     let (kept, idle): (Axes, Axes) = (0..space.len()).partition(|axis| moving(*axis));
-    let factor: usize = idle.iter().map(|axis| space[*axis]).product();
+    let factor = idle.iter().try_fold(1usize, |all, axis| all.checked_mul(space[*axis]))?;
     if idle.is_empty() || factor == 0 || (factor > 1 && !dtype.is_float()) {
         return None;
     }

@@ -67,8 +67,8 @@ fn gather_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     let read = operands.iter().filter(|x| !uniform(b, **x)).count();
     // The left side computes all elements, then reads those of the result and the indices; the right side reads them
     // once per operand.
-    let per = 2 * size(shape) + ix.iter().map(|i| elements(b, *i)).sum::<usize>();
-    if read * per + size(shape) >= 2 * elements(b, *a) + per {
+    let per = ix.iter().fold(2 * size(shape), |sum, i| sum.saturating_add(elements(b, *i)));
+    if read.saturating_mul(per).saturating_add(size(shape)) >= (2 * elements(b, *a)).saturating_add(per) {
         return None;
     }
     let mut on: SmallVec<[NodeId; 3]> = SmallVec::new();
@@ -113,7 +113,7 @@ fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     };
     let terms: usize = (0..indexed).map(|s| 1 + from.row(s).iter().filter(|m| **m != 0).count()).sum();
     let (each, read) = (b.node(*ix.first()?).shape.clone(), size(shape));
-    if !(0..ix.len()).all(bounded) || read + 2 * terms * size(&each) >= elements(b, *a) {
+    if !(0..ix.len()).all(bounded) || read.saturating_add((2 * terms).saturating_mul(size(&each))) >= elements(b, *a) {
         return None;
     }
     if indexed == 0 {
@@ -147,9 +147,9 @@ fn gather_gathered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType
     let mut each = b.node(*jx.first()?).shape.clone();
     each.extend_from_slice(&inner[jx.len()..]);
     // Counts elements and indices read; an index array gathered at `jx` reads `jx`, too.
-    let (indices, outer) = (ix.len() * size(&inner), jx.len() * elements(b, jx[0]));
-    let now = 2 * elements(b, *a) + indices + outer;
-    let then = ix.len() * (3 * size(&each) + outer);
+    let (indices, outer) = (ix.len().saturating_mul(size(&inner)), jx.len().saturating_mul(elements(b, jx[0])));
+    let now = (2 * elements(b, *a)).saturating_add(indices).saturating_add(outer);
+    let then = ix.len().saturating_mul((3 * size(&each)).saturating_add(outer));
     if then >= now {
         return None;
     }
@@ -168,12 +168,12 @@ pub(super) fn view_of_gather(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
         return None;
     }
     let kept = &from.shape()[..indexed];
-    let now = 2 * elements(b, *a) + ix.len() * size(&each);
-    if ix.len() * 3 * size(kept) >= now {
+    let now = (2 * elements(b, *a)).saturating_add(ix.len().saturating_mul(size(&each)));
+    if ix.len().saturating_mul(3 * size(kept)) >= now {
         return None;
     }
     let matrix: SmallVec<[i64; 16]> = (0..each.len()).flat_map(|s| from.row(s)[..indexed].to_vec()).collect();
-    let view = View::affine(&each, kept, &matrix, &from.offset()[..each.len()]);
+    let view = View::try_affine(&each, kept, &matrix, &from.offset()[..each.len()]).ok()?;
     let at = ix.iter().map(|i| linearly(b, Linear::read(view.clone()), *i)).collect();
     Some(b.add(Op::Gather(x, at), shape.clone(), dtype))
 }

@@ -391,12 +391,12 @@ impl Product {
             let cost = |cost: Cost| if own { cost } else { Cost::default() };
             let open = opens(b, id) && all.factors.len() + pending.len() + 2 <= MOST;
             if let (true, Op::Binary(_, x, y)) = (open, op) {
-                all.cost = all.cost + cost(elementwise(&b.node(id).shape));
+                all.cost += cost(elementwise(&b.node(id).shape));
                 pending.extend([((*y, view.clone()), own), ((*x, view), own)]);
             } else if let (true, Op::Contract(op, x, y)) = (open, op)
                 && let Some((left, right, axes)) = opened(op, &view)
             {
-                all.cost = all.cost + cost(contracting(op));
+                all.cost += cost(contracting(op));
                 let wide = |view: &View| axes.iter().rev().fold(view.clone(), |view, n| view.widened(*n));
                 all.factors.iter_mut().for_each(|(_, view)| *view = wide(view));
                 pending.iter_mut().for_each(|((_, view), _)| *view = wide(view));
@@ -405,7 +405,7 @@ impl Product {
             } else if let Op::Linear(op, x) = op
                 && let Some(both) = reading(op).and_then(|inner| seen_through(&inner, &view))
             {
-                all.cost = all.cost + cost(copying(op));
+                all.cost += cost(copying(op));
                 pending.push(((*x, both), own));
             } else {
                 all.factors.push((id, view));

@@ -119,7 +119,7 @@ pub(super) fn replicate_late(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
     }
     let moving = |axis: usize| reads.iter().flatten().any(|(_, view)| moves(view, axis));
     let (kept, dropped): (Axes, Axes) = (0..shape.len()).partition(|axis| moving(*axis));
-    let factor: usize = dropped.iter().map(|axis| shape[*axis]).product();
+    let factor = dropped.iter().fold(1usize, |all, axis| all.saturating_mul(shape[*axis]));
     if factor < 2 {
         return None;
     }

@@ -349,7 +349,7 @@ fn storage_does_not_matter_to_integers_masks_and_selection() {
 /// Constants stay stored once where the result is one.
 #[test]
 fn constants_cost_nothing() {
-    let large = [1 << 20, 1 << 20, 1 << 19];
+    let large = [1 << 20, 1 << 20, 1 << 18];
     let ones = Array::ones(&large, DType::F64);
     let permuted = ones.linear(&Linear::permute(&large, &[2, 0, 1]));
     let sliced = ones.linear(&Linear::slice(&large, 0, 1, 5, 2));
@@ -359,7 +359,7 @@ fn constants_cost_nothing() {
     for (what, a) in [("permute", permuted), ("slice", sliced), ("replicate", replicated), ("pad", padded)] {
         assert!(is_splat(&a), "{what}");
     }
-    assert_eq!(summed, Array::full(&[1 << 20], 2f64.powi(39)));
+    assert_eq!(summed, Array::full(&[1 << 20], 2f64.powi(38)));
     assert!(is_splat(&summed));
     assert!(is_splat(&ones.unary(Unary::Exp).binary(Binary::Mul, &ones)));
     assert!(is_splat(&Array::concat(1, &[ones.clone(), ones.clone()])));

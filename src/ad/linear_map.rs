@@ -1,0 +1,52 @@
+//! A derivative at a point, as the verbs return it.
+
+use std::cell::Cell;
+use std::fmt::Display;
+use std::ops::Deref;
+use std::panic::Location;
+use std::rc::Rc;
+
+/// A pullback or pushforward: a linear map from `A` to `B`, called like a function.
+///
+/// ```
+/// use polygrad::{direct, tensor::{Tensor, tensor}};
+/// let (_, pullback) = direct::vjp(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
+/// assert_eq!(pullback(&tensor([1.0, 1.0])), tensor([2.0, 4.0]));
+/// // Where a function is asked for, a closure calls it.
+/// let several: Vec<_> = [tensor([1.0, 0.0]), tensor([0.0, 1.0])].iter().map(|y_bar| pullback(y_bar)).collect();
+/// assert_eq!(several, [tensor([2.0, 0.0]), tensor([0.0, 4.0])]);
+/// ```
+///
+/// # Panics
+/// A call panics when its argument has not the structure, shapes and element types that it must have; the message names
+/// the place of the call.
+pub struct LinearMap<'a, A, B> {
+    map: Box<dyn Fn(&A) -> B + 'a>,
+    caller: Rc<Cell<&'static Location<'static>>>,
+}
+
+impl<'a, A, B> LinearMap<'a, A, B> {
+    /// The map of this function, whose errors are messages for the caller.
+    #[track_caller]
+    pub(super) fn new<F: Display>(f: impl Fn(&A) -> Result<B, F> + 'a) -> Self {
+        let caller = Rc::new(Cell::new(Location::caller()));
+        let at = caller.clone();
+        let map = move |x: &A| match f(x) {
+            Ok(y) => y,
+            // A panic inside a closure shows the line of the closure, so the words show the line of the call.
+            Err(message) => panic!("{message} (called at {})", at.get()),
+        };
+        LinearMap { map: Box::new(map), caller }
+    }
+}
+
+/// What makes `map(&x)` a call; it notes the place of the call.
+impl<'a, A, B> Deref for LinearMap<'a, A, B> {
+    type Target = dyn Fn(&A) -> B + 'a;
+
+    #[track_caller]
+    fn deref(&self) -> &Self::Target {
+        self.caller.set(Location::caller());
+        &*self.map
+    }
+}

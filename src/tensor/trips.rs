@@ -1,0 +1,73 @@
+//! What the trips of a loop return, checked where the loop's own name and the user's line are known.
+//!
+//! Interpreters check [`BaseTensor::map_accum`] in its own name. A closure does not know who called the loop, so a
+//! mistake in a trip is noted, values that fit stand in for what the trip returned, and [`Trips::end`] reports the mistake.
+
+use std::cell::OnceCell;
+
+use crate::base::{BaseTensor, Trip};
+use crate::dtype::DType;
+use crate::ops::kinds;
+use crate::shape::{Shape, check_possible};
+
+/// The trips of one loop.
+pub(super) struct Trips {
+    op: &'static str,
+    carry: Vec<(Shape, DType)>,
+    /// The outputs of the first trip.
+    outputs: OnceCell<Vec<(Shape, DType)>>,
+    fault: OnceCell<String>,
+}
+
+fn kind<T: BaseTensor>(t: &T) -> (&[usize], DType) {
+    (t.shape(), t.dtype())
+}
+
+fn owned<T: BaseTensor>(values: &[T]) -> Vec<(Shape, DType)> {
+    values.iter().map(|t| (Shape::from_slice(t.shape()), t.dtype())).collect()
+}
+
+fn borrowed((shape, dtype): &(Shape, DType)) -> (&[usize], DType) {
+    (shape, *dtype)
+}
+
+fn zeros<T: BaseTensor>((shape, dtype): &(Shape, DType)) -> T {
+    T::zeros(shape, *dtype)
+}
+
+impl Trips {
+    /// The trips of a loop that is called `op` and carries these values at first.
+    ///
+    /// # Panics
+    /// When there are more trips than an array can have elements.
+    #[track_caller]
+    pub(super) fn new<T: BaseTensor>(op: &'static str, n: usize, carry: &[T]) -> Trips {
+        check_possible(op, &[n]);
+        Trips { op, carry: owned(carry), outputs: OnceCell::new(), fault: OnceCell::new() }
+    }
+
+    /// What one trip returned, or stand-ins.
+    pub(super) fn returned<T: BaseTensor>(&self, carry: Vec<T>, outputs: Vec<T>) -> Trip<T> {
+        match self.check(&carry, &outputs) {
+            Ok(()) => (carry, outputs),
+            Err(fault) => {
+                self.fault.get_or_init(|| fault);
+                (self.carry.iter().map(zeros).collect(), self.outputs.get().into_iter().flatten().map(zeros).collect())
+            }
+        }
+    }
+
+    fn check<T: BaseTensor>(&self, carry: &[T], outputs: &[T]) -> Result<(), String> {
+        let first = self.outputs.get_or_init(|| owned(outputs));
+        kinds::try_carry(self.op, self.carry.iter().map(borrowed), carry.iter().map(kind))?;
+        first.iter().zip(outputs).try_for_each(|(first, now)| kinds::try_output(self.op, borrowed(first), kind(now)))
+    }
+
+    /// Panics if a trip returned what does not fit.
+    #[track_caller]
+    pub(super) fn end(self) {
+        if let Some(fault) = self.fault.get() {
+            panic!("{fault}");
+        }
+    }
+}
