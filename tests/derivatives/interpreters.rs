@@ -238,7 +238,8 @@ fn tangents_that_do_not_fit_are_refused() {
     assert!(said.starts_with(sentence), "{said}");
     let (_, pushforward) = linearize(|x: &Vec<Tensor<_, 1>>| x[0].square(), &vec![tensor([1.0])]);
     let said = words(|| pushforward(&Vec::new()));
-    let sentence = "linearize: each leaf of the argument needs a tangent, but there are 1 leaves and 0 tangents; map the argument";
+    let sentence =
+        "linearize: each leaf of the argument needs a tangent, but there are 1 leaves and 0 tangents; map the argument";
     assert!(said.starts_with(sentence), "{said}");
 }
 
