@@ -33,7 +33,7 @@ fn scalars() {
                 y
             }),
             case("Concrete", n, || chain(&x, n)),
-            case("Dual<Concrete>", n, || chain(&x.lift::<Dual<Concrete>>(), n)),
+            case("Dual<Concrete>", n, || chain(&x.lift::<Dual<Concrete>, _>(), n)),
             case("gradient by ADVal<Concrete>", n, || grad(|x: &Tensor<_, 0>| chain(x, n), &x)),
             case("second derivative by ADVal<ADVal<Concrete>>", n, || {
                 grad(|x: &Tensor<_, 0>| grad(|x: &Tensor<_, 0>| chain(x, n), x), &x)

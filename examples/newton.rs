@@ -19,7 +19,7 @@
 
 use polygrad::array::Rng;
 use polygrad::program::Term;
-use polygrad::{ADVal, BaseTensor, Concrete, Function, Tensor, hessian, tensor, value_and_grad};
+use polygrad::{BaseTensor, Concrete, Function, Tensor, hessian, tensor, value_and_grad};
 
 const SAMPLES: usize = 200;
 const FEATURES: usize = 4;
@@ -42,8 +42,6 @@ fn record(w: &Tensor<Concrete, 1>, data: &Data<Concrete>) -> Step {
     let step = |w: &Tensor<Term, 1>, (x, y): &Data<Term>| {
         // Inside a recorded program the verbs are part of it; data enter their functions through `lift`.
         let (value, slope) = value_and_grad(|w: &Tensor<_, 1>| energy(w, &(x.lift(), y.lift())), w);
-        // A Hessian is a derivative of a derivative: two levels up.
-        let (x, y) = (x.lift::<ADVal<Term>>(), y.lift::<ADVal<Term>>());
         let curvature: Tensor<Term, 2> = hessian(|w: &Tensor<_, 1>| energy(w, &(x.lift(), y.lift())), w);
         (value, slope, curvature)
     };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Step, Traced, Trip};
+use crate::base::{BaseTensor, Enter, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::program::{Constant, Custom, Loop, Op, Term};
@@ -34,6 +34,13 @@ fn kinds(terms: &[Term]) -> Vec<Kind<'_>> {
 /// An operation whose result is of the same kind as `like`.
 fn same(op: Op<Term>, like: &Term) -> Term {
     Term::new(op, Shape::from_slice(like.sizes()), like.element_type())
+}
+
+/// Known numbers are constants of a program.
+impl Enter<Array> for Term {
+    fn enter(t: Array) -> Term {
+        Term::constant(t)
+    }
 }
 
 impl BaseTensor for Term {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Group, Lift, Step, Traced, Trip, map_accum_grouped};
+use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Contract, Cost, Discrete, FloatStep, Linear, Reduce, Unary};
@@ -261,8 +261,14 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     }
 }
 
-impl<T: BaseTensor> Lift<T> for Count<T> {
+impl<T: BaseTensor, U: Enter<T>> Lift<T> for Count<U> {
     fn lift(t: T) -> Self {
-        Count(t)
+        Count(U::enter(t))
+    }
+}
+
+impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for Count<U> {
+    fn lift(t: T) -> Self {
+        Count(U::lift(t))
     }
 }

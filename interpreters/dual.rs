@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Group, Lift, Step, Traced, Trip, map_accum_grouped};
+use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Reduce, Unary};
 use crate::program::{Custom, interpret};
@@ -374,9 +374,15 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
     }
 }
 
-impl<T: BaseTensor> Lift<T> for Dual<T> {
+impl<T: BaseTensor, U: Enter<T>> Lift<T> for Dual<U> {
     fn lift(t: T) -> Self {
-        Dual::constant_of(t)
+        Dual::constant_of(U::enter(t))
+    }
+}
+
+impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for Dual<U> {
+    fn lift(t: T) -> Self {
+        Dual::constant_of(U::lift(t))
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::{Array, with_elem};
-use crate::base::{BaseTensor, Group, Lift, Step, Traced, Trip, map_accum_grouped};
+use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use crate::program::Custom;
@@ -262,8 +262,14 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 }
 
-impl<T: BaseTensor> Lift<T> for Transcript<T> {
+impl<T: BaseTensor, U: Enter<T>> Lift<T> for Transcript<U> {
     fn lift(t: T) -> Self {
-        Transcript::constant_of(t)
+        Transcript::constant_of(U::enter(t))
+    }
+}
+
+impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for Transcript<U> {
+    fn lift(t: T) -> Self {
+        Transcript::constant_of(U::lift(t))
     }
 }

@@ -8,6 +8,7 @@
 //! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element type rustc checks,
 //! and needs the single bound `T: BaseTensor`.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -109,7 +110,7 @@ pub trait BaseTensor: Clone + 'static {
 
     /// The interpreter at which the plain verbs run their program: one that records the program if values are known
     /// numbers, this one if a program is being traced or differentiated already.
-    type Trace: BaseTensor;
+    type Trace: BaseTensor + Enter<Self>;
 
     /// The results of `f` on these values, by way of [`Trace`](Self::Trace): if that is another interpreter, the
     /// program is recorded, simplified and run.
@@ -156,11 +157,45 @@ pub trait BaseTensor: Clone + 'static {
     }
 }
 
-/// A tensor of a lower level as a constant of the level above.
+/// A value of `T` as a constant of the interpreter at which `T` [traces](BaseTensor::Trace): of `T` itself, or of one that
+/// records.
+#[diagnostic::on_unimplemented(
+    message = "values of `{T}` do not enter `{Self}`",
+    label = "no level at which programs of `{T}` are traced",
+    note = "a value enters the levels above its own, those of the functions that the verbs run: `.lift()` goes up, and never down"
+)]
+pub trait Enter<T>: BaseTensor {
+    /// `t` as a constant here.
+    fn enter(t: T) -> Self;
+}
+
+impl<T: BaseTensor> Enter<T> for T {
+    fn enter(t: T) -> T {
+        t
+    }
+}
+
+/// The distance to the level directly above, see [`Lift`].
+#[derive(Clone, Copy, Debug)]
+pub struct Next;
+
+/// The distance to the level above the one at the distance `I`, see [`Lift`].
+#[derive(Clone, Copy, Debug)]
+pub struct Beyond<I>(PhantomData<I>);
+
+/// A tensor of a lower level as a constant of a level above.
 ///
 /// A program that differentiates inside a program works at two levels; a value of the outer one
 /// enters the inner one through [`Tensor::lift`](crate::Tensor::lift). Mixing them is a type error.
-pub trait Lift<T>: BaseTensor {
+///
+/// `I` is the distance between the levels, [`Next`] or [`Beyond`], which rustc infers: an interpreter over `U` takes the
+/// values that enter `U`, which is the next level, and those that `U` can lift, which is beyond it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a level above `{T}`",
+    label = "values of `{T}` cannot be lifted to this level",
+    note = "a value is lifted from outside of a function that a verb runs to the inside of it; `lift` never goes down"
+)]
+pub trait Lift<T, I = Next>: BaseTensor {
     /// `t` as a constant of this level.
     fn lift(t: T) -> Self;
 }

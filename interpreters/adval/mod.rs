@@ -24,7 +24,7 @@ pub use pull::Fault;
 use delta::{Delta, Edge, Factor, Gather, Given, Id, Node, Product, Reduced, ScatterAdd, fresh};
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Reduce, Unary};
 use crate::program::Custom;
@@ -256,9 +256,15 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     }
 }
 
-impl<T: BaseTensor> Lift<T> for ADVal<T> {
+impl<T: BaseTensor, U: Enter<T>> Lift<T> for ADVal<U> {
     fn lift(t: T) -> Self {
-        ADVal::constant_of(t)
+        ADVal::constant_of(U::enter(t))
+    }
+}
+
+impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for ADVal<U> {
+    fn lift(t: T) -> Self {
+        ADVal::constant_of(U::lift(t))
     }
 }
 

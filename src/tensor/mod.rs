@@ -159,8 +159,19 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.raw
     }
 
-    /// This tensor as a constant of the level above: so a value of an outer program enters an inner program that is
-    /// differentiated. Without `lift`, levels do not mix:
+    /// This tensor as a constant of a level above: so a value from outside enters a function that a verb runs.
+    ///
+    /// ```
+    /// use polygrad::{grad, hessian, tensor, Tensor};
+    /// let (x, k) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// assert_eq!(grad(|x| (x * x * k.lift()).sum(), &x), tensor([6.0, 16.0]));
+    /// // The function of `hessian` runs two levels above.
+    /// let h: Tensor<_, 2> = hessian(|x| (x * x * k.lift()).sum(), &x);
+    /// assert_eq!(h, tensor([[6.0, 0.0], [0.0, 8.0]]));
+    /// ```
+    ///
+    /// Which level, and how far above (`I`), is inferred from where the result is used. Where nothing says it, as before
+    /// a method call, a type does: `let k: Tensor<Dual<_>, 1> = k.lift();`. Without `lift`, levels do not mix:
     ///
     /// ```compile_fail,E0277
     /// use polygrad::{ADVal, BaseTensor, Tensor};
@@ -168,7 +179,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     ///     x + outer
     /// }
     /// ```
-    pub fn lift<U: Lift<T>>(&self) -> Tensor<U, D, E> {
+    pub fn lift<U: Lift<T, I>, I>(&self) -> Tensor<U, D, E> {
         Tensor::from_raw(U::lift(self.raw.clone()))
     }
 

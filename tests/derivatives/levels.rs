@@ -95,7 +95,7 @@ fn a_captured_outer_value_is_caught_forward() {
 #[should_panic(expected = "jvp: values of this level may enter the function only as its argument")]
 fn an_outer_tangent_is_not_taken_for_the_inner_one() {
     let x = tensor(3.0);
-    slope(|outer: &Scalar<Dual<polygrad::Concrete>>| slope(|_| outer * 2.0, &tensor(1.0)).lift::<Dual<_>>(), &x);
+    slope(|outer: &Scalar<Dual<polygrad::Concrete>>| slope(|_| outer * 2.0, &tensor(1.0)).lift(), &x);
 }
 
 #[test]

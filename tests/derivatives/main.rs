@@ -14,4 +14,5 @@ mod facts;
 mod interpreters;
 mod laws;
 mod levels;
+mod lifting;
 mod loops;

@@ -93,7 +93,7 @@ fn hamiltonian_flow<T: BaseTensor>(q: &Vector<T>, p: &Vector<T>) -> Scalar<T> {
 fn physics_residual<T: BaseTensor>(w: &Vector<T>, b: &Vector<T>, v: &Vector<T>, times: &Vector<T>) -> Scalar<T> {
     let mut total = Tensor::scalar(0.0);
     for k in 0..times.len() {
-        let u = |t: &Scalar<Dual<T>>| (w.lift::<Dual<T>>().times(t) + b.lift::<Dual<T>>()).tanh().dot(&v.lift());
+        let u = |t: &Scalar<Dual<T>>| (w.lift::<Dual<T>, _>().times(t) + b.lift::<Dual<T>, _>()).tanh().dot(&v.lift());
         let (u, slope) = jvp(u, &times.at([k]), &Tensor::scalar(1.0));
         total += (slope + u).square();
     }
@@ -113,7 +113,7 @@ fn gravity<T: BaseTensor>(x: &Matrix<T>, mass: &Vector<T>) -> Scalar<T> {
 /// Newton's method for `x^3 = a`, with the derivative it needs; the result also as part of a vector.
 fn newton_root<T: BaseTensor>(a: &Scalar<T>) -> Scalar<T> {
     let root = iterate(5, Tensor::scalar(1.2), |_, x| {
-        let (y, slope) = jvp(|x: &Scalar<Dual<T>>| x.powi(3) - a.lift::<Dual<T>>(), &x, &Tensor::scalar(1.0));
+        let (y, slope) = jvp(|x: &Scalar<Dual<T>>| x.powi(3) - a.lift(), &x, &Tensor::scalar(1.0));
         x - y / slope
     });
     let both = concat(0, [&root.insert_axis::<1>(0), &a.insert_axis(0)]);

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use polygrad::base::{Traced, Trip};
+use polygrad::base::{Enter, Traced, Trip};
 use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::optimize;
 use polygrad::program::{Custom, Program, Term, interpret};
@@ -28,6 +28,12 @@ fn arrays(ts: &[Seen]) -> Vec<Array> {
 
 fn seen(arrays: Vec<Array>) -> Vec<Seen> {
     arrays.into_iter().map(Seen).collect()
+}
+
+impl Enter<Seen> for Term {
+    fn enter(t: Seen) -> Term {
+        Term::constant(t.0)
+    }
 }
 
 impl BaseTensor for Seen {
