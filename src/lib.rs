@@ -5,6 +5,7 @@ pub mod array;
 pub mod base;
 pub mod dtype;
 pub mod ops;
+pub mod optim;
 pub mod passes;
 pub mod program;
 pub mod rewrite;

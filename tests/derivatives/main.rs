@@ -16,3 +16,4 @@ mod laws;
 mod levels;
 mod lifting;
 mod loops;
+mod optim;

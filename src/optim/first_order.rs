@@ -1,0 +1,198 @@
+//! Stochastic gradient descent and Adam.
+
+use super::{Optimizer, Rate, State, times};
+use crate::base::BaseTensor;
+use crate::ops::{Binary, Unary};
+use crate::tensor::Tensor;
+use crate::tree::{Tree, TreeMath};
+
+/// Gradient descent, with momentum if asked for.
+///
+/// With velocity `v`, which starts at zero: `v' = momentum v + g` and `x' = x - rate v'`; with Nesterov's momentum
+/// `x' = x - rate (g + momentum v')`. (Sutskever, Martens, Dahl and Hinton, *On the importance of initialization and momentum
+/// in deep learning*, ICML 2013; with the rate outside of the velocity, as is usual today.)
+///
+/// ```
+/// use polygrad::{optim::{Optimizer, Sgd}, tensor};
+/// let sgd = Sgd::new(0.1).momentum(0.5);
+/// let (x, g) = (tensor(1.0), tensor(2.0));
+/// let (x, state) = sgd.update(&x, &g, &sgd.init(&x));
+/// assert_eq!((x.item(), state.moments[0].item()), (0.8, 2.0));
+/// let (x, _) = sgd.update(&x, &g, &state);
+/// assert_eq!(x.item(), 0.5);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sgd {
+    rate: Rate,
+    momentum: f64,
+    nesterov: bool,
+}
+
+impl Sgd {
+    /// Gradient descent at a rate: a number, or a schedule.
+    #[track_caller]
+    pub fn new(rate: impl Into<Rate>) -> Self {
+        Sgd { rate: rate.into(), momentum: 0.0, nesterov: false }
+    }
+
+    /// With momentum, a share of the velocity that is kept at each update.
+    ///
+    /// # Panics
+    /// When `momentum` is not in `0..1`.
+    #[track_caller]
+    #[must_use]
+    pub fn momentum(self, momentum: f64) -> Self {
+        Sgd { momentum: share("Sgd::momentum", momentum), ..self }
+    }
+
+    /// With Nesterov's momentum: the step looks ahead along the new velocity.
+    ///
+    /// # Panics
+    /// When there is no momentum.
+    #[track_caller]
+    #[must_use]
+    pub fn nesterov(self) -> Self {
+        assert!(self.momentum > 0.0, "Sgd::nesterov: momentum must be above 0, but it is 0; call `momentum` first");
+        Sgd { nesterov: true, ..self }
+    }
+}
+
+impl Optimizer for Sgd {
+    fn moments(&self) -> usize {
+        usize::from(self.momentum > 0.0)
+    }
+
+    #[track_caller]
+    fn update<T: BaseTensor, P: Tree<T, With<T> = P>>(
+        &self,
+        x: &P,
+        gradient: &P,
+        state: &State<T, P>,
+    ) -> (P, State<T, P>) {
+        let rate = self.rate.at(&state.count);
+        let count = &state.count + 1.0;
+        let Some(velocity) = remembered("Sgd", self.moments(), state).first() else {
+            return (x.sub(&times(gradient, &rate)), State { count, moments: Vec::new() });
+        };
+        let velocity = velocity.scale(self.momentum).add(gradient);
+        let ahead = self.nesterov.then(|| gradient.add_scaled(self.momentum, &velocity));
+        let step = times(ahead.as_ref().unwrap_or(&velocity), &rate);
+        (x.sub(&step), State { count, moments: vec![velocity] })
+    }
+}
+
+/// Adam: steps scaled by running moments of the gradient; with `decay`, AdamW.
+///
+/// `m' = b1 m + (1 - b1) g`, `v' = b2 v + (1 - b2) g^2`, and after `t` updates, this one included,
+/// `x' = x - rate (m' / (1 - b1^t)) / (sqrt(v' / (1 - b2^t)) + eps) - rate decay x`, element by element. (Kingma and Ba, *Adam*,
+/// ICLR 2015, algorithm 1; Loshchilov and Hutter, *Decoupled weight decay regularization*, ICLR 2019, algorithm 2.)
+///
+/// ```
+/// use polygrad::{optim::{Adam, Optimizer}, tensor};
+/// let adam = Adam::new(0.1);
+/// let x = tensor([1.0, 1.0]);
+/// // The first step has the length of the rate, whatever the length of the gradient.
+/// let (x, _) = adam.update(&x, &tensor([1e-3, -1e3]), &adam.init(&x));
+/// assert!((x - tensor([0.9, 1.1])).abs().to_vec().iter().all(|e| *e < 1e-5));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adam {
+    rate: Rate,
+    betas: [f64; 2],
+    epsilon: f64,
+    decay: f64,
+}
+
+impl Adam {
+    /// Adam at a rate, a number or a schedule, with `b1 = 0.9`, `b2 = 0.999`, `eps = 1e-8` and no decay.
+    #[track_caller]
+    pub fn new(rate: impl Into<Rate>) -> Self {
+        Adam { rate: rate.into(), betas: [0.9, 0.999], epsilon: 1e-8, decay: 0.0 }
+    }
+
+    /// With other shares `b1` and `b2` of the moments that are kept at each update.
+    ///
+    /// # Panics
+    /// When one is not in `0..1`.
+    #[track_caller]
+    #[must_use]
+    pub fn betas(self, b1: f64, b2: f64) -> Self {
+        Adam { betas: [share("Adam::betas", b1), share("Adam::betas", b2)], ..self }
+    }
+
+    /// With another `eps`, which bounds the steps of elements whose gradient is almost zero.
+    ///
+    /// # Panics
+    /// When it is negative or not finite.
+    #[track_caller]
+    #[must_use]
+    pub fn epsilon(self, epsilon: f64) -> Self {
+        let possible = epsilon >= 0.0 && epsilon.is_finite();
+        assert!(possible, "Adam::epsilon: it must be finite and not negative, but it is {epsilon}");
+        Adam { epsilon, ..self }
+    }
+
+    /// With weight decay: each update also takes away `rate * decay` of each parameter, outside of the moments (AdamW).
+    ///
+    /// # Panics
+    /// When it is negative or not finite.
+    #[track_caller]
+    #[must_use]
+    pub fn decay(self, decay: f64) -> Self {
+        let possible = decay >= 0.0 && decay.is_finite();
+        assert!(possible, "Adam::decay: it must be finite and not negative, but it is {decay}");
+        Adam { decay, ..self }
+    }
+}
+
+impl Optimizer for Adam {
+    fn moments(&self) -> usize {
+        2
+    }
+
+    #[track_caller]
+    fn update<T: BaseTensor, P: Tree<T, With<T> = P>>(
+        &self,
+        x: &P,
+        gradient: &P,
+        state: &State<T, P>,
+    ) -> (P, State<T, P>) {
+        let rate = self.rate.at(&state.count);
+        let count = &state.count + 1.0;
+        let moments = remembered("Adam", 2, state);
+        let [b1, b2] = self.betas;
+        let first = moments[0].scale(b1).add_scaled(1.0 - b1, gradient);
+        let second = moments[1].scale(b2).add_scaled(1.0 - b2, &gradient.unary(Unary::Square));
+        // The moments start at zero: after t updates they are too small by these factors.
+        let [c1, c2] = [b1, b2].map(|b| missing(b, &count));
+        let size = times(&second, &c2.recip()).unary(Unary::Sqrt).shift(self.epsilon);
+        let mut next = x.sub(&times(&first, &(&rate / c1)).binary(Binary::Div, &size));
+        if self.decay > 0.0 {
+            next = next.sub(&times(x, &(&rate * self.decay)));
+        }
+        (next, State { count, moments: vec![first, second] })
+    }
+}
+
+/// `1 - b^count`, to full precision for `b` near 1.
+#[track_caller]
+fn missing<T: BaseTensor>(b: f64, count: &Tensor<T, 0>) -> Tensor<T, 0> {
+    if b == 0.0 { Tensor::full([], 1.0) } else { -(count * b.ln()).expm1() }
+}
+
+/// The moments of the state, as many as the rule needs.
+#[track_caller]
+fn remembered<'a, T: BaseTensor, P>(name: &str, needed: usize, state: &'a State<T, P>) -> &'a [P] {
+    let given = state.moments.len();
+    assert!(
+        given == needed,
+        "{name}: the state must have {needed} moments, but it has {given}; make it with `init` of the same optimizer"
+    );
+    &state.moments
+}
+
+#[track_caller]
+fn share(name: &str, b: f64) -> f64 {
+    assert!((0.0..1.0).contains(&b), "{name}: a share must be in 0..1, but it is {b}");
+    b
+}

@@ -1,0 +1,148 @@
+//! Optimizers: rules that make new parameters of parameters and their gradient.
+//!
+//! An optimizer holds its hyperparameters and nothing else. What it remembers from one update to the next is a [`State`],
+//! which is a tree as the parameters are. An update is a generic program over trees at any interpreter. So it runs on
+//! arrays, inside of a recorded step together with the gradient, as the carry of a loop, and under a derivative.
+//!
+//! ```
+//! use polygrad::optim::{Adam, Optimizer};
+//! use polygrad::{grad, tensor};
+//!
+//! let adam = Adam::new(0.1);
+//! let mut x = tensor([3.0, -2.0]);
+//! let mut state = adam.init(&x);
+//! for _ in 0..400 {
+//!     let slope = grad(|x| (x - 1.0).square().sum(), &x);
+//!     (x, state) = adam.update(&x, &slope, &state);
+//! }
+//! assert!((x - 1.0).abs().to_vec().iter().all(|e| *e < 1e-3));
+//! ```
+//!
+//! Gradient and update as one recorded program:
+//!
+//! ```
+//! use polygrad::optim::{Optimizer, Rate, Sgd, clip_by_norm};
+//! use polygrad::{Function, tensor, value_and_grad};
+//!
+//! let sgd = Sgd::new(Rate::cosine(0.1, 0.01, 100)).momentum(0.9);
+//! let x = tensor([3.0, -2.0]);
+//! let start = (x.clone(), sgd.init(&x));
+//! let step = Function::stage(
+//!     |(x, state), _| {
+//!         let (loss, slope) = value_and_grad(|x| (x - 1.0).square().sum(), x);
+//!         (sgd.update(x, &clip_by_norm(&slope, 1.0), state), loss)
+//!     },
+//!     &start,
+//!     &(),
+//! );
+//! let mut now = start;
+//! for _ in 0..100 {
+//!     now = step.run(&now, &())?.0;
+//! }
+//! assert!((now.0 - 1.0).abs().to_vec().iter().all(|e| *e < 1e-2));
+//! # Ok::<(), polygrad::RunError>(())
+//! ```
+
+mod first_order;
+mod rate;
+
+pub use first_order::{Adam, Sgd};
+pub use rate::Rate;
+
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::ops::{Binary, Linear};
+use crate::tensor::Tensor;
+use crate::tree::{Tree, TreeMath};
+
+/// A rule of updates from gradients alone.
+pub trait Optimizer {
+    /// The number of trees, beside the parameters, that the rule remembers.
+    fn moments(&self) -> usize;
+
+    /// The new parameters, and the new state.
+    ///
+    /// Integer and mask leaves of the parameters stay as they are.
+    ///
+    /// # Panics
+    /// When the leaves of the parameters, of the gradient and of the state differ in number, shape or element type.
+    #[track_caller]
+    fn update<T: BaseTensor, P: Tree<T, With<T> = P>>(
+        &self,
+        x: &P,
+        gradient: &P,
+        state: &State<T, P>,
+    ) -> (P, State<T, P>);
+
+    /// The state before the first update: zeros in the structure of the parameters.
+    fn init<T: BaseTensor, P: Tree<T, With<T> = P>>(&self, x: &P) -> State<T, P> {
+        State { count: Tensor::zeros([]), moments: (0..self.moments()).map(|_| x.zeros_like()).collect() }
+    }
+}
+
+/// What an [`Optimizer`] remembers from one update to the next: a tree over the same interpreter as the parameters `P`.
+///
+/// The count of updates is a tensor, so that a recorded step reads it as data.
+#[derive(Clone, Debug)]
+pub struct State<T: BaseTensor, P> {
+    /// The number of updates so far.
+    pub count: Tensor<T, 0>,
+    /// Trees in the structure of the parameters: the velocity of [`Sgd`]; first and second moment of [`Adam`].
+    pub moments: Vec<P>,
+}
+
+impl<T: BaseTensor, P: Tree<T>> Tree<T> for State<T, P> {
+    type With<U: BaseTensor> = State<U, P::With<U>>;
+
+    #[track_caller]
+    fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> State<U, P::With<U>> {
+        State { count: self.count.map(f), moments: Tree::map(&self.moments, f) }
+    }
+
+    fn paths(&self, at: &str, out: &mut Vec<String>) {
+        self.count.paths(&format!("{at}.count"), out);
+        self.moments.paths(&format!("{at}.moments"), out);
+    }
+}
+
+/// The gradient, made shorter if its length is more than `length`: `g * min(1, length / |g|)`.
+///
+/// The length `|g|` is the square root of the sum of the squares of all elements of all float leaves. A gradient with a NaN
+/// stays NaN, so that it is seen. (Pascanu, Mikolov and Bengio, *On the difficulty of training recurrent neural networks*,
+/// ICML 2013, section 3.2.)
+///
+/// ```
+/// use polygrad::{optim::clip_by_norm, tensor};
+/// let gradient = (tensor([3.0, 0.0]), tensor(4.0));
+/// let shorter = clip_by_norm(&gradient, 2.5);
+/// assert_eq!(shorter.0.to_vec(), [1.5, 0.0]);
+/// assert_eq!(clip_by_norm(&gradient, 10.0).1.item(), 4.0);
+/// ```
+///
+/// # Panics
+/// When `length` is not a positive number.
+#[track_caller]
+pub fn clip_by_norm<T: BaseTensor, P: Tree<T, With<T> = P>>(gradient: &P, length: f64) -> P {
+    assert!(
+        length > 0.0,
+        "clip_by_norm: the length must be positive, but it is {length}; leave the gradient out instead"
+    );
+    let norm = gradient.norm();
+    times(gradient, &(length / norm.max(length)))
+}
+
+/// Every element of every float leaf times a scalar tensor.
+#[track_caller]
+fn times<T: BaseTensor, P: Tree<T, With<T> = P>>(x: &P, c: &Tensor<T, 0>) -> P {
+    x.map(&mut |leaf| {
+        let dtype = leaf.dtype();
+        if !dtype.is_float() {
+            return leaf.clone();
+        }
+        let scalar = c.raw();
+        let cast =
+            if dtype == DType::F64 { scalar.clone() } else { scalar.linear(&Linear::cast(&[], DType::F64, dtype)) };
+        let factor = if leaf.shape().is_empty() { cast } else { cast.linear(&Linear::replicate(leaf.shape(), &[])) };
+        leaf.binary(Binary::Mul, &factor)
+    })
+}

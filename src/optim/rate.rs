@@ -1,0 +1,185 @@
+//! Learning rates as functions of the number of updates.
+//!
+//! Law: a rate is a formula of a scalar tensor, so a recorded step computes it from the count in its state, and no program is
+//! recorded anew when the rate changes.
+
+use std::f64::consts::PI;
+
+use crate::base::BaseTensor;
+use crate::tensor::Tensor;
+
+/// A learning rate: a number, or a schedule, which gives a number for each count of updates.
+///
+/// ```
+/// use polygrad::{optim::Rate, tensor};
+/// let rate = Rate::cosine(1.0, 0.0, 100).warmup(10);
+/// let at = |count: f64| rate.at(&tensor(count)).item();
+/// assert_eq!((at(0.0), at(9.0), at(10.0)), (0.1, 1.0, 1.0));
+/// assert!((at(60.0) - 0.5).abs() < 1e-15 && at(110.0) < 1e-15);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rate {
+    warmup: usize,
+    form: Form,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Form {
+    Constant(f64),
+    Linear {
+        start: f64,
+        end: f64,
+        steps: usize,
+    },
+    Cosine {
+        start: f64,
+        end: f64,
+        steps: usize,
+    },
+    Exponential {
+        start: f64,
+        factor: f64,
+        steps: usize,
+    },
+    /// Factors, each from a count on.
+    Steps {
+        start: f64,
+        factors: Vec<(usize, f64)>,
+    },
+}
+
+impl From<f64> for Rate {
+    /// The same rate at every update.
+    #[track_caller]
+    fn from(rate: f64) -> Self {
+        Rate::of(Form::Constant(checked("Rate", rate)))
+    }
+}
+
+impl Rate {
+    fn of(form: Form) -> Self {
+        Rate { warmup: 0, form }
+    }
+
+    /// From `start` to `end` in a straight line within `steps` updates, then `end`.
+    ///
+    /// ```
+    /// use polygrad::{optim::Rate, tensor};
+    /// assert_eq!(Rate::linear(1.0, 0.5, 10).at(&tensor(5.0)).item(), 0.75);
+    /// ```
+    ///
+    /// # Panics
+    /// When a rate is negative or not finite, or `steps` is 0.
+    #[track_caller]
+    pub fn linear(start: f64, end: f64, steps: usize) -> Self {
+        let steps = positive("Rate::linear", steps);
+        Rate::of(Form::Linear { start: checked("Rate::linear", start), end: checked("Rate::linear", end), steps })
+    }
+
+    /// From `start` to `end` along half a period of a cosine within `steps` updates, then `end`:
+    /// `end + (start - end) (1 + cos(pi count / steps)) / 2`. (Loshchilov and Hutter, *SGDR*, ICLR 2017, equation 5.)
+    ///
+    /// ```
+    /// use polygrad::{optim::Rate, tensor};
+    /// assert!((Rate::cosine(1.0, 0.5, 10).at(&tensor(5.0)).item() - 0.75).abs() < 1e-15);
+    /// ```
+    ///
+    /// # Panics
+    /// When a rate is negative or not finite, or `steps` is 0.
+    #[track_caller]
+    pub fn cosine(start: f64, end: f64, steps: usize) -> Self {
+        let steps = positive("Rate::cosine", steps);
+        Rate::of(Form::Cosine { start: checked("Rate::cosine", start), end: checked("Rate::cosine", end), steps })
+    }
+
+    /// `start * factor^(count / steps)`: smaller by `factor` every `steps` updates, little by little.
+    ///
+    /// ```
+    /// use polygrad::{optim::Rate, tensor};
+    /// assert!((Rate::exponential(1.0, 0.5, 10).at(&tensor(20.0)).item() - 0.25).abs() < 1e-15);
+    /// ```
+    ///
+    /// # Panics
+    /// When `start` is negative or not finite, `factor` is not a positive number, or `steps` is 0.
+    #[track_caller]
+    pub fn exponential(start: f64, factor: f64, steps: usize) -> Self {
+        let name = "Rate::exponential";
+        assert!(
+            factor > 0.0 && factor.is_finite(),
+            "{name}: the factor must be positive and finite, but it is {factor}"
+        );
+        Rate::of(Form::Exponential { start: checked(name, start), factor, steps: positive(name, steps) })
+    }
+
+    /// `start`, times each factor from its count of updates on.
+    ///
+    /// ```
+    /// use polygrad::{optim::Rate, tensor};
+    /// let rate = Rate::steps(1.0, [(10, 0.5), (20, 0.5)]);
+    /// assert_eq!([9.0, 10.0, 20.0].map(|n| rate.at(&tensor(n)).item()), [1.0, 0.5, 0.25]);
+    /// ```
+    ///
+    /// # Panics
+    /// When `start` or a factor is negative or not finite.
+    #[track_caller]
+    pub fn steps(start: f64, factors: impl IntoIterator<Item = (usize, f64)>) -> Self {
+        let mut checked_factors = Vec::new();
+        for (count, factor) in factors {
+            checked_factors.push((count, checked("Rate::steps", factor)));
+        }
+        Rate::of(Form::Steps { start: checked("Rate::steps", start), factors: checked_factors })
+    }
+
+    /// This schedule after `steps` updates in which the rate grows to its first value in a straight line.
+    ///
+    /// The first update has `1 / steps` of the first value; the schedule begins at update number `steps`, counted from 0.
+    #[must_use]
+    pub fn warmup(self, steps: usize) -> Self {
+        Rate { warmup: steps, ..self }
+    }
+
+    /// The rate of the update before which there were `count` others.
+    #[track_caller]
+    pub fn at<T: BaseTensor>(&self, count: &Tensor<T, 0>) -> Tensor<T, 0> {
+        if self.warmup == 0 {
+            return self.form.at(count);
+        }
+        let grown = ((count + 1.0) / self.warmup as f64).min(1.0);
+        grown * self.form.at(&(count - self.warmup as f64).max(0.0))
+    }
+}
+
+impl Form {
+    #[track_caller]
+    fn at<T: BaseTensor>(&self, count: &Tensor<T, 0>) -> Tensor<T, 0> {
+        let part = |steps: usize| (count / steps as f64).min(1.0);
+        match self {
+            Form::Constant(rate) => Tensor::full([], *rate),
+            Form::Linear { start, end, steps } => part(*steps) * (end - start) + *start,
+            Form::Cosine { start, end, steps } => ((part(*steps) * PI).cos() + 1.0) * (0.5 * (start - end)) + *end,
+            Form::Exponential { start, factor, steps } => (count * (factor.ln() / *steps as f64)).exp() * *start,
+            Form::Steps { start, factors } => {
+                let mut rate = Tensor::full([], *start);
+                for (from, factor) in factors {
+                    rate *= count.ge(*from as f64).select(*factor, 1.0);
+                }
+                rate
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn checked(name: &str, rate: f64) -> f64 {
+    assert!(
+        rate >= 0.0 && rate.is_finite(),
+        "{name}: rates and factors must be finite and not negative, but one is {rate}"
+    );
+    rate
+}
+
+#[track_caller]
+fn positive(name: &str, steps: usize) -> usize {
+    assert!(steps > 0, "{name}: the schedule must have a step, but it has 0; give the rate as a number instead");
+    steps
+}
