@@ -9,7 +9,7 @@
 //! derivative is that of the branch taken.
 
 use super::linear_map::LinearMap;
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, Lift};
 use crate::dtype::Float;
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
@@ -46,8 +46,7 @@ where
 {
     let mut sweep = Sweep::new();
     let inputs = x.map(&mut |leaf| sweep.input(leaf));
-    let constants = data.map(&mut |leaf| <ADVal<T> as crate::base::Lift<T>>::lift(leaf.clone()));
-    let y = f(&inputs, &constants).into_raw();
+    let y = f(&inputs, &constants(data)).into_raw();
     let one = T::constant(crate::array::Array::ones(&Shape::new(), E::DTYPE));
     let gradient = sweep.pull(std::slice::from_ref(&y), vec![one]);
     (Tensor::from_raw(y.primal().clone()), x.with_leaves(gradient))
@@ -90,6 +89,28 @@ where
     value_and_grad(f, x).1
 }
 
+/// [`grad`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{direct, tensor};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// assert_eq!(direct::grad_with(|w, x| (w * x).square().sum(), &w, &x), tensor([64.0, 150.0]));
+/// ```
+#[track_caller]
+pub fn grad_with<T, P, Q, E>(
+    f: impl Fn(&P::With<ADVal<T>>, &Q::With<ADVal<T>>) -> Tensor<ADVal<T>, 0, E>,
+    x: &P,
+    data: &Q,
+) -> P::With<T>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
+    value_and_grad_with(f, x, data).1
+}
+
 /// The value of a function and its pullback.
 ///
 /// `vjp : (P -> Y) -> P -> (Y, Y -o P)`. The pullback takes a cotangent, a tree like the value, to the
@@ -111,15 +132,43 @@ where
     P: Tree<T>,
     Y: Tree<ADVal<T>>,
 {
+    vjp_with(|x, _: &()| f(x), x, &())
+}
+
+/// [`vjp`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{direct, tensor};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// let (y, pullback) = direct::vjp_with(|w, x| w * x, &w, &x);
+/// assert_eq!((y, pullback(&tensor([1.0, 10.0]))), (tensor([8.0, 15.0]), tensor([4.0, 50.0])));
+/// ```
+#[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
+#[track_caller]
+pub fn vjp_with<'a, T, P, Q, Y>(
+    f: impl Fn(&P::With<ADVal<T>>, &Q::With<ADVal<T>>) -> Y,
+    x: &'a P,
+    data: &Q,
+) -> (Y::With<T>, LinearMap<'a, Y::With<T>, P::With<T>>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<ADVal<T>>,
+{
     let mut sweep = Sweep::new();
-    let inputs = x.map(&mut |leaf| sweep.input(leaf));
-    let y = f(&inputs);
+    let y = f(&x.map(&mut |leaf| sweep.input(leaf)), &constants(data));
     let results = y.leaves();
     let value = y.map(&mut |leaf| leaf.primal().clone());
     (
         value,
         LinearMap::new(move |ct: &Y::With<T>| Ok::<_, Fault>(x.with_leaves(sweep.try_pull(&results, ct.leaves())?))),
     )
+}
+
+/// The tree as constants of the level above.
+fn constants<U: BaseTensor + Lift<T>, T: BaseTensor, Q: Tree<T>>(data: &Q) -> Q::With<U> {
+    data.map(&mut |leaf| U::lift(leaf.clone()))
 }
 
 /// The value of a function and its pushforward: the derivative there, as a linear map.
@@ -146,8 +195,31 @@ where
     P: Tree<T> + 'a,
     Y: Tree<ADVal<T>> + 'a,
 {
+    linearize_with(|x, _: &()| f(x), x, &())
+}
+
+/// [`linearize`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{direct, tensor};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// let (y, pushforward) = direct::linearize_with(|w, x| w * x, &w, &x);
+/// assert_eq!((y, pushforward(&tensor([1.0, 10.0]))), (tensor([8.0, 15.0]), tensor([4.0, 50.0])));
+/// ```
+#[track_caller]
+pub fn linearize_with<'a, T, P, Q, Y>(
+    f: impl Fn(&P::With<ADVal<T>>, &Q::With<ADVal<T>>) -> Y,
+    x: &P,
+    data: &Q,
+) -> (Y::With<T>, LinearMap<'a, P, Y::With<T>>)
+where
+    T: BaseTensor,
+    P: Tree<T> + 'a,
+    Q: Tree<T>,
+    Y: Tree<ADVal<T>> + 'a,
+{
     let mut sweep = Sweep::new();
-    let y = f(&x.map(&mut |leaf| sweep.input(leaf)));
+    let y = f(&x.map(&mut |leaf| sweep.input(leaf)), &constants(data));
     let results = y.leaves();
     let value = y.map(&mut |leaf| leaf.primal().clone());
     (value, LinearMap::new(move |x_dot: &P| Ok::<_, Fault>(y.with_leaves(sweep.try_push(&results, x_dot.leaves())?))))
@@ -174,6 +246,29 @@ where
     P: Tree<T>,
     Y: Tree<Dual<T>>,
 {
+    jvp_with(|x, _: &()| f(x), x, x_dot, &())
+}
+
+/// [`jvp`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{direct, tensor};
+/// let (w, x, w_dot) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]), tensor([1.0, 10.0]));
+/// assert_eq!(direct::jvp_with(|w, x| w * x, &w, &w_dot, &x), (tensor([8.0, 15.0]), tensor([4.0, 50.0])));
+/// ```
+#[track_caller]
+pub fn jvp_with<T, P, Q, Y>(
+    f: impl Fn(&P::With<Dual<T>>, &Q::With<Dual<T>>) -> Y,
+    x: &P,
+    x_dot: &P,
+    data: &Q,
+) -> (Y::With<T>, Y::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<Dual<T>>,
+{
     let sweep = Forward::new();
     let (primals, tangents) = (x.leaves(), x_dot.leaves());
     one_tangent_each(primals.len(), tangents.len());
@@ -181,7 +276,7 @@ where
     for (primal, tangent) in primals.iter().zip(&tangents) {
         inputs.push(sweep.input(primal, tangent));
     }
-    let y = f(&x.with_leaves(inputs));
+    let y = f(&x.with_leaves(inputs), &constants(data));
     let mut parts = Vec::new();
     for leaf in y.leaves() {
         parts.push(sweep.result(&leaf));

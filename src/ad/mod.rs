@@ -25,5 +25,8 @@ pub use check::{ShapeError, SourceLine, check};
 pub use custom::{custom_jvp, custom_vjp};
 pub use function::{Function, FunctionOptions, RunError};
 pub use linear_map::LinearMap;
-pub use second::{Mode, hessian, hvp, jacobian, jacobian_by, nth_derivative};
-pub use staged::{grad, jvp, value_and_grad, value_and_grad_with, vjp};
+pub use second::{
+    Mode, hessian, hessian_with, hvp, hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_with, nth_derivative,
+    nth_derivative_with, value_and_jacobian, value_and_jacobian_with,
+};
+pub use staged::{grad, grad_with, jvp, jvp_with, value_and_grad, value_and_grad_with, vjp, vjp_with};

@@ -32,7 +32,7 @@ type Differentiated<U> = (Sweep<U>, Vec<ADVal<U>>);
 type Paired<U> = Vec<(U, U)>;
 
 /// Inputs of a new sweep, the first `count` of them; the others are constants.
-fn started<U: BaseTensor>(inputs: &[U], count: usize) -> Differentiated<U> {
+pub(super) fn started<U: BaseTensor>(inputs: &[U], count: usize) -> Differentiated<U> {
     let mut sweep = Sweep::new();
     let (leaves, data) = inputs.split_at(count);
     let mut duals: Vec<ADVal<U>> = leaves.iter().map(|leaf| sweep.input(leaf)).collect();
@@ -57,7 +57,7 @@ pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Duall
     }
 }
 
-/// The values of a function of traced values, and their tangents.
+/// The values of a function of traced values, and their tangents. Values without a tangent, which come last, are constants.
 ///
 /// # Errors
 /// When a result has a tangent that is not one of this derivative.
@@ -66,7 +66,12 @@ pub(super) fn forward<T: BaseTensor>(
     tangents: &[T::Trace],
     f: Forwards<'_, T>,
 ) -> Result<Paired<T::Trace>, String> {
-    let of = |sweep: &Forward| inputs.iter().zip(tangents).map(|(x, dot)| sweep.input(x, dot)).collect::<Vec<_>>();
+    let of = |sweep: &Forward| {
+        let (leaves, data) = inputs.split_at(tangents.len());
+        let mut duals: Vec<Dual<T::Trace>> = leaves.iter().zip(tangents).map(|(x, dot)| sweep.input(x, dot)).collect();
+        duals.extend(data.iter().map(|leaf| <Dual<T::Trace> as Lift<T::Trace>>::lift(leaf.clone())));
+        duals
+    };
     let sweep = Forward::new();
     let results = f(&of(&sweep));
     let primals: Vec<T::Trace> = results.iter().map(|y| y.primal().clone()).collect();
@@ -81,17 +86,25 @@ pub(super) fn forward<T: BaseTensor>(
     results.iter().map(|y| sweep.try_result(y)).collect()
 }
 
-/// The gradient of a scalar function of traced values, which can be differentiated again. A recorded gradient is
-/// optimized before and after the first derivative.
+/// The gradient of a scalar function of traced values in the first `count` of these, which can be differentiated again in
+/// them. A recorded gradient is optimized before and after the first derivative.
 ///
 /// # Errors
 /// When the function is not one of its arguments alone.
-pub(super) fn gradient<T: BaseTensor>(inputs: &[T::Trace], f: Twice<'_, T>) -> Result<Differentiated<T::Trace>, Fault> {
-    let (mut outer, mut inner) = (Sweep::new(), Sweep::new());
-    let duals: Vec<ADVal<ADVal<T::Trace>>> = inputs.iter().map(|x| inner.input(&outer.input(x))).collect();
+pub(super) fn gradient<T: BaseTensor>(
+    inputs: &[T::Trace],
+    count: usize,
+    f: Twice<'_, T>,
+) -> Result<Differentiated<T::Trace>, Fault> {
+    let (outer, firsts) = started(inputs, count);
+    let mut inner = Sweep::new();
+    let (leaves, data) = firsts.split_at(count);
+    let mut duals: Vec<ADVal<ADVal<T::Trace>>> = leaves.iter().map(|x| inner.input(x)).collect();
+    duals.extend(data.iter().map(|leaf| <ADVal<ADVal<T::Trace>> as Lift<ADVal<T::Trace>>>::lift(leaf.clone())));
     let y = f(&duals);
     if let Some(program) = T::recorded(inputs, &[y.primal().primal().clone()]) {
-        return Ok(dual(&optimize(&symbolic::gradient(&program)), inputs, inputs.len()));
+        let wrt: Vec<usize> = (0..count).collect();
+        return Ok(dual(&optimize(&symbolic::gradient_in(&program, &wrt)), inputs, count));
     }
     let one = ADVal::constant(Array::ones(&[], y.dtype()));
     Ok((outer, inner.try_pull(&[y], vec![one])?))

@@ -25,6 +25,9 @@ pub enum Mode {
     Reverse,
 }
 
+/// Where the function of a second derivative runs: two levels above the trace.
+type Second<T> = ADVal<ADVal<<T as BaseTensor>::Trace>>;
+
 /// The Jacobian: `J[i.., j..] = d f(x)[i..] / d x[j..]`, the output's axes first.
 ///
 /// Computed by columns, in forward mode, if there are no more inputs than outputs, else by rows, in reverse mode; see
@@ -44,7 +47,72 @@ where
     T: BaseTensor,
     Rank<R>: Plus<M, N>,
 {
-    jacobian_of(None, f, x)
+    Tensor::from_raw(jacobian_of(None, false, |x, _: &()| f(x), x, &()).remove(0))
+}
+
+/// [`jacobian`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{Tensor, jacobian_with, tensor};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// let j: Tensor<_, 2> = jacobian_with(|w, x| w * x, &w, &x);
+/// assert_eq!(j, tensor([[4.0, 0.0], [0.0, 5.0]]));
+/// ```
+#[track_caller]
+pub fn jacobian_with<T, Q, const N: usize, const M: usize, const R: usize, E: Float>(
+    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, M, E>,
+    x: &Tensor<T, N, E>,
+    data: &Q,
+) -> Tensor<T, R, E>
+where
+    T: BaseTensor,
+    Q: Tree<T>,
+    Rank<R>: Plus<M, N>,
+{
+    Tensor::from_raw(jacobian_of(None, false, f, x, data).remove(0))
+}
+
+/// Value and [`jacobian`].
+///
+/// ```
+/// use polygrad::{tensor, value_and_jacobian};
+/// let (y, j) = value_and_jacobian(|x| x.square(), &tensor([1.0, 2.0]));
+/// assert_eq!((y, j), (tensor([1.0, 4.0]), tensor([[2.0, 0.0], [0.0, 4.0]])));
+/// ```
+#[track_caller]
+pub fn value_and_jacobian<T, const N: usize, const M: usize, const R: usize, E: Float>(
+    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>) -> Tensor<ADVal<T::Trace>, M, E>,
+    x: &Tensor<T, N, E>,
+) -> (Tensor<T, M, E>, Tensor<T, R, E>)
+where
+    T: BaseTensor,
+    Rank<R>: Plus<M, N>,
+{
+    let mut results = jacobian_of(None, true, |x, _: &()| f(x), x, &());
+    (Tensor::from_raw(results.remove(1)), Tensor::from_raw(results.remove(0)))
+}
+
+/// [`value_and_jacobian`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{tensor, value_and_jacobian_with};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// let (y, j) = value_and_jacobian_with(|w, x| w * x, &w, &x);
+/// assert_eq!((y, j), (tensor([8.0, 15.0]), tensor([[4.0, 0.0], [0.0, 5.0]])));
+/// ```
+#[track_caller]
+pub fn value_and_jacobian_with<T, Q, const N: usize, const M: usize, const R: usize, E: Float>(
+    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, M, E>,
+    x: &Tensor<T, N, E>,
+    data: &Q,
+) -> (Tensor<T, M, E>, Tensor<T, R, E>)
+where
+    T: BaseTensor,
+    Q: Tree<T>,
+    Rank<R>: Plus<M, N>,
+{
+    let mut results = jacobian_of(None, true, f, x, data);
+    (Tensor::from_raw(results.remove(1)), Tensor::from_raw(results.remove(0)))
 }
 
 /// [`jacobian`] in a given mode.
@@ -64,29 +132,60 @@ where
     T: BaseTensor,
     Rank<R>: Plus<M, N>,
 {
-    jacobian_of(Some(mode), f, x)
+    Tensor::from_raw(jacobian_of(Some(mode), false, |x, _: &()| f(x), x, &()).remove(0))
 }
 
+/// [`jacobian_with`] in a given mode.
+///
+/// ```
+/// use polygrad::{Mode, Tensor, jacobian_by_with, tensor};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// let j: Tensor<_, 1> = jacobian_by_with(Mode::Reverse, |w, x| w.dot(x), &w, &x);
+/// assert_eq!(j, x);
+/// ```
 #[track_caller]
-fn jacobian_of<T, const N: usize, const M: usize, const R: usize, E: Float>(
-    mode: Option<Mode>,
-    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>) -> Tensor<ADVal<T::Trace>, M, E>,
+pub fn jacobian_by_with<T, Q, const N: usize, const M: usize, const R: usize, E: Float>(
+    mode: Mode,
+    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, M, E>,
     x: &Tensor<T, N, E>,
+    data: &Q,
 ) -> Tensor<T, R, E>
 where
     T: BaseTensor,
+    Q: Tree<T>,
     Rank<R>: Plus<M, N>,
 {
-    let mut results = traced(std::slice::from_ref(x.raw()), |inputs| {
-        let run = |x: &[ADVal<T::Trace>]| vec![f(&Tensor::from_raw(x[0].clone())).into_raw()];
-        let (sweep, y) = pipeline::reverse::<T>(inputs, 1, &run);
-        let few_inputs = size(inputs[0].shape()) <= size(y[0].shape());
+    Tensor::from_raw(jacobian_of(Some(mode), false, f, x, data).remove(0))
+}
+
+/// The Jacobian, and the value if asked for.
+#[track_caller]
+fn jacobian_of<T, Q, const N: usize, const M: usize, E: Float>(
+    mode: Option<Mode>,
+    value: bool,
+    f: impl Fn(&Tensor<ADVal<T::Trace>, N, E>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, M, E>,
+    x: &Tensor<T, N, E>,
+    data: &Q,
+) -> Vec<T>
+where
+    T: BaseTensor,
+    Q: Tree<T>,
+{
+    let mut inputs = vec![x.raw().clone()];
+    inputs.extend(data.leaves());
+    traced(&inputs, |inputs| {
+        let run = |duals: &[ADVal<T::Trace>]| {
+            vec![f(&Tensor::from_raw(duals[0].clone()), &data.with_leaves(duals[1..].to_vec())).into_raw()]
+        };
+        let (sweep, mut y) = pipeline::reverse::<T>(inputs, 1, &run);
+        let y = y.remove(0);
+        let few_inputs = size(inputs[0].shape()) <= size(y.shape());
         let mode = mode.unwrap_or(if few_inputs { Mode::Forward } else { Mode::Reverse });
-        let both: Shape = y[0].shape().iter().chain(inputs[0].shape()).copied().collect();
+        let both: Shape = y.shape().iter().chain(inputs[0].shape()).copied().collect();
         try_possible("jacobian", &both).map_err(Fault::Misfit)?;
-        Ok::<_, Fault>(vec![derivatives(&sweep, &y[0], inputs[0].shape(), mode)?])
-    });
-    Tensor::from_raw(results.remove(0))
+        let jacobian = derivatives(&sweep, &y, inputs[0].shape(), mode)?;
+        Ok::<_, Fault>(if value { vec![jacobian, y.primal().clone()] } else { vec![jacobian] })
+    })
 }
 
 /// The derivatives of every element of `y` in every element of the one input of the sweep, of shape `x`.
@@ -148,9 +247,35 @@ where
     T: BaseTensor,
     Rank<R>: Plus<N, N>,
 {
-    let mut results = traced(std::slice::from_ref(x.raw()), |inputs| {
-        let run = |x: &[ADVal<ADVal<T::Trace>>]| f(&Tensor::from_raw(x[0].clone())).into_raw();
-        let (sweep, gradient) = pipeline::gradient::<T>(inputs, &run)?;
+    hessian_with(|x, _: &()| f(x), x, &())
+}
+
+/// [`hessian`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{Tensor, hessian_with, tensor};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// let h: Tensor<_, 2> = hessian_with(|w, x| (w * w * x).sum(), &w, &x);
+/// assert_eq!(h, tensor([[8.0, 0.0], [0.0, 10.0]]));
+/// ```
+#[track_caller]
+pub fn hessian_with<T, Q, const N: usize, const R: usize, E: Float>(
+    f: impl Fn(&Tensor<Second<T>, N, E>, &Q::With<Second<T>>) -> Tensor<Second<T>, 0, E>,
+    x: &Tensor<T, N, E>,
+    data: &Q,
+) -> Tensor<T, R, E>
+where
+    T: BaseTensor,
+    Q: Tree<T>,
+    Rank<R>: Plus<N, N>,
+{
+    let mut inputs = vec![x.raw().clone()];
+    inputs.extend(data.leaves());
+    let mut results = traced(&inputs, |inputs| {
+        let run = |duals: &[Second<T>]| {
+            f(&Tensor::from_raw(duals[0].clone()), &data.with_leaves(duals[1..].to_vec())).into_raw()
+        };
+        let (sweep, gradient) = pipeline::gradient::<T>(inputs, 1, &run)?;
         Ok::<_, Fault>(vec![derivatives(&sweep, &gradient[0], inputs[0].shape(), Mode::Forward)?])
     });
     Tensor::from_raw(results.remove(0))
@@ -177,14 +302,45 @@ where
     P: Tree<T>,
     E: Float,
 {
-    let mut inputs = x.leaves();
+    hvp_with(|x, _: &()| f(x), x, v, &())
+}
+
+/// [`hvp`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{hvp_with, tensor};
+/// let (w, x, v) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]), tensor([1.0, 10.0]));
+/// assert_eq!(hvp_with(|w, x| (w * w * x).sum(), &w, &v, &x), tensor([8.0, 100.0]));
+/// ```
+///
+/// # Panics
+/// When a leaf of `v` is not like that of `x`.
+#[track_caller]
+pub fn hvp_with<T, P, Q, E>(
+    f: impl Fn(&P::With<Second<T>>, &Q::With<Second<T>>) -> Tensor<Second<T>, 0, E>,
+    x: &P,
+    v: &P,
+    data: &Q,
+) -> P::With<T>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
+    let (mut inputs, tangents) = (x.leaves(), v.leaves());
     let count = inputs.len();
-    inputs.extend(v.leaves());
-    check_direction(&inputs[..count], &inputs[count..]);
+    check_direction(&inputs, &tangents);
+    inputs.extend(data.leaves());
+    let known = inputs.len();
+    inputs.extend(tangents);
     let results = traced(&inputs, |inputs| {
-        let (primals, tangents) = inputs.split_at(count);
-        let run = |leaves: &[ADVal<ADVal<T::Trace>>]| f(&x.with_leaves(leaves.to_vec())).into_raw();
-        let (sweep, gradient) = pipeline::gradient::<T>(primals, &run)?;
+        let (inputs, tangents) = inputs.split_at(known);
+        let run = |duals: &[Second<T>]| {
+            let (leaves, constants) = duals.split_at(count);
+            f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec())).into_raw()
+        };
+        let (sweep, gradient) = pipeline::gradient::<T>(inputs, count, &run)?;
         sweep.try_push(&gradient, tangents.to_vec())
     });
     x.with_leaves(results)
@@ -231,15 +387,41 @@ pub fn nth_derivative<T: BaseTensor, E: Float>(
     n: usize,
     x: &Tensor<T, 0, E>,
 ) -> Tensor<T, 0, E> {
+    nth_derivative_with(|x, _: &()| f(x), n, x, &())
+}
+
+/// [`nth_derivative`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{nth_derivative_with, tensor};
+/// let f = |x: &polygrad::Tensor<_, 0>, a: &polygrad::Tensor<_, 0>| (x * a).sin();
+/// assert_eq!(nth_derivative_with(f, 2, &tensor(0.0), &tensor(3.0)), tensor(0.0));
+/// assert_eq!(nth_derivative_with(f, 3, &tensor(0.0), &tensor(3.0)), tensor(-27.0));
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn nth_derivative_with<T: BaseTensor, Q: Tree<T>, E: Float>(
+    f: impl Fn(&Tensor<Term, 0, E>, &Q::With<Term>) -> Tensor<Term, 0, E>,
+    n: usize,
+    x: &Tensor<T, 0, E>,
+    data: &Q,
+) -> Tensor<T, 0, E> {
+    let known = data.leaves();
     let variable = Term::variable(&[], E::DTYPE);
-    let y = f(&Tensor::from_raw(variable.clone())).into_raw();
-    let mut program: Program = match Term::program(&[variable], &[y], &[String::from("x")]) {
+    let constants: Vec<Term> = known.iter().map(|leaf| Term::variable(leaf.shape(), leaf.dtype())).collect();
+    let y = f(&Tensor::from_raw(variable.clone()), &data.with_leaves(constants.clone())).into_raw();
+    let variables: Vec<Term> = std::iter::once(variable).chain(constants).collect();
+    let mut names = vec![String::from("x")];
+    data.paths("data", &mut names);
+    let mut program: Program = match Term::program(&variables, &[y], &names) {
         Ok(program) => program,
         Err(message) => panic!("{message}"),
     };
     program = optimize(&program);
     for _ in 0..n {
-        program = optimize(&symbolic::derivative(&program));
+        program = optimize(&symbolic::derivative_in_first(&program));
     }
-    Tensor::from_raw(interpret(&program, vec![x.raw().clone()]).remove(0))
+    Tensor::from_raw(interpret(&program, std::iter::once(x.raw().clone()).chain(known).collect()).remove(0))
 }

@@ -12,7 +12,7 @@ use super::pipeline;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
-use crate::interpreters::adval::{ADVal, Fault, Sweep};
+use crate::interpreters::adval::{ADVal, Fault};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -146,6 +146,28 @@ where
     value_and_grad(f, x).1
 }
 
+/// [`grad`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{grad_with, tensor};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// assert_eq!(grad_with(|w, x| (w * x).square().sum(), &w, &x), tensor([64.0, 150.0]));
+/// ```
+#[track_caller]
+pub fn grad_with<T, P, Q, E>(
+    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>,
+    x: &P,
+    data: &Q,
+) -> P::With<T>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
+    value_and_grad_with(f, x, data).1
+}
+
 /// The value of a function and its pullback.
 ///
 /// `vjp : (P -> Y) -> P -> (Y, Y -o P)`. The pullback takes a cotangent, a tree like the value, to the
@@ -172,24 +194,52 @@ where
     P: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
-    let inputs = x.leaves();
+    vjp_with(move |x, _: &()| f(x), x, &())
+}
+
+/// [`vjp`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{tensor, vjp_with};
+/// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
+/// let (y, pullback) = vjp_with(|w, x| w * x, &w, &x);
+/// assert_eq!((y, pullback(&tensor([1.0, 10.0]))), (tensor([8.0, 15.0]), tensor([4.0, 50.0])));
+/// ```
+#[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
+#[track_caller]
+pub fn vjp_with<'a, T, P, Q, Y>(
+    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Y + 'a,
+    x: &'a P,
+    data: &'a Q,
+) -> (Y::With<T>, LinearMap<'a, Y::With<T>, P::With<T>>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<ADVal<T::Trace>>,
+{
+    let mut inputs = x.leaves();
     let count = inputs.len();
+    inputs.extend(data.leaves());
+    let run = move |duals: &[ADVal<T::Trace>]| {
+        let (leaves, constants) = duals.split_at(count);
+        f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec()))
+    };
     let mut template = None;
     let values = T::trace(&inputs, &mut |inputs| {
-        let mut sweep = Sweep::new();
-        let y = f(&x.with_leaves(inputs.iter().map(|leaf| sweep.input(leaf)).collect()));
+        let y = run(&pipeline::started(inputs, count).1);
         let primals = y.leaves().iter().map(|leaf| leaf.primal().clone()).collect();
         template = Some(y);
         primals
     });
     let Some(template) = template else { unreachable!("tracing runs the program") };
+    let needed = inputs.len();
     let pullback = move |y_bar: &Y::With<T>| {
-        let mut inputs = x.leaves();
+        let mut inputs = inputs.clone();
         inputs.extend(y_bar.leaves());
         let cotangents = try_traced(&inputs, |inputs| {
-            let (leaves, y_bar) = inputs.split_at(count);
-            let (sweep, y) =
-                pipeline::reverse::<T>(leaves, count, &|leaves| f(&x.with_leaves(leaves.to_vec())).leaves());
+            let (inputs, y_bar) = inputs.split_at(needed);
+            let (sweep, y) = pipeline::reverse::<T>(inputs, count, &|duals| run(duals).leaves());
             sweep.try_pull(&y, y_bar.to_vec())
         });
         cotangents.map(|cotangents| x.with_leaves(cotangents))
@@ -217,19 +267,45 @@ where
     P: Tree<T>,
     Y: Tree<Dual<T::Trace>>,
 {
-    let mut inputs = x.leaves();
+    jvp_with(|x, _: &()| f(x), x, x_dot, &())
+}
+
+/// [`jvp`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{jvp_with, tensor};
+/// let (w, x, w_dot) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]), tensor([1.0, 10.0]));
+/// assert_eq!(jvp_with(|w, x| w * x, &w, &w_dot, &x), (tensor([8.0, 15.0]), tensor([4.0, 50.0])));
+/// ```
+#[track_caller]
+pub fn jvp_with<T, P, Q, Y>(
+    f: impl Fn(&P::With<Dual<T::Trace>>, &Q::With<Dual<T::Trace>>) -> Y,
+    x: &P,
+    x_dot: &P,
+    data: &Q,
+) -> (Y::With<T>, Y::With<T>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<Dual<T::Trace>>,
+{
+    let (mut inputs, tangents) = (x.leaves(), x_dot.leaves());
     let count = inputs.len();
-    inputs.extend(x_dot.leaves());
-    super::direct::one_tangent_each(count, inputs.len() - count);
-    for (primal, tangent) in inputs[..count].iter().zip(&inputs[count..]) {
+    super::direct::one_tangent_each(count, tangents.len());
+    for (primal, tangent) in inputs.iter().zip(&tangents) {
         // Checked here, because a closure does not know who calls it.
         Forward::new().input(primal, tangent);
     }
+    inputs.extend(data.leaves());
+    let known = inputs.len();
+    inputs.extend(tangents);
     let template = RefCell::new(None);
     let mut results = traced(&inputs, |inputs| {
-        let (primals, tangents) = inputs.split_at(count);
-        let results = pipeline::forward::<T>(primals, tangents, &|inputs| {
-            let y = f(&x.with_leaves(inputs.to_vec()));
+        let (inputs, tangents) = inputs.split_at(known);
+        let results = pipeline::forward::<T>(inputs, tangents, &|duals| {
+            let (leaves, constants) = duals.split_at(count);
+            let y = f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec()));
             let leaves = y.leaves();
             template.replace(Some(y));
             leaves

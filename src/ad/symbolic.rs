@@ -7,9 +7,9 @@
 //! Law: the results are programs of the same language, so every function here applies to them again; derivatives of
 //! order `n` are made by repetition.
 
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, Lift};
 use crate::interpreters::adval::{ADVal, Sweep};
-use crate::interpreters::dual::Forward;
+use crate::interpreters::dual::{Dual, Forward};
 use crate::passes::simplify;
 use crate::program::{Program, Slot, Term, interpret};
 use crate::shape::Show;
@@ -63,7 +63,7 @@ fn every(program: &Program) -> Vec<usize> {
 fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Sweep<Term>, Vec<ADVal<Term>>) {
     let mut sweep = Sweep::new();
     let lift = |(x, chosen): (&Term, &bool)| {
-        if *chosen { sweep.input(x) } else { <ADVal<Term> as crate::base::Lift<Term>>::lift(x.clone()) }
+        if *chosen { sweep.input(x) } else { <ADVal<Term> as Lift<Term>>::lift(x.clone()) }
     };
     let inputs: Vec<ADVal<Term>> = inputs.iter().zip(wrt).map(lift).collect();
     let results = interpret(program, inputs);
@@ -147,8 +147,27 @@ pub fn value_and_gradient_in(program: &Program, wrt: &[usize]) -> Program {
 /// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
 #[track_caller]
 pub fn gradient(program: &Program) -> Program {
+    gradient_in(program, &every(program))
+}
+
+/// [`gradient`] in the inputs `wrt`.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let v = tensor([1.0, 2.0]);
+/// let f = Function::stage(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &v, &v);
+/// let gradient = symbolic::gradient_in(f.program(), &[0]);
+/// let (w, x) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]));
+/// assert_eq!(interpret(&gradient, vec![w, x]), [Array::from([3.0, 4.0])]);
+/// ```
+///
+/// # Panics
+/// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
+#[track_caller]
+pub fn gradient_in(program: &Program, wrt: &[usize]) -> Program {
     let x = variables(program.inputs());
-    let (_, x_bar) = scalar_gradient(program, &x, &every(program));
+    let (_, x_bar) = scalar_gradient(program, &x, wrt);
     closed(&x, &x_bar, &names(program.inputs()))
 }
 
@@ -292,19 +311,28 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
 /// When the program has not one scalar float input and one output.
 #[track_caller]
 pub fn derivative(program: &Program) -> Program {
-    let ([x], [_]) = (program.inputs(), program.outputs()) else {
+    let ([_], [_]) = (program.inputs(), program.outputs()) else {
         panic!(
             "derivative: needs one input and one output, but there are {} and {}; use jvp",
             program.inputs().len(),
             program.outputs().len()
         );
     };
+    derivative_in_first(program)
+}
+
+/// [`derivative`] in the first input; the others are constants.
+#[track_caller]
+pub(super) fn derivative_in_first(program: &Program) -> Program {
+    let x = &program.inputs()[0];
     if !x.shape.is_empty() || !x.dtype.is_float() {
         panic!("derivative: the input must be a scalar float, but it is {} {}; use jvp", x.dtype, Show(&x.shape));
     }
-    let variable = Term::variable(&x.shape, x.dtype);
     let one = Term::constant(crate::array::Array::ones(&x.shape, x.dtype));
+    let variables = variables(program.inputs());
     let sweep = Forward::new();
-    let y = interpret(program, vec![sweep.input(&variable, &one)]);
-    closed(&[variable], &[sweep.result(&y[0]).1], &names(program.inputs()))
+    let mut inputs = vec![sweep.input(&variables[0], &one)];
+    inputs.extend(variables[1..].iter().map(|x| <Dual<Term> as Lift<Term>>::lift(x.clone())));
+    let y = interpret(program, inputs);
+    closed(&variables, &[sweep.result(&y[0]).1], &names(program.inputs()))
 }

@@ -3,8 +3,9 @@
 
 use polygrad::inspect::{count, transcript};
 use polygrad::{
-    BaseTensor, Concrete, Function, Mode, Tensor, check, direct, fold, grad, hessian, hvp, jacobian, jacobian_by, jvp,
-    tensor, value_and_grad, vjp,
+    BaseTensor, Concrete, Function, Mode, Tensor, check, direct, fold, grad, grad_with, hessian, hessian_with, hvp,
+    hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_with, jvp, jvp_with, nth_derivative_with, tensor,
+    value_and_grad, value_and_grad_with, value_and_jacobian_with, vjp, vjp_with,
 };
 
 type Scalar<T> = Tensor<T, 0>;
@@ -113,4 +114,68 @@ fn integers_and_masks_enter() {
     assert_eq!(grad(f, &x), tensor([0.0, 0.0, 6.0]));
     let zero: Tensor<Concrete, 1> = grad(|x| x.sum() * at.lift().sum().to_float() * 0.0, &x);
     assert_eq!(zero, tensor([0.0; 3]));
+}
+
+/// Every verb with data, on functions of `x` and `k`: derivatives of `sum k x^2` and `k x^2`.
+fn every_verb_with_data<T: BaseTensor>(x: &Vector<T>, k: &Vector<T>) -> Vec<Vector<T>> {
+    fn each<T: BaseTensor>(x: &Vector<T>, (k, one): &(Vector<T>, Vector<T>)) -> Vector<T> {
+        x * x * k * one
+    }
+    fn total<T: BaseTensor>(x: &Vector<T>, data: &(Vector<T>, Vector<T>)) -> Scalar<T> {
+        each(x, data).sum()
+    }
+    let one = Tensor::ones(x.shape());
+    let data = (k.clone(), one.clone());
+    let (value, j) = value_and_jacobian_with(each, x, &data);
+    let curvature: Tensor<T, 2> = hessian_with(total, x, &data);
+    let jacobians: [Tensor<T, 2>; 4] = [
+        j,
+        jacobian_with(each, x, &data),
+        jacobian_by_with(Mode::Forward, each, x, &data),
+        jacobian_by_with(Mode::Reverse, each, x, &data),
+    ];
+    let mut all = vec![
+        grad_with(total, x, &data),
+        value_and_grad_with(total, x, &data).1,
+        vjp_with(each, x, &data).1(&one),
+        jvp_with(each, x, &one, &data).1,
+        hvp_with(total, x, x, &data),
+        curvature.matvec(x),
+        value * 2.0 / x,
+        direct::grad_with(total, x, &data),
+        direct::value_and_grad_with(total, x, &data).1,
+        direct::vjp_with(each, x, &data).1(&one),
+        direct::linearize_with(each, x, &data).1(&one),
+        direct::jvp_with(each, x, &one, &data).1,
+    ];
+    all.extend(jacobians.iter().map(|j| j.matvec(&one)));
+    all
+}
+
+#[test]
+fn data_enter_every_verb() {
+    let (x, k) = (tensor([1.0, 2.0, 3.0]), tensor([5.0, 6.0, 7.0]));
+    for (verb, found) in every_verb_with_data(&x, &k).iter().enumerate() {
+        assert_eq!(found, &expected(&x, &k), "verb {verb}");
+    }
+}
+
+#[test]
+fn data_may_be_differentiated_by_an_outer_derivative() {
+    let (x, k) = (tensor([1.0, 2.0, 3.0]), tensor([5.0, 6.0, 7.0]));
+    fn total<T: BaseTensor>(k: &Vector<T>, x: &Vector<T>) -> Scalar<T> {
+        every_verb_with_data(x, k).iter().fold(Tensor::scalar(0.0), |sum, part| sum + part.sum())
+    }
+    // 16 times sum 2 k x, in k.
+    assert_eq!(grad_with(total, &k, &x), &x * 32.0);
+    assert_eq!(direct::grad_with(total, &k, &x), &x * 32.0);
+}
+
+#[test]
+fn derivatives_of_order_n_take_data() {
+    let f = |x: &Scalar<_>, (a, n): &(Scalar<_>, Tensor<_, 1, i64>)| (x * a).sin() * n.sum().to_float();
+    let data = (tensor(3.0), tensor([1, 1]));
+    for (n, expected) in [0.0, 6.0, 0.0, -54.0].into_iter().enumerate() {
+        assert_eq!(nth_derivative_with(f, n, &tensor(0.0), &data).item(), expected, "order {n}");
+    }
 }
