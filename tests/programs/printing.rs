@@ -16,7 +16,7 @@ use polygrad::program::{Term, interpret};
 use polygrad::{Array, BaseTensor, DType, Tensor, fold};
 
 use crate::programs::{gallery, staged};
-use crate::support::{random, random_contract, random_linear, random_shape};
+use crate::support::{LONG, on_a_small_stack, random, random_contract, random_linear, random_shape};
 
 // ---- golden programs ----
 
@@ -311,17 +311,18 @@ impl Write for Sink {
 
 #[test]
 fn a_long_chain_prints_in_lines_of_bounded_length() {
-    const N: usize = 1_000_000;
-    let x = Term::variable(&[], DType::F64);
-    let mut y = x.clone();
-    for k in 0..N {
-        y = if k % 3 == 0 { y.binary(Binary::Atan2, &x) } else { y.unary(Unary::Sin) };
-    }
-    let program = Term::program(&[x], &[y], &[]).expect("closed");
-    let mut sink = Sink::default();
-    write!(sink, "{program}").expect("a sink takes text");
-    assert!((5 * N..40 * N).contains(&sink.bytes), "{} bytes", sink.bytes);
-    assert!(sink.longest <= 120, "a piece of {} bytes", sink.longest);
+    on_a_small_stack(|| {
+        let x = Term::variable(&[], DType::F64);
+        let mut y = x.clone();
+        for k in 0..LONG {
+            y = if k % 3 == 0 { y.binary(Binary::Atan2, &x) } else { y.unary(Unary::Sin) };
+        }
+        let program = Term::program(&[x], &[y], &[]).expect("closed");
+        let mut sink = Sink::default();
+        write!(sink, "{program}").expect("a sink takes text");
+        assert!((5 * LONG..40 * LONG).contains(&sink.bytes), "{} bytes", sink.bytes);
+        assert!(sink.longest <= 120, "a piece of {} bytes", sink.longest);
+    });
 }
 
 #[test]

@@ -10,6 +10,8 @@ use polygrad::{
     jacobian, jacobian_by, map_accum, nth_derivative, tensor,
 };
 
+use crate::support::{LONG, on_a_small_stack};
+
 type Params<T> = (Tensor<T, 0>, Tensor<T, 1>, Tensor<T, 1>);
 
 /// Loops in loops with captured values, gathers, conditionals, views, contractions and shared values.
@@ -220,16 +222,16 @@ fn sharing_is_observed() {
 
 #[test]
 fn long_programs_stage_differentiate_and_drop() {
-    let n = 100_000;
-    let x = tensor([0.2, 0.3]);
-    let f = Function::value_and_grad(|x: &Tensor<_, 1>, _: &()| blowup(x, n), &x, &());
-    assert!(f.run(&x, &()).is_ok());
-    drop(f);
-    // A million operations are recorded, printed as a program and dropped.
-    let chain = |x: &Tensor<_, 1>, _: &()| (0..500_000).fold(x.at([0]), |y: Tensor<_, 0>, _| y.sin() + 0.1);
-    let long = Function::stage(chain, &x, &());
-    assert!(long.program().size() >= 1_000_000);
-    assert!(long.run(&x, &()).is_ok());
+    on_a_small_stack(|| {
+        let x = tensor([0.2, 0.3]);
+        let f = Function::value_and_grad(|x: &Tensor<_, 1>, _: &()| blowup(x, LONG), &x, &());
+        assert!(f.run(&x, &()).is_ok());
+        drop(f);
+        let chain = |x: &Tensor<_, 1>, _: &()| (0..2 * LONG).fold(x.at([0]), |y: Tensor<_, 0>, _| y.sin() + 0.1);
+        let long = Function::stage(chain, &x, &());
+        assert!(long.program().size() >= 4 * LONG);
+        assert!(long.run(&x, &()).is_ok());
+    });
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(crate) fn recipe(seed: u64, tame: bool) -> Recipe {
     let entries = inputs.iter().map(|i| Entry::new(Shapes::new(&i.shape, i.dtype), (-1.5, 2.0))).collect();
     let mut pool = Pool::new(tame, entries);
     // Few large programs, as they find less a second.
-    let wanted = if rng.below(8) == 0 { 10 + rng.below(20) } else { 1 + rng.below(12) };
+    let wanted = if rng.below(16) == 0 { 10 + rng.below(20) } else { 1 + rng.below(12) };
     let steps = maker.steps(&mut pool, wanted, 2);
     Recipe { tame, inputs, steps }
 }

@@ -7,7 +7,7 @@ use polygrad::shape::Shape;
 use polygrad::{Array, DType, ops, symbolic};
 
 use crate::gallery::{self, Leaves, Objective, Visitor};
-use crate::support::{assert_close, floats};
+use crate::support::{LONG, assert_close, floats, on_a_small_stack};
 
 /// The work and the bytes of a run.
 fn cost(program: &Program, inputs: &[Array]) -> Cost {
@@ -80,17 +80,19 @@ fn the_gallery_gets_no_dearer() {
 
 #[test]
 fn what_moves_down_a_long_chain_does_not_recurse() {
-    let mut b = Builder::literal();
-    let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[4]), dtype: DType::F64 });
-    let mut y = x;
-    for _ in 0..100_000 {
-        y = b.apply(Op::Unary(ops::Unary::Sin, y));
-    }
-    let last = b.apply(Op::Linear(Box::new(ops::Linear::row(&[4], 0, 2)), y));
-    let long = b.finish(&[last], &[]);
-    let simple = simplify(&long);
-    let at = vec![Array::from([0.1, 0.2, 0.3, 0.4])];
-    assert_close("the chain", &interpret(&simple, at.clone())[0], &interpret(&long, at)[0], 1e-12);
+    on_a_small_stack(|| {
+        let mut b = Builder::literal();
+        let x = b.input(Slot { name: "x".into(), shape: Shape::from_slice(&[4]), dtype: DType::F64 });
+        let mut y = x;
+        for _ in 0..LONG {
+            y = b.apply(Op::Unary(ops::Unary::Sin, y));
+        }
+        let last = b.apply(Op::Linear(Box::new(ops::Linear::row(&[4], 0, 2)), y));
+        let long = b.finish(&[last], &[]);
+        let simple = simplify(&long);
+        let at = vec![Array::from([0.1, 0.2, 0.3, 0.4])];
+        assert_close("the chain", &interpret(&simple, at.clone())[0], &interpret(&long, at)[0], 1e-12);
+    });
 }
 
 #[test]
