@@ -8,13 +8,13 @@ use polygrad::{Array, BaseTensor};
 
 /// Runs a test of long programs on a stack so small that recursion over the length of a program would overflow it.
 pub(crate) fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(test);
+    let thread = std::thread::Builder::new().stack_size(512 << 10).spawn(test);
     if let Err(panic) = thread.expect("a thread").join() {
         std::panic::resume_unwind(panic);
     }
 }
 
-/// Operations of a program that is long for [`on_a_small_stack`]: 13 bytes of it each.
+/// Operations of a program that is long for [`on_a_small_stack`]: 26 bytes of it each.
 pub(crate) const LONG: usize = 20_000;
 
 /// The elements of a float array as `f64`.
