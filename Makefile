@@ -5,9 +5,9 @@ test:
 	cargo test
 
 check:
-	cargo fmt --check
-	cargo clippy --all-targets --all-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --all-features
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
 
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:

@@ -10,7 +10,7 @@ use std::io::{IsTerminal, Write};
 
 use polygrad::array::Rng;
 use polygrad::tree::{Tree, TreeMath};
-use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, tree};
+use polygrad::{Array, BaseTensor, Concrete, Function, Tensor};
 
 const PIXELS: usize = 64;
 const CLASSES: usize = 10;
@@ -19,15 +19,13 @@ const HELD_OUT: usize = 297;
 const EPOCHS: usize = 30;
 const BATCH: usize = 50;
 
-tree! {
-    /// The parameters: two affine layers.
-    #[derive(Clone)]
-    struct Network<T> {
-        w1: Tensor<T, 2>,
-        b1: Tensor<T, 1>,
-        w2: Tensor<T, 2>,
-        b2: Tensor<T, 1>,
-    }
+/// The parameters: two affine layers.
+#[derive(Tree, Clone)]
+struct Network<T: BaseTensor> {
+    w1: Tensor<T, 2>,
+    b1: Tensor<T, 1>,
+    w2: Tensor<T, 2>,
+    b2: Tensor<T, 1>,
 }
 
 /// Images, one per row, and their labels.

@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+// What `#[derive(Tree)]` writes names this crate, also within it.
+#[allow(unused_extern_crates)]
+extern crate self as polygrad;
+
 pub mod ad;
 pub mod array;
 pub mod base;

@@ -12,7 +12,7 @@ use crate::passes::{Options, optimize_with};
 use crate::program::{Program, Term, interpret};
 use crate::shape::Show;
 use crate::tensor::Tensor;
-use crate::tree::Tree;
+use crate::tree::{Difference, Key, Step, Tree, Visitor};
 
 /// A staged function from differentiated inputs `P` and data `Q` to results `Y`, all trees of arrays.
 ///
@@ -35,22 +35,14 @@ pub struct Function<P, Q, Y> {
     ready: Program,
     /// Zeros in the structure of the results, each stored as one number.
     template: Y,
+    /// What the trace depends on.
+    key: Key,
     inputs: PhantomData<fn(&P, &Q)>,
 }
 
 /// The reason why a staged function did not run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunError {
-    /// The number of leaves is not that of the trace.
-    #[error(
-        "run: the number of input tensors must be that of the trace, but they are {given} and {needed}; stage it again"
-    )]
-    Count {
-        /// The number of leaves of the trace.
-        needed: usize,
-        /// The number of leaves given.
-        given: usize,
-    },
     /// An input has another shape or element type than in the trace.
     #[error(
         "run: input `{name}` was traced as {} {}, but it is {} {}; stage the function again for this shape",
@@ -64,6 +56,48 @@ pub enum RunError {
         /// Shape and element type given.
         given: (Vec<usize>, DType),
     },
+    /// Data beside the tensors are others than in the trace, which may have branched on them.
+    #[error(
+        "run: the field `{name}` was traced as {needed}, but it is {given}; stage the function again for this value"
+    )]
+    Field {
+        /// The path to the data.
+        name: String,
+        /// The data in the trace, as text.
+        needed: String,
+        /// The data given, as text.
+        given: String,
+    },
+    /// The structure is not that of the trace.
+    #[error("run: `{name}` was traced with {needed}, but it has {given}; stage the function again for this structure")]
+    Structure {
+        /// The path to the part that differs.
+        name: String,
+        /// What the trace had there.
+        needed: String,
+        /// What was given.
+        given: String,
+    },
+}
+
+impl From<Difference> for RunError {
+    fn from(difference: Difference) -> RunError {
+        match difference {
+            Difference::Leaf { at: name, needed, given } => RunError::Input { name, needed, given },
+            Difference::Plain { at: name, needed, given } => RunError::Field { name, needed, given },
+            Difference::Structure { at: name, needed, given } => RunError::Structure { name, needed, given },
+        }
+    }
+}
+
+/// Shows both arguments of a function.
+fn show<T: BaseTensor, P: Tree<T>, Q: Tree<T>>(x: &P, data: &Q, visitor: &mut dyn Visitor<T>) {
+    visitor.enter(Step::Field("x"));
+    x.visit(visitor);
+    visitor.leave();
+    visitor.enter(Step::Field("data"));
+    data.visit(visitor);
+    visitor.leave();
 }
 
 fn variables(leaves: &[Array]) -> Vec<Term> {
@@ -103,14 +137,17 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
         data.paths("data", &mut names);
         let inputs: Vec<Term> = leaves.into_iter().chain(constants).collect();
         match Term::program(&inputs, &y.leaves(), &names) {
-            Ok(program) => Function::of(options, program, y.map(&mut zeros)),
+            Ok(program) => {
+                let key = Key::shown(|visitor: &mut dyn Visitor<Array>| show(x, data, visitor));
+                Function::of(options, program, y.map(&mut zeros), key)
+            }
             Err(message) => panic!("{message}"),
         }
     }
 
-    fn of(options: Options, program: Program, template: Y) -> Self {
+    fn of(options: Options, program: Program, template: Y, key: Key) -> Self {
         let ready = optimize_with(&program, options);
-        Function { program, ready, template, inputs: PhantomData }
+        Function { program, ready, template, key, inputs: PhantomData }
     }
 
     /// The program as it was recorded.
@@ -140,7 +177,8 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
     /// The results for these inputs.
     ///
     /// # Errors
-    /// When an input has another shape or element type than the one the function was traced with.
+    /// When an input has another shape or element type than the one the function was traced with, or the structure or a
+    /// plain field is another.
     ///
     /// ```
     /// use polygrad::{Function, Tensor, tensor};
@@ -151,21 +189,11 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     pub fn run(&self, x: &P, data: &Q) -> Result<Y, RunError> {
+        if let Some(difference) = self.key.difference_to(|visitor: &mut dyn Visitor<Array>| show(x, data, visitor)) {
+            return Err(RunError::from(difference));
+        }
         let mut inputs = x.leaves();
         inputs.extend(data.leaves());
-        let slots = self.program.inputs();
-        if slots.len() != inputs.len() {
-            return Err(RunError::Count { needed: slots.len(), given: inputs.len() });
-        }
-        for (slot, a) in slots.iter().zip(&inputs) {
-            if slot.shape[..] != *a.shape() || slot.dtype != a.dtype() {
-                return Err(RunError::Input {
-                    name: slot.name.clone(),
-                    needed: (slot.shape.to_vec(), slot.dtype),
-                    given: (a.shape().to_vec(), a.dtype()),
-                });
-            }
-        }
         Ok(self.template.with_leaves(interpret(&self.ready, inputs)))
     }
 }
@@ -213,7 +241,7 @@ where
         let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
         let program = program.named(&inputs.collect::<Vec<&str>>(), &outputs);
         let template = (Tensor::zeros([]), x.map(&mut |a| Array::zeros(a.shape(), a.dtype())));
-        Function::of(options, program, template)
+        Function::of(options, program, template, staged.key)
     }
 }
 

@@ -47,6 +47,8 @@ mod operators;
 mod product;
 mod rank;
 mod reduce;
+#[cfg(feature = "serde")]
+mod serial;
 mod sort;
 mod structure;
 mod trips;
@@ -469,8 +471,6 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     }
 }
 
-/// Equality of shape and elements; NaN differs from itself. The elementwise comparison, whose result
-/// is a mask, is the method [`Tensor::eq`].
 impl<const D: usize, E> From<&Tensor<Array, D, E>> for Array {
     fn from(t: &Tensor<Array, D, E>) -> Array {
         t.raw.clone()
@@ -483,7 +483,9 @@ impl<const D: usize, E> From<Tensor<Array, D, E>> for Array {
     }
 }
 
-impl<const D: usize, E: Elem> PartialEq for Tensor<Array, D, E> {
+/// Equality of shape and elements; NaN differs from itself. The elementwise comparison, whose result
+/// is a mask, is the method [`Tensor::eq`].
+impl<T: PartialEq, const D: usize, E> PartialEq for Tensor<T, D, E> {
     fn eq(&self, other: &Self) -> bool {
         self.raw == other.raw
     }

@@ -1,6 +1,7 @@
 //! Mistakes in programs as data.
 
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
+use polygrad::tree::Keep;
 use polygrad::{Array, DType, Function, Tensor, ops::Unary, symbolic, tensor};
 
 use crate::log::Log;
@@ -31,7 +32,17 @@ pub(crate) fn programs(log: &mut Log) {
     builder.add(Op::Unary(Unary::Sin, x), slot.shape.clone(), slot.dtype);
     log.panics(|| builder.input(slot));
 
+    let traced = (vec![v.clone()], Keep(4));
+    let first = Function::stage(|x: &(Vec<Tensor<_, 1>>, Keep<i64>), _: &()| x.0[0].sum(), &traced, &());
+    log.fails(first.run(&(vec![tensor([1.0])], Keep(4)), &()));
+    log.fails(first.run(&(vec![v.clone()], Keep(2)), &()));
+    log.fails(first.run(&(vec![v.clone(), v.clone()], Keep(4)), &()));
+    log.fails(first.run(&(vec![], Keep(4)), &()));
+    let given = Function::stage(|x: &Option<Tensor<_, 1>>, _: &()| x.as_ref().map(Tensor::sum), &Some(v.clone()), &());
+    log.fails(given.run(&None, &()));
+
     log.fails(serde_json::from_value::<Program>(serde_json::json!({"format": 2})));
+    log.fails(serde_json::from_value::<Tensor<Array, 2>>(serde_json::to_value(&v).expect("a tensor can be saved")));
     log.fails(serde_json::to_value(nested_loops(128)));
 }
 

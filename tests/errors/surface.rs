@@ -8,19 +8,18 @@ use polygrad::ops::Binary;
 use polygrad::tree::TreeMath;
 use polygrad::{
     BaseTensor, Conv, Tensor, Tree, build, build1, concat, cond, einsum, fold, iterate, map, map_accum,
-    map_accum_reverse, scan, stack, tree, zip_with,
+    map_accum_reverse, scan, stack, zip_with,
 };
 
 use crate::log::Log;
 
 type Vector<T> = Tensor<T, 1>;
 
-tree! {
-    /// A structure of the user's.
-    struct Layer<T> {
-        weights: Tensor<T, 2>,
-        bias: Vec<Tensor<T, 1>>,
-    }
+/// A structure of the user's.
+#[derive(Tree)]
+struct Layer<T: BaseTensor> {
+    weights: Tensor<T, 2>,
+    bias: Vec<Tensor<T, 1>>,
 }
 
 /// What the typed surface refuses; `x` has shape `[2, 3]`.

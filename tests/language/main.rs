@@ -11,6 +11,7 @@ mod array;
 mod bounds;
 mod concrete;
 mod conv;
+mod derive;
 mod einsum;
 mod examples;
 mod layering;

@@ -6,28 +6,26 @@ use polygrad::array::Rng;
 use polygrad::ops::{Binary, Unary};
 use polygrad::tree::Keep;
 use polygrad::tree::TreeMath;
-use polygrad::{Array, BaseTensor, Dual, Lift, Tensor, Tree, tree};
+use polygrad::{Array, BaseTensor, Dual, Lift, Tensor, Tree};
 
 use crate::panics::caught;
 
-tree! {
-    /// A dense layer, and a field of every kind.
-    #[derive(Clone)]
-    pub struct Layer<T> {
-        /// One row per output.
-        pub weights: Tensor<T, 2>,
-        bias: Tensor<T, 1, f32>,
-        pub(crate) name: Keep<String>,
-    }
+/// A dense layer, and a field of every kind.
+#[derive(Tree, Clone)]
+pub(crate) struct Layer<T> {
+    /// One row per output.
+    pub(crate) weights: Tensor<T, 2>,
+    bias: Tensor<T, 1, f32>,
+    pub(crate) name: String,
+}
 
-    /// Layers within layers.
-    #[derive(Clone)]
-    struct Network<T: BaseTensor> {
-        layers: Vec<Layer<T>>,
-        ends: (Tensor<T, 0>, [Tensor<T, 1, i64>; 2]),
-        extra: Option<Box<Layer<T>>>,
-        named: BTreeMap<&'static str, Tensor<T, 0>>,
-    }
+/// Layers within layers.
+#[derive(Tree, Clone)]
+struct Network<T: BaseTensor> {
+    layers: Vec<Layer<T>>,
+    ends: (Tensor<T, 0>, [Tensor<T, 1, i64>; 2]),
+    extra: Option<Box<Layer<T>>>,
+    named: BTreeMap<&'static str, Tensor<T, 0>>,
 }
 
 fn leaf<const D: usize, E: polygrad::Elem>(data: impl Into<Array>) -> Tensor<Array, D, E> {
@@ -38,7 +36,7 @@ fn layer(rng: &mut Rng, rows: usize, columns: usize) -> Layer<Array> {
     Layer {
         weights: leaf(rng.normal(&[rows, columns], 0.0, 1.0)),
         bias: leaf(rng.normal_as::<f32>(&[rows], 0.0, 1.0)),
-        name: Keep(format!("{rows} by {columns}")),
+        name: format!("{rows} by {columns}"),
     }
 }
 
@@ -83,8 +81,8 @@ fn mapping_the_identity_changes_nothing() {
     assert_eq!(same.leaves(), net.leaves());
     let rebuilt: Network<Array> = net.with_leaves(net.leaves());
     assert_eq!(rebuilt.leaves(), net.leaves());
-    assert_eq!(*rebuilt.layers[0].name, "3 by 2");
-    assert_eq!(*rebuilt.extra.unwrap().name, "2 by 2");
+    assert_eq!(rebuilt.layers[0].name, "3 by 2");
+    assert_eq!(rebuilt.extra.unwrap().name, "2 by 2");
     assert!(rebuilt.named.keys().eq(["a", "b"].iter()));
 }
 

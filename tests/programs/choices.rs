@@ -22,6 +22,13 @@ impl<T: BaseTensor> Tree<T> for Leaves<T> {
     fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Leaves<U> {
         Leaves(self.0.iter().map(f).collect())
     }
+    fn visit(&self, visitor: &mut dyn polygrad::tree::Visitor<T>) {
+        for (k, leaf) in self.0.iter().enumerate() {
+            visitor.enter(polygrad::tree::Step::Item(k));
+            visitor.leaf(leaf);
+            visitor.leave();
+        }
+    }
 }
 
 struct Maker {

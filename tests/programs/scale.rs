@@ -3,7 +3,7 @@
 
 use polygrad::direct::{grad, jvp};
 use polygrad::tensor::{fold, tensor};
-use polygrad::{BaseTensor, Tensor};
+use polygrad::{BaseTensor, Concrete, Tensor};
 
 /// `n` dependent operations.
 fn chain<T: BaseTensor>(x: &Tensor<T, 0>, n: usize) -> Tensor<T, 0> {
@@ -51,7 +51,7 @@ fn wide_sharing_is_visited_once() {
 fn a_host_loop_over_elements_is_linear() {
     // Quadratic cost would be 10^10 additions: minutes, not milliseconds.
     let n = 100_000;
-    let x = Tensor::linspace(0.0, 1.0, n);
+    let x = Tensor::<Concrete, 1>::linspace(0.0, 1.0, n);
     let g = grad(
         |x: &Tensor<_, 1>| {
             let mut sum = Tensor::scalar(0.0);
@@ -68,7 +68,7 @@ fn a_host_loop_over_elements_is_linear() {
 #[test]
 fn a_loop_over_elements_is_linear() {
     let n = 100_000;
-    let x = Tensor::linspace(0.0, 1.0, n);
+    let x = Tensor::<Concrete, 1>::linspace(0.0, 1.0, n);
     let ix = Tensor::iota(n);
     let g = grad(
         |x: &Tensor<_, 1>| {
@@ -82,7 +82,7 @@ fn a_loop_over_elements_is_linear() {
 #[test]
 fn a_host_loop_over_slices_is_linear() {
     let n = 20_000;
-    let x = Tensor::linspace(0.0, 1.0, n);
+    let x = Tensor::<Concrete, 1>::linspace(0.0, 1.0, n);
     let g = grad(
         |x: &Tensor<_, 1>| {
             let mut sum = Tensor::scalar(0.0);

@@ -74,6 +74,13 @@ mod gallery {
         fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Leaves<U> {
             Leaves(self.0.iter().map(f).collect())
         }
+        fn visit(&self, visitor: &mut dyn polygrad::tree::Visitor<T>) {
+            for (k, leaf) in self.0.iter().enumerate() {
+                visitor.enter(polygrad::tree::Step::Item(k));
+                visitor.leaf(leaf);
+                visitor.leave();
+            }
+        }
     }
 }
 

@@ -1,0 +1,318 @@
+//! Keys: what a recorded program depends on, besides the numbers in the leaves.
+//!
+//! Law: two trees of one type have equal keys if and only if a program that was recorded for one of them may be run for the
+//! other. So a key holds the shapes and element types of the leaves, sizes and names in containers, variants of enums, and
+//! plain data.
+
+use std::any::Any;
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+
+use super::Tree;
+use super::visit::{Path, Step, Visitor};
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::shape::Shape;
+
+/// Data without tensors in a tree, such as a size, a name or a choice: every type that is `Clone + PartialEq + Debug`,
+/// and can be sent between threads.
+///
+/// Data are the same if they are equal and print alike; plain numbers are the same if their bits are.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be plain data in a tree",
+    note = "a field whose type does not mention the interpreter is plain data: `Clone + PartialEq + Debug + Send + Sync`"
+)]
+pub trait Plain: Debug + Send + Sync + 'static {
+    /// Whether a program may take one for the other.
+    fn is_same(&self, other: &dyn Plain) -> bool;
+
+    /// A copy of the data.
+    fn shared(&self) -> Arc<dyn Plain>;
+
+    /// The data, to find out the type.
+    fn any(&self) -> &dyn Any;
+
+    /// The data, whatever the type.
+    fn plain(&self) -> &dyn Plain;
+}
+
+impl<X: Clone + PartialEq + Debug + Send + Sync + 'static> Plain for X {
+    fn is_same(&self, other: &dyn Plain) -> bool {
+        other.any().downcast_ref::<X>().is_some_and(|other| same(self, other))
+    }
+
+    fn shared(&self) -> Arc<dyn Plain> {
+        Arc::new(self.clone())
+    }
+
+    fn any(&self) -> &dyn Any {
+        self
+    }
+
+    fn plain(&self) -> &dyn Plain {
+        self
+    }
+}
+
+/// Whether two data are the same to a program. `0.0 == -0.0`, but their reciprocals differ, and no NaN equals itself: floats
+/// are compared by their bits, and what may contain some as text, too.
+fn same<X: PartialEq + Debug + 'static>(a: &X, b: &X) -> bool {
+    let (x, y): (&dyn Any, &dyn Any) = (a, b);
+    if let (Some(x), Some(y)) = (x.downcast_ref::<f64>(), y.downcast_ref::<f64>()) {
+        return x.to_bits() == y.to_bits();
+    }
+    if let (Some(x), Some(y)) = (x.downcast_ref::<f32>(), y.downcast_ref::<f32>()) {
+        return x.to_bits() == y.to_bits();
+    }
+    let is_exact = x.is::<usize>() || x.is::<i64>() || x.is::<bool>() || x.is::<String>() || x.is::<&'static str>();
+    a == b && (is_exact || format!("{a:?}") == format!("{b:?}"))
+}
+
+/// What a recorded program depends on, besides numbers: the key under which it is kept. See [`Tree::key`].
+#[derive(Clone, Default)]
+pub struct Key {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone)]
+enum Part {
+    Leaf(Shape, DType),
+    Plain(Arc<dyn Plain>),
+    Enter(Label),
+    Leave,
+}
+
+/// A [`Step`] that is kept.
+#[derive(Clone)]
+enum Label {
+    Field(&'static str),
+    Item(usize),
+    Name(String),
+    Variant(&'static str),
+}
+
+impl Label {
+    fn of(step: Step<'_>) -> Label {
+        match step {
+            Step::Field(name) => Label::Field(name),
+            Step::Item(k) => Label::Item(k),
+            Step::Name(name) => Label::Name(name.to_string()),
+            Step::Variant(name) => Label::Variant(name),
+        }
+    }
+
+    fn step(&self) -> Step<'_> {
+        match self {
+            Label::Field(name) => Step::Field(name),
+            Label::Item(k) => Step::Item(*k),
+            Label::Name(name) => Step::Name(name),
+            Label::Variant(name) => Step::Variant(name),
+        }
+    }
+
+    fn is(&self, step: Step<'_>) -> bool {
+        match (self, step) {
+            (Label::Field(a), Step::Field(b)) | (Label::Variant(a), Step::Variant(b)) => *a == b,
+            (Label::Item(a), Step::Item(b)) => *a == b,
+            // The name itself follows, as data.
+            (Label::Name(_), Step::Name(_)) => true,
+            (Label::Field(_) | Label::Item(_) | Label::Name(_) | Label::Variant(_), _) => false,
+        }
+    }
+}
+
+impl Part {
+    fn is(&self, other: &Part) -> bool {
+        match (self, other) {
+            (Part::Leaf(s, t), Part::Leaf(u, v)) => s == u && t == v,
+            (Part::Plain(a), Part::Plain(b)) => a.is_same(&**b),
+            (Part::Enter(a), Part::Enter(b)) => a.is(b.step()),
+            (Part::Leave, Part::Leave) => true,
+            (Part::Leaf(..) | Part::Plain(_) | Part::Enter(_) | Part::Leave, _) => false,
+        }
+    }
+
+    /// What a message calls the next part of a structure.
+    fn words(&self) -> String {
+        match self {
+            Part::Leaf(..) => String::from("a tensor"),
+            Part::Plain(data) => format!("{data:?}"),
+            Part::Enter(Label::Variant(name)) => (*name).to_owned(),
+            Part::Enter(Label::Field(name)) => format!("a part `{name}`"),
+            Part::Enter(Label::Item(k)) => format!("a part `{k}`"),
+            Part::Enter(Label::Name(name)) => format!("a part `{name}`"),
+            Part::Leave => String::from("no further part"),
+        }
+    }
+}
+
+impl Key {
+    /// Whether this is the key of a tree. Costs less than to make the key of the tree.
+    ///
+    /// ```
+    /// use polygrad::{Tree, tensor};
+    /// let key = tensor([1.0, 2.0]).key();
+    /// assert!(key.is_of(&tensor([3.0, 4.0])) && !key.is_of(&tensor([3.0])));
+    /// ```
+    pub fn is_of<T: BaseTensor, P: Tree<T>>(&self, tree: &P) -> bool {
+        self.is_shown(|visitor: &mut dyn Visitor<T>| tree.visit(visitor))
+    }
+
+    /// The key of everything that is shown.
+    pub(crate) fn shown<T: BaseTensor>(show: impl FnOnce(&mut dyn Visitor<T>)) -> Key {
+        let mut key = Key::default();
+        show(&mut key);
+        key
+    }
+
+    /// Whether this is the key of everything that is shown.
+    pub(crate) fn is_shown<T: BaseTensor>(&self, show: impl FnOnce(&mut dyn Visitor<T>)) -> bool {
+        let mut comparison = Comparison { rest: &self.parts, equal: true };
+        show(&mut comparison);
+        comparison.equal && comparison.rest.is_empty()
+    }
+
+    /// Where and how what is shown differs first from what this is the key of.
+    pub(crate) fn difference_to<T: BaseTensor>(&self, show: impl Fn(&mut dyn Visitor<T>)) -> Option<Difference> {
+        // Comparing needs no memory; only a difference is worth a key.
+        if self.is_shown(&show) { None } else { self.difference(&Key::shown(&show)) }
+    }
+
+    fn difference(&self, other: &Key) -> Option<Difference> {
+        let mut path = Path::default();
+        let (mut given, end) = (other.parts.iter(), &Part::Leave);
+        for needed in &self.parts {
+            let given = given.next().unwrap_or(end);
+            if !needed.is(given) {
+                return Some(Difference::of(path.text(), needed, given));
+            }
+            match needed {
+                Part::Enter(label) => path.enter(label.step()),
+                Part::Leave => path.leave(),
+                Part::Leaf(..) | Part::Plain(_) => {}
+            }
+        }
+        given.next().map(|given| Difference::of(path.text(), end, given))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(|(a, b)| a.is(b))
+    }
+}
+
+/// The paths of leaves and of plain data, each with what it must be.
+impl Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mut path, mut map) = (Path::default(), f.debug_map());
+        for part in &self.parts {
+            match part {
+                Part::Enter(label) => {
+                    path.enter(label.step());
+                    if let Label::Variant(name) = label {
+                        map.entry(&path.text(), name);
+                    }
+                }
+                Part::Leave => path.leave(),
+                Part::Leaf(shape, dtype) => {
+                    map.entry(&path.text(), &format_args!("{dtype} {}", crate::shape::Show(shape)));
+                }
+                Part::Plain(data) => {
+                    map.entry(&path.text(), data);
+                }
+            }
+        }
+        map.finish()
+    }
+}
+
+impl<T: BaseTensor> Visitor<T> for Key {
+    fn leaf(&mut self, leaf: &T) {
+        self.parts.push(Part::Leaf(Shape::from_slice(leaf.shape()), leaf.dtype()));
+    }
+
+    fn plain(&mut self, data: &dyn Plain) {
+        self.parts.push(Part::Plain(data.shared()));
+    }
+
+    fn enter(&mut self, step: Step<'_>) {
+        self.parts.push(Part::Enter(Label::of(step)));
+    }
+
+    fn leave(&mut self) {
+        self.parts.push(Part::Leave);
+    }
+}
+
+/// What is shown, compared with a key.
+struct Comparison<'a> {
+    rest: &'a [Part],
+    equal: bool,
+}
+
+impl Comparison<'_> {
+    fn next(&mut self, fits: impl FnOnce(&Part) -> bool) {
+        if !self.equal {
+            return;
+        }
+        self.equal = match self.rest.split_first() {
+            Some((part, rest)) => {
+                self.rest = rest;
+                fits(part)
+            }
+            None => false,
+        };
+    }
+}
+
+impl<T: BaseTensor> Visitor<T> for Comparison<'_> {
+    fn leaf(&mut self, leaf: &T) {
+        self.next(
+            |part| matches!(part, Part::Leaf(shape, dtype) if shape[..] == *leaf.shape() && *dtype == leaf.dtype()),
+        );
+    }
+
+    fn plain(&mut self, data: &dyn Plain) {
+        self.next(|part| matches!(part, Part::Plain(kept) if kept.is_same(data)));
+    }
+
+    fn enter(&mut self, step: Step<'_>) {
+        self.next(|part| matches!(part, Part::Enter(label) if label.is(step)));
+    }
+
+    fn leave(&mut self) {
+        self.next(|part| matches!(part, Part::Leave));
+    }
+}
+
+/// Shape and element type of a leaf.
+pub(crate) type Kind = (Vec<usize>, DType);
+
+/// How two structures differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Difference {
+    /// A leaf has another shape or element type.
+    Leaf { at: String, needed: Kind, given: Kind },
+    /// Plain data are others.
+    Plain { at: String, needed: String, given: String },
+    /// There is something else.
+    Structure { at: String, needed: String, given: String },
+}
+
+impl Difference {
+    fn of(path: &str, needed: &Part, given: &Part) -> Difference {
+        let at = path.to_owned();
+        match (needed, given) {
+            (Part::Leaf(s, t), Part::Leaf(u, v)) => {
+                Difference::Leaf { at, needed: (s.to_vec(), *t), given: (u.to_vec(), *v) }
+            }
+            (Part::Plain(a), Part::Plain(b)) => {
+                Difference::Plain { at, needed: format!("{a:?}"), given: format!("{b:?}") }
+            }
+            (Part::Leaf(..) | Part::Plain(_) | Part::Enter(_) | Part::Leave, _) => {
+                Difference::Structure { at, needed: needed.words(), given: given.words() }
+            }
+        }
+    }
+}

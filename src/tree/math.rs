@@ -1,0 +1,151 @@
+//! Arithmetic on trees.
+
+use super::{Tree, paired};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Linear, Unary};
+use crate::tensor::Tensor;
+
+/// Arithmetic on trees, for optimizers.
+///
+/// The operations act on float leaves; integer and mask leaves stay as they are in `self`. Import the trait where it is
+/// needed: some methods of [`Tensor`] have the same names.
+///
+/// ```
+/// use polygrad::tree::{Tree, TreeMath};
+/// use polygrad::BaseTensor;
+///
+/// /// One step of gradient descent with momentum: the new parameters and the new velocity.
+/// fn momentum<T: BaseTensor, P: Tree<T, With<T> = P>>(x: &P, v: &P, grad: &P, rate: f64) -> (P, P) {
+///     let v = v.scale(0.9).add(grad);
+///     (x.add_scaled(-rate, &v), v)
+/// }
+/// ```
+pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
+    /// A function of the table at every element of every float leaf.
+    #[track_caller]
+    fn unary(&self, op: Unary) -> Self {
+        map_floats(self, &mut |leaf| leaf.unary(op))
+    }
+
+    /// A function of the table at every pair of elements of the float leaves.
+    ///
+    /// ```
+    /// use polygrad::ops::{Binary, Unary};
+    /// use polygrad::{BaseTensor, Tree, tree::TreeMath};
+    ///
+    /// /// The direction Adam steps in: `m / (sqrt(v) + eps)`.
+    /// fn direction<T: BaseTensor, P: Tree<T, With<T> = P>>(m: &P, v: &P, eps: f64) -> P {
+    ///     m.binary(Binary::Div, &v.unary(Unary::Sqrt).shift(eps))
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    /// When the trees differ in the number of leaves, or in the shape or element type of one.
+    #[track_caller]
+    fn binary(&self, op: Binary, other: &Self) -> Self {
+        let mut leaves = Vec::new();
+        for (a, b) in paired(op.name(), self, other) {
+            leaves.push(if a.dtype().is_float() { a.binary(op, &b) } else { a });
+        }
+        self.with_leaves(leaves)
+    }
+
+    /// `self + other`, leaf by leaf.
+    ///
+    /// # Panics
+    /// When the trees differ in the number of leaves, or in the shape or element type of one.
+    #[track_caller]
+    fn add(&self, other: &Self) -> Self {
+        self.binary(Binary::Add, other)
+    }
+
+    /// `self - other`, leaf by leaf.
+    ///
+    /// # Panics
+    /// When the trees differ in the number of leaves, or in the shape or element type of one.
+    #[track_caller]
+    fn sub(&self, other: &Self) -> Self {
+        self.binary(Binary::Sub, other)
+    }
+
+    /// `c * self`, leaf by leaf; `c` is rounded to the element type of each leaf.
+    #[track_caller]
+    fn scale(&self, c: f64) -> Self {
+        map_floats(self, &mut |leaf| leaf.binary(Binary::Mul, &like(leaf, c)))
+    }
+
+    /// `self + c`, leaf by leaf; `c` is rounded to the element type of each leaf.
+    #[track_caller]
+    fn shift(&self, c: f64) -> Self {
+        map_floats(self, &mut |leaf| leaf.binary(Binary::Add, &like(leaf, c)))
+    }
+
+    /// `self + c * other`, leaf by leaf: one step along a direction.
+    ///
+    /// # Panics
+    /// When the trees differ in the number of leaves, or in the shape or element type of one.
+    #[track_caller]
+    fn add_scaled(&self, c: f64, other: &Self) -> Self {
+        let mut leaves = Vec::new();
+        for (a, b) in paired("add_scaled", self, other) {
+            let float = a.dtype().is_float();
+            leaves.push(if float { a.binary(Binary::Add, &b.binary(Binary::Mul, &like(&b, c))) } else { a });
+        }
+        self.with_leaves(leaves)
+    }
+
+    /// The same structure with zeros in the float leaves: the initial state of an optimizer.
+    #[track_caller]
+    fn zeros_like(&self) -> Self {
+        map_floats(self, &mut |leaf| T::zeros(leaf.shape(), leaf.dtype()))
+    }
+
+    /// The inner product: the sum over the float leaves of the products of their elements. Each leaf is
+    /// summed in its own element type, then converted; 0 without float leaves.
+    ///
+    /// # Panics
+    /// When the trees differ in the number of leaves, or in the shape or element type of one.
+    #[track_caller]
+    fn dot(&self, other: &Self) -> Tensor<T, 0> {
+        let mut total: Option<T> = None;
+        for (a, b) in paired("dot", self, other) {
+            if a.dtype().is_float() {
+                let term = inner(&a, &b);
+                total = Some(match total {
+                    Some(sum) => sum.accumulate(&term),
+                    None => term,
+                });
+            }
+        }
+        Tensor::from_raw(total.unwrap_or_else(|| T::zeros(&[], DType::F64)))
+    }
+
+    /// The length `sqrt(dot(self, self))`. At length 0, a zero cotangent gives a zero derivative and any other gives
+    /// one that is not finite, as for `sqrt`.
+    #[track_caller]
+    fn norm(&self) -> Tensor<T, 0> {
+        Tensor::from_raw(self.dot(self).raw().unary(Unary::Sqrt))
+    }
+}
+
+impl<T: BaseTensor, P: Tree<T, With<T> = P>> TreeMath<T> for P {}
+
+/// `c` in the shape and element type of a leaf.
+fn like<T: BaseTensor>(leaf: &T, c: f64) -> T {
+    T::constant(Array::full_as(leaf.shape(), leaf.dtype(), c))
+}
+
+/// The inner product of two float tensors of one shape, as `f64`.
+#[track_caller]
+fn inner<T: BaseTensor>(a: &T, b: &T) -> T {
+    let axes: Vec<usize> = (0..a.shape().len()).collect();
+    let sum = T::contract(&Contract::axes(a.shape(), &axes, &axes, &[]), a, b);
+    if sum.dtype() == DType::F64 { sum } else { sum.linear(&Linear::cast(&[], sum.dtype(), DType::F64)) }
+}
+
+#[track_caller]
+fn map_floats<T: BaseTensor, P: Tree<T, With<T> = P>>(tree: &P, f: &mut dyn FnMut(&T) -> T) -> P {
+    tree.map(&mut |leaf| if leaf.dtype().is_float() { f(leaf) } else { leaf.clone() })
+}

@@ -1,0 +1,228 @@
+//! `Tree`: structured parameters. A tensor is a tree; so is a tuple, an array or a vector of trees, and a struct or enum
+//! that derives [`Tree`].
+//!
+//! Law: mapping the identity gives the same structure back; [`map`](Tree::map) and [`visit`](Tree::visit) meet the leaves
+//! in the same order, that of [`leaves`](Tree::leaves). Data beside the leaves (names, sizes, choices) are copied from the
+//! mapped structure.
+//!
+//! The verbs differentiate with respect to trees; optimizers use the arithmetic of [`TreeMath`]. It requires that a map
+//! back to the same interpreter gives the same type, which generic code states once: `P: Tree<T, With<T> = P>`.
+//!
+//! | file | contents |
+//! |---|---|
+//! | this one | the trait |
+//! | `impls` | tensors, tuples and containers as trees |
+//! | `visit` | one walk over a tree: leaves, plain data, names |
+//! | `key` | what a recorded program depends on, besides numbers |
+//! | `math` | arithmetic |
+
+use crate::base::BaseTensor;
+use crate::shape::Show;
+
+mod impls;
+mod key;
+mod math;
+mod visit;
+
+pub use impls::Keep;
+pub(crate) use key::Difference;
+pub use key::{Key, Plain};
+pub use math::TreeMath;
+/// Makes a struct or an enum a tree: see the trait [`Tree`](trait@Tree).
+pub use polygrad_derive::Tree;
+pub use visit::{Step, Visitor};
+
+/// A structure with tensors of the interpreter `T` at its leaves.
+///
+/// Structs and enums derive it. The interpreter is the parameter bounded by [`BaseTensor`], or named `T`; a field whose
+/// type mentions it is a tree, and every other field is plain data: `Clone + PartialEq + Debug`, copied from structure to
+/// structure, and never differentiated.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, Tree, grad, tensor};
+///
+/// #[derive(Tree, Clone, Debug, PartialEq)]
+/// enum Layer<T: BaseTensor> {
+///     Dense { weights: Tensor<T, 2>, bias: Tensor<T, 1> },
+///     Scale(Tensor<T, 0>),
+/// }
+///
+/// #[derive(Tree, Clone, Debug, PartialEq)]
+/// struct Network<T: BaseTensor> {
+///     layers: Vec<Layer<T>>,
+///     name: String,
+/// }
+///
+/// fn energy<T: BaseTensor>(net: &Network<T>) -> Tensor<T, 0> {
+///     net.layers.iter().fold(Tensor::scalar(0.0), |sum, layer| match layer {
+///         Layer::Dense { weights, bias } => sum + weights.square().sum() + bias.sum(),
+///         Layer::Scale(by) => sum * by,
+///     })
+/// }
+///
+/// let dense = Layer::Dense { weights: tensor([[1.0, 2.0]]), bias: tensor([3.0]) };
+/// let net = Network { layers: vec![dense, Layer::Scale(tensor(10.0))], name: "small".into() };
+/// let slope = grad(energy, &net);
+/// assert_eq!(slope.layers[1], Layer::Scale(tensor(8.0)));
+/// assert_eq!(slope.name, "small");
+/// assert_eq!(net.names(), ["layers.0.weights", "layers.0.bias", "layers.1.0"]);
+/// ```
+///
+/// A struct without interpreter is a tree if its type parameters are:
+///
+/// ```
+/// use polygrad::tree::{Tree, TreeMath};
+/// use polygrad::{BaseTensor, tensor};
+///
+/// /// The state of an optimizer.
+/// #[derive(Tree, Clone)]
+/// struct Momentum<P> {
+///     position: P,
+///     velocity: P,
+///     steps: usize,
+/// }
+///
+/// fn step<T: BaseTensor, P: Tree<T, With<T> = P>>(state: &Momentum<P>, slope: &P) -> Momentum<P> {
+///     let velocity = state.velocity.scale(0.9).add(slope);
+///     Momentum { position: state.position.add_scaled(-0.1, &velocity), velocity, steps: state.steps + 1 }
+/// }
+/// let start = Momentum { position: tensor([1.0]), velocity: tensor([0.0]), steps: 0 };
+/// assert_eq!(step(&start, &tensor([2.0])).position, tensor([0.8]));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tree of tensors of the interpreter `{T}`",
+    label = "needs a tensor, a tuple, array, `Vec`, `Option`, `Box` or `BTreeMap` of trees, or a type that derives `Tree`",
+    note = "a field whose type does not mention the interpreter is plain data; plain data within a tuple or container of trees stands in `Keep`"
+)]
+pub trait Tree<T: BaseTensor>: Sized {
+    /// The same structure over another interpreter.
+    type With<U: BaseTensor>: Tree<U>;
+
+    /// The same structure with `f` applied to every leaf, in order.
+    ///
+    /// # Panics
+    /// When `f` changes the rank or the element type of a leaf.
+    #[track_caller]
+    fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Self::With<U>;
+
+    /// Shows the leaves and everything beside them to a visitor, in the order of [`map`](Tree::map).
+    ///
+    /// Whatever a program may branch on must be shown: sizes of containers, variants of enums, plain fields. Otherwise a
+    /// recorded program would be run for a structure it was not recorded for.
+    fn visit(&self, visitor: &mut dyn Visitor<T>);
+
+    /// All leaves, in order.
+    fn leaves(&self) -> Vec<T> {
+        let mut leaves = Vec::new();
+        self.visit(&mut visit::Each(|leaf: &T| leaves.push(leaf.clone())));
+        leaves
+    }
+
+    /// The number of leaves.
+    fn count(&self) -> usize {
+        let mut count = 0;
+        self.visit(&mut visit::Each(|_: &T| count += 1));
+        count
+    }
+
+    /// The path of each leaf, in order, for a tree that is called `at`: `at` itself for a tensor, `at.weights` for a
+    /// field, `at.0` for a part of a tuple or vector. Paths name the inputs and outputs of staged programs.
+    ///
+    /// ```
+    /// use polygrad::{Tree, tensor};
+    /// let mut paths = Vec::new();
+    /// (tensor(1.0), vec![tensor(2.0)]).paths("x", &mut paths);
+    /// assert_eq!(paths, ["x.0", "x.1.0"]);
+    /// ```
+    fn paths(&self, at: &str, out: &mut Vec<String>) {
+        self.visit(&mut visit::Paths::new(at, out));
+    }
+
+    /// The name of each leaf, in order: its path from the root, such as `layers.0.gain`. A tensor that is the whole tree
+    /// has the empty name.
+    ///
+    /// ```
+    /// use polygrad::{Tree, tensor};
+    /// assert_eq!((tensor(1.0), vec![tensor(2.0)]).names(), ["0", "1.0"]);
+    /// ```
+    fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        self.paths("", &mut names);
+        names
+    }
+
+    /// What a recorded program depends on besides the numbers in the leaves: their shapes and element types, the
+    /// structure, and the plain data.
+    ///
+    /// ```
+    /// use polygrad::tree::{Keep, Tree};
+    /// use polygrad::tensor;
+    /// let key = (tensor([1.0, 2.0]), Keep(4)).key();
+    /// assert_eq!(key, (tensor([3.0, 4.0]), Keep(4)).key());
+    /// assert_ne!(key, (tensor([1.0, 2.0]), Keep(2)).key());
+    /// assert_ne!(key, (tensor([1.0]), Keep(4)).key());
+    /// ```
+    fn key(&self) -> Key {
+        Key::shown(|visitor| self.visit(visitor))
+    }
+
+    /// The same structure with other leaves, given in order: the inverse of [`leaves`](Tree::leaves).
+    ///
+    /// # Panics
+    /// When there are not as many as this tree has, or one has another rank or element type.
+    #[track_caller]
+    fn with_leaves<U: BaseTensor>(&self, leaves: Vec<U>) -> Self::With<U> {
+        same_count("with_leaves", self.count(), leaves.len());
+        let mut leaves = leaves.into_iter();
+        self.map(&mut |_| next(&mut leaves))
+    }
+
+    /// The structure of `self` with `f` of the leaves of both trees at each place.
+    ///
+    /// # Panics
+    /// When the trees differ in the number of leaves, or in the shape or element type of one.
+    #[track_caller]
+    fn zip_map<U: BaseTensor>(&self, other: &Self, f: &mut dyn FnMut(&T, &T) -> U) -> Self::With<U> {
+        let mut pairs = paired("zip_map", self, other).into_iter();
+        self.map(&mut |_| {
+            let (a, b) = next(&mut pairs);
+            f(&a, &b)
+        })
+    }
+}
+
+/// The next leaf; the caller has checked that there are enough.
+fn next<X>(leaves: &mut impl Iterator<Item = X>) -> X {
+    match leaves.next() {
+        Some(leaf) => leaf,
+        None => unreachable!("a tree has more leaves in one map than in another"),
+    }
+}
+
+#[track_caller]
+fn same_count(op: &str, needed: usize, given: usize) {
+    if needed != given {
+        panic!(
+            "{op}: needs one structure on both sides, but they have {needed} and {given} leaves; map one from the other"
+        );
+    }
+}
+
+/// The leaves of two trees of one structure, side by side.
+#[track_caller]
+fn paired<T: BaseTensor, P: Tree<T>>(op: &str, a: &P, b: &P) -> Vec<(T, T)> {
+    let (a, b) = (a.leaves(), b.leaves());
+    same_count(op, a.len(), b.len());
+    for (i, (a, b)) in a.iter().zip(&b).enumerate() {
+        if a.shape() != b.shape() || a.dtype() != b.dtype() {
+            panic!(
+                "{op}: needs the same leaves on both sides, but leaf {i} is {} {} and {} {}; map one tree from the other",
+                a.dtype(),
+                Show(a.shape()),
+                b.dtype(),
+                Show(b.shape())
+            );
+        }
+    }
+    a.into_iter().zip(b).collect()
+}

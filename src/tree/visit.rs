@@ -1,0 +1,119 @@
+//! One walk over a tree shows everything in it.
+
+use std::fmt::{Display, Write};
+
+use super::Plain;
+
+/// What sees the contents of a tree, in order: see [`Tree::visit`](super::Tree::visit).
+///
+/// ```
+/// use polygrad::tree::{Step, Tree, Visitor};
+/// use polygrad::{BaseTensor, Concrete, tensor};
+///
+/// /// Counts the elements of the leaves.
+/// struct Elements(usize);
+/// impl Visitor<Concrete> for Elements {
+///     fn leaf(&mut self, leaf: &Concrete) {
+///         self.0 += leaf.size();
+///     }
+/// }
+/// let mut elements = Elements(0);
+/// (tensor([1.0, 2.0]), tensor(3.0)).visit(&mut elements);
+/// assert_eq!(elements.0, 3);
+/// ```
+pub trait Visitor<T> {
+    /// A leaf.
+    fn leaf(&mut self, leaf: &T);
+
+    /// Data that is no leaf.
+    fn plain(&mut self, _data: &dyn Plain) {}
+
+    /// What follows, up to the [`leave`](Visitor::leave) that belongs to this call, is this part of the structure.
+    fn enter(&mut self, _step: Step<'_>) {}
+
+    /// The end of a part.
+    fn leave(&mut self) {}
+}
+
+/// A part of a structure.
+#[derive(Clone, Copy)]
+pub enum Step<'a> {
+    /// A field of a struct.
+    Field(&'static str),
+    /// A part of a tuple, an array or a vector.
+    Item(usize),
+    /// An entry of a map.
+    Name(&'a dyn Display),
+    /// A variant of an enum, which names no leaf.
+    Variant(&'static str),
+}
+
+/// A function of each leaf as a visitor.
+pub(super) struct Each<F>(pub(super) F);
+
+impl<T, F: FnMut(&T)> Visitor<T> for Each<F> {
+    fn leaf(&mut self, leaf: &T) {
+        (self.0)(leaf);
+    }
+}
+
+/// The path to what a visitor sees.
+#[derive(Clone, Default)]
+pub(super) struct Path {
+    text: String,
+    /// The lengths of the paths to the parts that contain this one.
+    outer: Vec<usize>,
+}
+
+impl Path {
+    pub(super) fn new(root: &str) -> Path {
+        Path { text: root.to_owned(), outer: Vec::new() }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn enter(&mut self, step: Step<'_>) {
+        self.outer.push(self.text.len());
+        let dot = if self.text.is_empty() { "" } else { "." };
+        // Writing to a string does not fail.
+        let _ = match step {
+            Step::Field(name) => write!(self.text, "{dot}{name}"),
+            Step::Item(k) => write!(self.text, "{dot}{k}"),
+            Step::Name(name) => write!(self.text, "{dot}{name}"),
+            Step::Variant(_) => Ok(()),
+        };
+    }
+
+    pub(super) fn leave(&mut self) {
+        let length = self.outer.pop().unwrap_or_default();
+        self.text.truncate(length);
+    }
+}
+
+/// The paths of all leaves.
+pub(super) struct Paths<'a> {
+    at: Path,
+    out: &'a mut Vec<String>,
+}
+
+impl<'a> Paths<'a> {
+    pub(super) fn new(root: &str, out: &'a mut Vec<String>) -> Self {
+        Paths { at: Path::new(root), out }
+    }
+}
+
+impl<T> Visitor<T> for Paths<'_> {
+    fn leaf(&mut self, _: &T) {
+        self.out.push(self.at.text().to_owned());
+    }
+
+    fn enter(&mut self, step: Step<'_>) {
+        self.at.enter(step);
+    }
+
+    fn leave(&mut self) {
+        self.at.leave();
+    }
+}
