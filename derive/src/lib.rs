@@ -11,8 +11,8 @@ use syn::{
 /// Makes a struct or an enum a tree of tensors.
 ///
 /// The interpreter is the type parameter bounded by `BaseTensor`, or named `T`. A field whose type mentions it is a tree;
-/// every other field is plain data, which is `Clone + PartialEq + Debug`. Parameters bounded by `Tree` are trees, too;
-/// without an interpreter every type parameter is.
+/// every other field is plain data, which is `Clone + PartialEq + Debug`. Parameters that are bounded by `Tree`, or not at
+/// all, are trees, too; without an interpreter every type parameter is.
 #[proc_macro_derive(Tree)]
 pub fn derive_tree(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -53,7 +53,10 @@ impl Derived {
         let named = || parameters.iter().copied().find(|p| p.ident == "T" && !is_bounded(&input.generics, p, "Tree"));
         let interpreter = bounded.first().copied().or_else(named).map(|p| p.ident.clone());
         let is_tree = |p: &&&TypeParam| match &interpreter {
-            Some(interpreter) => p.ident != *interpreter && is_bounded(&input.generics, p, "Tree"),
+            Some(interpreter) => {
+                let free = p.bounds.is_empty() && clauses(&input.generics, p).next().is_none();
+                p.ident != *interpreter && (free || is_bounded(&input.generics, p, "Tree"))
+            }
             None => true,
         };
         let trees = parameters.iter().filter(is_tree).map(|p| p.ident.clone()).collect();
@@ -242,11 +245,16 @@ fn fields(data: &Data) -> Vec<&Field> {
 /// Whether a parameter has a bound that names this trait, beside the parameter or in a where clause.
 fn is_bounded(generics: &Generics, parameter: &TypeParam, bound: &str) -> bool {
     let is = |tokens: TokenStream| mentions(tokens, &|word| word == bound);
-    let clauses = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
-    let mut about =
-        clauses.filter_map(|predicate| if let syn::WherePredicate::Type(p) = predicate { Some(p) } else { None });
-    is(parameter.bounds.to_token_stream())
-        || about.any(|p| is_exactly(&p.bounded_ty, &parameter.ident) && is(p.bounds.to_token_stream()))
+    is(parameter.bounds.to_token_stream()) || clauses(generics, parameter).any(is)
+}
+
+/// The bounds of a parameter in the where clause.
+fn clauses<'a>(generics: &'a Generics, parameter: &'a TypeParam) -> impl Iterator<Item = TokenStream> + 'a {
+    let predicates = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+    predicates.filter_map(|predicate| {
+        let syn::WherePredicate::Type(p) = predicate else { return None };
+        is_exactly(&p.bounded_ty, &parameter.ident).then(|| p.bounds.to_token_stream())
+    })
 }
 
 /// Whether a type is this parameter and nothing else.

@@ -83,26 +83,12 @@ pub trait Optimizer {
 /// What an [`Optimizer`] remembers from one update to the next: a tree over the same interpreter as the parameters `P`.
 ///
 /// The count of updates is a tensor, so that a recorded step reads it as data.
-#[derive(Clone, Debug)]
+#[derive(Tree, Clone, Debug)]
 pub struct State<T: BaseTensor, P> {
     /// The number of updates so far.
     pub count: Tensor<T, 0>,
     /// Trees in the structure of the parameters: the velocity of [`Sgd`]; first and second moment of [`Adam`].
     pub moments: Vec<P>,
-}
-
-impl<T: BaseTensor, P: Tree<T>> Tree<T> for State<T, P> {
-    type With<U: BaseTensor> = State<U, P::With<U>>;
-
-    #[track_caller]
-    fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> State<U, P::With<U>> {
-        State { count: self.count.map(f), moments: Tree::map(&self.moments, f) }
-    }
-
-    fn paths(&self, at: &str, out: &mut Vec<String>) {
-        self.count.paths(&format!("{at}.count"), out);
-        self.moments.paths(&format!("{at}.moments"), out);
-    }
 }
 
 /// The gradient, made shorter if its length is more than `length`: `g * min(1, length / |g|)`.

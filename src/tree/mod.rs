@@ -68,7 +68,8 @@ pub use visit::{Step, Visitor};
 /// assert_eq!(net.names(), ["layers.0.weights", "layers.0.bias", "layers.1.0"]);
 /// ```
 ///
-/// A struct without interpreter is a tree if its type parameters are:
+/// A type parameter that is bounded by `Tree<T>`, or not at all, is a tree. So is every type parameter of a type without
+/// interpreter:
 ///
 /// ```
 /// use polygrad::tree::{Tree, TreeMath};

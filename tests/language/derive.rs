@@ -58,6 +58,13 @@ struct Scaled<I: BaseTensor, P: Tree<I>> {
     unit: &'static str,
 }
 
+/// An interpreter, and a parameter about which nothing is said.
+#[derive(Tree, Clone, Debug, PartialEq)]
+struct Noted<T: BaseTensor, P> {
+    note: Option<Tensor<T, 0>>,
+    of: Vec<P>,
+}
+
 /// No tensors at all.
 #[derive(Tree, Clone, Debug, PartialEq)]
 struct Settings {
@@ -90,7 +97,7 @@ fn model() -> Model<Concrete> {
 
 /// The same structure by way of another interpreter.
 fn there_and_back<P: Tree<Concrete, With<Concrete> = P>>(tree: &P) -> P {
-    let up = tree.map(&mut |leaf| Dual::lift(leaf.clone()));
+    let up = tree.map(&mut |leaf| Dual::<Concrete>::lift(leaf.clone()));
     tree.with_leaves(up.leaves().iter().map(|leaf| leaf.peek().expect("a number")).collect())
 }
 
@@ -123,6 +130,7 @@ fn every_shape_of_type_is_a_tree() {
     assert_tree(&Adam { m: model(), v: model(), step: 3 }.m, &names);
     assert_tree(&Adam { m: tensor(1.0), v: tensor(2.0), step: 3 }, &["m", "v"]);
     assert_tree(&Scaled { by: tensor(1.0), of: (tensor([2.0]), tensor(3.0)), unit: "m" }, &["by", "of.0", "of.1"]);
+    assert_tree(&Noted { note: Some(tensor(1.0)), of: vec![tensor([2.0])] }, &["note", "of.0"]);
     assert_tree(&Settings { depth: 3 }, &[]);
     assert_tree(&Unit, &[]);
     assert_tree(&None::<Never<Concrete>>, &[]);
@@ -131,7 +139,7 @@ fn every_shape_of_type_is_a_tree() {
 #[test]
 fn the_other_interpreter_gets_the_plain_fields() {
     let net = model();
-    let up: Model<Dual<Concrete>> = net.map(&mut |leaf| Dual::lift(leaf.clone()));
+    let up: Model<Dual<Concrete>> = net.map(&mut |leaf| Dual::<Concrete>::lift(leaf.clone()));
     assert_eq!((up.r#type, up.rates), (net.r#type, net.rates));
     let Layer::Both(first, _) = &up.layers[1] else { panic!("the variant stays") };
     let Layer::Attend { heads, .. } = &**first else { panic!("the variant stays") };
