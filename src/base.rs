@@ -200,6 +200,24 @@ pub trait Lift<T, I = Next>: BaseTensor {
     fn lift(t: T) -> Self;
 }
 
+/// `T: Level<U>` says that `T` and `U` are one level: tensors stand beside tensors of their own level only.
+#[diagnostic::on_unimplemented(
+    message = "a tensor of another level stands here: `{U}` beside `{Self}`",
+    label = "a tensor of the level `{Self}` is needed here",
+    note = "a tensor captured from outside of the function: `.lift()` it; if it is a tensor of known numbers, write `Tensor::constant(&x)`; \
+            or pass it as data to the form of the verb with data, such as `grad_with`"
+)]
+pub trait Level<U>: BaseTensor {
+    /// The value, which is one of this level.
+    fn level(u: &U) -> &Self;
+}
+
+impl<T: BaseTensor> Level<T> for T {
+    fn level(u: &T) -> &T {
+        u
+    }
+}
+
 /// A value of an interpreter over `T`, as the values of `T` that it consists of, such as a primal and a tangent.
 pub type Group<T> = SmallVec<[T; 2]>;
 

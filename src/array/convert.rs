@@ -81,11 +81,12 @@ fn path(row: &[usize]) -> String {
     row.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Plain Rust data that is an array of rank `D` with elements `E` by its type alone.
+/// Data that is an array of rank `D` with elements `E`, mostly by its type alone.
 ///
-/// Every type has one implementation, so rank and element type are inferred from the data:
+/// Every type but `Array` has one implementation, so rank and element type are inferred from the data:
 /// scalars have rank 0, `[E; N]`, `Vec<E>` and slices rank 1, `[[E; M]; N]` and `Vec<[E; M]>`
-/// rank 2, and so on up to 4.
+/// rank 2, and so on up to 4. A tensor of known numbers is such data, too. The rank and the element type of an [`Array`] are
+/// known when the program runs, so a type must say what they are to be.
 ///
 /// ```
 /// use polygrad::array::Nested;
@@ -136,6 +137,13 @@ nested! {
         |x| [N, M, K], x.as_flattened().as_flattened().to_vec();
     [E: Elem, const N: usize, const M: usize, const K: usize, const J: usize] [[[[E; J]; K]; M]; N], 4,
         |x| [N, M, K, J], x.as_flattened().as_flattened().as_flattened().to_vec();
+}
+
+/// Whether it has the rank and the element type is checked where it becomes a tensor.
+impl<const D: usize, E: Elem> Nested<D, E> for Array {
+    fn into_array(self) -> Array {
+        self
+    }
 }
 
 /// The elements of an iterator as an array of rank 1.

@@ -6,63 +6,18 @@
 use std::borrow::Cow;
 
 use super::Tensor;
-use super::operators::{broadcast_shape, stretch};
-use crate::array::Array;
+use super::operators::{Elements, Operand, broadcast_shape, stretch};
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Linear};
 use crate::shape::Show;
-
-/// The second operand of an operation on a tensor of rank `D` with elements `E`: a tensor, owned or borrowed, or a
-/// number of type `E`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand beside a tensor of this rank and element type",
-    label = "a tensor of the same rank and element type is needed, or a number of that element type",
-    note = "ranks are never promoted: a scalar tensor is combined with `times` and `plus`"
-)]
-pub trait Operand<T: Clone, const D: usize, E> {
-    /// The sizes of the operand; `None` for a number, which fits every shape.
-    #[doc(hidden)]
-    fn sizes(&self) -> Option<&[usize]>;
-    /// The operand in the shape that all operands were broadcast to.
-    #[doc(hidden)]
-    #[track_caller]
-    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T>;
-}
-
-impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for Tensor<T, D, E> {
-    fn sizes(&self) -> Option<&[usize]> {
-        Some(self.raw().shape())
-    }
-    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
-        stretch(self.raw(), shape)
-    }
-}
-
-impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for &Tensor<T, D, E> {
-    fn sizes(&self) -> Option<&[usize]> {
-        Some(self.raw().shape())
-    }
-    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
-        stretch(self.raw(), shape)
-    }
-}
-
-impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for E {
-    fn sizes(&self) -> Option<&[usize]> {
-        None
-    }
-    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
-        Cow::Owned(T::constant(Array::full(shape, *self)))
-    }
-}
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// This tensor and an operand in their common shape.
     #[track_caller]
     fn with<'a>(&'a self, name: &str, other: &'a impl Operand<T, D, E>) -> [Cow<'a, T>; 2] {
         let own = self.raw().shape();
-        match other.sizes() {
+        match other.value().map(T::shape) {
             Some(sizes) if sizes != own => {
                 let shape = broadcast_shape(name, own, sizes);
                 [stretch(self.raw(), &shape), other.in_shape(&shape)]
@@ -475,9 +430,13 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
     /// # Panics
     /// When sizes along an axis differ and none of them is 1.
     #[track_caller]
-    pub fn select<E: Elem>(&self, then: impl Operand<T, D, E>, otherwise: impl Operand<T, D, E>) -> Tensor<T, D, E> {
+    pub fn select<E: Elem>(
+        &self,
+        then: impl Operand<T, D, E> + Elements<Of = E>,
+        otherwise: impl Operand<T, D, E>,
+    ) -> Tensor<T, D, E> {
         let mut shape = crate::shape::Shape::from_slice(self.raw().shape());
-        for sizes in [then.sizes(), otherwise.sizes()].into_iter().flatten() {
+        for sizes in [then.value(), otherwise.value()].into_iter().flatten().map(T::shape) {
             shape = broadcast_shape("select", &shape, sizes);
         }
         let mask = stretch(self.raw(), &shape);

@@ -23,7 +23,7 @@
 //! The elementwise functions of one float tensor come from the table in `ops/unary.rs`.
 //!
 //! Three more laws of the surface. **Broadcasting:** operands of equal rank may differ along axes
-//! where one has size 1, which is repeated; ranks are never promoted. **Host numbers** stand for a
+//! where one has size 1, which is repeated; a tensor of rank 0 stands beside any rank, other ranks are never promoted. **Host numbers** stand for a
 //! tensor of that one number. **Shapes are static:** they are known while the program is traced, and
 //! a mistake panics at the line of the user's call.
 
@@ -55,10 +55,11 @@ mod trips;
 
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
-pub use elementwise::{Operand, cond};
+pub use elementwise::cond;
 pub use index::{Indices, ScalarIndex};
 pub use loops::{Outputs, Rows, build, build1, fold, iterate, map, map_accum, map_accum_reverse, scan, vmap, zip_with};
-pub use rank::{Above, Plus, Rank};
+pub use operators::{Elements, Operand, RightSide, SameElements, TakesIntegers};
+pub use rank::{Above, Beside, Plus, Rank, Takes};
 pub use structure::{concat, stack};
 
 /// An array of rank `D` with elements `E`, in whatever interpreter `T` the program runs.
@@ -90,11 +91,17 @@ pub use structure::{concat, stack};
 /// }
 /// ```
 ///
-/// Ranks are never promoted, and element types never converted:
+/// A tensor of rank 0 stands beside tensors of any rank, as a number does. Other ranks are never promoted, and element types
+/// never converted:
+///
+/// ```
+/// use polygrad::tensor;
+/// assert_eq!(tensor([1.0, 2.0]) + tensor(1.0), tensor([2.0, 3.0]));
+/// ```
 ///
 /// ```compile_fail,E0277
 /// use polygrad::tensor;
-/// let _ = tensor([1.0, 2.0]) + tensor(1.0);
+/// let _ = tensor([[1.0, 2.0]]) + tensor([1.0, 2.0]);
 /// ```
 ///
 /// ```compile_fail,E0277
@@ -128,8 +135,12 @@ impl<T: Clone, const D: usize, E> Clone for Tensor<T, D, E> {
 /// assert_eq!(x.shape(), [2, 2]);
 /// assert_eq!(x.sum().item(), 10.0);
 /// ```
+///
+/// # Panics
+/// When an `Array` has another rank or element type.
+#[track_caller]
 pub fn tensor<const D: usize, E: Elem>(elements: impl Nested<D, E>) -> Tensor<Array, D, E> {
-    Tensor { raw: elements.into_array(), marker: PhantomData }
+    Tensor::from_raw(elements.into_array())
 }
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
@@ -201,15 +212,15 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     /// use polygrad::{Tensor, grad, tensor};
     /// let (x, target) = (tensor([3.0, 4.0]), tensor([1.0, 1.0]));
-    /// let g = grad(|x: &Tensor<_, 1>| (x - Tensor::constant(&target)).square().sum(), &x);
+    /// let g = grad(|x| (x - Tensor::constant(&target)).square().sum(), &x);
     /// assert_eq!(g, tensor([4.0, 6.0]));
     /// ```
     ///
     /// # Panics
-    /// When `a` has another rank or element type.
+    /// When `a` is an [`Array`] of another rank or element type.
     #[track_caller]
-    pub fn constant(a: impl Into<Array>) -> Self {
-        Tensor::from_raw(T::constant(a.into()))
+    pub fn constant(a: impl Nested<D, E>) -> Self {
+        Tensor::from_raw(T::constant(a.into_array()))
     }
 
     /// The tensor of this shape in which every element is `x`.
@@ -480,6 +491,18 @@ impl<const D: usize, E> From<&Tensor<Array, D, E>> for Array {
 impl<const D: usize, E> From<Tensor<Array, D, E>> for Array {
     fn from(t: Tensor<Array, D, E>) -> Array {
         t.raw
+    }
+}
+
+impl<const D: usize, E: Elem> Nested<D, E> for Tensor<Array, D, E> {
+    fn into_array(self) -> Array {
+        self.raw
+    }
+}
+
+impl<const D: usize, E: Elem> Nested<D, E> for &Tensor<Array, D, E> {
+    fn into_array(self) -> Array {
+        self.raw.clone()
     }
 }
 

@@ -1,7 +1,13 @@
 //! Arithmetic and logical operators, in all ownership forms, with tensors and host numbers.
 //!
 //! Law: an operator is one operation of the language after broadcasting. The host number stands for
-//! a tensor of that one number, so it costs O(1) whatever the shape.
+//! a tensor of that one number, so it costs O(1) whatever the shape; a tensor of rank 0 is repeated.
+//!
+//! Each operator has one implementation per ownership of its left side, generic in what stands on the right
+//! ([`RightSide`]). What cannot stand there is said by the bounds of `RightSide`, one trait and one message for each
+//! reason: [`Level`], [`Beside`], [`SameElements`].
+//!
+//! An owned left side is moved: `y - y.mean()` does not compile if `y` is a tensor and no reference; write `&y - y.mean()`.
 
 use std::borrow::Cow;
 use std::ops::{
@@ -10,9 +16,9 @@ use std::ops::{
 
 use smallvec::SmallVec;
 
-use super::Tensor;
+use super::{Beside, Rank, Takes, Tensor};
 use crate::array::Array;
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, Level};
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::{Binary, Discrete, IntBinary, Linear, View};
 use crate::shape::{Shape, Show, check_possible, same};
@@ -37,11 +43,14 @@ pub(super) fn broadcast_shape(op: &str, a: &[usize], b: &[usize]) -> Shape {
     out
 }
 
-/// `t` repeated along its axes of size 1 into `shape`, if the two are known to fit.
+/// `t` repeated along its axes of size 1, or from rank 0, into `shape`, if the two are known to fit.
 #[track_caller]
 pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T> {
     if same(t.shape(), shape) {
         return Cow::Borrowed(t);
+    }
+    if t.shape().is_empty() {
+        return Cow::Owned(t.linear(&Linear::replicate(shape, &[])));
     }
     let rank = shape.len();
     let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rank * rank);
@@ -52,13 +61,124 @@ pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T
     Cow::Owned(t.linear(&Linear::read(View::affine(t.shape(), shape, &matrix, &offset))))
 }
 
-/// Two operands of different shapes in their common shape. The caller applies the operation: inside a closure, a
-/// mistake would not be reported at the user's line.
+/// The right side of an operator whose left side is a tensor of rank `D` with elements `E`: a tensor, owned or borrowed,
+/// of the same rank or one side of rank 0, or a number of type `E`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand beside a tensor of rank {D} with elements `{E}`",
+    label = "neither a tensor nor a number of type `{E}`",
+    note = "numbers have the element type of the tensor: write `2.0` beside floats and `2` beside integers; for a variable `n`, \
+            `n as f64` or `n as i64`"
+)]
+pub trait RightSide<T: BaseTensor, const D: usize, E> {
+    /// The result of an operator.
+    type Out;
+    /// The value of a tensor; `None` for a number, which fits every shape.
+    #[doc(hidden)]
+    fn value(&self) -> Option<&T>;
+    /// The operand in the shape that both operands were broadcast to.
+    #[doc(hidden)]
+    #[track_caller]
+    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T>;
+    /// The value as the result.
+    #[doc(hidden)]
+    #[track_caller]
+    fn result(raw: T) -> Self::Out;
+}
+
+/// The second operand of a function of a tensor of rank `D` with elements `E`, whose result has rank `D`: a tensor, owned or
+/// borrowed, of rank `D` or 0, or a number of type `E`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand beside a tensor of rank {D} with elements `{E}`",
+    label = "neither a tensor nor a number of type `{E}`",
+    note = "numbers have the element type of the tensor: write `2.0` beside floats and `2` beside integers; for a variable `n`, \
+            `n as f64` or `n as i64`"
+)]
+pub trait Operand<T: BaseTensor, const D: usize, E>: RightSide<T, D, E> {}
+
+/// `E: SameElements<G>` says that the two element types are one.
+#[diagnostic::on_unimplemented(
+    message = "elements `{G}` cannot stand beside elements `{Self}`",
+    label = "a tensor with elements `{G}`",
+    note = "element types are never converted silently: `.to_float()` makes floats of integers and masks, `.to_int()` makes integers, and \
+            `.cast()` goes from one float type to another"
+)]
+pub trait SameElements<G>: Elem {}
+
+impl<E: Elem> SameElements<E> for E {}
+
+/// Tensors and numbers, with the type of their elements.
+pub trait Elements {
+    /// The element type.
+    type Of: Elem;
+}
+
+impl<E: Elem> Elements for E {
+    type Of = E;
+}
+
+impl<U: BaseTensor, const F: usize, G: Elem> Elements for Tensor<U, F, G> {
+    type Of = G;
+}
+
+impl<U: BaseTensor, const F: usize, G: Elem> Elements for &Tensor<U, F, G> {
+    type Of = G;
+}
+
+macro_rules! tensor_sides {
+    ($($Side:ty),*) => { $(
+        impl<T: Level<U>, U: BaseTensor, const D: usize, const F: usize, E: SameElements<G>, G: Elem> RightSide<T, D, E>
+            for $Side
+        where
+            Rank<D>: Beside<F>,
+        {
+            type Out = <Rank<D> as Beside<F>>::Out<T, E>;
+            #[inline]
+            fn value(&self) -> Option<&T> {
+                Some(T::level(self.raw()))
+            }
+            fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
+                stretch(T::level(self.raw()), shape)
+            }
+            #[inline]
+            fn result(raw: T) -> Self::Out {
+                <Rank<D> as Beside<F>>::result(raw)
+            }
+        }
+        impl<T: Level<U>, U: BaseTensor, const D: usize, const F: usize, E: SameElements<G>, G: Elem> Operand<T, D, E>
+            for $Side
+        where
+            Rank<D>: Takes<F>,
+        {
+        }
+    )* };
+}
+tensor_sides!(Tensor<U, F, G>, &Tensor<U, F, G>);
+
+impl<T: BaseTensor, const D: usize, E: Elem> RightSide<T, D, E> for E {
+    type Out = Tensor<T, D, E>;
+    fn value(&self) -> Option<&T> {
+        None
+    }
+    fn in_shape(&self, shape: &[usize]) -> Cow<'_, T> {
+        Cow::Owned(T::constant(Array::full(shape, *self)))
+    }
+    #[inline]
+    fn result(raw: T) -> Self::Out {
+        Tensor::from_raw(raw)
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Operand<T, D, E> for E {}
+
+/// An operation on two values of different shapes, of which one may have rank 0, in their common shape.
 #[cold]
 #[inline(never)]
 #[track_caller]
 fn broadcast<T: BaseTensor>(name: &str, a: &T, b: &T) -> [T; 2] {
-    let shape = broadcast_shape(name, a.shape(), b.shape());
+    let shape = match (a.shape(), b.shape()) {
+        ([], shape) | (shape, []) => Shape::from_slice(shape),
+        (own, other) => broadcast_shape(name, own, other),
+    };
     [stretch(a, &shape).into_owned(), stretch(b, &shape).into_owned()]
 }
 
@@ -115,87 +235,58 @@ fn or_op<T: BaseTensor, E: Elem>(a: &T, b: &T) -> T {
     T::discrete(&Discrete::Or, &[a, b])
 }
 
-/// One operator between tensors of element type `$E`, in the ownership forms with a borrowed left side,
-/// and with a number on the right.
+/// One operator with a tensor of element type `$E` on the left, and anything beside it on the right.
 macro_rules! borrowed {
     ($Trait:ident $method:ident, $name:literal, [$($bound:tt)*] $E:ty, $op:ident) => {
-        impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<&Tensor<T, D, $E>> for &Tensor<T, D, $E> {
-            type Output = Tensor<T, D, $E>;
+        impl<T: BaseTensor, const D: usize, X: RightSide<T, D, $E>, $($bound)*> $Trait<X> for &Tensor<T, D, $E> {
+            type Output = X::Out;
             #[track_caller]
-            fn $method(self, other: &Tensor<T, D, $E>) -> Tensor<T, D, $E> {
-                let (a, b) = (self.raw(), other.raw());
+            fn $method(self, other: X) -> X::Out {
+                let a = self.raw();
+                let Some(b) = other.value() else {
+                    return X::result($op::<T, $E>(a, &other.in_shape(a.shape())));
+                };
                 if same(a.shape(), b.shape()) {
-                    return Tensor::from_raw($op::<T, $E>(a, b));
+                    return X::result($op::<T, $E>(a, b));
                 }
                 let [a, b] = broadcast($name, a, b);
-                Tensor::from_raw($op::<T, $E>(&a, &b))
-            }
-        }
-        impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<Tensor<T, D, $E>> for &Tensor<T, D, $E> {
-            type Output = Tensor<T, D, $E>;
-            #[track_caller]
-            fn $method(self, other: Tensor<T, D, $E>) -> Tensor<T, D, $E> {
-                self.$method(&other)
-            }
-        }
-        impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<$E> for &Tensor<T, D, $E> {
-            type Output = Tensor<T, D, $E>;
-            #[track_caller]
-            fn $method(self, x: $E) -> Tensor<T, D, $E> {
-                Tensor::from_raw($op::<T, $E>(self.raw(), &splat(x, self.raw())))
-            }
-        }
-        impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<$E> for Tensor<T, D, $E> {
-            type Output = Tensor<T, D, $E>;
-            #[track_caller]
-            fn $method(self, x: $E) -> Tensor<T, D, $E> {
-                (&self).$method(x)
+                X::result($op::<T, $E>(&a, &b))
             }
         }
     };
 }
 
-/// The ownership forms with an owned left side, for operators that cannot reuse it.
+/// The same with an owned left side, for operators that cannot reuse it.
 macro_rules! owned {
     ($Trait:ident $method:ident, [$($bound:tt)*] $E:ty) => {
-        impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<&Tensor<T, D, $E>> for Tensor<T, D, $E> {
-            type Output = Tensor<T, D, $E>;
+        impl<T: BaseTensor, const D: usize, X: RightSide<T, D, $E>, $($bound)*> $Trait<X> for Tensor<T, D, $E> {
+            type Output = X::Out;
             #[track_caller]
-            fn $method(self, other: &Tensor<T, D, $E>) -> Tensor<T, D, $E> {
-                (&self).$method(other)
-            }
-        }
-        impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<Tensor<T, D, $E>> for Tensor<T, D, $E> {
-            type Output = Tensor<T, D, $E>;
-            #[track_caller]
-            fn $method(self, other: Tensor<T, D, $E>) -> Tensor<T, D, $E> {
-                (&self).$method(&other)
+            fn $method(self, other: X) -> X::Out {
+                $Trait::$method(&self, other)
             }
         }
     };
 }
 
-/// `x op= y` for everything that `x op y` takes.
+/// `x op= y` for everything that `x op y` takes and that keeps the rank.
 macro_rules! assign {
-    ($Trait:ident $method:ident, $Op:ident $op:ident, [$($bound:tt)*] $E:ty) => {
-        impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<Tensor<T, D, $E>> for Tensor<T, D, $E> {
+    ($Trait:ident $method:ident, $name:literal, [$($bound:tt)*] $E:ty, $op:ident) => {
+        impl<T: BaseTensor, const D: usize, X: Operand<T, D, $E>, $($bound)*> $Trait<X> for Tensor<T, D, $E> {
             #[track_caller]
-            fn $method(&mut self, other: Tensor<T, D, $E>) {
-                self.$method(&other);
-            }
-        }
-        impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<&Tensor<T, D, $E>> for Tensor<T, D, $E> {
-            #[track_caller]
-            fn $method(&mut self, other: &Tensor<T, D, $E>) {
-                // Afterwards the left side has no other owner, so an owned operator can reuse it.
-                let left = std::mem::replace(self, other.clone());
-                *self = $Op::$op(left, other);
-            }
-        }
-        impl<T: BaseTensor, const D: usize, $($bound)*> $Trait<$E> for Tensor<T, D, $E> {
-            #[track_caller]
-            fn $method(&mut self, x: $E) {
-                *self = $Op::$op(&*self, x);
+            fn $method(&mut self, other: X) {
+                let raw = {
+                    let a = self.raw();
+                    match other.value() {
+                        None => $op::<T, $E>(a, &other.in_shape(a.shape())),
+                        Some(b) if same(a.shape(), b.shape()) => $op::<T, $E>(a, b),
+                        Some(b) => {
+                            let [a, b] = broadcast($name, a, b);
+                            $op::<T, $E>(&a, &b)
+                        }
+                    }
+                };
+                *self = Tensor::from_raw(raw);
             }
         }
     };
@@ -237,36 +328,86 @@ owned!(BitAnd bitand, [] bool);
 owned!(BitOr bitor, [] bool);
 
 /// A sum reuses the memory of its left side if that has no other owner.
-impl<T: BaseTensor, const D: usize, E: Num> Add<&Tensor<T, D, E>> for Tensor<T, D, E> {
-    type Output = Tensor<T, D, E>;
+impl<T: BaseTensor, const D: usize, E: Num, X: RightSide<T, D, E>> Add<X> for Tensor<T, D, E> {
+    type Output = X::Out;
     #[track_caller]
-    fn add(self, other: &Tensor<T, D, E>) -> Tensor<T, D, E> {
-        if same(self.raw().shape(), other.raw().shape()) {
-            return Tensor::from_raw(self.into_raw().accumulate(other.raw()));
+    fn add(self, other: X) -> X::Out {
+        match other.value() {
+            Some(b) if same(self.raw().shape(), b.shape()) => X::result(self.into_raw().accumulate(b)),
+            Some(_) | None => &self + other,
         }
-        &self + other
     }
 }
 
-impl<T: BaseTensor, const D: usize, E: Num> Add<Tensor<T, D, E>> for Tensor<T, D, E> {
-    type Output = Tensor<T, D, E>;
+/// A sum in place reuses the memory of its left side if that has no other owner.
+impl<T: BaseTensor, const D: usize, E: Num, X: Operand<T, D, E>> AddAssign<X> for Tensor<T, D, E> {
     #[track_caller]
-    fn add(self, other: Tensor<T, D, E>) -> Tensor<T, D, E> {
-        self + &other
+    fn add_assign(&mut self, other: X) {
+        let raw = match other.value() {
+            Some(b) if same(self.raw().shape(), b.shape()) => {
+                // Afterwards the left side has no other owner, so the sum can reuse it.
+                let left = std::mem::replace(self, Tensor::from_raw(b.clone()));
+                left.into_raw().accumulate(b)
+            }
+            Some(b) => {
+                let [a, b] = broadcast("add", self.raw(), b);
+                add_op::<T, E>(&a, &b)
+            }
+            None => add_op::<T, E>(self.raw(), &other.in_shape(self.raw().shape())),
+        };
+        *self = Tensor::from_raw(raw);
     }
 }
 
-assign!(AddAssign add_assign, Add add, [E: Num] E);
-assign!(SubAssign sub_assign, Sub sub, [E: Num] E);
-assign!(MulAssign mul_assign, Mul mul, [E: Num] E);
-assign!(DivAssign div_assign, Div div, [E: Num] E);
-assign!(RemAssign rem_assign, Rem rem, [] i64);
+assign!(SubAssign sub_assign, "sub", [E: Num] E, sub_op);
+assign!(MulAssign mul_assign, "mul", [E: Num] E, mul_op);
+assign!(DivAssign div_assign, "div", [E: Num] E, div_op);
+assign!(RemAssign rem_assign, "rem", [] i64, rem_op);
 
-number_left!(Add add, add_op, f64 f32 i64);
-number_left!(Sub sub, sub_op, f64 f32 i64);
-number_left!(Mul mul, mul_op, f64 f32 i64);
-number_left!(Div div, div_op, f64 f32 i64);
+number_left!(Add add, add_op, f64 f32);
+number_left!(Sub sub, sub_op, f64 f32);
+number_left!(Mul mul, mul_op, f64 f32);
+number_left!(Div div, div_op, f64 f32);
 number_left!(Rem rem, rem_op, i64);
+
+/// `E: TakesIntegers` says that an integer may stand on the left of a tensor with elements `E`: `E` is `i64`.
+#[diagnostic::on_unimplemented(
+    message = "an integer cannot stand beside a tensor with elements `{Self}`",
+    label = "numbers have the element type of the tensor, `{Self}`",
+    note = "write `2.0` beside floats; for a variable `n`, `n as f64`"
+)]
+pub trait TakesIntegers: Num {
+    /// The integer, which has this type.
+    #[doc(hidden)]
+    fn of(n: i64) -> Self;
+}
+
+impl TakesIntegers for i64 {
+    fn of(n: i64) -> i64 {
+        n
+    }
+}
+
+/// An integer on the left, generic in the element type for the sake of the message.
+macro_rules! integer_left {
+    ($($Trait:ident $method:ident, $op:ident;)*) => { $(
+        impl<T: BaseTensor, const D: usize, E: TakesIntegers> $Trait<&Tensor<T, D, E>> for i64 {
+            type Output = Tensor<T, D, E>;
+            #[track_caller]
+            fn $method(self, other: &Tensor<T, D, E>) -> Tensor<T, D, E> {
+                Tensor::from_raw($op::<T, E>(&splat(E::of(self), other.raw()), other.raw()))
+            }
+        }
+        impl<T: BaseTensor, const D: usize, E: TakesIntegers> $Trait<Tensor<T, D, E>> for i64 {
+            type Output = Tensor<T, D, E>;
+            #[track_caller]
+            fn $method(self, other: Tensor<T, D, E>) -> Tensor<T, D, E> {
+                $Trait::$method(self, &other)
+            }
+        }
+    )* };
+}
+integer_left! { Add add, add_op; Sub sub, sub_op; Mul mul, mul_op; Div div, div_op; }
 
 impl<T: BaseTensor, const D: usize, E: Num> Neg for &Tensor<T, D, E> {
     type Output = Tensor<T, D, E>;

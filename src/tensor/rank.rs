@@ -1,6 +1,10 @@
 //! Rank arithmetic that rustc checks: relations between const generics, each with exactly one
 //! answer, so that every rank is inferred.
 
+use super::Tensor;
+use crate::base::BaseTensor;
+use crate::dtype::Elem;
+
 /// A rank as a type, for stating relations between ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Rank<const D: usize>;
@@ -60,3 +64,72 @@ plus! {
     7: 0 7, 1 6, 2 5, 3 4, 4 3, 5 2, 6 1, 7 0;
     8: 0 8, 1 7, 2 6, 3 5, 4 4, 5 3, 6 2, 7 1, 8 0;
 }
+
+/// `Rank<D>: Beside<F>` says that tensors of these ranks stand on the two sides of an operator: the ranks are equal, or one is 0.
+///
+/// Code that is generic in the rank and uses a scalar tensor in an operator states it:
+///
+/// ```
+/// use polygrad::tensor::{Beside, Rank};
+/// use polygrad::{BaseTensor, Tensor, tensor};
+/// fn centered<T: BaseTensor, const D: usize>(x: &Tensor<T, D>) -> <Rank<D> as Beside<0>>::Out<T, f64>
+/// where
+///     Rank<D>: Beside<0>,
+/// {
+///     x - x.mean()
+/// }
+/// assert_eq!(centered(&tensor([1.0, 3.0])), tensor([-1.0, 1.0]));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a tensor of rank {F} cannot stand beside one of `{Self}`: these two ranks differ, and neither is 0",
+    label = "an operand of rank {F}",
+    note = "ranks are not promoted, because on a square matrix a vector could be meant for rows or columns: say which with \
+            `x.up_to(&like)` or `insert_axis`; a reduction that keeps its axis, such as `mean_keep`, needs neither"
+)]
+pub trait Beside<const F: usize> {
+    /// The result: a tensor of the larger rank.
+    type Out<T: BaseTensor, E: Elem>;
+    /// The value as the result.
+    #[doc(hidden)]
+    #[track_caller]
+    fn result<T: BaseTensor, E: Elem>(raw: T) -> Self::Out<T, E>;
+}
+
+/// `Rank<D>: Takes<F>` says that a tensor of rank `F` stands beside one of rank `D` where the result has rank `D`: `F` is
+/// `D` or 0.
+#[diagnostic::on_unimplemented(
+    message = "a tensor of rank {F} cannot stand here beside one of `{Self}`: the result has the rank of the left side, so the other rank must \
+               be equal or 0",
+    label = "an operand of rank {F}",
+    note = "say which axes of the larger tensor are meant with `x.up_to(&like)` or `insert_axis`, or exchange the two sides"
+)]
+pub trait Takes<const F: usize>: Beside<F> {}
+
+impl<const D: usize> Beside<D> for Rank<D> {
+    type Out<T: BaseTensor, E: Elem> = Tensor<T, D, E>;
+    #[inline]
+    fn result<T: BaseTensor, E: Elem>(raw: T) -> Tensor<T, D, E> {
+        Tensor::from_raw(raw)
+    }
+}
+
+impl<const D: usize> Takes<D> for Rank<D> {}
+
+macro_rules! beside_scalars {
+    ($($d:literal)*) => { $(
+        impl Beside<0> for Rank<$d> {
+            type Out<T: BaseTensor, E: Elem> = Tensor<T, $d, E>;
+            fn result<T: BaseTensor, E: Elem>(raw: T) -> Tensor<T, $d, E> {
+                Tensor::from_raw(raw)
+            }
+        }
+        impl Takes<0> for Rank<$d> {}
+        impl Beside<$d> for Rank<0> {
+            type Out<T: BaseTensor, E: Elem> = Tensor<T, $d, E>;
+            fn result<T: BaseTensor, E: Elem>(raw: T) -> Tensor<T, $d, E> {
+                Tensor::from_raw(raw)
+            }
+        }
+    )* };
+}
+beside_scalars! { 1 2 3 4 5 6 7 8 }

@@ -243,7 +243,7 @@ fn pooling_is_the_reduction_of_windows() {
                 bits(x.max_pool2d(size, stride).raw()),
                 "{size:?} {stride:?}"
             );
-            let loss = |y: Images<ADVal<Concrete>>| (Tensor::from_raw(weights(y.raw())) * y).sum();
+            let loss = |y: Images<ADVal<Concrete>>| (Images::from_raw(weights(y.raw())) * y).sum();
             let expected = direct::grad(|x: &Images<_>| loss(reduced(x, size, stride)), &x);
             let got = direct::grad(|x: &Images<_>| loss(x.max_pool2d(size, stride)), &x);
             assert_eq!(bits(expected.raw()), bits(got.raw()), "{size:?} {stride:?}");

@@ -54,8 +54,7 @@ fn close(a: &Params<Concrete>, b: &Params<Concrete>) {
 /// The directional derivative as a program: forward mode inside whatever runs it.
 fn slope<T: BaseTensor>(f: fn(&Params<Dual<T>>) -> Tensor<Dual<T>, 0>, x: &Params<T>) -> Tensor<T, 0> {
     let d = direction();
-    let up = |t: &polygrad::Array| t.clone();
-    let d = (Tensor::constant(up(d.0.array())), Tensor::constant(up(d.1.array())), Tensor::constant(up(d.2.array())));
+    let d = (Tensor::constant(&d.0), Tensor::constant(&d.1), Tensor::constant(&d.2));
     jvp(f, x, &d).1
 }
 
@@ -63,10 +62,7 @@ fn slope<T: BaseTensor>(f: fn(&Params<Dual<T>>) -> Tensor<Dual<T>, 0>, x: &Param
 fn gradient<T: BaseTensor>(f: fn(&Params<ADVal<T>>) -> Tensor<ADVal<T>, 0>, x: &Params<T>) -> Tensor<T, 0> {
     let g = grad(f, x);
     let d = direction();
-    let c = |t: &polygrad::Array| t.clone();
-    g.0 * Tensor::constant(c(d.0.array()))
-        + g.1.dot(&Tensor::constant(c(d.1.array())))
-        + g.2.dot(&Tensor::constant(c(d.2.array())))
+    g.0 * Tensor::constant(d.0) + g.1.dot(&Tensor::constant(d.1)) + g.2.dot(&Tensor::constant(d.2))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 use polygrad::ops::Binary;
 use polygrad::tree::TreeMath;
 use polygrad::{
-    BaseTensor, Conv, Tensor, Tree, build, build1, concat, cond, einsum, fold, iterate, map, map_accum,
+    Array, BaseTensor, Conv, Tensor, Tree, build, build1, concat, cond, einsum, fold, iterate, map, map_accum,
     map_accum_reverse, scan, stack, zip_with,
 };
 
@@ -82,7 +82,7 @@ pub(crate) fn surface<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.clone().scatter_add([&ix(1), &ix(2)], v));
     log.panics(|| x.clone().scatter_add([&ix(1)], &x.t()));
 
-    log.panics(|| Tensor::<T, 1>::constant(1.0));
+    log.panics(|| Tensor::<T, 1>::constant(Array::from(1.0)));
     log.panics(|| Tensor::<T, 2, i64>::from_raw(x.raw().clone()));
     trees(x, v, log);
     loops(x, v, log);

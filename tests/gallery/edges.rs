@@ -148,7 +148,7 @@ fn choice_in_a_loop<T: BaseTensor>(x: &Vector<T>, w: &Scalar<T>) -> Scalar<T> {
 
 fn masked_sum<T: BaseTensor>(x: &Tensor<T, 2>, m: &Tensor<T, 2, bool>) -> Scalar<T> {
     let kept = m.select(x, 0.0);
-    let count = Tensor::constant(Array::from(4.0));
+    let count = Tensor::constant(4.0);
     (kept.sum() / count).exp() + (!m).select(x.square(), kept).sum()
 }
 

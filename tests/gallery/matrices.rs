@@ -1,6 +1,6 @@
 //! Products, iterations and decompositions.
 
-use polygrad::{Array, BaseTensor, Tensor, iterate, map_accum, stack};
+use polygrad::{BaseTensor, Tensor, iterate, map_accum, stack};
 
 use super::{positive, real};
 
@@ -136,5 +136,5 @@ fn conjugate_gradient<T: BaseTensor>(a: &Matrix<T>, b: &Vector<T>) -> Scalar<T> 
         let next = &rest + p.times(&(rest.dot(&rest) / r.dot(&r)));
         (x + p.times(&step), rest, next)
     });
-    (x * Tensor::constant([1.0, 2.0, 3.0])).sum() + Tensor::constant(Array::from(0.5))
+    (x * Tensor::constant([1.0, 2.0, 3.0])).sum() + Tensor::constant(0.5)
 }

@@ -1,6 +1,6 @@
 //! Views, concatenation, high and zero rank, zero sizes.
 
-use polygrad::{Array, BaseTensor, Tensor, build, build1, concat, fold, map, stack};
+use polygrad::{BaseTensor, Tensor, build, build1, concat, fold, map, stack};
 
 use super::real;
 
@@ -118,5 +118,5 @@ fn built_by_index<T: BaseTensor>(x: &Matrix<T>) -> Scalar<T> {
 fn built_four_deep<T: BaseTensor>(x: &Vector<T>, y: &Matrix<T>) -> Scalar<T> {
     let z: Tensor<T, 4> =
         build([2, 1, 2, 2], |[i, j, k, l]| x.at([i]) * y.at([k, l]) + (x.at([l]) * y.at([j, i])).sin());
-    z.square().sum() + Tensor::constant(Array::from(1.0))
+    z.square().sum() + Tensor::constant(1.0)
 }

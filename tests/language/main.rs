@@ -8,6 +8,7 @@ mod panics;
 
 mod accuracy;
 mod array;
+mod beside;
 mod bounds;
 mod concrete;
 mod conv;
