@@ -24,9 +24,10 @@ pub mod interpreters;
 
 pub use ad::{
     Function, FunctionOptions, LinearMap, Mode, RunError, ShapeError, SourceLine, check, custom_jvp, custom_vjp,
-    direct, grad, grad_with, hessian, hessian_with, hvp, hvp_with, inspect, jacobian, jacobian_by, jacobian_by_with,
-    jacobian_with, jvp, jvp_with, nth_derivative, nth_derivative_with, symbolic, value_and_grad, value_and_grad_with,
-    value_and_jacobian, value_and_jacobian_with, vjp, vjp_with,
+    direct, grad, grad_with, hessian, hessian_matrix, hessian_matrix_with, hessian_with, hvp, hvp_with, inspect,
+    jacobian, jacobian_by, jacobian_by_with, jacobian_matrix, jacobian_matrix_with, jacobian_with, jvp, jvp_with,
+    nth_derivative, nth_derivative_with, symbolic, value_and_grad, value_and_grad_with, value_and_jacobian,
+    value_and_jacobian_with, vjp, vjp_with,
 };
 pub use array::Array;
 pub use base::{BaseTensor, Lift};

@@ -16,6 +16,7 @@ pub mod direct;
 mod function;
 pub mod inspect;
 mod linear_map;
+mod matrix;
 mod pipeline;
 mod second;
 mod staged;
@@ -25,6 +26,7 @@ pub use check::{ShapeError, SourceLine, check};
 pub use custom::{custom_jvp, custom_vjp};
 pub use function::{Function, FunctionOptions, RunError};
 pub use linear_map::LinearMap;
+pub use matrix::{hessian_matrix, hessian_matrix_with, jacobian_matrix, jacobian_matrix_with};
 pub use second::{
     Mode, hessian, hessian_with, hvp, hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_with, nth_derivative,
     nth_derivative_with, value_and_jacobian, value_and_jacobian_with,

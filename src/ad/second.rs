@@ -208,7 +208,7 @@ fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[usize], mode:
 }
 
 /// The first result of `f` for each basis vector of a shape, stacked.
-fn each_basis_vector<U: BaseTensor>(
+pub(super) fn each_basis_vector<U: BaseTensor>(
     shape: &[usize],
     dtype: DType,
     f: impl Fn(U) -> Result<Vec<U>, Fault>,

@@ -15,13 +15,16 @@
 //! | `visit` | one walk over a tree: leaves, plain data, names |
 //! | `key` | what a recorded program depends on, besides numbers |
 //! | `math` | arithmetic |
+//! | `ravel` | trees as vectors |
 
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, Lift};
 use crate::shape::Show;
+use crate::tensor::Tensor;
 
 mod impls;
 mod key;
 mod math;
+pub(crate) mod ravel;
 mod visit;
 
 pub use impls::Keep;
@@ -176,6 +179,57 @@ pub trait Tree<T: BaseTensor>: Sized {
         same_count("with_leaves", self.count(), leaves.len());
         let mut leaves = leaves.into_iter();
         self.map(&mut |_| next(&mut leaves))
+    }
+
+    /// The elements of all float leaves, in order, as one vector of `f64`; integers and masks are no part of it.
+    ///
+    /// ```
+    /// use polygrad::{Tree, tensor};
+    /// let x = (tensor(1.0), vec![tensor([2.0, 3.0])], tensor([4]));
+    /// assert_eq!(x.ravel(), tensor([1.0, 2.0, 3.0]));
+    /// ```
+    #[track_caller]
+    fn ravel(&self) -> Tensor<T, 1> {
+        Tensor::from_raw(ravel::ravel(&self.leaves()))
+    }
+
+    /// The tree of this structure with the elements of a vector in its float leaves: the inverse of
+    /// [`ravel`](Tree::ravel). Elements are rounded to the type of their leaf; integers and masks are those of `self`.
+    ///
+    /// ```
+    /// use polygrad::{Tree, tensor};
+    /// let x = (tensor(1.0), vec![tensor([2.0, 3.0])]);
+    /// assert_eq!(x.unravel(&(x.ravel() * 2.0)), (tensor(2.0), vec![tensor([4.0, 6.0])]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the vector has not as many elements as [`ravel`](Tree::ravel) has.
+    #[track_caller]
+    fn unravel(&self, vector: &Tensor<T, 1>) -> Self::With<T> {
+        let leaves = self.leaves();
+        let (needed, given) = (ravel::raveled_size(&leaves), vector.len());
+        if needed != given {
+            panic!(
+                "unravel: the vector must have an element for each number of the tree, but they have {given} and {needed}; ravel a tree of \
+                 this structure"
+            );
+        }
+        self.with_leaves(ravel::unravel(&leaves, vector.raw()))
+    }
+
+    /// This tree as a constant of a level above, see [`Tensor::lift`]: so a structure from outside enters a function that
+    /// a verb runs.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, Tensor, Tree, grad, tensor};
+    /// fn loss<T: BaseTensor>(w: &Tensor<T, 1>, (x, y): &(Tensor<T, 1>, Tensor<T, 1>)) -> Tensor<T, 0> {
+    ///     (w * x - y).square().sum()
+    /// }
+    /// let (w, d) = (tensor([1.0, 2.0]), (tensor([3.0, 4.0]), tensor([3.0, 7.0])));
+    /// assert_eq!(grad(|w| loss(w, &d.lift()), &w), tensor([0.0, 8.0]));
+    /// ```
+    fn lift<U: Lift<T, I>, I>(&self) -> Self::With<U> {
+        self.map(&mut |leaf| U::lift(leaf.clone()))
     }
 
     /// The structure of `self` with `f` of the leaves of both trees at each place.

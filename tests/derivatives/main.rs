@@ -17,3 +17,4 @@ mod levels;
 mod lifting;
 mod loops;
 mod optim;
+mod trees;

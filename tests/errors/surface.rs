@@ -197,6 +197,7 @@ fn trees<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| one.zip_map(two, &mut |a, _| a.clone()));
     log.panics(|| one.zip_map(other, &mut |a, _| a.clone()));
     log.panics(|| one.with_leaves(vec![v.raw().clone(); 2]));
+    log.panics(|| two.unravel(v));
     // A leaf of another rank.
     let wrong = || vec![x.raw().clone()];
     log.panics(|| v.with_leaves(wrong()));

@@ -1,0 +1,156 @@
+//! Jacobians and Hessians of functions of trees, as matrices.
+//!
+//! Rows and columns are the elements of the raveled trees: those of the float leaves, in order, as `f64`
+//! ([`Tree::ravel`](crate::Tree::ravel)).
+
+use super::pipeline;
+use super::second::{Mode, each_basis_vector};
+use super::staged::traced;
+use crate::base::BaseTensor;
+use crate::dtype::{DType, Float};
+use crate::interpreters::adval::{ADVal, Fault, Sweep};
+use crate::ops::Linear;
+use crate::shape::try_possible;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+use crate::tree::ravel::{ravel, raveled_size, unravel};
+
+/// Where the function of a second derivative runs: two levels above the trace.
+type Second<T> = ADVal<ADVal<<T as BaseTensor>::Trace>>;
+
+/// The Jacobian of a function from trees to trees: `J[i, j] = d y[i] / d x[j]`, where `x` and `y` are the raveled trees.
+///
+/// Computed by columns, in forward mode, if there are no more inputs than outputs, else by rows, in reverse mode.
+///
+/// ```
+/// use polygrad::{jacobian_matrix, tensor};
+/// let x = (tensor(3.0), tensor([1.0, 2.0]));
+/// let j = jacobian_matrix(|(a, b)| (b.times(a), a * a), &x);
+/// assert_eq!(j, tensor([[1.0, 3.0, 0.0], [2.0, 0.0, 3.0], [6.0, 0.0, 0.0]]));
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn jacobian_matrix<T, P, Y>(f: impl Fn(&P::With<ADVal<T::Trace>>) -> Y, x: &P) -> Tensor<T, 2>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<ADVal<T::Trace>>,
+{
+    jacobian_matrix_with(|x, _: &()| f(x), x, &())
+}
+
+/// [`jacobian_matrix`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{jacobian_matrix_with, tensor};
+/// let (x, k) = ((tensor(3.0), tensor([1.0, 2.0])), tensor([5.0, 7.0]));
+/// let j = jacobian_matrix_with(|(a, b), k| (b * k).times(a), &x, &k);
+/// assert_eq!(j, tensor([[5.0, 15.0, 0.0], [14.0, 0.0, 21.0]]));
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn jacobian_matrix_with<T, P, Q, Y>(
+    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Y,
+    x: &P,
+    data: &Q,
+) -> Tensor<T, 2>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<ADVal<T::Trace>>,
+{
+    let mut inputs = x.leaves();
+    let count = inputs.len();
+    inputs.extend(data.leaves());
+    let mut results = traced(&inputs, |inputs| {
+        let run = |duals: &[ADVal<T::Trace>]| {
+            let (leaves, constants) = duals.split_at(count);
+            f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec())).leaves()
+        };
+        let (sweep, y) = pipeline::reverse::<T>(inputs, count, &run);
+        Ok::<_, Fault>(vec![jacobian_of("jacobian_matrix", &sweep, &y, &inputs[..count])?])
+    });
+    Tensor::from_raw(results.remove(0))
+}
+
+/// The Hessian of a scalar function of a tree: `H[i, j] = d^2 f / d x[i] d x[j]`, where `x` is the raveled tree.
+///
+/// One column at a time, forward over reverse.
+///
+/// ```
+/// use polygrad::{hessian_matrix, tensor};
+/// let x = (tensor(3.0), tensor([1.0, 2.0]));
+/// let h = hessian_matrix(|(a, b)| b.square().sum() * a, &x);
+/// assert_eq!(h, tensor([[0.0, 2.0, 4.0], [2.0, 6.0, 0.0], [4.0, 0.0, 6.0]]));
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn hessian_matrix<T, P, E>(f: impl Fn(&P::With<Second<T>>) -> Tensor<Second<T>, 0, E>, x: &P) -> Tensor<T, 2>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    E: Float,
+{
+    hessian_matrix_with(|x, _: &()| f(x), x, &())
+}
+
+/// [`hessian_matrix`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{hessian_matrix_with, tensor};
+/// let (x, k) = ((tensor(3.0), tensor([1.0, 2.0])), tensor([5.0, 7.0]));
+/// let h = hessian_matrix_with(|(a, b), k| (b * k).sum() * a, &x, &k);
+/// assert_eq!(h, tensor([[0.0, 5.0, 7.0], [5.0, 0.0, 0.0], [7.0, 0.0, 0.0]]));
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn hessian_matrix_with<T, P, Q, E>(
+    f: impl Fn(&P::With<Second<T>>, &Q::With<Second<T>>) -> Tensor<Second<T>, 0, E>,
+    x: &P,
+    data: &Q,
+) -> Tensor<T, 2>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    E: Float,
+{
+    let mut inputs = x.leaves();
+    let count = inputs.len();
+    inputs.extend(data.leaves());
+    let mut results = traced(&inputs, |inputs| {
+        let run = |duals: &[Second<T>]| {
+            let (leaves, constants) = duals.split_at(count);
+            f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec())).into_raw()
+        };
+        let (sweep, gradient) = pipeline::gradient::<T>(inputs, count, &run)?;
+        Ok::<_, Fault>(vec![jacobian_of("hessian_matrix", &sweep, &gradient, &inputs[..count])?])
+    });
+    Tensor::from_raw(results.remove(0))
+}
+
+/// The matrix of the derivatives of the raveled results in the raveled inputs of the sweep, whose primals are `x`.
+pub(super) fn jacobian_of<U: BaseTensor>(verb: &str, sweep: &Sweep<U>, y: &[ADVal<U>], x: &[U]) -> Result<U, Fault> {
+    let primals: Vec<U> = y.iter().map(|y| y.primal().clone()).collect();
+    let (m, n) = (raveled_size(&primals), raveled_size(x));
+    try_possible(verb, &[m, n]).map_err(Fault::Misfit)?;
+    match if n <= m { Mode::Forward } else { Mode::Reverse } {
+        Mode::Reverse => {
+            each_basis_vector(&[m], DType::F64, |ct| Ok(vec![ravel(&sweep.try_pull(y, unravel(&primals, &ct))?)]))
+        }
+        Mode::Forward => {
+            let column = |x_dot: U| Ok(vec![ravel(&sweep.try_push(y, unravel(x, &x_dot))?)]);
+            let columns = each_basis_vector(&[n], DType::F64, column)?;
+            Ok(columns.linear(&Linear::permute(&[n, m], &[1, 0])))
+        }
+    }
+}
