@@ -16,6 +16,38 @@ use crate::shape::{self, Shape};
 /// let mut rng = Rng::new(0);
 /// assert_eq!(rng.next_u64(), 0xe220a8397b1dcdaf);
 /// ```
+///
+/// # Dropout and noise
+///
+/// A program has no random numbers of its own: it is recorded once, and a number drawn while it is recorded would be the same in
+/// every run. Random numbers are data. The host draws a mask or noise for each run, and passes it beside the parameters;
+/// so a run can be repeated, and a derivative is that of a known function. A dropped element has derivative 0, and those
+/// that are kept are divided by the probability of being kept, so that the mean stays.
+///
+/// ```
+/// use polygrad::array::Rng;
+/// use polygrad::{BaseTensor, Concrete, Function, Tensor, tensor};
+/// const KEEP: f64 = 0.75;
+///
+/// /// The mask and the noise are the second argument.
+/// fn loss<T: BaseTensor>(w: &Tensor<T, 1>, (u, noise): &(Tensor<T, 1>, Tensor<T, 1>)) -> Tensor<T, 0> {
+///     let kept = u.lt(KEEP).select(w / KEEP, 0.0);
+///     (kept + noise).square().sum()
+/// }
+///
+/// let mut rng = Rng::new(1);
+/// let mut draw = || -> (Tensor<Concrete, 1>, Tensor<Concrete, 1>) {
+///     (Tensor::constant(rng.uniform(&[4], 0.0, 1.0)), Tensor::constant(rng.normal(&[4], 0.0, 0.1)))
+/// };
+/// let mut w = tensor([1.0, 2.0, 3.0, 4.0]);
+/// // Recorded once, run with other numbers each time.
+/// let step = Function::value_and_grad(|w, data| loss(w, data), &w, &draw());
+/// for _ in 0..20 {
+///     let (_, slope) = step.run(&w, &draw()).unwrap();
+///     w = w - slope * 0.05;
+/// }
+/// assert!(w.norm().item() < 1.0);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: u64,

@@ -17,6 +17,11 @@
 //! | `cumulative` | products; running sums, products and extrema |
 //! | `sort` | sorting, reading along an axis |
 //! | `matrix` | triangles and diagonals |
+//! | `stats` | variance, standard deviation, norms of lines, median and quantiles |
+//! | `masks` | NaN, infinities, any and all |
+//! | `nonlinear` | activations and losses |
+//! | `rearrange` | roll, tile, differences, cross and Kronecker products |
+//! | `update` | replacing and adding at positions |
 //! | `index` | reading and adding at indices |
 //! | `loops` | building by index, maps, folds, loops with a carry |
 //!
@@ -42,16 +47,21 @@ mod einsum;
 mod elementwise;
 mod index;
 mod loops;
+mod masks;
 mod matrix;
+mod nonlinear;
 mod operators;
 mod product;
 mod rank;
+mod rearrange;
 mod reduce;
 #[cfg(feature = "serde")]
 mod serial;
 mod sort;
+mod stats;
 mod structure;
 mod trips;
+mod update;
 
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
@@ -60,6 +70,7 @@ pub use index::{Indices, ScalarIndex};
 pub use loops::{Outputs, Rows, build, build1, fold, iterate, map, map_accum, map_accum_reverse, scan, vmap, zip_with};
 pub use operators::{Elements, Operand, RightSide, SameElements, TakesIntegers};
 pub use rank::{Above, Beside, Plus, Rank, Takes};
+pub use stats::Norm;
 pub use structure::{concat, stack};
 
 /// An array of rank `D` with elements `E`, in whatever interpreter `T` the program runs.

@@ -14,7 +14,7 @@ use crate::shape::Show;
 
 /// Panics if an extremum is taken over no elements.
 #[track_caller]
-fn nonempty(op: &str, n: usize, shape: &[usize]) {
+pub(super) fn nonempty(op: &str, n: usize, shape: &[usize]) {
     if n == 0 {
         panic!(
             "{op}: needs at least one element to choose from, but the shape is {}; give it one, or skip it",
@@ -264,14 +264,14 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// A value per line along `axis`, repeated into the shape of `self`.
     #[track_caller]
-    fn spread<const M: usize, F: Elem>(&self, axis: usize, t: &Tensor<T, M, F>) -> Tensor<T, D, F> {
+    pub(super) fn spread<const M: usize, F: Elem>(&self, axis: usize, t: &Tensor<T, M, F>) -> Tensor<T, D, F> {
         t.view(&Linear::replicate(self.raw().shape(), &other_axes(M, axis)))
     }
 
     /// Each element minus the largest of its line along `axis` (0 if that is infinite or NaN), and those largest
     /// elements. The largest counts as a constant.
     #[track_caller]
-    fn shifted<const M: usize>(&self, op: &str, axis: usize) -> (Self, Tensor<T, M, E>)
+    pub(super) fn shifted<const M: usize>(&self, op: &str, axis: usize) -> (Self, Tensor<T, M, E>)
     where
         Rank<D>: Above<M>,
     {

@@ -15,6 +15,7 @@ use polygrad::{ADVal, BaseTensor, Concrete, DType, Dual, Shapes, Tensor, tensor}
 
 #[path = "../support/blind.rs"]
 mod blind;
+mod composed;
 mod data;
 mod direct;
 #[path = "../support/formats.rs"]
@@ -35,6 +36,7 @@ use log::{Entry, Log};
 fn static_mistakes<T: BaseTensor>(x: &Tensor<T, 2>) -> Log {
     let mut log = Log::default();
     surface::surface(x, &mut log);
+    composed::composed(x, &mut log);
     language::language(x.raw(), &mut log);
     sizes::sizes(x, &mut log);
     log

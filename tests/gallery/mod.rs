@@ -14,6 +14,9 @@
 //! | `structure` | views, concatenation, high and zero rank, zero sizes |
 //! | `indexing` | gather, scatter, integer arithmetic |
 //! | `edges` | guards, kinks, choices, other element types |
+//! | `statistics` | variances, norms of lines, order statistics, masks |
+//! | `rearranged` | rolls, tiles, differences, cross and Kronecker products, replaced elements |
+//! | `losses` | activations, cross entropies, dropout |
 
 // Every user of the gallery is a crate of its own.
 #![allow(unreachable_pub)]
@@ -60,11 +63,14 @@ macro_rules! objectives {
 
 pub mod edges;
 pub mod indexing;
+pub mod losses;
 pub mod matrices;
 pub mod networks;
 pub mod physics;
+pub mod rearranged;
 pub mod regression;
 pub mod scalars;
+pub mod statistics;
 pub mod structure;
 
 /// A scalar function, where it is evaluated, and what may be expected of it there.
@@ -102,6 +108,9 @@ pub fn each(visitor: &mut impl Visitor) {
     structure::each(visitor);
     indexing::each(visitor);
     edges::each(visitor);
+    statistics::each(visitor);
+    rearranged::each(visitor);
+    losses::each(visitor);
 }
 
 /// The arguments of an objective: tensors of several ranks and element types.

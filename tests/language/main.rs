@@ -10,6 +10,7 @@ mod accuracy;
 mod array;
 mod beside;
 mod bounds;
+mod composed;
 mod concrete;
 mod conv;
 mod derive;

@@ -15,6 +15,7 @@ mod support;
 
 mod affine;
 mod choices;
+mod composed;
 mod printing;
 mod recognized;
 mod rules;

@@ -1,0 +1,105 @@
+//! Questions with a yes or no: about floats, and about all elements of a mask.
+//!
+//! Law: masks have no derivative. The questions about floats are comparisons, those about masks are counts, so a line
+//! without elements has a definite answer: none of them holds, and all of them do.
+
+use super::Tensor;
+use super::rank::{Above, Rank};
+use super::structure::check_axis;
+use crate::base::BaseTensor;
+use crate::dtype::Float;
+
+impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+    /// The mask of where an element is NaN.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([0.0, f64::NAN, f64::INFINITY]).is_nan(), tensor([false, true, false]));
+    /// ```
+    #[track_caller]
+    pub fn is_nan(&self) -> Tensor<T, D, bool> {
+        self.ne(self)
+    }
+
+    /// The mask of where an element is a number: neither infinite nor NaN.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([0.0, f64::NAN, f64::INFINITY]).is_finite(), tensor([true, false, false]));
+    /// ```
+    #[track_caller]
+    pub fn is_finite(&self) -> Tensor<T, D, bool> {
+        self.abs().lt(E::infinity())
+    }
+
+    /// The mask of where an element is infinite, of either sign.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([0.0, f64::NAN, -f64::INFINITY]).is_infinite(), tensor([false, false, true]));
+    /// ```
+    #[track_caller]
+    pub fn is_infinite(&self) -> Tensor<T, D, bool> {
+        self.abs().eq(E::infinity())
+    }
+}
+
+impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
+    /// Whether the mask holds anywhere; false if there is no element.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[false, true], [false, false]]).any(), tensor(true));
+    /// ```
+    #[track_caller]
+    pub fn any(&self) -> Tensor<T, 0, bool> {
+        self.to_int().sum().gt(0)
+    }
+
+    /// Whether the mask holds everywhere; true if there is no element.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[true, true], [false, true]]).all(), tensor(false));
+    /// ```
+    #[track_caller]
+    pub fn all(&self) -> Tensor<T, 0, bool> {
+        self.to_int().sum().eq(self.size() as i64)
+    }
+
+    /// For each line along `axis`, which disappears, whether the mask holds anywhere in it; false if the axis has size 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[false, true], [false, false]]).any_axis(1), tensor([true, false]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn any_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, bool>
+    where
+        Rank<D>: Above<M>,
+    {
+        check_axis("any_axis", axis, self.raw().shape());
+        self.to_int().sum_axis(axis).gt(0)
+    }
+
+    /// For each line along `axis`, which disappears, whether the mask holds everywhere in it; true if the axis has size 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[true, true], [false, true]]).all_axis(0), tensor([false, true]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn all_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, bool>
+    where
+        Rank<D>: Above<M>,
+    {
+        check_axis("all_axis", axis, self.raw().shape());
+        self.to_int().sum_axis(axis).eq(self.raw().shape()[axis] as i64)
+    }
+}

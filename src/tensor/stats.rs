@@ -1,0 +1,283 @@
+//! Standard deviations, norms of lines, medians and quantiles.
+//!
+//! Law: at the kinks, where a deviation or a norm is 0, its derivative is 0 by convention. Order statistics
+//! read the elements at the positions that [`argsort`](Tensor::argsort) finds, so their derivative goes to those.
+
+use super::Tensor;
+use super::rank::{Above, Rank};
+use super::reduce::nonempty;
+use super::structure::check_axis;
+use crate::base::BaseTensor;
+use crate::dtype::Float;
+use crate::ops::Linear;
+
+/// How the sizes of elements are put together, see [`Tensor::norm_axis`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Norm {
+    /// The sum of the absolute values.
+    One,
+    /// The root of the sum of the squares.
+    Two,
+    /// The largest absolute value.
+    Infinity,
+}
+
+/// What a sum of `n` squared distances is divided by.
+fn divisor<E: Float>(n: usize, ddof: usize) -> E {
+    if n > ddof { E::of_f64((n - ddof) as f64) } else { E::nan() }
+}
+
+/// The square root, with derivative 0 at 0.
+#[track_caller]
+fn root<T: BaseTensor, const D: usize, E: Float>(x: &Tensor<T, D, E>) -> Tensor<T, D, E> {
+    x.eq(E::ZERO).select(E::ZERO, x.sqrt())
+}
+
+/// Where a quantile of `n` sorted elements lies: a position, and how far it is from there to the next.
+#[track_caller]
+fn split(op: &str, q: f64, n: usize) -> (usize, f64) {
+    if !(0.0..=1.0).contains(&q) {
+        panic!("{op}: the quantile must be a number from 0 to 1, but it is {q}; divide percents by 100");
+    }
+    let at = q * (n - 1) as f64;
+    (at.floor() as usize, at - at.floor())
+}
+
+/// Variance and standard deviation.
+impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+    /// The variance of all elements, with `ddof` degrees of freedom less than elements: the sum of the squared distances
+    /// from the mean, divided by their number less `ddof`. 0 gives [`var`](Tensor::var), 1 the unbiased estimate from a
+    /// sample. NaN if there are not more elements than `ddof`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 3.0]).var_ddof(1), tensor(2.0));
+    /// ```
+    #[track_caller]
+    pub fn var_ddof(&self, ddof: usize) -> Tensor<T, 0, E> {
+        self.plus(&-self.mean()).square().sum() / divisor::<E>(self.size(), ddof)
+    }
+
+    /// The variance of each line along `axis`, which disappears, see [`var_ddof`](Tensor::var_ddof).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 3.0], [4.0, 2.0]]).var_axis_ddof(1, 1), tensor([2.0, 2.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn var_axis_ddof<const M: usize>(&self, axis: usize, ddof: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        check_axis("var_axis_ddof", axis, self.raw().shape());
+        let squares = (self - self.spread(axis, &self.mean_axis(axis))).square();
+        squares.sum_axis(axis) / divisor::<E>(self.raw().shape()[axis], ddof)
+    }
+
+    /// The standard deviation of all elements as a population: the root of [`var`](Tensor::var). The derivative is
+    /// `(x - mean) / (n std)`, by convention 0 where the deviation is 0.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 5.0]).std(), tensor(2.0));
+    /// ```
+    #[track_caller]
+    pub fn std(&self) -> Tensor<T, 0, E> {
+        root(&self.var())
+    }
+
+    /// The standard deviation of each line along `axis`, which disappears, see [`std`](Tensor::std).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 5.0], [3.0, 3.0]]).std_axis(1), tensor([2.0, 0.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn std_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        check_axis("std_axis", axis, self.raw().shape());
+        root(&self.var_axis(axis))
+    }
+
+    /// The standard deviation of all elements with `ddof` degrees of freedom less than elements, the root of
+    /// [`var_ddof`](Tensor::var_ddof): 1 is usual for a sample. The derivative is 0 where the deviation is.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1.0, 5.0, 3.0]).std_ddof(1), tensor(2.0));
+    /// ```
+    #[track_caller]
+    pub fn std_ddof(&self, ddof: usize) -> Tensor<T, 0, E> {
+        root(&self.var_ddof(ddof))
+    }
+
+    /// The standard deviation of each line along `axis`, which disappears, see [`std_ddof`](Tensor::std_ddof).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 5.0, 3.0]]).std_axis_ddof(1, 1), tensor([2.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn std_axis_ddof<const M: usize>(&self, axis: usize, ddof: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        check_axis("std_axis_ddof", axis, self.raw().shape());
+        root(&self.var_axis_ddof(axis, ddof))
+    }
+}
+
+/// Norms.
+impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+    /// The norm of each line along `axis`, which disappears, without overflow on the way; 0 if its size is 0.
+    ///
+    /// The derivative is the sign of each element for [`Norm::One`], `x / |x|` for [`Norm::Two`], and the sign of the first
+    /// largest element for [`Norm::Infinity`]; by convention 0 where all elements of the line are.
+    ///
+    /// ```
+    /// use polygrad::{tensor, tensor::Norm};
+    /// let x = tensor([[3.0, -4.0], [0.0, 0.0]]);
+    /// assert_eq!(x.norm_axis(1, Norm::One), tensor([7.0, 0.0]));
+    /// assert_eq!(x.norm_axis(1, Norm::Two), tensor([5.0, 0.0]));
+    /// assert_eq!(x.norm_axis(1, Norm::Infinity), tensor([4.0, 0.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn norm_axis<const M: usize>(&self, axis: usize, order: Norm) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        check_axis("norm_axis", axis, self.raw().shape());
+        if self.raw().shape()[axis] == 0 {
+            return self.sum_axis(axis);
+        }
+        match order {
+            Norm::One => self.abs().sum_axis(axis),
+            Norm::Infinity => self.abs().max_axis(axis),
+            Norm::Two => {
+                // Elements are scaled by the largest of their line, which may count as a constant.
+                let top: Tensor<T, M, E> = self.stop_gradient().abs().max_axis(axis);
+                let unit = (top.gt(E::ZERO) & top.lt(E::infinity())).select(&top, E::ONE);
+                let x = self / self.spread(axis, &unit);
+                root(&x.square().sum_axis(axis)) * unit
+            }
+        }
+    }
+}
+
+/// Order statistics.
+impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+    /// The quantile `q` of each line along `axis`, which disappears: the element at `q (n - 1)` of the sorted line, linearly
+    /// interpolated between its neighbours. NaN for a line with a NaN.
+    ///
+    /// The derivative goes to these one or two elements; of equal elements, to those that come first in the line.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[4.0, 1.0, 3.0, 2.0], [0.0, 8.0, 8.0, 8.0]]);
+    /// assert_eq!(x.quantile_axis(1, 0.25), tensor([1.75, 6.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis, its size is 0, or `q` is not from 0 to 1.
+    #[track_caller]
+    pub fn quantile_axis<const M: usize>(&self, axis: usize, q: f64) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        self.ordered("quantile_axis", axis, q)
+    }
+
+    #[track_caller]
+    fn ordered<const M: usize>(&self, op: &str, axis: usize, q: f64) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        let shape = self.raw().shape();
+        check_axis(op, axis, shape);
+        nonempty(op, shape[axis], shape);
+        let n = shape[axis];
+        let (low, fraction) = split(op, q, n);
+        let positions = self.argsort(axis);
+        let read = |k: usize| self.pick(axis, &positions.view(&Linear::row(shape, axis, k)));
+        let y: Tensor<T, M, E> = match fraction > 0.0 {
+            true => read(low).scale(1.0 - fraction) + read(low + 1).scale(fraction),
+            false => read(low),
+        };
+        // NaN is last in the sorted line, so it is seen there.
+        let last = if fraction > 0.0 { low + 1 } else { low };
+        if last == n - 1 { y } else { read(n - 1).is_nan().select(E::nan(), y) }
+    }
+
+    /// From each line along `axis`, which disappears, the element at a position; 0 if that is out of bounds.
+    #[track_caller]
+    pub(super) fn pick<const M: usize>(&self, axis: usize, positions: &Tensor<T, M, i64>) -> Tensor<T, M, E> {
+        let shape = positions.raw().shape();
+        let mut indices: Vec<T> = (0..M)
+            .map(|k| Tensor::<T, 1, i64>::iota(shape[k]).into_raw().linear(&Linear::replicate(shape, &[k])))
+            .collect();
+        indices.insert(axis, positions.raw().clone());
+        Tensor::from_raw(self.raw().gather(&indices))
+    }
+
+    /// The quantile `q` of all elements, see [`quantile_axis`](Tensor::quantile_axis).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([4.0, 1.0, 3.0, 2.0]).quantile(0.5), tensor(2.5));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no element, or `q` is not from 0 to 1.
+    #[track_caller]
+    pub fn quantile(&self, q: f64) -> Tensor<T, 0, E> {
+        nonempty("quantile", self.size(), self.raw().shape());
+        self.flatten().ordered("quantile", 0, q)
+    }
+
+    /// The median of each line along `axis`, which disappears: the middle element of the sorted line, or the mean of the two in
+    /// the middle; the [quantile](Tensor::quantile_axis) 1/2.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 9.0, 2.0], [4.0, 5.0, 3.0]]).median_axis(1), tensor([2.0, 4.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis, or its size is 0.
+    #[track_caller]
+    pub fn median_axis<const M: usize>(&self, axis: usize) -> Tensor<T, M, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        self.ordered("median_axis", axis, 0.5)
+    }
+
+    /// The median of all elements, see [`median_axis`](Tensor::median_axis).
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([4.0, 1.0, 3.0, 2.0]).median(), tensor(2.5));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no element.
+    #[track_caller]
+    pub fn median(&self) -> Tensor<T, 0, E> {
+        nonempty("median", self.size(), self.raw().shape());
+        self.flatten().ordered("median", 0, 0.5)
+    }
+}

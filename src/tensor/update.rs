@@ -1,0 +1,154 @@
+//! A tensor with some elements replaced or added to, as a new tensor.
+//!
+//! Law: `set` and `set_slice` replace, so the derivative in the tensor is 0 where it is replaced, and all of it goes to the
+//! new elements. As elsewhere, a computed position out of bounds is no mistake: nothing is replaced or added there.
+
+use smallvec::SmallVec;
+
+use super::Tensor;
+use super::index::Indices;
+use super::rank::{Plus, Rank};
+use super::structure::check_axis;
+use crate::base::BaseTensor;
+use crate::dtype::{Elem, Num};
+use crate::ops::{Compare, Discrete, Linear};
+use crate::shape::Show;
+
+/// The positions of a new part along an axis: where it starts, and where it ends.
+#[track_caller]
+fn place(op: &str, axis: usize, start: usize, whole: &[usize], part: &[usize]) -> [usize; 2] {
+    check_axis(op, axis, whole);
+    let end = start.saturating_add(part[axis]);
+    let alike = (0..whole.len()).all(|k| k == axis || whole[k] == part[k]);
+    if !alike || end > whole[axis] {
+        panic!(
+            "{op}: the new part must lie within axis {axis} and have the other sizes of the whole, but the shapes are {} and {} \
+             and it starts at {start}; slice the part, or pad the whole",
+            Show(whole),
+            Show(part)
+        );
+    }
+    [start, end]
+}
+
+/// Panics unless a new part has the shape of what stands at its place.
+#[track_caller]
+fn fits(op: &str, place: &[usize], part: &[usize]) {
+    if place != part {
+        panic!(
+            "{op}: the new part must have the shape of what stands at its place, but the shapes are {} and {}; slice or broadcast it",
+            Show(place),
+            Show(part)
+        );
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
+    /// This tensor with `v` at `K` indices of the `K` outer axes, what [`at`](Tensor::at) reads there: an element if there
+    /// are as many indices as axes, a row or larger subarray else. Nothing changes where an index is out of bounds.
+    ///
+    /// Every element is written anew, so `set` in a loop of `n` trips takes `n` times the size of the tensor. An array that
+    /// is filled position by position is a [`build`](crate::build); if each position depends on those before, start with
+    /// zeros and use [`add_at`](Tensor::add_at), which works in place.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.set([1, 0], &tensor(9.0)), tensor([[1.0, 2.0], [9.0, 4.0]]));
+    /// assert_eq!(x.set([0], &tensor([8.0, 9.0])), tensor([[8.0, 9.0], [3.0, 4.0]]));
+    /// assert_eq!(x.set([5], &tensor([8.0, 9.0])), x);
+    /// ```
+    ///
+    /// # Panics
+    /// When `v` has not the shape of what `at` reads.
+    #[track_caller]
+    pub fn set<I, const K: usize, const M: usize>(&self, ix: I, v: &Tensor<T, M, E>) -> Self
+    where
+        I: Indices<T, K>,
+        Rank<D>: Plus<K, M>,
+    {
+        let shape = self.raw().shape();
+        let (outer, rest) = shape.split_at(K);
+        fits("set", rest, v.raw().shape());
+        let hits = ix.indices().into_iter().enumerate().map(|(k, index)| {
+            let iota = T::discrete(&Discrete::Iota { n: outer[k] }, &[]);
+            let index = index.linear(&Linear::replicate(&outer[k..=k], &[]));
+            T::discrete(&Discrete::Compare(Compare::Eq), &[&iota, &index]).linear(&Linear::replicate(outer, &[k]))
+        });
+        let Some(mask) = hits.reduce(|all, hit| T::discrete(&Discrete::And, &[&all, &hit])) else {
+            return Tensor::from_raw(v.raw().clone());
+        };
+        let axes: SmallVec<[usize; 6]> = (0..D).collect();
+        let mask = mask.linear(&Linear::replicate(shape, &axes[..K]));
+        let new = v.raw().linear(&Linear::replicate(shape, &axes[K..]));
+        Tensor::from_raw(T::select(&mask, &new, self.raw()))
+    }
+
+    /// This tensor with `v` in place of the elements `start, start + 1, ..` along one axis, as many as `v` has.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(x.set_slice(0, 1, &tensor([8.0, 9.0])), tensor([1.0, 8.0, 9.0, 4.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis, `v` reaches over its end, or the shapes differ along another axis.
+    #[track_caller]
+    pub fn set_slice(&self, axis: usize, start: usize, v: &Self) -> Self {
+        let shape = self.raw().shape();
+        let [start, end] = place("set_slice", axis, start, shape, v.raw().shape());
+        let cut = |from: usize, to: usize| self.raw().linear(&Linear::slice(shape, axis, from, to - from, 1));
+        let mut parts: SmallVec<[T; 3]> = SmallVec::new();
+        if start > 0 {
+            parts.push(cut(0, start));
+        }
+        parts.push(v.raw().clone());
+        if end < shape[axis] {
+            parts.push(cut(end, shape[axis]));
+        }
+        Tensor::from_raw(T::concat(axis, &parts))
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
+    /// This tensor with `v` added at `K` indices of the `K` outer axes, to what [`at`](Tensor::at) reads there. In place if
+    /// `self` has no other owner; nothing changes where an index is out of bounds.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.clone().add_at([1, 0], &tensor(0.5)), tensor([[1.0, 2.0], [3.5, 4.0]]));
+    /// assert_eq!(x.add_at([0], &tensor([10.0, 20.0])), tensor([[11.0, 22.0], [3.0, 4.0]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When `v` has not the shape of what `at` reads.
+    #[track_caller]
+    pub fn add_at<I, const K: usize, const M: usize>(self, ix: I, v: &Tensor<T, M, E>) -> Self
+    where
+        I: Indices<T, K>,
+        Rank<D>: Plus<K, M>,
+    {
+        fits("add_at", &self.raw().shape()[K..], v.raw().shape());
+        Tensor::from_raw(self.into_raw().scatter_add(&ix.indices(), v.raw()))
+    }
+
+    /// This tensor with `v` added to the elements `start, start + 1, ..` along one axis, as many as `v` has. In place if
+    /// `self` has no other owner.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let x = tensor([1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(x.add_slice(0, 1, &tensor([10.0, 20.0])), tensor([1.0, 12.0, 23.0, 4.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis, `v` reaches over its end, or the shapes differ along another axis.
+    #[track_caller]
+    pub fn add_slice(self, axis: usize, start: usize, v: &Self) -> Self {
+        let [start, end] = place("add_slice", axis, start, self.raw().shape(), v.raw().shape());
+        let into = Linear::slice(self.raw().shape(), axis, start, end - start, 1).adjoint();
+        Tensor::from_raw(self.into_raw().accumulate_linear(&into, v.raw()))
+    }
+}

@@ -1,0 +1,50 @@
+//! Operations of the typed surface that are made of others: their programs are as one would write them by hand.
+//!
+//! `composed.txt` has the optimized programs of the value and of value and gradient, for every objective of some files of the
+//! gallery; `UPDATE_EXPECT=1` refreshes them, and a reviewer reads the difference.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use polygrad::passes::optimize;
+use polygrad::program::Term;
+use polygrad::symbolic::value_and_gradient_in;
+
+use crate::gallery::{self, Leaves, Objective, Visitor};
+
+/// The text of programs.
+struct Texts(String);
+
+impl Visitor for Texts {
+    fn visit<O: Objective>(&mut self) {
+        let variables = |leaves: Leaves<polygrad::Array>| -> Vec<Term> {
+            leaves.0.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
+        };
+        let (x, data) = (variables(O::inputs()), variables(O::data()));
+        let names = (0..x.len()).map(|k| format!("x{k}")).chain((0..data.len()).map(|k| format!("d{k}")));
+        let y = O::eval(&Leaves(x.clone()), &Leaves(data.clone())).into_raw();
+        let all: Vec<Term> = x.iter().chain(&data).cloned().collect();
+        let program = Term::program(&all, &[y], &names.collect::<Vec<String>>()).expect("a closed program");
+        let program = optimize(&program);
+        let wrt: Vec<usize> = (0..x.len()).collect();
+        let gradient = optimize(&value_and_gradient_in(&program, &wrt));
+        let _ = writeln!(self.0, "{}\n{program}\n{gradient}\n", O::NAME);
+    }
+}
+
+#[test]
+fn programs_are_printed_as_recorded() {
+    let mut texts = Texts(String::new());
+    gallery::statistics::each(&mut texts);
+    gallery::rearranged::each(&mut texts);
+    gallery::losses::each(&mut texts);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/composed.txt");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, &texts.0).expect("the file can be written");
+    }
+    let recorded = std::fs::read_to_string(&path).unwrap_or_default();
+    for (now, then) in texts.0.split("\n\n").zip(recorded.split("\n\n")) {
+        assert_eq!(now, then, "run with UPDATE_EXPECT=1 if this is what it should be");
+    }
+    assert_eq!(texts.0.len(), recorded.len(), "objectives have come or gone: run with UPDATE_EXPECT=1");
+}
