@@ -34,7 +34,7 @@ pub use base::{BaseTensor, Lift};
 pub use dtype::{DType, Elem, Float, Num};
 pub use interpreters::{ADVal, Concrete, Dual, Shapes};
 pub use tensor::{
-    Conv, Tensor, build, build1, concat, cond, einsum, fold, iterate, map, map_accum, map_accum_reverse, scan, stack,
-    tensor, vmap, zip_with,
+    Conv, Tensor, build, build1, concat, cond, einsum, fold, iterate, iterate_all, map, map_accum, map_accum_reverse,
+    scan, stack, tensor, vmap, zip_with,
 };
 pub use tree::Tree;

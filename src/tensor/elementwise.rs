@@ -10,7 +10,6 @@ use super::operators::{Elements, Operand, broadcast_shape, stretch};
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Linear};
-use crate::shape::Show;
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// This tensor and an operand in their common shape.
@@ -442,33 +441,4 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
         let mask = stretch(self.raw(), &shape);
         Tensor::from_raw(T::select(&mask, &then.in_shape(&shape), &otherwise.in_shape(&shape)))
     }
-}
-
-/// `then` if the scalar condition holds and `otherwise` if not: [`select`](Tensor::select) with one truth
-/// value for all elements. Both are computed, and have one shape.
-///
-/// ```
-/// use polygrad::{cond, tensor};
-/// let x = tensor([1.0, 2.0]);
-/// assert_eq!(cond(&x.sum().gt(0.0), &x, &(-&x)), x);
-/// ```
-///
-/// # Panics
-/// When the shapes differ.
-#[track_caller]
-pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
-    condition: &Tensor<T, 0, bool>,
-    then: &Tensor<T, D, E>,
-    otherwise: &Tensor<T, D, E>,
-) -> Tensor<T, D, E> {
-    let (shape, other) = (then.raw().shape(), otherwise.raw().shape());
-    if shape != other {
-        panic!(
-            "cond: both branches must have one shape, but they are {} and {}; repeat one with broadcast_to",
-            Show(shape),
-            Show(other)
-        );
-    }
-    let mask = repeated(condition, shape);
-    Tensor::from_raw(T::select(&mask, then.raw(), otherwise.raw()))
 }

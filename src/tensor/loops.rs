@@ -9,8 +9,10 @@
 //! ([`Rows`], [`Outputs`]), so closures need no annotations.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use super::Tensor;
+use super::parts::Start;
 use super::rank::{Above, Plus, Rank};
 use super::trips::Trips;
 use crate::base::BaseTensor;
@@ -23,7 +25,7 @@ use crate::tree::Tree;
 /// side; `R` is the argument of one trip.
 #[diagnostic::on_unimplemented(
     message = "a loop cannot run over `{Self}`",
-    label = "a tensor of rank 1 or more is needed, or a tuple of such tensors"
+    label = "a tensor of rank 1 or more is needed, a range of numbers of type `usize`, or a tuple of these"
 )]
 pub trait Rows<T, R> {
     /// The tensors, in order.
@@ -64,6 +66,20 @@ where
         out.push(self.raw().clone());
     }
     fn row(parts: &mut dyn Iterator<Item = T>) -> Tensor<T, M, E> {
+        Tensor::from_raw(next(parts))
+    }
+}
+
+/// A range of integers: a loop over their number, without rows of its own.
+impl<T: BaseTensor> Rows<T, Tensor<T, 0, i64>> for Range<usize> {
+    fn sequences(&self, out: &mut Vec<T>) {
+        check_possible("range", &[self.len()]);
+        let positions = Tensor::<T, 1, i64>::iota(self.len());
+        // No array is so large that an index is above the largest integer.
+        let start = i64::try_from(self.start).unwrap_or(i64::MAX);
+        out.push(if start == 0 { positions } else { positions + start }.into_raw());
+    }
+    fn row(parts: &mut dyn Iterator<Item = T>) -> Tensor<T, 0, i64> {
         Tensor::from_raw(next(parts))
     }
 }
@@ -359,14 +375,15 @@ fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &'static str
 /// # Panics
 /// When sequences differ in length, or the carry changes its shape or structure.
 #[track_caller]
-pub fn map_accum<T, C, X, R, Y, S>(init: C, xs: X, f: impl Fn(C, &R) -> (C, Y)) -> (C, S)
+pub fn map_accum<T, I, C, X, R, Y, S>(init: I, xs: X, f: impl Fn(C, &R) -> (C, Y)) -> (C, S)
 where
     T: BaseTensor,
+    I: Start<T, C>,
     C: Tree<T, With<T> = C>,
     X: Rows<T, R>,
     Y: Outputs<T, S>,
 {
-    run("map_accum", sequences("map_accum", &xs), false, init, X::row, f)
+    run("map_accum", sequences("map_accum", &xs), false, init.start(), X::row, f)
 }
 
 /// [`map_accum`] from the last row to the first; each output stands at the position of its row.
@@ -384,14 +401,15 @@ where
 /// # Panics
 /// When sequences differ in length, or the carry changes its shape or structure.
 #[track_caller]
-pub fn map_accum_reverse<T, C, X, R, Y, S>(init: C, xs: X, f: impl Fn(C, &R) -> (C, Y)) -> (C, S)
+pub fn map_accum_reverse<T, I, C, X, R, Y, S>(init: I, xs: X, f: impl Fn(C, &R) -> (C, Y)) -> (C, S)
 where
     T: BaseTensor,
+    I: Start<T, C>,
     C: Tree<T, With<T> = C>,
     X: Rows<T, R>,
     Y: Outputs<T, S>,
 {
-    run("map_accum_reverse", sequences("map_accum_reverse", &xs), true, init, X::row, f)
+    run("map_accum_reverse", sequences("map_accum_reverse", &xs), true, init.start(), X::row, f)
 }
 
 /// A loop over rows that keeps only its carry: `f(.. f(f(init, row 0), row 1) .., row n - 1)`.
@@ -406,13 +424,14 @@ where
 /// # Panics
 /// When sequences differ in length, or the carry changes its shape or structure.
 #[track_caller]
-pub fn fold<T, C, X, R>(init: C, xs: X, f: impl Fn(C, &R) -> C) -> C
+pub fn fold<T, I, C, X, R>(init: I, xs: X, f: impl Fn(C, &R) -> C) -> C
 where
     T: BaseTensor,
+    I: Start<T, C>,
     C: Tree<T, With<T> = C>,
     X: Rows<T, R>,
 {
-    run("fold", sequences("fold", &xs), false, init, X::row, |c, x| (f(c, x), ())).0
+    run("fold", sequences("fold", &xs), false, init.start(), X::row, |c, x| (f(c, x), ())).0
 }
 
 /// All carries of a [`fold`], stacked: the initial one first, so there is one more than there are rows.
@@ -425,24 +444,36 @@ where
 /// # Panics
 /// When sequences differ in length, or the carry changes its shape or structure.
 #[track_caller]
-pub fn scan<T, C, X, R, S>(init: C, xs: X, f: impl Fn(C, &R) -> C) -> S
+pub fn scan<T, I, C, X, R, S>(init: I, xs: X, f: impl Fn(C, &R) -> C) -> S
 where
     T: BaseTensor,
+    I: Start<T, C>,
     C: Tree<T, With<T> = C> + Outputs<T, S>,
     X: Rows<T, R>,
 {
-    let (n, xs) = sequences("scan", &xs);
+    scanned("scan", sequences("scan", &xs), init.start(), X::row, f)
+}
+
+/// [`scan`], in the name of a loop.
+#[track_caller]
+fn scanned<T: BaseTensor, C: Tree<T, With<T> = C> + Outputs<T, S>, R, S>(
+    op: &'static str,
+    (n, xs): (usize, Vec<T>),
+    init: C,
+    row: impl Fn(&mut dyn Iterator<Item = T>) -> R,
+    f: impl Fn(C, &R) -> C,
+) -> S {
     let mut first = Vec::new();
     init.parts(&mut first);
     for carry in &first {
         // One row more than there are trips.
         let rows = std::iter::once(n.saturating_add(1));
-        check_possible("scan", &rows.chain(carry.shape().iter().copied()).collect::<Shape>());
+        check_possible(op, &rows.chain(carry.shape().iter().copied()).collect::<Shape>());
     }
     let (carry, init) = Carry::open(init);
-    let trips = Trips::new("scan", n, &init);
+    let trips = Trips::new(op, n, &init);
     let (_, rest) = T::map_accum(n, false, init, &xs, &mut |c, x| {
-        let next = f(carry.close(c), &X::row(&mut x.iter().cloned()));
+        let next = f(carry.close(c), &row(&mut x.iter().cloned()));
         let mut outputs = Vec::new();
         next.parts(&mut outputs);
         trips.returned(leaves(next), outputs)
@@ -467,13 +498,42 @@ where
 /// # Panics
 /// When the carry changes its shape or structure.
 #[track_caller]
-pub fn iterate<T, C>(n: usize, init: C, f: impl Fn(&Tensor<T, 0, i64>, C) -> C) -> C
+pub fn iterate<T, I, C>(n: usize, init: I, f: impl Fn(&Tensor<T, 0, i64>, C) -> C) -> C
 where
     T: BaseTensor,
+    I: Start<T, C>,
     C: Tree<T, With<T> = C>,
 {
-    check_possible("iterate", &[n]);
-    let positions = T::discrete(&Discrete::Iota { n }, &[]);
-    let row = <Tensor<T, 1, i64> as Rows<T, Tensor<T, 0, i64>>>::row;
-    run("iterate", (n, vec![positions]), false, init, row, |c, i| (f(i, c), ())).0
+    run("iterate", trip_numbers("iterate", n), false, init.start(), <Range<usize> as Rows<T, _>>::row, |c, i| {
+        (f(i, c), ())
+    })
+    .0
+}
+
+/// All carries of an [`iterate`], stacked: the initial one first, so there are `n + 1`.
+///
+/// ```
+/// use polygrad::{iterate_all, tensor};
+/// assert_eq!(iterate_all(3, tensor(1.0), |i, c| c * (i + 1).to_float()), tensor([1.0, 1.0, 2.0, 6.0]));
+/// ```
+///
+/// # Panics
+/// When the carry changes its shape or structure.
+#[track_caller]
+pub fn iterate_all<T, I, C, S>(n: usize, init: I, f: impl Fn(&Tensor<T, 0, i64>, C) -> C) -> S
+where
+    T: BaseTensor,
+    I: Start<T, C>,
+    C: Tree<T, With<T> = C> + Outputs<T, S>,
+{
+    scanned("iterate_all", trip_numbers("iterate_all", n), init.start(), <Range<usize> as Rows<T, _>>::row, |c, i| {
+        f(i, c)
+    })
+}
+
+/// The rows of a loop over the numbers of its trips.
+#[track_caller]
+fn trip_numbers<T: BaseTensor>(op: &str, n: usize) -> (usize, Vec<T>) {
+    check_possible(op, &[n]);
+    (n, vec![T::discrete(&Discrete::Iota { n }, &[])])
 }

@@ -9,7 +9,8 @@
 //! | this one | the type, constructors, shapes, numbers of known tensors |
 //! | `operators` | `+ - * / %`, unary `-`, and `& \| !` of masks, with broadcasting |
 //! | `elementwise` | functions of two tensors, comparisons, selection, conversions |
-//! | `structure` | views, reshaping, concatenation |
+//! | `structure` | views, reshaping |
+//! | `parts` | stacking, concatenation, `cond`; owned, borrowed and numbers as arguments |
 //! | `reduce` | mean, extrema, softmax and relatives |
 //! | `product` | dot, matrix and outer products |
 //! | `einsum` | sums of products named by letters |
@@ -51,6 +52,7 @@ mod masks;
 mod matrix;
 mod nonlinear;
 mod operators;
+mod parts;
 mod product;
 mod rank;
 mod rearrange;
@@ -65,13 +67,14 @@ mod update;
 
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
-pub use elementwise::cond;
 pub use index::{Indices, ScalarIndex};
-pub use loops::{Outputs, Rows, build, build1, fold, iterate, map, map_accum, map_accum_reverse, scan, vmap, zip_with};
+pub use loops::{
+    Outputs, Rows, build, build1, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, scan, vmap, zip_with,
+};
 pub use operators::{Elements, Operand, RightSide, SameElements, TakesIntegers};
+pub use parts::{Branch, Condition, Part, Parts, Start, concat, cond, stack};
 pub use rank::{Above, Beside, Plus, Rank, Takes};
 pub use stats::Norm;
-pub use structure::{concat, stack};
 
 /// An array of rank `D` with elements `E`, in whatever interpreter `T` the program runs.
 ///

@@ -52,7 +52,7 @@ programs! {
     one_used_twice |s, v, m| { let y = v.tanh(); &y * &y + &y };
     independent |s, v, m| Tensor::constant([1.0, 2.0]);
     passed_on |s, v, m| v.clone();
-    masked |s, v, m| v.gt(0.2).select(v.sqrt(), 0.0) + cond(&s.gt(0.0), v, &v.sin());
+    masked |s, v, m| v.gt(0.2).select(v.sqrt(), 0.0) + cond(s.gt(0.0), v, v.sin());
     half_masked |s, v, m| v.gt(0.2).select(v.square(), 7.0) - v.gt(0.2).select(3.0, v.square());
     products |s, v, m| m.t().matmul(m).matvec(&m.sum_outer()) + m.sum_axis(0).times(s);
     half_products |s, v, m| Tensor::<_, 2>::constant([[1.0, 2.0, 3.0], [0.5, -1.0, 0.0]]).matvec(v);

@@ -138,7 +138,7 @@ fn forward_levels(log: &RefCell<&mut Log>) {
         meets(&|y| y.atan2(outer));
         meets(&|y| y.times(outer));
         meets(&|y| y.dot(outer));
-        meets(&|y| cond(&y.gt(0.0), y, outer));
+        meets(&|y| cond(y.gt(0.0), y, outer));
         meets(&|y| stack::<_, 0, 1, f64>([y, outer]).sum());
         meets(&|y| [y.clone()].add(packed)[0].clone());
         meets(&|y| [y.clone()].add_scaled(2.0, packed)[0].clone());

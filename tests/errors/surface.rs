@@ -48,10 +48,12 @@ pub(crate) fn surface<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.window(1, 4, 1));
     log.panics(|| x.reshape([4]));
     log.panics(|| x.row(2));
-    log.panics(|| concat::<T, 2, f64>(0, []));
+    log.panics(|| concat(0, Vec::<&Tensor<T, 2>>::new()));
     log.panics(|| concat(2, [x]));
     log.panics(|| concat(0, [x, &x.t()]));
-    log.panics(|| stack::<T, 1, 2, f64>([]));
+    log.panics(|| stack::<T, 1, 2, f64>(Vec::<&Vector<T>>::new()));
+    log.panics(|| x.unstack::<3, 1>());
+    log.panics(|| cond::<T, 1, f64>(x.sum().gt(0.0), 1.0, 0.0));
     log.panics(|| stack([v, &x.row(0)]));
 
     log.panics(|| x.argmax_axis(2));
@@ -180,8 +182,8 @@ fn operators<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.to_int().rem(t.to_int()));
     log.panics(|| x.gt(0.0).select(t, 0.0));
     log.panics(|| x.gt(0.0).select(0.0, t));
-    log.panics(|| cond(&x.sum().gt(0.0), x, t));
-    log.panics(|| cond(&x.sum().gt(0.0), &x.slice(0, ..1), x));
+    log.panics(|| cond(x.sum().gt(0.0), x, t));
+    log.panics(|| cond(x.sum().gt(0.0), x.slice(0, ..1), x));
 }
 
 /// Structures that do not fit, in all forms a structure can have.

@@ -76,7 +76,7 @@ fn guarded_functions<T: BaseTensor>(x: &Vector<T>, y: &Vector<T>) -> Scalar<T> {
 fn guarded_in_a_loop<T: BaseTensor>(x: &Vector<T>) -> Scalar<T> {
     fold(Tensor::scalar(1.0), x, |c, x| {
         let root = x.gt(0.0).select(x.sqrt(), 0.0);
-        c + cond(&root.gt(1.0), &root.recip(), &root)
+        c + cond(root.gt(1.0), root.recip(), &root)
     })
 }
 
@@ -127,9 +127,9 @@ fn steps<T: BaseTensor>(x: &Vector<T>) -> Scalar<T> {
 }
 
 fn scalar_choice<T: BaseTensor>(x: &Scalar<T>, y: &Vector<T>) -> Scalar<T> {
-    let chosen = cond(&x.gt(0.5), &y.times(x), &(y.square() / 0.0));
-    let other = cond(&chosen.sum().gt(100.0), &chosen.sqrt(), &chosen.sin());
-    other.sum() + cond(&x.lt(0.0), &(x.sqrt()), &(x * x))
+    let chosen = cond(x.gt(0.5), y.times(x), &(y.square() / 0.0));
+    let other = cond(chosen.sum().gt(100.0), chosen.sqrt(), chosen.sin());
+    other.sum() + cond(x.lt(0.0), x.sqrt(), &(x * x))
 }
 
 fn nested_choices<T: BaseTensor>(x: &Vector<T>) -> Scalar<T> {
@@ -142,7 +142,7 @@ fn nested_choices<T: BaseTensor>(x: &Vector<T>) -> Scalar<T> {
 fn choice_in_a_loop<T: BaseTensor>(x: &Vector<T>, w: &Scalar<T>) -> Scalar<T> {
     fold(w.clone(), x, |c, x| {
         let up = &c * x + w;
-        cond(&x.gt(0.0), &up.sin(), &(c - x.square()))
+        cond(x.gt(0.0), up.sin(), &(c - x.square()))
     })
 }
 

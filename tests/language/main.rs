@@ -19,6 +19,7 @@ mod examples;
 mod layering;
 mod matrix;
 mod operations;
+mod parts;
 mod recorded;
 mod sizes;
 mod sorting;

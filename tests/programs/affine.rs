@@ -253,7 +253,7 @@ fn builds_have_no_index_arrays() {
         (
             program(&[5], &|a| {
                 let a = vector(a);
-                build1(5, |i| cond(&i.eq(0), &a.at([0]), &a.at([i - 1]))).into_raw()
+                build1(5, |i| cond(i.eq(0), a.at([0]), a.at([i - 1]))).into_raw()
             }),
             "concat axis=0 [slice axis=0 0..1 a, slice axis=0 0..4 a]",
         ),

@@ -183,7 +183,7 @@ fn heat<T: BaseTensor>(u: &Tensor<T, 1>, steps: usize) -> Tensor<T, 1> {
         build1(n, |i| {
             let around = u.at([&(i - 1)]) - u.at([i]) * 2.0 + u.at([&(i + 1)]);
             let [left, right] = [u.at([1]) * 0.5, u.at([n as i64 - 2])];
-            cond(&i.eq(0), &left, &cond(&i.eq(n as i64 - 1), &right, &(u.at([i]) + around * 0.2)))
+            cond(i.eq(0), &left, cond(i.eq(n as i64 - 1), &right, &(u.at([i]) + around * 0.2)))
         })
     })
 }

@@ -99,7 +99,7 @@ cases! {
     // Choices by position.
     ends 0 0 = |p| build1(6, |i| {
         let (left, right) = (p.x.at([i + 1]) - p.x.at([i]), p.x.at([i]) - p.x.at([i - 1]));
-        cond(&i.eq(0), &left, &cond(&i.eq(5), &right, &((&left + &right) * 0.5)))
+        cond(i.eq(0), &left, cond(i.eq(5), &right, &((&left + &right) * 0.5)))
     });
     border 0 0 = |p| build([6, 4], |[i, j]| {
         let here = p.a.at([i, j]);
@@ -107,8 +107,8 @@ cases! {
         let inside = i.gt(0) & i.lt(5) & j.gt(0) & j.lt(3);
         cond(&inside, &(around * 0.25), &here)
     });
-    clamped_ramp 0 0 = |p| build1(6, |i| cond(&i.lt(2), &p.x.at([0]), &cond(&i.lt(4), &(p.x.at([i]) * 2.0), &p.x.at([5]))));
-    upper_triangle 0 0 = |p| build([6, 4], |[i, j]| cond(&i.le(j), &p.a.at([i, j]), &Tensor::scalar(0.0)));
+    clamped_ramp 0 0 = |p| build1(6, |i| cond(i.lt(2), p.x.at([0]), cond(i.lt(4), &(p.x.at([i]) * 2.0), p.x.at([5]))));
+    upper_triangle 0 0 = |p| build([6, 4], |[i, j]| cond(i.le(j), p.a.at([i, j]), Tensor::scalar(0.0)));
 }
 
 fn point() -> Vec<Array> {

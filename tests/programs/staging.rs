@@ -20,7 +20,7 @@ fn program<T: BaseTensor>((h0, w, xs): &Params<T>) -> Tensor<T, 0> {
     let (last, hs): (Tensor<T, 0>, Tensor<T, 1>) = map_accum(h0.clone(), xs, |h, x: &Tensor<T, 0>| {
         let inner = fold(h.clone(), w, |c, w: &Tensor<T, 0>| (c * w + x).sin());
         let h = (inner * x + shared.sum()).tanh();
-        (h.clone(), cond(&x.gt(0.0), &(&h * x), &(&h + w.sum())))
+        (h.clone(), cond(x.gt(0.0), &(&h * x), &(&h + w.sum())))
     });
     let read = build1(6, |i| xs.at([i - 1]) * w.at([i.rem(3)]));
     last + hs.square().sum() + read.exp().sum() + (&shared * &shared).slice(0, 1..3).reverse(0).dot(&w.slice(0, 0..2))

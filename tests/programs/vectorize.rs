@@ -52,7 +52,7 @@ cases! { T;
         let far = ix.at([&i]) * ix.at([&j]) - 3;
         x.at([far.quot(j)]) * a.at([ix.at([ix.at([&i]) - 1]), far.rem(n as i64)]) + x.at([i * 7 - j])
     });
-    branching = |x, a, ix| |n| build([n, n], |[i, j]| cond(&i.lt(j), &a.at([&i, &j]).exp(), &x.at([i + 1]).sqrt()));
+    branching = |x, a, ix| |n| build([n, n], |[i, j]| cond(i.lt(j), a.at([&i, &j]).exp(), x.at([i + 1]).sqrt()));
     scattering = |x, a, ix| |n| build1(n, |i| {
         Tensor::zeros([n]).scatter_add([&ix.plus(i)], &x.times(&a.at([&i, &i])))
     });

@@ -134,7 +134,7 @@ fn discrete() -> Vec<(&'static str, Program)> {
             "conditional",
             staged([("x", &[], DType::F64)], |[x]| {
                 let x = Tensor::<Ast, 0>::from_raw(x);
-                vec![cond(&x.gt(0.0), &x.ln(), &Tensor::scalar(f64::NEG_INFINITY)).into_raw()]
+                vec![cond(x.gt(0.0), x.ln(), Tensor::scalar(f64::NEG_INFINITY)).into_raw()]
             }),
         ),
     ]

@@ -8,7 +8,7 @@ use super::programs::bar;
 #[test]
 fn fact_16_piecewise_linear() {
     fn program<T: BaseTensor>(x: &Scalar<T>) -> Scalar<T> {
-        cond(&x.gt(0.0), &Tensor::scalar(2.0), &Tensor::scalar(5.0)) * x
+        cond(x.gt(0.0), Tensor::scalar(2.0), Tensor::scalar(5.0)) * x
     }
     near(&gradient!(program, tensor(-42.0)), &[5.0], FINE);
     near(&gradient!(program, tensor(42.0)), &[2.0], FINE);

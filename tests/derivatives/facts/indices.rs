@@ -93,10 +93,10 @@ fn fact_37_constant_indices_out_of_bounds() {
 #[test]
 fn fact_38_both_branches_out_of_bounds() {
     fn floats<T: BaseTensor>(a: &Tensor<T, 1>) -> Tensor<T, 1> {
-        build1(10, |i| cond(&i.lt(5), &a.at([i - 5]), &a.at([i])))
+        build1(10, |i| cond(i.lt(5), a.at([i - 5]), a.at([i])))
     }
     fn integers<T: BaseTensor>(a: &Tensor<T, 1, i64>) -> Tensor<T, 1, i64> {
-        build1(10, |i| cond(&i.lt(5), &a.at([i - 5]), &a.at([i])))
+        build1(10, |i| cond(i.lt(5), a.at([i - 5]), a.at([i])))
     }
     near(&floats(&tensor([1.0, 2.0, 3.0, 4.0, 5.0])), &[0.0; 10], 0.0);
     near(&gradient!(floats, tensor([1.0, 2.0, 3.0, 4.0, 5.0])), &[0.0; 5], 0.0);
@@ -128,7 +128,7 @@ fn fact_40_gather_of_gather() {
 #[test]
 fn fact_41_gather_in_a_branch_of_a_build() {
     fn program<T: BaseTensor>(t: &Tensor<T, 2>) -> Tensor<T, 2> {
-        build1(5, |i| cond(&i.gt(2), &gather_nested1(t), &t.at([i])))
+        build1(5, |i| cond(i.gt(2), gather_nested1(t), t.at([i])))
     }
     let expected = [3.0, 1.0, 1.0, 1.0, 1.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     near(&gradient!(program, seven_by_two()), &expected, 0.0);
@@ -156,7 +156,7 @@ fn fact_44_one_row_of_a_build_with_branches() {
     fn program<T: BaseTensor>(t: &Tensor<T, 2>) -> Tensor<T, 2> {
         let rows: Tensor<T, 3> = build1(5, |i| {
             let repeated: Tensor<T, 2> = t.at([i]).replicate(4);
-            cond(&i.gt(2), &gather_nested12(t), &repeated.t())
+            cond(i.gt(2), gather_nested12(t), repeated.t())
         });
         rows.at([1])
     }
@@ -180,7 +180,7 @@ fn fact_46_scatter_of_scatter() {
 #[test]
 fn fact_46_scatter_in_a_branch_of_a_build() {
     fn program<T: BaseTensor>(t: &Tensor<T, 2>) -> Tensor<T, 2> {
-        build1(5, |i| cond(&i.gt(2), &scatter_nested1(t), &t.at([i])))
+        build1(5, |i| cond(i.gt(2), scatter_nested1(t), t.at([i])))
     }
     let expected: Vec<f64> = (0..14).map(|i| if i < 6 { 3.0 } else { 2.0 }).collect();
     near(&gradient!(program, seven_by_two()), &expected, 0.0);
@@ -317,8 +317,8 @@ pub(crate) fn vstack_of_branches<T: BaseTensor>((a, b, c): &Columns<T>) -> Tenso
     let n = a.len();
     build1(n, |i| {
         let (own, after, before) = (a.at([i]), b.at([i + 1]), c.at([i - 1]));
-        let inside = cond(&i.eq(n as i64 - 1), &(&own + &before), &(&own + &after + &before));
-        cond(&i.eq(0), &(&own + &after), &inside)
+        let inside = cond(i.eq(n as i64 - 1), &(&own + &before), &(&own + &after + &before));
+        cond(i.eq(0), &(&own + &after), &inside)
     })
 }
 

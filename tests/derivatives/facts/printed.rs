@@ -293,7 +293,7 @@ fn fact_112_a_rectifier_of_branches() {
     let relu = staged(&["x"], &matrix(3, 4), |x: &Matrix<_>| {
         build([3, 4], |[i, j]| {
             let y = x.at([i, j]);
-            cond(&y.le(0.0), &Tensor::scalar(0.0), &Tensor::scalar(1.0)) * y
+            cond(y.le(0.0), Tensor::scalar(0.0), Tensor::scalar(1.0)) * y
         })
     });
     assert_eq!(lines(&ready(&relu)), ["return x * select (x <= 0.0) 0.0 1.0"]);
@@ -337,7 +337,7 @@ fn fact_113_constants_are_collected_in_sums() {
 #[test]
 fn fact_115_a_matrix_too_large_for_any_memory() {
     const N: usize = 1_000_000;
-    let program = closed(|| build([N, N], |[i, j]| cond(&i.le(j), &Tensor::scalar(0.0), &Tensor::scalar(1.0))));
+    let program = closed(|| build([N, N], |[i, j]| cond(i.le(j), Tensor::scalar(0.0), Tensor::scalar(1.0))));
     let simple = optimize(&program);
     let expected = [
         "t0 = iota 1000000",

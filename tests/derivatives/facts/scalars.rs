@@ -111,7 +111,7 @@ fn fact_10_product_of_a_list() {
 fn fact_11_part_of_an_unravelled_list() {
     fn program<T: BaseTensor>(v: &Tensor<T, 1>) -> Tensor<T, 1> {
         let elements: Vec<Scalar<T>> = (0..v.len()).map(|i| v.at([i])).collect();
-        stack(elements.iter().take(12))
+        stack(&elements[..12])
     }
     let expected: Vec<f64> = (0..15).map(|i| if i < 12 { 1.0 } else { 0.0 }).collect();
     near(&gradient!(program, Tensor::linspace(-7.0, 7.0, 15)), &expected, 1e-10);

@@ -185,10 +185,8 @@ fn sums_over_positions_are_numbers() {
 fn triangle() -> Program {
     program(&[("l", SQUARE), ("x", SQUARE)], |v| {
         let (l, x) = (matrix(&v[0]), matrix(&v[1]));
-        build([N, N], |[i, k]| {
-            build1(N, |j| cond(&j.lt(i), &(l.at([i, j]) * x.at([j, k])), &Tensor::scalar(0.0))).sum()
-        })
-        .into_raw()
+        build([N, N], |[i, k]| build1(N, |j| cond(j.lt(i), &(l.at([i, j]) * x.at([j, k])), Tensor::scalar(0.0))).sum())
+            .into_raw()
     })
 }
 

@@ -1,0 +1,332 @@
+//! Several tensors and numbers as one argument: the parts of `stack` and `concat`, the branches of `cond`, the start of a
+//! loop; and the parts of a tensor.
+//!
+//! Law: owned, borrowed and mixed arguments mean the same. The type of an argument determines rank and element type, so
+//! nothing is annotated.
+
+use std::borrow::Cow;
+
+use super::Tensor;
+use super::operators::stretch;
+use super::rank::{Above, Rank};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::Elem;
+use crate::ops::Linear;
+use crate::shape::{Shape, Show, check_possible};
+use crate::tree::Tree;
+
+/// One of several tensors of rank `D`: a tensor, owned or borrowed, or a number, which has rank 0.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand among tensors of rank {D} with elements `{E}`",
+    label = "a tensor of rank {D} with elements `{E}` is needed",
+    note = "a number stands among tensors of rank 0 only, and has their element type: `2.0` among floats"
+)]
+pub trait Part<T, const D: usize, E> {
+    /// The part as a value.
+    #[doc(hidden)]
+    fn part(&self) -> T;
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Part<T, D, E> for Tensor<T, D, E> {
+    fn part(&self) -> T {
+        self.raw().clone()
+    }
+}
+
+impl<T: BaseTensor, E: Elem> Part<T, 0, E> for E {
+    fn part(&self) -> T {
+        T::constant(Array::full(&[], *self))
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Part<T, D, E> for &Tensor<T, D, E> {
+    fn part(&self) -> T {
+        self.raw().clone()
+    }
+}
+
+/// Several tensors of one rank and element type: an array, a vector or a slice of tensors, owned or borrowed, or a tuple,
+/// which may mix them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not several tensors of one rank",
+    label = "an array, a vector, a slice or a tuple of tensors is needed",
+    note = "an iterator is collected first: `stack(rows.collect::<Vec<_>>())`"
+)]
+pub trait Parts<T, const D: usize, E> {
+    /// The parts, in order.
+    #[doc(hidden)]
+    fn parts(&self) -> Vec<T>;
+}
+
+impl<T, const D: usize, E, P: Part<T, D, E>> Parts<T, D, E> for [P] {
+    fn parts(&self) -> Vec<T> {
+        self.iter().map(P::part).collect()
+    }
+}
+
+impl<T, const D: usize, E, P: Part<T, D, E>, const N: usize> Parts<T, D, E> for [P; N] {
+    fn parts(&self) -> Vec<T> {
+        self.iter().map(P::part).collect()
+    }
+}
+
+impl<T, const D: usize, E, P: Part<T, D, E>> Parts<T, D, E> for Vec<P> {
+    fn parts(&self) -> Vec<T> {
+        self.iter().map(P::part).collect()
+    }
+}
+
+impl<T, const D: usize, E, X: Parts<T, D, E> + ?Sized> Parts<T, D, E> for &X {
+    fn parts(&self) -> Vec<T> {
+        (**self).parts()
+    }
+}
+
+macro_rules! tuples {
+    ($($($P:ident $k:tt),*;)*) => { $(
+        impl<T, const D: usize, E, $($P: Part<T, D, E>),*> Parts<T, D, E> for ($($P,)*) {
+            fn parts(&self) -> Vec<T> {
+                vec![$( self.$k.part() ),*]
+            }
+        }
+    )* };
+}
+tuples! {
+    A 0;
+    A 0, B 1;
+    A 0, B 1, C 2;
+    A 0, B 1, C 2, F 3;
+    A 0, B 1, C 2, F 3, G 4;
+    A 0, B 1, C 2, F 3, G 4, H 5;
+    A 0, B 1, C 2, F 3, G 4, H 5, I 6;
+    A 0, B 1, C 2, F 3, G 4, H 5, I 6, J 7;
+}
+
+/// The parts one after the other along an axis; they may differ in size only there.
+///
+/// ```
+/// use polygrad::{concat, tensor};
+/// let (a, b) = (tensor([[1.0], [2.0]]), tensor([[3.0], [4.0]]));
+/// assert_eq!(concat(1, [&a, &b]), tensor([[1.0, 3.0], [2.0, 4.0]]));
+/// assert_eq!(concat(0, (&a, b * 2.0)), tensor([[1.0], [2.0], [6.0], [8.0]]));
+/// ```
+///
+/// # Panics
+/// When there are no parts, no such axis, or the parts differ along another axis.
+#[track_caller]
+pub fn concat<T: BaseTensor, const D: usize, E: Elem>(axis: usize, parts: impl Parts<T, D, E>) -> Tensor<T, D, E> {
+    Tensor::from_raw(T::concat(axis, &parts.parts()))
+}
+
+/// The parts, all of one shape, along a new outermost axis.
+///
+/// ```
+/// use polygrad::{stack, tensor};
+/// let (a, b) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+/// assert_eq!(stack([&a, &b]), tensor([[1.0, 2.0], [3.0, 4.0]]));
+/// assert_eq!(stack((&a, b * 2.0)), tensor([[1.0, 2.0], [6.0, 8.0]]));
+/// assert_eq!(stack((a.sum(), 0.0)), tensor([3.0, 0.0]));
+/// ```
+///
+/// # Panics
+/// When there are no parts, or their shapes differ.
+#[track_caller]
+pub fn stack<T: BaseTensor, const D: usize, const R: usize, E: Elem>(parts: impl Parts<T, D, E>) -> Tensor<T, R, E>
+where
+    Rank<R>: Above<D>,
+{
+    let parts = parts.parts();
+    let Some(first) = parts.first() else {
+        panic!("stack: needs at least one part, but there are none; zeros makes an empty tensor of known shape");
+    };
+    let needed = Shape::from_slice(first.shape());
+    let mut rows = Vec::with_capacity(parts.len());
+    for part in &parts {
+        let shape = part.shape();
+        if needed[..] != *shape {
+            panic!(
+                "stack: all parts must have one shape, but two are {} and {}; pad or slice",
+                Show(&needed),
+                Show(shape)
+            );
+        }
+        rows.push(Tensor::<T, D, E>::from_raw(part.clone()).insert_axis::<R>(0).into_raw());
+    }
+    check_possible("stack", &std::iter::once(rows.len()).chain(needed).collect::<Shape>());
+    Tensor::from_raw(T::concat(0, &rows))
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
+    /// The subarrays at all positions of the outermost axis, of which there are as many as the pattern has names.
+    ///
+    /// ```
+    /// use polygrad::{Tensor, grad, tensor};
+    /// let value = |p: &Tensor<_, 1>| {
+    ///     let [x, y] = p.unstack();
+    ///     (1.0 - &x).square() + 100.0 * (y - x.square()).square()
+    /// };
+    /// assert_eq!(grad(value, &tensor([1.0, 2.0])), tensor([-400.0, 200.0]));
+    /// let [[a, b], [c, d]] = tensor([[1.0, 2.0], [3.0, 4.0]]).unstack().map(|row| row.unstack());
+    /// assert_eq!(a * d - b * c, tensor(-2.0));
+    /// ```
+    ///
+    /// # Panics
+    /// When the outermost axis has another size.
+    #[track_caller]
+    pub fn unstack<const N: usize, const M: usize>(&self) -> [Tensor<T, M, E>; N]
+    where
+        Rank<D>: Above<M>,
+    {
+        let shape = self.raw().shape();
+        if shape[0] != N {
+            panic!(
+                "unstack: the outermost axis must have the size {N} of the pattern, but the shape is {}; change the pattern, or take \
+                 rows with at",
+                Show(shape)
+            );
+        }
+        std::array::from_fn(|i| Tensor::from_raw(self.raw().linear(&Linear::row(shape, 0, i))))
+    }
+}
+
+/// A branch of [`cond`]: a tensor of rank `D`, owned or borrowed, or a number, which has the shape of the other branch.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a branch where the other is a tensor of rank {D} with elements `{E}`",
+    label = "a tensor of rank {D}, or a number of type `{E}`, is needed",
+    note = "both branches have one shape; numbers have the element type of the other branch: `2.0` beside floats"
+)]
+pub trait Branch<T: BaseTensor, const D: usize, E> {
+    /// The value of a tensor; `None` for a number.
+    #[doc(hidden)]
+    fn value(&self) -> Option<&T>;
+    /// The branch in this shape.
+    #[doc(hidden)]
+    fn of_shape(&self, shape: &[usize]) -> Cow<'_, T>;
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Branch<T, D, E> for Tensor<T, D, E> {
+    fn value(&self) -> Option<&T> {
+        Some(self.raw())
+    }
+    fn of_shape(&self, _: &[usize]) -> Cow<'_, T> {
+        Cow::Borrowed(self.raw())
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Branch<T, D, E> for &Tensor<T, D, E> {
+    fn value(&self) -> Option<&T> {
+        Some(self.raw())
+    }
+    fn of_shape(&self, _: &[usize]) -> Cow<'_, T> {
+        Cow::Borrowed(self.raw())
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Elem> Branch<T, D, E> for E {
+    fn value(&self) -> Option<&T> {
+        None
+    }
+    fn of_shape(&self, shape: &[usize]) -> Cow<'_, T> {
+        Cow::Owned(T::constant(Array::full(shape, *self)))
+    }
+}
+
+/// A condition of [`cond`]: one truth value, owned or borrowed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a condition",
+    label = "a `Tensor<T, 0, bool>` is needed, such as `x.gt(0.0)` of a scalar `x`",
+    note = "a mask of higher rank chooses element by element: `mask.select(then, otherwise)`"
+)]
+pub trait Condition<T> {
+    /// The condition as a value.
+    #[doc(hidden)]
+    fn condition(&self) -> &T;
+}
+
+impl<T> Condition<T> for Tensor<T, 0, bool>
+where
+    T: BaseTensor,
+{
+    fn condition(&self) -> &T {
+        self.raw()
+    }
+}
+
+impl<T, X: Condition<T>> Condition<T> for &X {
+    fn condition(&self) -> &T {
+        (**self).condition()
+    }
+}
+
+/// `then` if the scalar condition holds and `otherwise` if not: [`select`](Tensor::select) with one truth
+/// value for all elements. Both are computed, and have one shape; a number has the shape of the other.
+///
+/// ```
+/// use polygrad::{cond, tensor};
+/// let x = tensor([1.0, 2.0]);
+/// assert_eq!(cond(x.sum().gt(0.0), &x, -&x), x);
+/// assert_eq!(cond(x.sum().lt(0.0), &x, 0.5), tensor([0.5, 0.5]));
+/// ```
+///
+/// # Panics
+/// When the shapes differ.
+#[track_caller]
+pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
+    condition: impl Condition<T>,
+    then: impl Branch<T, D, E>,
+    otherwise: impl Branch<T, D, E>,
+) -> Tensor<T, D, E> {
+    let shape = match (then.value(), otherwise.value()) {
+        (None, None) if D > 0 => {
+            panic!(
+                "cond: a result of rank {D} needs its shape from a branch, but both are numbers; write one as Tensor::full"
+            )
+        }
+        (Some(then), Some(otherwise)) if then.shape() != otherwise.shape() => panic!(
+            "cond: both branches must have one shape, but they are {} and {}; repeat one with broadcast_to",
+            Show(then.shape()),
+            Show(otherwise.shape())
+        ),
+        (Some(branch), _) | (None, Some(branch)) => Shape::from_slice(branch.shape()),
+        (None, None) => Shape::new(),
+    };
+    let mask = stretch(condition.condition(), &shape);
+    Tensor::from_raw(T::select(&mask, &then.of_shape(&shape), &otherwise.of_shape(&shape)))
+}
+
+/// The first carry of a loop: a tensor or a tree of tensors, owned or borrowed, or a number, which becomes a tensor of rank 0.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the first carry of a loop",
+    label = "a tensor, a tree of tensors, or a number of type `f64` or `i64` is needed",
+    note = "inside of a tuple, and for `f32`, a number is written `Tensor::scalar(0.0)`"
+)]
+pub trait Start<T: BaseTensor, C> {
+    /// The first carry.
+    #[doc(hidden)]
+    fn start(self) -> C;
+}
+
+impl<T: BaseTensor, C: Tree<T, With<T> = C>> Start<T, C> for C {
+    fn start(self) -> C {
+        self
+    }
+}
+
+impl<T: BaseTensor, C: Tree<T, With<T> = C>> Start<T, C> for &C {
+    fn start(self) -> C {
+        self.map(&mut T::clone)
+    }
+}
+
+impl<T: BaseTensor> Start<T, Tensor<T, 0>> for f64 {
+    fn start(self) -> Tensor<T, 0> {
+        Tensor::scalar(self)
+    }
+}
+
+impl<T: BaseTensor> Start<T, Tensor<T, 0, i64>> for i64 {
+    fn start(self) -> Tensor<T, 0, i64> {
+        Tensor::scalar(self)
+    }
+}
