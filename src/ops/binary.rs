@@ -256,9 +256,21 @@ binary_ops! {
     atan2 => Atan2 {
         written: method,
         kernel: |x, y| x.atan2(y),
-        partials: |x, y, z| [per_square(y, x, y).singular(), (-per_square(x, x, y)).singular()],
+        partials: |x, y, z| [y.with(Binary::RecipReal, x).singular(), (-x.with(Binary::RecipReal, y)).singular()],
         domain: 0.5..2.0, -2.0..2.0,
         example: ([0.0], &tensor([1.0])) => [0.0],
+    }
+    /// Real part of the reciprocal of the complex number `x + i y`: `x / (x^2 + y^2)`, without overflow on the way; the partials
+    /// of `atan2` are such parts. Partials `(y^2 - x^2) / (x^2 + y^2)^2` and `-2 x y / (x^2 + y^2)^2`, NaN at the origin.
+    recip_real => RecipReal {
+        written: method,
+        kernel: |x, y| special::recip_real(x, y),
+        partials: |x, y, z| [
+            difference_of_squares(&y.with(Binary::RecipReal, x), z).singular(),
+            (-2.0 * z.mul_no_nan(&y.with(Binary::RecipReal, x))).singular()
+        ],
+        domain: 0.5..2.0, -2.0..2.0,
+        example: ([3.0], 4.0) => [0.12],
     }
     /// Length of the vector `(x, y)`: `sqrt(x^2 + y^2)`, without overflow on the way. Partials `x / hypot` and
     /// `y / hypot`, by convention 0 at the origin.
@@ -326,10 +338,9 @@ fn cosine<T: BaseTensor>(side: &Val<T>, length: &Val<T>) -> Val<T> {
     length.is(Compare::Eq, &length.c(0.0)).select(&length.c(0.0), &(side / length))
 }
 
-/// `side / (x^2 + y^2)`; the squares alone would overflow, and underflow.
-fn per_square<T: BaseTensor>(side: &Val<T>, x: &Val<T>, y: &Val<T>) -> Val<T> {
-    let length = x.with(Binary::Hypot, y);
-    side / &length / length
+/// `x^2 - y^2`, factored so that neither square overflows where both are large.
+fn difference_of_squares<T: BaseTensor>(x: &Val<T>, y: &Val<T>) -> Val<T> {
+    (x - y).mul_no_nan(&(x + y))
 }
 
 /// A power of `x` times `ln x`; 0 where `x` is 0 and the exponent is not negative.

@@ -68,6 +68,17 @@ pub(super) fn pow_less_one<F: Float>(x: F, y: F) -> F {
     power * (lost * x.abs().ln()).exp()
 }
 
+/// `x / (x^2 + y^2)`, by the length of `(x, y)` where the sum of squares is out of range.
+pub(super) fn recip_real<F: Float>(x: F, y: F) -> F {
+    let squares = x * x + y * y;
+    // A square that underflows is nothing beside a sum from here on.
+    if squares.is_finite() && squares >= F::min_positive_value() / F::epsilon() {
+        return x / squares;
+    }
+    let length = x.hypot(y);
+    x / length / length
+}
+
 /// From here on the asymptotic series, cut off as below, are exact to rounding.
 const LARGE: f64 = 12.0;
 

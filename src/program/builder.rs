@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use super::{Loop, Node, NodeId, Op, Program, Slot, reach};
 use crate::dtype::DType;
 use crate::rewrite::facts::{self, Fact, Facts};
+use crate::rewrite::products::{Factors, Multiple, Products};
 use crate::rewrite::rules;
 use crate::rewrite::signs;
 use crate::shape::Shape;
@@ -23,6 +24,7 @@ pub struct Builder {
     /// Only looked up, never iterated over, so that its order has no effect.
     known: HashMap<Op<NodeId>, NodeId>,
     facts: Facts,
+    products: Products,
     /// The number of uses of each value in the program that is being rebuilt, as far as known.
     uses: Vec<u32>,
     /// Whether each value is never -0.
@@ -119,6 +121,26 @@ impl Builder {
         self.known.get(op).copied()
     }
 
+    /// An operation as a number times two or more factors, if it is a product of few.
+    pub(crate) fn factors(&self, op: &Op<NodeId>) -> Option<Multiple> {
+        self.products.factors(&self.nodes, op)
+    }
+
+    /// A product of these factors that exists already and is used, and the number by which it is a multiple of them.
+    pub(crate) fn product(&self, factors: &Factors) -> Option<(NodeId, f64)> {
+        self.products.find(factors).filter(|(id, _)| self.is_used(*id))
+    }
+
+    /// Whether a value is known to be used more than once.
+    pub(crate) fn is_used_again(&self, id: NodeId) -> bool {
+        self.uses.get(id as usize).is_some_and(|uses| *uses > 1)
+    }
+
+    /// Whether a value of the program that is being rebuilt equals this one.
+    pub(crate) fn is_used(&self, id: NodeId) -> bool {
+        self.uses.get(id as usize).is_some_and(|uses| *uses > 0)
+    }
+
     /// A new input. Inputs come before everything else.
     ///
     /// # Panics
@@ -162,6 +184,8 @@ impl Builder {
         let never = signs::is_never_minus_zero(&op, dtype, &|a| self.never_minus_zero[a as usize]);
         self.never_minus_zero.push(never);
         self.nodes.push(Node { op: op.clone(), shape, dtype });
+        let is_used = |id: NodeId| self.uses.get(id as usize).is_some_and(|uses| *uses > 0);
+        self.products.push(&self.nodes, id, &is_used);
         self.known.insert(op, id);
         id
     }

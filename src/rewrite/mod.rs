@@ -7,6 +7,7 @@
 
 pub(crate) mod facts;
 mod indexing;
+pub(crate) mod products;
 pub(crate) mod rules;
 pub(crate) mod signs;
 

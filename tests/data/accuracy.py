@@ -299,6 +299,19 @@ def atan2(x, y):
     return [z, mpf(y) / r, -mpf(x) / r]
 
 
+def recip_real(x, y):
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return [NAN if math.isnan(x) or math.isnan(y) else None, None, None]
+    if x == 0 and y == 0:
+        return [NAN, NAN, NAN]
+    x, y, zero = mpf(x), mpf(y), math.copysign(0.0, x)
+    r = x ** 2 + y ** 2
+    if max(abs(x), abs(y)) / r > mpf(MOST):
+        # The partials are made of the value and of that with the arguments exchanged, of which one is infinite.
+        return [x / r if x != 0 else zero, None, None]
+    return [x / r if x != 0 else zero, (y - x) * (y + x) / r ** 2, -2 * x * y / r ** 2]
+
+
 def hypot(x, y):
     if not (math.isfinite(x) and math.isfinite(y)):
         return [INF if math.isinf(x) or math.isinf(y) else NAN, None, None]
@@ -384,6 +397,7 @@ BINARY = {
     "pow_less_one": (pow_less_one, POWERS + pairs("pow", 1e-3, 30, 24, "+-")
                      + [(x, y) for (x, _), (_, y) in zip(pairs("wide", 1e-300, 1e300, 24), pairs("small", 0.01, 0.99, 24, "--"))]),
     "atan2": (atan2, EXTREMES + pairs("atan2", 1e-3, 1e3, 30, "--")),
+    "recip_real": (recip_real, EXTREMES + pairs("recip_real", 1e-3, 1e3, 30, "--")),
     "hypot": (hypot, EXTREMES + pairs("hypot", 1e-3, 1e3, 30, "--")),
     "copysign": (copysign, pairs("copysign", 1e-3, 1e3, 8, "--")),
     "min": (extremum(lambda x, y: x <= y), pairs("min", 1e-3, 1e3, 8, "--")),

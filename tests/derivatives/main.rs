@@ -17,4 +17,5 @@ mod levels;
 mod lifting;
 mod loops;
 mod optim;
+mod repeated;
 mod trees;

@@ -27,6 +27,7 @@ mod order;
 mod placed;
 mod product;
 mod reduce;
+mod regroup;
 mod scatter;
 mod sum;
 mod unary;

@@ -1,8 +1,8 @@
 //! Rules of products, quotients and powers of floats: numbers first, signs and factors outside.
 
 use super::{
-    Rule, choice, contract, elements, full, is, linearly, moderate, multiple, negated, negation, number, scaled, table,
-    views,
+    Rule, choice, contract, elements, full, is, linearly, moderate, multiple, negated, negation, number, regroup,
+    scaled, table, views,
 };
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
@@ -36,6 +36,8 @@ pub(super) const DIV: &[Rule] = table![
     div_negated,
     div_power_of_two,
     div_scaled,
+    div_negative,
+    div_again,
     choice::choice_of_numbers,
     views::replicate_late,
 ];
@@ -50,6 +52,8 @@ pub(super) const MUL_NO_NAN: &[Rule] = table![
     no_nan_number,
     no_nan_negated,
     no_nan_exchanged,
+    no_nan_scaled,
+    regroup::product_again,
     choice::choice_of_numbers,
     views::replicate_late
 ];
@@ -250,6 +254,25 @@ fn div_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> 
     Some(multiple(b, c, quotient))
 }
 
+/// (-c) / y = -(c / y) for a number c, where the latter quotient exists already
+fn div_negative(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    let c = full(b, shape, dtype, -number(b, x)?);
+    let positive = b.known(&Op::Binary(Binary::Div, c, y)).filter(|id| b.is_used(*id))?;
+    // As it is: the rules of signs move the sign of a quotient without other uses into its number.
+    Some(b.cons(Op::Unary(Unary::Neg, positive), shape.clone(), dtype))
+}
+
+/// (c / y) / y = (1 / c) * mul_no_nan(c / y, c / y) for a moderate number c, where c / y has another use: so the derivatives
+/// of a quotient are made of one quotient. The square is guarded as the quotient is
+fn div_again(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (x, y) = operands(op)?;
+    let Op::Binary(Binary::Div, c, z) = b.node(x).op else { return None };
+    let c = number(b, c).filter(|c| moderate(*c) && z == y && b.is_used_again(x))?;
+    let square = b.add(Op::Binary(Binary::MulNoNan, x, x), shape.clone(), dtype);
+    Some(multiple(b, 1.0 / c, square))
+}
+
 /// x^0 = 1
 fn pow_zero(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (_, y) = operands(op)?;
@@ -319,4 +342,20 @@ fn no_nan_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
 fn no_nan_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     b.known(&Op::Binary(Binary::MulNoNan, y, x)).filter(|_| x != y)
+}
+
+/// mul_no_nan(c * x, y) = c * mul_no_nan(x, y) for a moderate number c and powers x, y of one value, where c * x has no other
+/// use, and c > 0 or the sign of zero is not seen
+fn no_nan_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (x, y) = operands(op).filter(|_| b.factors(op).is_some_and(|product| product.of.len() == 1))?;
+    let movable = |b: &Builder, a: NodeId| {
+        scaled(b, a).filter(|(c, _)| moderate(*c) && (*c > 0.0 || b.is_sign_unseen()) && b.once(a))
+    };
+    let (c, x, y) = match (movable(b, x), movable(b, y)) {
+        (Some((c, x)), _) => (c, x, y),
+        (None, Some((c, y))) => (c, x, y),
+        (None, None) => return None,
+    };
+    let product = b.add(Op::Binary(Binary::MulNoNan, x, y), shape.clone(), dtype);
+    Some(multiple(b, c, product))
 }

@@ -1,6 +1,8 @@
 //! Rules of sums and differences of floats.
 
-use super::{Rule, adjacent, choice, multiple, negated, negation, number, placed, scaled, scatter, table, views};
+use super::{
+    Rule, adjacent, choice, multiple, negated, negation, number, placed, regroup, scaled, scatter, table, views,
+};
 use crate::dtype::DType;
 use crate::ops::Binary;
 use crate::program::{Builder, NodeId, Op};
@@ -13,6 +15,7 @@ pub(super) const ADD: &[Rule] = table![
     add_like_terms,
     add_negative_multiple,
     add_exchanged,
+    regroup::like_terms_apart,
     scatter::add_scattered,
     choice::add_choices,
     adjacent::add_adjacent,
@@ -28,6 +31,7 @@ pub(super) const SUB: &[Rule] = table![
     sub_from_negative,
     sub_like_terms,
     sub_negative_multiple,
+    regroup::like_terms_apart,
     choice::add_choices,
     choice::choice_of_numbers,
     views::replicate_late

@@ -43,9 +43,13 @@ fn neg_scaled(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<N
     Some(super::multiple(b, -c, x))
 }
 
-/// -(c / x) = (-c) / x
+/// -(c / x) = (-c) / x, where c / x has no other use
 fn neg_quotient(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let Op::Binary(Binary::Div, c, x) = b.node(applied(op)?.1).op else { return None };
+    let (_, a) = applied(op)?;
+    let Op::Binary(Binary::Div, c, x) = b.node(a).op else { return None };
+    if b.is_used_again(a) {
+        return None;
+    }
     let c = super::full(b, shape, dtype, -number(b, c)?);
     Some(b.add(Op::Binary(Binary::Div, c, x), shape.clone(), dtype))
 }

@@ -1,7 +1,6 @@
 //! Facts 1 to 14: scalars, products, sharing, re-entrancy.
 
-use polygrad::program::{Program, Term};
-use polygrad::{BaseTensor, Concrete, Function, Tensor, passes, stack, symbolic, tensor};
+use polygrad::{BaseTensor, Concrete, Tensor, stack, tensor};
 
 use super::check::{FINE, Scalar, everywhere, gradient, near, pushforward};
 use super::programs::{bar, foo};
@@ -141,18 +140,4 @@ fn fact_14_shared_values_do_not_blow_up() {
     near(&gradient!(three, x()), &[2.999999730000007, 1.9999998200000046], FINE);
     near(&gradient!(five, x()), &[2.9999995500000267, 1.9999997000000178], FINE);
     near(&gradient!(fifty, x()), &[2.999995500001215, 1.99999700000081], FINE);
-}
-
-/// How many operations the first eight derivatives of a function have.
-fn repeated(f: impl Fn(&Scalar<Term>) -> Scalar<Term>) -> Vec<usize> {
-    let staged = Function::stage(|x: &Scalar<Term>, _: &()| f(x), &tensor(1.0), &());
-    let derivative = |p: &Program| Some(passes::optimize(&symbolic::derivative(p)));
-    std::iter::successors(derivative(staged.program()), derivative).take(8).map(|p| p.size()).collect()
-}
-
-#[test]
-fn repeated_derivatives_stay_short() {
-    // The derivatives of `recip` are made of its result.
-    assert_eq!(repeated(|x| 1.0 / (1.0 + x * x)), [7, 12, 20, 31, 46, 65, 89, 118]);
-    assert_eq!(repeated(|x| x.tanh()), [1, 4, 8, 15, 26, 41, 62, 90]);
 }

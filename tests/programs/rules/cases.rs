@@ -336,6 +336,32 @@ pub(crate) fn products() -> Vec<Case> {
             let (y, z) = (bin(b, Binary::MulNoNan, v[0], v[1]), bin(b, Binary::MulNoNan, v[1], v[0]));
             vec![un(b, Unary::Sin, y), un(b, Unary::Cos, z)]
         }),
+        case("div_negative", &[X], |b, v| {
+            let (k, l) = (c(b, 3.0), c(b, -3.0));
+            let (y, z) = (div(b, k, v[0]), div(b, l, v[0]));
+            vec![un(b, Unary::Sin, y), un(b, Unary::Cos, z)]
+        }),
+        case("div_again", &[X], |b, v| {
+            let k = c(b, -3.0);
+            let y = div(b, k, v[0]);
+            vec![un(b, Unary::Sin, y), div(b, y, v[0])]
+        }),
+        case("no_nan_scaled", &[X], |b, v| {
+            let square = bin(b, Binary::MulNoNan, v[0], v[0]);
+            let y = times(b, 3.0, square);
+            vec![bin(b, Binary::MulNoNan, y, v[0])]
+        }),
+        case("product_again", &[X, X, X], |b, v| {
+            let (y, z) = (bin(b, Binary::MulNoNan, v[0], v[1]), times(b, 3.0, v[2]));
+            let (y, z) = (bin(b, Binary::MulNoNan, y, v[2]), bin(b, Binary::MulNoNan, v[1], z));
+            vec![y, bin(b, Binary::MulNoNan, z, v[0])]
+        }),
+        case("like_terms_apart", &[X, X, X], |b, v| {
+            let product = bin(b, Binary::MulNoNan, v[0], v[1]);
+            let (y, z) = (times(b, -3.0, product), times(b, 5.0, product));
+            let sum = add(b, y, v[2]);
+            vec![sub(b, sum, z)]
+        }),
     ]
 }
 
