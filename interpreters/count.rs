@@ -14,6 +14,7 @@ use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Contract, Cost, Discrete, FloatStep, Linear, Reduce, Unary};
 use crate::program::{Custom, interpret};
+use crate::source::Site;
 
 /// A family of operations in a tally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -244,6 +245,14 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     fn peek(&self) -> Option<Array> {
         self.0.peek()
+    }
+
+    fn site(&self) -> Site {
+        self.0.site()
+    }
+
+    fn attribute(to: Site) -> Site {
+        T::attribute(to)
     }
 
     fn zeros(shape: &[usize], dtype: DType) -> Self {

@@ -11,10 +11,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
+use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, attributed, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Reduce, Unary};
 use crate::program::{Custom, interpret};
+use crate::source::Site;
 
 thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(1) };
@@ -121,7 +122,8 @@ impl<T: BaseTensor> Dual<T> {
 
     /// The same primal with another tangent, made from this one's.
     fn along(&self, primal: T, f: impl FnOnce(&T) -> T) -> Self {
-        Dual { primal, tangent: self.tangent.as_ref().map(|(level, t)| (*level, f(t))) }
+        let site = primal.site();
+        Dual { primal, tangent: self.tangent.as_ref().map(|(level, t)| (*level, attributed::<T, T>(site, || f(t)))) }
     }
 
     fn zero(&self) -> T {
@@ -191,16 +193,21 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let y = self.primal.unary(op);
         // No closure: a derivative that does not exist is reported at the caller's line.
         let Some((level, x_dot)) = &self.tangent else { return Dual::constant_of(y) };
+        let before = T::attribute(y.site());
         let tangent = scaled(op.derivative(&self.primal, &y), x_dot);
+        T::attribute(before);
         Dual { primal: y, tangent: Some((*level, tangent)) }
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {
         let (x, y) = (&self.primal, &other.primal);
         let z = x.binary(op, y);
+        let before = T::attribute(z.site());
         let left = self.tangent.as_ref().map(|(l, t)| (*l, scaled(op.partial_left(x, y, &z), t)));
         let right = other.tangent.as_ref().map(|(l, t)| (*l, scaled(op.partial_right(x, y, &z), t)));
-        Dual { tangent: sum(left, right), primal: z }
+        let tangent = sum(left, right);
+        T::attribute(before);
+        Dual { tangent, primal: z }
     }
 
     fn discrete(op: &Discrete, args: &[&Self]) -> Self {
@@ -214,7 +221,9 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             return Dual::constant_of(primal);
         }
         let level = then.level().meet(otherwise.level());
-        let tangent = T::select(&mask.primal, &then.tangent_or_zero(), &otherwise.tangent_or_zero());
+        let tangent = attributed::<T, T>(primal.site(), || {
+            T::select(&mask.primal, &then.tangent_or_zero(), &otherwise.tangent_or_zero())
+        });
         Dual { primal, tangent: Some((level, tangent)) }
     }
 
@@ -224,9 +233,12 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
 
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
         let primal = T::contract(op, &a.primal, &b.primal);
+        let before = T::attribute(primal.site());
         let left = a.tangent.as_ref().map(|(l, t)| (*l, T::contract(op, t, &b.primal)));
         let right = b.tangent.as_ref().map(|(l, t)| (*l, T::contract(op, &a.primal, t)));
-        Dual { primal, tangent: sum(left, right) }
+        let tangent = sum(left, right);
+        T::attribute(before);
+        Dual { primal, tangent }
     }
 
     /// Primal and tangent are read where the extremum stands; without a tangent its position is not computed.
@@ -249,12 +261,15 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
         let ix = primals(ix);
         let Dual { primal, tangent } = self;
+        let primal = primal.scatter_add(&ix, &v.primal);
+        let before = T::attribute(primal.site());
         let tangent = match (tangent, &v.tangent) {
             (Some((l, base)), Some((m, t))) => Some((l.meet(*m), base.scatter_add(&ix, t))),
             (None, Some((m, t))) => Some((*m, T::zeros(primal.shape(), primal.dtype()).scatter_add(&ix, t))),
             (base, None) => base,
         };
-        Dual { primal: primal.scatter_add(&ix, &v.primal), tangent }
+        T::attribute(before);
+        Dual { primal, tangent }
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
@@ -267,7 +282,8 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             level = level.meet(part.level());
         }
         let tangents: Vec<T> = parts.iter().map(Dual::tangent_or_zero).collect();
-        Dual { primal, tangent: Some((level, T::concat(axis, &tangents))) }
+        let tangent = attributed::<T, T>(primal.site(), || T::concat(axis, &tangents));
+        Dual { primal, tangent: Some((level, tangent)) }
     }
 
     /// By the rule for tangents.
@@ -290,7 +306,8 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         };
         let tangents = args.iter().map(Dual::tangent_or_zero);
         let inputs = primal.iter().cloned().chain(results.iter().cloned()).chain(tangents).collect();
-        let tangents = interpret(jvp, inputs);
+        let site = results.first().map(T::site).unwrap_or_default();
+        let tangents = attributed::<T, Vec<T>>(site, || interpret(jvp, inputs));
         let pair = |(primal, t): (T, T)| {
             let tangent = primal.dtype().is_float().then_some((level, t));
             Dual { primal, tangent }
@@ -358,19 +375,34 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         self.primal.peek()
     }
 
+    fn site(&self) -> Site {
+        self.primal.site()
+    }
+
+    fn attribute(to: Site) -> Site {
+        T::attribute(to)
+    }
+
     fn accumulate(self, other: &Self) -> Self {
         let Dual { primal, tangent } = self;
-        Dual { tangent: sum(tangent, other.tangent.clone()), primal: primal.accumulate(&other.primal) }
+        let primal = primal.accumulate(&other.primal);
+        let before = T::attribute(primal.site());
+        let tangent = sum(tangent, other.tangent.clone());
+        T::attribute(before);
+        Dual { tangent, primal }
     }
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         let Dual { primal, tangent } = self;
+        let primal = primal.accumulate_linear(op, &other.primal);
+        let before = T::attribute(primal.site());
         let tangent = match (tangent, &other.tangent) {
             (Some((l, base)), Some((m, t))) => Some((l.meet(*m), base.accumulate_linear(op, t))),
             (None, Some((m, t))) => Some((*m, t.linear(op))),
             (base, None) => base,
         };
-        Dual { primal: primal.accumulate_linear(op, &other.primal), tangent }
+        T::attribute(before);
+        Dual { primal, tangent }
     }
 }
 

@@ -8,6 +8,7 @@
 //! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
 //! * [`count`]: the cost of a program, in any interpreter.
 //! * [`transcript`]: the text of a program, written while it runs, in any interpreter.
+//! * [`watch`]: a program observed value by value, in any interpreter: where a NaN comes from, what is out of bounds.
 //!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
 //! order and to any depth.
@@ -20,6 +21,7 @@ pub mod dual;
 mod scope;
 pub mod shapes;
 pub mod transcript;
+pub mod watch;
 
 pub use adval::ADVal;
 pub use ast::Ast;
@@ -28,3 +30,4 @@ pub use count::Count;
 pub use dual::Dual;
 pub use shapes::Shapes;
 pub use transcript::Transcript;
+pub use watch::Watch;

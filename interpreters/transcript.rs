@@ -22,6 +22,7 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use crate::program::Custom;
 use crate::shape::Show;
+use crate::source::Site;
 
 /// The text so far.
 #[derive(Default)]
@@ -246,6 +247,14 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
 
     fn peek(&self) -> Option<Array> {
         self.value.peek()
+    }
+
+    fn site(&self) -> Site {
+        self.value.site()
+    }
+
+    fn attribute(to: Site) -> Site {
+        T::attribute(to)
     }
 
     fn zeros(shape: &[usize], dtype: DType) -> Self {

@@ -17,6 +17,7 @@ use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use crate::program::{Custom, Program};
+use crate::source::Site;
 
 /// The results of one trip of a loop: the carry, and the outputs to be stacked.
 pub type Trip<T> = (Vec<T>, Vec<T>);
@@ -39,6 +40,7 @@ pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as BaseTensor>::Trace]) -> Vec<<
 ///   see [`crate::ops::Guard`].
 pub trait BaseTensor: Clone + 'static {
     /// A known array.
+    #[track_caller]
     fn constant(a: Array) -> Self;
 
     /// The sizes of the axes, outermost first.
@@ -133,6 +135,17 @@ pub trait BaseTensor: Clone + 'static {
         None
     }
 
+    /// The operation that made this value, if the interpreter, or one below it, reports on operations.
+    fn site(&self) -> Site {
+        Site::UNKNOWN
+    }
+
+    /// Says that the operations that follow are part of the derivative of the operation at this site;
+    /// [`Site::UNKNOWN`] says that they are not. Returns what was said before. An interpreter over `T` passes it on to `T`.
+    fn attribute(_to: Site) -> Site {
+        Site::UNKNOWN
+    }
+
     /// Zeros of this shape and element type.
     #[track_caller]
     fn zeros(shape: &[usize], dtype: DType) -> Self {
@@ -197,6 +210,7 @@ pub struct Beyond<I>(PhantomData<I>);
 )]
 pub trait Lift<T, I = Next>: BaseTensor {
     /// `t` as a constant of this level.
+    #[track_caller]
     fn lift(t: T) -> Self;
 }
 
@@ -216,6 +230,14 @@ impl<T: BaseTensor> Level<T> for T {
     fn level(u: &T) -> &T {
         u
     }
+}
+
+/// The result of `f`, whose operations are part of the derivative of the operation at a site.
+pub(crate) fn attributed<T: BaseTensor, R>(site: Site, f: impl FnOnce() -> R) -> R {
+    let before = T::attribute(site);
+    let result = f();
+    T::attribute(before);
+    result
 }
 
 /// A value of an interpreter over `T`, as the values of `T` that it consists of, such as a primal and a tangent.

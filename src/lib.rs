@@ -14,6 +14,7 @@ pub mod passes;
 pub mod program;
 pub mod rewrite;
 pub mod shape;
+pub mod source;
 pub mod tensor;
 mod text;
 pub mod tree;

@@ -13,7 +13,7 @@ use super::delta::{Delta, Edge, Factor, Node, fresh};
 use super::pull::{Env, Residual, Update};
 use super::push::Tangents;
 use super::{ADVal, differentiable, primals};
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, attributed};
 use crate::dtype::DType;
 use crate::ops::Guard;
 use crate::program::{Custom, Slot, interpret};
@@ -110,6 +110,7 @@ pub(super) fn forward_rule(rule: &Custom) -> &crate::program::Program {
 }
 
 /// A function with rules, applied to dual numbers.
+#[track_caller]
 pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
     let results = T::custom(rule, &primals(args));
     if args.iter().all(|a| a.node.is_none()) {
@@ -124,7 +125,8 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
         results: results.iter().map(|y| Factor { value: y.clone(), id: fresh() }).collect(),
         to: args.iter().map(|a| a.node.clone()).collect(),
     };
-    let of = Rc::new(Node { id: fresh(), dtype: DType::F64, shape: None, delta: Delta::Custom(Box::new(term)) });
+    let site = results.first().map(T::site).unwrap_or_default();
+    let of = Rc::new(Node { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Custom(Box::new(term)) });
     let result = |(k, y): (usize, T)| {
         if differentiable(&y) { ADVal::of(y, Delta::Output(of.clone(), k)) } else { ADVal::constant_of(y) }
     };
@@ -143,7 +145,9 @@ fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Ve
             None => ADVal::constant_of(zeros(slot)),
         });
     }
-    let tangents = interpret(forward_rule(rule), inputs);
+    let site = results.first().map(T::site).unwrap_or_default();
+    let forward = forward_rule(rule);
+    let tangents = attributed::<T, _>(site, || interpret(forward, inputs));
     let result = |(y, tangent): (T, ADVal<T>)| match &tangent.node {
         Some(node) => ADVal::of(y, Delta::Scale(same(node))),
         None => ADVal::constant_of(y),

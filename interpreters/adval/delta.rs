@@ -20,6 +20,7 @@ use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Contract, Guard, Linear, Reduce};
 use crate::shape::Shape;
+use crate::source::Site;
 
 /// The time of creation of a value: later values have larger ids. Constants have an id, too.
 pub(super) type Id = u64;
@@ -229,6 +230,8 @@ impl<F, R> Delta<F, R> {
 pub(super) struct Node<T> {
     pub(super) id: Id,
     pub(super) dtype: DType,
+    /// The operation that made the value.
+    pub(super) site: Site,
     /// The shape of the value; `None` for rank 0.
     pub(super) shape: Option<Box<[usize]>>,
     pub(super) delta: Delta<Factor<T>, Rc<Node<T>>>,
@@ -240,7 +243,7 @@ impl<T: BaseTensor> Node<T> {
     pub(super) fn new(id: Id, value: &T, delta: Delta<Factor<T>, Rc<Node<T>>>) -> Rc<Node<T>> {
         let shape = value.shape();
         let shape = if shape.is_empty() { None } else { Some(Box::from(shape)) };
-        Rc::new(Node { id, dtype: value.dtype(), shape, delta })
+        Rc::new(Node { id, dtype: value.dtype(), site: value.site(), shape, delta })
     }
 }
 

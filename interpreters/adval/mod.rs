@@ -24,11 +24,12 @@ pub use pull::Fault;
 use delta::{Delta, Edge, Factor, Gather, Given, Id, Node, Product, Reduced, ScatterAdd, fresh};
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Step, Traced, Trip};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Step, Traced, Trip, attributed};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Reduce, Unary};
 use crate::program::Custom;
 use crate::shape::Shape;
+use crate::source::Site;
 
 /// A value of the interpreter `T` with the delta term of its derivative.
 ///
@@ -127,7 +128,10 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     fn unary(&self, op: Unary) -> Self {
         let y = self.primal.unary(op);
         let Some(node) = &self.node else { return ADVal::constant_of(y) };
+        // No closure: a derivative that does not exist is reported at the caller's line.
+        let before = T::attribute(y.site());
         let term = ADVal::term(node, op.derivative(&self.primal, &y), [self.id; 2]);
+        T::attribute(before);
         ADVal::of(y, Delta::Scale(term))
     }
 
@@ -139,9 +143,9 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         let right = |node| ADVal::term(node, op.partial_right(x, y, &z), operands);
         let delta = match (&self.node, &other.node) {
             (None, None) => return ADVal::constant_of(z),
-            (Some(node), None) => Delta::Scale(left(node)),
-            (None, Some(node)) => Delta::Scale(right(node)),
-            (Some(a), Some(b)) => Delta::Scale2(left(a), right(b)),
+            (Some(node), None) => attributed::<T, _>(z.site(), || Delta::Scale(left(node))),
+            (None, Some(node)) => attributed::<T, _>(z.site(), || Delta::Scale(right(node))),
+            (Some(a), Some(b)) => attributed::<T, _>(z.site(), || Delta::Scale2(left(a), right(b))),
         };
         ADVal::of(z, delta)
     }
@@ -229,6 +233,14 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn peek(&self) -> Option<Array> {
         self.primal.peek()
+    }
+
+    fn site(&self) -> Site {
+        self.primal.site()
+    }
+
+    fn attribute(to: Site) -> Site {
+        T::attribute(to)
     }
 
     fn accumulate(self, other: &Self) -> Self {

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use thiserror::Error;
 
 use super::delta::{Delta, Edge, Factor, Given, Id, Node};
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, attributed};
 use crate::dtype::DType;
 use crate::ops::Linear;
 use crate::shape::Shape;
@@ -233,7 +233,9 @@ pub(super) fn reverse<T: BaseTensor>(
             let Some(slots) = pending.pages[page].as_mut() else { break };
             let Some((node, ct)) = slots[at].take() else { continue };
             let Delta::Input(given) = node.delta else {
-                pull(&node.delta, &env, ct, &mut |to, update| young &= pending.add(to, update));
+                attributed::<T, _>(node.site, || {
+                    pull(&node.delta, &env, ct, &mut |to, update| young &= pending.add(to, update));
+                });
                 continue;
             };
             match inputs.binary_search(&node.id) {

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::delta::{Delta, Edge, Id, Node, reachable};
 use super::pull::{Env, Fault, Residual};
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, attributed};
 
 /// The tangents of a term: one, or one for each result of a loop; `None` for a known zero.
 pub(super) type Tangents<T> = SmallVec<[Option<T>; 1]>;
@@ -150,7 +150,7 @@ pub(super) fn forward<T: BaseTensor>(
     };
     let env = Env { held: &[], stacked: &[], elements: &[] };
     for (at, node) in terms.values().enumerate() {
-        let tangents = push(&node.delta, &env, &mut |to, k| of(&mut table, to, k));
+        let tangents = attributed::<T, _>(node.site, || push(&node.delta, &env, &mut |to, k| of(&mut table, to, k)));
         table.set_all(at, tangents);
     }
     let tangents = results.iter().map(|result| result.and_then(|node| of(&mut table, node, 0))).collect();

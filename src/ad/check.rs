@@ -11,25 +11,8 @@ use std::sync::Once;
 
 use crate::base::BaseTensor;
 use crate::interpreters::Shapes;
+use crate::source::SourceLine;
 use crate::tree::Tree;
-
-/// A place in a source file.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SourceLine {
-    /// The file, as the compiler was given it.
-    pub file: String,
-    /// The line, from 1.
-    pub line: u32,
-    /// The column, from 1.
-    pub column: u32,
-}
-
-/// `src/model.rs:12:9`.
-impl fmt::Display for SourceLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
-    }
-}
 
 /// The first mistake in a program: its message and its line. Prints as both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -68,11 +51,7 @@ fn install_hook() {
             if !CHECKING.get() || mistake(info.payload()).is_none() {
                 return before(info);
             }
-            PLACE.set(info.location().map(|at| SourceLine {
-                file: at.file().to_string(),
-                line: at.line(),
-                column: at.column(),
-            }));
+            PLACE.set(info.location().map(SourceLine::from));
         }));
     });
 }

@@ -1,13 +1,17 @@
-//! The verbs that show how a program runs: its cost, and its operations line by line.
+//! The verbs that show how a program runs: its cost, its operations line by line, where a NaN comes from, and what is read
+//! out of bounds.
 //!
-//! Law: the value is that of the program. Both verbs run at any level: around a gradient they show the operations of
-//! the gradient, and inside a gradient they are differentiated.
+//! Law: the program runs as it would without the verb. The verbs run at any level: around a gradient they show the
+//! operations of the gradient, and inside a gradient they are differentiated. They show the program as it is written, not
+//! a recorded program that a verb has optimized.
 
 use crate::base::{BaseTensor, Lift};
-use crate::interpreters::{Count, Transcript};
+use crate::interpreters::watch::{Mark, Origin, Reads};
+use crate::interpreters::{Count, Transcript, Watch};
 use crate::tree::Tree;
 
 pub use crate::interpreters::count::{Family, Tally};
+pub use crate::interpreters::watch::{Access, Bounds, NotFinite, OutOfBounds, Summary};
 pub use crate::ops::Cost;
 
 /// The value of a program, and its cost: calls, work and bytes by family of operations.
@@ -66,4 +70,134 @@ where
         y
     });
     (y.map(&mut |leaf| leaf.value().clone()), text)
+}
+
+/// Where the first NaN or infinity appears that a result of a program depends on: the operation at the user's line, with
+/// its operands and the index of the element; `None` if all results are finite.
+///
+/// If an infinity comes first and an operation makes a NaN of it, the report has both. A NaN or infinity that no result
+/// depends on is not reported: one in a branch that is not chosen, or `exp` of a large number whose reciprocal is taken.
+/// NaN and infinities that the program is given, in `x` or as constants, are reported as such.
+///
+/// Around a gradient the verb finds what the derivative makes, and names the operation that is differentiated.
+///
+/// ```
+/// use polygrad::inspect::first_nan;
+/// use polygrad::{BaseTensor, Tensor, grad, tensor};
+/// fn length<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {
+///     x.square().sum().sqrt()
+/// }
+/// // The value is finite at 0, the gradient is not.
+/// let x = tensor([0.0, 0.0]);
+/// assert_eq!(first_nan(|x: &Tensor<_, 1>| length(x), &x), None);
+/// let found = first_nan(|x: &Tensor<_, 1>| grad(|x| length(x), x), &x).expect("the gradient is not finite");
+/// assert_eq!(found.derivative_of.as_deref(), Some("sqrt"));
+/// println!("{found}");
+/// ```
+///
+/// The program must be one that can be evaluated: while a program is traced there are no numbers, and the result is
+/// `None`.
+#[track_caller]
+pub fn first_nan<T, P, Y>(program: impl FnOnce(&P::With<Watch<T, Origin>>) -> Y, x: &P) -> Option<NotFinite>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Watch<T, Origin>>,
+{
+    first_nan_with(|x, _: &()| program(x), x, &())
+}
+
+/// [`first_nan`] of a program that also takes data.
+///
+/// ```
+/// use polygrad::inspect::first_nan_with;
+/// use polygrad::tensor;
+/// let (x, scale) = (tensor([1.0, 2.0]), tensor([1.0, 0.0]));
+/// let found = first_nan_with(|x, scale| x / scale, &x, &scale).expect("2 / 0 is infinite");
+/// assert_eq!((found.operation.as_str(), found.index, found.value), ("div", vec![1], f64::INFINITY));
+/// ```
+#[track_caller]
+pub fn first_nan_with<T, P, Q, Y>(
+    program: impl FnOnce(&P::With<Watch<T, Origin>>, &Q::With<Watch<T, Origin>>) -> Y,
+    x: &P,
+    data: &Q,
+) -> Option<NotFinite>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<Watch<T, Origin>>,
+{
+    let ((y, results), _) = Watch::<T, Origin>::observed(|| {
+        let y = program(&inputs(x, "x"), &inputs(data, "data"));
+        let results = y.leaves();
+        (y, results)
+    });
+    let mut paths = Vec::new();
+    y.paths("result", &mut paths);
+    Origin::report(&results, &paths)
+}
+
+/// The operations of a program that read or write out of bounds, each at the user's line with its axis, index and size.
+///
+/// Reading out of bounds gives 0, and writing there does nothing, see [`BaseTensor`]; so a wrong index is no error. This
+/// verb finds it: `faults` are the reads whose zeros a result depends on, and the writes that drop a number.
+/// A guarded read, as in `cond(&i.eq(0), 0.0, x.at([i - 1]))`, happens, too, since both branches are computed; but a result
+/// depends on its zero only if the selection chooses it. Such reads are in `harmless`. A product with a mask of zeros
+/// and ones is no guard: the result counts as dependent.
+///
+/// Padding and windows read within bounds. Around a gradient the reads of the differentiated program are found.
+///
+/// ```
+/// use polygrad::inspect::bounds;
+/// use polygrad::{build1, tensor};
+/// let x = tensor([1.0, 4.0, 9.0]);
+/// let found = bounds(|x| build1(3, |i| x.at([i + 1]) - x.at([i])), &x);
+/// assert_eq!((found.faults.len(), found.faults[0].index, found.faults[0].size), (1, 3, 3));
+/// println!("{found}");
+/// // A program that reads within bounds.
+/// assert!(bounds(|x| build1(2, |i| x.at([i + 1]) - x.at([i])), &x).faults.is_empty());
+/// ```
+///
+/// The program must be one that can be evaluated: while a program is traced there are no indices, and nothing is found.
+#[track_caller]
+pub fn bounds<T, P, Y>(program: impl FnOnce(&P::With<Watch<T, Reads<T>>>) -> Y, x: &P) -> Bounds
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Watch<T, Reads<T>>>,
+{
+    bounds_with(|x, _: &()| program(x), x, &())
+}
+
+/// [`bounds`] of a program that also takes data.
+///
+/// ```
+/// use polygrad::inspect::bounds_with;
+/// use polygrad::tensor;
+/// let found = bounds_with(|x, ix| x.take(ix), &tensor([1.0, 2.0]), &tensor([0, 2]));
+/// assert_eq!((found.faults[0].axis, found.faults[0].index, found.faults[0].at.clone()), (0, 2, vec![1]));
+/// ```
+#[track_caller]
+pub fn bounds_with<T, P, Q, Y>(
+    program: impl FnOnce(&P::With<Watch<T, Reads<T>>>, &Q::With<Watch<T, Reads<T>>>) -> Y,
+    x: &P,
+    data: &Q,
+) -> Bounds
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<Watch<T, Reads<T>>>,
+{
+    let (results, notes) = Watch::<T, Reads<T>>::observed(|| program(&inputs(x, "x"), &inputs(data, "data")).leaves());
+    notes.report(&results)
+}
+
+/// The leaves as inputs of an observed program, which reports call by their paths.
+fn inputs<T: BaseTensor, P: Tree<T>, M: Mark<T>>(x: &P, name: &str) -> P::With<Watch<T, M>> {
+    let mut paths = Vec::new();
+    x.paths(name, &mut paths);
+    let mut paths = paths.iter();
+    x.map(&mut |leaf| Watch::input(leaf.clone(), paths.next().map_or(name, String::as_str)))
 }

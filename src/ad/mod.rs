@@ -22,7 +22,8 @@ mod second;
 mod staged;
 pub mod symbolic;
 
-pub use check::{ShapeError, SourceLine, check};
+pub use crate::source::SourceLine;
+pub use check::{ShapeError, check};
 pub use custom::{custom_jvp, custom_vjp};
 pub use function::{Function, FunctionOptions, RunError};
 pub use linear_map::LinearMap;

@@ -12,15 +12,35 @@ use crate::dtype::Num;
 use crate::ops::Linear;
 use crate::shape::Shape;
 
-/// An associative operation.
-type Combine<T> = fn(&T, &T) -> T;
+/// An associative operation; not a function pointer, which would not know the user's line.
+#[derive(Clone, Copy)]
+enum Combine {
+    Sum,
+    Product,
+    Min,
+    Max,
+}
+
+impl Combine {
+    #[track_caller]
+    fn apply<T: BaseTensor, E: Num>(self, a: &T, b: &T) -> T {
+        match self {
+            Combine::Sum => E::add_op(a, b),
+            Combine::Product => E::mul_op(a, b),
+            Combine::Min => E::min_op(a, b),
+            Combine::Max => E::max_op(a, b),
+        }
+    }
+}
 
 /// The elements `start, start + step, ..` along an axis, `len` of them.
+#[track_caller]
 fn every<T: BaseTensor>(x: &T, axis: usize, start: usize, len: usize, step: usize) -> T {
     x.linear(&Linear::slice(x.shape(), axis, start, len, step))
 }
 
 /// The product of each line along an axis, which keeps size 1.
+#[track_caller]
 fn product<T: BaseTensor, E: Num>(x: &T, axis: usize) -> T {
     let mut shape = Shape::from_slice(x.shape());
     shape[axis] = 1;
@@ -30,7 +50,7 @@ fn product<T: BaseTensor, E: Num>(x: &T, axis: usize) -> T {
         let n = rest.shape()[axis];
         if n % 2 == 1 {
             let last = every(&rest, axis, n - 1, 1, 1);
-            odd = Some(odd.map_or_else(|| last.clone(), |odd| E::mul_op(&last, &odd)));
+            odd = Some(if let Some(odd) = odd { E::mul_op(&last, &odd) } else { last });
         }
         rest = E::mul_op(&every(&rest, axis, 0, n / 2, 1), &every(&rest, axis, n / 2, n / 2, 1));
     }
@@ -42,7 +62,8 @@ fn product<T: BaseTensor, E: Num>(x: &T, axis: usize) -> T {
 }
 
 /// The combination of each element with all before it along an axis.
-fn prefixes<T: BaseTensor>(x: &T, axis: usize, combine: Combine<T>) -> T {
+#[track_caller]
+fn prefixes<T: BaseTensor, E: Num>(x: &T, axis: usize, combine: Combine) -> T {
     let n = x.shape()[axis];
     if n <= 1 {
         return x.clone();
@@ -51,9 +72,9 @@ fn prefixes<T: BaseTensor>(x: &T, axis: usize, combine: Combine<T>) -> T {
     // element gives the others.
     let (odds, evens) = (n / 2, n - n / 2);
     let even = every(x, axis, 0, evens, 2);
-    let pairs = combine(&every(&even, axis, 0, odds, 1), &every(x, axis, 1, odds, 2));
-    let at_odd = prefixes(&pairs, axis, combine);
-    let later = combine(&every(&at_odd, axis, 0, evens - 1, 1), &every(&even, axis, 1, evens - 1, 1));
+    let pairs = combine.apply::<T, E>(&every(&even, axis, 0, odds, 1), &every(x, axis, 1, odds, 2));
+    let at_odd = prefixes::<T, E>(&pairs, axis, combine);
+    let later = combine.apply::<T, E>(&every(&at_odd, axis, 0, evens - 1, 1), &every(&even, axis, 1, evens - 1, 1));
     let at_even = T::concat(axis, &[every(x, axis, 0, 1, 1), later]);
     let woven = |part: &T, start: usize| Linear::slice(x.shape(), axis, start, part.shape()[axis], 2).adjoint();
     at_even.linear(&woven(&at_even, 0)).accumulate_linear(&woven(&at_odd, 1), &at_odd)
@@ -66,11 +87,11 @@ fn running<T: BaseTensor, const D: usize, E: Num>(
     x: &Tensor<T, D, E>,
     axis: usize,
     reverse: bool,
-    combine: Combine<T>,
+    combine: Combine,
 ) -> Tensor<T, D, E> {
     check_axis(op, axis, x.raw().shape());
     let turned = |x: &T| if reverse { x.linear(&Linear::reverse(x.shape(), axis)) } else { x.clone() };
-    Tensor::from_raw(turned(&prefixes(&turned(x.raw()), axis, combine)))
+    Tensor::from_raw(turned(&prefixes::<T, E>(&turned(x.raw()), axis, combine)))
 }
 
 /// Products.
@@ -123,7 +144,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cumsum(&self, axis: usize) -> Self {
-        running("cumsum", self, axis, false, E::add_op)
+        running("cumsum", self, axis, false, Combine::Sum)
     }
 
     /// The sum of each element and all after it along `axis`: `y[i] = x[i] + .. + x[n - 1]`.
@@ -137,7 +158,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cumsum_reverse(&self, axis: usize) -> Self {
-        running("cumsum_reverse", self, axis, true, E::add_op)
+        running("cumsum_reverse", self, axis, true, Combine::Sum)
     }
 
     /// The product of each element and all before it along `axis`: `y[i] = x[0] * .. * x[i]`. The derivative
@@ -152,7 +173,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cumprod(&self, axis: usize) -> Self {
-        running("cumprod", self, axis, false, E::mul_op)
+        running("cumprod", self, axis, false, Combine::Product)
     }
 
     /// The product of each element and all after it along `axis`: `y[i] = x[i] * .. * x[n - 1]`.
@@ -166,7 +187,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cumprod_reverse(&self, axis: usize) -> Self {
-        running("cumprod_reverse", self, axis, true, E::mul_op)
+        running("cumprod_reverse", self, axis, true, Combine::Product)
     }
 
     /// The largest of each element and all before it along `axis`; NaN from the first NaN on. The derivative
@@ -181,7 +202,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cummax(&self, axis: usize) -> Self {
-        running("cummax", self, axis, false, E::max_op)
+        running("cummax", self, axis, false, Combine::Max)
     }
 
     /// The largest of each element and all after it along `axis`; NaN up to the last NaN. The derivative goes
@@ -196,7 +217,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cummax_reverse(&self, axis: usize) -> Self {
-        running("cummax_reverse", self, axis, true, E::max_op)
+        running("cummax_reverse", self, axis, true, Combine::Max)
     }
 
     /// The smallest of each element and all before it along `axis`; NaN from the first NaN on. The derivative
@@ -211,7 +232,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cummin(&self, axis: usize) -> Self {
-        running("cummin", self, axis, false, E::min_op)
+        running("cummin", self, axis, false, Combine::Min)
     }
 
     /// The smallest of each element and all after it along `axis`; NaN up to the last NaN. The derivative goes
@@ -226,6 +247,6 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cummin_reverse(&self, axis: usize) -> Self {
-        running("cummin_reverse", self, axis, true, E::min_op)
+        running("cummin_reverse", self, axis, true, Combine::Min)
     }
 }

@@ -206,6 +206,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     ///     x + outer
     /// }
     /// ```
+    #[track_caller]
     pub fn lift<U: Lift<T, I>, I>(&self) -> Tensor<U, D, E> {
         Tensor::from_raw(U::lift(self.raw.clone()))
     }

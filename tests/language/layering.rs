@@ -42,7 +42,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-const INTERPRETERS: [&str; 8] = ["interpreters", "Concrete", "Ast", "ADVal", "Dual", "Shapes", "Count", "Transcript"];
+const INTERPRETERS: [&str; 9] =
+    ["interpreters", "Concrete", "Ast", "ADVal", "Dual", "Shapes", "Count", "Transcript", "Watch"];
 
 #[test]
 fn the_language_names_no_interpreter() {
@@ -77,6 +78,7 @@ fn no_interpreter_names_another() {
         ("shapes", "Shapes"),
         ("count", "Count"),
         ("transcript", "Transcript"),
+        ("watch", "Watch"),
     ];
     for path in sources(&folder) {
         let me = own(&path);

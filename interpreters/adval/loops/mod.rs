@@ -22,6 +22,7 @@ use super::pull::{Env, Residual};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::shape::Shape;
+use crate::source::Site;
 
 pub(super) use record::map_accum;
 
@@ -63,6 +64,8 @@ pub(super) enum Place {
 #[derive(Debug, PartialEq)]
 pub(super) struct Body {
     terms: Vec<Delta<Source, Place>>,
+    /// The operation of the program that each term is the derivative of.
+    sites: Vec<Site>,
     /// The results, carry first; `None` for results without a tangent.
     results: Vec<Option<Place>>,
 }

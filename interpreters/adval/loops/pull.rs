@@ -5,7 +5,7 @@
 
 use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull};
 use super::{Body, LoopTerm, Place, zeros};
-use crate::base::{BaseTensor, Trip};
+use crate::base::{BaseTensor, Trip, attributed};
 
 impl<F, R> LoopTerm<F, R> {
     /// The transposed loop: from the cotangents of the results, carry first, to the cotangents of the initial carry, of
@@ -92,9 +92,9 @@ impl<F, R> LoopTerm<F, R> {
                 add(&mut pending, to, Update::Add(ct));
             }
         }
-        for (k, term) in body.terms.iter().enumerate().rev() {
+        for (k, (term, site)) in body.terms.iter().zip(&body.sites).enumerate().rev() {
             if let Some(ct) = pending[k].take() {
-                pull(term, env, ct, &mut |to, update| add(&mut pending, *to, update));
+                attributed::<T, _>(*site, || pull(term, env, ct, &mut |to, update| add(&mut pending, *to, update)));
             }
         }
         let mut next: Vec<T> =

@@ -5,7 +5,7 @@
 use super::super::pull::{Env, Residual};
 use super::super::push::{Table, Tangents, push};
 use super::{Body, Kind, LoopTerm, Place, zeros};
-use crate::base::BaseTensor;
+use crate::base::{BaseTensor, attributed};
 
 impl<F, R> LoopTerm<F, R> {
     /// The loop of tangents: from the tangents of the references, given by `of`, to the tangents of the results, carry
@@ -52,10 +52,10 @@ impl<F, R> LoopTerm<F, R> {
                 t.iter().for_each(|t| table.set(self.at(Place::Captured(k)), t.clone()));
             }
             let body = &self.bodies[which];
-            for (k, term) in body.terms.iter().enumerate() {
-                let tangents = push(term, &Env { held: &held, stacked, elements: factors }, &mut |to, i| {
-                    table.take(self.at(*to), i)
-                });
+            let env = Env { held: &held, stacked, elements: factors };
+            for (k, (term, site)) in body.terms.iter().zip(&body.sites).enumerate() {
+                let mut of = |to: &Place, i| table.take(self.at(*to), i);
+                let tangents = attributed::<T, _>(*site, || push(term, &env, &mut of));
                 table.set_all(self.at(Place::Local(k)), tangents);
             }
             let result = |(k, kind): &(usize, &Kind)| {

@@ -49,7 +49,7 @@ impl<T: BaseTensor> Recorder<T> {
         let ids: Vec<Id> = found.keys().copied().collect();
         let mut stacked: IndexMap<Id, T> = IndexMap::new();
         let mut escaped = None;
-        let mut terms = Vec::with_capacity(ids.len());
+        let (mut terms, mut sites) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
         let (start, held, captured, factors) = (self.start, &mut self.held, &mut self.captured, &mut self.factors);
         let mut slot = |factor: &Factor<T>| match arguments.elements.binary_search(&factor.id) {
             Ok(k) => Source::Element(factors.insert_full(k, ()).0),
@@ -64,12 +64,13 @@ impl<T: BaseTensor> Recorder<T> {
         };
         for node in found.values() {
             terms.push(node.delta.map(&mut slot, &mut place));
+            sites.push(node.site);
         }
         let results = results.iter().map(|r| r.node.as_ref().map(&mut place)).collect();
         if let Some(fault) = escaped {
             self.fault.get_or_insert(fault.to_string());
         }
-        let body = Body { terms, results };
+        let body = Body { terms, sites, results };
         let which = self.bodies.iter().position(|b| *b == body).unwrap_or_else(|| {
             self.bodies.push(body);
             self.bodies.len() - 1
@@ -260,9 +261,10 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
         residuals: residuals.into_iter().map(|value| Factor { value, id: fresh() }).collect(),
         factors: recorder.factors.into_keys().map(|k| xs[k].factor()).collect(),
     };
-    let term = active
-        .contains(&true)
-        .then(|| Rc::new(Node { id: fresh(), dtype: DType::F64, shape: None, delta: Delta::Loop(Box::new(term)) }));
+    let site = finals.first().map(T::site).unwrap_or_default();
+    let term = active.contains(&true).then(|| {
+        Rc::new(Node { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Loop(Box::new(term)) })
+    });
     let mut results: Vec<ADVal<T>> = finals
         .into_iter()
         .enumerate()

@@ -1,0 +1,432 @@
+//! `Watch<T, M>`: a program observed value by value, over any interpreter `T`. A value is a value of `T`, the operation
+//! that made it, and a [`Mark`]: what an observation notes about it.
+//!
+//! Laws: the values are those of `T`. An operation is known by its name and by the user's line; one that belongs to a
+//! derivative, by the operation that it is the derivative of. Only values that `T` shows ([`BaseTensor::peek`]) can be
+//! marked, so nothing is noted where nothing is computed. A trip of a loop is known by its position along the loop's axis.
+
+mod bounds;
+mod finite;
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+
+use super::scope;
+use crate::array::Array;
+use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
+use crate::program::{Constant, Custom, Op, interpret};
+use crate::source::{Site, SourceLine};
+
+pub use bounds::{Access, Bounds, OutOfBounds, Reads};
+pub use finite::{NotFinite, Origin, Summary};
+
+/// What an observation notes about a value.
+pub trait Mark<T: BaseTensor>: Clone + Default + 'static {
+    /// What is noted about the program.
+    type Log: Default + 'static;
+
+    /// The mark of the result of an operation.
+    fn made(made: &Made<'_, '_, T, Self>, log: &mut Self::Log) -> Self;
+
+    /// The mark of the subarray `row` at a position of the outermost axis of a value with this mark.
+    fn row(&self, row: &T, position: usize) -> Self;
+
+    /// The mark of `n` stacked rows, of which these positions have these marks.
+    fn stacked(n: usize, rows: Vec<(usize, Self)>) -> Self;
+
+    /// The host language looks at the value.
+    fn shown(&self, _log: &mut Self::Log) {}
+}
+
+/// A value as it is made.
+pub struct Made<'a, 'v, T, M> {
+    /// The operation and its operands.
+    pub op: &'a Op<&'v Watch<T, M>>,
+    /// The value.
+    pub result: &'a T,
+    /// The operation in words.
+    pub source: &'a Source,
+    /// The positions of the running trips, of the outermost loop first.
+    pub trips: &'a [usize],
+}
+
+/// An operation of a program in words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// The operation: `ln`, or `sum axis=1`.
+    pub operation: String,
+    /// What the operation is a part of, if that is not the program itself.
+    pub part_of: Option<Part>,
+    /// The user's line; `None` for inputs.
+    pub place: Option<&'static Location<'static>>,
+}
+
+/// What an operation is a part of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The derivative of this operation, of any order.
+    Derivative(String),
+    /// A function with this name that has derivative rules of its own.
+    Function(String),
+}
+
+impl Source {
+    /// The user's line.
+    fn line(&self) -> Option<SourceLine> {
+        self.place.map(SourceLine::from)
+    }
+
+    /// What an operation in the derivative of this one is a part of.
+    fn derivative(&self) -> Part {
+        match &self.part_of {
+            Some(Part::Derivative(of)) => Part::Derivative(of.clone()),
+            Some(Part::Function(name)) => Part::Derivative(name.clone()),
+            None => Part::Derivative(self.operation.clone()),
+        }
+    }
+}
+
+/// A value of the interpreter `T`, observed.
+///
+/// Made by [`inspect::first_nan`](fn@crate::inspect::first_nan) and [`inspect::bounds`](fn@crate::inspect::bounds); a program
+/// sees it only as its `T: BaseTensor`.
+#[derive(Clone)]
+pub struct Watch<T, M> {
+    value: T,
+    site: Site,
+    mark: M,
+}
+
+/// A running loop.
+struct Around {
+    place: &'static Location<'static>,
+    /// The loop has no trips: its step runs on zeros, for the shapes alone.
+    empty: bool,
+}
+
+/// The state of an observation.
+struct Observation<L> {
+    sources: IndexSet<Source>,
+    /// The operation whose derivative the next operations are a part of.
+    within: Site,
+    /// The function with derivative rules that the next operations are a part of, and where it is applied.
+    function: Option<(String, &'static Location<'static>)>,
+    loops: Vec<Around>,
+    trips: Vec<usize>,
+    log: L,
+}
+
+impl<L: Default> Default for Observation<L> {
+    fn default() -> Self {
+        Observation {
+            sources: IndexSet::new(),
+            within: Site::UNKNOWN,
+            function: None,
+            loops: Vec::new(),
+            trips: Vec::new(),
+            log: L::default(),
+        }
+    }
+}
+
+/// Whether a place is in the sources of this library: in an operation that is made of others, so that its own place says
+/// less than the place of the loop around it.
+fn is_library(place: &Location<'_>) -> bool {
+    // This file is `src/../..` to the compiler, as its module is declared in `src/`.
+    let sources = file!().rfind("..").unwrap_or_default();
+    place.file().starts_with(&file!()[..sources])
+}
+
+impl<L> Observation<L> {
+    fn source(&self, site: Site) -> Option<&Source> {
+        self.sources.get_index((site.0 as usize).checked_sub(1)?)
+    }
+
+    /// The number of an operation; equal operations have one number.
+    fn site(&mut self, source: Source) -> Site {
+        let k = self.sources.insert_full(source).0;
+        u32::try_from(k + 1).map_or(Site::UNKNOWN, Site)
+    }
+
+    /// An operation at a place, as a part of what runs.
+    fn placed(&self, operation: String, place: &'static Location<'static>) -> Source {
+        if let Some(whole) = self.source(self.within) {
+            return Source { operation, part_of: Some(whole.derivative()), place: whole.place };
+        }
+        if let Some((name, place)) = &self.function {
+            return Source { operation, part_of: Some(Part::Function(name.clone())), place: Some(place) };
+        }
+        let user = |place: &&'static Location<'static>| !is_library(place);
+        let around = self.loops.iter().rev().map(|l| l.place).find(user);
+        Source {
+            operation,
+            part_of: None,
+            place: Some(if is_library(place) { around.unwrap_or(place) } else { place }),
+        }
+    }
+}
+
+/// Calls `f` on the observation of values of type `Watch<T, M>`, if one runs.
+fn observation<T: BaseTensor, M: Mark<T>, R>(f: impl FnOnce(&mut Observation<M::Log>) -> R) -> Option<R> {
+    scope::observer::<Watch<T, M>, Observation<M::Log>, R>(f)
+}
+
+impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
+    /// The value.
+    pub fn value(&self) -> &T {
+        &self.value
+    }
+
+    /// The mark.
+    pub fn mark(&self) -> &M {
+        &self.mark
+    }
+
+    /// An input of the observed program, with the name by which reports call it.
+    pub fn input(value: T, name: &str) -> Self {
+        let source = Source { operation: format!("the input {name}"), part_of: None, place: None };
+        Watch::noted(&Op::Input(0), value, |_| source)
+    }
+
+    /// Runs `f`, and observes its operations on values of this type.
+    pub fn observed<R>(f: impl FnOnce() -> R) -> (R, M::Log) {
+        let (result, observation) = scope::observed::<Watch<T, M>, Observation<M::Log>, R>(f);
+        (result, observation.log)
+    }
+
+    /// A value without a mark.
+    fn unmarked(value: T) -> Self {
+        Watch { value, site: Site::UNKNOWN, mark: M::default() }
+    }
+
+    /// The result of an operation.
+    #[track_caller]
+    fn made(op: &Op<&Self>, value: T) -> Self {
+        let place = Location::caller();
+        Watch::noted(op, value, |observation| observation.placed(words(op), place))
+    }
+
+    fn noted(op: &Op<&Self>, value: T, source: impl FnOnce(&Observation<M::Log>) -> Source) -> Self {
+        let noted = observation::<T, M, _>(|observation| {
+            if observation.loops.iter().any(|l| l.empty) {
+                return (Site::UNKNOWN, M::default());
+            }
+            let source = source(observation);
+            let made = Made { op, result: &value, source: &source, trips: &observation.trips };
+            let mark = M::made(&made, &mut observation.log);
+            (observation.site(source), mark)
+        });
+        let (site, mark) = noted.unwrap_or_default();
+        Watch { value, site, mark }
+    }
+
+    fn into_pair(self) -> (Group<T>, M) {
+        (Group::from_iter([self.value]), self.mark)
+    }
+}
+
+/// An operation in words: its name and its parameters.
+fn words<R>(op: &Op<R>) -> String {
+    match op {
+        Op::Input(_) => "the input".into(),
+        Op::Constant(_) => "a constant".into(),
+        Op::Unary(op, _) => op.name().into(),
+        Op::Binary(op, _, _) => op.name().into(),
+        Op::Discrete(op, _) => op.to_string(),
+        Op::Select(_) => "select".into(),
+        Op::Linear(op, _) => op.familiar().map_or_else(|| op.name().into(), |name| name.to_string()),
+        Op::Contract(op, _, _) => op.familiar().map_or("contract", |product| product.name).into(),
+        Op::Reduce(op, _) => op.to_string(),
+        Op::Gather(..) => "gather".into(),
+        Op::ScatterAdd(..) => "scatter_add".into(),
+        Op::Concat(axis, _) => format!("concat axis={axis}"),
+        Op::Loop(_) => "a loop".into(),
+        Op::Custom(rule, _) => rule.name().into(),
+        Op::Output(..) => "an output".into(),
+    }
+}
+
+fn values<T: Clone, M>(values: &[Watch<T, M>]) -> Vec<T> {
+    values.iter().map(|v| v.value.clone()).collect()
+}
+
+fn all<T, M>(values: &[Watch<T, M>]) -> Vec<&Watch<T, M>> {
+    values.iter().collect()
+}
+
+impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn constant(a: Array) -> Self {
+        Watch::made(&Op::Constant(Constant(a.clone())), T::constant(a))
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.value.shape()
+    }
+
+    fn dtype(&self) -> DType {
+        self.value.dtype()
+    }
+
+    fn unary(&self, op: Unary) -> Self {
+        Watch::made(&Op::Unary(op, self), self.value.unary(op))
+    }
+
+    fn binary(&self, op: Binary, other: &Self) -> Self {
+        Watch::made(&Op::Binary(op, self, other), self.value.binary(op, &other.value))
+    }
+
+    fn discrete(op: &Discrete, args: &[&Self]) -> Self {
+        let inner: Vec<&T> = args.iter().map(|a| &a.value).collect();
+        let result = T::discrete(op, &inner);
+        Watch::made(&Op::Discrete(op.clone(), args.iter().copied().collect()), result)
+    }
+
+    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self {
+        let result = T::select(&mask.value, &then.value, &otherwise.value);
+        Watch::made(&Op::Select([mask, then, otherwise]), result)
+    }
+
+    fn linear(&self, op: &Linear) -> Self {
+        Watch::made(&Op::Linear(Box::new(op.clone()), self), self.value.linear(op))
+    }
+
+    fn contract(op: &Contract, a: &Self, b: &Self) -> Self {
+        Watch::made(&Op::Contract(Box::new(op.clone()), a, b), T::contract(op, &a.value, &b.value))
+    }
+
+    fn reduce(&self, op: Reduce) -> Self {
+        Watch::made(&Op::Reduce(op, self), self.value.reduce(op))
+    }
+
+    fn gather(&self, ix: &[Self]) -> Self {
+        Watch::made(&Op::Gather(self, all(ix)), self.value.gather(&values(ix)))
+    }
+
+    fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
+        let result = self.value.clone().scatter_add(&values(ix), &v.value);
+        Watch::made(&Op::ScatterAdd(&self, all(ix), v), result)
+    }
+
+    fn concat(axis: usize, parts: &[Self]) -> Self {
+        Watch::made(&Op::Concat(axis, all(parts)), T::concat(axis, &values(parts)))
+    }
+
+    /// The values are those of `T`, which may differentiate by the rule; the primal program is observed.
+    fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
+        let place = Location::caller();
+        let set = |function| observation::<T, M, _>(|seen| std::mem::replace(&mut seen.function, function));
+        let before = set(Some((rule.name().to_owned(), place))).flatten();
+        let observed = interpret(rule.primal(), args.to_vec());
+        set(before);
+        let results = T::custom(rule, &values(args)).into_iter().zip(observed);
+        let source = Source { operation: rule.name().to_owned(), part_of: None, place: Some(place) };
+        let site = observation::<T, M, _>(|seen| seen.site(source)).unwrap_or_default();
+        results.map(|(value, Watch { mark, .. })| Watch { value, site, mark }).collect()
+    }
+
+    /// The loop of `T`. Values go through it without their marks, which are put back at each trip.
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+        let around = Around { place: Location::caller(), empty: n == 0 };
+        observation::<T, M, _>(|seen| {
+            seen.trips.push(0);
+            seen.loops.push(around);
+        });
+        let (init, mut marks): (Vec<Group<T>>, Vec<M>) = init.into_iter().map(Watch::into_pair).unzip();
+        let sequences: Vec<Group<T>> = xs.iter().map(|x| Group::from_iter([x.value.clone()])).collect();
+        let unchanged = if n == 0 { marks.clone() } else { Vec::new() };
+        let (mut trip, mut site, mut rows) = (0, Site::UNKNOWN, Vec::new());
+        let (finals, stacks) = map_accum_grouped(n, reverse, init, &sequences, &mut |carry, elements| {
+            let position = if reverse { n.saturating_sub(trip + 1) } else { trip };
+            trip += 1;
+            observation::<T, M, _>(|seen| seen.trips.last_mut().into_iter().for_each(|at| *at = position));
+            let with = |value, mark| Watch { value, site: Site::UNKNOWN, mark };
+            let carry =
+                carry.into_iter().flatten().zip(marks.drain(..)).map(|(value, mark)| with(value, mark)).collect();
+            let element = |(value, x): (T, &Self)| {
+                let mark = x.mark.row(&value, position);
+                with(value, mark)
+            };
+            let elements: Vec<Self> = elements.into_iter().flatten().zip(xs).map(element).collect();
+            let (carry, outputs) = step(carry, &elements);
+            site = carry.iter().chain(&outputs).map(|y| y.site).next_back().unwrap_or_default();
+            let (carry, next): (Vec<Group<T>>, Vec<M>) = carry.into_iter().map(Watch::into_pair).unzip();
+            let (outputs, notes): (Vec<Group<T>>, Vec<M>) = outputs.into_iter().map(Watch::into_pair).unzip();
+            marks = next;
+            rows.resize_with(notes.len(), Vec::new);
+            rows.iter_mut().zip(notes).for_each(|(rows, mark)| rows.push((position, mark)));
+            (carry, outputs)
+        });
+        observation::<T, M, _>(|seen| {
+            seen.trips.pop();
+            seen.loops.pop();
+        });
+        let stacked = rows.into_iter().map(|rows| if n == 0 { M::default() } else { M::stacked(n, rows) });
+        let made = |(group, mark): (Group<T>, M)| {
+            group.into_iter().map(move |value| Watch { value, site, mark: mark.clone() })
+        };
+        let finals = finals.into_iter().zip(if n == 0 { unchanged } else { marks }).flat_map(made).collect();
+        (finals, stacks.into_iter().zip(stacked).flat_map(made).collect())
+    }
+
+    fn peek(&self) -> Option<Array> {
+        observation::<T, M, _>(|seen| self.mark.shown(&mut seen.log));
+        self.value.peek()
+    }
+
+    fn site(&self) -> Site {
+        self.site
+    }
+
+    fn attribute(to: Site) -> Site {
+        observation::<T, M, _>(|seen| std::mem::replace(&mut seen.within, to)).unwrap_or_default()
+    }
+
+    fn zeros(shape: &[usize], dtype: DType) -> Self {
+        Watch::unmarked(T::zeros(shape, dtype))
+    }
+
+    fn accumulate(self, other: &Self) -> Self {
+        let value = self.value.clone().accumulate(&other.value);
+        if self.dtype().is_float() {
+            return Watch::made(&Op::Binary(Binary::Add, &self, other), value);
+        }
+        let add = Discrete::IntBinary(IntBinary::Add);
+        Watch::made(&Op::Discrete(add, [&self, other].into_iter().collect()), value)
+    }
+
+    /// Observed as two operations: the sum names what it adds.
+    fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
+        self.accumulate(&other.linear(op))
+    }
+}
+
+impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
+    /// Data from below: reports name the place of the lift.
+    #[track_caller]
+    fn data(value: T) -> Self {
+        let zeros = || Array::zeros(value.shape(), value.dtype());
+        Watch::made(&Op::Constant(Constant(value.peek().unwrap_or_else(zeros))), value)
+    }
+}
+
+impl<T: BaseTensor, U: Enter<T>, M: Mark<U>> Lift<T> for Watch<U, M> {
+    fn lift(t: T) -> Self {
+        Watch::data(U::enter(t))
+    }
+}
+
+impl<T: BaseTensor, I, U: Lift<T, I>, M: Mark<U>> Lift<T, Beyond<I>> for Watch<U, M> {
+    fn lift(t: T) -> Self {
+        Watch::data(U::lift(t))
+    }
+}
