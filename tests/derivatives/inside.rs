@@ -9,6 +9,7 @@ use std::path::Path;
 
 use polygrad::inspect::{Access, bounds, bounds_with, first_nan, first_nan_with};
 use polygrad::tensor::map_accum_reverse;
+use polygrad::tree::TreeMath;
 use polygrad::{
     BaseTensor, Concrete, Shapes, Tensor, build1, concat, cond, custom_jvp, direct, fold, grad, hessian, iterate, jvp,
     map, scan, tensor, value_and_grad,
@@ -283,6 +284,8 @@ fn every_place_is_the_users() {
         |m: &Tensor<_, 2>| m.exp().max_axis(0).max(0.0),
         |m: &Tensor<_, 2>| polygrad::einsum::<_, 2, _>("ij,jk->ik", (m, m)),
         |m: &Tensor<_, 2>| m.trace() * m.trace(),
+        // A closure of the library does not know who called it: the place is that of the loop around.
+        |m: &Tensor<_, 2>| iterate(3, m.clone(), |_, m| TreeMath::scale(&m, 1e200)),
     }
 }
 
