@@ -251,6 +251,9 @@ pub type GroupedStep<'a, T> = &'a mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) ->
 /// `step` takes the carry and the current elements as groups, and returns the next carry, in groups of the same sizes, and
 /// the outputs, in groups whose sizes are the same in every trip. The results are groups of those sizes.
 ///
+/// # Panics
+/// When groups of the carry, or of the outputs of two trips, differ in size; and where [`BaseTensor::map_accum`] does.
+///
 /// ```
 /// use polygrad::base::{Group, map_accum_grouped};
 /// use polygrad::{Array, BaseTensor, DType, ops::Binary};
@@ -275,15 +278,29 @@ pub fn map_accum_grouped<T: BaseTensor>(
     step: GroupedStep<'_, T>,
 ) -> Trip<Group<T>> {
     let sizes = |groups: &[Group<T>]| groups.iter().map(|group| group.len()).collect::<Vec<usize>>();
-    let (of_carry, of_elements, mut of_outputs) = (sizes(&init), sizes(xs), Vec::new());
+    let (of_carry, of_elements, mut of_outputs) = (sizes(&init), sizes(xs), None);
+    // A panic inside of the closure would show its line, so what does not fit is reported after the loop.
+    let mut misfit: Option<[Vec<usize>; 2]> = None;
     let flat: Vec<T> = xs.iter().flatten().cloned().collect();
     let (carry, outputs) =
         T::map_accum(n, reverse, init.into_iter().flatten().collect(), &flat, &mut |carry, elements| {
             let (carry, outputs) = step(grouped(carry, &of_carry), grouped(elements.to_vec(), &of_elements));
-            of_outputs = sizes(&outputs);
+            let (now, before) = (sizes(&outputs), of_outputs.get_or_insert_with(|| sizes(&outputs)));
+            for (before, now) in [(&of_carry, sizes(&carry)), (before, now)] {
+                if *before != now {
+                    misfit.get_or_insert_with(|| [before.clone(), now]);
+                }
+            }
             (carry.into_iter().flatten().collect(), outputs.into_iter().flatten().collect())
         });
-    (grouped(carry, &of_carry), grouped(outputs, &of_outputs))
+    if let Some([before, now]) = misfit {
+        panic!(
+            "map_accum_grouped: the step must return the carry in groups as large as those it takes, and outputs in groups as \
+             large as those of other trips, but groups of {before:?} become groups of {now:?}; keep together what one value \
+             consists of"
+        );
+    }
+    (grouped(carry, &of_carry), grouped(outputs, &of_outputs.unwrap_or_default()))
 }
 
 /// The values in groups of these sizes.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use polygrad::base::{Group, map_accum_grouped};
 use polygrad::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Reduce, Unary};
 use polygrad::{BaseTensor, DType};
 
@@ -75,6 +76,9 @@ pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| {
         T::map_accum(2, false, vec![ix(3), start()], xs, &mut |c, _| (vec![c[1].clone(), c[0].clone()], vec![]))
     });
+    let pair = || vec![Group::from_iter([start(), start()])];
+    let each = |c: &[Group<T>]| c[0].iter().map(|x| Group::from_iter([x.clone()])).collect();
+    log.panics(|| map_accum_grouped::<T>(2, false, pair(), &[], &mut |c, _| (each(&c), vec![])));
 }
 
 /// Outputs that differ in number, and in element type, which only an interpreter that runs all trips can see.
@@ -89,4 +93,8 @@ pub(crate) fn language_trips<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| T::map_accum(2, true, vec![], xs, &mut |_, _| (vec![], vec![ix(2); 1 + usize::from(odd())])));
     trip.set(0);
     log.panics(|| T::map_accum(2, true, vec![], xs, &mut |_, _| (vec![], vec![(if odd() { f } else { x }).clone()])));
+    trip.set(0);
+    let pair = [Group::from_iter([x.clone(), x.clone()])];
+    let each = |c: &[Group<T>]| c[0].iter().map(|x| Group::from_iter([x.clone()])).collect();
+    log.panics(|| map_accum_grouped(2, false, vec![], &pair, &mut |_, x| (vec![], if odd() { each(&x) } else { x })));
 }

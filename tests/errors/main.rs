@@ -15,6 +15,7 @@ use polygrad::{ADVal, BaseTensor, Concrete, DType, Dual, Shapes, Tensor, tensor}
 
 #[path = "../support/blind.rs"]
 mod blind;
+mod checked;
 mod composed;
 mod data;
 mod direct;

@@ -7,7 +7,7 @@ use polygrad::array::{Rng, Values};
 use polygrad::interpreters::Ast;
 use polygrad::ops::{Contract, Linear, Unary, View};
 use polygrad::program::{Op, Program, Term, interpret};
-use polygrad::shape::size;
+use polygrad::shape::{MAX_SIZE, size};
 use polygrad::{Array, BaseTensor, DType, Tensor, fold};
 use serde_json::{Value, json};
 
@@ -236,6 +236,88 @@ fn what_is_no_program_is_refused_in_words() {
     let error = loaded(&json!({"format": 1, "programs": []})).expect_err("nothing");
     assert_eq!(error, "load: there must be a program, but there is none; the file is damaged, save it anew");
     assert!(loaded(&json!("program")).is_err());
+}
+
+/// A file of a program whose loop has a body: both programs of the file have these fields.
+fn looping(n: u64, row: Value) -> Value {
+    let size = row.as_array().map_or_else(Vec::new, |row| row.clone());
+    let stacked: Vec<Value> = std::iter::once(json!(n)).chain(size).collect();
+    let x = json!({"name": "", "dtype": "f64", "shape": row.clone()});
+    let body = json!({"inputs": [x.clone()], "operations": [], "outputs": [{"name": "", "of": 0}]});
+    let trips = json!({"loop": {"n": n, "reverse": false, "body": 0, "init": [], "xs": [], "captured": [0]}});
+    let operations = json!([
+        {"op": trips, "dtype": "f64", "shape": []},
+        {"op": {"output": [1, 0]}, "dtype": "f64", "shape": stacked},
+    ]);
+    let main = json!({"inputs": [x], "operations": operations, "outputs": [{"name": "", "of": 2}]});
+    json!({"format": 1, "programs": [body, main]})
+}
+
+/// Wherever a size stands in a file: what no array can have is refused, before anything is computed with it.
+#[test]
+fn huge_sizes_are_refused_in_words() {
+    let (one, two) = (json!([1u64 << 63]), json!([1u64 << 40, 1u64 << 40]));
+    let input = |shape: &Value| json!({"name": "x", "dtype": "f64", "shape": shape});
+    let node = |op: Value, dtype: &str, shape: &Value| json!([{"op": op, "dtype": dtype, "shape": shape}]);
+    let view = |source: &Value, shape: &Value| {
+        let of = |v: &Value| v.as_array().map_or(0, Vec::len);
+        let bounds: Vec<Value> = shape.as_array().into_iter().flatten().map(|n| json!([0, n])).collect();
+        let matrix = vec![0; of(source) * of(shape)];
+        json!({"at": {"source": source, "shape": shape, "matrix": matrix, "offset": vec![0; of(source)], "bounds": bounds}})
+    };
+    let nothing = |source: &Value, shape: &Value| json!({"nothing": {"source": source, "shape": shape}});
+    let affine = |from: Value, into: Value| json!({"affine": {"from": from, "into": into, "of": 0}});
+    let contract = |a: Value, b: Value, out: Value| json!({"contract": {"a": a, "b": b, "out": out, "of": [0, 0]}});
+    let (small, far) = (json!([2]), json!([1u64 << 59]));
+    let (fit, large) = (
+        "the parts of a view do not fit together",
+        "the sizes of an array, zeros left out, must have a product of at most",
+    );
+    let mut cases: Vec<(Value, &str)> = Vec::new();
+    for huge in [&one, &two] {
+        cases.push((file(input(huge), json!([])), "a shape is too large"));
+        let ok = view(&small, &small);
+        for bad in [view(huge, &small), nothing(huge, &small)] {
+            cases.push((file(input(&small), node(affine(bad.clone(), ok.clone()), "f64", &small)), fit));
+            cases.push((file(input(&small), node(affine(ok.clone(), bad.clone()), "f64", huge)), fit));
+            for [a, b, out] in [[&bad, &ok, &ok], [&ok, &bad, &ok], [&ok, &ok, &bad]] {
+                let op = contract(a.clone(), b.clone(), out.clone());
+                cases.push((file(input(&small), node(op, "f64", &small)), fit));
+            }
+        }
+        cases.push((file(input(&small), node(json!({"reshape": [huge, 0]}), "f64", huge)), "a shape is too large"));
+        let splat = json!({"dtype": "f64", "shape": huge, "elements": {"every": "1"}});
+        cases.push((
+            file(input(&small), node(json!({"constant": splat}), "f64", huge)),
+            "the shape must be one of an array",
+        ));
+        cases.push((file(input(&small), node(json!({"unary": ["sin", 0]}), "f64", huge)), "is said to be"));
+    }
+    // One axis of an iteration space, a step and an offset.
+    cases.push((file(input(&small), node(affine(view(&small, &one), view(&small, &one)), "f64", &small)), fit));
+    for (matrix, offset) in [(1u64 << 62, 0), (0, 1u64 << 62), (1, i64::MAX as u64)] {
+        let far =
+            json!({"at": {"source": [2], "shape": [2], "matrix": [matrix], "offset": [offset], "bounds": [[0, 2]]}});
+        cases.push((file(input(&small), node(affine(far, view(&small, &small)), "f64", &small)), fit));
+    }
+    // Possible operands with an impossible result.
+    cases.push((file(input(&far), node(json!({"concat": [0, vec![0; 4]]}), "f64", &json!([1u64 << 61]))), large));
+    let rows = json!([1u64 << 59, 1u64 << 20]);
+    let operations = json!([
+        {"op": {"discrete": [{"iota": 1u64 << 20}, []]}, "dtype": "i64", "shape": [1u64 << 20]},
+        {"op": affine(view(&far, &rows), view(&rows, &rows)), "dtype": "f64", "shape": rows},
+    ]);
+    cases.push((file(input(&far), operations), fit));
+    cases.push((file(input(&small), node(json!({"discrete": [{"iota": 1u64 << 63}, []]}), "i64", &one)), "iota"));
+    cases.push((looping(1 << 63, json!([])), "a loop has too many trips"));
+    cases.push((looping(1 << 40, json!([1u64 << 40])), "the result is too large"));
+    for (file, words) in cases {
+        let error = loaded(&file).expect_err(words);
+        assert!(error.contains(words) && error.starts_with("load: ") && error.len() < 400, "{words}: {error}\n{file}");
+    }
+    // The largest sizes that can be.
+    assert!(loaded(&file(input(&json!([MAX_SIZE])), json!([]))).is_ok());
+    assert!(loaded(&looping(3, json!([MAX_SIZE / 3]))).is_ok());
 }
 
 /// Changes one thing somewhere in a file.
