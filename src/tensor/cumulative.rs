@@ -8,8 +8,8 @@ use super::rank::{Above, Rank};
 use super::structure::check_axis;
 use crate::array::Array;
 use crate::base::BaseTensor;
-use crate::dtype::Num;
-use crate::ops::Linear;
+use crate::dtype::{Float, Num};
+use crate::ops::{Binary, Linear};
 use crate::shape::Shape;
 
 /// An associative operation; not a function pointer, which would not know the user's line.
@@ -248,5 +248,22 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     #[track_caller]
     pub fn cummin_reverse(&self, axis: usize) -> Self {
         running("cummin_reverse", self, axis, true, Combine::Min)
+    }
+}
+
+/// Running soft extrema.
+impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+    /// The logarithm of the running sum of exponentials along `axis`, without overflow: `y[i] = ln(e^x[0] + .. + e^x[i])`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([1000.0, 1000.0]).cumlogsumexp(0), tensor([1000.0, 1000.0 + 2f64.ln()]));
+    /// ```
+    ///
+    /// # Panics
+    /// When there is no such axis.
+    #[track_caller]
+    pub fn cumlogsumexp(&self, axis: usize) -> Self {
+        running("cumlogsumexp", self, axis, false, |a, b| a.binary(Binary::LogAddExp, b))
     }
 }

@@ -23,6 +23,8 @@
 //! | `nonlinear` | activations and losses |
 //! | `rearrange` | roll, tile, differences, cross and Kronecker products |
 //! | `update` | replacing and adding at positions |
+//! | `segments` | sums and extrema by group; search in a sorted vector |
+//! | `interpolate` | linear interpolation, on lines and on regular grids |
 //! | `index` | reading and adding at indices |
 //! | `loops` | building by index, maps, folds, loops with a carry |
 //!
@@ -47,6 +49,7 @@ mod cumulative;
 mod einsum;
 mod elementwise;
 mod index;
+mod interpolate;
 mod loops;
 mod masks;
 mod matrix;
@@ -57,6 +60,7 @@ mod product;
 mod rank;
 mod rearrange;
 mod reduce;
+mod segments;
 #[cfg(feature = "serde")]
 mod serial;
 mod sort;

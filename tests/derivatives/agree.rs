@@ -408,7 +408,7 @@ macro_rules! files {
     )* };
 }
 
-files! { scalars regression networks physics matrices structure indexing edges statistics rearranged losses }
+files! { scalars regression networks physics matrices structure indexing edges statistics rearranged losses signals }
 
 /// The tests above can fail.
 #[test]

@@ -45,4 +45,14 @@ pub(crate) fn composed<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.cross_entropy::<1>(2, labels));
     log.panics(|| x.cross_entropy_soft::<1>(1, &x.t()));
     log.panics(|| x.cross_entropy_soft::<1>(2, x));
+
+    log.panics(|| x.segment_sum(labels, 4));
+    log.panics(|| x.segment_sum(&Tensor::iota(2), 1 << 62));
+    log.panics(|| x.segment_max(labels, 4));
+    log.panics(|| x.segment_min(&Tensor::iota(2), 1 << 62));
+    log.panics(|| x.interp(v, &v.slice(0, 1..)));
+    log.panics(|| x.interp(none, none));
+    log.panics(|| x.interp_grid([v, none]));
+    log.panics(|| none.interp_grid([v]));
+    log.panics(|| x.cumlogsumexp(2));
 }

@@ -17,6 +17,7 @@
 //! | `statistics` | variances, norms of lines, order statistics, masks |
 //! | `rearranged` | rolls, tiles, differences, cross and Kronecker products, replaced elements |
 //! | `losses` | activations, cross entropies, dropout |
+//! | `signals` | interpolation |
 
 // Every user of the gallery is a crate of its own.
 #![allow(unreachable_pub)]
@@ -70,6 +71,7 @@ pub mod physics;
 pub mod rearranged;
 pub mod regression;
 pub mod scalars;
+pub mod signals;
 pub mod statistics;
 pub mod structure;
 
@@ -111,6 +113,7 @@ pub fn each(visitor: &mut impl Visitor) {
     statistics::each(visitor);
     rearranged::each(visitor);
     losses::each(visitor);
+    signals::each(visitor);
 }
 
 /// The arguments of an objective: tensors of several ranks and element types.

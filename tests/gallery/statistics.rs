@@ -23,6 +23,14 @@ objectives! {
     normalised_in_a_loop(x = real([5], 11), w = real([5], 12));
     only_finite(x = Array::from([0.5, -1.5, 0.25]), y = Array::from([1.0, -1.0, 4.0]));
     where_any_and_all(x = real([3, 4], 13));
+    sums_by_group(x = real([6], 15), m = real([6, 2], 16); ids = Array::from([2i64, 0, 2, 5, -1, 0]));
+    extrema_by_group(x = real([6], 17), m = real([6, 2], 18); ids = Array::from([2i64, 0, 2, 5, -1, 0])) {
+        const SMOOTH: bool = false;
+    };
+    groups_of_each_row(x = real([3, 4], 19); ids = Array::from([[0i64, 1, 0, 1], [1, 1, 1, 1], [0, 0, 7, 1]])) {
+        const SMOOTH: bool = false;
+    };
+    running_soft_maxima(x = real([5], 20), m = real([2, 3], 21));
     moments_in_f32(x = real([6], 14).cast::<f32>()) {
         const SMOOTH: bool = false;
         const TOLERANCE: f64 = 1e-4;
@@ -110,4 +118,28 @@ fn where_any_and_all<T: BaseTensor>(x: &Matrix<T>) -> Scalar<T> {
 fn moments_in_f32<T: BaseTensor>(x: &Tensor<T, 1, f32>) -> Scalar<T> {
     let norm: Tensor<T, 0, f32> = x.norm_axis(0, Norm::Two);
     (x.std() * x.median() + norm.sin() + x.quantile(0.3)).cast()
+}
+
+fn sums_by_group<T: BaseTensor>(x: &Vector<T>, m: &Matrix<T>, ids: &Tensor<T, 1, i64>) -> Scalar<T> {
+    let sums = x.segment_sum(ids, 4);
+    // Each element by the size of its group.
+    let counts = Tensor::<T, 1, i64>::ones([6]).segment_sum(ids, 4).to_float::<f64>().max(1.0);
+    (sums / counts).take(ids).dot(x) + m.segment_sum(ids, 4).exp().sum()
+}
+
+fn extrema_by_group<T: BaseTensor>(x: &Vector<T>, m: &Matrix<T>, ids: &Tensor<T, 1, i64>) -> Scalar<T> {
+    let (top, low) = (x.segment_max(ids, 4), m.segment_min(ids, 4));
+    top.is_finite().select(top.square(), 0.0).sum() + low.is_finite().select(low.sin(), 1.0).sum() * x.sum()
+}
+
+fn groups_of_each_row<T: BaseTensor>(x: &Matrix<T>, ids: &Tensor<T, 2, i64>) -> Scalar<T> {
+    let sums: Matrix<T> = map((x, ids), |(row, ids): &(Vector<T>, Tensor<T, 1, i64>)| {
+        let top = row.segment_max(ids, 2);
+        row.segment_sum(ids, 2) * top.is_finite().select(&top, 0.5)
+    });
+    sums.square().sum()
+}
+
+fn running_soft_maxima<T: BaseTensor>(x: &Vector<T>, m: &Matrix<T>) -> Scalar<T> {
+    x.cumlogsumexp(0).square().sum() + (m.cumlogsumexp(1) * m).sum()
 }

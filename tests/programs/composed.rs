@@ -38,6 +38,7 @@ fn programs_are_printed_as_recorded() {
     gallery::statistics::each(&mut texts);
     gallery::rearranged::each(&mut texts);
     gallery::losses::each(&mut texts);
+    gallery::signals::each(&mut texts);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/composed.txt");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, &texts.0).expect("the file can be written");
