@@ -19,6 +19,8 @@ enum Combine {
     Product,
     Min,
     Max,
+    /// The logarithm of the sum of exponentials, of floats.
+    LogSumExp,
 }
 
 impl Combine {
@@ -29,6 +31,7 @@ impl Combine {
             Combine::Product => E::mul_op(a, b),
             Combine::Min => E::min_op(a, b),
             Combine::Max => E::max_op(a, b),
+            Combine::LogSumExp => a.binary(Binary::LogAddExp, b),
         }
     }
 }
@@ -264,6 +267,6 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// When there is no such axis.
     #[track_caller]
     pub fn cumlogsumexp(&self, axis: usize) -> Self {
-        running("cumlogsumexp", self, axis, false, |a, b| a.binary(Binary::LogAddExp, b))
+        running("cumlogsumexp", self, axis, false, Combine::LogSumExp)
     }
 }
