@@ -21,7 +21,7 @@ mod random;
 mod serial;
 
 pub use convert::{ArrayError, Nested};
-pub use random::Rng;
+pub use random::{Drawn, Rng};
 #[cfg(feature = "serde")]
 pub(crate) use serial::refused;
 

@@ -7,6 +7,38 @@ use super::Array;
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{self, Shape};
 
+/// The shape of what is drawn: sizes in an array make a tensor of that rank, borrowed sizes an [`Array`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a shape",
+    label = "sizes are needed: `[n, d]` for a tensor, `&[n, d]` for an `Array`"
+)]
+pub trait Drawn {
+    /// What is drawn.
+    type Out<E: Elem>;
+    /// The sizes.
+    #[doc(hidden)]
+    fn sizes(&self) -> &[usize];
+    /// The array as what is drawn.
+    #[doc(hidden)]
+    #[track_caller]
+    fn drawn<E: Elem>(a: Array) -> Self::Out<E>;
+}
+
+macro_rules! borrowed_sizes {
+    ($([$($generics:tt)*] $Sizes:ty;)*) => { $(
+        impl<$($generics)*> Drawn for $Sizes {
+            type Out<E: Elem> = Array;
+            fn sizes(&self) -> &[usize] {
+                &self[..]
+            }
+            fn drawn<E: Elem>(a: Array) -> Array {
+                a
+            }
+        }
+    )* };
+}
+borrowed_sizes! { [] &[usize]; [const N: usize] &[usize; N]; [] &Vec<usize>; [] &Shape; }
+
 /// A seeded generator of random numbers: splitmix64.
 ///
 /// Fast, portable and good enough for initial values, shuffles and tests; not for secrets.
@@ -179,10 +211,13 @@ impl Rng {
         order
     }
 
-    /// An array of `f64` uniform in `[lo, hi)`; `hi` itself can only come from rounding.
+    /// Floats of type `f64` uniform in `[lo, hi)`; `hi` itself can only come from rounding. A shape of known rank makes a
+    /// tensor, a slice of sizes an array.
     ///
     /// ```
-    /// use polygrad::{Array, array::Rng};
+    /// use polygrad::{Array, array::Rng, tensor};
+    /// let drawn = Rng::new(42).uniform([2], 0.0, 1.0);
+    /// assert_eq!(drawn, tensor([0.7415648787718233, 0.1599103928769201]));
     /// let drawn = Rng::new(42).uniform(&[2], 0.0, 1.0);
     /// assert_eq!(drawn, Array::from([0.7415648787718233, 0.1599103928769201]));
     /// ```
@@ -190,8 +225,8 @@ impl Rng {
     /// # Panics
     /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory for it.
     #[track_caller]
-    pub fn uniform(&mut self, shape: &[usize], lo: f64, hi: f64) -> Array {
-        self.uniform_as::<f64>(shape, lo, hi)
+    pub fn uniform<S: Drawn>(&mut self, shape: S, lo: f64, hi: f64) -> S::Out<f64> {
+        self.uniform_as::<f64, S>(shape, lo, hi)
     }
 
     /// An array of floats of type `E` uniform in `[lo, hi)`; `hi` itself can only come from rounding.
@@ -200,30 +235,32 @@ impl Rng {
     /// # Panics
     /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory for it.
     #[track_caller]
-    pub fn uniform_as<E: Float>(&mut self, shape: &[usize], lo: f64, hi: f64) -> Array {
+    pub fn uniform_as<E: Float, S: Drawn>(&mut self, shape: S, lo: f64, hi: f64) -> S::Out<E> {
         if !(lo <= hi && lo.is_finite() && hi.is_finite()) {
             panic!("uniform: needs finite bounds in order, but they are {lo} and {hi}; exchange or replace them");
         }
         let bits = if E::DTYPE == DType::F32 { 24 } else { 53 };
         let step = 1.0 / (1u64 << bits) as f64;
-        self.fill(shape, |rng| {
+        S::drawn(self.fill(shape.sizes(), |rng| {
             let unit = (rng.next_u64() >> (64 - bits)) as f64 * step;
             E::of_f64(lo + (hi - lo) * unit)
-        })
+        }))
     }
 
-    /// An array of `f64` of the normal distribution with this mean and standard deviation.
+    /// Floats of type `f64` of the normal distribution with this mean and standard deviation. A shape of known rank makes a
+    /// tensor, a slice of sizes an array.
     ///
     /// ```
-    /// use polygrad::{Array, array::Rng};
+    /// use polygrad::{Array, array::Rng, tensor};
+    /// assert_eq!(Rng::new(0).normal([2, 1], 1.5, 0.0), tensor([[1.5], [1.5]]));
     /// assert_eq!(Rng::new(0).normal(&[2], 1.5, 0.0), Array::from([1.5, 1.5]));
     /// ```
     ///
     /// # Panics
     /// When the standard deviation is negative or NaN; when no array can have this shape, or there is no memory for it.
     #[track_caller]
-    pub fn normal(&mut self, shape: &[usize], mean: f64, sd: f64) -> Array {
-        self.normal_as::<f64>(shape, mean, sd)
+    pub fn normal<S: Drawn>(&mut self, shape: S, mean: f64, sd: f64) -> S::Out<f64> {
+        self.normal_as::<f64, S>(shape, mean, sd)
     }
 
     /// An array of floats of type `E` of the normal distribution with this mean and standard
@@ -232,11 +269,11 @@ impl Rng {
     /// # Panics
     /// When the standard deviation is negative or NaN; when no array can have this shape, or there is no memory for it.
     #[track_caller]
-    pub fn normal_as<E: Float>(&mut self, shape: &[usize], mean: f64, sd: f64) -> Array {
+    pub fn normal_as<E: Float, S: Drawn>(&mut self, shape: S, mean: f64, sd: f64) -> S::Out<E> {
         if sd.is_nan() || sd < 0.0 {
             panic!("normal: needs a standard deviation of at least 0, but it is {sd}; pass its absolute value");
         }
-        self.fill(shape, |rng| E::of_f64(mean + sd * rng.gaussian()))
+        S::drawn(self.fill(shape.sizes(), |rng| E::of_f64(mean + sd * rng.gaussian())))
     }
 
     /// An array of draws, in row-major order.

@@ -11,6 +11,7 @@
 //! | `elementwise` | functions of two tensors, comparisons, selection, conversions |
 //! | `structure` | views, reshaping |
 //! | `parts` | stacking, concatenation, `cond`; owned, borrowed and numbers as arguments |
+//! | `expand` | lower ranks beside higher ones: `up_to`, `expand`, reductions that keep their axis |
 //! | `reduce` | mean, extrema, softmax and relatives |
 //! | `product` | dot, matrix and outer products |
 //! | `einsum` | sums of products named by letters |
@@ -38,16 +39,17 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::array::{Array, ArrayError, Nested};
+use crate::array::{Array, ArrayError, Drawn, Nested};
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Discrete, Linear, View};
-use crate::shape::{Show, check_possible};
+use crate::shape::{Show, check_possible, check_room};
 
 mod conv;
 mod cumulative;
 mod einsum;
 mod elementwise;
+mod expand;
 mod index;
 mod interpolate;
 mod loops;
@@ -77,7 +79,7 @@ pub use loops::{
 };
 pub use operators::{Elements, Operand, RightSide, SameElements, TakesIntegers};
 pub use parts::{Branch, Condition, Part, Parts, Start, concat, cond, stack};
-pub use rank::{Above, Beside, Plus, Rank, Takes};
+pub use rank::{Above, AtLeast, Beside, Plus, Rank, Takes};
 pub use stats::Norm;
 
 /// An array of rank `D` with elements `E`, in whatever interpreter `T` the program runs.
@@ -240,6 +242,51 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     #[track_caller]
     pub fn constant(a: impl Nested<D, E>) -> Self {
         Tensor::from_raw(T::constant(a.into_array()))
+    }
+
+    /// The tensor of this shape with these elements, in row-major order.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor, tensor};
+    /// let x = Tensor::<Concrete, 2>::new([2, 2], vec![1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(x, tensor([[1.0, 2.0], [3.0, 4.0]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the number of elements is not the size of the shape.
+    #[track_caller]
+    pub fn new(shape: [usize; D], elements: Vec<E>) -> Self {
+        Tensor::from_raw(T::constant(Array::new(&shape, elements)))
+    }
+
+    /// The tensor of this shape whose elements are what a function of the host language gives at their indices.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor, tensor};
+    /// let hilbert = Tensor::<Concrete, 2>::from_fn([2, 2], |[i, j]| 1.0 / (i + j + 1) as f64);
+    /// assert_eq!(hilbert, tensor([[1.0, 0.5], [0.5, 1.0 / 3.0]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When no array can have this shape, see [`MAX_SIZE`](crate::shape::MAX_SIZE).
+    #[track_caller]
+    pub fn from_fn(shape: [usize; D], mut f: impl FnMut([usize; D]) -> E) -> Self {
+        check_possible("from_fn", &shape);
+        check_room::<E>(&shape);
+        let mut at = [0; D];
+        let mut elements = Vec::with_capacity(crate::shape::size(&shape));
+        for _ in 0..crate::shape::size(&shape) {
+            elements.push(f(at));
+            // The next index in row-major order.
+            for axis in (0..D).rev() {
+                at[axis] += 1;
+                if at[axis] < shape[axis] {
+                    break;
+                }
+                at[axis] = 0;
+            }
+        }
+        Tensor::new(shape, elements)
     }
 
     /// The tensor of this shape in which every element is `x`.
@@ -510,6 +557,18 @@ impl<const D: usize, E> From<&Tensor<Array, D, E>> for Array {
 impl<const D: usize, E> From<Tensor<Array, D, E>> for Array {
     fn from(t: Tensor<Array, D, E>) -> Array {
         t.raw
+    }
+}
+
+/// A shape of known rank: what is drawn is a tensor.
+impl<const D: usize> Drawn for [usize; D] {
+    type Out<E: Elem> = Tensor<Array, D, E>;
+    fn sizes(&self) -> &[usize] {
+        self
+    }
+    #[track_caller]
+    fn drawn<E: Elem>(a: Array) -> Tensor<Array, D, E> {
+        Tensor::from_raw(a)
     }
 }
 

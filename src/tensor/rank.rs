@@ -45,6 +45,29 @@ pub trait Above<const M: usize> {}
 )]
 pub trait Plus<const K: usize, const M: usize> {}
 
+/// `Rank<R>: AtLeast<D>` says `R >= D`: a tensor of rank `D` is brought up to rank `R`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is below the rank {D} of this tensor",
+    label = "a tensor is brought up to its own rank or a higher one",
+    note = "exchange the two tensors, or reduce this one; ranks go up to 8"
+)]
+pub trait AtLeast<const D: usize> {}
+
+macro_rules! at_least {
+    ($($r:literal: $($d:literal)*;)*) => { $( $( impl AtLeast<$d> for Rank<$r> {} )* )* };
+}
+at_least! {
+    0: 0;
+    1: 0 1;
+    2: 0 1 2;
+    3: 0 1 2 3;
+    4: 0 1 2 3 4;
+    5: 0 1 2 3 4 5;
+    6: 0 1 2 3 4 5 6;
+    7: 0 1 2 3 4 5 6 7;
+    8: 0 1 2 3 4 5 6 7 8;
+}
+
 macro_rules! above {
     ($($d:literal $m:literal;)*) => { $( impl Above<$m> for Rank<$d> {} )* };
 }

@@ -207,7 +207,7 @@ fn largest(p: &Point) -> f64 {
 fn direction(x: &Point, seed: u64) -> Point {
     let mut rng = polygrad::array::Rng::new(seed);
     x.map(&mut |leaf| match leaf.dtype() {
-        DType::F32 => rng.uniform_as::<f32>(leaf.shape(), -1.0, 1.0),
+        DType::F32 => rng.uniform_as::<f32, _>(leaf.shape(), -1.0, 1.0),
         DType::F64 => rng.uniform(leaf.shape(), -1.0, 1.0),
         other @ (DType::I64 | DType::Bool) => panic!("an input has elements {other}"),
     })

@@ -52,9 +52,9 @@ pub(crate) fn data(log: &mut Log) {
     log.fails(serde_json::from_str::<Array>(r#"{"dtype": "f16", "shape": [], "elements": {"every": "1"}}"#));
     log.panics(|| Rng::new(0).below(0));
     log.panics(|| Rng::new(0).uniform(&[2], 2.0, 1.0));
-    log.panics(|| Rng::new(0).uniform_as::<f32>(&[2], f64::NAN, 1.0));
+    log.panics(|| Rng::new(0).uniform_as::<f32, _>(&[2], f64::NAN, 1.0));
     log.panics(|| Rng::new(0).normal(&[2], 0.0, -1.0));
-    log.panics(|| Rng::new(0).normal_as::<f32>(&[2], 0.0, -1.0));
+    log.panics(|| Rng::new(0).normal_as::<f32, _>(&[2], 0.0, -1.0));
 
     log.panics(|| Tensor::<Blind, 0>::scalar(1.0).item());
 }

@@ -253,10 +253,10 @@ fn arrays_are_successive_draws() {
 #[test]
 fn single_precision_draws_are_the_double_ones_cut_off() {
     let double = Rng::new(5).uniform(&[100], 0.0, 1.0).to_vec::<f64>().unwrap();
-    let single = Rng::new(5).uniform_as::<f32>(&[100], 0.0, 1.0).to_vec::<f32>().unwrap();
+    let single = Rng::new(5).uniform_as::<f32, _>(&[100], 0.0, 1.0).to_vec::<f32>().unwrap();
     let step = 1.0 / (1 << 24) as f64;
     assert!(double.iter().zip(&single).all(|(d, s)| (d / step).floor() * step == f64::from(*s)));
-    assert_eq!(Rng::new(5).normal_as::<f32>(&[3], 0.0, 1.0).dtype(), DType::F32);
+    assert_eq!(Rng::new(5).normal_as::<f32, _>(&[3], 0.0, 1.0).dtype(), DType::F32);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod conv;
 mod derive;
 mod einsum;
 mod examples;
+mod expand;
 mod grouped;
 mod layering;
 mod matrix;

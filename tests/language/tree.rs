@@ -35,7 +35,7 @@ fn leaf<const D: usize, E: polygrad::Elem>(data: impl Into<Array>) -> Tensor<Arr
 fn layer(rng: &mut Rng, rows: usize, columns: usize) -> Layer<Array> {
     Layer {
         weights: leaf(rng.normal(&[rows, columns], 0.0, 1.0)),
-        bias: leaf(rng.normal_as::<f32>(&[rows], 0.0, 1.0)),
+        bias: leaf(rng.normal_as::<f32, _>(&[rows], 0.0, 1.0)),
         name: format!("{rows} by {columns}"),
     }
 }
