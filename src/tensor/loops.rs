@@ -12,6 +12,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::Tensor;
+use super::batched::Batched;
 use super::parts::Start;
 use super::rank::{Above, Plus, Rank};
 use super::trips::Trips;
@@ -30,6 +31,7 @@ use crate::tree::Tree;
 pub trait Rows<T, R> {
     /// The tensors, in order.
     #[doc(hidden)]
+    #[track_caller]
     fn sequences(&self, out: &mut Vec<T>);
     /// One row from one element of each tensor.
     #[doc(hidden)]
@@ -142,19 +144,26 @@ tuples! {
 /// The tensors of a loop and their common length.
 #[track_caller]
 fn sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> (usize, Vec<T>) {
+    match try_sequences(op, xs) {
+        Ok(sequences) => sequences,
+        Err(message) => panic!("{message}"),
+    }
+}
+
+/// [`sequences`], with the message as an error.
+#[track_caller]
+fn try_sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> Result<(usize, Vec<T>), String> {
     let mut out = Vec::new();
     xs.sequences(&mut out);
     let n = out[0].shape()[0];
-    for x in &out {
-        if x.shape()[0] != n {
-            panic!(
-                "{op}: all sequences must have one length, but two shapes are {} and {}; slice or pad one",
-                Show(out[0].shape()),
-                Show(x.shape())
-            );
-        }
+    match out.iter().find(|x| x.shape()[0] != n) {
+        None => Ok((n, out)),
+        Some(x) => Err(format!(
+            "{op}: all sequences must have one length, but two shapes are {} and {}; slice or pad one",
+            Show(out[0].shape()),
+            Show(x.shape())
+        )),
     }
-    (n, out)
 }
 
 /// The leaves of a structure, without other owners if they had none before.
@@ -319,10 +328,20 @@ pub fn map<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(xs: X, f: impl 
 /// ```
 ///
 /// # Panics
-/// The function that it returns panics when sequences differ in length.
-#[track_caller]
-pub fn vmap<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(f: impl Fn(&R) -> Y) -> impl Fn(X) -> S {
-    move |xs| mapped("vmap", xs, &f)
+/// The function that it returns panics when sequences differ in length, or the results of two rows in shape; the message
+/// names the place of the call.
+pub fn vmap<'a, T, X, R, Y, S>(f: impl Fn(&R) -> Y + 'a) -> Batched<'a, X, S>
+where
+    T: BaseTensor,
+    X: Rows<T, R> + 'a,
+    R: 'a,
+    Y: Outputs<T, S> + 'a,
+    S: 'a,
+{
+    Batched::new(move |xs: X| {
+        let rows = try_sequences("vmap", &xs)?;
+        try_mapped::<T, X, R, Y, S>("vmap", rows, &f)
+    })
 }
 
 /// The body applied to each pair of rows of two sequences of one length, and the results stacked.
@@ -348,15 +367,27 @@ where
 
 #[track_caller]
 fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &'static str, xs: X, f: impl Fn(&R) -> Y) -> S {
-    let (n, xs) = sequences(op, &xs);
+    match try_mapped::<T, X, R, Y, S>(op, sequences(op, &xs), f) {
+        Ok(stacked) => stacked,
+        Err(message) => panic!("{message}"),
+    }
+}
+
+/// [`mapped`] over tensors of one length, with a message as an error.
+#[track_caller]
+fn try_mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(
+    op: &'static str,
+    (n, xs): (usize, Vec<T>),
+    f: impl Fn(&R) -> Y,
+) -> Result<S, String> {
     let trips = Trips::new::<T>(op, n, &[]);
     let (_, outputs) = T::map_accum(n, false, Vec::new(), &xs, &mut |_, x| {
         let mut outputs = Vec::new();
         f(&X::row(&mut x.iter().cloned())).parts(&mut outputs);
         trips.returned(Vec::new(), outputs)
     });
-    trips.end();
-    Y::stacked(&mut outputs.into_iter())
+    trips.try_end()?;
+    Ok(Y::stacked(&mut outputs.into_iter()))
 }
 
 /// A loop over rows, in order: `f(carry, row)` returns the next carry and an output. The result is the

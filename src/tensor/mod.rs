@@ -45,6 +45,7 @@ use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Discrete, Linear, View};
 use crate::shape::{Show, check_possible, check_room};
 
+mod batched;
 mod conv;
 mod cumulative;
 mod einsum;
@@ -71,6 +72,7 @@ mod structure;
 mod trips;
 mod update;
 
+pub use batched::Batched;
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
 pub use index::{Indices, ScalarIndex};

@@ -66,8 +66,13 @@ impl Trips {
     /// Panics if a trip returned what does not fit.
     #[track_caller]
     pub(super) fn end(self) {
-        if let Some(fault) = self.fault.get() {
+        if let Err(fault) = self.try_end() {
             panic!("{fault}");
         }
+    }
+
+    /// [`end`](Trips::end), with the message as an error.
+    pub(super) fn try_end(self) -> Result<(), String> {
+        self.fault.into_inner().map_or(Ok(()), Err)
     }
 }

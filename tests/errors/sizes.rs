@@ -54,6 +54,7 @@ pub(crate) fn sizes<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| build([1 << 31, 1 << 31], |_| v.sum()));
     log.panics(|| iterate(usize::MAX, v.sum(), |_, c| c));
     log.panics(|| map(half, |_| v.clone()));
+    log.panics(|| map(0..usize::MAX, |_| v.clone()));
     log.panics(|| scan(v.clone(), half, |c, _| c));
     values(x.raw(), log);
 }

@@ -8,7 +8,7 @@ use polygrad::ops::Binary;
 use polygrad::tree::TreeMath;
 use polygrad::{
     Array, BaseTensor, Conv, Tensor, Tree, build, build1, concat, cond, einsum, fold, iterate, map, map_accum,
-    map_accum_reverse, scan, stack, zip_with,
+    map_accum_reverse, scan, stack, vmap, zip_with,
 };
 
 use crate::log::Log;
@@ -222,6 +222,7 @@ fn loops<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     let long = &x.row::<1>(0);
     log.panics(|| map((x, long), |(a, b)| a.times(b)));
     log.panics(|| zip_with(x, long, |a, b| a.times(b)));
+    log.panics_naming_the_call(|| vmap(|(a, b): &(Vector<T>, Tensor<T, 0>)| a.times(b))((x, long)));
     log.panics(|| fold(v.sum(), (v, long), |c, (a, b)| c + a * b));
     log.panics(|| scan(v.sum(), (v, long), |c, (a, b)| c + a * b));
     log.panics(|| map_accum(v.sum(), (v, long), |c, (a, _)| (c, a.clone())));
@@ -239,6 +240,7 @@ fn loops<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| build1(2, |i| x.at([i]) + v));
     log.panics(|| build([2, 2], |[i, _]| x.at([i]).dot(v)));
     log.panics(|| map(x, |row| row.dot(v)));
+    log.panics(|| vmap(|row: &Vector<T>| row.dot(v))(x));
     log.panics(|| fold(v.sum(), x, |c, row| c + row.dot(v)));
 }
 
@@ -249,6 +251,8 @@ pub(crate) fn trips<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     let trip = Cell::new(0);
     let growing = || v.slice(0, ..trip.replace(trip.get() + 1).min(2));
     log.panics(|| map(x, |_| growing()));
+    trip.set(0);
+    log.panics_naming_the_call(|| vmap(|_: &Vector<T>| growing())(x));
     trip.set(0);
     log.panics(|| map_accum(v.sum(), x, |c, _| (c, growing())));
     trip.set(0);

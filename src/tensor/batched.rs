@@ -1,0 +1,48 @@
+//! The function that `vmap` returns.
+
+use std::cell::Cell;
+use std::ops::Deref;
+use std::panic::Location;
+use std::rc::Rc;
+
+/// A function of a stack of rows, as [`vmap`](super::vmap) returns it; it is called like a function.
+///
+/// ```
+/// use polygrad::{Tensor, tensor, vmap};
+/// let squares = vmap(|x: &Tensor<_, 1>| x.square().sum());
+/// assert_eq!(squares(&tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([5.0, 25.0]));
+/// ```
+///
+/// # Panics
+/// A call panics when sequences differ in length, or the results of two rows in shape; the message names the place of the
+/// call.
+pub struct Batched<'a, X, S> {
+    map: Box<dyn Fn(X) -> S + 'a>,
+    caller: Rc<Cell<&'static Location<'static>>>,
+}
+
+impl<'a, X, S> Batched<'a, X, S> {
+    /// The function whose errors are messages for the caller.
+    #[track_caller]
+    pub(super) fn new(f: impl Fn(X) -> Result<S, String> + 'a) -> Self {
+        let caller = Rc::new(Cell::new(Location::caller()));
+        let at = caller.clone();
+        let map = move |xs: X| match f(xs) {
+            Ok(stacked) => stacked,
+            // A panic inside a closure shows the line of the closure, so the words show the line of the call.
+            Err(message) => panic!("{message} (called at {})", at.get()),
+        };
+        Batched { map: Box::new(map), caller }
+    }
+}
+
+/// What makes `function(xs)` a call; it notes the place of the call.
+impl<'a, X, S> Deref for Batched<'a, X, S> {
+    type Target = dyn Fn(X) -> S + 'a;
+
+    #[track_caller]
+    fn deref(&self) -> &Self::Target {
+        self.caller.set(Location::caller());
+        &*self.map
+    }
+}
