@@ -6,11 +6,13 @@
 //! * [`Function`] is traced and differentiated once and run many times;
 //! * [`symbolic`] maps programs to programs;
 //! * [`custom_jvp`] and [`custom_vjp`] apply a function that has a derivative rule of its own;
-//! * [`check`] and [`inspect`] read a program without differentiating it.
+//! * [`check`] and [`inspect`] read a program without differentiating it; [`check_gradient`] compares derivatives with
+//!   finite differences.
 //!
 //! This and the list of modules are the only places in `src/` that name interpreters.
 
 mod check;
+mod check_gradient;
 mod custom;
 pub mod direct;
 mod function;
@@ -24,6 +26,7 @@ pub mod symbolic;
 
 pub use crate::source::SourceLine;
 pub use check::{ShapeError, check};
+pub use check_gradient::{Checked, GradientCheck, GradientError, assert_gradient, check_gradient, check_gradient_with};
 pub use custom::{custom_jvp, custom_vjp};
 pub use function::{Function, FunctionOptions, RunError};
 pub use linear_map::LinearMap;

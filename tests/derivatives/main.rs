@@ -11,6 +11,7 @@ mod agree;
 mod custom;
 mod extrema;
 mod facts;
+mod gradients;
 mod inside;
 mod interpreters;
 mod laws;

@@ -3,7 +3,7 @@
 use polygrad::array::Rng;
 use polygrad::interpreters::{Ast, Shapes};
 use polygrad::ops::{Contract, Linear, View};
-use polygrad::{Array, DType, Tensor, tensor};
+use polygrad::{Array, DType, GradientError, Tensor, check_gradient, tensor};
 
 use crate::blind::Blind;
 use crate::log::Log;
@@ -37,6 +37,11 @@ pub(crate) fn data(log: &mut Log) {
     log.panics(|| Shapes::new(&[1 << 32, 1 << 32], DType::F64));
     log.panics(|| Ast::variable(&[1 << 32, 1 << 32], DType::F64));
     log.fails(Array::try_new(&[1 << 63, 2], vec![1.0]));
+    log.fails(check_gradient(|x| (x * x.stop_gradient()).sum(), &tensor([1.0, 2.0])));
+    log.fails(check_gradient(|x| x.sqrt().sum(), &tensor([1.0, 0.0])));
+    // Rules that do not fit each other are in `tests/derivatives/gradients.rs`.
+    let modes = GradientError::Modes { entry: "x[0]".into(), reverse: 0.5, forward: 0.25 };
+    log.fails(Err::<(), _>(modes));
     log.fails(serde_json::from_str::<Array>(
         r#"{"dtype": "bool", "shape": [4294967296, 4294967296], "elements": {"every": "true"}}"#,
     ));
