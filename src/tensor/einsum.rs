@@ -82,7 +82,12 @@ type Labels = SmallVec<[char; 6]>;
 /// result has a letter twice or one that no operand has.
 #[track_caller]
 pub fn einsum<T: BaseTensor, const D: usize, E: Num>(spec: &str, operands: impl Operands<T, E>) -> Tensor<T, D, E> {
-    let operands = operands.operands();
+    einsum_of(spec, operands.operands())
+}
+
+/// [`einsum`] of these operands.
+#[track_caller]
+pub(super) fn einsum_of<T: BaseTensor, const D: usize, E: Num>(spec: &str, operands: Vec<T>) -> Tensor<T, D, E> {
     let (inputs, output) = parse(spec);
     if output.len() != D {
         panic!(

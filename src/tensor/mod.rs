@@ -14,7 +14,7 @@
 //! | `expand` | lower ranks beside higher ones: `up_to`, `expand`, reductions that keep their axis |
 //! | `reduce` | mean, extrema, softmax and relatives |
 //! | `product` | dot, matrix and outer products |
-//! | `einsum` | sums of products named by letters |
+//! | `einsum`, `letters` | sums of products named by letters, which rustc reads in `einsum!` |
 //! | `conv` | convolution and pooling |
 //! | `cumulative` | products; running sums, products and extrema |
 //! | `sort` | sorting, reading along an axis |
@@ -53,6 +53,8 @@ mod elementwise;
 mod expand;
 mod index;
 mod interpolate;
+#[doc(hidden)]
+pub mod letters;
 mod loops;
 mod masks;
 mod matrix;

@@ -147,3 +147,27 @@ fn lone_letters_are_summed_before_they_multiply_the_work() {
         &Array::from([7.0, 14.0])
     );
 }
+
+#[test]
+fn letters_read_by_the_compiler_mean_the_same() {
+    use polygrad::{direct, grad};
+    let mut rng = Rng::new(11);
+    let h = rng.normal([2, 3, 4], 0.0, 1.0);
+    let w = rng.normal([4, 5, 2], 0.0, 1.0);
+    let q = einsum!("bld,dhk->bhlk", &h, &w);
+    let expected: Tensor<_, 4> = einsum("bld,dhk->bhlk", (&h, &w));
+    assert_eq!(q, expected);
+    assert_eq!(einsum!("b l d -> d", h.clone()), h.sum_axes([0, 1]));
+    assert_eq!(einsum!("ii->", &tensor([[1, 2], [3, 4]])), tensor(5));
+    let x = tensor([1.0, 2.0]);
+    // Owned, borrowed, scalars, and more operands than two.
+    assert_eq!(einsum!("i,,i->i", &x, x.sum(), &x * 2.0), tensor([6.0, 24.0]));
+    // The rank is known where the result is used.
+    assert_eq!((einsum!("i,j->ij", &x, &x) * x.sum()).sum_keep(1), tensor([[9.0], [18.0]]));
+    fn energy<T: BaseTensor>(h: &Tensor<T, 3>, w: &Tensor<T, 3>) -> Tensor<T, 0> {
+        einsum!("bld,dhk->bhlk", h, w).square().sum()
+    }
+    let slope = grad(|h| energy(h, &w.lift()), &h);
+    let direct = direct::grad(|h| energy(h, &w.lift()), &h);
+    assert!((slope - direct).abs().max_all().item() < 1e-12);
+}

@@ -1,0 +1,194 @@
+//! `einsum!`: sums of products whose letters rustc reads.
+//!
+//! Law: the value is that of [`einsum`](super::einsum()) with the same text. Functions that run while the program is compiled count the
+//! letters of each operand and of the result, so every rank is known to rustc, and refuse a text that `einsum` would
+//! refuse.
+
+use std::marker::PhantomData;
+
+use super::Tensor;
+use super::einsum::einsum_of;
+use crate::base::BaseTensor;
+use crate::dtype::Num;
+
+/// The sum of products in which every axis has a letter, as [`einsum`](fn@crate::einsum), with the letters checked and all ranks
+/// fixed while the program is compiled: nothing needs to be annotated.
+///
+/// ```
+/// use polygrad::{einsum, tensor};
+/// let a = tensor([[1.0, 2.0], [3.0, 4.0]]);
+/// let x = tensor([1.0, 10.0]);
+/// assert_eq!(einsum!("ij,jk->ik", &a, &a), a.matmul(&a));
+/// assert_eq!(einsum!("i,ij,j->", &x, &a, &x * 2.0).item(), 902.0);
+/// assert_eq!(einsum!("ii->i", &a), tensor([1.0, 4.0]));
+/// ```
+///
+/// A letter of the result that no operand has does not compile, neither does an operand of another rank:
+///
+/// ```compile_fail,E0080
+/// use polygrad::{einsum, tensor};
+/// einsum!("ij->ik", tensor([[1.0]]));
+/// ```
+///
+/// ```compile_fail,E0277
+/// use polygrad::{einsum, tensor};
+/// einsum!("ij->i", tensor([1.0]));
+/// ```
+///
+/// # Panics
+/// When axes of one letter have different sizes.
+#[macro_export]
+macro_rules! einsum {
+    (@ $spec:literal; $n:expr; [$($done:tt)*]; $x:expr $(, $rest:expr)*) => {
+        $crate::einsum!(@ $spec; $n + 1usize; [$($done)* { $x, $n }]; $($rest),*)
+    };
+    (@ $spec:literal; $n:expr; [$({ $x:expr, $k:expr })*];) => {{
+        const _: () = $crate::tensor::letters::check($spec, $n);
+        $crate::tensor::letters::product::<_, { $crate::tensor::letters::result($spec) }, _>(
+            $spec,
+            [$( $crate::tensor::letters::Named::new::<{ $crate::tensor::letters::operand($spec, $k) }>($x) ),*],
+        )
+    }};
+    ($spec:literal, $($x:expr),+ $(,)?) => {
+        $crate::einsum!(@ $spec; 0usize; []; $($x),+)
+    };
+}
+
+/// An operand of `einsum!` with as many letters as it has axes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has not rank {D}, the number of letters of this operand of `einsum!`",
+    label = "a tensor with an axis for each of its {D} letters is needed",
+    note = "the letters before `->`, separated by commas, name the axes of the operands in order"
+)]
+pub trait Lettered<T, const D: usize, E> {
+    /// The operand as a value.
+    fn value(&self) -> T;
+}
+
+impl<T: BaseTensor, const D: usize, E: Num> Lettered<T, D, E> for Tensor<T, D, E> {
+    fn value(&self) -> T {
+        self.raw().clone()
+    }
+}
+
+impl<T: BaseTensor, const D: usize, E: Num> Lettered<T, D, E> for &Tensor<T, D, E> {
+    fn value(&self) -> T {
+        self.raw().clone()
+    }
+}
+
+/// An operand whose letters are as many as its axes.
+pub struct Named<T, E> {
+    value: T,
+    marker: PhantomData<E>,
+}
+
+impl<T: BaseTensor, E: Num> Named<T, E> {
+    /// The operand, which has rank `D`.
+    pub fn new<const D: usize>(operand: impl Lettered<T, D, E>) -> Self {
+        Named { value: operand.value(), marker: PhantomData }
+    }
+}
+
+/// The sum of products of these operands; the text is known to be right.
+#[track_caller]
+pub fn product<T: BaseTensor, const D: usize, E: Num>(
+    spec: &str,
+    operands: impl IntoIterator<Item = Named<T, E>>,
+) -> Tensor<T, D, E> {
+    einsum_of(spec, operands.into_iter().map(|operand| operand.value).collect())
+}
+
+/// The position of `->`, or the length if there is none.
+const fn arrow(spec: &[u8]) -> usize {
+    let mut at = 0;
+    while at + 1 < spec.len() {
+        if spec[at] == b'-' && spec[at + 1] == b'>' {
+            return at;
+        }
+        at += 1;
+    }
+    spec.len()
+}
+
+/// The number of letters of operand `k`, counted from 0.
+pub const fn operand(spec: &str, k: usize) -> usize {
+    let spec = spec.as_bytes();
+    let (end, mut part, mut count, mut at) = (arrow(spec), 0, 0, 0);
+    while at < end {
+        if spec[at] == b',' {
+            part += 1;
+        } else if part == k && spec[at] != b' ' {
+            count += 1;
+        }
+        at += 1;
+    }
+    count
+}
+
+/// The number of letters of the result.
+pub const fn result(spec: &str) -> usize {
+    let spec = spec.as_bytes();
+    let (mut at, mut count) = (arrow(spec) + 2, 0);
+    while at < spec.len() {
+        if spec[at] != b' ' {
+            count += 1;
+        }
+        at += 1;
+    }
+    count
+}
+
+/// Whether a letter is among the bytes from `start` to `end`.
+const fn has(spec: &[u8], start: usize, end: usize, letter: u8) -> bool {
+    let mut at = start;
+    while at < end {
+        if spec[at] == letter {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// # Panics
+/// While the program is compiled: when the text is not one of so many operands.
+pub const fn check(spec: &str, operands: usize) {
+    let spec = spec.as_bytes();
+    let arrow = arrow(spec);
+    assert!(
+        arrow < spec.len(),
+        "einsum!: needs \"->\" before the axes of the result; end the text with \"->\" to sum all"
+    );
+    let (mut at, mut parts) = (0, 1);
+    while at < spec.len() {
+        let c = spec[at];
+        if at == arrow {
+            at += 2;
+            continue;
+        }
+        if c == b',' && at < arrow {
+            parts += 1;
+        } else if c != b' ' {
+            assert!(
+                c.is_ascii_alphabetic(),
+                "einsum!: axes must be letters from a to z or A to Z; name every axis by one letter"
+            );
+            if at > arrow {
+                assert!(
+                    has(spec, 0, arrow, c),
+                    "einsum!: a letter of the result must be one of an operand; replicate the result for a new axis"
+                );
+                assert!(
+                    !has(spec, arrow + 2, at, c),
+                    "einsum!: the letters of the result must differ; diag writes a diagonal"
+                );
+            }
+        }
+        at += 1;
+    }
+    assert!(
+        parts == operands,
+        "einsum!: the text must name as many operands as there are; separate their letters by commas"
+    );
+}
