@@ -104,10 +104,11 @@ plus! {
 /// assert_eq!(centered(&tensor([1.0, 3.0])), tensor([-1.0, 1.0]));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a tensor of rank {F} cannot stand beside one of `{Self}`: these two ranks differ, and neither is 0",
+    message = "a tensor of rank {F} cannot stand beside one of `{Self}`: the ranks must be equal, or one must be 0",
     label = "an operand of rank {F}",
     note = "ranks are not promoted, because on a square matrix a vector could be meant for rows or columns: say which with \
-            `x.up_to(&like)` or `insert_axis`; a reduction that keeps its axis, such as `mean_keep`, needs neither"
+            `x.up_to(&like)` or `insert_axis`; a reduction that keeps its axis, such as `mean_keep`, needs neither",
+    note = "code that is generic in a rank `D` says what it uses: `where Rank<D>: Beside<0>`"
 )]
 pub trait Beside<const F: usize> {
     /// The result: a tensor of the larger rank.

@@ -26,6 +26,7 @@ mod log;
 #[path = "../support/panics.rs"]
 mod panics;
 mod programs;
+mod refused;
 mod sizes;
 mod staged;
 mod surface;
