@@ -457,6 +457,12 @@ pub(crate) fn choices() -> Vec<Case> {
         }),
         case("int_sub_same", &[N], |b, v| vec![ints(b, IntBinary::Sub, v[0], v[0])]),
         case("int_constants", &[N], |b, v| {
+            // Their sum wraps to the smallest integer.
+            let (k, l) = (int(b, i64::MAX), int(b, 1));
+            let y = ints(b, IntBinary::Add, v[0], k);
+            vec![ints(b, IntBinary::Add, y, l)]
+        }),
+        case("int_constants", &[N], |b, v| {
             let (k, l) = (int(b, 3), int(b, 5));
             let (x, y, z) =
                 (ints(b, IntBinary::Add, v[0], k), ints(b, IntBinary::Sub, v[0], l), ints(b, IntBinary::Mul, k, v[0]));

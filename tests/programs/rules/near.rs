@@ -7,12 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use polygrad::array::Rng;
+use polygrad::inspect::Cost;
+use polygrad::interpreters::Count;
 use polygrad::interpreters::adval::{ADVal, Sweep};
 use polygrad::ops::{Binary, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View};
 use polygrad::passes::{Options, explain};
-use polygrad::program::{Builder, Constant, NodeId, Op, Program, interpret};
+use polygrad::program::{Builder, Constant, Node, NodeId, Op, Program, interpret};
 use polygrad::shape::size;
-use polygrad::{Array, DType};
+use polygrad::{Array, BaseTensor, DType};
 
 use super::cases::{Case, cases};
 use super::refused::refusals;
@@ -270,6 +272,84 @@ fn fault(case: &Case, program: &Program, simple: &Program, finite: bool) -> Opti
         }
     }
     None
+}
+
+/// The work and the bytes of a run.
+fn cost(program: &Program, inputs: &[Array]) -> Cost {
+    let count = |x: &Array| Count::<Array>::constant(x.clone());
+    let run = || drop(interpret(program, inputs.iter().map(count).collect()));
+    Count::<Array>::counted(run).1.total()
+}
+
+/// Whether a simplified program is dearer: it does more, or moves more.
+fn dearer(case: &Case, program: &Program, simple: &Program) -> Option<String> {
+    let mut rng = Rng::new(0);
+    let inputs: Vec<Array> = case.inputs.iter().map(|(shape, dtype)| values(&mut rng, shape, *dtype, true)).collect();
+    let (before, after) = (cost(program, &inputs), cost(simple, &inputs));
+    let elements = |cost: Cost| cost.work + cost.bytes / 8;
+    // A constant between two parts is read, too.
+    (after.work > before.work || elements(after) > elements(before) + 3).then(|| format!("{before:?} became {after:?}"))
+}
+
+#[test]
+fn near_misses_get_no_dearer() {
+    // A sign moves out even if the negation is needed elsewhere, too: it meets other signs there. A part of a
+    // concatenation may be copied twice.
+    let free =
+        ["neg_scaled", "odd_function", "mul_negated", "div_negated", "no_nan_negated", "add_negated", "div_again"];
+    let mut wrong = Vec::new();
+    for case in &cases() {
+        let options = Options { fast_math: case.fast, ..Options::default() };
+        for program in near_misses(case) {
+            let (simple, fired) = explain(&program, options);
+            if !fired.is_empty()
+                && !fired.iter().any(|f| free.contains(&f.rule) || f.rule == "concat_of_views")
+                && let Some(fault) = dearer(case, &program, &simple)
+            {
+                let names: Vec<&str> = fired.iter().map(|f| f.rule).collect();
+                wrong.push(format!("{}, by {names:?}: {fault}\n{program}\n{simple}", case.rule));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} near misses:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
+}
+
+/// Numbers far from 1 stay where they are: a factor that moves could make a product overflow, or nothing of it.
+#[test]
+fn far_numbers_do_not_move() {
+    let rules = [
+        "mul_quotient",
+        "mul_into_replicated",
+        "div_constant_scaled",
+        "div_power_of_two",
+        "div_scaled",
+        "recip_scaled",
+        "contract_scaled",
+        "scaled_contract",
+        "sum_of_scaled",
+    ];
+    let all: Vec<Case> = cases().into_iter().filter(|case| rules.contains(&case.rule)).collect();
+    let mut tried = BTreeSet::new();
+    for case in &all {
+        let program = literal(case);
+        let is_number = |node: &Node| matches!(&node.op, Op::Constant(Constant(c)) if c.dtype().is_float());
+        let several = program.nodes().iter().filter(|node| is_number(node)).count() > 1;
+        // Where the rule moves one of several numbers, the others may move.
+        if several && !["mul_quotient", "div_constant_scaled"].contains(&case.rule) {
+            continue;
+        }
+        for (k, node) in program.nodes().iter().enumerate().filter(|(_, node)| is_number(node)) {
+            let Op::Constant(Constant(c)) = &node.op else { continue };
+            for far in [2f64.powi(600), 2f64.powi(-600)] {
+                let far = Op::Constant(Constant(Array::full_as(c.shape(), c.dtype(), far)));
+                let Some(program) = changed(&program, k, Some(&far)) else { continue };
+                tried.insert(case.rule);
+                let (simple, fired) = explain(&program, Options::default());
+                assert!(fired.iter().all(|f| f.rule != case.rule), "{} fires\n{program}\n{simple}", case.rule);
+            }
+        }
+    }
+    assert_eq!(tried.len(), rules.len(), "{tried:?}");
 }
 
 #[test]

@@ -3,14 +3,14 @@
 //! Law: the rule does not fire, and what fires instead computes the same. Together with the near misses of [`super::near`], every
 //! rule of the tables has such a case.
 
-use polygrad::Array;
 use polygrad::array::Rng;
-use polygrad::ops::{Binary, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View};
+use polygrad::ops::{Binary, Contract, Discrete, IntBinary, IntUnary, Linear, Reduce, Unary, View};
 use polygrad::passes::{Options, explain};
 use polygrad::program::{Constant, Op, interpret};
+use polygrad::{Array, DType};
 
 use super::cases::structure::{S, body, looped, step};
-use super::cases::{A, Case, F, I, M, N, X, add, bin, c, case, con, dis, int, ints, lin, matvec, mul, un};
+use super::cases::{A, Case, F, I, M, N, X, add, bin, c, case, con, dis, int, ints, lin, matvec, mul, sub, un};
 use super::table::{literal, same, values};
 use crate::support::floats;
 
@@ -153,9 +153,215 @@ fn loops() -> Vec<Case> {
     ]
 }
 
+/// Indices that are bounded, but not by the size of what they index; views that change more than the indexed axes.
+fn places() -> Vec<Case> {
+    vec![
+        // As many elements are read as there are.
+        case("gather_early", &[X, X, N], |b, v| {
+            let y = mul(b, v[0], v[1]);
+            vec![b.apply(Op::Gather(y, vec![v[2]]))]
+        }),
+        case("gather_gathered", &[(&[5, 2], F), (&[2], I)], |b, v| {
+            let i = b.apply(Op::Constant(Constant(Array::new(&[4], vec![1i64, 1, 0, 0]))));
+            let rows = b.apply(Op::Gather(v[0], vec![v[1]]));
+            vec![b.apply(Op::Gather(rows, vec![i]))]
+        }),
+        // A remainder by 4 is at least -3.
+        case("gather_number", &[N], |b, v| {
+            let four = int(b, 4);
+            let (i, k) = (ints(b, IntBinary::Rem, v[0], four), b.apply(Op::Constant(Constant(Array::full(&[4], 3.0)))));
+            vec![b.apply(Op::Gather(k, vec![i]))]
+        }),
+        // The absolute value of a remainder by 5 is up to 4, which is past the end.
+        case("gather_number", &[N], |b, v| {
+            let five = int(b, 5);
+            let i = ints(b, IntBinary::Rem, v[0], five);
+            let i = dis(b, Discrete::IntUnary(IntUnary::Abs), &[i]);
+            let k = b.apply(Op::Constant(Constant(Array::full(&[4], 3.0))));
+            vec![b.apply(Op::Gather(k, vec![i]))]
+        }),
+        // The lines are read in reverse.
+        case("gather_extremum", &[(&[3, 4], F)], |b, v| {
+            let rows = dis(b, Discrete::Iota { n: 3 }, &[]);
+            let (two, best) = (int(b, 2), dis(b, Discrete::ArgMax { axis: 1 }, &[v[0]]));
+            let rows = ints(b, IntBinary::Sub, two, rows);
+            vec![b.apply(Op::Gather(v[0], vec![rows, best]))]
+        }),
+        // Past the end of the slice there are elements of the array.
+        case("gather_through", &[(&[60], F), (&[2], I)], |b, v| {
+            let y = lin(b, Linear::slice(&[60], 0, 0, 30, 1), v[0]);
+            vec![b.apply(Op::Gather(y, vec![v[1]]))]
+        }),
+        case("gather_through", &[(&[60], F), (&[2], I)], |b, v| {
+            let y = lin(b, Linear::slice(&[60], 0, 0, 30, 2), v[0]);
+            vec![b.apply(Op::Gather(y, vec![v[1]]))]
+        }),
+        // Before the start of a reversed slice, too.
+        case("gather_through", &[(&[60], F), (&[2], I)], |b, v| {
+            let y = lin(b, Linear::read(View::affine(&[60], &[30], &[-1], &[29])), v[0]);
+            vec![b.apply(Op::Gather(y, vec![v[1]]))]
+        }),
+        // All of it is read.
+        case("gather_through", &[X, N], |b, v| {
+            let y = lin(b, Linear::reverse(&[3], 0), v[0]);
+            vec![b.apply(Op::Gather(y, vec![v[1]]))]
+        }),
+        // Columns are cut, too; and one column is repeated.
+        case("view_of_gather", &[(&[8, 4], F), (&[6], I)], |b, v| {
+            let y = b.apply(Op::Gather(v[0], vec![v[1]]));
+            vec![lin(b, Linear::read(View::affine(&[6, 4], &[2, 2], &[1, 0, 0, 1], &[0, 0])), y)]
+        }),
+        case("view_of_gather", &[(&[8, 4], F), (&[6], I)], |b, v| {
+            let y = b.apply(Op::Gather(v[0], vec![v[1]]));
+            vec![lin(b, Linear::read(View::affine(&[6, 4], &[2, 4], &[1, 0, 0, 0], &[0, 0])), y)]
+        }),
+        // A position outside of the indices is 0, not the first element.
+        case("view_of_gather", &[(&[8, 4], F), (&[6], I)], |b, v| {
+            let y = b.apply(Op::Gather(v[0], vec![v[1]]));
+            vec![lin(b, Linear::read(View::affine(&[6, 4], &[2, 4], &[1, 0, 0, 1], &[5, 0])), y)]
+        }),
+        case("view_of_reshape", &[(&[2, 3], F)], |b, v| {
+            let y = lin(b, Linear::reshape(&[2, 3], &[3, 2]), v[0]);
+            vec![lin(b, Linear::row(&[3, 2], 0, 1), y)]
+        }),
+    ]
+}
+
+/// Parts that look like those of a rule.
+fn parts() -> Vec<Case> {
+    vec![
+        case("concat_nested", &[A, A, (&[2, 8], F)], |b, v| {
+            let wide = b.apply(Op::Concat(1, v[..2].to_vec()));
+            vec![b.apply(Op::Concat(0, vec![wide, v[2]]))]
+        }),
+        // The second row is read backwards.
+        case("concat_of_views", &[A], |b, v| {
+            let first = lin(b, Linear::slice(&[3, 4], 0, 0, 1, 1), v[0]);
+            let second = lin(b, Linear::read(View::affine(&[3, 4], &[1, 4], &[0, 0, 0, -1], &[1, 3])), v[0]);
+            vec![b.apply(Op::Concat(0, vec![first, second]))]
+        }),
+        // To one place.
+        case("add_adjacent", &[X], |b, v| {
+            let [first, second] = [0, 1].map(|k| lin(b, Linear::slice(&[3], 0, k, 1, 1), v[0]));
+            vec![add(b, first, second)]
+        }),
+        // Blocks on a diagonal; and two halves with a block in the first of them.
+        case("add_placed", &[(&[2, 2], F), (&[2, 2], F)], |b, v| {
+            let first = lin(b, Linear::pad(&[2, 2], &[0, 0], &[2, 2]), v[0]);
+            let second = lin(b, Linear::pad(&[2, 2], &[2, 2], &[0, 0]), v[1]);
+            vec![add(b, first, second)]
+        }),
+        case("add_placed", &[(&[2, 4], F), (&[2, 4], F), (&[2, 2], F)], |b, v| {
+            let first = lin(b, Linear::pad(&[2, 4], &[0, 0], &[2, 0]), v[0]);
+            let second = lin(b, Linear::pad(&[2, 4], &[2, 0], &[0, 0]), v[1]);
+            let block = lin(b, Linear::pad(&[2, 2], &[0, 0], &[2, 2]), v[2]);
+            let halves = add(b, first, block);
+            vec![add(b, halves, second)]
+        }),
+        // The first is placed in reverse.
+        case("add_placed", &[X, X], |b, v| {
+            let y = lin(b, Linear::reverse(&[3], 0), v[0]);
+            let (y, z) = (lin(b, Linear::pad(&[3], &[0], &[3]), y), lin(b, Linear::pad(&[3], &[3], &[0]), v[1]));
+            vec![add(b, y, z)]
+        }),
+        // Of a difference.
+        case("add_choices", &[M, X, X, X], |b, v| {
+            let zero = c(b, 0.0);
+            let (first, second) = (b.apply(Op::Select([v[0], v[1], zero])), b.apply(Op::Select([v[0], zero, v[2]])));
+            let sum = add(b, v[3], first);
+            vec![sub(b, sum, second)]
+        }),
+        case("select_again", &[M, M, X, X, X], |b, v| {
+            let inner = b.apply(Op::Select([v[1], v[2], v[3]]));
+            vec![b.apply(Op::Select([v[0], inner, v[4]]))]
+        }),
+    ]
+}
+
+/// Numbers whose combination is not exact, or out of range.
+fn ends_of_the_range() -> Vec<Case> {
+    vec![
+        // The product of the numbers is 1, but that of the second and an element can be infinite.
+        case("mul_constants", &[X], |b, v| {
+            let (k, l) = (c(b, 1e-200), c(b, 1e200));
+            let y = mul(b, l, v[0]);
+            vec![mul(b, k, y)]
+        }),
+        // Their product has few digits.
+        case("mul_constants", &[X], |b, v| {
+            let (k, l) = (c(b, 1e-160), c(b, 1e-160));
+            let y = mul(b, l, v[0]);
+            vec![mul(b, k, y)]
+        }),
+        // A number far from 1 stays where it is.
+        case("mul_scaled", &[X, X], |b, v| {
+            let k = c(b, 1e200);
+            let y = mul(b, k, v[0]);
+            vec![mul(b, y, v[1])]
+        }),
+        case("contract_number", &[A], |b, v| {
+            let k = b.apply(Op::Constant(Constant(Array::full(&[4], 1e200))));
+            vec![con(b, matvec(), v[0], k)]
+        }),
+        case("pow_less_one_number", &[X], |b, v| {
+            let k = c(b, 1e-17);
+            vec![bin(b, Binary::PowLessOne, v[0], k)]
+        }),
+        case("pow_less_one_number", &[X], |b, v| {
+            let k = c(b, 1e17);
+            vec![bin(b, Binary::PowLessOne, v[0], k)]
+        }),
+        case("pow_less_one_number", &[(&[3], DType::F32)], |b, v| {
+            let k = b.apply(Op::Constant(Constant(Array::full_as(&[3], DType::F32, 1e-3))));
+            vec![bin(b, Binary::PowLessOne, v[0], k)]
+        }),
+        // The places at which both are seen are no box.
+        case("contract_number", &[(&[2, 3], F)], |b, v| {
+            let k = c(b, 2.0);
+            let window = View::affine(&[3], &[2, 3], &[1, 1], &[0]);
+            let op = Contract::new(window, View::axes(&[2, 3], &[0, 1]), View::axes(&[2, 3], &[0]));
+            vec![con(b, op, k, v[0])]
+        }),
+        // The result is larger than what is summed.
+        case("contract_number", &[X], |b, v| {
+            let k = c(b, 2.0);
+            let op = Contract::new(View::identity(&[3]), View::identity(&[3]), View::affine(&[5], &[3], &[1], &[0]));
+            vec![con(b, op, k, v[0])]
+        }),
+        // Many sums; and a sum of what many operations make.
+        case("known_sum", &[X], |b, v| {
+            let i = dis(b, Discrete::Iota { n: 200 }, &[]);
+            let i = dis(b, Discrete::ToFloat(F), &[i]);
+            let i = lin(b, Linear::reshape(&[200], &[100, 2]), i);
+            vec![lin(b, Linear::sum(&[100, 2], &[1]), i), v[0]]
+        }),
+        case("known_sum", &[X], |b, v| {
+            let i = dis(b, Discrete::Iota { n: 70 }, &[]);
+            let mut y = dis(b, Discrete::ToFloat(F), &[i]);
+            for _ in 0..20 {
+                y = un(b, Unary::Sin, y);
+            }
+            vec![lin(b, Linear::sum(&[70], &[0]), y), v[0]]
+        }),
+        // The product with an infinite number stays NaN where the mask does not hold.
+        case("sum_of_masked", &[X, (&[3], DType::Bool)], |b, v| {
+            let table = b.apply(Op::Constant(Constant(Array::new(&[5], vec![1.0, f64::INFINITY, 0.5, 3.0, 0.0]))));
+            let x = lin(b, Linear::replicate(&[3, 5], &[0]), v[0]);
+            let y = lin(b, Linear::replicate(&[3, 5], &[1]), table);
+            let (m, p) = (lin(b, Linear::replicate(&[3, 5], &[0]), v[1]), mul(b, x, y));
+            let zero = b.apply(Op::Constant(Constant(Array::zeros(&[3, 5], F))));
+            let s = b.apply(Op::Select([m, zero, p]));
+            vec![lin(b, Linear::sum(&[3, 5], &[1]), s)]
+        }),
+    ]
+}
+
 /// Every case in which a rule must not fire.
 pub(crate) fn refusals() -> Vec<Case> {
-    [views(), contractions(), numbers(), indices(), loops()].into_iter().flatten().collect()
+    [views(), contractions(), numbers(), indices(), loops(), places(), parts(), ends_of_the_range()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[test]

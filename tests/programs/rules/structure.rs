@@ -297,6 +297,13 @@ pub(super) fn indices() -> Vec<Case> {
             let s = b.apply(Op::Select([m, zero, p]));
             vec![lin(b, Linear::sum(&[3, 5], &[1]), s)]
         }),
+        case("add_placed", &[A, (&[4, 3], F)], |b, v| {
+            // The first is placed transposed.
+            let y = lin(b, Linear::permute(&[3, 4], &[1, 0]), v[0]);
+            let y = lin(b, Linear::pad(&[4, 3], &[0, 0], &[4, 0]), y);
+            let z = lin(b, Linear::pad(&[4, 3], &[4, 0], &[0, 0]), v[1]);
+            vec![add(b, y, z)]
+        }),
         case("known_sum", &[X], |b, v| {
             let i = dis(b, Discrete::Iota { n: 100 }, &[]);
             let i = dis(b, Discrete::ToFloat(F), &[i]);
