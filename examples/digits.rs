@@ -104,7 +104,7 @@ pub(crate) fn train(seed: u64, out: &mut dyn Write) -> Result<(), Box<dyn std::e
     let mut train = train.to_vec();
     let mut net = network(&mut rng);
     let mut velocity = net.zeros_like();
-    let gradient_of = Function::value_and_grad(loss, &net, &batch(&rows, &train[..BATCH])?);
+    let gradient_of = Function::value_and_gradient_with(loss, &net, &batch(&rows, &train[..BATCH])?);
 
     let parameters: usize = net.leaves().iter().map(Array::size).sum();
     writeln!(out, "{} images to learn from, {HELD_OUT} held out, {parameters} parameters, seed {seed}", train.len())?;
@@ -115,7 +115,7 @@ pub(crate) fn train(seed: u64, out: &mut dyn Write) -> Result<(), Box<dyn std::e
         let batches = train.chunks(BATCH);
         let (count, mut total) = (batches.len(), 0.0);
         for (k, chosen) in batches.enumerate() {
-            let (value, gradient) = gradient_of.run(&net, &batch(&rows, chosen)?)?;
+            let (value, gradient) = gradient_of.run_with(&net, &batch(&rows, chosen)?)?;
             (net, velocity) = step(&net, &velocity, &gradient, 0.05);
             total += value.item();
             if bar {

@@ -19,7 +19,7 @@
 
 use polygrad::array::Rng;
 use polygrad::program::Term;
-use polygrad::{BaseTensor, Concrete, Function, Tensor, hessian, tensor, value_and_grad};
+use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, hessian, tensor, value_and_grad};
 
 const SAMPLES: usize = 200;
 const FEATURES: usize = 4;
@@ -39,13 +39,13 @@ type Step =
     Function<Tensor<Concrete, 1>, Data<Concrete>, (Tensor<Concrete, 0>, Tensor<Concrete, 1>, Tensor<Concrete, 2>)>;
 
 fn record(w: &Tensor<Concrete, 1>, data: &Data<Concrete>) -> Step {
-    let step = |w: &Tensor<Term, 1>, (x, y): &Data<Term>| {
+    let step = |w: &Tensor<Term, 1>, data: &Data<Term>| {
         // Inside a recorded program the verbs are part of it; data enter their functions through `lift`.
-        let (value, slope) = value_and_grad(|w: &Tensor<_, 1>| energy(w, &(x.lift(), y.lift())), w);
-        let curvature: Tensor<Term, 2> = hessian(|w: &Tensor<_, 1>| energy(w, &(x.lift(), y.lift())), w);
+        let (value, slope) = value_and_grad(|w: &Tensor<_, 1>| energy(w, &data.lift()), w);
+        let curvature: Tensor<Term, 2> = hessian(|w: &Tensor<_, 1>| energy(w, &data.lift()), w);
         (value, slope, curvature)
     };
-    Function::stage(step, w, data)
+    Function::stage_with(step, w, data)
 }
 
 /// The solution of `a x = b` for a symmetric positive definite matrix, by Cholesky factors.
@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("step      energy   length of gradient   length of step");
     let mut length = f64::INFINITY;
     for iteration in 0..8 {
-        let (value, slope, curvature) = step.run(&w, &data)?;
+        let (value, slope, curvature) = step.run_with(&w, &data)?;
         let direction = solve(&curvature, &slope);
         w = &w - &direction;
         length = slope.norm().item();

@@ -329,25 +329,10 @@ impl<T: BaseTensor> Sweep<T> {
     /// When a result depends on a differentiated value that is no input of this sweep, or there is not one cotangent of the
     /// same shape and element type per result.
     pub fn try_pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<T>, Fault> {
-        if results.len() != cotangents.len() {
-            return Err(Fault::Misfit(format!(
-                "vjp: each result needs a cotangent, but there are {} results and {} cotangents; map the result to its cotangent",
-                results.len(),
-                cotangents.len()
-            )));
-        }
+        let kinds: Vec<(&[usize], DType)> = results.iter().map(|result| (result.shape(), result.dtype())).collect();
+        Fault::of_cotangents(&kinds, &cotangents)?;
         let mut seeds = Vec::new();
         for (result, ct) in results.iter().zip(cotangents) {
-            if result.shape() != ct.shape() || result.dtype() != ct.dtype() {
-                return Err(Fault::Misfit(format!(
-                    "vjp: a cotangent must have the shape and element type of its result, but the result is {} {} and the cotangent \
-                     {} {}; map the result to its cotangent",
-                    result.dtype(),
-                    crate::shape::Show(result.shape()),
-                    ct.dtype(),
-                    crate::shape::Show(ct.shape())
-                )));
-            }
             seeds.extend(result.node.as_ref().map(|node| (node, ct)));
         }
         let ids: Vec<Id> = self.inputs.iter().filter_map(|(id, _)| *id).collect();

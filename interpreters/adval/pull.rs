@@ -14,7 +14,7 @@ use super::delta::{Delta, Edge, Factor, Given, Id, Node};
 use crate::base::{BaseTensor, attributed};
 use crate::dtype::DType;
 use crate::ops::Linear;
-use crate::shape::Shape;
+use crate::shape::{Shape, Show};
 
 /// The values that the body of a loop refers to by number; empty at top level.
 pub(super) struct Env<'a, T> {
@@ -281,6 +281,29 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Unless there is a cotangent of the shape and element type of each result.
+    pub(crate) fn of_cotangents<T: BaseTensor>(results: &[(&[usize], DType)], cotangents: &[T]) -> Result<(), Fault> {
+        if results.len() != cotangents.len() {
+            return Err(Fault::Misfit(format!(
+                "vjp: each result needs a cotangent, but there are {} results and {} cotangents; map the result to its cotangent",
+                results.len(),
+                cotangents.len()
+            )));
+        }
+        for ((shape, dtype), ct) in results.iter().zip(cotangents) {
+            if *shape != ct.shape() || *dtype != ct.dtype() {
+                return Err(Fault::Misfit(format!(
+                    "vjp: a cotangent must have the shape and element type of its result, but the result is {dtype} {} and the cotangent \
+                     {} {}; map the result to its cotangent",
+                    Show(shape),
+                    ct.dtype(),
+                    Show(ct.shape())
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The fault of a result that depends on an input of something else.
     pub(super) fn of(given: Given) -> Fault {
         match given {

@@ -189,7 +189,7 @@ where
 }
 
 /// The derivatives of every element of `y` in every element of the one input of the sweep, of shape `x`.
-fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[usize], mode: Mode) -> Result<U, Fault> {
+pub(super) fn derivatives<U: BaseTensor>(sweep: &Sweep<U>, y: &ADVal<U>, x: &[usize], mode: Mode) -> Result<U, Fault> {
     let (shape, dtype) = (Shape::from_slice(y.shape()), y.dtype());
     let both: Shape = shape.iter().chain(x).copied().collect();
     match mode {

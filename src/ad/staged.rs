@@ -7,13 +7,16 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 
+use super::function::derived::Pullback;
 use super::linear_map::LinearMap;
 use super::pipeline;
 use crate::array::Array;
 use crate::base::BaseTensor;
-use crate::dtype::Float;
+use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault};
 use crate::interpreters::dual::{Dual, Forward};
+use crate::passes::optimize;
+use crate::program::interpret;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
@@ -21,8 +24,11 @@ use crate::tree::Tree;
 ///
 /// `f : (P, Q) -> scalar`; returns `f(x, data)` and the tree of partial derivatives in the leaves of `x`,
 /// each of its leaf's shape and element type; zeros for integers and masks. The base verb: the
-/// others are short forms. To differentiate once and run many times, use
-/// [`Function::value_and_grad`](super::Function::value_and_grad).
+/// others are short forms.
+///
+/// Every call records the program and differentiates it anew, which costs far more than to run it if arrays are small. In
+/// a loop, use a [`Function`](super::Function), which is recorded once, or a [`Jit`](super::Jit), which is recorded once
+/// for each shape.
 ///
 /// # Panics
 /// When `f` looks at values (use [`direct`](super::direct)), or its result depends on a differentiated value that
@@ -171,8 +177,8 @@ where
 /// The value of a function and its pullback.
 ///
 /// `vjp : (P -> Y) -> P -> (Y, Y -o P)`. The pullback takes a cotangent, a tree like the value, to the
-/// cotangent of `x`. It records `f` again whenever it is called; for many cotangents, use
-/// [`direct::vjp`](super::direct::vjp), which runs `f` once, or [`symbolic::vjp`](super::symbolic::vjp) of a staged function.
+/// cotangent of `x`. It can be called any number of times: `f` is recorded and run once, and its derivative at `x` is a
+/// linear program, which is run for each cotangent.
 ///
 /// # Panics
 /// When `f` looks at values; the pullback, when a leaf of its argument is not like that of the value.
@@ -186,7 +192,7 @@ where
 #[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
 #[track_caller]
 pub fn vjp<'a, T, P, Y>(
-    f: impl Fn(&P::With<ADVal<T::Trace>>) -> Y + 'a,
+    f: impl Fn(&P::With<ADVal<T::Trace>>) -> Y,
     x: &'a P,
 ) -> (Y::With<T>, LinearMap<'a, Y::With<T>, P::With<T>>)
 where
@@ -208,9 +214,9 @@ where
 #[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
 #[track_caller]
 pub fn vjp_with<'a, T, P, Q, Y>(
-    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Y + 'a,
+    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Y,
     x: &'a P,
-    data: &'a Q,
+    data: &Q,
 ) -> (Y::With<T>, LinearMap<'a, Y::With<T>, P::With<T>>)
 where
     T: BaseTensor,
@@ -221,30 +227,44 @@ where
     let mut inputs = x.leaves();
     let count = inputs.len();
     inputs.extend(data.leaves());
-    let run = move |duals: &[ADVal<T::Trace>]| {
-        let (leaves, constants) = duals.split_at(count);
-        f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec()))
-    };
-    let mut template = None;
+    let mut traced = None;
     let values = T::trace(&inputs, &mut |inputs| {
-        let y = run(&pipeline::started(inputs, count).1);
-        let primals = y.leaves().iter().map(|leaf| leaf.primal().clone()).collect();
-        template = Some(y);
-        primals
+        let (sweep, duals) = pipeline::started(inputs, count);
+        let (leaves, constants) = duals.split_at(count);
+        let y = f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec()));
+        let primals: Vec<T::Trace> = y.leaves().iter().map(|leaf| leaf.primal().clone()).collect();
+        let program = T::recorded(inputs, &primals);
+        // A recorded program is run below, together with what its derivative needs.
+        let results = if program.is_some() { Vec::new() } else { primals };
+        traced = Some((sweep, y, program));
+        results
     });
-    let Some(template) = template else { unreachable!("tracing runs the program") };
-    let needed = inputs.len();
-    let pullback = move |y_bar: &Y::With<T>| {
-        let mut inputs = inputs.clone();
-        inputs.extend(y_bar.leaves());
-        let cotangents = try_traced(&inputs, |inputs| {
-            let (inputs, y_bar) = inputs.split_at(needed);
-            let (sweep, y) = pipeline::reverse::<T>(inputs, count, &|duals| run(duals).leaves());
-            sweep.try_pull(&y, y_bar.to_vec())
-        });
-        cotangents.map(|cotangents| x.with_leaves(cotangents))
+    let Some((sweep, y, program)) = traced else { unreachable!("tracing runs the program") };
+    let Some(program) = program else {
+        // Nothing is recorded where `T` traces: the term of the one run serves all cotangents.
+        let results = y.leaves();
+        let pullback = move |y_bar: &Y::With<T>| {
+            let cotangents = try_traced(&y_bar.leaves(), |y_bar| sweep.try_pull(&results, y_bar.to_vec()));
+            cotangents.map(|cotangents| x.with_leaves(cotangents))
+        };
+        return (y.with_leaves(values), LinearMap::new(pullback));
     };
-    (template.with_leaves(values), LinearMap::new(pullback))
+    let Pullback { primal, linear } = match Pullback::of(&program, count) {
+        Ok(pullback) => pullback,
+        Err(fault) => panic!("{fault}"),
+    };
+    let mut values = interpret(&optimize(&primal), inputs);
+    let residuals = values.split_off(program.outputs().len());
+    let linear = optimize(&linear);
+    let pullback = move |y_bar: &Y::With<T>| {
+        let mut inputs = y_bar.leaves();
+        let kinds: Vec<(&[usize], DType)> =
+            program.outputs().iter().map(|slot| (&slot.shape[..], slot.dtype)).collect();
+        Fault::of_cotangents(&kinds, &inputs)?;
+        inputs.extend(residuals.iter().cloned());
+        Ok::<_, Fault>(x.with_leaves(interpret(&linear, inputs)))
+    };
+    (y.with_leaves(values), LinearMap::new(pullback))
 }
 
 /// The value of a function and its directional derivative along `x_dot`, forward mode.

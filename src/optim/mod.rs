@@ -28,16 +28,15 @@
 //! let x = tensor([3.0, -2.0]);
 //! let start = (x.clone(), sgd.init(&x));
 //! let step = Function::stage(
-//!     |(x, state), _| {
+//!     |(x, state)| {
 //!         let (loss, slope) = value_and_grad(|x| (x - 1.0).square().sum(), x);
 //!         (sgd.update(x, &clip_by_norm(&slope, 1.0), state), loss)
 //!     },
 //!     &start,
-//!     &(),
 //! );
 //! let mut now = start;
 //! for _ in 0..100 {
-//!     now = step.run(&now, &())?.0;
+//!     now = step.run(&now)?.0;
 //! }
 //! assert!((now.0 - 1.0).abs().to_vec().iter().all(|e| *e < 1e-2));
 //! # Ok::<(), polygrad::RunError>(())

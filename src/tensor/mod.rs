@@ -380,12 +380,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// let x = tensor([1.0, 2.0]);
     /// assert_eq!(x.peek(), Some(Array::from([1.0, 2.0])));
     /// Function::stage(
-    ///     |x: &Tensor<_, 1>, _: &()| {
+    ///     |x: &Tensor<_, 1>| {
     ///         assert_eq!(x.peek(), None);
     ///         x.sum()
     ///     },
     ///     &x,
-    ///     &(),
     /// );
     /// ```
     pub fn peek(&self) -> Option<Array> {

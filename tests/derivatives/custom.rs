@@ -56,7 +56,7 @@ macro_rules! ways {
     ($f:ident) => {{
         let x = xs();
         let ones = tensor([1.0, 1.0, 1.0]);
-        let staged = Function::stage(|x: &Vector<_>, _: &()| $f(x).square().sum(), &x, &());
+        let staged = Function::stage(|x: &Vector<_>| $f(x).square().sum(), &x);
         let run = |p: &Program, inputs: Vec<Array>| interpret(p, inputs);
         let raw = x.raw().clone();
         let split = symbolic::linearize(staged.program());
@@ -116,8 +116,8 @@ fn the_derivative_is_what_the_rule_says() {
 fn the_value_is_that_of_the_function() {
     let x = xs();
     assert_eq!(doubled(&x), x);
-    let f = Function::stage(|x: &Vector<_>, _: &()| pulled(x), &x, &());
-    assert_eq!(f.run(&x, &()).expect("of the same shape"), x);
+    let f = Function::stage(|x: &Vector<_>| pulled(x), &x);
+    assert_eq!(f.run(&x).expect("of the same shape"), x);
     near(root(&tensor(2.0)).item(), 2.0_f64.sqrt());
 }
 
@@ -167,7 +167,7 @@ fn an_implicit_function_has_the_derivative_of_its_equation() {
     near(jvp(root, &x, &tensor(1.0)).1.item(), 0.5 / 2.0_f64.sqrt());
     near(hessian::<_, 0, 0, _>(root, &x).item(), -0.25 * 2.0_f64.powf(-1.5));
     // The gradient solves nothing again: the loop stands there once.
-    let f = Function::stage(|x: &Number<_>, _: &()| root(x), &x, &());
+    let f = Function::stage(|x: &Number<_>| root(x), &x);
     let gradient = symbolic::gradient(f.program());
     assert_eq!(gradient.to_string().matches("custom root").count(), 1, "{gradient}");
 }
@@ -202,7 +202,7 @@ fn the_cost_is_that_of_the_function() {
 #[cfg(feature = "serde")]
 #[test]
 fn a_rule_is_saved_with_its_program() {
-    let f = Function::stage(|x: &Vector<_>, _: &()| doubled(x).sum() + pulled(x).sum(), &xs(), &());
+    let f = Function::stage(|x: &Vector<_>| doubled(x).sum() + pulled(x).sum(), &xs());
     let text = serde_json::to_string(f.program()).expect("a program can be saved");
     let loaded: Program = serde_json::from_str(&text).expect("what was saved loads");
     assert_eq!(&loaded, f.program());
@@ -310,7 +310,7 @@ fn a_batch_of_a_ruled_function_replicates_no_argument_that_stays() {
         count(|inputs: &Vec<Tensor<Count<Concrete>, 2>>| run(p, inputs), &inputs).1.total().bytes
     };
     let staged = |f: &dyn Fn(&Examples<polygrad::interpreters::Ast>) -> Number<polygrad::interpreters::Ast>| {
-        let f = Function::stage(|p: &Examples<_>, _: &()| f(p), &(weight(), examples(100)), &());
+        let f = Function::stage(|p: &Examples<_>| f(p), &(weight(), examples(100)));
         polygrad::passes::optimize(f.program())
     };
     let (f, clipped, plain) = (staged(&f), staged(&clipped), staged(&plain));

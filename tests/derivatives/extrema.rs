@@ -156,7 +156,7 @@ fn lines<const D: usize>(
     x: &Tensor<Concrete, D>,
     f: impl Fn(&Tensor<Term, D>) -> Tensor<Term, 0>,
 ) -> (Program, String) {
-    let program = Function::stage(|x: &Tensor<Term, D>, _: &()| f(x), x, &()).program().named(&["x"], &[""]);
+    let program = Function::stage(|x: &Tensor<Term, D>| f(x), x).program().named(&["x"], &[""]);
     let text = optimize(&program).to_string();
     let body: Vec<&str> = text.lines().skip(1).map(str::trim).filter(|line| *line != "}").collect();
     (program, body.join("\n"))

@@ -89,9 +89,9 @@ fn schedules_are_read_from_the_count() {
 /// Steps from `x`, one call after the other.
 fn descend(optimizer: &impl Optimizer, x: &Tensor<Concrete, 1>, steps: usize) -> Tensor<Concrete, 1> {
     let (mut x, mut state) = (x.clone(), optimizer.init(x));
-    let both = Function::value_and_grad(|x, _: &()| rosenbrock(x), &x, &());
+    let both = Function::value_and_gradient(|x| rosenbrock(x), &x);
     for _ in 0..steps {
-        (x, state) = optimizer.update(&x, &both.run(&x, &()).unwrap().1, &state);
+        (x, state) = optimizer.update(&x, &both.run(&x).unwrap().1, &state);
     }
     x
 }
@@ -104,15 +104,14 @@ fn a_recorded_step_is_the_step() {
         // Gradient and update as one program.
         let mut now = (start.clone(), optimizer.init(&start));
         let step = Function::stage(
-            |(x, state), _| {
+            |(x, state)| {
                 let (value, slope) = value_and_grad(|x| rosenbrock(x), x);
                 (optimizer.update(x, &slope, state), value)
             },
             &now,
-            &(),
         );
         for _ in 0..20 {
-            now = step.run(&now, &()).unwrap().0;
+            now = step.run(&now).unwrap().0;
         }
         // All of the steps as one loop.
         let carry = (start.clone(), optimizer.init(&start));

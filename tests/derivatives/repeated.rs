@@ -79,7 +79,7 @@ const ROWS: [Row; 8] = [
 
 /// The programs of the first derivatives.
 fn derivatives(f: impl Fn(&Number) -> Number) -> Vec<Program> {
-    let staged = Function::stage(|x: &Number, _: &()| f(x), &tensor(1.0), &());
+    let staged = Function::stage(|x: &Number| f(x), &tensor(1.0));
     let derivative = |p: &Program| Some(passes::optimize(&symbolic::derivative(p)));
     std::iter::successors(derivative(staged.program()), derivative).take(ORDERS).collect()
 }

@@ -95,14 +95,14 @@ const VERBS: &[(&str, Verb)] = &[
     }),
     ("cond", |stop, x| drop(cond(&x.at([0]).gt(0.0), &x.clone(), &stop.vector(x)))),
     ("Function::stage", |stop, _| {
-        drop(Function::stage(|x: &Vector<Term>, _: &()| stop.vector(x), &tensor([1.0, 2.0]), &()));
+        drop(Function::stage(|x: &Vector<Term>| stop.vector(x), &tensor([1.0, 2.0])));
     }),
     ("Function::value_and_grad", |stop, _| {
-        drop(Function::value_and_grad(|x: &Vector<Term>, _: &()| stop.number(x), &tensor([1.0, 2.0]), &()));
+        drop(Function::value_and_gradient(|x: &Vector<Term>| stop.number(x), &tensor([1.0, 2.0])));
     }),
     ("grad at other values", |stop, _| drop(grad(|x: &Vector<_>| stop.number(x), &tensor([1.0, 2.0])))),
     ("a program of programs", |stop, x| {
-        let f = Function::stage(|x: &Vector<Term>, _: &()| x.sin().sum(), &tensor([1.0, 2.0]), &());
+        let f = Function::stage(|x: &Vector<Term>| x.sin().sum(), &tensor([1.0, 2.0]));
         let slope = interpret(&symbolic::gradient(f.program()), vec![x.raw().clone()]).remove(0);
         drop(stop.vector(&Tensor::from_raw(slope)));
     }),

@@ -9,8 +9,8 @@ use crate::log::Log;
 /// Programs that are used as what they are not.
 pub(crate) fn programs(log: &mut Log) {
     let v = tensor([1.0, 2.0]);
-    let square = Function::stage(|x: &Tensor<_, 1>, _: &()| x.square(), &v, &());
-    let both = Function::stage(|x: &Tensor<_, 1>, _: &()| (x.sum(), x.square()), &v, &());
+    let square = Function::stage(|x: &Tensor<_, 1>| x.square(), &v);
+    let both = Function::stage(|x: &Tensor<_, 1>| (x.sum(), x.square()), &v);
     let (square, both) = (square.program(), both.program());
 
     log.panics(|| interpret::<Array>(square, vec![]));
@@ -19,7 +19,7 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics(|| symbolic::gradient(both));
     log.panics(|| symbolic::value_and_gradient_in(square, &[0]));
     log.panics(|| symbolic::vjp_in(square, &[3]));
-    let sum = Function::stage(|x: &Tensor<_, 1>, _: &()| x.sum(), &v, &());
+    let sum = Function::stage(|x: &Tensor<_, 1>| x.sum(), &v);
     log.panics(|| symbolic::value_and_gradient_in(sum.program(), &[1]));
     log.panics(|| symbolic::derivative(both));
     log.panics(|| symbolic::derivative(square));
@@ -33,13 +33,13 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics(|| builder.input(slot));
 
     let traced = (vec![v.clone()], Keep(4));
-    let first = Function::stage(|x: &(Vec<Tensor<_, 1>>, Keep<i64>), _: &()| x.0[0].sum(), &traced, &());
-    log.fails(first.run(&(vec![tensor([1.0])], Keep(4)), &()));
-    log.fails(first.run(&(vec![v.clone()], Keep(2)), &()));
-    log.fails(first.run(&(vec![v.clone(), v.clone()], Keep(4)), &()));
-    log.fails(first.run(&(vec![], Keep(4)), &()));
-    let given = Function::stage(|x: &Option<Tensor<_, 1>>, _: &()| x.as_ref().map(Tensor::sum), &Some(v.clone()), &());
-    log.fails(given.run(&None, &()));
+    let first = Function::stage(|x: &(Vec<Tensor<_, 1>>, Keep<i64>)| x.0[0].sum(), &traced);
+    log.fails(first.run(&(vec![tensor([1.0])], Keep(4))));
+    log.fails(first.run(&(vec![v.clone()], Keep(2))));
+    log.fails(first.run(&(vec![v.clone(), v.clone()], Keep(4))));
+    log.fails(first.run(&(vec![], Keep(4))));
+    let given = Function::stage(|x: &Option<Tensor<_, 1>>| x.as_ref().map(Tensor::sum), &Some(v.clone()));
+    log.fails(given.run(&None));
 
     log.fails(serde_json::from_value::<Program>(serde_json::json!({"format": 2})));
     log.fails(serde_json::from_value::<Tensor<Array, 2>>(serde_json::to_value(&v).expect("a tensor can be saved")));

@@ -22,9 +22,9 @@ pub(crate) fn verbs(log: &mut Log) {
     log.panics(|| grad(|x: &Number<_>| if x.item() > 0.0 { x.sin() } else { x.cos() }, &one));
     log.panics(|| hvp(|x: &Vec<Vector<_>>| x[0].sum(), &leaf, &vec![]));
     log.panics(|| hvp(|x: &Vector<_>| x.sum(), &v, &tensor([1.0])));
-    let f = Function::stage(|x: &Vec<Vector<_>>, _: &()| x[0].sum(), &leaf, &());
-    log.fails(f.run(&vec![], &()).map(|_| ()));
-    log.fails(f.run(&vec![tensor([1.0])], &()).map(|_| ()));
+    let f = Function::stage(|x: &Vec<Vector<_>>| x[0].sum(), &leaf);
+    log.fails(f.run(&vec![]).map(|_| ()));
+    log.fails(f.run(&vec![tensor([1.0])]).map(|_| ()));
 
     rules(log);
     log.panics(|| jvp(|x: &Vec<Vector<_>>| x[0].sum(), &leaf, &vec![]));
@@ -111,6 +111,6 @@ fn escapes(log: &RefCell<&mut Log>) {
     log.panics(|| jvp(|x: &Vector<_>| escaping(x), v, v));
     log.panics(|| jacobian::<_, 1, 1, 2, _>(|x: &Vector<_>| x.row(0).broadcast_to([]).replicate(1 << 59), v));
     log.panics(|| nth_derivative(|x: &Number<_>| escaping(&x.replicate(2)), 1, one));
-    log.panics(|| Function::stage(|x: &Vector<_>, _: &()| escaping(x), v, &()));
-    log.panics(|| Function::value_and_grad(|x: &Vector<_>, _: &()| escaping(x), v, &()));
+    log.panics(|| Function::stage(|x: &Vector<_>| escaping(x), v));
+    log.panics(|| Function::value_and_gradient(|x: &Vector<_>| escaping(x), v));
 }

@@ -142,20 +142,13 @@ fn views_of_views_are_exact_or_none() {
 fn loops_whose_stacks_could_not_be_stay_loops() {
     // A body of 2^30 elements, 2^31 times: in bulk no array could hold it.
     let x = Vector::<Concrete>::ones([1 << 30]);
-    let f = Function::stage(
-        |x: &Vector<_>, _: &()| build1::<_, 0, 1, _>(1 << 31, |i| x.times(&i.to_float()).sin().sum()),
-        &x,
-        &(),
-    );
+    let f = Function::stage(|x: &Vector<_>| build1::<_, 0, 1, _>(1 << 31, |i| x.times(&i.to_float()).sin().sum()), &x);
     let bulk = vectorize(f.program());
     assert!(bulk.to_string().contains("loop"), "{bulk}");
     let optimal = optimize(f.program());
     assert_eq!(interpret(&optimal, vec![Shapes::new(&[1 << 30], DType::F64)])[0].shape(), [1 << 31]);
-    let small = Function::stage(
-        |x: &Vector<_>, _: &()| build1::<_, 0, 1, _>(1 << 29, |i| x.times(&i.to_float()).sin().sum()),
-        &x,
-        &(),
-    );
+    let small =
+        Function::stage(|x: &Vector<_>| build1::<_, 0, 1, _>(1 << 29, |i| x.times(&i.to_float()).sin().sum()), &x);
     assert!(!vectorize(small.program()).to_string().contains("loop"));
 }
 
@@ -163,7 +156,7 @@ fn loops_whose_stacks_could_not_be_stay_loops() {
 fn every_possible_shape_is_one_of_a_program() {
     assert!(is_possible(&[MAX_SIZE]) && !is_possible(&[MAX_SIZE + 1]));
     let x = Vector::<Concrete>::ones([MAX_SIZE]);
-    let f = Function::stage(|x: &Vector<_>, _: &()| (x.sum(), x.reshape([MAX_SIZE, 1]).sum_axis(0)), &x, &());
+    let f = Function::stage(|x: &Vector<_>| (x.sum(), x.reshape([MAX_SIZE, 1]).sum_axis(0)), &x);
     let text = serde_json::to_string(f.program()).unwrap();
     let loaded: Program = serde_json::from_str(&text).unwrap();
     assert_eq!(&loaded, f.program());

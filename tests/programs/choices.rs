@@ -201,7 +201,7 @@ fn positions_are_known_inside_of_loops() {
         program.nodes().iter().map(|node| wrong(&node.op)).sum()
     }
     let u: Tensor<Concrete, 1> = Tensor::from_raw(Array::uniform(&[10], 0.0, 1.0, 3));
-    let f = Function::stage(|u: &Tensor<_, 1>, _: &()| heat(u, 6).square().sum(), &u, &());
+    let f = Function::stage(|u: &Tensor<_, 1>| heat(u, 6).square().sum(), &u);
     for program in [f.program().clone(), gradient(f.program()), jvp(f.program()), vjp(&gradient(f.program()))] {
         let ready = optimize(&program);
         assert!(wrong(&program) > 0 && wrong(&ready) == 0, "{ready}");

@@ -16,6 +16,7 @@ mod support;
 mod affine;
 mod choices;
 mod composed;
+mod functions;
 mod printing;
 mod recognized;
 mod rules;

@@ -210,8 +210,8 @@ fn blowup<T: BaseTensor>(x: &Tensor<T, 1>, n: usize) -> Tensor<T, 0> {
 fn sharing_is_observed() {
     let x = tensor([0.2, 0.3]);
     let size = |n: usize| {
-        let f = Function::value_and_grad(|x: &Tensor<_, 1>, _: &()| blowup(x, n), &x, &());
-        let (_, g) = f.run(&x, &()).unwrap();
+        let f = Function::value_and_gradient(|x: &Tensor<_, 1>| blowup(x, n), &x);
+        let (_, g) = f.run(&x).unwrap();
         let factor = (1.0 - 3e-8f64).powi(n as i32);
         assert!((g.at([0]).item() - factor / 0.3).abs() < 1e-9);
         f.program().size()
@@ -224,25 +224,25 @@ fn sharing_is_observed() {
 fn long_programs_stage_differentiate_and_drop() {
     on_a_small_stack(|| {
         let x = tensor([0.2, 0.3]);
-        let f = Function::value_and_grad(|x: &Tensor<_, 1>, _: &()| blowup(x, LONG), &x, &());
-        assert!(f.run(&x, &()).is_ok());
+        let f = Function::value_and_gradient(|x: &Tensor<_, 1>| blowup(x, LONG), &x);
+        assert!(f.run(&x).is_ok());
         drop(f);
-        let chain = |x: &Tensor<_, 1>, _: &()| (0..2 * LONG).fold(x.at([0]), |y: Tensor<_, 0>, _| y.sin() + 0.1);
-        let long = Function::stage(chain, &x, &());
+        let chain = |x: &Tensor<_, 1>| (0..2 * LONG).fold(x.at([0]), |y: Tensor<_, 0>, _| y.sin() + 0.1);
+        let long = Function::stage(chain, &x);
         assert!(long.program().size() >= 4 * LONG);
-        assert!(long.run(&x, &()).is_ok());
+        assert!(long.run(&x).is_ok());
     });
 }
 
 #[test]
 fn functions_run_from_several_threads() {
     let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    let f = Function::value_and_grad(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| (w * x).square().sum(), &w, &x);
+    let f = Function::value_and_gradient_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| (w * x).square().sum(), &w, &x);
     let results: Vec<_> = thread::scope(|scope| {
         let runs: Vec<_> = (0..4)
             .map(|k| {
                 let (f, w) = (&f, w.clone());
-                scope.spawn(move || f.run(&w, &tensor([f64::from(k), 1.0])).map(|(y, _)| y.item()))
+                scope.spawn(move || f.run_with(&w, &tensor([f64::from(k), 1.0])).map(|(y, _)| y.item()))
             })
             .collect();
         runs.into_iter().map(|run| run.join().expect("no panic")).collect()
@@ -253,23 +253,23 @@ fn functions_run_from_several_threads() {
 #[test]
 fn inputs_that_do_not_fit_are_errors() {
     let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    let f = Function::value_and_grad(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &w, &x);
-    let error = f.run(&w, &tensor([1.0])).unwrap_err();
+    let f = Function::value_and_gradient_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &w, &x);
+    let error = f.run_with(&w, &tensor([1.0])).unwrap_err();
     assert!(matches!(&error, RunError::Input { name, .. } if name == "data"));
     assert_eq!(
         error.to_string(),
         "run: input `data` was traced as f64 [2], but it is f64 [1]; stage the function again for this shape"
     );
-    let several = Function::stage(|x: &Vec<Tensor<Term, 1>>, _: &()| x[0].sum(), &vec![w.clone(), x.clone()], &());
-    let error = several.run(&vec![w], &()).unwrap_err();
+    let several = Function::stage(|x: &Vec<Tensor<Term, 1>>| x[0].sum(), &vec![w.clone(), x.clone()]);
+    let error = several.run(&vec![w]).unwrap_err();
     assert!(matches!(&error, RunError::Structure { name, .. } if name == "x"));
 }
 
 #[test]
 fn data_is_an_input() {
     let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    let f = Function::value_and_grad(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &w, &x);
-    assert_eq!(f.run(&w, &tensor([5.0, 6.0])).unwrap().1, tensor([5.0, 6.0]));
+    let f = Function::value_and_gradient_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &w, &x);
+    assert_eq!(f.run_with(&w, &tensor([5.0, 6.0])).unwrap().1, tensor([5.0, 6.0]));
     assert_eq!(f.program().inputs().len(), 2);
     assert_eq!(f.program().inputs()[1].name, "data");
 }
@@ -278,7 +278,7 @@ fn data_is_an_input() {
 #[should_panic(expected = "stage: a result may depend only on the inputs")]
 fn an_escaped_variable_is_refused() {
     Function::stage(
-        |x: &Tensor<Term, 1>, _: &()| {
+        |x: &Tensor<Term, 1>| {
             let escaped = RefCell::new(None);
             let y = fold(Tensor::scalar(1.0), x, |h: Tensor<Term, 0>, x: &Tensor<Term, 0>| {
                 escaped.replace(Some(x.clone()));
@@ -287,7 +287,6 @@ fn an_escaped_variable_is_refused() {
             y + escaped.into_inner().expect("the step ran")
         },
         &tensor([1.0, 2.0]),
-        &(),
     );
 }
 

@@ -282,20 +282,16 @@ impl Case {
     }
 
     fn signs(&self) -> &Program {
-        self.signs.get_or_init(|| {
-            Function::stage(|x: &Leaves<Term>, _: &()| self.signs_at(x), &self.x, &()).program().clone()
-        })
+        self.signs.get_or_init(|| Function::stage(|x: &Leaves<Term>| self.signs_at(x), &self.x).program().clone())
     }
 
     /// The loss, staged.
     pub(crate) fn program(&self) -> &Program {
-        self.loss.get_or_init(|| Function::stage(|x: &Leaves<Term>, _: &()| self.at(x), &self.x, &()).program().clone())
+        self.loss.get_or_init(|| Function::stage(|x: &Leaves<Term>| self.at(x), &self.x).program().clone())
     }
 
     fn outputs(&self) -> &Program {
-        self.outputs.get_or_init(|| {
-            Function::stage(|x: &Leaves<Term>, _: &()| self.outputs_at(x), &self.x, &()).program().clone()
-        })
+        self.outputs.get_or_init(|| Function::stage(|x: &Leaves<Term>| self.outputs_at(x), &self.x).program().clone())
     }
 
     pub(crate) fn gradient(&self) -> &Program {

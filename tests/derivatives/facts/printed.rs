@@ -25,7 +25,7 @@ where
     Y: Tree<Term>,
     Y::With<Array>: Tree<Array, With<Array> = Y::With<Array>>,
 {
-    let program = Function::stage(|x: &X::With<Term>, _: &()| f(x), x, &()).program().clone();
+    let program = Function::stage(|x: &X::With<Term>| f(x), x).program().clone();
     let outputs = vec![""; program.outputs().len()];
     program.named(names, &outputs)
 }

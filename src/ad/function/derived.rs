@@ -1,0 +1,171 @@
+//! What a [`Function`](super::Function) computes: a recorded program, or one of its derivatives as a program.
+
+use super::super::pipeline::dual;
+use super::super::second::{Mode, derivatives};
+use super::super::{matrix, symbolic};
+use crate::base::{BaseTensor, Lift};
+use crate::interpreters::adval::Fault;
+use crate::interpreters::dual::{Dual, Forward};
+use crate::passes::{Options, optimize_with};
+use crate::program::{Program, Slot, Term, interpret};
+use crate::shape::{Shape, size, try_possible};
+
+/// A program made of a recorded one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Derived {
+    /// The program itself.
+    Value,
+    /// The gradient, after the value if that is asked for.
+    Gradient { value: bool },
+    /// The Jacobian of one tensor in another, after the value if that is asked for.
+    Jacobian { value: bool },
+    /// The Jacobian over raveled trees.
+    JacobianMatrix,
+    /// The Hessian in one tensor.
+    Hessian,
+    /// The Hessian over raveled trees.
+    HessianMatrix,
+    /// The Hessian times a direction, which comes after the arguments.
+    Hvp,
+    /// Values, and their tangents for those that come after the arguments.
+    Jvp,
+    /// Values, and the cotangents of the arguments for those of the results that come after the arguments.
+    Vjp,
+}
+
+impl Derived {
+    /// The derivative of a program in its first `count` inputs; the other inputs are data.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn of(self, program: &Program, count: usize, options: Options) -> Result<Program, Fault> {
+        let wrt: Vec<usize> = (0..count).collect();
+        // Optimized before and after each derivative, as in `pipeline`.
+        let ready = || optimize_with(program, options);
+        let gradient = || optimize_with(&symbolic::gradient_in(&ready(), &wrt), options);
+        match self {
+            Derived::Value => Ok(program.clone()),
+            Derived::Gradient { value: false } => Ok(symbolic::gradient_in(&ready(), &wrt)),
+            Derived::Gradient { value: true } => Ok(symbolic::value_and_gradient_in(&ready(), &wrt)),
+            Derived::Jacobian { value } => jacobian(&ready(), value),
+            Derived::JacobianMatrix => jacobian_matrix("jacobian_matrix", &ready(), count),
+            Derived::Hessian => hessian(&gradient()),
+            Derived::HessianMatrix => jacobian_matrix("hessian_matrix", &gradient(), count),
+            Derived::Hvp => push(&gradient(), count),
+            Derived::Jvp => jvp(&ready(), count),
+            Derived::Vjp => vjp(&ready(), count),
+        }
+    }
+}
+
+fn variables(slots: &[Slot]) -> Vec<Term> {
+    slots.iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect()
+}
+
+/// The program from inputs to results. The names of further inputs, which come after the first `count`, are those of
+/// others with a mark.
+fn closed(program: &Program, further: &[Slot], mark: &str, inputs: &[Vec<Term>; 3], results: &[Term]) -> Program {
+    let [x, dot, data] = inputs;
+    let name = |slot: &Slot| slot.name.clone();
+    let mut names: Vec<String> = program.inputs()[..x.len()].iter().map(name).collect();
+    names.extend(further.iter().enumerate().map(|(k, slot)| match (slot.name.as_str(), further.len()) {
+        ("", 1) => format!("y_{mark}"),
+        ("", _) => format!("y{k}_{mark}"),
+        (name, _) => format!("{name}_{mark}"),
+    }));
+    names.extend(program.inputs()[x.len()..].iter().map(name));
+    let inputs: Vec<Term> = x.iter().chain(dot).chain(data).cloned().collect();
+    match Term::program(&inputs, results, &names) {
+        Ok(program) => program,
+        Err(message) => unreachable!("a program is closed: {message}"),
+    }
+}
+
+/// The inputs of a program as variables, arguments apart from data.
+fn split(program: &Program, count: usize) -> (Vec<Term>, Vec<Term>) {
+    let mut x = variables(program.inputs());
+    let data = x.split_off(count);
+    (x, data)
+}
+
+fn jacobian(program: &Program, value: bool) -> Result<Program, Fault> {
+    let (x, data) = split(program, 1);
+    let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), 1);
+    let both: Shape = y[0].shape().iter().chain(x[0].shape()).copied().collect();
+    try_possible("jacobian", &both).map_err(Fault::Misfit)?;
+    let mode = if size(x[0].shape()) <= size(y[0].shape()) { Mode::Forward } else { Mode::Reverse };
+    let jacobian = derivatives(&sweep, &y[0], x[0].shape(), mode)?;
+    let results: Vec<Term> = value.then(|| y[0].primal().clone()).into_iter().chain([jacobian]).collect();
+    Ok(closed(program, &[], "", &[x, Vec::new(), data], &results))
+}
+
+/// The derivatives of a gradient in its one argument.
+fn hessian(gradient: &Program) -> Result<Program, Fault> {
+    let (x, data) = split(gradient, 1);
+    let (sweep, y) = dual(gradient, &[&x[..], &data[..]].concat(), 1);
+    let both = [x[0].shape(), x[0].shape()].concat();
+    try_possible("hessian", &both).map_err(Fault::Misfit)?;
+    let hessian = derivatives(&sweep, &y[0], x[0].shape(), Mode::Forward)?;
+    Ok(closed(gradient, &[], "", &[x, Vec::new(), data], &[hessian]))
+}
+
+fn jacobian_matrix(verb: &str, program: &Program, count: usize) -> Result<Program, Fault> {
+    let (x, data) = split(program, count);
+    let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), count);
+    let matrix = matrix::jacobian_of(verb, &sweep, &y, &x)?;
+    Ok(closed(program, &[], "", &[x, Vec::new(), data], &[matrix]))
+}
+
+/// The tangents of the results alone.
+fn push(program: &Program, count: usize) -> Result<Program, Fault> {
+    let (x, data) = split(program, count);
+    let x_dot = variables(&program.inputs()[..count]);
+    let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), count);
+    let y_dot = sweep.try_push(&y, x_dot.clone())?;
+    Ok(closed(program, &program.inputs()[..count], "dot", &[x, x_dot, data], &y_dot))
+}
+
+fn jvp(program: &Program, count: usize) -> Result<Program, Fault> {
+    let (x, data) = split(program, count);
+    let x_dot = variables(&program.inputs()[..count]);
+    let sweep = Forward::new();
+    let mut duals: Vec<Dual<Term>> = x.iter().zip(&x_dot).map(|(x, x_dot)| sweep.input(x, x_dot)).collect();
+    duals.extend(data.iter().map(|leaf| <Dual<Term> as Lift<Term>>::lift(leaf.clone())));
+    let (y, y_dot): (Vec<Term>, Vec<Term>) = interpret(program, duals).iter().map(|y| sweep.result(y)).unzip();
+    let results = [y, y_dot].concat();
+    Ok(closed(program, &program.inputs()[..count], "dot", &[x, x_dot, data], &results))
+}
+
+fn vjp(program: &Program, count: usize) -> Result<Program, Fault> {
+    let (x, data) = split(program, count);
+    let y_bar = variables(program.outputs());
+    let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), count);
+    let x_bar = sweep.try_pull(&y, y_bar.clone())?;
+    let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(x_bar).collect();
+    Ok(closed(program, program.outputs(), "bar", &[x, y_bar, data], &results))
+}
+
+/// The pullback of a program at arguments that are known before the cotangents.
+pub(crate) struct Pullback {
+    /// From the arguments and data to the values and residuals.
+    pub(crate) primal: Program,
+    /// From the cotangents and residuals to the cotangents of the arguments.
+    pub(crate) linear: Program,
+}
+
+impl Pullback {
+    /// The pullback of a program in its first `count` inputs.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn of(program: &Program, count: usize) -> Result<Pullback, Fault> {
+        let x = variables(program.inputs());
+        let (sweep, y) = dual(program, &x, count);
+        let y_bar = variables(program.outputs());
+        let x_bar = sweep.try_pull(&y, y_bar.clone())?;
+        let (linear, residuals) = Term::body(&y_bar, &x_bar, 0);
+        let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(residuals).collect();
+        let primal = closed(program, &[], "", &[x, Vec::new(), Vec::new()], &results);
+        Ok(Pullback { primal, linear })
+    }
+}

@@ -1,0 +1,260 @@
+//! `Jit`: a function recorded again for each new shape, structure or plain field, and kept.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Function, FunctionOptions};
+use crate::array::Array;
+use crate::dtype::Float;
+use crate::program::Term;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+
+/// Records a function for arguments and data like these.
+type Recorder<P, Q, Y> = dyn Fn(&P, &Q) -> Function<P, Q, Y> + Send + Sync;
+
+/// A function that is recorded when it is first called, and again for arguments of another [key](Tree::key): shapes,
+/// structure or plain fields. Recorded programs are kept: at most [`LIMIT`](Jit::LIMIT) of them, or as many as
+/// [`keeping`](Jit::keeping) says; the one that was not called for the longest time is dropped for a new one.
+///
+/// The type can be named in a struct, see [`Gradient`]. A `Jit` can be called from several threads; threads that meet a new
+/// key at the same time may each record it.
+///
+/// Everything in an argument but the numbers in its leaves belongs to its key. So a number that changes from call to call,
+/// such as a count of steps, is a tensor and no plain field: otherwise every call records.
+///
+/// ```
+/// use polygrad::{Jit, Tensor, tensor};
+/// let f = Jit::stage(|x: &Tensor<_, 1>| x.square().sum());
+/// assert_eq!(f.call(&tensor([1.0, 2.0])).item(), 5.0);
+/// assert_eq!(f.call(&tensor([3.0, 4.0])).item(), 25.0);
+/// assert_eq!(f.kept(), 1);
+/// assert_eq!(f.call(&tensor([3.0])).item(), 9.0);
+/// assert_eq!(f.kept(), 2);
+/// ```
+pub struct Jit<P, Q, Y> {
+    record: Box<Recorder<P, Q, Y>>,
+    /// The last called comes first.
+    kept: Mutex<Vec<Arc<Function<P, Q, Y>>>>,
+    limit: usize,
+    options: FunctionOptions,
+}
+
+/// Value and gradient of a scalar function of parameters `P` and data `Q`, as a type that one can name.
+///
+/// ```
+/// use polygrad::tree::TreeMath;
+/// use polygrad::{BaseTensor, Concrete, Gradient, Jit, Tensor, Tree, tensor};
+///
+/// #[derive(Tree, Clone, Debug)]
+/// struct Line<T: BaseTensor> {
+///     slope: Tensor<T, 0>,
+///     offset: Tensor<T, 0>,
+/// }
+///
+/// type Batch<T> = (Tensor<T, 1>, Tensor<T, 1>);
+///
+/// fn loss<T: BaseTensor>(line: &Line<T>, (x, y): &Batch<T>) -> Tensor<T, 0> {
+///     (x.times(&line.slope).plus(&line.offset) - y).square().mean()
+/// }
+///
+/// struct Trainer {
+///     line: Line<Concrete>,
+///     gradient: Gradient<Line<Concrete>, Batch<Concrete>>,
+/// }
+///
+/// impl Trainer {
+///     fn step(&mut self, batch: &Batch<Concrete>) -> f64 {
+///         let (value, slope) = self.gradient.call_with(&self.line, batch);
+///         self.line = self.line.add_scaled(-0.1, &slope);
+///         value.item()
+///     }
+/// }
+///
+/// let line = Line { slope: tensor(0.0), offset: tensor(0.0) };
+/// let mut trainer = Trainer { line, gradient: Jit::value_and_gradient_with(loss) };
+/// // Batches may differ in size.
+/// let batches = [(tensor([0.0, 1.0]), tensor([1.0, 3.0])), (tensor([2.0]), tensor([5.0]))];
+/// let losses: Vec<f64> = (0..100).map(|k| trainer.step(&batches[k % 2])).collect();
+/// assert!(losses[99] < 0.01);
+/// ```
+pub type Gradient<P, Q = ()> = Jit<P, Q, (Tensor<Array, 0>, P)>;
+
+impl<P, Q, Y> Jit<P, Q, Y> {
+    /// The number of recorded programs that are kept, unless [`keeping`](Jit::keeping) says another.
+    pub const LIMIT: usize = 32;
+
+    /// A function made by a constructor of [`Function`], which is called for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Function, Jit, Tensor, tensor};
+    /// let hessian = Jit::new(|x: &Tensor<Concrete, 1>, _: &()| Function::hessian(|x| x.powi(3).sum(), x));
+    /// assert_eq!(hessian.call(&tensor([1.0, 2.0])), tensor([[6.0, 0.0], [0.0, 12.0]]));
+    /// assert_eq!(hessian.call(&tensor([1.0])), tensor([[6.0]]));
+    /// ```
+    pub fn new(record: impl Fn(&P, &Q) -> Function<P, Q, Y> + Send + Sync + 'static) -> Self {
+        let options = FunctionOptions::new();
+        Jit { record: Box::new(record), kept: Mutex::new(Vec::new()), limit: Self::LIMIT, options }
+    }
+
+    /// Keeps at most so many recorded programs, and at least one.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let f = Jit::stage(|x: &Tensor<_, 1>| x.sum()).keeping(1);
+    /// f.call(&tensor([1.0, 2.0]));
+    /// f.call(&tensor([1.0]));
+    /// assert_eq!(f.kept(), 1);
+    /// ```
+    #[must_use]
+    pub fn keeping(mut self, limit: usize) -> Self {
+        self.limit = limit.max(1);
+        self.list().truncate(limit.max(1));
+        self
+    }
+
+    /// Records with other options from now on, and forgets what was recorded.
+    ///
+    /// ```
+    /// use polygrad::{FunctionOptions, Jit, Tensor, tensor};
+    /// let f = Jit::stage(|x: &Tensor<_, 1>| x.exp().ln()).with_options(FunctionOptions::new().fast_math(true));
+    /// assert_eq!(f.call(&tensor([1000.0])), tensor([1000.0]));
+    /// ```
+    #[must_use]
+    pub fn with_options(mut self, options: FunctionOptions) -> Self {
+        self.options = options;
+        self.list().clear();
+        self
+    }
+
+    /// The number of recorded programs that are kept now.
+    pub fn kept(&self) -> usize {
+        self.list().len()
+    }
+
+    /// Nothing that is done to the list can leave it broken.
+    fn list(&self) -> MutexGuard<'_, Vec<Arc<Function<P, Q, Y>>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
+    /// The results for these arguments and data.
+    ///
+    /// # Panics
+    /// When the function cannot be recorded: it looks at values, or a variable of a loop escapes from it.
+    #[track_caller]
+    pub fn call_with(&self, x: &P, data: &Q) -> Y {
+        match self.function(x, data).run_with(x, data) {
+            Ok(y) => y,
+            Err(fault) => panic!("{fault}"),
+        }
+    }
+
+    /// The recorded function for arguments and data like these.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let f = Jit::value_and_gradient(|x: &Tensor<_, 1>| x.square().sum());
+    /// assert!(f.function(&tensor([1.0]), &()).optimized().to_string().contains("grad = 2.0 * x"));
+    /// ```
+    #[track_caller]
+    pub fn function(&self, x: &P, data: &Q) -> Arc<Function<P, Q, Y>> {
+        let known = Self::known(&mut self.list(), x, data);
+        if let Some(known) = known {
+            return known;
+        }
+        // Recorded without the lock: other threads go on, and a program that calls this function while it is recorded does not wait
+        // for itself.
+        let new = Arc::new((self.record)(x, data).with_options(self.options));
+        let mut kept = self.list();
+        // Another thread may have recorded the same.
+        Self::known(&mut kept, x, data).unwrap_or_else(|| {
+            kept.insert(0, new.clone());
+            kept.truncate(self.limit);
+            new
+        })
+    }
+
+    /// The kept function for arguments and data like these, which becomes the last called.
+    fn known(kept: &mut [Arc<Function<P, Q, Y>>], x: &P, data: &Q) -> Option<Arc<Function<P, Q, Y>>> {
+        let place = kept.iter().position(|function| function.fits(x, data))?;
+        kept[..=place].rotate_right(1);
+        Some(kept[0].clone())
+    }
+}
+
+impl<P: Tree<Array>, Y> Jit<P, (), Y> {
+    /// The results for these arguments.
+    ///
+    /// # Panics
+    /// As for [`call_with`](Jit::call_with).
+    #[track_caller]
+    pub fn call(&self, x: &P) -> Y {
+        self.call_with(x, &())
+    }
+}
+
+impl<P, Q, Y> Jit<P, Q, Y>
+where
+    P: Tree<Array>,
+    Q: Tree<Array>,
+    Y: Tree<Array, With<Array> = Y>,
+{
+    /// [`Function::stage_with`] for each new key.
+    pub fn stage_with<Z>(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z + Send + Sync + 'static) -> Self
+    where
+        Z: Tree<Term, With<Array> = Y>,
+    {
+        Jit::new(move |x: &P, data: &Q| Function::stage_with(&f, x, data))
+    }
+}
+
+impl<P: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Jit<P, (), Y> {
+    /// [`Function::stage`] for each new key.
+    pub fn stage<Z>(f: impl Fn(&P::With<Term>) -> Z + Send + Sync + 'static) -> Self
+    where
+        Z: Tree<Term, With<Array> = Y>,
+    {
+        Jit::new(move |x: &P, _: &()| Function::stage(&f, x))
+    }
+}
+
+impl<P: Tree<Array, With<Array> = P>, Q: Tree<Array>> Jit<P, Q, P> {
+    /// [`Function::gradient_with`] for each new key.
+    pub fn gradient_with<E: Float>(
+        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E> + Send + Sync + 'static,
+    ) -> Self {
+        Jit::new(move |x: &P, data: &Q| Function::gradient_with(&f, x, data))
+    }
+}
+
+impl<P: Tree<Array, With<Array> = P>> Jit<P, (), P> {
+    /// [`Function::gradient`] for each new key.
+    pub fn gradient<E: Float>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E> + Send + Sync + 'static) -> Self {
+        Jit::new(move |x: &P, _: &()| Function::gradient(&f, x))
+    }
+}
+
+impl<P: Tree<Array, With<Array> = P>, Q: Tree<Array>, E: Float> Jit<P, Q, (Tensor<Array, 0, E>, P)> {
+    /// [`Function::value_and_gradient_with`] for each new key.
+    pub fn value_and_gradient_with(
+        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E> + Send + Sync + 'static,
+    ) -> Self {
+        Jit::new(move |x: &P, data: &Q| Function::value_and_gradient_with(&f, x, data))
+    }
+}
+
+impl<P: Tree<Array, With<Array> = P>, E: Float> Jit<P, (), (Tensor<Array, 0, E>, P)> {
+    /// [`Function::value_and_gradient`] for each new key.
+    pub fn value_and_gradient(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E> + Send + Sync + 'static) -> Self {
+        Jit::new(move |x: &P, _: &()| Function::value_and_gradient(&f, x))
+    }
+}
+
+/// How many recorded programs are kept, of how many at most.
+impl<P, Q, Y> fmt::Debug for Jit<P, Q, Y> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Jit({} of at most {} programs)", self.kept(), self.limit)
+    }
+}

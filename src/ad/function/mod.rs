@@ -1,0 +1,313 @@
+//! `Function`: a program traced once, differentiated once, and run many times.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use thiserror::Error;
+
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::passes::{Options, optimize_with};
+use crate::program::{Program, interpret};
+use crate::shape::Show;
+use crate::tree::{Difference, Key, Step, Tree, Visitor};
+
+pub(super) mod derived;
+mod jit;
+mod verbs;
+
+use derived::Derived;
+pub use jit::{Gradient, Jit};
+
+/// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a program or a derivative of one.
+///
+/// A `Function` is data: it can be sent to other threads and run from several at once, printed (its
+/// [`program`](Function::program)), and run on any inputs like those for which it was traced: of the same shapes,
+/// structure and plain fields. [`Jit`](super::Jit) traces again for others.
+///
+/// | constructor | runs on | gives |
+/// |---|---|---|
+/// | [`stage`](Function::stage) | `x` | what `f` gives |
+/// | [`gradient`](Function::gradient), [`value_and_gradient`](Function::value_and_gradient) | `x` | a tree like `x` |
+/// | [`jacobian`](Function::jacobian), [`value_and_jacobian`](Function::value_and_jacobian), [`hessian`](Function::hessian) | one tensor | one tensor |
+/// | [`jacobian_matrix`](Function::jacobian_matrix), [`hessian_matrix`](Function::hessian_matrix) | `x` | a matrix over raveled trees |
+/// | [`hvp`](Function::hvp) | `x`, and a direction like `x` | a tree like `x` |
+/// | [`jvp`](Function::jvp) | `x`, and a tangent like `x` | the results and their tangents |
+/// | [`vjp`](Function::vjp) | `x`, and a cotangent like the results | the results, and a tree like `x` |
+///
+/// Each has a form with data, such as [`gradient_with`](Function::gradient_with); then it is [`run_with`](Function::run_with)
+/// data. A direction, tangent or cotangent comes before the data: `run_with(&x, &(v, data))`.
+///
+/// ```
+/// use polygrad::{Function, tensor};
+/// let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+/// let step = Function::value_and_gradient_with(|w, x| (w * x).square().sum(), &w, &x);
+/// let (y, g) = step.run_with(&w, &x)?;
+/// assert_eq!((y.item(), g), (73.0, tensor([18.0, 64.0])));
+/// assert!(step.run_with(&tensor([1.0]), &x).is_err());
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
+pub struct Function<P, Q, Y> {
+    /// The program as recorded.
+    recorded: Program,
+    /// What is computed of it, in how many of its first inputs.
+    derived: (Derived, usize),
+    options: FunctionOptions,
+    /// The derived program.
+    program: Program,
+    /// The program that runs.
+    ready: Program,
+    /// Zeros in the structure of the results, each stored as one number.
+    template: Y,
+    /// The results in their structure. What is shaped like the argument is made from the argument.
+    assemble: fn(&Y, &P, Vec<Array>) -> Y,
+    /// What the trace depends on.
+    key: Key,
+    inputs: PhantomData<fn(&P, &Q)>,
+}
+
+/// The reason why a staged function did not run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RunError {
+    /// An input has another shape or element type than in the trace.
+    #[error(
+        "run: input `{name}` was traced as {} {}, but it is {} {}; stage the function again for this shape",
+        .needed.1, Show(&.needed.0), .given.1, Show(&.given.0)
+    )]
+    Input {
+        /// The name of the input.
+        name: String,
+        /// Shape and element type in the trace.
+        needed: (Vec<usize>, DType),
+        /// Shape and element type given.
+        given: (Vec<usize>, DType),
+    },
+    /// Data beside the tensors are others than in the trace, which may have branched on them.
+    #[error(
+        "run: the field `{name}` was traced as {needed}, but it is {given}; stage the function again for this value"
+    )]
+    Field {
+        /// The path to the data.
+        name: String,
+        /// The data in the trace, as text.
+        needed: String,
+        /// The data given, as text.
+        given: String,
+    },
+    /// The structure is not that of the trace.
+    #[error("run: `{name}` was traced with {needed}, but it has {given}; stage the function again for this structure")]
+    Structure {
+        /// The path to the part that differs.
+        name: String,
+        /// What the trace had there.
+        needed: String,
+        /// What was given.
+        given: String,
+    },
+}
+
+impl From<Difference> for RunError {
+    fn from(difference: Difference) -> RunError {
+        match difference {
+            Difference::Leaf { at: name, needed, given } => RunError::Input { name, needed, given },
+            Difference::Plain { at: name, needed, given } => RunError::Field { name, needed, given },
+            Difference::Structure { at: name, needed, given } => RunError::Structure { name, needed, given },
+        }
+    }
+}
+
+/// How a [`Function`] is made ready to run, see [`Function::with_options`].
+///
+/// ```
+/// use polygrad::{Function, FunctionOptions, tensor};
+/// let x = tensor([1.0, 2.0]);
+/// let fast = FunctionOptions::new().fast_math(true);
+/// let f = Function::stage(|x| x.exp().ln(), &x).with_options(fast);
+/// assert_eq!(f.optimized().size(), 0);
+/// assert_eq!(f.run(&x)?, x);
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FunctionOptions {
+    passes: Options,
+}
+
+impl FunctionOptions {
+    /// The options a function has unless it is given others.
+    ///
+    /// ```
+    /// use polygrad::FunctionOptions;
+    /// assert_eq!(FunctionOptions::new(), FunctionOptions::new().fast_math(false));
+    /// ```
+    pub fn new() -> FunctionOptions {
+        FunctionOptions::default()
+    }
+
+    /// Whether all numbers count as finite and intermediate results as within range, see
+    /// [`Options::fast_math`]. Applies to the function before it is differentiated and to its derivative.
+    ///
+    /// ```
+    /// use polygrad::{Function, FunctionOptions, tensor};
+    /// let f = Function::stage(|x| x.exp().ln(), &tensor(1.0));
+    /// assert_eq!(f.optimized().size(), 2);
+    /// assert_eq!(f.with_options(FunctionOptions::new().fast_math(true)).optimized().size(), 0);
+    /// ```
+    #[must_use]
+    pub fn fast_math(mut self, yes: bool) -> FunctionOptions {
+        self.passes.fast_math = yes;
+        self
+    }
+}
+
+/// Something that shows a tree to a visitor.
+type Shown<'a> = &'a dyn Fn(&mut dyn Visitor<Array>);
+
+/// Shows both arguments of a function.
+fn both(x: Shown<'_>, data: Shown<'_>, visitor: &mut dyn Visitor<Array>) {
+    for (name, tree) in [("x", x), ("data", data)] {
+        visitor.enter(Step::Field(name));
+        tree(visitor);
+        visitor.leave();
+    }
+}
+
+/// What a function is made of.
+struct Parts<P, Y> {
+    derived: Derived,
+    recorded: Program,
+    /// The number of inputs that are arguments and no data.
+    count: usize,
+    /// The names of the last results.
+    names: Vec<String>,
+    template: Y,
+    assemble: fn(&Y, &P, Vec<Array>) -> Y,
+    key: Key,
+}
+
+impl<P, Q, Y> Function<P, Q, Y> {
+    /// # Panics
+    /// When the program has no such derivative.
+    #[track_caller]
+    fn of(parts: Parts<P, Y>) -> Self {
+        let Parts { derived, recorded, count, names, template, assemble, key } = parts;
+        let options = FunctionOptions::new();
+        let program = match derived.of(&recorded, count, options.passes) {
+            Ok(program) => program,
+            Err(fault) => panic!("{fault}"),
+        };
+        let mut outputs: Vec<&str> = program.outputs().iter().map(|slot| slot.name.as_str()).collect();
+        let unnamed = outputs.len() - names.len();
+        outputs.truncate(unnamed);
+        outputs.extend(names.iter().map(String::as_str));
+        let inputs: Vec<&str> = program.inputs().iter().map(|slot| slot.name.as_str()).collect();
+        let program = program.named(&inputs, &outputs);
+        let ready = optimize_with(&program, options.passes);
+        let derived = (derived, count);
+        Function { recorded, derived, options, program, ready, template, assemble, key, inputs: PhantomData }
+    }
+
+    /// This function made ready anew, with other options.
+    ///
+    /// ```
+    /// use polygrad::{Function, FunctionOptions, tensor};
+    /// let x = tensor([1.0, 2.0]);
+    /// let slope = Function::gradient(|x| x.exp().ln().sum(), &x).with_options(FunctionOptions::new().fast_math(true));
+    /// assert_eq!(slope.run(&x)?, tensor([1.0, 1.0]));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn with_options(mut self, options: FunctionOptions) -> Self {
+        if options != self.options {
+            let (derived, count) = self.derived;
+            let Ok(program) = derived.of(&self.recorded, count, options.passes) else {
+                unreachable!("the program was differentiated before")
+            };
+            let (inputs, outputs) = (self.program.inputs(), self.program.outputs());
+            let inputs: Vec<&str> = inputs.iter().map(|slot| slot.name.as_str()).collect();
+            let outputs: Vec<&str> = outputs.iter().map(|slot| slot.name.as_str()).collect();
+            self.program = program.named(&inputs, &outputs);
+            self.ready = optimize_with(&self.program, options.passes);
+            self.options = options;
+        }
+        self
+    }
+
+    /// The program before the last optimization: as it was recorded, or its derivative.
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let f = Function::stage(|x| x.square().sum(), &tensor([3.0, 4.0]));
+    /// assert_eq!((f.program().inputs()[0].name.as_str(), f.program().size()), ("x", 2));
+    /// ```
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The program that runs: in bulk, and simplified.
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, build1, tensor};
+    /// let f = Function::stage(|x: &Tensor<_, 1>| build1(2, |i| x.at([i]) * 2.0).sum(), &tensor([3.0, 4.0]));
+    /// assert!(f.program().to_string().contains("loop") && !f.optimized().to_string().contains("loop"));
+    /// ```
+    pub fn optimized(&self) -> &Program {
+        &self.ready
+    }
+}
+
+impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
+    /// The results for these arguments and data.
+    ///
+    /// # Errors
+    /// When an input has another shape or element type than the one the function was traced with, or the structure or a
+    /// plain field is another.
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// let f = Function::stage_with(|w, x| (w * x).sum(), &w, &x);
+    /// assert_eq!(f.run_with(&w, &x)?.item(), 11.0);
+    /// assert!(f.run_with(&w, &tensor([1.0])).is_err());
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    pub fn run_with(&self, x: &P, data: &Q) -> Result<Y, RunError> {
+        let show = |visitor: &mut dyn Visitor<Array>| both(&|v| x.visit(v), &|v| data.visit(v), visitor);
+        if let Some(difference) = self.key.difference_to(show) {
+            return Err(RunError::from(difference));
+        }
+        let mut inputs = x.leaves();
+        inputs.extend(data.leaves());
+        Ok((self.assemble)(&self.template, x, interpret(&self.ready, inputs)))
+    }
+
+    /// Whether the function runs on these arguments and data.
+    fn fits(&self, x: &P, data: &Q) -> bool {
+        self.key.is_shown(|visitor: &mut dyn Visitor<Array>| both(&|v| x.visit(v), &|v| data.visit(v), visitor))
+    }
+}
+
+impl<P: Tree<Array>, Y> Function<P, (), Y> {
+    /// The results for these arguments.
+    ///
+    /// # Errors
+    /// As for [`run_with`](Function::run_with).
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let x = tensor([3.0, 4.0]);
+    /// let f = Function::stage(|x| x.square().sum(), &x);
+    /// assert_eq!(f.run(&x)?.item(), 25.0);
+    /// assert!(f.run(&tensor([1.0])).is_err());
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    pub fn run(&self, x: &P) -> Result<Y, RunError> {
+        self.run_with(x, &())
+    }
+}
+
+/// The program that runs.
+impl<P, Q, Y> fmt::Debug for Function<P, Q, Y> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Function({})", self.ready)
+    }
+}

@@ -1,0 +1,276 @@
+//! Recorded functions: each constructor gives what the plain verb gives, `Jit` records once for each key and keeps no more
+//! than it may, and a pullback does not record.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+
+use polygrad::array::Rng;
+use polygrad::program::Term;
+use polygrad::{
+    ADVal, Array, BaseTensor, Concrete, Function, FunctionOptions, Gradient, Jit, RunError, Tensor, Tree, direct, grad,
+    grad_with, hessian_matrix_with, hessian_with, hvp_with, jacobian_matrix_with, jacobian_with, jvp_with, tensor,
+    value_and_grad_with, value_and_jacobian_with, vjp, vjp_with,
+};
+
+/// Parameters with data that a program branches on.
+#[derive(Tree, Clone, Debug, PartialEq)]
+struct Model<T: BaseTensor> {
+    w: Tensor<T, 2>,
+    b: Tensor<T, 1>,
+    heads: usize,
+    extra: Option<Tensor<T, 0>>,
+}
+
+type Batch<T> = (Tensor<T, 2>, Tensor<T, 1, i64>);
+
+fn results<T: BaseTensor>(m: &Model<T>, (x, rows): &Batch<T>) -> (Tensor<T, 2>, Tensor<T, 0>) {
+    let h = (x.matmul(&m.w) + m.b.replicate(x.dim::<0>())).tanh();
+    let power = h.gather([rows]).powi(m.heads as i32).sum();
+    (h, m.extra.as_ref().map_or(power.clone(), |extra| power.sin() * extra))
+}
+
+fn loss<T: BaseTensor>(m: &Model<T>, batch: &Batch<T>) -> Tensor<T, 0> {
+    let (h, power) = results(m, batch);
+    h.square().sum() * 0.5 + power
+}
+
+fn case(seed: u64) -> (Model<Concrete>, Batch<Concrete>) {
+    let rng = &mut Rng::new(seed);
+    let (n, k, m) = (1 + rng.below(3), 1 + rng.below(3), 1 + rng.below(3));
+    let mut known = |shape: &[usize]| rng.uniform(shape, -1.0, 1.0);
+    let (w, b, x) = (known(&[k, m]), known(&[m]), known(&[n, k]));
+    let extra = (rng.below(2) == 0).then(|| tensor(rng.unit()));
+    let model = Model { w: Tensor::constant(w), b: Tensor::constant(b), heads: 1 + rng.below(3), extra };
+    (model, (Tensor::constant(x), Tensor::constant(Array::from(vec![0i64, n as i64 - 1]))))
+}
+
+/// Another tree of the same shapes.
+fn like<P: Tree<Concrete, With<Concrete> = P>>(x: &P, seed: u64) -> P {
+    x.unravel(&Tensor::constant(Rng::new(seed).normal(&[x.ravel().len()], 0.0, 1.0)))
+}
+
+fn assert_close<P: Tree<Concrete>>(a: &P, b: &P) {
+    assert_eq!(a.key(), b.key());
+    for (x, y) in a.ravel().to_vec().into_iter().zip(b.ravel().to_vec()) {
+        assert!((x - y).abs() <= 1e-12 * x.abs().max(1.0), "{x} {y}");
+    }
+}
+
+#[test]
+fn functions_of_trees_give_what_the_verbs_give() {
+    for seed in 0..12 {
+        let ((m, d), at) = (case(seed), like(&case(seed).0, seed + 100));
+        let (v, all) = (like(&m, seed + 200), "of the shapes of the trace");
+        let run = Function::stage_with(results, &m, &d).run_with(&at, &d).expect(all);
+        assert_close(&run, &results(&at, &d));
+        let run = Function::gradient_with(loss, &m, &d).run_with(&at, &d).expect(all);
+        assert_close(&run, &grad_with(loss, &at, &d));
+        let run = Function::value_and_gradient_with(loss, &m, &d).run_with(&at, &d).expect(all);
+        assert_close(&run, &value_and_grad_with(loss, &at, &d));
+        let run = Function::jacobian_matrix_with(results, &m, &d).run_with(&at, &d).expect(all);
+        assert_close(&run, &jacobian_matrix_with(results, &at, &d));
+        let run = Function::hessian_matrix_with(loss, &m, &d).run_with(&at, &d).expect(all);
+        assert_close(&run, &hessian_matrix_with(loss, &at, &d));
+        let more = (v.clone(), d.clone());
+        let run = Function::hvp_with(loss, &m, &d).run_with(&at, &more).expect(all);
+        assert_close(&run, &hvp_with(loss, &at, &v, &d));
+        let run = Function::jvp_with(results, &m, &d).run_with(&at, &more).expect(all);
+        assert_close(&run, &jvp_with(results, &at, &v, &d));
+        let y_bar = like(&run.0, seed + 300);
+        let run = Function::vjp_with(results, &m, &d).run_with(&at, &(y_bar.clone(), d.clone())).expect(all);
+        let (y, pullback) = vjp_with(results, &at, &d);
+        assert_close(&run, &(y, pullback(&y_bar)));
+        assert_eq!(run.1.heads, m.heads);
+    }
+}
+
+#[test]
+fn functions_of_one_tensor_give_what_the_verbs_give() {
+    fn f<T: BaseTensor>(x: &Tensor<T, 2>, k: &Tensor<T, 1>) -> Tensor<T, 1> {
+        x.matvec(k).sin() * k.sum().exp().replicate(x.dim::<0>())
+    }
+    fn g<T: BaseTensor>(x: &Tensor<T, 2>, k: &Tensor<T, 1>) -> Tensor<T, 0> {
+        f(x, k).square().sum()
+    }
+    for (n, m) in [(1, 1), (1, 3), (4, 2), (0, 2)] {
+        let mut rng = Rng::new(n as u64);
+        let mut known = |shape: [usize; 2]| Tensor::<Concrete, 2>::constant(rng.uniform(&shape, -1.0, 1.0));
+        let (x, at, k) = (known([n, m]), known([n, m]), known([1, m]).row(0));
+        let j = Function::jacobian_with(f, &x, &k).run_with(&at, &k).expect("of the same shape");
+        assert_close::<Tensor<_, 3>>(&j, &jacobian_with(f, &at, &k));
+        let both = Function::value_and_jacobian_with(f, &x, &k).run_with(&at, &k).expect("of the same shape");
+        assert_close::<(Tensor<_, 1>, Tensor<_, 3>)>(&both, &value_and_jacobian_with(f, &at, &k));
+        let h = Function::hessian_with(g, &x, &k).run_with(&at, &k).expect("of the same shape");
+        assert_close::<Tensor<_, 4>>(&h, &hessian_with(g, &at, &k));
+    }
+}
+
+#[test]
+fn a_function_runs_for_its_own_structure_alone() {
+    let (m, d) = case(3);
+    let f = Function::gradient_with(loss, &m, &d);
+    let other = Model { heads: m.heads + 1, ..m.clone() };
+    let error = f.run_with(&other, &d).unwrap_err();
+    assert!(matches!(&error, RunError::Field { name, .. } if name == "x.heads"), "{error}");
+    let extra = if m.extra.is_some() { None } else { Some(tensor(1.0)) };
+    let error = f.run_with(&Model { extra, ..m.clone() }, &d).unwrap_err();
+    assert!(matches!(&error, RunError::Structure { name, .. } if name == "x.extra"), "{error}");
+    let hvp = Function::hvp_with(loss, &m, &d);
+    let error = hvp.run_with(&m, &(other, d)).unwrap_err();
+    assert!(matches!(&error, RunError::Field { name, .. } if name == "data.0.heads"), "{error}");
+}
+
+#[test]
+fn options_hold_for_every_derivative_and_can_be_taken_back() {
+    let (x, fast) = (tensor([1.0, 2.0]), FunctionOptions::new().fast_math(true));
+    let f = |x: &Tensor<Term, 1>| (x.exp().ln() * 3.0).sum();
+    let (plain, slope) = (Function::gradient(f, &x), Function::gradient(f, &x).with_options(fast));
+    assert!(slope.optimized().size() < plain.optimized().size());
+    assert_eq!(slope.run(&x), Ok(tensor([3.0, 3.0])));
+    let back = slope.with_options(FunctionOptions::new());
+    assert_eq!(back.optimized(), plain.optimized());
+    assert_eq!(back.program().outputs()[0].name, "grad");
+}
+
+#[test]
+fn jit_gives_what_the_verb_gives_for_any_shape() {
+    let jit: Gradient<Model<Concrete>, Batch<Concrete>> = Jit::value_and_gradient_with(loss).keeping(4);
+    for seed in (0..20).chain(0..20).chain([3, 3, 3]) {
+        let (m, d) = case(seed);
+        assert_close(&jit.call_with(&m, &d), &value_and_grad_with(loss, &m, &d));
+        assert!(jit.kept() <= 4);
+    }
+    let slope = Jit::gradient(|x: &Tensor<_, 1>| x.powi(3).sum());
+    for n in [3, 0, 1, 3] {
+        let x = Tensor::<Concrete, 1>::linspace(1.0, 2.0, n);
+        assert_eq!(slope.call(&x), grad(|x| x.powi(3).sum(), &x));
+    }
+    assert_eq!(slope.kept(), 3);
+}
+
+/// A function that counts how often it is recorded.
+fn counting() -> (Jit<Model<Concrete>, (), Tensor<Concrete, 0>>, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let seen = count.clone();
+    let jit = Jit::stage(move |m: &Model<_>| {
+        seen.fetch_add(1, Ordering::SeqCst);
+        m.w.sum() * m.heads as f64
+    });
+    (jit, count)
+}
+
+fn model(n: usize, heads: usize) -> Model<Concrete> {
+    Model { w: Tensor::ones([n, 1]), b: Tensor::zeros([1]), heads, extra: None }
+}
+
+#[test]
+fn jit_records_once_for_each_key_and_forgets_the_least_recently_used() {
+    let (jit, count) = counting();
+    let jit = jit.keeping(2);
+    let call = |n: usize, heads: usize| {
+        assert_eq!(jit.call(&model(n, heads)).item(), (n * heads) as f64);
+        (count.load(Ordering::SeqCst), jit.kept())
+    };
+    assert_eq!(call(1, 4), (1, 1));
+    assert_eq!(call(1, 4), (1, 1));
+    // Another plain field is another program.
+    assert_eq!(call(1, 2), (2, 2));
+    assert_eq!(call(1, 4), (2, 2));
+    // A third key drops the one that was called before the other.
+    assert_eq!(call(3, 4), (3, 2));
+    assert_eq!(call(1, 4), (3, 2));
+    assert_eq!(call(1, 2), (4, 2));
+    assert_eq!(call(1, 4), (4, 2));
+    let (jit, _) = counting();
+    for n in 0..2 * Jit::<(), (), ()>::LIMIT {
+        jit.call(&model(n, 1));
+    }
+    assert_eq!(jit.kept(), Jit::<(), (), ()>::LIMIT);
+}
+
+#[test]
+fn threads_that_meet_a_new_key_at_once_do_not_wait_for_each_other() {
+    fn is_shared<X: Send + Sync>(_: &X) {}
+    // Each recording waits for the other: with a lock around it, none would end.
+    let both = Arc::new(Barrier::new(2));
+    let meet = both.clone();
+    let jit = Jit::gradient(move |x: &Tensor<_, 1>| {
+        meet.wait();
+        x.square().sum()
+    });
+    is_shared(&jit);
+    let x = tensor([1.0, 2.0]);
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..2).map(|_| scope.spawn(|| jit.call(&x))).collect();
+        for call in calls {
+            assert_eq!(call.join().expect("no panic"), tensor([2.0, 4.0]));
+        }
+    });
+    assert_eq!(jit.kept(), 1);
+    assert_eq!(jit.call(&x), tensor([2.0, 4.0]));
+}
+
+#[test]
+fn a_recording_that_fails_leaves_the_rest_as_it_was() {
+    let jit = Jit::stage(|x: &Tensor<_, 1>| if x.len() == 1 { panic!("not this one") } else { x.sum() });
+    assert_eq!(jit.call(&tensor([1.0, 2.0])).item(), 3.0);
+    let failed = std::thread::scope(|scope| scope.spawn(|| jit.call(&tensor([1.0]))).join());
+    assert!(failed.is_err());
+    assert_eq!((jit.call(&tensor([3.0, 2.0])).item(), jit.kept()), (5.0, 1));
+}
+
+#[test]
+fn a_pullback_does_not_record() {
+    let calls = Cell::new(0);
+    let f = |x: &Tensor<_, 1>| {
+        calls.set(calls.get() + 1);
+        (x.sin() * x, x.square().sum())
+    };
+    let x = tensor([1.0, 2.0]);
+    let (y, pullback) = vjp(f, &x);
+    let seen = calls.get();
+    let (same, direct) = direct::vjp(|x: &Tensor<_, 1>| (x.sin() * x, x.square().sum()), &x);
+    assert_close(&y, &same);
+    for seed in 0..5 {
+        let y_bar = like(&y, seed);
+        assert_close(&pullback(&y_bar), &direct(&y_bar));
+    }
+    assert_eq!((seen, calls.get()), (1, 1));
+}
+
+#[test]
+fn a_pullback_inside_of_a_derivative_or_a_program_runs_its_function_once() {
+    // The rows of a Jacobian by pullbacks, summed: d/dx of sum over rows.
+    fn rows<T: BaseTensor>(x: &Tensor<T, 1>, calls: &Cell<usize>) -> Tensor<T, 0> {
+        let (_, pullback) = vjp(
+            |x| {
+                calls.set(calls.get() + 1);
+                x.powi(3)
+            },
+            x,
+        );
+        let row = |k: usize| pullback(&Tensor::<T, 2>::eye(2).row(k)).sum();
+        row(0) + row(1)
+    }
+    let (x, calls) = (tensor([1.0, 2.0]), Cell::new(0));
+    assert_eq!(direct::grad(|x: &Tensor<ADVal<_>, 1>| rows(x, &calls), &x), tensor([6.0, 12.0]));
+    assert_eq!(calls.replace(0), 1);
+    assert_eq!(grad(|x| rows(x, &calls), &x), tensor([6.0, 12.0]));
+    assert_eq!(calls.replace(0), 1);
+    let f = Function::stage(|x: &Tensor<Term, 1>| rows(x, &calls), &x);
+    assert_eq!((f.run(&x).map(|y| y.item()), calls.get()), (Ok(15.0), 1));
+}
+
+#[test]
+fn a_pullback_keeps_integers_loops_and_constant_results() {
+    fn f<T: BaseTensor>(p: &(Tensor<T, 1>, Tensor<T, 1, i64>)) -> (Tensor<T, 0>, Tensor<T, 1, i64>, Tensor<T, 1>) {
+        let looped = polygrad::fold(Tensor::scalar(1.0), &p.0, |c, x| c.sin() * x);
+        (looped, p.1.clone(), Tensor::ones([2]))
+    }
+    let p = (tensor([0.5, 1.5, 2.5]), tensor([1, 2]));
+    let ((y, pullback), (_, direct)) = (vjp(f, &p), direct::vjp(f, &p));
+    let y_bar = like(&y, 1);
+    assert_close(&pullback(&y_bar), &direct(&y_bar));
+    assert_eq!(pullback(&y_bar).1, tensor([0, 0]));
+}
