@@ -21,3 +21,4 @@ mod loops;
 mod optim;
 mod repeated;
 mod trees;
+mod users;

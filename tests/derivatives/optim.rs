@@ -105,7 +105,7 @@ fn a_recorded_step_is_the_step() {
         let mut now = (start.clone(), optimizer.init(&start));
         let step = Function::stage(
             |(x, state)| {
-                let (value, slope) = value_and_grad(|x| rosenbrock(x), x);
+                let (value, slope) = value_and_grad(rosenbrock, x);
                 (optimizer.update(x, &slope, state), value)
             },
             &now,
@@ -115,8 +115,7 @@ fn a_recorded_step_is_the_step() {
         }
         // All of the steps as one loop.
         let carry = (start.clone(), optimizer.init(&start));
-        let (looped, state) =
-            iterate(20, carry, |_, (x, state)| optimizer.update(&x, &grad(|x| rosenbrock(x), &x), &state));
+        let (looped, state) = iterate(20, carry, |_, (x, state)| optimizer.update(&x, &grad(rosenbrock, &x), &state));
         assert_eq!(state.count.item(), 20.0);
         for x in [&now.0, &looped] {
             for (a, b) in x.to_vec().into_iter().zip(expected.to_vec()) {

@@ -5,11 +5,20 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 #[allow(dead_code)]
+#[path = "../../examples/control.rs"]
+mod control;
+#[allow(dead_code)]
 #[path = "../../examples/digits.rs"]
 mod digits;
 #[allow(dead_code)]
+#[path = "../../examples/sampler.rs"]
+mod sampler;
+#[allow(dead_code)]
 #[path = "../../examples/tour.rs"]
 mod tour;
+#[allow(dead_code)]
+#[path = "../../examples/transformer.rs"]
+mod transformer;
 
 /// The last number of a word and the word without it: units and brackets may stand around it.
 fn number(word: &str) -> Option<(f64, String)> {
@@ -66,6 +75,19 @@ fn the_training_is_as_in_the_readme() {
     let mut out = Vec::new();
     digits::train(1, &mut out).expect("the network learns to read");
     assert_printed(&String::from_utf8(out).expect("a report is text"), 0.02);
+}
+
+#[test]
+fn the_ball_learns_and_the_samples_have_the_moments() {
+    // Each checks its result and returns an error.
+    control::train(50, &mut Vec::new()).expect("the loss falls");
+    sampler::sample(150, &mut Vec::new()).expect("the moments are those of the distribution");
+}
+
+#[test]
+fn the_transformer_learns() {
+    let last = transformer::train(15, &mut Vec::new()).expect("a report can be written");
+    assert!(last < 2.8, "the loss of a uniform guess is 3.4, and after 15 updates it is {last}");
 }
 
 #[test]
