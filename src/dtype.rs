@@ -96,6 +96,8 @@ pub trait Elem:
     #[doc(hidden)]
     fn from_scalar(a: &Array) -> Option<Self>;
     #[doc(hidden)]
+    fn scalar_of(a: &Array) -> Option<&Self>;
+    #[doc(hidden)]
     fn into_data(v: Vec<Self>) -> Data;
     #[doc(hidden)]
     fn splat_data(x: Self) -> Data;
@@ -169,6 +171,9 @@ macro_rules! elem {
             #[inline]
             fn from_scalar(a: &Array) -> Option<Self> {
                 if let Array::$variant(x) = a { Some(*x) } else { None }
+            }
+            fn scalar_of(a: &Array) -> Option<&Self> {
+                if let Array::$variant(x) = a { Some(x) } else { None }
             }
             fn into_data(v: Vec<Self>) -> Data {
                 Data::$variant(crate::array::Elems::Dense(v))

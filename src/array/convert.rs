@@ -3,9 +3,12 @@
 //! Law: there and back is the identity. A conversion that cannot fail is `From`; one that can (ragged rows, another
 //! shape or element type) is `TryFrom`, with an error that names both sides.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use thiserror::Error;
 
-use super::{Array, Values};
+use super::{Array, Elems, Values};
 use crate::dtype::{DType, Elem};
 use crate::shape::{self, MAX_SIZE};
 
@@ -251,5 +254,64 @@ impl Array {
     ) -> Result<impl DoubleEndedIterator<Item = E> + ExactSizeIterator + Clone + '_, ArrayError> {
         let values = self.values::<E>().ok_or(ArrayError::DType { needed: E::DTYPE, given: self.dtype() })?;
         Ok((0..shape::size(self.shape())).map(move |i| values.get(i)))
+    }
+
+    /// The elements in row-major order, if they are stored one by one, or there is only one; an array of one repeated
+    /// value, such as zeros, stores that value once. Nothing is copied. [`elements`](Array::elements) is for every array.
+    ///
+    /// ```
+    /// use polygrad::{Array, DType};
+    /// assert_eq!(Array::from([[1, 2], [3, 4]]).as_slice::<i64>(), Some(&[1, 2, 3, 4][..]));
+    /// assert_eq!(Array::zeros(&[3], DType::I64).as_slice::<i64>(), None);
+    /// ```
+    ///
+    /// `None` as well if the element type is not `E`.
+    pub fn as_slice<E: Elem>(&self) -> Option<&[E]> {
+        let Array::Shared(stored) = self else { return E::scalar_of(self).map(std::slice::from_ref) };
+        match (E::of_data(&stored.data)?, self.size()) {
+            (Elems::Dense(v), _) => Some(v),
+            (Elems::Splat(_), 0) => Some(&[]),
+            (Elems::Splat(x), 1) => Some(std::slice::from_ref(x)),
+            (Elems::Splat(_), _) => None,
+        }
+    }
+
+    /// The elements in row-major order, copied only if they are stored as one repeated value.
+    ///
+    /// ```
+    /// use polygrad::{Array, DType};
+    /// assert_eq!(*Array::zeros(&[3], DType::F64).elements::<f64>()?, [0.0, 0.0, 0.0]);
+    /// # Ok::<(), polygrad::array::ArrayError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ArrayError::DType`] when the element type is not `E`.
+    #[track_caller]
+    pub fn elements<E: Elem>(&self) -> Result<Cow<'_, [E]>, ArrayError> {
+        match self.as_slice() {
+            Some(elements) => Ok(Cow::Borrowed(elements)),
+            None => self.to_vec().map(Cow::Owned),
+        }
+    }
+
+    /// The elements in row-major order; without a copy if they are stored one by one and the array has no other owner.
+    ///
+    /// ```
+    /// use polygrad::Array;
+    /// assert_eq!(Array::from([[1, 2], [3, 4]]).into_vec::<i64>()?, [1, 2, 3, 4]);
+    /// # Ok::<(), polygrad::array::ArrayError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ArrayError::DType`] when the element type is not `E`.
+    #[track_caller]
+    pub fn into_vec<E: Elem>(mut self) -> Result<Vec<E>, ArrayError> {
+        if let Array::Shared(stored) = &mut self
+            && let Some(stored) = Arc::get_mut(stored)
+            && let Some(Elems::Dense(elements)) = E::of_data_mut(&mut stored.data)
+        {
+            return Ok(std::mem::take(elements));
+        }
+        self.to_vec()
     }
 }

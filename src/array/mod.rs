@@ -16,6 +16,8 @@ use crate::shape::{self, Shape, check_possible, check_room, is_possible};
 mod approx;
 mod convert;
 mod display;
+#[cfg(any(feature = "ndarray", feature = "nalgebra"))]
+mod foreign;
 mod random;
 #[cfg(feature = "serde")]
 mod serial;

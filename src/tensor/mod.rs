@@ -36,6 +36,7 @@
 //! tensor of that one number. **Shapes are static:** they are known while the program is traced, and
 //! a mistake panics at the line of the user's call.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -532,6 +533,45 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     pub fn to_vec(&self) -> Vec<E> {
         match self.raw.to_vec() {
             Ok(v) => v,
+            Err(_) => unreachable!("the element type of a tensor is that of its array"),
+        }
+    }
+
+    /// The elements in row-major order, if they are stored one by one, or there is only one; a tensor of one repeated value,
+    /// such as zeros, stores that value once. Nothing is copied. [`elements`](Tensor::elements) is for every tensor.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).as_slice(), Some(&[1.0, 2.0, 3.0, 4.0][..]));
+    /// ```
+    pub fn as_slice(&self) -> Option<&[E]> {
+        self.raw.as_slice()
+    }
+
+    /// The elements in row-major order, copied only if they are stored as one repeated value.
+    ///
+    /// ```
+    /// use polygrad::{Concrete, Tensor};
+    /// assert_eq!(*Tensor::<Concrete, 1>::zeros([2]).elements(), [0.0, 0.0]);
+    /// ```
+    #[track_caller]
+    pub fn elements(&self) -> Cow<'_, [E]> {
+        match self.raw.elements() {
+            Ok(elements) => elements,
+            Err(_) => unreachable!("the element type of a tensor is that of its array"),
+        }
+    }
+
+    /// The elements in row-major order; without a copy if they are stored one by one and the tensor has no other owner.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1, 2], [3, 4]]).into_vec(), [1, 2, 3, 4]);
+    /// ```
+    #[track_caller]
+    pub fn into_vec(self) -> Vec<E> {
+        match self.raw.into_vec() {
+            Ok(elements) => elements,
             Err(_) => unreachable!("the element type of a tensor is that of its array"),
         }
     }

@@ -17,6 +17,7 @@ mod derive;
 mod einsum;
 mod examples;
 mod expand;
+mod foreign;
 mod grouped;
 mod layering;
 mod matrix;

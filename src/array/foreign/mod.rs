@@ -1,0 +1,18 @@
+//! Conversions from and to the arrays and matrices of other crates.
+//!
+//! Law: there and back is the identity; indices mean the same on both sides, whatever the order in memory. A conversion
+//! whose rank is known to rustc is `From`; one that checks the rank is `TryFrom`.
+//!
+//! | conversion | copies |
+//! |---|---|
+//! | tensor by reference to `ndarray` view | nothing; one repeated value becomes a view with stride 0 |
+//! | tensor to `ndarray` array | nothing if the tensor stores its elements one by one and has no other owner |
+//! | `ndarray` array to tensor | nothing if its layout is standard (row-major), without an offset |
+//! | `ndarray` view to tensor | the elements |
+//! | tensor of rank 1 to `nalgebra` vector, and back | nothing, as between tensors and `Vec` |
+//! | tensor of rank 2 to `nalgebra` matrix, and back | the elements, since matrices there are column-major |
+
+#[cfg(feature = "nalgebra")]
+mod nalgebra;
+#[cfg(feature = "ndarray")]
+mod ndarray;

@@ -1,0 +1,55 @@
+//! The vectors and matrices of `nalgebra`.
+//!
+//! ```
+//! use nalgebra::{DMatrix, DVector, matrix};
+//! use polygrad::{Tensor, tensor};
+//! let m = Tensor::<_, 2>::from(&matrix![1.0, 2.0; 3.0, 4.0]);
+//! assert_eq!(m, tensor([[1.0, 2.0], [3.0, 4.0]]));
+//! let inverse = DMatrix::from(&m).try_inverse().expect("the matrix is regular");
+//! assert!((m.matmul(&Tensor::<_, 2>::from(&inverse)) - Tensor::eye(2)).norm().item() < 1e-12);
+//! assert_eq!(DVector::from(tensor([1.0, 2.0])).norm_squared(), 5.0);
+//! ```
+
+use ::nalgebra::{DMatrix, DVector, Dim, Matrix, RawStorage, Scalar, U1};
+
+use super::super::Array;
+use crate::dtype::Elem;
+use crate::tensor::Tensor;
+
+/// A matrix of any kind, copied: rows become rows.
+impl<R: Dim, C: Dim, S: RawStorage<E, R, C>, E: Elem + Scalar> From<&Matrix<E, R, C, S>> for Tensor<Array, 2, E> {
+    fn from(m: &Matrix<E, R, C, S>) -> Self {
+        let elements = (0..m.nrows()).flat_map(|i| (0..m.ncols()).map(move |j| m[(i, j)])).collect();
+        Tensor::from_raw(Array::new(&[m.nrows(), m.ncols()], elements))
+    }
+}
+
+/// A vector of any kind, copied.
+impl<R: Dim, S: RawStorage<E, R, U1>, E: Elem + Scalar> From<&Matrix<E, R, U1, S>> for Tensor<Array, 1, E> {
+    fn from(v: &Matrix<E, R, U1, S>) -> Self {
+        Tensor::from_raw(Array::new(&[v.nrows()], v.iter().copied().collect()))
+    }
+}
+
+/// Without a copy.
+impl<E: Elem + Scalar> From<DVector<E>> for Tensor<Array, 1, E> {
+    fn from(v: DVector<E>) -> Self {
+        let n = v.nrows();
+        Tensor::from_raw(Array::new(&[n], Vec::from(v.data)))
+    }
+}
+
+/// Without a copy if the elements are stored one by one and the tensor has no other owner.
+impl<E: Elem + Scalar> From<Tensor<Array, 1, E>> for DVector<E> {
+    fn from(t: Tensor<Array, 1, E>) -> Self {
+        DVector::from_vec(t.into_vec())
+    }
+}
+
+/// A copy: the matrix is column-major.
+impl<E: Elem + Scalar> From<&Tensor<Array, 2, E>> for DMatrix<E> {
+    fn from(t: &Tensor<Array, 2, E>) -> Self {
+        let [n, m] = t.shape();
+        DMatrix::from_row_slice(n, m, &t.elements())
+    }
+}
