@@ -290,8 +290,16 @@ fn slope(tolerance: f64, at: &dyn Fn(f64) -> Option<(f64, f64)>) -> Option<Slope
 /// Two derivatives, and how much they differ beyond what is allowed: more than 1 is wrong.
 fn excess(gradient: f64, slope: &Slope, size: f64, tolerance: f64) -> f64 {
     let allowed = tolerance * gradient.abs().max(slope.value.abs()).max(size) + slope.noise;
-    let off = (gradient - slope.value).abs();
-    if off == 0.0 { 0.0 } else { off / allowed }
+    ratio((gradient - slope.value).abs(), allowed)
+}
+
+/// A difference by what is allowed of it; infinite if the difference is NaN.
+fn ratio(off: f64, allowed: f64) -> f64 {
+    if off == 0.0 {
+        return 0.0;
+    }
+    let ratio = off / allowed;
+    if ratio.is_nan() { f64::INFINITY } else { ratio }
 }
 
 impl<'a> Point<'a> {
@@ -433,7 +441,7 @@ impl<'a> Point<'a> {
             let (reverse, forward) = (terms().sum::<f64>(), self.forward(direction));
             let size = terms().map(|t| t * t).sum::<f64>().sqrt();
             let allowed = tolerance * reverse.abs().max(forward.abs()).max(size);
-            (reverse, forward, !((reverse - forward).abs() <= allowed))
+            (reverse, forward, ratio((reverse - forward).abs(), allowed) > 1.0)
         };
         if !off(direction).2 {
             return Ok(());
@@ -478,7 +486,7 @@ impl<'a> Point<'a> {
                 return Err(GradientError::NotFinite { what, number: f64::NAN });
             };
             let off = excess(g * scale, &slope, 0.0, tolerance);
-            wrong += usize::from(!(off <= 1.0));
+            wrong += usize::from(off > 1.0);
             if worst.is_none_or(|(most, ..)| off > most) {
                 worst = Some((off, *k, slope));
             }
