@@ -103,7 +103,7 @@ fn small_mistakes_are_found() {
 fn modes_that_differ_are_found() {
     // A function with two rules that do not fit each other.
     let [x, y, dot] = [(); 3].map(|()| Term::variable(&[3], DType::F64));
-    let primal = Term::program(&[x.clone()], &[x.unary(Unary::Square)], &[]).expect("a program");
+    let primal = Term::program(std::slice::from_ref(&x), &[x.unary(Unary::Square)], &[]).expect("a program");
     let inputs = [x.clone(), y, dot.clone()];
     let wrong = Term::program(&inputs, &[x.binary(Binary::Mul, &dot)], &[]).expect("a program");
     let twice = x.binary(Binary::Add, &x).binary(Binary::Mul, &dot);

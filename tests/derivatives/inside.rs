@@ -316,7 +316,7 @@ fn reads_out_of_bounds() {
 #[test]
 fn guarded_reads_are_harmless() {
     let x = tensor([1.0, 4.0, 9.0]);
-    let guarded = |x: &Tensor<_, 1>| build1(3, |i| cond(&i.eq(0), &Tensor::scalar(5.0), &x.at([i - 1])));
+    let guarded = |x: &Tensor<_, 1>| build1(3, |i| cond(i.eq(0), 5.0, x.at([i - 1])));
     let expected =
         "`at([i - 1])));`: reads at index -1 of axis 0, whose size is 3, in trip 0 (no result depends on it)";
     assert_eq!(out_of_bounds!(guarded, &x), expected);
@@ -334,7 +334,7 @@ fn guarded_reads_are_harmless() {
     let sliced = |x: &Tensor<_, 1>| x.take(&(Tensor::iota(4) - 1)).slice(0, 1..).sum();
     assert!(bounds(sliced, &x).faults.is_empty());
     // The wrong guard, an element that is summed, an index, a position, the host's own branch, a carry.
-    let wrong = |x: &Tensor<_, 1>| build1(3, |i| cond(&i.eq(1), &Tensor::scalar(5.0), &x.at([i - 1])));
+    let wrong = |x: &Tensor<_, 1>| build1(3, |i| cond(i.eq(1), 5.0, x.at([i - 1])));
     assert_eq!(bounds(wrong, &x).faults.len(), 1);
     assert_eq!(bounds(|x| x.take(&(Tensor::iota(4) - 1)).sum(), &x).faults.len(), 1);
     assert_eq!(bounds(|x| x.at([x.at([7]).to_int()]), &x).faults.len(), 1);
@@ -370,7 +370,7 @@ fn around_a_gradient_the_reads_of_the_program_are_found() {
     let found = bounds(|x| grad(|x: &Tensor<_, 1>| build1(3, |i| x.at([i + 1]).sin()).sum(), x), &x);
     assert_eq!((found.faults.len(), found.harmless.len()), (1, 0));
     assert_eq!((found.faults[0].access, found.faults[0].index), (Access::Read, 3));
-    let guarded = |i: &Tensor<_, 0, i64>, x: Tensor<_, 0>| cond(&i.eq(2), &Tensor::scalar(0.0), &x);
+    let guarded = |i: &Tensor<_, 0, i64>, x: Tensor<_, 0>| cond(i.eq(2), 0.0, x);
     let found = bounds(|x| grad(|x: &Tensor<_, 1>| build1(3, |i| guarded(i, x.at([i + 1]).sin())).sum(), x), &x);
     assert_eq!((found.faults.len(), found.harmless.len()), (0, 1));
     let found = bounds(|x| value_and_grad(|x: &Tensor<_, 1>| x.at([3]), x), &x);
