@@ -8,6 +8,7 @@ pub mod ad;
 pub mod array;
 pub mod base;
 pub mod dtype;
+pub mod guide;
 pub mod ops;
 pub mod optim;
 pub mod passes;

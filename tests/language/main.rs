@@ -19,6 +19,7 @@ mod examples;
 mod expand;
 mod foreign;
 mod grouped;
+mod guide;
 mod layering;
 mod matrix;
 mod operations;

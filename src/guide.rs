@@ -1,0 +1,19 @@
+//! The guide: pages on how to use the library. Every program in them is a test.
+
+#[doc = include_str!("../docs/guide/tasks.md")]
+pub mod tasks {}
+
+#[doc = include_str!("../docs/guide/levels.md")]
+pub mod levels {}
+
+#[doc = include_str!("../docs/guide/names.md")]
+pub mod names {}
+
+#[doc = include_str!("../docs/guide/fast.md")]
+pub mod fast {}
+
+#[doc = include_str!("../docs/guide/solver.md")]
+pub mod solver {}
+
+#[doc = include_str!("../docs/guide/interpreters.md")]
+pub mod interpreters {}
