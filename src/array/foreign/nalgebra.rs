@@ -1,9 +1,9 @@
 //! The vectors and matrices of `nalgebra`.
 //!
 //! ```
-//! use nalgebra::{DMatrix, DVector, matrix};
+//! use nalgebra::{DMatrix, DVector, Matrix2};
 //! use polygrad::{Tensor, tensor};
-//! let m = Tensor::<_, 2>::from(&matrix![1.0, 2.0; 3.0, 4.0]);
+//! let m = Tensor::<_, 2>::from(&Matrix2::new(1.0, 2.0, 3.0, 4.0));
 //! assert_eq!(m, tensor([[1.0, 2.0], [3.0, 4.0]]));
 //! let inverse = DMatrix::from(&m).try_inverse().expect("the matrix is regular");
 //! assert!((m.matmul(&Tensor::<_, 2>::from(&inverse)) - Tensor::eye(2)).norm().item() < 1e-12);
