@@ -33,12 +33,15 @@ struct Derived {
 impl Derived {
     fn of(input: &DeriveInput) -> Result<Derived, Error> {
         if let Data::Union(data) = &input.data {
-            return Err(Error::new(data.union_token.span(), "a union is not a tree: use a struct or an enum"));
+            return Err(Error::new(
+                data.union_token.span(),
+                "derive(Tree): needs a struct or an enum, but this is a union; make it an enum",
+            ));
         }
         if let Some(lifetime) = input.generics.lifetimes().next() {
             return Err(Error::new(
                 lifetime.span(),
-                "a tree owns its contents, so it has no lifetime: use an owned type",
+                "derive(Tree): a tree must own its contents, but this one has a lifetime; use an owned type",
             ));
         }
         let parameters: Vec<&TypeParam> = input.generics.type_params().collect();
@@ -47,7 +50,7 @@ impl Derived {
         if let [_, second, ..] = &bounded[..] {
             return Err(Error::new(
                 second.span(),
-                "a tree has one interpreter, but this is a second parameter bounded by `BaseTensor`",
+                "derive(Tree): a tree must have one interpreter, but this is a second parameter bounded by `BaseTensor`; use the first",
             ));
         }
         let named = || parameters.iter().copied().find(|p| p.ident == "T" && !is_bounded(&input.generics, p, "Tree"));
@@ -89,14 +92,14 @@ impl Derived {
         let interpreter = &self.interpreter;
         if self.is_given && is_exactly(ty, interpreter) {
             return Some(format!(
-                "a tree holds tensors, but this is a bare value of the interpreter `{interpreter}`: write `Tensor<{interpreter}, ..>`; a \
-                 parameter that is a tree itself has another name than `T`"
+                "derive(Tree): a field must be a tree or plain data, but this is a bare value of the interpreter `{interpreter}`; write \
+                 `Tensor<{interpreter}, ..>`, or give a parameter that is a tree itself another name than `T`"
             ));
         }
         if !self.is_given && !self.is_tree(ty) && mentions(ty.to_token_stream(), &|word| word == "Tensor") {
             return Some(String::from(
-                "this tensor has a fixed interpreter, so it could not be differentiated: give the type a parameter \
-                 `T: BaseTensor`, and write `Tensor<T, ..>`",
+                "derive(Tree): the interpreter must be a parameter, but that of this tensor is fixed, so it could not be differentiated; \
+                 give the type a parameter `T: BaseTensor`, and write `Tensor<T, ..>`",
             ));
         }
         None

@@ -15,6 +15,7 @@
 //! | `visit` | one walk over a tree: leaves, plain data, names |
 //! | `key` | what a recorded program depends on, besides numbers |
 //! | `math` | arithmetic |
+//! | `parameters` | the leaves by name, saved and loaded |
 //! | `ravel` | trees as vectors |
 
 use crate::base::{BaseTensor, Lift};
@@ -24,6 +25,7 @@ use crate::tensor::Tensor;
 mod impls;
 mod key;
 mod math;
+mod parameters;
 pub(crate) mod ravel;
 mod visit;
 
@@ -31,6 +33,7 @@ pub use impls::Keep;
 pub(crate) use key::Difference;
 pub use key::{Key, Plain};
 pub use math::TreeMath;
+pub use parameters::{ParameterError, Parameters};
 /// Makes a struct or an enum a tree: see the trait [`Tree`](trait@Tree).
 pub use polygrad_derive::Tree;
 pub use visit::{Step, Visitor};

@@ -1,7 +1,9 @@
 //! Mistakes in programs as data.
 
+use std::collections::BTreeMap;
+
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
-use polygrad::tree::Keep;
+use polygrad::tree::{Keep, Parameters};
 use polygrad::{Array, DType, Function, Tensor, ops::Unary, symbolic, tensor};
 
 use crate::log::Log;
@@ -41,9 +43,29 @@ pub(crate) fn programs(log: &mut Log) {
     let given = Function::stage(|x: &Option<Tensor<_, 1>>| x.as_ref().map(Tensor::sum), &Some(v.clone()));
     log.fails(given.run(&None));
 
+    parameters(log);
     log.fails(serde_json::from_value::<Program>(serde_json::json!({"format": 2})));
     log.fails(serde_json::from_value::<Tensor<Array, 2>>(serde_json::to_value(&v).expect("a tensor can be saved")));
     log.fails(serde_json::to_value(nested_loops(128)));
+}
+
+/// Parameters that do not fit a tree, and trees whose leaves have no names of their own.
+fn parameters(log: &mut Log) {
+    let (x, y) = (tensor([1.0, 2.0]), tensor(1.0));
+    let saved = Parameters::of(&vec![x.clone(), x.clone()]).expect("numbers differ");
+    log.fails(saved.load_into(&vec![x.clone(); 3]));
+    log.fails(saved.load_into(&vec![x.clone()]));
+    log.fails(saved.load_into(&vec![y.clone(), y.clone()]));
+    let entry = |name: &'static str| BTreeMap::from([(name, y.clone())]);
+    log.fails(Parameters::of(&BTreeMap::from([("a.b", entry("c")), ("a", entry("b.c"))])));
+    log.fails(Parameters::of_safetensors(&[]));
+    for (dtype, shape, bytes) in [("BF16", "1", 2), ("F64", "4611686018427387904,0", 0)] {
+        let header = format!(r#"{{"x":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[0,{bytes}]}}}}"#);
+        let data = vec![0; bytes];
+        log.fails(Parameters::of_safetensors(
+            &[&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat(),
+        ));
+    }
 }
 
 /// A program of that many loops, one inside the other.

@@ -112,6 +112,11 @@ fn words(error: &Value, file: &str) -> Option<(u64, String)> {
     Some((place["line_start"].as_u64()?, text))
 }
 
+/// Whether a macro of the library says this.
+fn is_macro(text: &str) -> bool {
+    ["einsum!: ", "derive(Tree): "].iter().any(|start| text.starts_with(start))
+}
+
 /// What rustc says to each function of a file.
 fn said(name: &str) -> String {
     let path = root().join("tests/errors/refused").join(name);
@@ -122,7 +127,7 @@ fn said(name: &str) -> String {
     for (k, line) in source.lines().enumerate().filter(|(_, line)| line.starts_with("fn ")) {
         let here: Vec<&String> = found.iter().filter(|(at, _)| *at == k as u64 + 1).map(|(_, text)| text).collect();
         // One mistake may have consequences, which rustc reports in its own words, after it.
-        let Some(first) = here.iter().find(|text| text.contains("\n    ") || text.starts_with("einsum!: ")) else {
+        let Some(first) = here.iter().find(|text| text.contains("\n    ") || is_macro(text)) else {
             panic!("{name}:{}: no words of the library: {here:?}\n{line}", k + 1);
         };
         let body = line.split_once(") { ").map_or(line, |(_, body)| body.trim_end_matches(" }"));
@@ -135,7 +140,7 @@ fn said(name: &str) -> String {
 #[test]
 fn what_the_compiler_says_is_as_recorded() {
     let path = root().join("tests/errors/refused.txt");
-    let text = said("types.rs") + &said("letters.rs");
+    let text = said("types.rs") + &said("letters.rs") + &said("trees.rs");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &text).expect("the record can be written");
     }

@@ -23,6 +23,7 @@ mod guide;
 mod layering;
 mod matrix;
 mod operations;
+mod parameters;
 mod parts;
 mod recorded;
 mod sizes;
