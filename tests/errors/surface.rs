@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 
 use polygrad::ops::Binary;
+use polygrad::optim::clip_by_norm;
 use polygrad::tree::TreeMath;
 use polygrad::{
     Array, BaseTensor, Conv, Tensor, Tree, build, build1, concat, cond, einsum, fold, iterate, map, map_accum,
@@ -204,6 +205,7 @@ fn trees<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| one.zip_map(other, &mut |a, _| a.clone()));
     log.panics(|| one.with_leaves(vec![v.raw().clone(); 2]));
     log.panics(|| two.unravel(v));
+    log.panics(|| clip_by_norm(one, 0.0));
     // A leaf of another rank.
     let wrong = || vec![x.raw().clone()];
     log.panics(|| v.with_leaves(wrong()));
