@@ -228,7 +228,8 @@ binary_ops! {
         domain: -3.0..3.0, 0.5..3.0,
     }
     /// Power `x^y`, with `0^0 = 1`; NaN for a negative base and a fractional exponent.
-    /// Partials `y x^(y - 1)`, taken as 0 where `y = 0`, and `x^y ln x`, taken as 0 where `x = 0` and `y >= 0`.
+    /// Partials `y x^(y - 1)`, taken as 0 where `y = 0`, and `x^y ln x`, taken as 0 where `x = 0` and `y >= 0`,
+    /// NaN where `x < 0`.
     pow => Pow {
         written: method,
         kernel: |x, y| x.powf(y),

@@ -169,7 +169,7 @@ unary_ops! {
         domain: -3.0..3.0,
         example: 3.0 => 9.0,
     }
-    /// Square root; NaN below 0. Derivative `1 / (2 sqrt x)`, infinite at 0.
+    /// Square root; NaN below 0. Derivative `1 / (2 sqrt x)`, infinite at 0 and NaN below.
     sqrt => Sqrt {
         kernel: |x| x.sqrt(),
         derivative: |_x, y| (0.5 / y).singular(),
@@ -183,14 +183,15 @@ unary_ops! {
         domain: -2.0..2.0,
         example: 0.0 => 1.0,
     }
-    /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`.
+    /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`, a number below 0, too.
     ln => Ln {
         kernel: |x| x.ln(),
         derivative: |x, _y| x.map(Unary::Recip).singular(),
         domain: 0.5..3.0,
         example: 1.0 => 0.0,
     }
-    /// `ln(1 + x)`, accurate near 0; `-inf` at -1 and NaN below. Derivative `1 / (1 + x)`.
+    /// `ln(1 + x)`, accurate near 0; `-inf` at -1 and NaN below. Derivative `1 / (1 + x)`, a number
+    /// below -1, too.
     log1p => Log1p {
         kernel: |x| x.ln_1p(),
         derivative: |x, _y| (1.0 + x).map(Unary::Recip).singular(),
@@ -225,14 +226,14 @@ unary_ops! {
         domain: -1.2..1.2,
         example: 0.0 => 0.0,
     }
-    /// Arc sine; NaN outside `[-1, 1]`. Derivative `1 / sqrt(1 - x^2)`, infinite at the ends.
+    /// Arc sine; NaN outside `[-1, 1]`. Derivative `1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
     asin => Asin {
         kernel: |x| x.asin(),
         derivative: |x, _y| one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip).singular(),
         domain: -0.8..0.8,
         example: 0.0 => 0.0,
     }
-    /// Arc cosine; NaN outside `[-1, 1]`. Derivative `-1 / sqrt(1 - x^2)`, infinite at the ends.
+    /// Arc cosine; NaN outside `[-1, 1]`. Derivative `-1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
     acos => Acos {
         kernel: |x| x.acos(),
         derivative: |x, _y| (-one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip)).singular(),
@@ -291,7 +292,7 @@ unary_ops! {
         example: 1.0 => 0.0,
     }
     /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Derivative `1 / (1 - x^2)`, infinite at
-    /// the ends.
+    /// the ends and a number beyond, too.
     atanh => Atanh {
         kernel: |x| c(special::atanh(x.as_f64())),
         derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),

@@ -447,6 +447,31 @@ fn derivatives_at_kinks_are_as_documented() {
 }
 
 #[test]
+fn derivatives_outside_of_the_domain_are_as_documented() {
+    let value_and_derivative = |op: Unary, at: f64| {
+        let (y, y_dot) = forward(&Array::scalar(at), &Array::scalar(1.0), &|x| x.unary(op));
+        (y.item::<f64>().expect("a float"), y_dot.item::<f64>().expect("a float"))
+    };
+    for (op, at, slope) in [(Unary::Ln, -4.0, -0.25), (Unary::Log1p, -5.0, -0.25), (Unary::Atanh, -3.0, -0.125)] {
+        let (y, y_dot) = value_and_derivative(op, at);
+        assert!(y.is_nan() && y_dot == slope, "{} at {at}: {y} and {y_dot}", op.name());
+    }
+    for (op, at) in
+        [(Unary::Sqrt, -4.0), (Unary::Asin, 2.0), (Unary::Acos, -2.0), (Unary::Acosh, 0.5), (Unary::Acosh, -2.0)]
+    {
+        let (y, y_dot) = value_and_derivative(op, at);
+        assert!(y.is_nan() && y_dot.is_nan(), "{} at {at}: {y} and {y_dot}", op.name());
+    }
+    // No other function of one number is NaN at a number.
+    let partial = |op: Unary| [-4.0f64, -2.0, -0.5, 0.5, 2.0].iter().any(|x| op.apply(*x).is_nan());
+    let named = [Unary::Ln, Unary::Log1p, Unary::Atanh, Unary::Sqrt, Unary::Asin, Unary::Acos, Unary::Acosh];
+    let poles = [Unary::Digamma];
+    for op in Unary::ALL {
+        assert_eq!(partial(*op), named.contains(op) || poles.contains(op), "{}", op.name());
+    }
+}
+
+#[test]
 fn nan_propagates_in_values() {
     let nan = Array::scalar(f64::NAN);
     for op in Unary::ALL {

@@ -276,7 +276,9 @@ fn page() -> String {
          A *guard* says how a partial derivative `p` multiplies a tangent or cotangent `ct`. `1` and `-1`: `p` is that \
          constant. Plain: `p * ct`. Singular: `p` can be infinite or NaN where the value is not, and the product is 0 where \
          `ct` is 0. Mask: `p` chooses, and the product is 0 where `p` is 0. So a branch that was not taken sends no NaN into \
-         a gradient.\n",
+         a gradient.\n\n\
+         Where a function is NaN, outside of its domain, its derivative is what its formula gives: a number for `ln`, `log1p` \
+         and `atanh`, NaN for the others.\n",
     );
     floats(&mut out);
     discrete(&mut out);
