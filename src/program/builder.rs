@@ -215,6 +215,12 @@ impl Builder {
         self.facts.mask(mask)?.interval()
     }
 
+    /// Where a mask holds (`true`) or does not hold (`false`) on a diagonal alone: the two axes, and how much larger the index
+    /// along the first is.
+    pub(crate) fn diagonal(&self, mask: NodeId) -> Option<(usize, usize, i64, bool)> {
+        self.facts.mask(mask)?.diagonal()
+    }
+
     /// The facts about integers and masks made so far.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts

@@ -54,6 +54,16 @@ impl Mask {
         (start < end).then_some((digit.axis, start..end, self.inside))
     }
 
+    /// For a mask that holds where the index along one axis is that along another plus a constant, or nowhere else: both
+    /// axes, the constant, and whether the mask holds there.
+    pub(crate) fn diagonal(&self) -> Option<(usize, usize, i64, bool)> {
+        let [(p, scale), (q, opposite)] = self.form.terms[..] else { return None };
+        let whole = [p, q].iter().all(|digit| digit.lower == 1 && !digit.wraps());
+        let equal = self.lo == self.hi && scale.abs() == 1 && opposite == -scale && p.axis != q.axis;
+        let constant = scale.checked_mul(self.lo).filter(|_| whole && equal && self.decided().is_none())?;
+        Some((p.axis, q.axis, constant, self.inside))
+    }
+
     /// The mask of each row, if all rows have the same mask.
     pub(crate) fn of_rows(&self) -> Option<Mask> {
         Some(Mask { form: self.form.of_rows()?, ..self.clone() })

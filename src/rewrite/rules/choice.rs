@@ -1,10 +1,12 @@
 //! Rules of choices: selection by masks, minimum and maximum, and the binary operations without rules of their own.
 
-use super::{FOLDED, Rule, constant, indices, like, of_one_value, table, views};
+use smallvec::SmallVec;
+
+use super::{FOLDED, Rule, constant, full, indices, like, linearly, of_one_value, resized, table, views};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::ops::{Binary, Discrete, Unary};
+use crate::ops::{Binary, Discrete, Linear, Unary, View};
 use crate::program::{Builder, Constant, NodeId, Op};
 use crate::shape::{Shape, size};
 
@@ -19,6 +21,7 @@ pub(super) const SELECT: &[Rule] = table![
     select_again,
     select_constants,
     indices::select_interval,
+    select_diagonal,
     views::replicate_late
 ];
 
@@ -164,4 +167,38 @@ fn select_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DTyp
     let holds = (0..size(shape)).map(|k| range.contains(&(k / step % shape[axis])) == inside).collect();
     let value = Array::select(&Array::new(shape, holds), x, y);
     Some(b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
+}
+
+/// select (i == j) x 0 = diagonal (diagonal x), written into zeros, and select (i != j) 0 x likewise: so an identity matrix
+/// is one, however it was made
+fn select_diagonal(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let [mask, then, otherwise] = operands(op)?;
+    let (row, column, offset, holds) = b.diagonal(mask).filter(|_| dtype.is_float())?;
+    let (x, zero) = if holds { (then, otherwise) } else { (otherwise, then) };
+    if !b.is_zero(zero) {
+        return None;
+    }
+    // The diagonal has the axes of the result without the column, which its row determines.
+    let axes: SmallVec<[usize; 6]> = (0..shape.len()).filter(|axis| *axis != column).collect();
+    let small: Shape = axes.iter().map(|axis| shape[*axis]).collect();
+    let (mut matrix, mut offsets): (SmallVec<[i64; 16]>, SmallVec<[i64; 6]>) = (SmallVec::new(), SmallVec::new());
+    for axis in 0..shape.len() {
+        let along = if axis == column { row } else { axis };
+        matrix.extend(axes.iter().map(|other| i64::from(*other == along)));
+        offsets.push(if axis == column { -offset } else { 0 });
+    }
+    let view = View::affine(shape, &small, &matrix, &offsets);
+    let elements = match resized(b, x, &small) {
+        Some(number) => number,
+        None => linearly(b, Linear::read(view.clone()), x),
+    };
+    Some(linearly(b, Linear::affine(View::identity(&small), view), elements))
+}
+
+/// to_float (i == j) = select (i == j) 1 0
+pub(super) fn to_float_diagonal(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let Op::Discrete(Discrete::ToFloat(_), args) = op else { return None };
+    let (mask, (.., holds)) = (args[0], b.diagonal(args[0])?);
+    let branches = [mask, full(b, shape, dtype, 1.0), full(b, shape, dtype, 0.0)];
+    holds.then(|| b.add(Op::Select(branches), shape.clone(), dtype))
 }

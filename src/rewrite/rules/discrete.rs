@@ -1,6 +1,6 @@
 //! Rules of logic and of integer arithmetic, which are exact.
 
-use super::{Rule, constant, indices, integer, table, views};
+use super::{Rule, choice, constant, indices, integer, table, views};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Discrete, IntBinary, IntUnary};
@@ -17,6 +17,7 @@ pub(super) const RULES: &[Rule] = table![
     int_extremum_same,
     indices::discrete_bounded,
     discrete_exchanged,
+    choice::to_float_diagonal,
     views::replicate_late,
 ];
 

@@ -423,6 +423,25 @@ pub(crate) fn choices() -> Vec<Case> {
             let x = lin(b, Linear::reverse(&[6], 0), v[0]);
             vec![b.apply(Op::Select([m, x, v[1]]))]
         }),
+        case("select_diagonal", &[(&[3, 4], F)], |b, v| {
+            let (i, j) = (dis(b, Discrete::Iota { n: 3 }, &[]), dis(b, Discrete::Iota { n: 4 }, &[]));
+            let i = lin(b, Linear::replicate(&[3, 4], &[0]), i);
+            let j = lin(b, Linear::replicate(&[3, 4], &[1]), j);
+            let [one, two, zero] = [1.0, 2.0, 0.0].map(|x| b.apply(Op::Constant(Constant(Array::full(&[3, 4], x)))));
+            let shift = b.apply(Op::Constant(Constant(Array::full(&[3, 4], 1i64))));
+            let next = ints(b, IntBinary::Add, i, shift);
+            let equal = dis(b, Discrete::Compare(polygrad::ops::Compare::Eq), &[i, j]);
+            let other = dis(b, Discrete::Compare(polygrad::ops::Compare::Ne), &[j, next]);
+            let choices = [[equal, v[0], zero], [equal, one, zero], [other, zero, v[0]], [other, zero, two]];
+            choices.map(|choice| b.apply(Op::Select(choice))).to_vec()
+        }),
+        case("to_float_diagonal", &[X], |b, v| {
+            let i = dis(b, Discrete::Iota { n: 3 }, &[]);
+            let j = lin(b, Linear::replicate(&[3, 3], &[1]), i);
+            let i = lin(b, Linear::replicate(&[3, 3], &[0]), i);
+            let equal = dis(b, Discrete::Compare(polygrad::ops::Compare::Eq), &[i, j]);
+            vec![dis(b, Discrete::ToFloat(F), &[equal]), v[0]]
+        }),
         case("select_constants", &[X], |b, v| {
             let i = dis(b, Discrete::Iota { n: 3 }, &[]);
             let k = b.apply(Op::Constant(Constant(Array::full(&[3], 1i64))));

@@ -136,6 +136,8 @@ fn a_product_with_other_uses_is_no_reason_for_more() {
     prints(&simplify(&p), &["t0 = replicate [32] (sum (square (outer u v)))", "return outer u (dot v w) * t0"]);
 }
 
+type Position = Tensor<Ast, 0, i64>;
+
 #[test]
 fn what_is_written_on_a_diagonal_is_multiplied_there() {
     // By default the zeros beside the diagonal meet NaN and infinities.
@@ -149,6 +151,19 @@ fn what_is_written_on_a_diagonal_is_multiplied_there() {
         matrix(&ones.linear(&diagonal)).matmul(&matrix(&v[0])).into_raw()
     });
     prints(&simplify_with(&p, fast), &["return w"]);
+    // An identity matrix is one, however it is made.
+    let chosen = |i: &Position, j: &Position| cond(Tensor::eq(i, j), Tensor::scalar(1.0), Tensor::scalar(0.0));
+    let cast = |i: &Position, j: &Position| Tensor::eq(i, j).to_float();
+    let ways: [&dyn Fn(&Position, &Position) -> Tensor<Ast, 0>; 2] = [&chosen, &cast];
+    for way in ways {
+        let p = program(&[("w", SQUARE)], |v| {
+            let identity: Tensor<Ast, 2> = build([N, N], |[i, j]| way(i, j));
+            identity.matmul(&matrix(&v[0])).into_raw()
+        });
+        let ready = optimize(&p);
+        prints(&ready, &["return matmul (adjoint (diagonal axes=[0, 1]) [32, 32] f64[32](1.0)) w"]);
+        prints(&simplify_with(&ready, fast), &["return w"]);
+    }
     // The operand is read at a sum of two axes.
     let p = program(&[("d", &[3]), ("w", &[4])], |v| {
         let spread = Linear::affine(View::identity(&[3]), View::affine(&[6], &[3], &[2], &[0]));
