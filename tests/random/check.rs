@@ -265,7 +265,13 @@ pub(crate) fn report(recipe: &Recipe, pipelines: &[Pipeline], failure: &Failure)
 /// Panics with the smallest recipe that fails like this one, if it fails.
 #[track_caller]
 pub(crate) fn assert_agree(recipe: &Recipe) -> bool {
-    match failure(recipe, PIPELINES, &|_| true) {
+    assert_agree_about(recipe, &|_| true)
+}
+
+/// Panics with the smallest recipe that fails like this one, if it fails in one of these pipelines.
+#[track_caller]
+pub(crate) fn assert_agree_about(recipe: &Recipe, only: &dyn Fn(&Pipeline) -> bool) -> bool {
+    match failure(recipe, PIPELINES, only) {
         (None, settled) => settled,
         (Some(first), _) => {
             let (recipe, failure) = shrunk(recipe, PIPELINES, first);

@@ -16,16 +16,26 @@ use crate::recipe::{Loop, Numbers, Recipe, Step};
 use crate::ruled::Rules;
 use crate::support::{random_contract, random_linear, random_shape};
 
-/// The most elements of a value.
-const LARGEST: usize = 60;
+/// The most elements of a value; and in a program of long axes.
+const LARGEST: [usize; 2] = [60, 1000];
 
-/// The most operations a linear operation or contraction may do.
-const DEAREST: usize = 400;
+/// The most operations a linear operation or contraction may do; and in a program of long axes.
+const DEAREST: [usize; 2] = [400, 4000];
 
 /// A tame recipe of this seed, or one in which everything may happen.
 pub(crate) fn recipe(seed: u64, tame: bool) -> Recipe {
+    made(seed, tame, false)
+}
+
+/// A tame recipe of this seed with long axes, of which few elements are read, some of them out of bounds: rules that pay only if
+/// much is left out fire in it.
+pub(crate) fn long(seed: u64) -> Recipe {
+    made(seed, true, true)
+}
+
+fn made(seed: u64, tame: bool, long: bool) -> Recipe {
     let mut rng = Rng::new(seed);
-    let mut maker = Maker { rng: rng.split(), tame };
+    let mut maker = Maker { rng: rng.split(), tame, long };
     let mut inputs = vec![maker.numbers(Some(DType::F64))];
     for _ in 0..rng.below(3) {
         inputs.push(maker.numbers(None));
@@ -62,6 +72,8 @@ fn constants(steps: &mut [Step], at: &mut dyn FnMut(&mut Numbers)) {
 struct Maker {
     rng: Rng,
     tame: bool,
+    /// Whether some axes are long.
+    long: bool,
 }
 
 impl Maker {
@@ -72,7 +84,12 @@ impl Maker {
     fn numbers(&mut self, dtype: Option<DType>) -> Numbers {
         let dtypes = [DType::F64, DType::F64, DType::F64, DType::F32, DType::I64, DType::I64, DType::Bool];
         let dtype = dtype.unwrap_or_else(|| self.one(&dtypes));
-        let shape = random_shape(&mut self.rng, 3).to_vec();
+        let mut shape = random_shape(&mut self.rng, if self.long { 2 } else { 3 }).to_vec();
+        // Indices stay few.
+        if self.long && dtype != DType::I64 && !shape.is_empty() {
+            let axis = self.rng.below(shape.len());
+            shape[axis] = 40 + self.rng.below(161);
+        }
         let mut seed = 100 + self.rng.below(900) as u64;
         if self.tame && seed.is_multiple_of(7) {
             seed += 1;
@@ -118,7 +135,7 @@ impl Maker {
             let mut tried = pool.clone();
             new_steps.iter().for_each(|step| tried.step(step));
             let new = &tried.entries()[pool.entries().len()..];
-            if new.iter().all(|x| size(x.t.shape()) <= LARGEST && x.t.shape().len() <= 5) {
+            if new.iter().all(|x| size(x.t.shape()) <= LARGEST[usize::from(self.long)] && x.t.shape().len() <= 5) {
                 *pool = tried;
                 steps.extend(new_steps);
             }
@@ -128,6 +145,12 @@ impl Maker {
 
     /// A step, or what a step needs before it and the step.
     fn step(&mut self, pool: &Pool<Shapes>, depth: usize) -> Vec<Step> {
+        if self.long && self.rng.below(4) == 0 {
+            return match self.rng.below(2) {
+                0 => vec![Step::Gather(self.pick(pool), vec![self.int(pool)])],
+                _ => self.indexed(pool),
+            };
+        }
         let step = match self.rng.below(if depth > 0 { 29 } else { 25 }) {
             0 => {
                 let mut numbers = self.numbers(None);
@@ -223,8 +246,8 @@ impl Maker {
             return Step::Linear(Linear::cast(&shape, dtype, into), a);
         }
         let op = random_linear(&mut self.rng, &shape);
-        let dear = matches!(&op, Linear::Affine { from, .. } if size(from.shape()) > DEAREST);
-        let large = dear || size(op.output_shape()) > LARGEST;
+        let dear = matches!(&op, Linear::Affine { from, .. } if size(from.shape()) > DEAREST[usize::from(self.long)]);
+        let large = dear || size(op.output_shape()) > LARGEST[usize::from(self.long)];
         // What is read outside of an array and multiplied with infinity may be 0 or NaN.
         let padded = matches!(&op, Linear::Affine { from, into } if !from.is_total() || !covers(into));
         Step::Linear(if large || (padded && !self.tame) { Linear::sum(&shape, &[]) } else { op }, a)
@@ -242,8 +265,8 @@ impl Maker {
             let (right, out) = (axes(), axes());
             op = Contract::axes(&space, &left, &right, &out);
         }
-        let large = [&op.a, &op.b, &op.out].iter().any(|view| size(view.source()) > LARGEST);
-        if large || size(op.a.shape()) > DEAREST {
+        let large = [&op.a, &op.b, &op.out].iter().any(|view| size(view.source()) > LARGEST[usize::from(self.long)]);
+        if large || size(op.a.shape()) > DEAREST[usize::from(self.long)] {
             op = Contract::axes(&[2], &[0], &[0], &[]);
         }
         Step::Contract(op, a, b)

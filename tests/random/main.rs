@@ -55,6 +55,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use polygrad::ops::{Binary, Unary};
+use polygrad::passes::{Options, explain};
 use polygrad::{Array, BaseTensor, DType};
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
@@ -114,6 +115,22 @@ fn singular_programs_agree() {
     for seed in seeds(20_000, 120) {
         check::assert_agree(&generate::singular(seed));
     }
+}
+
+/// Long axes of which little is read: values, signs of zeros and first derivatives.
+#[test]
+fn programs_with_long_axes_agree() {
+    let (mut rules, seeds) = (BTreeSet::new(), seeds(40_000, 100));
+    let asked = [Question::Outputs, Question::Signs, Question::Gradient];
+    let usual = seeds.clone().count() >= 100;
+    for seed in seeds {
+        let recipe = generate::long(seed);
+        check::assert_agree_about(&recipe, &|p| asked.contains(&p.question));
+        let (_, fired) = explain(Case::new(recipe).program(), Options::default());
+        rules.extend(fired.iter().map(|f| f.rule));
+    }
+    // A rule that needs much to be left out, and asks whether indices are within bounds.
+    assert!(!usual || rules.contains("gather_early"), "of the rules only these fire: {rules:?}");
 }
 
 /// A pipeline, and one that is wrong where a loop multiplies.

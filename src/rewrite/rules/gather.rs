@@ -102,6 +102,8 @@ fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     }
     let indexed = leading(from, ix.len())?;
     let bounded = |k: usize| {
+        // Of a total view that moves by one along an axis as long as its own, the rest follows: no other axis moves there, and
+        // the view starts at an end.
         let moves_alone = |s: usize| from.row(s).iter().enumerate().all(|(j, m)| (*m != 0) == (j == k));
         let n = from.shape()[k];
         let whole = |s: usize| match from.row(s)[k] {
@@ -178,8 +180,9 @@ pub(super) fn view_of_gather(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
     Some(b.add(Op::Gather(x, at), shape.clone(), dtype))
 }
 
-/// The number of leading axes of the source that the first `indexed` axes of a view lead to, if the other axes of the
-/// view are the last axes of the source, unchanged.
+/// The number of leading axes of the source that the first `indexed` axes of a total view lead to, if the other axes of
+/// the view are the last axes of the source, unchanged. As the view is total, equal sizes and steps of one imply that the
+/// offset is 0 and that no other axis moves there.
 fn leading(view: &View, indexed: usize) -> Option<usize> {
     let rest = view.shape().len().checked_sub(indexed)?;
     let first = view.source().len().checked_sub(rest)?;

@@ -316,6 +316,7 @@ fn no_nan_zero(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) ->
 /// mul_no_nan(x, c) = c * x for a finite number c that is not 0, where c > 0 and x is never -0, or the sign of zero is not seen
 fn no_nan_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
+    // The rule above deals with 0.
     let finite = |b: &Builder, a: NodeId| number(b, a).is_some_and(|c| c.is_finite() && c != 0.0);
     let (c, x) = match (finite(b, y), finite(b, x)) {
         (true, _) => (y, x),

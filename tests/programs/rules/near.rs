@@ -167,14 +167,19 @@ fn changed(program: &Program, at: usize, op: Option<&Op<NodeId>>) -> Option<Prog
     Some(b.finish(&results, &[]))
 }
 
-/// The program with one of its results alone.
-fn one_result(program: &Program, position: usize) -> Program {
+/// The program with other results, chosen among its values.
+fn with_results(program: &Program, choose: impl FnOnce(&[NodeId]) -> Vec<NodeId>) -> Program {
     let mut b = Builder::literal();
     let mut now: Vec<NodeId> = program.inputs().iter().map(|slot| b.input(slot.clone())).collect();
     for node in &program.nodes()[now.len()..] {
         now.push(b.apply(node.op.map(&mut |a| now[*a as usize])));
     }
-    b.finish(&[now[program.results()[position] as usize]], &[])
+    b.finish(&choose(&now), &[])
+}
+
+/// The program with one of its results alone.
+fn one_result(program: &Program, position: usize) -> Program {
+    with_results(program, |now| vec![now[program.results()[position] as usize]])
 }
 
 /// Every program near to that of a case, for each of its results alone.
@@ -208,15 +213,10 @@ fn ties(rng: &mut Rng, shape: &[usize], dtype: DType) -> Array {
 
 /// The program with all of its values as results: where one is infinite, a derivative by another formula may be another.
 fn everything(program: &Program) -> Program {
-    let mut b = Builder::literal();
-    let mut now: Vec<NodeId> = program.inputs().iter().map(|slot| b.input(slot.clone())).collect();
-    for node in &program.nodes()[now.len()..] {
-        now.push(b.apply(node.op.map(&mut |a| now[*a as usize])));
-    }
-    let nodes = program.nodes().iter().zip(&now);
-    let results: Vec<NodeId> =
-        nodes.filter(|(node, _)| !matches!(node.op, Op::Loop(_) | Op::Custom(..))).map(|(_, id)| *id).collect();
-    b.finish(&results, &[])
+    let is_value = |node: &Node| !matches!(node.op, Op::Loop(_) | Op::Custom(..));
+    with_results(program, |now| {
+        program.nodes().iter().zip(now).filter(|(node, _)| is_value(node)).map(|(_, id)| *id).collect()
+    })
 }
 
 /// The gradient of the sum of the results that are floats, one tensor for each input.
