@@ -41,8 +41,8 @@ type Step =
 fn record(w: &Tensor<Concrete, 1>, data: &Data<Concrete>) -> Step {
     let step = |w: &Tensor<Term, 1>, data: &Data<Term>| {
         // Inside a recorded program the verbs are part of it; data enter their functions through `lift`.
-        let (value, slope) = value_and_grad(|w: &Tensor<_, 1>| energy(w, &data.lift()), w);
-        let curvature: Tensor<Term, 2> = hessian(|w: &Tensor<_, 1>| energy(w, &data.lift()), w);
+        let (value, slope) = value_and_grad(|w| energy(w, &data.lift()), w);
+        let curvature: Tensor<Term, 2> = hessian(|w| energy(w, &data.lift()), w);
         (value, slope, curvature)
     };
     Function::stage_with(step, w, data)

@@ -14,7 +14,7 @@ fn energy<T: BaseTensor>(x: &Tensor<T, 1>, k: &Tensor<T, 1>) -> Tensor<T, 0> {
 
 /// The gradient in the angles, at any interpreter: derivatives are programs, too.
 fn slope<T: BaseTensor>(x: &Tensor<T, 1>, k: &Tensor<T, 1>) -> Tensor<T, 1> {
-    direct::value_and_grad_with(|x: &Tensor<_, 1>, k: &Tensor<_, 1>| energy(x, k), x, k).1
+    direct::value_and_grad_with(|x, k| energy(x, k), x, k).1
 }
 
 /// All readings, one after the other.
@@ -26,13 +26,13 @@ pub(crate) fn report() -> Result<String, fmt::Error> {
     writeln!(out, "the value:\n{}\n", energy(&x, &k))?;
 
     let push = tensor([1.0, 0.0, 0.0, 0.0]);
-    let along = direct::jvp(|x: &Tensor<_, 1>| energy(x, &k.lift()), &x, &push).1;
+    let along = direct::jvp(|x| energy(x, &k.lift()), &x, &push).1;
     writeln!(out, "its derivative along {push}:\n{along}\n")?;
 
     writeln!(out, "the gradient:\n{}\n", slope(&x, &k))?;
 
     let rest = tensor([0.0, 0.0, 0.0, 0.0]);
-    let curvature: Tensor<_, 2> = hessian(|x: &Tensor<_, 1>| energy(x, &Tensor::constant(&k)), &rest);
+    let curvature: Tensor<_, 2> = hessian(|x| energy(x, &Tensor::constant(&k)), &rest);
     writeln!(out, "the Hessian, with everything at rest:\n{curvature}")?;
 
     writeln!(out, "\nthe shapes alone, for a million pendulums and for a spring too many:")?;
@@ -54,7 +54,7 @@ pub(crate) fn report() -> Result<String, fmt::Error> {
     writeln!(out, "the value, line by line:")?;
     writeln!(out, "{}", inspect::transcript(|(x, k)| energy(x, k), &(x.clone(), k.clone())).1)?;
 
-    let staged = Function::stage_with(|x: &Tensor<_, 1>, k: &Tensor<_, 1>| energy(x, k), &x, &k);
+    let staged = Function::stage_with(|x, k| energy(x, k), &x, &k);
     writeln!(out, "the value as a program:\n{}\n", staged.program().named(&["x", "k"], &["energy"]))?;
 
     writeln!(out, "value and gradient as one program, traced and differentiated once, to be run many times:")?;

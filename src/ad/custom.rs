@@ -28,7 +28,7 @@ use crate::tree::Tree;
 ///     let f = |x: &Tensor<_, 1>| (x.exp() + 1.0).ln();
 ///     custom_jvp("softplus", f, |x, _, x_dot| x.sigmoid() * x_dot, x)
 /// }
-/// assert_eq!(grad(|x: &Tensor<_, 1>| softplus(x).sum(), &tensor([0.0, 1000.0])), tensor([0.5, 1.0]));
+/// assert_eq!(grad(|x| softplus(x).sum(), &tensor([0.0, 1000.0])), tensor([0.5, 1.0]));
 /// ```
 #[track_caller]
 pub fn custom_jvp<T, P, Y>(

@@ -29,7 +29,7 @@ use crate::tree::Tree;
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};
 /// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
-/// let (y, g) = direct::value_and_grad_with(|w: &Tensor<_, 1>, x| w.dot(x), &w, &x);
+/// let (y, g) = direct::value_and_grad_with(|w, x| w.dot(x), &w, &x);
 /// assert_eq!((y.item(), g), (23.0, x));
 /// ```
 #[track_caller]
@@ -56,7 +56,7 @@ where
 ///
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};
-/// let (y, g) = direct::value_and_grad(|x: &Tensor<_, 1>| x.square().sum(), &tensor([1.0, 2.0]));
+/// let (y, g) = direct::value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0]));
 /// assert_eq!((y.item(), g), (5.0, tensor([2.0, 4.0])));
 /// ```
 #[track_caller]
@@ -76,7 +76,7 @@ where
 ///
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};
-/// let g = direct::grad(|x: &Tensor<_, 1>| x.square().sum(), &tensor([1.0, 2.0]));
+/// let g = direct::grad(|x| x.square().sum(), &tensor([1.0, 2.0]));
 /// assert_eq!(g, tensor([2.0, 4.0]));
 /// ```
 #[track_caller]
@@ -119,7 +119,7 @@ where
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};
 /// let x = tensor([1.0, 2.0]);
-/// let (y, pullback) = direct::vjp(|x: &Tensor<_, 1>| x.square(), &x);
+/// let (y, pullback) = direct::vjp(|x| x.square(), &x);
 /// assert_eq!(y, tensor([1.0, 4.0]));
 /// assert_eq!(pullback(&tensor([1.0, 0.0])), tensor([2.0, 0.0]));
 /// assert_eq!(pullback(&tensor([0.0, 10.0])), tensor([0.0, 40.0]));
@@ -180,7 +180,7 @@ fn constants<U: BaseTensor + Lift<T>, T: BaseTensor, Q: Tree<T>>(data: &Q) -> Q:
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};
 /// let x = tensor([1.0, 2.0]);
-/// let (y, pushforward) = direct::linearize(|x: &Tensor<_, 1>| x.square(), &x);
+/// let (y, pushforward) = direct::linearize(|x| x.square(), &x);
 /// assert_eq!(y, tensor([1.0, 4.0]));
 /// assert_eq!(pushforward(&tensor([1.0, 0.0])), tensor([2.0, 0.0]));
 /// assert_eq!(pushforward(&tensor([0.0, 10.0])), tensor([0.0, 40.0]));
@@ -236,7 +236,7 @@ where
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};
 /// let (x, x_dot) = (tensor([1.0, 2.0]), tensor([1.0, 10.0]));
-/// let (y, y_dot) = direct::jvp(|x: &Tensor<_, 1>| x.square(), &x, &x_dot);
+/// let (y, y_dot) = direct::jvp(|x| x.square(), &x, &x_dot);
 /// assert_eq!((y, y_dot), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
 /// ```
 #[track_caller]

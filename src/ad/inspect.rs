@@ -22,11 +22,11 @@ pub use crate::ops::Cost;
 /// use polygrad::inspect::{Family, count};
 /// use polygrad::{Tensor, direct, tensor};
 /// let (a, x) = (tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), tensor([1.0, 1.0, 1.0]));
-/// let (y, tally) = count(|x: &Tensor<_, 1>| a.lift().matvec(x).sum(), &x);
+/// let (y, tally) = count(|x| a.lift().matvec(x).sum(), &x);
 /// assert_eq!(y.item(), 21.0);
 /// assert_eq!(tally.of(Family::Contract).work, 2 * 2 * 3);
 /// // The same of the gradient.
-/// let (_, tally) = count(|x: &Tensor<_, 1>| direct::grad(|x: &Tensor<_, 1>| x.sin().sum(), x), &x);
+/// let (_, tally) = count(|x| direct::grad(|x| x.sin().sum(), x), &x);
 /// assert_eq!(tally.of(Family::Unary).calls, 2);
 /// ```
 #[track_caller]
@@ -46,7 +46,7 @@ where
 ///
 /// ```
 /// use polygrad::{Tensor, inspect::transcript, tensor};
-/// let (y, text) = transcript(|x: &Tensor<_, 1>| (x.sin() * 2.0).sum(), &tensor([0.0, 0.0]));
+/// let (y, text) = transcript(|x| (x.sin() * 2.0).sum(), &tensor([0.0, 0.0]));
 /// assert_eq!(y.item(), 0.0);
 /// let lines: Vec<&str> = text.lines().collect();
 /// assert_eq!(lines, [
@@ -89,8 +89,8 @@ where
 /// }
 /// // The value is finite at 0, the gradient is not.
 /// let x = tensor([0.0, 0.0]);
-/// assert_eq!(first_nan(|x: &Tensor<_, 1>| length(x), &x), None);
-/// let found = first_nan(|x: &Tensor<_, 1>| grad(|x| length(x), x), &x).expect("the gradient is not finite");
+/// assert_eq!(first_nan(|x| length(x), &x), None);
+/// let found = first_nan(|x| grad(|x| length(x), x), &x).expect("the gradient is not finite");
 /// assert_eq!(found.derivative_of.as_deref(), Some("sqrt"));
 /// println!("{found}");
 /// ```

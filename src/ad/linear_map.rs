@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// ```
 /// use polygrad::{direct, tensor::{Tensor, tensor}};
 /// let x = tensor([1.0, 2.0]);
-/// let (_, pullback) = direct::vjp(|x: &Tensor<_, 1>| x.square(), &x);
+/// let (_, pullback) = direct::vjp(|x| x.square(), &x);
 /// assert_eq!(pullback(&tensor([1.0, 1.0])), tensor([2.0, 4.0]));
 /// // Where a function is asked for, a closure calls it.
 /// let several: Vec<_> = [tensor([1.0, 0.0]), tensor([0.0, 1.0])].iter().map(|y_bar| pullback(y_bar)).collect();

@@ -35,7 +35,7 @@ type Second<T> = ADVal<ADVal<<T as BaseTensor>::Trace>>;
 ///
 /// ```
 /// use polygrad::{Tensor, jacobian, tensor};
-/// let j: Tensor<_, 2> = jacobian(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
+/// let j: Tensor<_, 2> = jacobian(|x| x.square(), &tensor([1.0, 2.0]));
 /// assert_eq!(j, tensor([[2.0, 0.0], [0.0, 4.0]]));
 /// ```
 #[track_caller]
@@ -119,7 +119,7 @@ where
 ///
 /// ```
 /// use polygrad::{Mode, Tensor, jacobian_by, tensor};
-/// let j: Tensor<_, 1> = jacobian_by(Mode::Forward, |x: &Tensor<_, 1>| x.square().sum(), &tensor([1.0, 2.0]));
+/// let j: Tensor<_, 1> = jacobian_by(Mode::Forward, |x| x.square().sum(), &tensor([1.0, 2.0]));
 /// assert_eq!(j, tensor([2.0, 4.0]));
 /// ```
 #[track_caller]
@@ -235,7 +235,7 @@ pub(super) fn each_basis_vector<U: BaseTensor>(
 ///
 /// ```
 /// use polygrad::{Tensor, hessian, tensor};
-/// let h: Tensor<_, 2> = hessian(|x: &Tensor<_, 1>| x.square().sum() * x.at([0]), &tensor([1.0, 2.0]));
+/// let h: Tensor<_, 2> = hessian(|x| x.square().sum() * x.at([0]), &tensor([1.0, 2.0]));
 /// assert_eq!(h, tensor([[6.0, 4.0], [4.0, 2.0]]));
 /// ```
 #[track_caller]
@@ -376,7 +376,7 @@ fn check_direction<T: BaseTensor>(x: &[T], v: &[T]) {
 ///
 /// ```
 /// use polygrad::{Tensor, nth_derivative, tensor};
-/// assert_eq!(nth_derivative(|x: &Tensor<_, 0>| x.powi(5), 4, &tensor(2.0)), tensor(240.0));
+/// assert_eq!(nth_derivative(|x| x.powi(5), 4, &tensor(2.0)), tensor(240.0));
 /// ```
 ///
 /// # Panics

@@ -37,7 +37,7 @@ use crate::tree::Tree;
 /// ```
 /// use polygrad::{Tensor, tensor, value_and_grad_with};
 /// let (w, x) = (tensor([2.0, 3.0]), tensor([4.0, 5.0]));
-/// let (y, g) = value_and_grad_with(|w: &Tensor<_, 1>, x| w.dot(x), &w, &x);
+/// let (y, g) = value_and_grad_with(|w, x| w.dot(x), &w, &x);
 /// assert_eq!((y.item(), g), (23.0, x));
 /// ```
 #[track_caller]
@@ -119,7 +119,7 @@ where
 ///
 /// ```
 /// use polygrad::{Tensor, tensor, value_and_grad};
-/// let (y, g) = value_and_grad(|x: &Tensor<_, 1>| x.square().sum(), &tensor([1.0, 2.0]));
+/// let (y, g) = value_and_grad(|x| x.square().sum(), &tensor([1.0, 2.0]));
 /// assert_eq!((y.item(), g), (5.0, tensor([2.0, 4.0])));
 /// ```
 #[track_caller]
@@ -186,7 +186,7 @@ where
 /// ```
 /// use polygrad::{Tensor, tensor, vjp};
 /// let x = tensor([1.0, 2.0]);
-/// let (y, pullback) = vjp(|x: &Tensor<_, 1>| x.square(), &x);
+/// let (y, pullback) = vjp(|x| x.square(), &x);
 /// assert_eq!((y, pullback(&tensor([1.0, 0.5]))), (tensor([1.0, 4.0]), tensor([2.0, 2.0])));
 /// ```
 #[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
@@ -277,7 +277,7 @@ where
 /// ```
 /// use polygrad::{Tensor, jvp, tensor};
 /// let (x, x_dot) = (tensor([1.0, 2.0]), tensor([1.0, 10.0]));
-/// let (y, y_dot) = jvp(|x: &Tensor<_, 1>| x.square(), &x, &x_dot);
+/// let (y, y_dot) = jvp(|x| x.square(), &x, &x_dot);
 /// assert_eq!((y, y_dot), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
 /// ```
 #[track_caller]

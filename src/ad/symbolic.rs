@@ -78,7 +78,7 @@ fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Sweep<Term>, Vec<A
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
 /// let v = tensor([1.0, 2.0]);
-/// let f = Function::stage_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w * x, &v, &v);
+/// let f = Function::stage_with(|w, x| w * x, &v, &v);
 /// let vjp = symbolic::vjp_in(f.program(), &[0]);
 /// let (w, x, y_bar) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]), Array::from([1.0, 10.0]));
 /// assert_eq!(interpret(&vjp, vec![w, x, y_bar]), [Array::from([3.0, 8.0]), Array::from([3.0, 40.0])]);
@@ -102,7 +102,7 @@ pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
 /// ```
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
-/// let f = Function::stage(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
+/// let f = Function::stage(|x| x.square(), &tensor([1.0, 2.0]));
 /// let vjp = symbolic::vjp(f.program());
 /// let (x, y_bar) = (Array::from([1.0, 3.0]), Array::from([1.0, 0.5]));
 /// assert_eq!(interpret(&vjp, vec![x, y_bar]), [Array::from([1.0, 9.0]), Array::from([2.0, 3.0])]);
@@ -117,7 +117,7 @@ pub fn vjp(program: &Program) -> Program {
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
 /// let v = tensor([1.0, 2.0]);
-/// let f = Function::stage_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &v, &v);
+/// let f = Function::stage_with(|w, x| w.dot(x), &v, &v);
 /// let both = symbolic::value_and_gradient_in(f.program(), &[0]);
 /// let (w, x) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]));
 /// assert_eq!(interpret(&both, vec![w, x]), [Array::from(11.0), Array::from([3.0, 4.0])]);
@@ -138,7 +138,7 @@ pub fn value_and_gradient_in(program: &Program, wrt: &[usize]) -> Program {
 /// ```
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
-/// let f = Function::stage(|x: &Tensor<_, 1>| x.square().sum(), &tensor([1.0, 2.0]));
+/// let f = Function::stage(|x| x.square().sum(), &tensor([1.0, 2.0]));
 /// let gradient = symbolic::gradient(f.program());
 /// assert_eq!(interpret(&gradient, vec![Array::from([1.0, 3.0])]), [Array::from([2.0, 6.0])]);
 /// ```
@@ -156,7 +156,7 @@ pub fn gradient(program: &Program) -> Program {
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
 /// let v = tensor([1.0, 2.0]);
-/// let f = Function::stage_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &v, &v);
+/// let f = Function::stage_with(|w, x| w.dot(x), &v, &v);
 /// let gradient = symbolic::gradient_in(f.program(), &[0]);
 /// let (w, x) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]));
 /// assert_eq!(interpret(&gradient, vec![w, x]), [Array::from([3.0, 4.0])]);
@@ -193,7 +193,7 @@ fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<T
 /// ```
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
-/// let f = Function::stage(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
+/// let f = Function::stage(|x| x.square(), &tensor([1.0, 2.0]));
 /// let jvp = symbolic::jvp(f.program());
 /// let (x, x_dot) = (Array::from([1.0, 3.0]), Array::from([1.0, 0.5]));
 /// assert_eq!(interpret(&jvp, vec![x, x_dot]), [Array::from([1.0, 9.0]), Array::from([2.0, 3.0])]);
@@ -225,7 +225,7 @@ pub struct Linearized {
 /// ```
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
-/// let f = Function::stage(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
+/// let f = Function::stage(|x| x.square(), &tensor([1.0, 2.0]));
 /// let split = symbolic::linearize(f.program());
 /// let mut values = interpret(&split.primal, vec![Array::from([1.0, 3.0])]);
 /// assert_eq!(values[0], Array::from([1.0, 9.0]));
@@ -251,7 +251,7 @@ pub fn linearize(program: &Program) -> Linearized {
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
 /// let v = tensor([1.0, 2.0]);
-/// let f = Function::stage_with(|x: &Tensor<_, 1>, r: &Tensor<_, 1>| x.dot(r), &v, &v);
+/// let f = Function::stage_with(|x, r| x.dot(r), &v, &v);
 /// let adjoint = symbolic::transpose(f.program(), 1);
 /// let (y_bar, r) = (Array::from(2.0), Array::from([3.0, 4.0]));
 /// assert_eq!(interpret(&adjoint, vec![y_bar, r]), [Array::from([6.0, 8.0])]);
@@ -300,7 +300,7 @@ pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, S
 /// ```
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
-/// let f = Function::stage(|x: &Tensor<_, 0>| x * x * x, &tensor(1.0));
+/// let f = Function::stage(|x| x * x * x, &tensor(1.0));
 /// let first = symbolic::derivative(f.program());
 /// let second = symbolic::derivative(&first);
 /// assert_eq!(interpret(&first, vec![Array::from(2.0)]), [Array::from(12.0)]);

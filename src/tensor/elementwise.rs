@@ -293,7 +293,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::{Tensor, grad, tensor};
-    /// let g = grad(|x: &Tensor<_, 1>| (x * x.stop_gradient()).sum(), &tensor([3.0]));
+    /// let g = grad(|x| (x * x.stop_gradient()).sum(), &tensor([3.0]));
     /// assert_eq!(g, tensor([3.0]));
     /// ```
     #[track_caller]

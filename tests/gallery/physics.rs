@@ -81,9 +81,9 @@ fn hamiltonian_flow<T: BaseTensor>(q: &Vector<T>, p: &Vector<T>) -> Scalar<T> {
         p.dot(p) * 0.5 + (q.square() * q).sum() / 3.0 + q.at([0]) * q.at([1])
     }
     let (q, p) = iterate(3, (q.clone(), p.clone()), |_, (q, p)| {
-        let dp = grad(|q: &Vector<_>| energy(q, &p.lift()), &q);
+        let dp = grad(|q| energy(q, &p.lift()), &q);
         let p = p - dp * 0.1;
-        let dq = grad(|p: &Vector<_>| energy(&q.lift(), p), &p);
+        let dq = grad(|p| energy(&q.lift(), p), &p);
         (q + dq * 0.1, p)
     });
     q.dot(&p) + q.sum()
