@@ -77,7 +77,7 @@ fn gram_schmidt<T: BaseTensor>(a: &Matrix<T>) -> Scalar<T> {
         let mut row: Vector<T> = a.row(k);
         for earlier in &rows {
             let shadow = row.dot(earlier);
-            row -= earlier.times(&shadow);
+            row -= earlier * &shadow;
         }
         rows.push(row.times(&row.norm().recip()));
     }
@@ -132,9 +132,9 @@ fn conjugate_gradient<T: BaseTensor>(a: &Matrix<T>, b: &Vector<T>) -> Scalar<T> 
     let (x, _, _) = iterate(2, start, |_, (x, r, p)| {
         let image = apply(&p);
         let step = r.dot(&r) / p.dot(&image);
-        let rest = &r - image.times(&step);
+        let rest = &r - image * &step;
         let next = &rest + p.times(&(rest.dot(&rest) / r.dot(&r)));
-        (x + p.times(&step), rest, next)
+        (x + p * &step, rest, next)
     });
     (x * Tensor::constant([1.0, 2.0, 3.0])).sum() + Tensor::constant(0.5)
 }

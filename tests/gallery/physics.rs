@@ -25,7 +25,7 @@ objectives! {
 fn lorenz<T: BaseTensor>(s: &Vector<T>, rates: &Vector<T>) -> Vector<T> {
     let [x, y, z] = [0, 1, 2].map(|k| s.at::<_, 1, 0>([k]));
     let [sigma, rho, beta] = [0, 1, 2].map(|k| rates.at::<_, 1, 0>([k]));
-    stack([&(sigma * (&y - &x)), &(&x * (rho - &z) - &y), &(&x * &y - beta * &z)])
+    stack((sigma * (&y - &x), &x * (rho - &z) - &y, &x * &y - beta * &z))
 }
 
 fn lorenz_euler<T: BaseTensor>(start: &Vector<T>, rates: &Vector<T>) -> Scalar<T> {
@@ -50,7 +50,7 @@ fn heat_equation<T: BaseTensor>(start: &Vector<T>, rate: &Scalar<T>) -> Scalar<T
     let last = iterate(6, start.clone(), |_, u| {
         let left = u.slice(0, ..n - 1).pad([(1, 0)]);
         let right = u.slice(0, 1..).pad([(0, 1)]);
-        &u + (left + right - 2.0 * &u).times(rate) + u.powi(3) * 0.05
+        &u + (left + right - 2.0 * &u) * rate + u.powi(3) * 0.05
     });
     last.square().mean()
 }

@@ -30,7 +30,7 @@ objectives! {
 }
 
 fn linear_regression<T: BaseTensor>(w: &Vector<T>, b: &Scalar<T>, x: &Matrix<T>, y: &Vector<T>) -> Scalar<T> {
-    (x.matvec(w).plus(b) - y).square().mean()
+    (x.matvec(w) + b - y).square().mean()
 }
 
 fn ridge_regression<T: BaseTensor>(w: &Vector<T>, strength: &Scalar<T>, x: &Matrix<T>, y: &Vector<T>) -> Scalar<T> {
@@ -44,7 +44,7 @@ fn logistic_regression<T: BaseTensor>(
     x: &Matrix<T>,
     y: &Tensor<T, 1, bool>,
 ) -> Scalar<T> {
-    let z = x.matvec(w).plus(b);
+    let z = x.matvec(w) + b;
     let z = y.select(-&z, z);
     (z.relu() + (-z.abs()).exp().log1p()).mean()
 }

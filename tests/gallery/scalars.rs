@@ -109,7 +109,7 @@ fn deep_sharing<T: BaseTensor>(x: &Scalar<T>, y: &Scalar<T>) -> Scalar<T> {
 /// One intermediate value with many uses, of several kinds.
 fn shared_everywhere<T: BaseTensor>(x: &Vector<T>) -> Scalar<T> {
     let s = (x * x).sin();
-    let t = &s * &s + s.reverse(0) * &s - s.times(&s.sum());
+    let t = &s * &s + s.reverse(0) * &s - s * s.sum();
     (&t * &s).sum() + s.dot(&t) * t.at([1]) + s.max_all()
 }
 
@@ -126,6 +126,6 @@ fn two_carries<T: BaseTensor>(x: &Scalar<T>) -> Scalar<T> {
 
 /// The initial carry is also captured, and the result is used with both.
 fn captured_and_carried<T: BaseTensor>(x: &Vector<T>) -> Scalar<T> {
-    let y = iterate(4, x.clone(), |i, y| (&y * x).sin() + (x * 0.5).times(&i.to_float()));
+    let y = iterate(4, x.clone(), |i, y| (&y * x).sin() + x * 0.5 * i.to_float());
     (y * x).sum()
 }
