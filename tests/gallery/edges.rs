@@ -127,7 +127,7 @@ fn steps<T: BaseTensor>(x: &Vector<T>) -> Scalar<T> {
 }
 
 fn scalar_choice<T: BaseTensor>(x: &Scalar<T>, y: &Vector<T>) -> Scalar<T> {
-    let chosen = cond(x.gt(0.5), &y * x, y.square() / 0.0);
+    let chosen = cond(x.gt(0.5), y * x, y.square() / 0.0);
     let other = cond(chosen.sum().gt(100.0), chosen.sqrt(), chosen.sin());
     other.sum() + cond(x.lt(0.0), x.sqrt(), &(x * x))
 }

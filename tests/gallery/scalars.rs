@@ -109,7 +109,7 @@ fn deep_sharing<T: BaseTensor>(x: &Scalar<T>, y: &Scalar<T>) -> Scalar<T> {
 /// One intermediate value with many uses, of several kinds.
 fn shared_everywhere<T: BaseTensor>(x: &Vector<T>) -> Scalar<T> {
     let s = (x * x).sin();
-    let t = &s * &s + s.reverse(0) * &s - s * s.sum();
+    let t = &s * &s + s.reverse(0) * &s - &s * s.sum();
     (&t * &s).sum() + s.dot(&t) * t.at([1]) + s.max_all()
 }
 
