@@ -347,6 +347,17 @@ unary_ops! {
         domain: -2.0..2.0,
         example: 0.0 => 1.0,
     }
+    /// Inverse of the error function: the number whose `erf` is `x`; infinite at -1 and 1, NaN beyond. Derivative
+    /// `sqrt(pi) / 2 e^(y^2)` with `y = erfinv x`, infinite at the ends.
+    ///
+    /// `2^(1/2) erfinv(2 p - 1)` is the quantile `p` of the standard normal distribution. Near the ends the rounding of `y` counts
+    /// in the derivative as often as `2 y^2` is large.
+    erfinv => Erfinv {
+        kernel: |x| c(special::erfinv(x.as_f64())),
+        derivative: |_x, y| (1.0 / FRAC_2_SQRT_PI * y.mul_no_nan(y).map(Unary::Exp)).singular(),
+        domain: -0.8..0.8,
+        example: 0.0 => 0.0,
+    }
     /// Logarithm of the absolute value of the gamma function; `inf` at 0 and the negative integers.
     /// Derivative `digamma x`, NaN there. Can be differentiated twice.
     lgamma => Lgamma {

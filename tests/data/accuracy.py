@@ -123,6 +123,15 @@ def gauss(x):
 
 
 ROOT = 2 / mp.sqrt(mp.pi)
+
+
+def erfinv(x):
+    if abs(x) == 1:
+        return mp.sign(x) * INF, INF
+    y = mp.erfinv(x)
+    return y, 1 / (ROOT * gauss(y))
+
+
 HUGE_ANGLES = [math.pi / 4, math.pi / 2, math.pi, 3 * math.pi / 2, 2 * math.pi, 100 * math.pi, 710.0, 1e5, 1e10, 1e22,
                6381956970095103.0 * 2.0 ** 797]
 EXPONENTS = [1e-5, 0.1, 0.3, 0.7, 1.5, 3.0, 5.0, 10.0, 19.0, 19.1, 22.0, 36.5, 37.0, 40.0, 88.0, 100.0, 300.0, 353.0, 372.0, 700.0,
@@ -182,6 +191,8 @@ UNARY = {
             signed([5.0, 6.0, 9.0, 26.0, 26.5, 27.0]) + spread("erf", 1e-3, 26, 24)),
     "erfc": (lambda x: (mp.erfc(x) if abs(x) < 1e5 else mpf(2 if x < 0 else 0), -ROOT * gauss(x)), [(1.0, -ROOT), (1.0, -ROOT), (0.0, 0.0), (2.0, 0.0)],
              signed([5.0, 6.0, 9.0, 26.0, 26.5, 27.0]) + spread("erfc", 1e-3, 26, 24)),
+    "erfinv": (inside(erfinv, lambda x: abs(x) <= 1), [(0.0, 1 / ROOT), (-0.0, 1 / ROOT), (NAN, None), (NAN, None)],
+               within("erfinv", -1, 1, 24) + spread("erfinv", 1e-12, 0.1, 12) + signed([0.1, 0.4999, 0.999999, 0.9999999999])),
     "lgamma": (lgamma, [(INF, None), (INF, None), (INF, INF), (INF, None)],
                [-3.0, -2.5, -2.457, -7.25, -20.5, 3.0, 1.4616321449683623, 1e5, 1e10, 2.5e305] + spread("lgamma", 1e-3, 170, 24, False)),
     "digamma": (digamma, [(NAN, INF), (NAN, INF), (INF, 0.0), (NAN, None)],

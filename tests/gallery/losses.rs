@@ -18,6 +18,7 @@ objectives! {
     };
     classified_one_by_one(x = real([4, 3], 6); labels = Array::from([2i64, 0, 1, 1]));
     dropped_out(x = real([4, 5], 8), w = real([5, 3], 9); keep = kept([4, 5], 0.75), noise = Array::normal(&[4, 3], 0.0, 0.1, 10));
+    sampled_by_quantiles(mu = real([3], 12), sd = Array::from([0.5, 1.5, 0.7]), p = Array::from([0.1, 0.5, 0.97]));
     huge_logits(x = Array::from([[1000.0, 998.0], [-1000.0, -1000.5]]); labels = Array::from([1i64, 0])) {
         const SMOOTH: bool = false;
     };
@@ -71,4 +72,10 @@ fn activations_in_f32<T: BaseTensor>(x: &Tensor<T, 1, f32>) -> Scalar<T> {
 fn dropped_out<T: BaseTensor>(x: &Matrix<T>, w: &Matrix<T>, keep: &Tensor<T, 2, bool>, noise: &Matrix<T>) -> Scalar<T> {
     let thinned = keep.select(x / 0.75, 0.0);
     (thinned.matmul(w) + noise).silu().square().sum()
+}
+
+/// Normal numbers by the inverse of their distribution, differentiated in mean, deviation and probability.
+fn sampled_by_quantiles<T: BaseTensor>(mu: &Vector<T>, sd: &Vector<T>, p: &Vector<T>) -> Scalar<T> {
+    let unit = (p * 2.0 - 1.0).erfinv() * std::f64::consts::SQRT_2;
+    (mu + sd * unit).sin().sum()
 }

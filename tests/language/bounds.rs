@@ -35,6 +35,8 @@ pub(crate) const BOUNDS: &[Bound] = &[
     ("gaussian", &[2.0, 2.0], &[0.5, 1.0]),
     ("erf", &[1.0, 1.0], &[0.5, 2.0]),
     ("erfc", &[2.0, 1.0], &[0.5, 2.0]),
+    // The rounding of the value y counts in the derivative as often as 2 y^2 is large.
+    ("erfinv", &[2.0, 30.0], &[0.5, 5.0]),
     // The recurrence of `digamma` adds up to 12 reciprocals.
     ("lgamma", &[1.0, 7.0], &[0.5, 0.5]),
     ("digamma", &[4.0, 2.0], &[0.5, 0.5]),

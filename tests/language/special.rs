@@ -166,3 +166,28 @@ fn distributions_have_their_scores() {
     let expected = (-0.5f64 * 0.75 * 0.75).exp() / (2.0 * std::f64::consts::PI).sqrt();
     assert!((density - expected).abs() < 1e-15, "{density} and {expected}");
 }
+
+#[test]
+fn erfinv_undoes_erf() {
+    let at = |y: f64| Unary::Erfinv.apply(y);
+    for k in -400..=400 {
+        let y = f64::from(k) / 401.0;
+        assert!((Unary::Erf.apply(at(y)) - y).abs() <= 2e-16, "{y}");
+        // Small ones, too.
+        let tiny = y * 1e-200;
+        assert!((at(tiny) - tiny * std::f64::consts::PI.sqrt() / 2.0).abs() <= 4e-16 * tiny.abs(), "{tiny}");
+    }
+    assert_eq!((at(1.0), at(-1.0)), (f64::INFINITY, f64::NEG_INFINITY));
+    assert!(at(1.0 + f64::EPSILON).is_nan() && at(f64::NAN).is_nan() && at(f64::NEG_INFINITY).is_nan());
+    assert!(at(-0.0).is_sign_negative());
+    // The quantile of the normal distribution at 97.5 percent; its slope there is the reciprocal of the density.
+    let quantile = |p: &Tensor<_, 0>| (p * 2.0 - 1.0).erfinv() * std::f64::consts::SQRT_2;
+    let (z, slope) = polygrad::direct::value_and_grad(quantile, &tensor(0.975));
+    assert!((z.item() - 1.959963984540054).abs() < 1e-15);
+    let density = (-0.5 * z.item() * z.item()).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    assert!((slope.item() * density - 1.0).abs() < 1e-14);
+    assert_eq!(grad(|x: &Tensor<_, 0>| x.erfinv(), &tensor(1.0)).item(), f64::INFINITY);
+    // A branch that is not taken sends nothing.
+    let guarded = |x: &Tensor<_, 1>| x.lt(1.0).select(x.erfinv(), 0.0).sum();
+    assert_eq!(grad(guarded, &tensor([0.0, 1.0, 2.0])).to_vec()[1..], [0.0, 0.0]);
+}

@@ -83,7 +83,7 @@ fn even_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
         .then(|| b.add(Op::Unary(f, x), shape.clone(), dtype))
 }
 
-/// f(-x) = -f(x) for f = recip, sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf
+/// f(-x) = -f(x) for f = recip, sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf, erfinv
 fn odd_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (f, a) = applied(op)?;
     let x = negated(b, a)?;
@@ -99,6 +99,7 @@ fn odd_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
             | Unary::Asinh
             | Unary::Atanh
             | Unary::Erf
+            | Unary::Erfinv
     );
     if !odd {
         return None;
