@@ -26,6 +26,7 @@ use crate::program::{Custom, Program, Term, interpret};
 
 mod contract;
 mod elementwise;
+mod fourier;
 mod indexing;
 mod loops;
 mod matmul;

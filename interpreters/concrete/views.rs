@@ -28,6 +28,7 @@ pub(super) fn linear(op: &Linear, t: &Array) -> Array {
         Linear::Reshape { into, .. } => t.with_shape(into),
         Linear::Cast { from: DType::F64, .. } => map(t, |x: f64| x as f32),
         Linear::Cast { .. } => map(t, |x: f32| f64::from(x)),
+        Linear::Fourier { parts, axis, conjugate, .. } => super::fourier::fourier(t, *parts, *axis, *conjugate),
     }
 }
 

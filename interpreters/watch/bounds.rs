@@ -357,6 +357,12 @@ impl<T: BaseTensor> Mark<T> for Reads<T> {
                 if let Linear::Cast { .. } = &**op {
                     return x.mark.clone();
                 }
+                if let Linear::Fourier { shape, parts, axis, .. } = &**op {
+                    // Each element of a line depends on all of it.
+                    let whole = Linear::sum(shape, &[*parts, *axis]);
+                    mark.through(&x.mark, |ones| ones_where_positive(&ones.linear(&whole).linear(&whole.adjoint())));
+                    return mark.pruned();
+                }
                 mark.through(&x.mark, |ones| ones_where_positive(&ones.linear(op)));
                 mark
             }

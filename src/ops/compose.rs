@@ -159,7 +159,7 @@ impl Linear {
             (Linear::Reshape { from, .. }, Linear::Reshape { into, .. }) => {
                 Some(Linear::Reshape { from: from.clone(), into: into.clone() })
             }
-            (Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. }, _) => None,
+            (Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. }, _) => None,
         }
     }
 }

@@ -76,7 +76,7 @@ impl Cost {
     pub(crate) fn linear(op: &Linear, operand: Kind<'_>, result: Kind<'_>) -> Cost {
         let moved = match op {
             Linear::Reshape { .. } => 0,
-            Linear::Affine { .. } | Linear::Cast { .. } => {
+            Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => {
                 reads(op).saturating_mul(operand.1.width()).saturating_add(bytes(result))
             }
         };
@@ -138,7 +138,7 @@ fn points(views: &[&View]) -> usize {
 fn reads(op: &Linear) -> usize {
     match op {
         Linear::Affine { from, into } => points(&[from, into]),
-        Linear::Reshape { .. } | Linear::Cast { .. } => size(op.input_shape()),
+        Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => size(op.input_shape()),
     }
 }
 
@@ -148,5 +148,10 @@ pub(crate) fn moves(op: &Linear) -> usize {
     match op {
         Linear::Reshape { .. } => 0,
         Linear::Affine { .. } | Linear::Cast { .. } => reads(op).max(size(op.output_shape())),
+        // About 5 n log n operations on n complex numbers; here half of that for each of the parts.
+        Linear::Fourier { shape, axis, .. } => {
+            let stages = (usize::BITS - shape[*axis].leading_zeros()) as usize;
+            size(shape).saturating_mul(stages.saturating_mul(5) / 2)
+        }
     }
 }

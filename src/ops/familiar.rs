@@ -61,6 +61,8 @@ pub enum Familiar {
     Reshape(Shape),
     /// [`Linear::cast`] into this type.
     Cast(DType),
+    /// [`Linear::fourier`]: axis, axis of the parts, and whether it is the conjugate one.
+    Fourier(usize, usize, bool),
     /// The adjoint of the operation of that name, which takes an argument of that shape.
     Adjoint(Box<Familiar>, Shape),
 }
@@ -106,6 +108,7 @@ fn own_name(op: &Linear) -> Option<Familiar> {
         _ if op.is_identity() => Some(Familiar::Identity),
         Linear::Reshape { into, .. } => Some(Familiar::Reshape(into.clone())),
         Linear::Cast { into, .. } => Some(Familiar::Cast(*into)),
+        Linear::Fourier { parts, axis, conjugate, .. } => Some(Familiar::Fourier(*axis, *parts, *conjugate)),
         Linear::Affine { from, into } if into.is_identity() => {
             selection(op, from).or_else(|| cuts(op, from)).or_else(|| row(op, from)).or_else(|| window(op, from))
         }
@@ -288,6 +291,10 @@ impl fmt::Display for Familiar {
             Familiar::Window(axis, size, stride) => write!(f, "window axis={axis} size={size} stride={stride}"),
             Familiar::Reshape(shape) => write!(f, "reshape {}", Show(shape)),
             Familiar::Cast(into) => write!(f, "cast {into}"),
+            Familiar::Fourier(axis, parts, conjugate) => {
+                let sign = if *conjugate { " conjugate" } else { "" };
+                write!(f, "fourier axis={axis} parts={parts}{sign}")
+            }
             Familiar::Adjoint(name, shape) => write!(f, "adjoint ({name}) {}", Show(shape)),
         }
     }

@@ -41,6 +41,19 @@ pub enum Linear {
         /// The shape of argument and result.
         shape: Shape,
     },
+    /// The discrete Fourier transform along one axis, of complex numbers whose real and imaginary parts are the two positions of
+    /// another: `out[k] = sum_j t[j] e^(-2 pi i j k / n)`, or with `+` in the exponent if it is the conjugate one. Not scaled, so
+    /// each is the adjoint of the other.
+    Fourier {
+        /// The shape of argument and result.
+        shape: Shape,
+        /// The axis of size 2: real and imaginary part.
+        parts: usize,
+        /// The axis that is transformed.
+        axis: usize,
+        /// Whether the sign in the exponent is `+`.
+        conjugate: bool,
+    },
 }
 
 impl Linear {
@@ -314,12 +327,23 @@ impl Linear {
         Linear::Cast { from, into, shape: Shape::from_slice(shape) }
     }
 
+    /// The discrete Fourier transform along `axis`, not scaled, of complex numbers whose real and imaginary parts are the two
+    /// positions of the axis `parts`. `out[k] = sum_j t[j] e^(-2 pi i j k / n)`; the adjoint has `+` in the exponent.
+    ///
+    /// # Panics
+    /// When these are not two axes, or that of the parts has not size 2.
+    #[track_caller]
+    pub fn fourier(shape: &[usize], parts: usize, axis: usize) -> Linear {
+        or_panic(check_fourier(shape, parts, axis));
+        Linear::Fourier { shape: Shape::from_slice(shape), parts, axis, conjugate: false }
+    }
+
     /// The shape the argument must have.
     pub fn input_shape(&self) -> &[usize] {
         match self {
             Linear::Affine { from, .. } => from.source(),
             Linear::Reshape { from, .. } => from,
-            Linear::Cast { shape, .. } => shape,
+            Linear::Cast { shape, .. } | Linear::Fourier { shape, .. } => shape,
         }
     }
 
@@ -328,7 +352,7 @@ impl Linear {
         match self {
             Linear::Affine { into, .. } => into.source(),
             Linear::Reshape { into, .. } => into,
-            Linear::Cast { shape, .. } => shape,
+            Linear::Cast { shape, .. } | Linear::Fourier { shape, .. } => shape,
         }
     }
 
@@ -338,6 +362,9 @@ impl Linear {
             Linear::Affine { from, into } => Linear::Affine { from: into, into: from },
             Linear::Reshape { from, into } => Linear::Reshape { from: into, into: from },
             Linear::Cast { from, into, shape } => Linear::Cast { from: into, into: from, shape },
+            Linear::Fourier { shape, parts, axis, conjugate } => {
+                Linear::Fourier { shape, parts, axis, conjugate: !conjugate }
+            }
         }
     }
 
@@ -354,6 +381,9 @@ impl Linear {
             Linear::Affine { from, into } => Linear::Affine { from: from.batched(n), into: into.batched(n) },
             Linear::Reshape { from, into } => Linear::Reshape { from: under(from), into: under(into) },
             Linear::Cast { from, into, shape } => Linear::Cast { from: *from, into: *into, shape: under(shape) },
+            Linear::Fourier { shape, parts, axis, conjugate } => {
+                Linear::Fourier { shape: under(shape), parts: parts + 1, axis: axis + 1, conjugate: *conjugate }
+            }
         }
     }
 
@@ -363,6 +393,7 @@ impl Linear {
             Linear::Affine { from, into } => from == into && from.is_identity(),
             Linear::Reshape { from, into } => from == into,
             Linear::Cast { from, into, .. } => from == into,
+            Linear::Fourier { shape, axis, .. } => shape[*axis] == 1,
         }
     }
 
@@ -406,18 +437,40 @@ impl Linear {
                 }
                 *into
             }
+            Linear::Fourier { .. } => {
+                if !dtype.is_float() {
+                    return Err(format!(
+                        "fourier: needs floats, but the element type is {dtype}; convert it with to_float"
+                    ));
+                }
+                dtype
+            }
         })
     }
 
-    /// The name of the operation in messages: `sum`, `view`, `reshape` or `cast`.
+    /// The name of the operation in messages: `sum`, `view`, `reshape`, `cast` or `fourier`.
     pub fn name(&self) -> &'static str {
         match self {
             Linear::Affine { from, into } if from.is_identity() && !into.is_injective() => "sum",
             Linear::Affine { .. } => "view",
             Linear::Reshape { .. } => "reshape",
             Linear::Cast { .. } => "cast",
+            Linear::Fourier { .. } => "fourier",
         }
     }
+}
+
+/// Whether there is a Fourier transform of complex numbers with these two axes.
+pub(crate) fn check_fourier(shape: &[usize], parts: usize, axis: usize) -> Result<(), String> {
+    let (is_axis, rank) = (parts.max(axis) < shape.len() && parts != axis, shape.len());
+    if !is_axis || shape[parts] != 2 {
+        return Err(format!(
+            "fourier: needs an axis to transform and another of size 2 for real and imaginary parts, but these are {axis} and {parts} \
+             of the {rank} of {}; stack the parts",
+            Show(shape)
+        ));
+    }
+    Ok(())
 }
 
 /// The view that looks at `step * i + start` along one axis and at `i` along the others.
@@ -437,7 +490,9 @@ impl Linear {
         match (self.familiar(), self) {
             (Some(name), _) => format!("{name} {x}"),
             (None, Linear::Affine { from, into }) => moves(from, into, x),
-            (None, Linear::Reshape { .. } | Linear::Cast { .. }) => unreachable!("reshape and cast are familiar"),
+            (None, Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. }) => {
+                unreachable!("all but views are familiar")
+            }
         }
     }
 }

@@ -37,6 +37,8 @@ pub use cost::Cost;
 pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};
 pub use familiar::{Cut, Familiar, Product};
 pub use linear::Linear;
+#[cfg(feature = "serde")]
+pub(crate) use linear::check_fourier;
 pub use reduce::Reduce;
 pub use unary::Unary;
 pub use val::{Guard, Origin, Partial};

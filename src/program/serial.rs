@@ -15,7 +15,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot};
 use crate::array::{Array, refused};
 use crate::dtype::DType;
-use crate::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
+use crate::ops::{
+    Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View, check_fourier,
+};
 use crate::shape::{self, MAX_SIZE, Shape, Show, is_possible};
 
 /// The version of the format. A changed format gets a new number.
@@ -121,6 +123,7 @@ enum SavedOp {
     Affine { from: SavedView, into: SavedView, of: NodeId },
     Reshape(Vec<usize>, NodeId),
     Cast(String, NodeId),
+    Fourier { parts: usize, axis: usize, conjugate: bool, of: NodeId },
     Contract { a: SavedView, b: SavedView, out: SavedView, of: [NodeId; 2] },
     Reduce(SavedReduce, NodeId),
     Gather(NodeId, Vec<NodeId>),
@@ -217,6 +220,9 @@ impl Saving {
                 }
                 Linear::Reshape { into, .. } => SavedOp::Reshape(into.to_vec(), *of),
                 Linear::Cast { into, .. } => SavedOp::Cast(into.name().to_owned(), *of),
+                Linear::Fourier { parts, axis, conjugate, .. } => {
+                    SavedOp::Fourier { parts: *parts, axis: *axis, conjugate: *conjugate, of: *of }
+                }
             },
             Op::Contract(op, x, y) => {
                 let [a, b, out] = [&op.a, &op.b, &op.out].map(save_view);
@@ -382,6 +388,12 @@ impl Loading<'_> {
                     return Err(format!("{from} is cast into {into}"));
                 }
                 Op::Linear(Box::new(Linear::Cast { from, into, shape: Shape::from_slice(shape) }), of)
+            }
+            SavedOp::Fourier { parts, axis, conjugate, of } => {
+                let of = self.value(of)?;
+                let shape = Shape::from_slice(self.builder.kind_of(of).0);
+                check_fourier(&shape, parts, axis)?;
+                Op::Linear(Box::new(Linear::Fourier { shape, parts, axis, conjugate }), of)
             }
             SavedOp::Contract { a, b, out, of: [x, y] } => {
                 let (a, b, out) = (load_view(a)?, load_view(b)?, load_view(out)?);

@@ -18,12 +18,22 @@ use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Discrete, FloatStep, Linear, Unary};
 use crate::program::{Node, Program};
 
-/// Whether a linear operation adds elements to +0: it does if two of them may have the same place, and copies
-/// otherwise.
+/// Whether a linear operation adds elements: it does if two of them may have the same place, and copies otherwise. All but
+/// Fourier transforms add to +0.
 pub(super) fn adds_up(op: &Linear) -> bool {
     match op {
         Linear::Affine { into, .. } => !into.is_injective(),
         Linear::Reshape { .. } | Linear::Cast { .. } => false,
+        Linear::Fourier { .. } => true,
+    }
+}
+
+/// Whether a linear operation makes zeros of both signs, which depend on those of the argument: it adds and subtracts in an
+/// order of its own.
+fn mixes(op: &Linear) -> bool {
+    match op {
+        Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } => false,
+        Linear::Fourier { .. } => true,
     }
 }
 
@@ -62,7 +72,7 @@ pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(Nod
             Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => true,
         },
         Op::Select([_, x, y]) => of(*x) && of(*y),
-        Op::Linear(f, x) => adds_up(f) || of(*x),
+        Op::Linear(f, x) => !mixes(f) && (adds_up(f) || of(*x)),
         Op::Contract(..) => true,
         Op::Gather(x, _) | Op::ScatterAdd(x, ..) | Op::Reduce(_, x) => of(*x),
         Op::Concat(_, parts) => parts.iter().all(|part| of(*part)),
@@ -164,7 +174,7 @@ fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut
             [(first, x), (second, y)].into_iter().filter(|(seen, _)| *seen).for_each(|(_, a)| mark(*a));
         }
         Op::Linear(f, x) => {
-            if by && !adds_up(f) {
+            if by && (mixes(f) || !adds_up(f)) {
                 mark(*x);
             }
         }

@@ -25,6 +25,7 @@
 //! | `rearrange` | roll, tile, differences, cross and Kronecker products |
 //! | `update` | replacing and adding at positions |
 //! | `segments` | sums and extrema by group; search in a sorted vector |
+//! | [`fft`] | Fourier transforms, and convolution through them |
 //! | `interpolate` | linear interpolation, on lines and on regular grids |
 //! | `index` | reading and adding at indices |
 //! | `loops` | building by index, maps, folds, loops with a carry |
@@ -52,6 +53,7 @@ mod cumulative;
 mod einsum;
 mod elementwise;
 mod expand;
+pub mod fft;
 mod index;
 mod interpolate;
 #[doc(hidden)]

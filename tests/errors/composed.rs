@@ -1,6 +1,8 @@
 //! Mistakes that operations refuse which are made of others.
 
+use polygrad::ops::Linear;
 use polygrad::tensor::Norm;
+use polygrad::tensor::fft::{fft, fft_convolve, ifft, irfft, rfft};
 use polygrad::{BaseTensor, Tensor};
 
 use crate::log::Log;
@@ -55,4 +57,17 @@ pub(crate) fn composed<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.interp_grid([v, none]));
     log.panics(|| none.interp_grid([v]));
     log.panics(|| x.cumlogsumexp(2));
+
+    log.panics(|| fft(x, x, 2));
+    log.panics(|| fft(x, &x.t(), 0));
+    log.panics(|| ifft(v, &x.row(0), 0));
+    log.panics(|| rfft(none, 0));
+    log.panics(|| rfft(x, 2));
+    log.panics(|| irfft(x, x, 3, 1));
+    log.panics(|| irfft(x, x, 0, 1));
+    log.panics(|| irfft(x, x, 4, 2));
+    log.panics(|| fft_convolve(x, x, 2));
+    log.panics(|| fft_convolve(v, none, 0));
+    log.panics(|| Linear::fourier(&[3, 2], 0, 1));
+    log.panics(|| labels.raw().linear(&Linear::replicate(&[2, 3], &[1])).linear(&Linear::fourier(&[2, 3], 0, 1)));
 }

@@ -17,7 +17,7 @@
 //! | `statistics` | variances, norms of lines, order statistics, masks |
 //! | `rearranged` | rolls, tiles, differences, cross and Kronecker products, replaced elements |
 //! | `losses` | activations, cross entropies, dropout |
-//! | `signals` | interpolation |
+//! | `signals` | interpolation, Fourier transforms |
 
 // Every user of the gallery is a crate of its own.
 #![allow(unreachable_pub)]

@@ -1,5 +1,6 @@
-//! Interpolation.
+//! Interpolation, Fourier transforms.
 
+use polygrad::tensor::fft::{fft, fft_convolve, ifft, irfft, rfft};
 use polygrad::{Array, BaseTensor, Tensor, build1, iterate, map};
 
 use super::real;
@@ -14,6 +15,16 @@ objectives! {
     interpolated_in_a_loop(x = Array::from(0.3), fp = real([3], 3));
     image_at_points(grid = real([3, 4], 4), u = Array::from([0.3, 1.6, -0.5]), v = Array::from([2.2, 0.4, 3.5]));
     volume_at_points(grid = real([2, 3, 2], 5), u = Array::from([[0.3, 0.6]]), v = Array::from([[1.2, 0.4]]), w = Array::from([[0.9, 0.2]]));
+    spectrum(re = real([6], 8), im = real([6], 9));
+    spectra_of_columns(re = real([4, 3], 10), im = real([4, 3], 11));
+    power_of_a_real_signal(x = real([5], 12), y = real([2, 4], 13));
+    filtered(x = real([7], 14), w = real([3], 15));
+    filtered_one_by_one(x = real([3, 4], 16), w = real([2], 17));
+    split_steps(re = real([4], 18), im = real([4], 19), v = real([4], 20));
+    spectrum_in_f32(x = real([6], 21).cast::<f32>()) {
+        const SMOOTH: bool = false;
+        const TOLERANCE: f64 = 1e-4;
+    };
     interpolated_in_f32(x = real([3], 6).cast::<f32>(), fp = real([2], 7).cast::<f32>()) {
         const SMOOTH: bool = false;
         const TOLERANCE: f64 = 1e-4;
@@ -49,4 +60,53 @@ fn volume_at_points<T: BaseTensor>(grid: &Tensor<T, 3>, u: &Matrix<T>, v: &Matri
 
 fn interpolated_in_f32<T: BaseTensor>(x: &Tensor<T, 1, f32>, fp: &Tensor<T, 1, f32>) -> Scalar<T> {
     x.interp(&Tensor::constant([-0.5f32, 0.75]), fp).square().sum().cast()
+}
+
+fn spectrum<T: BaseTensor>(re: &Vector<T>, im: &Vector<T>) -> Scalar<T> {
+    let (a, b) = fft(re, im, 0);
+    let (c, d) = ifft(&a.sin(), &(&b * re), 0);
+    (a.square() + b * &c).sum() + (c * d).sum()
+}
+
+fn spectra_of_columns<T: BaseTensor>(re: &Matrix<T>, im: &Matrix<T>) -> Scalar<T> {
+    let (a, b) = fft(re, im, 0);
+    let (c, d) = fft(&a, &b, 1);
+    (c.square() * re + d.sin() * im).sum()
+}
+
+fn power_of_a_real_signal<T: BaseTensor>(x: &Vector<T>, y: &Matrix<T>) -> Scalar<T> {
+    let (re, im) = rfft(x, 0);
+    let back = irfft(&(&re * 2.0), &im.sin(), 5, 0);
+    let (a, b) = rfft(y, 1);
+    (re.square() + im.square()).sum() + (back * x).sum() + (irfft(&(a * &b), &b, 4, 1) * y).sum()
+}
+
+fn filtered<T: BaseTensor>(x: &Vector<T>, w: &Vector<T>) -> Scalar<T> {
+    fft_convolve(x, w, 0).sin().sum()
+}
+
+fn filtered_one_by_one<T: BaseTensor>(x: &Matrix<T>, w: &Vector<T>) -> Scalar<T> {
+    let rows: Matrix<T> = map(x, |row: &Vector<T>| fft_convolve(row, w, 0).square());
+    rows.exp().sum()
+}
+
+/// A Schroedinger equation in a potential, by steps in space and in frequency.
+fn split_steps<T: BaseTensor>(re: &Vector<T>, im: &Vector<T>, v: &Vector<T>) -> Scalar<T> {
+    let turn = |(re, im): (Vector<T>, Vector<T>), angle: &Vector<T>| {
+        let (c, s) = (angle.cos(), angle.sin());
+        (&re * &c - &im * &s, re * s + im * c)
+    };
+    let kinetic = Tensor::constant([0.0, 0.3, 1.2, 0.3]);
+    let (re, im) = iterate(3, (re.clone(), im.clone()), |_, (re, im)| {
+        let (re, im) = turn((re, im), v);
+        let (re, im) = fft(&re, &im, 0);
+        let (re, im) = turn((re, im), &kinetic);
+        ifft(&re, &im, 0)
+    });
+    (re.square() * v).sum() + im.sin().sum()
+}
+
+fn spectrum_in_f32<T: BaseTensor>(x: &Tensor<T, 1, f32>) -> Scalar<T> {
+    let (re, im) = rfft(x, 0);
+    (re.square() + im.sin()).sum().cast()
 }

@@ -18,6 +18,7 @@ mod einsum;
 mod examples;
 mod expand;
 mod foreign;
+mod fourier;
 mod grouped;
 mod guide;
 mod layering;

@@ -103,6 +103,10 @@ fn assignment(op: &Linear, out: &str, t: &str) -> String {
         Linear::Affine { from, into } => format!("`{out}{} += {t}{}`", index(into), index(from)),
         Linear::Reshape { from, into } => format!("`{from:?}` to `{into:?}`"),
         Linear::Cast { from, into, .. } => format!("`{from}` to `{into}`"),
+        Linear::Fourier { conjugate, .. } => {
+            let sign = if *conjugate { "" } else { "-" };
+            format!("`{out}[k] = sum_j {t}[j] e^({sign}2 pi i j k / n)`")
+        }
     }
 }
 
@@ -197,7 +201,7 @@ fn reductions(out: &mut String) {
 }
 
 fn linear(out: &mut String) {
-    let text = "Each is its own derivative, and its adjoint takes cotangents back. All but the last two are pairs of \
+    let text = "Each is its own derivative, and its adjoint takes cotangents back. All but the last three are pairs of \
                 affine views, which the adjoint exchanges. An index out of range reads 0, and an addition there is dropped.";
     section(out, "Linear operations", text, &["name", "meaning", "example", "its adjoint"]);
     let matrix = &[2, 3];
@@ -213,6 +217,7 @@ fn linear(out: &mut String) {
         ("window", Linear::window(&[7], 0, 3, 2)),
         ("reshape", Linear::reshape(&[2, 3], &[6])),
         ("cast", Linear::cast(&[3], polygrad::DType::F64, polygrad::DType::F32)),
+        ("fourier", Linear::fourier(&[2, 8], 0, 1)),
     ];
     for (name, op) in operations {
         let meaning = doc_above("src/ops/linear.rs", &format!("pub fn {name}("));

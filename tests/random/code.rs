@@ -85,6 +85,10 @@ impl Code for Linear {
             Linear::Cast { from, into, shape } => {
                 format!("Linear::cast(&{:?}, {}, {})", &shape[..], from.code(), into.code())
             }
+            Linear::Fourier { shape, parts, axis, conjugate } => {
+                let adjoint = if *conjugate { ".adjoint()" } else { "" };
+                format!("Linear::fourier(&{:?}, {parts}, {axis}){adjoint}", &shape[..])
+            }
         }
     }
 }

@@ -326,6 +326,7 @@ impl<T: BaseTensor> Pool<T> {
         match op {
             Linear::Affine { into, .. } if !into.is_injective() => a = a.number(),
             Linear::Affine { .. } | Linear::Reshape { .. } => {}
+            Linear::Fourier { .. } => a = a.float(),
             Linear::Cast { from, .. } => a = a.of_type(*from),
         }
         let a = a.of_shape(op.input_shape());
@@ -335,6 +336,10 @@ impl<T: BaseTensor> Pool<T> {
                 hull((0.0, 0.0), product(a.within, (times, times)))
             }
             Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } => hull(a.within, (0.0, 0.0)),
+            Linear::Fourier { shape, axis, .. } => {
+                let times = 2.0 * shape[*axis] as f64;
+                product(a.within, (-times, times))
+            }
         };
         (a.t.linear(op), within)
     }

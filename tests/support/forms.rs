@@ -66,6 +66,8 @@ fn is_read(program: &Program, uses: &[u32], of: NodeId, indexed: usize, elements
             // The same elements.
             Linear::Reshape { .. } => is_read(program, uses, *a, indexed, elements),
             Linear::Cast { .. } => false,
+            // Each element depends on a whole line.
+            Linear::Fourier { .. } => true,
         },
         _ => !keeps_zero(program, of),
     }

@@ -39,7 +39,7 @@ pub(super) fn reading(op: &Linear) -> Option<View> {
         Linear::Affine { from, into } if into.is_identity() => Some(from.clone()),
         Linear::Affine { from, into } => from.after(&into.inverse()?),
         Linear::Reshape { from, into } => split(from, into),
-        Linear::Cast { .. } => None,
+        Linear::Cast { .. } | Linear::Fourier { .. } => None,
     }
 }
 
