@@ -87,7 +87,7 @@ const HALF_SQRT_PI: [f64; 2] = [0.886_226_925_452_758, -3.833_293_249_912_9e-17]
 /// exact.
 pub(super) fn erfinv(y: f64) -> f64 {
     let a = y.abs();
-    if !(a < 1.0) {
+    if a >= 1.0 || a.is_nan() {
         return if a == 1.0 { f64::INFINITY.copysign(y) } else { f64::NAN };
     }
     let linear = HALF_SQRT_PI[0] * a + HALF_SQRT_PI[1] * a;
