@@ -52,7 +52,7 @@ impl Sgd {
     #[track_caller]
     #[must_use]
     pub fn nesterov(self) -> Self {
-        assert!(self.momentum > 0.0, "Sgd::nesterov: momentum must be above 0, but it is 0; call `momentum` first");
+        assert!(self.momentum > 0.0, "nesterov: the momentum must be above 0, but it is 0; call `momentum` first");
         Sgd { nesterov: true, ..self }
     }
 }

@@ -197,7 +197,7 @@ fn mistakes_are_worded() {
     assert_eq!(said(&|| drop(Sgd::new(0.1).momentum(1.0))), "Sgd::momentum: a share must be in 0..1, but it is 1");
     assert_eq!(
         said(&|| drop(Sgd::new(0.1).nesterov())),
-        "Sgd::nesterov: momentum must be above 0, but it is 0; call `momentum` first"
+        "nesterov: the momentum must be above 0, but it is 0; call `momentum` first"
     );
     assert_eq!(
         said(&|| drop(Sgd::new(f64::NAN))),
