@@ -35,12 +35,6 @@ macro_rules! rows {
             }
 
             /// The operation on numbers.
-            ///
-            /// ```
-            /// use polygrad::ops::{Compare, FloatStep, IntBinary, IntUnary};
-            /// assert_eq!((Compare::Lt.apply(1.0, 2.0), FloatStep::Floor.apply(-1.5)), (true, -2.0));
-            /// assert_eq!((IntUnary::Abs.apply(-3), IntBinary::Quot.apply(-7, 2)), (3, -3));
-            /// ```
             #[inline]
             pub fn apply<$($E: $bound)?>(self, $($arg: $ty),*) -> $out {
                 match self { $( $Enum::$Op => ($kernel) $call, )* }

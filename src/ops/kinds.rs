@@ -232,11 +232,6 @@ pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
 
 /// The shape of `n` values of one shape, stacked along a new outermost axis, as a loop of `n` trips stacks its outputs.
 ///
-/// ```
-/// use polygrad::ops::kinds;
-/// assert_eq!(kinds::stacked(5, &[2])[..], [5, 2]);
-/// ```
-///
 /// # Panics
 /// When no array can have that shape.
 #[track_caller]

@@ -67,11 +67,6 @@ impl Reduce {
     }
 
     /// The operation that finds the positions of the extrema.
-    ///
-    /// ```
-    /// use polygrad::ops::{Discrete, Reduce};
-    /// assert_eq!(Reduce::Max { axis: 1 }.position(), Discrete::ArgMax { axis: 1 });
-    /// ```
     pub fn position(self) -> Discrete {
         match self {
             Reduce::Max { axis } => Discrete::ArgMax { axis },
