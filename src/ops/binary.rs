@@ -25,8 +25,8 @@ pub enum Notation {
 
 /// Makes the enum, its table functions and the documented methods of [`Tensor`] from the rows.
 ///
-/// `written` is `sum("+")` or `product("*")` for an operator, `method` for a function, and `function` for one whose method
-/// other element types have, too: that method is in `tensor/elementwise.rs`.
+/// `written` is `sum("+")` or `product("*")` for an operator, and `method` for a function. It is `function` for a
+/// function whose method exists for other element types, too; that method is in `tensor/elementwise.rs`.
 macro_rules! binary_ops {
     (@notation sum $symbol:literal) => { Notation::Sum($symbol) };
     (@notation product $symbol:literal) => { Notation::Product($symbol) };
@@ -74,12 +74,12 @@ macro_rules! binary_ops {
                 match self { $( Binary::$Op => concat!($($doc, "\n"),*), )* }
             }
 
-            /// How programs are printed with it.
+            /// How printed programs write the operation.
             pub fn notation(self) -> Notation {
                 match self { $( Binary::$Op => binary_ops!(@notation $written $($symbol)?), )* }
             }
 
-            /// Its symbol, or the name of a row without one.
+            /// The symbol of the operation, or its name if the row has no symbol.
             pub fn symbol(self) -> &'static str {
                 match self.notation() {
                     Notation::Sum(symbol) | Notation::Product(symbol) => symbol,
@@ -289,7 +289,7 @@ binary_ops! {
     }
 }
 
-/// A side divided by the length of the vector it belongs to; 0 where the length is.
+/// A coordinate of a vector divided by the length of the vector; 0 where the length is 0.
 fn cosine<T: BaseTensor>(side: &Val<T>, length: &Val<T>) -> Val<T> {
     length.is(Compare::Eq, &length.c(0.0)).select(&length.c(0.0), &(side / length))
 }
@@ -304,12 +304,12 @@ fn grown<T: BaseTensor>(x: &Val<T>, not_negative: &Val<T>, power: &Val<T>) -> Va
     x.is(Compare::Eq, &x.c(0.0)).and(not_negative).select(&x.c(0.0), &power.mul_no_nan(&x.map(Unary::Ln)))
 }
 
-/// Where the first argument is the extremum: as the kernels decide.
+/// The mask of the places where the kernel chooses the first argument.
 fn takes_first<T: BaseTensor>(op: Compare, x: &Val<T>, y: &Val<T>) -> Val<T> {
     x.is(op, y).or(&x.is(Compare::Ne, x))
 }
 
-/// The operands and the result as the formulas of the rows see them.
+/// The operands and the result, as arguments of the formulas of the rows.
 fn operands<T: BaseTensor>(x: &T, y: &T, z: &T) -> (Val<T>, Val<T>, Val<T>) {
     (Val::from(x.clone(), Origin::First), Val::from(y.clone(), Origin::Second), Val::from(z.clone(), Origin::Result))
 }

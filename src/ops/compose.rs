@@ -11,9 +11,9 @@ use super::view::{Side, View, clip, interval, within_reach};
 use crate::shape::{Show, size};
 
 impl View {
-    /// The view through `outer` of an array that is itself this view of another: index `i` looks at `self(outer(i))`.
-    /// `None` if that is no view, because the places at which `outer` leaves the box of this view form no box and lie
-    /// within range, or because an index would overflow.
+    /// The composition of two views: index `i` looks at `self(outer(i))`. `None` if the composition is no view, because
+    /// `outer` leaves the box of this view at indices that neither a box nor the range of the source excludes, or
+    /// because an index would overflow.
     ///
     /// ```
     /// use polygrad::ops::View;
@@ -70,7 +70,8 @@ impl View {
         }
         let out =
             View { source: self.source.clone(), shape: outer.shape.clone(), bounds, matrix, offset, empty }.tightened();
-        // A slanted side is no side of a box: it must not exclude an index that is in range.
+        // A slanted side is no side of a box, so there is a composition only if that side excludes no index that is in
+        // range.
         let middle = View { bounds: out.bounds.clone(), ..outer.clone() };
         let cuts = |k: usize| {
             let (lo, hi) = middle.range(k);

@@ -1,8 +1,8 @@
 //! Contractions: bilinear operations as three views of one iteration space.
 //!
-//! `out[O i] += a[A i] * b[B i]`. Dot, matrix and outer products, batched or not, and convolutions are instances. So
-//! are both adjoints, by exchanging views: three views are closed under differentiation, while two views and a list of
-//! summed axes are not.
+//! `out[O i] += a[A i] * b[B i]`. Dot, matrix and outer products, batched or not, and convolutions are instances. Both
+//! adjoints are contractions with exchanged views, so contractions are closed under differentiation; with two views and
+//! a list of summed axes they would not be.
 //!
 //! Laws: `dot(c(a, b), y) == dot(a, c.adjoint_left()(y, b)) == dot(b, c.adjoint_right()(a, y))`;
 //! `c.batched(n, true, true)` of two stacks is the stack of `c`.
@@ -69,13 +69,13 @@ impl Contract {
         self.out.source()
     }
 
-    /// The adjoint in the left operand: of the cotangent of the result (left) and `b` (right).
+    /// The adjoint in the left operand: a contraction of the cotangent of the result (left) and `b` (right).
     /// `da[A i] += y[O i] * b[B i]`.
     pub fn adjoint_left(&self) -> Contract {
         Contract { a: self.out.clone(), b: self.b.clone(), out: self.a.clone() }
     }
 
-    /// The adjoint in the right operand: of `a` (left) and the cotangent of the result (right).
+    /// The adjoint in the right operand: a contraction of `a` (left) and the cotangent of the result (right).
     /// `db[B i] += a[A i] * y[O i]`.
     pub fn adjoint_right(&self) -> Contract {
         Contract { a: self.a.clone(), b: self.out.clone(), out: self.b.clone() }

@@ -149,7 +149,7 @@ fn indices<'a>(op: &str, shape: &[usize], ix: &[Kind<'a>]) -> Result<&'a [usize]
 /// The shape of `gather(t, ix)`: that of the indices, then the axes of `t` not indexed.
 ///
 /// # Panics
-/// When there are more indices than axes, or they are not `i64` or not of one shape.
+/// When there are more indices than axes, or the indices are not `i64` or not of one shape.
 #[track_caller]
 pub fn gather(shape: &[usize], ix: &[Kind<'_>]) -> Shape {
     or_panic(try_gather(shape, ix))
@@ -166,7 +166,8 @@ pub fn try_gather(shape: &[usize], ix: &[Kind<'_>]) -> Result<Shape, String> {
 /// Checks `scatter_add(base, ix, v)`: `v` has the shape of `gather(base, ix)`.
 ///
 /// # Panics
-/// When it has not, when the indices are none [`gather`] takes, or when base and values are not numbers of one type.
+/// When `v` has another shape, when [`gather`] refuses the indices, or when base and values are not numbers of one
+/// type.
 #[track_caller]
 pub fn scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) {
     or_panic(try_scatter_add(base, ix, v));
@@ -194,7 +195,7 @@ pub fn try_scatter_add(base: Kind<'_>, ix: &[Kind<'_>], v: Kind<'_>) -> Result<(
 }
 
 /// The shape of a concatenation along `axis`.
-/// Its size there is the sum of the parts'.
+/// The size of the result along `axis` is the sum of the sizes of the parts.
 ///
 /// # Panics
 /// When there is no part or no such axis, or the parts differ elsewhere or in element type.
@@ -237,7 +238,8 @@ pub fn try_concat(axis: usize, parts: &[Kind<'_>]) -> Result<Shape, String> {
 #[track_caller]
 pub fn stacked(n: usize, shape: &[usize]) -> Shape {
     let out = std::iter::once(n).chain(shape.iter().copied()).collect::<Shape>();
-    // Any loop: its name is known where it is called, but what its trips return is known here first.
+    // The message says `loop` for every loop: only the caller knows the name of the loop, but the shapes that the trips
+    // return are first known here.
     check_possible("loop", &out);
     out
 }
@@ -245,7 +247,7 @@ pub fn stacked(n: usize, shape: &[usize]) -> Shape {
 /// Checks the sequences of a loop of `n` trips: each has `n` elements along its outermost axis.
 ///
 /// # Panics
-/// When one has not, or no array can have `n` elements.
+/// When a sequence has another length, or no array can have `n` elements.
 #[track_caller]
 pub fn sequences<'a>(n: usize, xs: impl Iterator<Item = &'a [usize]>) {
     check_possible("map_accum", &[n]);
@@ -262,7 +264,7 @@ pub fn sequences<'a>(n: usize, xs: impl Iterator<Item = &'a [usize]>) {
 /// Checks what one trip of a loop returned: the carry keeps its shapes and element types.
 ///
 /// # Panics
-/// When one does not, or their number changes.
+/// When a shape or element type changes, or the number of values does.
 #[track_caller]
 pub fn carry<'a>(
     before: impl ExactSizeIterator<Item = (&'a [usize], DType)>,
@@ -295,13 +297,13 @@ pub(crate) fn try_carry<'a>(
     }
 }
 
-/// Whether more or fewer values are given than needed. The numbers themselves depend on what an interpreter carries
-/// along.
+/// Whether more or fewer values are given than needed. The message does not give the numbers, because these depend on
+/// what an interpreter carries along.
 fn more_or_fewer(needed: usize, given: usize) -> &'static str {
     if given > needed { "more" } else { "fewer" }
 }
 
-/// Checks one stacked output of a loop against the first trip's.
+/// Checks an output of one trip of a loop against the same output of the first trip.
 ///
 /// # Panics
 /// When shape or element type differ.

@@ -42,8 +42,8 @@ pub enum Linear {
         shape: Shape,
     },
     /// The discrete Fourier transform along one axis, of complex numbers whose real and imaginary parts are the two positions of
-    /// another: `out[k] = sum_j t[j] e^(-2 pi i j k / n)`, or with `+` in the exponent if it is the conjugate one. Not scaled, so
-    /// each is the adjoint of the other.
+    /// another axis: `out[k] = sum_j t[j] e^(-2 pi i j k / n)`. The conjugate transform has `+` in the exponent.
+    /// Neither is scaled, so each is the adjoint of the other.
     Fourier {
         /// The shape of argument and result.
         shape: Shape,
@@ -148,7 +148,7 @@ impl Linear {
     /// `out[i] = t[start + step * i]`.
     ///
     /// # Panics
-    /// When they do not lie in the argument.
+    /// When some of these elements do not lie in the argument.
     #[track_caller]
     pub fn slice(shape: &[usize], axis: usize, start: usize, len: usize, step: usize) -> Linear {
         check_axis("slice", axis, shape);
@@ -331,7 +331,7 @@ impl Linear {
     /// positions of the axis `parts`. `out[k] = sum_j t[j] e^(-2 pi i j k / n)`; the adjoint has `+` in the exponent.
     ///
     /// # Panics
-    /// When these are not two axes, or that of the parts has not size 2.
+    /// When `axis` and `parts` are not two axes of `shape`, or the axis `parts` has not size 2.
     #[track_caller]
     pub fn fourier(shape: &[usize], parts: usize, axis: usize) -> Linear {
         or_panic(check_fourier(shape, parts, axis));

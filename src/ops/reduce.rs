@@ -14,8 +14,8 @@ use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
 
-/// The extremum of each line along one axis, which disappears. Of floats or integers; of an axis with
-/// at least one element.
+/// The extremum of each line along one axis, which disappears. The elements are floats or integers, and a line has at
+/// least one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reduce {
     /// The largest element of each line: the first of equal ones, the first NaN if there is one. The derivative is

@@ -1,7 +1,7 @@
 //! Kernels of functions that the standard library and `libm` lack, or compute with large errors.
 //!
-//! Law: those that are not generic are computed in `f64` for every float type, so that narrower ones are correctly
-//! rounded almost everywhere. `tests/language/accuracy.rs` bounds their errors.
+//! Law: kernels that are not generic compute in `f64` for every float type, so results of a narrower type are correctly
+//! rounded almost everywhere. `tests/language/accuracy.rs` bounds the errors.
 //!
 //! `digamma` and `trigamma`: the argument is raised above [`LARGE`] by the recurrence and put into the asymptotic
 //! series there; negative arguments are reflected.
@@ -10,7 +10,7 @@ use std::f64::consts::{LN_2, PI};
 
 use crate::dtype::Float;
 
-/// From here on 1 is nothing beside the square of a number.
+/// From this number on, adding 1 to the square of a number does not change the rounded square.
 const SQUARE_HIDES_ONE: f64 = 268_435_456.0;
 
 /// `ln(x + sqrt(x^2 + 1))`, odd, without overflow of the square.
@@ -32,27 +32,27 @@ pub(super) fn acosh(x: f64) -> f64 {
 /// `ln((1 + x) / (1 - x)) / 2`, odd.
 pub(super) fn atanh(x: f64) -> f64 {
     let a = x.abs();
-    // Below a half the quotient is split, so that what is left of 2 a is small.
+    // Below a half, the quotient 2 a / (1 - a) is computed as 2 a, which is exact, plus a small rest.
     let quotient = if a < 0.5 { 2.0 * a + 2.0 * a * a / (1.0 - a) } else { 2.0 * (a / (1.0 - a)) };
     (0.5 * quotient.ln_1p()).copysign(x)
 }
 
-/// `1 / cosh(x)^2`; only ever exponentiates a number that is not positive.
+/// `1 / cosh(x)^2`; the exponent is never positive, so nothing overflows.
 pub(super) fn sech2<F: Float>(x: F) -> F {
     let e = (-(x.abs() + x.abs())).exp();
     let s = F::ONE + e;
     F::of_f64(4.0) * e / (s * s)
 }
 
-/// `e^(-x^2)`. The rounding of the square would cost as many units in the last place as the square is large: so the square of
-/// the leading bits, which is exact, is exponentiated, and the rest is a factor near 1.
+/// `e^(-x^2)`. The error from rounding the square, in units in the last place of the result, would be as large as the
+/// square. So only the square of the leading bits, which is exact, is exponentiated; the rest gives a factor near 1.
 pub(super) fn gaussian(x: f64) -> f64 {
     let a = x.abs();
     if a > 40.0 {
         return 0.0;
     }
     let leading = f64::from_bits(a.to_bits() & !0x7ff_ffff);
-    // The rest of the square is below 5e-5: four terms of its exponential are all of it.
+    // The rest of the square is below 5e-5, so four terms of the series of the exponential are exact to rounding.
     let rest = (a - leading) * (a + leading);
     (-leading * leading).exp() * (1.0 - rest * (1.0 - rest * (0.5 - rest / 6.0)))
 }
@@ -71,7 +71,7 @@ pub(super) fn pow_less_one<F: Float>(x: F, y: F) -> F {
 /// `x / (x^2 + y^2)`, by the length of `(x, y)` where the sum of squares is out of range.
 pub(super) fn recip_real<F: Float>(x: F, y: F) -> F {
     let squares = x * x + y * y;
-    // A square that underflows is nothing beside a sum from here on.
+    // From this bound on, a square that underflows does not change the rounded sum.
     if squares.is_finite() && squares >= F::min_positive_value() / F::epsilon() {
         return x / squares;
     }
@@ -79,12 +79,12 @@ pub(super) fn recip_real<F: Float>(x: F, y: F) -> F {
     x / length / length
 }
 
-/// Half of the root of pi, as a float and what is missing.
+/// Half of the root of pi: the nearest float, and the remainder.
 const HALF_SQRT_PI: [f64; 2] = [0.886_226_925_452_758, -3.833_293_249_912_9e-17];
 
-/// The inverse of the error function, odd. An approximation with an error below 2e-3 (S. Winitzki, 2008) and steps of Halley's
-/// method, each of which cubes the error: in the middle of the interval on `erf`, towards its ends on `erfc`, where `1 - |y|` is
-/// exact.
+/// The inverse of the error function, odd. An approximation with an error below 2e-3 (S. Winitzki, 2008) is improved by
+/// steps of Halley's method, each of which cubes the error. The steps solve an equation for `erf` in the middle of the
+/// interval, and for `erfc` towards the ends, where `1 - |y|` is exact.
 pub(super) fn erfinv(y: f64) -> f64 {
     let a = y.abs();
     if a >= 1.0 || a.is_nan() {
@@ -101,7 +101,7 @@ pub(super) fn erfinv(y: f64) -> f64 {
         let t = 2.0 / (PI * c) + 0.5 * log;
         ((t * t - log / c).sqrt() - t).sqrt()
     };
-    // The constant of the cubes is x^2 / 3 for large x.
+    // For large x, a step turns the error e into about (x^2 / 3) e^3: hence one more step near the ends.
     for _ in 0..if a < 0.9 { 2 } else { 3 } {
         let off = if a < 0.5 { libm::erf(x) - a } else { (1.0 - a) - libm::erfc(x) };
         let newton = off * HALF_SQRT_PI[0] / gaussian(x);

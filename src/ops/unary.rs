@@ -38,7 +38,7 @@ macro_rules! unary_ops {
             /// Every row of the table.
             pub const ALL: &'static [Unary] = &[$( Unary::$Op, )*];
 
-            /// The name programs are printed with, which is also the method's.
+            /// The name of the function in printed programs, which is also the name of the method.
             pub fn name(self) -> &'static str {
                 match self { $( Unary::$Op => stringify!($name), )* }
             }
@@ -53,8 +53,8 @@ macro_rules! unary_ops {
                 match self { $( Unary::$Op => ($lo, $hi), )* }
             }
 
-            /// How many times the function can be differentiated; `None` for any number of times. One time
-            /// more panics.
+            /// How many times the function can be differentiated; `None` for any number of times. One more
+            /// differentiation panics.
             pub fn order(self) -> Option<u32> {
                 match self { $( Unary::$Op => unary_ops!(@order $($order)?), )* }
             }
@@ -74,7 +74,7 @@ macro_rules! unary_ops {
             /// The derivative at `x`, where `y` is the function's value there.
             ///
             /// # Panics
-            /// When the table ends here, see [`order`](Unary::order).
+            /// When the table has no row for the derivative, see [`order`](Unary::order).
             ///
             /// ```
             /// use polygrad::{Array, ops::Unary};
@@ -256,7 +256,7 @@ unary_ops! {
     /// Inverse hyperbolic cosine; NaN below 1. Derivative `1 / sqrt(x^2 - 1)`, infinite at 1 and NaN below.
     acosh => Acosh {
         kernel: |x| c(special::acosh(x.as_f64())),
-        // Two roots: the root of the product would be a number below -1, where the function is none.
+        // Two roots: below -1, where the function is NaN, the root of the product would be a number.
         derivative: |x, _y| (x - 1.0).map(Unary::Sqrt).mul_no_nan(&(x + 1.0).map(Unary::Sqrt)).map(Unary::Recip).singular(),
         domain: 1.5..3.0,
         example: 1.0 => 0.0,
@@ -272,7 +272,7 @@ unary_ops! {
     /// Logistic function `1 / (1 + e^-x)`, without overflow. Derivative `sigmoid(x) sigmoid(-x)`.
     sigmoid => Sigmoid {
         kernel: |x| {
-            // Only ever exponentiates a number that is not positive.
+            // The exponent is never positive, so nothing overflows.
             let e = (-x.abs()).exp();
             (if x < c(0.0) { e } else { F::ONE }) / (F::ONE + e)
         },

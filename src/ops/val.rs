@@ -26,7 +26,7 @@ pub enum Guard {
     Mask,
 }
 
-/// Where the value of a partial comes from: an operand itself needs no new name.
+/// Where the value of a partial comes from. A partial that is an operand keeps the id of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The first operand of the operation.
@@ -35,16 +35,16 @@ pub enum Origin {
     Second,
     /// The result of the operation.
     Result,
-    /// None of them: it was computed for the derivative.
+    /// None of these: the value was computed for the derivative.
     Computed,
 }
 
-/// A partial derivative: its guard, its value unless the guard says it all, and where that is from.
+/// A partial derivative: the guard, the value unless the guard determines it, and the origin of the value.
 #[derive(Clone, Debug)]
 pub struct Partial<T> {
-    /// How it multiplies.
+    /// How the partial multiplies.
     pub guard: Guard,
-    /// Its value; absent exactly for [`Guard::One`] and [`Guard::MinusOne`].
+    /// The value of the partial; absent exactly for [`Guard::One`] and [`Guard::MinusOne`].
     pub value: Option<T>,
     /// Where the value comes from.
     pub origin: Origin,
@@ -117,8 +117,8 @@ impl<T: BaseTensor> Val<T> {
     pub(super) fn with(&self, op: Binary, other: &Val<T>) -> Val<T> {
         computed(self.0.binary(op, &other.0))
     }
-    /// The product, 0 where either factor is 0. A partial that is singular is made of such products where a factor
-    /// can be infinite or NaN: then its own derivatives are guarded like it, to every order.
+    /// The product; 0 where either factor is 0. The formula of a singular partial uses this product wherever a factor
+    /// can be infinite or NaN, so that the derivatives of the partial are guarded, too, at every order.
     pub(super) fn mul_no_nan(&self, other: &Val<T>) -> Val<T> {
         self.with(Binary::MulNoNan, other)
     }
@@ -154,7 +154,7 @@ impl<T: BaseTensor> Val<T> {
     fn guarded(self, guard: Guard) -> Partial<T> {
         Partial { guard, value: Some(self.0), origin: self.1 }
     }
-    /// A partial multiplied as it is.
+    /// A partial that multiplies without a guard.
     pub(super) fn plain(self) -> Partial<T> {
         self.guarded(Guard::Plain)
     }

@@ -31,7 +31,7 @@ pub struct View {
     /// Row-major, one row per axis of `source`, one column per axis of `shape`.
     pub(super) matrix: SmallVec<[i64; 16]>,
     pub(super) offset: SmallVec<[i64; 6]>,
-    /// Whether the box is empty; for a view without axes nothing else could say so.
+    /// Whether the box is empty; the bounds of a view without axes cannot say so.
     pub(super) empty: bool,
 }
 
@@ -126,7 +126,7 @@ impl View {
     }
 
     /// A view from its parts, if they fit: as many entries as there are axes, a box inside the iteration space, and
-    /// indices within the range of the arithmetic. Without coefficients, the view that looks at nothing.
+    /// indices within the range of the arithmetic. Without parts, the view that looks at nothing.
     #[cfg(feature = "serde")]
     pub(crate) fn from_parts(source: &[usize], shape: &[usize], parts: Option<Parts<'_>>) -> Option<View> {
         let Some((matrix, offset, bounds)) = parts else {
@@ -178,7 +178,8 @@ impl View {
     /// Whether every index looks at itself.
     pub fn is_identity(&self) -> bool {
         let columns = self.shape.len();
-        // In the canonical form an axis of size 1 has no coefficients, and all empty views are one.
+        // In the canonical form an axis of size 1 has no coefficients, and all empty views of one shape and source are
+        // equal.
         let own = |k: usize, j: usize| i64::from(k == j && self.shape[k] > 1);
         self.source == self.shape
             && (self.shape.contains(&0)
@@ -188,7 +189,7 @@ impl View {
     }
 
     /// Whether no two indices of the box look at the same place, by a sufficient criterion: each
-    /// axis of the box longer than one element alone moves some axis of the source.
+    /// axis along which the box is longer than one element moves some axis of the source that no other such axis moves.
     pub fn is_injective(&self) -> bool {
         let moves_alone = |axis: usize| {
             (0..self.source.len()).any(|k| {
@@ -199,8 +200,8 @@ impl View {
         (0..self.shape.len()).all(|axis| self.width(axis) <= 1 || moves_alone(axis))
     }
 
-    /// For each axis of the source the size of the axis of the iteration space that it equals, if every axis equals
-    /// one.
+    /// For each axis of the source, the size of the axis of the iteration space that is its index, if there is one for
+    /// every axis of the source.
     pub(super) fn axes_sizes(&self) -> Option<Shape> {
         let size = |k: usize| {
             let mut moving = self.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
@@ -337,7 +338,7 @@ impl View {
     }
 }
 
-/// The relation of a range check to a box.
+/// The largest absolute value that the arithmetic of a view may reach, so that sums of a few values do not overflow.
 pub(super) const REACH: i64 = i64::MAX / 4;
 
 pub(super) fn within_reach(row: &[i64], c: i64, shape: &[usize]) -> bool {
@@ -349,9 +350,10 @@ pub(super) fn within_reach(row: &[i64], c: i64, shape: &[usize]) -> bool {
     -REACH <= lo && hi <= REACH
 }
 
+/// The relation of a range check to a box.
 #[derive(PartialEq, Eq)]
 pub(super) enum Side {
-    /// A side of the box, or none at all.
+    /// A side of the box, or no restriction at all.
     Box,
     /// The whole box lies outside.
     Outside,

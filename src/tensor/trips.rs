@@ -1,7 +1,9 @@
-//! What the trips of a loop return, checked where the loop's own name and the user's line are known.
+//! Checks of what the trips of a loop return, reported with the name of the loop that the user called, at the user's
+//! line.
 //!
-//! Interpreters check [`BaseTensor::map_accum`] in its own name. A closure does not know who called the loop, so a
-//! mistake in a trip is noted, values that fit stand in for what the trip returned, and [`Trips::end`] reports the mistake.
+//! Interpreters check [`BaseTensor::map_accum`] under that name only, and the closure of a trip does not know the
+//! user's line. So a mistake in a trip is noted, the loop goes on with zeros of the right shapes, and [`Trips::end`]
+//! reports the mistake.
 
 use std::cell::OnceCell;
 
@@ -36,7 +38,7 @@ fn zeros<T: BaseTensor>((shape, dtype): &(Shape, DType)) -> T {
 }
 
 impl Trips {
-    /// The trips of a loop that is called `op` and carries these values at first.
+    /// The trips of a loop that has the name `op` and starts with this carry.
     ///
     /// # Panics
     /// When there are more trips than an array can have elements.
@@ -46,7 +48,7 @@ impl Trips {
         Trips { op, carry: owned(carry), outputs: OnceCell::new(), fault: OnceCell::new() }
     }
 
-    /// What one trip returned, or stand-ins.
+    /// What one trip returned, or zeros of the right shapes if that does not fit.
     pub(super) fn returned<T: BaseTensor>(&self, carry: Vec<T>, outputs: Vec<T>) -> Trip<T> {
         match self.check(&carry, &outputs) {
             Ok(()) => (carry, outputs),
@@ -63,7 +65,7 @@ impl Trips {
         first.iter().zip(outputs).try_for_each(|(first, now)| kinds::try_output(self.op, borrowed(first), kind(now)))
     }
 
-    /// Panics if a trip returned what does not fit.
+    /// Panics if a trip returned values that do not fit.
     #[track_caller]
     pub(super) fn end(self) {
         if let Err(fault) = self.try_end() {
