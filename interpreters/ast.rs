@@ -139,7 +139,7 @@ impl BaseTensor for Term {
             shapes.push(kinds::stacked(n, y.sizes()));
         }
         if n == 0 {
-            // No trip: the operations of the step must not even reach a derivative.
+            // There is no trip, so the operations of the step must appear neither in the program nor in a derivative.
             return (
                 init,
                 outputs.iter().zip(&shapes).map(|(y, shape)| Term::zeros(shape, y.element_type())).collect(),

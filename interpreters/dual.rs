@@ -26,8 +26,8 @@ thread_local! {
 enum Owner {
     /// The differentiation with this number.
     Sweep(u64),
-    /// A tangent inside the loop with this number that starts as zeros and belongs to no known differentiation; inner
-    /// loops have larger numbers.
+    /// No known differentiation: the tangent started as zeros in the loop with this number. Inner loops have larger
+    /// numbers.
     Loop(u64),
 }
 
@@ -60,7 +60,8 @@ impl Within {
     }
 }
 
-/// Where a tangent belongs: to a differentiation, and to the innermost trip of a loop whose variables it is made of.
+/// The differentiation that a tangent belongs to, and the innermost trip of a loop whose variables the tangent is made
+/// of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Level {
     owner: Owner,
@@ -134,7 +135,7 @@ impl<T: BaseTensor> Dual<T> {
         self.tangent.as_ref().map_or_else(|| self.zero(), |(_, t)| t.clone())
     }
 
-    /// The primal, followed by a tangent if the value moves.
+    /// The primal, followed by the tangent if the value `moves`.
     fn grouped(self, moves: bool) -> Group<T> {
         let tangent = moves.then(|| self.tangent_or_zero());
         std::iter::once(self.primal).chain(tangent).collect()
@@ -191,7 +192,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
 
     fn unary(&self, op: Unary) -> Self {
         let y = self.primal.unary(op);
-        // No closure: a derivative that does not exist is reported at the caller's line.
+        // No closure here, so that a derivative that does not exist is reported at the caller's line.
         let Some((level, x_dot)) = &self.tangent else { return Dual::constant_of(y) };
         let before = T::attribute(y.site());
         let tangent = scaled(op.derivative(&self.primal, &y), x_dot);
@@ -241,13 +242,13 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         Dual { primal, tangent }
     }
 
-    /// Primal and tangent are read where the extremum stands; without a tangent its position is not computed.
+    /// Primal and tangent are read at the position of the extremum; without a tangent the position is not computed.
     fn reduce(&self, op: Reduce) -> Self {
         let x = &self.primal;
         if self.tangent.is_none() {
             return Dual::constant_of(x.reduce(op));
         }
-        // Wrong operands are reported by the reduction's own rule.
+        // Wrong operands get the message of the reduction, not that of the gather.
         op.result((x.shape(), x.dtype()));
         let ix = op.indices(x.shape(), &T::discrete(&op.position(), &[x]));
         self.along(x.gather(&ix), |t| t.gather(&ix))
@@ -286,10 +287,10 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         Dual { primal, tangent: Some((level, tangent)) }
     }
 
-    /// By the rule for tangents.
+    /// Runs the rule for tangents.
     ///
     /// # Panics
-    /// When there is none.
+    /// When the function has no such rule.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
         let primal = primals(args);
         let results = T::custom(rule, &primal);
@@ -351,7 +352,8 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
                     Err(message) => fault = Some(message),
                 }
             }
-            // Groups as large as those of the carry before: `T` finds a carry of another element type, and says so.
+            // The groups have the same sizes as before the trip: if an element type has changed, the check of `T`
+            // reports it.
             let mut before = moving.iter().copied();
             let of_carry = |c: Dual<T>| c.grouped(before.next().unwrap_or(false));
             let of_output = |y: Dual<T>| {

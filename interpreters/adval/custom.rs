@@ -100,7 +100,7 @@ impl<F, R> Ruled<F, R> {
 /// The rule for tangents.
 ///
 /// # Panics
-/// When there is none.
+/// When the function has no such rule.
 #[track_caller]
 pub(super) fn forward_rule(rule: &Custom) -> &crate::program::Program {
     match rule.require_jvp() {

@@ -128,7 +128,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     fn unary(&self, op: Unary) -> Self {
         let y = self.primal.unary(op);
         let Some(node) = &self.node else { return ADVal::constant_of(y) };
-        // No closure: a derivative that does not exist is reported at the caller's line.
+        // No closure here, so that a derivative that does not exist is reported at the caller's line.
         let before = T::attribute(y.site());
         let term = ADVal::term(node, op.derivative(&self.primal, &y), [self.id; 2]);
         T::attribute(before);
@@ -182,12 +182,12 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         ADVal::of(primal, Delta::Contract(Box::new(Product { op: op.clone(), left, right })))
     }
 
-    /// The position of the extremum is computed only if there is a term to be read there; then the primal value is
-    /// read there, too.
+    /// The position of the extremum is computed only if the operand has a term; then tangent and primal value are both
+    /// read at this position.
     fn reduce(&self, op: Reduce) -> Self {
         let x = &self.primal;
         let Some(node) = &self.node else { return ADVal::constant_of(x.reduce(op)) };
-        // Wrong operands are reported by the reduction's own rule.
+        // Wrong operands get the message of the reduction, not that of the gather.
         op.result((x.shape(), x.dtype()));
         let at = T::discrete(&op.position(), &[x]);
         let primal = x.gather(&op.indices(x.shape(), &at));

@@ -281,7 +281,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Unless there is a cotangent of the shape and element type of each result.
+    /// An error unless there is one cotangent per result, of its shape and element type.
     pub(crate) fn of_cotangents<T: BaseTensor>(results: &[(&[usize], DType)], cotangents: &[T]) -> Result<(), Fault> {
         if results.len() != cotangents.len() {
             return Err(Fault::Misfit(format!(

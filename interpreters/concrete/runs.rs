@@ -75,7 +75,7 @@ impl<const K: usize> Nest<K> {
                     nest.sides.push(Side { at, size, row: SmallVec::from_slice(row) });
                 }
                 if !single[k] {
-                    // An index out of range, which is never visited, may lie beyond any flat position.
+                    // An index out of range is never visited, but the flat position of such an index may overflow.
                     nest.base[k] = nest.base[k].wrapping_add(at.wrapping_mul(stride));
                     for (axis, m) in nest.axes[..rank].iter_mut().zip(row) {
                         axis.strides[k] = axis.strides[k].wrapping_add(m.wrapping_mul(stride));
@@ -105,7 +105,7 @@ impl<const K: usize> Nest<K> {
                 }
             }
         }
-        // A loop that moves in no array repeats the others, best as a whole.
+        // A loop that moves in no array repeats the other loops; it is best outermost.
         let width = |axis: &Axis<K>| match axis.strides.iter().fold(0u64, |sum, s| sum.saturating_add(s.unsigned_abs()))
         {
             0 => u64::MAX,

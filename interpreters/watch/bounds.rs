@@ -1,8 +1,8 @@
 //! Reads and writes at indices out of bounds.
 //!
-//! Law: a read out of bounds gives 0. The mark of a value says which of its elements are computed from such zeros, so
-//! that a read is told apart whose zeros no result depends on, because a selection did not choose them. A derivative
-//! reads and writes where its program does, so only the program is reported.
+//! Law: a read out of bounds gives 0. The mark of a value says which of its elements are computed from such zeros. So
+//! the report tells apart the reads whose zeros no result depends on, because a selection did not choose the zeros. A
+//! derivative reads and writes where its program does, so only the program is reported.
 
 use std::fmt;
 
@@ -48,7 +48,7 @@ pub struct OutOfBounds {
     pub count: usize,
 }
 
-/// `src/model.rs:12:18: reads at index 3 of axis 0, whose size is 3, in trip 2; 1 index out of bounds`.
+/// `src/model.rs:12:18: reads at index 3 of axis 0, whose size is 3, in trip 2; 4 indices are out of bounds`.
 impl fmt::Display for OutOfBounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
@@ -102,7 +102,7 @@ impl fmt::Display for Bounds {
 pub struct Notes(IndexMap<(Source, Access, usize), (OutOfBounds, bool)>);
 
 impl Notes {
-    /// The report. The results of the program depend on what their marks say.
+    /// The report: the reads in the marks of the results matter.
     pub fn report<T: BaseTensor>(mut self, results: &[Watch<T, Reads<T>>]) -> Bounds {
         results.iter().for_each(|y| y.mark().shown(&mut self));
         let (mut faults, mut harmless) = (Vec::new(), Vec::new());
@@ -117,8 +117,8 @@ impl Notes {
     }
 }
 
-/// The elements of a value that are computed from zeros read out of bounds: for the number of each read, 1 at such
-/// elements, 0 at others.
+/// The elements of a value that are computed from zeros read out of bounds: with the number of each read, an array that
+/// is 1 at the elements computed from the zeros of this read, and 0 at others.
 #[derive(Clone)]
 pub struct Reads<T>(SmallVec<[(usize, T); 1]>);
 
@@ -151,7 +151,8 @@ impl<T: BaseTensor> Reads<T> {
         }
     }
 
-    /// Adds the elements that depend on those of an operand, as a function of the operand's ones says.
+    /// Adds the elements that depend on the marked elements of an operand: `f` maps the ones of the operand to those of
+    /// the result.
     fn through(&mut self, operand: &Reads<T>, f: impl Fn(&T) -> T) {
         operand.0.iter().for_each(|(number, ones)| self.add(*number, f(ones)));
     }
@@ -165,14 +166,14 @@ impl<T: BaseTensor> Reads<T> {
 
 /// The first axis along which an index is out of bounds, for each position of the indices.
 struct Outside {
-    /// By axis: 1 at the positions where it is the first that is left.
+    /// By axis: 1 at the positions whose index is out of bounds along this axis, and along none before it.
     positions: Vec<Vec<f64>>,
     /// By axis: the first such position, the index there, and the number of positions.
     first: Vec<Option<(usize, i64, usize)>>,
 }
 
 impl Outside {
-    /// `None` if everything is within bounds, or not known.
+    /// `None` if all indices are within bounds, or not known.
     fn new<T: BaseTensor, M>(sizes: &[usize], ix: &[&Watch<T, M>]) -> Option<Outside> {
         let arrays: Vec<Array> = ix.iter().map(|i| i.value.peek()).collect::<Option<_>>()?;
         let values: Vec<_> = arrays.iter().filter_map(Array::values::<i64>).collect();
@@ -248,7 +249,7 @@ impl<T: BaseTensor> Reads<T> {
         let mut mark = base.mark.clone();
         let plain: Vec<T> = ix.iter().map(|i| i.value.clone()).collect();
         mark.through(&v.mark, |ones| constant::<T>(base.shape(), 0.0).scatter_add(&plain, ones));
-        // Where a number goes that a read decides, nobody knows.
+        // If an index depends on a read, the read decides where a number is added: it counts as a read that matters.
         ix.iter().for_each(|i| i.mark.shown(notes));
         let dropped = |positions: &T| dropped(&v.value, positions);
         if let Some(Part::Derivative(_)) = &made.source.part_of {
@@ -322,7 +323,7 @@ fn stack<T: BaseTensor>(n: usize, rows: Vec<(usize, T)>) -> T {
     T::concat(0, &parts)
 }
 
-/// Whether some of the subarrays at these positions has an element other than 0.
+/// Whether one of the subarrays at these positions has an element other than 0.
 fn dropped<T: BaseTensor>(v: &T, positions: &T) -> bool {
     let (Some(v), Some(positions)) = (v.peek(), positions.peek()) else { return true };
     let block = size(&v.shape()[positions.rank()..]);
@@ -358,7 +359,7 @@ impl<T: BaseTensor> Mark<T> for Reads<T> {
                     return x.mark.clone();
                 }
                 if let Linear::Fourier { shape, parts, axis, .. } = &**op {
-                    // Each element of a line depends on all of it.
+                    // Each element of a line depends on all elements of the line.
                     let whole = Linear::sum(shape, &[*parts, *axis]);
                     mark.through(&x.mark, |ones| ones_where_positive(&ones.linear(&whole).linear(&whole.adjoint())));
                     return mark.pruned();
@@ -396,7 +397,7 @@ impl<T: BaseTensor> Mark<T> for Reads<T> {
         Reads(columns.into_iter().map(|(number, rows)| (number, stack(n, rows))).collect())
     }
 
-    /// What the host language sees decides about the program.
+    /// The host language may branch on what it sees, so the reads matter.
     fn shown(&self, notes: &mut Notes) {
         self.0.iter().for_each(|(number, _)| notes.matters(*number));
     }

@@ -1,8 +1,9 @@
 //! Where a NaN or an infinity comes from.
 //!
-//! Law: a value is marked exactly if it has an element that is not finite. The mark is the first operation that made such
-//! an element of finite operands, on the way to this value; and, if that was an infinity, the operation that made a NaN
-//! of it. If several operations made such elements of one array, the mark is one of these operations.
+//! Law: a value is marked exactly if it has an element that is not finite. The mark names the first operation, on the
+//! way to this value, that made such an element from finite operands; and, if the element was an infinity, the
+//! operation that made a NaN from it. If several operations made such elements of one array, the mark names one of
+//! these operations.
 
 use std::fmt;
 use std::rc::Rc;
@@ -38,7 +39,7 @@ pub struct NotFinite {
     pub operands: Vec<Summary>,
     /// The positions of the trips of the loops around the operation, the outermost loop first.
     pub trips: Vec<usize>,
-    /// The operation that makes a NaN of this infinity.
+    /// The operation that makes a NaN from this infinity.
     pub then: Option<Box<NotFinite>>,
     /// The first result that the element reaches: its path, as in the names of recorded programs.
     pub reaches: String,
@@ -81,7 +82,7 @@ impl Summary {
             infinite: 0,
         };
         with_elem!(a.dtype(), E => {
-            // Of one repeated value one element is enough.
+            // If the array is one repeated value, one element is enough.
             let (count, weight) = if a.splat::<E>().is_some() { (a.size().min(1), a.size()) } else { (a.size(), 1) };
             for x in (0..count).map(|i| as_number(a.typed::<E>().get(i))) {
                 if x.is_nan() {
@@ -248,7 +249,7 @@ struct Event {
     /// Earlier events have smaller numbers.
     number: usize,
     report: NotFinite,
-    /// The infinity that this NaN was made of.
+    /// The infinity from which this NaN was made.
     of: Option<Rc<Event>>,
 }
 
@@ -268,7 +269,8 @@ pub struct Origin(Option<Rc<Event>>);
 pub struct Events(usize);
 
 impl Origin {
-    /// What led to the elements of the first of these results that are not finite; `paths` are the paths of the results.
+    /// The report of the earliest event that led to elements of these results that are not finite; `paths` are the
+    /// paths of the results.
     pub fn report<T: BaseTensor>(results: &[Watch<T, Origin>], paths: &[String]) -> Option<NotFinite> {
         let marked = results.iter().zip(paths).filter_map(|(y, path)| Some((y.mark().0.as_ref()?, path)));
         let (event, path) = marked.min_by_key(|(event, _)| event.first())?;
@@ -307,8 +309,9 @@ fn read<'v, T: BaseTensor>(made: &Made<'_, 'v, T, Origin>, a: &Array, at: usize)
     }
 }
 
-/// Among the marked operands, the one that an element of the result comes from: one that is not finite at the same index
-/// if there is one, with a NaN if the element is one; of several, the one with the earliest event.
+/// The event of the marked operand that an element of the result comes from: an operand that is not finite at the same
+/// index, if there is one; among these, for a NaN, one whose event made a NaN; among these, the one with the earliest
+/// event.
 fn cause<'v, T: BaseTensor>(made: &Made<'_, 'v, T, Origin>, a: &Array, at: usize) -> Option<&'v Rc<Event>> {
     let operands = read(made, a, at);
     let is_nan = element(a, at).is_nan();
@@ -329,7 +332,7 @@ impl<T: BaseTensor> Mark<T> for Origin {
         let Some(a) = made.result.peek() else { return Origin(None) };
         let Some(at) = first_bad(&a) else { return Origin(None) };
         let of = match cause(made, &a, at) {
-            // The result has a NaN, and where it comes from there was none.
+            // This operation made a NaN, though its operand had no NaN but an infinity.
             Some(event) if element(&a, at).is_nan() && !event.report.value.is_nan() => Some(event.clone()),
             Some(event) => return Origin(Some(event.clone())),
             None => None,

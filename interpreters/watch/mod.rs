@@ -1,9 +1,10 @@
 //! `Watch<T, M>`: a program observed value by value, over any interpreter `T`. A value is a value of `T`, the operation
 //! that made it, and a [`Mark`]: what an observation notes about it.
 //!
-//! Laws: the values are those of `T`. An operation is known by its name and by the user's line; one that belongs to a
-//! derivative, by the operation that it is the derivative of. Only values that `T` shows ([`BaseTensor::peek`]) can be
-//! marked, so nothing is noted where nothing is computed. A trip of a loop is known by its position along the loop's axis.
+//! Laws: the values are those of `T`. An operation is identified by its name and the user's line; an operation of a
+//! derivative, also by the operation that is differentiated. Only values that `T` shows ([`BaseTensor::peek`]) can be
+//! marked, so nothing is noted where nothing is computed. A trip of a loop is known by its position along the loop's
+//! axis.
 
 mod bounds;
 mod finite;
@@ -38,7 +39,7 @@ pub trait Mark<T: BaseTensor>: Clone + Default + 'static {
     /// The mark of `n` stacked rows, of which these positions have these marks.
     fn stacked(n: usize, rows: Vec<(usize, Self)>) -> Self;
 
-    /// The host language looks at the value.
+    /// Notes that the host language looks at the value.
     fn shown(&self, _log: &mut Self::Log) {}
 }
 
@@ -133,8 +134,8 @@ impl<L: Default> Default for Observation<L> {
     }
 }
 
-/// Whether a place is in the sources of this library: in an operation that is made of others, so that its own place says
-/// less than the place of the loop around it.
+/// Whether a place is in the sources of this library. An operation there is a part of a larger one, so the place of the
+/// loop around it says more.
 fn is_library(place: &Location<'_>) -> bool {
     // This file is `src/../..` to the compiler, as its module is declared in `src/`.
     let sources = file!().rfind("..").unwrap_or_default();
@@ -152,7 +153,7 @@ impl<L> Observation<L> {
         u32::try_from(k + 1).map_or(Site::UNKNOWN, Site)
     }
 
-    /// An operation at a place, as a part of what runs.
+    /// An operation at a place in words, with what the operation is a part of.
     fn placed(&self, operation: String, place: &'static Location<'static>) -> Source {
         if let Some(whole) = self.source(self.within) {
             return Source { operation, part_of: Some(whole.derivative()), place: whole.place };
@@ -404,7 +405,7 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
         Watch::made(&Op::Discrete(add, [&self, other].into_iter().collect()), value)
     }
 
-    /// Observed as two operations: the sum names what it adds.
+    /// Observed as two operations: the linear operation, and the sum.
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         self.accumulate(&other.linear(op))
     }

@@ -95,9 +95,9 @@ impl std::error::Error for GradientError {}
 ///
 /// The tolerance is `1e-6` relative to the slope, and `1e-2` if an argument or the result is `f32`; [`GradientCheck`] has
 /// options. The function must be smooth nearby: at a kink (`relu`, `abs` or `max` of equal numbers at 0) the derivative is a
-/// convention, and finite differences give the mean of both slopes. A function that rounds, compares or stops
-/// gradients has other slopes than its derivatives say, too. Slopes that are small beside the rounding of the values are
-/// not seen: about `1e-12` of the value for `f64`.
+/// convention, and finite differences give the mean of both slopes. The derivatives of a function that rounds, compares
+/// or stops gradients differ from its slopes, too. Slopes that are small beside the rounding of the values are not
+/// seen: about `1e-12` of the value for `f64`.
 ///
 /// ```
 /// use polygrad::{check_gradient, tensor};
@@ -224,10 +224,10 @@ fn known(a: Array) -> Checked {
 struct Point<'a> {
     leaves: Vec<Array>,
     paths: Vec<String>,
-    /// The numbers at which the entries of each leaf begin; the next begin is the end.
+    /// The number of the first entry of each leaf, and at last the number of all entries.
     starts: Vec<usize>,
     x: Vec<f64>,
-    /// The size of a step of each entry: its own, or that of its leaf if it is smaller.
+    /// The size of a step of each entry: the size of the entry, or the root mean square of its leaf if that is larger.
     scales: Vec<f64>,
     run: &'a dyn Fn(Vec<Checked>) -> Checked,
 }
@@ -247,10 +247,10 @@ struct Slope {
     noise: f64,
 }
 
-/// Relative to 1, the first step, whose halves follow.
+/// The first step along a direction; each next step is half as large.
 const FIRST_STEP: f64 = 0.02;
-/// How often difference quotients are extrapolated: few times, so that steps that are larger than the distance of a kink
-/// are soon forgotten.
+/// The largest number of extrapolations of a difference quotient: small, so that steps across a kink soon have no
+/// effect.
 const ORDER: usize = 3;
 /// The largest number of steps.
 const STEPS: usize = 16;
@@ -287,13 +287,13 @@ fn slope(tolerance: f64, at: &dyn Fn(f64) -> Option<(f64, f64)>) -> Option<Slope
     best
 }
 
-/// Two derivatives, and how much they differ beyond what is allowed: more than 1 is wrong.
+/// The difference between two derivatives, as a multiple of the allowed difference: above 1 it is wrong.
 fn excess(gradient: f64, slope: &Slope, size: f64, tolerance: f64) -> f64 {
     let allowed = tolerance * gradient.abs().max(slope.value.abs()).max(size) + slope.noise;
     ratio((gradient - slope.value).abs(), allowed)
 }
 
-/// A difference by what is allowed of it; infinite if the difference is NaN.
+/// A difference as a multiple of the allowed difference; infinite if the difference is NaN.
 fn ratio(off: f64, allowed: f64) -> f64 {
     if off == 0.0 {
         return 0.0;
@@ -366,7 +366,7 @@ impl<'a> Point<'a> {
         numbers(&sweep.result(y.primal()).1).first().copied().unwrap_or(f64::NAN)
     }
 
-    /// The slope along a direction, of which the entries in a range are not 0.
+    /// The slope of the values along a direction; `epsilon` is the precision of the values.
     fn slope(&self, direction: &[f64], tolerance: f64, epsilon: f64) -> Option<Slope> {
         let rounded = |entries: &mut [f64]| {
             let arrays = self.arrays(entries);
@@ -379,7 +379,7 @@ impl<'a> Point<'a> {
             let (mut up, mut down) = (moved(h), moved(-h));
             let mut width = 2.0 * h;
             if lone {
-                // The step as it is after rounding.
+                // The width of the step after the entry is rounded to its element type.
                 rounded(&mut up);
                 rounded(&mut down);
                 let k = direction.iter().position(|d| *d != 0.0)?;
@@ -455,7 +455,8 @@ impl<'a> Point<'a> {
         Err(GradientError::Modes { entry: self.name(entry), reverse: reverse / scale, forward: forward / scale })
     }
 
-    /// An entry with a large part in a difference along a direction: the direction is halved, and the worse half goes on.
+    /// An entry with a large part in a difference along a direction, by bisection: of two halves of the direction, the
+    /// one with the larger difference is kept.
     fn halved(&self, direction: &[f64], off: &dyn Fn(&[f64]) -> f64) -> usize {
         let (mut low, mut high) = (0, direction.len());
         while high - low > 1 {

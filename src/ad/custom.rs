@@ -13,9 +13,9 @@ use crate::tree::Tree;
 
 /// Applies a function whose derivative is given by a rule for tangents.
 ///
-/// `f : P -> Y` and `rule : (x, f(x), x_dot) -> y_dot`, which must be linear in `x_dot`; reverse mode transposes it.
-/// Both are recorded for the shapes of `x`, and may use only their arguments. `name` is the name of the function in
-/// printed programs. Leaves of `x_dot` and `y_dot` at integers and masks are ignored.
+/// `f : P -> Y` and `rule : (x, f(x), x_dot) -> y_dot`, which must be linear in `x_dot`; reverse mode transposes the
+/// rule. Function and rule are recorded for the shapes of `x`, and may use only their arguments. `name` is the name of
+/// the function in printed programs. Leaves of `x_dot` and `y_dot` at integers and masks are ignored.
 ///
 /// # Panics
 /// When the tangents that the rule returns are not like the results of `f`; when `f` or `rule` use a value from
@@ -62,9 +62,9 @@ where
 ///
 /// `f : P -> Y` and `rule : (x, f(x), y_bar) -> x_bar`. If the rule is linear in `y_bar`, forward mode transposes it;
 /// otherwise (a clipped gradient) forward mode is an error, and it matters how often the function is applied: equal
-/// applications in a recorded program are one, so the rule sees the sum of their cotangents. Both are recorded for the shapes of `x`, and may use only
-/// their arguments. `name` is the name of the function in printed programs. Leaves of `x_bar` and `y_bar` at integers
-/// and masks are ignored.
+/// applications in a recorded program are one, so the rule sees the sum of their cotangents. Function and rule are
+/// recorded for the shapes of `x`, and may use only their arguments. `name` is the name of the function in printed
+/// programs. Leaves of `x_bar` and `y_bar` at integers and masks are ignored.
 ///
 /// # Panics
 /// When the cotangents that the rule returns are not like the leaves of `x`; when `f` or `rule` use a value from
@@ -112,10 +112,11 @@ where
     }
 }
 
-/// The function, or its fault with a way out.
+/// The ways out if a rule does not fit its function.
 const TANGENTS: &str = "return a tangent for each leaf of what the function returns, of its shape and element type";
 const COTANGENTS: &str = "return a cotangent for each leaf of the argument, of its shape and element type";
 
+/// The function with its rules, or its fault with a way out.
 fn fitting(made: Result<Custom, String>, way_out: &str) -> Result<Arc<Custom>, String> {
     made.map(Arc::new).map_err(|fact| format!("{fact}; {way_out}"))
 }

@@ -20,8 +20,8 @@ use crate::tree::Tree;
 /// Value and gradient of a scalar function of `x`, which also takes `data` that is not differentiated.
 ///
 /// `f : (P, Q) -> scalar`; returns `f(x, data)` and the tree of partial derivatives in the leaves of `x`,
-/// each of its leaf's shape and element type; zeros for integers and masks. The base verb: the
-/// others are short forms.
+/// each with the shape and element type of its leaf; zeros for integers and masks. This is the base verb: the others
+/// are short forms.
 ///
 /// # Panics
 /// When the result depends on a differentiated value that is not in `x`.

@@ -23,8 +23,8 @@ use crate::tree::Tree;
 /// Value and gradient of a scalar function of `x`, which also takes `data` that is not differentiated.
 ///
 /// `f : (P, Q) -> scalar`; returns `f(x, data)` and the tree of partial derivatives in the leaves of `x`,
-/// each of its leaf's shape and element type; zeros for integers and masks. The base verb: the
-/// others are short forms.
+/// each with the shape and element type of its leaf; zeros for integers and masks. This is the base verb: the others
+/// are short forms.
 ///
 /// Every call records the program and differentiates it anew, which costs far more than to run it if arrays are small. In
 /// a loop, use a [`Function`](super::Function), which is recorded once, or a [`Jit`](super::Jit), which is recorded once
@@ -63,7 +63,7 @@ where
 /// [`BaseTensor::trace`] of a program that may have no derivative.
 ///
 /// # Panics
-/// When there is none; here, because a closure does not know who calls it.
+/// When there is no derivative. The panic is here, because a closure does not know its caller's line.
 #[track_caller]
 pub(super) fn traced<T: BaseTensor, F: Display>(
     inputs: &[T],

@@ -236,7 +236,8 @@ pub struct Linearized {
 pub fn linearize(program: &Program) -> Linearized {
     let x = variables(program.inputs());
     let x_dot = variables(program.inputs());
-    // Uses the delta term, whose loops carry tangents alone: forward dual numbers would compute both in one loop.
+    // Uses the delta term, whose loops carry tangents alone: forward dual numbers would compute primals and tangents in
+    // one loop.
     let (sweep, y) = dual(program, &x, &vec![true; program.inputs().len()]);
     let y_dot = sweep.push(&y, x_dot.clone());
     let (linear, residuals) = Term::body(&x_dot, &y_dot, 0);
@@ -258,7 +259,7 @@ pub fn linearize(program: &Program) -> Linearized {
 /// ```
 ///
 /// # Panics
-/// When the program is not linear in them, or has not so many.
+/// When the program is not linear in its first `count` inputs, or has fewer inputs.
 #[track_caller]
 pub fn transpose(linear: &Program, count: usize) -> Program {
     if count > linear.inputs().len() {

@@ -5,10 +5,10 @@
 //! axis, each branch is computed on the positions where it is chosen, and the parts are concatenated: slices and a
 //! concatenation remain, and no mask.
 //!
-//! A choice is considered with its *cone*: the elementwise operations that nothing else uses, among them other choices
-//! and masks made of masks. The intervals of its masks along one axis cut that axis in segments. Each segment computes
-//! the part of the cone that it needs, on slices of the operands of the cone. If masks are about several axes, the next
-//! round cuts along the next axis.
+//! A choice is considered with its *cone*: the elementwise operations that serve the choice alone; these can be other
+//! choices, and masks made of masks. The intervals of its masks along one axis cut that axis in segments. Each segment
+//! computes the part of the cone that it needs, on slices of the operands of the cone. If masks depend on positions
+//! along several axes, the next round cuts along the next axis.
 //!
 //! Law: values are unchanged, to the bit; the pass fires only if the result computes and moves less. The cost of a mask
 //! that several choices share is divided among them.
@@ -91,8 +91,8 @@ fn chosen(program: &Program, facts: &[Option<Fact>]) -> Option<Program> {
     }))
 }
 
-/// A builder with all facts about a program that has choices or other programs in it, and the numbers of the values
-/// there.
+/// A builder with all facts about a program, and the numbers that the values have in the builder; `None` if the program
+/// has neither choices nor other programs in it.
 fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Now)> {
     let chooses = |op: &Op<NodeId>| matches!(op, Op::Select(_) | Op::Loop(_) | Op::Custom(..));
     if !program.nodes().iter().any(|node| chooses(&node.op)) {
@@ -293,7 +293,7 @@ impl Cones<'_> {
                 }
                 (None, Ok(_), _) => Meaning::Itself,
             };
-            // An operation that equals one of known meaning has that meaning.
+            // An operation that equals a mask of known value has that value.
             let meaning = match meaning {
                 Meaning::Same(a) => known(&a).map_or(meaning, Meaning::Known),
                 Meaning::Known(_) | Meaning::Leaf | Meaning::Itself => meaning,

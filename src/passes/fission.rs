@@ -212,7 +212,7 @@ fn frontier(l: &Loop<NodeId>, parts: &[Part], of: Part) -> Vec<NodeId> {
     if of == Part::Before {
         let carry = l.body.results()[..l.init.len()].iter();
         carry.for_each(|r| needed[*r as usize] |= parts[*r as usize] == of && !is_constant(*r));
-        // The inputs are given.
+        // The inputs need not be computed.
         needed[..l.body.inputs().len()].fill(false);
     }
     (0..nodes.len()).filter(|k| needed[*k]).map(|k| k as NodeId).collect()

@@ -8,8 +8,8 @@
 //! "Dual-numbers reverse AD for array languages" to loops.
 //!
 //! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains, unless its
-//! stacks would exceed the largest array; the program never becomes asymptotically more expensive in operations or bytes. Its peak memory can grow: values that the trips of a loop held
-//! one after the other are held at once.
+//! stacks would exceed the largest array; the program never becomes asymptotically more expensive in operations or
+//! bytes. The peak memory can grow, because values that the trips of a loop held one after the other are held at once.
 
 use super::batch::{Value, batch};
 use super::carries::Split;

@@ -1,4 +1,4 @@
-//! Sums of adjacent pieces of one array become one piece, as after branches at the ends of an array.
+//! Sums of adjacent pieces of one array become one piece. Branches at the ends of an array lead to such sums.
 
 use smallvec::SmallVec;
 

@@ -1,11 +1,11 @@
 //! Rules of contractions: sums of products are recognised, and views of arrays are replaced by the arrays themselves.
 //!
 //! Law of padded values: a contraction does not compute a product where a view sees nothing, so the product counts as 0
-//! there even if the other factor is infinite or NaN. Padding written by another operation is an array of its own,
-//! whose product with NaN is NaN; so a contraction does not look through padding, with one exception: overlapping
-//! windows that reach out of an array, as in a convolution, are several times as large as the array, and are looked
-//! through. Their sum of products is NaN before a rule fires, and leaves those products out after. [`order`] has the
-//! rules that regroup sums and products.
+//! there even if the other factor is infinite or NaN. If another operation writes the padding, the zeros are elements
+//! of an array, and their product with NaN is NaN. So no rule replaces a padded array by the array without padding,
+//! with one exception: overlapping windows that reach out of an array, as in a convolution, are several times as large
+//! as the array, and are replaced. A sum with a product of padding and NaN is NaN before such a rule fires, and leaves
+//! the product out after. [`order`] has the rules that regroup sums and products.
 
 use smallvec::SmallVec;
 
@@ -53,8 +53,8 @@ fn contract_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: D
     [&op.a, &op.b, &op.out].iter().any(|view| view.is_empty()).then(|| zeros(b, shape, dtype))
 }
 
-/// The view of an array by a contraction that looks at a view of the array, if that is the same sum: see the law of
-/// padded values.
+/// The composition of `outer`, the view of an operand by a contraction, with `inner`, the view of an array that the
+/// operand is, if the contraction of that array is the same sum: see the law of padded values.
 pub(super) fn seen_through(inner: &View, outer: &View) -> Option<View> {
     let both = inner.after(outer)?;
     (inner.is_total() || both.is_total() || !inner.is_injective()).then_some(both)

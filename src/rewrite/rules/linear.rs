@@ -58,8 +58,8 @@ fn linear_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DTy
     (from.is_empty() || into.is_empty()).then(|| zeros(b, shape, dtype))
 }
 
-/// l(m(x)) = (l m)(x), where the composition is one operation and not more expensive, and only one side adds to +0, x
-/// is never -0, or the sign of zero is not seen
+/// l(m(x)) = (l m)(x), where the composition is one operation and not more expensive, and either both sides add to +0,
+/// or neither does, or x is never -0, or the sign of zero is not seen
 fn linear_composed(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     let Op::Linear(first, x) = &b.node(a).op else { return None };

@@ -18,7 +18,7 @@ pub(super) fn sum_of_masked(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dty
 }
 
 /// The sum of a masked product, with the mask on the factor that is replicated along with it, if the other factor
-/// passes a test: that factor is multiplied with 0 where the mask does not hold.
+/// `passes` a test, because that other factor is multiplied with 0 where the mask does not hold.
 pub(super) fn masked_early(
     b: &mut Builder,
     op: &Op<NodeId>,
@@ -40,7 +40,8 @@ pub(super) fn masked_early(
         let space = view.shape();
         let kept: Axes = (0..space.len()).filter(|axis| moves(&view, *axis) || moves(&view_m, *axis)).collect();
         let small: Shape = kept.iter().map(|axis| space[*axis]).collect();
-        // Mask and factor are replicated along an axis that the product has.
+        // The rule pays only if the masked factor, before it is replicated, has at most half of the elements of the
+        // product.
         if size(&small) == 0 || 2 * size(&small) > size(space) || !passes(b, y) {
             continue;
         }

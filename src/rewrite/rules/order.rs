@@ -50,7 +50,7 @@ fn applied(op: &Op<NodeId>) -> Option<(&Contract, NodeId, NodeId)> {
 
 // ---- axes of one factor alone ----
 
-/// A factor, summed over the axes that it alone has before it is multiplied.
+/// A factor that is summed, before it is multiplied, over the axes that it alone has.
 struct Summed {
     op: Linear,
     /// The axes of the space that remain.
@@ -87,7 +87,8 @@ fn summed(views: &[View], k: usize, out: &View) -> Option<Summed> {
     Some(Summed { op, left, view })
 }
 
-/// The sum over whole axes of the factor, if these depend on the lone axes alone and nothing else does.
+/// The sum over whole axes of the factor: those along which lone axes move. `None` if another axis moves along one of
+/// these, or if the view leaves their range.
 fn summed_apart(own: &View, lone: &[usize], left: &[usize]) -> Option<(Linear, View)> {
     let source = own.source();
     let depends = |k: &usize| lone.iter().any(|axis| own.row(*k)[*axis] != 0);
@@ -122,7 +123,8 @@ fn summed_apart(own: &View, lone: &[usize], left: &[usize]) -> Option<(Linear, V
     Some((op, boxed(View::affine(&stay, &small, &matrix, &offset), own, left)))
 }
 
-/// The sum at each point from which the factor is looked at.
+/// The sum at each point of the other axes along which the view of the factor moves, if the view reads something at
+/// every point of its box.
 fn summed_in_place(own: &View, lone: &[usize], left: &[usize]) -> Option<(Linear, View)> {
     if !own.is_total_in_box() {
         return None;
@@ -210,7 +212,7 @@ pub(super) fn contract_spread(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DT
 
 // ---- operands that are written at places ----
 
-/// contract (adjoint (view x)) y = contract x (view y): of an operand that a linear operation writes in part, only the
+/// contract (adjoint (view x)) y = contract x (view y): if a linear operation writes a part of an operand, only the
 /// written elements are multiplied, by the law of padded values
 pub(super) fn contract_written(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
@@ -230,14 +232,16 @@ pub(super) fn contract_written(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: D
     None
 }
 
-/// The views of the source of the written operand, of the other operand and of the result, over a space of the axes that do not move in the
-/// operand and the axes of the writing. `None` unless each axis of the operand is read along one axis of its own, by steps of one.
+/// The views of the source of the written operand, of the other operand and of the result, over a new space: the axes
+/// of the contraction that do not move in the written operand, then the axes of the writing operation. `None` unless
+/// the contraction reads each axis of the operand by steps of one along an axis that moves in no other, or at the one
+/// place where it is written.
 fn through_written(own: &View, others: [&View; 2], from: &View, into: &View) -> Option<[View; 3]> {
     let space = own.shape();
     if into.is_identity() || own.is_empty() || into.is_empty() || from.is_empty() || !into.is_total_in_box() {
         return None;
     }
-    // For each axis of the space, which axis of the operand it looks along.
+    // For each axis of the space, the axis of the operand along which it moves.
     let mut along: SmallVec<[Option<usize>; 6]> = SmallVec::from_elem(None, space.len());
     for k in 0..own.source().len() {
         let mut moving = own.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
@@ -295,7 +299,7 @@ pub(super) fn sum_of_product(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
         return None;
     }
     let product = Product::of(b, &[(*a, from.clone())], into.clone(), is_own_product);
-    // A number is not a factor to be summed over.
+    // A number is no factor of a contraction.
     if product.factors.len() < 2
         || points > elements(b, *a)
         || product.factors.iter().any(|(x, _)| number(b, *x).is_some())
@@ -446,11 +450,12 @@ impl Product {
     }
 }
 
-/// The views of the operands of a contraction that is looked at through a view, over a larger space: that of the view, after the axes that
-/// the contraction sums over, of these sizes. `None` where its result is not some of its axes.
+/// The views of the operands of a contraction whose result is read through `view`, over a larger space: first the axes
+/// that the contraction sums over, whose sizes are returned, too, then the axes of `view`. `None` unless each axis of
+/// the result is a whole axis of the contraction, or has one position.
 fn opened(op: &Contract, view: &View) -> Option<(View, View, Shape)> {
     let (inner, result) = (op.out.shape(), op.out.source());
-    // For each axis of the contraction, the axis of the result that it is.
+    // For each axis of the contraction, the axis of the result that equals it.
     let mut place: SmallVec<[Option<usize>; 6]> = SmallVec::from_elem(None, inner.len());
     for (k, n) in result.iter().enumerate() {
         let mut moving = op.out.row(k).iter().enumerate().filter(|(_, m)| **m != 0);
@@ -566,7 +571,7 @@ fn cheapest(views: &[View], out: &View) -> (Cost, SmallVec<[Step; 4]>) {
         let (next, space) = with_sum(views, out, k, sum);
         let (rest, steps) = cheapest(&next, &space);
         let whole = cost + rest;
-        // The contraction of the last two factors can sum by itself.
+        // The contraction of the last two factors can sum, too, so a sum before it must be cheaper.
         let pays =
             views.len() > 2 || beats(whole, settled(&Contract::new(views[0].clone(), views[1].clone(), out.clone())));
         if pays {

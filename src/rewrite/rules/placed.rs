@@ -46,7 +46,7 @@ impl Placed {
 /// where no partial sum has another use; along one axis of which at least half is filled, or of all elements in order
 /// (only where the sign of zero is not seen)
 pub(super) fn add_placed(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    // Among zeros, -0 would be 0.
+    // An element that is -0 gives +0 in the sum, and stays -0 in the concatenation.
     let Op::Binary(Binary::Add, x, y) = *op else { return None };
     if !b.is_sign_unseen() {
         return None;
