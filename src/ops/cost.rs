@@ -119,9 +119,14 @@ impl Cost {
     }
 
     /// A loop itself, without the operations in its trips: an operation per trip, and each row that is read or stacked
-    /// is read and written.
+    /// is moved.
     pub(crate) fn trips<'a>(n: usize, stacks: impl IntoIterator<Item = Kind<'a>>) -> Cost {
-        Cost::one(n, stacks.into_iter().map(bytes).fold(0, usize::saturating_add).saturating_mul(2))
+        let (mut work, mut moved) = (n, 0usize);
+        for stack in stacks {
+            work = work.saturating_add(size(stack.0));
+            moved = moved.saturating_add(bytes(stack).saturating_mul(2));
+        }
+        Cost::one(work, moved)
     }
 }
 

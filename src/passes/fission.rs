@@ -124,7 +124,53 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
         sizes.fold(0, usize::saturating_add)
     };
     let large = (0..nodes.len()).any(|k| apart[k] == Part::After && results(&nodes[k]) > room);
-    if !large && stacked(&apart) <= ROOM.saturating_mul(stacked(&parts)) { apart } else { parts }
+    let mut parts = if !large && stacked(&apart) <= ROOM.saturating_mul(stacked(&parts)) { apart } else { parts };
+    let stays = copied(l, &parts);
+    stays.into_iter().for_each(|k| parts[k] = Part::Within);
+    parts
+}
+
+/// The values that could be copied before the loop, but are copied trip by trip: those that only the loop reads and that
+/// are moved from values of fewer elements. A stack of the fewer elements is smaller than one of the copies, and a trip
+/// copies as many elements either way.
+fn copied(l: &Loop<NodeId>, parts: &[Part]) -> Vec<usize> {
+    let (nodes, carried, given) = (l.body.nodes(), l.init.len(), l.body.inputs().len());
+    // The number of elements per trip of the smallest stacks from which a trip can copy the value.
+    let mut least: Vec<usize> = nodes.iter().map(|node| size(&node.shape)).collect();
+    let mut moves = vec![true; nodes.len()];
+    moves[carried + l.xs.len()..given].fill(false);
+    let mut copies = vec![false; nodes.len()];
+    for (k, node) in nodes.iter().enumerate() {
+        let mut of: Vec<NodeId> = Vec::new();
+        node.op.operands(&mut |a| of.push(*a));
+        of.sort_unstable();
+        of.dedup();
+        if k >= given {
+            moves[k] = of.iter().any(|a| moves[*a as usize]);
+        }
+        if !moves[k] {
+            least[k] = 0;
+        } else if let Op::Linear(..) | Op::Concat(..) | Op::Gather(..) | Op::ScatterAdd(..) = node.op {
+            let fewer = of.iter().map(|a| least[*a as usize]).fold(0, usize::saturating_add);
+            copies[k] = fewer < least[k];
+            least[k] = least[k].min(fewer);
+        }
+    }
+    let mut within: Vec<bool> = parts.iter().map(|part| *part == Part::Within).collect();
+    // Whether a trip reads the value, and whether anything else does.
+    let (mut inside, mut outside) = (vec![false; nodes.len()], vec![false; nodes.len()]);
+    l.body.results()[..carried].iter().for_each(|r| inside[*r as usize] = true);
+    l.body.results()[carried..].iter().for_each(|r| outside[*r as usize] = true);
+    let mut stay = Vec::new();
+    for (k, node) in nodes.iter().enumerate().rev() {
+        if parts[k] == Part::Before && copies[k] && inside[k] && !outside[k] {
+            within[k] = true;
+            stay.push(k);
+        }
+        let read = if within[k] { &mut inside } else { &mut outside };
+        node.op.operands(&mut |a| read[*a as usize] = true);
+    }
+    stay
 }
 
 /// A term of a sum, and whether it is subtracted.

@@ -283,6 +283,26 @@ fn what_need_not_be_done_in_turn_is_not() {
     }
 }
 
+/// Few elements that each trip copies are not copied before the loop: the stack of copies would be larger.
+#[test]
+fn copies_of_few_elements_are_made_in_the_trips() {
+    let [h, x] = [&[4, 3][..], &[5]].map(|shape| Term::variable(shape, DType::F64));
+    let step = |h: Matrix<Term>, x: &Number<Term>| (h + x.tanh().replicate::<1>(3).replicate::<2>(4)).sin();
+    let start: Matrix<Term> = Tensor::from_raw(h.clone());
+    let last = fold(start, &Vector::from_raw(x.clone()), step).into_raw();
+    let program = Term::program(&[h, x], &[last], &[]).expect("closed");
+    let ready = optimize(&program);
+    let loops = ready.nodes().iter().filter_map(|node| if let Op::Loop(l) = &node.op { Some(l) } else { None });
+    let rows: Vec<_> = loops.flat_map(|l| l.xs.iter().map(|x| ready.nodes()[*x as usize].shape.to_vec())).collect();
+    assert_eq!(rows, [vec![5]], "{ready}");
+    let inputs = vec![Array::uniform(&[4, 3], -1.0, 1.0, 1), Array::uniform(&[5], -1.0, 1.0, 2)];
+    let cost = |program: &Program| {
+        count(|x: &Leaves<_>| Leaves(interpret(program, x.0.clone())), &Leaves(inputs.clone())).1.total()
+    };
+    let (before, after) = (cost(&program), cost(&ready));
+    assert!(after.work <= before.work && after.bytes <= before.bytes, "{before:?} became {after:?}: {ready}");
+}
+
 /// The paper's recurrence of two reads, each step a `build`: pushing indices into what is read would double it per step.
 #[test]
 fn a_recurrence_of_two_reads_stays_linear() {
