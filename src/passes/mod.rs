@@ -12,7 +12,7 @@ mod simplify;
 mod vectorize;
 
 pub use choices::choices;
-pub use simplify::{Fired, LOOP_RULES, Options, explain, simplify, simplify_with};
+pub use simplify::{Fired, Options, explain, simplify, simplify_with};
 pub use vectorize::vectorize;
 
 use crate::program::{Op, Program};

@@ -3,17 +3,14 @@
 //! Law: the result has the same values and derivatives up to rounding, infinities and NaN included unless
 //! [`Options::fast_math`] says otherwise, does no more work and moves no more bytes. The pass rebuilds a program,
 //! bodies of loops first, through the rules of [`rewrite::rules`](crate::rewrite::rules()), now with known uses of each
-//! value, and the [rules of loops](LOOP_RULES), until nothing changes. Each round is linear in the size of the program.
-
-mod loops;
+//! value, until nothing changes. Each round is linear in the size of the program.
 
 use std::fmt;
 
-use crate::program::{Builder, Made, NodeId, Op, Program};
+use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
 use crate::rewrite::facts::Fact;
+use crate::rewrite::rules::loops;
 use crate::rewrite::signs::Seen;
-
-pub use loops::LOOP_RULES;
 
 /// Options of a simplification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,8 +51,7 @@ impl fmt::Display for Fired {
     }
 }
 
-/// An equal, cheaper program: rebuilt through the [rules](crate::rewrite::rules()) and the [rules of loops](LOOP_RULES)
-/// until nothing changes.
+/// An equal, cheaper program: rebuilt through the [rules](crate::rewrite::rules()) until nothing changes.
 ///
 /// The result has the same values and derivatives up to rounding, infinities and NaN included; it does no more work and
 /// moves no more bytes.
@@ -152,7 +148,7 @@ impl Simplifier {
                 let taken = taken[k as usize].take().unwrap_or_default();
                 let seen = seen.results[k as usize].take().unwrap_or_default();
                 b.sign_seen(true);
-                Made::Many(self.rebuilt_loop(b, k, *l, (taken, seen)))
+                Made::Many(self.rebuilt_loop(b, k, *l, taken, &seen))
             } else {
                 now.again(b, node)
             };
@@ -162,5 +158,23 @@ impl Simplifier {
             }
             made
         })
+    }
+
+    /// The results of a loop in the program that is being built, in which its operands exist already. `needed` and
+    /// `seen` say which results are needed, and for which an operation sees the sign of zero.
+    fn rebuilt_loop(
+        &mut self,
+        b: &mut Builder,
+        at: NodeId,
+        l: Loop<NodeId>,
+        needed: Vec<bool>,
+        seen: &[bool],
+    ) -> loops::Results {
+        let mut state = loops::before_body(b, l, needed);
+        self.path.push(at);
+        let body = self.rebuilt(&state.of().body, &b.facts_inside(state.of()), seen);
+        self.path.pop();
+        loops::after_body(b, &mut state, body);
+        state.rebuilt(b, self.builder())
     }
 }

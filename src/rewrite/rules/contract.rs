@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 
 use super::views::{Axes, moves, over, read};
 use super::{
-    Rule, elements, known, linear, linearly, moderate, multiple, negated, negation, number, order, scaled, table, zeros,
+    Rule, elements, known, linear, linearly, moderate, multiple, negated, negation, number, order, scaled, state,
+    table, zeros,
 };
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Linear, View};
@@ -30,6 +31,7 @@ pub(super) const RULES: &[Rule] = table![
     order::contract_lone_axis,
     order::contract_spread,
     order::contract_of_product,
+    state::contract_states_before,
     known::known_sum,
     contract_in_order,
     contract_elementwise,

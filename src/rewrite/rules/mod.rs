@@ -1,4 +1,5 @@
-//! The table of local rules: each replaces an operation, given its operands, by something simpler and equal.
+//! The table of rules: each replaces an operation, given its operands, by something simpler and equal; those of
+//! [`loops`] make a whole loop simpler.
 //!
 //! Laws: each rule states an equation that is true up to rounding for all values, including infinities, NaN, and the
 //! signs of zeros that an operation sees ([`signs`](super::signs)); so `x * 0` and `1 / (x + 0)` stay. Only the rules
@@ -22,6 +23,7 @@ mod gather;
 mod indices;
 mod known;
 mod linear;
+pub(crate) mod loops;
 mod masked;
 mod order;
 mod placed;
@@ -29,9 +31,12 @@ mod product;
 mod reduce;
 mod regroup;
 mod scatter;
+mod state;
 mod sum;
 mod unary;
 pub(crate) mod views;
+
+use std::fmt;
 
 use smallvec::SmallVec;
 
@@ -42,12 +47,18 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Linear, Unary};
 use crate::shape::{Shape, size};
 
-/// A rule as a function: it returns the number of a simpler operation equal to the given one, whose shape and element
-/// type are known, or `None`.
-type Apply = fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>;
+/// A rule as a function.
+#[derive(Clone, Copy)]
+enum Apply {
+    /// It returns the number of a simpler operation equal to the given one, whose shape and element type are known, or
+    /// `None`.
+    Operation(fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>),
+    /// It makes a loop simpler; see [`loops`].
+    Loop(loops::Step),
+}
 
-/// A local rule.
-#[derive(Clone, Copy, Debug)]
+/// A rule: of one operation, or of a whole loop.
+#[derive(Clone, Copy)]
 pub struct Rule {
     name: &'static str,
     apply: Apply,
@@ -58,12 +69,32 @@ impl Rule {
     pub fn name(&self) -> &'static str {
         self.name
     }
+
+    /// Whether the rule assumes that all numbers are finite and no intermediate result is out of range: it applies with
+    /// [`fast_math`](crate::passes::Options::fast_math) alone.
+    pub fn is_fast(&self) -> bool {
+        FAST.iter().any(|table| table.iter().any(|rule| rule.name == self.name))
+    }
+
+    /// Whether the rule looks at a whole loop, not at one operation.
+    pub fn is_of_loops(&self) -> bool {
+        matches!(self.apply, Apply::Loop(_))
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 /// The rows of a table: rules by the names of their functions.
 macro_rules! table {
     ($($rule:path),* $(,)?) => {
-        &[$( $crate::rewrite::rules::Rule { name: $crate::rewrite::rules::last(stringify!($rule)), apply: $rule }, )*]
+        &[$( $crate::rewrite::rules::Rule {
+            name: $crate::rewrite::rules::last(stringify!($rule)),
+            apply: $crate::rewrite::rules::Apply::Operation($rule),
+        }, )*]
     };
 }
 use table;
@@ -103,20 +134,21 @@ const TABLES: &[&[Rule]] = &[
     gather::RULES,
     scatter::RULES,
     concat::RULES,
-    fast::UNARY,
-    fast::BINARY,
-    fast::LINEAR,
-    fast::CONTRACT,
+    loops::BEFORE,
+    loops::AFTER,
 ];
 
-/// Every local rule, each once, in the order of the tables.
+/// The tables of rules that assume finite numbers.
+const FAST: &[&[Rule]] = &[fast::UNARY, fast::BINARY, fast::LINEAR, fast::CONTRACT];
+
+/// Every rule, of operations and of loops, each once, in the order of the tables.
 ///
 /// ```
 /// use polygrad::rewrite::rules;
 /// assert!(rules().count() > 50);
 /// ```
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    TABLES.iter().flat_map(|table| table.iter())
+    TABLES.iter().chain(FAST).flat_map(|table| table.iter())
 }
 
 /// The rules of rows that have their own.
@@ -167,7 +199,9 @@ fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
 pub(crate) fn simplify(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let fast = if b.is_fast() { fast_family(op) } else { &[] };
     for rule in EVERY.iter().chain(family(op)).chain(fast) {
-        if let Some(id) = (rule.apply)(b, op, shape, dtype) {
+        if let Apply::Operation(apply) = rule.apply
+            && let Some(id) = apply(b, op, shape, dtype)
+        {
             b.note(rule.name, id);
             return Some(id);
         }

@@ -18,7 +18,7 @@ use crate::shape::{Shape, size};
 // ---- costs ----
 
 /// The cost of a contraction. Rules compare numbers of elements, so every element type counts as `f64`.
-fn contracting(op: &Contract) -> Cost {
+pub(super) fn contracting(op: &Contract) -> Cost {
     let of = |view: &View| Shape::from_slice(view.source());
     let (a, b, out) = (of(&op.a), of(&op.b), of(&op.out));
     Cost::contract(op, (&a, DType::F64), (&b, DType::F64), (&out, DType::F64))
@@ -30,7 +30,7 @@ fn copying(op: &Linear) -> Cost {
 }
 
 /// The cost of an elementwise operation on two values of this shape.
-fn elementwise(shape: &[usize]) -> Cost {
+pub(super) fn elementwise(shape: &[usize]) -> Cost {
     Cost::whole([(shape, DType::F64), (shape, DType::F64)], (shape, DType::F64))
 }
 
@@ -40,7 +40,7 @@ fn total(cost: Cost) -> u64 {
 }
 
 /// Whether the first cost is less than the second, without more work.
-fn beats(cost: Cost, other: Cost) -> bool {
+pub(super) fn beats(cost: Cost, other: Cost) -> bool {
     cost.work <= other.work && total(cost) < total(other)
 }
 

@@ -83,7 +83,8 @@ fn even_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
         .then(|| b.add(Op::Unary(f, x), shape.clone(), dtype))
 }
 
-/// f(-x) = -f(x) for f = recip, sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf, erfinv
+/// f(-x) = -f(x) for f = recip, sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf, erfinv, where the
+/// negation has no other use
 fn odd_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (f, a) = applied(op)?;
     let x = negated(b, a)?;
@@ -101,7 +102,7 @@ fn odd_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
             | Unary::Erf
             | Unary::Erfinv
     );
-    if !odd {
+    if !odd || !b.once(a) {
         return None;
     }
     let positive = b.add(Op::Unary(f, x), shape.clone(), dtype);

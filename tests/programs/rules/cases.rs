@@ -177,11 +177,14 @@ pub(crate) fn scalars() -> Vec<Case> {
             let even = [Unary::Abs, Unary::Square, Unary::Cos, Unary::Cosh, Unary::Sech2, Unary::Gaussian];
             even.map(|f| un(b, f, y)).to_vec()
         }),
-        case("odd_function", &[X], |b, v| {
-            let y = neg(b, v[0]);
+        case("odd_function", &[X; 10], |b, v| {
             let odd = [Unary::Recip, Unary::Sin, Unary::Tan, Unary::Asin, Unary::Atan];
             let more = [Unary::Sinh, Unary::Tanh, Unary::Asinh, Unary::Atanh, Unary::Erf];
-            odd.into_iter().chain(more).map(|f| un(b, f, y)).collect()
+            let of = |(f, x): (Unary, &NodeId)| {
+                let y = neg(b, *x);
+                un(b, f, y)
+            };
+            odd.into_iter().chain(more).zip(v).map(of).collect()
         }),
         case("absolute", &[X], |b, v| {
             let inner = [Unary::Abs, Unary::Square, Unary::Exp, Unary::Cosh].map(|f| un(b, f, v[0]));

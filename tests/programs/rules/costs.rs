@@ -10,7 +10,7 @@ use crate::gallery::{self, Leaves, Objective, Visitor};
 use crate::support::{LONG, assert_close, floats, on_a_small_stack};
 
 /// The work and the bytes of a run.
-fn cost(program: &Program, inputs: &[Array]) -> Cost {
+pub(crate) fn cost(program: &Program, inputs: &[Array]) -> Cost {
     let inputs = Leaves(inputs.to_vec());
     count(|x: &Leaves<_>| Leaves(interpret(program, x.0.clone())), &inputs).1.total()
 }

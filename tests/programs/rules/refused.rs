@@ -10,7 +10,7 @@ use polygrad::program::{Constant, Op, interpret};
 use polygrad::{Array, DType};
 
 use super::cases::structure::{S, body, looped, step};
-use super::cases::{A, Case, F, I, M, N, X, add, bin, c, case, con, dis, int, ints, lin, matvec, mul, sub, un};
+use super::cases::{A, Case, F, I, M, N, X, add, bin, c, case, con, dis, int, ints, lin, matvec, mul, neg, sub, un};
 use super::table::{literal, same, values};
 use crate::support::floats;
 
@@ -87,6 +87,11 @@ fn numbers() -> Vec<Case> {
             let (y, z) = (mul(b, k, v[0]), mul(b, l, v[0]));
             vec![add(b, y, z)]
         }),
+        // The negation is there anyway, and each function would have its own.
+        case("odd_function", &[X], |b, v| {
+            let y = neg(b, v[0]);
+            vec![un(b, Unary::Sin, y), un(b, Unary::Tanh, y)]
+        }),
         case("logic_same", &[M, M], |b, v| vec![dis(b, Discrete::And, &[v[0], v[1]])]),
         case("select_same", &[M, X, X], |b, v| vec![b.apply(Op::Select([v[0], v[1], v[2]]))]),
     ]
@@ -134,10 +139,50 @@ fn loops() -> Vec<Case> {
         case("loop_once", &[S, X, S], |b, v| looped(b, 3, [&v[..1], &v[1..2], &v[2..]], step())),
         // The carry is no result, but the outputs need it.
         case("loop_dead_result", &[S, X, S], |b, v| vec![looped(b, 3, [&v[..1], &v[1..2], &v[2..]], step())[1]]),
+        // The second carry is no result, but the first one needs it.
+        case("loop_dead_carry", &[S, S, (&[2, 3], F)], |b, v| {
+            let outer = body(&[S, S, X], |b, v| {
+                let inner = body(&[S, S, S], |b, v| {
+                    let (y, z) = (mul(b, v[0], v[1]), mul(b, v[1], v[2]));
+                    vec![un(b, Unary::Sin, y), un(b, Unary::Cos, z)]
+                });
+                looped(b, 3, [&v[..2], &v[2..], &[]], inner)
+            });
+            vec![looped(b, 2, [&v[..2], &v[2..], &[]], outer)[0]]
+        }),
         // The two carries are exchanged: neither stays.
         case("loop_invariant_carry", &[S, X, S], |b, v| {
             let inner = body(&[S, S, S], |b, v| vec![add(b, v[1], v[2]), v[0]]);
             looped(b, 3, [&[v[0], v[2]], &v[1..2], &[]], inner)
+        }),
+        // The elements differ, if only in the last place.
+        case("loop_constant_sequence", &[S], |b, v| {
+            let xs = b.apply(Op::Constant(Constant(Array::new(&[3], vec![2.0, 2.0, 2.0000000000000004]))));
+            let inner = body(&[S, S], |b, v| {
+                let y = mul(b, v[0], v[1]);
+                vec![un(b, Unary::Sin, y)]
+            });
+            looped(b, 3, [&v[..1], &[xs], &[]], inner)
+        }),
+        // The captured value is an input.
+        case("loop_captured_constant", &[S, X, S], |b, v| looped(b, 3, [&v[..1], &v[1..2], &v[2..]], step())),
+        // The carry is the one of the trip before, the element that of the trip.
+        case("loop_invariant_result", &[S, X], |b, v| {
+            let inner = body(&[S, S], |b, v| vec![un(b, Unary::Sin, v[1]), v[0]]);
+            looped(b, 3, [&v[..1], &v[1..], &[]], inner)
+        }),
+        // The last carry is an element, and no output is.
+        case("loop_element_output", &[S, X], |b, v| {
+            let inner = body(&[S, S], |b, v| vec![v[1], add(b, v[0], v[1])]);
+            looped(b, 3, [&v[..1], &v[1..], &[]], inner)
+        }),
+        // The same function of another value.
+        case("loop_equal_outputs", &[S, X], |b, v| {
+            let inner = body(&[S, S], |b, v| {
+                let (y, z) = (un(b, Unary::Sin, v[0]), un(b, Unary::Sin, v[1]));
+                vec![add(b, y, z), y, z]
+            });
+            looped(b, 3, [&v[..1], &v[1..], &[]], inner)
         }),
         // The first row is not zero.
         case("loop_shifted_output", &[S, X], |b, v| {
@@ -146,6 +191,15 @@ fn loops() -> Vec<Case> {
                 vec![next, v[0], next]
             });
             looped(b, 3, [&v[..1], &v[1..], &[]], inner)[1..].to_vec()
+        }),
+        // The product is larger than the states that the loop would not return.
+        case("contract_states_before", &[S, X, A], |b, v| {
+            let inner = body(&[S, S], |b, v| {
+                let next = mul(b, v[0], v[1]);
+                vec![next, v[0], next]
+            });
+            let out = looped(b, 3, [&v[..1], &v[1..2], &[]], inner);
+            vec![con(b, Contract::axes(&[3, 4], &[0], &[0, 1], &[1]), out[1], v[2]), out[2]]
         }),
         // The last state is made of the element and the state before.
         case("loop_last_element", &[S, X, S], |b, v| looped(b, 3, [&v[..1], &v[1..2], &v[2..]], step())),

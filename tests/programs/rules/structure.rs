@@ -380,6 +380,17 @@ pub(super) fn loops() -> Vec<Case> {
             let out = looped(b, 3, [&[v[0], v[2]], &v[1..2], &v[2..]], inner);
             vec![out[0], out[2]]
         }),
+        // The inner loop need not compute the sum that the outer one does not need.
+        case("loop_dead_carry", &[S, S, (&[2, 3], F)], |b, v| {
+            let outer = body(&[S, S, X], |b, v| {
+                let inner = body(&[S, S, S], |b, v| {
+                    let (y, z) = (mul(b, v[0], v[2]), mul(b, v[1], v[2]));
+                    vec![un(b, Unary::Sin, y), add(b, z, v[0])]
+                });
+                looped(b, 3, [&v[..2], &v[2..], &[]], inner)
+            });
+            vec![looped(b, 2, [&v[..2], &v[2..], &[]], outer)[0]]
+        }),
         case("loop_invariant_carry", &[S, X, S], |b, v| {
             let inner = body(&[S, S, S], |b, v| vec![v[0], add(b, v[1], v[2])]);
             // The second result is a carry as well.
@@ -429,6 +440,28 @@ pub(super) fn loops() -> Vec<Case> {
                 [1, 2].map(|k| b.apply(Op::Output(l, k)))
             });
             vec![back[1], back[2], forth[0], forth[1]]
+        }),
+        // Two trips later, of which one is a carry.
+        case("loop_shifted_output", &[X], |b, v| {
+            let zero = b.apply(Op::Constant(Constant(Array::scalar(0.0))));
+            let inner = body(&[S, S, S], |b, v| {
+                let next = un(b, Unary::Sin, v[2]);
+                vec![v[1], next, v[0], v[1], next]
+            });
+            looped(b, 3, [&[zero, zero], v, &[]], inner)[2..].to_vec()
+        }),
+        regrouping("contract_states_before", &[S, X, X], |b, v| {
+            let inner = body(&[S, S], |b, v| {
+                let next = un(b, Unary::Sin, v[0]);
+                let next = add(b, next, v[1]);
+                vec![next, v[0], next]
+            });
+            let dot = |b: &mut Builder, x: NodeId| con(b, Contract::axes(&[3], &[0], &[0], &[]), x, v[2]);
+            let back = looped(b, 3, [&v[..1], &v[1..2], &[]], inner.clone());
+            let l = Loop { n: 3, reverse: false, body: inner, init: vec![v[0]], xs: vec![v[1]], captured: vec![] };
+            let l = b.apply(Op::Loop(Box::new(l)));
+            let forth = [1, 2].map(|k| b.apply(Op::Output(l, k)));
+            vec![dot(b, back[1]), back[2], dot(b, forth[0]), forth[1]]
         }),
         case("loop_last_element", &[S, X], |b, v| {
             let element = body(&[S, S], |_, v| vec![v[1]]);
