@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use super::batch::{Value, batch};
-use crate::ops::Binary;
+use crate::ops::{Binary, Linear};
 use crate::program::{Builder, Loop, Made, Node, NodeId, Now, Op, Program, Slot, reach};
 use crate::shape::size;
 
@@ -150,7 +150,7 @@ fn copied(l: &Loop<NodeId>, parts: &[Part]) -> Vec<usize> {
         }
         if !moves[k] {
             least[k] = 0;
-        } else if let Op::Linear(..) | Op::Concat(..) | Op::Gather(..) | Op::ScatterAdd(..) = node.op {
+        } else if is_copy(&node.op) {
             let fewer = of.iter().map(|a| least[*a as usize]).fold(0, usize::saturating_add);
             copies[k] = fewer < least[k];
             least[k] = least[k].min(fewer);
@@ -171,6 +171,19 @@ fn copied(l: &Loop<NodeId>, parts: &[Part]) -> Vec<usize> {
         node.op.operands(&mut |a| read[*a as usize] = true);
     }
     stay
+}
+
+/// Whether an operation moves elements of its operands, or adds them at places, and computes nothing else.
+fn is_copy(op: &Op<NodeId>) -> bool {
+    match op {
+        Op::Linear(op, _) => match **op {
+            Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } => true,
+            Linear::Fourier { .. } => false,
+        },
+        Op::Concat(..) | Op::Gather(..) | Op::ScatterAdd(..) => true,
+        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
+        Op::Contract(..) | Op::Reduce(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+    }
 }
 
 /// A term of a sum, and whether it is subtracted.
