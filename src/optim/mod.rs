@@ -42,6 +42,8 @@
 //! # Ok::<(), polygrad::RunError>(())
 //! ```
 
+#[cfg(feature = "argmin")]
+pub mod argmin;
 mod first_order;
 mod rate;
 

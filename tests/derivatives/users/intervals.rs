@@ -40,10 +40,6 @@ fn highs(values: &[Interval]) -> Vec<Array> {
     values.iter().map(|v| v.high.clone()).collect()
 }
 
-fn joined(low: Vec<Array>, high: Vec<Array>) -> Vec<Interval> {
-    low.into_iter().zip(high).map(|(low, high)| Interval { low, high }).collect()
-}
-
 impl BaseTensor for Interval {
     type Trace = Self;
 

@@ -2,6 +2,7 @@
 
 mod bundle;
 mod intervals;
+mod minimize;
 mod ode;
 mod process;
 
