@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use argmin::core::{ArgminError, CostFunction, Error, Gradient, Hessian};
+use argmin::core::{CostFunction, Error, Gradient, Hessian};
 use argmin_math::ArgminDot;
 
 use crate::ad::Function;
@@ -96,10 +96,10 @@ fn parameters<P: Tree<Array, With<Array> = P>>(like: &P, x: &[f64]) -> Result<P,
     let needed = like.ravel().len();
     if x.len() != needed {
         let text = format!(
-            "the vector must have an element for each of the {needed} parameters, but it has {}; begin with `start`",
+            "tree: the vector must have an element for each of the {needed} parameters, but it has {}; begin with `start`",
             x.len()
         );
-        return Err(ArgminError::InvalidParameter { text }.into());
+        return Err(Error::msg(text));
     }
     Ok(like.unravel(&Tensor::constant(x.to_vec())))
 }

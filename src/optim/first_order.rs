@@ -42,7 +42,7 @@ impl Sgd {
     #[track_caller]
     #[must_use]
     pub fn momentum(self, momentum: f64) -> Self {
-        Sgd { momentum: share("Sgd::momentum", momentum), ..self }
+        Sgd { momentum: share("momentum", momentum), ..self }
     }
 
     /// With Nesterov's momentum: the step looks ahead along the new velocity.
@@ -71,7 +71,7 @@ impl Optimizer for Sgd {
     ) -> (P, State<T, P>) {
         let rate = self.rate.at(&state.count);
         let count = &state.count + 1.0;
-        let Some(velocity) = remembered("Sgd", self.moments(), state).first() else {
+        let Some(velocity) = remembered("sgd", self.moments(), state).first() else {
             return (x.sub(&times(gradient, &rate)), State { count, moments: Vec::new() });
         };
         let velocity = velocity.scale(self.momentum).add(gradient);
@@ -117,7 +117,7 @@ impl Adam {
     #[track_caller]
     #[must_use]
     pub fn betas(self, b1: f64, b2: f64) -> Self {
-        Adam { betas: [share("Adam::betas", b1), share("Adam::betas", b2)], ..self }
+        Adam { betas: [share("betas", b1), share("betas", b2)], ..self }
     }
 
     /// With another `eps`, which bounds the steps of elements whose gradient is almost zero.
@@ -128,7 +128,7 @@ impl Adam {
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
         let possible = epsilon >= 0.0 && epsilon.is_finite();
-        assert!(possible, "Adam::epsilon: it must be finite and not negative, but it is {epsilon}");
+        assert!(possible, "epsilon: `eps` must be finite and not negative, but it is {epsilon}; 1e-8 is usual");
         Adam { epsilon, ..self }
     }
 
@@ -140,7 +140,7 @@ impl Adam {
     #[must_use]
     pub fn decay(self, decay: f64) -> Self {
         let possible = decay >= 0.0 && decay.is_finite();
-        assert!(possible, "Adam::decay: it must be finite and not negative, but it is {decay}");
+        assert!(possible, "decay: the decay must be finite and not negative, but it is {decay}; 0.01 is usual");
         Adam { decay, ..self }
     }
 }
@@ -159,7 +159,7 @@ impl Optimizer for Adam {
     ) -> (P, State<T, P>) {
         let rate = self.rate.at(&state.count);
         let count = &state.count + 1.0;
-        let moments = remembered("Adam", 2, state);
+        let moments = remembered("adam", 2, state);
         let [b1, b2] = self.betas;
         let first = moments[0].scale(b1).add_scaled(1.0 - b1, gradient);
         let second = moments[1].scale(b2).add_scaled(1.0 - b2, &gradient.unary(Unary::Square));
@@ -193,6 +193,6 @@ fn remembered<'a, T: BaseTensor, P>(name: &str, needed: usize, state: &'a State<
 
 #[track_caller]
 fn share(name: &str, b: f64) -> f64 {
-    assert!((0.0..1.0).contains(&b), "{name}: a share must be in 0..1, but it is {b}");
+    assert!((0.0..1.0).contains(&b), "{name}: a share must be at least 0 and below 1, but it is {b}; 0.9 is usual");
     b
 }

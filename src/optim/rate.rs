@@ -52,7 +52,7 @@ impl From<f64> for Rate {
     /// The same rate at every update.
     #[track_caller]
     fn from(rate: f64) -> Self {
-        Rate::of(Form::Constant(checked("Rate", rate)))
+        Rate::of(Form::Constant(checked("rate", rate)))
     }
 }
 
@@ -72,8 +72,8 @@ impl Rate {
     /// When a rate is negative or not finite, or `steps` is 0.
     #[track_caller]
     pub fn linear(start: f64, end: f64, steps: usize) -> Self {
-        let steps = positive("Rate::linear", steps);
-        Rate::of(Form::Linear { start: checked("Rate::linear", start), end: checked("Rate::linear", end), steps })
+        let steps = positive("linear", steps);
+        Rate::of(Form::Linear { start: checked("linear", start), end: checked("linear", end), steps })
     }
 
     /// From `start` to `end` along half a period of a cosine within `steps` updates, then `end`:
@@ -88,8 +88,8 @@ impl Rate {
     /// When a rate is negative or not finite, or `steps` is 0.
     #[track_caller]
     pub fn cosine(start: f64, end: f64, steps: usize) -> Self {
-        let steps = positive("Rate::cosine", steps);
-        Rate::of(Form::Cosine { start: checked("Rate::cosine", start), end: checked("Rate::cosine", end), steps })
+        let steps = positive("cosine", steps);
+        Rate::of(Form::Cosine { start: checked("cosine", start), end: checked("cosine", end), steps })
     }
 
     /// `start * factor^(count / steps)`: smaller by `factor` every `steps` updates, little by little.
@@ -103,10 +103,10 @@ impl Rate {
     /// When `start` is negative or not finite, `factor` is not a positive number, or `steps` is 0.
     #[track_caller]
     pub fn exponential(start: f64, factor: f64, steps: usize) -> Self {
-        let name = "Rate::exponential";
+        let name = "exponential";
         assert!(
             factor > 0.0 && factor.is_finite(),
-            "{name}: the factor must be positive and finite, but it is {factor}"
+            "{name}: the factor must be positive and finite, but it is {factor}; for a rate that falls to 0 use `Rate::linear`"
         );
         Rate::of(Form::Exponential { start: checked(name, start), factor, steps: positive(name, steps) })
     }
@@ -125,9 +125,9 @@ impl Rate {
     pub fn steps(start: f64, factors: impl IntoIterator<Item = (usize, f64)>) -> Self {
         let mut checked_factors = Vec::new();
         for (count, factor) in factors {
-            checked_factors.push((count, checked("Rate::steps", factor)));
+            checked_factors.push((count, checked("steps", factor)));
         }
-        Rate::of(Form::Steps { start: checked("Rate::steps", start), factors: checked_factors })
+        Rate::of(Form::Steps { start: checked("steps", start), factors: checked_factors })
     }
 
     /// This schedule after `steps` updates in which the rate grows to its first value in a straight line.
@@ -173,7 +173,7 @@ impl Form {
 fn checked(name: &str, rate: f64) -> f64 {
     assert!(
         rate >= 0.0 && rate.is_finite(),
-        "{name}: rates and factors must be finite and not negative, but one is {rate}"
+        "{name}: rates and factors must be finite and not negative, but one is {rate}; 0.01 is a usual rate"
     );
     rate
 }

@@ -23,6 +23,7 @@ mod direct;
 mod formats;
 mod language;
 mod log;
+mod optim;
 #[path = "../support/panics.rs"]
 mod panics;
 mod programs;
@@ -60,6 +61,7 @@ fn matrix() -> Tensor<Concrete, 2> {
 fn everything() -> Log {
     let mut log = mistakes(&matrix());
     data::data(&mut log);
+    optim::optimizers(&mut log);
     direct::verbs(&mut log);
     staged::verbs(&mut log);
     programs::programs(&mut log);

@@ -1,0 +1,26 @@
+//! Mistakes in what optimizers are given.
+
+use polygrad::optim::argmin::Problem;
+use polygrad::optim::{Adam, Optimizer, Rate, Sgd};
+use polygrad::{Concrete, Tensor, tensor};
+
+use crate::log::Log;
+
+/// Numbers that no optimizer takes, and states of another.
+pub(crate) fn optimizers(log: &mut Log) {
+    let x: Tensor<Concrete, 1> = tensor([1.0]);
+    let state = Sgd::new(0.1).init(&x);
+    log.panics(|| Sgd::new(f64::NAN));
+    log.panics(|| Sgd::new(0.1).momentum(1.0));
+    log.panics(|| Sgd::new(0.1).nesterov());
+    log.panics(|| Sgd::new(0.1).momentum(0.9).update(&x, &x, &state));
+    log.panics(|| Adam::new(0.1).betas(0.9, -0.5));
+    log.panics(|| Adam::new(0.1).epsilon(-1.0));
+    log.panics(|| Adam::new(0.1).decay(f64::INFINITY));
+    log.panics(|| Adam::new(0.1).update(&x, &x, &state));
+    log.panics(|| Rate::linear(0.1, -0.1, 10));
+    log.panics(|| Rate::cosine(0.1, 0.0, 0));
+    log.panics(|| Rate::exponential(0.1, 0.0, 10));
+    log.panics(|| Rate::steps(0.1, [(10, f64::NAN)]));
+    log.fails(Problem::new(|x| x.square().sum(), &x).tree(&[1.0, 2.0]));
+}
