@@ -14,7 +14,7 @@ fn energy<T: BaseTensor>(x: &Tensor<T, 1>, k: &Tensor<T, 1>) -> Tensor<T, 0> {
 
 /// The gradient in the angles, at any interpreter: derivatives are programs, too.
 fn slope<T: BaseTensor>(x: &Tensor<T, 1>, k: &Tensor<T, 1>) -> Tensor<T, 1> {
-    direct::value_and_grad_with(|x, k| energy(x, k), x, k).1
+    direct::value_and_grad_with(energy, x, k).1
 }
 
 /// All readings, one after the other.
@@ -54,7 +54,7 @@ pub(crate) fn report() -> Result<String, fmt::Error> {
     writeln!(out, "the value, line by line:")?;
     writeln!(out, "{}", inspect::transcript(|(x, k)| energy(x, k), &(x.clone(), k.clone())).1)?;
 
-    let staged = Function::stage_with(|x, k| energy(x, k), &x, &k);
+    let staged = Function::stage_with(energy, &x, &k);
     writeln!(out, "the value as a program:\n{}\n", staged.program().named(&["x", "k"], &["energy"]))?;
 
     writeln!(out, "value and gradient as one program, traced and differentiated once, to be run many times:")?;

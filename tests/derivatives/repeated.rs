@@ -19,7 +19,7 @@ fn factorial(n: usize) -> f64 {
 }
 
 fn sign(n: usize) -> f64 {
-    if n % 2 == 0 { 1.0 } else { -1.0 }
+    if n.is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
 /// The derivative of `x^p`.

@@ -93,7 +93,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("build", |stop, x| {
         let _: Vector<_> = build1(3, |_| stop.number(x));
     }),
-    ("cond", |stop, x| drop(cond(&x.at([0]).gt(0.0), &x.clone(), &stop.vector(x)))),
+    ("cond", |stop, x| drop(cond(x.at([0]).gt(0.0), x.clone(), stop.vector(x)))),
     ("Function::stage", |stop, _| {
         drop(Function::stage(|x: &Vector<Term>| stop.vector(x), &tensor([1.0, 2.0])));
     }),

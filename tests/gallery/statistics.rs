@@ -109,10 +109,10 @@ fn where_any_and_all<T: BaseTensor>(x: &Matrix<T>) -> Scalar<T> {
     let positive = x.gt(0.0);
     let sums: Vector<T> = x.square().sum_axis(1);
     let some = positive.any_axis::<1>(1).select(&sums, 0.0);
-    let rows: Vector<T> = build1(3, |i| cond(&positive.at([i]).all(), &sums.at([i]), &x.at((i, 0))));
+    let rows: Vector<T> = build1(3, |i| cond(positive.at([i]).all(), sums.at([i]), x.at((i, 0))));
     (some * rows).sum()
         + positive.all_axis::<1>(0).select(x.max_axis(0), 1.0).sum()
-        + cond(&positive.any(), &x.sum(), &x.mean())
+        + cond(positive.any(), x.sum(), x.mean())
 }
 
 fn moments_in_f32<T: BaseTensor>(x: &Tensor<T, 1, f32>) -> Scalar<T> {

@@ -289,7 +289,7 @@ fn copies_of_few_elements_are_made_in_the_trips() {
     let [h, x] = [&[4, 3][..], &[5]].map(|shape| Term::variable(shape, DType::F64));
     let step = |h: Matrix<Term>, x: &Number<Term>| (h + x.tanh().replicate::<1>(3).replicate::<2>(4)).sin();
     let start: Matrix<Term> = Tensor::from_raw(h.clone());
-    let last = fold(start, &Vector::from_raw(x.clone()), step).into_raw();
+    let last = fold(start, Vector::from_raw(x.clone()), step).into_raw();
     let program = Term::program(&[h, x], &[last], &[]).expect("closed");
     let ready = optimize(&program);
     let loops = ready.nodes().iter().filter_map(|node| if let Op::Loop(l) = &node.op { Some(l) } else { None });

@@ -33,7 +33,7 @@ fn the_rates_are_found() {
     let mut p: Tensor<Concrete, 1> = tensor([0.9, 0.5, 0.35, 0.6]);
     for _ in 0..12 {
         let (r, j) = value_and_jacobian(|p| (numbers(p) - seen.lift()).flatten(), &p);
-        p = p - solve(&j.t().matmul(&j), &j.t().matvec(&r));
+        p -= solve(&j.t().matmul(&j), &j.t().matvec(&r));
     }
     assert!((&p - &truth).abs().max_all().item() < 1e-9, "{p}");
 }

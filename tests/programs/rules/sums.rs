@@ -154,8 +154,8 @@ fn what_is_written_on_a_diagonal_is_multiplied_there() {
     // An identity matrix is one, however it is made.
     let chosen = |i: &Position, j: &Position| cond(Tensor::eq(i, j), Tensor::scalar(1.0), Tensor::scalar(0.0));
     let cast = |i: &Position, j: &Position| Tensor::eq(i, j).to_float();
-    let ways: [&dyn Fn(&Position, &Position) -> Tensor<Ast, 0>; 2] = [&chosen, &cast];
-    for way in ways {
+    type Element<'a> = &'a dyn Fn(&Position, &Position) -> Tensor<Ast, 0>;
+    for way in [&chosen as Element<'_>, &cast] {
         let p = program(&[("w", SQUARE)], |v| {
             let identity: Tensor<Ast, 2> = build([N, N], |[i, j]| way(i, j));
             identity.matmul(&matrix(&v[0])).into_raw()

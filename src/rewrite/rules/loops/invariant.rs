@@ -51,9 +51,10 @@ pub(super) fn loop_invariant_code(b: &mut Builder, state: &mut State) -> bool {
         return false;
     }
     let (mut any, live) = (false, state.live());
-    for k in state.l.body.inputs().len()..live.len() {
+    let inputs = state.l.body.inputs().len();
+    for (k, live) in live.into_iter().enumerate().skip(inputs) {
         let node = &state.nodes()[k];
-        let (mut invariant, mut depends) = (live[k], false);
+        let (mut invariant, mut depends) = (live, false);
         node.op.operands(&mut |a| {
             let constant = state.is_free(*a);
             invariant &= constant || state.outside[*a as usize].is_some();
