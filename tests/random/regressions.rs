@@ -1,7 +1,7 @@
 //! Recipes that failed once. Each is what a failure printed.
 
 use polygrad::DType;
-use polygrad::ops::{Binary, Contract, Discrete, Linear, View};
+use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary, View};
 
 use crate::check::assert_agree;
 use crate::recipe::{Loop, Numbers, Recipe, Step};
@@ -108,6 +108,23 @@ regressions! {
             Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![0], xs: vec![], body: vec![
                 Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![], xs: vec![0], body: vec![Step::Gather(0, vec![2]), Step::Ruled(Rules::Both, 3, 1)], next: vec![], out: vec![4] })),
             ], next: vec![2], out: vec![] })),
+        ],
+    };
+    // A zero that a loop adds in place, at all places of a carry of -0.
+    zeros_replicated_in_place = Recipe {
+        tame: true,
+        inputs: vec![
+            Numbers { shape: vec![0], dtype: DType::F64, seed: 141 },
+            Numbers { shape: vec![1], dtype: DType::F64, seed: 205 },
+        ],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![], xs: vec![], body: vec![Step::Ruled(Rules::Both, 1, 0)], next: vec![], out: vec![2] })),
+            Step::Unary(Unary::Neg, 2),
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![3], xs: vec![3], body: vec![
+                Step::Contract(Contract::new(View::affine(&[2, 2, 1, 2], &[2, 2, 1, 2, 3], &[1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0], &[0, 0, 0, 0]), View::affine(&[], &[2, 2, 1, 2, 3], &[], &[]), View::affine(&[], &[2, 2, 1, 2, 3], &[], &[])), 5, 1),
+                Step::Unary(Unary::Sin, 6),
+                Step::Binary(Binary::Add, 4, 7),
+            ], next: vec![8], out: vec![] })),
         ],
     };
 }
