@@ -12,9 +12,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Enter, Step, Traced, Trip};
+use crate::base::{BaseTensor, Enter, Recorded, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary, kinds};
+use crate::passes::optimize;
 use crate::program::{Constant, Custom, Loop, Op, Term};
 use crate::shape::Shape;
 
@@ -48,6 +49,15 @@ impl BaseTensor for Term {
 
     fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
+    }
+
+    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
+        let start = Term::now();
+        // The function may also capture an input, which is then another value than the variable.
+        let variables: Vec<Term> = inputs.iter().map(|x| Term::variable(x.sizes(), x.element_type())).collect();
+        let results = f(&variables);
+        let (program, captured) = Term::closure(&variables, &results, start);
+        Some((optimize(&program), captured))
     }
 
     fn constant(a: Array) -> Self {

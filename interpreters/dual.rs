@@ -11,7 +11,9 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, attributed, map_accum_grouped};
+use crate::base::{
+    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Step, Traced, Trip, attributed, map_accum_grouped,
+};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Reduce, Unary};
 use crate::program::{Custom, interpret};
@@ -176,6 +178,18 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
 
     fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
+    }
+
+    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
+        let values: Vec<T> = inputs.iter().map(|x| x.primal.clone()).collect();
+        let mut still = true;
+        let (program, captured) = T::staged(&values, &mut |values| {
+            let results = f(&values.iter().cloned().map(Dual::constant_of).collect::<Vec<Self>>());
+            still &= results.iter().all(|y| y.tangent.is_none());
+            results.into_iter().map(|y| y.primal).collect()
+        })?;
+        // A tangent would be that of a captured value, which the program of the primal values does not know.
+        still.then(|| (program, captured.into_iter().map(Dual::constant_of).collect()))
     }
 
     fn constant(a: Array) -> Self {

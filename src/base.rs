@@ -28,6 +28,9 @@ pub type Step<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
 /// A program over a list of values, at the interpreter where `T` traces.
 pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as BaseTensor>::Trace]) -> Vec<<T as BaseTensor>::Trace>;
 
+/// A program, and the values that it captures: its last inputs.
+pub type Recorded<T> = (Program, Vec<T>);
+
 /// The operations of the language; an interpreter is an implementation.
 ///
 /// Shapes and element types are known at run time, and before any number is computed. Operands
@@ -122,10 +125,15 @@ pub trait BaseTensor: Clone + 'static {
     #[track_caller]
     fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self>;
 
-    /// The optimized program from inputs of a [`trace`](Self::trace) to results, if the trace records a program and the
-    /// results depend on these inputs alone. The plain verbs differentiate this program, so the derivative is that of
-    /// the program that runs.
-    fn recorded(_inputs: &[Self::Trace], _results: &[Self::Trace]) -> Option<Program> {
+    /// The optimized program of `f` at inputs of a [`trace`](Self::trace), and the values it captures, if the trace
+    /// records a program. The plain verbs differentiate this program, so the derivative is that of an optimized program.
+    fn recorded(inputs: &[Self::Trace], f: Traced<'_, Self>) -> Option<Recorded<Self::Trace>> {
+        Self::Trace::staged(inputs, f)
+    }
+
+    /// The optimized program of a function of values like these, and the values it captures, if this interpreter records
+    /// programs and `f` does not depend on other values that are being differentiated.
+    fn staged(_inputs: &[Self], _f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
         None
     }
 

@@ -24,7 +24,7 @@ pub use pull::Fault;
 use delta::{Delta, Edge, Factor, Gather, Given, Id, Node, Product, Reduced, ScatterAdd, fresh};
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Step, Traced, Trip, attributed};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Recorded, Step, Traced, Trip, attributed};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Reduce, Unary};
 use crate::program::Custom;
@@ -111,6 +111,18 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
+    }
+
+    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
+        let values: Vec<T> = inputs.iter().map(|x| x.primal.clone()).collect();
+        let mut still = true;
+        let (program, captured) = T::staged(&values, &mut |values| {
+            let results = f(&values.iter().cloned().map(ADVal::constant_of).collect::<Vec<Self>>());
+            still &= results.iter().all(|y| y.node.is_none());
+            results.into_iter().map(|y| y.primal).collect()
+        })?;
+        // A tangent would be that of a captured value, which the program of the primal values does not know.
+        still.then(|| (program, captured.into_iter().map(ADVal::constant_of).collect()))
     }
 
     fn constant(a: Array) -> Self {

@@ -18,11 +18,11 @@
 use std::sync::Arc;
 
 use crate::array::{Array, Elems};
-use crate::base::{BaseTensor, Step, Traced, Trip};
+use crate::base::{BaseTensor, Recorded, Step, Traced, Trip};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::optimize;
-use crate::program::{Custom, Program, Term, interpret};
+use crate::program::{Custom, Term, interpret};
 
 mod contract;
 mod elementwise;
@@ -78,8 +78,10 @@ impl BaseTensor for Array {
         }
     }
 
-    fn recorded(inputs: &[Term], results: &[Term]) -> Option<Program> {
-        Term::program(inputs, results, &[]).ok().map(|program| optimize(&program))
+    fn recorded(inputs: &[Term], f: Traced<'_, Self>) -> Option<Recorded<Term>> {
+        // The inputs are the only variables; a result that depends on others is a mistake, which the verb explains.
+        let program = Term::program(inputs, &f(inputs), &[]).ok()?;
+        Some((optimize(&program), Vec::new()))
     }
 
     fn constant(a: Array) -> Self {

@@ -2,10 +2,13 @@
 //!
 //! The plain verbs take a function of dual numbers, which cannot run at anything else. When such a verb records, the
 //! primal part of the function's result is the recorded program of its value. That program is optimized and then run at
-//! dual numbers, so the derivative is that of the optimized program, as for a [`Function`](crate::Function).
+//! dual numbers, so the derivative is that of the optimized program, as for a [`Function`](crate::Function). Within
+//! another program the values that the function captures are further inputs of the recorded program.
 //!
 //! Law: passes do not change the derivative of a program, but they change its cost: a pass may simplify a program and
 //! still not recognise the same pattern in the derivative.
+
+use std::any::TypeId;
 
 use super::symbolic;
 use crate::array::Array;
@@ -48,13 +51,23 @@ pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize)
 
 /// The results of a function of traced values, differentiated in the first `count` of these.
 pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Differentiated<T::Trace> {
-    let (sweep, duals) = started(inputs, count);
-    let results = f(&duals);
-    let primals: Vec<T::Trace> = results.iter().map(|y| y.primal().clone()).collect();
-    match T::recorded(inputs, &primals) {
-        Some(program) => dual(&program, inputs, count),
-        None => (sweep, results),
+    let at = |inputs: &[T::Trace]| {
+        let (sweep, duals) = started(inputs, count);
+        (sweep, f(&duals))
+    };
+    let recorded = T::recorded(inputs, &mut |inputs| at(inputs).1.iter().map(|y| y.primal().clone()).collect());
+    match recorded {
+        Some((program, captured)) => dual(&program, &[inputs, &captured].concat(), count),
+        None => at(inputs),
     }
+}
+
+/// The optimized program from traced values to results, if `T` traces at another interpreter, which records programs.
+pub(super) fn closed<T: BaseTensor>(inputs: &[T::Trace], results: &[T::Trace]) -> Option<Program> {
+    if TypeId::of::<T>() == TypeId::of::<T::Trace>() {
+        return None;
+    }
+    T::recorded(inputs, &mut |_| results.to_vec()).map(|(program, _)| program)
 }
 
 /// The values of a function of traced values, and their tangents. Values without a tangent, which come last, are constants.
@@ -66,22 +79,18 @@ pub(super) fn forward<T: BaseTensor>(
     tangents: &[T::Trace],
     f: Forwards<'_, T>,
 ) -> Result<Paired<T::Trace>, String> {
-    let of = |sweep: &Forward| {
-        let (leaves, data) = inputs.split_at(tangents.len());
-        let mut duals: Vec<Dual<T::Trace>> = leaves.iter().zip(tangents).map(|(x, dot)| sweep.input(x, dot)).collect();
-        duals.extend(data.iter().map(|leaf| <Dual<T::Trace> as Lift<T::Trace>>::lift(leaf.clone())));
-        duals
-    };
     let sweep = Forward::new();
-    let results = f(&of(&sweep));
-    let primals: Vec<T::Trace> = results.iter().map(|y| y.primal().clone()).collect();
-    let (sweep, results) = match T::recorded(inputs, &primals) {
-        Some(program) => {
-            let sweep = Forward::new();
-            let results = interpret(&program, of(&sweep));
-            (sweep, results)
-        }
-        None => (sweep, results),
+    // A program is recorded of values, whose tangents do not matter.
+    let still = |values: &[T::Trace]| values.iter().map(|x| Dual::lift(x.clone())).collect::<Vec<_>>();
+    let (leaves, data) = inputs.split_at(tangents.len());
+    let moving = || {
+        let duals: Vec<Dual<T::Trace>> = leaves.iter().zip(tangents).map(|(x, dot)| sweep.input(x, dot)).collect();
+        [duals, still(data)].concat()
+    };
+    let recorded = T::recorded(inputs, &mut |inputs| f(&still(inputs)).iter().map(|y| y.primal().clone()).collect());
+    let results = match recorded {
+        Some((program, captured)) => interpret(&program, [moving(), still(&captured)].concat()),
+        None => f(&moving()),
     };
     results.iter().map(|y| sweep.try_result(y)).collect()
 }
@@ -96,16 +105,18 @@ pub(super) fn gradient<T: BaseTensor>(
     count: usize,
     f: Twice<'_, T>,
 ) -> Result<Differentiated<T::Trace>, Fault> {
-    let (outer, firsts) = started(inputs, count);
-    let mut inner = Sweep::new();
-    let (leaves, data) = firsts.split_at(count);
-    let mut duals: Vec<ADVal<ADVal<T::Trace>>> = leaves.iter().map(|x| inner.input(x)).collect();
-    duals.extend(data.iter().map(|leaf| <ADVal<ADVal<T::Trace>> as Lift<ADVal<T::Trace>>>::lift(leaf.clone())));
-    let y = f(&duals);
-    if let Some(program) = T::recorded(inputs, &[y.primal().primal().clone()]) {
+    let at = |inputs: &[T::Trace]| {
+        let (outer, firsts) = started(inputs, count);
+        let (inner, duals) = started(&firsts, count);
+        (outer, inner, f(&duals))
+    };
+    let recorded = T::recorded(inputs, &mut |inputs| vec![at(inputs).2.primal().primal().clone()]);
+    if let Some((program, captured)) = recorded {
         let wrt: Vec<usize> = (0..count).collect();
-        return Ok(dual(&optimize(&symbolic::gradient_in(&program, &wrt)), inputs, count));
+        let gradient = optimize(&symbolic::gradient_in(&program, &wrt));
+        return Ok(dual(&gradient, &[inputs, &captured].concat(), count));
     }
+    let (outer, inner, y) = at(inputs);
     let one = ADVal::constant(Array::ones(&[], y.dtype()));
     Ok((outer, inner.try_pull(&[y], vec![one])?))
 }

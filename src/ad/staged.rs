@@ -233,7 +233,7 @@ where
         let (leaves, constants) = duals.split_at(count);
         let y = f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec()));
         let primals: Vec<T::Trace> = y.leaves().iter().map(|leaf| leaf.primal().clone()).collect();
-        let program = T::recorded(inputs, &primals);
+        let program = pipeline::closed::<T>(inputs, &primals);
         // A recorded program is run below, together with what its derivative needs.
         let results = if program.is_some() { Vec::new() } else { primals };
         traced = Some((sweep, y, program));

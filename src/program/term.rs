@@ -154,6 +154,25 @@ impl Term {
     pub(crate) fn body(variables: &[Term], results: &[Term], start: u64) -> (Program, Vec<Term>) {
         let young = Term::reachable(results, start);
         let inside = Term::inside(&young, variables);
+        Term::closed(variables, results, &young, &inside)
+    }
+
+    /// The program of a function that made every term that is not older than `start`, and the values it captures. The
+    /// program is a program from the variables, then the captured values, to the results.
+    pub(crate) fn closure(variables: &[Term], results: &[Term], start: u64) -> (Program, Vec<Term>) {
+        let young = Term::reachable(results, start);
+        let made = young.iter().filter(|(_, term)| !matches!(term.op(), Op::Input(_))).map(|(id, _)| *id);
+        let inside: BTreeSet<u64> = made.chain(variables.iter().map(|v| v.0.id)).collect();
+        Term::closed(variables, results, &young, &inside)
+    }
+
+    /// The program of the terms inside, and the values it captures, which are outside.
+    fn closed(
+        variables: &[Term],
+        results: &[Term],
+        young: &BTreeMap<u64, Term>,
+        inside: &BTreeSet<u64>,
+    ) -> (Program, Vec<Term>) {
         let mut captured: BTreeMap<u64, Term> = BTreeMap::new();
         let mut capture = |term: &Term| {
             // Constants are part of the body: capturing them would gain nothing.

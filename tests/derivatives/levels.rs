@@ -36,6 +36,48 @@ fn inner_derivatives_at_outer_values() {
     assert_eq!(slope(|x| x * slope(|y| x.lift() * y * y, x), &x), inner);
 }
 
+/// The derivative of a function of one number, in forward mode, of a plain verb.
+fn plain_slope<T: BaseTensor>(
+    f: impl Fn(&Scalar<Dual<T::Trace>>) -> Scalar<Dual<T::Trace>>,
+    x: &Scalar<T>,
+) -> Scalar<T> {
+    polygrad::jvp(f, x, &Tensor::scalar(1.0)).1
+}
+
+/// The laws above for the plain verbs, by themselves and within a staged function: each records the inner function, which
+/// captures outer values, also the one at which the inner derivative is taken.
+#[test]
+fn plain_verbs_record_captured_values() {
+    use polygrad::{Function, grad};
+    let x = tensor(3.0);
+    macro_rules! law {
+        ($f:expr, $expected:expr) => {
+            let expected = tensor($expected);
+            assert_eq!(grad($f, &x), expected);
+            let staged = Function::stage(|x: &Scalar<_>| grad($f, x), &x);
+            assert_eq!(staged.run(&x), Ok(expected.clone()));
+            assert_eq!(plain_slope($f, &x), expected);
+            let staged = Function::stage(|x: &Scalar<_>| plain_slope($f, x), &x);
+            assert_eq!(staged.run(&x), Ok(expected));
+        };
+    }
+    fn y<T: BaseTensor>() -> Scalar<T> {
+        Tensor::scalar(5.0)
+    }
+    law!(|x| x * grad(|y: &Scalar<_>| x.lift() + y, &y()), 1.0);
+    law!(|x| x * plain_slope(|y| x.lift() + y, &y()), 1.0);
+    law!(|x| x * grad(|y: &Scalar<_>| x.lift() * y * y, x), 54.0);
+    law!(|x| x * plain_slope(|y| x.lift() * y * y, x), 54.0);
+    // What an inner function captures may be a constant that is differentiated one level up: d/dx (x d/dk (k^2 d/dz (z k))).
+    law!(|x| x * grad(|k: &Scalar<_>| (x.lift() * k * k) * grad(|z: &Scalar<_>| z * k.lift(), &y()), &y()), 450.0);
+    law!(|x| x * plain_slope(|k| (x.lift() * k * k) * plain_slope(|z| z * k.lift(), &y()), &y()), 450.0);
+    // Only the argument is differentiated, not the captured value that it equals.
+    let once = |x: &Scalar<_>| grad(|y: &Scalar<_>| x.lift() * y, x);
+    assert_eq!(Function::stage(|x: &Scalar<_>| once(x), &x).run(&x), Ok(tensor(3.0)));
+    let twice = |x: &Scalar<_>| polygrad::hvp(|y: &Scalar<_>| x.lift() * y * y, x, x);
+    assert_eq!(Function::stage(|x: &Scalar<_>| twice(x), &x).run(&x), Ok(tensor(18.0)));
+}
+
 #[test]
 fn three_levels() {
     // (sin)''' = -cos, in all eight nestings.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use polygrad::base::{Enter, Traced, Trip};
+use polygrad::base::{Enter, Recorded, Traced, Trip};
 use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::optimize;
 use polygrad::program::{Custom, Program, Term, interpret};
@@ -46,8 +46,8 @@ impl BaseTensor for Seen {
         PROGRAMS.with(|programs| programs.borrow_mut().push(program));
         seen(results)
     }
-    fn recorded(inputs: &[Term], results: &[Term]) -> Option<Program> {
-        Array::recorded(inputs, results)
+    fn recorded(inputs: &[Term], f: Traced<'_, Self>) -> Option<Recorded<Term>> {
+        Array::recorded(inputs, f)
     }
     fn constant(a: Array) -> Self {
         Seen(a)

@@ -4,7 +4,8 @@ use polygrad::inspect::count;
 use polygrad::interpreters::Ast;
 use polygrad::program::{Program, interpret};
 use polygrad::{
-    ADVal, Array, BaseTensor, Function, FunctionOptions, Tensor, build1, grad, hvp, jacobian, value_and_grad_with,
+    ADVal, Array, BaseTensor, Function, FunctionOptions, Tensor, build1, grad, hvp, jacobian, jvp, value_and_grad_with,
+    vjp,
 };
 
 use crate::gallery::{self, Leaves, Objective, Visitor};
@@ -71,6 +72,42 @@ fn no_verb_does_quadratic_work_where_another_does_linear() {
         let jacobian = last(vec![u.clone()]);
         let staged = Function::value_and_gradient(|u: &Tensor<_, 2>| at_squares(u), &Tensor::from_raw(u.clone()));
         [plain, second, jacobian, work(staged.optimized(), vec![u])]
+    });
+    for (small, large) in costs[0].iter().zip(&costs[1]) {
+        assert!(*large < 3 * *small, "{costs:?}");
+    }
+}
+
+/// A verb within a staged function, or within another verb, differentiates what is optimized, too.
+#[test]
+fn no_inner_verb_does_quadratic_work_where_an_outer_one_does_linear() {
+    let costs = [64, 128].map(|n| {
+        let u = Array::uniform(&[n, 2], -1.0, 1.0, 7);
+        let x: Tensor<Array, 2> = Tensor::from_raw(u.clone());
+        macro_rules! staged {
+            ($f:expr) => {
+                work(Function::stage(|u: &Tensor<Ast, 2>| $f(u), &x).optimized(), vec![u.clone()])
+            };
+        }
+        let once = |u: &Tensor<Ast, 2>| grad(|u: &Tensor<_, 2>| at_squares(u), u);
+        let norm =
+            |u: &Tensor<Ast, 2>| grad(|u: &Tensor<_, 2>| grad(|u: &Tensor<_, 2>| at_squares(u), u).square().sum(), u);
+        let capturing = |u: &Tensor<Ast, 2>| {
+            grad(|v: &Tensor<_, 2>| grad(|w: &Tensor<_, 2>| at_squares(&(w * v.lift())), v).square().sum(), u)
+        };
+        let pulled = |u: &Tensor<Ast, 2>| vjp(|u: &Tensor<_, 2>| at_squares(u), u).1(&Tensor::scalar(1.0));
+        vec![
+            staged!(once),
+            staged!(norm),
+            staged!(capturing),
+            staged!(pulled),
+            staged!(|u: &Tensor<Ast, 2>| jvp(|u: &Tensor<_, 2>| at_squares(u), u, u)),
+            staged!(|u: &Tensor<Ast, 2>| hvp(|u: &Tensor<_, 2>| at_squares(u), u, u)),
+            staged!(|u: &Tensor<Ast, 2>| {
+                let row: Tensor<_, 2> = jacobian(|u: &Tensor<_, 2>| at_squares(u), u);
+                row
+            }),
+        ]
     });
     for (small, large) in costs[0].iter().zip(&costs[1]) {
         assert!(*large < 3 * *small, "{costs:?}");
