@@ -15,5 +15,5 @@ pub mod fast {}
 #[doc = include_str!("../docs/guide/solver.md")]
 pub mod solver {}
 
-#[doc = include_str!("../docs/guide/interpreters.md")]
-pub mod interpreters {}
+#[doc = include_str!("../docs/guide/authors.md")]
+pub mod authors {}

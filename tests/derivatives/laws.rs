@@ -456,15 +456,21 @@ fn derivatives_outside_of_the_domain_are_as_documented() {
         let (y, y_dot) = value_and_derivative(op, at);
         assert!(y.is_nan() && y_dot == slope, "{} at {at}: {y} and {y_dot}", op.name());
     }
-    for (op, at) in
-        [(Unary::Sqrt, -4.0), (Unary::Asin, 2.0), (Unary::Acos, -2.0), (Unary::Acosh, 0.5), (Unary::Acosh, -2.0)]
-    {
+    for (op, at) in [
+        (Unary::Sqrt, -4.0),
+        (Unary::Asin, 2.0),
+        (Unary::Acos, -2.0),
+        (Unary::Acosh, 0.5),
+        (Unary::Acosh, -2.0),
+        (Unary::Erfinv, 2.0),
+    ] {
         let (y, y_dot) = value_and_derivative(op, at);
         assert!(y.is_nan() && y_dot.is_nan(), "{} at {at}: {y} and {y_dot}", op.name());
     }
     // No other function of one number is NaN at a number.
     let partial = |op: Unary| [-4.0f64, -2.0, -0.5, 0.5, 2.0].iter().any(|x| op.apply(*x).is_nan());
-    let named = [Unary::Ln, Unary::Log1p, Unary::Atanh, Unary::Sqrt, Unary::Asin, Unary::Acos, Unary::Acosh];
+    let named =
+        [Unary::Ln, Unary::Log1p, Unary::Atanh, Unary::Sqrt, Unary::Asin, Unary::Acos, Unary::Acosh, Unary::Erfinv];
     let poles = [Unary::Digamma];
     for op in Unary::ALL {
         assert_eq!(partial(*op), named.contains(op) || poles.contains(op), "{}", op.name());
