@@ -24,10 +24,14 @@ use crate::tree::Tree;
 /// use argmin::core::Executor;
 /// use argmin::solver::{linesearch::MoreThuenteLineSearch, quasinewton::LBFGS};
 /// use polygrad::optim::argmin::Problem;
-/// use polygrad::tensor;
+/// use polygrad::{BaseTensor, Tensor, tensor};
 ///
-/// // Rosenbrock's function of a tree: a number and a vector.
-/// let problem = Problem::new(|(x, y)| (1.0 - x).square() + 100.0 * (y - x.square()).square().sum(), &(tensor(-1.2), tensor([1.0])));
+/// /// Rosenbrock's function of a tree: a number and a vector.
+/// fn valley<T: BaseTensor>((x, y): &(Tensor<T, 0>, Tensor<T, 1>)) -> Tensor<T, 0> {
+///     (1.0 - x).square() + 100.0 * (y - x.square()).square().sum()
+/// }
+///
+/// let problem = Problem::new(valley, &(tensor(-1.2), tensor([1.0])));
 /// let start = problem.start();
 /// let solver = LBFGS::new(MoreThuenteLineSearch::new(), 5);
 /// let found = Executor::new(problem, solver).configure(|state| state.param(start).max_iters(100)).run()?;

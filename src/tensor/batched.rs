@@ -9,8 +9,9 @@ use std::rc::Rc;
 ///
 /// ```
 /// use polygrad::{Tensor, tensor, vmap};
+/// let rows = tensor([[1.0, 2.0], [3.0, 4.0]]);
 /// let squares = vmap(|x: &Tensor<_, 1>| x.square().sum());
-/// assert_eq!(squares(&tensor([[1.0, 2.0], [3.0, 4.0]])), tensor([5.0, 25.0]));
+/// assert_eq!(squares(&rows), tensor([5.0, 25.0]));
 /// ```
 ///
 /// # Panics
