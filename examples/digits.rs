@@ -9,8 +9,8 @@
 use std::io::{IsTerminal, Write};
 
 use polygrad::array::Rng;
-use polygrad::tree::{Tree, TreeMath};
-use polygrad::{Array, BaseTensor, Concrete, Function, Tensor};
+use polygrad::optim::{Optimizer, Sgd};
+use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, Tree};
 
 const PIXELS: usize = 64;
 const CLASSES: usize = 10;
@@ -48,12 +48,6 @@ fn loss<T: BaseTensor>(net: &Network<T>, (x, labels): &Batch<T>) -> Tensor<T, 0>
 fn accuracy(net: &Network<Concrete>, (x, labels): &Batch<Concrete>) -> f64 {
     let right = scores(net, x).argmax_axis(1).eq(labels);
     right.to_float::<f64>().mean().item()
-}
-
-/// One step of gradient descent with momentum: the new parameters and velocity.
-fn step<T: BaseTensor, P: Tree<T, With<T> = P>>(x: &P, velocity: &P, gradient: &P, rate: f64) -> (P, P) {
-    let velocity = velocity.scale(0.9).add(gradient);
-    (x.add_scaled(-rate, &velocity), velocity)
 }
 
 fn network(rng: &mut Rng) -> Network<Concrete> {
@@ -103,7 +97,8 @@ pub(crate) fn train(seed: u64, out: &mut dyn Write) -> Result<(), Box<dyn std::e
     let held_out = batch(&rows, test)?;
     let mut train = train.to_vec();
     let mut net = network(&mut rng);
-    let mut velocity = net.zeros_like();
+    let sgd = Sgd::new(0.05).momentum(0.9);
+    let mut state = sgd.init(&net);
     let gradient_of = Function::value_and_gradient_with(loss, &net, &batch(&rows, &train[..BATCH])?);
 
     let parameters: usize = net.leaves().iter().map(Array::size).sum();
@@ -116,7 +111,7 @@ pub(crate) fn train(seed: u64, out: &mut dyn Write) -> Result<(), Box<dyn std::e
         let (count, mut total) = (batches.len(), 0.0);
         for (k, chosen) in batches.enumerate() {
             let (value, gradient) = gradient_of.run_with(&net, &batch(&rows, chosen)?)?;
-            (net, velocity) = step(&net, &velocity, &gradient, 0.05);
+            (net, state) = sgd.update(&net, &gradient, &state);
             total += value.item();
             if bar {
                 eprint!("\r{:>5}   [{:<30}]", epoch, "#".repeat((k + 1) * 30 / count));
