@@ -3,6 +3,7 @@
 //! Rows and columns are the elements of the raveled trees: those of the float leaves, in order, as `f64`
 //! ([`Tree::ravel`](crate::Tree::ravel)).
 
+use super::arguments::Arguments;
 use super::pipeline;
 use super::second::{Mode, each_basis_vector};
 use super::staged::traced;
@@ -64,16 +65,11 @@ where
     Q: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
-    let mut inputs = x.leaves();
-    let count = inputs.len();
-    inputs.extend(data.leaves());
-    let mut results = traced(&inputs, |inputs| {
-        let run = |duals: &[ADVal<T::Trace>]| {
-            let (leaves, constants) = duals.split_at(count);
-            f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec())).leaves()
-        };
-        let (sweep, y) = pipeline::reverse::<T>(inputs, count, &run);
-        Ok::<_, Fault>(vec![jacobian_of("jacobian_matrix", &sweep, &y, &inputs[..count])?])
+    let arguments = Arguments::new(x, data);
+    let mut results = traced(&arguments.inputs, |inputs| {
+        let run = |duals: &[ADVal<T::Trace>]| arguments.call(&f, duals).leaves();
+        let (sweep, y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
+        Ok::<_, Fault>(vec![jacobian_of("jacobian_matrix", &sweep, &y, &inputs[..arguments.count])?])
     });
     Tensor::from_raw(results.remove(0))
 }
@@ -124,16 +120,11 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    let mut inputs = x.leaves();
-    let count = inputs.len();
-    inputs.extend(data.leaves());
-    let mut results = traced(&inputs, |inputs| {
-        let run = |duals: &[Second<T>]| {
-            let (leaves, constants) = duals.split_at(count);
-            f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec())).into_raw()
-        };
-        let (sweep, gradient) = pipeline::gradient::<T>(inputs, count, &run)?;
-        Ok::<_, Fault>(vec![jacobian_of("hessian_matrix", &sweep, &gradient, &inputs[..count])?])
+    let arguments = Arguments::new(x, data);
+    let mut results = traced(&arguments.inputs, |inputs| {
+        let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
+        let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;
+        Ok::<_, Fault>(vec![jacobian_of("hessian_matrix", &sweep, &gradient, &inputs[..arguments.count])?])
     });
     Tensor::from_raw(results.remove(0))
 }

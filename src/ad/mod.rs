@@ -12,6 +12,7 @@
 //!
 //! This and the list of modules are the only places in `src/` that name interpreters.
 
+mod arguments;
 mod check;
 mod check_gradient;
 mod custom;

@@ -3,6 +3,7 @@
 //! All of them trace like the plain verbs. One run of the program serves every row or column: its delta term is
 //! evaluated in a loop over basis vectors, forward or transposed.
 
+use super::arguments::Arguments;
 use super::staged::traced;
 use super::{pipeline, symbolic};
 use crate::array::Array;
@@ -171,13 +172,10 @@ where
     T: BaseTensor,
     Q: Tree<T>,
 {
-    let mut inputs = vec![x.raw().clone()];
-    inputs.extend(data.leaves());
-    traced(&inputs, |inputs| {
-        let run = |duals: &[ADVal<T::Trace>]| {
-            vec![f(&Tensor::from_raw(duals[0].clone()), &data.with_leaves(duals[1..].to_vec())).into_raw()]
-        };
-        let (sweep, mut y) = pipeline::reverse::<T>(inputs, 1, &run);
+    let arguments = Arguments::new(x, data);
+    traced(&arguments.inputs, |inputs| {
+        let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(&f, duals).into_raw()];
+        let (sweep, mut y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
         let y = y.remove(0);
         let few_inputs = size(inputs[0].shape()) <= size(y.shape());
         let mode = mode.unwrap_or(if few_inputs { Mode::Forward } else { Mode::Reverse });
@@ -269,13 +267,10 @@ where
     Q: Tree<T>,
     Rank<R>: Plus<N, N>,
 {
-    let mut inputs = vec![x.raw().clone()];
-    inputs.extend(data.leaves());
-    let mut results = traced(&inputs, |inputs| {
-        let run = |duals: &[Second<T>]| {
-            f(&Tensor::from_raw(duals[0].clone()), &data.with_leaves(duals[1..].to_vec())).into_raw()
-        };
-        let (sweep, gradient) = pipeline::gradient::<T>(inputs, 1, &run)?;
+    let arguments = Arguments::new(x, data);
+    let mut results = traced(&arguments.inputs, |inputs| {
+        let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
+        let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;
         Ok::<_, Fault>(vec![derivatives(&sweep, &gradient[0], inputs[0].shape(), Mode::Forward)?])
     });
     Tensor::from_raw(results.remove(0))
@@ -328,19 +323,13 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    let (mut inputs, tangents) = (x.leaves(), v.leaves());
-    let count = inputs.len();
-    check_direction(&inputs, &tangents);
-    inputs.extend(data.leaves());
-    let known = inputs.len();
-    inputs.extend(tangents);
+    let (arguments, tangents) = (Arguments::new(x, data), v.leaves());
+    check_direction(&arguments.inputs[..arguments.count], &tangents);
+    let inputs = [&arguments.inputs[..], &tangents].concat();
     let results = traced(&inputs, |inputs| {
-        let (inputs, tangents) = inputs.split_at(known);
-        let run = |duals: &[Second<T>]| {
-            let (leaves, constants) = duals.split_at(count);
-            f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec())).into_raw()
-        };
-        let (sweep, gradient) = pipeline::gradient::<T>(inputs, count, &run)?;
+        let (inputs, tangents) = inputs.split_at(arguments.inputs.len());
+        let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
+        let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;
         sweep.try_push(&gradient, tangents.to_vec())
     });
     x.with_leaves(results)

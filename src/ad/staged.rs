@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 
+use super::arguments::Arguments;
 use super::function::derived::Pullback;
 use super::linear_map::LinearMap;
 use super::pipeline;
@@ -52,10 +53,14 @@ where
     Q: Tree<T>,
     E: Float,
 {
-    let mut inputs = x.leaves();
-    let count = inputs.len();
-    inputs.extend(data.leaves());
-    let mut results = traced(&inputs, |inputs| gradient_of(&f, x, data, inputs, count));
+    let arguments = Arguments::new(x, data);
+    let mut results = traced(&arguments.inputs, |inputs| {
+        let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(&f, duals).into_raw()];
+        let (sweep, y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
+        let one = T::Trace::constant(Array::ones(&[], E::DTYPE));
+        let gradient = sweep.try_pull(&y, vec![one])?;
+        Ok::<_, Fault>(y.iter().map(|y| y.primal().clone()).chain(gradient).collect())
+    });
     let gradient = results.split_off(1);
     (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))
 }
@@ -89,30 +94,6 @@ fn try_traced<T: BaseTensor, F>(
         })
     });
     fault.map_or(Ok(results), Err)
-}
-
-/// Value and gradient at the interpreter where `T` traces: the value, then the gradient's leaves.
-fn gradient_of<T, P, Q, E>(
-    f: &impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>,
-    x: &P,
-    data: &Q,
-    inputs: &[T::Trace],
-    count: usize,
-) -> Result<Vec<T::Trace>, Fault>
-where
-    T: BaseTensor,
-    P: Tree<T>,
-    Q: Tree<T>,
-    E: Float,
-{
-    let run = |inputs: &[ADVal<T::Trace>]| {
-        let (leaves, constants) = inputs.split_at(count);
-        vec![f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec())).into_raw()]
-    };
-    let (sweep, y) = pipeline::reverse::<T>(inputs, count, &run);
-    let one = T::Trace::constant(Array::ones(&[], E::DTYPE));
-    let gradient = sweep.try_pull(&y, vec![one])?;
-    Ok(y.iter().map(|y| y.primal().clone()).chain(gradient).collect())
 }
 
 /// Value and gradient of a scalar function.
@@ -224,14 +205,11 @@ where
     Q: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
-    let mut inputs = x.leaves();
-    let count = inputs.len();
-    inputs.extend(data.leaves());
+    let arguments = Arguments::new(x, data);
     let mut traced = None;
-    let values = T::trace(&inputs, &mut |inputs| {
-        let (sweep, duals) = pipeline::started(inputs, count);
-        let (leaves, constants) = duals.split_at(count);
-        let y = f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec()));
+    let values = T::trace(&arguments.inputs, &mut |inputs| {
+        let (sweep, duals) = pipeline::started(inputs, arguments.count);
+        let y = arguments.call(&f, &duals);
         let primals: Vec<T::Trace> = y.leaves().iter().map(|leaf| leaf.primal().clone()).collect();
         let program = pipeline::closed::<T>(inputs, &primals);
         // A recorded program is run below, together with what its derivative needs.
@@ -249,11 +227,11 @@ where
         };
         return (y.with_leaves(values), LinearMap::new(pullback));
     };
-    let Pullback { primal, linear } = match Pullback::of(&program, count) {
+    let Pullback { primal, linear } = match Pullback::of(&program, arguments.count) {
         Ok(pullback) => pullback,
         Err(fault) => panic!("{fault}"),
     };
-    let mut values = interpret(&optimize(&primal), inputs);
+    let mut values = interpret(&optimize(&primal), arguments.inputs);
     let residuals = values.split_off(program.outputs().len());
     let linear = optimize(&linear);
     let pullback = move |y_bar: &Y::With<T>| {
@@ -310,22 +288,18 @@ where
     Q: Tree<T>,
     Y: Tree<Dual<T::Trace>>,
 {
-    let (mut inputs, tangents) = (x.leaves(), x_dot.leaves());
-    let count = inputs.len();
-    super::direct::one_tangent_each(count, tangents.len());
-    for (primal, tangent) in inputs.iter().zip(&tangents) {
+    let (arguments, tangents) = (Arguments::new(x, data), x_dot.leaves());
+    super::direct::one_tangent_each(arguments.count, tangents.len());
+    for (primal, tangent) in arguments.inputs.iter().zip(&tangents) {
         // Checked here, because a closure does not know who calls it.
         Forward::new().input(primal, tangent);
     }
-    inputs.extend(data.leaves());
-    let known = inputs.len();
-    inputs.extend(tangents);
+    let inputs = [&arguments.inputs[..], &tangents].concat();
     let template = RefCell::new(None);
     let mut results = traced(&inputs, |inputs| {
-        let (inputs, tangents) = inputs.split_at(known);
+        let (inputs, tangents) = inputs.split_at(arguments.inputs.len());
         let results = pipeline::forward::<T>(inputs, tangents, &|duals| {
-            let (leaves, constants) = duals.split_at(count);
-            let y = f(&x.with_leaves(leaves.to_vec()), &data.with_leaves(constants.to_vec()));
+            let y = arguments.call(&f, duals);
             let leaves = y.leaves();
             template.replace(Some(y));
             leaves

@@ -69,6 +69,22 @@ fn pair(a: Shown<'_>, b: Shown<'_>, visitor: &mut dyn Visitor<Array>) {
     }
 }
 
+impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
+    /// A derivative of `f` that takes the arguments and the data of `f`, and whose structure does not depend on its results.
+    #[track_caller]
+    fn derived<Z: Tree<Term>>(
+        derived: Derived,
+        (f, x, data): (impl Fn(&P::With<Term>, &Q::With<Term>) -> Z, &P, &Q),
+        names: Vec<String>,
+        template: Y,
+        assemble: fn(&Y, &P, Vec<Array>) -> Y,
+    ) -> Self {
+        let Recorded { program, count, .. } = record(f, x, data);
+        let key = key(&|v| x.visit(v), &|v| data.visit(v));
+        Function::of(Parts { derived, recorded: program, count, names, template, assemble, key })
+    }
+}
+
 impl<P, Q, Y> Function<P, Q, Y>
 where
     P: Tree<Array>,
@@ -140,16 +156,8 @@ impl<P: Tree<Array, With<Array> = P>, Q: Tree<Array>> Function<P, Q, P> {
         x: &P,
         data: &Q,
     ) -> Self {
-        let Recorded { program, count, .. } = record(f, x, data);
-        Function::of(Parts {
-            derived: Derived::Gradient { value: false },
-            recorded: program,
-            count,
-            names: paths(x, "grad"),
-            template: zeros_like(x),
-            assemble: |_, x, leaves| x.with_leaves(leaves),
-            key: key(&|v| x.visit(v), &|v| data.visit(v)),
-        })
+        let (derived, names) = (Derived::Gradient { value: false }, paths(x, "grad"));
+        Function::derived(derived, (f, x, data), names, zeros_like(x), |_, x, leaves| x.with_leaves(leaves))
     }
 }
 
@@ -191,18 +199,11 @@ where
         x: &P,
         data: &Q,
     ) -> Self {
-        let Recorded { program, count, .. } = record(f, x, data);
-        Function::of(Parts {
-            derived: Derived::Gradient { value: true },
-            recorded: program,
-            count,
-            names: [vec![String::from("value")], paths(x, "grad")].concat(),
-            template: (Tensor::zeros([]), zeros_like(x)),
-            assemble: |_, x, mut leaves| {
-                let gradient = leaves.split_off(1);
-                (Tensor::from_raw(leaves.remove(0)), x.with_leaves(gradient))
-            },
-            key: key(&|v| x.visit(v), &|v| data.visit(v)),
+        let names = [vec![String::from("value")], paths(x, "grad")].concat();
+        let template = (Tensor::zeros([]), zeros_like(x));
+        Function::derived(Derived::Gradient { value: true }, (f, x, data), names, template, |_, x, mut leaves| {
+            let gradient = leaves.split_off(1);
+            (Tensor::from_raw(leaves.remove(0)), x.with_leaves(gradient))
         })
     }
 }
@@ -227,26 +228,22 @@ impl<P: Tree<Array, With<Array> = P>, E: Float> Function<P, (), (Tensor<Array, 0
 /// A tensor of known numbers.
 type Known<const D: usize, E> = Tensor<Array, D, E>;
 
-impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<Known<N, E>, Q, Known<R, E>> {
+impl<P: Tree<Array>, Q: Tree<Array>, E: Float, const R: usize> Function<P, Q, Known<R, E>> {
+    /// A derivative that is one tensor.
     #[track_caller]
-    fn of_tensors<const M: usize>(
+    fn of_tensor<Z: Tree<Term>>(
         derived: Derived,
-        f: impl Fn(&Tensor<Term, N, E>, &Q::With<Term>) -> Tensor<Term, M, E>,
-        x: &Known<N, E>,
+        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
+        x: &P,
         data: &Q,
     ) -> Self {
-        let Recorded { program, count, .. } = record(f, x, data);
-        Function::of(Parts {
-            derived,
-            recorded: program,
-            count,
-            names: Vec::new(),
-            template: Tensor::zeros([0; R]),
-            assemble: |_, _, mut leaves| Tensor::from_raw(leaves.remove(0)),
-            key: key(&|v| x.visit(v), &|v| data.visit(v)),
+        Function::derived(derived, (f, x, data), Vec::new(), Tensor::zeros([0; R]), |_, _, mut leaves| {
+            Tensor::from_raw(leaves.remove(0))
         })
     }
+}
 
+impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<Known<N, E>, Q, Known<R, E>> {
     /// [`jacobian`](Function::jacobian) of a function that also takes data that is not differentiated.
     ///
     /// ```
@@ -265,7 +262,7 @@ impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<Known<N,
     where
         Rank<R>: Plus<M, N>,
     {
-        Function::of_tensors(Derived::Jacobian { value: false }, f, x, data)
+        Function::of_tensor(Derived::Jacobian { value: false }, f, x, data)
     }
 
     /// [`hessian`](Function::hessian) of a function that also takes data that is not differentiated.
@@ -286,7 +283,7 @@ impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<Known<N,
     where
         Rank<R>: Plus<N, N>,
     {
-        Function::of_tensors(Derived::Hessian, f, x, data)
+        Function::of_tensor(Derived::Hessian, f, x, data)
     }
 }
 
@@ -350,15 +347,9 @@ where
         x: &Known<N, E>,
         data: &Q,
     ) -> Self {
-        let Recorded { program, count, .. } = record(f, x, data);
-        Function::of(Parts {
-            derived: Derived::Jacobian { value: true },
-            recorded: program,
-            count,
-            names: Vec::new(),
-            template: (Tensor::zeros([0; M]), Tensor::zeros([0; R])),
-            assemble: |_, _, mut leaves| (Tensor::from_raw(leaves.remove(0)), Tensor::from_raw(leaves.remove(0))),
-            key: key(&|v| x.visit(v), &|v| data.visit(v)),
+        let template = (Tensor::zeros([0; M]), Tensor::zeros([0; R]));
+        Function::derived(Derived::Jacobian { value: true }, (f, x, data), Vec::new(), template, |_, _, mut leaves| {
+            (Tensor::from_raw(leaves.remove(0)), Tensor::from_raw(leaves.remove(0)))
         })
     }
 }
@@ -384,25 +375,6 @@ where
 }
 
 impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Known<2, f64>> {
-    #[track_caller]
-    fn matrix<Z: Tree<Term>>(
-        derived: Derived,
-        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
-        x: &P,
-        data: &Q,
-    ) -> Self {
-        let Recorded { program, count, .. } = record(f, x, data);
-        Function::of(Parts {
-            derived,
-            recorded: program,
-            count,
-            names: Vec::new(),
-            template: Tensor::zeros([0; 2]),
-            assemble: |_, _, mut leaves| Tensor::from_raw(leaves.remove(0)),
-            key: key(&|v| x.visit(v), &|v| data.visit(v)),
-        })
-    }
-
     /// [`jacobian_matrix`](Function::jacobian_matrix) of a function that also takes data that is not differentiated.
     #[track_caller]
     pub fn jacobian_matrix_with<Z: Tree<Term>>(
@@ -410,7 +382,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Known<2, f64>> {
         x: &P,
         data: &Q,
     ) -> Self {
-        Function::matrix(Derived::JacobianMatrix, f, x, data)
+        Function::of_tensor(Derived::JacobianMatrix, f, x, data)
     }
 
     /// [`hessian_matrix`](Function::hessian_matrix) of a function that also takes data that is not differentiated.
@@ -420,7 +392,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Known<2, f64>> {
         x: &P,
         data: &Q,
     ) -> Self {
-        Function::matrix(Derived::HessianMatrix, f, x, data)
+        Function::of_tensor(Derived::HessianMatrix, f, x, data)
     }
 }
 

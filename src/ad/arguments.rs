@@ -1,0 +1,30 @@
+//! The arguments of a verb as one list of inputs.
+
+use crate::base::BaseTensor;
+use crate::tree::Tree;
+
+/// A tree that is differentiated and data that is not.
+pub(super) struct Arguments<'a, T, P, Q> {
+    x: &'a P,
+    data: &'a Q,
+    /// The leaves of the tree, then those of the data.
+    pub(super) inputs: Vec<T>,
+    /// The number of leaves of the tree.
+    pub(super) count: usize,
+}
+
+impl<'a, T: BaseTensor, P: Tree<T>, Q: Tree<T>> Arguments<'a, T, P, Q> {
+    pub(super) fn new(x: &'a P, data: &'a Q) -> Self {
+        let mut inputs = x.leaves();
+        let count = inputs.len();
+        inputs.extend(data.leaves());
+        Arguments { x, data, inputs, count }
+    }
+
+    /// A function of the tree and the data, at other values in the order of the inputs.
+    #[track_caller]
+    pub(super) fn call<U: BaseTensor, Y>(&self, f: &impl Fn(&P::With<U>, &Q::With<U>) -> Y, values: &[U]) -> Y {
+        let (leaves, constants) = values.split_at(self.count);
+        f(&self.x.with_leaves(leaves.to_vec()), &self.data.with_leaves(constants.to_vec()))
+    }
+}
