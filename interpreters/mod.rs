@@ -5,6 +5,7 @@
 //! * [`dual`]: forward-mode differentiation over any interpreter: a value and its tangent.
 //! * [`adval`]: reverse-mode differentiation over any interpreter: a value and a `Delta` term, the
 //!   linear map from the inputs' tangents to the value's, evaluated backwards.
+//! * [`compiled`]: evaluation of programs by fused kernels.
 //! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
 //! * [`count`]: the cost of a program, in any interpreter.
 //! * [`transcript`]: the text of a program, written while it runs, in any interpreter.
@@ -15,6 +16,7 @@
 
 pub mod adval;
 pub mod ast;
+pub mod compiled;
 pub mod concrete;
 pub mod count;
 pub mod dual;

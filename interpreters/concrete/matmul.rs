@@ -2,7 +2,7 @@
 //!
 //! Law: `matmul` is safe. It checks that all matrices lie within their slices before it passes pointers on.
 //!
-//! The only module with unsafe code: the crate takes raw pointers and strides, so operands that are transposed or parts
+//! Unsafe code, as this module is allowed by name to have: the crate takes raw pointers and strides, so operands that are transposed or parts
 //! of larger arrays need no copy.
 #![allow(unsafe_code)]
 

@@ -1,0 +1,49 @@
+//! Loops over slices: elementwise rows, reductions and fused forms, compiled for several instruction sets.
+//!
+//! Law: a row of the tables in [`crate::ops`] is the meaning of a kernel. A row without a vector kernel is applied by its
+//! `apply`. A vector kernel agrees with the row at special values (NaN, infinities, signed zeros), and elsewhere within
+//! the bounds that the tests of this module state; so results on two machines may differ by rounding.
+//!
+//! Conventions: all slices of a call have one length, and the output overlaps no operand, which the types ensure. Callers cut
+//! long arrays into tiles that stay in the first cache.
+
+mod binary;
+mod discrete;
+mod fused;
+mod isa;
+mod loops;
+mod reduce;
+mod unary;
+
+pub(crate) use binary::binary;
+pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};
+pub(crate) use fused::{
+    add3, exp_minus, linear_combination, mul_add, mul_one_minus, mul_sub, mul3, one_minus_square, poly2, sin_cos,
+    sub_mul,
+};
+pub(crate) use isa::Isa;
+pub(crate) use loops::Arg;
+pub(crate) use reduce::{add_to, axpy, dot, max, min, sum};
+pub(crate) use unary::unary;
+
+use crate::dtype::Float;
+
+/// The float types that have kernels: `f64` and `f32`.
+pub(crate) trait Real: Float {
+    /// Another element as this type.
+    fn converted<A: discrete::Convert>(x: A) -> Self;
+}
+
+impl Real for f64 {
+    #[inline(always)]
+    fn converted<A: discrete::Convert>(x: A) -> f64 {
+        x.to_f64()
+    }
+}
+
+impl Real for f32 {
+    #[inline(always)]
+    fn converted<A: discrete::Convert>(x: A) -> f32 {
+        x.to_f32()
+    }
+}
