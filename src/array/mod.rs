@@ -16,7 +16,7 @@ use crate::shape::{self, Shape, check_possible, check_room, is_possible};
 mod approx;
 mod convert;
 mod display;
-#[cfg(any(feature = "ndarray", feature = "nalgebra"))]
+#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
 mod foreign;
 mod random;
 #[cfg(feature = "serde")]
