@@ -11,6 +11,8 @@
 //! * [`transcript`]: the text of a program, written while it runs, in any interpreter.
 //! * [`watch`]: a program observed value by value, in any interpreter: where a NaN comes from, what is out of bounds.
 //!
+//! `kernels` is no interpreter: it is the loops over slices that the interpreters share that compute.
+//!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
 //! order and to any depth.
 
@@ -20,6 +22,7 @@ pub mod compiled;
 pub mod concrete;
 pub mod count;
 pub mod dual;
+mod kernels;
 mod scope;
 pub mod shapes;
 pub mod transcript;

@@ -6,7 +6,9 @@
 use smallvec::SmallVec;
 
 use super::elementwise::{accumulate, kind};
-use super::{is_zero, with_num};
+use super::kernels::indexing::{Blocks, scatter_add_one, step};
+use super::views::elements;
+use super::{is_zero, kernels, with_num};
 use crate::array::{Array, Data, Elems, Values, with_elem};
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::kinds;
@@ -50,13 +52,6 @@ fn scalar_position(sizes: &[usize], ix: &[Array]) -> Option<Option<usize>> {
     Some(position)
 }
 
-/// The flat position of index `i` of an axis, within the subarray at position `outer`.
-#[inline]
-fn step(outer: usize, i: i64, size: usize) -> Option<usize> {
-    // A negative index becomes a huge one.
-    ((i as u64) < size as u64).then(|| outer * size + i as usize)
-}
-
 #[track_caller]
 fn gather_blocks(t: &Array, ix: &[Array]) -> Array {
     let kinds: SmallVec<[(&[usize], DType); 4]> = ix.iter().map(kind).collect();
@@ -65,8 +60,10 @@ fn gather_blocks(t: &Array, ix: &[Array]) -> Array {
         return t.clone();
     }
     let (indexed, rest) = t.shape().split_at(ix.len());
-    let blocks = Blocks { indexed, ix: &ix.iter().map(Array::typed::<i64>).collect::<SmallVec<[_; 4]>>() };
     let (count, block) = (shape::size(ix[0].shape()), shape::size(rest));
+    let typed: SmallVec<[_; 4]> = ix.iter().map(Array::typed::<i64>).collect();
+    let ix = lists(&typed);
+    let blocks = Blocks { indexed, ix: &ix };
     with_elem!(t.dtype(), E => match t.typed::<E>() {
         Values::Splat(x) if x.same_bits(E::ZERO) || (0..count).all(|i| blocks.at(i).is_some()) => Array::full(&out, x),
         Values::Splat(x) => {
@@ -77,42 +74,16 @@ fn gather_blocks(t: &Array, ix: &[Array]) -> Array {
         }
         Values::Dense(v) => {
             check_room::<E>(&out);
-            Array::dense(out, read_blocks(v, &blocks, count, block))
+            let mut read = vec![E::ZERO; count * block];
+            kernels::indexing::gather(v, indexed, &ix, block, &mut read);
+            Array::dense(out, read)
         }
     })
 }
 
-fn read_blocks<E: Elem>(v: &[E], blocks: &Blocks<'_>, count: usize, block: usize) -> Vec<E> {
-    if let ([Values::Dense(ix)], 1) = (blocks.ix, block) {
-        return ix
-            .iter()
-            .map(|i| usize::try_from(*i).ok().and_then(|i| v.get(i)).copied().unwrap_or(E::ZERO))
-            .collect();
-    }
-    let mut out = Vec::with_capacity(count * block);
-    for i in 0..count {
-        match blocks.at(i) {
-            Some(at) => out.extend_from_slice(&v[at * block..(at + 1) * block]),
-            None => out.resize(out.len() + block, E::ZERO),
-        }
-    }
-    out
-}
-
-/// The subarrays that the indices name.
-struct Blocks<'a> {
-    /// The sizes of the indexed axes.
-    indexed: &'a [usize],
-    /// One index tensor for each indexed axis.
-    ix: &'a [Values<'a, i64>],
-}
-
-impl Blocks<'_> {
-    /// The number of the subarray at position `i` of the index tensors, if it is in bounds.
-    #[inline]
-    fn at(&self, i: usize) -> Option<usize> {
-        self.ix.iter().zip(self.indexed).try_fold(0, |at, (ix, size)| step(at, ix.get(i), *size))
-    }
+/// The lists of indices; an array of one repeated index is a list of one.
+fn lists<'a>(ix: &'a [Values<'a, i64>]) -> SmallVec<[&'a [i64]; 4]> {
+    ix.iter().map(elements).collect()
 }
 
 /// `base` with the subarrays of `v` added at the indices.
@@ -158,16 +129,13 @@ fn scatter_blocks(mut base: Array, ix: &[Array], v: &Array) -> Array {
 fn add_blocks<E: Num>(base: &mut Array, ix: &[Array], v: &Array, count: usize) {
     let sizes = Shape::from_slice(base.shape());
     let (indexed, rest) = sizes.split_at(ix.len());
-    let blocks = Blocks { indexed, ix: &ix.iter().map(Array::typed::<i64>).collect::<SmallVec<[_; 4]>>() };
     let block = shape::size(rest);
+    let typed: SmallVec<[_; 4]> = ix.iter().map(Array::typed::<i64>).collect();
+    let ix = lists(&typed);
     let sum = base.make_dense::<E>();
-    for i in 0..count {
-        let Some(at) = blocks.at(i) else { continue };
-        let sum = &mut sum[at * block..(at + 1) * block];
-        match v.typed::<E>() {
-            Values::Splat(x) => sum.iter_mut().for_each(|s| *s = s.plus(x)),
-            Values::Dense(v) => sum.iter_mut().zip(&v[i * block..(i + 1) * block]).for_each(|(s, x)| *s = s.plus(*x)),
-        }
+    match v.typed::<E>() {
+        Values::Splat(x) => scatter_add_one(sum, Blocks { indexed, ix: &ix }, count, block, x),
+        Values::Dense(v) => kernels::indexing::scatter_add(sum, indexed, &ix, block, v),
     }
 }
 

@@ -2,14 +2,13 @@
 //!
 //! Law: this instance is the reference against which the others are tested. Each family is computed in a module of its
 //! own, and each module has one order: rank 0 first and inline, then arrays of one repeated value (whose results are
-//! stored as one value if possible), then loops over row-major slices.
+//! stored as one value if possible), then loops over row-major slices, which are in `kernels` beside this folder.
 //!
 //! | module | computes |
 //! |---|---|
 //! | `elementwise` | unary, binary and discrete operations, selection, accumulation |
-//! | `runs` | nothing: it turns affine views into loops over contiguous runs |
 //! | `views` | linear operations |
-//! | `contract` | bilinear operations, large ones by `matmul` |
+//! | `contract` | bilinear operations |
 //! | `indexing` | gather, scatter, concatenation |
 //! | `reduce` | extrema along an axis, and their positions |
 //! | `sorting` | positions in sorted order |
@@ -17,6 +16,7 @@
 
 use std::sync::Arc;
 
+use super::kernels;
 use crate::array::{Array, Elems};
 use crate::base::{BaseTensor, Recorded, Step, Traced, Trip};
 use crate::dtype::{DType, Elem};
@@ -29,9 +29,7 @@ mod elementwise;
 mod fourier;
 mod indexing;
 mod loops;
-mod matmul;
 mod reduce;
-mod runs;
 mod sorting;
 mod views;
 

@@ -1,4 +1,5 @@
-//! The two invariants of the layout: the language names no interpreter, and no interpreter names another.
+//! The invariants of the layout: the language names no interpreter, no interpreter names another, and the kernels that
+//! interpreters share name neither interpreters nor arrays.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,8 +43,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-const INTERPRETERS: [&str; 9] =
-    ["interpreters", "Concrete", "Ast", "ADVal", "Dual", "Shapes", "Count", "Transcript", "Watch"];
+const INTERPRETERS: [&str; 10] =
+    ["interpreters", "kernels", "Concrete", "Ast", "ADVal", "Dual", "Shapes", "Count", "Transcript", "Watch"];
 
 #[test]
 fn the_language_names_no_interpreter() {
@@ -91,6 +92,19 @@ fn no_interpreter_names_another() {
                 if module != me && names.iter().any(|n| n == module) {
                     assert!(!says(&line, name), "{}:{number} names another interpreter: {line}", path.display());
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn kernels_are_loops_over_slices() {
+    let folder = root().join("interpreters/kernels");
+    assert!(!sources(&folder).is_empty(), "the kernels are where this test looks");
+    for path in sources(&folder) {
+        for (number, line) in code(&path) {
+            for name in INTERPRETERS.iter().chain(&["Array", "BaseTensor", "concrete"]) {
+                assert!(!says(&line, name), "{}:{number} names {name}: {line}", path.display());
             }
         }
     }

@@ -11,20 +11,20 @@ use crate::dtype::Num;
 
 /// A product of matrices: three loops, each of which moves two of the three arrays.
 #[derive(Clone, Copy)]
-pub(super) struct Matmul {
+pub(crate) struct Matmul {
     /// Moves the left operand and the result.
-    pub(super) rows: Axis<3>,
+    pub(crate) rows: Axis<3>,
     /// Moves the right operand and the result.
-    pub(super) columns: Axis<3>,
+    pub(crate) columns: Axis<3>,
     /// Moves both operands.
-    pub(super) depth: Axis<3>,
+    pub(crate) depth: Axis<3>,
 }
 
 /// Adds the product of the matrices that start at these positions to the matrix in `out`. `E` is `f64` or `f32`.
 ///
 /// # Panics
 /// When a matrix is not within its slice, or two elements of the result have one place.
-pub(super) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
+pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
     let Matmul { rows, columns, depth } = product;
     assert!(E::DTYPE.is_float(), "matrices of {} are not multiplied here", E::DTYPE);
     assert!(within(a.len(), at[0], [(rows.len, rows.strides[0]), (depth.len, depth.strides[0])]));

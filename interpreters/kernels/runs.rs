@@ -11,7 +11,7 @@ use crate::shape::MAX_SIZE;
 
 /// A loop nest over `K` arrays.
 #[derive(Clone)]
-pub(super) struct Nest<const K: usize> {
+pub(crate) struct Nest<const K: usize> {
     /// The flat position in each array at which the loops start.
     base: [i64; K],
     /// Outermost first.
@@ -22,11 +22,11 @@ pub(super) struct Nest<const K: usize> {
 
 /// One loop.
 #[derive(Clone, Copy)]
-pub(super) struct Axis<const K: usize> {
+pub(crate) struct Axis<const K: usize> {
     /// The number of steps.
-    pub(super) len: usize,
+    pub(crate) len: usize,
     /// The distance of a step in each array.
-    pub(super) strides: [i64; K],
+    pub(crate) strides: [i64; K],
     /// The column of the loop in the sides.
     column: usize,
 }
@@ -42,7 +42,7 @@ struct Side {
 impl<const K: usize> Nest<K> {
     /// The nest of views of one iteration space, or `None` if no index looks at something in all of them. An array
     /// marked as `single` stores one element for all.
-    pub(super) fn new(views: [&View; K], single: [bool; K]) -> Option<Nest<K>> {
+    pub(crate) fn new(views: [&View; K], single: [bool; K]) -> Option<Nest<K>> {
         let mut bounds: SmallVec<[(usize, usize); 6]> = SmallVec::from_slice(views[0].bounds());
         for view in &views[1..] {
             for (b, c) in bounds.iter_mut().zip(view.bounds()) {
@@ -132,29 +132,29 @@ impl<const K: usize> Nest<K> {
     }
 
     /// The loops, outermost first.
-    pub(super) fn axes(&self) -> &[Axis<K>] {
+    pub(crate) fn axes(&self) -> &[Axis<K>] {
         &self.axes
     }
 
     /// Whether the loops visit a whole box.
-    pub(super) fn is_box(&self) -> bool {
+    pub(crate) fn is_box(&self) -> bool {
         self.sides.is_empty()
     }
 
     /// The innermost loop.
-    pub(super) fn inner(&self) -> Axis<K> {
+    pub(crate) fn inner(&self) -> Axis<K> {
         self.axes.last().copied().unwrap_or(Axis { len: 1, strides: [1; K], column: 0 })
     }
 
     /// This nest without the loops at some places.
-    pub(super) fn without(&self, places: &[usize]) -> Nest<K> {
+    pub(crate) fn without(&self, places: &[usize]) -> Nest<K> {
         let mut rest = self.clone();
         rest.axes = (0..self.axes.len()).filter(|i| !places.contains(i)).map(|i| self.axes[i]).collect();
         rest
     }
 
     /// The loop around the innermost loop.
-    pub(super) fn middle(&self) -> Axis<K> {
+    pub(crate) fn middle(&self) -> Axis<K> {
         let outer = self.axes.len().checked_sub(2).map(|place| self.axes[place]);
         outer.unwrap_or(Axis { len: 1, strides: [0; K], column: 0 })
     }
@@ -162,7 +162,7 @@ impl<const K: usize> Nest<K> {
     /// Calls `body` once per run of the innermost loop, with the flat positions of its start and its length; the run
     /// continues in the strides of [`inner`](Self::inner).
     #[inline]
-    pub(super) fn run(&self, mut body: impl FnMut([usize; K], usize)) {
+    pub(crate) fn run(&self, mut body: impl FnMut([usize; K], usize)) {
         let steps = self.middle().strides;
         self.panels(|start, count, len| {
             for row in 0..count {
@@ -174,7 +174,7 @@ impl<const K: usize> Nest<K> {
     /// Calls `body` once per panel, with the flat positions of its start, its number of runs, and their length; each
     /// run is one step of [`middle`](Self::middle) after the previous one.
     #[inline]
-    pub(super) fn panels(&self, mut body: impl FnMut([usize; K], usize, usize)) {
+    pub(crate) fn panels(&self, mut body: impl FnMut([usize; K], usize, usize)) {
         if !self.is_box() {
             return self.run_within_sides(|start, len| body(start, 1, len));
         }
@@ -213,7 +213,7 @@ impl<const K: usize> Nest<K> {
 
     /// Calls `body` once per visit, with the flat positions.
     #[inline]
-    pub(super) fn points(&self, mut body: impl FnMut([usize; K])) {
+    pub(crate) fn points(&self, mut body: impl FnMut([usize; K])) {
         let strides = self.inner().strides;
         self.run(|start, len| {
             for i in 0..len {
@@ -225,7 +225,7 @@ impl<const K: usize> Nest<K> {
 
 /// Flat positions after some steps.
 #[inline]
-pub(super) fn stepped<const K: usize>(start: [usize; K], strides: [i64; K], steps: usize) -> [usize; K] {
+pub(crate) fn stepped<const K: usize>(start: [usize; K], strides: [i64; K], steps: usize) -> [usize; K] {
     std::array::from_fn(|k| (start[k] as i64).wrapping_add(strides[k].wrapping_mul(steps as i64)) as usize)
 }
 
