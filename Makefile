@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer check-all bless doc bench size
+.PHONY: test check faer check-all bless doc bench anchors side-by-side size
 
 # All features but `faer`, which compiles for minutes: `make faer` tests it.
 FEATURES = approx,argmin,nalgebra,ndarray,safetensors,serde
@@ -30,6 +30,26 @@ doc:
 
 bench:
 	cargo bench
+
+# Compares the results of all workloads of the example `anchors` with the recorded ones.
+anchors:
+	cargo build --release --example anchors
+	@for name in $$(target/release/examples/anchors --list); do target/release/examples/anchors --check $$name || exit 1; done
+
+# Measures workloads next to other programs in one run, and prints ratios:
+#     make side-by-side ANCHORS=DIR PY=PYTHON [ONLY=REGEX] [PEERS=jax,torch] [THREADS=1]
+# DIR has run_all.py, which measures the other programs; PYTHON has them installed. PEERS=none measures this library alone.
+ONLY = .
+PEERS = jax,jax_remat,torch
+THREADS = 1
+PY = python3
+SIDE = target/side-by-side.jsonl
+side-by-side:
+	cargo build --release --example anchors
+	rm -f $(SIDE)
+	$(PY) $(ANCHORS)/run_all.py --out $(SIDE) --only '$(ONLY)' --peers '$(PEERS)' --threads $(THREADS) \
+		--extra 'polygrad=$(CURDIR)/target/release/examples/anchors {workload} {threads}'
+	@target/release/examples/anchors --table $(SIDE)
 
 size:
 	@wc -l $$(git ls-files '*.rs') | sort -n | tail -40

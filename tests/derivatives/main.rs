@@ -8,6 +8,7 @@ mod panics;
 mod support;
 
 mod agree;
+mod anchors;
 mod custom;
 mod extrema;
 mod facts;

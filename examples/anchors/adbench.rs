@@ -1,0 +1,205 @@
+//! The four objectives of ADBench (Srajer, Kukelova, Fitzgibbon, *A benchmark of selected algorithmic differentiation tools on
+//! some problems in computer vision and machine learning*, 2018), without the hand: a mixture of Gaussians, bundle adjustment, and a
+//! long short-term memory.
+
+use std::f64::consts::PI;
+
+use polygrad::{
+    BaseTensor, Concrete, Function, Tensor, Tree, concat, einsum, grad, jacobian_matrix_with, map, map_accum, stack,
+    tensor,
+};
+
+use super::inputs::Inputs;
+use super::measure::{Case, Workload, recipe};
+
+/// A mixture of Gaussians.
+#[derive(Tree, Clone, Debug)]
+struct Mixture<T: BaseTensor> {
+    /// The logarithms of the weights, up to a constant.
+    alphas: Tensor<T, 1>,
+    means: Tensor<T, 2>,
+    /// For each Gaussian the root of its inverse covariance, a lower triangular matrix: the logarithms of its diagonal, and what is
+    /// below the diagonal column by column.
+    roots: Tensor<T, 2>,
+}
+
+/// The strength of the Wishart prior, and the number of its degrees of freedom less the dimension and 1.
+const GAMMA: f64 = 0.9;
+const FREEDOM: f64 = 2.0;
+
+/// For each place of a lower triangular matrix, where its element stands in a row of [`Mixture::roots`]; -1 for the zeros.
+fn triangle(d: usize) -> Vec<i64> {
+    let mut places = vec![-1; d * d];
+    let mut next = d as i64;
+    for i in 0..d {
+        places[i * d + i] = i as i64;
+        for j in i + 1..d {
+            places[j * d + i] = next;
+            next += 1;
+        }
+    }
+    places
+}
+
+/// What the log likelihood and the log prior have beside the parameters.
+fn normalization(d: usize, gaussians: usize, samples: usize) -> f64 {
+    let (n, d) = (d as f64 + FREEDOM + 1.0, d as f64);
+    let halves: Tensor<Concrete, 1> = Tensor::linspace(0.5 * n, 0.5 * (n + 1.0 - d), d as usize);
+    let gammas = 0.25 * d * (d - 1.0) * PI.ln() + halves.lgamma().sum().item();
+    let prior = n * d * (GAMMA.ln() - 0.5 * 2f64.ln()) - gammas;
+    -0.5 * samples as f64 * d * (2.0 * PI).ln() - gaussians as f64 * prior
+}
+
+/// The log posterior of a mixture, given samples.
+fn posterior<T: BaseTensor>(p: &Mixture<T>, x: &Tensor<T, 2>) -> Tensor<T, 0> {
+    let ([n, d], k) = (x.shape(), p.alphas.len());
+    let (logs, below) = (p.roots.slice(1, ..d), p.roots.slice(1, d..));
+    let (diagonal, volumes) = (logs.exp(), logs.sum_axis(1));
+    // Places that are out of bounds read 0.
+    let roots: Tensor<T, 3> =
+        concat(1, (&diagonal, &below)).t().take(&Tensor::constant(triangle(d))).reshape([d, d, k]);
+    let apart = x.insert_axis::<3>(0) - p.means.insert_axis::<3>(1);
+    let scaled: Tensor<T, 3> = einsum!("knj,ijk->kni", apart, roots);
+    let inner = (&p.alphas + &volumes).insert_axis::<2>(1) - 0.5 * scaled.square().sum_axis::<2>(2);
+    let prior = 0.5 * GAMMA * GAMMA * (diagonal.square().sum() + below.square().sum()) - FREEDOM * volumes.sum();
+    let likelihood = inner.logsumexp_axis::<1>(0).sum() - n as f64 * p.alphas.logsumexp();
+    likelihood + prior + normalization(d, k, n)
+}
+
+fn mixture(inputs: &Inputs, d: usize, gaussians: usize) -> Vec<Case> {
+    let seed = 1000 + d as u64;
+    let parameters = Mixture {
+        alphas: inputs.uniform(seed + 1, [gaussians], -1.0, 1.0),
+        means: inputs.uniform(seed + 2, [gaussians, d], 0.0, 1.0),
+        roots: inputs.uniform(seed + 3, [gaussians, d * (d + 1) / 2], -0.5, 0.5),
+    };
+    Case::gradient(posterior, parameters, inputs.uniform(seed + 4, [1000, d], 0.0, 1.0))
+}
+
+/// What one observation depends on: the camera (rotation 3, centre 3, focal length, principal point 2, distortion 2), the
+/// point, the weight.
+type Sight<T> = (Tensor<T, 1>, Tensor<T, 1>, Tensor<T, 0>);
+
+/// The weighted distance of the image of a point from where it was seen.
+fn distance<T: BaseTensor>((camera, point, weight): &Sight<T>, seen: &Tensor<T, 1>) -> Tensor<T, 1> {
+    let turn = camera.slice(0, 0..3);
+    let angle = turn.square().sum().sqrt();
+    let (axis, from) = (turn / &angle, point - camera.slice(0, 3..6));
+    let along = &axis * axis.dot(&from) * (1.0 - angle.cos());
+    let turned = &from * angle.cos() + axis.cross(&from) * angle.sin() + along;
+    let [x, y, z] = turned.unstack();
+    let flat: Tensor<T, 1> = stack((x / &z, y / z));
+    let r = flat.square().sum();
+    let distortion = 1.0 + camera.at([9]) * &r + camera.at([10]) * r.square();
+    weight * (flat * distortion * camera.at([6]) + camera.slice(0, 7..9) - seen)
+}
+
+/// All cameras, points and weights.
+type Scene<T> = (Tensor<T, 2>, Tensor<T, 2>, Tensor<T, 1>);
+
+/// For each observation the camera, the point, and where it was seen.
+type Seen<T> = (Tensor<T, 1, i64>, Tensor<T, 1, i64>, Tensor<T, 2>);
+
+/// One row of the observations, with its weight.
+type Row<T> = (Tensor<T, 0, i64>, Tensor<T, 0, i64>, Tensor<T, 0>, Tensor<T, 1>);
+
+/// The errors of observations and of weights.
+type Errors<T> = (Tensor<T, 2>, Tensor<T, 1>);
+
+/// The same, and their derivatives.
+type Blocks<T> = (Tensor<T, 2>, Tensor<T, 1>, Tensor<T, 3>, Tensor<T, 1>);
+
+/// The error of a weight.
+fn doubt<T: BaseTensor>(weight: &Tensor<T, 0>) -> Tensor<T, 0> {
+    1.0 - weight.square()
+}
+
+/// The errors of all observations and of all weights.
+fn errors<T: BaseTensor>((cameras, points, weights): &Scene<T>, (of, at, seen): &Seen<T>) -> Errors<T> {
+    let rows = |(i, j, w, seen): &Row<T>| (distance(&(cameras.at([i]), points.at([j]), w.clone()), seen), doubt(w));
+    map((of, at, weights, seen), rows)
+}
+
+/// The errors, and the blocks of their Jacobian that are not zero: one error of an observation depends on one camera, one point and one weight.
+fn errors_and_blocks<T: BaseTensor>((cameras, points, weights): &Scene<T>, (of, at, seen): &Seen<T>) -> Blocks<T> {
+    map((of, at, weights, seen), |(i, j, w, seen): &Row<T>| {
+        let sight = (cameras.at([i]), points.at([j]), w.clone());
+        let block = jacobian_matrix_with(distance, &sight, seen);
+        (distance(&sight, seen), doubt(w), block, grad(doubt, w))
+    })
+}
+
+fn bundle(inputs: &Inputs, cameras: usize, points: usize, observations: usize) -> Vec<Case> {
+    let middle = tensor([0.3, -0.2, 0.4, 1.0, 2.0, -5.0, 500.0, 10.0, -10.0, 0.01, 0.001]);
+    let width = tensor([0.1, 0.1, 0.1, 0.5, 0.5, 0.5, 50.0, 5.0, 5.0, 0.005, 0.0005]);
+    let units: Tensor<Concrete, 2> = inputs.uniform(2001, [cameras, 11], -1.0, 1.0);
+    let scene = (
+        middle.up_to(&units) + width.up_to(&units) * &units,
+        inputs.uniform(2002, [points, 3], -1.0, 1.0),
+        inputs.uniform(2003, [observations], 0.1, 1.0),
+    );
+    let turns = |n: usize| Tensor::from_fn([observations], |[k]| (k % n) as i64);
+    let seen = (turns(cameras), turns(points), inputs.uniform(2004, [observations, 2], -300.0, 300.0));
+    let primal = recipe(scene.clone(), seen.clone(), |scene, seen| Function::stage_with(errors, scene, seen));
+    let both = recipe(scene, seen, |scene, seen| Function::stage_with(errors_and_blocks, scene, seen));
+    vec![Case::new(primal, both, 2)]
+}
+
+/// The weights and biases of one layer: axes for these two, for the gates (forget, input, output, change), and for the numbers.
+type Gates<T> = Tensor<T, 3>;
+
+/// Hidden state and cell of one layer.
+type Memory<T> = (Tensor<T, 1>, Tensor<T, 1>);
+
+/// The state of a layer after it has read `x`.
+fn remember<T: BaseTensor>(gates: &Gates<T>, (hidden, cell): &Memory<T>, x: &Tensor<T, 1>) -> Memory<T> {
+    let gate = |k: usize, x: &Tensor<T, 1>| x * gates.at([0, k]) + gates.at([1, k]);
+    let (forget, write) = (gate(0, x).sigmoid(), gate(1, hidden).sigmoid());
+    let (read, change) = (gate(2, x).sigmoid(), gate(3, hidden).tanh());
+    let cell = cell * forget + write * change;
+    (read * cell.tanh(), cell)
+}
+
+/// The parameters of the layers, and those of the ends: weights of the inputs, weights and biases of the outputs.
+type Sequential<T> = (Tensor<T, 4>, Tensor<T, 2>);
+
+/// The mean loss of predicting each item of a sequence from those before.
+fn prediction<T: BaseTensor>(
+    (layers, ends): &Sequential<T>,
+    (start, sequence): &(Tensor<T, 3>, Tensor<T, 2>),
+) -> Tensor<T, 0> {
+    let [layers_count, _, width] = start.shape();
+    let [from, weight, bias] = ends.unstack();
+    let start: Vec<Memory<T>> = (0..layers_count).map(|k| (start.at([k, 0]), start.at([k, 1]))).collect();
+    let length = sequence.len();
+    let (read, next) = (sequence.slice(0, ..length - 1), sequence.slice(0, 1..));
+    let (_, guesses): (_, Tensor<T, 2>) = map_accum(start, &read, |mut memory: Vec<Memory<T>>, x: &Tensor<T, 1>| {
+        let mut x = x * &from;
+        for (k, layer) in memory.iter_mut().enumerate() {
+            *layer = remember(&layers.at([k]), layer, &x);
+            x = layer.0.clone();
+        }
+        (memory, x * &weight + &bias)
+    });
+    let totals = (2.0 + guesses.exp().sum_keep(1)).ln();
+    -(next * (guesses - totals)).sum() * (1.0 / ((length - 1) * width) as f64)
+}
+
+fn memory(inputs: &Inputs, layers: usize, length: usize, width: usize) -> Vec<Case> {
+    let all = inputs.uniform(3001, [layers, 2, 4, width], -1.0, 1.0);
+    let parameters = (all, inputs.uniform(3002, [3, width], -1.0, 1.0));
+    let start = inputs.uniform(3003, [layers, 2, width], -1.0, 1.0);
+    Case::gradient(prediction, parameters, (start, inputs.integers(3004, [length, width], 2).to_float()))
+}
+
+/// The workloads of this family.
+pub(crate) fn workloads() -> Vec<Workload> {
+    vec![
+        Workload { name: "A.gmm.d10k25n1000", cases: |inputs| mixture(inputs, 10, 25) },
+        Workload { name: "A.gmm.d20k50n1000", cases: |inputs| mixture(inputs, 20, 50) },
+        Workload { name: "A.gmm.d64k25n1000", cases: |inputs| mixture(inputs, 64, 25) },
+        Workload { name: "A.ba.n49m7776p31843", cases: |inputs| bundle(inputs, 49, 7776, 31843) },
+        Workload { name: "A.ba.n49m1944p7960", cases: |inputs| bundle(inputs, 49, 1944, 7960) },
+        Workload { name: "A.lstm.l2c1024b14", cases: |inputs| memory(inputs, 2, 1024, 14) },
+    ]
+}
