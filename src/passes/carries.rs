@@ -251,19 +251,28 @@ impl Addend {
     }
 }
 
-/// Whether the stack takes less memory than the addition moves anyway, or little compared with what a trip moves.
+/// Whether a term is added outside: its stack takes less memory than the addition moves anyway, or little compared with
+/// what a trip moves. A stack that is as large as what the addition moves must be more than a copy of a state.
 fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
+    let carried = l.init.len();
     let of = |id: &NodeId| size(&l.body.nodes()[*id as usize].shape);
     // Sequences are stacked already, and captured values need no stack.
-    let given = |id: &NodeId| (l.init.len()..l.body.inputs().len()).contains(&(*id as usize));
+    let given = |id: &NodeId| (carried..l.body.inputs().len()).contains(&(*id as usize));
     let stacked = term.needs().iter().filter(|id| !given(id)).map(of).fold(0, usize::saturating_add);
-    let added = match term {
-        Addend::Plus(Summand::Linear(views, _)) | Addend::Minus(Summand::Linear(views, _)) => size(views.1.source()),
-        Addend::Plus(Summand::Contract(op, ..)) | Addend::Minus(Summand::Contract(op, ..)) => size(op.out.source()),
+    // The loop computes a state, before or after the step, even if the sum is outside.
+    let (states, outputs) = l.body.results().split_at(carried);
+    let is_state = |id: &NodeId| ((*id as usize) < carried || states.contains(id)) && !outputs.contains(id);
+    let (added, copies) = match term {
+        Addend::Plus(Summand::Linear(views, x)) | Addend::Minus(Summand::Linear(views, x)) => {
+            (size(views.1.source()), is_state(x))
+        }
+        Addend::Plus(Summand::Contract(op, ..)) | Addend::Minus(Summand::Contract(op, ..)) => {
+            (size(op.out.source()), false)
+        }
         // A scatter costs as much as its values, which are stacked.
-        Addend::Scatter(..) => usize::MAX,
+        Addend::Scatter(..) => (usize::MAX, false),
     };
-    stacked < added || stacked <= room
+    stacked < added || (stacked <= room && !copies)
 }
 
 /// The loop of the carries that remain, and where the values that the other carries need are found.

@@ -10,6 +10,7 @@ use crate::gallery::{self, Leaves, Objective, Visitor};
 use polygrad::inspect::{Cost, count};
 use polygrad::passes::{optimize, vectorize};
 use polygrad::program::{Node, Op, Program, Term, interpret};
+use polygrad::shape::size;
 use polygrad::symbolic::{gradient, jvp, vjp};
 use polygrad::{
     Array, BaseTensor, Concrete, DType, Tensor, build, build1, concat, cond, custom_jvp, direct, fold, grad, iterate,
@@ -401,4 +402,69 @@ fn elements_are_read_of_variables() {
     let program = Term::program(&[x, i], &[y.into_raw()], &[]).expect("closed");
     let bulk = optimize(&program);
     assert!(!reads_only_variables(&vectorize(&program)) && reads_only_variables(&bulk), "{bulk}");
+}
+
+/// A loop of a number and of a sum `s`: the term that is added in a trip, and an output.
+type Summing = fn(&Number<Term>, &Vector<Term>) -> (Vector<Term>, Number<Term>);
+
+/// A sum leaves its loop if the stack of its terms is small. Else the memory grows with the trips, or a state is copied for a
+/// sum alone.
+#[test]
+fn sums_leave_a_loop_if_the_stacks_of_their_terms_are_small() {
+    let cases: [(&str, Summing, usize); 6] = [
+        ("as large as the sum", |c, v| (v.times(c).sin(), c.clone()), 2),
+        ("no larger than the state", |c, _| (c.cos().insert_axis(0), c.clone()), 1),
+        ("smaller than the sum", |c, v| (c.cos().replicate(v.dim::<0>()), c.clone()), 1),
+        ("the state before the step", |c, _| (c.insert_axis(0), Tensor::scalar(1.0)), 2),
+        ("the state after the step", |c, _| (c.sin().insert_axis(0), Tensor::scalar(1.0)), 2),
+        ("an output", |c, _| (c.insert_axis(0), c.clone()), 1),
+    ];
+    let n = 12;
+    for (what, terms, carried) in cases {
+        let [c, v] = [&[][..], &[30]].map(|shape| Term::variable(shape, DType::F64));
+        let (start, vector) = (Number::from_raw(c.clone()), Vector::from_raw(v.clone()));
+        let zeros = Tensor::zeros([terms(&start, &vector).0.dim::<0>()]);
+        let step = |(c, s): (Number<Term>, Vector<Term>), _: &Index<Term>| {
+            let (term, out) = terms(&c, &vector);
+            ((c.sin(), s + term), out)
+        };
+        let trips = Tensor::<Term, 1, i64>::iota(n);
+        let ((_, sum), outs): ((Number<Term>, Vector<Term>), Vector<Term>) = map_accum((start, zeros), &trips, step);
+        let program = Term::program(&[c, v], &[sum.into_raw(), outs.into_raw()], &[]).expect("closed");
+        let bulk = optimize(&program);
+        let carries = |node: &Node| if let Op::Loop(l) = &node.op { Some(l.init.len()) } else { None };
+        let found: Vec<usize> = bulk.nodes().iter().filter_map(carries).collect();
+        assert_eq!(found, [carried], "{what}: {bulk}");
+        let largest = bulk.nodes().iter().map(|node| size(&node.shape)).max();
+        assert!(largest <= Some(30), "{what}: the stacks are large: {bulk}");
+        let inputs = vec![Array::from(0.3), Array::uniform(&[30], -1.0, 1.0, 3)];
+        close(what, &interpret(&program, inputs.clone()), &interpret(&bulk, inputs));
+    }
+}
+
+/// Programs whose last carry, or the sum of a carry, was once computed twice.
+#[test]
+fn states_are_neither_copied_nor_computed_again() {
+    let x = Term::variable(&[24], DType::F64);
+    let vector = Vector::from_raw(x.clone());
+    // The sum of the states before the step: 24 elements and two zeros.
+    let sums = |(c, s): (Vector<Term>, Vector<Term>), _: &Index<Term>| (Tensor::zeros([24]), s + c);
+    let summed: (Vector<Term>, Vector<Term>) =
+        fold((vector.clone(), Tensor::zeros([24])), &Tensor::<Term, 1, i64>::iota(3), sums);
+    // The next state is an element of a sequence, and the state before the step is an output.
+    let rows = vector.reshape::<2>([4, 6]).sin();
+    let (last, outs): (Vector<Term>, Matrix<Term>) =
+        map_accum(vector.slice(0, 0..6), &rows, |c: Vector<Term>, row: &Vector<Term>| (row.clone(), c));
+    let inputs = vec![Array::uniform(&[24], -1.0, 1.0, 4)];
+    let [summed, last] = [vec![summed.1.into_raw()], vec![last.into_raw(), outs.into_raw()]].map(|results| {
+        let program = Term::program(std::slice::from_ref(&x), &results, &[]).expect("closed");
+        let ready = optimize(&program);
+        close("the program", &interpret(&program, inputs.clone()), &interpret(&ready, inputs.clone()));
+        (program, ready)
+    });
+    let (before, after) = (cost(&summed.0, inputs.clone()), cost(&summed.1, inputs));
+    let cheap = 100 * after.work <= 105 * before.work && 100 * after.bytes <= 105 * before.bytes;
+    assert!(cheap, "{before:?} became {after:?}: {}\nis {}", summed.0, summed.1);
+    let sines = last.1.nodes().iter().filter(|node| matches!(node.op, Op::Unary(..))).count();
+    assert_eq!(sines, 1, "{}", last.1);
 }

@@ -22,6 +22,8 @@ pub(super) fn loop_last_element(b: &mut Builder, state: &mut State) -> bool {
     replaced(b, state, |b, state, k, r| {
         let xs = sequence(state, r).filter(|_| k < state.carried())?;
         let position = if state.l.reverse { 0 } else { state.l.n - 1 };
+        // The loop may use the sequence further.
+        b.used(xs, 1);
         let row = Linear::row(&b.node(xs).shape, 0, position);
         Some(b.apply(Op::Linear(Box::new(row), xs)))
     })
