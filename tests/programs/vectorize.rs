@@ -450,7 +450,7 @@ fn states_are_neither_copied_nor_computed_again() {
     // The sum of the states before the step: 24 elements and two zeros.
     let sums = |(c, s): (Vector<Term>, Vector<Term>), _: &Index<Term>| (Tensor::zeros([24]), s + c);
     let summed: (Vector<Term>, Vector<Term>) =
-        fold((vector.clone(), Tensor::zeros([24])), &Tensor::<Term, 1, i64>::iota(3), sums);
+        fold((vector.clone(), Tensor::zeros([24])), Tensor::<Term, 1, i64>::iota(3), sums);
     // The next state is an element of a sequence, and the state before the step is an output.
     let rows = vector.reshape::<2>([4, 6]).sin();
     let (last, outs): (Vector<Term>, Matrix<Term>) =

@@ -243,6 +243,18 @@ mod tests {
         assert!(found > 1000, "{found}");
     }
 
+    /// The remainder of -1 is one less than the divisor, so that bounds of a remainder could wrap.
+    #[test]
+    fn divisors_are_within_reach() {
+        let [below, from_zero] = [-1, 0].map(|c| Form::linear(&[4], &[1], c).expect("small"));
+        let most = i64::try_from(REACH).expect("small");
+        for d in [most + 1, i64::MAX] {
+            assert_eq!([below.divided(d), from_zero.divided(d)], [None, None]);
+        }
+        assert_eq!(below.divided(most), None);
+        assert_eq!(from_zero.divided(most), Some((Form::constant(0).expect("small"), from_zero)));
+    }
+
     #[test]
     fn digits_put_together_are_the_index() {
         let i = Form::linear(&[12], &[1], 0).expect("small");

@@ -136,6 +136,12 @@ pub(super) fn contractions() -> Vec<Case> {
                 (lin(b, Linear::permute(&[4, 3], &[1, 0]), v[0]), lin(b, Linear::slice(&[8], 0, 1, 4, 2), v[1]));
             vec![con(b, matvec(), x, y)]
         }),
+        // Of a padded array, the part without padding.
+        case("contract_read", &[(&[2, 4], F), (&[4], F)], |b, v| {
+            let y = lin(b, Linear::pad(&[2, 4], &[1, 0], &[2, 0]), v[0]);
+            let rows = View::affine(&[5, 4], &[2, 4], &[1, 0, 0, 1], &[1, 0]);
+            vec![con(b, Contract::new(rows, View::axes(&[2, 4], &[1]), View::axes(&[2, 4], &[0])), y, v[1])]
+        }),
         case("contract_idle_axis", &[X, X], |b, v| vec![con(b, Contract::axes(&[3, 5], &[0], &[0], &[0]), v[0], v[1])]),
         case("contract_forwards", &[A, (&[4], F)], |b, v| {
             // The rows last to first, and the columns from the second to the third.
