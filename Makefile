@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer check-all bless doc bench anchors side-by-side size
+.PHONY: test check faer files check-all bless doc bench anchors side-by-side size
 
 # All features but `faer`, which compiles for minutes: `make faer` tests it.
 FEATURES = approx,argmin,nalgebra,ndarray,safetensors,serde
@@ -18,7 +18,12 @@ faer:
 	cargo test --features faer --test faer
 	cargo test --features faer --doc foreign
 
-check-all: check faer
+# The example with csv and npy files, a crate of its own.
+files:
+	cargo clippy -p polygrad-files --all-targets -- -D warnings
+	cargo test -p polygrad-files
+
+check-all: check faer files
 
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:
