@@ -1,8 +1,8 @@
 //! The elementwise rows of [`Discrete`](crate::ops::Discrete) over slices, and selection.
 
 use super::Real;
-use super::isa::{Isa, Kernel, Machine, dispatch};
-use super::loops::{Arg, Row, each, pairs};
+use super::isa::{Isa, Machine};
+use super::loops::{Arg, Row, Triple, each, pairs, triples};
 use crate::dtype::Elem;
 use crate::ops::{Compare, FloatStep, IntBinary, IntUnary};
 
@@ -88,65 +88,18 @@ pub(crate) fn to_float<A: Convert, E: Real>(isa: Isa, x: &[A], out: &mut [E]) {
     each(isa, Row(E::converted::<A>), x, out);
 }
 
-struct Select<'a, E, X, Y> {
-    mask: &'a [bool],
-    x: X,
-    y: Y,
-    out: &'a mut [E],
-}
-
-/// An operand of a selection: it has an element at every position.
-trait At<E>: Copy {
-    fn at(self, i: usize) -> E;
-    fn fits(self, len: usize) -> bool;
-}
-
-impl<E: Copy> At<E> for &[E] {
-    #[inline(always)]
-    fn at(self, i: usize) -> E {
-        self[i]
-    }
-    #[inline(always)]
-    fn fits(self, len: usize) -> bool {
-        self.len() == len
-    }
-}
-
-/// One number at every position.
+/// The choice of a mask.
 #[derive(Clone, Copy)]
-struct Same<E>(E);
+struct Choose;
 
-impl<E: Copy> At<E> for Same<E> {
+impl<E> Triple<bool, E, E> for Choose {
     #[inline(always)]
-    fn at(self, _: usize) -> E {
-        self.0
-    }
-    #[inline(always)]
-    fn fits(self, _: usize) -> bool {
-        true
-    }
-}
-
-impl<E: Copy, X: At<E>, Y: At<E>> Kernel for Select<'_, E, X, Y> {
-    type Output = ();
-    #[inline(always)]
-    fn run<M: Machine>(self) {
-        let n = self.out.len();
-        // The checks of the lengths free the loop from checks of indices.
-        assert!(self.mask.len() == n && self.x.fits(n) && self.y.fits(n), "an operand has the length of the output");
-        for i in 0..n {
-            let (x, y) = (self.x.at(i), self.y.at(i));
-            self.out[i] = if self.mask[i] { x } else { y };
-        }
+    fn at<M: Machine>(self, mask: bool, x: E, y: E) -> E {
+        if mask { x } else { y }
     }
 }
 
 /// `x` where the mask holds and `y` elsewhere.
 pub(crate) fn select<E: Elem>(isa: Isa, mask: &[bool], x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
-    match (x, y) {
-        (Arg::Slice(x), Arg::Slice(y)) => dispatch(isa, Select { mask, x, y, out }),
-        (Arg::Slice(x), Arg::Scalar(y)) => dispatch(isa, Select { mask, x, y: Same(y), out }),
-        (Arg::Scalar(x), Arg::Slice(y)) => dispatch(isa, Select { mask, x: Same(x), y, out }),
-        (Arg::Scalar(x), Arg::Scalar(y)) => dispatch(isa, Select { mask, x: Same(x), y: Same(y), out }),
-    }
+    triples(isa, Choose, mask, x, y, out);
 }

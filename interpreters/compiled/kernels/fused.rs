@@ -4,80 +4,168 @@
 //! machine has a fused multiply-add, products are not rounded before they are added.
 
 use super::Real;
-use super::isa::Isa;
-use super::loops::Arg;
+use super::isa::{Isa, Kernel, Machine, dispatch};
+use super::loops::{Arg, Map, Triple, Zip, each, pairs, triples};
 use crate::ops::Unary;
 
-#[inline(always)]
-fn at<E: Copy>(x: Arg<'_, E>, i: usize) -> E {
-    match x {
-        Arg::Slice(x) => x[i],
-        Arg::Scalar(x) => x,
-    }
+/// Declares forms of one, two or three floats: types by whose names the loops are compiled.
+macro_rules! forms {
+    ($($Form:ident: $Trait:ident<$E:ident $(, $F:ident)*>($($x:ident),*), $M:ident => $value:expr;)*) => { $(
+        #[derive(Clone, Copy)]
+        struct $Form;
+        impl<$E: Real> $Trait<$E $(, $F)*> for $Form {
+            #[inline(always)]
+            fn at<$M: Machine>(self, $($x: $E),*) -> $E {
+                $value
+            }
+        }
+    )* };
+}
+
+forms! {
+    MulAdd: Triple<E, E, E>(x, y, z), M => E::multiply_add::<M>(x, y, z);
+    MulSub: Triple<E, E, E>(x, y, z), M => E::multiply_add::<M>(x, y, -z);
+    SubMul: Triple<E, E, E>(x, y, z), M => E::multiply_add::<M>(-x, y, z);
+    Add3: Triple<E, E, E>(x, y, z), M => x + y + z;
+    Mul3: Triple<E, E, E>(x, y, z), M => x * y * z;
+    MulOneMinus: Zip<E, E, E>(x, y), M => x * (E::ONE - y);
+    OneMinusSquare: Map<E, E>(x), M => E::multiply_add::<M>(-x, x, E::ONE);
+    ExpMinus: Zip<E, E, E>(x, y), M => E::exponential::<M>(x - y);
 }
 
 /// `x y + z`.
-pub(crate) fn mul_add<E: Real>(_isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
-    out.iter_mut().enumerate().for_each(|(i, out)| *out = x[i] * at(y, i) + at(z, i));
+pub(crate) fn mul_add<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
+    triples(isa, MulAdd, x, y, z, out);
 }
 
 /// `x y - z`.
-pub(crate) fn mul_sub<E: Real>(_isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
-    out.iter_mut().enumerate().for_each(|(i, out)| *out = x[i] * at(y, i) - at(z, i));
+pub(crate) fn mul_sub<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
+    triples(isa, MulSub, x, y, z, out);
 }
 
 /// `z - x y`.
-pub(crate) fn sub_mul<E: Real>(_isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
-    out.iter_mut().enumerate().for_each(|(i, out)| *out = at(z, i) - x[i] * at(y, i));
+pub(crate) fn sub_mul<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
+    triples(isa, SubMul, x, y, z, out);
 }
 
 /// `(x + y) + z`.
-pub(crate) fn add3<E: Real>(_isa: Isa, x: &[E], y: &[E], z: &[E], out: &mut [E]) {
-    out.iter_mut().enumerate().for_each(|(i, out)| *out = x[i] + y[i] + z[i]);
+pub(crate) fn add3<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
+    triples(isa, Add3, x, y, z, out);
 }
 
 /// `(x y) z`.
-pub(crate) fn mul3<E: Real>(_isa: Isa, x: &[E], y: &[E], z: Arg<'_, E>, out: &mut [E]) {
-    out.iter_mut().enumerate().for_each(|(i, out)| *out = x[i] * y[i] * at(z, i));
+pub(crate) fn mul3<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
+    triples(isa, Mul3, x, y, z, out);
 }
 
 /// `x (1 - y)`.
-pub(crate) fn mul_one_minus<E: Real>(_isa: Isa, x: Arg<'_, E>, y: &[E], out: &mut [E]) {
-    out.iter_mut().enumerate().for_each(|(i, out)| *out = at(x, i) * (E::ONE - y[i]));
+pub(crate) fn mul_one_minus<E: Real>(isa: Isa, x: Arg<'_, E>, y: &[E], out: &mut [E]) {
+    pairs(isa, MulOneMinus, x, Arg::Slice(y), out);
 }
 
 /// `1 - x^2`.
-pub(crate) fn one_minus_square<E: Real>(_isa: Isa, x: &[E], out: &mut [E]) {
-    out.iter_mut().enumerate().for_each(|(i, out)| *out = E::ONE - x[i] * x[i]);
+pub(crate) fn one_minus_square<E: Real>(isa: Isa, x: &[E], out: &mut [E]) {
+    each(isa, OneMinusSquare, x, out);
 }
 
-/// `constant + sum_k weights[k] terms[k]`, for one to eight terms. Terms are added from the first to the last.
-pub(crate) fn linear_combination<E: Real>(
-    _isa: Isa,
-    terms: &[&[E]],
-    weights: &[E],
-    constant: Option<E>,
-    out: &mut [E],
-) {
-    assert!(terms.len() == weights.len() && (1..=8).contains(&terms.len()), "one to eight terms, a weight each");
-    for (i, out) in out.iter_mut().enumerate() {
-        let first = constant.map_or(terms[0][i] * weights[0], |c| terms[0][i] * weights[0] + c);
-        *out = (1..terms.len()).fold(first, |sum, k| sum + terms[k][i] * weights[k]);
+/// `e^(x - y)`.
+pub(crate) fn exp_minus<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, out: &mut [E]) {
+    pairs(isa, ExpMinus, Arg::Slice(x), y, out);
+}
+
+/// A polynomial with these coefficients, from the constant term upwards.
+#[derive(Clone, Copy)]
+struct Quadratic<E>([E; 3]);
+
+impl<E: Real> Map<E, E> for Quadratic<E> {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: E) -> E {
+        let [a, b, c] = self.0;
+        E::multiply_add::<M>(E::multiply_add::<M>(c, x, b), x, a)
+    }
+}
+
+/// `c[0] + c[1] x + c[2] x^2`, by Horner's rule.
+pub(crate) fn poly2<E: Real>(isa: Isa, c: [E; 3], x: &[E], out: &mut [E]) {
+    each(isa, Quadratic(c), x, out);
+}
+
+struct Combination<'a, E, const K: usize> {
+    terms: [&'a [E]; K],
+    weights: [E; K],
+    constant: E,
+    out: &'a mut [E],
+}
+
+impl<E: Real, const K: usize> Kernel for Combination<'_, E, K> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Combination { terms, weights, constant, out } = self;
+        let n = out.len();
+        // With the lengths checked here, the loop checks no index.
+        let terms = terms.map(|term| &term[..n]);
+        for i in 0..n {
+            let mut sum = constant;
+            for k in 0..K {
+                sum = E::multiply_add::<M>(terms[k][i], weights[k], sum);
+            }
+            out[i] = sum;
+        }
+    }
+}
+
+/// The most terms of a linear combination.
+pub(crate) const MAX_TERMS: usize = 8;
+
+/// `constant + sum_k weights[k] terms[k]`, for one to eight terms, added from the first to the last.
+pub(crate) fn linear_combination<E: Real>(isa: Isa, terms: &[&[E]], weights: &[E], constant: Option<E>, out: &mut [E]) {
+    assert!(terms.iter().all(|term| term.len() == out.len()), "an operand has the length of the output");
+    // Adding -0 changes no number, not even the sign of a zero.
+    let constant = constant.unwrap_or(-E::ZERO);
+    macro_rules! by_length {
+        ($($K:literal)*) => {
+            match terms.len() {
+                $( $K => {
+                    let terms = std::array::from_fn(|k| terms[k]);
+                    let weights = std::array::from_fn(|k| weights[k]);
+                    dispatch(isa, Combination::<E, $K> { terms, weights, constant, out });
+                } )*
+                k => panic!("a combination has 1 to {MAX_TERMS} terms, not {k}"),
+            }
+        };
+    }
+    assert_eq!(terms.len(), weights.len(), "a term has a weight");
+    by_length!(1 2 3 4 5 6 7 8);
+}
+
+struct SineCosine<'a, E> {
+    x: &'a [E],
+    sine: &'a mut [E],
+    cosine: &'a mut [E],
+}
+
+impl<E: Real> Kernel for SineCosine<'_, E> {
+    /// Whether all angles are small.
+    type Output = bool;
+    #[inline(always)]
+    fn run<M: Machine>(self) -> bool {
+        let mut small = true;
+        for ((x, sine), cosine) in self.x.iter().zip(self.sine).zip(self.cosine) {
+            (*sine, *cosine) = E::sine_cosine::<M>(*x);
+            small &= E::is_small_angle(*x);
+        }
+        small
     }
 }
 
 /// `sin x` and `cos x`.
-pub(crate) fn sin_cos<E: Real>(isa: Isa, x: &[E], sin: &mut [E], cos: &mut [E]) {
-    super::unary(isa, Unary::Sin, x, sin);
-    super::unary(isa, Unary::Cos, x, cos);
-}
-
-/// `e^(x - y)`.
-pub(crate) fn exp_minus<E: Real>(_isa: Isa, x: &[E], y: Arg<'_, E>, out: &mut [E]) {
-    out.iter_mut().enumerate().for_each(|(i, out)| *out = Unary::Exp.apply(x[i] - at(y, i)));
-}
-
-/// `c[0] + c[1] x + c[2] x^2`, by Horner's rule.
-pub(crate) fn poly2<E: Real>(_isa: Isa, c: [E; 3], x: &[E], out: &mut [E]) {
-    out.iter_mut().enumerate().for_each(|(i, out)| *out = (c[2] * x[i] + c[1]) * x[i] + c[0]);
+pub(crate) fn sin_cos<E: Real>(isa: Isa, x: &[E], sine: &mut [E], cosine: &mut [E]) {
+    assert!(x.len() == sine.len() && x.len() == cosine.len(), "the operand has the length of both outputs");
+    if dispatch(isa, SineCosine { x, sine, cosine }) {
+        return;
+    }
+    for ((x, sine), cosine) in x.iter().zip(sine).zip(cosine).filter(|((x, _), _)| !E::is_small_angle(**x)) {
+        (*sine, *cosine) = (Unary::Sin.apply(*x), Unary::Cos.apply(*x));
+    }
 }

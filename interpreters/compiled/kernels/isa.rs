@@ -66,7 +66,7 @@ impl Isa {
 }
 
 /// What a kernel may rely on while it is compiled.
-pub(super) trait Machine: Copy {
+pub(crate) trait Machine: Copy {
     /// Whether a fused multiply-add is one instruction.
     const FMA: bool;
 }

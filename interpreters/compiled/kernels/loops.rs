@@ -11,6 +11,47 @@ pub(crate) enum Arg<'a, E> {
     Scalar(E),
 }
 
+/// An operand of a loop over positions: it has an element at each.
+pub(super) trait At: Copy {
+    type Element;
+    fn at(self, i: usize) -> Self::Element;
+    /// Whether there is an element at each position below the length.
+    fn fits(self, len: usize) -> bool;
+}
+
+impl<E: Copy> At for &[E] {
+    type Element = E;
+    #[inline(always)]
+    fn at(self, i: usize) -> E {
+        self[i]
+    }
+    #[inline(always)]
+    fn fits(self, len: usize) -> bool {
+        self.len() == len
+    }
+}
+
+/// One number at every position.
+#[derive(Clone, Copy)]
+pub(super) struct Same<E>(pub(super) E);
+
+impl<E: Copy> At for Same<E> {
+    type Element = E;
+    #[inline(always)]
+    fn at(self, _: usize) -> E {
+        self.0
+    }
+    #[inline(always)]
+    fn fits(self, _: usize) -> bool {
+        true
+    }
+}
+
+/// A function of three numbers that may be compiled in several ways.
+pub(super) trait Triple<A, B, R>: Copy {
+    fn at<M: Machine>(self, x: A, y: B, z: B) -> R;
+}
+
 /// A function of one number that may be compiled in several ways.
 pub(super) trait Map<A, R>: Copy {
     fn at<M: Machine>(self, x: A) -> R;
@@ -19,6 +60,14 @@ pub(super) trait Map<A, R>: Copy {
 /// A function of two numbers that may be compiled in several ways.
 pub(super) trait Zip<A, B, R>: Copy {
     fn at<M: Machine>(self, x: A, y: B) -> R;
+}
+
+/// A function of one number with arguments at which the row must be asked instead.
+pub(super) trait Guarded<E>: Map<E, E> {
+    /// Whether the function is right at this argument.
+    fn is_ordinary(x: E) -> bool;
+    /// The row.
+    fn row(x: E) -> E;
 }
 
 /// A function that is the same on every machine: a row of a table.
@@ -77,6 +126,41 @@ impl<A: Copy, R, F: Map<A, R>> Kernel for Each<'_, F, A, R> {
     }
 }
 
+/// How many elements share a test for arguments that are not ordinary.
+const BLOCK: usize = 256;
+
+struct EachGuarded<'a, F, E> {
+    f: F,
+    x: &'a [E],
+    out: &'a mut [E],
+}
+
+impl<E: Copy, F: Guarded<E>> Kernel for EachGuarded<'_, F, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        for (out, x) in self.out.chunks_mut(BLOCK).zip(self.x.chunks(BLOCK)) {
+            let mut ordinary = true;
+            for (out, x) in out.iter_mut().zip(x) {
+                *out = self.f.at::<M>(*x);
+                ordinary &= F::is_ordinary(*x);
+            }
+            if !ordinary {
+                mend::<E, F>(x, out);
+            }
+        }
+    }
+}
+
+/// Asks the row where the argument is not ordinary.
+#[cold]
+#[inline(never)]
+fn mend<E: Copy, F: Guarded<E>>(x: &[E], out: &mut [E]) {
+    for (out, x) in out.iter_mut().zip(x).filter(|(_, x)| !F::is_ordinary(**x)) {
+        *out = F::row(*x);
+    }
+}
+
 struct Pairs<'a, F, A, B, R> {
     f: F,
     x: &'a [A],
@@ -94,10 +178,61 @@ impl<A: Copy, B: Copy, R, F: Zip<A, B, R>> Kernel for Pairs<'_, F, A, B, R> {
     }
 }
 
+struct Triples<'a, F, A, Y, Z, R> {
+    f: F,
+    x: &'a [A],
+    y: Y,
+    z: Z,
+    out: &'a mut [R],
+}
+
+impl<A, R, F, Y, Z> Kernel for Triples<'_, F, A, Y, Z, R>
+where
+    A: Copy,
+    Y: At,
+    Z: At<Element = Y::Element>,
+    F: Triple<A, Y::Element, R>,
+{
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Triples { f, x, y, z, out } = self;
+        let n = out.len();
+        // With the lengths checked here, the loop checks no index.
+        assert!(x.len() == n && y.fits(n) && z.fits(n), "an operand has the length of the output");
+        for i in 0..n {
+            out[i] = f.at::<M>(x[i], y.at(i), z.at(i));
+        }
+    }
+}
+
+/// The function at each triple of elements.
+pub(super) fn triples<A: Copy, B: Copy, R>(
+    isa: Isa,
+    f: impl Triple<A, B, R>,
+    x: &[A],
+    y: Arg<'_, B>,
+    z: Arg<'_, B>,
+    out: &mut [R],
+) {
+    match (y, z) {
+        (Arg::Slice(y), Arg::Slice(z)) => dispatch(isa, Triples { f, x, y, z, out }),
+        (Arg::Slice(y), Arg::Scalar(z)) => dispatch(isa, Triples { f, x, y, z: Same(z), out }),
+        (Arg::Scalar(y), Arg::Slice(z)) => dispatch(isa, Triples { f, x, y: Same(y), z, out }),
+        (Arg::Scalar(y), Arg::Scalar(z)) => dispatch(isa, Triples { f, x, y: Same(y), z: Same(z), out }),
+    }
+}
+
 /// The function at each element.
 pub(super) fn each<A: Copy, R>(isa: Isa, f: impl Map<A, R>, x: &[A], out: &mut [R]) {
     assert_eq!(x.len(), out.len(), "an operand has the length of the output");
     dispatch(isa, Each { f, x, out });
+}
+
+/// The function at each element, or the row where that is not ordinary.
+pub(super) fn each_guarded<E: Copy>(isa: Isa, f: impl Guarded<E>, x: &[E], out: &mut [E]) {
+    assert_eq!(x.len(), out.len(), "an operand has the length of the output");
+    dispatch(isa, EachGuarded { f, x, out });
 }
 
 /// The function at each pair of elements.
@@ -115,6 +250,11 @@ pub(super) fn pairs<A: Copy, B: Copy, R: Copy>(
         }
         (Arg::Slice(x), Arg::Scalar(y)) => each(isa, Second(f, y), x, out),
         (Arg::Scalar(x), Arg::Slice(y)) => each(isa, First(f, x), y, out),
-        (Arg::Scalar(x), Arg::Scalar(y)) => out.fill(f.at::<super::isa::Plain>(x, y)),
+        (Arg::Scalar(x), Arg::Scalar(y)) => {
+            if let Some((first, rest)) = out.split_first_mut() {
+                each(isa, Second(f, y), &[x], std::slice::from_mut(first));
+                rest.fill(*first);
+            }
+        }
     }
 }

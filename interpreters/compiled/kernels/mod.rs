@@ -12,24 +12,25 @@ mod discrete;
 mod fused;
 mod isa;
 mod loops;
+mod math;
 mod reduce;
+#[cfg(test)]
+mod tests;
 mod unary;
 
 pub(crate) use binary::binary;
 pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};
 pub(crate) use fused::{
-    add3, exp_minus, linear_combination, mul_add, mul_one_minus, mul_sub, mul3, one_minus_square, poly2, sin_cos,
-    sub_mul,
+    MAX_TERMS, add3, exp_minus, linear_combination, mul_add, mul_one_minus, mul_sub, mul3, one_minus_square, poly2,
+    sin_cos, sub_mul,
 };
 pub(crate) use isa::Isa;
 pub(crate) use loops::Arg;
-pub(crate) use reduce::{add_to, axpy, dot, max, min, sum};
+pub(crate) use reduce::{add_to, axpy, dot, max, max_to, min, min_to, sum};
 pub(crate) use unary::unary;
 
-use crate::dtype::Float;
-
 /// The float types that have kernels: `f64` and `f32`.
-pub(crate) trait Real: Float {
+pub(crate) trait Real: math::Elementary {
     /// Another element as this type.
     fn converted<A: discrete::Convert>(x: A) -> Self;
 }

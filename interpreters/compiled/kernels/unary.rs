@@ -1,11 +1,72 @@
 //! The rows of [`Unary`] over slices.
 
 use super::Real;
-use super::isa::Isa;
-use super::loops::{Row, each};
+use super::isa::{Isa, Machine};
+use super::loops::{Guarded, Map, Row, each, each_guarded};
+use super::math::{Elementary, derived};
 use crate::ops::Unary;
+
+/// Declares functions of one float: types by whose names the loops are compiled.
+macro_rules! functions {
+    ($($Op:ident: |$x:ident, $E:ident, $M:ident| $value:expr $(, if $ordinary:expr)?;)*) => {
+        $(
+            #[derive(Clone, Copy)]
+            struct $Op;
+            impl<$E: Real> Map<$E, $E> for $Op {
+                #[inline(always)]
+                fn at<$M: Machine>(self, $x: $E) -> $E {
+                    $value
+                }
+            }
+            $(
+                impl<$E: Real> Guarded<$E> for $Op {
+                    #[inline(always)]
+                    fn is_ordinary($x: $E) -> bool {
+                        $ordinary
+                    }
+                    fn row($x: $E) -> $E {
+                        Unary::$Op.apply($x)
+                    }
+                }
+            )?
+        )*
+    };
+}
+
+functions! {
+    Exp: |x, E, M| E::exponential::<M>(x);
+    Expm1: |x, E, M| E::exponential_less_one::<M>(x);
+    Ln: |x, E, M| E::logarithm::<M>(x), if E::is_normal_and_positive(x);
+    Log1p: |x, E, M| E::logarithm_of_one_plus::<M>(x), if E::exceeds_minus_one(x);
+    Sin: |x, E, M| E::sine::<M>(x), if E::is_small_angle(x);
+    Cos: |x, E, M| E::cosine::<M>(x), if E::is_small_angle(x);
+    Tan: |x, E, M| E::tangent::<M>(x), if E::is_small_angle(x);
+    Tanh: |x, E, M| derived::tanh::<E, M>(x);
+    Sech2: |x, E, M| derived::sech2::<E, M>(x);
+    Sigmoid: |x, E, M| derived::sigmoid::<E, M>(x);
+    Softplus: |x, E, M| derived::softplus::<E, M>(x);
+}
+
+/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel (`kernels`), one that asks
+/// the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
+macro_rules! by_row {
+    ($isa:ident, $op:ident, $x:ident, $out:ident; rows: $($R:ident)*; kernels: $($K:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
+        match $op {
+            $( Unary::$R => each($isa, Row(|x: E| Unary::$R.apply(x)), $x, $out), )*
+            $( Unary::$K => each($isa, $K, $x, $out), )*
+            $( Unary::$G => each_guarded($isa, $G, $x, $out), )*
+            $( Unary::$L )|* => each(Isa::BASELINE, Row(|x: E| $op.apply(x)), $x, $out),
+        }
+    };
+}
 
 /// The row at each element.
 pub(crate) fn unary<E: Real>(isa: Isa, op: Unary, x: &[E], out: &mut [E]) {
-    each(isa, Row(|x: E| op.apply(x)), x, out);
+    by_row! {
+        isa, op, x, out;
+        rows: Neg Abs Recip Square Sqrt Relu;
+        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus;
+        guarded: Ln Log1p Sin Cos Tan;
+        library: Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Gaussian Erf Erfc Erfinv Lgamma Digamma Trigamma;
+    }
 }

@@ -1,0 +1,39 @@
+//! Functions made of exponentials and logarithms, for both float types.
+
+use super::super::isa::Machine;
+use super::Elementary;
+
+/// A literal of the float type.
+#[inline(always)]
+fn c<E: Elementary>(x: f64) -> E {
+    E::of_f64(x)
+}
+
+/// The hyperbolic tangent, from `e^(-2 |x|) - 1`.
+#[inline(always)]
+pub(in super::super) fn tanh<E: Elementary, M: Machine>(x: E) -> E {
+    let less = E::exponential_less_one_below::<M>(-(x.abs() + x.abs()));
+    (less / (c::<E>(2.0) + less)).copysign(x)
+}
+
+/// `1 / cosh(x)^2`.
+#[inline(always)]
+pub(in super::super) fn sech2<E: Elementary, M: Machine>(x: E) -> E {
+    let e = E::exponential::<M>(-(x.abs() + x.abs()));
+    let s = E::ONE + e;
+    c::<E>(4.0) * e / (s * s)
+}
+
+/// `1 / (1 + e^-x)`; the exponent is never positive.
+#[inline(always)]
+pub(in super::super) fn sigmoid<E: Elementary, M: Machine>(x: E) -> E {
+    let e = E::exponential::<M>(-x.abs());
+    (if x < E::ZERO { e } else { E::ONE }) / (E::ONE + e)
+}
+
+/// `ln (1 + e^x)`; the exponent is never positive.
+#[inline(always)]
+pub(in super::super) fn softplus<E: Elementary, M: Machine>(x: E) -> E {
+    let small = E::logarithm_of_one_plus::<M>(E::exponential::<M>(-x.abs()));
+    (if x > E::ZERO { x } else { E::ZERO }) + small
+}

@@ -1,0 +1,57 @@
+//! Elementary functions without branches, which the compiler vectorises when they are called in a loop.
+//!
+//! Law: each function is accurate to the bound that `tests.rs` states for it wherever its `ordinary` predicate holds (everywhere if
+//! it has none), and agrees with its row at NaN, infinities and zeros of both signs there. At other arguments it returns
+//! anything; the loop asks the row.
+//!
+//! * [`Elementary`]: what each float type computes in its own way: `exponential.rs` (exponentials and logarithms) and
+//!   `trigonometric.rs`.
+//! * `derived.rs`: functions made of these.
+//!
+//! Polynomials are minimax approximations, from the constant term upwards. Constants in two or more parts have trailing zeros in all parts
+//! but the last, so that their products with small integers are exact on every machine.
+
+pub(super) mod derived;
+mod exponential;
+mod trigonometric;
+
+use super::isa::Machine;
+use crate::dtype::Float;
+
+/// The functions of a float type from which others are made.
+pub(crate) trait Elementary: Float {
+    /// `a b + c`, rounded once where the machine has an instruction for that.
+    fn multiply_add<M: Machine>(a: Self, b: Self, c: Self) -> Self;
+    /// `e^x`.
+    fn exponential<M: Machine>(x: Self) -> Self;
+    /// `e^x - 1`.
+    fn exponential_less_one<M: Machine>(x: Self) -> Self;
+    /// `e^x - 1` for `x <= 0`; the sign of a zero is lost.
+    fn exponential_less_one_below<M: Machine>(x: Self) -> Self;
+    /// `ln x`, if [`is_normal_and_positive`](Elementary::is_normal_and_positive).
+    fn logarithm<M: Machine>(x: Self) -> Self;
+    /// `ln (1 + x)`, if `x` [`exceeds_minus_one`](Elementary::exceeds_minus_one).
+    fn logarithm_of_one_plus<M: Machine>(x: Self) -> Self;
+    /// `sin x`, if `x` [`is_small_angle`](Elementary::is_small_angle).
+    fn sine<M: Machine>(x: Self) -> Self;
+    /// `cos x`, if `x` [`is_small_angle`](Elementary::is_small_angle).
+    fn cosine<M: Machine>(x: Self) -> Self;
+    /// `sin x` and `cos x`, if `x` [`is_small_angle`](Elementary::is_small_angle).
+    fn sine_cosine<M: Machine>(x: Self) -> (Self, Self);
+    /// `sin x / cos x`, if `x` [`is_small_angle`](Elementary::is_small_angle).
+    fn tangent<M: Machine>(x: Self) -> Self;
+
+    /// Whether a number has a logarithm that is computed here.
+    fn is_normal_and_positive(x: Self) -> bool;
+    /// Whether one more than a number has a logarithm that is computed here.
+    fn exceeds_minus_one(x: Self) -> bool;
+    /// Whether an angle is so small that its reduction is exact; false for NaN.
+    fn is_small_angle(x: Self) -> bool;
+}
+
+/// A polynomial at `x`, by Horner's rule.
+#[inline(always)]
+fn horner<E: Elementary, M: Machine>(x: E, coefficients: &[E]) -> E {
+    let (last, rest) = coefficients.split_last().expect("a polynomial has a coefficient");
+    rest.iter().rev().fold(*last, |sum, c| E::multiply_add::<M>(sum, x, *c))
+}

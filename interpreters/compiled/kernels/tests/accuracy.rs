@@ -1,0 +1,166 @@
+//! How far the vector kernels are from exact results: at recorded points, at hostile numbers, and at random ones, where the correctly
+//! rounded functions of `core-math` are the oracle.
+//!
+//! Distances are numbers of floats between a result and the correctly rounded one: 1 means an error below 1.5 units of the last place.
+//! `POLYGRAD_MATH_POINTS=2000000` tries as many points for each function, and prints the largest distances.
+
+use super::super::{Arg, Isa, Real, binary, unary};
+use super::{HOSTILE, Random, distance, hostile};
+use crate::dtype::DType;
+use crate::ops::{Binary, Unary};
+
+/// A row with a vector kernel: the largest distance in `f64` and in `f32`, an interval to sample, and the oracle.
+type Case = (Unary, u64, u64, [f64; 2], fn(f64) -> f64);
+
+const CASES: &[Case] = &[
+    (Unary::Exp, 1, 1, [-750.0, 712.0], core_math::exp),
+    (Unary::Expm1, 1, 1, [-45.0, 712.0], core_math::expm1),
+    (Unary::Ln, 1, 1, [0.0, 100.0], core_math::log),
+    (Unary::Log1p, 1, 1, [-1.0, 50.0], core_math::log1p),
+    (Unary::Sin, 1, 1, [-1e6, 1e6], core_math::sin),
+    (Unary::Cos, 1, 1, [-1e6, 1e6], core_math::cos),
+    (Unary::Tan, 2, 1, [-1e6, 1e6], core_math::tan),
+    (Unary::Tanh, 2, 2, [-22.0, 22.0], core_math::tanh),
+    // The oracles of these are formulas, which err by 1 or 2 themselves: the recorded points are exact.
+    (Unary::Sigmoid, 3, 2, [-740.0, 40.0], |x| Unary::Sigmoid.apply(x)),
+    (Unary::Softplus, 3, 2, [-740.0, 40.0], |x| Unary::Softplus.apply(x)),
+    (Unary::Sech2, 5, 3, [-350.0, 350.0], |x| Unary::Sech2.apply(x)),
+];
+
+/// The largest distance of a row; rows without a vector kernel are exactly the row.
+fn bound<E: Real>(op: Unary) -> u64 {
+    let case = CASES.iter().find(|case| case.0 == op);
+    case.map_or(0, |case| if E::DTYPE == DType::F64 { case.1 } else { case.2 })
+}
+
+/// The number of random points for each function, and whether the distances are printed.
+fn points() -> (usize, bool) {
+    let wanted = std::env::var("POLYGRAD_MATH_POINTS").ok().and_then(|n| n.parse().ok());
+    (wanted.unwrap_or(3000), wanted.is_some())
+}
+
+/// The kernel of a row at these arguments.
+fn computed<E: Real>(isa: Isa, op: Unary, x: &[E]) -> Vec<E> {
+    let mut out = vec![E::ONE; x.len()];
+    unary(isa, op, x, &mut out);
+    out
+}
+
+/// The largest distance from the oracle, and where it is.
+fn worst<E: Real>(x: &[E], y: &[E], exact: &[E]) -> (u64, E) {
+    let all = x.iter().zip(y.iter().zip(exact)).map(|(x, (y, exact))| (distance(*y, *exact), *x));
+    all.fold((0, E::ZERO), |worst, one| if one.0 > worst.0 { one } else { worst })
+}
+
+fn misjudged<E: Real>(case: &Case, out: &mut Vec<String>) {
+    let (op, _, _, [lo, hi], oracle) = *case;
+    let (count, told) = points();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let x: Vec<E> = (0..count).map(|_| E::of_f64(random.sample(lo, hi))).collect();
+    let exact: Vec<E> = x.iter().map(|x| E::of_f64(oracle(x.as_f64()))).collect();
+    for isa in Isa::supported() {
+        let (distance, at) = worst(&x, &computed(isa, op, &x), &exact);
+        let said = format!("{} {} {}: {distance} at {at:?}", op.name(), E::DTYPE, isa.name());
+        if told {
+            println!("{said}");
+        }
+        if distance > bound::<E>(op) {
+            out.push(said);
+        }
+    }
+}
+
+#[test]
+fn random_points_are_within_the_bounds() {
+    let mut wrong = Vec::new();
+    for case in CASES {
+        misjudged::<f64>(case, &mut wrong);
+        misjudged::<f32>(case, &mut wrong);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The arguments and the nearest floats to the values of a row, of the given number of arguments.
+fn recorded(name: &str) -> Vec<Vec<f64>> {
+    let text = include_str!("../../../../tests/data/accuracy.txt");
+    let section = text.split("# ").find(|section| section.lines().next() == Some(name)).unwrap_or_default();
+    section.lines().skip(1).map(|line| line.split(' ').map(|word| word.parse().unwrap_or(f64::NAN)).collect()).collect()
+}
+
+#[test]
+fn recorded_points_are_within_the_bounds() {
+    let mut wrong = Vec::new();
+    for case in CASES {
+        let rows = recorded(case.0.name());
+        assert!(!rows.is_empty(), "{} has records", case.0.name());
+        let x: Vec<f64> = rows.iter().map(|row| row[0]).collect();
+        let exact: Vec<f64> = rows.iter().map(|row| row[1]).collect();
+        for isa in Isa::supported() {
+            let (distance, at) = worst(&x, &computed(isa, case.0, &x), &exact);
+            // At huge angles the row is asked, which errs by 8 at the float nearest to a multiple of pi / 2, and the tangent by 15.
+            let bound = if at.abs() > 1e6 { 15 } else { case.1 };
+            if distance > bound {
+                wrong.push(format!("{} on {}: {distance} at {at:?}", case.0.name(), isa.name()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn hostile_numbers<E: Real>() {
+    let x: Vec<E> = hostile(3 * HOSTILE.len() + 5, 0);
+    for op in Unary::ALL {
+        for isa in Isa::supported() {
+            for (x, y) in x.iter().zip(computed(isa, *op, &x)) {
+                let row = op.apply(*x);
+                // The row and the kernel may err to different sides.
+                let far = if bound::<E>(*op) == 0 { 0 } else { bound::<E>(*op) + 2 };
+                let (name, isa) = (op.name(), isa.name());
+                assert!(distance(y, row) <= far, "{name} {} on {isa} at {x:?}: {y:?}, the row has {row:?}", E::DTYPE);
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_numbers_give_what_the_row_gives() {
+    hostile_numbers::<f64>();
+    hostile_numbers::<f32>();
+}
+
+/// The largest distance of a row of two arguments from the row.
+fn bound_of_two(op: Binary) -> u64 {
+    if op == Binary::Pow { 3 } else { 0 }
+}
+
+fn hostile_pairs<E: Real>() {
+    let n = HOSTILE.len() * HOSTILE.len();
+    let x: Vec<E> = (0..n).map(|i| E::of_f64(HOSTILE[i % HOSTILE.len()])).collect();
+    let y: Vec<E> = (0..n).map(|i| E::of_f64(HOSTILE[i / HOSTILE.len()])).collect();
+    let mut out = vec![E::ONE; n];
+    for op in Binary::ALL {
+        for isa in Isa::supported() {
+            let check = |x: E, y: E, z: E| {
+                let row = op.apply(x, y);
+                let said = format!("{} {} on {} at {x:?}, {y:?}", op.name(), E::DTYPE, isa.name());
+                assert!(distance(z, row) <= bound_of_two(*op), "{said}: {z:?}, the row has {row:?}");
+            };
+            binary(isa, *op, Arg::Slice(&x), Arg::Slice(&y), &mut out);
+            (0..n).for_each(|i| check(x[i], y[i], out[i]));
+            for s in [E::of_f64(2.5), E::ZERO, E::nan()] {
+                binary(isa, *op, Arg::Slice(&x[..40]), Arg::Scalar(s), &mut out[..40]);
+                (0..40).for_each(|i| check(x[i], s, out[i]));
+                binary(isa, *op, Arg::Scalar(s), Arg::Slice(&x[..40]), &mut out[..40]);
+                (0..40).for_each(|i| check(s, x[i], out[i]));
+                binary(isa, *op, Arg::Scalar(s), Arg::Scalar(s), &mut out[..3]);
+                (0..3).for_each(|i| check(s, s, out[i]));
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_pairs_give_what_the_row_gives() {
+    hostile_pairs::<f64>();
+    hostile_pairs::<f32>();
+}

@@ -1,0 +1,94 @@
+//! Sums and extrema of slices.
+
+use super::super::{Isa, add_to, axpy, dot, max, max_to, min, min_to, sum};
+use super::{LENGTHS, Random, distance};
+use crate::dtype::Num;
+
+/// Small integers, whose sums and products are exact in any order.
+fn small<E: Num>(n: usize, seed: u64) -> Vec<E> {
+    let mut random = Random(seed);
+    (0..n).map(|_| num_traits::cast((random.bits() % 17) as i64 - 8).unwrap_or(E::ZERO)).collect()
+}
+
+macro_rules! sums {
+    ($E:ty) => {
+        for (isa, n) in Isa::supported().into_iter().flat_map(|isa| LENGTHS.map(|n| (isa, n))) {
+            let (x, y): (Vec<$E>, Vec<$E>) = (small(n, 7), small(n, 99));
+            assert_eq!(sum(isa, &x), x.iter().sum::<$E>(), "length {n} on {}", isa.name());
+            assert_eq!(
+                dot(isa, &x, &y),
+                x.iter().zip(&y).map(|(x, y)| x * y).sum::<$E>(),
+                "length {n} on {}",
+                isa.name()
+            );
+            let mut out = y.clone();
+            add_to(isa, &x, &mut out);
+            assert!((0..n).all(|i| out[i] == x[i] + y[i]));
+            axpy(isa, 3 as $E, &x, &mut out);
+            assert!((0..n).all(|i| out[i] == x[i] + y[i] + 3 as $E * x[i]));
+        }
+    };
+}
+
+#[test]
+fn sums_are_exact_where_no_order_rounds() {
+    sums!(f64);
+    sums!(f32);
+    sums!(i64);
+}
+
+/// Partial sums are added pairwise, so the error of a long sum is small.
+#[test]
+fn long_sums_lose_little() {
+    let x = vec![0.1f32; 100_000];
+    for isa in Isa::supported() {
+        assert!((sum(isa, &x) - 1e4).abs() < 1.0, "{} on {}", sum(isa, &x), isa.name());
+    }
+}
+
+#[test]
+fn sums_do_not_depend_on_the_instruction_set() {
+    let mut random = Random(3);
+    let x: Vec<f64> = (0..999).map(|_| random.sample(-1.0, 1.0)).collect();
+    for n in LENGTHS.into_iter().filter(|n| *n < 999) {
+        let sums: Vec<u64> = Isa::supported().into_iter().map(|isa| sum(isa, &x[..n]).to_bits()).collect();
+        assert!(sums.iter().all(|sum| *sum == sums[0]), "length {n}");
+    }
+}
+
+/// The element at the position of the extremum: the first NaN, or the first of the best.
+fn first_best(x: &[f64], beats: fn(f64, f64) -> bool) -> f64 {
+    let nan = x.iter().copied().find(|x| x.is_nan());
+    nan.unwrap_or_else(|| x[1..].iter().fold(x[0], |best, x| if beats(*x, best) { *x } else { best }))
+}
+
+#[test]
+fn extrema_are_elements_at_their_positions() {
+    let patterns: [&[f64]; 6] = [
+        &[1.0, -2.0, 3.0, 0.5],
+        &[-0.0, 0.0, -1.0],
+        &[0.0, -0.0, 1.0],
+        &[-1.0, f64::NEG_INFINITY, -0.0, 0.0],
+        &[f64::INFINITY, 2.0, f64::NAN],
+        &[f64::NAN],
+    ];
+    for (isa, pattern) in Isa::supported().into_iter().flat_map(|isa| patterns.map(|p| (isa, p))) {
+        for n in LENGTHS.into_iter().filter(|n| *n > 0) {
+            let x: Vec<f64> = (0..n).map(|i| pattern[(i + i / 5) % pattern.len()]).collect();
+            let (lo, hi) = (first_best(&x, |x, y| x < y), first_best(&x, |x, y| x > y));
+            assert_eq!(distance(min(isa, &x), lo), 0, "{pattern:?} {n} on {}", isa.name());
+            assert_eq!(distance(max(isa, &x), hi), 0, "{pattern:?} {n} on {}", isa.name());
+            let start: Vec<f64> = (0..n).map(|i| pattern[(i * 3) % pattern.len()]).collect();
+            let (mut least, mut largest) = (start.clone(), start.clone());
+            min_to(isa, &x, &mut least);
+            max_to(isa, &x, &mut largest);
+            for i in 0..n {
+                let pair = [start[i], x[i]];
+                assert_eq!(distance(least[i], first_best(&pair, |x, y| x < y)), 0);
+                assert_eq!(distance(largest[i], first_best(&pair, |x, y| x > y)), 0);
+            }
+        }
+        let integers: Vec<i64> = (0..100).map(|i| (i * 37) % 101 - 50).collect();
+        assert_eq!([min(isa, &integers), max(isa, &integers)], [-50, 50]);
+    }
+}
