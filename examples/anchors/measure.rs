@@ -3,7 +3,10 @@
 //! A workload is a list of cases, most often one. A case is two recipes: one records the function, the other its
 //! derivative, each as a [`Function`] with arguments to run on. What is timed is a call of the `Function`, the release of
 //! its results included. Both are sampled in turn, so that a disturbance of the machine meets both; medians are reported.
+//! Where the system says it, the time that the thread was on a processor is reported, too: on a machine with other work, it is
+//! close to the time on a quiet machine.
 
+use std::fs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -33,10 +36,24 @@ impl Engine {
     }
 }
 
+/// How long something took, in seconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Took {
+    wall: f64,
+    /// The time on a processor, NaN if the system does not say it.
+    processor: f64,
+}
+
+/// The time that this thread has been on a processor, in seconds.
+fn on_processor() -> f64 {
+    let line = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    line.split_whitespace().next().and_then(|word| word.parse::<f64>().ok()).map_or(f64::NAN, |nanos| nanos * 1e-9)
+}
+
 /// A recorded function with arguments.
 pub(crate) trait Run {
     /// Runs so many times, and says how long that took.
-    fn run(&self, times: usize) -> Duration;
+    fn run(&self, times: usize) -> Took;
 
     /// The results.
     fn results(&self) -> Vec<Array>;
@@ -59,12 +76,12 @@ impl<P: Tree<Concrete>, Q: Tree<Concrete>, Y: Tree<Concrete>> Ready<P, Q, Y> {
 }
 
 impl<P: Tree<Concrete>, Q: Tree<Concrete>, Y: Tree<Concrete>> Run for Ready<P, Q, Y> {
-    fn run(&self, times: usize) -> Duration {
-        let start = Instant::now();
+    fn run(&self, times: usize) -> Took {
+        let (processor, start) = (on_processor(), Instant::now());
         for _ in 0..times {
             drop(black_box(self.call()));
         }
-        start.elapsed()
+        Took { wall: start.elapsed().as_secs_f64(), processor: on_processor() - processor }
     }
 
     fn results(&self) -> Vec<Array> {
@@ -178,7 +195,11 @@ fn calls_of_a_sample(f: &dyn Run) -> (usize, f64) {
     f.run(1);
     let mut calls = 1;
     loop {
-        let seconds = f.run(calls).as_secs_f64();
+        let mut seconds = f.run(calls).wall;
+        if (SAMPLE..10.0 * SAMPLE).contains(&seconds) {
+            // A disturbance must not pass for the time of the calls.
+            seconds = seconds.min(f.run(calls).wall);
+        }
         if seconds >= SAMPLE {
             return (calls, seconds);
         }
@@ -188,8 +209,15 @@ fn calls_of_a_sample(f: &dyn Run) -> (usize, f64) {
     }
 }
 
-/// Samples of several functions in turn, in milliseconds.
-fn samples(fs: [&dyn Run; 2], budget: f64, progress: &mut Progress) -> [Vec<f64>; 2] {
+/// Samples of a function, in milliseconds a call.
+#[derive(Default)]
+struct Samples {
+    wall: Vec<f64>,
+    processor: Vec<f64>,
+}
+
+/// Samples of two functions in turn.
+fn samples(fs: [&dyn Run; 2], budget: f64, progress: &mut Progress) -> [Samples; 2] {
     let plans = fs.map(calls_of_a_sample);
     let round: f64 = plans.iter().map(|(_, seconds)| seconds).sum();
     let fewest = if round < 1.0 {
@@ -200,10 +228,12 @@ fn samples(fs: [&dyn Run; 2], budget: f64, progress: &mut Progress) -> [Vec<f64>
         3.0
     };
     let rounds = (budget / round).max(fewest).min(200.0) as usize;
-    let mut samples = [Vec::new(), Vec::new()];
+    let mut samples = [Samples::default(), Samples::default()];
     for done in 0..rounds {
-        for (k, (calls, _)) in plans.iter().enumerate() {
-            samples[k].push(fs[k].run(*calls).as_secs_f64() * 1e3 / *calls as f64);
+        for ((f, samples), (calls, _)) in fs.iter().zip(&mut samples).zip(plans) {
+            let took = f.run(calls);
+            samples.wall.push(took.wall * 1e3 / calls as f64);
+            samples.processor.push(took.processor * 1e3 / calls as f64);
         }
         progress.after(&format!("{} of {rounds} rounds", done + 1));
     }
@@ -226,7 +256,8 @@ pub(crate) fn measure(workload: &str, case: &Case, engine: Engine, threads: usiz
     progress.after("the function has run once");
     let (both, first_grad_s) = first(&case.both, engine);
     progress.after("the derivative has run once");
-    let [p, g] = samples([primal.as_ref(), both.as_ref()], budget, &mut progress).map(Spread::of);
+    let samples = samples([primal.as_ref(), both.as_ref()], budget, &mut progress);
+    let [(p, p_processor), (g, g_processor)] = samples.map(|s| (Spread::of(s.wall), Spread::of(s.processor)));
     let rss_peak_mb = peak_memory();
     Record {
         workload: name,
@@ -241,6 +272,8 @@ pub(crate) fn measure(workload: &str, case: &Case, engine: Engine, threads: usiz
         compile_grad_s: (first_grad_s - g.median * 1e-3).max(0.0),
         primal_min_ms: p.min,
         grad_min_ms: g.min,
+        primal_processor_ms: p_processor.median,
+        grad_processor_ms: g_processor.median,
         primal_iqr_ms: p.quartiles[1] - p.quartiles[0],
         grad_iqr_ms: g.quartiles[1] - g.quartiles[0],
         n: g.count,

@@ -9,7 +9,7 @@ use polygrad::Array;
 use serde::{Deserialize, Serialize};
 
 /// A measurement of one program on one workload. Times in the unit that the name ends with, `ratio` is that of the medians.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) workload: String,
     pub(crate) peer: String,
@@ -23,6 +23,9 @@ pub(crate) struct Record {
     pub(crate) compile_grad_s: f64,
     pub(crate) primal_min_ms: f64,
     pub(crate) grad_min_ms: f64,
+    /// Medians of the time on a processor.
+    pub(crate) primal_processor_ms: f64,
+    pub(crate) grad_processor_ms: f64,
     pub(crate) primal_iqr_ms: f64,
     pub(crate) grad_iqr_ms: f64,
     /// The number of samples.
