@@ -3,8 +3,8 @@
 //! A workload is a list of cases, most often one. A case is two recipes: one records the function, the other its
 //! derivative, each as a [`Function`] with arguments to run on. What is timed is a call of the `Function`, the release of
 //! its results included. Both are sampled in turn, so that a disturbance of the machine meets both; medians are reported.
-//! Where the system says it, the time that the thread was on a processor is reported, too: on a machine with other work, it is
-//! close to the time on a quiet machine.
+//! Where the system says it, the mean time that the thread was on a processor is reported, too. It leaves out the time that
+//! other work took, though not how much that work slows down what runs beside it.
 
 use std::fs;
 use std::hint::black_box;
@@ -213,7 +213,8 @@ fn calls_of_a_sample(f: &dyn Run) -> (usize, f64) {
 #[derive(Default)]
 struct Samples {
     wall: Vec<f64>,
-    processor: Vec<f64>,
+    /// The mean of all: the system counts this time in steps that may be longer than a sample.
+    processor: f64,
 }
 
 /// Samples of two functions in turn.
@@ -233,7 +234,7 @@ fn samples(fs: [&dyn Run; 2], budget: f64, progress: &mut Progress) -> [Samples;
         for ((f, samples), (calls, _)) in fs.iter().zip(&mut samples).zip(plans) {
             let took = f.run(calls);
             samples.wall.push(took.wall * 1e3 / calls as f64);
-            samples.processor.push(took.processor * 1e3 / calls as f64);
+            samples.processor += took.processor * 1e3 / (calls * rounds) as f64;
         }
         progress.after(&format!("{} of {rounds} rounds", done + 1));
     }
@@ -257,7 +258,7 @@ pub(crate) fn measure(workload: &str, case: &Case, engine: Engine, threads: usiz
     let (both, first_grad_s) = first(&case.both, engine);
     progress.after("the derivative has run once");
     let samples = samples([primal.as_ref(), both.as_ref()], budget, &mut progress);
-    let [(p, p_processor), (g, g_processor)] = samples.map(|s| (Spread::of(s.wall), Spread::of(s.processor)));
+    let [(p, p_processor), (g, g_processor)] = samples.map(|s| (Spread::of(s.wall), s.processor));
     let rss_peak_mb = peak_memory();
     Record {
         workload: name,
@@ -272,8 +273,8 @@ pub(crate) fn measure(workload: &str, case: &Case, engine: Engine, threads: usiz
         compile_grad_s: (first_grad_s - g.median * 1e-3).max(0.0),
         primal_min_ms: p.min,
         grad_min_ms: g.min,
-        primal_processor_ms: p_processor.median,
-        grad_processor_ms: g_processor.median,
+        primal_processor_ms: p_processor,
+        grad_processor_ms: g_processor,
         primal_iqr_ms: p.quartiles[1] - p.quartiles[0],
         grad_iqr_ms: g.quartiles[1] - g.quartiles[0],
         n: g.count,

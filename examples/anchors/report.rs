@@ -23,7 +23,7 @@ pub(crate) struct Record {
     pub(crate) compile_grad_s: f64,
     pub(crate) primal_min_ms: f64,
     pub(crate) grad_min_ms: f64,
-    /// Medians of the time on a processor.
+    /// Means of the time on a processor.
     pub(crate) primal_processor_ms: f64,
     pub(crate) grad_processor_ms: f64,
     pub(crate) primal_iqr_ms: f64,
