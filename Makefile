@@ -42,19 +42,22 @@ anchors:
 	@for name in $$(target/release/examples/anchors --list); do target/release/examples/anchors --check $$name || exit 1; done
 
 # Measures workloads next to other programs in one run, and prints ratios:
-#     make side-by-side ANCHORS=DIR PY=PYTHON [ONLY=REGEX] [PEERS=jax,torch] [THREADS=1]
-# DIR has run_all.py, which measures the other programs; PYTHON has them installed. PEERS=none measures this library alone.
+#     make side-by-side ANCHORS=DIR PY=PYTHON [ONLY=REGEX] [PEERS=jax,torch] [THREADS=1] [INTERPRET=1]
+# DIR has run_all.py, which measures the other programs; PYTHON has them installed. PEERS=none measures this library alone,
+# INTERPRET=1 measures interpreted programs, too.
 ONLY = .
 PEERS = jax,jax_remat,torch
 THREADS = 1
 PY = python3
+RUNNER = $(CURDIR)/target/release/examples/anchors
 SIDE = target/side-by-side.jsonl
 side-by-side:
 	cargo build --release --example anchors
 	rm -f $(SIDE)
 	$(PY) $(ANCHORS)/run_all.py --out $(SIDE) --only '$(ONLY)' --peers '$(PEERS)' --threads $(THREADS) \
-		--extra 'polygrad=$(CURDIR)/target/release/examples/anchors {workload} {threads}'
-	@target/release/examples/anchors --table $(SIDE)
+		--extra 'polygrad=$(RUNNER) {workload} {threads}' \
+		$(if $(INTERPRET),--extra 'polygrad_interpret=$(RUNNER) {workload} {threads} --interpret')
+	@$(RUNNER) --table $(SIDE)
 
 size:
 	@wc -l $$(git ls-files '*.rs') | sort -n | tail -40

@@ -1,6 +1,6 @@
-//! The four objectives of ADBench (Srajer, Kukelova, Fitzgibbon, *A benchmark of selected algorithmic differentiation tools on
-//! some problems in computer vision and machine learning*, 2018), without the hand: a mixture of Gaussians, bundle adjustment, and a
-//! long short-term memory.
+//! Three of the four objectives of ADBench (Srajer, Kukelova, Fitzgibbon, *A benchmark of selected algorithmic
+//! differentiation tools on some problems in computer vision and machine learning*, 2018): a mixture of Gaussians,
+//! bundle adjustment, and a long short-term memory.
 
 use std::f64::consts::PI;
 
@@ -18,8 +18,8 @@ struct Mixture<T: BaseTensor> {
     /// The logarithms of the weights, up to a constant.
     alphas: Tensor<T, 1>,
     means: Tensor<T, 2>,
-    /// For each Gaussian the root of its inverse covariance, a lower triangular matrix: the logarithms of its diagonal, and what is
-    /// below the diagonal column by column.
+    /// For each Gaussian the root of its inverse covariance, a lower triangular matrix: the logarithms of its
+    /// diagonal, and what is below the diagonal column by column.
     roots: Tensor<T, 2>,
 }
 
@@ -27,7 +27,8 @@ struct Mixture<T: BaseTensor> {
 const GAMMA: f64 = 0.9;
 const FREEDOM: f64 = 2.0;
 
-/// For each place of a lower triangular matrix, where its element stands in a row of [`Mixture::roots`]; -1 for the zeros.
+/// For each place of a lower triangular matrix, where its element stands in a row of [`Mixture::roots`]; -1 for the
+/// zeros.
 fn triangle(d: usize) -> Vec<i64> {
     let mut places = vec![-1; d * d];
     let mut next = d as i64;
@@ -76,8 +77,8 @@ fn mixture(inputs: &Inputs, d: usize, gaussians: usize) -> Vec<Case> {
     Case::gradient(posterior, parameters, inputs.uniform(seed + 4, [1000, d], 0.0, 1.0))
 }
 
-/// What one observation depends on: the camera (rotation 3, centre 3, focal length, principal point 2, distortion 2), the
-/// point, the weight.
+/// What one observation depends on: the camera (rotation 3, centre 3, focal length, principal point 2, distortion 2),
+/// the point, the weight.
 type Sight<T> = (Tensor<T, 1>, Tensor<T, 1>, Tensor<T, 0>);
 
 /// The weighted distance of the image of a point from where it was seen.
@@ -120,7 +121,8 @@ fn errors<T: BaseTensor>((cameras, points, weights): &Scene<T>, (of, at, seen): 
     map((of, at, weights, seen), rows)
 }
 
-/// The errors, and the blocks of their Jacobian that are not zero: one error of an observation depends on one camera, one point and one weight.
+/// The errors, and the blocks of their Jacobian that are not zero: one error of an observation depends on one camera,
+/// one point and one weight.
 fn errors_and_blocks<T: BaseTensor>((cameras, points, weights): &Scene<T>, (of, at, seen): &Seen<T>) -> Blocks<T> {
     map((of, at, weights, seen), |(i, j, w, seen): &Row<T>| {
         let sight = (cameras.at([i]), points.at([j]), w.clone());
@@ -145,7 +147,8 @@ fn bundle(inputs: &Inputs, cameras: usize, points: usize, observations: usize) -
     vec![Case::new(primal, both, 2)]
 }
 
-/// The weights and biases of one layer: axes for these two, for the gates (forget, input, output, change), and for the numbers.
+/// The weights and biases of one layer: axes for these two, for the gates (forget, input, output, change), and for
+/// the numbers.
 type Gates<T> = Tensor<T, 3>;
 
 /// Hidden state and cell of one layer.

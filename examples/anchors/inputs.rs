@@ -1,9 +1,9 @@
 //! The inputs of the workloads, bit for bit those of the other programs that are measured on them.
 //!
-//! Numbers come from splitmix64. The state starts at the seed and grows by a constant with every draw, so draw `k` is a
-//! function of the seed and `k`. `u = (z >> 11) / 2^53` is exact, and a number of `[lo, hi)` is `lo + (hi - lo) u` with
-//! three roundings. Every array has a seed of its own, written where the array is made; all seeds can be moved by one offset,
-//! which gives fresh inputs of the same kind.
+//! Numbers come from splitmix64. The state starts at the seed and grows by a constant with every draw, so draw `k` is
+//! a function of the seed and `k`. `u = (z >> 11) / 2^53` is exact, and a number of `[lo, hi)` is `lo + (hi - lo) u`
+//! with three roundings. Every array has a seed of its own, written where the array is made; all seeds can be moved
+//! by one offset, which gives fresh inputs of the same kind.
 
 use polygrad::{Concrete, Float, Tensor};
 

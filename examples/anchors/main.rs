@@ -2,10 +2,10 @@
 //!
 //! `cargo run --release --example anchors -- WORKLOAD THREADS [--seed-offset K] [--budget S] [--interpret]`
 //!
-//! prints one line of JSON: the medians of the time that the function takes, and the function with its derivative, and
-//! check sums of both results. `--list` lists the workloads, `--program` prints the program of the derivative instead of
-//! measuring it, `--check` compares the results with the recorded ones, and `--table FILE` prints lines of several
-//! programs as a table. `make side-by-side` does all of it next to other programs.
+//! prints one line of JSON: the medians of the time that the function takes, and the function with its derivative,
+//! and check sums of both results. `--list` lists the workloads, `--program` prints the program of the derivative
+//! instead of measuring it, `--check` compares the results with the recorded ones, and `--table FILE` prints lines of
+//! several programs as a table. `make side-by-side` does all of it next to other programs.
 //!
 //! Each workload is one generic function, written as a user would write it.
 //!

@@ -1,10 +1,10 @@
 //! Workloads as data, and how long they take.
 //!
 //! A workload is a list of cases, most often one. A case is two recipes: one records the function, the other its
-//! derivative, each as a [`Function`] with arguments to run on. What is timed is a call of the `Function`, the release of
-//! its results included. Both are sampled in turn, so that a disturbance of the machine meets both; medians are reported.
-//! Where the system says it, the mean time that the thread was on a processor is reported, too. It leaves out the time that
-//! other work took, though not how much that work slows down what runs beside it.
+//! derivative, each as a [`Function`] with arguments to run on. What is timed is a call of the `Function`, the
+//! release of its results included. Both are sampled in turn, so that a disturbance of the machine meets both;
+//! medians are reported. Where the system says it, the mean time that the thread was on a processor is reported, too.
+//! It leaves out the time that other work took, though not how much that work slows down what runs beside it.
 
 use std::fs;
 use std::hint::black_box;
@@ -29,8 +29,8 @@ impl Engine {
         if self.interpret { "polygrad_interpret" } else { "polygrad" }
     }
 
-    /// A function that this engine runs. The one place that hands the choice to the library, which has one engine so far,
-    /// the interpreter of programs: both choices are the same.
+    /// A function that this engine runs. The one place that hands the choice to the library, which has one engine so
+    /// far, the interpreter of programs: both choices are the same.
     fn ready<P, Q, Y>(self, f: Function<P, Q, Y>) -> Function<P, Q, Y> {
         f.with_options(FunctionOptions::new())
     }

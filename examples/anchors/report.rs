@@ -8,7 +8,8 @@ use std::fs;
 use polygrad::Array;
 use serde::{Deserialize, Serialize};
 
-/// A measurement of one program on one workload. Times in the unit that the name ends with, `ratio` is that of the medians.
+/// A measurement of one program on one workload. Times in the unit that the name ends with, `ratio` is that of the
+/// medians.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Record {
     pub(crate) workload: String,
@@ -179,7 +180,8 @@ fn remark(ours: &Line, best: Option<&Line>) -> String {
     }
 }
 
-/// The lines of JSON of one run as a table: value and derivative by this library, by the fastest other program, and the ratio.
+/// The lines of JSON of one run as a table: value and derivative by this library, by the fastest other program, and
+/// the ratio.
 ///
 /// # Errors
 /// When a line is not a report.
@@ -188,23 +190,23 @@ pub(crate) fn table(lines: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut out = String::new();
     let ms = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.4}"));
     writeln!(out, "{:<27}{:>8}{:>12}{:>12}{:>8}  peer", "workload", "threads", "ours ms", "best ms", "ratio")?;
-    let mut logarithms = Vec::new();
+    let mut logarithms: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for ours in lines.iter().filter(|line| is_ours(line)) {
         let same_job = |l: &&Line| !is_ours(l) && l.workload == ours.workload && l.threads == ours.threads;
         let others = lines.iter().filter(same_job).filter(|line| line.grad_ms.is_some());
         let best = others.min_by(|a, b| a.grad_ms.partial_cmp(&b.grad_ms).unwrap_or(std::cmp::Ordering::Equal));
         let theirs = best.and_then(|line| line.grad_ms);
         let ratio = ours.grad_ms.zip(theirs).map(|(ours, theirs)| ours / theirs);
-        logarithms.extend(ratio.map(f64::ln));
+        logarithms.entry(&ours.peer).or_default().extend(ratio.map(f64::ln));
         let (name, other) = (&ours.workload, best.map_or("-", |line| &line.peer));
         let ratio = ratio.map_or("-".to_owned(), |r| format!("{r:.2}"));
         let (a, b, said) = (ms(ours.grad_ms), ms(theirs), remark(ours, best));
         let own = if ours.peer == "polygrad" { String::new() } else { format!("  {}", ours.peer) };
         writeln!(out, "{name:<27}{:>8}{a:>12}{b:>12}{ratio:>8}  {other}{own}{said}", ours.threads)?;
     }
-    if !logarithms.is_empty() {
-        let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
-        writeln!(out, "geometric mean of {} ratios: {:.2}", logarithms.len(), mean.exp())?;
+    for (peer, all) in logarithms.iter().filter(|(_, all)| !all.is_empty()) {
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        writeln!(out, "geometric mean of {} ratios of {peer}: {:.2}", all.len(), mean.exp())?;
     }
     Ok(out)
 }
