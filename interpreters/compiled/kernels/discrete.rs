@@ -6,31 +6,31 @@ use super::loops::{Arg, Row, Triple, each, pairs, triples};
 use crate::dtype::Elem;
 use crate::ops::{Compare, FloatStep, IntBinary, IntUnary};
 
-/// Runs `$run` for the row that `$op` is, so that each row has a loop of its own.
+/// Runs `$run` for the row that `$op` is, so that each row has a loop of its own. The row is a constant, not a captured value.
 macro_rules! by_row {
-    ($op:expr, $Enum:ident: $($Op:ident)*; $row:ident => $run:expr) => {
-        match $op { $( $Enum::$Op => { const ROW: $Enum = $Enum::$Op; let $row = ROW; $run } )* }
+    ($op:expr, $Enum:ident: $($Op:ident)*; ROW => $run:expr) => {
+        match $op { $( $Enum::$Op => { const ROW: $Enum = $Enum::$Op; $run } )* }
     };
 }
 
 /// The comparison of each pair of elements.
 pub(crate) fn compare<E: Elem>(isa: Isa, op: Compare, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [bool]) {
-    by_row!(op, Compare: Eq Ne Lt Le Gt Ge; row => pairs(isa, Row(move |x: E, y: E| row.apply(x, y)), x, y, out))
+    by_row!(op, Compare: Eq Ne Lt Le Gt Ge; ROW => pairs(isa, Row(|x: E, y: E| ROW.apply(x, y)), x, y, out))
 }
 
 /// The step function of each element.
 pub(crate) fn float_step<E: Real>(isa: Isa, op: FloatStep, x: &[E], out: &mut [E]) {
-    by_row!(op, FloatStep: Floor Ceil Round Sign StopGradient; row => each(isa, Row(move |x: E| row.apply(x)), x, out))
+    by_row!(op, FloatStep: Floor Ceil Round Sign StopGradient; ROW => each(isa, Row(|x: E| ROW.apply(x)), x, out))
 }
 
 /// The function of each integer.
 pub(crate) fn int_unary(isa: Isa, op: IntUnary, x: &[i64], out: &mut [i64]) {
-    by_row!(op, IntUnary: Neg Abs; row => each(isa, Row(move |x| row.apply(x)), x, out))
+    by_row!(op, IntUnary: Neg Abs; ROW => each(isa, Row(|x| ROW.apply(x)), x, out))
 }
 
 /// The function of each pair of integers.
 pub(crate) fn int_binary(isa: Isa, op: IntBinary, x: Arg<'_, i64>, y: Arg<'_, i64>, out: &mut [i64]) {
-    by_row!(op, IntBinary: Add Sub Mul Quot Rem Min Max; row => pairs(isa, Row(move |x, y| row.apply(x, y)), x, y, out))
+    by_row!(op, IntBinary: Add Sub Mul Quot Rem Min Max; ROW => pairs(isa, Row(|x, y| ROW.apply(x, y)), x, y, out))
 }
 
 /// Where both masks hold.

@@ -3,6 +3,8 @@
 //! Law: a form is the composition of rows that its documentation states, but for the rounding of what lies between: where the
 //! machine has a fused multiply-add, products are not rounded before they are added.
 
+#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
+
 use super::Real;
 use super::isa::{Isa, Kernel, Machine, dispatch};
 use super::loops::{Arg, Map, Triple, Zip, each, pairs, triples};
@@ -104,7 +106,7 @@ impl<E: Real, const K: usize> Kernel for Combination<'_, E, K> {
         let Combination { terms, weights, constant, out } = self;
         let n = out.len();
         // With the lengths checked here, the loop checks no index.
-        let terms = terms.map(|term| &term[..n]);
+        assert!(terms.iter().all(|term| term.len() == n), "an operand has the length of the output");
         for i in 0..n {
             let mut sum = constant;
             for k in 0..K {
@@ -120,7 +122,6 @@ pub(crate) const MAX_TERMS: usize = 8;
 
 /// `constant + sum_k weights[k] terms[k]`, for one to eight terms, added from the first to the last.
 pub(crate) fn linear_combination<E: Real>(isa: Isa, terms: &[&[E]], weights: &[E], constant: Option<E>, out: &mut [E]) {
-    assert!(terms.iter().all(|term| term.len() == out.len()), "an operand has the length of the output");
     // Adding -0 changes no number, not even the sign of a zero.
     let constant = constant.unwrap_or(-E::ZERO);
     macro_rules! by_length {
@@ -151,9 +152,12 @@ impl<E: Real> Kernel for SineCosine<'_, E> {
     #[inline(always)]
     fn run<M: Machine>(self) -> bool {
         let mut small = true;
-        for ((x, sine), cosine) in self.x.iter().zip(self.sine).zip(self.cosine) {
-            (*sine, *cosine) = E::sine_cosine::<M>(*x);
-            small &= E::is_small_angle(*x);
+        let SineCosine { x, sine, cosine } = self;
+        let n = x.len();
+        let (sine, cosine) = (&mut sine[..n], &mut cosine[..n]);
+        for i in 0..n {
+            (sine[i], cosine[i]) = E::sine_cosine::<M>(x[i]);
+            small &= E::is_small_angle(x[i]);
         }
         small
     }

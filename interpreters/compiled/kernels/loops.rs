@@ -1,5 +1,7 @@
 //! The loops: a function of one, two or three numbers at every element of slices.
 
+#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
+
 use super::isa::{Isa, Kernel, Machine, dispatch};
 
 /// An operand: a slice, or one number for all elements.
@@ -17,6 +19,8 @@ pub(super) trait At: Copy {
     fn at(self, i: usize) -> Self::Element;
     /// Whether there is an element at each position below the length.
     fn fits(self, len: usize) -> bool;
+    /// As many elements from a position on.
+    fn part(self, start: usize, len: usize) -> Self;
 }
 
 impl<E: Copy> At for &[E] {
@@ -28,6 +32,10 @@ impl<E: Copy> At for &[E] {
     #[inline(always)]
     fn fits(self, len: usize) -> bool {
         self.len() == len
+    }
+    #[inline(always)]
+    fn part(self, start: usize, len: usize) -> Self {
+        &self[start..][..len]
     }
 }
 
@@ -44,6 +52,10 @@ impl<E: Copy> At for Same<E> {
     #[inline(always)]
     fn fits(self, _: usize) -> bool {
         true
+    }
+    #[inline(always)]
+    fn part(self, _: usize, _: usize) -> Self {
+        self
     }
 }
 
@@ -68,6 +80,14 @@ pub(super) trait Guarded<E>: Map<E, E> {
     fn is_ordinary(x: E) -> bool;
     /// The row.
     fn row(x: E) -> E;
+}
+
+/// A function of two numbers that says at which arguments the row must be asked instead.
+pub(super) trait GuardedZip<E>: Copy {
+    /// The function, and whether it is right.
+    fn at<M: Machine>(self, x: E, y: E) -> (E, bool);
+    /// The row.
+    fn row(x: E, y: E) -> E;
 }
 
 /// A function that is the same on every machine: a row of a table.
@@ -120,8 +140,12 @@ impl<A: Copy, R, F: Map<A, R>> Kernel for Each<'_, F, A, R> {
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
-        for (out, x) in self.out.iter_mut().zip(self.x) {
-            *out = self.f.at::<M>(*x);
+        let Each { f, x, out } = self;
+        let n = out.len();
+        // With the lengths known to be equal, the loop checks no index.
+        let x = &x[..n];
+        for i in 0..n {
+            out[i] = f.at::<M>(x[i]);
         }
     }
 }
@@ -141,9 +165,10 @@ impl<E: Copy, F: Guarded<E>> Kernel for EachGuarded<'_, F, E> {
     fn run<M: Machine>(self) {
         for (out, x) in self.out.chunks_mut(BLOCK).zip(self.x.chunks(BLOCK)) {
             let mut ordinary = true;
-            for (out, x) in out.iter_mut().zip(x) {
-                *out = self.f.at::<M>(*x);
-                ordinary &= F::is_ordinary(*x);
+            let x = &x[..out.len()];
+            for i in 0..out.len() {
+                out[i] = self.f.at::<M>(x[i]);
+                ordinary &= F::is_ordinary(x[i]);
             }
             if !ordinary {
                 mend::<E, F>(x, out);
@@ -161,6 +186,58 @@ fn mend<E: Copy, F: Guarded<E>>(x: &[E], out: &mut [E]) {
     }
 }
 
+struct PairsGuarded<'a, F, X, Y, E> {
+    f: F,
+    x: X,
+    y: Y,
+    out: &'a mut [E],
+}
+
+impl<E, F, X, Y> Kernel for PairsGuarded<'_, F, X, Y, E>
+where
+    E: Copy,
+    X: At<Element = E>,
+    Y: At<Element = E>,
+    F: GuardedZip<E>,
+{
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let PairsGuarded { f, x, y, out } = self;
+        let n = out.len();
+        assert!(x.fits(n) && y.fits(n), "an operand has the length of the output");
+        for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+            let (x, y) = (x.part(block * BLOCK, out.len()), y.part(block * BLOCK, out.len()));
+            let mut right = true;
+            for i in 0..out.len() {
+                let (z, ok) = f.at::<M>(x.at(i), y.at(i));
+                out[i] = z;
+                right &= ok;
+            }
+            if !right {
+                mend_pairs::<M, E, F, X, Y>(f, x, y, out);
+            }
+        }
+    }
+}
+
+/// Asks the row where the function is not right.
+#[cold]
+#[inline(never)]
+fn mend_pairs<M: Machine, E: Copy, F: GuardedZip<E>, X: At<Element = E>, Y: At<Element = E>>(
+    f: F,
+    x: X,
+    y: Y,
+    out: &mut [E],
+) {
+    for i in 0..out.len() {
+        let (x, y) = (x.at(i), y.at(i));
+        if !f.at::<M>(x, y).1 {
+            out[i] = F::row(x, y);
+        }
+    }
+}
+
 struct Pairs<'a, F, A, B, R> {
     f: F,
     x: &'a [A],
@@ -172,8 +249,11 @@ impl<A: Copy, B: Copy, R, F: Zip<A, B, R>> Kernel for Pairs<'_, F, A, B, R> {
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
-        for ((out, x), y) in self.out.iter_mut().zip(self.x).zip(self.y) {
-            *out = self.f.at::<M>(*x, *y);
+        let Pairs { f, x, y, out } = self;
+        let n = out.len();
+        let (x, y) = (&x[..n], &y[..n]);
+        for i in 0..n {
+            out[i] = f.at::<M>(x[i], y[i]);
         }
     }
 }
@@ -256,5 +336,15 @@ pub(super) fn pairs<A: Copy, B: Copy, R: Copy>(
                 rest.fill(*first);
             }
         }
+    }
+}
+
+/// The function at each pair of elements, or the row where that is not right.
+pub(super) fn pairs_guarded<E: Copy>(isa: Isa, f: impl GuardedZip<E>, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
+    match (x, y) {
+        (Arg::Slice(x), Arg::Slice(y)) => dispatch(isa, PairsGuarded { f, x, y, out }),
+        (Arg::Slice(x), Arg::Scalar(y)) => dispatch(isa, PairsGuarded { f, x, y: Same(y), out }),
+        (Arg::Scalar(x), Arg::Slice(y)) => dispatch(isa, PairsGuarded { f, x: Same(x), y, out }),
+        (Arg::Scalar(x), Arg::Scalar(y)) => dispatch(isa, PairsGuarded { f, x: Same(x), y: Same(y), out }),
     }
 }

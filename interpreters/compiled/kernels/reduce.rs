@@ -1,41 +1,18 @@
 //! Slices to numbers, and numbers added in place.
 //!
-//! Sums have a fixed number of partial sums, [`LANES`], so their order does not depend on the instruction set; only products are
-//! rounded before they are added, or are not.
+//! Law: a sum has a fixed number of partial sums, and no product is fused into one, so results do not depend on the
+//! instruction set.
+#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
 use super::isa::{Isa, Kernel, Machine, dispatch};
-use super::math::Elementary;
 use crate::dtype::{Elem, Num};
 
-/// The number of partial results of a reduction; a quarter as many for slices shorter than twice that.
+/// The number of partial sums; a quarter as many for slices shorter than twice that.
 const LANES: usize = 32;
 
-/// An element type with sums and products: all numbers.
-pub(crate) trait Accumulate: Num {
-    /// `a b + c`, rounded once where the machine has an instruction for that.
-    fn add_product<M: Machine>(a: Self, b: Self, c: Self) -> Self;
-}
-
-impl Accumulate for f64 {
-    #[inline(always)]
-    fn add_product<M: Machine>(a: f64, b: f64, c: f64) -> f64 {
-        f64::multiply_add::<M>(a, b, c)
-    }
-}
-
-impl Accumulate for f32 {
-    #[inline(always)]
-    fn add_product<M: Machine>(a: f32, b: f32, c: f32) -> f32 {
-        f32::multiply_add::<M>(a, b, c)
-    }
-}
-
-impl Accumulate for i64 {
-    #[inline(always)]
-    fn add_product<M: Machine>(a: i64, b: i64, c: i64) -> i64 {
-        c.plus(a.mul(b))
-    }
-}
+/// The number of partial results of a dot product (an eighth as many for short slices) or of an extremum. The length of their inner loop is
+/// computed, so that the loop is not unrolled before it is vectorised.
+const WIDE: usize = 64;
 
 /// Adds neighbours until one number is left.
 #[inline(always)]
@@ -64,13 +41,13 @@ impl<E: Num> Kernel for Sum<'_, E> {
 fn sum_in<E: Num, const N: usize>(x: &[E]) -> E {
     let mut lanes = [E::ZERO; N];
     let (chunks, tail) = x.as_chunks::<N>();
-    for chunk in chunks {
+    for k in 0..chunks.len() {
         for i in 0..N {
-            lanes[i] = lanes[i].plus(chunk[i]);
+            lanes[i] = lanes[i].plus(chunks[k][i]);
         }
     }
-    for (lane, x) in lanes.iter_mut().zip(tail) {
-        *lane = lane.plus(*x);
+    for i in 0..tail.len() {
+        lanes[i] = lanes[i].plus(tail[i]);
     }
     total(lanes)
 }
@@ -82,35 +59,35 @@ pub(crate) fn sum<E: Num>(isa: Isa, x: &[E]) -> E {
 
 struct Dot<'a, E>(&'a [E], &'a [E]);
 
-impl<E: Accumulate> Kernel for Dot<'_, E> {
+impl<E: Num> Kernel for Dot<'_, E> {
     type Output = E;
     #[inline(always)]
     fn run<M: Machine>(self) -> E {
-        if self.0.len() < 2 * LANES {
-            dot_in::<E, M, { LANES / 4 }>(self.0, self.1)
+        if self.0.len() < 2 * WIDE {
+            dot_in::<E, { WIDE / 8 }>(self.0, self.1)
         } else {
-            dot_in::<E, M, LANES>(self.0, self.1)
+            dot_in::<E, WIDE>(self.0, self.1)
         }
     }
 }
 
 #[inline(always)]
-fn dot_in<E: Accumulate, M: Machine, const N: usize>(x: &[E], y: &[E]) -> E {
+fn dot_in<E: Num, const N: usize>(x: &[E], y: &[E]) -> E {
     let mut lanes = [E::ZERO; N];
-    let ((xs, x_tail), (ys, y_tail)) = (x.as_chunks::<N>(), y.as_chunks::<N>());
-    for (x, y) in xs.iter().zip(ys) {
-        for i in 0..N {
-            lanes[i] = E::add_product::<M>(x[i], y[i], lanes[i]);
+    let mut start = 0;
+    while start < x.len() {
+        let n = N.min(x.len() - start);
+        let (x, y, lanes) = (&x[start..][..n], &y[start..][..n], &mut lanes[..n]);
+        for i in 0..n {
+            lanes[i] = lanes[i].plus(x[i].mul(y[i]));
         }
-    }
-    for ((lane, x), y) in lanes.iter_mut().zip(x_tail).zip(y_tail) {
-        *lane = E::add_product::<M>(*x, *y, *lane);
+        start += N;
     }
     total(lanes)
 }
 
 /// The sum of the products of the pairs of elements.
-pub(crate) fn dot<E: Accumulate>(isa: Isa, x: &[E], y: &[E]) -> E {
+pub(crate) fn dot<E: Num>(isa: Isa, x: &[E], y: &[E]) -> E {
     assert_eq!(x.len(), y.len(), "both operands have one length");
     dispatch(isa, Dot(x, y))
 }
@@ -123,18 +100,20 @@ enum Side {
 }
 
 impl Side {
+    /// The extremum of two numbers, of which the first comes first; the first if the second is NaN.
     #[inline(always)]
-    fn beats<E: Elem>(self, x: E, y: E) -> bool {
-        match self {
-            Side::Largest => x > y,
-            Side::Smallest => x < y,
-        }
+    fn better<E: Elem>(self, best: E, x: E) -> E {
+        let beats = match self {
+            Side::Largest => x > best,
+            Side::Smallest => x < best,
+        };
+        if beats { x } else { best }
     }
 
     /// The extremum of two numbers, of which the first comes first: NaN beats every number.
     #[inline(always)]
-    fn better<E: Elem>(self, best: E, x: E) -> E {
-        if self.beats(x, best) | (is_nan(x) & !is_nan(best)) { x } else { best }
+    fn better_or_nan<E: Elem>(self, best: E, x: E) -> E {
+        if is_nan(x) & !is_nan(best) { x } else { self.better(best, x) }
     }
 }
 
@@ -147,9 +126,10 @@ fn is_nan<E: Elem>(x: E) -> bool {
 struct Extremum<'a, E>(Side, &'a [E]);
 
 impl<E: Num> Kernel for Extremum<'_, E> {
-    type Output = E;
+    /// The extremum of all elements but NaN, and whether there is NaN.
+    type Output = (E, bool);
     #[inline(always)]
-    fn run<M: Machine>(self) -> E {
+    fn run<M: Machine>(self) -> (E, bool) {
         // A loop for each side.
         match self.0 {
             Side::Largest => extremum_in(Side::Largest, self.1),
@@ -159,23 +139,35 @@ impl<E: Num> Kernel for Extremum<'_, E> {
 }
 
 #[inline(always)]
-fn extremum_in<E: Num>(side: Side, x: &[E]) -> E {
-    let mut lanes = [x[0]; LANES];
-    let (chunks, tail) = x.as_chunks::<LANES>();
-    for chunk in chunks {
-        for i in 0..LANES {
-            lanes[i] = side.better(lanes[i], chunk[i]);
+fn extremum_in<E: Num>(side: Side, x: &[E]) -> (E, bool) {
+    let mut lanes = [x[0]; WIDE];
+    let mut nan = false;
+    let mut start = 0;
+    while start < x.len() {
+        let n = WIDE.min(x.len() - start);
+        let (x, lanes) = (&x[start..][..n], &mut lanes[..n]);
+        for i in 0..n {
+            lanes[i] = side.better(lanes[i], x[i]);
+            nan |= is_nan(x[i]);
         }
+        start += WIDE;
     }
-    lanes.iter().chain(tail).fold(x[0], |best, x| side.better(best, *x))
+    let mut best = lanes[0];
+    for i in 1..WIDE.min(x.len()) {
+        best = side.better(best, lanes[i]);
+    }
+    (best, nan)
 }
 
 fn extremum<E: Num>(isa: Isa, side: Side, x: &[E]) -> E {
     assert!(!x.is_empty(), "an extremum has elements to choose from");
-    let best = dispatch(isa, Extremum(side, x));
+    let (best, nan) = dispatch(isa, Extremum(side, x));
     // The lanes do not tell which of two zeros, or of two NaN, came first.
-    if best == E::ZERO || is_nan(best) {
-        return x.iter().copied().find(|x| *x == best || (is_nan(*x) & is_nan(best))).unwrap_or(best);
+    if nan {
+        return x.iter().copied().find(|x| is_nan(*x)).unwrap_or(best);
+    }
+    if best == E::ZERO {
+        return x.iter().copied().find(|x| *x == best).unwrap_or(best);
     }
     best
 }
@@ -209,8 +201,9 @@ impl<E: Num> Kernel for Better<'_, E> {
 
 #[inline(always)]
 fn better_in<E: Num>(side: Side, x: &[E], best: &mut [E]) {
-    for (best, x) in best.iter_mut().zip(x) {
-        *best = side.better(*best, *x);
+    let x = &x[..best.len()];
+    for i in 0..best.len() {
+        best[i] = side.better_or_nan(best[i], x[i]);
     }
 }
 
@@ -235,8 +228,10 @@ impl<E: Num> Kernel for Add<'_, E> {
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
-        for (out, x) in self.out.iter_mut().zip(self.x) {
-            *out = out.plus(*x);
+        let Add { x, out } = self;
+        let x = &x[..out.len()];
+        for i in 0..out.len() {
+            out[i] = out[i].plus(x[i]);
         }
     }
 }
@@ -253,18 +248,20 @@ struct Axpy<'a, E> {
     out: &'a mut [E],
 }
 
-impl<E: Accumulate> Kernel for Axpy<'_, E> {
+impl<E: Num> Kernel for Axpy<'_, E> {
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
-        for (out, x) in self.out.iter_mut().zip(self.x) {
-            *out = E::add_product::<M>(self.a, *x, *out);
+        let Axpy { a, x, out } = self;
+        let x = &x[..out.len()];
+        for i in 0..out.len() {
+            out[i] = out[i].plus(a.mul(x[i]));
         }
     }
 }
 
 /// Adds each element times a number to the output.
-pub(crate) fn axpy<E: Accumulate>(isa: Isa, a: E, x: &[E], out: &mut [E]) {
+pub(crate) fn axpy<E: Num>(isa: Isa, a: E, x: &[E], out: &mut [E]) {
     assert_eq!(x.len(), out.len(), "the operand has the length of the output");
     dispatch(isa, Axpy { a, x, out });
 }

@@ -4,6 +4,7 @@ use super::Real;
 use super::isa::{Isa, Machine};
 use super::loops::{Guarded, Map, Row, each, each_guarded};
 use super::math::{Elementary, derived};
+use crate::dtype::DType;
 use crate::ops::Unary;
 
 /// Declares functions of one float: types by whose names the loops are compiled.
@@ -45,17 +46,24 @@ functions! {
     Sech2: |x, E, M| derived::sech2::<E, M>(x);
     Sigmoid: |x, E, M| derived::sigmoid::<E, M>(x);
     Softplus: |x, E, M| derived::softplus::<E, M>(x);
+    Gaussian: |x, E, M| E::gaussian::<M>(x);
+    Erf: |x, E, M| E::erf::<M>(x);
+    Erfc: |x, E, M| E::erfc::<M>(x);
+    Sinh: |x, E, M| derived::sinh::<E, M>(x), if derived::has_exponential(x);
+    Cosh: |x, E, M| derived::cosh::<E, M>(x), if derived::has_exponential(x);
 }
 
-/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel (`kernels`), one that asks
+/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel (`kernels`), one
+/// that is exact enough for `f32` alone (`narrow`), one that asks
 /// the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
 macro_rules! by_row {
-    ($isa:ident, $op:ident, $x:ident, $out:ident; rows: $($R:ident)*; kernels: $($K:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
+    ($isa:ident, $op:ident, $x:ident, $out:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
         match $op {
             $( Unary::$R => each($isa, Row(|x: E| Unary::$R.apply(x)), $x, $out), )*
             $( Unary::$K => each($isa, $K, $x, $out), )*
             $( Unary::$G => each_guarded($isa, $G, $x, $out), )*
-            $( Unary::$L )|* => each(Isa::BASELINE, Row(|x: E| $op.apply(x)), $x, $out),
+            $( Unary::$N if E::DTYPE == DType::F32 => each($isa, $N, $x, $out), )*
+            $( Unary::$N | )* $( Unary::$L )|* => each(Isa::BASELINE, Row(|x: E| $op.apply(x)), $x, $out),
         }
     };
 }
@@ -65,8 +73,9 @@ pub(crate) fn unary<E: Real>(isa: Isa, op: Unary, x: &[E], out: &mut [E]) {
     by_row! {
         isa, op, x, out;
         rows: Neg Abs Recip Square Sqrt Relu;
-        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus;
-        guarded: Ln Log1p Sin Cos Tan;
-        library: Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Gaussian Erf Erfc Erfinv Lgamma Digamma Trigamma;
+        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf;
+        narrow: Erfc;
+        guarded: Ln Log1p Sin Cos Tan Sinh Cosh;
+        library: Asin Acos Atan Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
     }
 }

@@ -37,3 +37,32 @@ pub(in super::super) fn softplus<E: Elementary, M: Machine>(x: E) -> E {
     let small = E::logarithm_of_one_plus::<M>(E::exponential::<M>(-x.abs()));
     (if x > E::ZERO { x } else { E::ZERO }) + small
 }
+
+/// Whether the exponential of a number, and its reciprocal, are normal numbers.
+#[inline(always)]
+pub(in super::super) fn has_exponential<E: Elementary>(x: E) -> bool {
+    x.abs() < E::max_value().ln() - E::ONE
+}
+
+/// The hyperbolic sine, from `e^|x| - 1`.
+#[inline(always)]
+pub(in super::super) fn sinh<E: Elementary, M: Machine>(x: E) -> E {
+    let less = E::exponential_less_one::<M>(x.abs());
+    (c::<E>(0.5) * (less + less / (less + E::ONE))).copysign(x)
+}
+
+/// The hyperbolic cosine, from `e^|x|`.
+#[inline(always)]
+pub(in super::super) fn cosh<E: Elementary, M: Machine>(x: E) -> E {
+    let y = E::exponential::<M>(x.abs());
+    c::<E>(0.5) * (y + E::ONE / y)
+}
+
+/// `ln (e^x + e^y)`; the exponent is never positive.
+#[inline(always)]
+pub(in super::super) fn logaddexp<E: Elementary, M: Machine>(x: E, y: E) -> E {
+    let larger = if (x > y) | x.is_nan() { x } else { y };
+    let small = E::logarithm_of_one_plus::<M>(E::exponential::<M>(-(x - y).abs()));
+    // Equal infinities have no difference.
+    if x == y { x + E::LN_2() } else { larger + small }
+}

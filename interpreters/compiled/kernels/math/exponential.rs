@@ -1,6 +1,8 @@
 //! Exponentials and logarithms: one algorithm, instantiated for both float types.
 
 use super::super::isa::Machine;
+use super::error;
+use super::power::Power;
 use super::trigonometric::Angle;
 use super::{Elementary, horner};
 
@@ -186,6 +188,30 @@ macro_rules! elementary {
             }
 
             #[inline(always)]
+            fn power<M: Machine>(x: $F, y: $F) -> ($F, bool) {
+                <$F as Power>::power_of::<M>(x, y)
+            }
+
+            #[inline(always)]
+            fn gaussian<M: Machine>(x: $F) -> $F {
+                let a = if x.abs() > 40.0 { 40.0 } else { x.abs() };
+                // The rounding error of the square would count as often as the square is large.
+                let (square, lost) = <$F as Power>::square::<M>(a);
+                let y = Self::exponential::<M>(-square);
+                Self::multiply_add::<M>(-lost, y, y)
+            }
+
+            #[inline(always)]
+            fn erf<M: Machine>(x: $F) -> $F {
+                error::erf::<M>(x.into()) as $F
+            }
+
+            #[inline(always)]
+            fn erfc<M: Machine>(x: $F) -> $F {
+                error::erfc::<M>(x.into()) as $F
+            }
+
+            #[inline(always)]
             #[allow(clippy::manual_range_contains, reason = "written without a branch")]
             fn is_normal_and_positive(x: $F) -> bool {
                 (x >= <$F>::MIN_POSITIVE) & (x < <$F>::INFINITY)
@@ -251,3 +277,21 @@ macro_rules! elementary {
 
 elementary!(f64, u64);
 elementary!(f32, u32);
+
+/// `f` and `k` with `x = 2^k (1 + f)` and `1 + f` between the roots of 1/2 and of 2.
+#[inline(always)]
+pub(super) fn fraction_and_exponent(x: f64) -> (f64, f64) {
+    let (f, k, _) = f64::split(x);
+    (f, k)
+}
+
+/// `e^(x + rest)` for a small rest, where the result and its reciprocal are normal numbers.
+#[inline(always)]
+pub(super) fn exponential_of_parts<M: Machine>(x: f64, rest: f64) -> f64 {
+    let rounded = f64::multiply_add::<M>(x, f64::LOG2_E, f64::ROUND);
+    let n = rounded - f64::ROUND;
+    // The product with the leading part of ln 2 is exact, and so is the difference.
+    let r = f64::multiply_add::<M>(-n, f64::LN_2[0], x) + f64::multiply_add::<M>(-n, f64::LN_2[1], rest);
+    let power = 1.0 + f64::multiply_add::<M>(r * r, horner::<f64, M>(r, f64::EXPONENTIAL), r);
+    power * f64::from_bits(rounded.to_bits().wrapping_add(f64::BIAS) << f64::MANTISSA)
+}

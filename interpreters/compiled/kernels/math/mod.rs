@@ -4,15 +4,17 @@
 //! it has none), and agrees with its row at NaN, infinities and zeros of both signs there. At other arguments it returns
 //! anything; the loop asks the row.
 //!
-//! * [`Elementary`]: what each float type computes in its own way: `exponential.rs` (exponentials and logarithms) and
-//!   `trigonometric.rs`.
+//! * [`Elementary`]: what each float type computes in its own way: `exponential.rs` (exponentials and logarithms),
+//!   `trigonometric.rs`, `power.rs`, `error.rs`.
 //! * `derived.rs`: functions made of these.
 //!
 //! Polynomials are minimax approximations, from the constant term upwards. Constants in two or more parts have trailing zeros in all parts
 //! but the last, so that their products with small integers are exact on every machine.
 
 pub(super) mod derived;
+mod error;
 mod exponential;
+mod power;
 mod trigonometric;
 
 use super::isa::Machine;
@@ -40,6 +42,15 @@ pub(crate) trait Elementary: Float {
     fn sine_cosine<M: Machine>(x: Self) -> (Self, Self);
     /// `sin x / cos x`, if `x` [`is_small_angle`](Elementary::is_small_angle).
     fn tangent<M: Machine>(x: Self) -> Self;
+
+    /// `x^y`, and whether that is right.
+    fn power<M: Machine>(x: Self, y: Self) -> (Self, bool);
+    /// `e^(-x^2)`.
+    fn gaussian<M: Machine>(x: Self) -> Self;
+    /// The error function.
+    fn erf<M: Machine>(x: Self) -> Self;
+    /// `1 - erf x`, to about 50 bits.
+    fn erfc<M: Machine>(x: Self) -> Self;
 
     /// Whether a number has a logarithm that is computed here.
     fn is_normal_and_positive(x: Self) -> bool;
