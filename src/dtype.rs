@@ -117,6 +117,9 @@ pub trait Num: Elem + num_traits::NumCast {
     /// `a * b`, wrapping for integers; the element kernel of contractions.
     #[doc(hidden)]
     fn mul(self, other: Self) -> Self;
+    /// `a * b + c`, rounded once, wrapping for integers. One instruction on machines that have it, otherwise slow.
+    #[doc(hidden)]
+    fn fused(self, factor: Self, sum: Self) -> Self;
 
     /// The operation behind `+` for this element type.
     #[doc(hidden)]
@@ -209,6 +212,10 @@ macro_rules! float {
             fn mul(self, other: Self) -> Self {
                 self * other
             }
+            #[inline]
+            fn fused(self, factor: Self, sum: Self) -> Self {
+                self.mul_add(factor, sum)
+            }
             fn add_op<T: BaseTensor>(a: &T, b: &T) -> T {
                 a.binary(Binary::Add, b)
             }
@@ -256,6 +263,10 @@ impl Num for i64 {
     #[inline]
     fn mul(self, other: Self) -> Self {
         self.wrapping_mul(other)
+    }
+    #[inline]
+    fn fused(self, factor: Self, sum: Self) -> Self {
+        self.wrapping_mul(factor).wrapping_add(sum)
     }
     fn add_op<T: BaseTensor>(a: &T, b: &T) -> T {
         T::discrete(&Discrete::IntBinary(IntBinary::Add), &[a, b])

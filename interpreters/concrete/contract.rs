@@ -3,6 +3,7 @@
 //! Law: every index in bounds contributes one product, also where a factor is zero, so NaN and infinities are not lost.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use super::elementwise::kind;
 use super::kernels::products::{Product, Scratch};
@@ -11,6 +12,11 @@ use crate::array::{Array, Values};
 use crate::dtype::Num;
 use crate::ops::Contract;
 use crate::shape::{self, check_room};
+
+thread_local! {
+    /// Kept between products: memory for parts of the operands, at most about a megabyte.
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
 
 /// `out[O i] += a[A i] * b[B i]`, from zeros.
 #[track_caller]
@@ -30,7 +36,7 @@ fn sum_of_products<E: Num>(op: &Contract, a: &Array, b: &Array) -> Vec<E> {
     let (a, b) = (operand::<E>(a, work), operand::<E>(b, work));
     let single = |x: &Cow<'_, [E]>, source: &[usize]| x.len() == 1 && shape::size(source) != 1;
     let product = Product::new(op, E::DTYPE, [single(&a, op.a.source()), single(&b, op.b.source())]);
-    product.run(&a, &b, &mut out, false, &mut Scratch::default());
+    SCRATCH.with_borrow_mut(|scratch| product.run(&a, &b, &mut out, false, scratch));
     out
 }
 

@@ -7,15 +7,21 @@
 //! |---|---|
 //! | `runs` | nothing: it turns affine views into loops over contiguous runs |
 //! | `views` | copies and sums through views |
-//! | `products` | bilinear operations, large ones by `matmul` |
+//! | `isa` | nothing: it runs a loop as compiled for the instruction set of the machine |
+//! | `products` | bilinear operations, by the kernel that suits their loops |
+//! | `matmul` | plain matrix products |
+//! | `packed`, `tiles` | products of matrices whose rows and columns are several axes: convolutions and their adjoints |
 //! | `indexing` | gather, scatter |
 //! | `reduce` | extrema along an axis, and their positions |
 //! | `sorting` | positions in sorted order |
 
 pub(crate) mod indexing;
+pub(crate) mod isa;
 mod matmul;
+mod packed;
 pub(crate) mod products;
 pub(crate) mod reduce;
 pub(crate) mod runs;
 pub(crate) mod sorting;
+mod tiles;
 pub(crate) mod views;

@@ -3,7 +3,11 @@
 //! Law: every visit of the nest contributes one product, also where a factor is zero, so NaN and infinities are not
 //! lost; an index out of bounds of any of the arrays contributes nothing. A kernel may choose only the order of the sum.
 
+use std::any::Any;
+
+use super::isa::Isa;
 use super::matmul::{Matmul, matmul};
+use super::packed::{Packed, Room};
 use super::runs::{Axis, Nest, stepped};
 use super::views::folded;
 use crate::dtype::{DType, Num};
@@ -26,13 +30,27 @@ enum Kernel {
     Nothing,
     /// A matrix product for each visit of the loops around it.
     Matrix { product: Matmul, around: Nest<3> },
+    /// Matrix products of which an operand is packed from several axes; loops stand by.
+    Packed { plan: Box<Packed>, loops: Nest<3> },
     /// Loops over runs.
     Loops(Nest<3>),
 }
 
 /// Memory that products use while they run. A caller that keeps it between runs saves its allocation.
 #[derive(Default)]
-pub(crate) struct Scratch {}
+pub(crate) struct Scratch {
+    f64: Room<f64>,
+    f32: Room<f32>,
+}
+
+impl Scratch {
+    /// The memory for an element type.
+    fn room<E: Num>(&mut self) -> Option<&mut Room<E>> {
+        let Scratch { f64, f32 } = self;
+        let rooms: [&mut dyn Any; 2] = [f64, f32];
+        rooms.into_iter().find_map(|room| room.downcast_mut())
+    }
+}
 
 impl Product {
     /// The plan for operands of element type `dtype`; if `singles[k]`, operand k is stored as one element for all.
@@ -42,11 +60,8 @@ impl Product {
         let Some(nest) = Nest::new([&op.a, &op.b, &op.out], [singles[0], singles[1], false]) else {
             return Product { sizes, visits: 0, kernel: Kernel::Nothing };
         };
-        let visits = nest.axes().iter().fold(1usize, |n, axis| n.saturating_mul(axis.len));
-        let kernel = match dtype.is_float().then(|| as_matmul(&nest)).flatten() {
-            Some((product, around)) => Kernel::Matrix { product, around },
-            None => Kernel::Loops(nest),
-        };
+        let visits = repeats(&nest);
+        let kernel = choose(nest, dtype);
         Product { sizes, visits, kernel }
     }
 
@@ -54,7 +69,7 @@ impl Product {
     ///
     /// # Panics
     /// When an array has another size than the plan.
-    pub(crate) fn run<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], fresh: bool, _scratch: &mut Scratch) {
+    pub(crate) fn run<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], fresh: bool, scratch: &mut Scratch) {
         assert_eq!([a.len(), b.len(), out.len()], self.sizes, "the arrays have the sizes of the plan");
         if fresh {
             out.fill(E::ZERO);
@@ -62,6 +77,12 @@ impl Product {
         match &self.kernel {
             Kernel::Nothing => {}
             Kernel::Matrix { product, around } => around.points(|at| matmul(product, at, a, b, out)),
+            Kernel::Packed { plan, loops } => {
+                let done = scratch.room().is_some_and(|room| plan.run(Isa::detect(), a, b, out, room));
+                if !done {
+                    add_runs(loops, a, b, out);
+                }
+            }
             Kernel::Loops(nest) => add_runs(nest, a, b, out),
         }
     }
@@ -73,8 +94,11 @@ impl Product {
             Kernel::Nothing => "nothing".to_owned(),
             Kernel::Matrix { product, around } => {
                 let sizes = [product.rows.len, product.columns.len, product.depth.len];
-                let times = around.axes().iter().map(|axis| axis.len).product::<usize>();
-                format!("matrix product {} x {times}", Show(&sizes))
+                format!("matrix product {} x {}", Show(&sizes), repeats(around))
+            }
+            Kernel::Packed { plan, .. } => {
+                let [rows, columns, steps, times] = plan.sizes();
+                format!("packed matrix product {} x {times}", Show(&[rows, columns, steps]))
             }
             Kernel::Loops(nest) => match nest.inner().strides {
                 [_, _, 0] => "loops, sums innermost".to_owned(),
@@ -89,6 +113,30 @@ impl Product {
     pub(crate) fn flops(&self) -> usize {
         self.visits.saturating_mul(2)
     }
+}
+
+/// The kernel that suits the loops of a nest.
+fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
+    if !dtype.is_float() {
+        return Kernel::Loops(nest);
+    }
+    let large = |m: &Matmul| m.rows.len * m.columns.len * m.depth.len >= LARGE;
+    match (as_matmul(&nest), Packed::new(&nest, dtype)) {
+        (Some((product, around)), Some(plan)) if repeats(&around) <= plan.sizes()[3] || large(&product) => {
+            Kernel::Matrix { product, around }
+        }
+        (_, Some(plan)) if plan.pays() => Kernel::Packed { plan: Box::new(plan), loops: nest },
+        (Some((product, around)), _) => Kernel::Matrix { product, around },
+        (None, _) => Kernel::Loops(nest),
+    }
+}
+
+/// The size from which on many plain matrix products are as fast as one of several axes (measured).
+const LARGE: usize = 16384;
+
+/// How often a nest runs its body.
+fn repeats(nest: &Nest<3>) -> usize {
+    nest.axes().iter().fold(1, |n, axis| n.saturating_mul(axis.len))
 }
 
 /// The matrix product in the innermost loops of a nest, if packing matrices for it pays, and the loops around it.

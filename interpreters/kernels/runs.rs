@@ -31,11 +31,13 @@ pub(crate) struct Axis<const K: usize> {
     column: usize,
 }
 
-/// The condition `0 <= at + sum row * index < size`.
+/// The condition `0 <= at + sum row * index < size` on an index of an array.
 #[derive(Clone)]
-struct Side {
-    at: i64,
-    size: i64,
+pub(super) struct Side {
+    /// Which array of the nest.
+    pub(super) array: usize,
+    pub(super) at: i64,
+    pub(super) size: i64,
     row: SmallVec<[i64; 6]>,
 }
 
@@ -72,7 +74,7 @@ impl<const K: usize> Nest<K> {
                     return None;
                 }
                 if lo < 0 || hi >= size {
-                    nest.sides.push(Side { at, size, row: SmallVec::from_slice(row) });
+                    nest.sides.push(Side { array: k, at, size, row: SmallVec::from_slice(row) });
                 }
                 if !single[k] {
                     // An index out of range is never visited, but the flat position of such an index may overflow.
@@ -139,6 +141,16 @@ impl<const K: usize> Nest<K> {
     /// Whether the loops visit a whole box.
     pub(crate) fn is_box(&self) -> bool {
         self.sides.is_empty()
+    }
+
+    /// The flat position in each array at which the loops start.
+    pub(super) fn base(&self) -> [i64; K] {
+        self.base
+    }
+
+    /// The range checks.
+    pub(super) fn sides(&self) -> impl Iterator<Item = &Side> {
+        self.sides.iter()
     }
 
     /// The innermost loop.
@@ -230,6 +242,11 @@ pub(crate) fn stepped<const K: usize>(start: [usize; K], strides: [i64; K], step
 }
 
 impl Side {
+    /// What a step of a loop adds to the index.
+    pub(super) fn moved_by<const K: usize>(&self, axis: &Axis<K>) -> i64 {
+        self.row[axis.column]
+    }
+
     /// The interval of `j` in which `0 <= at + m * j < size`.
     fn interval(&self, at: i64, m: i64) -> (i64, i64) {
         let up = |a: i64, b: i64| -(-a).div_euclid(b);

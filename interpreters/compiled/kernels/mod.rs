@@ -10,13 +10,14 @@
 mod binary;
 mod discrete;
 mod fused;
-mod isa;
 mod loops;
 mod math;
 mod reduce;
 #[cfg(test)]
 mod tests;
 mod unary;
+
+use super::super::kernels::isa;
 
 pub(crate) use binary::binary;
 pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};

@@ -6,6 +6,7 @@
 //! * Promises of evaluation beyond values: bits that survive, constants that stay stored once, updates in place.
 
 mod draw;
+mod products;
 
 use polygrad::array::Values;
 use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};

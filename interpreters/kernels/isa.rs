@@ -73,7 +73,7 @@ pub(crate) trait Machine: Copy {
 
 /// A machine without fused multiply-add.
 #[derive(Clone, Copy)]
-pub(super) struct Plain;
+pub(crate) struct Plain;
 
 impl Machine for Plain {
     const FMA: bool = false;
@@ -81,21 +81,21 @@ impl Machine for Plain {
 
 /// A machine with fused multiply-add.
 #[derive(Clone, Copy)]
-pub(super) struct Fused;
+pub(crate) struct Fused;
 
 impl Machine for Fused {
     const FMA: bool = true;
 }
 
 /// A loop that is compiled once for each instruction set. `run` and all it calls for each element must be inlined.
-pub(super) trait Kernel {
+pub(crate) trait Kernel {
     type Output;
     fn run<M: Machine>(self) -> Self::Output;
 }
 
 /// Runs a kernel as compiled for an instruction set.
 #[inline]
-pub(super) fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
+pub(crate) fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
     match isa.0 {
         Level::Baseline => kernel.run::<Plain>(),
         // SAFETY: the processor has the features, or this value of `Isa` would not exist.
