@@ -81,18 +81,30 @@ fn mixture(inputs: &Inputs, d: usize, gaussians: usize) -> Vec<Case> {
 /// the point, the weight.
 type Sight<T> = (Tensor<T, 1>, Tensor<T, 1>, Tensor<T, 0>);
 
+/// Three coordinates.
+type Vector<T> = [Tensor<T, 0>; 3];
+
+fn dot<T: BaseTensor>([a, b, c]: &Vector<T>, [x, y, z]: &Vector<T>) -> Tensor<T, 0> {
+    a * x + b * y + c * z
+}
+
+fn cross<T: BaseTensor>([a, b, c]: &Vector<T>, [x, y, z]: &Vector<T>) -> Vector<T> {
+    [b * z - c * y, c * x - a * z, a * y - b * x]
+}
+
 /// The weighted distance of the image of a point from where it was seen.
 fn distance<T: BaseTensor>((camera, point, weight): &Sight<T>, seen: &Tensor<T, 1>) -> Tensor<T, 1> {
-    let turn = camera.slice(0, 0..3);
-    let angle = turn.square().sum().sqrt();
-    let (axis, from) = (turn / &angle, point - camera.slice(0, 3..6));
-    let along = &axis * axis.dot(&from) * (1.0 - angle.cos());
-    let turned = &from * angle.cos() + axis.cross(&from) * angle.sin() + along;
-    let [x, y, z] = turned.unstack();
-    let flat: Tensor<T, 1> = stack((x / &z, y / z));
-    let r = flat.square().sum();
-    let distortion = 1.0 + camera.at([9]) * &r + camera.at([10]) * r.square();
-    weight * (flat * distortion * camera.at([6]) + camera.slice(0, 7..9) - seen)
+    let [r0, r1, r2, c0, c1, c2, focus, u, v, k1, k2] = camera.unstack();
+    let ([x, y, z], turn) = (point.unstack(), [r0, r1, r2]);
+    let angle = dot(&turn, &turn).sqrt();
+    let (axis, from) = (turn.map(|r| r / &angle), [x - c0, y - c1, z - c2]);
+    let (cos, sin, across) = (angle.cos(), angle.sin(), cross(&axis, &from));
+    let along = dot(&axis, &from) * (1.0 - &cos);
+    let [x, y, z] = [0, 1, 2].map(|i| &from[i] * &cos + &across[i] * &sin + &axis[i] * &along);
+    let (x, y) = (x / &z, y / z);
+    let r = x.square() + y.square();
+    let scale = (1.0 + k1 * &r + k2 * r.square()) * focus;
+    weight * (stack((x * &scale + u, y * scale + v)) - seen)
 }
 
 /// All cameras, points and weights.
