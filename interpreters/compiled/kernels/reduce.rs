@@ -4,6 +4,8 @@
 //! instruction set.
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
+use std::hint::select_unpredictable;
+
 use super::isa::{Isa, Kernel, Machine, dispatch};
 use crate::dtype::{Elem, Num};
 
@@ -107,13 +109,14 @@ impl Side {
             Side::Largest => x > best,
             Side::Smallest => x < best,
         };
-        if beats { x } else { best }
+        // A branch would become a conditional store, which vectors do slowly.
+        select_unpredictable(beats, x, best)
     }
 
     /// The extremum of two numbers, of which the first comes first: NaN beats every number.
     #[inline(always)]
     fn better_or_nan<E: Elem>(self, best: E, x: E) -> E {
-        if is_nan(x) & !is_nan(best) { x } else { self.better(best, x) }
+        select_unpredictable(is_nan(x) & !is_nan(best), x, self.better(best, x))
     }
 }
 
@@ -141,22 +144,28 @@ impl<E: Num> Kernel for Extremum<'_, E> {
 #[inline(always)]
 fn extremum_in<E: Num>(side: Side, x: &[E]) -> (E, bool) {
     let mut lanes = [x[0]; WIDE];
-    let mut nan = false;
     let mut start = 0;
     while start < x.len() {
         let n = WIDE.min(x.len() - start);
         let (x, lanes) = (&x[start..][..n], &mut lanes[..n]);
         for i in 0..n {
             lanes[i] = side.better(lanes[i], x[i]);
-            nan |= is_nan(x[i]);
         }
         start += WIDE;
     }
-    let mut best = lanes[0];
-    for i in 1..WIDE.min(x.len()) {
-        best = side.better(best, lanes[i]);
+    let mut n = WIDE;
+    while n > 1 {
+        n /= 2;
+        for i in 0..n {
+            lanes[i] = side.better(lanes[i], lanes[i + n]);
+        }
     }
-    (best, nan)
+    // A loop of its own, of integers: so both are vectorised.
+    let mut nans = 0;
+    for i in 0..x.len() {
+        nans += usize::from(is_nan(x[i]));
+    }
+    (lanes[0], nans > 0)
 }
 
 fn extremum<E: Num>(isa: Isa, side: Side, x: &[E]) -> E {

@@ -21,7 +21,8 @@ const CASES: &[Case] = &[
     (Unary::Cos, 1, 1, [-1e6, 1e6], core_math::cos),
     (Unary::Tan, 2, 1, [-1e6, 1e6], core_math::tan),
     (Unary::Sinh, 2, 2, [-712.0, 712.0], core_math::sinh),
-    (Unary::Cosh, 1, 2, [-712.0, 712.0], core_math::cosh),
+    // Beyond 709 the row is asked, which errs by 2.
+    (Unary::Cosh, 2, 2, [-712.0, 712.0], core_math::cosh),
     (Unary::Erf, 2, 1, [-7.0, 7.0], core_math::erf),
     // In `f64` this is the row, which errs by 3.
     (Unary::Erfc, 4, 1, [-7.0, 28.0], core_math::erfc),
