@@ -484,3 +484,21 @@ fn reading_a_few_elements_many_times_costs_what_it_reads() {
     );
     assert_eq!(g, by_running.to_vec());
 }
+
+/// Integers at the ends of the range have no opposite, and their bounds do not fit.
+#[test]
+fn integers_at_the_ends_of_the_range_are_themselves() {
+    let x = Term::variable(&[4], DType::I64);
+    for c in [i64::MIN, i64::MIN + 1, i64::MAX] {
+        for op in IntBinary::ALL {
+            let c = Term::constant(Array::full(&[4], c));
+            let i = Term::discrete(&Discrete::Iota { n: 4 }, &[]);
+            let apply = |a: &Term, b: &Term| Term::discrete(&Discrete::IntBinary(*op), &[a, b]);
+            let absolute = Term::discrete(&Discrete::IntUnary(IntUnary::Abs), &[&apply(&i, &c)]);
+            let results = [apply(&x, &c), apply(&c, &x), apply(&c, &i), absolute];
+            let program = Term::program(std::slice::from_ref(&x), &results, &[]).expect("closed");
+            let at = vec![Array::new(&[4], vec![i64::MIN, -1, 0, i64::MAX])];
+            assert_eq!(interpret(&simplify(&program), at.clone()), interpret(&program, at), "{program}");
+        }
+    }
+}

@@ -193,7 +193,7 @@ fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<Integers> {
                 IntBinary::Min | IntBinary::Max => extremum(*op, x, y),
                 // A remainder is bounded by the divisor alone, whatever the dividend is.
                 IntBinary::Rem if x.is_none() => {
-                    let d = y?.number().filter(|d| *d != 0)?.unsigned_abs() as i64;
+                    let d = y?.number().filter(|d| *d != 0)?.checked_abs()?;
                     Integers::between(1 - d, d - 1)
                 }
                 IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Quot | IntBinary::Rem => {
