@@ -62,12 +62,14 @@ pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Duall
     }
 }
 
-/// The optimized program from traced values to results, if `T` traces at another interpreter, which records programs.
-pub(super) fn closed<T: BaseTensor>(inputs: &[T::Trace], results: &[T::Trace]) -> Option<Program> {
+/// The optimized program of a function of traced values, if `T` traces at another interpreter, which records programs: then
+/// the function captures no values.
+pub(super) fn closed<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Option<Program> {
     if TypeId::of::<T>() == TypeId::of::<T::Trace>() {
         return None;
     }
-    T::recorded(inputs, &mut |_| results.to_vec()).map(|(program, _)| program)
+    let value = |inputs: &[T::Trace]| f(&started(inputs, count).1).iter().map(|y| y.primal().clone()).collect();
+    T::recorded(inputs, &mut |inputs| value(inputs)).map(|(program, _)| program)
 }
 
 /// The values of a function of traced values, and their tangents. Values without a tangent, which come last, are constants.

@@ -206,26 +206,35 @@ where
     Y: Tree<ADVal<T::Trace>>,
 {
     let arguments = Arguments::new(x, data);
-    let mut traced = None;
+    let (template, mut traced) = (RefCell::new(None), None);
+    let run = |duals: &[ADVal<T::Trace>]| {
+        let y = arguments.call(&f, duals);
+        let leaves = y.leaves();
+        template.replace(Some(y));
+        leaves
+    };
     let values = T::trace(&arguments.inputs, &mut |inputs| {
-        let (sweep, duals) = pipeline::started(inputs, arguments.count);
-        let y = arguments.call(&f, &duals);
-        let primals: Vec<T::Trace> = y.leaves().iter().map(|leaf| leaf.primal().clone()).collect();
-        let program = pipeline::closed::<T>(inputs, &primals);
-        // A recorded program is run below, together with what its derivative needs.
-        let results = if program.is_some() { Vec::new() } else { primals };
-        traced = Some((sweep, y, program));
-        results
+        // A closed program is run below, together with what its derivative needs.
+        if let Some(program) = pipeline::closed::<T>(inputs, arguments.count, &run) {
+            traced = Some(Ok(program));
+            return Vec::new();
+        }
+        let (sweep, y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
+        let values = y.iter().map(|leaf| leaf.primal().clone()).collect();
+        traced = Some(Err((sweep, y)));
+        values
     });
-    let Some((sweep, y, program)) = traced else { unreachable!("tracing runs the program") };
-    let Some(program) = program else {
-        // Nothing is recorded where `T` traces: the term of the one run serves all cotangents.
-        let results = y.leaves();
-        let pullback = move |y_bar: &Y::With<T>| {
-            let cotangents = try_traced(&y_bar.leaves(), |y_bar| sweep.try_pull(&results, y_bar.to_vec()));
-            cotangents.map(|cotangents| x.with_leaves(cotangents))
-        };
-        return (y.with_leaves(values), LinearMap::new(pullback));
+    let (Some(traced), Some(y)) = (traced, template.into_inner()) else { unreachable!("tracing runs the program") };
+    let program = match traced {
+        Ok(program) => program,
+        Err((sweep, results)) => {
+            // The values are part of an outer program, and the term of the one run serves all cotangents.
+            let pullback = move |y_bar: &Y::With<T>| {
+                let cotangents = try_traced(&y_bar.leaves(), |y_bar| sweep.try_pull(&results, y_bar.to_vec()));
+                cotangents.map(|cotangents| x.with_leaves(cotangents))
+            };
+            return (y.with_leaves(values), LinearMap::new(pullback));
+        }
     };
     let Pullback { primal, linear } = match Pullback::of(&program, arguments.count) {
         Ok(pullback) => pullback,

@@ -44,6 +44,14 @@ fn plain_slope<T: BaseTensor>(
     polygrad::jvp(f, x, &Tensor::scalar(1.0)).1
 }
 
+/// The derivative of a function of one number, from the pullback of a plain verb.
+fn pulled_slope<T: BaseTensor>(
+    f: impl Fn(&Scalar<ADVal<T::Trace>>) -> Scalar<ADVal<T::Trace>>,
+    x: &Scalar<T>,
+) -> Scalar<T> {
+    polygrad::vjp(f, x).1(&Tensor::scalar(1.0))
+}
+
 /// The laws above for the plain verbs, by themselves and within a staged function: each records the inner function, which
 /// captures outer values, also the one at which the inner derivative is taken.
 #[test]
@@ -66,11 +74,14 @@ fn plain_verbs_record_captured_values() {
     }
     law!(|x| x * grad(|y: &Scalar<_>| x.lift() + y, &y()), 1.0);
     law!(|x| x * plain_slope(|y| x.lift() + y, &y()), 1.0);
+    law!(|x| x * pulled_slope(|y| x.lift() + y, &y()), 1.0);
     law!(|x| x * grad(|y: &Scalar<_>| x.lift() * y * y, x), 54.0);
     law!(|x| x * plain_slope(|y| x.lift() * y * y, x), 54.0);
+    law!(|x| x * pulled_slope(|y| x.lift() * y * y, x), 54.0);
     // What an inner function captures may be a constant that is differentiated one level up: d/dx (x d/dk (k^2 d/dz (z k))).
     law!(|x| x * grad(|k: &Scalar<_>| (x.lift() * k * k) * grad(|z: &Scalar<_>| z * k.lift(), &y()), &y()), 450.0);
     law!(|x| x * plain_slope(|k| (x.lift() * k * k) * plain_slope(|z| z * k.lift(), &y()), &y()), 450.0);
+    law!(|x| x * pulled_slope(|k| (x.lift() * k * k) * pulled_slope(|z| z * k.lift(), &y()), &y()), 450.0);
     // Only the argument is differentiated, not the captured value that it equals.
     let once = |x: &Scalar<_>| grad(|y: &Scalar<_>| x.lift() * y, x);
     assert_eq!(Function::stage(|x: &Scalar<_>| once(x), &x).run(&x), Ok(tensor(3.0)));
