@@ -75,8 +75,8 @@ fn int_sub_same(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Op
     (x == y).then(|| whole(b, shape, 0))
 }
 
-/// (n + c) + d = n + (c + d), (n * c) * d = n * (c d); a difference n - d counts as n + (-d). Exact, because arithmetic
-/// wraps
+/// (n + c) + d = n + (c + d), (n * c) * d = n * (c d); a difference n - d counts as n + (-d). The equations
+/// are exact because integer arithmetic wraps
 fn int_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (outer, x, y) = integers(op)?;
     let (kind, inner, d) = with_number(b, outer, x, y)?;
@@ -126,7 +126,7 @@ fn discrete_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> 
     b.known(&Op::Discrete(kind.clone(), [args[1], args[0]].into()))
 }
 
-/// A constant of one integer.
+/// The constant whose elements are all equal to one integer.
 fn whole(b: &mut Builder, shape: &Shape, n: i64) -> NodeId {
     b.cons(Op::Constant(Constant(Array::full(shape, n))), shape.clone(), DType::I64)
 }

@@ -49,8 +49,8 @@ fn gather_extremum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType
     others.into_iter().all(|(k, i)| counts(k, *i)).then(|| b.add(Op::Reduce(extremum, *a), shape.clone(), dtype))
 }
 
-/// (f x y)[ix] = f x[ix] y[ix], where the result of `f` has no other use, less is computed and moved, and the indices
-/// are within bounds or `f` maps zeros to zero, because reading out of bounds gives 0
+/// (f x y)[ix] = f x[ix] y[ix], where the result of `f` has no other use, and less is computed and moved. Because a read
+/// out of bounds gives 0, the indices must be within bounds, or `f` must map zeros to zero
 fn gather_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Gather(a, ix) = op else { return None };
     if !b.once(*a) || !is_elementwise(&b.node(*a).op) {
@@ -91,8 +91,8 @@ fn gather_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> O
     if !all_within(b, *a, ix) { None } else { resized(b, *a, shape) }
 }
 
-/// (view x)[i] = x[M i + c], where the view has no other use and is larger than what is read of it, and an index out of
-/// bounds of the view gives one out of bounds of `x`
+/// (view x)[i] = x[M i + c], where the view has no other use and is larger than the part that is read, and an index out of
+/// bounds of the view becomes an index out of bounds of `x`
 fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Gather(a, ix) = op else { return None };
     let Op::Linear(linear, x) = b.node(*a).op.clone() else { return None };

@@ -5,7 +5,7 @@
 //! signs of zeros that an operation sees ([`signs`](super::signs)); so `x * 0` and `1 / (x + 0)` stay. Only the rules
 //! of [`fast`] assume more. There is one exception: the law of padded values in [`contract`]. A rule keeps derivatives,
 //! too. A rule looks at an operation, its operands and their operands, and never makes a program more expensive: an
-//! operation that it bypasses either costs nothing to compute again or has no other use. If a rule moves a factor
+//! operation that the rule bypasses either costs nothing to compute again or has no other use. If a rule moves a factor
 //! across a sum or a product, an intermediate result may change by that factor, so only [`moderate`] factors move; near
 //! the ends of the range of floats this counts as rounding. The order of sums and products counts as rounding, too, see
 //! [`order`]: a result that is not finite stays so, but NaN and infinities may turn into each other.
@@ -50,10 +50,10 @@ use crate::shape::{Shape, size};
 /// A rule as a function.
 #[derive(Clone, Copy)]
 enum Apply {
-    /// It returns the number of a simpler operation equal to the given one, whose shape and element type are known, or
-    /// `None`.
+    /// The function returns the number of a simpler operation that equals the given one, whose shape and element type are
+    /// known; `None` if the rule does not apply.
     Operation(fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>),
-    /// It makes a loop simpler; see [`loops`].
+    /// The function makes a loop simpler; see [`loops`].
     Loop(loops::Step),
 }
 
@@ -70,8 +70,8 @@ impl Rule {
         self.name
     }
 
-    /// Whether the rule assumes that all numbers are finite and no intermediate result is out of range: it applies with
-    /// [`fast_math`](crate::passes::Options::fast_math) alone.
+    /// Whether the rule assumes that all numbers are finite and no intermediate result is out of range: such a rule applies
+    /// only with [`fast_math`](crate::passes::Options::fast_math).
     pub fn is_fast(&self) -> bool {
         FAST.iter().any(|table| table.iter().any(|rule| rule.name == self.name))
     }
@@ -347,7 +347,7 @@ fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
             Linear::Reshape { .. } | Linear::Cast { .. } => true,
             Linear::Fourier { shape, .. } => size(shape) <= FOLDED,
         },
-        // It reads at most as many elements of the array as the result has.
+        // A gather reads at most as many elements of the array as the result has.
         Op::Gather(..) => operands[1..].iter().all(|ix| ix.size() <= FOLDED),
         Op::Unary(..)
         | Op::Binary(..)

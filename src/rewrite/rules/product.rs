@@ -138,7 +138,7 @@ fn mul_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) ->
 fn mul_quotient(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (c, y) = operands(op)?;
     let c = number(b, c)?;
-    // A reciprocal stays: its second derivative at 0 has another guard than that of a quotient.
+    // A reciprocal stays: the second derivative of a reciprocal at 0 has another guard than that of a quotient.
     let Op::Binary(Binary::Div, d, x) = b.node(y).op else { return None };
     let d = number(b, d)?;
     if !moderate(c) || !moderate(d) {
@@ -259,12 +259,13 @@ fn div_negative(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     let (x, y) = operands(op)?;
     let c = full(b, shape, dtype, -number(b, x)?);
     let positive = b.known(&Op::Binary(Binary::Div, c, y)).filter(|id| b.is_used(*id))?;
-    // As it is: the rules of signs move the sign of a quotient without other uses into its number.
+    // No rule is applied to the negation: a rule of signs would move the sign of a quotient without other uses back into
+    // the number.
     Some(b.cons(Op::Unary(Unary::Neg, positive), shape.clone(), dtype))
 }
 
-/// (c / y) / y = (1 / c) * mul_no_nan(c / y, c / y) for a moderate number c, where c / y has another use: so the derivatives
-/// of a quotient are made of one quotient. The square is guarded as the quotient is
+/// (c / y) / y = (1 / c) * mul_no_nan(c / y, c / y) for a moderate number c, where c / y has another use: the derivatives
+/// of a quotient then consist of one quotient. The square has the guard of the quotient
 fn div_again(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     let Op::Binary(Binary::Div, c, z) = b.node(x).op else { return None };
@@ -316,7 +317,7 @@ fn no_nan_zero(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) ->
 /// mul_no_nan(x, c) = c * x for a finite number c that is not 0, where c > 0 and x is never -0, or the sign of zero is not seen
 fn no_nan_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
-    // The rule above deals with 0.
+    // `no_nan_zero` deals with 0.
     let finite = |b: &Builder, a: NodeId| number(b, a).is_some_and(|c| c.is_finite() && c != 0.0);
     let (c, x) = match (finite(b, y), finite(b, x)) {
         (true, _) => (y, x),

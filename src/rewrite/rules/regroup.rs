@@ -1,5 +1,5 @@
-//! Products of the same factors and sums of like terms, in whatever order they are written: derivatives of products, and
-//! the derivatives of these, are full of them.
+//! Products of the same factors and sums of like terms, whatever the order in which these are written. Derivatives of
+//! products have many such products and terms, and derivatives of higher order have more.
 //!
 //! Law: the order of products and of sums counts as rounding, see [`order`](super::order).
 
@@ -33,7 +33,7 @@ struct Summand {
 }
 
 impl Summand {
-    /// The number that the sum has of `of`.
+    /// The coefficient of `of` in the sum.
     fn signed(&self) -> f64 {
         if self.minus { -self.c } else { self.c }
     }
@@ -72,7 +72,7 @@ fn terms(b: &Builder, op: &Op<NodeId>) -> Option<SmallVec<[Summand; TERMS]>> {
 
 /// c * x + y + d * x = (c + d) * x + y for numbers c, d of one sign, where the inner sum has no other use, and where one of
 /// the multiples has none or both are one value; and likewise for differences and for more terms. Multiples of plain
-/// products stay: the derivative of the next order has them, too
+/// products stay, because the derivative of the next order has the same multiples
 pub(super) fn like_terms_apart(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let mut all = terms(b, op)?;
     let saves = |p: &Summand, q: &Summand| {

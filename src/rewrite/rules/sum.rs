@@ -69,13 +69,13 @@ fn add_same(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<Nod
     (x == y).then(|| multiple(b, 2.0, x))
 }
 
-/// c * x + d * x = (c + d) * x, for numbers c, d of one sign, so that nothing overflows that did not before
+/// c * x + d * x = (c + d) * x for numbers c, d of one sign: for other signs a term could overflow where the sum does not
 fn add_like_terms(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     like_terms(b, x, y, 1.0)
 }
 
-/// c * x - d * x = (c - d) * x, for numbers c, d of different signs
+/// c * x - d * x = (c - d) * x for numbers c, d of different signs
 fn sub_like_terms(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     like_terms(b, x, y, -1.0)

@@ -1,4 +1,4 @@
-//! Rules of functions of one float tensor: signs move out, inverses cancel.
+//! Rules of functions of one float tensor: the sign of the argument moves to the result, and inverse functions cancel.
 
 use super::{Rule, choice, moderate, negated, negation, number, scaled, table, views};
 use crate::dtype::DType;

@@ -1,7 +1,7 @@
 //! Views that move through elementwise operations, and what rules ask about views.
 //!
-//! Law: an elementwise operation on replicated operands is computed before the replication, and an elementwise
-//! operation of whose result a part is read is computed on that part alone; in both cases only if that is cheaper.
+//! Law: an elementwise operation on replicated operands is computed before the replication, if that is cheaper. If only
+//! a part of the result of an elementwise operation is read, only that part is computed, if that is cheaper.
 
 use smallvec::SmallVec;
 
