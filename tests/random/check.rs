@@ -27,7 +27,7 @@ thread_local! {
 }
 
 /// The result, or the words of the panic, which are not printed.
-fn quietly<R>(f: impl FnOnce() -> R) -> Result<R, String> {
+pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = take_hook();

@@ -10,6 +10,9 @@
 //! * `<J v, w> == <v, J' w>`;
 //! * where finite differences over two steps are close, they are the derivative.
 //!
+//! `exact` draws small programs in another way, whose numbers do not round: with rules and without, the results are equal to
+//! the bit.
+//!
 //! A recipe that fails is made small and printed as code that makes it, for `regressions`.
 //!
 //! By default each test draws a few hundred programs, always the same, and no two tests the same ones: together they have
@@ -42,6 +45,7 @@ mod bulk;
 mod check;
 mod code;
 mod eval;
+mod exact;
 #[path = "../support/forms.rs"]
 mod forms;
 mod generate;

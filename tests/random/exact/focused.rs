@@ -1,0 +1,139 @@
+//! Roots of random programs: groups of operations that rules treat together.
+
+use polygrad::ops::{Binary, Linear, Unary, View};
+use polygrad::program::{NodeId, Op};
+use polygrad::shape::size;
+use polygrad::{Array, DType};
+
+use super::maker::{LARGEST, MOST, Maker};
+
+impl Maker {
+    /// A value at the root of a program: operations that rules treat together.
+    pub(super) fn focused(&mut self, shape: &[usize]) -> NodeId {
+        match self.rng.below(6) {
+            0 | 1 => {
+                let mask = self.intervals(shape);
+                let branches = [0, 1].map(|_| match self.rng.below(3) {
+                    0 => self.zeros(shape, DType::F64),
+                    1 => self.number_of_floats(shape),
+                    _ => self.value(shape, DType::F64, 1),
+                });
+                let bound = self.bound(branches[0]).max(self.bound(branches[1]));
+                self.add(Op::Select([mask, branches[0], branches[1]]), bound)
+            }
+            2 => {
+                // Of what is itself read or computed, at positions.
+                let kept = self.rng.below(shape.len() + 1);
+                let (indices, rest) = shape.split_at(kept);
+                let mut source: Vec<usize> = (0..1 + self.rng.below(2)).map(|_| 2 + self.rng.below(11)).collect();
+                let ix: Vec<NodeId> = (0..source.len()).map(|_| self.digits(indices)).collect();
+                source.extend(rest);
+                let x = match self.rng.below(3) {
+                    0 => self.moved(&source, DType::F64, 1),
+                    1 => {
+                        let x = self.value(&source, DType::F64, 1);
+                        let op = self.one(&[Unary::Neg, Unary::Abs]);
+                        Some(self.add(Op::Unary(op, x), self.bound(x)))
+                    }
+                    _ => None,
+                };
+                let x = x.unwrap_or_else(|| self.leaf(&source, DType::F64));
+                let bound = self.bound(x);
+                self.add(Op::Gather(x, ix), bound)
+            }
+            3 => self.sum_of_products(shape),
+            4 => self.sum_of_pieces(shape),
+            _ => {
+                // The sum of a scatter, over the axis of an index or another.
+                let at = self.rng.below(shape.len() + 1);
+                let mut wide = shape.to_vec();
+                wide.insert(at, 1 + self.rng.below(4));
+                let count = 1 + self.rng.below(wide.len());
+                let each = vec![1 + self.rng.below(4)];
+                let ix = (0..count).map(|_| self.digits(&each)).collect();
+                let values: Vec<usize> = each.iter().chain(&wide[count..]).copied().collect();
+                let (base, v) = (self.zeros(&wide, DType::F64), self.value(&values, DType::F64, 1));
+                let bound = 4.0 * self.bound(v);
+                let written = self.add(Op::ScatterAdd(base, ix, v), bound);
+                self.linear(Linear::sum(&wide, &[at]), written, 4.0 * bound)
+            }
+        }
+    }
+
+    fn number_of_floats(&mut self, shape: &[usize]) -> NodeId {
+        let c = self.rng.below(4) as f64 - 1.0;
+        self.constant(Array::full(shape, c), c.abs())
+    }
+
+    /// A sum of a product of two or three factors, each of which has some axes of the space.
+    fn sum_of_products(&mut self, shape: &[usize]) -> NodeId {
+        let at = self.rng.below(shape.len() + 1);
+        let mut space = shape.to_vec();
+        let summed: Vec<usize> = (0..1 + self.rng.below(2)).map(|k| at + k).collect();
+        summed.iter().for_each(|k| space.insert(*k, 2 + self.rng.below(4)));
+        if size(&space) > LARGEST {
+            return self.leaf(shape, DType::F64);
+        }
+        let mut product = None;
+        for _ in 0..2 + self.rng.below(2) {
+            let view = if self.rarely(3) {
+                self.view(&space)
+            } else {
+                let mut axes: Vec<usize> = (0..space.len()).filter(|_| self.rng.below(2) == 0).collect();
+                if axes.is_empty() {
+                    axes.push(self.rng.below(space.len()));
+                }
+                View::axes(&space, &axes)
+            };
+            let source = view.source().to_vec();
+            let x = if self.rarely(3) { self.contraction(&source, 1) } else { self.leaf(&source, DType::F64) };
+            let bound = self.bound(x);
+            let x = self.linear(Linear::read(view), x, bound);
+            product = Some(match product {
+                Some(y) if self.bound(y) * bound <= MOST => {
+                    self.add(Op::Binary(Binary::Mul, y, x), self.bound(y) * bound)
+                }
+                Some(y) => y,
+                None => x,
+            });
+        }
+        let product = product.expect("two factors");
+        let mask = self.intervals(&space);
+        let product = if self.rarely(4) {
+            let zeros = self.zeros(&space, DType::F64);
+            self.add(Op::Select([mask, product, zeros]), self.bound(product))
+        } else {
+            product
+        };
+        let bound = self.bound(product) * size(&space) as f64;
+        self.linear(Linear::sum(&space, &summed), product, bound)
+    }
+
+    /// A sum of arrays that are zero but in a box, or in a part of the axes.
+    fn sum_of_pieces(&mut self, shape: &[usize]) -> NodeId {
+        let mut sum = None;
+        for _ in 0..2 + self.rng.below(3) {
+            let (mut space, mut offset) = (Vec::new(), Vec::new());
+            for n in shape {
+                let whole = self.rng.below(2) == 0;
+                let width = if whole || *n < 2 { *n } else { 1 + self.rng.below(*n - 1) };
+                offset.push(self.rng.below(n - width + 1) as i64);
+                space.push(width);
+            }
+            let rank = shape.len();
+            let mut step = |k: usize| if self.rarely(6) && offset[k / rank.max(1)] == 0 && rank == 1 { 2 } else { 1 };
+            let matrix: Vec<i64> = (0..rank * rank).map(|k| if k % (rank + 1) == 0 { step(k) } else { 0 }).collect();
+            let into = View::affine(shape, &space, &matrix, &offset);
+            let from = if self.rarely(2) { View::identity(&space) } else { self.view(&space) };
+            let source = from.source().to_vec();
+            let x = self.value(&source, DType::F64, 1);
+            let bound = self.bound(x);
+            let piece = self.linear(Linear::affine(from, into), x, bound);
+            sum = Some(match sum {
+                Some(y) => self.add(Op::Binary(Binary::Add, y, piece), self.bound(y) + bound),
+                None => piece,
+            });
+        }
+        sum.expect("two pieces")
+    }
+}
