@@ -10,6 +10,7 @@
 //! | `isa` | nothing: it runs a loop as compiled for the instruction set of the machine |
 //! | `products` | bilinear operations, by the kernel that suits their loops |
 //! | `matmul` | plain matrix products |
+//! | `lines` | products of a matrix and a vector, in both layouts |
 //! | `packed`, `tiles` | products of matrices whose rows and columns are several axes: convolutions and their adjoints |
 //! | `indexing` | gather, scatter |
 //! | `reduce` | extrema along an axis, and their positions |
@@ -17,6 +18,7 @@
 
 pub(crate) mod indexing;
 pub(crate) mod isa;
+mod lines;
 mod matmul;
 mod packed;
 pub(crate) mod products;

@@ -6,6 +6,7 @@
 use std::any::Any;
 
 use super::isa::Isa;
+use super::lines::{self, LONG, LONG_SUM, add_scaled};
 use super::matmul::{Matmul, matmul};
 use super::packed::{Packed, Room};
 use super::runs::{Axis, Nest, stepped};
@@ -219,6 +220,11 @@ fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &m
         let blocks = if steps[2] == 0 { count / 4 } else { 0 };
         for block in 0..blocks {
             let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|k| at(4 * block + k));
+            if len >= LONG {
+                let (x, v) = ([r0.0, r1.0, r2.0, r3.0], [r0.1, r1.1, r2.1, r3.1]);
+                add_scaled(x, v, &mut out[r0.2..r0.2 + len]);
+                continue;
+            }
             let rows = r0.1.iter().zip(r1.1).zip(r2.1.iter().zip(r3.1));
             out[r0.2..r0.2 + len].iter_mut().zip(rows).for_each(|(o, ((v0, v1), (v2, v3)))| {
                 let first = o.plus(r0.0.mul(*v0)).plus(r1.0.mul(*v1));
@@ -227,14 +233,22 @@ fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &m
         }
         for row in 4 * blocks..count {
             let (x, v, o) = at(row);
+            if len >= LONG {
+                add_scaled([x], [v], &mut out[o..o + len]);
+                continue;
+            }
             out[o..o + len].iter_mut().zip(v).for_each(|(o, y)| *o = o.plus(x.mul(*y)));
         }
     });
 }
 
-/// The sum of products, in eight interleaved partial sums.
+/// The sum of products, in interleaved partial sums.
 #[inline(never)]
 fn dot<E: Num>(v: &[E], w: &[E]) -> E {
+    if w.len() >= LONG_SUM {
+        let [sum] = lines::dots::<E, 1, 32>([v], w);
+        return sum;
+    }
     let mut sums = [E::ZERO; 8];
     let ((x, x_rest), (y, y_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
     for (x, y) in x.iter().zip(y) {
@@ -246,9 +260,12 @@ fn dot<E: Num>(v: &[E], w: &[E]) -> E {
     folded(sums).plus(rest)
 }
 
-/// Two sums of products with one common operand, each in the order of [`dot`].
+/// Two sums of products with one common operand.
 #[inline(never)]
 fn dots<E: Num>(v: &[E], w: &[E], common: &[E]) -> [E; 2] {
+    if common.len() >= LONG_SUM {
+        return lines::dots::<E, 2, 16>([v, w], common);
+    }
     let mut sums = [[E::ZERO; 8]; 2];
     let ((v, v_rest), (w, w_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
     let (c, c_rest) = common.as_chunks::<8>();

@@ -128,3 +128,20 @@ fn convolutions_and_their_adjoints_are_sums_over_windows() {
         }
     }
 }
+
+#[test]
+fn products_with_vectors_are_sums_at_every_length() {
+    let mut draw = Draw(74);
+    for n in [0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 511, 512, 513, 1000] {
+        let dot = Contract::axes(&[n], &[0], &[0], &[]);
+        let rows = Contract::axes(&[3, n], &[0, 1], &[1], &[0]);
+        let columns = Contract::axes(&[5, n], &[0, 1], &[0], &[1]);
+        let outer = Contract::axes(&[3, n], &[0], &[1], &[0, 1]);
+        for op in [dot, rows, columns.swapped(), columns, outer] {
+            let dtype = draw.number_type();
+            let mut numbers = |shape: &[usize]| -> Vec<i64> { (0..size(shape)).map(|_| draw.range(-3, 3)).collect() };
+            let (a, b) = (numbers(op.a.source()), numbers(op.b.source()));
+            check(&op, &array_of(dtype, op.a.source(), &a), &array_of(dtype, op.b.source(), &b));
+        }
+    }
+}
