@@ -30,7 +30,7 @@ pub use ad::{
     direct, grad, grad_with, hessian, hessian_matrix, hessian_matrix_with, hessian_with, hvp, hvp_with, inspect,
     jacobian, jacobian_by, jacobian_by_with, jacobian_matrix, jacobian_matrix_with, jacobian_with, jvp, jvp_with,
     nth_derivative, nth_derivative_with, symbolic, value_and_grad, value_and_grad_with, value_and_jacobian,
-    value_and_jacobian_with, vjp, vjp_with,
+    value_and_jacobian_matrix, value_and_jacobian_matrix_with, value_and_jacobian_with, vjp, vjp_with,
 };
 pub use array::Array;
 pub use base::{BaseTensor, Lift};

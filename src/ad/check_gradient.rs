@@ -466,8 +466,10 @@ impl<'a> Point<'a> {
                 part[low..high].copy_from_slice(&direction[low..high]);
                 off(&part)
             };
-            // A difference that is no number is a large one.
-            if part(low, middle) < part(middle, high) { low = middle } else { high = middle }
+            // A difference that is no number counts as the largest.
+            let [lower, upper] =
+                [part(low, middle), part(middle, high)].map(|d| if d.is_nan() { f64::INFINITY } else { d });
+            if lower < upper { low = middle } else { high = middle }
         }
         low
     }

@@ -3,6 +3,8 @@
 //! Rows and columns are the elements of the raveled trees: those of the float leaves, in order, as `f64`
 //! ([`Tree::ravel`](crate::Tree::ravel)).
 
+use std::cell::RefCell;
+
 use super::arguments::Arguments;
 use super::pipeline;
 use super::second::{Mode, each_basis_vector};
@@ -65,13 +67,92 @@ where
     Q: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
+    matrix_of(false, f, x, data).1
+}
+
+/// The results of a function from trees to trees, and their [`jacobian_matrix`].
+///
+/// ```
+/// use polygrad::{tensor, value_and_jacobian_matrix};
+/// let (y, j) = value_and_jacobian_matrix(|(a, b)| (a * b, b * b), &(tensor(3.0), tensor(5.0)));
+/// assert_eq!((y, j), ((tensor(15.0), tensor(25.0)), tensor([[5.0, 3.0], [0.0, 10.0]])));
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn value_and_jacobian_matrix<T, P, Y>(
+    f: impl Fn(&P::With<ADVal<T::Trace>>) -> Y,
+    x: &P,
+) -> (Y::With<T>, Tensor<T, 2>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<ADVal<T::Trace>>,
+{
+    value_and_jacobian_matrix_with(|x, _: &()| f(x), x, &())
+}
+
+/// [`value_and_jacobian_matrix`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{tensor, value_and_jacobian_matrix_with};
+/// let (x, k) = ((tensor(3.0), tensor(5.0)), tensor(2.0));
+/// let (y, j) = value_and_jacobian_matrix_with(|(a, b), k| (a * b, b * k), &x, &k);
+/// assert_eq!((y, j), ((tensor(15.0), tensor(10.0)), tensor([[5.0, 3.0], [0.0, 2.0]])));
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn value_and_jacobian_matrix_with<T, P, Q, Y>(
+    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Y,
+    x: &P,
+    data: &Q,
+) -> (Y::With<T>, Tensor<T, 2>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<ADVal<T::Trace>>,
+{
+    match matrix_of(true, f, x, data) {
+        (Some(y), matrix) => (y, matrix),
+        (None, _) => unreachable!("the values were asked for"),
+    }
+}
+
+/// The Jacobian matrix, and the results if they are asked for.
+#[track_caller]
+fn matrix_of<T, P, Q, Y>(
+    value: bool,
+    f: impl Fn(&P::With<ADVal<T::Trace>>, &Q::With<ADVal<T::Trace>>) -> Y,
+    x: &P,
+    data: &Q,
+) -> (Option<Y::With<T>>, Tensor<T, 2>)
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<ADVal<T::Trace>>,
+{
     let arguments = Arguments::new(x, data);
+    let template = RefCell::new(None);
     let mut results = traced(&arguments.inputs, |inputs| {
-        let run = |duals: &[ADVal<T::Trace>]| arguments.call(&f, duals).leaves();
+        let run = |duals: &[ADVal<T::Trace>]| {
+            let y = arguments.call(&f, duals);
+            let leaves = y.leaves();
+            template.replace(Some(y));
+            leaves
+        };
         let (sweep, y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
-        Ok::<_, Fault>(vec![jacobian_of("jacobian_matrix", &sweep, &y, &inputs[..arguments.count])?])
+        let matrix = jacobian_of("jacobian_matrix", &sweep, &y, &inputs[..arguments.count])?;
+        let values = y.iter().filter(|_| value).map(|y| y.primal().clone());
+        Ok::<_, Fault>([matrix].into_iter().chain(values).collect())
     });
-    Tensor::from_raw(results.remove(0))
+    let values = results.split_off(1);
+    let y = template.into_inner().filter(|_| value).map(|y| y.with_leaves(values));
+    (y, Tensor::from_raw(results.remove(0)))
 }
 
 /// The Hessian of a scalar function of a tree: `H[i, j] = d^2 f / d x[i] d x[j]`, where `x` is the raveled tree.

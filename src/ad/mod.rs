@@ -32,7 +32,10 @@ pub use check_gradient::{Checked, GradientCheck, GradientError, assert_gradient,
 pub use custom::{custom_jvp, custom_vjp};
 pub use function::{Function, FunctionOptions, Gradient, Jit, RunError};
 pub use linear_map::LinearMap;
-pub use matrix::{hessian_matrix, hessian_matrix_with, jacobian_matrix, jacobian_matrix_with};
+pub use matrix::{
+    hessian_matrix, hessian_matrix_with, jacobian_matrix, jacobian_matrix_with, value_and_jacobian_matrix,
+    value_and_jacobian_matrix_with,
+};
 pub use second::{
     Mode, hessian, hessian_with, hvp, hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_with, nth_derivative,
     nth_derivative_with, value_and_jacobian, value_and_jacobian_with,

@@ -4,14 +4,15 @@
 //! evaluated in a loop over basis vectors, forward or transposed.
 
 use super::arguments::Arguments;
+use super::function::derived::Derived;
+use super::pipeline;
 use super::staged::traced;
-use super::{pipeline, symbolic};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::{Discrete, Linear};
-use crate::passes::optimize;
+use crate::passes::Options;
 use crate::program::{Program, Term, interpret};
 use crate::shape::{Shape, Show, size, try_possible};
 use crate::tensor::{Plus, Rank, Tensor};
@@ -404,13 +405,13 @@ pub fn nth_derivative_with<T: BaseTensor, Q: Tree<T>, E: Float>(
     let variables: Vec<Term> = std::iter::once(variable).chain(constants).collect();
     let mut names = vec![String::from("x")];
     data.paths("data", &mut names);
-    let mut program: Program = match Term::program(&variables, &[y], &names) {
+    let program: Program = match Term::program(&variables, &[y], &names) {
         Ok(program) => program,
         Err(message) => panic!("{message}"),
     };
-    program = optimize(&program);
-    for _ in 0..n {
-        program = optimize(&symbolic::derivative_in_first(&program));
-    }
+    let program = match Derived::Nth(n).of(&program, 1, Options::default()) {
+        Ok(program) => program,
+        Err(fault) => panic!("{fault}"),
+    };
     Tensor::from_raw(interpret(&program, std::iter::once(x.raw().clone()).chain(known).collect()).remove(0))
 }

@@ -13,6 +13,7 @@ use crate::array::Array;
 use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
+use crate::tree::ravel::raveled_size;
 
 /// A function to be minimized, of a tree of parameters and of data.
 ///
@@ -97,7 +98,7 @@ where
 }
 
 fn parameters<P: Tree<Array, With<Array> = P>>(like: &P, x: &[f64]) -> Result<P, Error> {
-    let needed = like.ravel().len();
+    let needed = raveled_size(&like.leaves());
     if x.len() != needed {
         let text = format!(
             "tree: the vector must have an element for each of the {needed} parameters, but it has {}; begin with `start`",

@@ -1,6 +1,6 @@
 //! Stochastic gradient descent and Adam.
 
-use super::{Optimizer, Rate, State, times};
+use super::{Optimizer, Rate, State};
 use crate::base::BaseTensor;
 use crate::ops::{Binary, Unary};
 use crate::tensor::Tensor;
@@ -72,11 +72,11 @@ impl Optimizer for Sgd {
         let rate = self.rate.at(&state.count);
         let count = &state.count + 1.0;
         let Some(velocity) = remembered("sgd", self.moments(), state).first() else {
-            return (x.sub(&times(gradient, &rate)), State { count, moments: Vec::new() });
+            return (x.sub(&gradient.times(&rate)), State { count, moments: Vec::new() });
         };
         let velocity = velocity.scale(self.momentum).add(gradient);
         let ahead = self.nesterov.then(|| gradient.add_scaled(self.momentum, &velocity));
-        let step = times(ahead.as_ref().unwrap_or(&velocity), &rate);
+        let step = ahead.as_ref().unwrap_or(&velocity).times(&rate);
         (x.sub(&step), State { count, moments: vec![velocity] })
     }
 }
@@ -127,9 +127,7 @@ impl Adam {
     #[track_caller]
     #[must_use]
     pub fn epsilon(self, epsilon: f64) -> Self {
-        let possible = epsilon >= 0.0 && epsilon.is_finite();
-        assert!(possible, "epsilon: `eps` must be finite and not negative, but it is {epsilon}; 1e-8 is usual");
-        Adam { epsilon, ..self }
+        Adam { epsilon: not_negative("epsilon: `eps`", epsilon, 1e-8), ..self }
     }
 
     /// With weight decay: each update also takes away `rate * decay` of each parameter, outside of the moments (AdamW).
@@ -139,9 +137,7 @@ impl Adam {
     #[track_caller]
     #[must_use]
     pub fn decay(self, decay: f64) -> Self {
-        let possible = decay >= 0.0 && decay.is_finite();
-        assert!(possible, "decay: the decay must be finite and not negative, but it is {decay}; 0.01 is usual");
-        Adam { decay, ..self }
+        Adam { decay: not_negative("decay: the decay", decay, 0.01), ..self }
     }
 }
 
@@ -165,13 +161,21 @@ impl Optimizer for Adam {
         let second = moments[1].scale(b2).add_scaled(1.0 - b2, &gradient.unary(Unary::Square));
         // The moments start at zero: after t updates they are too small by these factors.
         let [c1, c2] = [b1, b2].map(|b| missing(b, &count));
-        let size = times(&second, &c2.recip()).unary(Unary::Sqrt).shift(self.epsilon);
-        let mut next = x.sub(&times(&first, &(&rate / c1)).binary(Binary::Div, &size));
+        let size = second.times(&c2.recip()).unary(Unary::Sqrt).shift(self.epsilon);
+        let mut next = x.sub(&first.times(&(&rate / c1)).binary(Binary::Div, &size));
         if self.decay > 0.0 {
-            next = next.sub(&times(x, &(&rate * self.decay)));
+            next = next.sub(&x.times(&(&rate * self.decay)));
         }
         (next, State { count, moments: vec![first, second] })
     }
+}
+
+/// A number that is finite and not negative.
+#[track_caller]
+fn not_negative(what: &str, number: f64, usual: f64) -> f64 {
+    let possible = number >= 0.0 && number.is_finite();
+    assert!(possible, "{what} must be finite and not negative, but it is {number}; {usual:?} is usual");
+    number
 }
 
 /// `1 - b^count`, to full precision for `b` near 1.

@@ -51,8 +51,6 @@ pub use first_order::{Adam, Sgd};
 pub use rate::Rate;
 
 use crate::base::BaseTensor;
-use crate::dtype::DType;
-use crate::ops::{Binary, Linear};
 use crate::tensor::Tensor;
 use crate::tree::{Tree, TreeMath};
 
@@ -115,21 +113,5 @@ pub fn clip_by_norm<T: BaseTensor, P: Tree<T, With<T> = P>>(gradient: &P, length
         "clip_by_norm: the length must be positive, but it is {length}; leave the gradient out instead"
     );
     let norm = gradient.norm();
-    times(gradient, &(length / norm.max(length)))
-}
-
-/// Every element of every float leaf times a scalar tensor.
-#[track_caller]
-fn times<T: BaseTensor, P: Tree<T, With<T> = P>>(x: &P, c: &Tensor<T, 0>) -> P {
-    x.map(&mut |leaf| {
-        let dtype = leaf.dtype();
-        if !dtype.is_float() {
-            return leaf.clone();
-        }
-        let scalar = c.raw();
-        let cast =
-            if dtype == DType::F64 { scalar.clone() } else { scalar.linear(&Linear::cast(&[], DType::F64, dtype)) };
-        let factor = if leaf.shape().is_empty() { cast } else { cast.linear(&Linear::replicate(leaf.shape(), &[])) };
-        leaf.binary(Binary::Mul, &factor)
-    })
+    gradient.times(&(length / norm.max(length)))
 }

@@ -5,6 +5,11 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::rc::Rc;
 
+/// Panics inside of a closure. The panic shows the line of the closure, so the words show the line of the call.
+pub(super) fn stop(message: &str, call: &Location<'_>) -> ! {
+    panic!("{message} (called at {call})")
+}
+
 /// A function of a stack of rows, as [`vmap`](super::vmap) returns it; it is called like a function.
 ///
 /// ```
@@ -23,15 +28,14 @@ pub struct Batched<'a, X, S> {
 }
 
 impl<'a, X, S> Batched<'a, X, S> {
-    /// The function whose errors are messages for the caller.
+    /// The function whose errors are messages for the caller. It is given the place of the call.
     #[track_caller]
-    pub(super) fn new(f: impl Fn(X) -> Result<S, String> + 'a) -> Self {
+    pub(super) fn new(f: impl Fn(X, &'static Location<'static>) -> Result<S, String> + 'a) -> Self {
         let caller = Rc::new(Cell::new(Location::caller()));
         let at = caller.clone();
-        let map = move |xs: X| match f(xs) {
+        let map = move |xs: X| match f(xs, at.get()) {
             Ok(stacked) => stacked,
-            // A panic inside a closure shows the line of the closure, so the words show the line of the call.
-            Err(message) => panic!("{message} (called at {})", at.get()),
+            Err(message) => stop(&message, at.get()),
         };
         Batched { map: Box::new(map), caller }
     }

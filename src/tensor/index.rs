@@ -80,6 +80,100 @@ tuple_indices! {
     4: A 0, B 1, C 2, D 3;
 }
 
+/// One of the indices of [`gather`](Tensor::gather) and [`scatter_add`](Tensor::scatter_add): an integer tensor of rank `S`,
+/// owned or borrowed, or a host integer, which stands for its repetition.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an index tensor of rank {S}",
+    label = "an index tensor is a `Tensor<T, {S}, i64>`, owned or borrowed, or an integer of type `i32`, `i64` or `usize`"
+)]
+pub trait Place<T, const S: usize> {
+    /// The shape, which a number does not have.
+    #[doc(hidden)]
+    fn shape(&self) -> Option<&[usize]>;
+    /// The index tensor; a number takes this shape.
+    #[doc(hidden)]
+    fn place(&self, shape: &[usize]) -> T;
+}
+
+impl<T: BaseTensor, const S: usize> Place<T, S> for Tensor<T, S, i64> {
+    fn shape(&self) -> Option<&[usize]> {
+        Some(self.raw().shape())
+    }
+    fn place(&self, _: &[usize]) -> T {
+        self.raw().clone()
+    }
+}
+
+impl<T, const S: usize, I: Place<T, S>> Place<T, S> for &I {
+    fn shape(&self) -> Option<&[usize]> {
+        (**self).shape()
+    }
+    fn place(&self, shape: &[usize]) -> T {
+        (**self).place(shape)
+    }
+}
+
+macro_rules! repeated {
+    ($($I:ty),*) => { $(
+        impl<T: BaseTensor, const S: usize> Place<T, S> for $I {
+            fn shape(&self) -> Option<&[usize]> {
+                None
+            }
+            fn place(&self, shape: &[usize]) -> T {
+                ScalarIndex::<T>::index(self).into_raw().linear(&Linear::replicate(shape, &[]))
+            }
+        }
+    )* };
+}
+repeated!(i32, i64, usize);
+
+/// `K` index tensors of one shape of rank `S`, for the `K` outer axes: an array, or a tuple where they differ in type.
+pub trait Places<T, const S: usize, const K: usize> {
+    /// The index tensors; nothing if all are numbers, which have no shape, and `S` is above 0.
+    #[doc(hidden)]
+    fn places(&self) -> Option<[T; K]>;
+}
+
+/// The common shape of index tensors, unless all are numbers.
+fn common<'a, const S: usize>(mut shapes: impl Iterator<Item = Option<&'a [usize]>>) -> Option<&'a [usize]> {
+    shapes.find_map(|shape| shape).or((S == 0).then_some(&[]))
+}
+
+impl<T, const S: usize, I: Place<T, S>, const K: usize> Places<T, S, K> for [I; K] {
+    fn places(&self) -> Option<[T; K]> {
+        let shape = common::<S>(self.iter().map(I::shape))?;
+        Some(self.each_ref().map(|i| i.place(shape)))
+    }
+}
+
+macro_rules! tuple_places {
+    ($($K:literal: $($I:ident $k:tt),*;)*) => { $(
+        impl<T, const S: usize, $($I: Place<T, S>),*> Places<T, S, $K> for ($($I,)*) {
+            fn places(&self) -> Option<[T; $K]> {
+                let shape = common::<S>([$(self.$k.shape()),*].into_iter())?;
+                Some([$(self.$k.place(shape)),*])
+            }
+        }
+    )* };
+}
+tuple_places! {
+    1: A 0;
+    2: A 0, B 1;
+    3: A 0, B 1, C 2;
+    4: A 0, B 1, C 2, D 3;
+}
+
+/// The index tensors of `gather` or `scatter_add`.
+#[track_caller]
+fn places<T, const S: usize, const K: usize>(op: &str, ix: &impl Places<T, S, K>) -> [T; K] {
+    match ix.places() {
+        Some(places) => places,
+        None => panic!(
+            "{op}: an index must be a tensor of rank {S}, but all are numbers; read one place with `at`, write it with `add_at`"
+        ),
+    }
+}
+
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// The subarray at `K` indices of the `K` outer axes; an element if there are as many as axes. Zeros
     /// where an index is out of bounds.
@@ -120,20 +214,22 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.gather([&tensor([1, 0, 1]), &tensor([0, 1, 7])]), tensor([3.0, 2.0, 0.0]));
     /// assert_eq!(x.gather([&tensor([1, 1])]), tensor([[3.0, 4.0], [3.0, 4.0]]));
+    /// // Owned, borrowed, numbers: in a tuple, what they are may differ.
+    /// let i = tensor([1, 0, 1]);
+    /// assert_eq!(x.gather((&i, 1)), tensor([4.0, 2.0, 4.0]));
+    /// assert_eq!(x.gather((&i, 1 - &i)), tensor([3.0, 2.0, 3.0]));
     /// ```
     ///
     /// # Panics
-    /// When the index tensors differ in shape.
+    /// When the index tensors differ in shape, or `S` is above 0 and all are numbers.
     #[track_caller]
-    pub fn gather<const K: usize, const S: usize, const M: usize, const R: usize>(
-        &self,
-        ix: [&Tensor<T, S, i64>; K],
-    ) -> Tensor<T, R, E>
+    pub fn gather<I, const K: usize, const S: usize, const M: usize, const R: usize>(&self, ix: I) -> Tensor<T, R, E>
     where
+        I: Places<T, S, K>,
         Rank<D>: Plus<K, M>,
         Rank<R>: Plus<S, M>,
     {
-        Tensor::from_raw(self.raw().gather(&ix.map(|i| i.raw().clone())))
+        Tensor::from_raw(self.raw().gather(&places("gather", &ix)))
     }
 
     /// The subarrays at the positions `ix` of the outermost axis, one after the other; zeros out of bounds.
@@ -162,18 +258,20 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the index tensors differ in shape, or `v` has not the shape of what `gather` reads.
+    /// When the index tensors differ in shape, `S` is above 0 and all are numbers, or `v` has not the shape of what `gather`
+    /// reads.
     #[track_caller]
-    pub fn scatter_add<const K: usize, const S: usize, const M: usize, const R: usize>(
+    pub fn scatter_add<I, const K: usize, const S: usize, const M: usize, const R: usize>(
         self,
-        ix: [&Tensor<T, S, i64>; K],
+        ix: I,
         v: &Tensor<T, R, E>,
     ) -> Self
     where
+        I: Places<T, S, K>,
         Rank<D>: Plus<K, M>,
         Rank<R>: Plus<S, M>,
     {
-        Tensor::from_raw(self.into_raw().scatter_add(&ix.map(|i| i.raw().clone()), v.raw()))
+        Tensor::from_raw(self.into_raw().scatter_add(&places("scatter_add", &ix), v.raw()))
     }
 }
 

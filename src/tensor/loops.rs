@@ -10,16 +10,17 @@
 
 use std::cell::OnceCell;
 use std::ops::Range;
+use std::panic::Location;
 
 use super::Tensor;
-use super::batched::Batched;
+use super::batched::{Batched, stop};
 use super::parts::Start;
 use super::rank::{Above, Plus, Rank};
 use super::trips::Trips;
 use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::ops::{Discrete, Linear};
-use crate::shape::{Shape, Show, check_possible};
+use crate::shape::{Shape, Show, check_possible, try_possible};
 use crate::tree::Tree;
 
 /// The argument of a loop: a tensor, which the loop runs over by its outermost axis, or a tuple of tensors side by
@@ -265,9 +266,17 @@ where
 fn built<T: BaseTensor>(op: &str, sizes: &[usize], body: &dyn Fn(&[T]) -> T) -> T {
     check_possible(op, sizes);
     let (first, other): (OnceCell<Shape>, OnceCell<Shape>) = Default::default();
+    let call = Location::caller();
     let out = build_raw(sizes, &[], &|ix: &[T]| {
         let element = body(ix);
-        let shape = first.get_or_init(|| Shape::from_slice(element.shape()));
+        let shape = first.get_or_init(|| {
+            // One loop reports a result that is too large at the caller's line; a loop within it cannot.
+            if sizes.len() > 1 {
+                let whole = [sizes, element.shape()].concat();
+                try_possible(op, &whole).unwrap_or_else(|message| stop(&message, call));
+            }
+            Shape::from_slice(element.shape())
+        });
         if shape[..] == *element.shape() {
             return element;
         }
@@ -338,9 +347,9 @@ where
     Y: Outputs<T, S> + 'a,
     S: 'a,
 {
-    Batched::new(move |xs: X| {
+    Batched::new(move |xs: X, call| {
         let rows = try_sequences("vmap", &xs)?;
-        try_mapped::<T, X, R, Y, S>("vmap", rows, &f)
+        try_mapped::<T, X, R, Y, S>("vmap", rows, &f, Some(call))
     })
 }
 
@@ -367,23 +376,28 @@ where
 
 #[track_caller]
 fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &'static str, xs: X, f: impl Fn(&R) -> Y) -> S {
-    match try_mapped::<T, X, R, Y, S>(op, sequences(op, &xs), f) {
+    match try_mapped::<T, X, R, Y, S>(op, sequences(op, &xs), f, None) {
         Ok(stacked) => stacked,
         Err(message) => panic!("{message}"),
     }
 }
 
-/// [`mapped`] over tensors of one length, with a message as an error.
+/// [`mapped`] over tensors of one length, with a message as an error. Without a caller whose line a panic shows, `call` is
+/// the place of the call.
 #[track_caller]
 fn try_mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(
     op: &'static str,
     (n, xs): (usize, Vec<T>),
     f: impl Fn(&R) -> Y,
+    call: Option<&Location<'_>>,
 ) -> Result<S, String> {
     let trips = Trips::new::<T>(op, n, &[]);
     let (_, outputs) = T::map_accum(n, false, Vec::new(), &xs, &mut |_, x| {
         let mut outputs = Vec::new();
         f(&X::row(&mut x.iter().cloned())).parts(&mut outputs);
+        if let (Some(call), Err(message)) = (call, trips.stackable(n, &outputs)) {
+            stop(&message, call);
+        }
         trips.returned(Vec::new(), outputs)
     });
     trips.try_end()?;

@@ -6,7 +6,8 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | this one | the type, constructors, shapes, numbers of known tensors |
+//! | this one | the type, constructors, shapes |
+//! | `known` | tensors of known numbers: their elements, equality, printing |
 //! | `operators` | `+ - * / %`, unary `-`, and `& \| !` of masks, with broadcasting |
 //! | `elementwise` | functions of two tensors, comparisons, selection, conversions |
 //! | `structure` | views, reshaping |
@@ -37,11 +38,9 @@
 //! tensor of that one number. **Shapes are static:** they are known while the program is traced, and
 //! a mistake panics at the line of the user's call.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::marker::PhantomData;
 
-use crate::array::{Array, ArrayError, Drawn, Nested};
+use crate::array::{Array, Nested};
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Discrete, Linear, View};
@@ -56,6 +55,7 @@ mod expand;
 pub mod fft;
 mod index;
 mod interpolate;
+mod known;
 #[doc(hidden)]
 pub mod letters;
 mod loops;
@@ -80,7 +80,7 @@ mod update;
 pub use batched::Batched;
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
-pub use index::{Indices, ScalarIndex};
+pub use index::{Indices, Place, Places, ScalarIndex};
 pub use loops::{
     Outputs, Rows, build, build1, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, scan, vmap, zip_with,
 };
@@ -516,143 +516,5 @@ impl<T: BaseTensor, E: Num> Tensor<T, 2, E> {
         // Ones written along the diagonal.
         let diagonal = Linear::affine(View::identity(&[n]), View::axes(&[n], &[0, 0]));
         Tensor::<T, 1, E>::ones([n]).view(&diagonal)
-    }
-}
-
-impl<const D: usize, E: Elem> Tensor<Array, D, E> {
-    /// The numbers in this tensor, as an array.
-    pub fn array(&self) -> &Array {
-        &self.raw
-    }
-
-    /// The elements in row-major order, copied.
-    ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).to_vec(), [1.0, 2.0, 3.0, 4.0]);
-    /// ```
-    #[track_caller]
-    pub fn to_vec(&self) -> Vec<E> {
-        match self.raw.to_vec() {
-            Ok(v) => v,
-            Err(_) => unreachable!("the element type of a tensor is that of its array"),
-        }
-    }
-
-    /// The elements in row-major order, if they are stored one by one, or there is only one; a tensor of one repeated value,
-    /// such as zeros, stores that value once. Nothing is copied. [`elements`](Tensor::elements) is for every tensor.
-    ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 4.0]]).as_slice(), Some(&[1.0, 2.0, 3.0, 4.0][..]));
-    /// ```
-    pub fn as_slice(&self) -> Option<&[E]> {
-        self.raw.as_slice()
-    }
-
-    /// The elements in row-major order, copied only if they are stored as one repeated value.
-    ///
-    /// ```
-    /// use polygrad::{Concrete, Tensor};
-    /// assert_eq!(*Tensor::<Concrete, 1>::zeros([2]).elements(), [0.0, 0.0]);
-    /// ```
-    #[track_caller]
-    pub fn elements(&self) -> Cow<'_, [E]> {
-        match self.raw.elements() {
-            Ok(elements) => elements,
-            Err(_) => unreachable!("the element type of a tensor is that of its array"),
-        }
-    }
-
-    /// The elements in row-major order; without a copy if they are stored one by one and the tensor has no other owner.
-    ///
-    /// ```
-    /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1, 2], [3, 4]]).into_vec(), [1, 2, 3, 4]);
-    /// ```
-    #[track_caller]
-    pub fn into_vec(self) -> Vec<E> {
-        match self.raw.into_vec() {
-            Ok(elements) => elements,
-            Err(_) => unreachable!("the element type of a tensor is that of its array"),
-        }
-    }
-
-    /// The elements as plain Rust data: a number, a `Vec`, or nested arrays.
-    ///
-    /// ```
-    /// use polygrad::tensor;
-    /// let rows: [[f64; 2]; 1] = tensor([[1.0, 2.0]]).nested().unwrap();
-    /// assert_eq!(rows, [[1.0, 2.0]]);
-    /// ```
-    ///
-    /// # Errors
-    /// When rank, sizes or element type differ, with both.
-    pub fn nested<X: TryFrom<Array, Error = ArrayError>>(&self) -> Result<X, ArrayError> {
-        X::try_from(self.raw.clone())
-    }
-}
-
-impl<const D: usize, E> From<&Tensor<Array, D, E>> for Array {
-    fn from(t: &Tensor<Array, D, E>) -> Array {
-        t.raw.clone()
-    }
-}
-
-impl<const D: usize, E> From<Tensor<Array, D, E>> for Array {
-    fn from(t: Tensor<Array, D, E>) -> Array {
-        t.raw
-    }
-}
-
-/// A shape of known rank: what is drawn is a tensor.
-impl<const D: usize> Drawn for [usize; D] {
-    type Out<E: Elem> = Tensor<Array, D, E>;
-    fn sizes(&self) -> &[usize] {
-        self
-    }
-    #[track_caller]
-    fn drawn<E: Elem>(a: Array) -> Tensor<Array, D, E> {
-        Tensor::from_raw(a)
-    }
-}
-
-impl<const D: usize, E: Elem> Nested<D, E> for Tensor<Array, D, E> {
-    fn into_array(self) -> Array {
-        self.raw
-    }
-}
-
-impl<const D: usize, E: Elem> Nested<D, E> for &Tensor<Array, D, E> {
-    fn into_array(self) -> Array {
-        self.raw.clone()
-    }
-}
-
-/// Equality of shape and elements; NaN differs from itself. The elementwise comparison, whose result
-/// is a mask, is the method [`Tensor::eq`].
-impl<T: PartialEq, const D: usize, E> PartialEq for Tensor<T, D, E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.raw == other.raw
-    }
-}
-
-/// Prints the numbers if they are known, and element type and shape otherwise.
-impl<T: BaseTensor, const D: usize, E: Elem> fmt::Display for Tensor<T, D, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.peek() {
-            Some(a) => fmt::Display::fmt(&a, f),
-            None => write!(f, "{} {}", E::DTYPE, Show(self.raw.shape())),
-        }
-    }
-}
-
-/// Like [`Display`](fmt::Display), with element type and shape in every case.
-impl<T: BaseTensor, const D: usize, E: Elem> fmt::Debug for Tensor<T, D, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.peek() {
-            Some(a) => fmt::Debug::fmt(&a, f),
-            None => write!(f, "{} {}", E::DTYPE, Show(self.raw.shape())),
-        }
     }
 }

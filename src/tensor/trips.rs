@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use crate::base::{BaseTensor, Trip};
 use crate::dtype::DType;
 use crate::ops::kinds;
-use crate::shape::{Shape, check_possible};
+use crate::shape::{Shape, check_possible, try_possible};
 
 /// The trips of one loop.
 pub(super) struct Trips {
@@ -71,6 +71,15 @@ impl Trips {
         if let Err(fault) = self.try_end() {
             panic!("{fault}");
         }
+    }
+
+    /// Whether the outputs of `n` trips like the first one can be stacked. Asked before the first trip has
+    /// [`returned`](Trips::returned); every later trip fits the first.
+    pub(super) fn stackable<T: BaseTensor>(&self, n: usize, outputs: &[T]) -> Result<(), String> {
+        if self.outputs.get().is_some() {
+            return Ok(());
+        }
+        outputs.iter().try_for_each(|y| try_possible(self.op, &[&[n], y.shape()].concat()))
     }
 
     /// [`end`](Trips::end), with the message as an error.

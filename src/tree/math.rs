@@ -76,6 +76,20 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
         map_floats(self, &mut |leaf| leaf.binary(Binary::Mul, &like(leaf, c)))
     }
 
+    /// `c * self` for a scalar tensor, which is converted to the element type of each leaf.
+    #[track_caller]
+    fn times(&self, c: &Tensor<T, 0>) -> Self {
+        map_floats(self, &mut |leaf| {
+            let cast = match leaf.dtype() {
+                DType::F64 => c.raw().clone(),
+                dtype => c.raw().linear(&Linear::cast(&[], DType::F64, dtype)),
+            };
+            let scalar = leaf.shape().is_empty();
+            let factor = if scalar { cast } else { cast.linear(&Linear::replicate(leaf.shape(), &[])) };
+            leaf.binary(Binary::Mul, &factor)
+        })
+    }
+
     /// `self + c`, leaf by leaf; `c` is rounded to the element type of each leaf.
     #[track_caller]
     fn shift(&self, c: f64) -> Self {

@@ -7,7 +7,7 @@ use polygrad::ops::{Binary, Unary};
 use polygrad::program::{Custom, Term};
 use polygrad::tree::Keep;
 use polygrad::{
-    BaseTensor, Checked, Concrete, DType, GradientCheck, GradientError, Tensor, assert_gradient, check_gradient,
+    Array, BaseTensor, Checked, Concrete, DType, GradientCheck, GradientError, Tensor, assert_gradient, check_gradient,
     check_gradient_with, custom_jvp, custom_vjp, fold, grad, tensor,
 };
 
@@ -102,13 +102,8 @@ fn small_mistakes_are_found() {
 #[test]
 fn modes_that_differ_are_found() {
     // A function with two rules that do not fit each other.
-    let [x, y, dot] = [(); 3].map(|()| Term::variable(&[3], DType::F64));
-    let primal = Term::program(std::slice::from_ref(&x), &[x.unary(Unary::Square)], &[]).expect("a program");
-    let inputs = [x.clone(), y, dot.clone()];
-    let wrong = Term::program(&inputs, &[x.binary(Binary::Mul, &dot)], &[]).expect("a program");
-    let twice = x.binary(Binary::Add, &x).binary(Binary::Mul, &dot);
-    let right = Term::program(&inputs, &[twice], &[]).expect("a program");
-    let rule = Arc::new(Custom::new("square", primal, Some(wrong), Some(right)).expect("rules that fit"));
+    let twice = |x: &Term, dot: &Term| x.binary(Binary::Add, x).binary(Binary::Mul, dot);
+    let rule = with_rules(&|x, dot| x.binary(Binary::Mul, dot), &twice);
     let f =
         |x: &Tensor<Checked, 1>| Tensor::<_, 1>::from_raw(Checked::custom(&rule, &[x.raw().clone()]).remove(0)).sum();
     let x = tensor([0.5, -1.0, 2.0]);
@@ -119,6 +114,34 @@ fn modes_that_differ_are_found() {
     assert!(wrong.to_string().starts_with(words), "{wrong}");
     let reverse_alone = GradientCheck { forward: false, ..GradientCheck::default() };
     reverse_alone.run(|x, _: &()| f(x), &x, &()).expect("the rule for cotangents is right");
+}
+
+/// A function with a rule for each mode, which computes `x^2`.
+fn with_rules(jvp: &dyn Fn(&Term, &Term) -> Term, vjp: &dyn Fn(&Term, &Term) -> Term) -> Arc<Custom> {
+    let [x, y, dot] = [(); 3].map(|()| Term::variable(&[3], DType::F64));
+    let primal = Term::program(std::slice::from_ref(&x), &[x.unary(Unary::Square)], &[]).expect("a program");
+    let inputs = [x.clone(), y, dot.clone()];
+    let [jvp, vjp] = [jvp, vjp].map(|rule| Some(Term::program(&inputs, &[rule(&x, &dot)], &[]).expect("a program")));
+    Arc::new(Custom::new("square", primal, jvp, vjp).expect("rules that fit"))
+}
+
+#[test]
+fn a_direction_whose_derivative_is_nan_leads_to_its_entry() {
+    let twice = |x: &Term, dot: &Term| x.binary(Binary::Add, x).binary(Binary::Mul, dot);
+    // Wrong in entry 0, and NaN in entry 2 for every tangent but 0.
+    let nan = |x: &Term, dot: &Term| {
+        let large = |numbers: [f64; 3]| Term::constant(Array::from(numbers));
+        let huge = dot.binary(Binary::Mul, &large([0.0, 0.0, 1e308])).binary(Binary::Mul, &large([1.0, 1.0, 1e308]));
+        let off = dot.binary(Binary::Mul, &large([1.0, 0.0, 0.0]));
+        twice(x, dot).binary(Binary::Add, &off).binary(Binary::Add, &huge.binary(Binary::Sub, &huge))
+    };
+    let rule = with_rules(&nan, &twice);
+    let f =
+        |x: &Tensor<Checked, 1>| Tensor::<_, 1>::from_raw(Checked::custom(&rule, &[x.raw().clone()]).remove(0)).sum();
+    let wrong = check_gradient(f, &tensor([0.5, -1.0, 2.0])).expect_err("both modes differ");
+    let GradientError::Modes { entry, reverse, forward } = &wrong else { panic!("{wrong}") };
+    assert_eq!((entry.as_str(), *reverse), ("x[2]", 4.0));
+    assert!(forward.is_nan(), "{wrong}");
 }
 
 #[test]

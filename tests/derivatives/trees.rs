@@ -3,7 +3,7 @@
 use polygrad::array::Rng;
 use polygrad::{
     Array, BaseTensor, Concrete, Tensor, Tree, grad, hessian, hessian_matrix, hessian_matrix_with, hvp,
-    jacobian_matrix, jacobian_matrix_with, jvp, tensor, vjp,
+    jacobian_matrix, jacobian_matrix_with, jvp, tensor, value_and_jacobian_matrix, vjp,
 };
 
 /// Leaves of several ranks and element types, and data that are no leaves.
@@ -124,6 +124,11 @@ fn matrices_are_differentiated_again() {
     assert_eq!(slope, (tensor(2.0), tensor(4.0)));
     let slope = grad(|x| jacobian_matrix(|(a, b)| (a * b, b * b), x).sum(), &x);
     assert_eq!(slope, (tensor(1.0), tensor(3.0)));
+    let both = |x: &_| {
+        let ((y, z), j) = value_and_jacobian_matrix(|(a, b)| (a * b, b * b), x);
+        y + z + j.sum()
+    };
+    assert_eq!(grad(both, &x), (tensor(1.0 + 5.0), tensor(3.0 + 3.0 + 10.0)));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use polygrad::inspect::{count, transcript};
 use polygrad::program::{Term, interpret};
 use polygrad::{
     BaseTensor, Concrete, Function, Mode, Shapes, Tensor, build1, check, cond, custom_jvp, custom_vjp, direct, fold,
-    grad, grad_with, hessian, hvp, iterate, jacobian, jacobian_by, jvp, map_accum, nth_derivative, symbolic, tensor,
-    value_and_grad, value_and_jacobian, vjp,
+    grad, grad_with, hessian, hvp, iterate, jacobian, jacobian_by, jacobian_matrix, jvp, map_accum, nth_derivative,
+    symbolic, tensor, value_and_grad, value_and_jacobian, value_and_jacobian_matrix, vjp,
 };
 
 use crate::panics::caught;
@@ -59,6 +59,8 @@ const VERBS: &[(&str, Verb)] = &[
         drop(jacobian_by::<_, 1, 1, 2, f64>(Mode::Forward, |x: &Vector<_>| stop.vector(x), x));
     }),
     ("value_and_jacobian", |stop, x| drop(value_and_jacobian::<_, 1, 1, 2, f64>(|x: &Vector<_>| stop.vector(x), x))),
+    ("jacobian_matrix", |stop, x| drop(jacobian_matrix(|x: &Vector<_>| stop.vector(x), x))),
+    ("value_and_jacobian_matrix", |stop, x| drop(value_and_jacobian_matrix(|x: &Vector<_>| stop.vector(x), x))),
     ("nth_derivative", |stop, x| {
         drop(nth_derivative(|x: &Number<_>| stop.number(&x.replicate(2)), 3, &x.at([0])));
     }),

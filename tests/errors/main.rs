@@ -31,6 +31,8 @@ mod refused;
 mod sizes;
 mod staged;
 mod surface;
+#[path = "../support/wrapped.rs"]
+mod wrapped;
 
 use formats::{comes_from, literals, sources};
 use log::{Entry, Log};

@@ -3,7 +3,7 @@
 use polygrad::ops::{Contract, Discrete, Linear};
 use polygrad::shape::MAX_SIZE;
 use polygrad::{
-    BaseTensor, Concrete, Conv, DType, Tensor, build, build1, concat, einsum, iterate, map, scan, stack, tensor,
+    BaseTensor, Concrete, Conv, DType, Tensor, build, build1, concat, einsum, iterate, map, scan, stack, tensor, vmap,
 };
 
 use crate::log::Log;
@@ -38,7 +38,7 @@ pub(crate) fn sizes<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| long.diag());
     log.panics(|| long.to_int().one_hot::<2, f64>(1 << 31));
     log.panics(|| half.window::<2>(0, 1 << 58, 1));
-    log.panics(|| x.gather::<1, 1, 1, 2>([&half.to_int()]));
+    log.panics(|| x.gather::<_, 1, 1, 1, 2>([&half.to_int()]));
     log.panics(|| concat(0, [half, half]));
     log.panics(|| stack::<_, 1, 2, _>([half, half, half]));
 
@@ -52,6 +52,8 @@ pub(crate) fn sizes<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| build1(usize::MAX, |_| v.sum()));
     log.panics(|| build1(1 << 63, |_| v.clone()));
     log.panics(|| build([1 << 31, 1 << 31], |_| v.sum()));
+    log.panics_naming_the_call(|| build([2, 3], |_| half.clone()));
+    log.panics_naming_the_call(|| vmap(|_: &Tensor<T, 1>| half.clone())(x));
     log.panics(|| iterate(usize::MAX, v.sum(), |_, c| c));
     log.panics(|| map(half, |_| v.clone()));
     log.panics(|| map(0..usize::MAX, |_| v.clone()));

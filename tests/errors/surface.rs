@@ -86,6 +86,8 @@ pub(crate) fn surface<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
 
     let ix = |n| Tensor::<T, 1, i64>::iota(n);
     log.panics(|| x.gather([&ix(1), &ix(2)]));
+    log.panics(|| x.gather::<_, 2, 1, 0, 1>([0, 1]));
+    log.panics(|| x.clone().scatter_add::<_, 2, 1, 0, 1>((0, 1), v));
     log.panics(|| x.clone().scatter_add([&ix(1), &ix(2)], v));
     log.panics(|| x.clone().scatter_add([&ix(1)], &x.t()));
 

@@ -5,6 +5,8 @@
 mod blind;
 #[path = "../support/panics.rs"]
 mod panics;
+#[path = "../support/wrapped.rs"]
+mod wrapped;
 
 mod accuracy;
 mod array;

@@ -30,6 +30,37 @@ fn parts_are_owned_borrowed_and_mixed() {
 }
 
 #[test]
+fn indices_are_owned_borrowed_numbers_and_mixed() {
+    fn read<T: BaseTensor>(x: &Tensor<T, 3>, i: &Tensor<T, 1, i64>) -> Vec<Tensor<T, 2>> {
+        vec![
+            x.gather((i, 1)),
+            x.gather((i.clone(), &Tensor::full([3], 1))),
+            x.gather([i.clone(), i * 0 + 1]),
+            x.gather([i, &(i * 0 + 1)]),
+            x.gather((i, 1_usize)),
+        ]
+    }
+    let x = Tensor::<Concrete, 3>::from_fn([2, 2, 4], |[i, j, k]| (8 * i + 4 * j + k) as f64);
+    let i = tensor([1, 0, 5]);
+    let rows = stack([x.at([1, 1]), x.at([0, 1]), Tensor::zeros([4])]);
+    for read in read(&x, &i).iter().chain(&Function::stage_with(|x, i| read(x, i), &x, &i).run_with(&x, &i).unwrap()) {
+        assert_eq!(*read, rows);
+    }
+    // A number comes first, and three; numbers alone are an index of rank 0.
+    assert_eq!(x.gather((1, &i, 3)), tensor([15.0, 11.0, 0.0]));
+    assert_eq!(x.gather([1, 1]), x.at([1, 1]));
+    assert_eq!(x.gather((tensor(1), 0)), x.at((tensor(1), 0)));
+    // Adding, whose derivative in what is added is reading.
+    let zeros = || Tensor::<Concrete, 2>::zeros([2, 2]);
+    let v = tensor([1.0, 2.0, 4.0]);
+    assert_eq!(zeros().scatter_add((&i, 1), &v), tensor([[0.0, 2.0], [0.0, 1.0]]));
+    assert_eq!(zeros().scatter_add((0, i.clone()), &v), tensor([[2.0, 1.0], [0.0, 0.0]]));
+    assert_eq!(zeros().scatter_add((0, 1), &tensor(3.0)), tensor([[0.0, 3.0], [0.0, 0.0]]));
+    let slope = grad(|v| (Tensor::zeros([2, 2]).scatter_add((&i.lift(), 1), v) * 3.0).sum(), &v);
+    assert_eq!(slope, tensor([3.0, 3.0, 0.0]));
+}
+
+#[test]
 fn a_tensor_is_taken_apart() {
     let m = tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
     let [a, b, c] = m.unstack();

@@ -109,74 +109,74 @@ macro_rules! readings {
 }
 
 readings! {
-    reversed: [5], |a: 1| a.gather::<1, 1, 0, 1>([&(4 - iota::<T>(5))]).into_raw();
-    shifted_up: [5], |a: 1| a.gather::<1, 1, 0, 1>([&(iota::<T>(5) + 1)]).into_raw();
-    shifted_down: [5], |a: 1| a.gather::<1, 1, 0, 1>([&(iota::<T>(5) - 1)]).into_raw();
-    strided: [9], |a: 1| a.gather::<1, 1, 0, 1>([&(iota::<T>(4) * 2 + 1)]).into_raw();
-    diagonal: [4, 4], |a: 2| a.gather::<2, 1, 0, 1>([&iota::<T>(4), &iota::<T>(4)]).into_raw();
-    antidiagonal: [4, 4], |a: 2| a.gather::<2, 1, 0, 1>([&iota::<T>(4), &(3 - iota::<T>(4))]).into_raw();
-    transposed: [3, 4], |a: 2| a.gather::<2, 2, 0, 2>([&axis::<T, 2>([4, 3], 1), &axis::<T, 2>([4, 3], 0)]).into_raw();
-    rows_reversed: [3, 4], |a: 2| a.gather::<1, 1, 1, 2>([&(2 - iota::<T>(3))]).into_raw();
+    reversed: [5], |a: 1| a.gather::<_, 1, 1, 0, 1>([&(4 - iota::<T>(5))]).into_raw();
+    shifted_up: [5], |a: 1| a.gather::<_, 1, 1, 0, 1>([&(iota::<T>(5) + 1)]).into_raw();
+    shifted_down: [5], |a: 1| a.gather::<_, 1, 1, 0, 1>([&(iota::<T>(5) - 1)]).into_raw();
+    strided: [9], |a: 1| a.gather::<_, 1, 1, 0, 1>([&(iota::<T>(4) * 2 + 1)]).into_raw();
+    diagonal: [4, 4], |a: 2| a.gather::<_, 2, 1, 0, 1>([&iota::<T>(4), &iota::<T>(4)]).into_raw();
+    antidiagonal: [4, 4], |a: 2| a.gather::<_, 2, 1, 0, 1>([&iota::<T>(4), &(3 - iota::<T>(4))]).into_raw();
+    transposed: [3, 4], |a: 2| a.gather::<_, 2, 2, 0, 2>([&axis::<T, 2>([4, 3], 1), &axis::<T, 2>([4, 3], 0)]).into_raw();
+    rows_reversed: [3, 4], |a: 2| a.gather::<_, 1, 1, 1, 2>([&(2 - iota::<T>(3))]).into_raw();
     outer_product: [5], |a: 1| {
-        let read = |k: usize| a.gather::<1, 2, 0, 2>([&axis::<T, 2>([5, 5], k)]);
+        let read = |k: usize| a.gather::<_, 1, 2, 0, 2>([&axis::<T, 2>([5, 5], k)]);
         (read(0) * read(1)).into_raw()
     };
     stencil: [6], |a: 1| {
-        let read = |d: i64| a.gather::<1, 1, 0, 1>([&(iota::<T>(6) + d)]);
+        let read = |d: i64| a.gather::<_, 1, 1, 0, 1>([&(iota::<T>(6) + d)]);
         (read(-1) - read(0) * 2.0 + read(1)).into_raw()
     };
     windows: [5, 6], |a: 2| {
         let shape = [3, 4, 3, 3];
         let at = |k: usize| axis::<T, 4>(shape, k);
-        a.gather::<2, 4, 0, 4>([&(at(0) + at(2)), &(at(1) + at(3))]).into_raw()
+        a.gather::<_, 2, 4, 0, 4>([&(at(0) + at(2)), &(at(1) + at(3))]).into_raw()
     };
     windows_of_a_padded_image: [5, 6], |a: 2| {
         let shape = [5, 6, 3, 3];
         let at = |k: usize| axis::<T, 4>(shape, k);
-        a.gather::<2, 4, 0, 4>([&(at(0) + at(2) - 1), &(at(1) + at(3) - 1)]).into_raw()
+        a.gather::<_, 2, 4, 0, 4>([&(at(0) + at(2) - 1), &(at(1) + at(3) - 1)]).into_raw()
     };
-    blocks_from_a_line: [9], |a: 1| a.gather::<1, 2, 0, 2>([&(axis::<T, 2>([3, 3], 0) * 3 + axis::<T, 2>([3, 3], 1))]).into_raw();
-    a_line_from_blocks: [4, 3], |a: 2| a.gather::<2, 1, 0, 1>([&iota::<T>(12).quot(3), &iota::<T>(12).rem(3)]).into_raw();
+    blocks_from_a_line: [9], |a: 1| a.gather::<_, 1, 2, 0, 2>([&(axis::<T, 2>([3, 3], 0) * 3 + axis::<T, 2>([3, 3], 1))]).into_raw();
+    a_line_from_blocks: [4, 3], |a: 2| a.gather::<_, 2, 1, 0, 1>([&iota::<T>(12).quot(3), &iota::<T>(12).rem(3)]).into_raw();
     digits_by_subtraction: [4, 3], |a: 2| {
         let i = iota::<T>(12);
-        a.gather::<2, 1, 0, 1>([&i.quot(3), &(&i - i.quot(3) * 3)]).into_raw()
+        a.gather::<_, 2, 1, 0, 1>([&i.quot(3), &(&i - i.quot(3) * 3)]).into_raw()
     };
     three_digits: [2, 3, 2], |a: 3| {
         let i = iota::<T>(12);
-        a.gather::<3, 1, 0, 1>([&i.quot(6), &i.quot(2).rem(3), &i.rem(2)]).into_raw()
+        a.gather::<_, 3, 1, 0, 1>([&i.quot(6), &i.quot(2).rem(3), &i.rem(2)]).into_raw()
     };
-    repeated_each: [4], |a: 1| a.gather::<1, 1, 0, 1>([&iota::<T>(12).quot(3)]).into_raw();
-    repeated_all: [4], |a: 1| a.gather::<1, 1, 0, 1>([&iota::<T>(12).rem(4)]).into_raw();
-    blocks_reversed: [6], |a: 1| a.gather::<1, 1, 0, 1>([&(iota::<T>(6).quot(2) * 2 + 1 - iota::<T>(6).rem(2))]).into_raw();
+    repeated_each: [4], |a: 1| a.gather::<_, 1, 1, 0, 1>([&iota::<T>(12).quot(3)]).into_raw();
+    repeated_all: [4], |a: 1| a.gather::<_, 1, 1, 0, 1>([&iota::<T>(12).rem(4)]).into_raw();
+    blocks_reversed: [6], |a: 1| a.gather::<_, 1, 1, 0, 1>([&(iota::<T>(6).quot(2) * 2 + 1 - iota::<T>(6).rem(2))]).into_raw();
     reshaped_index: [6], |a: 1| {
         let i: Tensor<T, 1, i64> = axis::<T, 2>([2, 3], 1).reshape([6]);
-        a.gather::<1, 1, 0, 1>([&i]).into_raw()
+        a.gather::<_, 1, 1, 0, 1>([&i]).into_raw()
     };
-    far_apart: [10], |a: 1| a.gather::<1, 1, 0, 1>([&(iota::<T>(10) * 1000)]).into_raw();
+    far_apart: [10], |a: 1| a.gather::<_, 1, 1, 0, 1>([&(iota::<T>(10) * 1000)]).into_raw();
     one_place: [3, 2], |a: 2| a.at::<_, 2, 0>([2, 1]).into_raw();
-    nowhere: [3], |a: 1| a.gather::<1, 1, 0, 1>([&(iota::<T>(4) + 7)]).into_raw();
+    nowhere: [3], |a: 1| a.gather::<_, 1, 1, 0, 1>([&(iota::<T>(4) + 7)]).into_raw();
     known_positions: [6], |a: 1| {
         let ix = Tensor::<T, 1, i64>::constant([5, 3, 1]);
-        a.gather::<1, 1, 0, 1>([&ix]).into_raw()
+        a.gather::<_, 1, 1, 0, 1>([&ix]).into_raw()
     };
     clamps_that_do_nothing: [5], |a: 1| {
         let i = (4 - iota::<T>(5)).max(0).min(4).rem(5);
-        a.gather::<1, 1, 0, 1>([&i]).into_raw()
+        a.gather::<_, 1, 1, 0, 1>([&i]).into_raw()
     };
     guarded: [5], |a: 1| {
         let i = iota::<T>(7) - 1;
         let inside = i.ge(0) & i.lt(5);
-        inside.select(a.gather::<1, 1, 0, 1>([&i]), 0.0).into_raw()
+        inside.select(a.gather::<_, 1, 1, 0, 1>([&i]), 0.0).into_raw()
     };
     boundary_values: [5], |a: 1| {
         let (i, left) = (iota::<T>(5), a.at::<_, 1, 0>([0]).replicate::<1>(5));
-        let before = a.gather::<1, 1, 0, 1>([&(&i - 1)]);
+        let before = a.gather::<_, 1, 1, 0, 1>([&(&i - 1)]);
         let y = i.eq(0).select(&left, &before);
         i.ne(4).select(&y, 7.0).into_raw()
     };
     both_halves: [6], |a: 1| {
         let i = iota::<T>(6);
-        let (up, down) = (a.gather::<1, 1, 0, 1>([&(&i * 2)]), a.gather::<1, 1, 0, 1>([&(11 - &i * 2)]));
+        let (up, down) = (a.gather::<_, 1, 1, 0, 1>([&(&i * 2)]), a.gather::<_, 1, 1, 0, 1>([&(11 - &i * 2)]));
         i.lt(3).select(&up, &down).into_raw()
     };
     triangle_of_whole_rows: [4, 3], |a: 2| {
@@ -185,11 +185,11 @@ readings! {
     };
     scattered_apart: [4], |a: 1| {
         let base = Tensor::<T, 1>::constant(Array::full(&[9], 2.0));
-        base.scatter_add::<1, 1, 0, 1>([&(iota::<T>(4) * 2)], &a).into_raw()
+        base.scatter_add::<_, 1, 1, 0, 1>([&(iota::<T>(4) * 2)], &a).into_raw()
     };
     scattered_together: [6], |a: 1| {
         let base = Tensor::<T, 1>::zeros([3]);
-        base.scatter_add::<1, 1, 0, 1>([&iota::<T>(6).quot(2)], &a).into_raw()
+        base.scatter_add::<_, 1, 1, 0, 1>([&iota::<T>(6).quot(2)], &a).into_raw()
     };
 }
 
@@ -206,7 +206,7 @@ fn tables_and_clamps_stay_gathers() {
             let clamped = (iota::<T>(6) - 2).max(0).min(3);
             let crossed = (iota::<T>(6) - 3).quot(2);
             let a = Tensor::<T, 1>::from_raw(a.clone());
-            let read = |ix: &Tensor<T, 1, i64>| a.gather::<1, 1, 0, 1>([ix]);
+            let read = |ix: &Tensor<T, 1, i64>| a.gather::<_, 1, 1, 0, 1>([ix]);
             (read(&table) * read(&clamped) + read(&crossed) + read(&iota::<T>(6).quot(4))).into_raw()
         }
     }
@@ -220,7 +220,7 @@ fn tables_and_clamps_stay_gathers() {
 fn far_apart_positions_make_nothing_large() {
     let program = staged("a", &[10], |a| {
         let i = iota::<Term>(10) * 1000;
-        Tensor::<Term, 1>::from_raw(a.clone()).gather::<1, 1, 0, 1>([&i]).into_raw()
+        Tensor::<Term, 1>::from_raw(a.clone()).gather::<_, 1, 1, 0, 1>([&i]).into_raw()
     });
     assert!(program.nodes().iter().all(|node| size(&node.shape) <= 10), "{program}");
     assert_eq!(program.size(), 1, "{program}");
@@ -230,7 +230,7 @@ fn far_apart_positions_make_nothing_large() {
 fn elements_in_order_are_a_reshape() {
     let program = staged("a", &[9], |a| {
         let place = axis::<Term, 2>([3, 3], 0) * 3 + axis([3, 3], 1);
-        Tensor::<Term, 1>::from_raw(a.clone()).gather::<1, 2, 0, 2>([&place]).into_raw()
+        Tensor::<Term, 1>::from_raw(a.clone()).gather::<_, 1, 2, 0, 2>([&place]).into_raw()
     });
     assert_eq!(program.to_string(), "program(a: f64[9]) {\n  return reshape [3, 3] a\n}");
 }
@@ -440,7 +440,7 @@ fn a_chain_of_views_into_a_large_array_is_added_in_place() {
         let mut sum = Tensor::<Term, 1>::zeros([n]);
         for k in 0..steps {
             let ix = iota::<Term>(2) * 100 + (k as i64 * 7);
-            sum = sum.scatter_add::<1, 1, 0, 1>([&ix], &v.row(k));
+            sum = sum.scatter_add::<_, 1, 1, 0, 1>([&ix], &v.row(k));
         }
         sum.into_raw()
     });
@@ -464,7 +464,7 @@ fn direct_scatter(n: usize, v: &Array) -> Array {
 fn reading_a_few_elements_many_times_costs_what_it_reads() {
     let (n, steps) = (100_000, 200);
     let f = |x: &Tensor<Term, 1>| {
-        let reads = (0..steps).map(|k| x.gather::<1, 1, 0, 1>([&(iota::<Term>(3) + 5 * k)]).square().sum());
+        let reads = (0..steps).map(|k| x.gather::<_, 1, 1, 0, 1>([&(iota::<Term>(3) + 5 * k)]).square().sum());
         reads.reduce(|a, b| a + b).expect("some")
     };
     let program = staged("x", &[n], |x| f(&Tensor::from_raw(x.clone())).into_raw());

@@ -9,8 +9,9 @@ use polygrad::array::Rng;
 use polygrad::program::Term;
 use polygrad::{
     ADVal, Array, BaseTensor, Concrete, Function, FunctionOptions, Gradient, Jit, RunError, Tensor, Tree, direct, grad,
-    grad_with, hessian_matrix_with, hessian_with, hvp_with, jacobian_matrix_with, jacobian_with, jvp_with, tensor,
-    value_and_grad_with, value_and_jacobian_with, vjp, vjp_with,
+    grad_with, hessian_matrix_with, hessian_with, hvp_with, jacobian_matrix_with, jacobian_with, jvp_with,
+    nth_derivative_with, tensor, value_and_grad_with, value_and_jacobian_matrix_with, value_and_jacobian_with, vjp,
+    vjp_with,
 };
 
 /// Parameters with data that a program branches on.
@@ -70,6 +71,9 @@ fn functions_of_trees_give_what_the_verbs_give() {
         assert_close(&run, &value_and_grad_with(loss, &at, &d));
         let run = Function::jacobian_matrix_with(results, &m, &d).run_with(&at, &d).expect(all);
         assert_close(&run, &jacobian_matrix_with(results, &at, &d));
+        let run = Function::value_and_jacobian_matrix_with(results, &m, &d).run_with(&at, &d).expect(all);
+        assert_close(&run, &(results(&at, &d), jacobian_matrix_with(results, &at, &d)));
+        assert_close(&run, &value_and_jacobian_matrix_with(results, &at, &d));
         let run = Function::hessian_matrix_with(loss, &m, &d).run_with(&at, &d).expect(all);
         assert_close(&run, &hessian_matrix_with(loss, &at, &d));
         let more = (v.clone(), d.clone());
@@ -104,6 +108,30 @@ fn functions_of_one_tensor_give_what_the_verbs_give() {
         let h = Function::hessian_with(g, &x, &k).run_with(&at, &k).expect("of the same shape");
         assert_close::<Tensor<_, 4>>(&h, &hessian_with(g, &at, &k));
     }
+}
+
+#[test]
+fn functions_of_one_number_have_derivatives_of_any_order() {
+    fn f<T: BaseTensor>(x: &Tensor<T, 0>, k: &Tensor<T, 1>) -> Tensor<T, 0> {
+        (k * x).exp().sum()
+    }
+    // The derivative of order n is `sum k^n exp (k x)`.
+    let (x, k) = (tensor(0.3), tensor([1.0, -2.0, 0.5]));
+    for n in 0..6 {
+        let known = (k.powi(n as i32) * (&k * &x).exp()).sum();
+        let run = Function::nth_derivative_with(f, n, &tensor(0.0), &k).run_with(&x, &k).expect("a number");
+        assert_close(&run, &known);
+        assert_close(&nth_derivative_with(f, n, &x, &k), &known);
+    }
+    let fourth = Function::nth_derivative(|x| x.powi(5), 4, &x);
+    assert_eq!(fourth.program().inputs()[0].name, "x");
+    // Options hold for the derivative, too.
+    let fast = FunctionOptions::new().fast_math(true);
+    let plain = Function::nth_derivative(|x| x.exp().ln().powi(3), 2, &x);
+    let size = plain.optimized().size();
+    let quick = plain.with_options(fast);
+    assert!(quick.optimized().size() < size);
+    assert_close(&quick.run(&x).expect("a number"), &(&x * 6.0));
 }
 
 #[test]

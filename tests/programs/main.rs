@@ -12,6 +12,8 @@ mod programs;
 mod seen;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../support/wrapped.rs"]
+mod wrapped;
 
 mod affine;
 mod choices;

@@ -19,12 +19,14 @@ pub(crate) enum Derived {
     Gradient { value: bool },
     /// The Jacobian of one tensor in another, after the value if that is asked for.
     Jacobian { value: bool },
-    /// The Jacobian over raveled trees.
-    JacobianMatrix,
+    /// The Jacobian over raveled trees, after the values if they are asked for.
+    JacobianMatrix { value: bool },
     /// The Hessian in one tensor.
     Hessian,
     /// The Hessian over raveled trees.
     HessianMatrix,
+    /// The derivative of this order of a function of one number.
+    Nth(usize),
     /// The Hessian times a direction, which comes after the arguments.
     Hvp,
     /// Values, and their tangents for those that come after the arguments.
@@ -48,9 +50,12 @@ impl Derived {
             Derived::Gradient { value: false } => Ok(symbolic::gradient_in(&ready(), &wrt)),
             Derived::Gradient { value: true } => Ok(symbolic::value_and_gradient_in(&ready(), &wrt)),
             Derived::Jacobian { value } => jacobian(&ready(), value),
-            Derived::JacobianMatrix => jacobian_matrix("jacobian_matrix", &ready(), count),
+            Derived::JacobianMatrix { value } => jacobian_matrix("jacobian_matrix", &ready(), count, value),
             Derived::Hessian => hessian(&gradient()),
-            Derived::HessianMatrix => jacobian_matrix("hessian_matrix", &gradient(), count),
+            Derived::HessianMatrix => jacobian_matrix("hessian_matrix", &gradient(), count, false),
+            Derived::Nth(n) => {
+                Ok((0..n).fold(ready(), |program, _| optimize_with(&symbolic::derivative_in_first(&program), options)))
+            }
             Derived::Hvp => push(&gradient(), count),
             Derived::Jvp => jvp(&ready(), count),
             Derived::Vjp => vjp(&ready(), count),
@@ -109,11 +114,13 @@ fn hessian(gradient: &Program) -> Result<Program, Fault> {
     Ok(closed(gradient, &[], "", &[x, Vec::new(), data], &[hessian]))
 }
 
-fn jacobian_matrix(verb: &str, program: &Program, count: usize) -> Result<Program, Fault> {
+fn jacobian_matrix(verb: &str, program: &Program, count: usize, value: bool) -> Result<Program, Fault> {
     let (x, data) = split(program, count);
     let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), count);
     let matrix = matrix::jacobian_of(verb, &sweep, &y, &x)?;
-    Ok(closed(program, &[], "", &[x, Vec::new(), data], &[matrix]))
+    let values = y.iter().filter(|_| value).map(|y| y.primal().clone());
+    let results: Vec<Term> = values.chain([matrix]).collect();
+    Ok(closed(program, &[], "", &[x, Vec::new(), data], &results))
 }
 
 /// The tangents of the results alone.

@@ -14,6 +14,9 @@ use crate::tree::{Difference, Key, Step, Tree, Visitor};
 
 pub(super) mod derived;
 mod jit;
+mod matrices;
+mod products;
+mod record;
 mod verbs;
 
 use derived::Derived;
@@ -30,7 +33,8 @@ pub use jit::{Gradient, Jit};
 /// | [`stage`](Function::stage) | `x` | what `f` gives |
 /// | [`gradient`](Function::gradient), [`value_and_gradient`](Function::value_and_gradient) | `x` | a tree like `x` |
 /// | [`jacobian`](Function::jacobian), [`value_and_jacobian`](Function::value_and_jacobian), [`hessian`](Function::hessian) | one tensor | one tensor |
-/// | [`jacobian_matrix`](Function::jacobian_matrix), [`hessian_matrix`](Function::hessian_matrix) | `x` | a matrix over raveled trees |
+/// | [`nth_derivative`](Function::nth_derivative) | one number | one number |
+/// | [`jacobian_matrix`](Function::jacobian_matrix), [`value_and_jacobian_matrix`](Function::value_and_jacobian_matrix), [`hessian_matrix`](Function::hessian_matrix) | `x` | a matrix over raveled trees |
 /// | [`hvp`](Function::hvp) | `x`, and a direction like `x` | a tree like `x` |
 /// | [`jvp`](Function::jvp) | `x`, and a tangent like `x` | the results and their tangents |
 /// | [`vjp`](Function::vjp) | `x`, and a cotangent like the results | the results, and a tree like `x` |

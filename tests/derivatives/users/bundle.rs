@@ -1,7 +1,7 @@
 //! Bundle adjustment: cameras and points from the places of the points in the images, by the Levenberg-Marquardt method.
 
 use polygrad::array::Rng;
-use polygrad::{BaseTensor, Concrete, Tensor, Tree, jacobian_matrix_with, stack, tensor, vmap};
+use polygrad::{BaseTensor, Concrete, Tensor, Tree, stack, tensor, value_and_jacobian_matrix_with, vmap};
 
 use super::solve;
 
@@ -49,7 +49,7 @@ fn the_images_are_explained() {
     let energy = |scene: &Scene<Concrete>| residual(scene, &seen).square().sum().item();
     let (start, mut damping) = (energy(&scene), 1e-3);
     for _ in 0..15 {
-        let (r, j) = (residual(&scene, &seen), jacobian_matrix_with(residual, &scene, &seen));
+        let (r, j) = value_and_jacobian_matrix_with(residual, &scene, &seen);
         let normal = j.t().matmul(&j);
         let x = scene.ravel();
         let step = solve(&(&normal + Tensor::eye(x.len()) * damping), &j.t().matvec(&r));

@@ -1,0 +1,88 @@
+//! What the constructors of [`Function`] have in common: a function is recorded, and the recorded program has a key.
+
+use super::derived::Derived;
+use super::{Function, Parts, Shown, both};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::program::{Program, Term};
+use crate::tensor::Tensor;
+use crate::tree::{Key, Step, Tree, Visitor};
+
+/// A tensor of known numbers.
+pub(super) type Known<const D: usize, E> = Tensor<Array, D, E>;
+
+/// A function recorded for some arguments and data.
+pub(super) struct Recorded<Z> {
+    pub(super) program: Program,
+    /// The number of inputs that are arguments.
+    pub(super) count: usize,
+    pub(super) results: Z,
+}
+
+/// Records `f` for arguments and data like these, whose numbers do not matter.
+#[track_caller]
+pub(super) fn record<P, Q, Z>(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z, x: &P, data: &Q) -> Recorded<Z>
+where
+    P: Tree<Array>,
+    Q: Tree<Array>,
+    Z: Tree<Term>,
+{
+    let variables = |leaves: Vec<Array>| leaves.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
+    let (leaves, constants): (Vec<Term>, Vec<Term>) = (variables(x.leaves()), variables(data.leaves()));
+    let results = f(&x.with_leaves(leaves.clone()), &data.with_leaves(constants.clone()));
+    let mut names = Vec::new();
+    x.paths("x", &mut names);
+    data.paths("data", &mut names);
+    let count = leaves.len();
+    let inputs: Vec<Term> = leaves.into_iter().chain(constants).collect();
+    match Term::program(&inputs, &results.leaves(), &names) {
+        Ok(program) => Recorded { program, count, results },
+        Err(message) => panic!("{message}"),
+    }
+}
+
+/// Zeros in the structure of recorded results.
+pub(super) fn zeros<Z: Tree<Term>>(results: &Z) -> Z::With<Array> {
+    results.map(&mut |t| Array::zeros(t.shape(), t.dtype()))
+}
+
+/// Zeros in the structure of an argument.
+pub(super) fn zeros_like<P: Tree<Array>>(x: &P) -> P::With<Array> {
+    x.map(&mut |a| Array::zeros(a.shape(), a.dtype()))
+}
+
+pub(super) fn paths<P: Tree<Array>>(x: &P, root: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    x.paths(root, &mut names);
+    names
+}
+
+/// The key of a function of these arguments.
+pub(super) fn key(x: Shown<'_>, data: Shown<'_>) -> Key {
+    Key::shown(|visitor: &mut dyn Visitor<Array>| both(x, data, visitor))
+}
+
+/// Shows two trees as the parts of a pair.
+pub(super) fn pair(a: Shown<'_>, b: Shown<'_>, visitor: &mut dyn Visitor<Array>) {
+    for (k, part) in [a, b].into_iter().enumerate() {
+        visitor.enter(Step::Item(k));
+        part(visitor);
+        visitor.leave();
+    }
+}
+
+impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
+    /// A derivative of `f` that takes the arguments and the data of `f`, and whose structure does not depend on its results.
+    #[track_caller]
+    pub(super) fn derived<Z: Tree<Term>>(
+        derived: Derived,
+        (f, x, data): (impl Fn(&P::With<Term>, &Q::With<Term>) -> Z, &P, &Q),
+        names: Vec<String>,
+        template: Y,
+        assemble: fn(&Y, &P, Vec<Array>) -> Y,
+    ) -> Self {
+        let Recorded { program, count, .. } = record(f, x, data);
+        let key = key(&|v| x.visit(v), &|v| data.visit(v));
+        Function::of(Parts { derived, recorded: program, count, names, template, assemble, key })
+    }
+}
