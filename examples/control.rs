@@ -21,7 +21,7 @@ use std::io::{IsTerminal, Write};
 
 use polygrad::array::Rng;
 use polygrad::optim::{Adam, Optimizer, Rate, clip_by_norm};
-use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, concat, iterate, stack, value_and_grad, vmap};
+use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, concat, iterate, map, stack, value_and_grad};
 
 const UPDATES: usize = 300;
 const MOMENTS: usize = 120;
@@ -65,7 +65,7 @@ fn cost<T: BaseTensor>(policy: &Policy<T>, place: &Tensor<T, 1>) -> Tensor<T, 0>
 
 /// The mean over the starts.
 fn loss<T: BaseTensor>(policy: &Policy<T>, starts: &Tensor<T, 2>) -> Tensor<T, 0> {
-    vmap(|place: &Tensor<T, 1>| cost(policy, place))(starts).mean()
+    map(starts, |place| cost(policy, place)).mean()
 }
 
 /// Trains the policy, and reports to `out`.

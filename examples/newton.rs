@@ -18,7 +18,6 @@
 //! ```
 
 use polygrad::array::Rng;
-use polygrad::program::Term;
 use polygrad::{BaseTensor, Concrete, Function, Tensor, Tree, hessian, tensor, value_and_grad};
 
 const SAMPLES: usize = 200;
@@ -39,13 +38,15 @@ type Step =
     Function<Tensor<Concrete, 1>, Data<Concrete>, (Tensor<Concrete, 0>, Tensor<Concrete, 1>, Tensor<Concrete, 2>)>;
 
 fn record(w: &Tensor<Concrete, 1>, data: &Data<Concrete>) -> Step {
-    let step = |w: &Tensor<Term, 1>, data: &Data<Term>| {
-        // Inside a recorded program the verbs are part of it; data enter their functions through `lift`.
-        let (value, slope) = value_and_grad(|w| energy(w, &data.lift()), w);
-        let curvature: Tensor<Term, 2> = hessian(|w| energy(w, &data.lift()), w);
-        (value, slope, curvature)
-    };
-    Function::stage_with(step, w, data)
+    Function::stage_with(
+        |w, data| {
+            // Inside a recorded program the verbs are part of it; data enter their functions through `lift`.
+            let (value, slope) = value_and_grad(|w| energy(w, &data.lift()), w);
+            (value, slope, hessian(|w| energy(w, &data.lift()), w))
+        },
+        w,
+        data,
+    )
 }
 
 /// The solution of `a x = b` for a symmetric positive definite matrix, by Cholesky factors.

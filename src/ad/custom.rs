@@ -25,8 +25,7 @@ use crate::tree::Tree;
 /// use polygrad::{Tensor, custom_jvp, grad, tensor};
 /// // The logarithm of 1 + exp x, with a derivative that does not overflow.
 /// fn softplus<T: polygrad::BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 1> {
-///     let f = |x: &Tensor<_, 1>| (x.exp() + 1.0).ln();
-///     custom_jvp("softplus", f, |x, _, x_dot| x.sigmoid() * x_dot, x)
+///     custom_jvp("softplus", |x| (x.exp() + 1.0).ln(), |x, _, x_dot| x.sigmoid() * x_dot, x)
 /// }
 /// assert_eq!(grad(|x| softplus(x).sum(), &tensor([0.0, 1000.0])), tensor([0.5, 1.0]));
 /// ```
@@ -74,10 +73,9 @@ where
 /// use polygrad::{Tensor, custom_vjp, grad, tensor};
 /// // The identity, with a gradient between -1 and 1.
 /// fn clipped<T: polygrad::BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 1> {
-///     custom_vjp("clipped", |x: &Tensor<_, 1>| x.clone(), |_, _, y_bar| y_bar.clamp(-1.0, 1.0), x)
+///     custom_vjp("clipped", |x| x.clone(), |_, _, y_bar| y_bar.clamp(-1.0, 1.0), x)
 /// }
-/// let f = |x: &Tensor<_, 1>| clipped(x).square().sum();
-/// assert_eq!(grad(f, &tensor([0.25, -3.0])), tensor([0.5, -1.0]));
+/// assert_eq!(grad(|x| clipped(x).square().sum(), &tensor([0.25, -3.0])), tensor([0.5, -1.0]));
 /// ```
 #[track_caller]
 pub fn custom_vjp<T, P, Y>(

@@ -280,9 +280,9 @@ where
 /// The Hessian of a scalar function times a direction: `H v`, without computing `H`; forward over reverse.
 ///
 /// ```
-/// use polygrad::{Tensor, hvp, tensor};
-/// let f = |x: &Tensor<_, 1>| x.square().sum() * x.at([0]);
-/// assert_eq!(hvp(f, &tensor([1.0, 2.0]), &tensor([1.0, 0.0])), tensor([6.0, 4.0]));
+/// use polygrad::{hvp, tensor};
+/// let (x, v) = (tensor([1.0, 2.0]), tensor([1.0, 0.0]));
+/// assert_eq!(hvp(|x| x.square().sum() * x.at([0]), &x, &v), tensor([6.0, 4.0]));
 /// ```
 ///
 /// # Panics
@@ -384,9 +384,8 @@ pub fn nth_derivative<T: BaseTensor, E: Float>(
 ///
 /// ```
 /// use polygrad::{nth_derivative_with, tensor};
-/// let f = |x: &polygrad::Tensor<_, 0>, a: &polygrad::Tensor<_, 0>| (x * a).sin();
-/// assert_eq!(nth_derivative_with(f, 2, &tensor(0.0), &tensor(3.0)), tensor(0.0));
-/// assert_eq!(nth_derivative_with(f, 3, &tensor(0.0), &tensor(3.0)), tensor(-27.0));
+/// let (x, a) = (tensor(0.0), tensor(3.0));
+/// assert_eq!(nth_derivative_with(|x, a| (x * a).sin(), 3, &x, &a), tensor(-27.0));
 /// ```
 ///
 /// # Panics

@@ -119,9 +119,8 @@ where
 /// Gradient of a scalar function: the tree of partial derivatives in the leaves of `x`.
 ///
 /// ```
-/// use polygrad::{Tensor, grad, tensor};
-/// let f = |x: &Tensor<_, 1>| x.square().sum();
-/// assert_eq!(grad(f, &tensor([1.0, 2.0])), tensor([2.0, 4.0]));
+/// use polygrad::{grad, tensor};
+/// assert_eq!(grad(|x| x.square().sum(), &tensor([1.0, 2.0])), tensor([2.0, 4.0]));
 /// ```
 #[track_caller]
 pub fn grad<T, P, E>(f: impl Fn(&P::With<ADVal<T::Trace>>) -> Tensor<ADVal<T::Trace>, 0, E>, x: &P) -> P::With<T>

@@ -41,10 +41,10 @@ type Interval = (usize, Range<usize>, bool);
 ///
 /// ```
 /// use polygrad::passes::{choices, simplify, vectorize};
-/// use polygrad::{Function, Tensor, build1, cond, tensor};
+/// use polygrad::{Function, build1, cond, tensor};
 /// // Twice the first element, and the others.
-/// let f = |x: &Tensor<_, 1>| build1(4, |i| cond(&i.eq(0), &(x.at([&i]) * 2.0), &x.at([&i]).sin()));
-/// let f = Function::stage(f, &tensor([1.0, 2.0, 3.0, 4.0]));
+/// let x = tensor([1.0, 2.0, 3.0, 4.0]);
+/// let f = Function::stage(|x| build1(4, |i| cond(i.eq(0), x.at([i]) * 2.0, x.at([i]).sin())), &x);
 /// let bulk = choices(&simplify(&vectorize(f.program())));
 /// let expected = "concat axis=0 [2.0 * slice axis=0 0..1 x, sin (slice axis=0 1..4 x)]";
 /// assert!(simplify(&bulk).to_string().contains(expected));

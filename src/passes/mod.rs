@@ -22,9 +22,9 @@ use crate::program::{Op, Program};
 ///
 /// ```
 /// use polygrad::passes::optimize;
-/// use polygrad::{Function, Tensor, build1, tensor};
+/// use polygrad::{Function, build1, tensor};
 /// let x = tensor([1.0, 2.0, 3.0]);
-/// let f = Function::stage(|x: &Tensor<_, 1>| build1(3, |i| x.at([i]) + 0.0), &x);
+/// let f = Function::stage(|x| build1(3, |i| x.at([i]) + 0.0), &x);
 /// assert_eq!(optimize(f.program()).to_string(), "program(x: f64[3]) {\n  return x\n}");
 /// ```
 pub fn optimize(program: &Program) -> Program {
@@ -35,8 +35,8 @@ pub fn optimize(program: &Program) -> Program {
 ///
 /// ```
 /// use polygrad::passes::{Options, optimize_with};
-/// use polygrad::{Function, Tensor, tensor};
-/// let f = Function::stage(|x: &Tensor<_, 0>| x - x, &tensor(1.0));
+/// use polygrad::{Function, tensor};
+/// let f = Function::stage(|x| x - x, &tensor(1.0));
 /// // At infinity this is not zero.
 /// assert_eq!(optimize_with(f.program(), Options::default()).size(), 1);
 /// assert_eq!(optimize_with(f.program(), Options { fast_math: true, ..Options::default() }).size(), 0);

@@ -58,9 +58,9 @@ impl fmt::Display for Fired {
 ///
 /// ```
 /// use polygrad::passes::simplify;
-/// use polygrad::{Function, Tensor, tensor};
+/// use polygrad::{Function, tensor};
 /// let x = tensor([1.0, 2.0]);
-/// let dot = Function::stage_with(|x: &Tensor<_, 1>, y: &Tensor<_, 1>| (x * y).sum(), &x, &x);
+/// let dot = Function::stage_with(|x, y| (x * y).sum(), &x, &x);
 /// assert_eq!(simplify(dot.program()).to_string(), "program(x: f64[2], data: f64[2]) {\n  return dot x data\n}");
 /// ```
 pub fn simplify(program: &Program) -> Program {
@@ -71,8 +71,8 @@ pub fn simplify(program: &Program) -> Program {
 ///
 /// ```
 /// use polygrad::passes::{Options, simplify_with};
-/// use polygrad::{Function, Tensor, tensor};
-/// let f = Function::stage(|x: &Tensor<_, 0>| x - x, &tensor(1.0));
+/// use polygrad::{Function, tensor};
+/// let f = Function::stage(|x| x - x, &tensor(1.0));
 /// // At infinity this is not zero.
 /// assert_eq!(simplify_with(f.program(), Options::default()).size(), 1);
 /// assert_eq!(simplify_with(f.program(), Options { fast_math: true, ..Options::default() }).size(), 0);
@@ -85,9 +85,9 @@ pub fn simplify_with(program: &Program, options: Options) -> Program {
 ///
 /// ```
 /// use polygrad::passes::{Options, explain};
-/// use polygrad::{Function, Tensor, tensor};
+/// use polygrad::{Function, tensor};
 /// let x = tensor([1.0, 2.0]);
-/// let dot = Function::stage_with(|x: &Tensor<_, 1>, y: &Tensor<_, 1>| (x * y).sum(), &x, &x);
+/// let dot = Function::stage_with(|x, y| (x * y).sum(), &x, &x);
 /// let (_, fired) = explain(dot.program(), Options::default());
 /// assert_eq!(fired[0].to_string(), "round 0: sum_of_product at 3");
 /// ```

@@ -23,10 +23,9 @@ use crate::shape::{MAX_SIZE, size};
 ///
 /// ```
 /// use polygrad::passes::vectorize;
-/// use polygrad::{Function, Tensor, build1, tensor};
+/// use polygrad::{Function, build1, tensor};
 /// let x = tensor([1.0, 2.0, 3.0]);
-/// let f = |x: &Tensor<_, 1>| build1(3, |i| x.at([i]).sin() * 2.0);
-/// let f = Function::stage(f, &x);
+/// let f = Function::stage(|x| build1(3, |i| x.at([i]).sin() * 2.0), &x);
 /// assert_eq!(vectorize(f.program()).to_string(), "program(x: f64[3]) {\n  return 2.0 * sin x\n}");
 /// ```
 pub fn vectorize(program: &Program) -> Program {

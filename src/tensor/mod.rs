@@ -379,11 +379,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// a program uses [`cond`] or [`select`](Tensor::select).
     ///
     /// ```
-    /// use polygrad::{Array, Function, Tensor, tensor};
+    /// use polygrad::{Array, Function, tensor};
     /// let x = tensor([1.0, 2.0]);
     /// assert_eq!(x.peek(), Some(Array::from([1.0, 2.0])));
     /// Function::stage(
-    ///     |x: &Tensor<_, 1>| {
+    ///     |x| {
     ///         assert_eq!(x.peek(), None);
     ///         x.sum()
     ///     },

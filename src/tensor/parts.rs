@@ -161,11 +161,11 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// The subarrays at all positions of the outermost axis, of which there are as many as the pattern has names.
     ///
     /// ```
-    /// use polygrad::{Tensor, grad, tensor};
-    /// let value = |p: &Tensor<_, 1>| {
+    /// use polygrad::{BaseTensor, Tensor, grad, tensor};
+    /// fn value<T: BaseTensor>(p: &Tensor<T, 1>) -> Tensor<T, 0> {
     ///     let [x, y] = p.unstack();
     ///     (1.0 - &x).square() + 100.0 * (y - x.square()).square()
-    /// };
+    /// }
     /// assert_eq!(grad(value, &tensor([1.0, 2.0])), tensor([-400.0, 200.0]));
     /// let [[a, b], [c, d]] = tensor([[1.0, 2.0], [3.0, 4.0]]).unstack().map(|row| row.unstack());
     /// assert_eq!(a * d - b * c, tensor(-2.0));

@@ -87,7 +87,7 @@ fn loop_that_scatters<T: BaseTensor>(x: &Vector<T>, w: &Vector<T>) -> Scalar<T> 
 
 /// A recurrence two steps deep, read from the array that it fills.
 fn loop_that_reads_back<T: BaseTensor>(x: &Vector<T>) -> Scalar<T> {
-    let filled = iterate(5, Tensor::zeros([5]), |i, y: Vector<T>| {
+    let filled = iterate(5, Tensor::zeros([5]), |i, y| {
         let value = x.at([i]) + y.at([i - 1]) * 0.5 - y.at([i - 2]) * x.at([i - 1]);
         y.scatter_add([i], &value)
     });

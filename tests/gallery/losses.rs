@@ -55,8 +55,7 @@ fn soft_labels<T: BaseTensor>(x: &Matrix<T>, p: &Matrix<T>) -> Scalar<T> {
 }
 
 fn classified_one_by_one<T: BaseTensor>(x: &Matrix<T>, labels: &Tensor<T, 1, i64>) -> Scalar<T> {
-    let losses: Vector<T> =
-        map((x, labels), |(row, label): &(Vector<T>, Tensor<T, 0, i64>)| row.cross_entropy(0, label));
+    let losses: Vector<T> = map((x, labels), |(row, label)| row.cross_entropy(0, label));
     losses.mean()
 }
 

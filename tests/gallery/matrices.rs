@@ -50,7 +50,7 @@ fn matmul_chain<T: BaseTensor>(a: &Matrix<T>, b: &Matrix<T>, c: &Matrix<T>) -> S
 /// The loop also returns the quotients of all trips.
 fn power_iteration<T: BaseTensor>(a: &Matrix<T>, start: &Vector<T>) -> Scalar<T> {
     let trips = Tensor::<T, 1, i64>::iota(5);
-    let (v, quotients): (_, Vector<T>) = map_accum(start.clone(), &trips, |v, _: &Tensor<T, 0, i64>| {
+    let (v, quotients): (_, Vector<T>) = map_accum(start.clone(), &trips, |v, _| {
         let w = a.matvec(&v);
         let quotient = v.dot(&w) / v.dot(&v);
         (w.times(&w.norm().recip()), quotient)

@@ -55,13 +55,13 @@ fn residual_layers<T: BaseTensor>(layers: &Tensor<T, 3>, x: &Vector<T>) -> Scala
 }
 
 fn recurrent<T: BaseTensor>(w: &Matrix<T>, u: &Matrix<T>, start: &Vector<T>, x: &Matrix<T>) -> Scalar<T> {
-    fold(start.clone(), x, |h, x: &Vector<T>| (w.matvec(&h) + u.matvec(x)).tanh()).square().sum()
+    fold(start.clone(), x, |h, x| (w.matvec(&h) + u.matvec(x)).tanh()).square().sum()
 }
 
 /// Four gates from one product; the squared error of all states.
 fn lstm<T: BaseTensor>(w: &Matrix<T>, b: &Vector<T>, x: &Matrix<T>, y: &Matrix<T>) -> Scalar<T> {
     let zero: Vector<T> = Tensor::zeros([3]);
-    let (_, states): (_, Matrix<T>) = map_accum((zero.clone(), zero), x, |(h, c), x: &Vector<T>| {
+    let (_, states): (_, Matrix<T>) = map_accum((zero.clone(), zero), x, |(h, c), x| {
         let gates = (w.matvec(&concat(0, [x, &h])) + b).reshape([4, 3]);
         let [i, f, o] = [0, 1, 2].map(|k| gates.row::<1>(k).sigmoid());
         let c = f * c + i * gates.row(3).tanh();
@@ -141,7 +141,7 @@ fn embedding_bag<T: BaseTensor>(
 
 /// A loop over examples that all use one captured weight.
 fn per_example<T: BaseTensor>(w: &Vector<T>, x: &Matrix<T>) -> Scalar<T> {
-    let losses: Vector<T> = map(x, |x: &Vector<T>| (x.dot(w) - 0.3).square() * w.norm());
+    let losses: Vector<T> = map(x, |x| (x.dot(w) - 0.3).square() * w.norm());
     losses.sum()
 }
 

@@ -61,7 +61,7 @@ fn triple_product<T: BaseTensor>(a: &Vector<T>, b: &Vector<T>, c: &Vector<T>) ->
 
 /// A charged particle in a magnetic field.
 fn crossed_in_a_map<T: BaseTensor>(r: &Matrix<T>, b: &Vector<T>) -> Scalar<T> {
-    let forces: Matrix<T> = map(r, |v: &Vector<T>| (v.cross(b) * 1.6 - v * 0.5) * 0.2);
+    let forces: Matrix<T> = map(r, |v| (v.cross(b) * 1.6 - v * 0.5) * 0.2);
     (forces.sin() * r).sum()
 }
 

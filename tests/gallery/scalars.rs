@@ -91,7 +91,7 @@ fn running_both_ways<T: BaseTensor>(x: &Vector<T>, decay: &Scalar<T>) -> Scalar<
 
 /// Each trip of the outer fold runs an inner one, which uses its carry and values from outside of both.
 fn nested_folds<T: BaseTensor>(rows: &Tensor<T, 2>, x: &Scalar<T>, y: &Scalar<T>) -> Scalar<T> {
-    fold(y.clone(), rows, |outer, row: &Vector<T>| {
+    fold(y.clone(), rows, |outer, row| {
         let gain = outer.cos() * x;
         fold(outer, row, |inner, r| inner * &gain + r * y) + row.at([1]) * x
     })

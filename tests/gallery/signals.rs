@@ -86,7 +86,7 @@ fn filtered<T: BaseTensor>(x: &Vector<T>, w: &Vector<T>) -> Scalar<T> {
 }
 
 fn filtered_one_by_one<T: BaseTensor>(x: &Matrix<T>, w: &Vector<T>) -> Scalar<T> {
-    let rows: Matrix<T> = map(x, |row: &Vector<T>| fft_convolve(row, w, 0).square());
+    let rows: Matrix<T> = map(x, |row| fft_convolve(row, w, 0).square());
     rows.exp().sum()
 }
 

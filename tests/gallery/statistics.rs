@@ -87,7 +87,7 @@ fn quantiles<T: BaseTensor>(x: &Matrix<T>) -> Scalar<T> {
 }
 
 fn quantiles_of_rows_in_a_map<T: BaseTensor>(x: &Matrix<T>) -> Scalar<T> {
-    let trimmed: Vector<T> = map(x, |row: &Vector<T>| {
+    let trimmed: Vector<T> = map(x, |row| {
         let (low, high) = (row.quantile(0.2), row.quantile(0.8));
         row.clamp(low.replicate::<1>(6), high.replicate::<1>(6)).square().mean()
     });
@@ -133,7 +133,7 @@ fn extrema_by_group<T: BaseTensor>(x: &Vector<T>, m: &Matrix<T>, ids: &Tensor<T,
 }
 
 fn groups_of_each_row<T: BaseTensor>(x: &Matrix<T>, ids: &Tensor<T, 2, i64>) -> Scalar<T> {
-    let sums: Matrix<T> = map((x, ids), |(row, ids): &(Vector<T>, Tensor<T, 1, i64>)| {
+    let sums: Matrix<T> = map((x, ids), |(row, ids)| {
         let top = row.segment_max(ids, 2);
         row.segment_sum(ids, 2) * top.is_finite().select(&top, 0.5)
     });

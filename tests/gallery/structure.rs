@@ -103,8 +103,8 @@ fn empty_arrays<T: BaseTensor>(x: &Vector<T>, y: &Vector<T>) -> Scalar<T> {
 
 /// Loops without trips: the initial carry comes back.
 fn empty_loops<T: BaseTensor>(x: &Matrix<T>, y: &Vector<T>) -> Scalar<T> {
-    let carried = fold(y.clone(), x, |c, row: &Vector<T>| c * row + y);
-    let mapped: Vector<T> = map(x, |row: &Vector<T>| row.dot(y));
+    let carried = fold(y.clone(), x, |c, row| c * row + y);
+    let mapped: Vector<T> = map(x, |row| row.dot(y));
     (carried * y).sum() + mapped.sum()
 }
 

@@ -250,8 +250,8 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// The program that runs: in bulk, and simplified.
     ///
     /// ```
-    /// use polygrad::{Function, Tensor, build1, tensor};
-    /// let f = Function::stage(|x: &Tensor<_, 1>| build1(2, |i| x.at([i]) * 2.0).sum(), &tensor([3.0, 4.0]));
+    /// use polygrad::{Function, build1, tensor};
+    /// let f = Function::stage(|x| build1(2, |i| x.at([i]) * 2.0).sum(), &tensor([3.0, 4.0]));
     /// assert!(f.program().to_string().contains("loop") && !f.optimized().to_string().contains("loop"));
     /// ```
     pub fn optimized(&self) -> &Program {
