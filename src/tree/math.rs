@@ -80,12 +80,10 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
     #[track_caller]
     fn times(&self, c: &Tensor<T, 0>) -> Self {
         map_floats(self, &mut |leaf| {
-            let cast = match leaf.dtype() {
-                DType::F64 => c.raw().clone(),
-                dtype => c.raw().linear(&Linear::cast(&[], DType::F64, dtype)),
-            };
-            let scalar = leaf.shape().is_empty();
-            let factor = if scalar { cast } else { cast.linear(&Linear::replicate(leaf.shape(), &[])) };
+            let (scalar, dtype) = (c.raw().clone(), leaf.dtype());
+            let cast = if dtype == DType::F64 { scalar } else { scalar.linear(&Linear::cast(&[], DType::F64, dtype)) };
+            let rank_0 = leaf.shape().is_empty();
+            let factor = if rank_0 { cast } else { cast.linear(&Linear::replicate(leaf.shape(), &[])) };
             leaf.binary(Binary::Mul, &factor)
         })
     }
