@@ -32,7 +32,7 @@ fn madd<M: Machine>(a: f64, b: f64, c: f64) -> f64 {
 
 /// A product and its rounding error.
 #[inline(always)]
-pub(super) fn product<M: Machine>(a: f64, b: f64) -> (f64, f64) {
+fn product<M: Machine>(a: f64, b: f64) -> (f64, f64) {
     let high = a * b;
     if M::FMA {
         return (high, a.mul_add(b, -high));
