@@ -468,3 +468,20 @@ fn states_are_neither_copied_nor_computed_again() {
     let sines = last.1.nodes().iter().filter(|node| matches!(node.op, Op::Unary(..))).count();
     assert_eq!(sines, 1, "{}", last.1);
 }
+
+/// A state that is subtracted, or added to something else at indices, is no sum of the terms of all trips.
+#[test]
+fn states_that_are_subtracted_or_scattered_are_no_sums() {
+    let (x, at) = (Term::variable(&[3], DType::F64), Term::variable(&[2], DType::I64));
+    let (rows, places) = (Vector::from_raw(x.clone()), Tensor::<Term, 1, i64>::from_raw(at.clone()));
+    let minus = fold(Tensor::scalar(0.5), &rows, |c: Number<Term>, v: &Number<Term>| v - c);
+    let trips = Tensor::<Term, 1, i64>::iota(3);
+    let integers = fold(Tensor::scalar(2), &trips, |c: Index<Term>, i: &Index<Term>| i * 3 - c);
+    let base = rows.slice(0, 0..2);
+    let scattered =
+        fold(base.clone(), &rows, |c: Vector<Term>, _: &Number<Term>| base.clone().scatter_add([&places], &c));
+    let results = [minus.into_raw(), integers.into_raw(), scattered.into_raw()];
+    let program = Term::program(&[x, at], &results, &[]).expect("closed");
+    let inputs = vec![Array::from([1.0, 2.0, 4.0]), Array::new(&[2], vec![1i64, 1])];
+    close("the states", &interpret(&program, inputs.clone()), &interpret(&optimize(&program), inputs));
+}
