@@ -4,8 +4,9 @@
 //!
 //! prints one line of JSON: the medians of the time that the function takes, and the function with its derivative,
 //! and check sums of both results. `--list` lists the workloads, `--program` prints the program of the derivative
-//! instead of measuring it, `--check` compares the results with the recorded ones, and `--table FILE` prints lines of
-//! several programs as a table. `make side-by-side` does all of it next to other programs.
+//! instead of measuring it, `--explain` what its run does and how long each step takes, `--check` compares the results
+//! with the recorded ones, and `--table FILE` prints lines of several programs as a table. `make side-by-side` does all
+//! of it next to other programs.
 //!
 //! Each workload is one generic function, written as a user would write it.
 //!
@@ -85,6 +86,7 @@ enum Mode {
     Measure,
     List,
     Program,
+    Explain,
     Check,
     Table,
 }
@@ -112,6 +114,7 @@ fn request(mut words: VecDeque<String>) -> Result<Request, Box<dyn Error>> {
             "--interpret" => asked.engine.interpret = true,
             "--list" => asked.mode = Mode::List,
             "--program" => asked.mode = Mode::Program,
+            "--explain" => asked.mode = Mode::Explain,
             "--check" => asked.mode = Mode::Check,
             "--table" => asked.mode = Mode::Table,
             option if option.starts_with("--") => return Err(format!("there is no option {option}").into()),
@@ -133,6 +136,11 @@ fn run(asked: &Request, out: &mut dyn Write, base: f64) -> Result<(), Box<dyn Er
         Mode::Program => {
             for case in cases(name()?, inputs)? {
                 writeln!(out, "{}", (case.both)(engine).program())?;
+            }
+        }
+        Mode::Explain => {
+            for case in cases(name()?, inputs)? {
+                write!(out, "{}", (case.both)(engine).explain())?;
             }
         }
         Mode::Check => {

@@ -29,10 +29,9 @@ impl Engine {
         if self.interpret { "polygrad_interpret" } else { "polygrad" }
     }
 
-    /// A function that this engine runs. The one place that hands the choice to the library, which has one engine so
-    /// far, the interpreter of programs: both choices are the same.
+    /// A function that this engine runs.
     fn ready<P, Q, Y>(self, f: Function<P, Q, Y>) -> Function<P, Q, Y> {
-        f.with_options(FunctionOptions::new())
+        f.with_options(FunctionOptions::new().interpreted(self.interpret))
     }
 }
 
@@ -60,6 +59,9 @@ pub(crate) trait Run {
 
     /// The program that runs, as text.
     fn program(&self) -> String;
+
+    /// What a run does, with measured times.
+    fn explain(&self) -> String;
 }
 
 struct Ready<P, Q, Y> {
@@ -90,6 +92,11 @@ impl<P: Tree<Concrete>, Q: Tree<Concrete>, Y: Tree<Concrete>> Run for Ready<P, Q
 
     fn program(&self) -> String {
         self.function.optimized().to_string()
+    }
+
+    fn explain(&self) -> String {
+        let inputs = [self.x.leaves(), self.data.leaves()].concat();
+        self.function.executable().profile(&inputs, 20)
     }
 }
 

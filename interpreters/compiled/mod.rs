@@ -1,7 +1,235 @@
-//! Programs compiled to fused kernels.
+//! Programs compiled: fused groups over one arena, run many times.
 //!
-//! * `kernels`: loops over slices, one for each elementwise row, chosen for the instruction set of the machine.
+//! Law: an [`Executable`] agrees with [`interpret`](crate::program::interpret) at arrays, within the rounding that the
+//! kernels document. An operation without a kernel is done by the interpreter of arrays.
+//!
+//! | module | does |
+//! |---|---|
+//! | `lower` | a program to steps over places; `loops`: the bodies of loops |
+//! | `group` | elementwise operations, views and sums of one pass; `walk`: views as runs |
+//! | `explain` | a plan as text |
+//! | `arena` | which places share memory |
+//! | `plan`, `steps` | the result: what a run does |
+//! | `scalars` | groups of single numbers |
+//! | `run`, `tiles`, `whole` | runs it; `memory`: addresses |
+//! | `kernels` | loops over slices, one for each elementwise row, chosen for the instruction set of the machine |
 
-// The kernels stand before the executor that calls them.
+// Some kernels stand before the code that calls them.
 #[allow(dead_code, unused_imports)]
 pub(crate) mod kernels;
+
+mod arena;
+mod explain;
+mod group;
+mod loops;
+mod lower;
+mod memory;
+mod plan;
+mod run;
+mod scalars;
+mod steps;
+mod tiles;
+mod walk;
+mod whole;
+
+use super::kernels as loops_over_slices;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::array::{Array, with_elem};
+use crate::program::{Program, Slot, check_inputs};
+use crate::shape::Show;
+use kernels::Isa;
+use run::Memory;
+use steps::Plan;
+
+/// Runs one body for the number type of a checked operand.
+macro_rules! with_num {
+    ($dtype:expr, $E:ident => $body:expr) => {
+        match $dtype {
+            $crate::dtype::DType::F64 => {
+                type $E = f64;
+                $body
+            }
+            $crate::dtype::DType::F32 => {
+                type $E = f32;
+                $body
+            }
+            $crate::dtype::DType::I64 => {
+                type $E = i64;
+                $body
+            }
+            $crate::dtype::DType::Bool => unreachable!("masks are not added"),
+        }
+    };
+}
+use with_num;
+
+/// A program made ready to run many times.
+///
+/// ```
+/// use polygrad::{Array, BaseTensor, DType, interpreters::compiled::compile, ops::Unary, program::Term};
+/// let x = Term::variable(&[2], DType::F64);
+/// let p = Term::program(&[x.clone()], &[x.unary(Unary::Square)], &[])?;
+/// let run = compile(&p);
+/// assert_eq!(run.run(&[Array::from([1.0, 3.0])]), [Array::from([1.0, 9.0])]);
+/// # Ok::<(), String>(())
+/// ```
+pub struct Executable {
+    program: Program,
+    plan: Arc<Plan>,
+    /// Memories of runs that are over, for the next.
+    idle: Mutex<Vec<Memory>>,
+}
+
+/// Whether the environment asks for interpretation: `POLYGRAD_INTERPRET=1`.
+pub(crate) fn is_off() -> bool {
+    static OFF: OnceLock<bool> = OnceLock::new();
+    *OFF.get_or_init(|| std::env::var_os("POLYGRAD_INTERPRET").is_some_and(|value| value == "1"))
+}
+
+/// Compiles a program.
+pub fn compile(program: &Program) -> Executable {
+    Executable { program: program.clone(), plan: Arc::new(plan::plan(program)), idle: Mutex::new(Vec::new()) }
+}
+
+impl Executable {
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The bytes of memory that a run takes beside inputs and results; known before any run.
+    pub fn peak_bytes(&self) -> usize {
+        self.plan.bytes + self.plan.registers
+    }
+
+    /// What a run does: passes over memory with their operations, kernels, loops, and operations left to the interpreter of
+    /// arrays; with the memory they take, and estimates of the arithmetic operations and the bytes that are moved.
+    ///
+    /// ```
+    /// use polygrad::{Function, interpreters::compiled::compile, tensor};
+    /// let f = Function::gradient(|x| (x.sin() * x).sum(), &tensor([1.0, 2.0]));
+    /// assert!(compile(f.optimized()).explain().contains("sin"));
+    /// ```
+    pub fn explain(&self) -> String {
+        explain::text(&self.program, &self.plan, None)
+    }
+
+    /// [`explain`](Self::explain), with the time that each step takes, measured over some runs on these inputs.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    #[track_caller]
+    pub fn profile(&self, inputs: &[Array], runs: usize) -> String {
+        check_inputs(&self.program, inputs);
+        let (mut memory, mut outputs) = (self.memory(), self.outputs());
+        memory.clock = Some(vec![Default::default(); self.plan.count]);
+        for _ in 0..runs {
+            memory.run(&self.plan, inputs, &mut outputs);
+        }
+        explain::text(&self.program, &self.plan, memory.clock.as_deref().map(|clock| (clock, runs)))
+    }
+
+    /// The results for these inputs.
+    ///
+    /// # Panics
+    /// When there is not one value of the right shape and element type per input.
+    #[track_caller]
+    pub fn run(&self, inputs: &[Array]) -> Vec<Array> {
+        check_inputs(&self.program, inputs);
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = idle().pop();
+        let mut memory = memory.unwrap_or_else(|| self.memory());
+        // Results that the caller has dropped since are written again.
+        let last = std::mem::take(&mut memory.results);
+        let mut outputs = if last.iter().all(Array::is_unique) && !last.is_empty() { last } else { self.outputs() };
+        memory.run(&self.plan, inputs, &mut outputs);
+        memory.results.clone_from(&outputs);
+        idle().push(memory);
+        outputs
+    }
+
+    /// Memory for runs by [`run_into`](Self::run_into), one at a time.
+    pub fn workspace(&self) -> Workspace {
+        Workspace { memory: self.memory(), plan: self.plan.clone() }
+    }
+
+    /// Writes the results for these inputs into arrays of the caller, which keep their memory unless they share it with
+    /// other arrays: a run allocates nothing.
+    ///
+    /// ```
+    /// use polygrad::{Array, Function, interpreters::compiled::compile, tensor};
+    /// let f = compile(Function::stage(|x| x.square(), &tensor([1.0, 2.0])).optimized());
+    /// let (mut workspace, mut y) = (f.workspace(), [Array::from([0.0, 0.0])]);
+    /// f.run_into(&mut workspace, &[Array::from([3.0, 4.0])], &mut y);
+    /// assert_eq!(y, [Array::from([9.0, 16.0])]);
+    /// ```
+    ///
+    /// # Panics
+    /// When an input or a result has another shape or element type than in the program, or the workspace is that of another
+    /// executable.
+    #[track_caller]
+    pub fn run_into(&self, workspace: &mut Workspace, inputs: &[Array], outputs: &mut [Array]) {
+        check_inputs(&self.program, inputs);
+        let kinds = self.program.outputs().iter().map(|slot| (&slot.shape[..], slot.dtype));
+        if !kinds.eq(outputs.iter().map(|out| (out.shape(), out.dtype()))) {
+            let kind = |shape: &[usize], dtype| format!("{dtype} {}", Show(shape));
+            let needed: Vec<String> = self.program.outputs().iter().map(|s| kind(&s.shape, s.dtype)).collect();
+            let given: Vec<String> = outputs.iter().map(|out| kind(out.shape(), out.dtype())).collect();
+            panic!(
+                "run_into: the arrays for the results must be {}, but they are {}; pass one of the right kind for each",
+                needed.join(", "),
+                given.join(", ")
+            );
+        }
+        if !Arc::ptr_eq(&workspace.plan, &self.plan) {
+            panic!(
+                "run_into: a workspace must be that of the executable, but it was made by another one; call workspace() \
+                 on this one"
+            );
+        }
+        workspace.memory.run(&self.plan, inputs, outputs);
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new(&self.plan, Isa::detect())
+    }
+
+    /// Arrays for the results, in memory of their own.
+    fn outputs(&self) -> Vec<Array> {
+        let zeros = |slot: &Slot| {
+            let mut out = Array::zeros(&slot.shape, slot.dtype);
+            if out.rank() > 0 {
+                with_elem!(slot.dtype, E => {
+                    out.make_dense::<E>();
+                });
+            }
+            out
+        };
+        self.program.outputs().iter().map(zeros).collect()
+    }
+}
+
+/// The memory of an [`Executable`] while it runs, for callers that keep it: see [`Executable::run_into`].
+pub struct Workspace {
+    memory: Memory,
+    /// Keeps what the memory points to.
+    plan: Arc<Plan>,
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workspace").field("bytes", &self.plan.bytes).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Executable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executable")
+            .field("program", &self.program)
+            .field("bytes", &self.peak_bytes())
+            .finish_non_exhaustive()
+    }
+}

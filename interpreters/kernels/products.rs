@@ -20,10 +20,12 @@ pub(crate) struct Product {
     /// The numbers of elements of the three arrays as they are stored.
     sizes: [usize; 3],
     /// The number of products.
-    #[allow(dead_code, reason = "for reports on compiled programs")]
     visits: usize,
     kernel: Kernel,
 }
+
+/// The length under which a run costs more than its elements.
+const SHORT_RUN: usize = 16;
 
 /// What runs.
 enum Kernel {
@@ -89,7 +91,6 @@ impl Product {
     }
 
     /// Which kernel runs, in words.
-    #[allow(dead_code, reason = "for reports on compiled programs")]
     pub(crate) fn describe(&self) -> String {
         match &self.kernel {
             Kernel::Nothing => "nothing".to_owned(),
@@ -108,7 +109,18 @@ impl Product {
         }
     }
 
-    #[allow(dead_code, reason = "for reports on compiled programs")]
+    /// Whether loops over runs are the kernel, and the runs are short: a pass over the products costs less then.
+    pub(crate) fn has_short_runs(&self) -> bool {
+        match &self.kernel {
+            Kernel::Loops(nest) => nest.is_box() && nest.inner().len < SHORT_RUN,
+            Kernel::Matrix { product, .. } => {
+                let least = product.rows.len.min(product.columns.len).min(product.depth.len);
+                least * product.depth.len < SHORT_RUN
+            }
+            Kernel::Nothing | Kernel::Packed { .. } => false,
+        }
+    }
+
     /// The number of floating-point operations of a run: a product and a sum for each index, those out of bounds
     /// included if several axes together decide which are.
     pub(crate) fn flops(&self) -> usize {

@@ -431,6 +431,11 @@ impl Array {
         }
     }
 
+    /// Whether no other array shares the elements.
+    pub(crate) fn is_unique(&self) -> bool {
+        if let Array::Shared(stored) = self { Arc::strong_count(stored) == 1 } else { true }
+    }
+
     /// The `i`-th subarray along the outermost axis; rank at least 1, `i` in bounds.
     pub(crate) fn row(&self, i: usize) -> Array {
         let shape = &self.shape()[1..];

@@ -35,6 +35,13 @@ enum Value<T> {
 /// ```
 #[track_caller]
 pub fn interpret<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
+    check_inputs(program, &inputs);
+    run(program, inputs)
+}
+
+/// Panics unless there is one value of the right shape and element type per input.
+#[track_caller]
+pub(crate) fn check_inputs<T: BaseTensor>(program: &Program, inputs: &[T]) {
     if inputs.len() != program.inputs().len() {
         panic!(
             "interpret: the number of values must be that of the inputs, but they are {} and {}; pass one for each",
@@ -42,7 +49,7 @@ pub fn interpret<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             program.inputs().len()
         );
     }
-    for (slot, value) in program.inputs().iter().zip(&inputs) {
+    for (slot, value) in program.inputs().iter().zip(inputs) {
         if slot.shape[..] != *value.shape() || slot.dtype != value.dtype() {
             panic!(
                 "interpret: input `{}` must be {} {}, but the value is {} {}; convert it, or trace the program for it",
@@ -54,7 +61,6 @@ pub fn interpret<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             );
         }
     }
-    run(program, inputs)
 }
 
 /// [`interpret`] for inputs that are known to fit.

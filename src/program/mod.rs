@@ -25,6 +25,7 @@ use std::sync::Arc;
 pub use builder::Builder;
 pub use custom::Custom;
 pub(crate) use graph::{reach, results_needed};
+pub(crate) use interpret::check_inputs;
 pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
 pub(crate) use rebuild::{Made, Now};
@@ -120,6 +121,11 @@ impl Program {
     /// For each operation its last user; the operation itself if it has none, and the number of operations for outputs.
     pub fn last_use(&self) -> &[NodeId] {
         &self.inner.last_use
+    }
+
+    /// Whether an operation is a view whose only user, a sum, adds it to the other operand in place.
+    pub(crate) fn is_deferred(&self, id: NodeId) -> bool {
+        self.inner.deferred[id as usize]
     }
 
     /// The number of operations, without inputs and constants, with those in the bodies of loops.

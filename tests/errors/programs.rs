@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use polygrad::interpreters::compiled::compile;
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
 use polygrad::tree::{Keep, Parameters};
 use polygrad::{Array, DType, Function, Tensor, ops::Unary, symbolic, tensor};
@@ -17,6 +18,10 @@ pub(crate) fn programs(log: &mut Log) {
 
     log.panics(|| interpret::<Array>(square, vec![]));
     log.panics(|| interpret(square, vec![Array::from([1.0])]));
+    let (run, other) = (compile(square), compile(both));
+    log.panics(|| run.run(&[]));
+    log.panics(|| run.run_into(&mut run.workspace(), &[Array::from([1.0, 2.0])], &mut [Array::scalar(0.0)]));
+    log.panics(|| run.run_into(&mut other.workspace(), &[Array::from([1.0, 2.0])], &mut [Array::from([0.0, 0.0])]));
     log.panics(|| square.named(&["x"], &[]));
     log.panics(|| symbolic::gradient(both));
     log.panics(|| symbolic::value_and_gradient_in(square, &[0]));

@@ -17,6 +17,7 @@ mod wrapped;
 
 mod affine;
 mod choices;
+mod compiled;
 mod composed;
 mod functions;
 mod printing;

@@ -5,6 +5,7 @@
 use std::cell::OnceCell;
 
 use polygrad::direct::{self, grad, jvp};
+use polygrad::interpreters::compiled::compile;
 use polygrad::ops::{Binary, Discrete, FloatStep};
 use polygrad::passes::{Options, simplify, simplify_with, vectorize};
 use polygrad::program::{Program, Term, interpret};
@@ -83,11 +84,15 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Outputs, "vectorized, simplified", true, |case| {
         interpret(&simplify(case.vectorized_outputs()), case.x.0.clone())
     }),
+    row(Outputs, "staged, compiled", true, |case| run(case.outputs(), &case.x)),
+    row(Outputs, "vectorized, simplified, compiled", true, |case| run(&simplify(case.vectorized_outputs()), &case.x)),
     row(Signs, "run", true, |case| case.signs_at(&case.x).0),
     row(Signs, "staged, interpreted", true, |case| interpret(case.signs(), case.x.0.clone())),
     row(Signs, "simplified", true, |case| interpret(&simplify(case.signs()), case.x.0.clone())),
     row(Signs, "vectorized", true, |case| interpret(&vectorize(case.signs()), case.x.0.clone())),
     row(Signs, "vectorized, simplified", true, |case| interpret(&simplify(&vectorize(case.signs())), case.x.0.clone())),
+    row(Signs, "staged, compiled", true, |case| run(case.signs(), &case.x)),
+    row(Signs, "vectorized, simplified, compiled", true, |case| run(&simplify(&vectorize(case.signs())), &case.x)),
     row(Value, "run", true, |case| vec![case.at(&case.x).into_raw()]),
     row(Value, "staged, interpreted", true, |case| interpret(case.program(), case.x.0.clone())),
     row(Primal, "run", true, |case| case.outputs_at(&case.x).0),
@@ -130,6 +135,11 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Gradient, "everything simplified and vectorized", true, |case| {
         let gradient = symbolic::gradient(&simplify(case.vectorized()));
         interpret(&simplify(&vectorize(&simplify(&gradient))), case.x.0.clone())
+    }),
+    row(Gradient, "symbolic gradient, compiled", true, |case| run(case.gradient(), &case.x)),
+    row(Gradient, "everything simplified, vectorized and compiled", true, |case| {
+        let gradient = symbolic::gradient(&simplify(case.vectorized()));
+        run(&simplify(&vectorize(&simplify(&gradient))), &case.x)
     }),
     row(Slope, "jvp by running", true, |case| vec![jvp(|x| case.at(x), &case.x, &case.v).1.into_raw()]),
     row(Slope, "symbolic jvp", true, |case| interpret(&symbolic::jvp(case.program()), case.with(&case.v)).split_off(1)),
@@ -224,6 +234,21 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         vec![Leaves(all.split_off(y.0.len())).dot(&case.v).into_raw()]
     }),
 ];
+
+/// The compiled program, run twice: the second run finds memory as the first has left it.
+fn run(program: &Program, x: &Point) -> Vec<Array> {
+    let executable = compile(program);
+    let first = executable.run(&x.0);
+    let second = executable.run(&x.0);
+    for (a, b) in first.iter().zip(&second) {
+        assert!(numbers_same(a, b), "two runs differ: {a:?} and {b:?}");
+    }
+    second
+}
+
+fn numbers_same(a: &Array, b: &Array) -> bool {
+    floats(a).iter().zip(floats(b)).all(|(x, y)| x.to_bits() == y.to_bits())
+}
 
 /// A recipe at a point, with what pipelines share.
 pub(crate) struct Case {

@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 use thiserror::Error;
 
 use crate::array::Array;
 use crate::dtype::DType;
+use crate::interpreters::compiled::{self, Executable, compile};
 use crate::passes::{Options, optimize_with};
 use crate::program::{Program, interpret};
 use crate::shape::Show;
@@ -61,6 +63,8 @@ pub struct Function<P, Q, Y> {
     program: Program,
     /// The program that runs.
     ready: Program,
+    /// The same, compiled before the first run.
+    executable: OnceLock<Executable>,
     /// Zeros in the structure of the results, each stored as one number.
     template: Y,
     /// The results in their structure. What is shaped like the argument is made from the argument.
@@ -134,6 +138,7 @@ impl From<Difference> for RunError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FunctionOptions {
     passes: Options,
+    interpreted: bool,
 }
 
 impl FunctionOptions {
@@ -159,6 +164,24 @@ impl FunctionOptions {
     #[must_use]
     pub fn fast_math(mut self, yes: bool) -> FunctionOptions {
         self.passes.fast_math = yes;
+        self
+    }
+
+    /// Whether the program is interpreted, operation by operation, instead of compiled. Both give the same results up to
+    /// rounding, so a result that differs by more is a fault of the compiler, not of a derivative. With
+    /// `POLYGRAD_INTERPRET=1` in the environment every function is interpreted.
+    ///
+    /// ```
+    /// use polygrad::{Function, FunctionOptions, tensor};
+    /// let x = tensor([1.0, 2.0]);
+    /// let f = Function::gradient(|x| x.square().sum(), &x);
+    /// let g = Function::gradient(|x| x.square().sum(), &x).with_options(FunctionOptions::new().interpreted(true));
+    /// assert_eq!(f.run(&x)?, g.run(&x)?);
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn interpreted(mut self, yes: bool) -> FunctionOptions {
+        self.interpreted = yes;
         self
     }
 }
@@ -207,7 +230,19 @@ impl<P, Q, Y> Function<P, Q, Y> {
         let program = program.named(&inputs, &outputs);
         let ready = optimize_with(&program, options.passes);
         let derived = (derived, count);
-        Function { recorded, derived, options, program, ready, template, assemble, key, inputs: PhantomData }
+        let executable = OnceLock::new();
+        Function {
+            recorded,
+            derived,
+            options,
+            program,
+            ready,
+            executable,
+            template,
+            assemble,
+            key,
+            inputs: PhantomData,
+        }
     }
 
     /// This function made ready anew, with other options.
@@ -231,6 +266,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
             let outputs: Vec<&str> = outputs.iter().map(|slot| slot.name.as_str()).collect();
             self.program = program.named(&inputs, &outputs);
             self.ready = optimize_with(&self.program, options.passes);
+            self.executable = OnceLock::new();
             self.options = options;
         }
         self
@@ -259,6 +295,20 @@ impl<P, Q, Y> Function<P, Q, Y> {
     }
 }
 
+impl<P, Q, Y> Function<P, Q, Y> {
+    /// The program compiled: it says what a run does and how long each step takes ([`Executable::explain`],
+    /// [`Executable::profile`]), and runs without allocation ([`Executable::run_into`]).
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let f = Function::stage(|x| x.sin() + x.cos(), &tensor([1.0, 2.0]));
+    /// assert!(f.executable().explain().contains("cos, sin"));
+    /// ```
+    pub fn executable(&self) -> &Executable {
+        self.executable.get_or_init(|| compile(&self.ready))
+    }
+}
+
 impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     /// The results for these arguments and data.
     ///
@@ -281,7 +331,14 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         }
         let mut inputs = x.leaves();
         inputs.extend(data.leaves());
-        Ok((self.assemble)(&self.template, x, interpret(&self.ready, inputs)))
+        Ok((self.assemble)(&self.template, x, self.results(inputs)))
+    }
+
+    fn results(&self, inputs: Vec<Array>) -> Vec<Array> {
+        if self.options.interpreted || compiled::is_off() {
+            return interpret(&self.ready, inputs);
+        }
+        self.executable().run(&inputs)
     }
 
     /// Whether the function runs on these arguments and data.

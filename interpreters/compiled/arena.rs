@@ -1,0 +1,155 @@
+//! The arena: places of one block, shared by values that do not live at the same time.
+//!
+//! Law: a place lives from the first step that writes it to the last that reads it; places that live at one time are
+//! disjoint. The body of a loop has a block of its own, which lives during the loop.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::memory::{LINE, Slot};
+use super::steps::{Home, Place, Step};
+
+/// What takes room in a block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Room {
+    Place(Slot),
+    /// The block of the loop at this step.
+    Body(usize),
+}
+
+/// Gives every place of the arena its part of the block, and returns the bytes of the block. The places `kept` live to the end.
+pub(super) fn assign(places: &mut [Place], steps: &mut [Step], kept: &[Slot]) -> usize {
+    let bytes = assign_frame(places, steps, kept, 0);
+    shift(places, steps, 0, 0);
+    bytes
+}
+
+fn assign_frame(places: &mut [Place], steps: &mut [Step], kept: &[Slot], depth: usize) -> usize {
+    let last = steps.len();
+    let mut lives: BTreeMap<Room, (usize, usize)> = BTreeMap::new();
+    for (at, step) in steps.iter_mut().enumerate() {
+        if let Step::Loop(l) = step {
+            l.bytes = assign_frame(places, &mut l.body, &[], depth + 1);
+            lives.insert(Room::Body(at), (at, at));
+        }
+        for slot in own(places, step, depth) {
+            lives.entry(Room::Place(slot)).or_insert((at, at)).1 = at;
+        }
+    }
+    for slot in kept {
+        if let Some(life) = lives.get_mut(&Room::Place(*slot)) {
+            life.1 = last;
+        }
+    }
+    let mut order: Vec<(usize, Room, usize)> = lives.iter().map(|(room, (from, to))| (*from, *room, *to)).collect();
+    order.sort_unstable();
+    let mut block = Free::default();
+    let mut ends: BTreeSet<(usize, usize, usize)> = BTreeSet::new();
+    for (from, room, to) in order {
+        while let Some((end, start, bytes)) = ends.first().copied().filter(|(end, ..)| *end < from) {
+            ends.remove(&(end, start, bytes));
+            block.give(start, bytes);
+        }
+        let bytes = match room {
+            Room::Place(slot) => places[slot as usize].bytes(),
+            Room::Body(step) => body_bytes(&steps[step]),
+        };
+        let bytes = bytes.next_multiple_of(LINE);
+        let start = block.take(bytes);
+        if bytes > 0 {
+            ends.insert((to, start, bytes));
+        }
+        match (room, room_step(room, steps)) {
+            (Room::Place(slot), _) => places[slot as usize].home = Home::Arena(start),
+            (Room::Body(_), Some(Step::Loop(l))) => l.start = start,
+            (Room::Body(_), _) => unreachable!("the step is a loop"),
+        }
+    }
+    block.end
+}
+
+fn room_step(room: Room, steps: &mut [Step]) -> Option<&mut Step> {
+    match room {
+        Room::Place(_) => None,
+        Room::Body(step) => steps.get_mut(step),
+    }
+}
+
+fn body_bytes(step: &Step) -> usize {
+    match step {
+        Step::Loop(l) => l.bytes,
+        Step::Draft(_) | Step::Group(_) | Step::Whole(_) | Step::Call(_) => 0,
+    }
+}
+
+/// The places of the arena that a step of this depth reads or writes.
+fn own(places: &[Place], step: &Step, depth: usize) -> BTreeSet<Slot> {
+    let mut found = BTreeSet::new();
+    step.places(&mut |slot, _| {
+        let place = &places[slot as usize];
+        if place.depth == depth && matches!(place.home, Home::Arena(_)) {
+            found.insert(slot);
+        }
+    });
+    found
+}
+
+/// Moves the places of bodies to where their blocks start.
+fn shift(places: &mut [Place], steps: &[Step], depth: usize, start: usize) {
+    if start > 0 {
+        let slots: BTreeSet<Slot> = steps.iter().flat_map(|step| own(places, step, depth)).collect();
+        for slot in slots {
+            if let Home::Arena(at) = &mut places[slot as usize].home {
+                *at += start;
+            }
+        }
+    }
+    for step in steps {
+        if let Step::Loop(l) = step {
+            shift(places, &l.body, depth + 1, start + l.start);
+        }
+    }
+}
+
+/// The free parts of a block that grows.
+#[derive(Default)]
+struct Free {
+    /// Start and bytes.
+    parts: BTreeMap<usize, usize>,
+    end: usize,
+}
+
+impl Free {
+    /// The start of so many bytes: in the smallest free part that has them, otherwise at the end.
+    fn take(&mut self, bytes: usize) -> usize {
+        let fits = self.parts.iter().filter(|(_, free)| **free >= bytes).min_by_key(|(start, free)| (**free, **start));
+        if let Some((start, free)) = fits.map(|(start, free)| (*start, *free)) {
+            self.parts.remove(&start);
+            if free > bytes {
+                self.parts.insert(start + bytes, free - bytes);
+            }
+            return start;
+        }
+        // A free part at the end is extended.
+        let start = match self.parts.last_key_value() {
+            Some((start, free)) if start + free == self.end => *start,
+            Some(_) | None => self.end,
+        };
+        self.parts.remove(&start);
+        self.end = start + bytes;
+        start
+    }
+
+    fn give(&mut self, start: usize, bytes: usize) {
+        let (mut start, mut bytes) = (start, bytes);
+        if let Some((before, free)) = self.parts.range(..start).next_back().map(|(a, b)| (*a, *b))
+            && before + free == start
+        {
+            self.parts.remove(&before);
+            (start, bytes) = (before, bytes + free);
+        }
+        if let Some(free) = self.parts.remove(&(start + bytes)) {
+            bytes += free;
+        }
+        self.parts.insert(start, bytes);
+    }
+}

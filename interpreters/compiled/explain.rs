@@ -1,0 +1,140 @@
+//! Plans as text: what a user reads to learn why a program is slow.
+//!
+//! Law: the text depends on the program alone, but for measured times.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::group::{Arg, Code, Item};
+use super::steps::{Call, Home, Loop, Plan, Step, Whole, WholeOp};
+use crate::program::Program;
+
+/// The times of the steps with how often each ran, and the number of runs.
+type Clock<'a> = (&'a [(Duration, u64)], usize);
+
+pub(super) fn text(program: &Program, plan: &Plan, clock: Option<Clock<'_>>) -> String {
+    let mut lines = Lines { plan, clock, text: String::new() };
+    let places = plan.places.iter().filter(|place| matches!(place.home, Home::Arena(_))).count();
+    let _ = writeln!(
+        lines.text,
+        "{} operations in {} steps; {places} values in {} bytes, {} bytes of registers",
+        program.size(),
+        plan.count,
+        plan.bytes,
+        plan.registers
+    );
+    lines.steps(&plan.steps, 0, 1);
+    lines.text
+}
+
+struct Lines<'a> {
+    plan: &'a Plan,
+    clock: Option<Clock<'a>>,
+    text: String,
+}
+
+impl Lines<'_> {
+    fn steps(&mut self, steps: &[Step], first: usize, depth: usize) {
+        for (number, step) in (first..).zip(steps) {
+            let words = match step {
+                Step::Group(code) => self.group(code),
+                Step::Whole(whole) => self.whole(whole),
+                Step::Loop(l) => {
+                    format!("loop of {} trips, {} carried, {} bytes a trip", l.n, l.carries.len(), l.bytes)
+                }
+                Step::Call(call) => interpreted(call),
+                Step::Draft(_) => unreachable!("the groups of a plan are complete"),
+            };
+            let time = self.clock.map_or_else(String::new, |(times, runs)| {
+                let (time, count) = times[number];
+                format!("{:>10.2} us, {} times: ", time.as_secs_f64() * 1e6 / runs as f64, count / runs as u64)
+            });
+            let _ = writeln!(self.text, "{:indent$}{time}{words}", "", indent = 2 * depth);
+            if let Step::Loop(l) = step {
+                let l: &Loop = l;
+                self.steps(&l.body, l.first, depth + 1);
+            }
+        }
+    }
+
+    fn group(&self, code: &Code) -> String {
+        let mut names: BTreeMap<String, usize> = BTreeMap::new();
+        let (mut flops, mut moved) = (0, 0);
+        for instruction in &code.each {
+            let (name, arithmetic) = name(&instruction.item);
+            *names.entry(name).or_default() += 1;
+            flops += usize::from(arithmetic);
+            let places = instruction.item.operands().iter().filter(|arg| matches!(arg, Arg::Place(..))).count();
+            let out = matches!(instruction.out, Arg::Place(..)) && instruction.item.writes().is_none();
+            let through = instruction.item.reads().is_some() || instruction.item.writes().is_some();
+            moved += places * instruction.operand.width() + usize::from(out || through) * instruction.dtype.width();
+        }
+        let names: Vec<String> =
+            names.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count} {name}") }).collect();
+        format!(
+            "group of {} in tiles of {}: {}; {} operations, {} bytes",
+            code.size,
+            code.tile,
+            names.join(", "),
+            flops * code.size,
+            moved * code.size
+        )
+    }
+
+    fn whole(&self, whole: &Whole) -> String {
+        let bytes: usize = whole
+            .operands
+            .iter()
+            .map(|(operand, len)| {
+                let width = self.plan.places[operand.slot as usize].dtype.width();
+                width * if operand.one { 1 } else { *len }
+            })
+            .sum();
+        match &whole.op {
+            WholeOp::Product(product) => {
+                format!("product: {}; {} operations, {bytes} bytes", product.describe(), product.flops())
+            }
+            WholeOp::Extremum(op, len, _) => format!("{} of lines of {len}; {bytes} bytes", op.name()),
+            WholeOp::Position(op, len, _) => format!("arg{} of lines of {len}; {bytes} bytes", op.name()),
+            WholeOp::Gather(_, block) => format!("gather of blocks of {block}; {bytes} bytes"),
+            WholeOp::Scatter(_, block, _) => format!("scatter_add of blocks of {block}; {bytes} bytes"),
+            WholeOp::Affine(_, add) => {
+                format!("{} through a slanted view; {bytes} bytes", if *add { "sum" } else { "copy" })
+            }
+        }
+    }
+}
+
+/// An operation that the interpreter of arrays does.
+fn interpreted(call: &Call) -> String {
+    // The last line of a program is a brace; the line before says what is returned.
+    let text = call.program.to_string();
+    let line = text.lines().rev().nth(1).unwrap_or_default();
+    format!("interpreted: {}", line.trim().trim_start_matches("return "))
+}
+
+/// The name of an operation of a group, and whether it computes.
+fn name(item: &Item<Arg>) -> (String, bool) {
+    let words = match item {
+        Item::Read(..) => return ("copy".into(), false),
+        Item::One(..) => return ("fill".into(), false),
+        Item::View(..) => return ("view".into(), false),
+        Item::Places(_) => return ("iota".into(), false),
+        Item::Gather(..) => return ("gather".into(), false),
+        Item::Put(..) => return ("write".into(), false),
+        Item::Add(..) => "sum",
+        Item::Unary(op, _) => op.name(),
+        Item::Binary(op, ..) => op.symbol(),
+        Item::Compare(op, ..) => op.name(),
+        Item::IntUnary(op, _) => op.name(),
+        Item::IntBinary(op, ..) => op.name(),
+        Item::And(..) => "and",
+        Item::Or(..) => "or",
+        Item::Not(_) => "not",
+        Item::Step(op, _) => op.name(),
+        Item::Convert(..) => "convert",
+        Item::Select(_) => "select",
+    };
+    (words.to_owned(), true)
+}

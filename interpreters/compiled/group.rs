@@ -1,0 +1,434 @@
+//! Groups: elementwise operations, reads through views and sums that one pass over an iteration space computes.
+//!
+//! A group is built operation by operation while the planner walks over a program, and becomes code for tiles when it is
+//! complete: registers are assigned, and a value that is needed elsewhere is written to its place at once.
+//!
+//! Law: a group computes each of its values once per position of the iteration space. Operands come before their uses.
+
+use std::collections::{HashMap, HashSet};
+
+use smallvec::SmallVec;
+
+use super::memory::{LINE, Slot};
+use super::scalars::{self, Scalar};
+use super::walk::Walk;
+use crate::dtype::DType;
+use crate::ops::{Binary, Compare, FloatStep, IntBinary, IntUnary, Unary};
+
+/// The number of a value within its group.
+pub(super) type Value = u32;
+
+/// An operation of a group on values `V`.
+#[derive(Clone, Debug)]
+pub(super) enum Item<V> {
+    /// The place itself, read as it lies from this element on.
+    Read(Slot, usize),
+    /// The element at this position of the place, for all positions.
+    One(Slot, usize),
+    /// The place, read through a view.
+    View(Slot, Walk),
+    /// The numbers of the places that a view looks at: a view of an iota.
+    Places(Walk),
+    Unary(Unary, V),
+    Binary(Binary, V, V),
+    Compare(Compare, V, V),
+    IntUnary(IntUnary, V),
+    IntBinary(IntBinary, V, V),
+    And(V, V),
+    Or(V, V),
+    Not(V),
+    Step(FloatStep, V),
+    /// To integers, floats, or other floats: from this element type.
+    Convert(DType, V),
+    Select([V; 3]),
+    /// The elements of a place of these sizes at the indices, 0 out of bounds.
+    Gather(Slot, SmallVec<[usize; 4]>, SmallVec<[V; 4]>),
+    /// Writes the value to a place, through a view.
+    Put(Slot, Walk, V),
+    /// Adds the value to a place, through a view.
+    Add(Slot, Walk, V),
+}
+
+impl<V: Copy> Item<V> {
+    /// The values that the operation uses.
+    pub(super) fn operands(&self) -> SmallVec<[V; 4]> {
+        match self {
+            Item::Read(..) | Item::One(..) | Item::View(..) | Item::Places(_) => SmallVec::new(),
+            Item::Unary(_, a) | Item::IntUnary(_, a) | Item::Not(a) | Item::Step(_, a) | Item::Convert(_, a) => {
+                SmallVec::from_slice(&[*a])
+            }
+            Item::Put(_, _, a) | Item::Add(_, _, a) => SmallVec::from_slice(&[*a]),
+            Item::Binary(_, a, b) | Item::Compare(_, a, b) | Item::IntBinary(_, a, b) => {
+                SmallVec::from_slice(&[*a, *b])
+            }
+            Item::And(a, b) | Item::Or(a, b) => SmallVec::from_slice(&[*a, *b]),
+            Item::Select(args) => SmallVec::from_slice(args),
+            Item::Gather(_, _, ix) => ix.clone(),
+        }
+    }
+
+    /// The same operation on other values.
+    fn map<W>(&self, f: impl Fn(V) -> W) -> Item<W> {
+        match self {
+            Item::Read(slot, at) => Item::Read(*slot, *at),
+            Item::One(slot, at) => Item::One(*slot, *at),
+            Item::View(slot, walk) => Item::View(*slot, walk.clone()),
+            Item::Places(walk) => Item::Places(walk.clone()),
+            Item::Unary(op, a) => Item::Unary(*op, f(*a)),
+            Item::Binary(op, a, b) => Item::Binary(*op, f(*a), f(*b)),
+            Item::Compare(op, a, b) => Item::Compare(*op, f(*a), f(*b)),
+            Item::IntUnary(op, a) => Item::IntUnary(*op, f(*a)),
+            Item::IntBinary(op, a, b) => Item::IntBinary(*op, f(*a), f(*b)),
+            Item::And(a, b) => Item::And(f(*a), f(*b)),
+            Item::Or(a, b) => Item::Or(f(*a), f(*b)),
+            Item::Not(a) => Item::Not(f(*a)),
+            Item::Step(op, a) => Item::Step(*op, f(*a)),
+            Item::Convert(from, a) => Item::Convert(*from, f(*a)),
+            Item::Select([m, a, b]) => Item::Select([f(*m), f(*a), f(*b)]),
+            Item::Gather(slot, sizes, ix) => Item::Gather(*slot, sizes.clone(), ix.iter().map(|i| f(*i)).collect()),
+            Item::Put(slot, walk, a) => Item::Put(*slot, walk.clone(), f(*a)),
+            Item::Add(slot, walk, a) => Item::Add(*slot, walk.clone(), f(*a)),
+        }
+    }
+
+    /// The place that the operation reads.
+    pub(super) fn reads(&self) -> Option<Slot> {
+        match self {
+            Item::Read(slot, _) | Item::One(slot, _) | Item::View(slot, _) | Item::Gather(slot, ..) => Some(*slot),
+            Item::Places(_) | Item::Unary(..) | Item::Binary(..) | Item::Compare(..) | Item::IntUnary(..) => None,
+            Item::IntBinary(..) | Item::And(..) | Item::Or(..) | Item::Not(_) | Item::Step(..) => None,
+            Item::Convert(..) | Item::Select(_) | Item::Put(..) | Item::Add(..) => None,
+        }
+    }
+
+    /// The place that the operation writes.
+    pub(super) fn writes(&self) -> Option<Slot> {
+        match self {
+            Item::Put(slot, ..) | Item::Add(slot, ..) => Some(*slot),
+            Item::Read(..) | Item::One(..) | Item::View(..) | Item::Gather(..) | Item::Places(_) => None,
+            Item::Unary(..) | Item::Binary(..) | Item::Compare(..) | Item::IntUnary(..) | Item::IntBinary(..) => None,
+            Item::And(..) | Item::Or(..) | Item::Not(_) | Item::Step(..) | Item::Convert(..) | Item::Select(_) => None,
+        }
+    }
+}
+
+/// A value of a group.
+#[derive(Clone, Debug)]
+struct Node {
+    item: Item<Value>,
+    dtype: DType,
+    /// The place the value is written to, if it is needed elsewhere.
+    stored: Option<Slot>,
+}
+
+/// What a group reads without computing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Source {
+    Read(Slot, usize),
+    One(Slot, usize),
+    View(Slot, Walk),
+    Places(Walk),
+}
+
+/// A group that is being built.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    /// The number of positions of the iteration space.
+    pub(super) size: usize,
+    nodes: Vec<Node>,
+    sources: HashMap<Source, Value>,
+    /// Places, with their bytes, that are zeros before the first tile.
+    cleared: Vec<(Slot, usize)>,
+}
+
+impl Group {
+    pub(super) fn new(size: usize) -> Group {
+        Group { size, ..Group::default() }
+    }
+
+    /// The number of operations.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The element type of a value.
+    pub(super) fn dtype(&self, value: Value) -> DType {
+        self.nodes[value as usize].dtype
+    }
+
+    pub(super) fn push(&mut self, item: Item<Value>, dtype: DType) -> Value {
+        self.nodes.push(Node { item, dtype, stored: None });
+        (self.nodes.len() - 1) as Value
+    }
+
+    /// What is read, once for each place and view.
+    pub(super) fn source(&mut self, source: Source, dtype: DType) -> Value {
+        if let Some(value) = self.sources.get(&source) {
+            return *value;
+        }
+        let item = match source.clone() {
+            Source::Read(slot, at) => Item::Read(slot, at),
+            Source::One(slot, at) => Item::One(slot, at),
+            Source::View(slot, walk) => Item::View(slot, walk),
+            Source::Places(walk) => Item::Places(walk),
+        };
+        let value = self.push(item, dtype);
+        self.sources.insert(source, value);
+        value
+    }
+
+    /// Whether the group reads this already.
+    pub(super) fn has(&self, source: &Source) -> bool {
+        self.sources.contains_key(source)
+    }
+
+    /// The place that a value is written to, which is this one unless the value has one.
+    pub(super) fn store(&mut self, value: Value, slot: impl FnOnce() -> Slot) -> Slot {
+        *self.nodes[value as usize].stored.get_or_insert_with(slot)
+    }
+
+    /// Fills a place with zeros before the first tile.
+    pub(super) fn clear(&mut self, slot: Slot, bytes: usize) {
+        self.cleared.push((slot, bytes));
+    }
+
+    /// The places read and written, each with whether it is written.
+    pub(super) fn places(&self, f: &mut dyn FnMut(Slot, bool)) {
+        for (slot, _) in &self.cleared {
+            f(*slot, true);
+        }
+        for node in &self.nodes {
+            if let Some(slot) = node.item.reads() {
+                f(slot, false);
+            }
+            if let Some(slot) = node.item.writes().or(node.stored) {
+                f(slot, true);
+            }
+        }
+    }
+
+    /// The code of the group.
+    pub(super) fn code(&self) -> Code {
+        let tile = self.tile();
+        let mut registers = Registers::new(tile);
+        let last = self.last_uses();
+        let mut args: Vec<Arg> = Vec::with_capacity(self.nodes.len());
+        let (mut before, mut each) = (Vec::new(), Vec::new());
+        for (k, node) in self.nodes.iter().enumerate() {
+            // Only kernels of two operands, and selection, take one number for all positions.
+            let spread = |arg: Arg, registers: &mut Registers, before: &mut Vec<Instruction>, dtype: DType| match arg {
+                Arg::One(slot, at) => {
+                    let out = registers.kept((slot, at), dtype, |register| {
+                        before.push(Instruction {
+                            item: Item::One(slot, at),
+                            dtype,
+                            operand: dtype,
+                            out: Arg::Register(register),
+                        });
+                    });
+                    Arg::Register(out)
+                }
+                Arg::Register(_) | Arg::Place(..) => arg,
+            };
+            let arg = match &node.item {
+                Item::Read(slot, at) => Arg::Place(*slot, *at),
+                Item::One(slot, at) => Arg::One(*slot, *at),
+                Item::View(..)
+                | Item::Places(_)
+                | Item::Unary(..)
+                | Item::Binary(..)
+                | Item::Compare(..)
+                | Item::IntUnary(..)
+                | Item::IntBinary(..)
+                | Item::And(..)
+                | Item::Or(..)
+                | Item::Not(_)
+                | Item::Step(..)
+                | Item::Convert(..)
+                | Item::Select(_)
+                | Item::Gather(..)
+                | Item::Put(..)
+                | Item::Add(..) => {
+                    let operands = node.item.operands();
+                    let ones = operands.iter().filter(|v| matches!(args[**v as usize], Arg::One(..))).count();
+                    let two = node.item.takes_one_number() && ones < operands.len();
+                    for (i, v) in operands.iter().enumerate() {
+                        if !two || (i == 0 && matches!(node.item, Item::Select(_))) {
+                            let dtype = self.nodes[*v as usize].dtype;
+                            let arg = spread(args[*v as usize], &mut registers, &mut before, dtype);
+                            args[*v as usize] = arg;
+                        }
+                    }
+                    let item = node.item.map(|v| args[v as usize]);
+                    let out = match node.stored {
+                        Some(slot) => Arg::Place(slot, 0),
+                        None if node.item.writes().is_some() => Arg::Register(0),
+                        None => Arg::Register(registers.take(node.dtype)),
+                    };
+                    let operand = operands.last().map_or(node.dtype, |v| self.nodes[*v as usize].dtype);
+                    each.push(Instruction { item, dtype: node.dtype, operand, out });
+                    out
+                }
+            };
+            let copied = node
+                .stored
+                .filter(|_| node.item.reads().is_some() && !matches!(node.item, Item::View(..) | Item::Gather(..)));
+            if let Some(slot) = copied {
+                let item = match arg {
+                    Arg::One(from, at) => Item::One(from, at),
+                    Arg::Place(from, at) => Item::Read(from, at),
+                    Arg::Register(_) => unreachable!("what is read as it lies has no register"),
+                };
+                each.push(Instruction { item, dtype: node.dtype, operand: node.dtype, out: Arg::Place(slot, 0) });
+            }
+            args.push(arg);
+            // An operand may be listed twice; its register is free once.
+            let mut over = node.item.operands();
+            over.retain(|v| last[*v as usize] == k);
+            over.sort_unstable();
+            over.dedup();
+            for v in over {
+                registers.give(args[v as usize], self.nodes[v as usize].dtype);
+            }
+            if last[k] == k && node.item.writes().is_none() {
+                registers.give(arg, node.dtype);
+            }
+        }
+        let (scalars, bytes) = match self.size {
+            1 => scalars::code(&each, registers.bytes),
+            _ => (Vec::new(), registers.bytes),
+        };
+        Code { size: self.size, tile, before, each, scalars, cleared: self.cleared.clone(), bytes }
+    }
+
+    /// For each value its last use within the group, or itself.
+    fn last_uses(&self) -> Vec<usize> {
+        let mut last: Vec<usize> = (0..self.nodes.len()).collect();
+        for (k, node) in self.nodes.iter().enumerate() {
+            for v in node.item.operands() {
+                last[v as usize] = k;
+            }
+        }
+        last
+    }
+
+    /// The number of positions of a tile: as many as keep all values that live at once in the first level of cache.
+    fn tile(&self) -> usize {
+        let last = self.last_uses();
+        let (mut live, mut most) = (0usize, 1usize);
+        let mut ends = vec![0usize; self.nodes.len()];
+        for (k, node) in self.nodes.iter().enumerate() {
+            if !matches!(node.item, Item::One(..)) {
+                live += 1;
+                ends[last[k]] += 1;
+            }
+            most = most.max(live);
+            live -= ends[k].min(live);
+        }
+        let room = CACHE / (most * 8);
+        let tile = [512, 256, 128].into_iter().find(|tile| *tile <= room).unwrap_or(64);
+        tile.min(self.size.max(1))
+    }
+}
+
+/// The bytes of the first level of cache that the values of a tile may take.
+const CACHE: usize = 24 << 10;
+
+impl<V> Item<V> {
+    /// Whether a kernel takes one number in place of one of its operands.
+    fn takes_one_number(&self) -> bool {
+        matches!(
+            self,
+            Item::Binary(..) | Item::Compare(..) | Item::IntBinary(..) | Item::And(..) | Item::Or(..) | Item::Select(_)
+        )
+    }
+}
+
+/// Where an operand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arg {
+    /// The byte at which a register starts.
+    Register(usize),
+    /// The element of a place that belongs to the first position.
+    Place(Slot, usize),
+    /// One element for all positions.
+    One(Slot, usize),
+}
+
+/// One operation on a tile.
+#[derive(Clone, Debug)]
+pub(super) struct Instruction {
+    pub(super) item: Item<Arg>,
+    /// The element type of the result.
+    pub(super) dtype: DType,
+    /// The element type of the last operand.
+    pub(super) operand: DType,
+    pub(super) out: Arg,
+}
+
+/// A group ready to run.
+#[derive(Debug)]
+pub(super) struct Code {
+    pub(super) size: usize,
+    pub(super) tile: usize,
+    /// What fills registers once.
+    pub(super) before: Vec<Instruction>,
+    /// What runs for each tile.
+    pub(super) each: Vec<Instruction>,
+    /// The same for a single number.
+    pub(super) scalars: Vec<Scalar>,
+    pub(super) cleared: Vec<(Slot, usize)>,
+    /// The bytes of all registers.
+    pub(super) bytes: usize,
+}
+
+/// The registers of a group: parts of one block, one tile long.
+struct Registers {
+    tile: usize,
+    bytes: usize,
+    free: [Vec<usize>; 2],
+    kept: HashMap<(Slot, usize), usize>,
+    keeps: HashSet<usize>,
+}
+
+impl Registers {
+    fn new(tile: usize) -> Registers {
+        Registers { tile, bytes: 0, free: [Vec::new(), Vec::new()], kept: HashMap::new(), keeps: HashSet::new() }
+    }
+
+    /// Registers of 8 bytes an element, and of at most 4.
+    fn class(dtype: DType) -> usize {
+        usize::from(dtype.width() < 8)
+    }
+
+    fn take(&mut self, dtype: DType) -> usize {
+        let class = Registers::class(dtype);
+        self.free[class].pop().unwrap_or_else(|| {
+            let start = self.bytes;
+            self.bytes += (self.tile * [8, 4][class]).next_multiple_of(LINE);
+            start
+        })
+    }
+
+    /// A register that keeps its value for all tiles.
+    fn kept(&mut self, one: (Slot, usize), dtype: DType, fill: impl FnOnce(usize)) -> usize {
+        if let Some(register) = self.kept.get(&one) {
+            return *register;
+        }
+        // Never one that was used before: the code before the first tile fills it.
+        let start = self.bytes;
+        self.bytes += (self.tile * dtype.width()).next_multiple_of(LINE);
+        self.kept.insert(one, start);
+        self.keeps.insert(start);
+        fill(start);
+        start
+    }
+
+    fn give(&mut self, arg: Arg, dtype: DType) {
+        if let Arg::Register(start) = arg
+            && !self.keeps.contains(&start)
+        {
+            self.free[Registers::class(dtype)].push(start);
+        }
+    }
+}

@@ -1,0 +1,886 @@
+//! Lowering: a program becomes steps over places.
+//!
+//! Operations are visited in the order of the program. An elementwise operation joins a group that has the same number of
+//! positions and comes after everything the operation reads from memory; a view is read where it is used; a reshape is
+//! nothing, because groups run over flat positions. So values are stored only if another step needs them.
+//!
+//! Law: the number of a step is its time. A place may be read from the step `ready` on; a step that changes a place comes
+//! after all steps that read it before.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use super::group::{Group, Item, Source, Value};
+use super::loops_over_slices::products::Product;
+use super::loops_over_slices::runs::Nest;
+use super::memory::Slot;
+use super::steps::{Call, Home, Operand, Place, Step, Whole, WholeOp};
+use super::walk::{Walk, positions};
+use crate::array::{Array, with_elem};
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Reduce, View};
+use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
+use crate::shape::{Shape, size};
+
+/// What is known of the value of an operation.
+#[derive(Clone, Debug)]
+pub(super) enum Known {
+    /// The elements of a place, from this one on.
+    Dense(Slot, usize),
+    /// One element of a place stands for all.
+    One(Slot, usize),
+    /// A place seen through a view.
+    View(Slot, Walk),
+    /// An iota seen through a view.
+    Places(Walk),
+    /// A value of the group at this step.
+    Fused(usize, Value),
+    /// The results of a loop or of a function with rules.
+    Many(Vec<Known>),
+    /// The operand of a linear operation that a sum adds in place.
+    Deferred,
+}
+
+/// The steps of the program, or of the body of a loop.
+#[derive(Default)]
+struct Frame {
+    steps: Vec<Step>,
+    /// The groups by the number of their positions, in order.
+    groups: HashMap<usize, Vec<usize>>,
+}
+
+/// A program while it becomes steps.
+pub(super) struct Lowering {
+    pub(super) places: Vec<Place>,
+    pub(super) constants: Vec<Array>,
+    frames: Vec<Frame>,
+}
+
+/// A program with what is known of its operations.
+struct Scope<'p> {
+    program: &'p Program,
+    known: Vec<Known>,
+    /// The last operation that uses a value or another name of it, for each value.
+    life: Vec<NodeId>,
+    /// The value whose elements an operation only names anew.
+    root: Vec<NodeId>,
+    /// Whether inputs may be changed in place: places of a carry.
+    owned: &'p [bool],
+}
+
+/// The largest number of operations of a group.
+const LARGEST: usize = 2000;
+
+impl Lowering {
+    pub(super) fn new() -> Lowering {
+        Lowering { places: Vec::new(), constants: Vec::new(), frames: vec![Frame::default()] }
+    }
+
+    /// The number of loops around the current steps.
+    pub(super) fn depth(&self) -> usize {
+        self.frames.len() - 1
+    }
+
+    pub(super) fn enter(&mut self) {
+        self.frames.push(Frame::default());
+    }
+
+    /// The steps since [`enter`](Self::enter).
+    pub(super) fn leave(&mut self) -> Vec<Step> {
+        self.frames.pop().map_or_else(Vec::new, |frame| frame.steps)
+    }
+
+    fn frame(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("there is a frame until the last is left")
+    }
+
+    pub(super) fn place(&mut self, dtype: DType, size: usize, home: Home) -> Slot {
+        let depth = self.depth();
+        self.places.push(Place { dtype, size, home, depth, ready: 0, read: 0, taken: false });
+        (self.places.len() - 1) as Slot
+    }
+
+    pub(super) fn arena(&mut self, dtype: DType, size: usize) -> Slot {
+        self.place(dtype, size, Home::Arena(0))
+    }
+
+    fn at(&self, slot: Slot) -> &Place {
+        &self.places[slot as usize]
+    }
+
+    /// The first step of the current frame that may read a place.
+    fn ready(&self, slot: Slot) -> usize {
+        let place = self.at(slot);
+        if place.depth == self.depth() { place.ready } else { 0 }
+    }
+
+    /// Notes that a step reads a place.
+    fn reads(&mut self, slot: Slot, step: usize) {
+        let depth = self.depth();
+        let place = &mut self.places[slot as usize];
+        if place.depth == depth {
+            place.read = place.read.max(step + 1);
+        }
+    }
+
+    /// Notes that a step writes a place.
+    fn writes(&mut self, slot: Slot, step: usize) {
+        let place = &mut self.places[slot as usize];
+        place.ready = place.ready.max(step + 1);
+    }
+
+    /// The first step of the current frame that may change a place.
+    fn changeable(&self, slot: Slot) -> usize {
+        self.ready(slot).max(self.at(slot).read)
+    }
+
+    /// Adds a step at the end and returns its number.
+    fn push(&mut self, step: Step) -> usize {
+        let depth = self.depth();
+        let number = self.frames[depth].steps.len();
+        step.places(&mut |slot, written| {
+            let place = &mut self.places[slot as usize];
+            if place.depth == depth {
+                if written {
+                    place.ready = place.ready.max(number + 1);
+                } else {
+                    place.read = place.read.max(number + 1);
+                }
+            }
+        });
+        self.frames[depth].steps.push(step);
+        number
+    }
+
+    /// A group of so many positions at a step from `from` on: the first that has what `suits` asks for, otherwise the last, or
+    /// a new one.
+    fn group(&mut self, size: usize, from: usize, suits: impl Fn(usize, &Group) -> bool) -> usize {
+        let frame = self.frame();
+        let found = frame.groups.get(&size).and_then(|steps| {
+            // Few are looked at, so that lowering is linear in the length of the program.
+            let first = steps.partition_point(|step| *step < from).max(steps.len().saturating_sub(8));
+            let later = &steps[first..];
+            let group = |step: &usize| match &frame.steps[*step] {
+                Step::Draft(group) => group,
+                Step::Group(_) | Step::Whole(_) | Step::Loop(_) | Step::Call(_) => unreachable!("a group is listed"),
+            };
+            let mut open = later.iter().copied().filter(|step| group(step).len() < LARGEST);
+            let suiting = later.iter().copied().find(|step| group(step).len() < LARGEST && suits(*step, group(step)));
+            suiting.or_else(|| open.next_back())
+        });
+        found.unwrap_or_else(|| {
+            let frame = self.frame();
+            frame.steps.push(Step::Draft(Group::new(size)));
+            let step = frame.steps.len() - 1;
+            frame.groups.entry(size).or_default().push(step);
+            step
+        })
+    }
+
+    fn draft(&mut self, step: usize) -> &mut Group {
+        match &mut self.frame().steps[step] {
+            Step::Draft(group) => group,
+            Step::Group(_) | Step::Whole(_) | Step::Loop(_) | Step::Call(_) => unreachable!("the step is a group"),
+        }
+    }
+
+    /// The first step at which a value can be used in a group of its own number of positions.
+    fn usable(&self, known: &Known) -> usize {
+        match known {
+            Known::Dense(slot, _) | Known::One(slot, _) | Known::View(slot, _) => self.ready(*slot),
+            Known::Places(_) => 0,
+            Known::Fused(step, _) => *step,
+            Known::Many(_) | Known::Deferred => unreachable!("an operand is one value"),
+        }
+    }
+
+    /// What a group reads for a value that it does not compute.
+    fn source(&mut self, known: &Known, size: usize) -> Source {
+        match known {
+            Known::Dense(slot, at) => Source::Read(*slot, *at),
+            Known::One(slot, at) if size == 1 => Source::Read(*slot, *at),
+            Known::One(slot, at) => Source::One(*slot, *at),
+            Known::View(slot, walk) => Source::View(*slot, walk.clone()),
+            Known::Places(walk) => Source::Places(walk.clone()),
+            Known::Fused(step, value) => Source::Read(self.stored(*step, *value), 0),
+            Known::Many(_) | Known::Deferred => unreachable!("an operand is one value"),
+        }
+    }
+
+    /// The place of a value of a group.
+    fn stored(&mut self, step: usize, value: Value) -> Slot {
+        let (dtype, size) = {
+            let group = self.draft(step);
+            (group.dtype(value), group.size)
+        };
+        let next = self.places.len() as Slot;
+        let slot = self.draft(step).store(value, || next);
+        if slot == next {
+            self.arena(dtype, size);
+            self.writes(slot, step);
+        }
+        slot
+    }
+
+    /// A value as one of the group at a step.
+    fn within(&mut self, step: usize, known: &Known, dtype: DType) -> Value {
+        if let Known::Fused(home, value) = known
+            && *home == step
+        {
+            return *value;
+        }
+        let size = self.draft(step).size;
+        let source = self.source(known, size);
+        if let Source::Read(slot, _) | Source::One(slot, _) | Source::View(slot, _) = &source {
+            self.reads(*slot, step);
+        }
+        self.draft(step).source(source, dtype)
+    }
+
+    /// A group for an operation on these values.
+    fn group_for(&mut self, size: usize, operands: &[(&Known, DType)], from: usize) -> usize {
+        let from = operands.iter().map(|(known, _)| self.usable(known)).fold(from, usize::max);
+        let here = |step: usize, group: &Group| {
+            operands.iter().any(|(known, _)| match known {
+                Known::Fused(home, _) => *home == step,
+                Known::Dense(slot, at) => group.has(&Source::Read(*slot, *at)),
+                Known::View(slot, walk) => group.has(&Source::View(*slot, walk.clone())),
+                Known::One(..) | Known::Places(_) | Known::Many(_) | Known::Deferred => false,
+            })
+        };
+        self.group(size, from, here)
+    }
+
+    /// An elementwise operation.
+    pub(super) fn elementwise(
+        &mut self,
+        size: usize,
+        dtype: DType,
+        operands: &[(&Known, DType)],
+        item: impl FnOnce(&[Value]) -> Item<Value>,
+    ) -> Known {
+        let ones = !operands.is_empty() && operands.iter().all(|(known, _)| matches!(known, Known::One(..)));
+        let positions = if ones { 1 } else { size };
+        let step = self.group_for(positions, operands, 0);
+        let values: SmallVec<[Value; 4]> =
+            operands.iter().map(|(known, dtype)| self.within(step, known, *dtype)).collect();
+        let value = self.draft(step).push(item(&values), dtype);
+        if ones && size != 1 { Known::One(self.stored(step, value), 0) } else { Known::Fused(step, value) }
+    }
+
+    /// A value in memory: its place, and its first element there. `known` is updated.
+    pub(super) fn dense(&mut self, known: &mut Known, dtype: DType, size: usize) -> (Slot, usize) {
+        match known {
+            Known::Dense(slot, at) => (*slot, *at),
+            Known::One(slot, at) if size == 1 => (*slot, *at),
+            Known::Fused(step, value) => (self.stored(*step, *value), 0),
+            Known::One(..) | Known::View(..) | Known::Places(_) => {
+                let slot = self.copied(known, dtype, size);
+                *known = Known::Dense(slot, 0);
+                (slot, 0)
+            }
+            Known::Many(_) | Known::Deferred => unreachable!("an operand is one value"),
+        }
+    }
+
+    /// A new place with a copy of a value.
+    pub(super) fn copied(&mut self, known: &Known, dtype: DType, size: usize) -> Slot {
+        let operands = [(known, dtype)];
+        let step = self.group_for(size, &operands, 0);
+        let value = self.within(step, known, dtype);
+        // The value itself may be stored elsewhere: the copy is a write of its own.
+        let slot = self.arena(dtype, size);
+        self.draft(step).push(Item::Put(slot, Walk::along(size), value), dtype);
+        self.writes(slot, step);
+        slot
+    }
+
+    /// An operand of a kernel.
+    pub(super) fn operand(&mut self, known: &mut Known, dtype: DType, size: usize) -> Operand {
+        if let Known::One(slot, at) = known
+            && size != 1
+        {
+            return Operand { slot: *slot, at: *at, one: true };
+        }
+        let (slot, at) = self.dense(known, dtype, size);
+        Operand { slot, at, one: false }
+    }
+
+    /// A place for a result of the frame, which no other result has.
+    pub(super) fn result(&mut self, known: &mut Known, dtype: DType, size: usize) -> Slot {
+        let (slot, at) = self.dense(known, dtype, size);
+        let depth = self.depth();
+        let place = &mut self.places[slot as usize];
+        let own = at == 0 && place.home == Home::Arena(0) && place.depth == depth && place.size == size && !place.taken;
+        let slot = if own { slot } else { self.copied(&Known::Dense(slot, at), dtype, size) };
+        self.places[slot as usize].taken = true;
+        slot
+    }
+
+    /// A constant.
+    pub(super) fn constant(&mut self, array: &Array) -> Known {
+        let one = with_elem!(array.dtype(), E => array.splat::<E>().map(Array::scalar));
+        let many = array.size() != 1;
+        let (array, one) = match one {
+            Some(scalar) => (scalar, many),
+            None => (array.clone(), false),
+        };
+        let home = Home::Constant(self.constants.len());
+        let (dtype, size) = (array.dtype(), array.size());
+        self.constants.push(array);
+        let slot = self.place(dtype, size, home);
+        self.places[slot as usize].depth = 0;
+        if one { Known::One(slot, 0) } else { Known::Dense(slot, 0) }
+    }
+
+    /// The results of a program.
+    pub(super) fn program(&mut self, program: &Program, inputs: &[Known], owned: &[bool]) -> Vec<Known> {
+        let mut scope = Scope::new(program, owned);
+        for (k, node) in program.nodes().iter().enumerate() {
+            let known = self.node(&mut scope, k as NodeId, node, inputs);
+            scope.known.push(known);
+        }
+        program.results().iter().map(|id| scope.known[*id as usize].clone()).collect()
+    }
+
+    fn node(&mut self, scope: &mut Scope<'_>, k: NodeId, node: &Node, inputs: &[Known]) -> Known {
+        let n = size(&node.shape);
+        let dtype = node.dtype;
+        match &node.op {
+            Op::Input(i) => inputs[*i as usize].clone(),
+            Op::Constant(c) => self.constant(&c.0),
+            Op::Unary(op, a) => self.elementwise(n, dtype, &[scope.operand(*a)], |v| Item::Unary(*op, v[0])),
+            Op::Binary(op, a, b) => {
+                if let Some(sum) = self.sum_in_place(scope, k, *a, *b) {
+                    return sum;
+                }
+                let operands = [scope.operand(*a), scope.operand(*b)];
+                self.elementwise(n, dtype, &operands, |v| Item::Binary(*op, v[0], v[1]))
+            }
+            Op::Discrete(op, args) => self.discrete(scope, k, op, args, n, node),
+            Op::Select(args) => {
+                let operands = args.map(|a| scope.operand(a));
+                self.elementwise(n, dtype, &operands, |v| Item::Select([v[0], v[1], v[2]]))
+            }
+            Op::Linear(..) if scope.program.is_deferred(k) => Known::Deferred,
+            Op::Linear(op, a) => self.linear(scope, op, *a, node),
+            Op::Contract(op, a, b) => self.product(scope, op, *a, *b, node),
+            Op::Reduce(op, a) => {
+                self.spread(scope, *a);
+                let (len, inner) = line(scope.shape(*a), op.axis());
+                self.whole(scope, WholeOp::Extremum(*op, len, inner), &[*a], node)
+            }
+            Op::Gather(a, ix) if !ix.is_empty() && ix.len() == scope.shape(*a).len() => {
+                let (of, sizes) = (scope.kind(*a), scope.shape(*a).iter().copied().collect());
+                let (slot, at) = self.dense(&mut scope.known[*a as usize], of.0, of.1);
+                if at != 0 {
+                    return self.gather_blocks(scope, *a, ix, node);
+                }
+                let operands: SmallVec<[(&Known, DType); 4]> = ix.iter().map(|i| scope.operand(*i)).collect();
+                self.gathered(slot, sizes, &operands, n, dtype)
+            }
+            Op::Gather(a, ix) => self.gather_blocks(scope, *a, ix, node),
+            Op::ScatterAdd(base, ix, v) => self.scatter_add(scope, k, *base, ix, *v),
+            Op::Concat(axis, parts) => self.concat(scope, *axis, parts, node),
+            Op::Loop(l) => {
+                let sized = |ids: &[NodeId]| ids.iter().map(|a| scope.kind(*a)).collect::<Vec<_>>();
+                let (init, xs, captured) = (sized(&l.init), sized(&l.xs), sized(&l.captured));
+                let take = |ids: &[NodeId]| ids.iter().map(|a| scope.known[*a as usize].clone()).collect::<Vec<_>>();
+                let known = [take(&l.init), take(&l.xs), take(&l.captured)];
+                self.map_accum(l, [init, xs, captured], known)
+            }
+            Op::Custom(rule, args) => {
+                let inputs: Vec<Known> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
+                let owned = vec![false; inputs.len()];
+                Known::Many(self.program(rule.primal(), &inputs, &owned))
+            }
+            Op::Output(a, i) => match &scope.known[*a as usize] {
+                Known::Many(results) => results[*i].clone(),
+                Known::Dense(..)
+                | Known::One(..)
+                | Known::View(..)
+                | Known::Places(_)
+                | Known::Fused(..)
+                | Known::Deferred => unreachable!("an output is of an operation with several results"),
+            },
+        }
+    }
+
+    fn gathered(
+        &mut self,
+        slot: Slot,
+        sizes: SmallVec<[usize; 4]>,
+        ix: &[(&Known, DType)],
+        n: usize,
+        dtype: DType,
+    ) -> Known {
+        let step = self.group_for(n, ix, self.ready(slot));
+        let values: SmallVec<[Value; 4]> = ix.iter().map(|(known, dtype)| self.within(step, known, *dtype)).collect();
+        self.reads(slot, step);
+        Known::Fused(step, self.draft(step).push(Item::Gather(slot, sizes, values), dtype))
+    }
+
+    fn discrete(
+        &mut self,
+        scope: &mut Scope<'_>,
+        k: NodeId,
+        op: &Discrete,
+        args: &[NodeId],
+        n: usize,
+        node: &Node,
+    ) -> Known {
+        if let (Discrete::IntBinary(_), [a, b]) = (op, args)
+            && let Some(sum) = self.sum_in_place(scope, k, *a, *b)
+        {
+            return sum;
+        }
+        match op {
+            Discrete::Iota { n } => return Known::Places(Walk::along(*n)),
+            Discrete::FloatStep(FloatStep::StopGradient) => return scope.known[args[0] as usize].clone(),
+            Discrete::ToInt if scope.kind(args[0]).0 == DType::I64 => return scope.known[args[0] as usize].clone(),
+            Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => {
+                let reduce = if let Discrete::ArgMax { .. } = op {
+                    Reduce::Max { axis: *axis }
+                } else {
+                    Reduce::Min { axis: *axis }
+                };
+                self.spread(scope, args[0]);
+                let (len, inner) = line(scope.shape(args[0]), *axis);
+                return self.whole(scope, WholeOp::Position(reduce, len, inner), &[args[0]], node);
+            }
+            Discrete::ArgSort { .. } => return self.call(scope, node),
+            Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => {}
+            Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => {}
+        }
+        let from = scope.kind(args[0]).0;
+        let operands: SmallVec<[(&Known, DType); 2]> = args.iter().map(|a| scope.operand(*a)).collect();
+        self.elementwise(n, node.dtype, &operands, |v| match op {
+            Discrete::Compare(op) => Item::Compare(*op, v[0], v[1]),
+            Discrete::And => Item::And(v[0], v[1]),
+            Discrete::Or => Item::Or(v[0], v[1]),
+            Discrete::Not => Item::Not(v[0]),
+            Discrete::FloatStep(op) => Item::Step(*op, v[0]),
+            Discrete::IntUnary(op) => Item::IntUnary(*op, v[0]),
+            Discrete::IntBinary(op) => Item::IntBinary(*op, v[0], v[1]),
+            Discrete::ToInt | Discrete::ToFloat(_) => Item::Convert(from, v[0]),
+            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } | Discrete::Iota { .. } => {
+                unreachable!("the operation is not elementwise")
+            }
+        })
+    }
+
+    fn linear(&mut self, scope: &mut Scope<'_>, op: &Linear, a: NodeId, node: &Node) -> Known {
+        if op.is_identity() {
+            return scope.known[a as usize].clone();
+        }
+        match op {
+            Linear::Reshape { .. } => scope.known[a as usize].clone(),
+            Linear::Cast { from, .. } => {
+                let operands = [scope.operand(a)];
+                self.elementwise(size(&node.shape), node.dtype, &operands, |v| Item::Convert(*from, v[0]))
+            }
+            Linear::Affine { from, into } => {
+                let (dtype, of) = scope.kind(a);
+                if let Some(read) = as_read(from, into)
+                    && let Some(seen) = self.seen(&mut scope.known[a as usize], &read, dtype, of)
+                {
+                    return seen;
+                }
+                let Some(seen) = self.seen(&mut scope.known[a as usize], from, dtype, of) else {
+                    return self.moved(scope, from, into, a, node);
+                };
+                let Some(walk) = Walk::new(into) else { return self.moved(scope, from, into, a, node) };
+                let out = self.arena(node.dtype, size(&node.shape));
+                self.sink(&seen, out, walk, into, 0);
+                Known::Dense(out, 0)
+            }
+            Linear::Fourier { .. } => self.call(scope, node),
+        }
+    }
+
+    /// Writes or adds a value to a place through a view, from zeros.
+    fn sink(&mut self, seen: &Known, out: Slot, walk: Walk, into: &View, from: usize) {
+        let (dtype, bytes) = (self.at(out).dtype, self.at(out).bytes());
+        let step = self.group_for(positions(into), &[(seen, dtype)], from);
+        let value = self.within(step, seen, dtype);
+        let injective = into.is_injective();
+        let covers = injective && into.is_total() && positions(into) == size(into.source());
+        let group = self.draft(step);
+        if !covers {
+            group.clear(out, bytes);
+        }
+        group.push(if injective { Item::Put(out, walk, value) } else { Item::Add(out, walk, value) }, dtype);
+        self.writes(out, step);
+    }
+
+    /// A value seen through a view, if the view is a walk.
+    fn seen(&mut self, known: &mut Known, view: &View, dtype: DType, of: usize) -> Option<Known> {
+        if view.is_identity() {
+            return Some(known.clone());
+        }
+        let walk = Walk::new(view)?;
+        // The same elements in the same order.
+        if walk.straight() == Some(0) && positions(view) == of {
+            return Some(known.clone());
+        }
+        if let Known::Places(whole) = known
+            && *whole == Walk::along(of)
+        {
+            return Some(Known::Places(walk));
+        }
+        if let Known::One(slot, at) = known {
+            return Some(if walk.is_total() { Known::One(*slot, *at) } else { Known::View(*slot, walk.still(*at)) });
+        }
+        let (slot, at) = self.dense(known, dtype, of);
+        let walk = walk.moved(at);
+        Some(match (walk.straight(), walk.constant()) {
+            (Some(at), _) => Known::Dense(slot, at),
+            (None, Some(at)) => Known::One(slot, at),
+            (None, None) => Known::View(slot, walk),
+        })
+    }
+
+    /// The place of a value that may be changed, and the first step that may do so: its own if nothing else needs the value,
+    /// otherwise that of a copy.
+    /// `others` are the other operands of the operation.
+    fn changeable_place(&mut self, scope: &mut Scope<'_>, a: NodeId, k: NodeId, others: &[NodeId]) -> (Slot, usize) {
+        let (dtype, of) = scope.kind(a);
+        let root = scope.root[a as usize];
+        let last = scope.life[root as usize] == k && others.iter().all(|b| scope.root[*b as usize] != root);
+        let whole = !matches!(scope.known[a as usize], Known::One(..) | Known::View(..) | Known::Places(_));
+        let input = scope.input_of(a);
+        let owned = input.is_none_or(|i| scope.owned[i]);
+        if last && whole && owned {
+            let (slot, at) = self.dense(&mut scope.known[a as usize], dtype, of);
+            let place = self.at(slot);
+            let own = matches!(place.home, Home::Arena(_)) || input.is_some() && place.home == Home::Loop;
+            if at == 0 && place.depth == self.depth() && place.size == of && own && !place.taken {
+                return (slot, self.changeable(slot));
+            }
+        }
+        let slot = self.copied(&scope.known[a as usize].clone(), dtype, of);
+        (slot, self.changeable(slot))
+    }
+
+    /// A sum of which one operand is a deferred linear operation.
+    fn sum_in_place(&mut self, scope: &mut Scope<'_>, k: NodeId, a: NodeId, b: NodeId) -> Option<Known> {
+        let (base, of) = match (scope.program.is_deferred(a), scope.program.is_deferred(b)) {
+            (_, true) => (a, b),
+            (true, false) => (b, a),
+            (false, false) => return None,
+        };
+        let program = scope.program;
+        let node = &program.nodes()[of as usize];
+        let Op::Linear(op, source) = &node.op else { unreachable!("linear operations are deferred") };
+        let Linear::Affine { from, into } = &**op else { unreachable!("views are deferred") };
+        let (dtype, n) = scope.kind(*source);
+        // A view that writes most places is read by the pass that adds.
+        if let Some(read) = as_read(from, into)
+            && let Some(seen) = self.seen(&mut scope.known[*source as usize], &read, dtype, n)
+        {
+            let base = scope.known[base as usize].clone();
+            let operands = [(&base, dtype), (&seen, dtype)];
+            return Some(self.elementwise(size(&node.shape), dtype, &operands, |v| sum_item(dtype, v[0], v[1])));
+        }
+        let walk = Walk::new(into);
+        let seen = self.seen(&mut scope.known[*source as usize], from, dtype, n);
+        let (Some(walk), Some(seen)) = (walk, seen) else {
+            // The operation by itself, and a sum of its own.
+            let added = self.linear(scope, op, *source, node);
+            let n = size(&node.shape);
+            let base = (scope.known[base as usize].clone(), dtype);
+            let operands = [(&base.0, dtype), (&added, dtype)];
+            return Some(self.elementwise(n, dtype, &operands, |v| sum_item(dtype, v[0], v[1])));
+        };
+        let (slot, from) = self.changeable_place(scope, base, k, &[*source]);
+        let step = self.group_for(positions(into), &[(&seen, dtype)], from);
+        let value = self.within(step, &seen, dtype);
+        self.draft(step).push(Item::Add(slot, walk, value), dtype);
+        self.writes(slot, step);
+        Some(Known::Dense(slot, 0))
+    }
+
+    fn scatter_add(&mut self, scope: &mut Scope<'_>, k: NodeId, base: NodeId, ix: &[NodeId], of: NodeId) -> Known {
+        let node = &scope.program.nodes()[k as usize];
+        let shape = scope.shape(base);
+        let (indexed, rest) = shape.split_at(ix.len());
+        let (sizes, block) = (indexed.to_vec(), size(rest));
+        if ix.is_empty() {
+            return self.call(scope, node);
+        }
+        let zero = matches!(&scope.program.nodes()[base as usize].op, Op::Constant(c) if c.is_zero());
+        let n = size(&node.shape);
+        let (out, fresh) = match zero {
+            true => (self.arena(node.dtype, n), true),
+            false => (self.changeable_place(scope, base, k, &[ix, &[of]].concat()).0, false),
+        };
+        let operands: SmallVec<[NodeId; 4]> = std::iter::once(of).chain(ix.iter().copied()).collect();
+        self.whole_into(scope, WholeOp::Scatter(sizes, block, fresh), &operands, out, n)
+    }
+
+    fn gather_blocks(&mut self, scope: &mut Scope<'_>, a: NodeId, ix: &[NodeId], node: &Node) -> Known {
+        if ix.is_empty() {
+            return scope.known[a as usize].clone();
+        }
+        let (indexed, rest) = scope.shape(a).split_at(ix.len());
+        let op = WholeOp::Gather(indexed.to_vec(), size(rest));
+        self.spread(scope, a);
+        let operands: SmallVec<[NodeId; 4]> = std::iter::once(a).chain(ix.iter().copied()).collect();
+        self.whole(scope, op, &operands, node)
+    }
+
+    /// Writes out a value that is one number for all, for a kernel that takes no such.
+    fn spread(&mut self, scope: &mut Scope<'_>, a: NodeId) {
+        let (dtype, n) = scope.kind(a);
+        if let known @ Known::One(..) = &scope.known[a as usize] {
+            scope.known[a as usize] = Known::Dense(self.copied(&known.clone(), dtype, n), 0);
+        }
+    }
+
+    /// A bilinear operation.
+    fn product(&mut self, scope: &mut Scope<'_>, op: &Contract, a: NodeId, b: NodeId, node: &Node) -> Known {
+        let mut singles = [false; 2];
+        for (single, operand) in singles.iter_mut().zip([a, b]) {
+            let (dtype, n) = scope.kind(operand);
+            *single = self.operand(&mut scope.known[operand as usize], dtype, n).one;
+        }
+        let product = Product::new(op, node.dtype, singles);
+        if product.has_short_runs()
+            && let Some(sum) = self.short_product(scope, op, a, b, node)
+        {
+            return sum;
+        }
+        self.whole(scope, WholeOp::Product(Box::new(product)), &[a, b], node)
+    }
+
+    /// A bilinear operation as a pass over all products, if both operands are seen everywhere: elsewhere a product of NaN
+    /// with an element out of bounds would be NaN.
+    fn short_product(
+        &mut self,
+        scope: &mut Scope<'_>,
+        op: &Contract,
+        a: NodeId,
+        b: NodeId,
+        node: &Node,
+    ) -> Option<Known> {
+        let walk = Walk::new(&op.out)?;
+        if !op.a.is_total() || !op.b.is_total() || !walk.is_total() {
+            return None;
+        }
+        let n = positions(&op.out);
+        let dtype = node.dtype;
+        let mut seen = |lowering: &mut Lowering, id: NodeId, view: &View| {
+            let of = scope.kind(id).1;
+            lowering.seen(&mut scope.known[id as usize], view, dtype, of)
+        };
+        let (a, b) = (seen(self, a, &op.a)?, seen(self, b, &op.b)?);
+        let product = self.elementwise(n, dtype, &[(&a, dtype), (&b, dtype)], |v| {
+            if dtype.is_float() {
+                Item::Binary(Binary::Mul, v[0], v[1])
+            } else {
+                Item::IntBinary(IntBinary::Mul, v[0], v[1])
+            }
+        });
+        let out = self.arena(dtype, size(&node.shape));
+        let step = self.group_for(n, &[(&product, dtype)], 0);
+        let value = self.within(step, &product, dtype);
+        let bytes = self.at(out).bytes();
+        let group = self.draft(step);
+        group.clear(out, bytes);
+        group.push(Item::Add(out, walk, value), dtype);
+        self.writes(out, step);
+        Some(Known::Dense(out, 0))
+    }
+
+    /// Elements moved through views that are no walks.
+    fn moved(&mut self, scope: &mut Scope<'_>, from: &View, into: &View, a: NodeId, node: &Node) -> Known {
+        let (dtype, n) = scope.kind(a);
+        let one = self.operand(&mut scope.known[a as usize], dtype, n).one;
+        match Nest::new([from, into], [one, false]) {
+            Some(nest) => {
+                let op = WholeOp::Affine(Box::new(nest), !into.is_injective());
+                self.whole(scope, op, &[a], node)
+            }
+            None => self.constant(&Array::zeros(&node.shape, node.dtype)),
+        }
+    }
+
+    /// An operation on whole places.
+    fn whole(&mut self, scope: &mut Scope<'_>, op: WholeOp, operands: &[NodeId], node: &Node) -> Known {
+        let n = size(&node.shape);
+        let out = self.arena(node.dtype, n);
+        self.whole_into(scope, op, operands, out, n)
+    }
+
+    fn whole_into(&mut self, scope: &mut Scope<'_>, op: WholeOp, operands: &[NodeId], out: Slot, n: usize) -> Known {
+        let dtype = scope.kind(operands[0]).0;
+        let operands = operands
+            .iter()
+            .map(|a| {
+                let (dtype, n) = scope.kind(*a);
+                (self.operand(&mut scope.known[*a as usize], dtype, n), n)
+            })
+            .collect();
+        self.push(Step::Whole(Box::new(Whole { op, dtype, operands, out, size: n })));
+        Known::Dense(out, 0)
+    }
+
+    fn concat(&mut self, scope: &mut Scope<'_>, axis: usize, parts: &[NodeId], node: &Node) -> Known {
+        let (dtype, shape) = (node.dtype, &node.shape);
+        let (outer, inner, whole) = (size(&shape[..axis]), size(&shape[axis + 1..]), shape[axis]);
+        let out = self.arena(dtype, size(shape));
+        let mut before = 0;
+        for part in parts {
+            let rows = scope.shape(*part)[axis];
+            let n = scope.kind(*part).1;
+            let operands = [scope.operand(*part)];
+            let step = self.group_for(n, &operands, 0);
+            let value = self.within(step, operands[0].0, dtype);
+            let walk = Walk::block(outer, rows, inner, whole, before);
+            self.draft(step).push(Item::Put(out, walk, value), dtype);
+            self.writes(out, step);
+            before += rows;
+        }
+        Known::Dense(out, 0)
+    }
+
+    /// An operation that the interpreter of arrays does.
+    fn call(&mut self, scope: &mut Scope<'_>, node: &Node) -> Known {
+        let mut builder = Builder::new();
+        let (mut ids, mut operands) = (Vec::new(), Vec::new());
+        let mut order: Vec<NodeId> = Vec::new();
+        node.op.operands(&mut |a| {
+            if !order.contains(a) {
+                order.push(*a);
+            }
+        });
+        for a in &order {
+            let (dtype, n) = scope.kind(*a);
+            let shape = Shape::from_slice(scope.shape(*a));
+            operands.push((self.operand(&mut scope.known[*a as usize], dtype, n), shape.clone()));
+            ids.push(builder.input(Named { name: String::new(), shape, dtype }));
+        }
+        let place = |a: &NodeId| ids[order.iter().position(|b| b == a).expect("an operand is an input")];
+        let result = builder.add(node.op.map(&mut |a| place(a)), node.shape.clone(), node.dtype);
+        let program = builder.finish(&[result], &[]);
+        let out = self.arena(node.dtype, size(&node.shape));
+        self.push(Step::Call(Box::new(Call { program, operands, out })));
+        Known::Dense(out, 0)
+    }
+
+    /// Adds a loop as a step.
+    pub(super) fn push_loop(&mut self, step: Step) {
+        self.push(step);
+    }
+}
+
+/// An operation that writes each place at most once, and many of them, as a view to be read.
+fn as_read(from: &View, into: &View) -> Option<View> {
+    if into.is_identity() {
+        return Some(from.clone());
+    }
+    if positions(into) < size(into.source()) / 4 {
+        return None;
+    }
+    let inverse = into.inverse()?;
+    if from.is_identity() { Some(inverse) } else { from.after(&inverse) }
+}
+
+/// The number of elements of the lines along an axis, and their distance.
+fn line(shape: &[usize], axis: usize) -> (usize, usize) {
+    (shape[axis], size(&shape[axis + 1..]))
+}
+
+/// A sum of floats or integers.
+fn sum_item(dtype: DType, a: Value, b: Value) -> Item<Value> {
+    if dtype.is_float() { Item::Binary(Binary::Add, a, b) } else { Item::IntBinary(IntBinary::Add, a, b) }
+}
+
+impl<'p> Scope<'p> {
+    fn new(program: &'p Program, owned: &'p [bool]) -> Scope<'p> {
+        let nodes = program.nodes();
+        let mut root: Vec<NodeId> = (0..nodes.len() as NodeId).collect();
+        let mut life = program.last_use().to_vec();
+        for (k, node) in nodes.iter().enumerate() {
+            if let Some(a) = named_anew(&node.op) {
+                root[k] = root[a as usize];
+            }
+        }
+        for k in 0..nodes.len() {
+            let of = root[k] as usize;
+            life[of] = life[of].max(life[k]);
+        }
+        // The results of a function with rules may be its arguments: neither is changed.
+        let never = nodes.len() as NodeId;
+        for (k, node) in nodes.iter().enumerate() {
+            match &node.op {
+                Op::Custom(_, args) => args.iter().for_each(|a| life[root[*a as usize] as usize] = never),
+                Op::Output(a, _) if matches!(nodes[*a as usize].op, Op::Custom(..)) => life[k] = never,
+                Op::Output(..)
+                | Op::Input(_)
+                | Op::Constant(_)
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Discrete(..)
+                | Op::Select(_)
+                | Op::Linear(..)
+                | Op::Contract(..)
+                | Op::Reduce(..)
+                | Op::Gather(..)
+                | Op::ScatterAdd(..)
+                | Op::Concat(..)
+                | Op::Loop(_) => {}
+            }
+        }
+        // The source of a deferred operation is read when the sum is made.
+        for (k, node) in nodes.iter().enumerate() {
+            if let (Op::Linear(_, a), true) = (&node.op, program.is_deferred(k as NodeId)) {
+                let of = root[*a as usize] as usize;
+                life[of] = life[of].max(program.last_use()[k]);
+            }
+        }
+        Scope { program, known: Vec::with_capacity(nodes.len()), life, root, owned }
+    }
+
+    /// Element type and size.
+    fn kind(&self, a: NodeId) -> (DType, usize) {
+        let node = &self.program.nodes()[a as usize];
+        (node.dtype, size(&node.shape))
+    }
+
+    fn shape(&self, a: NodeId) -> &'p [usize] {
+        &self.program.nodes()[a as usize].shape
+    }
+
+    fn operand(&self, a: NodeId) -> (&Known, DType) {
+        (&self.known[a as usize], self.program.nodes()[a as usize].dtype)
+    }
+
+    /// The input that a value is, perhaps under another name.
+    fn input_of(&self, a: NodeId) -> Option<usize> {
+        match self.program.nodes()[self.root[a as usize] as usize].op {
+            Op::Input(i) => Some(i as usize),
+            Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => {
+                None
+            }
+            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
+            Op::Loop(_) | Op::Custom(..) | Op::Output(..) => None,
+        }
+    }
+}
+
+/// The operand whose elements an operation may only name anew: nothing is computed, so both may be one place.
+fn named_anew(op: &Op<NodeId>) -> Option<NodeId> {
+    match op {
+        Op::Linear(op, a) => match &**op {
+            Linear::Reshape { .. } => Some(*a),
+            Linear::Affine { from, into } if as_read(from, into).is_some() => Some(*a),
+            Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => op.is_identity().then_some(*a),
+        },
+        Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient) | Discrete::ToInt, args) => Some(args[0]),
+        Op::Discrete(..) | Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) => None,
+        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
+        Op::Loop(_) | Op::Custom(..) | Op::Output(..) => None,
+    }
+}

@@ -1,0 +1,132 @@
+//! The memory of a run: one aligned block, and the address of each value.
+//!
+//! Law: this module and `tiles.rs` alone say `unsafe`. The planner gives two values that live at the same time disjoint
+//! places, and no step reads a place that it writes, so the slices that a step holds never overlap. The table knows how
+//! many bytes each place has; debug builds check every access against that.
+
+#![allow(unsafe_code)]
+
+use super::steps::Row;
+use crate::dtype::Elem;
+
+/// The number of a place.
+pub(super) type Slot = u32;
+
+/// The alignment of every place: a cache line, and the widest vector register.
+pub(super) const LINE: usize = 64;
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[allow(dead_code, reason = "read and written through addresses")] [u8; LINE]);
+
+/// Bytes that start at a cache line.
+pub(super) struct Block(Vec<Line>);
+
+impl Block {
+    /// At least `bytes` zeros.
+    pub(super) fn new(bytes: usize) -> Block {
+        Block(vec![Line([0; LINE]); bytes.div_ceil(LINE)])
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.0.len() * LINE
+    }
+
+    pub(super) fn start(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+/// Where a place is, and its size.
+#[derive(Clone, Copy)]
+struct Entry {
+    at: *mut u8,
+    bytes: usize,
+}
+
+/// The addresses of all places of a run.
+pub(super) struct Table(Vec<Entry>);
+
+// Safety: the addresses point into the workspace that owns the table, or are set anew at the start of each run.
+unsafe impl Send for Table {}
+
+impl Table {
+    pub(super) fn new(len: usize) -> Table {
+        Table(vec![Entry { at: std::ptr::null_mut(), bytes: 0 }; len])
+    }
+
+    /// Sets the address of a place.
+    ///
+    /// # Safety
+    /// The bytes are valid for the run, aligned for the elements of the place, and written through this table alone if a
+    /// step writes to the place.
+    pub(super) unsafe fn set(&mut self, slot: Slot, at: *mut u8, bytes: usize) {
+        self.0[slot as usize] = Entry { at, bytes };
+    }
+
+    /// Sets a place to one row of another.
+    pub(super) fn set_row(&mut self, row: &Row, i: usize) {
+        let whole = self.0[row.of as usize];
+        let start = row.start + i * row.bytes;
+        debug_assert!(start + row.bytes <= whole.bytes, "row {i} at {start} of {} bytes", whole.bytes);
+        self.0[row.row as usize] = Entry { at: whole.at.wrapping_add(start), bytes: row.bytes };
+    }
+
+    /// Makes a place the same as another.
+    pub(super) fn set_same(&mut self, slot: Slot, other: Slot) {
+        self.0[slot as usize] = self.0[other as usize];
+    }
+
+    pub(super) fn swap(&mut self, a: Slot, b: Slot) {
+        self.0.swap(a as usize, b as usize);
+    }
+
+    /// Elements of a place.
+    ///
+    /// # Safety
+    /// The place holds elements of this type, and no slice of them that can be written is alive.
+    pub(super) unsafe fn read<E: Elem>(&self, slot: Slot, start: usize, len: usize) -> &[E] {
+        let entry = self.checked::<E>(slot, start, len);
+        unsafe { std::slice::from_raw_parts(entry.at.cast::<E>().add(start), len) }
+    }
+
+    /// Elements of a place, to be written.
+    ///
+    /// # Safety
+    /// The place holds elements of this type, and no other slice of them is alive.
+    #[allow(clippy::mut_from_ref, reason = "the planner keeps places apart, not the borrow of the table")]
+    pub(super) unsafe fn write<E: Elem>(&self, slot: Slot, start: usize, len: usize) -> &mut [E] {
+        let entry = self.checked::<E>(slot, start, len);
+        unsafe { std::slice::from_raw_parts_mut(entry.at.cast::<E>().add(start), len) }
+    }
+
+    #[inline]
+    fn checked<E: Elem>(&self, slot: Slot, start: usize, len: usize) -> Entry {
+        let entry = self.0[slot as usize];
+        debug_assert!(!entry.at.is_null(), "place {slot} has no address");
+        debug_assert!(entry.at.cast::<E>().is_aligned(), "place {slot} is not aligned for {}", E::DTYPE);
+        debug_assert!(
+            (start + len) * size_of::<E>() <= entry.bytes,
+            "place {slot} has {} bytes, not {len} {} from {start}",
+            entry.bytes,
+            E::DTYPE
+        );
+        entry
+    }
+
+    /// Copies bytes of one place, from this one on, to the start of another.
+    pub(super) fn copy(&mut self, from: Slot, start: usize, into: Slot, bytes: usize) {
+        let (from, into) = (self.0[from as usize], self.0[into as usize]);
+        debug_assert!(start + bytes <= from.bytes && bytes <= into.bytes);
+        // Safety: both places have as many bytes.
+        unsafe { std::ptr::copy(from.at.wrapping_add(start), into.at, bytes) }
+    }
+
+    /// Fills a place with zeros (`false`).
+    pub(super) fn clear(&mut self, slot: Slot, bytes: usize) {
+        let entry = self.0[slot as usize];
+        debug_assert!(bytes <= entry.bytes);
+        // Safety: the place has as many bytes; zero bytes are zeros of every element type.
+        unsafe { std::ptr::write_bytes(entry.at, 0, bytes) }
+    }
+}

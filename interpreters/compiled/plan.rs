@@ -1,0 +1,60 @@
+//! The plan of a program: lowered, with memory assigned and code made.
+
+use super::arena;
+use super::lower::{Known, Lowering};
+use super::memory::Slot;
+use super::steps::{Home, Plan, Step};
+use crate::program::Program;
+use crate::shape::size;
+
+/// Plans a program.
+pub(super) fn plan(program: &Program) -> Plan {
+    let mut lowering = Lowering::new();
+    let inputs: Vec<Known> = program
+        .inputs()
+        .iter()
+        .map(|slot| Known::Dense(lowering.place(slot.dtype, size(&slot.shape), Home::Input), 0))
+        .collect();
+    let owned = vec![false; inputs.len()];
+    let mut results = lowering.program(program, &inputs, &owned);
+    let outputs: Vec<Slot> = results
+        .iter_mut()
+        .zip(program.outputs())
+        .map(|(known, slot)| {
+            let place = lowering.result(known, slot.dtype, size(&slot.shape));
+            // A number is read from the arena.
+            if !slot.shape.is_empty() {
+                lowering.places[place as usize].home = Home::Output;
+            }
+            place
+        })
+        .collect();
+    let mut steps = lowering.leave();
+    let Lowering { mut places, constants, .. } = lowering;
+    let bytes = arena::assign(&mut places, &mut steps, &outputs);
+    let mut count = 0;
+    let registers = finish(&mut steps, &mut count);
+    Plan { steps, count, places, constants, outputs, bytes, registers }
+}
+
+/// Makes the code of all groups and numbers the steps from `next` on, those of a list before those of its bodies. Returns the
+/// bytes of the registers of the largest group.
+fn finish(steps: &mut [Step], next: &mut usize) -> usize {
+    let mut bytes = 0;
+    *next += steps.len();
+    for step in steps {
+        match step {
+            Step::Draft(group) => {
+                let code = group.code();
+                bytes = bytes.max(code.bytes);
+                *step = Step::Group(code);
+            }
+            Step::Loop(l) => {
+                l.first = *next;
+                bytes = bytes.max(finish(&mut l.body, next));
+            }
+            Step::Group(_) | Step::Whole(_) | Step::Call(_) => {}
+        }
+    }
+    bytes
+}

@@ -1,0 +1,193 @@
+//! Running a plan.
+//!
+//! Law: a run writes the arena, the outputs, and nothing else; in steady state it allocates nothing but what operations
+//! without a kernel need.
+
+#![allow(unsafe_code)]
+
+use std::time::{Duration, Instant};
+
+use super::kernels::Isa;
+use super::loops_over_slices::products::Scratch;
+use super::memory::{Block, Slot, Table};
+use super::steps::{Call, Carry, Home, Loop, Operand, Place, Plan, Step};
+use super::tiles;
+use crate::array::{Array, Values, with_elem};
+use crate::dtype::Elem;
+use crate::program::interpret;
+
+/// The memory of one run at a time.
+pub(super) struct Memory {
+    pub(super) table: Table,
+    arena: Block,
+    registers: Block,
+    isa: Isa,
+    pub(super) scratch: Scratch,
+    /// The results of the last run, whose memory the next one takes if the caller has dropped them.
+    pub(super) results: Vec<Array>,
+    /// The time spent in each step and how often it ran, if this is measured.
+    pub(super) clock: Option<Vec<(Duration, u64)>>,
+}
+
+impl Memory {
+    pub(super) fn new(plan: &Plan, isa: Isa) -> Memory {
+        let mut memory = Memory {
+            table: Table::new(plan.places.len()),
+            arena: Block::new(plan.bytes),
+            registers: Block::new(plan.registers),
+            isa,
+            scratch: Scratch::default(),
+            results: Vec::new(),
+            clock: None,
+        };
+        let start = memory.arena.start();
+        for (slot, place) in (0..).zip(&plan.places) {
+            match place.home {
+                // Safety: the planner has given the place these bytes of the block, which lives as long as the table.
+                Home::Arena(at) => unsafe { memory.table.set(slot, start.wrapping_add(at), place.bytes()) },
+                Home::Constant(k) => memory.set_array(slot, place, &plan.constants[k]),
+                Home::Input | Home::Output | Home::Loop => {}
+            }
+        }
+        memory
+    }
+
+    /// Lets a place be the elements of an array, which is stored element by element and is only read.
+    fn set_array(&mut self, slot: Slot, place: &Place, array: &Array) {
+        with_elem!(place.dtype, E => {
+            let elements: &[E] = match (E::scalar_of(array), array.values::<E>()) {
+                (Some(x), _) => std::slice::from_ref(x),
+                (None, Some(Values::Dense(v))) => v,
+                (None, _) => unreachable!("the array is stored element by element"),
+            };
+            debug_assert_eq!(elements.len(), place.size);
+            // Safety: no step writes inputs or constants; the caller keeps the array during the run.
+            unsafe { self.table.set(slot, elements.as_ptr().cast_mut().cast(), place.bytes()) }
+        });
+    }
+
+    /// Lets a place be a slice that the run writes.
+    fn set_output<E: Elem>(&mut self, slot: Slot, out: &mut [E]) {
+        // Safety: the caller lends the slice for the run.
+        unsafe { self.table.set(slot, out.as_mut_ptr().cast(), std::mem::size_of_val(out)) }
+    }
+
+    /// Runs a plan on inputs that fit, into outputs that fit.
+    pub(super) fn run(&mut self, plan: &Plan, inputs: &[Array], outputs: &mut [Array]) {
+        // Repeated values are written out; the places of inputs come first.
+        let mut dense: Vec<Array> = Vec::new();
+        for (slot, array) in (0..).zip(inputs) {
+            let place = &plan.places[slot as usize];
+            if is_repeated(array) {
+                let mut array = array.clone();
+                with_elem!(array.dtype(), E => {
+                    array.make_dense::<E>();
+                });
+                self.set_array(slot, place, &array);
+                dense.push(array);
+            } else {
+                self.set_array(slot, place, array);
+            }
+        }
+        for (slot, out) in plan.outputs.iter().zip(&mut *outputs) {
+            let place = &plan.places[*slot as usize];
+            if let Home::Output = place.home {
+                with_elem!(place.dtype, E => self.set_output(*slot, out.make_dense::<E>()));
+            }
+        }
+        self.steps(&plan.steps, 0);
+        for (slot, out) in plan.outputs.iter().zip(outputs) {
+            if out.rank() == 0 {
+                // Safety: the run has written the place.
+                with_elem!(out.dtype(), E => *out = unsafe { self.table.read::<E>(*slot, 0, 1) }[0].into_scalar());
+            }
+        }
+    }
+
+    /// Runs steps, the first of which has this number.
+    fn steps(&mut self, steps: &[Step], first: usize) {
+        for (number, step) in (first..).zip(steps) {
+            let start = self.clock.is_some().then(Instant::now);
+            match step {
+                Step::Group(code) => tiles::run(code, &mut self.table, &mut self.registers, self.isa),
+                Step::Whole(whole) => self.whole(whole),
+                Step::Loop(l) => self.trips(l),
+                Step::Call(call) => self.call(call),
+                Step::Draft(_) => unreachable!("the groups of a plan are complete"),
+            }
+            if let (Some(start), Some(clock)) = (start, &mut self.clock) {
+                clock[number].0 += start.elapsed();
+                clock[number].1 += 1;
+            }
+        }
+    }
+
+    pub(super) fn slice<E: Elem>(&self, operand: &Operand, len: usize) -> &[E] {
+        // Safety: see `memory.rs`.
+        unsafe { self.table.read(operand.slot, operand.at, if operand.one { 1 } else { len }) }
+    }
+
+    fn trips(&mut self, l: &Loop) {
+        for carry in &l.carries {
+            self.start(carry, l.n);
+        }
+        for trip in 0..l.n {
+            let i = if l.reverse { l.n - 1 - trip } else { trip };
+            for row in l.xs.iter().chain(&l.outputs) {
+                self.table.set_row(row, i);
+            }
+            self.steps(&l.body, l.first);
+            for carry in &l.carries {
+                if carry.other.is_some() {
+                    self.table.swap(carry.input, carry.output);
+                }
+            }
+        }
+    }
+
+    /// Puts the initial value of a carry where the first trip reads it, so that the last trip writes the result.
+    fn start(&mut self, carry: &Carry, n: usize) {
+        let (first, second) = match carry.other {
+            Some(other) if n % 2 == 1 => (other, carry.result),
+            Some(other) => (carry.result, other),
+            None => (carry.result, carry.result),
+        };
+        self.table.set_same(carry.input, first);
+        self.table.set_same(carry.output, second);
+        let bytes = carry.bytes;
+        let init = &carry.init;
+        if !init.one {
+            return self.table.copy(init.slot, init.at * carry.dtype.width(), first, bytes);
+        }
+        with_elem!(carry.dtype, E => {
+            let x = self.slice::<E>(init, 1)[0];
+            // Safety: see `memory.rs`.
+            unsafe { self.table.write::<E>(first, 0, bytes / size_of::<E>()) }.fill(x);
+        });
+    }
+
+    fn call(&mut self, call: &Call) {
+        let inputs = call.operands.iter().zip(call.program.inputs()).map(|((operand, shape), slot)| {
+            let size = crate::shape::size(shape);
+            with_elem!(slot.dtype, E => {
+                let elements = self.slice::<E>(operand, size);
+                if operand.one { Array::full(shape, elements[0]) } else { Array::new(shape, elements.to_vec()) }
+            })
+        });
+        let result = interpret(&call.program, inputs.collect()).remove(0);
+        with_elem!(result.dtype(), E => {
+            // Safety: see `memory.rs`.
+            let out: &mut [E] = unsafe { self.table.write(call.out, 0, result.size()) };
+            match (result.values::<E>(), E::from_scalar(&result)) {
+                (_, Some(x)) | (Some(Values::Splat(x)), None) => out.fill(x),
+                (Some(Values::Dense(v)), None) => out.copy_from_slice(v),
+                (None, None) => unreachable!("the result has this element type"),
+            }
+        });
+    }
+}
+
+/// Whether an array stores one element for many.
+fn is_repeated(array: &Array) -> bool {
+    array.rank() > 0 && with_elem!(array.dtype(), E => matches!(array.values::<E>(), Some(Values::Splat(_))))
+}

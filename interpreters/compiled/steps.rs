@@ -1,0 +1,198 @@
+//! The steps of a plan: what a run does one after the other.
+
+use smallvec::SmallVec;
+
+use super::group::{Code, Group};
+use super::loops_over_slices::products::Product;
+use super::loops_over_slices::runs::Nest;
+use super::memory::Slot;
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::ops::Reduce;
+use crate::program::Program;
+use crate::shape::Shape;
+
+/// Where the memory of a place comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    Input,
+    Constant(usize),
+    /// The elements of a result, which the caller takes.
+    Output,
+    /// A part of the block of the workspace, from this byte on.
+    Arena(usize),
+    /// Set by a loop.
+    Loop,
+}
+
+/// A place of a plan.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) dtype: DType,
+    pub(super) size: usize,
+    pub(super) home: Home,
+    /// The number of loops around the steps that it belongs to.
+    pub(super) depth: usize,
+    /// The first step that may read it.
+    pub(super) ready: usize,
+    /// One more than the last step that reads it.
+    pub(super) read: usize,
+    /// Whether it is a result, which has no other.
+    pub(super) taken: bool,
+}
+
+impl Place {
+    pub(super) fn bytes(&self) -> usize {
+        self.size * self.dtype.width()
+    }
+}
+
+/// Elements of a place, from this one on; or one element for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Operand {
+    pub(super) slot: Slot,
+    pub(super) at: usize,
+    /// Whether one element stands for all.
+    pub(super) one: bool,
+}
+
+/// One step.
+pub(super) enum Step {
+    /// A group while it is built.
+    Draft(Group),
+    /// A pass over an iteration space.
+    Group(Code),
+    /// An operation on whole places.
+    Whole(Box<Whole>),
+    /// A loop.
+    Loop(Box<Loop>),
+    /// An operation without a kernel here, done by the interpreter of arrays.
+    Call(Box<Call>),
+}
+
+/// An operation on whole places, by a kernel of its own.
+pub(super) struct Whole {
+    pub(super) op: WholeOp,
+    /// The element type of the first operand.
+    pub(super) dtype: DType,
+    /// The operands, each with the number of elements that is read.
+    pub(super) operands: SmallVec<[(Operand, usize); 4]>,
+    pub(super) out: Slot,
+    /// The number of elements of the result.
+    pub(super) size: usize,
+}
+
+/// Which operation.
+pub(super) enum WholeOp {
+    /// A bilinear operation.
+    Product(Box<Product>),
+    /// The extremum of each line of so many elements, and the distance of its elements.
+    Extremum(Reduce, usize, usize),
+    /// Its position, the first operand's element type being that of the lines.
+    Position(Reduce, usize, usize),
+    /// Subarrays of so many elements, from a table of these indexed sizes, which is the first operand.
+    Gather(Vec<usize>, usize),
+    /// Subarrays of so many elements, the first operand, added at the other operands; to zeros if the flag holds.
+    Scatter(Vec<usize>, usize, bool),
+    /// Elements moved through views; added up, if several have one place.
+    Affine(Box<Nest<2>>, bool),
+}
+
+/// A loop whose body runs in place.
+pub(super) struct Loop {
+    pub(super) n: usize,
+    pub(super) reverse: bool,
+    pub(super) body: Vec<Step>,
+    /// The number of the first step of the body, in the order in which a report lists all steps.
+    pub(super) first: usize,
+    pub(super) carries: Vec<Carry>,
+    /// Rows that the body reads, and rows that it writes.
+    pub(super) xs: Vec<Row>,
+    pub(super) outputs: Vec<Row>,
+    /// Places from outside that the body reads.
+    pub(super) captured: Vec<Slot>,
+    /// The bytes that the body needs, and where they start.
+    pub(super) bytes: usize,
+    pub(super) start: usize,
+}
+
+/// A value that a loop carries.
+#[derive(Debug)]
+pub(super) struct Carry {
+    /// Where the initial value is.
+    pub(super) init: Operand,
+    /// Where the result is.
+    pub(super) result: Slot,
+    /// A second place, unless the body updates the value in place.
+    pub(super) other: Option<Slot>,
+    /// What the body reads and writes.
+    pub(super) input: Slot,
+    pub(super) output: Slot,
+    pub(super) dtype: DType,
+    pub(super) bytes: usize,
+}
+
+/// A row of a place that moves with the trips.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// What the body sees.
+    pub(super) row: Slot,
+    /// The whole, and the byte at which its rows start.
+    pub(super) of: Slot,
+    pub(super) start: usize,
+    /// The bytes of a row.
+    pub(super) bytes: usize,
+}
+
+/// An operation done by the interpreter of arrays.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// The operation alone.
+    pub(super) program: Program,
+    pub(super) operands: Vec<(Operand, Shape)>,
+    pub(super) out: Slot,
+}
+
+impl Step {
+    /// The places that the step reads and writes, each with whether it is written; not those of the body of a loop.
+    pub(super) fn places(&self, f: &mut dyn FnMut(Slot, bool)) {
+        match self {
+            Step::Draft(group) => group.places(f),
+            Step::Group(_) => unreachable!("places are assigned before the code is made"),
+            Step::Whole(whole) => {
+                whole.operands.iter().for_each(|(operand, _)| f(operand.slot, false));
+                f(whole.out, true);
+            }
+            Step::Loop(l) => {
+                for carry in &l.carries {
+                    f(carry.init.slot, false);
+                    f(carry.result, true);
+                    if let Some(other) = carry.other {
+                        f(other, true);
+                    }
+                }
+                l.xs.iter().for_each(|row| f(row.of, false));
+                l.outputs.iter().for_each(|row| f(row.of, true));
+                l.captured.iter().for_each(|slot| f(*slot, false));
+            }
+            Step::Call(call) => {
+                call.operands.iter().for_each(|(operand, _)| f(operand.slot, false));
+                f(call.out, true);
+            }
+        }
+    }
+}
+
+/// A plan: the steps of a program, and the places they read and write.
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    /// The number of all steps, with those of bodies.
+    pub(super) count: usize,
+    pub(super) places: Vec<Place>,
+    pub(super) constants: Vec<Array>,
+    /// The places of the results. Those of the inputs are the first.
+    pub(super) outputs: Vec<Slot>,
+    /// The bytes of the block of a workspace, and those of the registers of the largest group.
+    pub(super) bytes: usize,
+    pub(super) registers: usize,
+}

@@ -1,0 +1,321 @@
+//! The code of groups, run tile by tile.
+//!
+//! Law: an instruction writes one register or place, and reads others. What it reads is of the element type that the
+//! planner has checked. See `memory.rs` for the invariant of the slices.
+
+#![allow(unsafe_code)]
+
+use super::group::{Arg, Code, Instruction, Item};
+use super::kernels::{self, Arg as Operand, Isa};
+use super::memory::{Block, Slot, Table};
+use super::scalars::Scalar;
+use super::walk::{Run, Walk};
+use super::with_num;
+use crate::array::with_elem;
+use crate::dtype::{DType, Elem, Num};
+
+/// Runs one body for the float type of a checked operand.
+macro_rules! with_float {
+    ($dtype:expr, $E:ident => $body:expr) => {
+        match $dtype {
+            DType::F64 => {
+                type $E = f64;
+                $body
+            }
+            DType::F32 => {
+                type $E = f32;
+                $body
+            }
+            DType::I64 | DType::Bool => unreachable!("an operation of floats has operands of {}", $dtype),
+        }
+    };
+}
+
+/// A tile while it is computed.
+struct Tile<'a> {
+    table: &'a Table,
+    registers: *mut u8,
+    /// The bytes of all registers.
+    bytes: usize,
+    /// The first position, and the number of positions.
+    start: usize,
+    len: usize,
+    isa: Isa,
+}
+
+/// Runs a group.
+pub(super) fn run(code: &Code, table: &mut Table, registers: &mut Block, isa: Isa) {
+    for (slot, bytes) in &code.cleared {
+        table.clear(*slot, *bytes);
+    }
+    debug_assert!(code.bytes <= registers.bytes());
+    let (bytes, registers) = (registers.bytes(), registers.start());
+    let mut tile = Tile { table, registers, bytes, start: 0, len: code.tile, isa };
+    for instruction in &code.before {
+        tile.run(instruction);
+    }
+    if code.size == 1 {
+        tile.len = 1;
+        return tile.scalars(code);
+    }
+    while tile.start < code.size {
+        tile.len = code.tile.min(code.size - tile.start);
+        for instruction in &code.each {
+            tile.run(instruction);
+        }
+        tile.start += tile.len;
+    }
+}
+
+impl Tile<'_> {
+    /// Runs the code of a group of one position.
+    fn scalars(&self, code: &Code) {
+        debug_assert!(code.bytes <= self.bytes);
+        let get = |register: u32| {
+            debug_assert!((register as usize + 1) * 8 <= self.bytes);
+            // Safety: the registers of the code lie within the block.
+            unsafe { *self.registers.cast::<f64>().add(register as usize) }
+        };
+        let set = |register: u32, x: f64| {
+            debug_assert!((register as usize + 1) * 8 <= self.bytes);
+            // Safety: as before.
+            unsafe { *self.registers.cast::<f64>().add(register as usize) = x }
+        };
+        for scalar in &code.scalars {
+            match *scalar {
+                // Safety: see `memory.rs`.
+                Scalar::Load(out, slot, at) => set(out, unsafe { self.table.read::<f64>(slot, at as usize, 1) }[0]),
+                Scalar::Store(a, slot) => {
+                    // Safety: see `memory.rs`.
+                    let place = unsafe { self.table.write::<f64>(slot, 0, 1) };
+                    place[0] = get(a);
+                }
+                Scalar::Add(out, a, b) => set(out, get(a) + get(b)),
+                Scalar::Sub(out, a, b) => set(out, get(a) - get(b)),
+                Scalar::Mul(out, a, b) => set(out, get(a) * get(b)),
+                Scalar::Div(out, a, b) => set(out, get(a) / get(b)),
+                Scalar::Unary(op, out, a) => set(out, op.apply(get(a))),
+                Scalar::Binary(op, out, a, b) => set(out, op.apply(get(a), get(b))),
+                Scalar::Tile(k) => self.run(&code.each[k as usize]),
+            }
+        }
+    }
+
+    /// The elements of an operand that has one for each position.
+    #[inline]
+    fn slice<E: Elem>(&self, arg: Arg) -> &[E] {
+        match arg {
+            Arg::Register(byte) => {
+                debug_assert!(byte + self.len * size_of::<E>() <= self.bytes);
+                // Safety: registers are parts of one block, aligned to its lines, that instructions before this one
+                // have filled with elements of the type that the planner gave the value.
+                unsafe { std::slice::from_raw_parts(self.registers.add(byte).cast::<E>(), self.len) }
+            }
+            // Safety: see `memory.rs`.
+            Arg::Place(slot, at) => unsafe { self.table.read(slot, at + self.start, self.len) },
+            Arg::One(..) => unreachable!("one number is read by kernels that take one, or spread over a register"),
+        }
+    }
+
+    #[inline]
+    fn operand<E: Elem>(&self, arg: Arg) -> Operand<'_, E> {
+        match arg {
+            // Safety: see `memory.rs`.
+            Arg::One(slot, at) => Operand::Scalar(unsafe { self.table.read::<E>(slot, at, 1) }[0]),
+            Arg::Register(_) | Arg::Place(..) => Operand::Slice(self.slice(arg)),
+        }
+    }
+
+    /// The elements of the result.
+    #[inline]
+    #[allow(clippy::mut_from_ref, reason = "an instruction writes one place, which it does not read")]
+    fn out<E: Elem>(&self, arg: Arg) -> &mut [E] {
+        match arg {
+            Arg::Register(byte) => {
+                debug_assert!(byte + self.len * size_of::<E>() <= self.bytes);
+                // Safety: the register of a result is not one of an operand.
+                unsafe { std::slice::from_raw_parts_mut(self.registers.add(byte).cast::<E>(), self.len) }
+            }
+            // Safety: see `memory.rs`.
+            Arg::Place(slot, at) => unsafe { self.table.write(slot, at + self.start, self.len) },
+            Arg::One(..) => unreachable!("a result has an element for each position"),
+        }
+    }
+
+    fn run(&self, instruction: &Instruction) {
+        let Instruction { item, dtype, operand, out } = instruction;
+        let (isa, out) = (self.isa, *out);
+        match item {
+            Item::Read(slot, at) => with_elem!(*dtype, E => {
+                self.out::<E>(out).copy_from_slice(self.slice(Arg::Place(*slot, *at)));
+            }),
+            Item::One(slot, at) => with_elem!(*dtype, E => {
+                // Safety: see `memory.rs`.
+                self.out::<E>(out).fill(unsafe { self.table.read::<E>(*slot, *at, 1) }[0]);
+            }),
+            Item::View(..) => with_elem!(*dtype, E => self.view(item, self.out::<E>(out))),
+            Item::Places(walk) => {
+                let out = self.out::<i64>(out);
+                walk.runs(self.start, self.len, |run| {
+                    let out = out[run.at..].iter_mut().step_by(run.step).take(run.len);
+                    match run.place {
+                        Some(place) => {
+                            (0i64..).zip(out).for_each(|(i, out)| *out = place as i64 + run.stride * i);
+                        }
+                        None => out.for_each(|out| *out = 0),
+                    }
+                });
+            }
+            Item::Unary(op, a) => {
+                with_float!(*dtype, E => kernels::unary::<E>(isa, *op, self.slice(*a), self.out(out)))
+            }
+            Item::Binary(op, a, b) => {
+                with_float!(*dtype, E => kernels::binary::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out)))
+            }
+            Item::Compare(op, a, b) => with_elem!(*operand, E => {
+                kernels::compare::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
+            }),
+            Item::IntUnary(op, a) => kernels::int_unary(isa, *op, self.slice(*a), self.out(out)),
+            Item::IntBinary(op, a, b) => {
+                kernels::int_binary(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
+            }
+            Item::And(a, b) => kernels::and(isa, self.operand(*a), self.operand(*b), self.out(out)),
+            Item::Or(a, b) => kernels::or(isa, self.operand(*a), self.operand(*b), self.out(out)),
+            Item::Not(a) => kernels::not(isa, self.slice(*a), self.out(out)),
+            Item::Step(op, a) => {
+                with_float!(*dtype, E => kernels::float_step::<E>(isa, *op, self.slice(*a), self.out(out)));
+            }
+            Item::Convert(from, a) => self.convert(*from, *a, *dtype, out),
+            Item::Select([mask, a, b]) => with_elem!(*dtype, E => {
+                kernels::select::<E>(isa, self.slice(*mask), self.operand(*a), self.operand(*b), self.out(out));
+            }),
+            Item::Gather(slot, sizes, ix) => with_elem!(*dtype, E => {
+                let size = sizes.iter().product();
+                // Safety: see `memory.rs`.
+                let table = unsafe { self.table.read::<E>(*slot, 0, size) };
+                self.gather(table, sizes, ix, self.out::<E>(out));
+            }),
+            Item::Put(..) => with_elem!(*operand, E => self.put::<E>(item)),
+            Item::Add(..) => with_num!(*operand, E => self.add::<E>(item)),
+        }
+    }
+
+    fn convert(&self, from: DType, a: Arg, into: DType, out: Arg) {
+        let isa = self.isa;
+        match (from, into) {
+            (DType::F64, DType::I64) => kernels::to_int::<f64>(isa, self.slice(a), self.out(out)),
+            (DType::F32, DType::I64) => kernels::to_int::<f32>(isa, self.slice(a), self.out(out)),
+            (DType::Bool, DType::I64) => kernels::to_int::<bool>(isa, self.slice(a), self.out(out)),
+            (DType::I64, DType::F64) => kernels::to_float::<i64, f64>(isa, self.slice(a), self.out(out)),
+            (DType::I64, DType::F32) => kernels::to_float::<i64, f32>(isa, self.slice(a), self.out(out)),
+            (DType::Bool, DType::F64) => kernels::to_float::<bool, f64>(isa, self.slice(a), self.out(out)),
+            (DType::Bool, DType::F32) => kernels::to_float::<bool, f32>(isa, self.slice(a), self.out(out)),
+            (DType::F64, DType::F32) => {
+                let (x, out) = (self.slice::<f64>(a), self.out::<f32>(out));
+                out.iter_mut().zip(x).for_each(|(out, x)| *out = *x as f32);
+            }
+            (DType::F32, DType::F64) => {
+                let (x, out) = (self.slice::<f32>(a), self.out::<f64>(out));
+                out.iter_mut().zip(x).for_each(|(out, x)| *out = f64::from(*x));
+            }
+            (DType::F64 | DType::F32 | DType::I64 | DType::Bool, _) => {
+                unreachable!("there is no conversion from {from} to {into}")
+            }
+        }
+    }
+
+    fn view<E: Elem>(&self, item: &Item<Arg>, out: &mut [E]) {
+        let Item::View(slot, walk) = item else { unreachable!("a view is read") };
+        walk.runs(self.start, self.len, |run| {
+            let out = &mut out[run.at..run.at + (run.len - 1) * run.step + 1];
+            let Some(place) = run.place else { return out.iter_mut().step_by(run.step).for_each(|x| *x = E::ZERO) };
+            let reach = (run.len - 1) * run.stride.unsigned_abs() as usize;
+            let lowest = if run.stride < 0 { place - reach } else { place };
+            // Safety: see `memory.rs`; the elements of a run lie between its first and its last.
+            let source = unsafe { self.table.read::<E>(*slot, lowest, reach + 1) };
+            let stride = run.stride.unsigned_abs() as usize;
+            match (run.step, run.stride) {
+                (step, 0) => out.iter_mut().step_by(step).for_each(|x| *x = source[0]),
+                (1, 1) => out.copy_from_slice(source),
+                (1, -1) => out.iter_mut().zip(source.iter().rev()).for_each(|(out, x)| *out = *x),
+                (step, 1) => out.iter_mut().step_by(step).zip(source).for_each(|(out, x)| *out = *x),
+                (step, 2..) => {
+                    out.iter_mut().step_by(step).zip(source.iter().step_by(stride)).for_each(|(out, x)| *out = *x);
+                }
+                (step, ..0) => {
+                    let source = source.iter().rev().step_by(stride);
+                    out.iter_mut().step_by(step).zip(source).for_each(|(out, x)| *out = *x);
+                }
+            }
+        });
+    }
+
+    fn gather<E: Elem>(&self, table: &[E], sizes: &[usize], ix: &[Arg], out: &mut [E]) {
+        if let ([size], [ix]) = (sizes, ix) {
+            let table = &table[..*size];
+            let ix = self.slice::<i64>(*ix);
+            let read = |i: &i64| usize::try_from(*i).ok().and_then(|i| table.get(i)).copied().unwrap_or(E::ZERO);
+            return out.iter_mut().zip(ix).for_each(|(out, i)| *out = read(i));
+        }
+        for (k, out) in out.iter_mut().enumerate() {
+            let place = ix.iter().zip(sizes).try_fold(0usize, |at, (ix, size)| {
+                let i = self.slice::<i64>(*ix)[k];
+                ((i as u64) < *size as u64).then(|| at * size + i as usize)
+            });
+            *out = place.map_or(E::ZERO, |place| table[place]);
+        }
+    }
+
+    fn put<E: Elem>(&self, item: &Item<Arg>) {
+        let Item::Put(slot, walk, a) = item else { unreachable!("a value is written") };
+        let x = self.slice::<E>(*a);
+        self.places::<E>(*slot, walk, |out, run| {
+            let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
+            match (run.step, run.stride) {
+                (1, 1) => out.copy_from_slice(x),
+                (step, 1) => out.iter_mut().zip(x.iter().step_by(step)).for_each(|(out, x)| *out = *x),
+                (step, _) => each(out, run.stride, |out, i| *out = x[i * step], run.len),
+            }
+        });
+    }
+
+    fn add<E: Num>(&self, item: &Item<Arg>) {
+        let Item::Add(slot, walk, a) = item else { unreachable!("a value is added") };
+        let x = self.slice::<E>(*a);
+        self.places::<E>(*slot, walk, |out, run| {
+            let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
+            match (run.step, run.stride) {
+                (1, 0) => out[0] = out[0].plus(kernels::sum(self.isa, x)),
+                (1, 1) => kernels::add_to(self.isa, x, out),
+                (step, 1) => out.iter_mut().zip(x.iter().step_by(step)).for_each(|(out, x)| *out = out.plus(*x)),
+                (step, _) => each(out, run.stride, |out, i| *out = out.plus(x[i * step]), run.len),
+            }
+        });
+    }
+
+    /// Calls `body` for each run of a walk that writes: the part of the place from the lowest element of the run to the
+    /// highest, and the run.
+    fn places<E: Elem>(&self, slot: Slot, walk: &Walk, mut body: impl FnMut(&mut [E], Run)) {
+        walk.runs(self.start, self.len, |run| {
+            let Some(place) = run.place else { return };
+            let reach = (run.len - 1) * run.stride.unsigned_abs() as usize;
+            let lowest = if run.stride < 0 { place - reach } else { place };
+            // Safety: see `memory.rs`.
+            body(unsafe { self.table.write(slot, lowest, reach + 1) }, run);
+        });
+    }
+}
+
+/// Calls `body` for each element of a run with a stride, with its position in the run.
+fn each<E>(out: &mut [E], stride: i64, mut body: impl FnMut(&mut E, usize), len: usize) {
+    let step = stride.unsigned_abs() as usize;
+    if step == 0 {
+        return (0..len).for_each(|i| body(&mut out[0], i));
+    }
+    let places = out.iter_mut().step_by(step);
+    if stride > 0 {
+        places.enumerate().for_each(|(i, out)| body(out, i));
+    } else {
+        places.enumerate().for_each(|(i, out)| body(out, len - 1 - i));
+    }
+}

@@ -1,0 +1,318 @@
+//! Walks: the places of an array that a flat range of an iteration space looks at.
+//!
+//! A group runs over its iteration space in row-major order, tile by tile. A walk turns the affine view of an operand, or
+//! of a result, into runs of one stride for any flat range, so a tile reads and writes through views of any kind.
+//!
+//! Law: a walk visits each flat position of a range once, and gives the place that the view looks at, or none where the
+//! view looks at nothing. Where the innermost axes are short, runs go along the axis around them, so they are long anyway.
+
+use smallvec::SmallVec;
+
+use crate::ops::View;
+use crate::shape;
+
+/// One axis of an iteration space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Axis {
+    len: usize,
+    /// The distance in the array of a step.
+    stride: i64,
+    /// The steps at which the view looks at something.
+    lo: usize,
+    hi: usize,
+}
+
+/// A view as strides of the flat array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Walk {
+    /// The place of index 0, which may lie outside of the array.
+    base: i64,
+    /// Outermost first; at least one.
+    axes: SmallVec<[Axis; 4]>,
+    /// The number of innermost axes that runs go across, and of their steps.
+    across: (usize, usize),
+}
+
+/// The largest number of steps of innermost axes that runs go across.
+const SHORT: usize = 16;
+
+/// A run of flat positions, `step` apart, whose places are `stride` apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// The first position of the run within the range.
+    pub(super) at: usize,
+    pub(super) step: usize,
+    pub(super) len: usize,
+    /// The place of the first, if the view looks at something there.
+    pub(super) place: Option<usize>,
+    pub(super) stride: i64,
+}
+
+impl Walk {
+    /// The walk of a view, or `None` if whether the view looks at something is no condition on the axes one by one.
+    pub(super) fn new(view: &View) -> Option<Walk> {
+        if !view.is_empty() && !view.is_total_in_box() {
+            return None;
+        }
+        let source = view.source();
+        let mut base = 0i64;
+        let axis = |(len, (lo, hi)): (&usize, &(usize, usize))| Axis { len: *len, stride: 0, lo: *lo, hi: *hi };
+        let mut axes: SmallVec<[Axis; 4]> = view.shape().iter().zip(view.bounds()).map(axis).collect();
+        let mut step = 1i64;
+        for k in (0..source.len()).rev() {
+            base = base.wrapping_add(view.offset()[k].wrapping_mul(step));
+            for (axis, m) in axes.iter_mut().zip(view.row(k)) {
+                axis.stride = axis.stride.wrapping_add(m.wrapping_mul(step));
+            }
+            step = step.wrapping_mul(source[k] as i64);
+        }
+        if view.is_empty() {
+            axes.push(Axis { len: 1, stride: 0, lo: 0, hi: 0 });
+        }
+        Some(Walk { base, axes, across: (0, 1) }.merged())
+    }
+
+    /// The same walk with as few axes as possible: none of one step, and two that continue each other are one.
+    fn merged(mut self) -> Walk {
+        let mut merged: SmallVec<[Axis; 4]> = SmallVec::new();
+        for axis in &self.axes {
+            let whole = axis.lo == 0 && axis.hi == axis.len;
+            if axis.len == 1 && whole {
+                continue;
+            }
+            match merged.last_mut() {
+                // An inner axis that is whole continues the rows between the sides of an outer one.
+                Some(outer) if whole && outer.stride == axis.stride.wrapping_mul(axis.len as i64) => {
+                    let n = axis.len;
+                    *outer = Axis { len: outer.len * n, stride: axis.stride, lo: outer.lo * n, hi: outer.hi * n };
+                }
+                Some(_) | None => merged.push(*axis),
+            }
+        }
+        if merged.is_empty() {
+            merged.push(Axis { len: 1, stride: 0, lo: 0, hi: 1 });
+        }
+        self.across = (0, 1);
+        for (k, axis) in merged.iter().enumerate().skip(1).rev() {
+            let steps = self.across.1 * axis.len;
+            if steps > SHORT || merged[k - 1].len < steps {
+                break;
+            }
+            self.across = (merged.len() - k, steps);
+        }
+        self.axes = merged;
+        self
+    }
+
+    /// The places `0, 1, .., n - 1`.
+    pub(super) fn along(n: usize) -> Walk {
+        Walk { base: 0, axes: SmallVec::from_slice(&[Axis { len: n, stride: 1, lo: 0, hi: n }]), across: (0, 1) }
+            .merged()
+    }
+
+    /// This walk, from a place further on.
+    pub(super) fn moved(mut self, at: usize) -> Walk {
+        self.base = self.base.wrapping_add(at as i64);
+        self
+    }
+
+    /// A walk that stays at one place where this one looks at something.
+    pub(super) fn still(mut self, at: usize) -> Walk {
+        self.base = at as i64;
+        self.axes.iter_mut().for_each(|axis| axis.stride = 0);
+        self.merged()
+    }
+
+    /// The walk of the part of an array that comes from `before` on along the middle one of its axes, as `concat` writes it.
+    pub(super) fn block(outer: usize, rows: usize, inner: usize, whole: usize, before: usize) -> Walk {
+        let axis = |len: usize, stride: usize| Axis { len, stride: stride as i64, lo: 0, hi: len };
+        let axes = SmallVec::from_slice(&[axis(outer, whole * inner), axis(rows * inner, 1)]);
+        Walk { base: (before * inner) as i64, axes, across: (0, 1) }.merged()
+    }
+
+    /// Whether the flat position is its own place, moved by a constant: the array is read as it lies from that place on.
+    pub(super) fn straight(&self) -> Option<usize> {
+        match &self.axes[..] {
+            [Axis { len, stride: 1, lo: 0, hi }] if hi == len => Some(self.base as usize),
+            [Axis { len: 1, lo: 0, hi: 1, .. }] => Some(self.base as usize),
+            _ => None,
+        }
+    }
+
+    /// The one place that all positions look at.
+    pub(super) fn constant(&self) -> Option<usize> {
+        let still = |axis: &Axis| axis.stride == 0 && (axis.lo, axis.hi) == (0, axis.len);
+        self.axes.iter().all(still).then_some(self.base as usize)
+    }
+
+    /// Whether every position looks at something.
+    pub(super) fn is_total(&self) -> bool {
+        self.axes.iter().all(|axis| (axis.lo, axis.hi) == (0, axis.len))
+    }
+
+    /// Calls `body` for each run of the flat positions `start .. start + len`.
+    #[inline]
+    pub(super) fn runs(&self, start: usize, len: usize, mut body: impl FnMut(Run)) {
+        let (inner, outer) = match &self.axes[..] {
+            [outer @ .., inner] => (inner, outer),
+            [] => unreachable!("a walk has an axis"),
+        };
+        if let ([], true) = (outer, (inner.lo, inner.hi) == (0, inner.len)) {
+            let place = self.base + inner.stride * start as i64;
+            body(Run { at: 0, step: 1, len, place: Some(place as usize), stride: inner.stride });
+            return;
+        }
+        if self.across.0 > 0 {
+            return self.columns(start, len, &mut body);
+        }
+        let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
+        let (mut rest, mut j) = (start / inner.len, start % inner.len);
+        for (i, axis) in index.iter_mut().zip(outer).rev() {
+            (*i, rest) = (rest % axis.len, rest / axis.len);
+        }
+        let mut done = 0;
+        while done < len {
+            let count = (inner.len - j).min(len - done);
+            let inside = index.iter().zip(outer).all(|(i, axis)| axis.lo <= *i && *i < axis.hi);
+            let row = self.base + index.iter().zip(outer).map(|(i, axis)| axis.stride * *i as i64).sum::<i64>();
+            let (lo, hi) = if inside { (inner.lo.clamp(j, j + count), inner.hi.clamp(j, j + count)) } else { (j, j) };
+            let (lo, hi) = (lo, hi.max(lo));
+            let mut part = |from: usize, to: usize, place: Option<usize>| {
+                if from < to {
+                    body(Run { at: done + from - j, step: 1, len: to - from, place, stride: inner.stride });
+                }
+            };
+            part(j, lo, None);
+            part(lo, hi, Some(row.wrapping_add(inner.stride * lo as i64) as usize));
+            part(hi, j + count, None);
+            done += count;
+            j = 0;
+            for (i, axis) in index.iter_mut().zip(outer).rev() {
+                *i += 1;
+                if *i < axis.len {
+                    break;
+                }
+                *i = 0;
+            }
+        }
+    }
+}
+
+impl Walk {
+    /// Runs along the axis around short innermost axes, one for each index of these.
+    fn columns(&self, start: usize, len: usize, body: &mut impl FnMut(Run)) {
+        if len == 0 {
+            return;
+        }
+        let (outer, across) = self.axes.split_at(self.axes.len() - self.across.0);
+        let (rows, outer) = match outer {
+            [outer @ .., rows] => (*rows, outer),
+            [] => unreachable!("an axis is around the innermost ones"),
+        };
+        let (width, end) = (self.across.1, start + len);
+        let (mut row, last) = (start / width, (end - 1) / width);
+        while row <= last {
+            let until = (last + 1).min((row / rows.len + 1) * rows.len);
+            let (mut rest, mut block, mut inside) = (row / rows.len, self.base, true);
+            for axis in outer.iter().rev() {
+                let i = rest % axis.len;
+                (block, rest) = (block.wrapping_add(axis.stride * i as i64), rest / axis.len);
+                inside &= axis.lo <= i && i < axis.hi;
+            }
+            let first = row - row % rows.len;
+            for column in 0..width {
+                let (mut rest, mut base, mut seen) = (column, block, inside);
+                for axis in across.iter().rev() {
+                    let i = rest % axis.len;
+                    (base, rest) = (base.wrapping_add(axis.stride * i as i64), rest / axis.len);
+                    seen &= axis.lo <= i && i < axis.hi;
+                }
+                // The rows whose position in this column lies within the range.
+                let from = row.max(start.saturating_sub(column).div_ceil(width)) - first;
+                let to = until.min((end + width - 1 - column) / width).max(from + first) - first;
+                let (lo, hi) = if seen { (rows.lo.clamp(from, to), rows.hi.clamp(from, to)) } else { (from, from) };
+                let (lo, hi) = (lo, hi.max(lo));
+                let mut part = |a: usize, b: usize, place: Option<usize>| {
+                    if a < b {
+                        let at = (first + a) * width + column - start;
+                        body(Run { at, step: width, len: b - a, place, stride: rows.stride });
+                    }
+                };
+                part(from, lo, None);
+                part(lo, hi, Some(base.wrapping_add(rows.stride * lo as i64) as usize));
+                part(hi, to, None);
+            }
+            row = until;
+        }
+    }
+}
+
+/// The number of positions of the iteration space of a view.
+pub(super) fn positions(view: &View) -> usize {
+    shape::size(view.shape())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The places of all positions of a view, by its definition.
+    fn places(view: &View) -> Vec<Option<usize>> {
+        let shape = view.shape();
+        (0..positions(view))
+            .map(|mut flat| {
+                let mut index: Vec<usize> = vec![0; shape.len()];
+                for (i, n) in index.iter_mut().zip(shape).rev() {
+                    (*i, flat) = (flat % n, flat / n);
+                }
+                let at = view.at(&index)?;
+                Some(at.iter().zip(view.source()).fold(0, |flat, (i, n)| flat * n + i))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_walk_over_any_range_gives_the_places_of_the_view() {
+        let views = [
+            View::identity(&[3, 4]),
+            View::identity(&[]),
+            View::axes(&[3, 4], &[1, 0]),
+            View::axes(&[3, 4], &[1]),
+            View::axes(&[3, 4], &[]),
+            View::affine(&[5], &[9], &[-1], &[6]),
+            View::affine(&[4, 5], &[6, 3], &[1, 0, 0, 2], &[-1, 0]),
+            View::affine(&[4, 5], &[2, 3], &[1, 0, 0, 0], &[9, 0]),
+            View::affine(&[8], &[3, 2, 2], &[2, 1, 1], &[0]),
+            View::identity(&[2, 3, 4]).clipped(1, 1, 3).clipped(2, 0, 2),
+            View::identity(&[2, 3, 4]).clipped(0, 1, 2),
+            View::axes(&[9, 3], &[0]),
+            View::axes(&[2, 9, 3], &[2, 1]).clipped(1, 2, 8),
+            View::axes(&[2, 12, 2, 3], &[3, 1, 0]).clipped(2, 1, 2).clipped(0, 0, 1),
+            View::affine(&[9, 5], &[9, 3], &[1, 0, 0, 1], &[0, -1]),
+        ];
+        for view in &views {
+            let (walk, expected) = (Walk::new(view).expect("a box"), places(view));
+            assert_eq!(walk.is_total(), expected.iter().all(Option::is_some), "{view}");
+            for start in 0..expected.len() {
+                for len in 0..=expected.len() - start {
+                    let mut seen = vec![None; len];
+                    let mut visits = vec![0; len];
+                    walk.runs(start, len, |run| {
+                        for i in 0..run.len {
+                            let at = run.at + i * run.step;
+                            visits[at] += 1;
+                            seen[at] = run.place.map(|p| (p as i64 + run.stride * i as i64) as usize);
+                        }
+                    });
+                    assert!(visits.iter().all(|n| *n == 1), "{view} {start} {len}");
+                    assert_eq!(seen, expected[start..start + len], "{view} {start} {len}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_condition_on_two_axes_is_no_walk() {
+        assert_eq!(Walk::new(&View::affine(&[3], &[3, 2], &[1, 1], &[-1])), None);
+    }
+}

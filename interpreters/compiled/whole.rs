@@ -1,0 +1,88 @@
+//! Operations on whole places, by the loops over slices that all interpreters of numbers share.
+
+#![allow(unsafe_code)]
+
+use smallvec::SmallVec;
+
+use super::loops_over_slices::indexing::{self, Blocks};
+use super::loops_over_slices::{reduce, views};
+use super::run::Memory;
+use super::steps::{Whole, WholeOp};
+use super::with_num;
+use crate::array::with_elem;
+use crate::dtype::{Elem, Num};
+use crate::ops::Reduce;
+
+impl Memory {
+    pub(super) fn whole(&mut self, whole: &Whole) {
+        match &whole.op {
+            WholeOp::Product(_) => with_num!(whole.dtype, E => self.product::<E>(whole)),
+            WholeOp::Extremum(op, len, inner) => with_num!(whole.dtype, E => {
+                let (x, out) = (self.operand::<E>(whole, 0), self.out::<E>(whole));
+                match op {
+                    Reduce::Max { .. } => reduce::extrema(x, *len, *inner, out, |x, y| x > y),
+                    Reduce::Min { .. } => reduce::extrema(x, *len, *inner, out, |x, y| x < y),
+                }
+            }),
+            WholeOp::Position(op, len, inner) => with_num!(whole.dtype, E => {
+                let (x, out) = (self.operand::<E>(whole, 0), self.out::<i64>(whole));
+                match op {
+                    Reduce::Max { .. } => reduce::positions(x, *len, *inner, out, |x, y| x > y),
+                    Reduce::Min { .. } => reduce::positions(x, *len, *inner, out, |x, y| x < y),
+                }
+            }),
+            WholeOp::Gather(sizes, block) => with_elem!(whole.dtype, E => {
+                let (table, ix) = (self.operand::<E>(whole, 0), self.indices(whole));
+                indexing::gather(table, sizes, &ix, *block, self.out(whole));
+            }),
+            WholeOp::Scatter(sizes, block, fresh) => {
+                if *fresh {
+                    self.table.clear(whole.out, whole.size * whole.dtype.width());
+                }
+                with_num!(whole.dtype, E => self.scatter::<E>(whole, sizes, *block));
+            }
+            WholeOp::Affine(nest, add) => {
+                self.table.clear(whole.out, whole.size * whole.dtype.width());
+                if *add {
+                    with_num!(whole.dtype, E => views::add(nest, self.operand::<E>(whole, 0), self.out(whole)));
+                } else {
+                    with_elem!(whole.dtype, E => views::copy(nest, self.operand::<E>(whole, 0), self.out(whole)));
+                }
+            }
+        }
+    }
+
+    fn operand<E: Elem>(&self, whole: &Whole, k: usize) -> &[E] {
+        let (operand, len) = &whole.operands[k];
+        self.slice(operand, *len)
+    }
+
+    #[allow(clippy::mut_from_ref, reason = "a step writes one place, which it does not read")]
+    fn out<E: Elem>(&self, whole: &Whole) -> &mut [E] {
+        // Safety: see `memory.rs`.
+        unsafe { self.table.write(whole.out, 0, whole.size) }
+    }
+
+    /// The operands but the first.
+    fn indices(&self, whole: &Whole) -> SmallVec<[&[i64]; 4]> {
+        (1..whole.operands.len()).map(|k| self.operand::<i64>(whole, k)).collect()
+    }
+
+    fn product<E: Num>(&mut self, whole: &Whole) {
+        let WholeOp::Product(product) = &whole.op else { unreachable!("the operation is a product") };
+        let mut scratch = std::mem::take(&mut self.scratch);
+        product.run(self.operand::<E>(whole, 0), self.operand::<E>(whole, 1), self.out(whole), true, &mut scratch);
+        self.scratch = scratch;
+    }
+
+    fn scatter<E: Num>(&self, whole: &Whole, sizes: &[usize], block: usize) {
+        let (v, ix, out) = (self.operand::<E>(whole, 0), self.indices(whole), self.out::<E>(whole));
+        let (operand, len) = &whole.operands[0];
+        if operand.one {
+            let blocks = Blocks { indexed: sizes, ix: &ix };
+            indexing::scatter_add_one(out, blocks, len / block.max(1), block, v[0]);
+        } else {
+            indexing::scatter_add(out, sizes, &ix, block, v);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Compiled programs: they agree with the interpreter, and do no more passes, writes and allocations than they should.
+//!
+//! Law: up to rounding, [`compile`] changes no result: not over the gallery, at no size around those of tiles and vectors,
+//! and for no special number. Guards count what a run does instead of timing it.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use polygrad::interpreters::compiled::{Executable, compile};
+use polygrad::ops::{Binary, Unary};
+use polygrad::passes::optimize;
+use polygrad::program::{Program, Term, interpret};
+use polygrad::symbolic::value_and_gradient_in;
+use polygrad::tree::TreeMath;
+use polygrad::{Array, BaseTensor, Concrete, DType, Function, FunctionOptions, Tensor, build1, iterate, stack, tensor};
+
+use crate::gallery::{self, Leaves, Objective, Visitor};
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The system's allocator, which counts the allocations of each thread.
+struct Counting;
+
+#[allow(unsafe_code, reason = "an allocator is unsafe to write; this one only counts")]
+// SAFETY: every call is passed on to the allocator of the system.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as required of the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as required of the caller.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// The numbers of an array.
+fn numbers(a: &Array) -> Vec<f64> {
+    match a.dtype() {
+        DType::F64 => a.to_vec::<f64>().expect("floats"),
+        DType::F32 => a.to_vec::<f32>().expect("floats").iter().map(|x| f64::from(*x)).collect(),
+        DType::I64 => a.to_vec::<i64>().expect("integers").iter().map(|x| *x as f64).collect(),
+        DType::Bool => a.to_vec::<bool>().expect("masks").iter().map(|x| f64::from(u8::from(*x))).collect(),
+    }
+}
+
+/// Asserts that a program gives the same compiled, up to rounding relative to the largest number of each result.
+#[track_caller]
+fn assert_agrees(program: &Program, inputs: &[Array], tolerance: f64, name: &str) {
+    let expected = interpret(program, inputs.to_vec());
+    let executable = compile(program);
+    // The second run finds the memory as the first has left it.
+    executable.run(inputs);
+    for (a, b) in expected.iter().zip(executable.run(inputs)) {
+        assert_eq!((a.shape(), a.dtype()), (b.shape(), b.dtype()), "{name}");
+        let (a, b) = (numbers(a), numbers(&b));
+        let scale = a.iter().copied().filter(|x| x.is_finite()).fold(1e-300, |m: f64, x| m.max(x.abs()));
+        for (x, y) in a.iter().zip(&b) {
+            let same = x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= tolerance * scale;
+            assert!(same, "{name}: {x:e} and {y:e}\n{program}\n{}", executable.explain());
+        }
+    }
+}
+
+/// Every objective: its value with its gradient, as recorded and optimized.
+struct Gallery;
+
+impl Visitor for Gallery {
+    fn visit<O: Objective>(&mut self) {
+        let (x, data) = (O::inputs(), O::data());
+        let variables = |leaves: &Leaves<Array>| -> Vec<Term> {
+            leaves.0.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
+        };
+        let (at, known) = (variables(&x), variables(&data));
+        let y = O::eval(&Leaves(at.clone()), &Leaves(known.clone())).into_raw();
+        let all: Vec<Term> = at.iter().chain(&known).cloned().collect();
+        let program = Term::program(&all, &[y], &[]).expect("a closed program");
+        let wrt: Vec<usize> = (0..at.len()).collect();
+        let inputs = [x.0, data.0].concat();
+        let recorded = value_and_gradient_in(&program, &wrt);
+        let optimized = optimize(&value_and_gradient_in(&optimize(&program), &wrt));
+        assert_agrees(&recorded, &inputs, O::TOLERANCE, O::NAME);
+        assert_agrees(&optimized, &inputs, O::TOLERANCE, O::NAME);
+    }
+}
+
+#[test]
+fn the_gallery_agrees() {
+    gallery::each(&mut Gallery);
+}
+
+/// Numbers of all kinds.
+fn hostile(n: usize) -> Vec<f64> {
+    let special = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::MIN_POSITIVE,
+        5e-324,
+        -5e-324,
+        1e308,
+        -1e308,
+        1e-300,
+        709.9,
+        -745.2,
+        1e6,
+        1e22,
+    ];
+    (0..n).map(|i| if i % 3 == 0 { special[i / 3 % special.len()] } else { (i as f64 * 0.37).sin() * 3.0 }).collect()
+}
+
+/// A program of one variable of this many elements.
+fn of_one(n: usize, dtype: DType, f: impl Fn(&Term) -> Term) -> Program {
+    let x = Term::variable(&[n], dtype);
+    Term::program(std::slice::from_ref(&x), &[f(&x)], &[]).expect("a closed program")
+}
+
+#[test]
+fn rows_agree_at_every_size_and_number() {
+    for n in [0, 1, 7, 8, 9, 63, 64, 65, 255, 256, 257, 1000] {
+        let x = Array::new(&[n], hostile(n));
+        for (dtype, x, tolerance) in [(DType::F64, x.clone(), 0.0), (DType::F32, x.cast::<f32>(), 0.0)] {
+            // Rounding is that of the kernels, which their own tests bound; here results need only be near.
+            let near = tolerance + if dtype == DType::F64 { 1e-13 } else { 1e-5 };
+            for op in Unary::ALL {
+                let program = of_one(n, dtype, |x| x.unary(*op));
+                let (a, b) =
+                    (&interpret(&program, vec![x.clone()])[0], &compile(&program).run(std::slice::from_ref(&x))[0]);
+                for ((x, a), b) in numbers(&x).iter().zip(numbers(a)).zip(numbers(b)) {
+                    let same = a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= near * a.abs().max(1e-290);
+                    assert!(same, "{} {dtype} at {x:e}: {a:e} and {b:e}", op.name());
+                }
+            }
+            for op in Binary::ALL {
+                let program = of_one(n, dtype, |x| x.binary(*op, &x.unary(Unary::Neg)));
+                let (a, b) =
+                    (&interpret(&program, vec![x.clone()])[0], &compile(&program).run(std::slice::from_ref(&x))[0]);
+                for ((x, a), b) in numbers(&x).iter().zip(numbers(a)).zip(numbers(b)) {
+                    let same = a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= near * a.abs().max(1e-290);
+                    assert!(same, "{} {dtype} at {x:e}: {a:e} and {b:e}", op.name());
+                }
+            }
+        }
+    }
+}
+
+/// The compiled form of value and gradient.
+fn gradient(f: impl Fn(&Tensor<Term, 1>) -> Tensor<Term, 0>, n: usize) -> Executable {
+    let x =
+        Tensor::<Concrete, 1>::from_raw(Array::new(&[n], (0..n).map(|i| 0.1 + 0.01 * i as f64).collect::<Vec<f64>>()));
+    compile(Function::value_and_gradient(f, &x).optimized())
+}
+
+/// The number of lines of a report that say this.
+fn count(executable: &Executable, words: &str) -> usize {
+    executable.explain().lines().filter(|line| line.contains(words)).count()
+}
+
+#[test]
+fn value_and_gradient_of_a_chain_are_one_pass() {
+    let f = gradient(|x| ((x * 2.0).sin() * x.exp() + x.square()).sum(), 1000);
+    assert_eq!((count(&f, "group of"), count(&f, "bytes;")), (1, 0), "{}", f.explain());
+    assert!(f.peak_bytes() < 40 * 1024, "{}", f.explain());
+}
+
+#[test]
+fn a_stencil_and_its_adjoint_are_passes_without_copies() {
+    let f = gradient(
+        |x| {
+            let step = |x: &Tensor<_, 1>| {
+                let inner = x.slice(0, 2..) - x.slice(0, 1..999) * 2.0 + x.slice(0, ..998);
+                x + inner.pad([(1, 1)]) * 0.1
+            };
+            step(&step(x)).square().sum()
+        },
+        1000,
+    );
+    assert!(count(&f, "group of") <= 10, "{}", f.explain());
+    assert_eq!(count(&f, "interpreted"), 0, "{}", f.explain());
+}
+
+#[test]
+fn parts_are_written_to_their_place() {
+    let x = tensor([[1.0, 2.0], [3.0, 4.0]]);
+    let f = Function::stage(|x: &Tensor<_, 2>| -> Tensor<_, 3> { stack([x.sin(), x.cos()]) }, &x);
+    let executable = f.executable();
+    assert_eq!(count(executable, "group of"), 1, "{}", executable.explain());
+    assert_eq!(f.run(&x), Ok(stack([x.sin(), x.cos()])));
+}
+
+#[test]
+fn loops_run_in_place_and_allocate_nothing() {
+    let x = Tensor::<Concrete, 1>::from_raw(Array::new(&[40], (0..40).map(f64::from).collect::<Vec<f64>>()));
+    let f =
+        Function::value_and_gradient(|x| iterate(50, x.clone(), |i, x| (&x * 0.9 + x.at([i]) * 0.01).sin()).sum(), &x);
+    let executable = f.executable();
+    assert!(count(executable, "loop of 50 trips") == 2, "{}", executable.explain());
+    assert_eq!(count(executable, "interpreted"), 0, "{}", executable.explain());
+    let mut outputs = executable.run(&[x.raw().clone()]);
+    let mut workspace = executable.workspace();
+    let inputs = [x.raw().clone()];
+    executable.run_into(&mut workspace, &inputs, &mut outputs);
+    let before = ALLOCATIONS.get();
+    for _ in 0..3 {
+        executable.run_into(&mut workspace, &inputs, &mut outputs);
+    }
+    assert_eq!(ALLOCATIONS.get() - before, 0, "{}", executable.explain());
+    assert_eq!(outputs, executable.run(&inputs));
+}
+
+#[test]
+fn carries_may_change_places_and_stay() {
+    // The carries are exchanged, one is kept, and one is updated in place at an index.
+    let f = Function::stage(
+        |x: &Tensor<_, 1>| {
+            let start = (x.clone(), x * 2.0, x + 1.0, x.zeros_like());
+            let (a, b, c, d) = iterate(7, start, |i, (a, b, c, d)| {
+                let d = d.set([i], &a.at([i]));
+                (b, a + &c, c, d)
+            });
+            (a, b, c, d)
+        },
+        &tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]),
+    );
+    for program in [f.program(), f.optimized()] {
+        assert_agrees(program, &[Array::from([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])], 1e-15, "exchange");
+    }
+}
+
+#[test]
+fn inputs_of_one_repeated_value_are_written_out() {
+    let x = tensor([1.0, 2.0, 3.0]);
+    let f = Function::stage(|x| (x.square(), x.sum()), &x);
+    let ones = Tensor::<Concrete, 1>::from_raw(Array::full(&[3], 2.0));
+    assert_eq!(f.run(&ones).expect("same shape"), (tensor([4.0, 4.0, 4.0]), tensor(6.0)));
+}
+
+#[test]
+fn a_function_runs_interpreted_on_request() {
+    let x = tensor([0.3, 0.7]);
+    let f = Function::gradient(|x| build1(2, |i| x.at([&i]).sin() * x.at([1 - i])).sum(), &x);
+    let compiled = f.run(&x).expect("same shape");
+    let interpreted = f.with_options(FunctionOptions::new().interpreted(true)).run(&x).expect("same shape");
+    assert!((compiled - interpreted).abs().max_all().item() < 1e-15);
+}
+
+#[test]
+fn one_executable_runs_on_several_threads() {
+    let x = tensor([1.0, 2.0, 3.0]);
+    let f = Function::gradient(|x| (x.sin() * x).sum(), &x);
+    let expected = f.run(&x);
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..4).map(|_| scope.spawn(|| (0..50).all(|_| f.run(&x) == expected))).collect();
+        assert!(runs.into_iter().all(|run| run.join().expect("a thread ends")));
+    });
+}
+
+#[test]
+fn long_programs_compile_in_proportion_to_their_length() {
+    let x = Term::variable(&[], DType::F64);
+    let mut y = x.clone();
+    for k in 0..20_000 {
+        y = y.unary(if k % 2 == 0 { Unary::Sin } else { Unary::Cos }).binary(Binary::Add, &x);
+    }
+    let program = Term::program(&[x], &[y], &[]).expect("a closed program");
+    assert_agrees(&program, &[Array::scalar(0.3)], 1e-9, "chain");
+}
