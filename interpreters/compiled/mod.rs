@@ -42,7 +42,7 @@ use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;
 use kernels::Isa;
 use run::Memory;
-use steps::Plan;
+use steps::{Found, Plan};
 
 /// Runs one body for the number type of a checked operand.
 macro_rules! with_num {
@@ -147,6 +147,12 @@ impl Executable {
         let mut outputs = if last.iter().all(Array::is_unique) && !last.is_empty() { last } else { self.outputs() };
         memory.run(&self.plan, inputs, &mut outputs);
         memory.results.clone_from(&outputs);
+        for (result, found) in memory.results.iter_mut().zip(&self.plan.outputs) {
+            // Inputs belong to the caller.
+            if let Found::Input(_) = found {
+                *result = Array::zeros(result.shape(), result.dtype());
+            }
+        }
         idle().push(memory);
         outputs
     }
@@ -199,16 +205,16 @@ impl Executable {
 
     /// Arrays for the results, in memory of their own.
     fn outputs(&self) -> Vec<Array> {
-        let zeros = |slot: &Slot| {
+        let zeros = |(slot, found): (&Slot, &Found)| {
             let mut out = Array::zeros(&slot.shape, slot.dtype);
-            if out.rank() > 0 {
+            if out.rank() > 0 && matches!(found, Found::Place(_)) {
                 with_elem!(slot.dtype, E => {
                     out.make_dense::<E>();
                 });
             }
             out
         };
-        self.program.outputs().iter().map(zeros).collect()
+        self.program.outputs().iter().zip(&self.plan.outputs).map(zeros).collect()
     }
 }
 

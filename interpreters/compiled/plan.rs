@@ -3,7 +3,7 @@
 use super::arena;
 use super::lower::{Known, Lowering};
 use super::memory::Slot;
-use super::steps::{Home, Plan, Step};
+use super::steps::{Found, Home, Plan, Step};
 use crate::program::Program;
 use crate::shape::size;
 
@@ -17,21 +17,35 @@ pub(super) fn plan(program: &Program) -> Plan {
         .collect();
     let owned = vec![false; inputs.len()];
     let mut results = lowering.program(program, &inputs, &owned);
-    let outputs: Vec<Slot> = results
+    let outputs: Vec<Found> = results
         .iter_mut()
         .zip(program.outputs())
         .map(|(known, slot)| {
+            // The places of the inputs come first, so their numbers are those of the inputs.
+            if let Known::Dense(place, 0) = known
+                && let Some(input) = program.inputs().get(*place as usize)
+                && input.shape == slot.shape
+            {
+                return Found::Input(*place as usize);
+            }
             let place = lowering.result(known, slot.dtype, size(&slot.shape));
             // A number is read from the arena.
             if !slot.shape.is_empty() {
                 lowering.places[place as usize].home = Home::Output;
             }
-            place
+            Found::Place(place)
+        })
+        .collect();
+    let kept: Vec<Slot> = outputs
+        .iter()
+        .filter_map(|found| match found {
+            Found::Place(slot) => Some(*slot),
+            Found::Input(_) => None,
         })
         .collect();
     let mut steps = lowering.leave();
     let Lowering { mut places, constants, .. } = lowering;
-    let bytes = arena::assign(&mut places, &mut steps, &outputs);
+    let bytes = arena::assign(&mut places, &mut steps, &kept);
     let mut count = 0;
     let registers = finish(&mut steps, &mut count);
     Plan { steps, count, places, constants, outputs, bytes, registers }

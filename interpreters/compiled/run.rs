@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::kernels::Isa;
 use super::loops_over_slices::products::Scratch;
 use super::memory::{Block, Slot, Table};
-use super::steps::{Call, Carry, Home, Loop, Operand, Place, Plan, Step};
+use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Step};
 use super::tiles;
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
@@ -89,15 +89,20 @@ impl Memory {
                 self.set_array(slot, place, array);
             }
         }
-        for (slot, out) in plan.outputs.iter().zip(&mut *outputs) {
-            let place = &plan.places[*slot as usize];
-            if let Home::Output = place.home {
-                with_elem!(place.dtype, E => self.set_output(*slot, out.make_dense::<E>()));
+        for (found, out) in plan.outputs.iter().zip(&mut *outputs) {
+            match found {
+                Found::Input(k) => *out = inputs[*k].clone(),
+                Found::Place(slot) => {
+                    let place = &plan.places[*slot as usize];
+                    if let Home::Output = place.home {
+                        with_elem!(place.dtype, E => self.set_output(*slot, out.make_dense::<E>()));
+                    }
+                }
             }
         }
         self.steps(&plan.steps, 0);
-        for (slot, out) in plan.outputs.iter().zip(outputs) {
-            if out.rank() == 0 {
+        for (found, out) in plan.outputs.iter().zip(outputs) {
+            if let (Found::Place(slot), 0) = (found, out.rank()) {
                 // Safety: the run has written the place.
                 with_elem!(out.dtype(), E => *out = unsafe { self.table.read::<E>(*slot, 0, 1) }[0].into_scalar());
             }

@@ -183,6 +183,15 @@ impl Step {
     }
 }
 
+/// Where a result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// In a place that the run writes.
+    Place(Slot),
+    /// The result is this input.
+    Input(usize),
+}
+
 /// A plan: the steps of a program, and the places they read and write.
 pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
@@ -190,8 +199,8 @@ pub(super) struct Plan {
     pub(super) count: usize,
     pub(super) places: Vec<Place>,
     pub(super) constants: Vec<Array>,
-    /// The places of the results. Those of the inputs are the first.
-    pub(super) outputs: Vec<Slot>,
+    /// Where the results are. The places of the inputs are the first.
+    pub(super) outputs: Vec<Found>,
     /// The bytes of the block of a workspace, and those of the registers of the largest group.
     pub(super) bytes: usize,
     pub(super) registers: usize,

@@ -247,6 +247,30 @@ fn inputs_of_one_repeated_value_are_written_out() {
 }
 
 #[test]
+fn results_that_are_inputs_are_not_copied() {
+    let x = tensor([0.3, 0.7]);
+    let f = Function::stage(|x| (x.clone(), x.sin(), x.clone()), &x);
+    assert_eq!(count(f.executable(), "group of"), 1, "{}", f.executable().explain());
+    for _ in 0..3 {
+        assert_eq!(f.run(&x), Ok((x.clone(), x.sin(), x.clone())));
+    }
+    let y = tensor([1.0, 2.0]);
+    assert_eq!(f.run(&y), Ok((y.clone(), y.sin(), y.clone())));
+}
+
+#[test]
+fn results_of_runs_are_values() {
+    // The memory of a result that the caller has dropped is used again; that of one which the caller keeps is not.
+    let x = tensor([1.0, 2.0, 3.0]);
+    let f = Function::stage(|x| x * 2.0, &x);
+    let first = f.run(&x).expect("same shape");
+    let second = f.run(&first).expect("same shape");
+    drop(f.run(&second));
+    let third = f.run(&second).expect("same shape");
+    assert_eq!((first, second, third), (&x * 2.0, &x * 4.0, &x * 8.0));
+}
+
+#[test]
 fn a_function_runs_interpreted_on_request() {
     let x = tensor([0.3, 0.7]);
     let f = Function::gradient(|x| build1(2, |i| x.at([&i]).sin() * x.at([1 - i])).sum(), &x);
