@@ -16,7 +16,8 @@ enum Room {
     Body(usize),
 }
 
-/// Gives every place of the arena its part of the block, and returns the bytes of the block. The places `kept` live to the end.
+/// Gives every place of the arena its part of the block, and returns the bytes of the block. The places `kept` live to
+/// the end.
 pub(super) fn assign(places: &mut [Place], steps: &mut [Step], kept: &[Slot]) -> usize {
     let bytes = assign_frame(places, steps, kept, 0);
     shift(places, steps, 0, 0);

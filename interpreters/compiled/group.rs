@@ -1,6 +1,7 @@
 //! Groups: elementwise operations, reads through views and sums that one pass over an iteration space computes.
 //!
-//! A group is built operation by operation while the planner walks over a program, and becomes code for tiles when it is
+//! A group is built operation by operation while the planner walks over a program, and becomes code for tiles when it
+//! is
 //! complete: registers are assigned, and a value that is needed elsewhere is written to its place at once.
 //!
 //! Law: a group computes each of its values once per position of the iteration space. Operands come before their uses.
@@ -210,90 +211,30 @@ impl Group {
     /// The code of the group.
     pub(super) fn code(&self) -> Code {
         let tile = self.tile();
-        let mut registers = Registers::new(tile);
         let last = self.last_uses();
-        let mut args: Vec<Arg> = Vec::with_capacity(self.nodes.len());
-        let (mut before, mut each) = (Vec::new(), Vec::new());
+        let mut maker = Maker {
+            group: self,
+            registers: Registers::new(tile),
+            args: Vec::with_capacity(self.nodes.len()),
+            before: Vec::new(),
+            each: Vec::new(),
+        };
         for (k, node) in self.nodes.iter().enumerate() {
-            // Only kernels of two operands, and selection, take one number for all positions.
-            let spread = |arg: Arg, registers: &mut Registers, before: &mut Vec<Instruction>, dtype: DType| match arg {
-                Arg::One(slot, at) => {
-                    let out = registers.kept((slot, at), dtype, |register| {
-                        before.push(Instruction {
-                            item: Item::One(slot, at),
-                            dtype,
-                            operand: dtype,
-                            out: Arg::Register(register),
-                        });
-                    });
-                    Arg::Register(out)
-                }
-                Arg::Register(_) | Arg::Place(..) => arg,
-            };
-            let arg = match &node.item {
-                Item::Read(slot, at) => Arg::Place(*slot, *at),
-                Item::One(slot, at) => Arg::One(*slot, *at),
-                Item::View(..)
-                | Item::Places(_)
-                | Item::Unary(..)
-                | Item::Binary(..)
-                | Item::Compare(..)
-                | Item::IntUnary(..)
-                | Item::IntBinary(..)
-                | Item::And(..)
-                | Item::Or(..)
-                | Item::Not(_)
-                | Item::Step(..)
-                | Item::Convert(..)
-                | Item::Select(_)
-                | Item::Gather(..)
-                | Item::Put(..)
-                | Item::Add(..) => {
-                    let operands = node.item.operands();
-                    let ones = operands.iter().filter(|v| matches!(args[**v as usize], Arg::One(..))).count();
-                    let two = node.item.takes_one_number() && ones < operands.len();
-                    for (i, v) in operands.iter().enumerate() {
-                        if !two || (i == 0 && matches!(node.item, Item::Select(_))) {
-                            let dtype = self.nodes[*v as usize].dtype;
-                            let arg = spread(args[*v as usize], &mut registers, &mut before, dtype);
-                            args[*v as usize] = arg;
-                        }
-                    }
-                    let item = node.item.map(|v| args[v as usize]);
-                    let out = match node.stored {
-                        Some(slot) => Arg::Place(slot, 0),
-                        None if node.item.writes().is_some() => Arg::Register(0),
-                        None => Arg::Register(registers.take(node.dtype)),
-                    };
-                    let operand = operands.last().map_or(node.dtype, |v| self.nodes[*v as usize].dtype);
-                    each.push(Instruction { item, dtype: node.dtype, operand, out });
-                    out
-                }
-            };
-            let copied = node
-                .stored
-                .filter(|_| node.item.reads().is_some() && !matches!(node.item, Item::View(..) | Item::Gather(..)));
-            if let Some(slot) = copied {
-                let item = match arg {
-                    Arg::One(from, at) => Item::One(from, at),
-                    Arg::Place(from, at) => Item::Read(from, at),
-                    Arg::Register(_) => unreachable!("what is read as it lies has no register"),
-                };
-                each.push(Instruction { item, dtype: node.dtype, operand: node.dtype, out: Arg::Place(slot, 0) });
-            }
-            args.push(arg);
+            let arg = maker.node(node);
+            maker.args.push(arg);
             // An operand may be listed twice; its register is free once.
             let mut over = node.item.operands();
             over.retain(|v| last[*v as usize] == k);
             over.sort_unstable();
             over.dedup();
             for v in over {
-                registers.give(args[v as usize], self.nodes[v as usize].dtype);
+                maker.registers.give(maker.args[v as usize], self.nodes[v as usize].dtype);
             }
             if last[k] == k && node.item.writes().is_none() {
-                registers.give(arg, node.dtype);
+                maker.registers.give(arg, node.dtype);
             }
         }
+        let Maker { registers, before, each, .. } = maker;
         let (scalars, bytes) = match self.size {
             1 => scalars::code(&each, registers.bytes),
             _ => (Vec::new(), registers.bytes),
@@ -380,6 +321,73 @@ pub(super) struct Code {
     pub(super) cleared: Vec<(Slot, usize)>,
     /// The bytes of all registers.
     pub(super) bytes: usize,
+}
+
+/// The code of a group while it is made.
+struct Maker<'a> {
+    group: &'a Group,
+    registers: Registers,
+    /// Where each value is.
+    args: Vec<Arg>,
+    before: Vec<Instruction>,
+    each: Vec<Instruction>,
+}
+
+impl Maker<'_> {
+    /// Adds the code of a value, and says where it is.
+    fn node(&mut self, node: &Node) -> Arg {
+        let arg = match &node.item {
+            Item::Read(slot, at) => Arg::Place(*slot, *at),
+            Item::One(slot, at) => Arg::One(*slot, *at),
+            Item::View(..) | Item::Places(_) | Item::Unary(..) | Item::Binary(..) | Item::Compare(..) => {
+                return self.computed(node);
+            }
+            Item::IntUnary(..) | Item::IntBinary(..) | Item::And(..) | Item::Or(..) | Item::Not(_) | Item::Step(..) => {
+                return self.computed(node);
+            }
+            Item::Convert(..) | Item::Select(_) | Item::Gather(..) | Item::Put(..) | Item::Add(..) => {
+                return self.computed(node);
+            }
+        };
+        if let Some(slot) = node.stored {
+            let (item, dtype) = (node.item.map(|_| arg), node.dtype);
+            self.each.push(Instruction { item, dtype, operand: dtype, out: Arg::Place(slot, 0) });
+        }
+        arg
+    }
+
+    fn computed(&mut self, node: &Node) -> Arg {
+        let operands = node.item.operands();
+        // Only kernels of two operands, and selection, take one number for all positions, and not for all operands.
+        let ones = operands.iter().filter(|v| matches!(self.args[**v as usize], Arg::One(..))).count();
+        let takes = node.item.takes_one_number() && ones < operands.len();
+        for (i, v) in operands.iter().enumerate() {
+            if !takes || (i == 0 && matches!(node.item, Item::Select(_))) {
+                self.spread(*v);
+            }
+        }
+        let item = node.item.map(|v| self.args[v as usize]);
+        let out = match node.stored {
+            Some(slot) => Arg::Place(slot, 0),
+            None if node.item.writes().is_some() => Arg::Register(0),
+            None => Arg::Register(self.registers.take(node.dtype)),
+        };
+        let operand = operands.last().map_or(node.dtype, |v| self.group.nodes[*v as usize].dtype);
+        self.each.push(Instruction { item, dtype: node.dtype, operand, out });
+        out
+    }
+
+    /// Lets a value that is one number for all positions fill a register, which keeps it for all tiles.
+    fn spread(&mut self, v: Value) {
+        let Arg::One(slot, at) = self.args[v as usize] else { return };
+        let dtype = self.group.nodes[v as usize].dtype;
+        let before = &mut self.before;
+        let register = self.registers.kept((slot, at), dtype, |register| {
+            let out = Arg::Register(register);
+            before.push(Instruction { item: Item::One(slot, at), dtype, operand: dtype, out });
+        });
+        self.args[v as usize] = Arg::Register(register);
+    }
 }
 
 /// The registers of a group: parts of one block, one tile long.

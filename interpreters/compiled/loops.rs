@@ -3,8 +3,8 @@
 //! Law: a carry has two places that change roles from trip to trip, or one if the body updates it in place. Rows of
 //! sequences are read where they lie, outputs are written where they belong, and captured values are not copied.
 
-use super::lower::{Known, Lowering};
 use super::memory::Slot;
+use super::schedule::{Known, Lowering};
 use super::steps::{self, Carry, Home, Operand, Row, Step};
 use crate::dtype::DType;
 use crate::program::{Loop, NodeId};
@@ -136,7 +136,7 @@ impl Lowering {
             stacks.push(Row { row: *row, of, start: 0, bytes: n * dtype.width() });
             results.push(Known::Dense(of, 0));
         }
-        self.push_loop(Step::Loop(Box::new(steps::Loop {
+        self.push(Step::Loop(Box::new(steps::Loop {
             n: l.n,
             reverse: l.reverse,
             body,

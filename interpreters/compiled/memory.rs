@@ -58,7 +58,8 @@ impl Table {
     /// Sets the address of a place.
     ///
     /// # Safety
-    /// The bytes are valid for the run, aligned for the elements of the place, and written through this table alone if a
+    /// The bytes are valid for the run, aligned for the elements of the place, and written through this table alone if
+    /// a
     /// step writes to the place.
     pub(super) unsafe fn set(&mut self, slot: Slot, at: *mut u8, bytes: usize) {
         self.0[slot as usize] = Entry { at, bytes };

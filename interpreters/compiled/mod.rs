@@ -5,18 +5,18 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `lower` | a program to steps over places; `loops`: the bodies of loops |
+//! | `lower` | a program to steps over places; `loops`: the bodies of loops; `schedule`: the order of the steps |
 //! | `group` | elementwise operations, views and sums of one pass; `walk`: views as runs |
 //! | `explain` | a plan as text |
 //! | `arena` | which places share memory |
 //! | `plan`, `steps` | the result: what a run does |
 //! | `scalars` | groups of single numbers |
 //! | `run`, `tiles`, `whole` | runs it; `memory`: addresses |
-//! | `kernels` | loops over slices, one for each elementwise row, chosen for the instruction set of the machine |
+//! | `rows` | loops over slices, one for each elementwise row, for the instruction set of the machine |
 
 // Some kernels stand before the code that calls them.
 #[allow(dead_code, unused_imports)]
-pub(crate) mod kernels;
+pub(crate) mod rows;
 
 mod arena;
 mod explain;
@@ -27,12 +27,13 @@ mod memory;
 mod plan;
 mod run;
 mod scalars;
+mod schedule;
 mod steps;
 mod tiles;
 mod walk;
 mod whole;
 
-use super::kernels as loops_over_slices;
+use super::kernels;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -40,7 +41,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::array::{Array, with_elem};
 use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;
-use kernels::Isa;
+use rows::Isa;
 use run::Memory;
 use steps::{Found, Plan};
 
@@ -105,7 +106,8 @@ impl Executable {
         self.plan.bytes + self.plan.registers
     }
 
-    /// What a run does: passes over memory with their operations, kernels, loops, and operations left to the interpreter of
+    /// What a run does: passes over memory with their operations, kernels, loops, and operations left to the
+    /// interpreter of
     /// arrays; with the memory they take, and estimates of the arithmetic operations and the bytes that are moved.
     ///
     /// ```
@@ -174,7 +176,8 @@ impl Executable {
     /// ```
     ///
     /// # Panics
-    /// When an input or a result has another shape or element type than in the program, or the workspace is that of another
+    /// When an input or a result has another shape or element type than in the program, or the workspace is that of
+    /// another
     /// executable.
     #[track_caller]
     pub fn run_into(&self, workspace: &mut Workspace, inputs: &[Array], outputs: &mut [Array]) {

@@ -1,8 +1,8 @@
 //! The plan of a program: lowered, with memory assigned and code made.
 
 use super::arena;
-use super::lower::{Known, Lowering};
 use super::memory::Slot;
+use super::schedule::{Known, Lowering};
 use super::steps::{Found, Home, Plan, Step};
 use crate::program::Program;
 use crate::shape::size;
@@ -51,7 +51,8 @@ pub(super) fn plan(program: &Program) -> Plan {
     Plan { steps, count, places, constants, outputs, bytes, registers }
 }
 
-/// Makes the code of all groups and numbers the steps from `next` on, those of a list before those of its bodies. Returns the
+/// Makes the code of all groups and numbers the steps from `next` on, those of a list before those of its bodies.
+/// Returns the
 /// bytes of the registers of the largest group.
 fn finish(steps: &mut [Step], next: &mut usize) -> usize {
     let mut bytes = 0;

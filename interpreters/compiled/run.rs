@@ -7,9 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::kernels::Isa;
-use super::loops_over_slices::products::Scratch;
+use super::kernels::products::Scratch;
 use super::memory::{Block, Slot, Table};
+use super::rows::Isa;
 use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Step};
 use super::tiles;
 use crate::array::{Array, Values, with_elem};

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::group::{Code, Group};
-use super::loops_over_slices::products::Product;
-use super::loops_over_slices::runs::Nest;
+use super::kernels::products::Product;
+use super::kernels::runs::Nest;
 use super::memory::Slot;
 use crate::array::Array;
 use crate::dtype::DType;

@@ -6,8 +6,8 @@
 #![allow(unsafe_code)]
 
 use super::group::{Arg, Code, Instruction, Item};
-use super::kernels::{self, Arg as Operand, Isa};
 use super::memory::{Block, Slot, Table};
+use super::rows::{self, Arg as Operand, Isa};
 use super::scalars::Scalar;
 use super::walk::{Run, Walk};
 use super::with_num;
@@ -167,27 +167,27 @@ impl Tile<'_> {
                 });
             }
             Item::Unary(op, a) => {
-                with_float!(*dtype, E => kernels::unary::<E>(isa, *op, self.slice(*a), self.out(out)))
+                with_float!(*dtype, E => rows::unary::<E>(isa, *op, self.slice(*a), self.out(out)))
             }
             Item::Binary(op, a, b) => {
-                with_float!(*dtype, E => kernels::binary::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out)))
+                with_float!(*dtype, E => rows::binary::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out)))
             }
             Item::Compare(op, a, b) => with_elem!(*operand, E => {
-                kernels::compare::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
+                rows::compare::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
             }),
-            Item::IntUnary(op, a) => kernels::int_unary(isa, *op, self.slice(*a), self.out(out)),
+            Item::IntUnary(op, a) => rows::int_unary(isa, *op, self.slice(*a), self.out(out)),
             Item::IntBinary(op, a, b) => {
-                kernels::int_binary(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
+                rows::int_binary(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
             }
-            Item::And(a, b) => kernels::and(isa, self.operand(*a), self.operand(*b), self.out(out)),
-            Item::Or(a, b) => kernels::or(isa, self.operand(*a), self.operand(*b), self.out(out)),
-            Item::Not(a) => kernels::not(isa, self.slice(*a), self.out(out)),
+            Item::And(a, b) => rows::and(isa, self.operand(*a), self.operand(*b), self.out(out)),
+            Item::Or(a, b) => rows::or(isa, self.operand(*a), self.operand(*b), self.out(out)),
+            Item::Not(a) => rows::not(isa, self.slice(*a), self.out(out)),
             Item::Step(op, a) => {
-                with_float!(*dtype, E => kernels::float_step::<E>(isa, *op, self.slice(*a), self.out(out)));
+                with_float!(*dtype, E => rows::float_step::<E>(isa, *op, self.slice(*a), self.out(out)));
             }
             Item::Convert(from, a) => self.convert(*from, *a, *dtype, out),
             Item::Select([mask, a, b]) => with_elem!(*dtype, E => {
-                kernels::select::<E>(isa, self.slice(*mask), self.operand(*a), self.operand(*b), self.out(out));
+                rows::select::<E>(isa, self.slice(*mask), self.operand(*a), self.operand(*b), self.out(out));
             }),
             Item::Gather(slot, sizes, ix) => with_elem!(*dtype, E => {
                 let size = sizes.iter().product();
@@ -203,13 +203,13 @@ impl Tile<'_> {
     fn convert(&self, from: DType, a: Arg, into: DType, out: Arg) {
         let isa = self.isa;
         match (from, into) {
-            (DType::F64, DType::I64) => kernels::to_int::<f64>(isa, self.slice(a), self.out(out)),
-            (DType::F32, DType::I64) => kernels::to_int::<f32>(isa, self.slice(a), self.out(out)),
-            (DType::Bool, DType::I64) => kernels::to_int::<bool>(isa, self.slice(a), self.out(out)),
-            (DType::I64, DType::F64) => kernels::to_float::<i64, f64>(isa, self.slice(a), self.out(out)),
-            (DType::I64, DType::F32) => kernels::to_float::<i64, f32>(isa, self.slice(a), self.out(out)),
-            (DType::Bool, DType::F64) => kernels::to_float::<bool, f64>(isa, self.slice(a), self.out(out)),
-            (DType::Bool, DType::F32) => kernels::to_float::<bool, f32>(isa, self.slice(a), self.out(out)),
+            (DType::F64, DType::I64) => rows::to_int::<f64>(isa, self.slice(a), self.out(out)),
+            (DType::F32, DType::I64) => rows::to_int::<f32>(isa, self.slice(a), self.out(out)),
+            (DType::Bool, DType::I64) => rows::to_int::<bool>(isa, self.slice(a), self.out(out)),
+            (DType::I64, DType::F64) => rows::to_float::<i64, f64>(isa, self.slice(a), self.out(out)),
+            (DType::I64, DType::F32) => rows::to_float::<i64, f32>(isa, self.slice(a), self.out(out)),
+            (DType::Bool, DType::F64) => rows::to_float::<bool, f64>(isa, self.slice(a), self.out(out)),
+            (DType::Bool, DType::F32) => rows::to_float::<bool, f32>(isa, self.slice(a), self.out(out)),
             (DType::F64, DType::F32) => {
                 let (x, out) = (self.slice::<f64>(a), self.out::<f32>(out));
                 out.iter_mut().zip(x).for_each(|(out, x)| *out = *x as f32);
@@ -285,8 +285,8 @@ impl Tile<'_> {
         self.places::<E>(*slot, walk, |out, run| {
             let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
             match (run.step, run.stride) {
-                (1, 0) => out[0] = out[0].plus(kernels::sum(self.isa, x)),
-                (1, 1) => kernels::add_to(self.isa, x, out),
+                (1, 0) => out[0] = out[0].plus(rows::sum(self.isa, x)),
+                (1, 1) => rows::add_to(self.isa, x, out),
                 (step, 1) => out.iter_mut().zip(x.iter().step_by(step)).for_each(|(out, x)| *out = out.plus(*x)),
                 (step, _) => each(out, run.stride, |out, i| *out = out.plus(x[i * step]), run.len),
             }

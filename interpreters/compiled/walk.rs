@@ -1,10 +1,12 @@
 //! Walks: the places of an array that a flat range of an iteration space looks at.
 //!
-//! A group runs over its iteration space in row-major order, tile by tile. A walk turns the affine view of an operand, or
+//! A group runs over its iteration space in row-major order, tile by tile. A walk turns the affine view of an operand,
+//! or
 //! of a result, into runs of one stride for any flat range, so a tile reads and writes through views of any kind.
 //!
 //! Law: a walk visits each flat position of a range once, and gives the place that the view looks at, or none where the
-//! view looks at nothing. Where the innermost axes are short, runs go along the axis around them, so they are long anyway.
+//! view looks at nothing. Where the innermost axes are short, runs go along the axis around them, so they are long
+//! anyway.
 
 use smallvec::SmallVec;
 
@@ -123,14 +125,16 @@ impl Walk {
         self.merged()
     }
 
-    /// The walk of the part of an array that comes from `before` on along the middle one of its axes, as `concat` writes it.
+    /// The walk of the part of an array that comes from `before` on along the middle one of its axes, as `concat`
+    /// writes it.
     pub(super) fn block(outer: usize, rows: usize, inner: usize, whole: usize, before: usize) -> Walk {
         let axis = |len: usize, stride: usize| Axis { len, stride: stride as i64, lo: 0, hi: len };
         let axes = SmallVec::from_slice(&[axis(outer, whole * inner), axis(rows * inner, 1)]);
         Walk { base: (before * inner) as i64, axes, across: (0, 1) }.merged()
     }
 
-    /// Whether the flat position is its own place, moved by a constant: the array is read as it lies from that place on.
+    /// Whether the flat position is its own place, moved by a constant: the array is read as it lies from that place
+    /// on.
     pub(super) fn straight(&self) -> Option<usize> {
         match &self.axes[..] {
             [Axis { len, stride: 1, lo: 0, hi }] if hi == len => Some(self.base as usize),

@@ -4,8 +4,8 @@
 
 use smallvec::SmallVec;
 
-use super::loops_over_slices::indexing::{self, Blocks};
-use super::loops_over_slices::{reduce, views};
+use super::kernels::indexing::{self, Blocks};
+use super::kernels::{reduce, views};
 use super::run::Memory;
 use super::steps::{Whole, WholeOp};
 use super::with_num;
