@@ -50,36 +50,26 @@ fn assign_frame(places: &mut [Place], steps: &mut [Step], kept: &[Slot], depth: 
             ends.remove(&(end, start, bytes));
             block.give(start, bytes);
         }
-        let bytes = match room {
-            Room::Place(slot) => places[slot as usize].bytes(),
-            Room::Body(step) => body_bytes(&steps[step]),
+        let mut take = |bytes: usize| {
+            let bytes = bytes.next_multiple_of(LINE);
+            let start = block.take(bytes);
+            if bytes > 0 {
+                ends.insert((to, start, bytes));
+            }
+            start
         };
-        let bytes = bytes.next_multiple_of(LINE);
-        let start = block.take(bytes);
-        if bytes > 0 {
-            ends.insert((to, start, bytes));
-        }
-        match (room, room_step(room, steps)) {
-            (Room::Place(slot), _) => places[slot as usize].home = Home::Arena(start),
-            (Room::Body(_), Some(Step::Loop(l))) => l.start = start,
-            (Room::Body(_), _) => unreachable!("the step is a loop"),
+        match room {
+            Room::Place(slot) => {
+                let place = &mut places[slot as usize];
+                place.home = Home::Arena(take(place.bytes()));
+            }
+            Room::Body(step) => {
+                let Step::Loop(l) = &mut steps[step] else { unreachable!("the step is a loop") };
+                l.start = take(l.bytes);
+            }
         }
     }
     block.end
-}
-
-fn room_step(room: Room, steps: &mut [Step]) -> Option<&mut Step> {
-    match room {
-        Room::Place(_) => None,
-        Room::Body(step) => steps.get_mut(step),
-    }
-}
-
-fn body_bytes(step: &Step) -> usize {
-    match step {
-        Step::Loop(l) => l.bytes,
-        Step::Draft(_) | Step::Group(_) | Step::Whole(_) | Step::Call(_) => 0,
-    }
 }
 
 /// The places of the arena that a step of this depth reads or writes.

@@ -1,8 +1,7 @@
 //! Groups: elementwise operations, reads through views and sums that one pass over an iteration space computes.
 //!
 //! A group is built operation by operation while the planner walks over a program, and becomes code for tiles when it
-//! is
-//! complete: registers are assigned, and a value that is needed elsewhere is written to its place at once.
+//! is complete: registers are assigned, and a value that is needed elsewhere is written to its place at once.
 //!
 //! Law: a group computes each of its values once per position of the iteration space. Operands come before their uses.
 

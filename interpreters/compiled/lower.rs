@@ -1,8 +1,7 @@
 //! Lowering: a program becomes steps over places, operation by operation.
 //!
 //! A view is read where it is used, and a reshape is nothing, because groups run over flat positions. See `schedule.rs`
-//! for
-//! the order of the steps.
+//! for the order of the steps.
 //!
 //! Law: an operand is changed in place only if nothing else needs its value, under any name.
 
@@ -192,25 +191,24 @@ impl Lowering {
                 };
                 let Some(walk) = Walk::new(into) else { return self.moved(scope, from, into, a, node) };
                 let out = self.arena(node.dtype, size(&node.shape));
-                self.sink(&seen, out, walk, into, 0);
+                self.sink(&seen, out, walk, into, !into.is_injective());
                 Known::Dense(out, 0)
             }
             Linear::Fourier { .. } => self.call(scope, node),
         }
     }
 
-    /// Writes or adds a value to a place through a view, from zeros.
-    fn sink(&mut self, seen: &Known, out: Slot, walk: Walk, into: &View, from: usize) {
+    /// Writes a value to a place through a view, where nothing is written zeros; or adds it to zeros.
+    fn sink(&mut self, seen: &Known, out: Slot, walk: Walk, into: &View, adds: bool) {
         let (dtype, bytes) = (self.at(out).dtype, self.at(out).bytes());
-        let step = self.group_for(positions(into), &[(seen, dtype)], from);
+        let step = self.group_for(positions(into), &[(seen, dtype)], 0);
         let value = self.within(step, seen, dtype);
-        let injective = into.is_injective();
-        let covers = injective && into.is_total() && positions(into) == size(into.source());
+        let covers = !adds && into.is_total() && positions(into) == size(into.source());
         let group = self.draft(step);
         if !covers {
             group.clear(out, bytes);
         }
-        group.push(if injective { Item::Put(out, walk, value) } else { Item::Add(out, walk, value) }, dtype);
+        group.push(if adds { Item::Add(out, walk, value) } else { Item::Put(out, walk, value) }, dtype);
         self.writes(out, step);
     }
 
@@ -242,9 +240,7 @@ impl Lowering {
     }
 
     /// The place of a value that may be changed, and the first step that may do so: its own if nothing else needs the
-    /// value,
-    /// otherwise that of a copy.
-    /// `others` are the other operands of the operation.
+    /// value, otherwise that of a copy. `others` are the other operands of the operation.
     fn changeable_place(&mut self, scope: &mut Scope<'_>, a: NodeId, k: NodeId, others: &[NodeId]) -> (Slot, usize) {
         let (dtype, of) = scope.kind(a);
         let root = scope.root[a as usize];
@@ -277,22 +273,16 @@ impl Lowering {
         let Linear::Affine { from, into } = &**op else { unreachable!("views are deferred") };
         let (dtype, n) = scope.kind(*source);
         // A view that writes most places is read by the pass that adds.
-        if let Some(read) = as_read(from, into)
-            && let Some(seen) = self.seen(&mut scope.known[*source as usize], &read, dtype, n)
-        {
-            let base = scope.known[base as usize].clone();
-            let operands = [(&base, dtype), (&seen, dtype)];
-            return Some(self.elementwise(size(&node.shape), dtype, &operands, |v| sum_item(dtype, v[0], v[1])));
-        }
-        let walk = Walk::new(into);
-        let seen = self.seen(&mut scope.known[*source as usize], from, dtype, n);
+        let read = as_read(from, into);
+        let added = read.and_then(|read| self.seen(&mut scope.known[*source as usize], &read, dtype, n));
+        let (walk, seen) = match added {
+            Some(_) => (None, None),
+            None => (Walk::new(into), self.seen(&mut scope.known[*source as usize], from, dtype, n)),
+        };
         let (Some(walk), Some(seen)) = (walk, seen) else {
-            // The operation by itself, and a sum of its own.
-            let added = self.linear(scope, op, *source, node);
-            let n = size(&node.shape);
-            let base = (scope.known[base as usize].clone(), dtype);
-            let operands = [(&base.0, dtype), (&added, dtype)];
-            return Some(self.elementwise(n, dtype, &operands, |v| sum_item(dtype, v[0], v[1])));
+            let added = added.unwrap_or_else(|| self.linear(scope, op, *source, node));
+            let operands = [scope.operand(base), (&added, dtype)];
+            return Some(self.elementwise(size(&node.shape), dtype, &operands, |v| sum_item(dtype, v[0], v[1])));
         };
         let (slot, from) = self.changeable_place(scope, base, k, &[*source]);
         let step = self.group_for(positions(into), &[(&seen, dtype)], from);
@@ -356,8 +346,7 @@ impl Lowering {
     }
 
     /// A bilinear operation as a pass over all products, if both operands are seen everywhere: elsewhere a product of
-    /// NaN
-    /// with an element out of bounds would be NaN.
+    /// NaN with an element out of bounds would be NaN.
     fn short_product(
         &mut self,
         scope: &mut Scope<'_>,
@@ -385,13 +374,8 @@ impl Lowering {
             }
         });
         let out = self.arena(dtype, size(&node.shape));
-        let step = self.group_for(n, &[(&product, dtype)], 0);
-        let value = self.within(step, &product, dtype);
-        let bytes = self.at(out).bytes();
-        let group = self.draft(step);
-        group.clear(out, bytes);
-        group.push(Item::Add(out, walk, value), dtype);
-        self.writes(out, step);
+        // Added to zeros even if each place has one product: a product of -0 is 0 in a sum.
+        self.sink(&product, out, walk, &op.out, true);
         Some(Known::Dense(out, 0))
     }
 

@@ -1,6 +1,7 @@
 //! The memory of a run: one aligned block, and the address of each value.
 //!
-//! Law: this module and `tiles.rs` alone say `unsafe`. The planner gives two values that live at the same time disjoint
+//! Law: of this interpreter, only `memory`, `run`, `tiles` and `whole` say `unsafe`, each access by way of the table or of
+//! the registers. The planner gives two values that live at the same time disjoint
 //! places, and no step reads a place that it writes, so the slices that a step holds never overlap. The table knows how
 //! many bytes each place has; debug builds check every access against that.
 
@@ -59,8 +60,7 @@ impl Table {
     ///
     /// # Safety
     /// The bytes are valid for the run, aligned for the elements of the place, and written through this table alone if
-    /// a
-    /// step writes to the place.
+    /// a step writes to the place.
     pub(super) unsafe fn set(&mut self, slot: Slot, at: *mut u8, bytes: usize) {
         self.0[slot as usize] = Entry { at, bytes };
     }

@@ -45,28 +45,6 @@ use rows::Isa;
 use run::Memory;
 use steps::{Found, Plan};
 
-/// Runs one body for the number type of a checked operand.
-macro_rules! with_num {
-    ($dtype:expr, $E:ident => $body:expr) => {
-        match $dtype {
-            $crate::dtype::DType::F64 => {
-                type $E = f64;
-                $body
-            }
-            $crate::dtype::DType::F32 => {
-                type $E = f32;
-                $body
-            }
-            $crate::dtype::DType::I64 => {
-                type $E = i64;
-                $body
-            }
-            $crate::dtype::DType::Bool => unreachable!("masks are not added"),
-        }
-    };
-}
-use with_num;
-
 /// A program made ready to run many times.
 ///
 /// ```
@@ -107,8 +85,8 @@ impl Executable {
     }
 
     /// What a run does: passes over memory with their operations, kernels, loops, and operations left to the
-    /// interpreter of
-    /// arrays; with the memory they take, and estimates of the arithmetic operations and the bytes that are moved.
+    /// interpreter of arrays; with the memory they take, and estimates of the arithmetic operations and the bytes that
+    /// are moved.
     ///
     /// ```
     /// use polygrad::{Function, interpreters::compiled::compile, tensor};
@@ -125,7 +103,7 @@ impl Executable {
     /// As [`run`](Self::run).
     #[track_caller]
     pub fn profile(&self, inputs: &[Array], runs: usize) -> String {
-        check_inputs(&self.program, inputs);
+        check_inputs("profile", &self.program, inputs);
         let (mut memory, mut outputs) = (self.memory(), self.outputs());
         memory.clock = Some(vec![Default::default(); self.plan.count]);
         for _ in 0..runs {
@@ -140,7 +118,7 @@ impl Executable {
     /// When there is not one value of the right shape and element type per input.
     #[track_caller]
     pub fn run(&self, inputs: &[Array]) -> Vec<Array> {
-        check_inputs(&self.program, inputs);
+        check_inputs("run", &self.program, inputs);
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = idle().pop();
         let mut memory = memory.unwrap_or_else(|| self.memory());
@@ -177,11 +155,10 @@ impl Executable {
     ///
     /// # Panics
     /// When an input or a result has another shape or element type than in the program, or the workspace is that of
-    /// another
-    /// executable.
+    /// another executable.
     #[track_caller]
     pub fn run_into(&self, workspace: &mut Workspace, inputs: &[Array], outputs: &mut [Array]) {
-        check_inputs(&self.program, inputs);
+        check_inputs("run_into", &self.program, inputs);
         let kinds = self.program.outputs().iter().map(|slot| (&slot.shape[..], slot.dtype));
         if !kinds.eq(outputs.iter().map(|out| (out.shape(), out.dtype()))) {
             let kind = |shape: &[usize], dtype| format!("{dtype} {}", Show(shape));

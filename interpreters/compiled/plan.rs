@@ -52,8 +52,7 @@ pub(super) fn plan(program: &Program) -> Plan {
 }
 
 /// Makes the code of all groups and numbers the steps from `next` on, those of a list before those of its bodies.
-/// Returns the
-/// bytes of the registers of the largest group.
+/// Returns the bytes of the registers of the largest group.
 fn finish(steps: &mut [Step], next: &mut usize) -> usize {
     let mut bytes = 0;
     *next += steps.len();

@@ -1,9 +1,8 @@
 //! Groups of one position: straight code for single numbers.
 //!
 //! Registers are numbers of one flat file, the registers of tiles of length 1. Instructions on `f64`, which are nearly
-//! all, have
-//! a compact form with register numbers alone; loads and stores are instructions of their own, so that no instruction
-//! asks where its operands are. Any other instruction runs as on a tile of length 1.
+//! all, have a compact form with register numbers alone; loads and stores are instructions of their own, so that no
+//! instruction asks where its operands are. Any other instruction runs as on a tile of length 1.
 //!
 //! Law: the code computes what the instructions of the group compute, in their order.
 

@@ -1,12 +1,10 @@
 //! The steps of a frame, the program or the body of a loop, while a program is lowered.
 //!
 //! An elementwise operation joins a group that has the same number of positions and comes after everything the
-//! operation
-//! reads from memory; a value is stored only if another step needs it.
+//! operation reads from memory; a value is stored only if another step needs it.
 //!
 //! Law: the number of a step is its time. A place may be read from the step `ready` on; a step that changes a place
-//! comes
-//! after all steps that read it before.
+//! comes after all steps that read it before.
 
 use std::collections::HashMap;
 
@@ -110,8 +108,11 @@ impl Lowering {
 
     /// Notes that a step writes a place.
     pub(super) fn writes(&mut self, slot: Slot, step: usize) {
+        let depth = self.depth();
         let place = &mut self.places[slot as usize];
-        place.ready = place.ready.max(step + 1);
+        if place.depth == depth {
+            place.ready = place.ready.max(step + 1);
+        }
     }
 
     /// The first step of the current frame that may change a place.
@@ -121,38 +122,26 @@ impl Lowering {
 
     /// Adds a step at the end and returns its number.
     pub(super) fn push(&mut self, step: Step) -> usize {
-        let depth = self.depth();
-        let number = self.frames[depth].steps.len();
-        step.places(&mut |slot, written| {
-            let place = &mut self.places[slot as usize];
-            if place.depth == depth {
-                if written {
-                    place.ready = place.ready.max(number + 1);
-                } else {
-                    place.read = place.read.max(number + 1);
-                }
-            }
-        });
-        self.frames[depth].steps.push(step);
+        let number = self.frame().steps.len();
+        step.places(&mut |slot, written| if written { self.writes(slot, number) } else { self.reads(slot, number) });
+        self.frame().steps.push(step);
         number
     }
 
     /// A group of so many positions at a step from `from` on: the first that has what `suits` asks for, otherwise the
-    /// last, or
-    /// a new one.
-    pub(super) fn group(&mut self, size: usize, from: usize, suits: impl Fn(usize, &Group) -> bool) -> usize {
+    /// last, or a new one.
+    fn group(&mut self, size: usize, from: usize, suits: impl Fn(usize, &Group) -> bool) -> usize {
         let frame = self.frame();
         let found = frame.groups.get(&size).and_then(|steps| {
             // Few are looked at, so that lowering is linear in the length of the program.
             let first = steps.partition_point(|step| *step < from).max(steps.len().saturating_sub(8));
-            let later = &steps[first..];
             let group = |step: &usize| match &frame.steps[*step] {
                 Step::Draft(group) => group,
                 Step::Group(_) | Step::Whole(_) | Step::Loop(_) | Step::Call(_) => unreachable!("a group is listed"),
             };
-            let mut open = later.iter().copied().filter(|step| group(step).len() < LARGEST);
-            let suiting = later.iter().copied().find(|step| group(step).len() < LARGEST && suits(*step, group(step)));
-            suiting.or_else(|| open.next_back())
+            let mut open = steps[first..].iter().filter(|step| group(step).len() < LARGEST);
+            let suiting = open.clone().find(|step| suits(**step, group(step)));
+            suiting.or_else(|| open.next_back()).copied()
         });
         found.unwrap_or_else(|| {
             let frame = self.frame();
@@ -171,7 +160,7 @@ impl Lowering {
     }
 
     /// The first step at which a value can be used in a group of its own number of positions.
-    pub(super) fn usable(&self, known: &Known) -> usize {
+    fn usable(&self, known: &Known) -> usize {
         match known {
             Known::Dense(slot, _) | Known::One(slot, _) | Known::View(slot, _) => self.ready(*slot),
             Known::Places(_) => 0,
@@ -181,7 +170,7 @@ impl Lowering {
     }
 
     /// What a group reads for a value that it does not compute.
-    pub(super) fn source(&mut self, known: &Known, size: usize) -> Source {
+    fn source(&mut self, known: &Known, size: usize) -> Source {
         match known {
             Known::Dense(slot, at) => Source::Read(*slot, *at),
             Known::One(slot, at) if size == 1 => Source::Read(*slot, *at),
@@ -194,7 +183,7 @@ impl Lowering {
     }
 
     /// The place of a value of a group.
-    pub(super) fn stored(&mut self, step: usize, value: Value) -> Slot {
+    fn stored(&mut self, step: usize, value: Value) -> Slot {
         let (dtype, size) = {
             let group = self.draft(step);
             (group.dtype(value), group.size)

@@ -10,26 +10,8 @@ use super::memory::{Block, Slot, Table};
 use super::rows::{self, Arg as Operand, Isa};
 use super::scalars::Scalar;
 use super::walk::{Run, Walk};
-use super::with_num;
-use crate::array::with_elem;
+use crate::array::{with_elem, with_float, with_num};
 use crate::dtype::{DType, Elem, Num};
-
-/// Runs one body for the float type of a checked operand.
-macro_rules! with_float {
-    ($dtype:expr, $E:ident => $body:expr) => {
-        match $dtype {
-            DType::F64 => {
-                type $E = f64;
-                $body
-            }
-            DType::F32 => {
-                type $E = f32;
-                $body
-            }
-            DType::I64 | DType::Bool => unreachable!("an operation of floats has operands of {}", $dtype),
-        }
-    };
-}
 
 /// A tile while it is computed.
 struct Tile<'a> {

@@ -1,8 +1,7 @@
 //! Walks: the places of an array that a flat range of an iteration space looks at.
 //!
 //! A group runs over its iteration space in row-major order, tile by tile. A walk turns the affine view of an operand,
-//! or
-//! of a result, into runs of one stride for any flat range, so a tile reads and writes through views of any kind.
+//! or of a result, into runs of one stride for any flat range, so a tile reads and writes through views of any kind.
 //!
 //! Law: a walk visits each flat position of a range once, and gives the place that the view looks at, or none where the
 //! view looks at nothing. Where the innermost axes are short, runs go along the axis around them, so they are long

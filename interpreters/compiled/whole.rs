@@ -8,8 +8,7 @@ use super::kernels::indexing::{self, Blocks};
 use super::kernels::{reduce, views};
 use super::run::Memory;
 use super::steps::{Whole, WholeOp};
-use super::with_num;
-use crate::array::with_elem;
+use crate::array::{with_elem, with_num};
 use crate::dtype::{Elem, Num};
 use crate::ops::Reduce;
 

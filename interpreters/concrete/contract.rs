@@ -7,8 +7,7 @@ use std::cell::RefCell;
 
 use super::elementwise::kind;
 use super::kernels::products::{Product, Scratch};
-use super::with_num;
-use crate::array::{Array, Values};
+use crate::array::{Array, Values, with_num};
 use crate::dtype::Num;
 use crate::ops::Contract;
 use crate::shape::{self, check_room};

@@ -2,8 +2,8 @@
 //!
 //! Law: the kernels are those of the tables in [`crate::ops`]; this module only applies them to elements.
 
-use super::{owned_elements, reduce, sorting, with_num};
-use crate::array::{Array, Values, with_elem};
+use super::{owned_elements, reduce, sorting};
+use crate::array::{Array, Values, with_elem, with_float, with_num};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem, Float, Num};
 use crate::ops::{Binary, Discrete, FloatStep, IntBinary, Unary, kinds};
@@ -12,23 +12,6 @@ use crate::shape::Shape;
 /// Shape and element type, as the checks take them.
 pub(super) fn kind(a: &Array) -> (&[usize], DType) {
     (a.shape(), a.dtype())
-}
-
-/// Runs one body for the float type that `$dtype`, already checked, is.
-macro_rules! with_float {
-    ($dtype:expr, $E:ident => $body:expr) => {
-        match $dtype {
-            DType::F64 => {
-                type $E = f64;
-                $body
-            }
-            DType::F32 => {
-                type $E = f32;
-                $body
-            }
-            DType::I64 | DType::Bool => unreachable!("the rule has let {} pass for a float", $dtype),
-        }
-    };
 }
 
 #[inline]

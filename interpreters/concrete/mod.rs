@@ -42,28 +42,6 @@ mod views;
 /// ```
 pub type Concrete = Array;
 
-/// Runs one body for the number type that `$dtype` is, and another for masks.
-macro_rules! with_num {
-    ($dtype:expr, $E:ident => $body:expr, else $mask:expr) => {
-        match $dtype {
-            $crate::dtype::DType::F64 => {
-                type $E = f64;
-                $body
-            }
-            $crate::dtype::DType::F32 => {
-                type $E = f32;
-                $body
-            }
-            $crate::dtype::DType::I64 => {
-                type $E = i64;
-                $body
-            }
-            $crate::dtype::DType::Bool => $mask,
-        }
-    };
-}
-use with_num;
-
 impl BaseTensor for Array {
     type Trace = Term;
 

@@ -4,8 +4,8 @@
 //! of the largest or smallest elements.
 
 use super::elementwise::kind;
-use super::{kernels, with_num};
-use crate::array::{Array, Values};
+use super::kernels;
+use crate::array::{Array, Values, with_num};
 use crate::dtype::Num;
 use crate::ops::Reduce;
 use crate::shape::{self, Shape};

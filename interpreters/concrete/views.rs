@@ -6,8 +6,8 @@
 use super::elementwise::{accumulate, map};
 use super::kernels::runs::Nest;
 use super::kernels::views::{add, copy, hits};
-use super::{is_zero, owned_elements, with_num};
-use crate::array::{Array, Values, with_elem};
+use super::{is_zero, owned_elements};
+use crate::array::{Array, Values, with_elem, with_num};
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::{Linear, View};
 use crate::shape::{self, Shape, check_room};

@@ -129,6 +129,47 @@ macro_rules! with_elem {
 }
 pub(crate) use with_elem;
 
+/// Runs one body for the number type that an element type is; another for masks, which a caller leaves out if it has
+/// checked that there are none.
+macro_rules! with_num {
+    ($dtype:expr, $E:ident => $body:expr) => {
+        $crate::array::with_num!($dtype, $E => $body, else unreachable!("an operation of numbers has no masks"))
+    };
+    ($dtype:expr, $E:ident => $body:expr, else $mask:expr) => {
+        match $dtype {
+            $crate::dtype::DType::I64 => {
+                type $E = i64;
+                $body
+            }
+            $crate::dtype::DType::Bool => $mask,
+            $crate::dtype::DType::F64 | $crate::dtype::DType::F32 => {
+                $crate::array::with_float!($dtype, $E => $body)
+            }
+        }
+    };
+}
+pub(crate) use with_num;
+
+/// Runs one body for the float type that an element type, already checked, is.
+macro_rules! with_float {
+    ($dtype:expr, $E:ident => $body:expr) => {
+        match $dtype {
+            $crate::dtype::DType::F64 => {
+                type $E = f64;
+                $body
+            }
+            $crate::dtype::DType::F32 => {
+                type $E = f32;
+                $body
+            }
+            $crate::dtype::DType::I64 | $crate::dtype::DType::Bool => {
+                unreachable!("an operation of floats has no operand of {}", $dtype)
+            }
+        }
+    };
+}
+pub(crate) use with_float;
+
 impl Array {
     /// The rank-0 array holding `x`.
     ///

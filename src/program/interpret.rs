@@ -35,16 +35,16 @@ enum Value<T> {
 /// ```
 #[track_caller]
 pub fn interpret<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
-    check_inputs(program, &inputs);
+    check_inputs("interpret", program, &inputs);
     run(program, inputs)
 }
 
-/// Panics unless there is one value of the right shape and element type per input.
+/// Panics in the name of a verb unless there is one value of the right shape and element type per input.
 #[track_caller]
-pub(crate) fn check_inputs<T: BaseTensor>(program: &Program, inputs: &[T]) {
+pub(crate) fn check_inputs<T: BaseTensor>(verb: &str, program: &Program, inputs: &[T]) {
     if inputs.len() != program.inputs().len() {
         panic!(
-            "interpret: the number of values must be that of the inputs, but they are {} and {}; pass one for each",
+            "{verb}: the number of values must be that of the inputs, but they are {} and {}; pass one for each",
             inputs.len(),
             program.inputs().len()
         );
@@ -52,7 +52,7 @@ pub(crate) fn check_inputs<T: BaseTensor>(program: &Program, inputs: &[T]) {
     for (slot, value) in program.inputs().iter().zip(inputs) {
         if slot.shape[..] != *value.shape() || slot.dtype != value.dtype() {
             panic!(
-                "interpret: input `{}` must be {} {}, but the value is {} {}; convert it, or trace the program for it",
+                "{verb}: input `{}` must be {} {}, but the value is {} {}; convert it, or trace the program for it",
                 slot.name,
                 slot.dtype,
                 Show(&slot.shape),

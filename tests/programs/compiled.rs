@@ -1,8 +1,7 @@
 //! Compiled programs: they agree with the interpreter, and do no more passes, writes and allocations than they should.
 //!
 //! Law: up to rounding, [`compile`] changes no result: not over the gallery, at no size around those of tiles and
-//! vectors,
-//! and for no special number. Guards count what a run does instead of timing it.
+//! vectors, and for no special number. Guards count what a run does instead of timing it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
