@@ -60,9 +60,15 @@ pub(crate) trait Elementary: Float {
     fn is_small_angle(x: Self) -> bool;
 }
 
-/// A polynomial at `x`, by Horner's rule.
+/// A polynomial at `x`, by Horner's rule. A loop over indices: `fold` of a reversed iterator is a call of a function for no
+/// instruction set in builds that are split in many units.
 #[inline(always)]
 fn horner<E: Elementary, M: Machine>(x: E, coefficients: &[E]) -> E {
-    let (last, rest) = coefficients.split_last().expect("a polynomial has a coefficient");
-    rest.iter().rev().fold(*last, |sum, c| E::multiply_add::<M>(sum, x, *c))
+    let mut k = coefficients.len() - 1;
+    let mut sum = coefficients[k];
+    while k > 0 {
+        k -= 1;
+        sum = E::multiply_add::<M>(sum, x, coefficients[k]);
+    }
+    sum
 }
