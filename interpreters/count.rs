@@ -1,8 +1,9 @@
 //! `Count<T>`: what a program costs, over any interpreter `T`. A value is a value of `T`; every
 //! operation notes its calls, elementary operations and bytes, by family.
 //!
-//! Law: the counts depend on shapes alone, and not on `T`, except that a loop is counted as often as `T` runs its step.
-//! [`Cost`] defines the cost of an operation.
+//! Law: the counts depend on shapes, on which values have another owner, and not on `T`, except that a loop is counted as
+//! often as `T` runs its step. [`Cost`] defines the cost of an operation. An operation that updates its operand in place
+//! copies an operand that has another owner.
 
 use std::fmt;
 use std::sync::Arc;
@@ -109,7 +110,10 @@ impl fmt::Display for Tally {
 ///
 /// Made by [`inspect::count`](fn@crate::inspect::count); a program sees it only as its `T: BaseTensor`.
 #[derive(Clone)]
-pub struct Count<T>(T);
+pub struct Count<T>(T, Owners);
+
+/// Counts the owners of a value: each holds a copy.
+type Owners = Arc<()>;
 
 impl<T: BaseTensor> Count<T> {
     /// The value.
@@ -130,7 +134,24 @@ impl<T: BaseTensor> Count<T> {
     /// Notes the cost of an operation and wraps its result.
     fn note(family: Family, cost: Cost, result: T) -> Self {
         Count::<T>::charge(family, cost);
-        Count(result)
+        Count::new(result)
+    }
+
+    /// A value without another owner.
+    fn new(value: T) -> Self {
+        Count(value, Owners::default())
+    }
+
+    /// Notes the cost of an operation that hands its operand on: the result has the owners of the operand.
+    fn note_same(&self, family: Family, result: T) -> Self {
+        Count::<T>::charge(family, Cost::same());
+        Count(result, self.1.clone())
+    }
+
+    /// The value, to be updated in place at this cost, and the cost; a value that has another owner is copied before.
+    fn changed(self, cost: Cost) -> (T, Cost) {
+        let copied = if Owners::strong_count(&self.1) > 1 { Cost::copy(kind(&self.0)) } else { Cost::default() };
+        (self.0, Cost { calls: cost.calls, ..cost + copied })
     }
 
     /// Notes an operation that reads all operands, and computes the elements of its result.
@@ -155,8 +176,8 @@ fn groups<T>(values: Vec<Count<T>>) -> Vec<Group<T>> {
     values.into_iter().map(|v| Group::from_iter([v.0])).collect()
 }
 
-fn counts<T>(groups: Vec<Group<T>>) -> Vec<Count<T>> {
-    groups.into_iter().flatten().map(Count).collect()
+fn counts<T: BaseTensor>(groups: Vec<Group<T>>) -> Vec<Count<T>> {
+    groups.into_iter().flatten().map(Count::new).collect()
 }
 
 impl<T: BaseTensor> BaseTensor for Count<T> {
@@ -167,7 +188,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     }
 
     fn constant(a: Array) -> Self {
-        Count(T::constant(a))
+        Count::new(T::constant(a))
     }
 
     fn shape(&self) -> &[usize] {
@@ -189,7 +210,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     fn discrete(op: &Discrete, args: &[&Self]) -> Self {
         let inner: Vec<&T> = args.iter().map(|a| &a.0).collect();
         if let Discrete::FloatStep(FloatStep::StopGradient) = op {
-            return Count::note(Family::Discrete, Cost::same(), T::discrete(op, &inner));
+            return args[0].note_same(Family::Discrete, T::discrete(op, &inner));
         }
         Count::whole(Family::Discrete, args, T::discrete(op, &inner))
     }
@@ -200,6 +221,9 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     fn linear(&self, op: &Linear) -> Self {
         let result = self.0.linear(op);
+        if let Linear::Reshape { .. } = op {
+            return self.note_same(Family::Linear, result);
+        }
         Count::note(Family::Linear, Cost::linear(op, kind(&self.0), kind(&result)), result)
     }
 
@@ -218,8 +242,8 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     }
 
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
-        let result = self.0.scatter_add(&values(ix), &v.0);
-        Count::note(Family::Scatter, Cost::scatter(kinds(ix), kind(&v.0)), result)
+        let (base, cost) = self.changed(Cost::scatter(kinds(ix), kind(&v.0)));
+        Count::note(Family::Scatter, cost, base.scatter_add(&values(ix), &v.0))
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
@@ -230,12 +254,17 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     /// Counted as its primal program; the values are those of `T`, which may differentiate by the rule.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
         interpret(rule.primal(), args.to_vec());
-        T::custom(rule, &values(args)).into_iter().map(Count).collect()
+        T::custom(rule, &values(args)).into_iter().map(Count::new).collect()
     }
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+        // In the first trip, the carry has the owners that it has outside.
+        let mut first: Option<Vec<Owners>> = Some(init.iter().map(|value| value.1.clone()).collect());
         let (carry, stacks) = map_accum_grouped(n, reverse, groups(init), &groups(xs.to_vec()), &mut |carry, x| {
-            let (carry, outputs) = step(counts(carry), &counts(x));
+            let mut carry = counts(carry);
+            let owners = first.take().into_iter().flatten();
+            carry.iter_mut().zip(owners).for_each(|(value, owners)| value.1 = owners);
+            let (carry, outputs) = step(carry, &counts(x));
             (groups(carry), groups(outputs))
         });
         let (carry, stacks) = (counts(carry), counts(stacks));
@@ -256,7 +285,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     }
 
     fn zeros(shape: &[usize], dtype: DType) -> Self {
-        Count(T::zeros(shape, dtype))
+        Count::new(T::zeros(shape, dtype))
     }
 
     fn accumulate(self, other: &Self) -> Self {
@@ -265,19 +294,19 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     }
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
-        let result = self.0.accumulate_linear(op, &other.0);
-        Count::note(Family::Linear, Cost::accumulate_linear(op, kind(&other.0)), result)
+        let (base, cost) = self.changed(Cost::accumulate_linear(op, kind(&other.0)));
+        Count::note(Family::Linear, cost, base.accumulate_linear(op, &other.0))
     }
 }
 
 impl<T: BaseTensor, U: Enter<T>> Lift<T> for Count<U> {
     fn lift(t: T) -> Self {
-        Count(U::enter(t))
+        Count::new(U::enter(t))
     }
 }
 
 impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for Count<U> {
     fn lift(t: T) -> Self {
-        Count(U::lift(t))
+        Count::new(U::lift(t))
     }
 }

@@ -6,7 +6,7 @@
 use super::elementwise::{accumulate, map};
 use super::kernels::runs::Nest;
 use super::kernels::views::{add, copy, hits};
-use super::{is_zero, owned_elements};
+use super::is_zero;
 use crate::array::{Array, Values, with_elem, with_num};
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::{Linear, View};
@@ -33,18 +33,18 @@ pub(super) fn linear(op: &Linear, t: &Array) -> Array {
     }
 }
 
-/// `base + op(t)`, in place if `base` has no other owner.
+/// `base + op(t)`, in place; in a copy of `base` if that has another owner.
 #[track_caller]
 pub(super) fn accumulate_linear(mut base: Array, op: &Linear, t: &Array) -> Array {
     if let Linear::Affine { from, into } = op {
         let dtype = op.result(t.shape(), t.dtype());
         if base.shape() == into.source() && base.dtype() == dtype {
-            let done = with_num!(dtype, E => match owned_elements::<E>(&mut base) {
-                Some(sum) => {
-                    add_through::<E>(from, into, t, sum);
+            let done = with_num!(dtype, E => match base.splat::<E>() {
+                None => {
+                    add_through::<E>(from, into, t, base.make_dense::<E>());
                     true
                 }
-                None => false,
+                Some(_) => false,
             }, else false);
             if done {
                 return base;

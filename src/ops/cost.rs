@@ -3,7 +3,7 @@
 //! Law: this is the only model of costs: the counting interpreter, passes and rules that compare two programs, and
 //! tests that bound one program by another all use it. A cost follows the operation, not an implementation: an
 //! operation reads the elements it looks at and writes its result; one that updates its operand in place writes the
-//! updated elements.
+//! updated elements, and the caller adds a copy of an operand that has another owner.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};

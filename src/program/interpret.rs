@@ -154,7 +154,7 @@ fn run_loop<T: BaseTensor>(l: &Loop<NodeId>, init: Vec<T>, xs: Vec<T>, captured:
     })
 }
 
-/// The sum of a value and of a deferred linear operation; in place if the value has no later use.
+/// The sum of a value and of a deferred linear operation; in place, in a copy if the value has a later use.
 fn add_up<T: BaseTensor>(
     program: &Program,
     values: &mut [Option<Value<T>>],
@@ -166,7 +166,9 @@ fn add_up<T: BaseTensor>(
     else {
         unreachable!("linear operations are deferred once")
     };
-    if last { take(values, base).accumulate_linear(op, &x) } else { x.linear(op).accumulate(get(values, base)) }
+    // A base that is used again is copied, which costs less than to make all of the linear operation's result.
+    let base = if last { take(values, base) } else { get(values, base).clone() };
+    base.accumulate_linear(op, &x)
 }
 
 /// Which operations are deferred to the sum that is their only use: views that write each place once, or few places, so

@@ -404,6 +404,29 @@ total                3              80             496";
     assert_eq!((compared.work, compared.bytes), (1000, 16_000 + 1000));
 }
 
+/// Law: an update of a value that has another owner costs a copy more.
+#[test]
+fn an_update_of_a_shared_value_counts_its_copy() {
+    type Vector = Tensor<Count<Concrete>, 1>;
+    let cost = |f: fn(Vector, &Vector) -> (Vector, Vector)| {
+        let (_, tally) = count(|x: &Vector| f(x + 1.0, &x.slice(0, 0..1)), &Tensor::ones([1000]));
+        let cost = tally.of(Family::Scatter);
+        (cost.calls, cost.work, cost.bytes)
+    };
+    let alone = cost(|base, v| (base.scatter_add([&tensor([3]).lift_to()], v), v.clone()));
+    assert_eq!(alone, (1, 1, 8 * 4));
+    let shared = cost(|base, v| (base.clone().scatter_add([&tensor([3]).lift_to()], v), base));
+    assert_eq!(shared, (1, 1001, 8 * 4 + 16 * 1000));
+    // A reshape has the elements of its operand, and a loop leaves a captured value and its start alone.
+    let reshaped = cost(|base, v| (base.reshape([1000]).scatter_add([&tensor([3]).lift_to()], v), base));
+    assert_eq!(reshaped, shared);
+    let carried = cost(|base, v| {
+        let sum = fold(base.clone(), 0..3_usize, |sum: Vector, _| sum.scatter_add([&tensor([3]).lift_to()], v));
+        (sum, base)
+    });
+    assert_eq!(carried, (3, 1003, 3 * 8 * 4 + 16 * 1000));
+}
+
 #[test]
 fn reading_in_a_loop_has_a_linear_gradient() {
     let cost = |n: usize| {

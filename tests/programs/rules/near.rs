@@ -275,11 +275,10 @@ fn fault(case: &Case, program: &Program, simple: &Program, finite: bool) -> Opti
     None
 }
 
-/// The work and the bytes of a run.
+/// The work and the bytes of a run that leaves its inputs alone.
 fn cost(program: &Program, inputs: &[Array]) -> Cost {
-    let count = |x: &Array| Count::<Array>::constant(x.clone());
-    let run = || drop(interpret(program, inputs.iter().map(count).collect()));
-    Count::<Array>::counted(run).1.total()
+    let inputs: Vec<Count<Array>> = inputs.iter().map(|x| Count::constant(x.clone())).collect();
+    Count::<Array>::counted(|| drop(interpret(program, inputs.clone()))).1.total()
 }
 
 /// Whether a simplified program is dearer: it does more, or moves more.
