@@ -27,6 +27,8 @@ enum Part {
     Value(NodeId),
     /// A view of a value.
     View(NodeId, Box<View>),
+    /// The views of a linear operation that writes the box alone, as a sum along some axes.
+    Sum(Box<(View, View)>, NodeId),
     /// A contraction that writes the box alone.
     Product(Box<Contract>, NodeId, NodeId),
 }
@@ -36,14 +38,8 @@ struct Placed {
     part: Part,
 }
 
-impl Placed {
-    fn shape(&self) -> Shape {
-        self.at.iter().map(Range::len).collect()
-    }
-}
-
-/// place x + place y + .. = concat [x, y, ..], with zeros in the gaps: for values that are copied to disjoint boxes,
-/// where no partial sum has another use; along one axis of which at least half is filled, or of all elements in order
+/// place x + place y + .. = concat [x, y, ..], with zeros in the gaps: for values that are copied to disjoint boxes, or
+/// sums and contractions that write such boxes, where no partial sum has another use; along one axis of which at least half is filled, or of all elements in order
 /// (only where the sign of zero is not seen)
 pub(super) fn add_placed(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     // An element that is -0 gives +0 in the sum, and stays -0 in the concatenation.
@@ -120,7 +116,7 @@ fn in_order(at: &Sides, shape: &[usize]) -> Range<usize> {
     start..start + at.iter().map(Range::len).product::<usize>()
 }
 
-/// Finds the values placed in the result: by a sum, by a concatenation with zeros, by copying or by a contraction. None
+/// Finds the values placed in the result: by additions, concatenations with zeros, copies, sums or contractions. None
 /// if there are too many values, or if one fills the result and so overlaps all others.
 fn found(b: &Builder, id: NodeId, whole: &Sides, placed: &mut Vec<Placed>) -> Option<()> {
     let mut work: Vec<(NodeId, Sides)> = vec![(id, whole.clone())];
@@ -143,7 +139,7 @@ fn found(b: &Builder, id: NodeId, whole: &Sides, placed: &mut Vec<Placed>) -> Op
                 }
                 continue;
             }
-            Op::Linear(..) => copied_to(b, id, &at),
+            Op::Linear(op, x) => copied_to(b, id, &at).or_else(|| sum_in(op, *x, &at).filter(|_| b.once(id))),
             Op::Contract(op, x, y) if b.once(id) => product_in(op, *x, *y, &at),
             Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
             Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => None,
@@ -197,14 +193,41 @@ fn copied_to(b: &Builder, id: NodeId, at: &Sides) -> Option<Placed> {
     Some(Placed { at: inside, part: Part::View(piece.source, Box::new(view)) })
 }
 
+/// The box inside of `at` that a view writes, and the view with that box as its array.
+fn boxed(into: &View, at: &Sides) -> Option<(Sides, View)> {
+    let (inside, _) = written(into, at).filter(|_| into.is_total())?;
+    let shape: Shape = inside.iter().map(Range::len).collect();
+    let matrix: Vec<i64> = (0..shape.len()).flat_map(|side| into.row(side).to_vec()).collect();
+    let out = View::affine(&shape, into.shape(), &matrix, &vec![0; shape.len()]);
+    Some((inside, out))
+}
+
+/// A linear operation that writes a box inside of `at`, and reads at least as many elements as the whole has: fewer are added
+/// in place, which costs less than a concatenation.
+fn sum_in(op: &Linear, x: NodeId, at: &Sides) -> Option<Placed> {
+    let Linear::Affine { from, into } = op else { return None };
+    if size(from.shape()) < size(into.source()) {
+        return None;
+    }
+    let (inside, into) = boxed(into, at)?;
+    Some(Placed { at: inside, part: Part::Sum(Box::new((from.clone(), into)), x) })
+}
+
 /// A contraction that writes a box inside of `at`.
 fn product_in(op: &Contract, x: NodeId, y: NodeId, at: &Sides) -> Option<Placed> {
-    let (inside, _) = written(&op.out, at).filter(|_| op.out.is_total())?;
-    let shape: Shape = inside.iter().map(Range::len).collect();
-    let matrix: Vec<i64> = (0..shape.len()).flat_map(|side| op.out.row(side).to_vec()).collect();
-    let out = View::affine(&shape, op.out.shape(), &matrix, &vec![0; shape.len()]);
+    let (inside, out) = boxed(&op.out, at)?;
     let op = Contract::new(op.a.clone(), op.b.clone(), out);
     Some(Placed { at: inside, part: Part::Product(Box::new(op), x, y) })
+}
+
+/// A view into a box as a view into this shape, if that is the box without its sides of length 1; else the view itself.
+fn without_ones(into: &View, shape: &Shape) -> View {
+    let sides: SmallVec<[usize; 4]> = (0..into.source().len()).filter(|side| into.source()[*side] != 1).collect();
+    if !sides.iter().map(|side| into.source()[*side]).eq(shape.iter().copied()) {
+        return into.clone();
+    }
+    let matrix: Vec<i64> = sides.iter().flat_map(|side| into.row(*side).to_vec()).collect();
+    View::affine(shape, into.shape(), &matrix, &vec![0; shape.len()])
 }
 
 /// A part in this shape.
@@ -212,7 +235,15 @@ fn made(b: &mut Builder, placed: &Placed, shape: &Shape, dtype: DType) -> NodeId
     let value = match &placed.part {
         Part::Value(id) => *id,
         Part::View(id, view) => linearly(b, Linear::read((**view).clone()), *id),
-        Part::Product(op, x, y) => b.add(Op::Contract(op.clone(), *x, *y), placed.shape(), dtype),
+        Part::Sum(views, id) => {
+            let sum = Linear::affine(views.0.clone(), without_ones(&views.1, shape));
+            linearly(b, sum, *id)
+        }
+        Part::Product(op, x, y) => {
+            let out = without_ones(&op.out, shape);
+            let shape = Shape::from_slice(out.source());
+            b.add(Op::Contract(Box::new(Contract::new(op.a.clone(), op.b.clone(), out)), *x, *y), shape, dtype)
+        }
     };
     let from = b.node(value).shape.clone();
     if from == *shape { value } else { linearly(b, Linear::reshape(&from, shape), value) }

@@ -312,6 +312,28 @@ fn parts() -> Vec<Case> {
             let halves = add(b, first, block);
             vec![add(b, halves, second)]
         }),
+        // Sums to one place, and one that is needed by itself.
+        case("add_placed", &[A, A], |b, v| {
+            let into = |k: i64| View::affine(&[2], &[3, 4], &[0, 0], &[k]);
+            let sum = |k: i64| Linear::affine(View::identity(&[3, 4]), into(k));
+            let (x, y, z) = (lin(b, sum(1), v[0]), lin(b, sum(1), v[1]), lin(b, sum(0), v[1]));
+            let (same, apart) = (add(b, x, y), add(b, x, z));
+            vec![same, apart, x, z]
+        }),
+        // Sums of few elements are added in place.
+        case("add_placed", &[A, A], |b, v| {
+            let into = |k: i64| View::affine(&[4, 4], &[3, 4], &[0, 0, 0, 1], &[k, 0]);
+            let sum = |k: i64| Linear::affine(View::identity(&[3, 4]), into(k));
+            let (x, y) = (lin(b, sum(0), v[0]), lin(b, sum(2), v[1]));
+            vec![add(b, x, y)]
+        }),
+        // A sum to every second place, backwards.
+        case("add_placed", &[A, X], |b, v| {
+            let into = View::affine(&[8], &[3, 4], &[0, -2], &[6]);
+            let x = lin(b, Linear::affine(View::identity(&[3, 4]), into), v[0]);
+            let y = lin(b, Linear::affine(View::identity(&[3]), View::affine(&[8], &[3], &[2], &[1])), v[1]);
+            vec![add(b, x, y)]
+        }),
         // The first is placed in reverse.
         case("add_placed", &[X, X], |b, v| {
             let y = lin(b, Linear::reverse(&[3], 0), v[0]);

@@ -310,6 +310,17 @@ pub(super) fn indices() -> Vec<Case> {
             let z = lin(b, Linear::pad(&[4, 3], &[4, 0], &[0, 0]), v[1]);
             vec![add(b, y, z)]
         }),
+        // The sums of the columns of matrices in the first, second and last row of four, and a product in the third.
+        case("add_placed", &[(&[5, 4], F), (&[5, 4], F), (&[5, 4], F), (&[5], F)], |b, v| {
+            let row = |k: i64| View::affine(&[4, 4], &[5, 4], &[0, 0, 0, 1], &[k, 0]);
+            let sum = |k: i64| Linear::affine(View::identity(&[5, 4]), row(k));
+            let (x, y, z) = (lin(b, sum(0), v[0]), lin(b, sum(3), v[1]), lin(b, sum(1), v[2]));
+            let product = Contract::new(View::identity(&[5, 4]), View::axes(&[5, 4], &[0]), row(2));
+            let product = con(b, product, v[2], v[3]);
+            let first = add(b, x, y);
+            let second = add(b, product, z);
+            vec![add(b, first, second)]
+        }),
         case("known_sum", &[X], |b, v| {
             let i = dis(b, Discrete::Iota { n: 100 }, &[]);
             let i = dis(b, Discrete::ToFloat(F), &[i]);
