@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
+use super::blocks::Blocks;
 use super::group::{Arg, Code, Item};
 use super::steps::{Call, Home, Loop, Plan, Step, Whole, WholeOp};
 use crate::program::Program;
@@ -44,6 +45,11 @@ impl Lines<'_> {
                     format!("loop of {} trips, {} carried, {} bytes a trip", l.n, l.carries.len(), l.bytes)
                 }
                 Step::Call(call) => interpreted(call),
+                Step::Blocks(blocks) => {
+                    let (n, bytes) = (blocks.local.len(), blocks.local.iter().map(|(_, bytes)| bytes).sum::<usize>());
+                    let Blocks { rows, block, .. } = **blocks;
+                    format!("{rows} rows, {block} at a time; {n} values for these alone, {bytes} bytes a row")
+                }
                 Step::Draft(_) => unreachable!("the groups of a plan are complete"),
             };
             let time = self.clock.map_or_else(String::new, |(times, runs)| {
@@ -54,6 +60,9 @@ impl Lines<'_> {
             if let Step::Loop(l) = step {
                 let l: &Loop = l;
                 self.steps(&l.body, l.first, depth + 1);
+            }
+            if let Step::Blocks(blocks) = step {
+                self.steps(&blocks.steps, blocks.first, depth + 1);
             }
         }
     }

@@ -192,6 +192,16 @@ impl Group {
         self.cleared.push((slot, bytes));
     }
 
+    /// The operations in their order, each with the place that its value is written to.
+    pub(super) fn items(&self) -> impl Iterator<Item = (&Item<Value>, Option<Slot>)> {
+        self.nodes.iter().map(|node| (&node.item, node.stored))
+    }
+
+    /// The operation that makes a value.
+    pub(super) fn item(&self, value: Value) -> &Item<Value> {
+        &self.nodes[value as usize].item
+    }
+
     /// The places read and written, each with whether it is written.
     pub(super) fn places(&self, f: &mut dyn FnMut(Slot, bool)) {
         for (slot, _) in &self.cleared {

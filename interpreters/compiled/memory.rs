@@ -7,6 +7,8 @@
 
 #![allow(unsafe_code)]
 
+use std::ops::Range;
+
 use super::steps::Row;
 use crate::dtype::Elem;
 
@@ -41,8 +43,11 @@ impl Block {
 /// Where a place is, and its size.
 #[derive(Clone, Copy)]
 struct Entry {
+    /// The first byte of the place, even if it has no memory.
     at: *mut u8,
+    /// The bytes that have memory, and the first of them.
     bytes: usize,
+    start: usize,
 }
 
 /// The addresses of all places of a run.
@@ -53,7 +58,7 @@ unsafe impl Send for Table {}
 
 impl Table {
     pub(super) fn new(len: usize) -> Table {
-        Table(vec![Entry { at: std::ptr::null_mut(), bytes: 0 }; len])
+        Table(vec![Entry { at: std::ptr::null_mut(), bytes: 0, start: 0 }; len])
     }
 
     /// Sets the address of a place.
@@ -62,7 +67,7 @@ impl Table {
     /// The bytes are valid for the run, aligned for the elements of the place, and written through this table alone if
     /// a step writes to the place.
     pub(super) unsafe fn set(&mut self, slot: Slot, at: *mut u8, bytes: usize) {
-        self.0[slot as usize] = Entry { at, bytes };
+        self.0[slot as usize] = Entry { at, bytes, start: 0 };
     }
 
     /// Sets a place to one row of another.
@@ -70,7 +75,7 @@ impl Table {
         let whole = self.0[row.of as usize];
         let start = row.start + i * row.bytes;
         debug_assert!(start + row.bytes <= whole.bytes, "row {i} at {start} of {} bytes", whole.bytes);
-        self.0[row.row as usize] = Entry { at: whole.at.wrapping_add(start), bytes: row.bytes };
+        self.0[row.row as usize] = Entry { at: whole.at.wrapping_add(start), bytes: row.bytes, start: 0 };
     }
 
     /// Makes a place the same as another.
@@ -82,13 +87,31 @@ impl Table {
         self.0.swap(a as usize, b as usize);
     }
 
+    /// Lets the memory of a place be that of its bytes from this one on.
+    pub(super) fn set_start(&mut self, slot: Slot, start: usize) {
+        let entry = &mut self.0[slot as usize];
+        entry.at = entry.at.wrapping_add(entry.start).wrapping_sub(start);
+        entry.start = start;
+    }
+
+    /// The elements of a place that have memory, of this many at most, and the number of the first.
+    ///
+    /// # Safety
+    /// As [`read`](Self::read).
+    pub(super) unsafe fn read_all<E: Elem>(&self, slot: Slot, len: usize) -> (&[E], usize) {
+        let entry = self.0[slot as usize];
+        let (first, n) = (entry.start / size_of::<E>(), (entry.bytes / size_of::<E>()).min(len));
+        // Safety: as this function.
+        (unsafe { self.read(slot, first, n) }, first)
+    }
+
     /// Elements of a place.
     ///
     /// # Safety
     /// The place holds elements of this type, and no slice of them that can be written is alive.
     pub(super) unsafe fn read<E: Elem>(&self, slot: Slot, start: usize, len: usize) -> &[E] {
         let entry = self.checked::<E>(slot, start, len);
-        unsafe { std::slice::from_raw_parts(entry.at.cast::<E>().add(start), len) }
+        unsafe { std::slice::from_raw_parts(entry.at.cast::<E>().wrapping_add(start), len) }
     }
 
     /// Elements of a place, to be written.
@@ -98,7 +121,7 @@ impl Table {
     #[allow(clippy::mut_from_ref, reason = "the planner keeps places apart, not the borrow of the table")]
     pub(super) unsafe fn write<E: Elem>(&self, slot: Slot, start: usize, len: usize) -> &mut [E] {
         let entry = self.checked::<E>(slot, start, len);
-        unsafe { std::slice::from_raw_parts_mut(entry.at.cast::<E>().add(start), len) }
+        unsafe { std::slice::from_raw_parts_mut(entry.at.cast::<E>().wrapping_add(start), len) }
     }
 
     #[inline]
@@ -107,9 +130,10 @@ impl Table {
         debug_assert!(!entry.at.is_null(), "place {slot} has no address");
         debug_assert!(entry.at.cast::<E>().is_aligned(), "place {slot} is not aligned for {}", E::DTYPE);
         debug_assert!(
-            (start + len) * size_of::<E>() <= entry.bytes,
-            "place {slot} has {} bytes, not {len} {} from {start}",
+            entry.start <= start * size_of::<E>() && (start + len) * size_of::<E>() <= entry.start + entry.bytes,
+            "place {slot} has {} bytes from {}, not {len} {} from {start}",
             entry.bytes,
+            entry.start,
             E::DTYPE
         );
         entry
@@ -118,16 +142,16 @@ impl Table {
     /// Copies bytes of one place, from this one on, to the start of another.
     pub(super) fn copy(&mut self, from: Slot, start: usize, into: Slot, bytes: usize) {
         let (from, into) = (self.0[from as usize], self.0[into as usize]);
-        debug_assert!(start + bytes <= from.bytes && bytes <= into.bytes);
+        debug_assert!(start + bytes <= from.bytes && bytes <= into.bytes && (from.start, into.start) == (0, 0));
         // Safety: both places have as many bytes.
         unsafe { std::ptr::copy(from.at.wrapping_add(start), into.at, bytes) }
     }
 
-    /// Fills a place with zeros (`false`).
-    pub(super) fn clear(&mut self, slot: Slot, bytes: usize) {
+    /// Fills bytes of a place with zeros (`false`).
+    pub(super) fn clear(&mut self, slot: Slot, bytes: Range<usize>) {
         let entry = self.0[slot as usize];
-        debug_assert!(bytes <= entry.bytes);
-        // Safety: the place has as many bytes; zero bytes are zeros of every element type.
-        unsafe { std::ptr::write_bytes(entry.at, 0, bytes) }
+        debug_assert!(entry.start <= bytes.start && bytes.end <= entry.start + entry.bytes);
+        // Safety: the place has these bytes; zero bytes are zeros of every element type.
+        unsafe { std::ptr::write_bytes(entry.at.wrapping_add(bytes.start), 0, bytes.len()) }
     }
 }

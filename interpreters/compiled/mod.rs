@@ -8,6 +8,7 @@
 //! | `lower` | a program to steps over places; `loops`: the bodies of loops; `schedule`: the order of the steps |
 //! | `group` | elementwise operations, views and sums of one pass; `walk`: views as runs |
 //! | `explain` | a plan as text |
+//! | `blocks` | steps that run together, block of rows by block of rows |
 //! | `arena` | which places share memory |
 //! | `plan`, `steps` | the result: what a run does |
 //! | `scalars` | groups of single numbers |
@@ -19,6 +20,7 @@
 pub(crate) mod rows;
 
 mod arena;
+mod blocks;
 mod explain;
 mod group;
 mod loops;
@@ -41,6 +43,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::array::{Array, with_elem};
 use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;
+use blocks::Limits;
 use rows::Isa;
 use run::Memory;
 use steps::{Found, Plan};
@@ -70,7 +73,17 @@ pub(crate) fn is_off() -> bool {
 
 /// Compiles a program.
 pub fn compile(program: &Program) -> Executable {
-    Executable { program: program.clone(), plan: Arc::new(plan::plan(program)), idle: Mutex::new(Vec::new()) }
+    compile_within(program, Limits::DEFAULT)
+}
+
+/// Compiles a program so that steps run by rows wherever they can, however small arrays are: for tests.
+#[doc(hidden)]
+pub fn compile_in_small_blocks(program: &Program) -> Executable {
+    compile_within(program, Limits::SMALLEST)
+}
+
+fn compile_within(program: &Program, limits: Limits) -> Executable {
+    Executable { program: program.clone(), plan: Arc::new(plan::plan(program, limits)), idle: Mutex::new(Vec::new()) }
 }
 
 impl Executable {

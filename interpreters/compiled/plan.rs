@@ -1,6 +1,7 @@
 //! The plan of a program: lowered, with memory assigned and code made.
 
 use super::arena;
+use super::blocks::{self, Limits};
 use super::memory::Slot;
 use super::schedule::{Known, Lowering};
 use super::steps::{Found, Home, Plan, Step};
@@ -8,7 +9,7 @@ use crate::program::Program;
 use crate::shape::size;
 
 /// Plans a program.
-pub(super) fn plan(program: &Program) -> Plan {
+pub(super) fn plan(program: &Program, limits: Limits) -> Plan {
     let mut lowering = Lowering::new();
     let inputs: Vec<Known> = program
         .inputs()
@@ -43,8 +44,9 @@ pub(super) fn plan(program: &Program) -> Plan {
             Found::Input(_) => None,
         })
         .collect();
-    let mut steps = lowering.leave();
+    let steps = lowering.leave();
     let Lowering { mut places, constants, .. } = lowering;
+    let mut steps = blocks::form(steps, &mut places, &kept, limits);
     let bytes = arena::assign(&mut places, &mut steps, &kept);
     let mut count = 0;
     let registers = finish(&mut steps, &mut count);
@@ -66,6 +68,10 @@ fn finish(steps: &mut [Step], next: &mut usize) -> usize {
             Step::Loop(l) => {
                 l.first = *next;
                 bytes = bytes.max(finish(&mut l.body, next));
+            }
+            Step::Blocks(blocks) => {
+                blocks.first = *next;
+                bytes = bytes.max(finish(&mut blocks.steps, next));
             }
             Step::Group(_) | Step::Whole(_) | Step::Call(_) => {}
         }

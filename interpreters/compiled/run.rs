@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::kernels::products::Scratch;
 use super::memory::{Block, Slot, Table};
 use super::rows::Isa;
-use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Step};
+use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Span, Step};
 use super::tiles;
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
@@ -100,7 +100,7 @@ impl Memory {
                 }
             }
         }
-        self.steps(&plan.steps, 0);
+        self.steps(&plan.steps, 0, Span::ALL, &[]);
         for (found, out) in plan.outputs.iter().zip(outputs) {
             if let (Found::Place(slot), 0) = (found, out.rank()) {
                 // Safety: the run has written the place.
@@ -109,15 +109,19 @@ impl Memory {
         }
     }
 
-    /// Runs steps, the first of which has this number.
-    fn steps(&mut self, steps: &[Step], first: usize) {
+    /// Runs some rows of steps, the first of which has this number. The places `whole` are not cleared row by row.
+    pub(super) fn steps(&mut self, steps: &[Step], first: usize, span: Span, whole: &[Slot]) {
         for (number, step) in (first..).zip(steps) {
             let start = self.clock.is_some().then(Instant::now);
             match step {
-                Step::Group(code) => tiles::run(code, &mut self.table, &mut self.registers, self.isa),
-                Step::Whole(whole) => self.whole(whole),
+                Step::Group(code) => {
+                    tiles::clear(code, &mut self.table, span, whole);
+                    tiles::run(code, &self.table, &mut self.registers, self.isa, span);
+                }
+                Step::Whole(whole) => self.whole(whole, span),
                 Step::Loop(l) => self.trips(l),
                 Step::Call(call) => self.call(call),
+                Step::Blocks(blocks) => self.blocks(blocks),
                 Step::Draft(_) => unreachable!("the groups of a plan are complete"),
             }
             if let (Some(start), Some(clock)) = (start, &mut self.clock) {
@@ -141,7 +145,7 @@ impl Memory {
             for row in l.xs.iter().chain(&l.outputs) {
                 self.table.set_row(row, i);
             }
-            self.steps(&l.body, l.first);
+            self.steps(&l.body, l.first, Span::ALL, &[]);
             for carry in &l.carries {
                 if carry.other.is_some() {
                     self.table.swap(carry.input, carry.output);

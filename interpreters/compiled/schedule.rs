@@ -137,7 +137,9 @@ impl Lowering {
             let first = steps.partition_point(|step| *step < from).max(steps.len().saturating_sub(8));
             let group = |step: &usize| match &frame.steps[*step] {
                 Step::Draft(group) => group,
-                Step::Group(_) | Step::Whole(_) | Step::Loop(_) | Step::Call(_) => unreachable!("a group is listed"),
+                Step::Group(_) | Step::Whole(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {
+                    unreachable!("a group is listed")
+                }
             };
             let mut open = steps[first..].iter().filter(|step| group(step).len() < LARGEST);
             let suiting = open.clone().find(|step| suits(**step, group(step)));
@@ -155,7 +157,9 @@ impl Lowering {
     pub(super) fn draft(&mut self, step: usize) -> &mut Group {
         match &mut self.frame().steps[step] {
             Step::Draft(group) => group,
-            Step::Group(_) | Step::Whole(_) | Step::Loop(_) | Step::Call(_) => unreachable!("the step is a group"),
+            Step::Group(_) | Step::Whole(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {
+                unreachable!("the step is a group")
+            }
         }
     }
 

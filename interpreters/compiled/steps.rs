@@ -1,7 +1,10 @@
 //! The steps of a plan: what a run does one after the other.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
+use super::blocks::Blocks;
 use super::group::{Code, Group};
 use super::kernels::products::Product;
 use super::kernels::runs::Nest;
@@ -68,6 +71,27 @@ pub(super) enum Step {
     Loop(Box<Loop>),
     /// An operation without a kernel here, done by the interpreter of arrays.
     Call(Box<Call>),
+    /// Steps that run together, block of rows by block of rows.
+    Blocks(Box<Blocks>),
+}
+
+/// Some of the rows in which steps run, of so many rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) rows: usize,
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+impl Span {
+    /// All there is.
+    pub(super) const ALL: Span = Span { rows: 1, from: 0, to: 1 };
+
+    /// The part of so many elements.
+    pub(super) fn of(self, n: usize) -> Range<usize> {
+        let row = n / self.rows;
+        row * self.from..row * self.to
+    }
 }
 
 /// An operation on whole places, by a kernel of its own.
@@ -175,6 +199,7 @@ impl Step {
                 l.outputs.iter().for_each(|row| f(row.of, true));
                 l.captured.iter().for_each(|slot| f(*slot, false));
             }
+            Step::Blocks(blocks) => blocks.steps.iter().for_each(|step| step.places(f)),
             Step::Call(call) => {
                 call.operands.iter().for_each(|(operand, _)| f(operand.slot, false));
                 f(call.out, true);

@@ -9,6 +9,7 @@ use super::group::{Arg, Code, Instruction, Item};
 use super::memory::{Block, Slot, Table};
 use super::rows::{self, Arg as Operand, Isa};
 use super::scalars::Scalar;
+use super::steps::Span;
 use super::walk::{Run, Walk};
 use crate::array::{with_elem, with_float, with_num};
 use crate::dtype::{DType, Elem, Num};
@@ -25,14 +26,23 @@ struct Tile<'a> {
     isa: Isa,
 }
 
-/// Runs a group.
-pub(super) fn run(code: &Code, table: &mut Table, registers: &mut Block, isa: Isa) {
+/// Fills places with zeros before some rows of a group run: those of these rows, or all of the places `whole` before the first.
+pub(super) fn clear(code: &Code, table: &mut Table, span: Span, whole: &[Slot]) {
     for (slot, bytes) in &code.cleared {
-        table.clear(*slot, *bytes);
+        if !whole.contains(slot) {
+            table.clear(*slot, span.of(*bytes));
+        } else if span.from == 0 {
+            table.clear(*slot, 0..*bytes);
+        }
     }
+}
+
+/// Runs some rows of a group.
+pub(super) fn run(code: &Code, table: &Table, registers: &mut Block, isa: Isa, span: Span) {
     debug_assert!(code.bytes <= registers.bytes());
     let (bytes, registers) = (registers.bytes(), registers.start());
-    let mut tile = Tile { table, registers, bytes, start: 0, len: code.tile, isa };
+    let positions = span.of(code.size);
+    let mut tile = Tile { table, registers, bytes, start: positions.start, len: code.tile, isa };
     for instruction in &code.before {
         tile.run(instruction);
     }
@@ -40,8 +50,8 @@ pub(super) fn run(code: &Code, table: &mut Table, registers: &mut Block, isa: Is
         tile.len = 1;
         return tile.scalars(code);
     }
-    while tile.start < code.size {
-        tile.len = code.tile.min(code.size - tile.start);
+    while tile.start < positions.end {
+        tile.len = code.tile.min(positions.end - tile.start);
         for instruction in &code.each {
             tile.run(instruction);
         }
@@ -174,7 +184,7 @@ impl Tile<'_> {
             Item::Gather(slot, sizes, ix) => with_elem!(*dtype, E => {
                 let size = sizes.iter().product();
                 // Safety: see `memory.rs`.
-                let table = unsafe { self.table.read::<E>(*slot, 0, size) };
+                let table = unsafe { self.table.read_all::<E>(*slot, size) };
                 self.gather(table, sizes, ix, self.out::<E>(out));
             }),
             Item::Put(..) => with_elem!(*operand, E => self.put::<E>(item)),
@@ -232,11 +242,12 @@ impl Tile<'_> {
         });
     }
 
-    fn gather<E: Elem>(&self, table: &[E], sizes: &[usize], ix: &[Arg], out: &mut [E]) {
-        if let ([size], [ix]) = (sizes, ix) {
-            let table = &table[..*size];
+    /// Reads a table, of which there are the elements from `first` on: no index looks at others.
+    fn gather<E: Elem>(&self, (table, first): (&[E], usize), sizes: &[usize], ix: &[Arg], out: &mut [E]) {
+        if let [ix] = ix {
             let ix = self.slice::<i64>(*ix);
-            let read = |i: &i64| usize::try_from(*i).ok().and_then(|i| table.get(i)).copied().unwrap_or(E::ZERO);
+            let at = |i: &i64| usize::try_from(*i).ok().and_then(|i| i.checked_sub(first));
+            let read = |i: &i64| at(i).and_then(|i| table.get(i)).copied().unwrap_or(E::ZERO);
             return out.iter_mut().zip(ix).for_each(|(out, i)| *out = read(i));
         }
         for (k, out) in out.iter_mut().enumerate() {
@@ -244,7 +255,7 @@ impl Tile<'_> {
                 let i = self.slice::<i64>(*ix)[k];
                 ((i as u64) < *size as u64).then(|| at * size + i as usize)
             });
-            *out = place.map_or(E::ZERO, |place| table[place]);
+            *out = place.map_or(E::ZERO, |place| table[place - first]);
         }
     }
 

@@ -153,6 +153,44 @@ impl Walk {
         self.axes.iter().all(|axis| (axis.lo, axis.hi) == (0, axis.len))
     }
 
+    /// Whether the positions of each row, of so many, look only at the elements of the same row, of so many each. The
+    /// answer may be no though they do.
+    pub(super) fn stays_in_rows(&self, rows: usize, row: usize) -> bool {
+        if self.axes.iter().any(|axis| axis.lo >= axis.hi) {
+            return true;
+        }
+        let mut left = rows;
+        let (mut lowest, mut highest) = (self.base, self.base);
+        for axis in &self.axes {
+            // An axis counts rows, or elements of a row, or, if axes have been merged, both.
+            let (inner, lo, hi) = match left {
+                1 => (axis.len, axis.lo, axis.hi),
+                _ if axis.len == 1 => continue,
+                _ if left.is_multiple_of(axis.len) => (1, 0, 1),
+                _ if axis.len.is_multiple_of(left) => (axis.len / left, 0, axis.len / left),
+                _ => return false,
+            };
+            if left > 1 {
+                left /= axis.len / inner;
+                if axis.stride.wrapping_mul(inner as i64) != (row * left) as i64 {
+                    return false;
+                }
+            }
+            let (a, b) = (axis.stride.wrapping_mul(lo as i64), axis.stride.wrapping_mul(hi as i64 - 1));
+            (lowest, highest) = (lowest.wrapping_add(a.min(b)), highest.wrapping_add(a.max(b)));
+        }
+        left == 1 && lowest >= 0 && highest < row as i64
+    }
+
+    /// Calls `f` with the number of steps of the first axes, for each number of axes but all.
+    pub(super) fn outer_sizes(&self, f: &mut dyn FnMut(usize)) {
+        let outer = &self.axes[..self.axes.len() - 1];
+        outer.iter().fold(1, |steps, axis| {
+            f(steps * axis.len);
+            steps * axis.len
+        });
+    }
+
     /// Calls `body` for each run of the flat positions `start .. start + len`.
     #[inline]
     pub(super) fn runs(&self, start: usize, len: usize, mut body: impl FnMut(Run)) {
@@ -274,9 +312,8 @@ mod tests {
             .collect()
     }
 
-    #[test]
-    fn a_walk_over_any_range_gives_the_places_of_the_view() {
-        let views = [
+    fn views() -> Vec<View> {
+        vec![
             View::identity(&[3, 4]),
             View::identity(&[]),
             View::axes(&[3, 4], &[1, 0]),
@@ -292,8 +329,12 @@ mod tests {
             View::axes(&[2, 9, 3], &[2, 1]).clipped(1, 2, 8),
             View::axes(&[2, 12, 2, 3], &[3, 1, 0]).clipped(2, 1, 2).clipped(0, 0, 1),
             View::affine(&[9, 5], &[9, 3], &[1, 0, 0, 1], &[0, -1]),
-        ];
-        for view in &views {
+        ]
+    }
+
+    #[test]
+    fn a_walk_over_any_range_gives_the_places_of_the_view() {
+        for view in &views() {
             let (walk, expected) = (Walk::new(view).expect("a box"), places(view));
             assert_eq!(walk.is_total(), expected.iter().all(Option::is_some), "{view}");
             for start in 0..expected.len() {
@@ -312,6 +353,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_walk_stays_in_rows_if_its_places_do() {
+        let (mut yes, mut no) = (0, 0);
+        for view in &views() {
+            let (walk, places, source) = (Walk::new(view).expect("a box"), places(view), shape::size(view.source()));
+            for rows in (2..=places.len()).filter(|n| places.len().is_multiple_of(*n) && source.is_multiple_of(*n)) {
+                let (of, into) = (places.len() / rows, source / rows);
+                let inside = places.iter().enumerate().all(|(i, at)| at.is_none_or(|at| at / into == i / of));
+                assert!(inside || !walk.stays_in_rows(rows, into), "{view} {rows}");
+                // A range of a clipped axis that is both rows and columns may be taken to be larger than it is.
+                assert!(!inside || walk.stays_in_rows(rows, into) || !walk.is_total(), "{view} {rows}");
+                (yes, no) = if walk.stays_in_rows(rows, into) { (yes + 1, no) } else { (yes, no + 1) };
+            }
+        }
+        assert!(yes > 10 && no > 10, "{yes} {no}");
     }
 
     #[test]

@@ -7,24 +7,25 @@ use smallvec::SmallVec;
 use super::kernels::indexing::{self, Blocks};
 use super::kernels::{reduce, views};
 use super::run::Memory;
-use super::steps::{Whole, WholeOp};
+use super::steps::{Operand, Span, Whole, WholeOp};
 use crate::array::{with_elem, with_num};
 use crate::dtype::{Elem, Num};
 use crate::ops::Reduce;
 
 impl Memory {
-    pub(super) fn whole(&mut self, whole: &Whole) {
+    /// Runs some rows of an operation: of lines, otherwise all.
+    pub(super) fn whole(&mut self, whole: &Whole, span: Span) {
         match &whole.op {
             WholeOp::Product(_) => with_num!(whole.dtype, E => self.product::<E>(whole)),
             WholeOp::Extremum(op, len, inner) => with_num!(whole.dtype, E => {
-                let (x, out) = (self.operand::<E>(whole, 0), self.out::<E>(whole));
+                let (x, out) = (self.lines::<E>(whole, span), self.rows::<E>(whole, span));
                 match op {
                     Reduce::Max { .. } => reduce::extrema(x, *len, *inner, out, |x, y| x > y),
                     Reduce::Min { .. } => reduce::extrema(x, *len, *inner, out, |x, y| x < y),
                 }
             }),
             WholeOp::Position(op, len, inner) => with_num!(whole.dtype, E => {
-                let (x, out) = (self.operand::<E>(whole, 0), self.out::<i64>(whole));
+                let (x, out) = (self.lines::<E>(whole, span), self.rows::<i64>(whole, span));
                 match op {
                     Reduce::Max { .. } => reduce::positions(x, *len, *inner, out, |x, y| x > y),
                     Reduce::Min { .. } => reduce::positions(x, *len, *inner, out, |x, y| x < y),
@@ -36,12 +37,12 @@ impl Memory {
             }),
             WholeOp::Scatter(sizes, block, fresh) => {
                 if *fresh {
-                    self.table.clear(whole.out, whole.size * whole.dtype.width());
+                    self.table.clear(whole.out, 0..whole.size * whole.dtype.width());
                 }
                 with_num!(whole.dtype, E => self.scatter::<E>(whole, sizes, *block));
             }
             WholeOp::Affine(nest, add) => {
-                self.table.clear(whole.out, whole.size * whole.dtype.width());
+                self.table.clear(whole.out, 0..whole.size * whole.dtype.width());
                 if *add {
                     with_num!(whole.dtype, E => views::add(nest, self.operand::<E>(whole, 0), self.out(whole)));
                 } else {
@@ -54,6 +55,21 @@ impl Memory {
     fn operand<E: Elem>(&self, whole: &Whole, k: usize) -> &[E] {
         let (operand, len) = &whole.operands[k];
         self.slice(operand, *len)
+    }
+
+    /// Some rows of the first operand.
+    fn lines<E: Elem>(&self, whole: &Whole, span: Span) -> &[E] {
+        let (operand, len) = &whole.operands[0];
+        let part = span.of(*len);
+        self.slice(&Operand { at: operand.at + part.start, ..*operand }, part.len())
+    }
+
+    /// Some rows of the result.
+    #[allow(clippy::mut_from_ref, reason = "a step writes one place, which it does not read")]
+    fn rows<E: Elem>(&self, whole: &Whole, span: Span) -> &mut [E] {
+        let part = span.of(whole.size);
+        // Safety: see `memory.rs`.
+        unsafe { self.table.write(whole.out, part.start, part.len()) }
     }
 
     #[allow(clippy::mut_from_ref, reason = "a step writes one place, which it does not read")]

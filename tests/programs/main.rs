@@ -16,6 +16,7 @@ mod support;
 mod wrapped;
 
 mod affine;
+mod blocks;
 mod choices;
 mod compiled;
 mod composed;

@@ -5,7 +5,7 @@
 use std::cell::OnceCell;
 
 use polygrad::direct::{self, grad, jvp};
-use polygrad::interpreters::compiled::compile;
+use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
 use polygrad::ops::{Binary, Discrete, FloatStep};
 use polygrad::passes::{Options, simplify, simplify_with, vectorize};
 use polygrad::program::{Program, Term, interpret};
@@ -85,6 +85,7 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         interpret(&simplify(case.vectorized_outputs()), case.x.0.clone())
     }),
     row(Outputs, "staged, compiled", true, |case| run(case.outputs(), &case.x)),
+    row(Outputs, "staged, compiled in small blocks", true, |case| run_in_blocks(case.outputs(), &case.x)),
     row(Outputs, "vectorized, simplified, compiled", true, |case| run(&simplify(case.vectorized_outputs()), &case.x)),
     row(Signs, "run", true, |case| case.signs_at(&case.x).0),
     row(Signs, "staged, interpreted", true, |case| interpret(case.signs(), case.x.0.clone())),
@@ -140,6 +141,10 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Gradient, "everything simplified, vectorized and compiled", true, |case| {
         let gradient = symbolic::gradient(&simplify(case.vectorized()));
         run(&simplify(&vectorize(&simplify(&gradient))), &case.x)
+    }),
+    row(Gradient, "everything simplified, vectorized and compiled in small blocks", true, |case| {
+        let gradient = symbolic::gradient(&simplify(case.vectorized()));
+        run_in_blocks(&simplify(&vectorize(&simplify(&gradient))), &case.x)
     }),
     row(Slope, "jvp by running", true, |case| vec![jvp(|x| case.at(x), &case.x, &case.v).1.into_raw()]),
     row(Slope, "symbolic jvp", true, |case| interpret(&symbolic::jvp(case.program()), case.with(&case.v)).split_off(1)),
@@ -237,7 +242,14 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
 
 /// The compiled program, run twice: the second run finds memory as the first has left it.
 fn run(program: &Program, x: &Point) -> Vec<Array> {
-    let executable = compile(program);
+    run_twice(&compile(program), x)
+}
+
+fn run_in_blocks(program: &Program, x: &Point) -> Vec<Array> {
+    run_twice(&compile_in_small_blocks(program), x)
+}
+
+fn run_twice(executable: &Executable, x: &Point) -> Vec<Array> {
     let first = executable.run(&x.0);
     let second = executable.run(&x.0);
     for (a, b) in first.iter().zip(&second) {

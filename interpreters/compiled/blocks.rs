@@ -1,0 +1,351 @@
+//! Steps that run together, block of rows by block of rows, so that the rows stay in cache.
+//!
+//! Many steps need, of what the steps before them made, only the same row: a softmax takes the extremum of a row, an
+//! exponential of each element, their sum and a quotient. When the steps of a frame are known, those that agree on a
+//! number of rows and touch the places that they share row by row become one step, which runs all of them for some rows
+//! before it goes on. A place that nothing else touches has memory for one block only.
+//!
+//! Law: a step of a block sees of a row what it would see if the steps ran one after the other. So a place that one of
+//! them writes is touched by all of them row by row, or by this one alone. Steps change their order only where they
+//! touch no place in common that one of them writes.
+
+use std::collections::HashMap;
+
+use super::group::{Group, Item};
+use super::memory::Slot;
+use super::run::Memory;
+use super::steps::{Home, Place, Span, Step, Whole, WholeOp};
+
+/// Steps that run block by block.
+pub(super) struct Blocks {
+    pub(super) rows: usize,
+    /// The number of rows of a block; the last block may have fewer.
+    pub(super) block: usize,
+    pub(super) steps: Vec<Step>,
+    /// The number of the first of the steps, in the order in which a report lists all steps.
+    pub(super) first: usize,
+    /// Places that have memory for one block, with the bytes of a row.
+    pub(super) local: Vec<(Slot, usize)>,
+    /// Places that are filled with zeros before the first block, not row by row.
+    pub(super) whole: Vec<Slot>,
+}
+
+impl Memory {
+    /// Runs blocks of rows.
+    pub(super) fn blocks(&mut self, blocks: &Blocks) {
+        for from in (0..blocks.rows).step_by(blocks.block) {
+            let to = blocks.rows.min(from + blocks.block);
+            for (slot, bytes) in &blocks.local {
+                self.table.set_start(*slot, from * bytes);
+            }
+            let span = Span { rows: blocks.rows, from, to };
+            self.steps(&blocks.steps, blocks.first, span, &blocks.whole);
+        }
+    }
+}
+
+/// When steps share blocks, and how large these are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// The least number of bytes that blocks spare the memory.
+    pub(super) spared: usize,
+    /// The bytes that a block touches, if a row is not larger.
+    pub(super) block: usize,
+}
+
+impl Limits {
+    /// What measured best: less stays in cache anyway.
+    pub(super) const DEFAULT: Limits = Limits { spared: 128 << 10, block: 192 << 10 };
+    /// Blocks wherever they are possible, for tests.
+    pub(super) const SMALLEST: Limits = Limits { spared: 1, block: 64 };
+    /// A row of more bytes does not stay in cache.
+    const ROW: usize = 512 << 10;
+    /// The number of steps that are looked at after the last one that joined.
+    const WINDOW: usize = 16;
+    /// The largest number of rows that are tried for a first step.
+    const TRIES: usize = 6;
+}
+
+/// Lets the steps of a frame, and those of the bodies of its loops, share blocks. The places `kept` are read after the
+/// last step.
+pub(super) fn form(steps: Vec<Step>, places: &mut [Place], kept: &[Slot], limits: Limits) -> Vec<Step> {
+    form_frame(steps, places, kept, 0, limits)
+}
+
+fn form_frame(mut steps: Vec<Step>, places: &mut [Place], kept: &[Slot], depth: usize, limits: Limits) -> Vec<Step> {
+    let mut users: HashMap<Slot, usize> = kept.iter().map(|slot| (*slot, 1)).collect();
+    for step in &mut steps {
+        if let Step::Loop(l) = step {
+            l.body = form_frame(std::mem::take(&mut l.body), places, &[], depth + 1, limits);
+        }
+        for slot in touched(step).into_keys() {
+            *users.entry(slot).or_default() += 1;
+        }
+    }
+    // The steps from `next` on, in order; those before have become results.
+    let mut rest: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
+    let mut formed = Vec::with_capacity(rest.len());
+    for next in 0..rest.len() {
+        let Some(step) = &rest[next] else { continue };
+        let found = if is_large(step, limits) { Plan::best(&rest, next, places, limits) } else { None };
+        let Some(plan) = found else {
+            formed.extend(rest[next].take());
+            continue;
+        };
+        let mut take = |k: &usize| rest[*k].take().expect("a step is taken once");
+        formed.extend(plan.ahead.iter().map(&mut take));
+        let steps: Vec<Step> = plan.block.iter().map(&mut take).collect();
+        let block = plan.block_rows(places, limits);
+        let own = |slot: Slot, place: &Place, touched: &Use| {
+            let private = place.depth == depth && matches!(place.home, Home::Arena(_));
+            private && touched.by_rows && users.get(&slot) == Some(&touched.steps)
+        };
+        let mut local = Vec::new();
+        for (slot, touched) in &plan.uses {
+            let place = &mut places[*slot as usize];
+            if own(*slot, place, touched) {
+                local.push((*slot, place.bytes() / plan.rows));
+                place.size = place.size / plan.rows * block;
+            }
+        }
+        local.sort_unstable();
+        let mut whole: Vec<Slot> = plan.uses.iter().filter(|(_, u)| !u.by_rows).map(|(slot, _)| *slot).collect();
+        whole.sort_unstable();
+        formed.push(Step::Blocks(Box::new(Blocks { rows: plan.rows, block, steps, first: 0, local, whole })));
+    }
+    formed
+}
+
+/// Whether a step touches so much that others may profit.
+fn is_large(step: &Step, limits: Limits) -> bool {
+    let elements = match step {
+        Step::Draft(group) => group.size,
+        Step::Whole(whole) => whole.operands.iter().map(|(_, len)| *len).max().unwrap_or_default(),
+        Step::Group(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => 0,
+    };
+    elements > 1 && elements * 8 >= limits.spared / 4
+}
+
+/// How steps touch a place.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    written: bool,
+    /// Whether row `r` of the steps touches row `r` of the place alone.
+    by_rows: bool,
+    /// The number of steps.
+    steps: usize,
+}
+
+impl Use {
+    /// Adds what another step does, or the same one, elsewhere.
+    fn and(&mut self, other: Use) {
+        self.written |= other.written;
+        self.by_rows &= other.by_rows;
+    }
+
+    /// Whether two steps may run row by row in turn.
+    fn agrees(&self, other: &Use) -> bool {
+        !(self.written || other.written) || (self.by_rows && other.by_rows)
+    }
+}
+
+type Uses = HashMap<Slot, Use>;
+
+/// The places of a step.
+fn touched(step: &Step) -> Uses {
+    let mut uses = Uses::new();
+    step.places(&mut |slot, written| note(&mut uses, slot, written, false));
+    uses
+}
+
+fn note(uses: &mut Uses, slot: Slot, written: bool, by_rows: bool) {
+    let new = Use { written, by_rows, steps: 1 };
+    uses.entry(slot).and_modify(|touched| touched.and(new)).or_insert(new);
+}
+
+/// How a step touches places if it runs in so many rows, or nothing if it cannot.
+fn by_rows(step: &Step, rows: usize, places: &[Place]) -> Option<Uses> {
+    match step {
+        Step::Draft(group) => group_by_rows(group, rows, places),
+        Step::Whole(whole) => whole_by_rows(whole, rows, places),
+        Step::Group(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => None,
+    }
+}
+
+fn group_by_rows(group: &Group, rows: usize, places: &[Place]) -> Option<Uses> {
+    if !group.size.is_multiple_of(rows) {
+        return None;
+    }
+    let mut uses = Uses::new();
+    for (item, stored) in group.items() {
+        if let Some(slot) = item.reads().or(item.writes()) {
+            let n = places[slot as usize].size;
+            let inside = match item {
+                Item::Read(_, at) => *at == 0 && n == group.size,
+                Item::View(_, walk) | Item::Put(_, walk, _) | Item::Add(_, walk, _) => {
+                    n.is_multiple_of(rows) && walk.stays_in_rows(rows, n / rows)
+                }
+                // The first index is the number of the row.
+                Item::Gather(_, sizes, ix) => match group.item(ix[0]) {
+                    Item::Places(walk) => {
+                        let same = sizes.iter().product::<usize>() == n && sizes[0].is_multiple_of(rows);
+                        same && walk.is_total() && walk.stays_in_rows(rows, sizes[0] / rows)
+                    }
+                    Item::Read(..) | Item::One(..) | Item::View(..) | Item::Gather(..) | Item::Put(..) => false,
+                    Item::Unary(..) | Item::Binary(..) | Item::Compare(..) | Item::IntUnary(..) => false,
+                    Item::IntBinary(..) | Item::And(..) | Item::Or(..) | Item::Not(_) | Item::Step(..) => false,
+                    Item::Convert(..) | Item::Select(_) | Item::Add(..) => false,
+                },
+                Item::One(..) | Item::Places(_) | Item::Unary(..) | Item::Binary(..) | Item::Compare(..) => false,
+                Item::IntUnary(..) | Item::IntBinary(..) | Item::And(..) | Item::Or(..) | Item::Not(_) => false,
+                Item::Step(..) | Item::Convert(..) | Item::Select(_) => false,
+            };
+            note(&mut uses, slot, item.writes().is_some(), inside);
+        }
+        if let Some(slot) = stored {
+            note(&mut uses, slot, true, true);
+        }
+    }
+    Some(uses)
+}
+
+fn whole_by_rows(whole: &Whole, rows: usize, places: &[Place]) -> Option<Uses> {
+    let mut uses = Uses::new();
+    let lines = match &whole.op {
+        WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => whole.size / (*inner).max(1),
+        WholeOp::Product(_) | WholeOp::Gather(..) | WholeOp::Scatter(..) | WholeOp::Affine(..) => return None,
+    };
+    if whole.size == 0 || !lines.is_multiple_of(rows) {
+        return None;
+    }
+    for (operand, len) in &whole.operands {
+        let inside = operand.at == 0 && !operand.one && places[operand.slot as usize].size == *len;
+        note(&mut uses, operand.slot, false, inside);
+    }
+    note(&mut uses, whole.out, true, true);
+    Some(uses)
+}
+
+/// The numbers of rows that the walks or lines of a step suggest.
+fn suggestions(step: &Step, f: &mut dyn FnMut(usize)) {
+    match step {
+        Step::Draft(group) => {
+            for (item, _) in group.items() {
+                if let Item::View(_, walk) | Item::Put(_, walk, _) | Item::Add(_, walk, _) = item {
+                    walk.outer_sizes(&mut *f);
+                }
+            }
+        }
+        Step::Whole(whole) => match &whole.op {
+            WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => f(whole.size / (*inner).max(1)),
+            WholeOp::Product(_) | WholeOp::Gather(..) | WholeOp::Scatter(..) | WholeOp::Affine(..) => {}
+        },
+        Step::Group(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {}
+    }
+}
+
+/// Steps that may share blocks, by their numbers.
+struct Plan {
+    rows: usize,
+    /// Steps that run before the blocks.
+    ahead: Vec<usize>,
+    block: Vec<usize>,
+    uses: Uses,
+    /// The bytes of a row of all places that are touched row by row.
+    row_bytes: usize,
+    /// The bytes that are read or written once more if the steps run one after the other.
+    spared: usize,
+}
+
+impl Plan {
+    /// The blocks that spare most, from this step on.
+    fn best(rest: &[Option<Step>], next: usize, places: &[Place], limits: Limits) -> Option<Plan> {
+        let mut rows: Vec<usize> = Vec::new();
+        let first = rest[next].as_ref()?;
+        let mut suggest = |n: usize| {
+            if n > 1 && rows.len() < Limits::TRIES && !rows.contains(&n) && by_rows(first, n, places).is_some() {
+                rows.push(n);
+            }
+        };
+        suggestions(first, &mut suggest);
+        for step in rest[next + 1..].iter().flatten().take(Limits::WINDOW / 2) {
+            suggestions(step, &mut suggest);
+        }
+        let plans = rows.into_iter().map(|rows| Plan::from(rest, next, rows, places));
+        let good = plans.filter(|plan| plan.block.len() > 1 && plan.spared >= limits.spared);
+        good.max_by_key(|plan| (plan.spared, plan.rows))
+    }
+
+    /// The steps that may share blocks with this one.
+    fn from(rest: &[Option<Step>], first: usize, rows: usize, places: &[Place]) -> Plan {
+        let (ahead, block) = (Vec::new(), Vec::new());
+        let mut plan = Plan { rows, ahead, block, uses: Uses::new(), row_bytes: 0, spared: 0 };
+        // What the steps touch that stay behind the blocks.
+        let mut after = Uses::new();
+        let mut idle = 0;
+        for (k, step) in rest.iter().enumerate().skip(first) {
+            let Some(step) = step else { continue };
+            let all = touched(step);
+            let free = !conflicts(&all, &after);
+            if free && plan.join(k, step, places) {
+                idle = 0;
+            } else if free && !conflicts(&all, &plan.uses) {
+                plan.ahead.push(k);
+            } else {
+                all.into_iter().for_each(|(slot, touched)| note(&mut after, slot, touched.written, false));
+            }
+            idle += 1;
+            if idle > Limits::WINDOW {
+                break;
+            }
+        }
+        // What comes after the last step of the blocks may stay where it is.
+        let last = plan.block.last().copied().unwrap_or(first);
+        plan.ahead.retain(|k| *k < last);
+        plan
+    }
+
+    /// Adds a step, if it may run row by row with those that are there, and shares a place with them.
+    fn join(&mut self, k: usize, step: &Step, places: &[Place]) -> bool {
+        let Some(uses) = by_rows(step, self.rows, places) else { return false };
+        let mut shared = self.block.is_empty();
+        let (mut bytes, mut spared) = (0, 0);
+        for (slot, touched) in &uses {
+            let of = places[*slot as usize].bytes();
+            match self.uses.get(slot) {
+                Some(here) if !here.agrees(touched) => return false,
+                Some(here) if here.by_rows && touched.by_rows => (shared, spared) = (true, spared + of),
+                Some(_) => {}
+                None if touched.by_rows => bytes += of / self.rows,
+                None => {}
+            }
+        }
+        if !shared || self.row_bytes + bytes > Limits::ROW {
+            return false;
+        }
+        for (slot, touched) in uses {
+            let add = |here: &mut Use| {
+                here.and(touched);
+                here.steps += 1;
+            };
+            self.uses.entry(slot).and_modify(add).or_insert(touched);
+        }
+        self.row_bytes += bytes;
+        self.spared += spared;
+        self.block.push(k);
+        true
+    }
+
+    /// The number of rows of a block.
+    fn block_rows(&self, places: &[Place], limits: Limits) -> usize {
+        let rows = (limits.block / self.row_bytes.max(1)).clamp(1, self.rows);
+        // Rows of 16 elements, so that all blocks start at a cache line.
+        let line = 64 / self.uses.keys().map(|slot| places[*slot as usize].dtype.width()).min().unwrap_or(1);
+        if rows > line { rows / line * line } else { rows }
+    }
+}
+
+/// Whether a place is common that one of both writes.
+fn conflicts(a: &Uses, b: &Uses) -> bool {
+    a.iter().any(|(slot, here)| b.get(slot).is_some_and(|there| here.written || there.written))
+}

@@ -1,0 +1,148 @@
+//! Steps that run together, block of rows by block of rows.
+//!
+//! Law: what is computed does not depend on whether steps share blocks, up to the rounding of sums. Guards count what
+//! runs in blocks, and the memory it takes, instead of timing it.
+
+use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
+use polygrad::passes::optimize;
+use polygrad::program::{Program, Term, interpret};
+use polygrad::symbolic::value_and_gradient_in;
+use polygrad::{Array, Concrete, DType, Function, Tensor, iterate};
+
+/// The lines of a report that say this.
+fn count(executable: &Executable, words: &str) -> usize {
+    executable.explain().lines().filter(|line| line.contains(words)).count()
+}
+
+/// The lines of a report that belong to the step at the first line that says this.
+fn within(executable: &Executable, words: &str) -> Vec<String> {
+    let text = executable.explain();
+    let mut lines = text.lines().skip_while(|line| !line.contains(words));
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let outer = lines.next().map_or(0, depth);
+    lines.take_while(|line| depth(line) > outer).map(|line| line.trim().to_owned()).collect()
+}
+
+fn waves(shape: &[usize]) -> Array {
+    let n = shape.iter().product();
+    Array::new(shape, (0..n).map(|i| (i as f64 * 0.7).sin() * 3.0).collect::<Vec<f64>>())
+}
+
+/// Asserts that a program gives the same in small blocks as it does interpreted, up to rounding, and the same again.
+#[track_caller]
+fn assert_agrees(program: &Program, inputs: &[Array]) -> Executable {
+    let executable = compile_in_small_blocks(program);
+    let expected = interpret(program, inputs.to_vec());
+    for _ in 0..2 {
+        for (a, b) in expected.iter().zip(executable.run(inputs)) {
+            assert_eq!((a.shape(), a.dtype()), (b.shape(), b.dtype()));
+            let numbers = |a: &Array| match a.dtype() {
+                DType::I64 => a.to_vec::<i64>().expect("integers").iter().map(|x| *x as f64).collect::<Vec<f64>>(),
+                DType::F64 | DType::F32 | DType::Bool => a.cast::<f64>().to_vec::<f64>().expect("floats"),
+            };
+            for (x, y) in numbers(a).iter().zip(numbers(&b)) {
+                let same = *x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-13 * x.abs().max(1.0);
+                assert!(same, "{x:e} and {y:e}\n{program}\n{}", executable.explain());
+            }
+        }
+    }
+    executable
+}
+
+/// The mean cross-entropy of rows of logits at their labels, with its gradient, optimized.
+fn cross_entropy_program(rows: usize, columns: usize) -> Program {
+    let x = Tensor::<Term, 2>::from_raw(Term::variable(&[rows, columns], DType::F64));
+    let labels = Tensor::<Term, 1, i64>::from_raw(Term::variable(&[rows], DType::I64));
+    let y = x.cross_entropy(1, &labels).mean().into_raw();
+    let program = Term::program(&[x.into_raw(), labels.into_raw()], &[y], &[]).expect("a closed program");
+    optimize(&value_and_gradient_in(&optimize(&program), &[0]))
+}
+
+fn labels(rows: usize, columns: usize) -> Array {
+    Array::new(&[rows], (0..rows).map(|i| (i * 7 % columns.max(1)) as i64).collect::<Vec<i64>>())
+}
+
+#[test]
+fn a_softmax_is_one_pass_over_its_rows() {
+    let program = cross_entropy_program(256, 1000);
+    let executable = compile(&program);
+    let inside = within(&executable, "256 rows");
+    let passes = inside.iter().filter(|line| line.contains("group of 256000")).count();
+    let maxima = inside.iter().filter(|line| line.contains("max of lines of 1000")).count();
+    assert_eq!((passes, maxima), (2, 1), "{}", executable.explain());
+    assert_eq!(count(&executable, "of 256000"), 2, "{}", executable.explain());
+    // The logits have 2 MB. What is not a result has memory for some rows.
+    assert!(executable.peak_bytes() < 256 << 10, "{}", executable.explain());
+    let inputs = [waves(&[256, 1000]), labels(256, 1000)];
+    let (a, b) = (interpret(&program, inputs.to_vec()), executable.run(&inputs));
+    for (a, b) in a.iter().zip(b) {
+        assert!(
+            (a.to_vec::<f64>().expect("floats").iter())
+                .zip(b.to_vec::<f64>().expect("floats"))
+                .all(|(x, y)| (x - y).abs() <= 1e-13)
+        );
+    }
+}
+
+#[test]
+fn blocks_of_all_sizes_agree() {
+    for rows in [0, 1, 2, 3, 7, 8, 9, 64, 65] {
+        for columns in [1, 2, 7, 16, 17, 64, 255, 513] {
+            let program = cross_entropy_program(rows, columns);
+            let executable = assert_agrees(&program, &[waves(&[rows, columns]), labels(rows, columns)]);
+            assert!(rows < 7 || columns < 2 || count(&executable, "at a time") > 0, "{}", executable.explain());
+        }
+    }
+}
+
+/// The value and gradient of a function of a matrix, optimized.
+fn gradient(f: impl Fn(&Tensor<Term, 2>) -> Tensor<Term, 0>, shape: [usize; 2]) -> Program {
+    let x = Tensor::<Concrete, 2>::from_raw(waves(&shape));
+    Function::value_and_gradient(f, &x).optimized().clone()
+}
+
+#[test]
+fn rows_of_several_axes_and_columns_agree() {
+    for shape in [[6, 35], [12, 64], [35, 6]] {
+        let x = waves(&shape);
+        // Along the first axis no step runs by rows of the second; along both, sums cross the rows.
+        let programs = [
+            gradient(|x| x.softmax(1).square().sum(), shape),
+            gradient(|x| x.softmax(0).square().sum(), shape),
+            gradient(|x| (x.softmax(1) * x.softmax(0)).sum(), shape),
+            gradient(|x| (x.logsumexp_axis(1) * x.max_axis(1)).sum() + x.logsumexp(), shape),
+            gradient(|x| (x * 0.5).exp().t().softmax(1).square().sum(), shape),
+        ];
+        for program in &programs {
+            assert_agrees(program, std::slice::from_ref(&x));
+        }
+        let executable = compile_in_small_blocks(&programs[0]);
+        assert!(count(&executable, "at a time") > 0, "{}", executable.explain());
+    }
+}
+
+#[test]
+fn blocks_run_within_loops() {
+    let program = gradient(|x| iterate(3, x.clone(), |_, x| x.softmax(1) + x * 0.5).square().sum(), [8, 40]);
+    let executable = assert_agrees(&program, &[waves(&[8, 40])]);
+    let inside = within(&executable, "loop of 3 trips");
+    assert!(inside.iter().any(|line| line.contains("at a time")), "{}", executable.explain());
+}
+
+#[test]
+fn what_is_read_elsewhere_keeps_its_memory() {
+    // The exponentials are a result, and the maxima are read by a step that crosses rows.
+    let x = Tensor::<Concrete, 2>::from_raw(waves(&[16, 100]));
+    let f = Function::stage(
+        |x: &Tensor<Term, 2>| {
+            let max: Tensor<Term, 1> = x.max_axis(1);
+            let e = (x - max.replicate_axis::<2>(1, 100)).exp();
+            let sums: Tensor<Term, 1> = e.sum_axis(1);
+            (e.clone(), e / sums.replicate_axis::<2>(1, 100), max.softmax(0))
+        },
+        &x,
+    );
+    for program in [f.program(), f.optimized()] {
+        assert_agrees(program, &[waves(&[16, 100])]);
+    }
+}
