@@ -21,7 +21,7 @@ pub(super) struct Memory {
     pub(super) table: Table,
     arena: Block,
     registers: Block,
-    isa: Isa,
+    pub(super) isa: Isa,
     pub(super) scratch: Scratch,
     /// The results of the last run, whose memory the next one takes if the caller has dropped them.
     pub(super) results: Vec<Array>,

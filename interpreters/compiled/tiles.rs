@@ -218,15 +218,34 @@ impl Tile<'_> {
 
     fn view<E: Elem>(&self, item: &Item<Arg>, out: &mut [E]) {
         let Item::View(slot, walk) = item else { unreachable!("a view is read") };
+        let grids = walk.grids(self.start, self.len, |grid| {
+            let (n, stride) = (grid.len, grid.row_stride);
+            let out = &mut out[grid.at..][..grid.rows * n];
+            // Safety: see `memory.rs`; the elements of a grid lie between its first and its last.
+            let source = unsafe { self.table.read::<E>(*slot, grid.place, grid.reach()) };
+            match grid.stride {
+                0 => rows::spread(self.isa, source, stride, n, out),
+                _ => rows::copy(self.isa, source, stride, n, out),
+            }
+        });
+        if grids {
+            return;
+        }
         walk.runs(self.start, self.len, |run| {
             let out = &mut out[run.at..run.at + (run.len - 1) * run.step + 1];
-            let Some(place) = run.place else { return out.iter_mut().step_by(run.step).for_each(|x| *x = E::ZERO) };
+            let Some(place) = run.place else {
+                return match run.step {
+                    1 => out.fill(E::ZERO),
+                    step => out.iter_mut().step_by(step).for_each(|x| *x = E::ZERO),
+                };
+            };
             let reach = (run.len - 1) * run.stride.unsigned_abs() as usize;
             let lowest = if run.stride < 0 { place - reach } else { place };
             // Safety: see `memory.rs`; the elements of a run lie between its first and its last.
             let source = unsafe { self.table.read::<E>(*slot, lowest, reach + 1) };
             let stride = run.stride.unsigned_abs() as usize;
             match (run.step, run.stride) {
+                (1, 0) => out.fill(source[0]),
                 (step, 0) => out.iter_mut().step_by(step).for_each(|x| *x = source[0]),
                 (1, 1) => out.copy_from_slice(source),
                 (1, -1) => out.iter_mut().zip(source.iter().rev()).for_each(|(out, x)| *out = *x),
@@ -275,6 +294,20 @@ impl Tile<'_> {
     fn add<E: Num>(&self, item: &Item<Arg>) {
         let Item::Add(slot, walk, a) = item else { unreachable!("a value is added") };
         let x = self.slice::<E>(*a);
+        let grids = walk.grids(self.start, self.len, |grid| {
+            let (n, stride) = (grid.len, grid.row_stride);
+            let x = &x[grid.at..][..grid.rows * n];
+            // Safety: see `memory.rs`.
+            let out = unsafe { self.table.write::<E>(*slot, grid.place, grid.reach()) };
+            match (grid.stride, stride) {
+                (0, _) => rows::sum_each(self.isa, x, n, stride, out),
+                (_, 0) => rows::sum_all(self.isa, x, out),
+                _ => (0..grid.rows).for_each(|r| rows::add_to(self.isa, &x[r * n..][..n], &mut out[r * stride..][..n])),
+            }
+        });
+        if grids {
+            return;
+        }
         self.places::<E>(*slot, walk, |out, run| {
             let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
             match (run.step, run.stride) {

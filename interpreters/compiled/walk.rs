@@ -7,6 +7,8 @@
 //! view looks at nothing. Where the innermost axes are short, runs go along the axis around them, so they are long
 //! anyway.
 
+use std::ops::RangeInclusive;
+
 use smallvec::SmallVec;
 
 use crate::ops::View;
@@ -48,6 +50,31 @@ pub(super) struct Run {
     pub(super) place: Option<usize>,
     pub(super) stride: i64,
 }
+
+/// Short rows of flat positions, one after the other, whose places have one distance from row to row and one within a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grid {
+    /// The first position within the range.
+    pub(super) at: usize,
+    pub(super) rows: usize,
+    /// The length of a row.
+    pub(super) len: usize,
+    /// The place of the first position.
+    pub(super) place: usize,
+    pub(super) row_stride: usize,
+    /// 0 or 1.
+    pub(super) stride: usize,
+}
+
+impl Grid {
+    /// The number of elements from the first place to the last.
+    pub(super) fn reach(&self) -> usize {
+        (self.rows - 1) * self.row_stride + (self.len - 1) * self.stride + 1
+    }
+}
+
+/// The lengths of rows that make grids: shorter ones are run across, longer ones are runs that are worth a call.
+const ROWS: RangeInclusive<usize> = 8..=64;
 
 impl Walk {
     /// The walk of a view, or `None` if whether the view looks at something is no condition on the axes one by one.
@@ -191,6 +218,33 @@ impl Walk {
         });
     }
 
+    /// Calls `body` for each grid of the flat positions `start .. start + len`; returns whether these are grids.
+    pub(super) fn grids(&self, start: usize, len: usize, mut body: impl FnMut(Grid)) -> bool {
+        let [outer @ .., rows, inner] = &self.axes[..] else { return false };
+        let n = inner.len;
+        if !ROWS.contains(&n) || rows.stride < 0 || !(0..=1).contains(&inner.stride) || !self.is_total() {
+            return false;
+        }
+        let (mut at, end) = (start, start + len);
+        while at < end {
+            let (row, j) = (at / n, at % n);
+            let (mut rest, i) = (row / rows.len, row % rows.len);
+            let mut place = self.base + rows.stride * i as i64 + inner.stride * j as i64;
+            for axis in outer.iter().rev() {
+                (place, rest) = (place + axis.stride * (rest % axis.len) as i64, rest / axis.len);
+            }
+            // A row that the range cuts is a grid of its own.
+            let (count, width) = match end - at {
+                left if j > 0 || left < n => (1, left.min(n - j)),
+                left => ((left / n).min(rows.len - i), n),
+            };
+            let (row_stride, stride) = (rows.stride as usize, inner.stride as usize);
+            body(Grid { at: at - start, rows: count, len: width, place: place as usize, row_stride, stride });
+            at += count * width;
+        }
+        true
+    }
+
     /// Calls `body` for each run of the flat positions `start .. start + len`.
     #[inline]
     pub(super) fn runs(&self, start: usize, len: usize, mut body: impl FnMut(Run)) {
@@ -329,11 +383,15 @@ mod tests {
             View::axes(&[2, 9, 3], &[2, 1]).clipped(1, 2, 8),
             View::axes(&[2, 12, 2, 3], &[3, 1, 0]).clipped(2, 1, 2).clipped(0, 0, 1),
             View::affine(&[9, 5], &[9, 3], &[1, 0, 0, 1], &[0, -1]),
+            View::axes(&[3, 9], &[1]),
+            View::axes(&[3, 9], &[0]),
+            View::affine(&[4, 10], &[2, 2, 9], &[2, 1, 0, 0, 0, 1], &[0, 1]),
         ]
     }
 
     #[test]
     fn a_walk_over_any_range_gives_the_places_of_the_view() {
+        let mut grids = 0;
         for view in &views() {
             let (walk, expected) = (Walk::new(view).expect("a box"), places(view));
             assert_eq!(walk.is_total(), expected.iter().all(Option::is_some), "{view}");
@@ -350,9 +408,20 @@ mod tests {
                     });
                     assert!(visits.iter().all(|n| *n == 1), "{view} {start} {len}");
                     assert_eq!(seen, expected[start..start + len], "{view} {start} {len}");
+                    let mut by_grids = Vec::new();
+                    let are_grids = walk.grids(start, len, |grid| {
+                        assert_eq!(grid.at, by_grids.len(), "{view} {start} {len}");
+                        for i in 0..grid.rows {
+                            let row = grid.place + i * grid.row_stride;
+                            by_grids.extend((0..grid.len).map(|j| Some(row + j * grid.stride)));
+                        }
+                    });
+                    assert!(!are_grids || by_grids == seen, "{view} {start} {len}");
+                    grids += usize::from(are_grids);
                 }
             }
         }
+        assert!(grids > 0);
     }
 
     #[test]

@@ -6,11 +6,38 @@ use smallvec::SmallVec;
 
 use super::kernels::indexing::{self, Blocks};
 use super::kernels::{reduce, views};
+use super::rows::{self, Isa};
 use super::run::Memory;
 use super::steps::{Operand, Span, Whole, WholeOp};
 use crate::array::{with_elem, with_num};
 use crate::dtype::{Elem, Num};
 use crate::ops::Reduce;
+
+/// The least number of elements for which loops for the instruction set of the machine are called.
+const LONG: usize = 32;
+
+/// The extrema of lines of so many elements, which are `inner` apart.
+fn extrema<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), out: &mut [E]) {
+    let largest = matches!(op, Reduce::Max { .. });
+    let (of_line, with_row) = match largest {
+        true => (rows::max as fn(Isa, &[E]) -> E, rows::max_to as fn(Isa, &[E], &mut [E])),
+        false => (rows::min as fn(Isa, &[E]) -> E, rows::min_to as fn(Isa, &[E], &mut [E])),
+    };
+    if inner == 1 && len >= LONG {
+        return out.iter_mut().zip(x.chunks_exact(len)).for_each(|(out, line)| *out = of_line(isa, line));
+    }
+    if inner >= LONG {
+        for (best, block) in out.chunks_exact_mut(inner).zip(x.chunks_exact(len * inner)) {
+            best.copy_from_slice(&block[..inner]);
+            block.chunks_exact(inner).skip(1).for_each(|row| with_row(isa, row, best));
+        }
+        return;
+    }
+    match largest {
+        true => reduce::extrema(x, len, inner, out, |x, y| x > y),
+        false => reduce::extrema(x, len, inner, out, |x, y| x < y),
+    }
+}
 
 impl Memory {
     /// Runs some rows of an operation: of lines, otherwise all.
@@ -18,11 +45,7 @@ impl Memory {
         match &whole.op {
             WholeOp::Product(_) => with_num!(whole.dtype, E => self.product::<E>(whole)),
             WholeOp::Extremum(op, len, inner) => with_num!(whole.dtype, E => {
-                let (x, out) = (self.lines::<E>(whole, span), self.rows::<E>(whole, span));
-                match op {
-                    Reduce::Max { .. } => reduce::extrema(x, *len, *inner, out, |x, y| x > y),
-                    Reduce::Min { .. } => reduce::extrema(x, *len, *inner, out, |x, y| x < y),
-                }
+                extrema(self.isa, *op, self.lines::<E>(whole, span), (*len, *inner), self.rows(whole, span));
             }),
             WholeOp::Position(op, len, inner) => with_num!(whole.dtype, E => {
                 let (x, out) = (self.lines::<E>(whole, span), self.rows::<i64>(whole, span));

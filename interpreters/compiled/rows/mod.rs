@@ -10,6 +10,7 @@
 mod binary;
 mod discrete;
 mod fused;
+mod grids;
 mod loops;
 mod math;
 mod reduce;
@@ -25,6 +26,7 @@ pub(crate) use fused::{
     MAX_TERMS, add3, exp_minus, linear_combination, mul_add, mul_one_minus, mul_sub, mul3, one_minus_square, poly2,
     sin_cos, sub_mul,
 };
+pub(crate) use grids::{copy, spread, sum_all, sum_each};
 pub(crate) use isa::Isa;
 pub(crate) use loops::Arg;
 pub(crate) use reduce::{add_to, axpy, dot, max, max_to, min, min_to, sum};

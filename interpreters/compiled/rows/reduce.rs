@@ -40,7 +40,7 @@ impl<E: Num> Kernel for Sum<'_, E> {
 }
 
 #[inline(always)]
-fn sum_in<E: Num, const N: usize>(x: &[E]) -> E {
+pub(super) fn sum_in<E: Num, const N: usize>(x: &[E]) -> E {
     let mut lanes = [E::ZERO; N];
     let (chunks, tail) = x.as_chunks::<N>();
     for k in 0..chunks.len() {

@@ -1,6 +1,6 @@
 //! Sums and extrema of slices.
 
-use super::super::{Isa, add_to, axpy, dot, max, max_to, min, min_to, sum};
+use super::super::{Isa, add_to, axpy, copy, dot, max, max_to, min, min_to, spread, sum, sum_all, sum_each};
 use super::{LENGTHS, Random, distance};
 use crate::dtype::Num;
 
@@ -90,5 +90,35 @@ fn extrema_are_elements_at_their_positions() {
         }
         let integers: Vec<i64> = (0..100).map(|i| (i * 37) % 101 - 50).collect();
         assert_eq!([min(isa, &integers), max(isa, &integers)], [-50, 50]);
+    }
+}
+
+#[test]
+fn short_rows_are_moved_and_summed_as_long_ones() {
+    for isa in Isa::supported() {
+        for (n, rows, stride) in [(1, 4, 1), (7, 3, 9), (8, 5, 8), (20, 6, 25), (33, 2, 0), (64, 3, 70)] {
+            let x: Vec<f64> = (0..n * rows).map(|i| (i as f64 * 0.7).sin()).collect();
+            let place = |i: usize| i / n * stride;
+            let source: Vec<f64> = (0..(rows - 1) * stride + n).map(|i| (i as f64 * 0.3).cos()).collect();
+            let (mut spread_out, mut copied) = (vec![0.0; n * rows], vec![0.0; n * rows]);
+            spread(isa, &source, stride, n, &mut spread_out);
+            copy(isa, &source, stride, n, &mut copied);
+            for i in 0..n * rows {
+                assert_eq!(spread_out[i], source[place(i)], "{n} {rows} {stride} on {}", isa.name());
+                assert_eq!(copied[i], source[place(i) + i % n], "{n} {rows} {stride} on {}", isa.name());
+            }
+            let mut each = vec![1.0; (rows - 1) * stride.max(1) + 1];
+            sum_each(isa, &x, n, stride.max(1), &mut each);
+            let mut all = vec![1.0; n];
+            sum_all(isa, &x, &mut all);
+            for r in 0..rows {
+                let expected = 1.0 + sum(isa, &x[r * n..][..n]);
+                assert!((each[r * stride.max(1)] - expected).abs() < 1e-14, "{n} {rows} on {}", isa.name());
+            }
+            for (i, y) in all.iter().enumerate() {
+                let expected = (0..rows).fold(1.0, |y, r| y + x[r * n + i]);
+                assert_eq!(*y, expected, "{n} {rows} on {}", isa.name());
+            }
+        }
     }
 }

@@ -1,0 +1,140 @@
+//! Loops over short rows: many of them in one call, since a call for each would take longer than the row.
+//!
+//! Law: as in `reduce.rs`, a sum has a fixed number of partial sums, so results do not depend on the instruction set.
+#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
+
+use super::isa::{Isa, Kernel, Machine, dispatch};
+use super::reduce::sum_in;
+use crate::dtype::{Elem, Num};
+
+/// The number of elements that are moved or added together.
+const WIDE: usize = 8;
+
+struct Spread<'a, E> {
+    x: &'a [E],
+    stride: usize,
+    n: usize,
+    out: &'a mut [E],
+}
+
+impl<E: Elem> Kernel for Spread<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Spread { x, stride, n, out } = self;
+        for r in 0..out.len() / n {
+            let (x, out) = (x[r * stride], &mut out[r * n..][..n]);
+            let (chunks, tail) = out.as_chunks_mut::<WIDE>();
+            for k in 0..chunks.len() {
+                chunks[k] = [x; WIDE];
+            }
+            for i in 0..tail.len() {
+                tail[i] = x;
+            }
+        }
+    }
+}
+
+/// Fills each row of `n` elements of the output with one number, `stride` after that of the row before.
+pub(crate) fn spread<E: Elem>(isa: Isa, x: &[E], stride: usize, n: usize, out: &mut [E]) {
+    dispatch(isa, Spread { x, stride, n, out });
+}
+
+struct Copy<'a, E> {
+    x: &'a [E],
+    stride: usize,
+    n: usize,
+    out: &'a mut [E],
+}
+
+impl<E: Elem> Kernel for Copy<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Copy { x, stride, n, out } = self;
+        for r in 0..out.len() / n {
+            let (x, out) = (&x[r * stride..][..n], &mut out[r * n..][..n]);
+            let (to, rest) = out.as_chunks_mut::<WIDE>();
+            let (from, tail) = x.as_chunks::<WIDE>();
+            for k in 0..to.len() {
+                to[k] = from[k];
+            }
+            for i in 0..rest.len() {
+                rest[i] = tail[i];
+            }
+        }
+    }
+}
+
+/// Copies rows of `n` elements, each `stride` after the row before.
+pub(crate) fn copy<E: Elem>(isa: Isa, x: &[E], stride: usize, n: usize, out: &mut [E]) {
+    dispatch(isa, Copy { x, stride, n, out });
+}
+
+struct SumEach<'a, E> {
+    x: &'a [E],
+    n: usize,
+    stride: usize,
+    out: &'a mut [E],
+}
+
+impl<E: Num> Kernel for SumEach<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let SumEach { x, n, stride, out } = self;
+        for r in 0..x.len() / n {
+            let sum = sum_in::<E, WIDE>(&x[r * n..][..n]);
+            out[r * stride] = out[r * stride].plus(sum);
+        }
+    }
+}
+
+/// Adds the sum of each row of `n` elements to a number, `stride` after that of the row before.
+pub(crate) fn sum_each<E: Num>(isa: Isa, x: &[E], n: usize, stride: usize, out: &mut [E]) {
+    dispatch(isa, SumEach { x, n, stride, out });
+}
+
+struct SumAll<'a, E> {
+    x: &'a [E],
+    out: &'a mut [E],
+}
+
+impl<E: Num> Kernel for SumAll<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let SumAll { x, out } = self;
+        let n = out.len();
+        let rows = x.len() / n;
+        let mut column = 0;
+        // Columns stay in registers while the rows go by.
+        while column + WIDE <= n {
+            let mut sums = [E::ZERO; WIDE];
+            for i in 0..WIDE {
+                sums[i] = out[column + i];
+            }
+            for r in 0..rows {
+                let x = &x[r * n + column..][..WIDE];
+                for i in 0..WIDE {
+                    sums[i] = sums[i].plus(x[i]);
+                }
+            }
+            out[column..][..WIDE].copy_from_slice(&sums);
+            column += WIDE;
+        }
+        while column < n {
+            let mut sum = out[column];
+            for r in 0..rows {
+                sum = sum.plus(x[r * n + column]);
+            }
+            out[column] = sum;
+            column += 1;
+        }
+    }
+}
+
+/// Adds all rows, of the length of the output, to the output.
+pub(crate) fn sum_all<E: Num>(isa: Isa, x: &[E], out: &mut [E]) {
+    dispatch(isa, SumAll { x, out });
+}
