@@ -4,9 +4,9 @@
 //!
 //! prints one line of JSON: the medians of the time that the function takes, and the function with its derivative,
 //! and check sums of both results. `--list` lists the workloads, `--program` prints the program of the derivative
-//! instead of measuring it, `--explain` what its run does and how long each step takes, `--check` compares the results
-//! with the recorded ones, and `--table FILE` prints lines of several programs as a table. `make side-by-side` does all
-//! of it next to other programs.
+//! instead of measuring it, `--explain` what its run does and how long each step takes, `--fused` for all workloads how
+//! many cheap elementwise operations run together with others, `--check` compares the results with the recorded ones, and
+//! `--table FILE` prints lines of several programs as a table. `make side-by-side` does all of it next to other programs.
 //!
 //! Each workload is one generic function, written as a user would write it.
 //!
@@ -87,6 +87,7 @@ enum Mode {
     List,
     Program,
     Explain,
+    Fused,
     Check,
     Table,
 }
@@ -115,6 +116,7 @@ fn request(mut words: VecDeque<String>) -> Result<Request, Box<dyn Error>> {
             "--list" => asked.mode = Mode::List,
             "--program" => asked.mode = Mode::Program,
             "--explain" => asked.mode = Mode::Explain,
+            "--fused" => asked.mode = Mode::Fused,
             "--check" => asked.mode = Mode::Check,
             "--table" => asked.mode = Mode::Table,
             option if option.starts_with("--") => return Err(format!("there is no option {option}").into()),
@@ -141,6 +143,17 @@ fn run(asked: &Request, out: &mut dyn Write, base: f64) -> Result<(), Box<dyn Er
         Mode::Explain => {
             for case in cases(name()?, inputs)? {
                 write!(out, "{}", (case.both)(engine).explain())?;
+            }
+        }
+        Mode::Fused => {
+            writeln!(out, "| workload | cheap operations | fused | superinstructions |\n|---|---|---|---|")?;
+            for workload in workloads() {
+                for case in (workload.cases)(inputs) {
+                    let found = (case.both)(engine).superinstructions();
+                    let percent = 100 * found.inside / found.cheap.max(1);
+                    let (cheap, count) = (found.cheap, found.count);
+                    writeln!(out, "| {}{} | {cheap} | {percent} % | {count} |", workload.name, case.part)?;
+                }
             }
         }
         Mode::Check => {

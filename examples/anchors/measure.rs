@@ -10,6 +10,7 @@ use std::fs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use polygrad::interpreters::compiled::Superinstructions;
 use polygrad::program::Term;
 use polygrad::{Array, Concrete, Float, Function, FunctionOptions, Tensor, Tree};
 
@@ -62,6 +63,9 @@ pub(crate) trait Run {
 
     /// What a run does, with measured times.
     fn explain(&self) -> String;
+
+    /// How many elementwise operations run together with others.
+    fn superinstructions(&self) -> Superinstructions;
 }
 
 struct Ready<P, Q, Y> {
@@ -97,6 +101,10 @@ impl<P: Tree<Concrete>, Q: Tree<Concrete>, Y: Tree<Concrete>> Run for Ready<P, Q
     fn explain(&self) -> String {
         let inputs = [self.x.leaves(), self.data.leaves()].concat();
         self.function.executable().profile(&inputs, 20)
+    }
+
+    fn superinstructions(&self) -> Superinstructions {
+        self.function.executable().superinstructions()
     }
 }
 

@@ -195,10 +195,12 @@ fn group_by_rows(group: &Group, rows: usize, places: &[Place]) -> Option<Uses> {
                     Item::Unary(..) | Item::Binary(..) | Item::Compare(..) | Item::IntUnary(..) => false,
                     Item::IntBinary(..) | Item::And(..) | Item::Or(..) | Item::Not(_) | Item::Step(..) => false,
                     Item::Convert(..) | Item::Select(_) | Item::Add(..) => false,
+                    Item::Form(..) | Item::Weighted(..) | Item::SinCos(..) | Item::Second(_) => false,
                 },
                 Item::One(..) | Item::Places(_) | Item::Unary(..) | Item::Binary(..) | Item::Compare(..) => false,
                 Item::IntUnary(..) | Item::IntBinary(..) | Item::And(..) | Item::Or(..) | Item::Not(_) => false,
                 Item::Step(..) | Item::Convert(..) | Item::Select(_) => false,
+                Item::Form(..) | Item::Weighted(..) | Item::SinCos(..) | Item::Second(_) => false,
             };
             note(&mut uses, slot, item.writes().is_some(), inside);
         }

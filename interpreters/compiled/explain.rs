@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::blocks::Blocks;
+use super::fuse::Superinstructions;
 use super::group::{Arg, Code, Item};
 use super::steps::{Call, Home, Loop, Plan, Step, Whole, WholeOp};
 use crate::program::Program;
@@ -17,9 +18,11 @@ type Clock<'a> = (&'a [(Duration, u64)], usize);
 pub(super) fn text(program: &Program, plan: &Plan, clock: Option<Clock<'_>>) -> String {
     let mut lines = Lines { plan, clock, text: String::new() };
     let places = plan.places.iter().filter(|place| matches!(place.home, Home::Arena(_))).count();
+    let Superinstructions { cheap, inside, count } = superinstructions(&plan.steps);
     let _ = writeln!(
         lines.text,
-        "{} operations in {} steps; {places} values in {} bytes, {} bytes of registers",
+        "{} operations in {} steps; {places} values in {} bytes, {} bytes of registers; {inside} of {cheap} cheap \
+         operations in {count} superinstructions",
         program.size(),
         plan.count,
         plan.bytes,
@@ -27,6 +30,23 @@ pub(super) fn text(program: &Program, plan: &Plan, clock: Option<Clock<'_>>) -> 
     );
     lines.steps(&plan.steps, 0, 1);
     lines.text
+}
+
+/// The superinstructions of steps.
+pub(super) fn superinstructions(steps: &[Step]) -> Superinstructions {
+    let mut all = Superinstructions::default();
+    for step in steps {
+        let of = match step {
+            Step::Group(code) => code.counts,
+            Step::Loop(l) => superinstructions(&l.body),
+            Step::Blocks(blocks) => superinstructions(&blocks.steps),
+            Step::Whole(_) | Step::Call(_) | Step::Draft(_) => Superinstructions::default(),
+        };
+        all.cheap += of.cheap;
+        all.inside += of.inside;
+        all.count += of.count;
+    }
+    all
 }
 
 struct Lines<'a> {
@@ -144,6 +164,10 @@ fn name(item: &Item<Arg>) -> (String, bool) {
         Item::Step(op, _) => op.name(),
         Item::Convert(..) => "convert",
         Item::Select(_) => "select",
+        Item::Form(form, _) => form.name(),
+        Item::Weighted(_, terms) => return (format!("sum of {} with weights", terms.len()), true),
+        Item::SinCos(..) => "sin_cos",
+        Item::Second(_) => unreachable!("the instruction before has computed both results"),
     };
     (words.to_owned(), true)
 }

@@ -9,7 +9,9 @@ use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
+use super::fuse::{Superinstructions, Weights, fuse};
 use super::memory::{LINE, Slot};
+use super::rows::Form;
 use super::scalars::{self, Scalar};
 use super::walk::Walk;
 use crate::dtype::DType;
@@ -41,6 +43,14 @@ pub(super) enum Item<V> {
     /// To integers, floats, or other floats: from this element type.
     Convert(DType, V),
     Select([V; 3]),
+    /// A superinstruction.
+    Form(Form, SmallVec<[V; 4]>),
+    /// A sum with constant weights.
+    Weighted(Box<Weights>, SmallVec<[V; 4]>),
+    /// The sine and the cosine of a value; the second of the two values is the one that is named.
+    SinCos(V, V),
+    /// The second result of the operation before.
+    Second(V),
     /// The elements of a place of these sizes at the indices, 0 out of bounds.
     Gather(Slot, SmallVec<[usize; 4]>, SmallVec<[V; 4]>),
     /// Writes the value to a place, through a view.
@@ -63,12 +73,13 @@ impl<V: Copy> Item<V> {
             }
             Item::And(a, b) | Item::Or(a, b) => SmallVec::from_slice(&[*a, *b]),
             Item::Select(args) => SmallVec::from_slice(args),
-            Item::Gather(_, _, ix) => ix.clone(),
+            Item::Form(_, args) | Item::Weighted(_, args) | Item::Gather(_, _, args) => args.clone(),
+            Item::SinCos(a, _) | Item::Second(a) => SmallVec::from_slice(&[*a]),
         }
     }
 
     /// The same operation on other values.
-    fn map<W>(&self, f: impl Fn(V) -> W) -> Item<W> {
+    pub(super) fn map<W>(&self, f: impl Fn(V) -> W) -> Item<W> {
         match self {
             Item::Read(slot, at) => Item::Read(*slot, *at),
             Item::One(slot, at) => Item::One(*slot, *at),
@@ -85,6 +96,10 @@ impl<V: Copy> Item<V> {
             Item::Step(op, a) => Item::Step(*op, f(*a)),
             Item::Convert(from, a) => Item::Convert(*from, f(*a)),
             Item::Select([m, a, b]) => Item::Select([f(*m), f(*a), f(*b)]),
+            Item::Form(form, args) => Item::Form(*form, args.iter().map(|a| f(*a)).collect()),
+            Item::Weighted(weights, args) => Item::Weighted(weights.clone(), args.iter().map(|a| f(*a)).collect()),
+            Item::SinCos(a, second) => Item::SinCos(f(*a), f(*second)),
+            Item::Second(a) => Item::Second(f(*a)),
             Item::Gather(slot, sizes, ix) => Item::Gather(*slot, sizes.clone(), ix.iter().map(|i| f(*i)).collect()),
             Item::Put(slot, walk, a) => Item::Put(*slot, walk.clone(), f(*a)),
             Item::Add(slot, walk, a) => Item::Add(*slot, walk.clone(), f(*a)),
@@ -98,6 +113,7 @@ impl<V: Copy> Item<V> {
             Item::Places(_) | Item::Unary(..) | Item::Binary(..) | Item::Compare(..) | Item::IntUnary(..) => None,
             Item::IntBinary(..) | Item::And(..) | Item::Or(..) | Item::Not(_) | Item::Step(..) => None,
             Item::Convert(..) | Item::Select(_) | Item::Put(..) | Item::Add(..) => None,
+            Item::Form(..) | Item::Weighted(..) | Item::SinCos(..) | Item::Second(_) => None,
         }
     }
 
@@ -108,17 +124,18 @@ impl<V: Copy> Item<V> {
             Item::Read(..) | Item::One(..) | Item::View(..) | Item::Gather(..) | Item::Places(_) => None,
             Item::Unary(..) | Item::Binary(..) | Item::Compare(..) | Item::IntUnary(..) | Item::IntBinary(..) => None,
             Item::And(..) | Item::Or(..) | Item::Not(_) | Item::Step(..) | Item::Convert(..) | Item::Select(_) => None,
+            Item::Form(..) | Item::Weighted(..) | Item::SinCos(..) | Item::Second(_) => None,
         }
     }
 }
 
 /// A value of a group.
 #[derive(Clone, Debug)]
-struct Node {
-    item: Item<Value>,
-    dtype: DType,
+pub(super) struct Node {
+    pub(super) item: Item<Value>,
+    pub(super) dtype: DType,
     /// The place the value is written to, if it is needed elsewhere.
-    stored: Option<Slot>,
+    pub(super) stored: Option<Slot>,
 }
 
 /// What a group reads without computing.
@@ -217,8 +234,12 @@ impl Group {
         }
     }
 
-    /// The code of the group.
-    pub(super) fn code(&self) -> Code {
+    /// The code of the group. `number` says which elements of places are known numbers.
+    pub(super) fn code(&mut self, number: &dyn Fn(Slot, usize) -> Option<f64>) -> Code {
+        let mut counts = Superinstructions::default();
+        if self.size > 1 {
+            (self.nodes, counts) = fuse(std::mem::take(&mut self.nodes), number);
+        }
         let tile = self.tile();
         let last = self.last_uses();
         let mut maker = Maker {
@@ -227,6 +248,7 @@ impl Group {
             args: Vec::with_capacity(self.nodes.len()),
             before: Vec::new(),
             each: Vec::new(),
+            second: None,
         };
         for (k, node) in self.nodes.iter().enumerate() {
             let arg = maker.node(node);
@@ -248,7 +270,7 @@ impl Group {
             1 => scalars::code(&each, registers.bytes),
             _ => (Vec::new(), registers.bytes),
         };
-        Code { size: self.size, tile, before, each, scalars, cleared: self.cleared.clone(), bytes }
+        Code { size: self.size, tile, before, each, scalars, cleared: self.cleared.clone(), bytes, counts }
     }
 
     /// For each value its last use within the group, or itself.
@@ -289,7 +311,13 @@ impl<V> Item<V> {
     fn takes_one_number(&self) -> bool {
         matches!(
             self,
-            Item::Binary(..) | Item::Compare(..) | Item::IntBinary(..) | Item::And(..) | Item::Or(..) | Item::Select(_)
+            Item::Binary(..)
+                | Item::Compare(..)
+                | Item::IntBinary(..)
+                | Item::And(..)
+                | Item::Or(..)
+                | Item::Select(_)
+                | Item::Form(..)
         )
     }
 }
@@ -330,6 +358,7 @@ pub(super) struct Code {
     pub(super) cleared: Vec<(Slot, usize)>,
     /// The bytes of all registers.
     pub(super) bytes: usize,
+    pub(super) counts: Superinstructions,
 }
 
 /// The code of a group while it is made.
@@ -340,6 +369,8 @@ struct Maker<'a> {
     args: Vec<Arg>,
     before: Vec<Instruction>,
     each: Vec<Instruction>,
+    /// Where the second result of the last operation is.
+    second: Option<Arg>,
 }
 
 impl Maker<'_> {
@@ -357,6 +388,9 @@ impl Maker<'_> {
             Item::Convert(..) | Item::Select(_) | Item::Gather(..) | Item::Put(..) | Item::Add(..) => {
                 return self.computed(node);
             }
+            Item::Form(..) | Item::Weighted(..) => return self.computed(node),
+            Item::SinCos(x, second) => return self.sines(node, *x, *second),
+            Item::Second(_) => return self.second.take().expect("the operation before has two results"),
         };
         if let Some(slot) = node.stored {
             let (item, dtype) = (node.item.map(|_| arg), node.dtype);
@@ -376,14 +410,25 @@ impl Maker<'_> {
             }
         }
         let item = node.item.map(|v| self.args[v as usize]);
-        let out = match node.stored {
-            Some(slot) => Arg::Place(slot, 0),
-            None if node.item.writes().is_some() => Arg::Register(0),
-            None => Arg::Register(self.registers.take(node.dtype)),
-        };
+        let out = if node.item.writes().is_some() { Arg::Register(0) } else { self.result(node) };
         let operand = operands.last().map_or(node.dtype, |v| self.group.nodes[*v as usize].dtype);
         self.each.push(Instruction { item, dtype: node.dtype, operand, out });
         out
+    }
+
+    /// Where the result of an operation goes: to its place, or to a register.
+    fn result(&mut self, node: &Node) -> Arg {
+        node.stored.map_or_else(|| Arg::Register(self.registers.take(node.dtype)), |slot| Arg::Place(slot, 0))
+    }
+
+    /// The sine and the cosine of a value.
+    fn sines(&mut self, node: &Node, x: Value, second: Value) -> Arg {
+        self.spread(x);
+        let [sine, cosine] = [node, &self.group.nodes[second as usize]].map(|node| self.result(node));
+        let (item, dtype) = (Item::SinCos(self.args[x as usize], cosine), node.dtype);
+        self.each.push(Instruction { item, dtype, operand: dtype, out: sine });
+        self.second = Some(cosine);
+        sine
     }
 
     /// Lets a value that is one number for all positions fill a register, which keeps it for all tiles.

@@ -3,10 +3,15 @@
 //! Law: an [`Executable`] agrees with [`interpret`](crate::program::interpret) at arrays, within the rounding that the
 //! kernels document. An operation without a kernel is done by the interpreter of arrays.
 //!
+//! What rounds otherwise than in the interpreter are elementary functions and sums (see `rows`), and products of arrays. Sums,
+//! differences, products and quotients of numbers do not, fused in superinstructions or not: they are rounded one by one,
+//! on every machine.
+//!
 //! | module | does |
 //! |---|---|
 //! | `lower` | a program to steps over places; `loops`: the bodies of loops; `schedule`: the order of the steps |
 //! | `group` | elementwise operations, views and sums of one pass; `walk`: views as runs |
+//! | `fuse` | superinstructions: operations of a group that one pass over a tile computes |
 //! | `explain` | a plan as text |
 //! | `blocks` | steps that run together, block of rows by block of rows |
 //! | `arena` | which places share memory |
@@ -15,13 +20,12 @@
 //! | `run`, `tiles`, `whole` | runs it; `memory`: addresses |
 //! | `rows` | loops over slices, one for each elementwise row, for the instruction set of the machine |
 
-// Some kernels stand before the code that calls them.
-#[allow(dead_code, unused_imports)]
 pub(crate) mod rows;
 
 mod arena;
 mod blocks;
 mod explain;
+mod fuse;
 mod group;
 mod loops;
 mod lower;
@@ -44,6 +48,7 @@ use crate::array::{Array, with_elem};
 use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;
 use blocks::Limits;
+pub use fuse::Superinstructions;
 use rows::Isa;
 use run::Memory;
 use steps::{Found, Plan};
@@ -123,6 +128,18 @@ impl Executable {
             memory.run(&self.plan, inputs, &mut outputs);
         }
         explain::text(&self.program, &self.plan, memory.clock.as_deref().map(|clock| (clock, runs)))
+    }
+
+    /// How many elementwise operations run together with others, in superinstructions.
+    ///
+    /// ```
+    /// use polygrad::{Function, interpreters::compiled::compile, tensor};
+    /// let f = Function::stage(|x| x.square() * 2.0 + x, &tensor([1.0, 2.0]));
+    /// let found = compile(f.optimized()).superinstructions();
+    /// assert_eq!((found.cheap, found.inside, found.count), (3, 2, 1));
+    /// ```
+    pub fn superinstructions(&self) -> Superinstructions {
+        explain::superinstructions(&self.plan.steps)
     }
 
     /// The results for these inputs.

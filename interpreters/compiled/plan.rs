@@ -5,6 +5,8 @@ use super::blocks::{self, Limits};
 use super::memory::Slot;
 use super::schedule::{Known, Lowering};
 use super::steps::{Found, Home, Plan, Step};
+use crate::array::Array;
+use crate::dtype::{DType, Elem};
 use crate::program::Program;
 use crate::shape::size;
 
@@ -49,29 +51,42 @@ pub(super) fn plan(program: &Program, limits: Limits) -> Plan {
     let mut steps = blocks::form(steps, &mut places, &kept, limits);
     let bytes = arena::assign(&mut places, &mut steps, &kept);
     let mut count = 0;
-    let registers = finish(&mut steps, &mut count);
+    let number = |slot: Slot, at: usize| match places[slot as usize].home {
+        Home::Constant(k) => known_number(&constants[k], at),
+        Home::Input | Home::Output | Home::Arena(_) | Home::Loop => None,
+    };
+    let registers = finish(&mut steps, &mut count, &number);
     Plan { steps, count, places, constants, outputs, bytes, registers }
+}
+
+/// An element of an array of floats.
+fn known_number(array: &Array, at: usize) -> Option<f64> {
+    match array.dtype() {
+        DType::F64 => f64::scalar_of(array).copied().or_else(|| Some(array.values::<f64>()?.get(at))),
+        DType::F32 => f32::scalar_of(array).copied().or_else(|| Some(array.values::<f32>()?.get(at))).map(f64::from),
+        DType::I64 | DType::Bool => None,
+    }
 }
 
 /// Makes the code of all groups and numbers the steps from `next` on, those of a list before those of its bodies.
 /// Returns the bytes of the registers of the largest group.
-fn finish(steps: &mut [Step], next: &mut usize) -> usize {
+fn finish(steps: &mut [Step], next: &mut usize, number: &dyn Fn(Slot, usize) -> Option<f64>) -> usize {
     let mut bytes = 0;
     *next += steps.len();
     for step in steps {
         match step {
             Step::Draft(group) => {
-                let code = group.code();
+                let code = group.code(number);
                 bytes = bytes.max(code.bytes);
                 *step = Step::Group(code);
             }
             Step::Loop(l) => {
                 l.first = *next;
-                bytes = bytes.max(finish(&mut l.body, next));
+                bytes = bytes.max(finish(&mut l.body, next, number));
             }
             Step::Blocks(blocks) => {
                 blocks.first = *next;
-                bytes = bytes.max(finish(&mut blocks.steps, next));
+                bytes = bytes.max(finish(&mut blocks.steps, next, number));
             }
             Step::Group(_) | Step::Whole(_) | Step::Call(_) => {}
         }

@@ -99,6 +99,8 @@ impl Maker {
             Item::Compare(..) | Item::IntUnary(..) | Item::IntBinary(..) | Item::And(..) | Item::Or(..) => None,
             Item::Not(_) | Item::Step(..) | Item::Convert(..) | Item::Select(_) | Item::Gather(..) => None,
             Item::Put(..) | Item::Add(..) => None,
+            // Groups of one position have no superinstructions.
+            Item::Form(..) | Item::Weighted(..) | Item::SinCos(..) | Item::Second(_) => None,
         };
         let Some((scalar, out)) = compact else {
             // What the instruction writes to a place is read from there.

@@ -5,9 +5,10 @@
 
 #![allow(unsafe_code)]
 
+use super::fuse::Weights;
 use super::group::{Arg, Code, Instruction, Item};
 use super::memory::{Block, Slot, Table};
-use super::rows::{self, Arg as Operand, Isa};
+use super::rows::{self, Arg as Operand, Isa, MAX_TERMS, Real};
 use super::scalars::Scalar;
 use super::steps::Span;
 use super::walk::{Run, Walk};
@@ -181,6 +182,16 @@ impl Tile<'_> {
             Item::Select([mask, a, b]) => with_elem!(*dtype, E => {
                 rows::select::<E>(isa, self.slice(*mask), self.operand(*a), self.operand(*b), self.out(out));
             }),
+            Item::Form(form, args) => with_float!(*dtype, E => {
+                let mut operands = [Operand::Scalar(E::ZERO); 4];
+                operands.iter_mut().zip(args).for_each(|(operand, arg)| *operand = self.operand(*arg));
+                rows::form::<E>(isa, *form, &operands, self.out(out));
+            }),
+            Item::Weighted(weights, terms) => with_float!(*dtype, E => self.weighted::<E>(weights, terms, out)),
+            Item::SinCos(a, second) => {
+                with_float!(*dtype, E => rows::sin_cos::<E>(isa, self.slice(*a), self.out(out), self.out(*second)))
+            }
+            Item::Second(_) => unreachable!("the instruction before has computed both results"),
             Item::Gather(slot, sizes, ix) => with_elem!(*dtype, E => {
                 let size = sizes.iter().product();
                 // Safety: see `memory.rs`.
@@ -190,6 +201,16 @@ impl Tile<'_> {
             Item::Put(..) => with_elem!(*operand, E => self.put::<E>(item)),
             Item::Add(..) => with_num!(*operand, E => self.add::<E>(item)),
         }
+    }
+
+    fn weighted<E: Real>(&self, sum: &Weights, terms: &[Arg], out: Arg) {
+        let (mut slices, mut weights) = ([&[][..]; MAX_TERMS], [E::ZERO; MAX_TERMS]);
+        for (k, (term, weight)) in terms.iter().zip(&sum.weights).enumerate() {
+            (slices[k], weights[k]) = (self.slice(*term), E::of_f64(*weight));
+        }
+        let n = terms.len();
+        let constant = sum.constant.map(E::of_f64);
+        rows::linear_combination(self.isa, &slices[..n], &weights[..n], constant, self.out(out));
     }
 
     fn convert(&self, from: DType, a: Arg, into: DType, out: Arg) {

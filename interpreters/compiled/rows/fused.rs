@@ -1,95 +1,157 @@
-//! Fused forms: what a few rows compute together, in one pass.
+//! Superinstructions: what a few rows compute together, in one pass.
 //!
-//! Law: a form is the composition of rows that its documentation states, but for the rounding of what lies between: where the
-//! machine has a fused multiply-add, products are not rounded before they are added.
+//! Law: a form has the bits of the rows that it stands for, applied one after the other: products are rounded before they are
+//! added, on every machine. A pass over a tile is bound by its reads and writes, so a fused multiply-add would gain nothing;
+//! and where `x y` and `z w` are equal numbers, `x y - z w` is 0.
 
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
 use super::Real;
 use super::isa::{Isa, Kernel, Machine, dispatch};
-use super::loops::{Arg, Map, Triple, Zip, each, pairs, triples};
+use super::loops::{Arg, Triple, Zip, pairs, triples};
 use crate::ops::Unary;
 
-/// Declares forms of one, two or three floats: types by whose names the loops are compiled.
+/// Declares forms of two to four floats: the variants of [`Form`], and types by whose names the loops are compiled.
 macro_rules! forms {
-    ($($Form:ident: $Trait:ident<$E:ident $(, $F:ident)*>($($x:ident),*), $M:ident => $value:expr;)*) => { $(
-        #[derive(Clone, Copy)]
-        struct $Form;
-        impl<$E: Real> $Trait<$E $(, $F)*> for $Form {
-            #[inline(always)]
-            fn at<$M: Machine>(self, $($x: $E),*) -> $E {
-                $value
+    (
+        pairs: { $($(#[doc = $pdoc:literal])* $P:ident $pname:literal: |$px:ident, $py:ident| $pvalue:expr;)* }
+        triples: { $($(#[doc = $tdoc:literal])* $T:ident $tname:literal: |$tx:ident, $ty:ident, $tz:ident| $tvalue:expr;)* }
+        quads: { $($(#[doc = $qdoc:literal])* $Q:ident $qname:literal: |$qx:ident, $qy:ident, $qz:ident, $qw:ident| $qvalue:expr;)* }
+    ) => {
+        /// What a superinstruction computes from two to four floats.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Form {
+            $( $(#[doc = $pdoc])* $P, )*
+            $( $(#[doc = $tdoc])* $T, )*
+            $( $(#[doc = $qdoc])* $Q, )*
+        }
+
+        impl Form {
+            /// Every form.
+            #[cfg(test)]
+            pub(crate) const ALL: &'static [Form] = &[$( Form::$P, )* $( Form::$T, )* $( Form::$Q, )*];
+
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $( Form::$P => $pname, )*
+                    $( Form::$T => $tname, )*
+                    $( Form::$Q => $qname, )*
+                }
+            }
+
+            /// How many of the first operands are slices; the others may be one number for all elements.
+            pub(crate) fn slices(self) -> usize {
+                match self {
+                    $( Form::$P )|* | $( Form::$T )|* => 1,
+                    $( Form::$Q )|* => 4,
+                }
             }
         }
-    )* };
+
+        $(
+            #[derive(Clone, Copy)]
+            struct $P;
+            impl<E: Real> Zip<E, E, E> for $P {
+                #[inline(always)]
+                fn at<M: Machine>(self, $px: E, $py: E) -> E {
+                    $pvalue
+                }
+            }
+        )*
+        $(
+            #[derive(Clone, Copy)]
+            struct $T;
+            impl<E: Real> Triple<E, E, E> for $T {
+                #[inline(always)]
+                fn at<M: Machine>(self, $tx: E, $ty: E, $tz: E) -> E {
+                    $tvalue
+                }
+            }
+        )*
+        $(
+            #[derive(Clone, Copy)]
+            struct $Q;
+            impl<E: Real> Quad<E> for $Q {
+                #[inline(always)]
+                fn at(self, $qx: E, $qy: E, $qz: E, $qw: E) -> E {
+                    $qvalue
+                }
+            }
+        )*
+
+        /// A form at each position. The first operands are [slices](Form::slices).
+        pub(crate) fn form<E: Real>(isa: Isa, form: Form, args: &[Arg<'_, E>], out: &mut [E]) {
+            let slice = |k: usize| match args[k] {
+                Arg::Slice(x) => x,
+                Arg::Scalar(_) => panic!("operand {k} of {} is a slice", form.name()),
+            };
+            match form {
+                $( Form::$P => pairs(isa, $P, Arg::Slice(slice(0)), args[1], out), )*
+                $( Form::$T => triples(isa, $T, slice(0), args[1], args[2], out), )*
+                $( Form::$Q => {
+                    dispatch(isa, Quads { f: $Q, args: [slice(0), slice(1), slice(2), slice(3)], out });
+                } )*
+            }
+        }
+    };
 }
 
-forms! {
-    MulAdd: Triple<E, E, E>(x, y, z), M => E::multiply_add::<M>(x, y, z);
-    MulSub: Triple<E, E, E>(x, y, z), M => E::multiply_add::<M>(x, y, -z);
-    SubMul: Triple<E, E, E>(x, y, z), M => E::multiply_add::<M>(-x, y, z);
-    Add3: Triple<E, E, E>(x, y, z), M => x + y + z;
-    Mul3: Triple<E, E, E>(x, y, z), M => x * y * z;
-    MulOneMinus: Zip<E, E, E>(x, y), M => x * (E::ONE - y);
-    OneMinusSquare: Map<E, E>(x), M => E::multiply_add::<M>(-x, x, E::ONE);
-    ExpMinus: Zip<E, E, E>(x, y), M => E::exponential::<M>(x - y);
+/// A function of four numbers.
+trait Quad<E>: Copy {
+    fn at(self, x: E, y: E, z: E, w: E) -> E;
 }
 
-/// `x y + z`.
-pub(crate) fn mul_add<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
-    triples(isa, MulAdd, x, y, z, out);
+struct Quads<'a, F, E> {
+    f: F,
+    args: [&'a [E]; 4],
+    out: &'a mut [E],
 }
 
-/// `x y - z`.
-pub(crate) fn mul_sub<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
-    triples(isa, MulSub, x, y, z, out);
-}
-
-/// `z - x y`.
-pub(crate) fn sub_mul<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
-    triples(isa, SubMul, x, y, z, out);
-}
-
-/// `(x + y) + z`.
-pub(crate) fn add3<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
-    triples(isa, Add3, x, y, z, out);
-}
-
-/// `(x y) z`.
-pub(crate) fn mul3<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, z: Arg<'_, E>, out: &mut [E]) {
-    triples(isa, Mul3, x, y, z, out);
-}
-
-/// `x (1 - y)`.
-pub(crate) fn mul_one_minus<E: Real>(isa: Isa, x: Arg<'_, E>, y: &[E], out: &mut [E]) {
-    pairs(isa, MulOneMinus, x, Arg::Slice(y), out);
-}
-
-/// `1 - x^2`.
-pub(crate) fn one_minus_square<E: Real>(isa: Isa, x: &[E], out: &mut [E]) {
-    each(isa, OneMinusSquare, x, out);
-}
-
-/// `e^(x - y)`.
-pub(crate) fn exp_minus<E: Real>(isa: Isa, x: &[E], y: Arg<'_, E>, out: &mut [E]) {
-    pairs(isa, ExpMinus, Arg::Slice(x), y, out);
-}
-
-/// A polynomial with these coefficients, from the constant term upwards.
-#[derive(Clone, Copy)]
-struct Quadratic<E>([E; 3]);
-
-impl<E: Real> Map<E, E> for Quadratic<E> {
+impl<E: Copy, F: Quad<E>> Kernel for Quads<'_, F, E> {
+    type Output = ();
     #[inline(always)]
-    fn at<M: Machine>(self, x: E) -> E {
-        let [a, b, c] = self.0;
-        E::multiply_add::<M>(E::multiply_add::<M>(c, x, b), x, a)
+    fn run<M: Machine>(self) {
+        let Quads { f, args: [x, y, z, w], out } = self;
+        let n = out.len();
+        // With the lengths checked here, the loop checks no index.
+        let (x, y, z, w) = (&x[..n], &y[..n], &z[..n], &w[..n]);
+        for i in 0..n {
+            out[i] = f.at(x[i], y[i], z[i], w[i]);
+        }
     }
 }
 
-/// `c[0] + c[1] x + c[2] x^2`, by Horner's rule.
-pub(crate) fn poly2<E: Real>(isa: Isa, c: [E; 3], x: &[E], out: &mut [E]) {
-    each(isa, Quadratic(c), x, out);
+forms! {
+    pairs: {
+        /// `(x - y)^2`.
+        DifferenceSquare "difference_square": |x, y| (x - y) * (x - y);
+        /// `e^(x - y)`.
+        DifferenceExp "difference_exp": |x, y| E::exponential::<M>(x - y);
+    }
+    triples: {
+        /// `x y + z`.
+        MulAdd "mul_add": |x, y, z| x * y + z;
+        /// `x y - z`.
+        MulSub "mul_sub": |x, y, z| x * y - z;
+        /// `z - x y`.
+        SubMul "sub_mul": |x, y, z| z - x * y;
+        /// `(x y) z`.
+        MulMul "mul_mul": |x, y, z| x * y * z;
+        /// `(x + y) z`.
+        SumMul "sum_mul": |x, y, z| (x + y) * z;
+        /// `(x - y) z`.
+        DifferenceMul "difference_mul": |x, y, z| (x - y) * z;
+        /// `(y - x) z`.
+        RestMul "rest_mul": |x, y, z| (y - x) * z;
+        /// `(x + y) + z`.
+        Add3 "add3": |x, y, z| x + y + z;
+    }
+    quads: {
+        /// `x y + z w`.
+        TwoProductsSum "two_products_sum": |x, y, z, w| x * y + z * w;
+        /// `x y - z w`.
+        TwoProductsDifference "two_products_difference": |x, y, z, w| x * y - z * w;
+    }
 }
 
 struct Combination<'a, E, const K: usize> {
@@ -110,7 +172,7 @@ impl<E: Real, const K: usize> Kernel for Combination<'_, E, K> {
         for i in 0..n {
             let mut sum = constant;
             for k in 0..K {
-                sum = E::multiply_add::<M>(terms[k][i], weights[k], sum);
+                sum = sum + terms[k][i] * weights[k];
             }
             out[i] = sum;
         }
@@ -120,7 +182,7 @@ impl<E: Real, const K: usize> Kernel for Combination<'_, E, K> {
 /// The most terms of a linear combination.
 pub(crate) const MAX_TERMS: usize = 8;
 
-/// `constant + sum_k weights[k] terms[k]`, for one to eight terms, added from the first to the last.
+/// `((constant + weights[0] terms[0]) + weights[1] terms[1]) + ..`, for one to eight terms.
 pub(crate) fn linear_combination<E: Real>(isa: Isa, terms: &[&[E]], weights: &[E], constant: Option<E>, out: &mut [E]) {
     // Adding -0 changes no number, not even the sign of a zero.
     let constant = constant.unwrap_or(-E::ZERO);

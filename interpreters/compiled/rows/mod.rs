@@ -13,6 +13,8 @@ mod fused;
 mod grids;
 mod loops;
 mod math;
+// Products of rows stand before the code that calls them.
+#[allow(dead_code)]
 mod reduce;
 #[cfg(test)]
 mod tests;
@@ -22,13 +24,11 @@ use super::super::kernels::isa;
 
 pub(crate) use binary::binary;
 pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};
-pub(crate) use fused::{
-    MAX_TERMS, add3, exp_minus, linear_combination, mul_add, mul_one_minus, mul_sub, mul3, one_minus_square, poly2,
-    sin_cos, sub_mul,
-};
+pub(crate) use fused::{Form, MAX_TERMS, form, linear_combination, sin_cos};
 pub(crate) use grids::{copy, spread, sum_all, sum_each};
 pub(crate) use isa::Isa;
 pub(crate) use loops::Arg;
+#[allow(unused_imports)]
 pub(crate) use reduce::{add_to, axpy, dot, max, max_to, min, min_to, sum};
 pub(crate) use unary::unary;
 

@@ -3,7 +3,7 @@
 use super::Real;
 use super::isa::{Isa, Machine};
 use super::loops::{Guarded, Map, Row, each, each_guarded};
-use super::math::{Elementary, derived};
+use super::math::derived;
 use crate::dtype::DType;
 use crate::ops::Unary;
 

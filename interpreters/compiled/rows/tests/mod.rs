@@ -5,7 +5,7 @@ mod reductions;
 mod slices;
 
 use super::{Isa, Real};
-use crate::dtype::{DType, Elem};
+use crate::dtype::DType;
 
 /// Numbers at which functions have no ordinary value, or only just have one.
 const HOSTILE: [f64; 32] = [

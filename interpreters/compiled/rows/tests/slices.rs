@@ -1,9 +1,8 @@
 //! Loops over slices: every row and every form, at lengths around those of vectors.
 
 use super::super::{
-    Arg, Isa, Real, add3, and, binary, compare, exp_minus, float_step, int_binary, int_unary, linear_combination,
-    mul_add, mul_one_minus, mul_sub, mul3, not, one_minus_square, or, poly2, select, sin_cos, sub_mul, to_float,
-    to_int, unary,
+    Arg, Form, Isa, Real, and, binary, compare, float_step, form, int_binary, int_unary, linear_combination, not, or,
+    select, sin_cos, to_float, to_int, unary,
 };
 use super::{HOSTILE, LENGTHS, distance, hostile};
 use crate::dtype::Elem;
@@ -57,48 +56,48 @@ fn results_do_not_depend_on_positions() {
     positions::<f32>();
 }
 
-/// `x y + z` as the instruction set rounds it.
-fn fused<E: Real>(isa: Isa, x: E, y: E, z: E) -> E {
-    if isa == Isa::BASELINE { x * y + z } else { x.mul_add(y, z) }
+/// What a form is, by rows.
+fn by_rows<E: Real>(form: Form, [x, y, z, w]: [E; 4]) -> E {
+    match form {
+        Form::DifferenceSquare => Unary::Square.apply(x - y),
+        Form::DifferenceExp => unreachable!("the kernel of the exponential is tested by itself"),
+        Form::MulAdd => x * y + z,
+        Form::MulSub => x * y - z,
+        Form::SubMul => z - x * y,
+        Form::MulMul => (x * y) * z,
+        Form::SumMul => (x + y) * z,
+        Form::DifferenceMul => (x - y) * z,
+        Form::RestMul => (y - x) * z,
+        Form::Add3 => (x + y) + z,
+        Form::TwoProductsSum => x * y + z * w,
+        Form::TwoProductsDifference => x * y - z * w,
+    }
 }
 
 fn forms<E: Real>() {
     for (isa, n) in Isa::supported().into_iter().flat_map(|isa| LENGTHS.map(|n| (isa, n))) {
-        let [x, y, z]: [Vec<E>; 3] = [hostile(n, 0), hostile(n, 5), hostile(n, 11)];
-        let number = E::of_f64(-2.5);
-        let fill = |run: &dyn Fn(&mut [E])| filled(n, E::ONE, run);
-        let expect = |f: &dyn Fn(usize) -> E| (0..n).map(f).collect::<Vec<E>>();
-        for (y, z, scalars) in [
-            (Arg::Slice(&y[..]), Arg::Slice(&z[..]), [false, false]),
-            (Arg::Slice(&y[..]), Arg::Scalar(number), [false, true]),
-            (Arg::Scalar(number), Arg::Slice(&z[..]), [true, false]),
-            (Arg::Scalar(number), Arg::Scalar(number), [true, true]),
-        ] {
-            let at = |arg: Arg<'_, E>, i: usize| match arg {
-                Arg::Slice(x) => x[i],
-                Arg::Scalar(x) => x,
+        let args: [Vec<E>; 4] = [0, 5, 11, 17].map(|seed| hostile(n, seed));
+        for (op, scalars) in Form::ALL.iter().flat_map(|op| (0..4).map(move |scalars| (*op, scalars))) {
+            // Which of the operands that need not be slices are one number.
+            let arg = |k: usize| match k >= op.slices() && scalars >> (k - 1) & 1 == 1 {
+                true => Arg::Scalar(E::of_f64(-2.5)),
+                false => Arg::Slice(&args[k][..]),
             };
-            let said = format!("length {n}, scalars {scalars:?}, {}", isa.name());
-            let got = fill(&|out| mul_add(isa, &x, y, z, out));
-            assert!(same(&got, &expect(&|i| fused(isa, x[i], at(y, i), at(z, i)))), "mul_add: {said}");
-            let got = fill(&|out| mul_sub(isa, &x, y, z, out));
-            assert!(same(&got, &expect(&|i| fused(isa, x[i], at(y, i), -at(z, i)))), "mul_sub: {said}");
-            let got = fill(&|out| sub_mul(isa, &x, y, z, out));
-            assert!(same(&got, &expect(&|i| fused(isa, -x[i], at(y, i), at(z, i)))), "sub_mul: {said}");
-            let got = fill(&|out| add3(isa, &x, y, z, out));
-            assert!(same(&got, &expect(&|i| x[i] + at(y, i) + at(z, i))), "add3: {said}");
-            let got = fill(&|out| mul3(isa, &x, y, z, out));
-            assert!(same(&got, &expect(&|i| x[i] * at(y, i) * at(z, i))), "mul3: {said}");
+            let at = |i: usize| {
+                [0, 1, 2, 3].map(|k| match arg(k) {
+                    Arg::Slice(x) => x[i],
+                    Arg::Scalar(x) => x,
+                })
+            };
+            let got = filled(n, E::ONE, |out| form(isa, op, &[0, 1, 2, 3].map(arg), out));
+            let expected: Vec<E> = if op == Form::DifferenceExp {
+                let differences: Vec<E> = (0..n).map(|i| at(i)[0] - at(i)[1]).collect();
+                filled(n, E::ONE, |out| unary(isa, Unary::Exp, &differences, out))
+            } else {
+                (0..n).map(|i| by_rows(op, at(i))).collect()
+            };
+            assert!(same(&got, &expected), "{} of length {n}, scalars {scalars}, {}", op.name(), isa.name());
         }
-        let got = fill(&|out| mul_one_minus(isa, Arg::Slice(&x), &y, out));
-        assert!(same(&got, &expect(&|i| x[i] * (E::ONE - y[i]))));
-        let got = fill(&|out| one_minus_square(isa, &x, out));
-        assert!(same(&got, &expect(&|i| fused(isa, -x[i], x[i], E::ONE))));
-        let got = fill(&|out| poly2(isa, [E::ONE, number, number], &x, out));
-        assert!(same(&got, &expect(&|i| fused(isa, fused(isa, number, x[i], number), x[i], E::ONE))));
-        let differences = fill(&|out| binary(isa, Binary::Sub, Arg::Slice(&x), Arg::Slice(&y), out));
-        let got = fill(&|out| exp_minus(isa, &x, Arg::Slice(&y), out));
-        assert!(same(&got, &fill(&|out| unary(isa, Unary::Exp, &differences, out))));
     }
 }
 
@@ -118,7 +117,7 @@ fn combinations<E: Real>() {
             linear_combination(isa, &terms[..k], &weights[..k], constant, &mut out);
             for (i, y) in out.iter().enumerate() {
                 let start = constant.unwrap_or(-E::ZERO);
-                let sum = (0..k).fold(start, |sum, k| fused(isa, terms[k][i], weights[k], sum));
+                let sum = (0..k).fold(start, |sum, k| sum + terms[k][i] * weights[k]);
                 assert!(distance(*y, sum) == 0, "{k} terms of length {n} on {}", isa.name());
             }
         }
@@ -131,12 +130,14 @@ fn combinations_add_in_order() {
     combinations::<f32>();
 }
 
-/// Sine and cosine together err as each alone does.
+/// Sine and cosine together err as each alone does, and have the same bits.
 fn sines<E: Real>() {
     let x: Vec<E> = (0..700).map(|i| E::of_f64(f64::from(i) * 0.173 - 60.0)).chain(hostile(64, 0)).collect();
     for isa in Isa::supported() {
         let (mut sine, mut cosine) = (vec![E::ONE; x.len()], vec![E::ONE; x.len()]);
         sin_cos(isa, &x, &mut sine, &mut cosine);
+        let alone = [Unary::Sin, Unary::Cos].map(|op| filled(x.len(), E::ONE, |out| unary(isa, op, &x, out)));
+        assert!(same(&sine, &alone[0]) && same(&cosine, &alone[1]), "on {}", isa.name());
         for (i, x) in x.iter().enumerate() {
             let exact = [core_math::sin(x.as_f64()), core_math::cos(x.as_f64())].map(E::of_f64);
             assert!(distance(sine[i], exact[0]) <= 1 && distance(cosine[i], exact[1]) <= 1, "{x:?} on {}", isa.name());
