@@ -1,13 +1,14 @@
 //! Discrete Fourier transforms, by the crate `rustfft`.
 
+use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
-use rustfft::{FftNum, FftPlanner};
 
 use crate::array::Array;
-use crate::dtype::{DType, Elem};
+use crate::dtype::{DType, Float};
 use crate::shape::Shape;
 
-/// The transform along `axis` of complex numbers whose parts are the two positions of another axis.
+/// The transform along `axis` of complex numbers whose parts are the two positions of another axis. Those of `f32` are computed in
+/// `f64`: the crate is compiled for one element type, which takes several seconds for each.
 pub(super) fn fourier(t: &Array, parts: usize, axis: usize, conjugate: bool) -> Array {
     match t.dtype() {
         DType::F64 => transformed::<f64>(t, parts, axis, conjugate),
@@ -16,7 +17,7 @@ pub(super) fn fourier(t: &Array, parts: usize, axis: usize, conjugate: bool) -> 
     }
 }
 
-fn transformed<E: Elem + FftNum>(t: &Array, parts: usize, axis: usize, conjugate: bool) -> Array {
+fn transformed<E: Float>(t: &Array, parts: usize, axis: usize, conjugate: bool) -> Array {
     let shape = t.shape();
     if t.size() == 0 {
         return t.clone();
@@ -30,13 +31,14 @@ fn transformed<E: Elem + FftNum>(t: &Array, parts: usize, axis: usize, conjugate
         starts = starts.iter().flat_map(|start| (0..shape[k]).map(move |i| start + i * stride(k))).collect();
     }
     let places = || starts.iter().flat_map(|start| (0..n).map(move |i| start + i * step));
-    let mut lines: Vec<Complex<E>> = places().map(|at| Complex::new(v[at], v[at + imaginary])).collect();
+    let mut lines: Vec<Complex<f64>> =
+        places().map(|at| Complex::new(v[at].as_f64(), v[at + imaginary].as_f64())).collect();
     let mut planner = FftPlanner::new();
     let plan = if conjugate { planner.plan_fft_inverse(n) } else { planner.plan_fft_forward(n) };
     plan.process(&mut lines);
     for (at, z) in places().zip(lines) {
-        v[at] = z.re;
-        v[at + imaginary] = z.im;
+        v[at] = E::of_f64(z.re);
+        v[at + imaginary] = E::of_f64(z.im);
     }
     Array::new(&Shape::from_slice(shape), v)
 }

@@ -12,6 +12,7 @@
 //! | `matmul` | plain matrix products |
 //! | `lines` | products of a matrix and a vector, in both layouts |
 //! | `packed`, `tiles` | products of matrices whose rows and columns are several axes: convolutions and their adjoints |
+//! | `windows` | nothing: it brings products of windows, and their adjoints, in the form that `packed` does best |
 //! | `indexing` | gather, scatter |
 //! | `reduce` | extrema along an axis, and their positions |
 //! | `sorting` | positions in sorted order |
@@ -27,3 +28,4 @@ pub(crate) mod runs;
 pub(crate) mod sorting;
 mod tiles;
 pub(crate) mod views;
+mod windows;

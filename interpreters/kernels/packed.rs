@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use super::isa::{Isa, Kernel, Machine, dispatch};
 use super::runs::{Axis, Nest};
 use super::tiles::{self, COLUMNS, Lines, Origin, Piece, Place, SIDES};
+use super::windows::all_finite;
 use crate::dtype::{DType, Num};
 
 /// The number of steps of the sum that are packed at once: a tile's part of the rows stays in the first cache.
@@ -95,11 +96,20 @@ pub(super) struct Room<E> {
     steps: Vec<Place>,
     column_places: Vec<Place>,
     pieces: Vec<Piece>,
+    /// Operands between zeros.
+    pub(super) padded: [Vec<E>; 2],
 }
 
 impl<E> Default for Room<E> {
     fn default() -> Self {
-        Room { rows: Vec::new(), columns: Vec::new(), steps: Vec::new(), column_places: Vec::new(), pieces: Vec::new() }
+        Room {
+            rows: Vec::new(),
+            columns: Vec::new(),
+            steps: Vec::new(),
+            column_places: Vec::new(),
+            pieces: Vec::new(),
+            padded: Default::default(),
+        }
     }
 }
 
@@ -190,10 +200,13 @@ impl Packed {
                 return false;
             }
         }
-        match lanes(E::DTYPE) {
-            Some(16) => dispatch(isa, Job::<E, 16> { plan: self, operands, out, room }),
-            Some(_) => dispatch(isa, Job::<E, 8> { plan: self, operands, out, room }),
-            None => unreachable!("only floats are packed"),
+        // The branches are constants, so that no other tiles are compiled.
+        if const { matches!(E::DTYPE, DType::F32) } {
+            dispatch(isa, Job::<E, 16> { plan: self, operands, out, room });
+        } else if const { matches!(E::DTYPE, DType::F64) } {
+            dispatch(isa, Job::<E, 8> { plan: self, operands, out, room });
+        } else {
+            unreachable!("only floats are packed");
         }
         true
     }
@@ -222,35 +235,12 @@ fn lanes(dtype: DType) -> Option<usize> {
     }
 }
 
-/// Whether no element is infinite or NaN.
-fn all_finite<E: Num>(v: &[E]) -> bool {
-    v.chunks(64).all(|chunk| chunk.iter().fold(true, |all, x| all & (x.mul(E::ZERO) == E::ZERO)))
-}
-
 /// A run of a product with tiles of `R` rows.
 struct Job<'j, E, const R: usize> {
     plan: &'j Packed,
     operands: [&'j [E]; 2],
     out: &'j mut [E],
     room: &'j mut Room<E>,
-}
-
-/// Binds a number of columns as a constant.
-macro_rules! by_width {
-    ($n:expr, $C:ident => $body:expr) => {
-        match $n {
-            1 => by_width!(1usize, const $C => $body),
-            2 => by_width!(2usize, const $C => $body),
-            3 => by_width!(3usize, const $C => $body),
-            4 => by_width!(4usize, const $C => $body),
-            5 => by_width!(5usize, const $C => $body),
-            _ => by_width!(6usize, const $C => $body),
-        }
-    };
-    ($n:literal, const $C:ident => $body:expr) => {{
-        const $C: usize = $n;
-        $body
-    }};
 }
 
 impl<E: Num, const R: usize> Kernel for Job<'_, E, R> {
@@ -278,10 +268,10 @@ impl<E: Num, const R: usize> Job<'_, E, R> {
     fn product<M: Machine>(&mut self, [left, right, result]: [Origin<'_>; 3]) {
         let Packed { rows, columns, steps, .. } = self.plan;
         let checked = !self.plan.checks.is_empty();
-        let Room { rows: packed_row, columns: packed, steps: step_places, column_places, pieces } = &mut *self.room;
+        let Room { rows: packed_row, columns: packed, steps: step_places, column_places, pieces, .. } = &mut *self.room;
         let (depth, width) = (STEPS.min(steps.len), (PANELS * COLUMNS).min(columns.len));
         packed_row.resize(packed_row.len().max(depth * R), E::ZERO);
-        packed.resize(packed.len().max(depth * width), E::ZERO);
+        packed.resize(packed.len().max(depth * width.next_multiple_of(COLUMNS)), E::ZERO);
         step_places.resize(step_places.len().max(depth), Place::default());
         column_places.resize(column_places.len().max(width), Place::default());
         for first_column in (0..columns.len).step_by(width) {
@@ -295,12 +285,10 @@ impl<E: Num, const R: usize> Job<'_, E, R> {
                 let panels = width.div_ceil(COLUMNS);
                 for panel in 0..panels {
                     let count = COLUMNS.min(width - panel * COLUMNS);
-                    let to = &mut packed[panel * COLUMNS * depth..][..count * depth];
+                    let to = &mut packed[panel * COLUMNS * depth..][..COLUMNS * depth];
                     columns.list(first_column + panel * COLUMNS, count, pieces);
-                    by_width!(count, C => {
-                        let lines = Lines::<C>::new(pieces, checked);
-                        tiles::pack::<E, 1, C>(self.operands[1], right, &lines, step_places, to.as_chunks_mut().0);
-                    });
+                    let lines = Lines::<COLUMNS>::new(pieces, checked);
+                    tiles::pack::<E, 1, COLUMNS>(self.operands[1], right, &lines, step_places, to.as_chunks_mut().0);
                 }
                 let packed_row = &mut packed_row.as_chunks_mut::<R>().0[..depth];
                 let mut first_row = 0;
@@ -310,12 +298,18 @@ impl<E: Num, const R: usize> Job<'_, E, R> {
                     tiles::pack::<E, 0, R>(self.operands[0], left, &lines, step_places, packed_row);
                     for panel in 0..panels {
                         let count = COLUMNS.min(width - panel * COLUMNS);
-                        let from = &packed[panel * COLUMNS * depth..][..count * depth];
+                        let from = packed[panel * COLUMNS * depth..][..COLUMNS * depth].as_chunks().0;
                         let places = &column_places[panel * COLUMNS..][..count];
-                        by_width!(count, C => {
-                            let sums = tiles::multiply::<M, E, R, C>(packed_row, from.as_chunks().0);
-                            tiles::add(&sums, &lines, places, result, self.out);
-                        });
+                        let mut sums = [[E::ZERO; R]; COLUMNS];
+                        match count {
+                            1 => tiles::multiply::<M, E, R, 1>(packed_row, from, &mut sums),
+                            2 => tiles::multiply::<M, E, R, 2>(packed_row, from, &mut sums),
+                            3 => tiles::multiply::<M, E, R, 3>(packed_row, from, &mut sums),
+                            4 => tiles::multiply::<M, E, R, 4>(packed_row, from, &mut sums),
+                            5 => tiles::multiply::<M, E, R, 5>(packed_row, from, &mut sums),
+                            _ => tiles::multiply::<M, E, R, 6>(packed_row, from, &mut sums),
+                        }
+                        tiles::add(&sums, &lines, places, result, self.out);
                     }
                     first_row += R;
                 }

@@ -11,6 +11,7 @@ use super::matmul::{Matmul, matmul};
 use super::packed::{Packed, Room};
 use super::runs::{Axis, Nest, stepped};
 use super::views::folded;
+use super::windows::{Pad, all_finite, prepared};
 use crate::dtype::{DType, Num};
 use crate::ops::Contract;
 use crate::shape::{Show, size};
@@ -33,8 +34,8 @@ enum Kernel {
     Nothing,
     /// A matrix product for each visit of the loops around it.
     Matrix { product: Matmul, around: Nest<3> },
-    /// Matrix products of which an operand is packed from several axes; loops stand by.
-    Packed { plan: Box<Packed>, loops: Nest<3> },
+    /// Matrix products of which an operand is packed from several axes, if need be from a copy between zeros; loops stand by.
+    Packed { plan: Box<Packed>, pads: Box<[Option<Pad>; 2]>, loops: Nest<3> },
     /// Loops over runs.
     Loops(Nest<3>),
 }
@@ -64,7 +65,11 @@ impl Product {
             return Product { sizes, visits: 0, kernel: Kernel::Nothing };
         };
         let visits = repeats(&nest);
-        let kernel = choose(nest, dtype);
+        let windows = if dtype.is_float() && singles == [false; 2] { windows(op, dtype) } else { None };
+        let kernel = match windows {
+            Some((plan, pads)) => Kernel::Packed { plan: Box::new(plan), pads: Box::new(pads), loops: nest },
+            None => choose(nest, dtype),
+        };
         Product { sizes, visits, kernel }
     }
 
@@ -80,8 +85,8 @@ impl Product {
         match &self.kernel {
             Kernel::Nothing => {}
             Kernel::Matrix { product, around } => around.points(|at| matmul(product, at, a, b, out)),
-            Kernel::Packed { plan, loops } => {
-                let done = scratch.room().is_some_and(|room| plan.run(Isa::detect(), a, b, out, room));
+            Kernel::Packed { plan, pads, loops } => {
+                let done = scratch.room().is_some_and(|room| packed(plan, pads, [a, b], out, room));
                 if !done {
                     add_runs(loops, a, b, out);
                 }
@@ -128,6 +133,30 @@ impl Product {
     }
 }
 
+/// The plan of a product of windows that is prepared for packing, if it needs that and packing pays.
+fn windows(op: &Contract, dtype: DType) -> Option<(Packed, [Option<Pad>; 2])> {
+    let (op, pads) = prepared(op)?;
+    let nest = Nest::new([&op.a, &op.b, &op.out], [false; 3])?;
+    Packed::new(&nest, dtype).filter(Packed::pays).map(|plan| (plan, pads))
+}
+
+/// Adds the products to `out`; `false`, with nothing done, if a zero beside an operand would meet an infinity or NaN.
+fn packed<E: Num>(plan: &Packed, pads: &[Option<Pad>; 2], v: [&[E]; 2], out: &mut [E], room: &mut Room<E>) -> bool {
+    if (0..2).any(|k| pads[k].is_some() && !all_finite(v[1 - k])) {
+        return false;
+    }
+    let mut copies = std::mem::take(&mut room.padded);
+    for k in 0..2 {
+        if let Some(pad) = &pads[k] {
+            pad.run(v[k], &mut copies[k]);
+        }
+    }
+    let operand = |k: usize| if pads[k].is_some() { &copies[k][..] } else { v[k] };
+    let done = plan.run(Isa::detect(), operand(0), operand(1), out, room);
+    room.padded = copies;
+    done
+}
+
 /// The kernel that suits the loops of a nest.
 fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
     if !dtype.is_float() {
@@ -138,7 +167,7 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
         (Some((product, around)), Some(plan)) if repeats(&around) <= plan.sizes()[3] || large(&product) => {
             Kernel::Matrix { product, around }
         }
-        (_, Some(plan)) if plan.pays() => Kernel::Packed { plan: Box::new(plan), loops: nest },
+        (_, Some(plan)) if plan.pays() => Kernel::Packed { plan: Box::new(plan), pads: Box::default(), loops: nest },
         (Some((product, around)), _) => Kernel::Matrix { product, around },
         (None, _) => Kernel::Loops(nest),
     }

@@ -187,8 +187,13 @@ impl<const K: usize> Nest<K> {
     /// run is one step of [`middle`](Self::middle) after the previous one.
     #[inline]
     pub(crate) fn panels(&self, mut body: impl FnMut([usize; K], usize, usize)) {
+        self.each_panel(&mut body);
+    }
+
+    /// [`panels`](Self::panels), compiled once for all bodies.
+    fn each_panel(&self, body: &mut dyn FnMut([usize; K], usize, usize)) {
         if !self.is_box() {
-            return self.run_within_sides(|start, len| body(start, 1, len));
+            return self.run_within_sides(body);
         }
         let outer = &self.axes[..self.axes.len().saturating_sub(2)];
         let (count, len) = (self.middle().len, self.inner().len);
@@ -201,8 +206,8 @@ impl<const K: usize> Nest<K> {
         }
     }
 
-    /// Calls `body` once per run, cut to the interval that the sides leave.
-    fn run_within_sides(&self, mut body: impl FnMut([usize; K], usize)) {
+    /// Calls `body` once per run, cut to the interval that the sides leave, as a panel of one run.
+    fn run_within_sides(&self, body: &mut dyn FnMut([usize; K], usize, usize)) {
         let inner = self.inner();
         let outer = &self.axes[..self.axes.len().saturating_sub(1)];
         let mut odometer = Odometer::new(outer, self.base);
@@ -215,7 +220,7 @@ impl<const K: usize> Nest<K> {
             }
             if lo < hi {
                 let start = |k: usize| odometer.at[k].wrapping_add(lo.wrapping_mul(inner.strides[k])) as usize;
-                body(std::array::from_fn(start), (hi - lo) as usize);
+                body(std::array::from_fn(start), 1, (hi - lo) as usize);
             }
             if !odometer.advance() {
                 return;

@@ -7,7 +7,7 @@
 //!
 //! The loops are plain loops over numbers: an adapter of the standard library that is not inlined is compiled for the baseline.
 
-#![allow(clippy::needless_range_loop, reason = "adapters of iterators are compiled for the baseline")]
+#![allow(clippy::needless_range_loop, clippy::manual_memcpy, reason = "adapters of iterators are compiled for the baseline")]
 
 use super::isa::Machine;
 use crate::dtype::Num;
@@ -255,9 +255,13 @@ fn chunk<E, const W: usize>(v: &[E], at: i64) -> &[E; W] {
     }
 }
 
-/// The product of packed rows and columns: element `[j][i]` is that of column `j` and row `i`.
+/// The product of packed rows and the first `C` packed columns: element `[j][i]` is that of column `j` and row `i`.
 #[inline(always)]
-pub(super) fn multiply<M: Machine, E: Num, const R: usize, const C: usize>(a: &[[E; R]], b: &[[E; C]]) -> [[E; R]; C] {
+pub(super) fn multiply<M: Machine, E: Num, const R: usize, const C: usize>(
+    a: &[[E; R]],
+    b: &[[E; COLUMNS]],
+    result: &mut [[E; R]; COLUMNS],
+) {
     let mut sums = [[E::ZERO; R]; C];
     let n = a.len().min(b.len());
     let (a, b) = (&a[..n], &b[..n]);
@@ -270,20 +274,22 @@ pub(super) fn multiply<M: Machine, E: Num, const R: usize, const C: usize>(a: &[
             }
         }
     }
-    sums
+    for j in 0..C {
+        result[j] = sums[j];
+    }
 }
 
-/// Adds a tile to the result; `columns` are as many as the tile has.
+/// Adds a tile to the result; its first columns are those that are given.
 #[inline(always)]
-pub(super) fn add<E: Num, const R: usize, const C: usize>(
-    sums: &[[E; R]; C],
+pub(super) fn add<E: Num, const R: usize>(
+    sums: &[[E; R]; COLUMNS],
     rows: &Lines<'_, R>,
     columns: &[Place],
     origin: Origin<'_>,
     out: &mut [E],
 ) {
-    let columns = &columns[..C];
-    for j in 0..C {
+    let sums = &sums[..columns.len()];
+    for j in 0..columns.len() {
         let (sums, base) = (&sums[j], origin.base.wrapping_add(columns[j].at[1]));
         match if origin.checks.is_empty() { Fit::Whole } else { rows.fit(&origin, &columns[j]) } {
             Fit::Nothing => {}
