@@ -121,7 +121,7 @@ fn is_large(step: &Step, limits: Limits) -> bool {
     let elements = match step {
         Step::Draft(group) => group.size,
         Step::Whole(whole) => whole.operands.iter().map(|(_, len)| *len).max().unwrap_or_default(),
-        Step::Group(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => 0,
+        Step::Group(_) | Step::Straight(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => 0,
     };
     elements > 1 && elements * 8 >= limits.spared / 4
 }
@@ -168,7 +168,7 @@ fn by_rows(step: &Step, rows: usize, places: &[Place]) -> Option<Uses> {
     match step {
         Step::Draft(group) => group_by_rows(group, rows, places),
         Step::Whole(whole) => whole_by_rows(whole, rows, places),
-        Step::Group(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => None,
+        Step::Group(_) | Step::Straight(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => None,
     }
 }
 
@@ -177,7 +177,7 @@ fn group_by_rows(group: &Group, rows: usize, places: &[Place]) -> Option<Uses> {
         return None;
     }
     let mut uses = Uses::new();
-    for (item, stored) in group.items() {
+    for (item, _, stored) in group.items() {
         if let Some(slot) = item.reads().or(item.writes()) {
             let n = places[slot as usize].size;
             let inside = match item {
@@ -232,7 +232,7 @@ fn whole_by_rows(whole: &Whole, rows: usize, places: &[Place]) -> Option<Uses> {
 fn suggestions(step: &Step, f: &mut dyn FnMut(usize)) {
     match step {
         Step::Draft(group) => {
-            for (item, _) in group.items() {
+            for (item, ..) in group.items() {
                 if let Item::View(_, walk) | Item::Put(_, walk, _) | Item::Add(_, walk, _) = item {
                     walk.outer_sizes(&mut *f);
                 }
@@ -242,7 +242,7 @@ fn suggestions(step: &Step, f: &mut dyn FnMut(usize)) {
             WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => f(whole.size / (*inner).max(1)),
             WholeOp::Product(_) | WholeOp::Gather(..) | WholeOp::Scatter(..) | WholeOp::Affine(..) => {}
         },
-        Step::Group(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {}
+        Step::Group(_) | Step::Straight(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {}
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::blocks::Blocks;
 use super::fuse::Superinstructions;
 use super::group::{Arg, Code, Item};
+use super::scalars::Straight;
 use super::steps::{Call, Home, Loop, Plan, Step, Whole, WholeOp};
 use crate::program::Program;
 
@@ -38,6 +39,7 @@ pub(super) fn superinstructions(steps: &[Step]) -> Superinstructions {
     for step in steps {
         let of = match step {
             Step::Group(code) => code.counts,
+            Step::Straight(code) => code.counts(),
             Step::Loop(l) => superinstructions(&l.body),
             Step::Blocks(blocks) => superinstructions(&blocks.steps),
             Step::Whole(_) | Step::Call(_) | Step::Draft(_) => Superinstructions::default(),
@@ -60,6 +62,7 @@ impl Lines<'_> {
         for (number, step) in (first..).zip(steps) {
             let words = match step {
                 Step::Group(code) => self.group(code),
+                Step::Straight(code) => straight(code),
                 Step::Whole(whole) => self.whole(whole),
                 Step::Loop(l) => {
                     format!("loop of {} trips, {} carried, {} bytes a trip", l.n, l.carries.len(), l.bytes)
@@ -99,13 +102,11 @@ impl Lines<'_> {
             let through = instruction.item.reads().is_some() || instruction.item.writes().is_some();
             moved += places * instruction.operand.width() + usize::from(out || through) * instruction.dtype.width();
         }
-        let names: Vec<String> =
-            names.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count} {name}") }).collect();
         format!(
             "group of {} in tiles of {}: {}; {} operations, {} bytes",
             code.size,
             code.tile,
-            names.join(", "),
+            counted(names),
             flops * code.size,
             moved * code.size
         )
@@ -132,6 +133,34 @@ impl Lines<'_> {
                 format!("{} through a slanted view; {bytes} bytes", if *add { "sum" } else { "copy" })
             }
         }
+    }
+}
+
+/// Names with how many there are of each.
+fn counted(names: BTreeMap<String, usize>) -> String {
+    let counted = |(name, count)| if count == 1 { name } else { format!("{count} {name}") };
+    names.into_iter().map(counted).collect::<Vec<_>>().join(", ")
+}
+
+/// A group or a loop of single numbers.
+fn straight(code: &Straight) -> String {
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let mut flops = 0;
+    for (name, count) in code.names() {
+        *names.entry(name.to_owned()).or_default() += 1;
+        flops += count;
+    }
+    for instruction in &code.tiles {
+        let (name, arithmetic) = name(&instruction.item);
+        *names.entry(name).or_default() += 1;
+        flops += usize::from(arithmetic);
+    }
+    let words = if names.is_empty() { "copy".to_owned() } else { counted(names) };
+    let rows = code.rows.len() + code.early.len() + code.late.len();
+    match (code.n, &code.affine) {
+        (1, _) => format!("numbers: {words}; {flops} operations"),
+        (n, Some(_)) => format!("recurrence of {n} trips: {words}; {} operations", n * flops),
+        (n, None) => format!("numbers, {n} trips with {rows} elements of rows: {words}; {} operations", n * flops),
     }
 }
 

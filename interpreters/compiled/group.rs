@@ -12,7 +12,6 @@ use smallvec::SmallVec;
 use super::fuse::{Superinstructions, Weights, fuse};
 use super::memory::{LINE, Slot};
 use super::rows::Form;
-use super::scalars::{self, Scalar};
 use super::walk::Walk;
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, FloatStep, IntBinary, IntUnary, Unary};
@@ -209,9 +208,19 @@ impl Group {
         self.cleared.push((slot, bytes));
     }
 
-    /// The operations in their order, each with the place that its value is written to.
-    pub(super) fn items(&self) -> impl Iterator<Item = (&Item<Value>, Option<Slot>)> {
-        self.nodes.iter().map(|node| (&node.item, node.stored))
+    /// Places, with their bytes, that are zeros first.
+    pub(super) fn cleared(&self) -> impl Iterator<Item = (Slot, usize)> {
+        self.cleared.iter().copied()
+    }
+
+    /// The operations in order, with the element types of their values, and where these are stored.
+    pub(super) fn items(&self) -> impl Iterator<Item = (&Item<Value>, DType, Option<Slot>)> {
+        self.nodes.iter().map(|node| (&node.item, node.dtype, node.stored))
+    }
+
+    /// The places that are read at indices.
+    pub(super) fn gathered(&self) -> impl Iterator<Item = Slot> {
+        self.nodes.iter().filter(|node| matches!(node.item, Item::Gather(..))).filter_map(|node| node.item.reads())
     }
 
     /// The operation that makes a value.
@@ -266,11 +275,7 @@ impl Group {
             }
         }
         let Maker { registers, before, each, .. } = maker;
-        let (scalars, bytes) = match self.size {
-            1 => scalars::code(&each, registers.bytes),
-            _ => (Vec::new(), registers.bytes),
-        };
-        Code { size: self.size, tile, before, each, scalars, cleared: self.cleared.clone(), bytes, counts }
+        Code { size: self.size, tile, before, each, cleared: self.cleared.clone(), bytes: registers.bytes, counts }
     }
 
     /// For each value its last use within the group, or itself.
@@ -353,8 +358,6 @@ pub(super) struct Code {
     pub(super) before: Vec<Instruction>,
     /// What runs for each tile.
     pub(super) each: Vec<Instruction>,
-    /// The same for a single number.
-    pub(super) scalars: Vec<Scalar>,
     pub(super) cleared: Vec<(Slot, usize)>,
     /// The bytes of all registers.
     pub(super) bytes: usize,

@@ -1,6 +1,6 @@
 //! The memory of a run: one aligned block, and the address of each value.
 //!
-//! Law: of this interpreter, only `memory`, `run`, `tiles` and `whole` say `unsafe`, each access by way of the table or of
+//! Law: of this interpreter, only `memory`, `run`, `tiles`, `whole` and `scalars` say `unsafe`, each access by way of the table or of
 //! the registers. The planner gives two values that live at the same time disjoint
 //! places, and no step reads a place that it writes, so the slices that a step holds never overlap. The table knows how
 //! many bytes each place has; debug builds check every access against that.
@@ -109,6 +109,7 @@ impl Table {
     ///
     /// # Safety
     /// The place holds elements of this type, and no slice of them that can be written is alive.
+    #[inline(always)]
     pub(super) unsafe fn read<E: Elem>(&self, slot: Slot, start: usize, len: usize) -> &[E] {
         let entry = self.checked::<E>(slot, start, len);
         unsafe { std::slice::from_raw_parts(entry.at.cast::<E>().wrapping_add(start), len) }
@@ -118,13 +119,14 @@ impl Table {
     ///
     /// # Safety
     /// The place holds elements of this type, and no other slice of them is alive.
+    #[inline(always)]
     #[allow(clippy::mut_from_ref, reason = "the planner keeps places apart, not the borrow of the table")]
     pub(super) unsafe fn write<E: Elem>(&self, slot: Slot, start: usize, len: usize) -> &mut [E] {
         let entry = self.checked::<E>(slot, start, len);
         unsafe { std::slice::from_raw_parts_mut(entry.at.cast::<E>().wrapping_add(start), len) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn checked<E: Elem>(&self, slot: Slot, start: usize, len: usize) -> Entry {
         let entry = self.0[slot as usize];
         debug_assert!(!entry.at.is_null(), "place {slot} has no address");

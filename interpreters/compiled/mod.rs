@@ -16,7 +16,7 @@
 //! | `blocks` | steps that run together, block of rows by block of rows |
 //! | `arena` | which places share memory |
 //! | `plan`, `steps` | the result: what a run does |
-//! | `scalars` | groups of single numbers |
+//! | `scalars` | groups of single numbers, and loops of such groups |
 //! | `run`, `tiles`, `whole` | runs it; `memory`: addresses |
 //! | `rows` | loops over slices, one for each elementwise row, for the instruction set of the machine |
 

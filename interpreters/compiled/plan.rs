@@ -3,8 +3,9 @@
 use super::arena;
 use super::blocks::{self, Limits};
 use super::memory::Slot;
+use super::scalars;
 use super::schedule::{Known, Lowering};
-use super::steps::{Found, Home, Plan, Step};
+use super::steps::{Found, Home, Place, Plan, Step};
 use crate::array::Array;
 use crate::dtype::{DType, Elem};
 use crate::program::Program;
@@ -55,7 +56,7 @@ pub(super) fn plan(program: &Program, limits: Limits) -> Plan {
         Home::Constant(k) => known_number(&constants[k], at),
         Home::Input | Home::Output | Home::Arena(_) | Home::Loop => None,
     };
-    let registers = finish(&mut steps, &mut count, &number);
+    let registers = finish(&mut steps, &places, &mut count, &number);
     Plan { steps, count, places, constants, outputs, bytes, registers }
 }
 
@@ -68,27 +69,35 @@ fn known_number(array: &Array, at: usize) -> Option<f64> {
     }
 }
 
+/// The elements of places that are known numbers.
+type Numbers<'a> = &'a dyn Fn(Slot, usize) -> Option<f64>;
+
 /// Makes the code of all groups and numbers the steps from `next` on, those of a list before those of its bodies.
 /// Returns the bytes of the registers of the largest group.
-fn finish(steps: &mut [Step], next: &mut usize, number: &dyn Fn(Slot, usize) -> Option<f64>) -> usize {
+fn finish(steps: &mut [Step], places: &[Place], next: &mut usize, number: Numbers<'_>) -> usize {
     let mut bytes = 0;
     *next += steps.len();
     for step in steps {
         match step {
-            Step::Draft(group) => {
-                let code = group.code(number);
-                bytes = bytes.max(code.bytes);
-                *step = Step::Group(code);
-            }
-            Step::Loop(l) => {
-                l.first = *next;
-                bytes = bytes.max(finish(&mut l.body, next, number));
-            }
+            Step::Draft(group) if group.size == 1 => *step = Step::Straight(Box::new(scalars::group(group, places))),
+            Step::Draft(group) => *step = Step::Group(group.code(number)),
+            Step::Loop(l) => match scalars::trips(l, places) {
+                Some(code) => *step = Step::Straight(Box::new(code)),
+                None => {
+                    l.first = *next;
+                    bytes = bytes.max(finish(&mut l.body, places, next, number));
+                }
+            },
             Step::Blocks(blocks) => {
                 blocks.first = *next;
-                bytes = bytes.max(finish(&mut blocks.steps, next, number));
+                bytes = bytes.max(finish(&mut blocks.steps, places, next, number));
             }
-            Step::Group(_) | Step::Whole(_) | Step::Call(_) => {}
+            Step::Group(_) | Step::Straight(_) | Step::Whole(_) | Step::Call(_) => {}
+        }
+        match step {
+            Step::Group(code) => bytes = bytes.max(code.bytes),
+            Step::Straight(code) => bytes = bytes.max(code.bytes),
+            Step::Draft(_) | Step::Loop(_) | Step::Whole(_) | Step::Call(_) | Step::Blocks(_) => {}
         }
     }
     bytes

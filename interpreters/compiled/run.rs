@@ -11,7 +11,7 @@ use super::kernels::products::Scratch;
 use super::memory::{Block, Slot, Table};
 use super::rows::Isa;
 use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Span, Step};
-use super::tiles;
+use super::{scalars, tiles};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
 use crate::program::interpret;
@@ -118,6 +118,7 @@ impl Memory {
                     tiles::clear(code, &mut self.table, span, whole);
                     tiles::run(code, &self.table, &mut self.registers, self.isa, span);
                 }
+                Step::Straight(code) => scalars::run(code, &mut self.table, &mut self.registers, self.isa),
                 Step::Whole(whole) => self.whole(whole, span),
                 Step::Loop(l) => self.trips(l),
                 Step::Call(call) => self.call(call),

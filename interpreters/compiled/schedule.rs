@@ -137,7 +137,12 @@ impl Lowering {
             let first = steps.partition_point(|step| *step < from).max(steps.len().saturating_sub(8));
             let group = |step: &usize| match &frame.steps[*step] {
                 Step::Draft(group) => group,
-                Step::Group(_) | Step::Whole(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {
+                Step::Group(_)
+                | Step::Straight(_)
+                | Step::Whole(_)
+                | Step::Loop(_)
+                | Step::Call(_)
+                | Step::Blocks(_) => {
                     unreachable!("a group is listed")
                 }
             };
@@ -157,7 +162,7 @@ impl Lowering {
     pub(super) fn draft(&mut self, step: usize) -> &mut Group {
         match &mut self.frame().steps[step] {
             Step::Draft(group) => group,
-            Step::Group(_) | Step::Whole(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {
+            Step::Group(_) | Step::Straight(_) | Step::Whole(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {
                 unreachable!("the step is a group")
             }
         }

@@ -9,6 +9,7 @@ use super::group::{Code, Group};
 use super::kernels::products::Product;
 use super::kernels::runs::Nest;
 use super::memory::Slot;
+use super::scalars::Straight;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::Reduce;
@@ -65,6 +66,8 @@ pub(super) enum Step {
     Draft(Group),
     /// A pass over an iteration space.
     Group(Code),
+    /// A group of one position, or a loop of such groups.
+    Straight(Box<Straight>),
     /// An operation on whole places.
     Whole(Box<Whole>),
     /// A loop.
@@ -182,7 +185,7 @@ impl Step {
     pub(super) fn places(&self, f: &mut dyn FnMut(Slot, bool)) {
         match self {
             Step::Draft(group) => group.places(f),
-            Step::Group(_) => unreachable!("places are assigned before the code is made"),
+            Step::Group(_) | Step::Straight(_) => unreachable!("places are assigned before the code is made"),
             Step::Whole(whole) => {
                 whole.operands.iter().for_each(|(operand, _)| f(operand.slot, false));
                 f(whole.out, true);

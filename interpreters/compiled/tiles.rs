@@ -9,14 +9,13 @@ use super::fuse::Weights;
 use super::group::{Arg, Code, Instruction, Item};
 use super::memory::{Block, Slot, Table};
 use super::rows::{self, Arg as Operand, Isa, MAX_TERMS, Real};
-use super::scalars::Scalar;
 use super::steps::Span;
 use super::walk::{Run, Walk};
 use crate::array::{with_elem, with_float, with_num};
 use crate::dtype::{DType, Elem, Num};
 
 /// A tile while it is computed.
-struct Tile<'a> {
+pub(super) struct Tile<'a> {
     table: &'a Table,
     registers: *mut u8,
     /// The bytes of all registers.
@@ -47,10 +46,6 @@ pub(super) fn run(code: &Code, table: &Table, registers: &mut Block, isa: Isa, s
     for instruction in &code.before {
         tile.run(instruction);
     }
-    if code.size == 1 {
-        tile.len = 1;
-        return tile.scalars(code);
-    }
     while tile.start < positions.end {
         tile.len = code.tile.min(positions.end - tile.start);
         for instruction in &code.each {
@@ -60,38 +55,10 @@ pub(super) fn run(code: &Code, table: &Table, registers: &mut Block, isa: Isa, s
     }
 }
 
-impl Tile<'_> {
-    /// Runs the code of a group of one position.
-    fn scalars(&self, code: &Code) {
-        debug_assert!(code.bytes <= self.bytes);
-        let get = |register: u32| {
-            debug_assert!((register as usize + 1) * 8 <= self.bytes);
-            // Safety: the registers of the code lie within the block.
-            unsafe { *self.registers.cast::<f64>().add(register as usize) }
-        };
-        let set = |register: u32, x: f64| {
-            debug_assert!((register as usize + 1) * 8 <= self.bytes);
-            // Safety: as before.
-            unsafe { *self.registers.cast::<f64>().add(register as usize) = x }
-        };
-        for scalar in &code.scalars {
-            match *scalar {
-                // Safety: see `memory.rs`.
-                Scalar::Load(out, slot, at) => set(out, unsafe { self.table.read::<f64>(slot, at as usize, 1) }[0]),
-                Scalar::Store(a, slot) => {
-                    // Safety: see `memory.rs`.
-                    let place = unsafe { self.table.write::<f64>(slot, 0, 1) };
-                    place[0] = get(a);
-                }
-                Scalar::Add(out, a, b) => set(out, get(a) + get(b)),
-                Scalar::Sub(out, a, b) => set(out, get(a) - get(b)),
-                Scalar::Mul(out, a, b) => set(out, get(a) * get(b)),
-                Scalar::Div(out, a, b) => set(out, get(a) / get(b)),
-                Scalar::Unary(op, out, a) => set(out, op.apply(get(a))),
-                Scalar::Binary(op, out, a, b) => set(out, op.apply(get(a), get(b))),
-                Scalar::Tile(k) => self.run(&code.each[k as usize]),
-            }
-        }
+impl<'a> Tile<'a> {
+    /// Tiles of one element, in registers of these bytes.
+    pub(super) fn new(table: &'a Table, registers: *mut u8, bytes: usize, isa: Isa) -> Tile<'a> {
+        Tile { table, registers, bytes, start: 0, len: 1, isa }
     }
 
     /// The elements of an operand that has one for each position.
@@ -135,7 +102,7 @@ impl Tile<'_> {
         }
     }
 
-    fn run(&self, instruction: &Instruction) {
+    pub(super) fn run(&self, instruction: &Instruction) {
         let Instruction { item, dtype, operand, out } = instruction;
         let (isa, out) = (self.isa, *out);
         match item {

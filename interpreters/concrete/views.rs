@@ -4,9 +4,9 @@
 //! otherwise they are added up from zero.
 
 use super::elementwise::{accumulate, map};
+use super::is_zero;
 use super::kernels::runs::Nest;
 use super::kernels::views::{add, copy, hits};
-use super::is_zero;
 use crate::array::{Array, Values, with_elem, with_num};
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::{Linear, View};

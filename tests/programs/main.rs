@@ -25,6 +25,7 @@ mod printing;
 mod recognized;
 mod rules;
 mod saved;
+mod scalars;
 mod scale;
 mod staging;
 mod vectorize;

@@ -74,7 +74,7 @@ pub(super) struct Weights {
 }
 
 /// How many of the elementwise operations of an executable superinstructions compute: a superinstruction computes
-/// several in one pass over its operands. Operations on single numbers are left out.
+/// several in one pass over its operands. Of operations on single numbers, products that are part of sums count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Superinstructions {

@@ -1,0 +1,151 @@
+//! Affine recurrences: loops that carry one number `h`, whose next value is `h a`, `h + b`, `h a + b`, `h a - b`,
+//! `b - h a` or `h + a b` with numbers or rows `a` and `b`: sums, products, Horner's rule, and the transposes of
+//! recurrences.
+//!
+//! Law: the loop computes what the instruction computes at each trip.
+
+#![allow(unsafe_code)]
+
+use super::run::File;
+use super::{Kind, Micro, Moving, Register, Straight};
+use crate::dtype::DType;
+use crate::interpreters::compiled::memory::{Slot, Table};
+
+/// What an operand is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Source {
+    Carry,
+    /// One number for all trips.
+    One(Register),
+    /// The elements of a place from this one on.
+    Row(Slot, usize),
+}
+
+/// A loop of one instruction.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Affine {
+    kind: Kind,
+    carry: Register,
+    /// Operands but the carry: `x` and `y` with the carry's place given by the form.
+    form: Form,
+    x: Source,
+    y: Source,
+    early: Option<(Slot, usize)>,
+    late: Option<(Slot, usize)>,
+}
+
+/// Where the carry is among the operands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// The first operand of `a + b`, `a - b`, `a b`, or a factor of a product that joins a sum.
+    First,
+    /// The second of `a - b`.
+    Second,
+    /// What a product is added to.
+    Sum,
+}
+
+impl Affine {
+    /// The recurrence that a loop is, if it is one.
+    pub(super) fn new(straight: &Straight) -> Option<Affine> {
+        let ([scalar], [(carry, ..)]) = (&straight.code[..], &straight.stores[..]) else { return None };
+        let (kind, Micro { out, a, b, c }, None) = scalar.kinds()? else { return None };
+        let all = straight.rows.iter().chain(&straight.early).chain(&straight.late);
+        let plain = |row: &Moving| row.step == 1 && row.dtype == DType::F64;
+        if straight.n == 1 || out != *carry || !all.clone().all(plain) || !straight.cleared.is_empty() {
+            return None;
+        }
+        let source = |register: Register| match straight.rows.iter().find(|row| row.register == register) {
+            _ if register == *carry => Source::Carry,
+            Some(row) => Source::Row(row.slot, row.first),
+            None => Source::One(register),
+        };
+        let [a, b, c] = [a, b, c].map(source);
+        let (form, x, y) = match (kind, [a, b, c].map(|source| source == Source::Carry)) {
+            (Kind::Add | Kind::Mul, [true, false, _]) => (Form::First, b, b),
+            (Kind::Add | Kind::Mul, [false, true, _]) => (Form::First, a, a),
+            (Kind::Sub, [true, false, _]) => (Form::First, b, b),
+            (Kind::Sub, [false, true, _]) => (Form::Second, a, a),
+            (Kind::MulAdd | Kind::MulSub | Kind::SubMul, [true, false, false]) => (Form::First, b, c),
+            (Kind::MulAdd | Kind::MulSub | Kind::SubMul, [false, true, false]) => (Form::First, a, c),
+            (Kind::MulAdd | Kind::MulSub | Kind::SubMul, [false, false, true]) => (Form::Sum, a, b),
+            (_, _) => return None,
+        };
+        let one = |rows: &[Moving]| match rows {
+            [] => Some(None),
+            [row] if row.register == *carry => Some(Some((row.slot, row.first))),
+            _ => None,
+        };
+        let (early, late) = (one(&straight.early)?, one(&straight.late)?);
+        Some(Affine { kind, carry: *carry, form, x, y, early, late })
+    }
+
+    /// Runs all trips.
+    pub(super) fn run(&self, straight: &Straight, file: &File<'_>, table: &Table) {
+        let n = straight.n;
+        let number = |source: Source| match source {
+            Source::One(register) => file.get(register),
+            Source::Carry | Source::Row(..) => 0.0,
+        };
+        // Safety: see `memory.rs`; a loop reads no place that it writes.
+        let row = |source: Source| match source {
+            Source::Row(slot, first) => Some(unsafe { table.read::<f64>(slot, first, n) }),
+            Source::Carry | Source::One(_) => None,
+        };
+        let (x, y) = ((row(self.x), number(self.x)), (row(self.y), number(self.y)));
+        // Safety: as before; results have places of their own.
+        let written = |(slot, first)| unsafe { table.write::<f64>(slot, first, n) };
+        let trips =
+            Trips { n, reverse: straight.reverse, early: self.early.map(written), late: self.late.map(written) };
+        let h = file.get(self.carry);
+        let h = match (x, y) {
+            ((Some(x), _), (Some(y), _)) => self.with(trips, h, |i| (x[i], y[i])),
+            ((Some(x), _), (None, y)) => self.with(trips, h, |i| (x[i], y)),
+            ((None, x), (Some(y), _)) => self.with(trips, h, |i| (x, y[i])),
+            ((None, x), (None, y)) => self.with(trips, h, |_| (x, y)),
+        };
+        file.set(self.carry, h);
+    }
+
+    /// One loop for each kind of instruction.
+    #[inline(always)]
+    fn with(&self, trips: Trips<'_>, h: f64, at: impl Fn(usize) -> (f64, f64)) -> f64 {
+        match (self.kind, self.form) {
+            (Kind::Add, _) => trips.run(h, |h, i| h + at(i).0),
+            (Kind::Mul, _) => trips.run(h, |h, i| h * at(i).0),
+            (Kind::Sub, Form::Second) => trips.run(h, |h, i| at(i).0 - h),
+            (Kind::Sub, Form::First | Form::Sum) => trips.run(h, |h, i| h - at(i).0),
+            (Kind::MulAdd, Form::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 + h),
+            (Kind::MulSub, Form::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 - h),
+            (Kind::SubMul, Form::Sum) => trips.run(h, |h, i| h - at(i).0 * at(i).1),
+            (Kind::MulAdd, Form::First | Form::Second) => trips.run(h, |h, i| h * at(i).0 + at(i).1),
+            (Kind::MulSub, Form::First | Form::Second) => trips.run(h, |h, i| h * at(i).0 - at(i).1),
+            (Kind::SubMul, Form::First | Form::Second) => trips.run(h, |h, i| at(i).1 - h * at(i).0),
+        }
+    }
+}
+
+/// The trips of a recurrence, and where its values before and after each are written.
+struct Trips<'a> {
+    n: usize,
+    reverse: bool,
+    early: Option<&'a mut [f64]>,
+    late: Option<&'a mut [f64]>,
+}
+
+impl Trips<'_> {
+    #[inline(always)]
+    fn run(mut self, mut h: f64, next: impl Fn(f64, usize) -> f64) -> f64 {
+        for trip in 0..self.n {
+            let i = if self.reverse { self.n - 1 - trip } else { trip };
+            if let Some(early) = &mut self.early {
+                early[i] = h;
+            }
+            h = next(h, i);
+            if let Some(late) = &mut self.late {
+                late[i] = h;
+            }
+        }
+        h
+    }
+}
