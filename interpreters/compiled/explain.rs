@@ -156,7 +156,7 @@ fn straight(code: &Straight) -> String {
         flops += usize::from(arithmetic);
     }
     let words = if names.is_empty() { "copy".to_owned() } else { counted(names) };
-    let rows = code.rows.len() + code.early.len() + code.late.len();
+    let rows = code.moving();
     match (code.n, &code.affine) {
         (1, _) => format!("numbers: {words}; {flops} operations"),
         (n, Some(_)) => format!("recurrence of {n} trips: {words}; {} operations", n * flops),

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::steps::Row;
-use crate::dtype::Elem;
+use crate::dtype::{DType, Elem};
 
 /// The number of a place.
 pub(super) type Slot = u32;
@@ -124,6 +124,13 @@ impl Table {
     pub(super) unsafe fn write<E: Elem>(&self, slot: Slot, start: usize, len: usize) -> &mut [E] {
         let entry = self.checked::<E>(slot, start, len);
         unsafe { std::slice::from_raw_parts_mut(entry.at.cast::<E>().wrapping_add(start), len) }
+    }
+
+    /// The address of an element of a place that has so many from there on.
+    pub(super) fn address(&self, slot: Slot, dtype: DType, at: usize, len: usize) -> *mut u8 {
+        let entry = self.0[slot as usize];
+        debug_assert!((at + len) * dtype.width() <= entry.bytes, "place {slot} has {} bytes", entry.bytes);
+        entry.at.wrapping_add(at * dtype.width())
     }
 
     #[inline(always)]

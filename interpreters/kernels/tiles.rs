@@ -7,7 +7,11 @@
 //!
 //! The loops are plain loops over numbers: an adapter of the standard library that is not inlined is compiled for the baseline.
 
-#![allow(clippy::needless_range_loop, clippy::manual_memcpy, reason = "adapters of iterators are compiled for the baseline")]
+#![allow(
+    clippy::needless_range_loop,
+    clippy::manual_memcpy,
+    reason = "adapters of iterators are compiled for the baseline"
+)]
 
 use super::isa::Machine;
 use crate::dtype::Num;

@@ -1,7 +1,7 @@
 //! Loops of single numbers, compiled: registers are no reason for another result.
 //!
-//! Law: on random bodies, with carries that move, swap and stay, with values of all element types, compiled loops give the
-//! bits that the interpreter gives; and such bodies are single pieces of code.
+//! Law: on random bodies, with carries that move, swap and stay, with values of all element types, compiled loops give
+//! the bits that the interpreter gives; and such bodies are single pieces of code.
 
 use polygrad::interpreters::compiled::compile;
 use polygrad::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Unary};

@@ -176,6 +176,7 @@ impl<'a> Maker<'a> {
             early: Vec::new(),
             late: Vec::new(),
             code: Vec::with_capacity(drafts.len()),
+            steps: Vec::new(),
             affine: None,
             tiles: Vec::new(),
             stores: Vec::new(),
@@ -200,7 +201,8 @@ impl<'a> Maker<'a> {
 
     fn moving(&self, v: Value, element: Element) -> Moving {
         let Element { slot, first, step } = element;
-        Moving { register: self.of(v), dtype: self.values.list[v as usize].1, slot, first, step }
+        let dtype = self.values.list[v as usize].1;
+        Moving { register: self.of(v), dtype, slot, first, step, bytes: step * dtype.width() }
     }
 
     fn code(mut self) -> Option<Straight> {
@@ -243,9 +245,10 @@ impl<'a> Maker<'a> {
             self.straight.stores.push((self.of(*v), values.list[*v as usize].1, *slot, *at));
         }
         let mut straight = self.straight;
-        straight.bytes = self.next * 8;
+        straight.bytes = (self.next + straight.moving()) * 8;
         straight.affine = Affine::new(&straight);
         straight.code = paired(&straight.code);
+        straight.steps = super::run::steps(&straight.code);
         Some(straight)
     }
 

@@ -1,9 +1,9 @@
 //! Single numbers: groups of one position, and loops whose bodies are nothing but such groups.
 //!
-//! Values are registers of 8 bytes in one file. Instructions on `f64`, which are nearly all, have register numbers alone,
-//! and come in pairs, since the choice of an instruction costs as much as its arithmetic; any other instruction runs as on
-//! a tile of one element. Numbers are loaded before the first trip and stored after the last; rows of sequences are loaded
-//! and stored at each trip; what a body computes for itself alone never reaches memory.
+//! Values are registers of 8 bytes in one file. Instructions on `f64`, which are nearly all, have register numbers
+//! alone, and come in pairs, since the choice of an instruction costs as much as its arithmetic; any other instruction
+//! runs as on a tile of one element. Numbers are loaded before the first trip and stored after the last; rows of
+//! sequences are loaded and stored at each trip; what a body computes for itself alone never reaches memory.
 //!
 //! Law: the code computes what the operations of the groups compute, in their order, each rounded by itself.
 //!
@@ -27,7 +27,7 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 use affine::Affine;
 
-pub(super) use run::run;
+pub(super) use run::{Step, run};
 
 /// The number of a register.
 pub(super) type Register = u16;
@@ -49,6 +49,13 @@ macro_rules! pairs {
         pub(super) enum Kind { $($First),* }
 
         impl Kind {
+            /// The kind of a number.
+            #[inline(always)]
+            const fn of(number: u8) -> Kind {
+                $( if number == Kind::$First as u8 { return Kind::$First; } )*
+                panic!("a kind has a number")
+            }
+
             fn name(self) -> &'static str {
                 match self { $( Kind::$First => $name ),* }
             }
@@ -89,14 +96,15 @@ macro_rules! pairs {
                 }
             }
 
-            /// Runs the instruction by a function for each kind, and one for the others.
-            #[inline(always)]
-            fn run(self, mut step: impl FnMut(Kind, Micro), other: impl FnOnce(Scalar)) {
+            /// The step that runs the instruction, which is the one of this number.
+            fn step(self, number: usize) -> Step {
                 match self {
-                    $( Scalar::$First(a) => step(Kind::$First, a),
-                       $( Scalar::$Pair(a, b) => { step(Kind::$First, a); step(Kind::$Second, b); } )* )*
+                    $( Scalar::$First(a) => Step::new(run::one::<{ Kind::$First as u8 }>, a, a),
+                       $( Scalar::$Pair(a, b) => {
+                           Step::new(run::two::<{ Kind::$First as u8 }, { Kind::$Second as u8 }>, a, b)
+                       } )* )*
                     Scalar::Div(_) | Scalar::Unary(..) | Scalar::Binary(..) | Scalar::Move(..) | Scalar::Tile(_) => {
-                        other(self);
+                        Step::other(number)
                     }
                 }
             }
@@ -108,9 +116,12 @@ pairs! {
     Add "+": AddAdd Add, AddSub Sub, AddMul Mul, AddMulAdd MulAdd, AddMulSub MulSub, AddSubMul SubMul,;
     Sub "-": SubAdd Add, SubSub Sub, SubMul2 Mul, SubMulAdd MulAdd, SubMulSub MulSub, SubSubMul SubMul,;
     Mul "*": MulAdd2 Add, MulSub2 Sub, MulMul Mul, MulMulAdd MulAdd, MulMulSub MulSub, MulSubMul SubMul,;
-    MulAdd "a*b+c": MulAddAdd Add, MulAddSub Sub, MulAddMul Mul, MulAddMulAdd MulAdd, MulAddMulSub MulSub, MulAddSubMul SubMul,;
-    MulSub "a*b-c": MulSubAdd Add, MulSubSub Sub, MulSubMul2 Mul, MulSubMulAdd MulAdd, MulSubMulSub MulSub, MulSubSubMul SubMul,;
-    SubMul "c-a*b": SubMulAdd2 Add, SubMulSub2 Sub, SubMulMul Mul, SubMulMulAdd MulAdd, SubMulMulSub MulSub, SubMulSubMul SubMul,;
+    MulAdd "a*b+c":
+        MulAddAdd Add, MulAddSub Sub, MulAddMul Mul, MulAddMulAdd MulAdd, MulAddMulSub MulSub, MulAddSubMul SubMul,;
+    MulSub "a*b-c":
+        MulSubAdd Add, MulSubSub Sub, MulSubMul2 Mul, MulSubMulAdd MulAdd, MulSubMulSub MulSub, MulSubSubMul SubMul,;
+    SubMul "c-a*b":
+        SubMulAdd2 Add, SubMulSub2 Sub, SubMulMul Mul, SubMulMulAdd MulAdd, SubMulMulSub MulSub, SubMulSubMul SubMul,;
 }
 
 /// What a register holds before the first instruction.
@@ -133,6 +144,8 @@ pub(super) struct Moving {
     /// The element at the first index, and how many elements come to the next index.
     pub(super) first: usize,
     pub(super) step: usize,
+    /// The bytes to the next index.
+    pub(super) bytes: usize,
 }
 
 /// The code of a group, or of a loop.
@@ -149,12 +162,14 @@ pub(super) struct Straight {
     pub(super) early: Vec<Moving>,
     pub(super) late: Vec<Moving>,
     pub(super) code: Vec<Scalar>,
+    /// The code as steps of which each goes on to the next, in chains of bounded length.
+    pub(super) steps: Vec<Step>,
     /// The code as one recurrence.
     pub(super) affine: Option<Affine>,
     /// Instructions that run as on tiles.
     pub(super) tiles: Vec<Instruction>,
     pub(super) stores: Vec<(Register, DType, Slot, usize)>,
-    /// The bytes of the registers.
+    /// The bytes of the registers, and of an address for each element that moves.
     pub(super) bytes: usize,
 }
 
@@ -186,6 +201,11 @@ impl Straight {
         }
         counts.cheap += self.code.iter().filter(|scalar| matches!(scalar, Scalar::Div(_))).count();
         counts
+    }
+
+    /// The number of elements that move with the trips.
+    pub(super) fn moving(&self) -> usize {
+        self.rows.len() + self.early.len() + self.late.len()
     }
 
     /// The names of the instructions of a trip, each with the number of its arithmetic operations.

@@ -16,6 +16,13 @@ pub(super) struct File<'a> {
     at: *mut u8,
     bytes: usize,
     tile: Tile<'a>,
+    code: &'a Straight,
+}
+
+/// Elements that move with the trips, and the cell with the address of the first.
+struct Elements<'a> {
+    list: &'a [Moving],
+    first: usize,
 }
 
 /// Runs the code of a group or of a loop.
@@ -26,7 +33,7 @@ pub(in super::super) fn run(code: &Straight, table: &mut Table, registers: &mut 
     debug_assert!(code.bytes <= registers.bytes());
     let (bytes, at) = (registers.bytes(), registers.start());
     let table = &*table;
-    let file = File { at, bytes, tile: Tile::new(table, at, bytes, isa) };
+    let file = File { at, bytes, tile: Tile::new(table, at, bytes, isa), code };
     for (register, dtype, start) in &code.loads {
         match start {
             Start::Place(slot, at) => file.load(*register, *dtype, table, *slot, *at),
@@ -37,8 +44,9 @@ pub(in super::super) fn run(code: &Straight, table: &mut Table, registers: &mut 
     match &code.affine {
         Some(affine) => affine.run(code, &file, table),
         None => {
+            let moving = file.addresses(code, table);
             for trip in 0..code.n {
-                file.trip(code, table, if code.reverse { code.n - 1 - trip } else { trip });
+                file.trip(code, &moving, if code.reverse { code.n - 1 - trip } else { trip });
             }
         }
     }
@@ -83,57 +91,53 @@ impl File<'_> {
         with_elem!(dtype, E => unsafe { table.write::<E>(slot, at, 1)[0] = *self.cell::<E>(register) });
     }
 
-    /// Stores elements at an index. Nearly all are of one type.
-    #[inline(always)]
-    fn store_all(&self, elements: &[Moving], table: &Table, i: usize) {
-        for Moving { register, dtype, slot, first, step } in elements {
-            let at = first + i * step;
-            if let DType::F64 = dtype {
-                // Safety: see `memory.rs`.
-                unsafe { table.write::<f64>(*slot, at, 1)[0] = self.get(*register) };
-            } else {
-                self.store(*register, *dtype, table, *slot, at);
+    /// Where the elements that move with the trips are at index 0: in cells behind the registers, found once for all trips.
+    fn addresses<'c>(&self, code: &'c Straight, table: &Table) -> [Elements<'c>; 3] {
+        let mut cell = code.bytes / 8 - code.moving();
+        [&code.rows, &code.early, &code.late].map(|list| {
+            let first = cell;
+            for Moving { dtype, slot, first, step, .. } in list {
+                let at = table.address(*slot, *dtype, *first, (code.n - 1) * step + 1);
+                // Safety: the cell lies within the block, as the planner has counted it.
+                unsafe { self.at.cast::<*mut u8>().add(cell).write(at) };
+                cell += 1;
             }
+            Elements { list, first }
+        })
+    }
+
+    /// Calls `body` for each element of a list, with its address at an index.
+    #[inline(always)]
+    fn each(&self, elements: &Elements<'_>, i: usize, body: impl Fn(&Moving, *mut u8)) {
+        for (k, moving) in elements.list.iter().enumerate() {
+            // Safety: `addresses` has written the cell; the place has elements at all indices.
+            let at = unsafe { self.at.cast::<*mut u8>().add(elements.first + k).read() };
+            body(moving, at.wrapping_add(i * moving.bytes));
         }
     }
 
-    fn trip(&self, code: &Straight, table: &Table, i: usize) {
-        for Moving { register, dtype, slot, first, step } in &code.rows {
-            let at = first + i * step;
-            if let DType::F64 = dtype {
-                // Safety: see `memory.rs`.
-                self.set(*register, unsafe { table.read::<f64>(*slot, at, 1) }[0]);
-            } else {
-                self.load(*register, *dtype, table, *slot, at);
-            }
+    fn trip(&self, code: &Straight, [rows, early, late]: &[Elements<'_>; 3], i: usize) {
+        // Safety: see `memory.rs`; the addresses are those of elements of this type.
+        self.each(rows, i, |row, at| match row.dtype {
+            DType::F64 | DType::I64 => self.set(row.register, unsafe { *at.cast::<f64>() }),
+            DType::F32 => self.put(row.register, unsafe { *at.cast::<f32>() }),
+            DType::Bool => self.put(row.register, unsafe { *at.cast::<bool>() }),
+        });
+        let store = |out: &Moving, at: *mut u8| match out.dtype {
+            DType::F64 | DType::I64 => unsafe { *at.cast::<f64>() = self.get(out.register) },
+            DType::F32 => unsafe { *at.cast::<f32>() = *self.cell::<f32>(out.register) },
+            DType::Bool => unsafe { *at.cast::<bool>() = *self.cell::<bool>(out.register) },
+        };
+        self.each(early, i, store);
+        for chain in code.steps.chunks(CHAIN + 1) {
+            // Safety: the last step of a chain stops.
+            unsafe { (chain[0].run)(chain.as_ptr(), self.at, self) };
         }
-        self.store_all(&code.early, table, i);
-        for scalar in &code.code {
-            scalar.run(|kind, operands| self.step(kind, operands), |other| self.other(other, code));
-        }
-        self.store_all(&code.late, table, i);
-    }
-
-    #[inline(always)]
-    fn step(&self, kind: Kind, operands: Micro) {
-        let Micro { out, a, b, c } = operands;
-        let (x, y) = (self.get(a), self.get(b));
-        self.set(
-            out,
-            match kind {
-                Kind::Add => x + y,
-                Kind::Sub => x - y,
-                Kind::Mul => x * y,
-                Kind::MulAdd => x * y + self.get(c),
-                Kind::MulSub => x * y - self.get(c),
-                Kind::SubMul => self.get(c) - x * y,
-            },
-        );
+        self.each(late, i, store);
     }
 
     /// An instruction that does not come in pairs.
-    #[inline(always)]
-    fn other(&self, scalar: Scalar, code: &Straight) {
+    fn other(&self, scalar: Scalar) {
         if let Scalar::Unary(op, out, a) = scalar {
             self.set(out, op.apply(self.get(a)));
         } else if let Scalar::Div(Micro { out, a, b, .. }) = scalar {
@@ -145,7 +149,117 @@ impl File<'_> {
             // Safety: as in `put`.
             unsafe { *self.cell::<u64>(out) = *self.cell::<u64>(a) }
         } else if let Scalar::Tile(k) = scalar {
-            self.tile.run(&code.tiles[k as usize]);
+            self.tile.run(&self.code.tiles[k as usize]);
         }
+    }
+}
+
+/// What runs a step, at this address of the registers, and all that follow in its chain.
+type Runner = unsafe fn(*const Step, *mut u8, &File<'_>);
+
+/// An instruction as the address of its code. A step goes on to the next by a call in the last place, which an optimized
+/// build makes a jump: so each instruction has a jump of its own, which the processor predicts better than one for all.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Step {
+    run: Runner,
+    first: Micro,
+    second: Micro,
+    /// The number of an instruction that does not come in pairs.
+    number: usize,
+}
+
+/// The steps of a chain: a build without optimization nests as many calls.
+const CHAIN: usize = 64;
+
+impl Step {
+    pub(super) fn new(run: Runner, first: Micro, second: Micro) -> Step {
+        Step { run, first, second, number: 0 }
+    }
+
+    pub(super) fn other(number: usize) -> Step {
+        Step { number, ..Step::new(other, NONE, NONE) }
+    }
+}
+
+/// No operands.
+const NONE: Micro = Micro { out: 0, a: 0, b: 0, c: 0 };
+
+/// The chains of instructions: each ends with a step that stops.
+pub(super) fn steps(code: &[Scalar]) -> Vec<Step> {
+    let mut steps = Vec::with_capacity(code.len() + code.len() / CHAIN + 1);
+    for (number, scalar) in code.iter().enumerate() {
+        steps.push(scalar.step(number));
+        if (number + 1) % CHAIN == 0 || number + 1 == code.len() {
+            steps.push(Step::new(stop, NONE, NONE));
+        }
+    }
+    steps
+}
+
+/// Goes on to the next step.
+///
+/// # Safety
+/// A chain has a step after this one.
+#[inline(always)]
+unsafe fn next(step: *const Step, at: *mut u8, file: &File<'_>) {
+    // Safety: as the caller says.
+    unsafe { ((*step.add(1)).run)(step.add(1), at, file) }
+}
+
+unsafe fn stop(_: *const Step, _: *mut u8, _: &File<'_>) {}
+
+/// One instruction.
+///
+/// # Safety
+/// The step is one of a chain; its registers lie within the block at this address.
+pub(super) unsafe fn one<const KIND: u8>(step: *const Step, at: *mut u8, file: &File<'_>) {
+    // Safety: as the caller says.
+    unsafe {
+        compute(Kind::of(KIND), &(*step).first, at, file);
+        next(step, at, file);
+    }
+}
+
+/// Two instructions.
+///
+/// # Safety
+/// As for [`one`].
+pub(super) unsafe fn two<const FIRST: u8, const SECOND: u8>(step: *const Step, at: *mut u8, file: &File<'_>) {
+    // Safety: as the caller says.
+    unsafe {
+        compute(Kind::of(FIRST), &(*step).first, at, file);
+        compute(Kind::of(SECOND), &(*step).second, at, file);
+        next(step, at, file);
+    }
+}
+
+unsafe fn other(step: *const Step, at: *mut u8, file: &File<'_>) {
+    // Safety: as for `one`.
+    unsafe {
+        file.other(file.code.code[(*step).number]);
+        next(step, at, file);
+    }
+}
+
+/// # Safety
+/// As for [`one`].
+#[inline(always)]
+unsafe fn compute(kind: Kind, operands: &Micro, at: *mut u8, file: &File<'_>) {
+    let Micro { out, a, b, c } = *operands;
+    let cell = |register: Register| {
+        debug_assert!((usize::from(register) + 1) * 8 <= file.bytes, "register {register} of {} bytes", file.bytes);
+        at.cast::<f64>().wrapping_add(usize::from(register))
+    };
+    // Safety: as the caller says.
+    unsafe {
+        let (x, y) = (*cell(a), *cell(b));
+        *cell(out) = match kind {
+            Kind::Add => x + y,
+            Kind::Sub => x - y,
+            Kind::Mul => x * y,
+            Kind::MulAdd => x * y + *cell(c),
+            Kind::MulSub => x * y - *cell(c),
+            Kind::SubMul => *cell(c) - x * y,
+        };
     }
 }
