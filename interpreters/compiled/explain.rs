@@ -97,13 +97,15 @@ impl Lines<'_> {
             let (name, arithmetic) = name(&instruction.item);
             *names.entry(name).or_default() += 1;
             flops += usize::from(arithmetic);
-            let places = instruction.item.operands().iter().filter(|arg| matches!(arg, Arg::Place(..))).count();
+            let places =
+                instruction.item.operands().iter().filter(|arg| matches!(arg, Arg::Place(..) | Arg::Seen(_))).count();
             let out = matches!(instruction.out, Arg::Place(..)) && instruction.item.writes().is_none();
             let through = instruction.item.reads().is_some() || instruction.item.writes().is_some();
             moved += places * instruction.operand.width() + usize::from(out || through) * instruction.dtype.width();
         }
+        let views = copied_views(code);
         format!(
-            "group of {} in tiles of {}: {}; {} operations, {} bytes",
+            "group of {} in tiles of {}: {}; {} operations, {} bytes{views}",
             code.size,
             code.tile,
             counted(names),
@@ -162,6 +164,20 @@ fn straight(code: &Straight) -> String {
         (n, Some(_)) => format!("recurrence of {n} trips: {words}; {} operations", n * flops),
         (n, None) => format!("numbers, {n} trips with {rows} elements of rows: {words}; {} operations", n * flops),
     }
+}
+
+/// How often the views of a group are copied, for all tiles; nothing if they are all read where they lie.
+fn copied_views(code: &Code) -> String {
+    let (mut copied, mut all) = (0, 0);
+    for (start, len) in code.tiles(0..code.size) {
+        for instruction in &code.each {
+            if let (Item::View(_, walk), Arg::Seen(sighting)) = (&instruction.item, instruction.out) {
+                copied += usize::from(sighting.is_copied(walk.sight(start, len)));
+                all += 1;
+            }
+        }
+    }
+    if copied > 0 { format!("; views copied {copied} of {all} times") } else { String::new() }
 }
 
 /// An operation that the interpreter of arrays does.

@@ -6,13 +6,14 @@
 //! Law: a group computes each of its values once per position of the iteration space. Operands come before their uses.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::fuse::{Superinstructions, Weights, fuse};
 use super::memory::{LINE, Slot};
 use super::rows::Form;
-use super::walk::Walk;
+use super::walk::{Sight, Walk};
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, FloatStep, IntBinary, IntUnary, Unary};
 
@@ -249,15 +250,18 @@ impl Group {
         if self.size > 1 {
             (self.nodes, counts) = fuse(std::mem::take(&mut self.nodes), number);
         }
-        let tile = self.tile();
+        let row = self.row();
+        let tile = rounded(self.tile(), row);
         let last = self.last_uses();
         let mut maker = Maker {
             group: self,
+            ones: self.ones(),
             registers: Registers::new(tile),
             args: Vec::with_capacity(self.nodes.len()),
             before: Vec::new(),
             each: Vec::new(),
             second: None,
+            sights: 0,
         };
         for (k, node) in self.nodes.iter().enumerate() {
             let arg = maker.node(node);
@@ -274,8 +278,37 @@ impl Group {
                 maker.registers.give(arg, node.dtype);
             }
         }
-        let Maker { registers, before, each, .. } = maker;
-        Code { size: self.size, tile, before, each, cleared: self.cleared.clone(), bytes: registers.bytes, counts }
+        let Maker { mut registers, before, each, sights, .. } = maker;
+        let seen = registers.bytes;
+        registers.bytes += (sights * size_of::<Seen>()).next_multiple_of(LINE);
+        let (cleared, bytes) = (self.cleared.clone(), registers.bytes);
+        Code { size: self.size, tile, row, before, each, cleared, seen, bytes, counts }
+    }
+
+    /// The length of rows that no tile crosses, 0 if there is no reason for it: most of the views that are seen straight
+    /// within rows have these.
+    fn row(&self) -> usize {
+        let mut rows: HashMap<usize, usize> = HashMap::new();
+        for node in &self.nodes {
+            if let (Item::View(_, walk), None) = (&node.item, node.stored)
+                && let Some(row) = walk.row().filter(|row| *row >= LONG)
+            {
+                *rows.entry(row).or_default() += 1;
+            }
+        }
+        rows.into_iter().map(|(row, count)| (count, row)).max().map_or(0, |(_, row)| row)
+    }
+
+    /// For each value whether all its uses are of a kind that takes one number for all positions.
+    fn ones(&self) -> Vec<bool> {
+        let mut ones = vec![true; self.nodes.len()];
+        for node in &self.nodes {
+            let from = node.item.takes_one_number_from();
+            for (k, v) in node.item.operands().into_iter().enumerate() {
+                ones[v as usize] &= from.is_some_and(|from| k >= from);
+            }
+        }
+        ones
     }
 
     /// For each value its last use within the group, or itself.
@@ -311,19 +344,29 @@ impl Group {
 /// The bytes of the first level of cache that the values of a tile may take.
 const CACHE: usize = 24 << 10;
 
+/// The least length of a row that has tiles of its own.
+const LONG: usize = 192;
+
+/// The length of tiles that divide rows, next to a given one.
+fn rounded(tile: usize, row: usize) -> usize {
+    match row {
+        0 => tile,
+        _ if row <= tile => row,
+        _ => row.div_ceil(row.div_ceil(tile)).next_multiple_of(8),
+    }
+}
+
 impl<V> Item<V> {
-    /// Whether a kernel takes one number in place of one of its operands.
-    fn takes_one_number(&self) -> bool {
-        matches!(
-            self,
-            Item::Binary(..)
-                | Item::Compare(..)
-                | Item::IntBinary(..)
-                | Item::And(..)
-                | Item::Or(..)
-                | Item::Select(_)
-                | Item::Form(..)
-        )
+    /// The first of the operands in whose place a kernel takes one number, if there is one.
+    fn takes_one_number_from(&self) -> Option<usize> {
+        match self {
+            Item::Binary(..) | Item::Compare(..) | Item::IntBinary(..) | Item::And(..) | Item::Or(..) => Some(0),
+            Item::Select(_) => Some(1),
+            Item::Form(form, _) => Some(form.slices()),
+            Item::Read(..) | Item::One(..) | Item::View(..) | Item::Places(_) | Item::Unary(..) => None,
+            Item::IntUnary(..) | Item::Not(_) | Item::Step(..) | Item::Convert(..) | Item::Gather(..) => None,
+            Item::Weighted(..) | Item::SinCos(..) | Item::Second(_) | Item::Put(..) | Item::Add(..) => None,
+        }
     }
 }
 
@@ -336,6 +379,37 @@ pub(super) enum Arg {
     Place(Slot, usize),
     /// One element for all positions.
     One(Slot, usize),
+    /// What a view sees, found anew for each tile.
+    Seen(Sighting),
+}
+
+/// A view that is an operand: read where it lies, or copied to a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sighting {
+    /// The number of the view within the group.
+    pub(super) view: usize,
+    /// The byte at which the register starts.
+    pub(super) register: usize,
+    /// Whether all uses take one number for all positions.
+    pub(super) one: bool,
+}
+
+impl Sighting {
+    /// Whether what the view sees in a tile is copied to the register.
+    pub(super) fn is_copied(self, sight: Sight) -> bool {
+        match sight {
+            Sight::Straight(_) => false,
+            Sight::Same(_) => !self.one,
+            Sight::Apart => true,
+        }
+    }
+}
+
+/// Where a view is seen in the current tile: the first element, and whether it stands for all positions.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) at: *const u8,
+    pub(super) one: bool,
 }
 
 /// One operation on a tile.
@@ -354,19 +428,39 @@ pub(super) struct Instruction {
 pub(super) struct Code {
     pub(super) size: usize,
     pub(super) tile: usize,
+    /// The length of rows that no tile crosses, or 0.
+    pub(super) row: usize,
     /// What fills registers once.
     pub(super) before: Vec<Instruction>,
     /// What runs for each tile.
     pub(super) each: Vec<Instruction>,
     pub(super) cleared: Vec<(Slot, usize)>,
+    /// The byte of the registers at which what views see starts.
+    pub(super) seen: usize,
     /// The bytes of all registers.
     pub(super) bytes: usize,
     pub(super) counts: Superinstructions,
 }
 
+impl Code {
+    /// The tiles of a range of positions: the first position and the number of positions of each.
+    pub(super) fn tiles(&self, positions: Range<usize>) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (tile, row) = (self.tile, self.row);
+        let mut start = positions.start;
+        std::iter::from_fn(move || {
+            let row_end = if row > 0 { (start / row + 1) * row } else { positions.end };
+            let (from, len) = (start, tile.min(row_end.min(positions.end) - start));
+            start += len;
+            (from < positions.end).then_some((from, len))
+        })
+    }
+}
+
 /// The code of a group while it is made.
 struct Maker<'a> {
     group: &'a Group,
+    /// Whether all uses of a value take one number.
+    ones: Vec<bool>,
     registers: Registers,
     /// Where each value is.
     args: Vec<Arg>,
@@ -374,6 +468,8 @@ struct Maker<'a> {
     each: Vec<Instruction>,
     /// Where the second result of the last operation is.
     second: Option<Arg>,
+    /// The number of views that are operands.
+    sights: usize,
 }
 
 impl Maker<'_> {
@@ -382,6 +478,7 @@ impl Maker<'_> {
         let arg = match &node.item {
             Item::Read(slot, at) => Arg::Place(*slot, *at),
             Item::One(slot, at) => Arg::One(*slot, *at),
+            Item::View(..) if self.group.size > 1 && node.stored.is_none() => return self.view(node),
             Item::View(..) | Item::Places(_) | Item::Unary(..) | Item::Binary(..) | Item::Compare(..) => {
                 return self.computed(node);
             }
@@ -406,9 +503,9 @@ impl Maker<'_> {
         let operands = node.item.operands();
         // Only kernels of two operands, and selection, take one number for all positions, and not for all operands.
         let ones = operands.iter().filter(|v| matches!(self.args[**v as usize], Arg::One(..))).count();
-        let takes = node.item.takes_one_number() && ones < operands.len();
+        let takes = node.item.takes_one_number_from().filter(|_| ones < operands.len());
         for (i, v) in operands.iter().enumerate() {
-            if !takes || (i == 0 && matches!(node.item, Item::Select(_))) {
+            if takes.is_none_or(|from| i < from) {
                 self.spread(*v);
             }
         }
@@ -416,6 +513,17 @@ impl Maker<'_> {
         let out = if node.item.writes().is_some() { Arg::Register(0) } else { self.result(node) };
         let operand = operands.last().map_or(node.dtype, |v| self.group.nodes[*v as usize].dtype);
         self.each.push(Instruction { item, dtype: node.dtype, operand, out });
+        out
+    }
+
+    /// A view that is only an operand.
+    fn view(&mut self, node: &Node) -> Arg {
+        // The values have one argument each, in their order.
+        let one = self.ones[self.args.len()];
+        let out = Arg::Seen(Sighting { view: self.sights, register: self.registers.take(node.dtype), one });
+        self.sights += 1;
+        let (item, dtype) = (node.item.map(|_| out), node.dtype);
+        self.each.push(Instruction { item, dtype, operand: dtype, out });
         out
     }
 
@@ -490,10 +598,11 @@ impl Registers {
     }
 
     fn give(&mut self, arg: Arg, dtype: DType) {
-        if let Arg::Register(start) = arg
-            && !self.keeps.contains(&start)
-        {
-            self.free[Registers::class(dtype)].push(start);
+        match arg {
+            Arg::Register(start) | Arg::Seen(Sighting { register: start, .. }) if !self.keeps.contains(&start) => {
+                self.free[Registers::class(dtype)].push(start);
+            }
+            Arg::Register(_) | Arg::Seen(_) | Arg::Place(..) | Arg::One(..) => {}
         }
     }
 }

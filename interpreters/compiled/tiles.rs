@@ -6,11 +6,11 @@
 #![allow(unsafe_code)]
 
 use super::fuse::Weights;
-use super::group::{Arg, Code, Instruction, Item};
+use super::group::{Arg, Code, Instruction, Item, Seen, Sighting};
 use super::memory::{Block, Slot, Table};
 use super::rows::{self, Arg as Operand, Isa, MAX_TERMS, Real};
 use super::steps::Span;
-use super::walk::{Run, Walk};
+use super::walk::{Run, Sight, Walk};
 use crate::array::{with_elem, with_float, with_num};
 use crate::dtype::{DType, Elem, Num};
 
@@ -20,6 +20,8 @@ pub(super) struct Tile<'a> {
     registers: *mut u8,
     /// The bytes of all registers.
     bytes: usize,
+    /// The byte at which what views see starts.
+    seen: usize,
     /// The first position, and the number of positions.
     start: usize,
     len: usize,
@@ -42,23 +44,22 @@ pub(super) fn run(code: &Code, table: &Table, registers: &mut Block, isa: Isa, s
     debug_assert!(code.bytes <= registers.bytes());
     let (bytes, registers) = (registers.bytes(), registers.start());
     let positions = span.of(code.size);
-    let mut tile = Tile { table, registers, bytes, start: positions.start, len: code.tile, isa };
+    let mut tile = Tile { table, registers, bytes, seen: code.seen, start: positions.start, len: code.tile, isa };
     for instruction in &code.before {
         tile.run(instruction);
     }
-    while tile.start < positions.end {
-        tile.len = code.tile.min(positions.end - tile.start);
+    for (start, len) in code.tiles(positions) {
+        (tile.start, tile.len) = (start, len);
         for instruction in &code.each {
             tile.run(instruction);
         }
-        tile.start += tile.len;
     }
 }
 
 impl<'a> Tile<'a> {
     /// Tiles of one element, in registers of these bytes.
     pub(super) fn new(table: &'a Table, registers: *mut u8, bytes: usize, isa: Isa) -> Tile<'a> {
-        Tile { table, registers, bytes, start: 0, len: 1, isa }
+        Tile { table, registers, bytes, seen: 0, start: 0, len: 1, isa }
     }
 
     /// The elements of an operand that has one for each position.
@@ -73,6 +74,12 @@ impl<'a> Tile<'a> {
             }
             // Safety: see `memory.rs`.
             Arg::Place(slot, at) => unsafe { self.table.read(slot, at + self.start, self.len) },
+            Arg::Seen(sighting) => {
+                let seen = self.seen(sighting);
+                debug_assert!(!seen.one, "one number is read by kernels that take one");
+                // Safety: the instruction that looked found as many elements there.
+                unsafe { std::slice::from_raw_parts(seen.at.cast::<E>(), self.len) }
+            }
             Arg::One(..) => unreachable!("one number is read by kernels that take one, or spread over a register"),
         }
     }
@@ -82,8 +89,41 @@ impl<'a> Tile<'a> {
         match arg {
             // Safety: see `memory.rs`.
             Arg::One(slot, at) => Operand::Scalar(unsafe { self.table.read::<E>(slot, at, 1) }[0]),
-            Arg::Register(_) | Arg::Place(..) => Operand::Slice(self.slice(arg)),
+            // Safety: the instruction that looked found an element there.
+            Arg::Seen(sighting) if self.seen(sighting).one => {
+                Operand::Scalar(unsafe { *self.seen(sighting).at.cast::<E>() })
+            }
+            Arg::Register(_) | Arg::Place(..) | Arg::Seen(_) => Operand::Slice(self.slice(arg)),
         }
+    }
+
+    /// Where what a view sees is remembered.
+    fn sighted(&self, sighting: Sighting) -> *mut Seen {
+        debug_assert!(self.seen + (sighting.view + 1) * size_of::<Seen>() <= self.bytes);
+        self.registers.wrapping_add(self.seen).cast::<Seen>().wrapping_add(sighting.view)
+    }
+
+    /// What a view sees in this tile.
+    fn seen(&self, sighting: Sighting) -> Seen {
+        // Safety: the code keeps room for each of its views, and the instruction of the view has run.
+        unsafe { *self.sighted(sighting) }
+    }
+
+    /// Looks through a view: what lies in one piece is read there, anything else copied.
+    fn see<E: Elem>(&self, item: &Item<Arg>, out: Sighting) {
+        let Item::View(slot, walk) = item else { unreachable!("a view is read") };
+        let (at, one) = match walk.sight(self.start, self.len) {
+            // Safety: see `memory.rs`.
+            Sight::Straight(place) => (unsafe { self.table.read::<E>(*slot, place, self.len) }, false),
+            // Safety: see `memory.rs`.
+            Sight::Same(place) if out.one => (unsafe { self.table.read::<E>(*slot, place, 1) }, true),
+            Sight::Same(_) | Sight::Apart => {
+                self.view::<E>(item, self.out(Arg::Register(out.register)));
+                (self.slice(Arg::Register(out.register)), false)
+            }
+        };
+        // Safety: as in `seen`.
+        unsafe { *self.sighted(out) = Seen { at: at.as_ptr().cast(), one } }
     }
 
     /// The elements of the result.
@@ -98,7 +138,7 @@ impl<'a> Tile<'a> {
             }
             // Safety: see `memory.rs`.
             Arg::Place(slot, at) => unsafe { self.table.write(slot, at + self.start, self.len) },
-            Arg::One(..) => unreachable!("a result has an element for each position"),
+            Arg::One(..) | Arg::Seen(_) => unreachable!("a result has an element for each position"),
         }
     }
 
@@ -113,7 +153,10 @@ impl<'a> Tile<'a> {
                 // Safety: see `memory.rs`.
                 self.out::<E>(out).fill(unsafe { self.table.read::<E>(*slot, *at, 1) }[0]);
             }),
-            Item::View(..) => with_elem!(*dtype, E => self.view(item, self.out::<E>(out))),
+            Item::View(..) => with_elem!(*dtype, E => match out {
+                Arg::Seen(sighting) => self.see::<E>(item, sighting),
+                Arg::Register(_) | Arg::Place(..) | Arg::One(..) => self.view(item, self.out::<E>(out)),
+            }),
             Item::Places(walk) => {
                 let out = self.out::<i64>(out);
                 walk.runs(self.start, self.len, |run| {

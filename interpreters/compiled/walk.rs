@@ -6,6 +6,7 @@
 //! Law: a walk visits each flat position of a range once, and gives the place that the view looks at, or none where the
 //! view looks at nothing. Where the innermost axes are short, runs go along the axis around them, so they are long
 //! anyway.
+#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
 use std::ops::RangeInclusive;
 
@@ -71,6 +72,17 @@ impl Grid {
     pub(super) fn reach(&self) -> usize {
         (self.rows - 1) * self.row_stride + (self.len - 1) * self.stride + 1
     }
+}
+
+/// What a walk looks at in a range of positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// As many places one after the other, from this one on.
+    Straight(usize),
+    /// One place.
+    Same(usize),
+    /// Anything else.
+    Apart,
 }
 
 /// The lengths of rows that make grids: shorter ones are run across, longer ones are runs that are worth a call.
@@ -250,6 +262,35 @@ impl Walk {
         true
     }
 
+    /// What the walk looks at from the flat positions `start .. start + len`, if these are part of one row.
+    pub(super) fn sight(&self, start: usize, len: usize) -> Sight {
+        let [outer @ .., inner] = &self.axes[..] else { return Sight::Apart };
+        let (mut rest, j) = (start / inner.len, start % inner.len);
+        if j < inner.lo || j + len > inner.hi {
+            return Sight::Apart;
+        }
+        let mut place = self.base.wrapping_add(inner.stride.wrapping_mul(j as i64));
+        for axis in outer.iter().rev() {
+            let i = rest % axis.len;
+            if i < axis.lo || i >= axis.hi {
+                return Sight::Apart;
+            }
+            (place, rest) = (place.wrapping_add(axis.stride.wrapping_mul(i as i64)), rest / axis.len);
+        }
+        match inner.stride {
+            0 => Sight::Same(place as usize),
+            1 => Sight::Straight(place as usize),
+            _ => Sight::Apart,
+        }
+    }
+
+    /// The length of rows such that the walk is seen straight, or stays at one place, within each but not beyond.
+    pub(super) fn row(&self) -> Option<usize> {
+        let [_, .., inner] = &self.axes[..] else { return None };
+        let whole = (inner.lo, inner.hi) == (0, inner.len);
+        (whole && matches!(inner.stride, 0 | 1)).then_some(inner.len)
+    }
+
     /// Calls `body` for each run of the flat positions `start .. start + len`.
     #[inline]
     pub(super) fn runs(&self, start: usize, len: usize, mut body: impl FnMut(Run)) {
@@ -267,14 +308,17 @@ impl Walk {
         }
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
         let (mut rest, mut j) = (start / inner.len, start % inner.len);
-        for (i, axis) in index.iter_mut().zip(outer).rev() {
-            (*i, rest) = (rest % axis.len, rest / axis.len);
+        for k in (0..outer.len()).rev() {
+            (index[k], rest) = (rest % outer[k].len, rest / outer[k].len);
         }
         let mut done = 0;
         while done < len {
             let count = (inner.len - j).min(len - done);
-            let inside = index.iter().zip(outer).all(|(i, axis)| axis.lo <= *i && *i < axis.hi);
-            let row = self.base + index.iter().zip(outer).map(|(i, axis)| axis.stride * *i as i64).sum::<i64>();
+            let (mut inside, mut row) = (true, self.base);
+            for k in 0..outer.len() {
+                inside &= outer[k].lo <= index[k] && index[k] < outer[k].hi;
+                row = row.wrapping_add(outer[k].stride.wrapping_mul(index[k] as i64));
+            }
             let (lo, hi) = if inside { (inner.lo.clamp(j, j + count), inner.hi.clamp(j, j + count)) } else { (j, j) };
             let (lo, hi) = (lo, hi.max(lo));
             let mut part = |from: usize, to: usize, place: Option<usize>| {
@@ -287,12 +331,12 @@ impl Walk {
             part(hi, j + count, None);
             done += count;
             j = 0;
-            for (i, axis) in index.iter_mut().zip(outer).rev() {
-                *i += 1;
-                if *i < axis.len {
+            for k in (0..outer.len()).rev() {
+                index[k] += 1;
+                if index[k] < outer[k].len {
                     break;
                 }
-                *i = 0;
+                index[k] = 0;
             }
         }
     }
@@ -396,7 +440,7 @@ mod tests {
 
     #[test]
     fn a_walk_over_any_range_gives_the_places_of_the_view() {
-        let mut grids = 0;
+        let (mut grids, mut sights) = (0, 0);
         for view in &views() {
             let (walk, expected) = (Walk::new(view).expect("a box"), places(view));
             assert_eq!(walk.is_total(), expected.iter().all(Option::is_some), "{view}");
@@ -422,11 +466,21 @@ mod tests {
                         }
                     });
                     assert!(!are_grids || by_grids == seen, "{view} {start} {len}");
+                    let same = |at: &dyn Fn(usize) -> usize| (0..len).all(|i| seen[i] == Some(at(i)));
+                    let (right, straight) = match walk.sight(start, len) {
+                        Sight::Straight(place) => (same(&|i| place + i), true),
+                        Sight::Same(place) => (same(&|_| place), true),
+                        Sight::Apart => (true, false),
+                    };
+                    assert!(right, "{view} {start} {len}");
+                    sights += usize::from(straight);
+                    let in_row = |row: usize| start / row == (start + len).saturating_sub(1) / row;
+                    assert!(straight || len == 0 || !walk.row().is_some_and(in_row) || !walk.is_total(), "{view}");
                     grids += usize::from(are_grids);
                 }
             }
         }
-        assert!(grids > 0);
+        assert!(grids > 0 && sights > 0);
     }
 
     #[test]

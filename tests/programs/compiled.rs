@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use polygrad::interpreters::compiled::{Executable, compile};
-use polygrad::ops::{Binary, Unary};
+use polygrad::ops::{Binary, Compare, Discrete, Linear, Unary, View};
 use polygrad::passes::optimize;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::symbolic::value_and_gradient_in;
@@ -188,6 +188,60 @@ fn a_stencil_and_its_adjoint_are_passes_without_copies() {
     );
     assert!(count(&f, "group of") <= 10, "{}", f.explain());
     assert_eq!(count(&f, "interpreted"), 0, "{}", f.explain());
+}
+
+/// Views of all kinds of a matrix, of which some lie in one piece within a tile.
+fn seen(x: &Term) -> Vec<Term> {
+    let shape = [x.shape()[0], x.shape()[1]];
+    let ends = [0, shape[1] as i64 - 1];
+    let read =
+        |matrix: [i64; 4], offset: [i64; 2]| x.linear(&Linear::read(View::affine(&shape, &shape, &matrix, &offset)));
+    vec![
+        read([1, 0, 0, 1], [1, 0]),
+        read([1, 0, 0, 1], [-1, 0]),
+        read([1, 0, 0, 1], [0, 1]),
+        read([1, 0, 0, 1], [0, -1]),
+        read([1, 0, 0, 1], [-1, 2]),
+        read([1, 0, 0, -1], ends),
+        read([0, 0, 0, 1], [0, 0]),
+        read([1, 0, 0, 0], [0, 0]),
+        read([1, 0, 0, 0], ends),
+    ]
+}
+
+#[test]
+fn views_agree_at_every_length_of_rows() {
+    for (rows, columns) in
+        [1, 2, 5].into_iter().flat_map(|n| [1, 7, 64, 191, 192, 255, 257, 512, 600, 1030].map(|m| (n, m)))
+    {
+        let x = Term::variable(&[rows, columns], DType::F64);
+        let views = seen(&x);
+        let sum = |views: &[Term]| views.iter().fold(x.clone(), |sum, view| sum.binary(Binary::Add, view));
+        let product = |views: &[Term]| views.iter().fold(x.clone(), |y, view| view.binary(Binary::Mul, &y));
+        let mask = Term::discrete(&Discrete::Compare(Compare::Lt), &[&views[7], &views[2]]);
+        let all: Vec<Term> = (0..views.len()).map(|k| views[k].binary(Binary::Max, &views[(k * 2 + 1) % 9])).collect();
+        let rows_alone: Vec<Term> = views.iter().map(|view| view.unary(Unary::Abs).binary(Binary::Sub, &x)).collect();
+        let chosen = [Term::select(&mask, &views[8], &views[6]), views[7].binary(Binary::Mul, &views[8])];
+        let results = [vec![sum(&views), product(&views[..6]), product(&views[5..])], all, rows_alone, chosen.to_vec()];
+        let program = Term::program(std::slice::from_ref(&x), &results.concat(), &[]).expect("a closed program");
+        let numbers = Array::new(&[rows, columns], hostile(rows * columns));
+        assert_agrees(&program, &[numbers], 0.0, &format!("{rows} rows of {columns}"));
+    }
+}
+
+#[test]
+fn views_in_one_piece_are_read_where_they_lie() {
+    // Tiles of two rows: at the first and the last, a view of the row above or below looks at nothing somewhere.
+    let views = |used: &[usize]| {
+        let x = Term::variable(&[32, 256], DType::F64);
+        let views = seen(&x);
+        let y = used.iter().fold(x.clone(), |sum, k| sum.binary(Binary::Max, &views[*k]));
+        compile(&Term::program(&[x], &[y], &[]).expect("a closed program")).explain()
+    };
+    assert!(views(&[0, 1]).contains("views copied 2 of 32 times"), "{}", views(&[0, 1]));
+    // Tiles of one row: one row for all, and one number for each row.
+    assert!(!views(&[6, 7, 8]).contains("copied"), "{}", views(&[6, 7, 8]));
+    assert!(views(&[6, 5]).contains("views copied 32 of 64 times"), "{}", views(&[6, 5]));
 }
 
 #[test]
