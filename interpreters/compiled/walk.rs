@@ -307,6 +307,7 @@ impl Walk {
             return self.columns(start, len, &mut body);
         }
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
+        let index = &mut index[..];
         let (mut rest, mut j) = (start / inner.len, start % inner.len);
         for k in (0..outer.len()).rev() {
             (index[k], rest) = (rest % outer[k].len, rest / outer[k].len);

@@ -161,22 +161,36 @@ struct Combination<'a, E, const K: usize> {
     out: &'a mut [E],
 }
 
-impl<E: Real, const K: usize> Kernel for Combination<'_, E, K> {
-    type Output = ();
-    #[inline(always)]
-    fn run<M: Machine>(self) {
-        let Combination { terms, weights, constant, out } = self;
-        let n = out.len();
-        // With the lengths checked here, the loop checks no index.
-        assert!(terms.iter().all(|term| term.len() == n), "an operand has the length of the output");
-        for i in 0..n {
-            let mut sum = constant;
-            for k in 0..K {
-                sum = sum + terms[k][i] * weights[k];
+/// The loop for each number of terms. Each term has a name: of the elements of an array, the compiler does not see that all have
+/// the length of the output.
+macro_rules! combinations {
+    ($($K:literal: $($term:ident $k:literal)*;)*) => { $(
+        impl<E: Real> Kernel for Combination<'_, E, $K> {
+            type Output = ();
+            #[inline(always)]
+            fn run<M: Machine>(self) {
+                let Combination { terms: [$($term),*], weights, constant, out } = self;
+                let n = out.len();
+                $( let $term = &$term[..n]; )*
+                for i in 0..n {
+                    let mut sum = constant;
+                    $( sum = sum + $term[i] * weights[$k]; )*
+                    out[i] = sum;
+                }
             }
-            out[i] = sum;
         }
-    }
+    )* };
+}
+
+combinations! {
+    1: a 0;
+    2: a 0 b 1;
+    3: a 0 b 1 c 2;
+    4: a 0 b 1 c 2 d 3;
+    5: a 0 b 1 c 2 d 3 e 4;
+    6: a 0 b 1 c 2 d 3 e 4 f 5;
+    7: a 0 b 1 c 2 d 3 e 4 f 5 g 6;
+    8: a 0 b 1 c 2 d 3 e 4 f 5 g 6 h 7;
 }
 
 /// The most terms of a linear combination.
@@ -199,6 +213,7 @@ pub(crate) fn linear_combination<E: Real>(isa: Isa, terms: &[&[E]], weights: &[E
         };
     }
     assert_eq!(terms.len(), weights.len(), "a term has a weight");
+    assert!(terms.iter().all(|term| term.len() == out.len()), "an operand has the length of the output");
     by_length!(1 2 3 4 5 6 7 8);
 }
 
