@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use super::elementwise::kind;
 use super::kernels::products::{Product, Scratch};
-use crate::array::{Array, Values, with_num};
+use crate::array::{Array, Values, pool, with_num};
 use crate::dtype::Num;
 use crate::ops::Contract;
 use crate::shape::{self, check_room};
@@ -30,7 +30,7 @@ pub(super) fn contract(op: &Contract, a: &Array, b: &Array) -> Array {
 #[track_caller]
 fn sum_of_products<E: Num>(op: &Contract, a: &Array, b: &Array) -> Vec<E> {
     check_room::<E>(op.out.source());
-    let mut out = vec![E::ZERO; shape::size(op.out.source())];
+    let mut out = pool::full(E::ZERO, shape::size(op.out.source()));
     let work = shape::size(op.a.shape());
     let (a, b) = (operand::<E>(a, work), operand::<E>(b, work));
     let single = |x: &Cow<'_, [E]>, source: &[usize]| x.len() == 1 && shape::size(source) != 1;

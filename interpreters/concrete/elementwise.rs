@@ -3,7 +3,7 @@
 //! Law: the kernels are those of the tables in [`crate::ops`]; this module only applies them to elements.
 
 use super::{owned_elements, reduce, sorting};
-use crate::array::{Array, Values, with_elem, with_float, with_num};
+use crate::array::{Array, Values, pool, with_elem, with_float, with_num};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem, Float, Num};
 use crate::ops::{Binary, Discrete, FloatStep, IntBinary, Unary, kinds};
@@ -170,7 +170,7 @@ fn refused(op: &Discrete) -> Array {
 pub(super) fn map<A: Elem, R: Elem>(x: &Array, f: impl Fn(A) -> R) -> Array {
     match x.typed::<A>() {
         Values::Splat(a) => Array::full(x.shape(), f(a)),
-        Values::Dense(v) => Array::dense(Shape::from_slice(x.shape()), v.iter().map(|a| f(*a)).collect()),
+        Values::Dense(v) => Array::dense(Shape::from_slice(x.shape()), pool::collected(v.iter().map(|a| f(*a)))),
     }
 }
 
@@ -179,9 +179,9 @@ fn map_masks(x: &Array, y: Option<&Array>, f: impl Fn(bool, bool) -> bool) -> Ar
     let dense = |v| Array::dense(Shape::from_slice(x.shape()), v);
     match (x.typed::<bool>(), y.map_or(Values::Splat(false), |y| y.typed::<bool>())) {
         (Values::Splat(a), Values::Splat(b)) => Array::full(x.shape(), f(a, b)),
-        (Values::Splat(a), Values::Dense(w)) => dense(w.iter().map(|b| f(a, *b)).collect()),
-        (Values::Dense(v), Values::Splat(b)) => dense(v.iter().map(|a| f(*a, b)).collect()),
-        (Values::Dense(v), Values::Dense(w)) => dense(v.iter().zip(w).map(|(a, b)| f(*a, *b)).collect()),
+        (Values::Splat(a), Values::Dense(w)) => dense(pool::collected(w.iter().map(|b| f(a, *b)))),
+        (Values::Dense(v), Values::Splat(b)) => dense(pool::collected(v.iter().map(|a| f(*a, b)))),
+        (Values::Dense(v), Values::Dense(w)) => dense(pool::collected(v.iter().zip(w).map(|(a, b)| f(*a, *b)))),
     }
 }
 
@@ -208,11 +208,15 @@ fn choose<E: Elem>(mask: &[bool], then: &Array, otherwise: &Array) -> Array {
     let dense = |v| Array::dense(Shape::from_slice(then.shape()), v);
     let pick = |m: bool, x: E, y: E| if m { x } else { y };
     match (then.typed::<E>(), otherwise.typed::<E>()) {
-        (Values::Splat(x), Values::Splat(y)) => dense(mask.iter().map(|m| pick(*m, x, y)).collect()),
-        (Values::Splat(x), Values::Dense(w)) => dense(mask.iter().zip(w).map(|(m, y)| pick(*m, x, *y)).collect()),
-        (Values::Dense(v), Values::Splat(y)) => dense(mask.iter().zip(v).map(|(m, x)| pick(*m, *x, y)).collect()),
+        (Values::Splat(x), Values::Splat(y)) => dense(pool::collected(mask.iter().map(|m| pick(*m, x, y)))),
+        (Values::Splat(x), Values::Dense(w)) => {
+            dense(pool::collected(mask.iter().zip(w).map(|(m, y)| pick(*m, x, *y))))
+        }
+        (Values::Dense(v), Values::Splat(y)) => {
+            dense(pool::collected(mask.iter().zip(v).map(|(m, x)| pick(*m, *x, y))))
+        }
         (Values::Dense(v), Values::Dense(w)) => {
-            dense(mask.iter().zip(v.iter().zip(w)).map(|(m, (x, y))| pick(*m, *x, *y)).collect())
+            dense(pool::collected(mask.iter().zip(v.iter().zip(w)).map(|(m, (x, y))| pick(*m, *x, *y))))
         }
     }
 }

@@ -9,7 +9,7 @@ use super::elementwise::{accumulate, kind};
 use super::kernels::indexing::{Blocks, scatter_add_one, step};
 use super::views::elements;
 use super::{is_zero, kernels};
-use crate::array::{Array, Data, Elems, Values, with_elem, with_num};
+use crate::array::{Array, Data, Elems, Values, pool, with_elem, with_num};
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::kinds;
 use crate::shape::{self, Shape, check_room};
@@ -74,7 +74,7 @@ fn gather_blocks(t: &Array, ix: &[Array]) -> Array {
         }
         Values::Dense(v) => {
             check_room::<E>(&out);
-            let mut read = vec![E::ZERO; count * block];
+            let mut read = pool::any::<E>(count * block);
             kernels::indexing::gather(v, indexed, &ix, block, &mut read);
             Array::dense(out, read)
         }
@@ -159,7 +159,7 @@ pub(super) fn concat(axis: usize, parts: &[Array]) -> Array {
 #[track_caller]
 fn interleaved<E: Elem>(axis: usize, parts: &[Array], out: Shape) -> Array {
     check_room::<E>(&out);
-    let mut v: Vec<E> = Vec::with_capacity(shape::size(&out));
+    let mut v: Vec<E> = pool::empty(shape::size(&out));
     let (outer, inner) = (shape::size(&out[..axis]), shape::size(&out[axis + 1..]));
     for i in 0..outer {
         for part in parts {

@@ -5,7 +5,7 @@
 
 use super::elementwise::kind;
 use super::kernels;
-use crate::array::{Array, Values, with_num};
+use crate::array::{Array, Values, pool, with_num};
 use crate::dtype::Num;
 use crate::ops::Reduce;
 use crate::shape::{self, Shape};
@@ -27,7 +27,7 @@ pub(super) fn positions<E: Num>(x: &Array, axis: usize, beats: impl Fn(E, E) -> 
     out.remove(axis);
     let Values::Dense(v) = x.typed::<E>() else { return Array::full(&out, 0i64) };
     let (len, inner) = line(x, axis);
-    let mut positions = vec![0i64; shape::size(&out)];
+    let mut positions = pool::full(0i64, shape::size(&out));
     kernels::reduce::positions(v, len, inner, &mut positions, beats);
     Array::dense(out, positions)
 }
@@ -38,7 +38,7 @@ fn extrema<E: Num>(x: &Array, axis: usize, out: Shape, beats: impl Fn(E, E) -> b
         Values::Dense(v) => v,
     };
     let (len, inner) = line(x, axis);
-    let mut extrema = vec![E::ZERO; shape::size(&out)];
+    let mut extrema = pool::any::<E>(shape::size(&out));
     kernels::reduce::extrema(v, len, inner, &mut extrema, beats);
     Array::dense(out, extrema)
 }

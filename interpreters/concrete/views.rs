@@ -6,8 +6,8 @@
 use super::elementwise::{accumulate, map};
 use super::is_zero;
 use super::kernels::runs::Nest;
-use super::kernels::views::{add, copy, hits};
-use crate::array::{Array, Values, with_elem, with_num};
+use super::kernels::views::{add, copy, covers, hits};
+use crate::array::{Array, Values, pool, with_elem, with_num};
 use crate::dtype::{DType, Elem, Num};
 use crate::ops::{Linear, View};
 use crate::shape::{self, Shape, check_room};
@@ -68,33 +68,9 @@ fn copied<E: Elem>(from: &View, into: &View, t: &Array) -> Array {
         return Array::full(into.source(), x);
     }
     check_room::<E>(into.source());
-    let out = listed(&nest, elements(&source), size).unwrap_or_else(|| {
-        let mut out = vec![E::ZERO; size];
-        copy(&nest, elements(&source), &mut out);
-        out
-    });
+    let mut out = if covers(&nest, size) { pool::any(size) } else { pool::full(E::ZERO, size) };
+    copy(&nest, elements(&source), &mut out);
     Array::dense(Shape::from_slice(into.source()), out)
-}
-
-/// The result of a nest that fills it from front to back, in runs long enough to append instead of writing zeros first.
-fn listed<E: Elem>(nest: &Nest<2>, source: &[E], size: usize) -> Option<Vec<E>> {
-    let (mut next, inner) = (1, nest.inner());
-    let in_order = nest.axes().iter().rev().all(|axis| {
-        let fits = axis.strides[1] == next;
-        next *= axis.len as i64;
-        fits
-    });
-    if !nest.is_box() || !in_order || next != size as i64 || inner.len < 16 {
-        return None;
-    }
-    let mut out = Vec::with_capacity(size);
-    match inner.strides[0] {
-        1 => nest.run(|[i, _], len| out.extend_from_slice(&source[i..i + len])),
-        0 => nest.run(|[i, _], len| out.resize(out.len() + len, source[i])),
-        -1 => nest.run(|[i, _], len| out.extend(source[i + 1 - len..i + 1].iter().rev())),
-        _ => return None,
-    }
-    Some(out)
 }
 
 /// The elements of `t` added up at their places.
@@ -111,7 +87,7 @@ fn added_up<E: Num>(from: &View, into: &View, t: &Array) -> Array {
         }
     }
     check_room::<E>(into.source());
-    let mut out = vec![E::ZERO; shape::size(into.source())];
+    let mut out = pool::full(E::ZERO, shape::size(into.source()));
     add_through(from, into, t, &mut out);
     Array::dense(Shape::from_slice(into.source()), out)
 }

@@ -3,6 +3,8 @@
 //! Law: every visit of the nest moves one element. Where several visits go to one place, a kernel may choose only the order
 //! of the sum.
 
+use smallvec::SmallVec;
+
 use super::runs::{Nest, stepped};
 use crate::dtype::{Elem, Num};
 
@@ -33,6 +35,19 @@ pub(crate) fn hits(nest: &Nest<2>, size: usize) -> Option<usize> {
         }
     }
     (nest.is_box() && covered == size).then_some(count)
+}
+
+/// Whether a nest writes to each of the `size` places of its second array, and to each once.
+pub(crate) fn covers(nest: &Nest<2>, size: usize) -> bool {
+    let mut axes: SmallVec<[(i64, usize); 6]> = nest.axes().iter().map(|axis| (axis.strides[1], axis.len)).collect();
+    axes.sort_unstable();
+    let mut covered = 1;
+    let whole = axes.iter().all(|(stride, len)| {
+        let next = *stride == covered;
+        covered *= *len as i64;
+        next
+    });
+    nest.is_box() && whole && covered == size as i64
 }
 
 /// Adds runs that are contiguous on both sides and go to one place, four at a time.

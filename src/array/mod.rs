@@ -18,6 +18,7 @@ mod convert;
 mod display;
 #[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
 mod foreign;
+pub(crate) mod pool;
 mod random;
 #[cfg(feature = "serde")]
 mod serial;
@@ -28,6 +29,9 @@ pub use random::{Drawn, Rng};
 pub(crate) use serial::refused;
 
 /// A dense n-dimensional array of `f64`, `f32`, `i64` or `bool`.
+///
+/// A clone shares the elements. A thread keeps the memory of large arrays that are gone for the next ones, at most 64 MB for
+/// each element type, until it ends.
 ///
 /// ```
 /// use polygrad::Array;
@@ -464,7 +468,7 @@ impl Array {
         };
         if let Elems::Splat(x) = *elems {
             check_room::<E>(&stored.shape);
-            *elems = Elems::Dense(vec![x; size]);
+            *elems = Elems::Dense(pool::full(x, size));
         }
         match elems {
             Elems::Dense(v) => v,

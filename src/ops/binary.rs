@@ -7,6 +7,7 @@ use std::f64::consts::LN_2;
 
 use super::special;
 use super::val::{Origin, Partial, Val};
+use crate::array::pool;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::{Compare, Unary};
@@ -100,17 +101,17 @@ macro_rules! binary_ops {
 
             /// The function at every pair of elements; both slices have the same length.
             pub fn zip<F: Float>(self, xs: &[F], ys: &[F]) -> Vec<F> {
-                match self { $( Binary::$Op => xs.iter().zip(ys).map(|(x, y)| { let ($a, $b) = (*x, *y); $kernel }).collect(), )* }
+                match self { $( Binary::$Op => pool::collected(xs.iter().zip(ys).map(|(x, y)| { let ($a, $b) = (*x, *y); $kernel })), )* }
             }
 
             /// The function at every element and one number on the right.
             pub fn zip_right<F: Float>(self, xs: &[F], y: F) -> Vec<F> {
-                match self { $( Binary::$Op => xs.iter().map(|x| { let ($a, $b) = (*x, y); $kernel }).collect(), )* }
+                match self { $( Binary::$Op => pool::collected(xs.iter().map(|x| { let ($a, $b) = (*x, y); $kernel })), )* }
             }
 
             /// The function at one number on the left and every element.
             pub fn zip_left<F: Float>(self, x: F, ys: &[F]) -> Vec<F> {
-                match self { $( Binary::$Op => ys.iter().map(|y| { let ($a, $b) = (x, *y); $kernel }).collect(), )* }
+                match self { $( Binary::$Op => pool::collected(ys.iter().map(|y| { let ($a, $b) = (x, *y); $kernel })), )* }
             }
 
             /// The partial derivative in the first argument at `(x, y)`, where `z` is the value there.

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::kinds::{Kind, or_panic, try_axis};
+use crate::array::pool;
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{Shape, Show, try_possible};
 
@@ -43,8 +44,8 @@ macro_rules! rows {
             /// The operation on each of these operands; the loop is inside the match so that each kernel is
             /// compiled, and vectorised, on its own.
             #[allow(unused_parens)]
-            pub fn each<$($E: $bound)?>(self, operands: impl Iterator<Item = ($($ty),*)>) -> Vec<$out> {
-                match self { $( $Enum::$Op => operands.map(|$call| ($kernel) $call).collect(), )* }
+            pub fn each<$($E: $bound)?>(self, operands: impl ExactSizeIterator<Item = ($($ty),*)>) -> Vec<$out> {
+                match self { $( $Enum::$Op => pool::collected(operands.map(|$call| ($kernel) $call)), )* }
             }
         }
     };

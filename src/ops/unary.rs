@@ -11,6 +11,7 @@ use std::f64::consts::FRAC_2_SQRT_PI;
 
 use super::special;
 use super::val::{Origin, Partial, Val};
+use crate::array::pool;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::{Binary, Compare};
@@ -68,7 +69,7 @@ macro_rules! unary_ops {
             /// The function at every element; the loop is inside the match so that each kernel
             /// is compiled, and vectorised, on its own.
             pub fn map<F: Float>(self, xs: &[F]) -> Vec<F> {
-                match self { $( Unary::$Op => xs.iter().map(|x| { let $k = *x; $kernel }).collect(), )* }
+                match self { $( Unary::$Op => pool::collected(xs.iter().map(|x| { let $k = *x; $kernel })), )* }
             }
 
             /// The derivative at `x`, where `y` is the function's value there.
