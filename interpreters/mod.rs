@@ -14,7 +14,7 @@
 //! `kernels` is no interpreter: it is the loops over slices that the interpreters share that compute.
 //!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
-//! order and to any depth.
+//! order and to any depth. This list alone chooses between them: see `run_once`.
 
 pub mod adval;
 pub mod ast;
@@ -36,3 +36,14 @@ pub use dual::Dual;
 pub use shapes::Shapes;
 pub use transcript::Transcript;
 pub use watch::Watch;
+
+use crate::array::Array;
+use crate::program::{Program, interpret};
+
+/// The results of a program of arrays that runs once: compiled, where that is worth the time it takes.
+pub(crate) fn run_once(program: &Program, inputs: Vec<Array>) -> Vec<Array> {
+    if compiled::is_off() || !compiled::pays_once(program) {
+        return interpret(program, inputs);
+    }
+    compiled::compile(program).run(&inputs)
+}

@@ -49,7 +49,7 @@ impl BaseTensor for Array {
         let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
         let results = f(&variables);
         match Term::program(&variables, &results, &[]) {
-            Ok(program) => interpret(&optimize(&program), inputs.to_vec()),
+            Ok(program) => super::run_once(&optimize(&program), inputs.to_vec()),
             Err(message) => panic!("{message}"),
         }
     }

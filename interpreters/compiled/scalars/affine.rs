@@ -6,10 +6,10 @@
 
 #![allow(unsafe_code)]
 
+use super::super::memory::{Slot, Table};
 use super::run::File;
 use super::{Kind, Micro, Moving, Register, Straight};
 use crate::dtype::DType;
-use crate::interpreters::compiled::memory::{Slot, Table};
 
 /// What an operand is.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,11 +5,11 @@
 
 use smallvec::SmallVec;
 
+use super::super::group::{Arg, Instruction, Item, Value};
 use super::affine::Affine;
 use super::values::{Element, Origin, Values};
 use super::{Kind, Micro, Moving, Register, Scalar, Start, Straight};
 use crate::dtype::DType;
-use crate::interpreters::compiled::group::{Arg, Instruction, Item, Value};
 use crate::ops::{Binary, Unary};
 
 /// What an instruction does.

@@ -4,12 +4,12 @@
 
 #![allow(unsafe_code)]
 
+use super::super::memory::{Block, Slot, Table};
+use super::super::rows::Isa;
+use super::super::tiles::Tile;
 use super::{Kind, Micro, Moving, Register, Scalar, Start, Straight};
 use crate::array::with_elem;
 use crate::dtype::{DType, Elem};
-use crate::interpreters::compiled::memory::{Block, Slot, Table};
-use crate::interpreters::compiled::rows::Isa;
-use crate::interpreters::compiled::tiles::Tile;
 
 /// The registers, as `f64`.
 pub(super) struct File<'a> {

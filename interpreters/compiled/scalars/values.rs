@@ -5,11 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::super::group::{Group, Item, Value};
+use super::super::memory::Slot;
+use super::super::steps::{Loop, Operand, Place, Row, Step};
 use super::Start;
 use crate::dtype::DType;
-use crate::interpreters::compiled::group::{Group, Item, Value};
-use crate::interpreters::compiled::memory::Slot;
-use crate::interpreters::compiled::steps::{Loop, Operand, Place, Row, Step};
 use crate::ops::{Binary, IntBinary};
 
 /// Where a value comes from.
