@@ -337,7 +337,7 @@ impl Lowering {
             *single = self.operand(&mut scope.known[operand as usize], dtype, n).one;
         }
         let product = Product::new(op, node.dtype, singles);
-        if product.has_short_runs()
+        if (product.has_short_runs() || is_dot_through_views(op, node))
             && let Some(sum) = self.short_product(scope, op, a, b, node)
         {
             return sum;
@@ -466,6 +466,12 @@ fn as_read(from: &View, into: &View) -> Option<View> {
     }
     let inverse = into.inverse()?;
     if from.is_identity() { Some(inverse) } else { from.after(&inverse) }
+}
+
+/// Whether an operation sums the products of two values seen through views: a pass over these may compute other things.
+fn is_dot_through_views(op: &Contract, node: &Node) -> bool {
+    let straight = |view: &View| Walk::new(view).is_some_and(|walk| walk.straight().is_some());
+    size(&node.shape) == 1 && !(straight(&op.a) && straight(&op.b))
 }
 
 /// The number of elements of the lines along an axis, and their distance.

@@ -94,15 +94,10 @@ impl Table {
         entry.start = start;
     }
 
-    /// The elements of a place that have memory, of this many at most, and the number of the first.
-    ///
-    /// # Safety
-    /// As [`read`](Self::read).
-    pub(super) unsafe fn read_all<E: Elem>(&self, slot: Slot, len: usize) -> (&[E], usize) {
+    /// The number of the first element of a place that has memory, and the number of those that have.
+    pub(super) fn extent<E: Elem>(&self, slot: Slot) -> (usize, usize) {
         let entry = self.0[slot as usize];
-        let (first, n) = (entry.start / size_of::<E>(), (entry.bytes / size_of::<E>()).min(len));
-        // Safety: as this function.
-        (unsafe { self.read(slot, first, n) }, first)
+        (entry.start / size_of::<E>(), entry.bytes / size_of::<E>())
     }
 
     /// Elements of a place.

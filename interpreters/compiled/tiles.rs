@@ -204,9 +204,10 @@ impl<'a> Tile<'a> {
             Item::Second(_) => unreachable!("the instruction before has computed both results"),
             Item::Gather(slot, sizes, ix) => with_elem!(*dtype, E => {
                 let size = sizes.iter().product();
+                let (first, n) = self.table.extent::<E>(*slot);
                 // Safety: see `memory.rs`.
-                let table = unsafe { self.table.read_all::<E>(*slot, size) };
-                self.gather(table, sizes, ix, self.out::<E>(out));
+                let table = unsafe { self.table.read::<E>(*slot, first, n.min(size)) };
+                self.gather((table, first), sizes, ix, self.out::<E>(out));
             }),
             Item::Put(..) => with_elem!(*operand, E => self.put::<E>(item)),
             Item::Add(..) => with_num!(*operand, E => self.add::<E>(item)),
@@ -279,7 +280,7 @@ impl<'a> Tile<'a> {
                 (1, 0) => out.fill(source[0]),
                 (step, 0) => out.iter_mut().step_by(step).for_each(|x| *x = source[0]),
                 (1, 1) => out.copy_from_slice(source),
-                (1, -1) => out.iter_mut().zip(source.iter().rev()).for_each(|(out, x)| *out = *x),
+                (1, -1) => rows::reverse(self.isa, source, out),
                 (step, 1) => out.iter_mut().step_by(step).zip(source).for_each(|(out, x)| *out = *x),
                 (step, 2..) => {
                     out.iter_mut().step_by(step).zip(source.iter().step_by(stride)).for_each(|(out, x)| *out = *x);

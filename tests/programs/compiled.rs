@@ -175,6 +175,14 @@ fn value_and_gradient_of_a_chain_are_one_pass() {
 }
 
 #[test]
+fn a_reversed_dot_product_and_its_gradient_are_one_pass() {
+    let f = gradient(|x| (x * x.reverse(0)).sum(), 1000);
+    assert_eq!(count(&f, "1000"), 1, "{}", f.explain());
+    let x = Array::new(&[1000], (0..1000).map(|i| (f64::from(i) * 0.3).sin()).collect::<Vec<f64>>());
+    assert_agrees(f.program(), &[x], 1e-13, "reversed");
+}
+
+#[test]
 fn a_stencil_and_its_adjoint_are_passes_without_copies() {
     let f = gradient(
         |x| {

@@ -1,7 +1,11 @@
 //! Loops over short rows: many of them in one call, since a call for each would take longer than the row.
 //!
 //! Law: as in `reduce.rs`, a sum has a fixed number of partial sums, so results do not depend on the instruction set.
-#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
+#![allow(
+    clippy::needless_range_loop,
+    clippy::manual_memcpy,
+    reason = "indices are inlined with certainty, iterators are not"
+)]
 
 use super::isa::{Isa, Kernel, Machine, dispatch};
 use super::reduce::sum_in;
@@ -69,6 +73,30 @@ impl<E: Elem> Kernel for Copy<'_, E> {
 /// Copies rows of `n` elements, each `stride` after the row before.
 pub(crate) fn copy<E: Elem>(isa: Isa, x: &[E], stride: usize, n: usize, out: &mut [E]) {
     dispatch(isa, Copy { x, stride, n, out });
+}
+
+struct Reverse<'a, E> {
+    x: &'a [E],
+    out: &'a mut [E],
+}
+
+impl<E: Elem> Kernel for Reverse<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Reverse { x, out } = self;
+        let n = out.len();
+        let x = &x[..n];
+        for i in 0..n {
+            out[i] = x[n - 1 - i];
+        }
+    }
+}
+
+/// Copies elements from the last to the first.
+pub(crate) fn reverse<E: Elem>(isa: Isa, x: &[E], out: &mut [E]) {
+    assert_eq!(x.len(), out.len(), "the operand has the length of the output");
+    dispatch(isa, Reverse { x, out });
 }
 
 struct SumEach<'a, E> {

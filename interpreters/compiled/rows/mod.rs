@@ -25,7 +25,7 @@ use super::super::kernels::isa;
 pub(crate) use binary::binary;
 pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};
 pub(crate) use fused::{Form, MAX_TERMS, form, linear_combination, sin_cos};
-pub(crate) use grids::{copy, spread, sum_all, sum_each};
+pub(crate) use grids::{copy, reverse, spread, sum_all, sum_each};
 pub(crate) use isa::Isa;
 pub(crate) use loops::Arg;
 #[allow(unused_imports)]

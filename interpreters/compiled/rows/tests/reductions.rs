@@ -1,6 +1,6 @@
 //! Sums and extrema of slices.
 
-use super::super::{Isa, add_to, axpy, copy, dot, max, max_to, min, min_to, spread, sum, sum_all, sum_each};
+use super::super::{Isa, add_to, axpy, copy, dot, max, max_to, min, min_to, reverse, spread, sum, sum_all, sum_each};
 use super::{LENGTHS, Random, distance};
 use crate::dtype::Num;
 
@@ -107,6 +107,9 @@ fn short_rows_are_moved_and_summed_as_long_ones() {
                 assert_eq!(spread_out[i], source[place(i)], "{n} {rows} {stride} on {}", isa.name());
                 assert_eq!(copied[i], source[place(i) + i % n], "{n} {rows} {stride} on {}", isa.name());
             }
+            let mut back = vec![0.0; n * rows];
+            reverse(isa, &x, &mut back);
+            assert!(back.iter().eq(x.iter().rev()), "{n} {rows} on {}", isa.name());
             let mut each = vec![1.0; (rows - 1) * stride.max(1) + 1];
             sum_each(isa, &x, n, stride.max(1), &mut each);
             let mut all = vec![1.0; n];
