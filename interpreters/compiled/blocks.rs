@@ -55,7 +55,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// What measured best: less stays in cache anyway.
-    pub(super) const DEFAULT: Limits = Limits { spared: 128 << 10, block: 192 << 10 };
+    pub(super) const DEFAULT: Limits = Limits { spared: 128 << 10, block: 128 << 10 };
     /// Blocks wherever they are possible, for tests.
     pub(super) const SMALLEST: Limits = Limits { spared: 1, block: 64 };
     /// A row of more bytes does not stay in cache.
@@ -87,7 +87,7 @@ fn form_frame(mut steps: Vec<Step>, places: &mut [Place], kept: &[Slot], depth: 
     let mut formed = Vec::with_capacity(rest.len());
     for next in 0..rest.len() {
         let Some(step) = &rest[next] else { continue };
-        let found = if is_large(step, limits) { Plan::best(&rest, next, places, limits) } else { None };
+        let found = if is_large(step, places, limits) { Plan::best(&rest, next, places, limits) } else { None };
         let Some(plan) = found else {
             formed.extend(rest[next].take());
             continue;
@@ -117,13 +117,10 @@ fn form_frame(mut steps: Vec<Step>, places: &mut [Place], kept: &[Slot], depth: 
 }
 
 /// Whether a step touches so much that others may profit.
-fn is_large(step: &Step, limits: Limits) -> bool {
-    let elements = match step {
-        Step::Draft(group) => group.size,
-        Step::Whole(whole) => whole.operands.iter().map(|(_, len)| *len).max().unwrap_or_default(),
-        Step::Group(_) | Step::Straight(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => 0,
-    };
-    elements > 1 && elements * 8 >= limits.spared / 4
+fn is_large(step: &Step, places: &[Place], limits: Limits) -> bool {
+    let mut bytes = 0;
+    step.places(&mut |slot, _| bytes = places[slot as usize].bytes().max(bytes));
+    bytes >= limits.spared / 4
 }
 
 /// How steps touch a place.
@@ -215,16 +212,22 @@ fn whole_by_rows(whole: &Whole, rows: usize, places: &[Place]) -> Option<Uses> {
     let mut uses = Uses::new();
     let lines = match &whole.op {
         WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => whole.size / (*inner).max(1),
-        WholeOp::Product(_) | WholeOp::Gather(..) | WholeOp::Scatter(..) | WholeOp::Affine(..) => return None,
+        WholeOp::Product(_) => rows,
+        WholeOp::Gather(..) | WholeOp::Scatter(..) | WholeOp::Affine(..) => return None,
+    };
+    let by_rows = match &whole.op {
+        WholeOp::Product(product) => product.by_rows(rows)?.1,
+        WholeOp::Extremum(..) | WholeOp::Position(..) | WholeOp::Gather(..) => [true; 3],
+        WholeOp::Scatter(..) | WholeOp::Affine(..) => [true; 3],
     };
     if whole.size == 0 || !lines.is_multiple_of(rows) {
         return None;
     }
-    for (operand, len) in &whole.operands {
-        let inside = operand.at == 0 && !operand.one && places[operand.slot as usize].size == *len;
-        note(&mut uses, operand.slot, false, inside);
+    for ((operand, len), by_rows) in whole.operands.iter().zip(by_rows) {
+        let all = operand.at == 0 && !operand.one && places[operand.slot as usize].size == *len;
+        note(&mut uses, operand.slot, false, all && by_rows);
     }
-    note(&mut uses, whole.out, true, true);
+    note(&mut uses, whole.out, true, by_rows[2]);
     Some(uses)
 }
 
@@ -240,7 +243,8 @@ fn suggestions(step: &Step, f: &mut dyn FnMut(usize)) {
         }
         Step::Whole(whole) => match &whole.op {
             WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => f(whole.size / (*inner).max(1)),
-            WholeOp::Product(_) | WholeOp::Gather(..) | WholeOp::Scatter(..) | WholeOp::Affine(..) => {}
+            WholeOp::Product(product) => product.outer_sizes(f),
+            WholeOp::Gather(..) | WholeOp::Scatter(..) | WholeOp::Affine(..) => {}
         },
         Step::Group(_) | Step::Straight(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {}
     }

@@ -109,17 +109,17 @@ impl Memory {
         }
     }
 
-    /// Runs some rows of steps, the first of which has this number. The places `whole` are not cleared row by row.
-    pub(super) fn steps(&mut self, steps: &[Step], first: usize, span: Span, whole: &[Slot]) {
+    /// Runs some rows of steps, the first of which has this number. The places `all` are not cleared row by row.
+    pub(super) fn steps(&mut self, steps: &[Step], first: usize, span: Span, all: &[Slot]) {
         for (number, step) in (first..).zip(steps) {
             let start = self.clock.is_some().then(Instant::now);
             match step {
                 Step::Group(code) => {
-                    tiles::clear(code, &mut self.table, span, whole);
+                    tiles::clear(code, &mut self.table, span, all);
                     tiles::run(code, &self.table, &mut self.registers, self.isa, span);
                 }
                 Step::Straight(code) => scalars::run(code, &mut self.table, &mut self.registers, self.isa),
-                Step::Whole(whole) => self.whole(whole, span),
+                Step::Whole(whole) => self.whole(whole, span, all),
                 Step::Loop(l) => self.trips(l),
                 Step::Call(call) => self.call(call),
                 Step::Blocks(blocks) => self.blocks(blocks),

@@ -207,21 +207,20 @@ impl Walk {
         let (mut lowest, mut highest) = (self.base, self.base);
         for axis in &self.axes {
             // An axis counts rows, or elements of a row, or, if axes have been merged, both.
-            let (inner, lo, hi) = match left {
-                1 => (axis.len, axis.lo, axis.hi),
-                _ if axis.len == 1 => continue,
-                _ if left.is_multiple_of(axis.len) => (1, 0, 1),
-                _ if axis.len.is_multiple_of(left) => (axis.len / left, 0, axis.len / left),
+            let (step, counted, (lo, hi)) = match left {
+                1 => (1, 1, (axis.lo, axis.hi)),
+                _ if left.is_multiple_of(axis.len) => (1, axis.len, (0, 1)),
+                _ if axis.len.is_multiple_of(left) => (axis.len / left, left, (0, axis.len / left)),
                 _ => return false,
             };
-            if left > 1 {
-                left /= axis.len / inner;
-                if axis.stride.wrapping_mul(inner as i64) != (row * left) as i64 {
-                    return false;
-                }
+            left /= counted;
+            // From row to row, the places may move within the rows.
+            let drift = axis.stride.wrapping_mul(step as i64).wrapping_sub((row * left) as i64);
+            let seen = if step == 1 && counted > 1 { (axis.lo, axis.hi) } else { (0, counted) };
+            for (stride, (lo, hi)) in [(axis.stride, (lo, hi)), (drift, seen)] {
+                let (a, b) = (stride.wrapping_mul(lo as i64), stride.wrapping_mul(hi as i64 - 1));
+                (lowest, highest) = (lowest.wrapping_add(a.min(b)), highest.wrapping_add(a.max(b)));
             }
-            let (a, b) = (axis.stride.wrapping_mul(lo as i64), axis.stride.wrapping_mul(hi as i64 - 1));
-            (lowest, highest) = (lowest.wrapping_add(a.min(b)), highest.wrapping_add(a.max(b)));
         }
         left == 1 && lowest >= 0 && highest < row as i64
     }
@@ -433,6 +432,8 @@ mod tests {
             View::axes(&[2, 9, 3], &[2, 1]).clipped(1, 2, 8),
             View::axes(&[2, 12, 2, 3], &[3, 1, 0]).clipped(2, 1, 2).clipped(0, 0, 1),
             View::affine(&[9, 5], &[9, 3], &[1, 0, 0, 1], &[0, -1]),
+            View::affine(&[5, 6], &[5], &[1, 1], &[0, 0]),
+            View::affine(&[5, 6], &[5], &[1, 1], &[0, -1]).clipped(0, 1, 5),
             View::axes(&[3, 9], &[1]),
             View::axes(&[3, 9], &[0]),
             View::affine(&[4, 10], &[2, 2, 9], &[2, 1, 0, 0, 0, 1], &[0, 1]),

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::kernels::indexing::{self, Blocks};
 use super::kernels::{reduce, views};
+use super::memory::Slot;
 use super::rows::{self, Isa};
 use super::run::Memory;
 use super::steps::{Operand, Span, Whole, WholeOp};
@@ -40,10 +41,18 @@ fn extrema<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), 
 }
 
 impl Memory {
-    /// Runs some rows of an operation: of lines, otherwise all.
-    pub(super) fn whole(&mut self, whole: &Whole, span: Span) {
+    /// Runs some rows of an operation. The places `all` are not cleared row by row.
+    pub(super) fn whole(&mut self, whole: &Whole, span: Span, all: &[Slot]) {
         match &whole.op {
-            WholeOp::Product(_) => with_num!(whole.dtype, E => self.product::<E>(whole)),
+            WholeOp::Product(_) if span.rows == 1 => with_num!(whole.dtype, E => self.product::<E>(whole)),
+            WholeOp::Product(_) => {
+                let (width, here) = (whole.dtype.width(), !all.contains(&whole.out));
+                if here || span.from == 0 {
+                    let rows = if here { span } else { Span::ALL };
+                    self.table.clear(whole.out, rows.of(whole.size * width));
+                }
+                with_num!(whole.dtype, E => self.product_rows::<E>(whole, span));
+            }
             WholeOp::Extremum(op, len, inner) => with_num!(whole.dtype, E => {
                 extrema(self.isa, *op, self.lines::<E>(whole, span), (*len, *inner), self.rows(whole, span));
             }),
@@ -111,6 +120,26 @@ impl Memory {
         let mut scratch = std::mem::take(&mut self.scratch);
         product.run(self.operand::<E>(whole, 0), self.operand::<E>(whole, 1), self.out(whole), true, &mut scratch);
         self.scratch = scratch;
+    }
+
+    fn product_rows<E: Num>(&self, whole: &Whole, span: Span) {
+        let WholeOp::Product(product) = &whole.op else { unreachable!("the operation is a product") };
+        let (place, _) = product.by_rows(span.rows).expect("the product runs in these rows");
+        // An operand that has memory for some rows is read from the first of these on.
+        let factor = |k: usize| {
+            let (operand, len) = &whole.operands[k];
+            let (first, n) = self.table.extent::<E>(operand.slot);
+            match operand.one || first == 0 {
+                true => (self.slice::<E>(operand, (*len).min(n - operand.at)), 0),
+                // Safety: see `memory.rs`.
+                false => (unsafe { self.table.read::<E>(operand.slot, first, n) }, first as i64),
+            }
+        };
+        let ((a, first_a), (b, first_b)) = (factor(0), factor(1));
+        let (first, n) = self.table.extent::<E>(whole.out);
+        // Safety: see `memory.rs`.
+        let out = unsafe { self.table.write::<E>(whole.out, first, n.min(whole.size)) };
+        product.run_part((place, span.from..span.to), [first_a, first_b, first as i64], a, b, out);
     }
 
     fn scatter<E: Num>(&self, whole: &Whole, sizes: &[usize], block: usize) {

@@ -4,6 +4,7 @@
 //! lost; an index out of bounds of any of the arrays contributes nothing. A kernel may choose only the order of the sum.
 
 use std::any::Any;
+use std::ops::Range;
 
 use super::isa::Isa;
 use super::lines::{self, LONG, LONG_SUM, add_scaled};
@@ -92,6 +93,62 @@ impl Product {
                 }
             }
             Kernel::Loops(nest) => add_runs(nest, a, b, out),
+        }
+    }
+
+    /// The loops of which the outer ones may run in parts, and the number of these.
+    fn outer(&self) -> Option<(&Nest<3>, usize)> {
+        match &self.kernel {
+            Kernel::Matrix { around, .. } => Some((around, around.axes().len())),
+            // The innermost loop is a run, which stays long.
+            Kernel::Loops(nest) => nest.is_box().then_some((nest, nest.axes().len().saturating_sub(1))),
+            Kernel::Nothing | Kernel::Packed { .. } => None,
+        }
+    }
+
+    /// Calls `f` with the length of each loop that may run in parts.
+    pub(crate) fn outer_sizes(&self, f: &mut dyn FnMut(usize)) {
+        if let Some((nest, count)) = self.outer() {
+            nest.axes()[..count].iter().for_each(|axis| f(axis.len));
+        }
+    }
+
+    /// The loop that runs over so many rows of one of the arrays at least, and whether it does so for each: each step
+    /// touches the elements of its row alone.
+    pub(crate) fn by_rows(&self, rows: usize) -> Option<(usize, [bool; 3])> {
+        let (outer, count) = self.outer()?;
+        let inner: &[Axis<3>] = match &self.kernel {
+            Kernel::Matrix { product, .. } => &[product.rows, product.columns, product.depth],
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Loops(_) => &[],
+        };
+        let candidates = (0..count).filter(|place| outer.axes()[*place].len == rows);
+        let touched = |place: usize| {
+            std::array::from_fn(|k| {
+                let row = (self.sizes[k] / rows) as i64;
+                let others = outer.axes().iter().enumerate().filter(|(other, _)| *other != place).map(|(_, axis)| axis);
+                let moves = others.chain(inner).map(|axis| axis.strides[k] * (axis.len as i64 - 1));
+                let (lo, hi) = moves
+                    .fold((outer.base()[k], outer.base()[k]), |(lo, hi), reach| (lo + reach.min(0), hi + reach.max(0)));
+                let exact = self.sizes[k].is_multiple_of(rows) && outer.axes()[place].strides[k] == row;
+                exact && lo >= 0 && hi < row
+            })
+        };
+        candidates.map(|place| (place, touched(place))).find(|(_, by_rows)| by_rows.contains(&true))
+    }
+
+    /// Adds the products of some steps of the loop at a place. Of each array there are the elements from `first` on.
+    pub(crate) fn run_part<E: Num>(
+        &self,
+        (place, steps): (usize, Range<usize>),
+        first: [i64; 3],
+        a: &[E],
+        b: &[E],
+        out: &mut [E],
+    ) {
+        let part = self.outer().expect("the loops may run in parts").0.part(place, steps, first);
+        match &self.kernel {
+            Kernel::Matrix { product, .. } => part.points(|at| matmul(product, at, a, b, out)),
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Loops(_) => add_runs(&part, a, b, out),
         }
     }
 

@@ -4,6 +4,8 @@
 //! flat positions they look at, which lie in their arrays. The order depends on shapes and views alone, so results are
 //! reproducible to the bit.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use crate::ops::View;
@@ -163,6 +165,16 @@ impl<const K: usize> Nest<K> {
         let mut rest = self.clone();
         rest.axes = (0..self.axes.len()).filter(|i| !places.contains(i)).map(|i| self.axes[i]).collect();
         rest
+    }
+
+    /// Some steps of the loop at a place, for arrays of which there are the elements from `first` on.
+    pub(crate) fn part(&self, place: usize, steps: Range<usize>, first: [i64; K]) -> Nest<K> {
+        let mut part = self.clone();
+        let axis = &mut part.axes[place];
+        axis.len = steps.len();
+        let start = |k: usize| self.base[k].wrapping_add(axis.strides[k].wrapping_mul(steps.start as i64)) - first[k];
+        part.base = std::array::from_fn(start);
+        part
     }
 
     /// The loop around the innermost loop.

@@ -7,7 +7,7 @@ use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blo
 use polygrad::passes::optimize;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::symbolic::value_and_gradient_in;
-use polygrad::{Array, Concrete, DType, Function, Tensor, iterate};
+use polygrad::{Array, Concrete, DType, Function, Tensor, einsum, iterate};
 
 /// The lines of a report that say this.
 fn count(executable: &Executable, words: &str) -> usize {
@@ -95,9 +95,9 @@ fn blocks_of_all_sizes_agree() {
     }
 }
 
-/// The value and gradient of a function of a matrix, optimized.
-fn gradient(f: impl Fn(&Tensor<Term, 2>) -> Tensor<Term, 0>, shape: [usize; 2]) -> Program {
-    let x = Tensor::<Concrete, 2>::from_raw(waves(&shape));
+/// The value and gradient of a function of an array, optimized.
+fn gradient<const D: usize>(f: impl Fn(&Tensor<Term, D>) -> Tensor<Term, 0>, shape: [usize; D]) -> Program {
+    let x = Tensor::<Concrete, D>::from_raw(waves(&shape));
     Function::value_and_gradient(f, &x).optimized().clone()
 }
 
@@ -118,6 +118,53 @@ fn rows_of_several_axes_and_columns_agree() {
         }
         let executable = compile_in_small_blocks(&programs[0]);
         assert!(count(&executable, "at a time") > 0, "{}", executable.explain());
+    }
+}
+
+#[test]
+fn diagonals_are_written_row_by_row() {
+    // What is written along a diagonal, and cleared elsewhere, is read by a pass over the same rows.
+    let x = Tensor::<Concrete, 1>::from_raw(waves(&[40]));
+    let f = Function::stage(|x: &Tensor<Term, 1>| (x.diag() + x.replicate::<2>(40)).exp(), &x);
+    let executable = assert_agrees(f.optimized(), &[waves(&[40])]);
+    let inside = within(&executable, "40 rows");
+    assert!(inside.iter().any(|line| line.contains("write")), "{}", executable.explain());
+}
+
+#[test]
+fn products_run_by_rows() {
+    for shape in [[4, 12, 12], [5, 3, 4], [40, 9, 10]] {
+        let attention = gradient(
+            |x| {
+                let scores: Tensor<_, 3> = einsum("bid,bjd->bij", (x, &(x * 0.5)));
+                let mixed: Tensor<_, 3> = einsum("bij,bjd->bid", (&scores.softmax(2), x));
+                mixed.square().sum()
+            },
+            shape,
+        );
+        // The results of the rows lie between each other, and the rows of one factor do.
+        let interleaved = gradient(
+            |x| {
+                let y: Tensor<_, 3> = einsum("bij,bjk->ikb", (&x.exp(), &x.sin().permute([0, 2, 1])));
+                let z: Tensor<_, 3> = einsum("bij,ikb->bkj", (&x.cos(), &y));
+                z.square().sum() * 0.001
+            },
+            shape,
+        );
+        let vectors = gradient(
+            |x| {
+                let weights = x.softmax(2);
+                let sums: Tensor<_, 2> = einsum("bij,j->bi", (&weights, &x.at([0, 0])));
+                sums.exp().sum()
+            },
+            shape,
+        );
+        for program in [&attention, &interleaved, &vectors] {
+            assert_agrees(program, &[waves(&shape)]);
+        }
+        let executable = compile_in_small_blocks(&attention);
+        let text = executable.explain();
+        assert!(shape[0] == 5 || text.lines().any(|line| line.starts_with("    product")), "{text}");
     }
 }
 
