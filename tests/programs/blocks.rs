@@ -7,7 +7,7 @@ use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blo
 use polygrad::passes::optimize;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::symbolic::value_and_gradient_in;
-use polygrad::{Array, Concrete, DType, Function, Tensor, einsum, iterate};
+use polygrad::{Array, Concrete, DType, Function, Tensor, concat, einsum, iterate};
 
 /// The lines of a report that say this.
 fn count(executable: &Executable, words: &str) -> usize {
@@ -118,6 +118,33 @@ fn rows_of_several_axes_and_columns_agree() {
         }
         let executable = compile_in_small_blocks(&programs[0]);
         assert!(count(&executable, "at a time") > 0, "{}", executable.explain());
+    }
+}
+
+#[test]
+fn one_number_for_each_row_is_read_where_it_is_used() {
+    for columns in [255, 256, 257, 300, 513, 1030] {
+        let x = Tensor::<Concrete, 2>::from_raw(waves(&[5, columns]));
+        let f = Function::stage(
+            |x: &Tensor<Term, 2>| {
+                let per_row = x.slice(1, ..1).sum_axis::<1>(1).replicate_axis::<2>(1, columns);
+                let per_column = x.slice(0, ..1).sum_axis::<1>(0).replicate_axis::<2>(0, 5);
+                let chosen = x.gt(&per_row).select(&per_row * 2.0 - x * 3.0, (x - &per_row).exp());
+                (chosen, concat(1, [&per_row, x]), &per_row * &per_column, x.atan2(&per_row) + per_row.square())
+            },
+            &x,
+        );
+        let executable = assert_agrees(f.optimized(), &[waves(&[5, columns])]);
+        let inputs = [waves(&[5, columns])];
+        let expected = interpret(f.optimized(), inputs.to_vec());
+        for (a, b) in expected.iter().zip(compile(f.optimized()).run(&inputs)) {
+            let (a, b) = (a.to_vec::<f64>().expect("floats"), b.to_vec::<f64>().expect("floats"));
+            assert!(
+                a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-13 * a.abs().max(1.0)),
+                "{}",
+                executable.explain()
+            );
+        }
     }
 }
 
