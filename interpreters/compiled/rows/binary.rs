@@ -2,7 +2,7 @@
 
 use super::Real;
 use super::isa::{Isa, Machine};
-use super::loops::{Arg, GuardedZip, Row, Zip, pairs, pairs_guarded};
+use super::loops::{Arg, GuardedZip, Row, pairs, pairs_by_library, pairs_guarded};
 use super::math::derived;
 use crate::ops::Binary;
 
@@ -22,22 +22,25 @@ impl<E: Real> GuardedZip<E> for Pow {
 #[derive(Clone, Copy)]
 struct LogAddExp;
 
-impl<E: Real> Zip<E, E, E> for LogAddExp {
+/// Right at all arguments.
+impl<E: Real> GuardedZip<E> for LogAddExp {
     #[inline(always)]
-    fn at<M: Machine>(self, x: E, y: E) -> E {
-        derived::logaddexp::<E, M>(x, y)
+    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
+        (derived::logaddexp::<E, M>(x, y), true)
+    }
+    fn row(x: E, y: E) -> E {
+        Binary::LogAddExp.apply(x, y)
     }
 }
 
-/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel (`kernels`), one that
-/// asks the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
+/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel, which may ask the row at
+/// some arguments (`guarded`), or one loop for all rows that call a library (`library`).
 macro_rules! by_row {
-    ($isa:ident, $op:ident, $x:ident, $y:ident, $out:ident; rows: $($R:ident)*; kernels: $($K:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
+    ($isa:ident, $op:ident, $x:ident, $y:ident, $out:ident; rows: $($R:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
         match $op {
             $( Binary::$R => pairs($isa, Row(|x: E, y: E| Binary::$R.apply(x, y)), $x, $y, $out), )*
-            $( Binary::$K => pairs($isa, $K, $x, $y, $out), )*
             $( Binary::$G => pairs_guarded($isa, $G, $x, $y, $out), )*
-            $( Binary::$L )|* => pairs(Isa::BASELINE, Row(|x: E, y: E| $op.apply(x, y)), $x, $y, $out),
+            $( Binary::$L )|* => pairs_by_library(|x: E, y: E| $op.apply(x, y), $x, $y, $out),
         }
     };
 }
@@ -47,8 +50,7 @@ pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>
     by_row! {
         isa, op, x, y, out;
         rows: Add Sub Mul Div Copysign Min Max MulNoNan;
-        kernels: LogAddExp;
-        guarded: Pow;
+        guarded: LogAddExp Pow;
         library: PowLessOne Atan2 RecipReal Hypot;
     }
 }

@@ -19,8 +19,6 @@ pub(super) trait At: Copy {
     fn at(self, i: usize) -> Self::Element;
     /// Whether there is an element at each position below the length.
     fn fits(self, len: usize) -> bool;
-    /// As many elements from a position on.
-    fn part(self, start: usize, len: usize) -> Self;
 }
 
 impl<E: Copy> At for &[E] {
@@ -32,10 +30,6 @@ impl<E: Copy> At for &[E] {
     #[inline(always)]
     fn fits(self, len: usize) -> bool {
         self.len() == len
-    }
-    #[inline(always)]
-    fn part(self, start: usize, len: usize) -> Self {
-        &self[start..][..len]
     }
 }
 
@@ -52,10 +46,6 @@ impl<E: Copy> At for Same<E> {
     #[inline(always)]
     fn fits(self, _: usize) -> bool {
         true
-    }
-    #[inline(always)]
-    fn part(self, _: usize, _: usize) -> Self {
-        self
     }
 }
 
@@ -186,37 +176,28 @@ fn mend<E: Copy, F: Guarded<E>>(x: &[E], out: &mut [E]) {
     }
 }
 
-struct PairsGuarded<'a, F, X, Y, E> {
+struct PairsGuarded<'a, F, E> {
     f: F,
-    x: X,
-    y: Y,
+    x: &'a [E],
+    y: &'a [E],
     out: &'a mut [E],
 }
 
-impl<E, F, X, Y> Kernel for PairsGuarded<'_, F, X, Y, E>
-where
-    E: Copy,
-    X: At<Element = E>,
-    Y: At<Element = E>,
-    F: GuardedZip<E>,
-{
+impl<E: Copy, F: GuardedZip<E>> Kernel for PairsGuarded<'_, F, E> {
     type Output = ();
     #[inline(always)]
     fn run<M: Machine>(self) {
         let PairsGuarded { f, x, y, out } = self;
         let n = out.len();
-        assert!(x.fits(n) && y.fits(n), "an operand has the length of the output");
-        for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-            let (x, y) = (x.part(block * BLOCK, out.len()), y.part(block * BLOCK, out.len()));
-            let mut right = true;
-            for i in 0..out.len() {
-                let (z, ok) = f.at::<M>(x.at(i), y.at(i));
-                out[i] = z;
-                right &= ok;
-            }
-            if !right {
-                mend_pairs::<M, E, F, X, Y>(f, x, y, out);
-            }
+        let (x, y) = (&x[..n], &y[..n]);
+        let mut right = true;
+        for i in 0..n {
+            let (z, ok) = f.at::<M>(x[i], y[i]);
+            out[i] = z;
+            right &= ok;
+        }
+        if !right {
+            mend_pairs::<M, E, F>(f, x, y, out);
         }
     }
 }
@@ -224,14 +205,9 @@ where
 /// Asks the row where the function is not right.
 #[cold]
 #[inline(never)]
-fn mend_pairs<M: Machine, E: Copy, F: GuardedZip<E>, X: At<Element = E>, Y: At<Element = E>>(
-    f: F,
-    x: X,
-    y: Y,
-    out: &mut [E],
-) {
+fn mend_pairs<M: Machine, E: Copy, F: GuardedZip<E>>(f: F, x: &[E], y: &[E], out: &mut [E]) {
     for i in 0..out.len() {
-        let (x, y) = (x.at(i), y.at(i));
+        let (x, y) = (x[i], y[i]);
         if !f.at::<M>(x, y).1 {
             out[i] = F::row(x, y);
         }
@@ -309,6 +285,24 @@ pub(super) fn each<A: Copy, R>(isa: Isa, f: impl Map<A, R>, x: &[A], out: &mut [
     dispatch(isa, Each { f, x, out });
 }
 
+/// The function at each element, where most of the time goes into a library: one loop is enough for all machines.
+pub(super) fn each_by_library<E: Copy>(f: impl Fn(E) -> E, x: &[E], out: &mut [E]) {
+    assert_eq!(x.len(), out.len(), "an operand has the length of the output");
+    out.iter_mut().zip(x).for_each(|(out, x)| *out = f(*x));
+}
+
+/// The function at each pair of elements, where most of the time goes into a library: one loop is enough for all machines and
+/// operands.
+pub(super) fn pairs_by_library<E: Copy>(f: impl Fn(E, E) -> E, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
+    let at = |arg: Arg<'_, E>, i: usize| match arg {
+        Arg::Slice(v) => v[i],
+        Arg::Scalar(x) => x,
+    };
+    for i in 0..out.len() {
+        out[i] = f(at(x, i), at(y, i));
+    }
+}
+
 /// The function at each element, or the row where that is not ordinary.
 pub(super) fn each_guarded<E: Copy>(isa: Isa, f: impl Guarded<E>, x: &[E], out: &mut [E]) {
     assert_eq!(x.len(), out.len(), "an operand has the length of the output");
@@ -339,12 +333,20 @@ pub(super) fn pairs<A: Copy, B: Copy, R: Copy>(
     }
 }
 
-/// The function at each pair of elements, or the row where that is not right.
+/// The function at each pair of elements, or the row where that is not right. One number in place of a slice is spread over a
+/// block: so there is one loop, not one for each kind of operand, and the function takes much longer than that.
 pub(super) fn pairs_guarded<E: Copy>(isa: Isa, f: impl GuardedZip<E>, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
-    match (x, y) {
-        (Arg::Slice(x), Arg::Slice(y)) => dispatch(isa, PairsGuarded { f, x, y, out }),
-        (Arg::Slice(x), Arg::Scalar(y)) => dispatch(isa, PairsGuarded { f, x, y: Same(y), out }),
-        (Arg::Scalar(x), Arg::Slice(y)) => dispatch(isa, PairsGuarded { f, x: Same(x), y, out }),
-        (Arg::Scalar(x), Arg::Scalar(y)) => dispatch(isa, PairsGuarded { f, x: Same(x), y: Same(y), out }),
+    let fits = |arg: Arg<'_, E>| if let Arg::Slice(v) = arg { v.len() == out.len() } else { true };
+    assert!(fits(x) && fits(y), "an operand has the length of the output");
+    let spread = |arg: Arg<'_, E>| if let Arg::Scalar(x) = arg { Some([x; BLOCK]) } else { None };
+    let spreads = [spread(x), spread(y)];
+    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+        let part = |arg, k: usize| match (arg, &spreads[k]) {
+            (Arg::Slice(v), _) => &v[block * BLOCK..][..out.len()],
+            (Arg::Scalar(_), Some(same)) => &same[..out.len()],
+            (Arg::Scalar(_), None) => unreachable!("one number is spread"),
+        };
+        let (x, y) = (part(x, 0), part(y, 1));
+        dispatch(isa, PairsGuarded { f, x, y, out });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Real;
 use super::isa::{Isa, Machine};
-use super::loops::{Guarded, Map, Row, each, each_guarded};
+use super::loops::{Guarded, Map, Row, each, each_by_library, each_guarded};
 use super::math::derived;
 use crate::dtype::DType;
 use crate::ops::Unary;
@@ -63,7 +63,7 @@ macro_rules! by_row {
             $( Unary::$K => each($isa, $K, $x, $out), )*
             $( Unary::$G => each_guarded($isa, $G, $x, $out), )*
             $( Unary::$N if E::DTYPE == DType::F32 => each($isa, $N, $x, $out), )*
-            $( Unary::$N | )* $( Unary::$L )|* => each(Isa::BASELINE, Row(|x: E| $op.apply(x)), $x, $out),
+            $( Unary::$N | )* $( Unary::$L )|* => each_by_library(|x: E| $op.apply(x), $x, $out),
         }
     };
 }
