@@ -1,9 +1,9 @@
 //! The memory of a run: one aligned block, and the address of each value.
 //!
-//! Law: of this interpreter, only `memory`, `run`, `tiles`, `whole` and `scalars` say `unsafe`, each access by way of the table or of
-//! the registers. The planner gives two values that live at the same time disjoint
-//! places, and no step reads a place that it writes, so the slices that a step holds never overlap. The table knows how
-//! many bytes each place has; debug builds check every access against that.
+//! Law: of this interpreter, only `memory`, `run`, `tiles`, `whole` and `scalars` say `unsafe`, each access by way of
+//! the table or of the registers. The planner gives two values that live at the same time disjoint places, and no step
+//! reads a place that it writes, so the slices that a step holds never overlap. The table knows how many bytes each
+//! place has; debug builds check every access against that.
 
 #![allow(unsafe_code)]
 

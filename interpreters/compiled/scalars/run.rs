@@ -91,7 +91,8 @@ impl File<'_> {
         with_elem!(dtype, E => unsafe { table.write::<E>(slot, at, 1)[0] = *self.cell::<E>(register) });
     }
 
-    /// Where the elements that move with the trips are at index 0: in cells behind the registers, found once for all trips.
+    /// Where the elements that move with the trips are at index 0: in cells behind the registers, found once for all
+    /// trips.
     fn addresses<'c>(&self, code: &'c Straight, table: &Table) -> [Elements<'c>; 3] {
         let mut cell = code.bytes / 8 - code.moving();
         [&code.rows, &code.early, &code.late].map(|list| {
@@ -157,8 +158,9 @@ impl File<'_> {
 /// What runs a step, at this address of the registers, and all that follow in its chain.
 type Runner = unsafe fn(*const Step, *mut u8, &File<'_>);
 
-/// An instruction as the address of its code. A step goes on to the next by a call in the last place, which an optimized
-/// build makes a jump: so each instruction has a jump of its own, which the processor predicts better than one for all.
+/// An instruction as the address of its code. A step goes on to the next by a call in the last place, which an
+/// optimized build makes a jump: so each instruction has a jump of its own, which the processor predicts better than
+/// one for all.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Step {
     run: Runner,
