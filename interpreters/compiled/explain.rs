@@ -7,8 +7,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::blocks::Blocks;
+use super::code::{Arg, Code};
 use super::fuse::Superinstructions;
-use super::group::{Arg, Code, Item};
+use super::group::Item;
 use super::scalars::Straight;
 use super::steps::{Call, Home, Loop, Plan, Step, Whole, WholeOp};
 use crate::program::Program;

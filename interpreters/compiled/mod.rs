@@ -10,7 +10,7 @@
 //! | module | does |
 //! |---|---|
 //! | `lower` | a program to steps over places; `loops`: the bodies of loops; `schedule`: the order of the steps |
-//! | `group` | elementwise operations, views and sums of one pass; `walk`: views as runs |
+//! | `group` | elementwise operations, views and sums of one pass; `walk`: views as runs; `code`: the same for tiles |
 //! | `fuse` | superinstructions: operations of a group that one pass over a tile computes |
 //! | `explain` | a plan as text |
 //! | `blocks` | steps that run together, block of rows by block of rows |
@@ -24,6 +24,7 @@ pub(crate) mod rows;
 
 mod arena;
 mod blocks;
+mod code;
 mod explain;
 mod fuse;
 mod group;

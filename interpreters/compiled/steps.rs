@@ -5,7 +5,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::blocks::Blocks;
-use super::group::{Code, Group};
+use super::code::Code;
+use super::group::Group;
 use super::kernels::products::Product;
 use super::kernels::runs::Nest;
 use super::memory::Slot;

@@ -5,12 +5,13 @@
 
 #![allow(unsafe_code)]
 
+use super::code::{Arg, Code, Instruction, Seen, Sighting};
 use super::fuse::Weights;
-use super::group::{Arg, Code, Instruction, Item, Seen, Sighting};
+use super::group::Item;
 use super::memory::{Block, Slot, Table};
 use super::rows::{self, Arg as Operand, Isa, MAX_TERMS, Real};
 use super::steps::Span;
-use super::walk::{Run, Sight, Walk};
+use super::walk::{ADDED, READ, Run, Sight, Walk};
 use crate::array::{with_elem, with_float, with_num};
 use crate::dtype::{DType, Elem, Num};
 
@@ -250,7 +251,7 @@ impl<'a> Tile<'a> {
 
     fn view<E: Elem>(&self, item: &Item<Arg>, out: &mut [E]) {
         let Item::View(slot, walk) = item else { unreachable!("a view is read") };
-        let grids = walk.grids(self.start, self.len, |grid| {
+        let grids = walk.grids(READ, self.start, self.len, |grid| {
             let (n, stride) = (grid.len, grid.row_stride);
             let out = &mut out[grid.at..][..grid.rows * n];
             // Safety: see `memory.rs`; the elements of a grid lie between its first and its last.
@@ -278,17 +279,11 @@ impl<'a> Tile<'a> {
             let stride = run.stride.unsigned_abs() as usize;
             match (run.step, run.stride) {
                 (1, 0) => out.fill(source[0]),
-                (step, 0) => out.iter_mut().step_by(step).for_each(|x| *x = source[0]),
                 (1, 1) => out.copy_from_slice(source),
                 (1, -1) => rows::reverse(self.isa, source, out),
-                (step, 1) => out.iter_mut().step_by(step).zip(source).for_each(|(out, x)| *out = *x),
-                (step, 2..) => {
-                    out.iter_mut().step_by(step).zip(source.iter().step_by(stride)).for_each(|(out, x)| *out = *x);
-                }
-                (step, ..0) => {
-                    let source = source.iter().rev().step_by(stride);
-                    out.iter_mut().step_by(step).zip(source).for_each(|(out, x)| *out = *x);
-                }
+                // Indices, since iterators with steps are calls in builds that are split in many units.
+                (step, ..0) => (0..run.len).for_each(|i| out[i * step] = source[reach - i * stride]),
+                (step, 0..) => (0..run.len).for_each(|i| out[i * step] = source[i * stride]),
             }
         });
     }
@@ -326,7 +321,7 @@ impl<'a> Tile<'a> {
     fn add<E: Num>(&self, item: &Item<Arg>) {
         let Item::Add(slot, walk, a) = item else { unreachable!("a value is added") };
         let x = self.slice::<E>(*a);
-        let grids = walk.grids(self.start, self.len, |grid| {
+        let grids = walk.grids(ADDED, self.start, self.len, |grid| {
             let (n, stride) = (grid.len, grid.row_stride);
             let x = &x[grid.at..][..grid.rows * n];
             // Safety: see `memory.rs`.

@@ -85,8 +85,11 @@ pub(super) enum Sight {
     Apart,
 }
 
-/// The lengths of rows that make grids: shorter ones are run across, longer ones are runs that are worth a call.
-const ROWS: RangeInclusive<usize> = 8..=64;
+/// The lengths of rows that are read as grids: longer ones are runs that are worth a call.
+pub(super) const READ: RangeInclusive<usize> = 2..=64;
+
+/// The lengths of rows that are added up as grids: shorter ones are run across.
+pub(super) const ADDED: RangeInclusive<usize> = 8..=64;
 
 impl Walk {
     /// The walk of a view, or `None` if whether the view looks at something is no condition on the axes one by one.
@@ -234,11 +237,22 @@ impl Walk {
         });
     }
 
-    /// Calls `body` for each grid of the flat positions `start .. start + len`; returns whether these are grids.
-    pub(super) fn grids(&self, start: usize, len: usize, mut body: impl FnMut(Grid)) -> bool {
+    /// Calls `body` for each grid of the flat positions `start .. start + len`; returns whether these are grids with rows of
+    /// one of the lengths.
+    pub(super) fn grids(
+        &self,
+        lengths: RangeInclusive<usize>,
+        start: usize,
+        len: usize,
+        mut body: impl FnMut(Grid),
+    ) -> bool {
         let [outer @ .., rows, inner] = &self.axes[..] else { return false };
         let n = inner.len;
-        if !ROWS.contains(&n) || rows.stride < 0 || !(0..=1).contains(&inner.stride) || !self.is_total() {
+        if !lengths.contains(&n) || rows.stride < 0 || !(0..=1).contains(&inner.stride) || !self.is_total() {
+            return false;
+        }
+        // Few short rows are a part of what runs go across.
+        if n < *ADDED.start() && rows.len * n < 64 && !outer.is_empty() {
             return false;
         }
         let (mut at, end) = (start, start + len);
@@ -460,7 +474,7 @@ mod tests {
                     assert!(visits.iter().all(|n| *n == 1), "{view} {start} {len}");
                     assert_eq!(seen, expected[start..start + len], "{view} {start} {len}");
                     let mut by_grids = Vec::new();
-                    let are_grids = walk.grids(start, len, |grid| {
+                    let are_grids = walk.grids(READ, start, len, |grid| {
                         assert_eq!(grid.at, by_grids.len(), "{view} {start} {len}");
                         for i in 0..grid.rows {
                             let row = grid.place + i * grid.row_stride;

@@ -14,6 +14,34 @@ use crate::dtype::{Elem, Num};
 /// The number of elements that are moved or added together.
 const WIDE: usize = 8;
 
+/// Rows of a length that the compiler knows.
+#[inline(always)]
+fn spread_rows<E: Elem, const N: usize>(x: &[E], stride: usize, out: &mut [E]) {
+    let (rows, _) = out.as_chunks_mut::<N>();
+    if stride == 1 {
+        let x = &x[..rows.len()];
+        for r in 0..rows.len() {
+            rows[r] = [x[r]; N];
+        }
+    } else {
+        for r in 0..rows.len() {
+            rows[r] = [x[r * stride]; N];
+        }
+    }
+}
+
+/// Rows of a length that the compiler knows.
+#[inline(always)]
+fn copy_rows<E: Elem, const N: usize>(x: &[E], stride: usize, out: &mut [E]) {
+    let (rows, _) = out.as_chunks_mut::<N>();
+    for r in 0..rows.len() {
+        let x = &x[r * stride..][..N];
+        for k in 0..N {
+            rows[r][k] = x[k];
+        }
+    }
+}
+
 struct Spread<'a, E> {
     x: &'a [E],
     stride: usize,
@@ -26,6 +54,12 @@ impl<E: Elem> Kernel for Spread<'_, E> {
     #[inline(always)]
     fn run<M: Machine>(self) {
         let Spread { x, stride, n, out } = self;
+        match n {
+            2 => return spread_rows::<E, 2>(x, stride, out),
+            3 => return spread_rows::<E, 3>(x, stride, out),
+            4 => return spread_rows::<E, 4>(x, stride, out),
+            _ => {}
+        }
         for r in 0..out.len() / n {
             let (x, out) = (x[r * stride], &mut out[r * n..][..n]);
             let (chunks, tail) = out.as_chunks_mut::<WIDE>();
@@ -56,6 +90,12 @@ impl<E: Elem> Kernel for Copy<'_, E> {
     #[inline(always)]
     fn run<M: Machine>(self) {
         let Copy { x, stride, n, out } = self;
+        match n {
+            2 => return copy_rows::<E, 2>(x, stride, out),
+            3 => return copy_rows::<E, 3>(x, stride, out),
+            4 => return copy_rows::<E, 4>(x, stride, out),
+            _ => {}
+        }
         for r in 0..out.len() / n {
             let (x, out) = (&x[r * stride..][..n], &mut out[r * n..][..n]);
             let (to, rest) = out.as_chunks_mut::<WIDE>();

@@ -5,7 +5,8 @@
 
 use smallvec::SmallVec;
 
-use super::super::group::{Arg, Instruction, Item, Value};
+use super::super::code::{Arg, Instruction};
+use super::super::group::{Item, Value};
 use super::affine::Affine;
 use super::values::{Element, Origin, Values};
 use super::{Kind, Micro, Moving, Register, Scalar, Start, Straight};

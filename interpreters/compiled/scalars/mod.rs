@@ -19,8 +19,9 @@ mod code;
 mod run;
 mod values;
 
+use super::code::Instruction;
 use super::fuse::Superinstructions;
-use super::group::{Group, Instruction};
+use super::group::Group;
 use super::memory::Slot;
 use super::steps::{Loop, Place};
 use crate::dtype::DType;
