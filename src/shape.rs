@@ -66,15 +66,24 @@ pub(crate) fn check_possible(op: &str, shape: &[usize]) {
 #[inline]
 #[track_caller]
 pub(crate) fn check_room<E>(shape: &[usize]) {
-    const LARGE: usize = 1 << 24;
-    let bytes = size(shape).saturating_mul(size_of::<E>());
-    if bytes >= LARGE && Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
-        panic!(
-            "array: the elements must fit into memory, but those of shape {} are {bytes} bytes and cannot be allocated; make \
-             the array smaller",
-            Show(shape)
-        );
+    if let Err(message) = try_room(shape, size_of::<E>()) {
+        panic!("{message}");
     }
+}
+
+/// [`check_room`] for elements of so many bytes, with the message as an error.
+#[inline]
+pub(crate) fn try_room(shape: &[usize], width: usize) -> Result<(), String> {
+    const LARGE: usize = 1 << 24;
+    let bytes = size(shape).saturating_mul(width);
+    if bytes < LARGE || Vec::<u8>::new().try_reserve_exact(bytes).is_ok() {
+        return Ok(());
+    }
+    Err(format!(
+        "array: the elements must fit into memory, but those of shape {} are {bytes} bytes and cannot be allocated; make \
+         the array smaller",
+        Show(shape)
+    ))
 }
 
 /// The shape of a scalar. It points somewhere: comparing a slice of nothing at a dangling address can

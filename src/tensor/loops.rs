@@ -395,7 +395,9 @@ fn try_mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(
     let (_, outputs) = T::map_accum(n, false, Vec::new(), &xs, &mut |_, x| {
         let mut outputs = Vec::new();
         f(&X::row(&mut x.iter().cloned())).parts(&mut outputs);
-        if let (Some(call), Err(message)) = (call, trips.stackable(n, &outputs)) {
+        if let Some(call) = call
+            && let Err(message) = trips.stackable(n, &outputs).and_then(|()| trips.storable(n, &outputs))
+        {
             stop(&message, call);
         }
         trips.returned(Vec::new(), outputs)

@@ -5,12 +5,13 @@
 //! user's line. So a mistake in a trip is noted, the loop goes on with zeros of the right shapes, and [`Trips::end`]
 //! reports the mistake.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
+use crate::array::{Array, with_elem};
 use crate::base::{BaseTensor, Trip};
 use crate::dtype::DType;
 use crate::ops::kinds;
-use crate::shape::{Shape, check_possible, try_possible};
+use crate::shape::{Shape, check_possible, try_possible, try_room};
 
 /// The trips of one loop.
 pub(super) struct Trips {
@@ -19,6 +20,17 @@ pub(super) struct Trips {
     /// The outputs of the first trip.
     outputs: OnceCell<Vec<(Shape, DType)>>,
     fault: OnceCell<String>,
+    /// How the stacks are stored so far, where that is known.
+    stored: RefCell<Vec<Option<Stored>>>,
+}
+
+/// How a stack of known numbers is stored.
+#[derive(Clone, PartialEq)]
+enum Stored {
+    /// As this number, which is every element of it.
+    Number(Array),
+    /// Element by element.
+    Elements,
 }
 
 fn kind<T: BaseTensor>(t: &T) -> (&[usize], DType) {
@@ -45,7 +57,7 @@ impl Trips {
     #[track_caller]
     pub(super) fn new<T: BaseTensor>(op: &'static str, n: usize, carry: &[T]) -> Trips {
         check_possible(op, &[n]);
-        Trips { op, carry: owned(carry), outputs: OnceCell::new(), fault: OnceCell::new() }
+        Trips { op, carry: owned(carry), outputs: OnceCell::new(), fault: OnceCell::new(), stored: RefCell::default() }
     }
 
     /// What one trip returned, or zeros of the right shapes if that does not fit.
@@ -80,6 +92,24 @@ impl Trips {
             return Ok(());
         }
         outputs.iter().try_for_each(|y| try_possible(self.op, &[&[n], y.shape()].concat()))
+    }
+
+    /// Whether there is memory for the stacks of `n` trips, if these have numbers. A stack is stored as one number as long as the
+    /// rows are that number.
+    pub(super) fn storable<T: BaseTensor>(&self, n: usize, outputs: &[T]) -> Result<(), String> {
+        let mut stored = self.stored.borrow_mut();
+        stored.resize(outputs.len(), None);
+        for (stack, y) in stored.iter_mut().zip(outputs) {
+            let Some(row) = y.peek().filter(|_| *stack != Some(Stored::Elements)) else { continue };
+            let number = with_elem!(row.dtype(), E => row.splat::<E>().map(|x| Array::full(&[], x)));
+            let now = number.map_or(Stored::Elements, Stored::Number);
+            let repeats = stack.as_ref().is_none_or(|before| *before == now);
+            *stack = Some(if repeats { now } else { Stored::Elements });
+            if *stack == Some(Stored::Elements) {
+                try_room(&[&[n], y.shape()].concat(), y.dtype().width())?;
+            }
+        }
+        Ok(())
     }
 
     /// [`end`](Trips::end), with the message as an error.

@@ -89,5 +89,10 @@ pub(crate) fn memory(log: &mut Log) {
     log.panics(|| long.gather([&Tensor::full([N], -1)]));
     log.panics(|| long.outer::<1, 2>(&tensor([1.0, 2.0])));
     log.panics(|| map(long, |_| tensor([1.0, 2.0])));
+    log.panics_naming_the_call(|| vmap(|_: &Tensor<_, 0>| tensor([1.0, 2.0]))(long));
+    log.panics_naming_the_call(|| {
+        let trip = std::cell::Cell::new(0.0);
+        vmap(move |_: &Tensor<_, 0>| tensor(trip.replace(1.0)))(long)
+    });
     log.panics(|| polygrad::array::Rng::new(0).uniform(&[N], 0.0, 1.0));
 }
