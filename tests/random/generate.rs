@@ -245,12 +245,25 @@ impl Maker {
             let into = self.one(&[DType::F64, DType::F32]);
             return Step::Linear(Linear::cast(&shape, dtype, into), a);
         }
+        // Sums of infinities of both signs are NaN, wherever a transform adds them.
+        if self.tame && dtype.is_float() && self.rng.below(10) == 0 {
+            return Step::Linear(self.fourier(), a);
+        }
         let op = random_linear(&mut self.rng, &shape);
         let dear = matches!(&op, Linear::Affine { from, .. } if size(from.shape()) > DEAREST[usize::from(self.long)]);
         let large = dear || size(op.output_shape()) > LARGEST[usize::from(self.long)];
         // What is read outside of an array and multiplied with infinity may be 0 or NaN.
         let padded = matches!(&op, Linear::Affine { from, into } if !from.is_total() || !covers(into));
         Step::Linear(if large || (padded && !self.tame) { Linear::sum(&shape, &[]) } else { op }, a)
+    }
+
+    /// A transform along one of one or two axes, beside the axis of the real and imaginary parts.
+    fn fourier(&mut self) -> Linear {
+        let mut shape: Vec<usize> = (0..=self.rng.below(2)).map(|_| 1 + self.rng.below(5)).collect();
+        let (parts, axis) = (self.rng.below(shape.len() + 1), self.rng.below(shape.len()));
+        shape.insert(parts, 2);
+        let op = Linear::fourier(&shape, parts, axis + usize::from(parts <= axis));
+        if self.rng.below(2) == 0 { op } else { op.adjoint() }
     }
 
     fn contract(&mut self, pool: &Pool<Shapes>) -> Step {

@@ -256,6 +256,7 @@ fn random_programs_are_about_everything() {
         "linear sum",
         "linear reshape",
         "linear cast",
+        "linear fourier",
         "reduce max",
         "reduce min",
         "gather by 2",
