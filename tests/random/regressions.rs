@@ -127,4 +127,12 @@ regressions! {
             ], next: vec![8], out: vec![] })),
         ],
     };
+    // Two views of which each sees something where the other sees nothing: compiled, the scalar was added nevertheless.
+    views_that_see_nothing_together = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 510 }],
+        steps: vec![
+            Step::Linear(Linear::affine(View::affine(&[], &[3, 3], &[], &[]).clipped(0, 1, 2).clipped(1, 2, 3), View::affine(&[], &[3, 3], &[], &[]).clipped(1, 1, 2)), 0),
+        ],
+    };
 }

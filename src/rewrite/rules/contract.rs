@@ -9,7 +9,7 @@
 
 use smallvec::SmallVec;
 
-use super::views::{Axes, moves, over, read};
+use super::views::{Axes, moves, over, read, see_nothing};
 use super::{
     Rule, elements, known, linear, linearly, moderate, multiple, negated, negation, number, order, scaled, state,
     table, zeros,
@@ -49,10 +49,10 @@ pub(super) fn contracted(b: &mut Builder, op: Contract, x: NodeId, y: NodeId) ->
     b.add(Op::Contract(Box::new(op), x, y), shape, dtype)
 }
 
-/// contract x y = 0, where one of the views reads nothing
+/// contract x y = 0, where one of the views reads nothing, or there is no place at which all read something
 fn contract_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, ..) = applied(op)?;
-    [&op.a, &op.b, &op.out].iter().any(|view| view.is_empty()).then(|| zeros(b, shape, dtype))
+    see_nothing(&[&op.a, &op.b, &op.out]).then(|| zeros(b, shape, dtype))
 }
 
 /// The composition of `outer`, the view of an operand by a contraction, with `inner`, the view of an array that the

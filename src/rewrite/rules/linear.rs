@@ -52,10 +52,10 @@ fn linear_identity(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opt
     op.is_identity().then_some(a)
 }
 
-/// l(x) = 0, where one of the views reads nothing
+/// l(x) = 0, where one of the views reads nothing, or each reads something where the other does not
 fn linear_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (from, into) = affine(applied(op)?.0)?;
-    (from.is_empty() || into.is_empty()).then(|| zeros(b, shape, dtype))
+    views::see_nothing(&[from, into]).then(|| zeros(b, shape, dtype))
 }
 
 /// l(m(x)) = (l m)(x), where the composition is one operation and not more expensive, and either both sides add to +0,

@@ -33,6 +33,15 @@ pub(crate) fn over(view: &View, axes: &[usize]) -> View {
     axes.iter().enumerate().fold(small, |small, (k, a)| small.clipped(k, view.bounds()[*a].0, view.bounds()[*a].1))
 }
 
+/// Whether there is no place of their iteration space at which all of these views see something.
+pub(super) fn see_nothing(views: &[&View]) -> bool {
+    let apart = |axis: usize| {
+        let sides = views.iter().map(|view| view.bounds()[axis]);
+        sides.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1))).is_some_and(|(lo, hi)| lo >= hi)
+    };
+    views.iter().any(|view| view.is_empty()) || (0..views[0].shape().len()).any(apart)
+}
+
 /// The view through which the operation reads its argument, if the operation does nothing else.
 pub(super) fn reading(op: &Linear) -> Option<View> {
     match op {

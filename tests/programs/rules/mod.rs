@@ -4,6 +4,7 @@
 //! of the tables has a case in which it fires; and no program of the gallery gets dearer.
 
 mod cases;
+mod conditions;
 mod contractions;
 mod costs;
 mod experts;

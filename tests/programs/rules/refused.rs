@@ -4,13 +4,14 @@
 //! rule of the tables has such a case.
 
 use polygrad::array::Rng;
-use polygrad::ops::{Binary, Contract, Discrete, IntBinary, IntUnary, Linear, Reduce, Unary, View};
+use polygrad::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
 use polygrad::passes::{Options, explain};
 use polygrad::program::{Constant, Op, interpret};
 use polygrad::{Array, DType};
 
 use super::cases::structure::{S, body, looped, step};
 use super::cases::{A, Case, F, I, M, N, X, add, bin, c, case, con, dis, int, ints, lin, matvec, mul, neg, sub, un};
+use super::conditions::conditions;
 use super::table::{literal, same, values};
 use crate::support::floats;
 
@@ -87,10 +88,31 @@ fn numbers() -> Vec<Case> {
             let (y, z) = (mul(b, k, v[0]), mul(b, l, v[0]));
             vec![add(b, y, z)]
         }),
+        // A term is out of range where the sum is not; the sum is 0, though not of infinities; and 0 where x is 0, and not -0.
+        case("opposite_terms", &[X], |b, v| {
+            let (k, l) = (c(b, 3.0), c(b, 0.5));
+            let (y, z) = (mul(b, k, v[0]), mul(b, l, v[0]));
+            vec![sub(b, y, v[0]), sub(b, y, z), sub(b, v[0], v[0])]
+        }),
+        case("opposite_terms", &[X], |b, v| {
+            let k = c(b, 0.5);
+            let y = mul(b, k, v[0]);
+            let (z, w) = (sub(b, y, v[0]), sub(b, v[0], y));
+            vec![un(b, Unary::Recip, z), un(b, Unary::Recip, w)]
+        }),
         // The negation is there anyway, and each function would have its own.
         case("odd_function", &[X], |b, v| {
             let y = neg(b, v[0]);
             vec![un(b, Unary::Sin, y), un(b, Unary::Tanh, y)]
+        }),
+        // The derivative in the first operand is not zero; and the exponential of `x` is not computed.
+        case("stopped_again", &[X, X], |b, v| {
+            let y = dis(b, Discrete::FloatStep(FloatStep::StopGradient), &[v[1]]);
+            vec![mul(b, v[0], v[1]), mul(b, v[0], y), un(b, Unary::Exp, y)]
+        }),
+        case("stop_of_step", &[X], |b, v| {
+            let y = un(b, Unary::Exp, v[0]);
+            vec![dis(b, Discrete::FloatStep(FloatStep::StopGradient), &[y])]
         }),
         case("logic_same", &[M, M], |b, v| vec![dis(b, Discrete::And, &[v[0], v[1]])]),
         case("select_same", &[M, X, X], |b, v| vec![b.apply(Op::Select([v[0], v[1], v[2]]))]),
@@ -434,7 +456,7 @@ fn ends_of_the_range() -> Vec<Case> {
 
 /// Every case in which a rule must not fire.
 pub(crate) fn refusals() -> Vec<Case> {
-    [views(), contractions(), numbers(), indices(), loops(), places(), parts(), ends_of_the_range()]
+    [views(), contractions(), numbers(), indices(), loops(), places(), parts(), ends_of_the_range(), conditions()]
         .into_iter()
         .flatten()
         .collect()

@@ -45,6 +45,11 @@ pub(super) fn views() -> Vec<Case> {
             let y = un(b, Unary::Exp, v[0]);
             vec![lin(b, Linear::read(View::affine(&[3], &[2], &[1], &[7])), y)]
         }),
+        // Each view sees something, but nowhere both.
+        case("linear_of_nothing", &[X], |b, v| {
+            let (first, last) = (View::identity(&[3]).clipped(0, 0, 1), View::identity(&[3]).clipped(0, 1, 3));
+            vec![lin(b, Linear::affine(first, last), v[0])]
+        }),
         case("linear_composed", &[A], |b, v| {
             let y = lin(b, Linear::permute(&[3, 4], &[1, 0]), v[0]);
             let z = lin(b, Linear::slice(&[4, 3], 0, 1, 2, 1), y);
@@ -122,6 +127,10 @@ pub(super) fn views() -> Vec<Case> {
 
 pub(super) fn contractions() -> Vec<Case> {
     vec![
+        case("contract_of_nothing", &[X, X], |b, v| {
+            let (first, last) = (View::identity(&[3]).clipped(0, 0, 1), View::identity(&[3]).clipped(0, 1, 3));
+            vec![con(b, Contract::new(first, View::identity(&[3]), last), v[0], v[1])]
+        }),
         case("contract_of_nothing", &[X, X], |b, v| {
             let nothing = View::affine(&[3], &[2], &[1], &[7]);
             vec![con(
