@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
+use crate::program::{Assumed, Builder, Loop, Made, NodeId, Op, Program};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::rules::loops;
 use crate::rewrite::signs::Seen;
@@ -18,13 +18,17 @@ pub struct Options {
     /// Whether all numbers count as finite and no intermediate result as out of range: `0 * x = 0`, `x - x = 0`,
     /// `exp (ln x) = x`.
     pub fast_math: bool,
+    /// Whether a product with a zero of a basis vector, an identity matrix or another array of zeros with a written number is
+    /// left out, even if the other factor is infinite or NaN. A [`Function`](crate::Function) makes its Jacobians and
+    /// Hessians so: the elements of the factor are then those of the Jacobian, and NaN stays where it is.
+    pub basis: bool,
     /// The number of rounds after which to stop even if rules still fire.
     pub rounds: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fast_math: false, rounds: 12 }
+        Options { fast_math: false, basis: false, rounds: 12 }
     }
 }
 
@@ -121,7 +125,8 @@ impl Simplifier {
     }
 
     fn builder(&self) -> Builder {
-        Builder::rebuilding(self.options.fast_math, self.log.is_some())
+        let assumed = Assumed { fast: self.options.fast_math, basis: self.options.basis };
+        Builder::rebuilding(assumed, self.log.is_some())
     }
 
     /// Records the rules that a builder noted while operation `at` was rebuilt.

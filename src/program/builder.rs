@@ -16,6 +16,15 @@ use crate::shape::Shape;
 /// The deepest nesting of rules that call each other.
 const DEEPEST: u32 = 24;
 
+/// What rules may assume.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Assumed {
+    /// All numbers are finite.
+    pub(crate) fast: bool,
+    /// The zeros around written numbers are those of basis vectors, whose products are left out.
+    pub(crate) basis: bool,
+}
+
 /// A program under construction.
 #[derive(Default)]
 pub struct Builder {
@@ -34,7 +43,7 @@ pub struct Builder {
     literal: bool,
     /// The current nesting of rules.
     depth: u32,
-    fast: bool,
+    assumed: Assumed,
     /// The rules that fired and the operations they made, if a log was asked for.
     log: Option<Vec<(&'static str, NodeId)>>,
 }
@@ -58,15 +67,15 @@ impl Builder {
         Builder { literal: true, ..Builder::default() }
     }
 
-    /// The builder with which a pass rebuilds a program: with the rules of fast arithmetic if `fast`, with a log of the
-    /// rules that fired if `logged`.
-    pub(crate) fn rebuilding(fast: bool, logged: bool) -> Builder {
-        Builder { fast, log: logged.then(Vec::new), ..Builder::default() }
+    /// The builder with which a pass rebuilds a program: with what rules may assume, and with a log of the rules that fired
+    /// if `logged`.
+    pub(crate) fn rebuilding(assumed: Assumed, logged: bool) -> Builder {
+        Builder { assumed, log: logged.then(Vec::new), ..Builder::default() }
     }
 
-    /// Whether rules may assume that all numbers are finite.
-    pub(crate) fn is_fast(&self) -> bool {
-        self.fast
+    /// What rules may assume.
+    pub(crate) fn assumes(&self) -> Assumed {
+        self.assumed
     }
 
     /// Logs that a rule made an operation.

@@ -22,6 +22,7 @@ mod term;
 
 use std::sync::Arc;
 
+pub(crate) use builder::Assumed;
 pub use builder::Builder;
 pub use custom::Custom;
 pub(crate) use graph::{reach, results_needed};

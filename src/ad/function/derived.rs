@@ -36,6 +36,18 @@ pub(crate) enum Derived {
 }
 
 impl Derived {
+    /// The options of the last pass: the columns of a matrix of derivatives are products with basis vectors.
+    pub(crate) fn last(self, options: Options) -> Options {
+        let basis = match self {
+            Derived::Jacobian { .. } | Derived::JacobianMatrix { .. } | Derived::Hessian | Derived::HessianMatrix => {
+                true
+            }
+            Derived::Value | Derived::Gradient { .. } | Derived::Nth(_) | Derived::Hvp => false,
+            Derived::Jvp | Derived::Vjp => false,
+        };
+        Options { basis, ..options }
+    }
+
     /// The derivative of a program in its first `count` inputs; the other inputs are data.
     ///
     /// # Errors

@@ -228,7 +228,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
         outputs.extend(names.iter().map(String::as_str));
         let inputs: Vec<&str> = program.inputs().iter().map(|slot| slot.name.as_str()).collect();
         let program = program.named(&inputs, &outputs);
-        let ready = optimize_with(&program, options.passes);
+        let ready = optimize_with(&program, derived.last(options.passes));
         let derived = (derived, count);
         let executable = OnceLock::new();
         Function {
@@ -265,7 +265,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
             let inputs: Vec<&str> = inputs.iter().map(|slot| slot.name.as_str()).collect();
             let outputs: Vec<&str> = outputs.iter().map(|slot| slot.name.as_str()).collect();
             self.program = program.named(&inputs, &outputs);
-            self.ready = optimize_with(&self.program, options.passes);
+            self.ready = optimize_with(&self.program, derived.last(options.passes));
             self.executable = OnceLock::new();
             self.options = options;
         }

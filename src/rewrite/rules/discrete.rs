@@ -3,7 +3,7 @@
 use super::{Rule, choice, constant, indices, integer, table, views};
 use crate::array::Array;
 use crate::dtype::DType;
-use crate::ops::{Discrete, IntBinary, IntUnary};
+use crate::ops::{Discrete, FloatStep, IntBinary, IntUnary};
 use crate::program::{Builder, Constant, NodeId, Op};
 use crate::shape::Shape;
 
@@ -18,6 +18,7 @@ pub(super) const RULES: &[Rule] = table![
     indices::discrete_bounded,
     discrete_exchanged,
     choice::to_float_diagonal,
+    stop_of_step,
     views::replicate_late,
 ];
 
@@ -124,6 +125,39 @@ fn discrete_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> 
         return None;
     }
     b.known(&Op::Discrete(kind.clone(), [args[1], args[0]].into()))
+}
+
+/// `x` where this is `stop_gradient x`.
+fn stopped(b: &Builder, id: NodeId) -> Option<NodeId> {
+    if let Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient), args) = &b.node(id).op {
+        Some(args[0])
+    } else {
+        None
+    }
+}
+
+/// stop_gradient (f n) = f n, where f n has derivative zero: a step as `floor` or another `stop_gradient`, or integers as floats
+fn stop_of_step(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient), args) = op else { return None };
+    let still = matches!(&b.node(args[0]).op, Op::Discrete(Discrete::FloatStep(_) | Discrete::ToFloat(_), _));
+    still.then_some(args[0])
+}
+
+/// f (stop_gradient x) = stop_gradient (f x), where f x is computed anyway, and all float operands of f are stopped or constants
+pub(super) fn stopped_again(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
+    let (mut any, mut all) = (false, dtype.is_float());
+    op.operands(&mut |a| {
+        let stopped = stopped(b, *a).is_some();
+        any |= stopped;
+        all &= stopped || !b.node(*a).dtype.is_float() || constant(b, *a).is_some();
+    });
+    if !any || !all {
+        return None;
+    }
+    let moving = op.map(&mut |a| stopped(b, *a).unwrap_or(*a));
+    let value = b.known(&moving).filter(|id| b.is_used(*id))?;
+    let stop = Discrete::FloatStep(FloatStep::StopGradient);
+    Some(b.add(Op::Discrete(stop, [value].as_slice().into()), shape.clone(), dtype))
 }
 
 /// The constant whose elements are all equal to one integer.

@@ -28,6 +28,9 @@ pub(super) const LINEAR: &[Rule] = table![mask_on_factor];
 
 pub(super) const CONTRACT: &[Rule] = table![order::contract_written];
 
+/// The rules that apply to written constants if the zeros among these count as zeros of basis vectors.
+pub(super) const BASIS: &[Rule] = table![order::contract_written];
+
 /// sum (select m (x * y) 0) = sum (select m x 0 * y), where mask and `x` are replicated from fewer elements, and select
 /// and product have no other use: after the rule, `y` is multiplied with 0 even where it is not finite
 fn mask_on_factor(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {

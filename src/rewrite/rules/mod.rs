@@ -45,6 +45,7 @@ use crate::array::{Array, with_elem};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Binary, Linear, Unary};
+use crate::program::Assumed;
 use crate::shape::{Shape, size};
 
 /// A rule as a function.
@@ -110,7 +111,7 @@ const fn last(path: &str) -> &str {
 }
 
 /// Rules for every operation, tried first.
-const EVERY: &[Rule] = table![empty, fold, indices::decided];
+const EVERY: &[Rule] = table![empty, fold, indices::decided, discrete::stopped_again];
 
 /// Every table.
 const TABLES: &[&[Rule]] = &[
@@ -197,7 +198,11 @@ fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
 
 /// The number of an existing or simpler operation equal to `op`, if a rule knows one.
 pub(crate) fn simplify(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let fast = if b.is_fast() { fast_family(op) } else { &[] };
+    let fast = match b.assumes() {
+        Assumed { fast: true, .. } => fast_family(op),
+        Assumed { basis: true, .. } if matches!(op, Op::Contract(..)) => fast::BASIS,
+        Assumed { .. } => &[],
+    };
     for rule in EVERY.iter().chain(family(op)).chain(fast) {
         if let Apply::Operation(apply) = rule.apply
             && let Some(id) = apply(b, op, shape, dtype)

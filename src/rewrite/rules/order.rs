@@ -213,7 +213,8 @@ pub(super) fn contract_spread(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DT
 // ---- operands that are written at places ----
 
 /// contract (adjoint (view x)) y = contract x (view y): if a linear operation writes a part of an operand, only the
-/// written elements are multiplied, by the law of padded values
+/// written elements are multiplied, by the law of padded values. Where zeros of basis vectors are left out, but numbers are
+/// not taken for finite, x must be a number
 pub(super) fn contract_written(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     for k in 0..2 {
@@ -221,6 +222,9 @@ pub(super) fn contract_written(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: D
         let id = [x, y][k];
         let Op::Linear(write, source) = &b.node(id).op else { continue };
         let Linear::Affine { from, into } = &**write else { continue };
+        if !b.assumes().fast && number(b, *source).is_none() {
+            continue;
+        }
         let Some([new, other, out]) = through_written(own, [other, &op.out], from, into) else { continue };
         let small = if k == 0 { Contract::new(new, other, out) } else { Contract::new(other, new, out) };
         let before = contracting(op) + if b.once(id) { copying(write) } else { Cost::default() };

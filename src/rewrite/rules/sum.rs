@@ -13,6 +13,7 @@ pub(super) const ADD: &[Rule] = table![
     add_negated,
     add_same,
     add_like_terms,
+    opposite_terms,
     add_negative_multiple,
     add_exchanged,
     regroup::like_terms_apart,
@@ -30,6 +31,7 @@ pub(super) const SUB: &[Rule] = table![
     sub_negated,
     sub_from_negative,
     sub_like_terms,
+    opposite_terms,
     sub_negative_multiple,
     regroup::like_terms_apart,
     choice::add_choices,
@@ -82,14 +84,31 @@ fn sub_like_terms(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Opti
 }
 
 fn like_terms(b: &mut Builder, x: NodeId, y: NodeId, sign: f64) -> Option<NodeId> {
-    let ((c, of), (d, other)) = match (scaled(b, x), scaled(b, y)) {
-        (Some(x), Some(y)) if x.1 == y.1 => (x, y),
-        (Some((c, of)), _) if of == y => ((c, of), (1.0, y)),
-        (_, Some((d, of))) if of == x => ((1.0, x), (d, of)),
-        (_, _) => return None,
-    };
+    let [(c, of), (d, _)] = multiples(b, x, y)?;
     let d = sign * d;
-    (of == other && c * d > 0.0 && (c + d).is_finite()).then(|| multiple(b, c + d, of))
+    (c * d > 0.0 && (c + d).is_finite()).then(|| multiple(b, c + d, of))
+}
+
+/// Two values as multiples of one.
+fn multiples(b: &Builder, x: NodeId, y: NodeId) -> Option<[(f64, NodeId); 2]> {
+    match (scaled(b, x), scaled(b, y)) {
+        (Some(x), Some(y)) if x.1 == y.1 => Some([x, y]),
+        (Some((c, of)), _) if of == y => Some([(c, of), (1.0, y)]),
+        (_, Some((d, of))) if of == x => Some([(1.0, x), (d, of)]),
+        (_, _) => None,
+    }
+}
+
+/// c * x - d * x = (c - d) * x for different numbers c, d of one sign, and likewise for sums, where |c|, |d| <= 1, so that no
+/// term overflows; where c > d and x is never -0, or the sign of zero is not seen. At infinities the terms give NaN: the
+/// distribution of a product counts as rounding
+fn opposite_terms(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
+    let (Op::Binary(sum @ (Binary::Add | Binary::Sub), ..), (x, y)) = (op, operands(op)?) else { return None };
+    let [(c, of), (d, _)] = multiples(b, x, y)?;
+    let d = if *sum == Binary::Sub { -d } else { d };
+    let exact = b.is_sign_unseen() || (c + d > 0.0 && b.sign_free(of));
+    let small = c.abs() <= 1.0 && d.abs() <= 1.0;
+    (c * d < 0.0 && c + d != 0.0 && small && exact).then(|| multiple(b, c + d, of))
 }
 
 /// -x - x = -2 * x

@@ -3,7 +3,7 @@
 #[path = "structure.rs"]
 pub(crate) mod structure;
 
-use polygrad::ops::{Binary, Contract, Discrete, IntBinary, IntUnary, Linear, Unary, View};
+use polygrad::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Unary, View};
 use polygrad::program::{Builder, Constant, NodeId, Op};
 use polygrad::{Array, DType};
 
@@ -206,6 +206,10 @@ pub(crate) fn scalars() -> Vec<Case> {
         case("sub_like_terms", &[X], |b, v| {
             let (y, z) = (times(b, 3.0, v[0]), times(b, -0.25, v[0]));
             vec![sub(b, y, z), sub(b, v[0], z)]
+        }),
+        regrouping("opposite_terms", &[X], |b, v| {
+            let (y, z) = (times(b, 0.4, v[0]), times(b, -0.75, v[0]));
+            vec![sub(b, v[0], y), add(b, y, z), add(b, z, v[0]), sub(b, y, v[0])]
         }),
         case("sub_from_negative", &[X], |b, v| {
             let y = neg(b, v[0]);
@@ -456,6 +460,16 @@ pub(crate) fn choices() -> Vec<Case> {
             let (n, x, z) = (rows(b, m), lin(b, Linear::replicate(&[3, 3], &[1]), table), rows(b, other));
             let z = b.apply(Op::Select([n, x, z]));
             vec![add(b, y, v[0]), z]
+        }),
+        case("stop_of_step", &[X, N], |b, v| {
+            let steps = [dis(b, Discrete::FloatStep(FloatStep::Floor), &[v[0]]), dis(b, Discrete::ToFloat(F), &[v[1]])];
+            let [x, y] = steps.map(|step| dis(b, Discrete::FloatStep(FloatStep::StopGradient), &[step]));
+            vec![x, y]
+        }),
+        case("stopped_again", &[X, X], |b, v| {
+            let [y, z] = [0, 1].map(|k| dis(b, Discrete::FloatStep(FloatStep::StopGradient), &[v[k]]));
+            let (before, after) = (un(b, Unary::Exp, v[0]), un(b, Unary::Exp, y));
+            vec![before, after, mul(b, v[0], v[1]), mul(b, y, z)]
         }),
         case("not_not", &[M], |b, v| {
             let m = dis(b, Discrete::Not, &[v[0]]);

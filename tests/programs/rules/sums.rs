@@ -4,10 +4,11 @@
 use polygrad::interpreters::Ast;
 use polygrad::ops::{Contract, Discrete, Linear, View};
 use polygrad::passes::{Options, optimize, simplify, simplify_with};
-use polygrad::program::{Program, Term};
-use polygrad::{BaseTensor, DType, Tensor, build, build1, cond, symbolic};
+use polygrad::program::{Op, Program, Term};
+use polygrad::{BaseTensor, DType, Function, Tensor, build, build1, cond, jacobian_with, symbolic};
 
 use super::contractions::{matrix, prints, vector};
+use crate::support::assert_close;
 
 const N: usize = 32;
 const SQUARE: &[usize] = &[N, N];
@@ -137,6 +138,39 @@ fn a_product_with_other_uses_is_no_reason_for_more() {
 }
 
 type Position = Tensor<Ast, 0, i64>;
+
+#[test]
+fn a_product_with_basis_vectors_is_a_view() {
+    let basis = Options { basis: true, ..Options::default() };
+    let diagonal = Linear::diagonal(SQUARE, 0, 1).adjoint();
+    let identity = || matrix(&Ast::constant(polygrad::Array::full(&[N], 1.0)).linear(&diagonal));
+    let p = program(&[("w", SQUARE)], |v| identity().matmul(&matrix(&v[0])).into_raw());
+    prints(&simplify_with(&p, basis), &["return w"]);
+    prints(&simplify(&p), &["return matmul (adjoint (diagonal axes=[0, 1]) [32, 32] f64[32](1.0)) w"]);
+    // The zeros beside a diagonal that is no constant stay zeros.
+    let p =
+        program(&[("d", &[N]), ("w", SQUARE)], |v| matrix(&v[0].linear(&diagonal)).matmul(&matrix(&v[1])).into_raw());
+    assert_eq!(simplify_with(&p, basis), simplify(&p));
+}
+
+#[test]
+fn a_jacobian_has_no_product_with_the_basis() {
+    let (x, w) = (polygrad::Array::uniform(&[N], -1.0, 1.0, 1), polygrad::Array::uniform(SQUARE, -1.0, 1.0, 2));
+    let (x, w): (Tensor<_, 1>, Tensor<_, 2>) = (Tensor::from_raw(x), Tensor::from_raw(w));
+    let layers = Function::jacobian_with(|x, w: &Tensor<_, 2>| w.matvec(&w.matvec(x).tanh()), &x, &w);
+    let products = |program: &Program| {
+        let cubic = |op: &Op<u32>| matches!(op, Op::Contract(op, ..) if op.a.shape().len() == 3);
+        program.nodes().iter().filter(|node| cubic(&node.op)).count()
+    };
+    assert_eq!(products(layers.optimized()), 1, "{}", layers.optimized());
+    let plain: Tensor<_, 2> = jacobian_with(|x, w: &Tensor<_, 2>| w.matvec(&w.matvec(x).tanh()), &x, &w);
+    assert_close("jacobian", layers.run_with(&x, &w).expect("it fits").raw(), plain.raw(), 1e-12);
+    // A NaN stays where it is.
+    let linear = Function::jacobian_with(|x, w: &Tensor<_, 2>| w.matvec(x), &x, &w);
+    let bad = w.set([2, 3], &Tensor::scalar(f64::NAN));
+    let nan = linear.run_with(&x, &bad).expect("it fits");
+    assert_eq!(nan.raw().to_vec::<f64>().expect("floats").iter().filter(|x| x.is_nan()).count(), 1);
+}
 
 #[test]
 fn what_is_written_on_a_diagonal_is_multiplied_there() {
