@@ -55,8 +55,8 @@ impl Group {
         Code { size: self.size, tile, row, before, each, cleared, seen, bytes, counts }
     }
 
-    /// The length of rows that no tile crosses, 0 if there is no reason for it: most of the views that are seen straight
-    /// within rows have these.
+    /// The length of rows that no tile crosses, 0 if there is no reason for it: that of most of the views that are seen
+    /// straight within rows.
     fn row(&self) -> usize {
         let mut rows: HashMap<usize, usize> = HashMap::new();
         for node in &self.nodes {
@@ -218,7 +218,7 @@ impl Code {
         let (tile, row) = (self.tile, self.row);
         let mut start = positions.start;
         std::iter::from_fn(move || {
-            let row_end = if row > 0 { (start / row + 1) * row } else { positions.end };
+            let row_end = start.checked_div(row).map_or(positions.end, |k| (k + 1) * row);
             let (from, len) = (start, tile.min(row_end.min(positions.end) - start));
             start += len;
             (from < positions.end).then_some((from, len))

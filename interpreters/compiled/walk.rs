@@ -237,8 +237,8 @@ impl Walk {
         });
     }
 
-    /// Calls `body` for each grid of the flat positions `start .. start + len`; returns whether these are grids with rows of
-    /// one of the lengths.
+    /// Calls `body` for each grid of the flat positions `start .. start + len`; returns whether these are grids with
+    /// rows of one of the lengths.
     pub(super) fn grids(
         &self,
         lengths: RangeInclusive<usize>,
