@@ -183,7 +183,8 @@ impl View {
         let own = |k: usize, j: usize| i64::from(k == j && self.shape[k] > 1);
         self.source == self.shape
             && (self.shape.contains(&0)
-                || (self.offset.iter().all(|c| *c == 0)
+                || (!self.empty
+                    && self.offset.iter().all(|c| *c == 0)
                     && self.bounds.iter().zip(&self.shape).all(|(b, n)| *b == (0, *n))
                     && (0..columns).all(|k| self.row(k).iter().enumerate().all(|(j, m)| *m == own(k, j)))))
     }

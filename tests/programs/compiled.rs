@@ -9,7 +9,7 @@ use std::cell::Cell;
 use polygrad::interpreters::compiled::{Executable, compile};
 use polygrad::ops::{Binary, Compare, Discrete, Linear, Unary, View};
 use polygrad::passes::optimize;
-use polygrad::program::{Program, Term, interpret};
+use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};
 use polygrad::symbolic::value_and_gradient_in;
 use polygrad::tree::TreeMath;
 use polygrad::{Array, BaseTensor, Concrete, DType, Function, FunctionOptions, Tensor, build1, iterate, stack, tensor};
@@ -387,6 +387,39 @@ fn plain_verbs_run_large_programs_compiled() {
     for (a, b) in [(value.raw(), expected.0.raw()), (slope.raw(), expected.1.raw())] {
         for (a, b) in numbers(a).iter().zip(numbers(b)) {
             assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} and {b}");
+        }
+    }
+}
+
+#[test]
+fn views_that_see_parts_move_what_both_see() {
+    // Every pair of boxes, of an array read along both axes, along one, or everywhere at one element, and added up to
+    // either axis, or to one number.
+    for shape in [[3, 3], [2, 9], [4, 20], [2, 70]] {
+        let reads =
+            [View::identity(&shape), View::axes(&shape, &[1]), View::axes(&shape, &[0]), View::axes(&shape, &[])];
+        for (reading, writing) in reads.iter().flat_map(|a| reads.iter().map(move |b| (a, b))) {
+            for k in 0..256 {
+                let cut = |view: &View, k: usize| {
+                    let (rows, columns) =
+                        ([(0, 0), (1, 0), (0, 1), (1, 1)][k % 4], [(0, 1), (1, 0), (1, 1), (2, 0)][k / 4]);
+                    let (n, m) = (shape[0], shape[1]);
+                    view.clone().clipped(0, rows.0, n - rows.1).clipped(1, columns.0.min(m - 1), m - columns.1)
+                };
+                let (from, into) = (cut(reading, k % 16), cut(writing, k / 16));
+                let n: usize = from.source().iter().product();
+                let x = Array::new(from.source(), (0..n).map(|i| 1.0 + i as f64).collect::<Vec<f64>>());
+                // As a loaded program may be: not simplified.
+                let mut builder = Builder::literal();
+                let slot = Slot { name: "x".into(), shape: x.shape().into(), dtype: DType::F64 };
+                let variable = builder.input(slot);
+                let shape = into.source().into();
+                let op = Linear::Affine { from: from.clone(), into: into.clone() };
+                let moved = builder.add(Op::Linear(Box::new(op), variable), shape, DType::F64);
+                let program = builder.finish(&[moved], &[]);
+                let found = compile(&program).run(std::slice::from_ref(&x));
+                assert_eq!(found, interpret(&program, vec![x]), "{from} into {into}");
+            }
         }
     }
 }
