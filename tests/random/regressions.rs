@@ -128,6 +128,16 @@ regressions! {
         ],
     };
     // Two views of which each sees something where the other sees nothing: compiled, the scalar was added nevertheless.
+    sign_of_a_negated_nan = Recipe {
+        tame: false,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 470 }],
+        steps: vec![
+            Step::Binary(Binary::Pow, 0, 0),
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![], xs: vec![1], body: vec![Step::Unary(Unary::Neg, 2)], next: vec![], out: vec![3] })),
+            Step::Binary(Binary::Copysign, 0, 2),
+        ],
+    };
+
     views_that_see_nothing_together = Recipe {
         tame: true,
         inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 510 }],

@@ -9,7 +9,7 @@ use super::super::code::{Arg, Instruction};
 use super::super::group::{Item, Value};
 use super::affine::Affine;
 use super::values::{Element, Origin, Values};
-use super::{Kind, Micro, Moving, Register, Scalar, Start, Straight};
+use super::{Kind, Micro, Moving, Register, Scalar, Straight};
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 
@@ -36,25 +36,13 @@ struct Draft {
 const END: usize = usize::MAX;
 
 /// The code of values; `None` if there are not enough registers.
-pub(super) fn code(mut values: Values) -> Option<Straight> {
-    let zero = negative_zero(&mut values);
-    let drafts = drafts(&values, zero);
+pub(super) fn code(values: Values) -> Option<Straight> {
+    let drafts = drafts(&values);
     Maker::new(&values, drafts).code()
 }
 
-/// The constant `-0.0`, from which `x` is subtracted where `-x` is wanted.
-fn negative_zero(values: &mut Values) -> Option<Value> {
-    let negates = |(origin, dtype): &(Origin, DType)| {
-        matches!(origin, Origin::Item(Item::Unary(Unary::Neg, _), _)) && *dtype == DType::F64
-    };
-    values.list.iter().any(negates).then(|| {
-        values.list.push((Origin::Start(Start::Float(-0.0)), DType::F64));
-        (values.list.len() - 1) as Value
-    })
-}
-
 /// The instructions for all values that are needed.
-fn drafts(values: &Values, zero: Option<Value>) -> Vec<Draft> {
+fn drafts(values: &Values) -> Vec<Draft> {
     let mut uses = vec![0usize; values.list.len()];
     let ends = values.carries.iter().map(|c| c.next).chain(values.outputs.iter().map(|o| o.0));
     for v in ends.chain(values.stores.iter().map(|s| s.0)) {
@@ -75,7 +63,7 @@ fn drafts(values: &Values, zero: Option<Value>) -> Vec<Draft> {
         }
         let product = |v: Value| product(values, v).filter(|_| uses[v as usize] == 1);
         let (what, operands) = match item {
-            Item::Unary(op, a) if *dtype == DType::F64 => unary(*op, *a, zero),
+            Item::Unary(op, a) if *dtype == DType::F64 => unary(*op, *a),
             Item::Binary(op @ (Binary::Add | Binary::Sub), a, b) if *dtype == DType::F64 => {
                 let add = *op == Binary::Add;
                 if let Some((x, y)) = product(*b) {
@@ -127,12 +115,11 @@ fn drafts(values: &Values, zero: Option<Value>) -> Vec<Draft> {
     drafts
 }
 
-fn unary(op: Unary, a: Value, zero: Option<Value>) -> (What, SmallVec<[Value; 4]>) {
-    match (op, zero) {
-        (Unary::Square, _) => (What::Kind(Kind::Mul), [a, a].as_slice().into()),
-        (Unary::Neg, Some(zero)) => (What::Kind(Kind::Sub), [zero, a].as_slice().into()),
-        (_, _) => (What::Unary(op), [a].as_slice().into()),
+fn unary(op: Unary, a: Value) -> (What, SmallVec<[Value; 4]>) {
+    if op == Unary::Square {
+        return (What::Kind(Kind::Mul), [a, a].as_slice().into());
     }
+    (What::Unary(op), [a].as_slice().into())
 }
 
 /// The factors of a product of `f64`.

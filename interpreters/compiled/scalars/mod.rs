@@ -132,8 +132,6 @@ pub(super) enum Start {
     Place(Slot, usize),
     /// An integer.
     Integer(i64),
-    /// A float.
-    Float(f64),
 }
 
 /// An element of a place that moves with the trips.

@@ -10,6 +10,7 @@ use super::super::tiles::Tile;
 use super::{Kind, Micro, Moving, Register, Scalar, Start, Straight};
 use crate::array::with_elem;
 use crate::dtype::{DType, Elem};
+use crate::ops::Unary;
 
 /// The registers, as `f64`.
 pub(super) struct File<'a> {
@@ -38,7 +39,6 @@ pub(in super::super) fn run(code: &Straight, table: &mut Table, registers: &mut 
         match start {
             Start::Place(slot, at) => file.load(*register, *dtype, table, *slot, *at),
             Start::Integer(x) => file.put(*register, *x),
-            Start::Float(x) => file.put(*register, *x),
         }
     }
     match &code.affine {
@@ -139,7 +139,10 @@ impl File<'_> {
 
     /// An instruction that does not come in pairs.
     fn other(&self, scalar: Scalar) {
-        if let Scalar::Unary(op, out, a) = scalar {
+        // Negation changes the sign of NaN, too, as a difference would not.
+        if let Scalar::Unary(Unary::Neg, out, a) = scalar {
+            self.set(out, -self.get(a));
+        } else if let Scalar::Unary(op, out, a) = scalar {
             self.set(out, op.apply(self.get(a)));
         } else if let Scalar::Div(Micro { out, a, b, .. }) = scalar {
             self.set(out, self.get(a) / self.get(b));
