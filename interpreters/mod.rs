@@ -16,6 +16,9 @@
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
 //! order and to any depth. This list alone chooses between them: see `run_once`.
 
+use crate::array::Array;
+use crate::program::{Program, interpret};
+
 pub mod adval;
 pub mod ast;
 pub mod compiled;
@@ -36,9 +39,6 @@ pub use dual::Dual;
 pub use shapes::Shapes;
 pub use transcript::Transcript;
 pub use watch::Watch;
-
-use crate::array::Array;
-use crate::program::{Program, interpret};
 
 /// The results of a program of arrays that runs once: compiled, where that is worth the time it takes.
 pub(crate) fn run_once(program: &Program, inputs: Vec<Array>) -> Vec<Array> {

@@ -210,15 +210,10 @@ fn group_by_rows(group: &Group, rows: usize, places: &[Place]) -> Option<Uses> {
 
 fn whole_by_rows(whole: &Whole, rows: usize, places: &[Place]) -> Option<Uses> {
     let mut uses = Uses::new();
-    let lines = match &whole.op {
-        WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => whole.size / (*inner).max(1),
-        WholeOp::Product(_) => rows,
+    let (lines, by_rows) = match &whole.op {
+        WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => (whole.size / (*inner).max(1), [true; 3]),
+        WholeOp::Product(product) => (rows, product.by_rows(rows)?.1),
         WholeOp::Gather(..) | WholeOp::Scatter(..) | WholeOp::Affine(..) => return None,
-    };
-    let by_rows = match &whole.op {
-        WholeOp::Product(product) => product.by_rows(rows)?.1,
-        WholeOp::Extremum(..) | WholeOp::Position(..) | WholeOp::Gather(..) => [true; 3],
-        WholeOp::Scatter(..) | WholeOp::Affine(..) => [true; 3],
     };
     if whole.size == 0 || !lines.is_multiple_of(rows) {
         return None;

@@ -14,12 +14,10 @@ use super::walk::Sight;
 use crate::dtype::DType;
 
 impl Group {
-    /// The code of the group. `number` says which elements of places are known numbers.
+    /// The code of the group, which has not one position: that is the business of `scalars`. `number` says which elements of places are known numbers.
     pub(super) fn code(&mut self, number: &dyn Fn(Slot, usize) -> Option<f64>) -> Code {
-        let mut counts = Superinstructions::default();
-        if self.size > 1 {
-            (self.nodes, counts) = fuse(std::mem::take(&mut self.nodes), number);
-        }
+        let (nodes, counts) = fuse(std::mem::take(&mut self.nodes), number);
+        self.nodes = nodes;
         let row = self.row();
         let tile = rounded(self.tile(), row);
         let last = self.last_uses();
@@ -248,7 +246,7 @@ impl Maker<'_> {
         let arg = match &node.item {
             Item::Read(slot, at) => Arg::Place(*slot, *at),
             Item::One(slot, at) => Arg::One(*slot, *at),
-            Item::View(..) if self.group.size > 1 && node.stored.is_none() => return self.view(node),
+            Item::View(..) if node.stored.is_none() => return self.view(node),
             Item::View(..) | Item::Places(_) | Item::Unary(..) | Item::Binary(..) | Item::Compare(..) => {
                 return self.computed(node);
             }

@@ -125,6 +125,16 @@ pairs! {
         SubMulAdd2 Add, SubMulSub2 Sub, SubMulMul Mul, SubMulMulAdd MulAdd, SubMulMulSub MulSub, SubMulSubMul SubMul,;
 }
 
+impl Kind {
+    /// The number of arithmetic operations.
+    fn operations(self) -> usize {
+        match self {
+            Kind::Add | Kind::Sub | Kind::Mul => 1,
+            Kind::MulAdd | Kind::MulSub | Kind::SubMul => 2,
+        }
+    }
+}
+
 /// What a register holds before the first instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Start {
@@ -189,13 +199,10 @@ impl Straight {
         let mut counts = Superinstructions::default();
         let kinds = self.code.iter().filter_map(|scalar| scalar.kinds());
         for kind in kinds.flat_map(|(first, _, second)| std::iter::once(first).chain(second.map(|(kind, _)| kind))) {
-            match kind {
-                Kind::Add | Kind::Sub | Kind::Mul => counts.cheap += 1,
-                Kind::MulAdd | Kind::MulSub | Kind::SubMul => {
-                    counts.cheap += 2;
-                    counts.inside += 2;
-                    counts.count += 1;
-                }
+            counts.cheap += kind.operations();
+            if kind.operations() > 1 {
+                counts.inside += kind.operations();
+                counts.count += 1;
             }
         }
         counts.cheap += self.code.iter().filter(|scalar| matches!(scalar, Scalar::Div(_))).count();
@@ -209,15 +216,11 @@ impl Straight {
 
     /// The names of the instructions of a trip, each with the number of its arithmetic operations.
     pub(super) fn names(&self) -> Vec<(&'static str, usize)> {
-        let flops = |kind: Kind| match kind {
-            Kind::Add | Kind::Sub | Kind::Mul => 1,
-            Kind::MulAdd | Kind::MulSub | Kind::SubMul => 2,
-        };
         let mut names = Vec::new();
         for scalar in &self.code {
             if let Some((first, _, second)) = scalar.kinds() {
-                names.push((first.name(), flops(first)));
-                names.extend(second.map(|(kind, _)| (kind.name(), flops(kind))));
+                names.push((first.name(), first.operations()));
+                names.extend(second.map(|(kind, _)| (kind.name(), kind.operations())));
             } else if let Scalar::Unary(op, ..) = scalar {
                 names.push((op.name(), 1));
             } else if let Scalar::Binary(op, _) = scalar {

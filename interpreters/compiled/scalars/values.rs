@@ -73,8 +73,12 @@ impl Values {
         values.group(group, places);
         // A place of one element is stored, others are zeros around what is stored.
         values.cleared.extend(group.cleared());
+        // An element that was written more than once is stored once.
+        let mut seen = HashSet::new();
         for (slot, at) in std::mem::take(&mut values.written) {
-            values.stores.push((values.now[&(slot, at)], slot, at));
+            if seen.insert((slot, at)) {
+                values.stores.push((values.now[&(slot, at)], slot, at));
+            }
         }
         values
     }
@@ -169,9 +173,6 @@ impl Values {
             }
             own.push(value);
         }
-        // An element that was written more than once is stored once.
-        let mut seen = HashSet::new();
-        self.written.retain(|element| seen.insert(*element));
     }
 
     /// The value of an operation of a group, whose values so far are these.
