@@ -14,8 +14,16 @@ use super::walk::Sight;
 use crate::dtype::DType;
 
 impl Group {
-    /// The code of the group, which has not one position: that is the business of `scalars`. `number` says which elements of places are known numbers.
-    pub(super) fn code(&mut self, number: &dyn Fn(Slot, usize) -> Option<f64>) -> Code {
+    /// The code of the group, which has not one position: that is the business of `scalars`. `number` says which elements of
+    /// places are known numbers, `whole` the sizes of places if the group runs over all its positions at once.
+    pub(super) fn code(
+        &mut self,
+        number: &dyn Fn(Slot, usize) -> Option<f64>,
+        whole: Option<&dyn Fn(Slot) -> usize>,
+    ) -> Code {
+        self.prune();
+        let mut sides = whole.map_or_else(Vec::new, |size| self.split_sides(size));
+        let sides = sides.iter_mut().map(|group| group.code(number, None)).collect();
         let (nodes, counts) = fuse(std::mem::take(&mut self.nodes), number);
         self.nodes = nodes;
         let row = self.row();
@@ -50,7 +58,7 @@ impl Group {
         let seen = registers.bytes;
         registers.bytes += (sights * size_of::<Seen>()).next_multiple_of(LINE);
         let (cleared, bytes) = (self.cleared.clone(), registers.bytes);
-        Code { size: self.size, tile, row, before, each, cleared, seen, bytes, counts }
+        Code { size: self.size, tile, row, before, each, cleared, seen, bytes, counts, sides }
     }
 
     /// The length of rows that no tile crosses, 0 if there is no reason for it: that of most of the views that are seen
@@ -208,6 +216,8 @@ pub(super) struct Code {
     /// The bytes of all registers.
     pub(super) bytes: usize,
     pub(super) counts: Superinstructions,
+    /// What computes positions at the sides of rows again.
+    pub(super) sides: Vec<Code>,
 }
 
 impl Code {

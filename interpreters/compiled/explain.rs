@@ -105,8 +105,10 @@ impl Lines<'_> {
             moved += places * instruction.operand.width() + usize::from(out || through) * instruction.dtype.width();
         }
         let views = copied_views(code);
+        let sides: usize = code.sides.iter().map(|side| side.size).sum();
+        let sides = if sides > 0 { format!("; {sides} at sides computed apart") } else { String::new() };
         format!(
-            "group of {} in tiles of {}: {}; {} operations, {} bytes{views}",
+            "group of {} in tiles of {}: {}; {} operations, {} bytes{views}{sides}",
             code.size,
             code.tile,
             counted(names),

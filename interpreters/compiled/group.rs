@@ -193,6 +193,40 @@ impl Group {
         value
     }
 
+    /// The array and the number of which a value, which is not stored, is the product: elements of places, from these on.
+    pub(super) fn scaling(&self, value: Value) -> Option<((Slot, usize), (Slot, usize))> {
+        let node = &self.nodes[value as usize];
+        let Item::Binary(Binary::Mul, a, b) = node.item else { return None };
+        match (node.stored, self.item(a), self.item(b)) {
+            (None, Item::Read(slot, at), Item::One(number, i)) | (None, Item::One(number, i), Item::Read(slot, at)) => {
+                Some(((*slot, *at), (*number, *i)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Drops the values that nothing needs.
+    pub(super) fn prune(&mut self) {
+        let mut needed: Vec<bool> =
+            self.nodes.iter().map(|node| node.stored.is_some() || node.item.writes().is_some()).collect();
+        for (k, node) in self.nodes.iter().enumerate().rev() {
+            if needed[k] {
+                node.item.operands().iter().for_each(|v| needed[*v as usize] = true);
+            }
+        }
+        let mut number: Vec<Value> = Vec::with_capacity(needed.len());
+        let mut next = 0;
+        for needed in &needed {
+            number.push(next);
+            next += Value::from(*needed);
+        }
+        let mut needed = needed.into_iter();
+        self.nodes.retain(|_| needed.next().unwrap_or_default());
+        for node in &mut self.nodes {
+            node.item = node.item.map(|v| number[v as usize]);
+        }
+    }
+
     /// Whether the group reads this already.
     pub(super) fn has(&self, source: &Source) -> bool {
         self.sources.contains_key(source)

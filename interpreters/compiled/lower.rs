@@ -9,21 +9,20 @@ use smallvec::SmallVec;
 
 use super::group::{Item, Value};
 use super::kernels::products::Product;
-use super::kernels::runs::Nest;
 use super::memory::Slot;
 use super::schedule::{Known, Lowering};
 use super::steps::{Call, Home, Step, Whole, WholeOp};
+use super::views::as_read;
 use super::walk::{Walk, positions};
-use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Reduce, View};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
 use crate::shape::{Shape, size};
 
 /// A program with what is known of its operations.
-struct Scope<'p> {
-    program: &'p Program,
-    known: Vec<Known>,
+pub(super) struct Scope<'p> {
+    pub(super) program: &'p Program,
+    pub(super) known: Vec<Known>,
     /// The last operation that uses a value or another name of it, for each value.
     life: Vec<NodeId>,
     /// The value whose elements an operation only names anew.
@@ -169,76 +168,6 @@ impl Lowering {
         })
     }
 
-    fn linear(&mut self, scope: &mut Scope<'_>, op: &Linear, a: NodeId, node: &Node) -> Known {
-        if op.is_identity() {
-            return scope.known[a as usize].clone();
-        }
-        match op {
-            Linear::Reshape { .. } => scope.known[a as usize].clone(),
-            Linear::Cast { from, .. } => {
-                let operands = [scope.operand(a)];
-                self.elementwise(size(&node.shape), node.dtype, &operands, |v| Item::Convert(*from, v[0]))
-            }
-            Linear::Affine { from, into } => {
-                let (dtype, of) = scope.kind(a);
-                if let Some(read) = as_read(from, into)
-                    && let Some(seen) = self.seen(&mut scope.known[a as usize], &read, dtype, of)
-                {
-                    return seen;
-                }
-                let Some(seen) = self.seen(&mut scope.known[a as usize], from, dtype, of) else {
-                    return self.moved(scope, from, into, a, node);
-                };
-                let Some(walk) = Walk::new(into) else { return self.moved(scope, from, into, a, node) };
-                let out = self.arena(node.dtype, size(&node.shape));
-                self.sink(&seen, out, walk, into, !into.is_injective());
-                Known::Dense(out, 0)
-            }
-            Linear::Fourier { .. } => self.call(scope, node),
-        }
-    }
-
-    /// Writes a value to a place through a view, where nothing is written zeros; or adds it to zeros.
-    fn sink(&mut self, seen: &Known, out: Slot, walk: Walk, into: &View, adds: bool) {
-        let (dtype, bytes) = (self.at(out).dtype, self.at(out).bytes());
-        let step = self.group_for(positions(into), &[(seen, dtype)], 0);
-        let value = self.within(step, seen, dtype);
-        let covers = !adds && into.is_total() && positions(into) == size(into.source());
-        let group = self.draft(step);
-        if !covers {
-            group.clear(out, bytes);
-        }
-        group.push(if adds { Item::Add(out, walk, value) } else { Item::Put(out, walk, value) }, dtype);
-        self.writes(out, step);
-    }
-
-    /// A value seen through a view, if the view is a walk.
-    fn seen(&mut self, known: &mut Known, view: &View, dtype: DType, of: usize) -> Option<Known> {
-        if view.is_identity() {
-            return Some(known.clone());
-        }
-        let walk = Walk::new(view)?;
-        // The same elements in the same order.
-        if walk.straight() == Some(0) && positions(view) == of {
-            return Some(known.clone());
-        }
-        if let Known::Places(whole) = known
-            && *whole == Walk::along(of)
-        {
-            return Some(Known::Places(walk));
-        }
-        if let Known::One(slot, at) = known {
-            return Some(if walk.is_total() { Known::One(*slot, *at) } else { Known::View(*slot, walk.still(*at)) });
-        }
-        let (slot, at) = self.dense(known, dtype, of);
-        let walk = walk.moved(at);
-        Some(match (walk.straight(), walk.constant()) {
-            (Some(at), _) => Known::Dense(slot, at),
-            (None, Some(at)) => Known::One(slot, at),
-            (None, None) => Known::View(slot, walk),
-        })
-    }
-
     /// The place of a value that may be changed, and the first step that may do so: its own if nothing else needs the
     /// value, otherwise that of a copy. `others` are the other operands of the operation.
     fn changeable_place(&mut self, scope: &mut Scope<'_>, a: NodeId, k: NodeId, others: &[NodeId]) -> (Slot, usize) {
@@ -379,21 +308,8 @@ impl Lowering {
         Some(Known::Dense(out, 0))
     }
 
-    /// Elements moved through views that are no walks.
-    fn moved(&mut self, scope: &mut Scope<'_>, from: &View, into: &View, a: NodeId, node: &Node) -> Known {
-        let (dtype, n) = scope.kind(a);
-        let one = self.operand(&mut scope.known[a as usize], dtype, n).one;
-        match Nest::new([from, into], [one, false]) {
-            Some(nest) => {
-                let op = WholeOp::Affine(Box::new(nest), !into.is_injective());
-                self.whole(scope, op, &[a], node)
-            }
-            None => self.constant(&Array::zeros(&node.shape, node.dtype)),
-        }
-    }
-
     /// An operation on whole places.
-    fn whole(&mut self, scope: &mut Scope<'_>, op: WholeOp, operands: &[NodeId], node: &Node) -> Known {
+    pub(super) fn whole(&mut self, scope: &mut Scope<'_>, op: WholeOp, operands: &[NodeId], node: &Node) -> Known {
         let n = size(&node.shape);
         let out = self.arena(node.dtype, n);
         self.whole_into(scope, op, operands, out, n)
@@ -432,7 +348,7 @@ impl Lowering {
     }
 
     /// An operation that the interpreter of arrays does.
-    fn call(&mut self, scope: &mut Scope<'_>, node: &Node) -> Known {
+    pub(super) fn call(&mut self, scope: &mut Scope<'_>, node: &Node) -> Known {
         let mut builder = Builder::new();
         let (mut ids, mut operands) = (Vec::new(), Vec::new());
         let mut order: Vec<NodeId> = Vec::new();
@@ -454,18 +370,6 @@ impl Lowering {
         self.push(Step::Call(Box::new(Call { program, operands, out })));
         Known::Dense(out, 0)
     }
-}
-
-/// An operation that writes each place at most once, and many of them, as a view to be read.
-fn as_read(from: &View, into: &View) -> Option<View> {
-    if into.is_identity() {
-        return Some(from.clone());
-    }
-    if positions(into) < size(into.source()) / 4 {
-        return None;
-    }
-    let inverse = into.inverse()?;
-    if from.is_identity() { Some(inverse) } else { from.after(&inverse) }
 }
 
 /// Whether an operation sums the products of two values seen through views: a pass over these may compute other things.
@@ -520,18 +424,24 @@ impl<'p> Scope<'p> {
                 | Op::Loop(_) => {}
             }
         }
-        // The source of a deferred operation is read when the sum is made.
+        // The source of a deferred operation is read when the sum is made, and an array that is scaled when views look at it.
         for (k, node) in nodes.iter().enumerate() {
-            if let (Op::Linear(_, a), true) = (&node.op, program.is_deferred(k as NodeId)) {
-                let of = root[*a as usize] as usize;
-                life[of] = life[of].max(program.last_use()[k]);
+            let Op::Linear(_, a) = &node.op else { continue };
+            let time = if program.is_deferred(k as NodeId) { program.last_use()[k] } else { k as NodeId };
+            let (factors, found) = match nodes[root[*a as usize] as usize].op {
+                Op::Binary(Binary::Mul, x, y) => ([x, y], 2),
+                _ => ([*a; 2], 0),
+            };
+            for x in factors[..found].iter().chain([a]) {
+                let of = root[*x as usize] as usize;
+                life[of] = life[of].max(time);
             }
         }
         Scope { program, known: Vec::with_capacity(nodes.len()), life, root, owned }
     }
 
     /// Element type and size.
-    fn kind(&self, a: NodeId) -> (DType, usize) {
+    pub(super) fn kind(&self, a: NodeId) -> (DType, usize) {
         let node = &self.program.nodes()[a as usize];
         (node.dtype, size(&node.shape))
     }
@@ -540,7 +450,7 @@ impl<'p> Scope<'p> {
         &self.program.nodes()[a as usize].shape
     }
 
-    fn operand(&self, a: NodeId) -> (&Known, DType) {
+    pub(super) fn operand(&self, a: NodeId) -> (&Known, DType) {
         (&self.known[a as usize], self.program.nodes()[a as usize].dtype)
     }
 

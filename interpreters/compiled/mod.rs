@@ -35,8 +35,10 @@ mod plan;
 mod run;
 mod scalars;
 mod schedule;
+mod sides;
 mod steps;
 mod tiles;
+mod views;
 mod walk;
 mod whole;
 

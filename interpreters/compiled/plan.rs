@@ -56,12 +56,12 @@ pub(super) fn plan(program: &Program, limits: Limits) -> Plan {
         Home::Constant(k) => known_number(&constants[k], at),
         Home::Input | Home::Output | Home::Arena(_) | Home::Loop => None,
     };
-    let registers = finish(&mut steps, &places, &mut count, &number);
+    let registers = finish(&mut steps, &places, &mut count, &number, true);
     Plan { steps, count, places, constants, outputs, bytes, registers }
 }
 
 /// An element of an array of floats.
-fn known_number(array: &Array, at: usize) -> Option<f64> {
+pub(super) fn known_number(array: &Array, at: usize) -> Option<f64> {
     match array.dtype() {
         DType::F64 => f64::scalar_of(array).copied().or_else(|| Some(array.values::<f64>()?.get(at))),
         DType::F32 => f32::scalar_of(array).copied().or_else(|| Some(array.values::<f32>()?.get(at))).map(f64::from),
@@ -73,29 +73,33 @@ fn known_number(array: &Array, at: usize) -> Option<f64> {
 type Numbers<'a> = &'a dyn Fn(Slot, usize) -> Option<f64>;
 
 /// Makes the code of all groups and numbers the steps from `next` on, those of a list before those of its bodies.
-/// Returns the bytes of the registers of the largest group.
-fn finish(steps: &mut [Step], places: &[Place], next: &mut usize, number: Numbers<'_>) -> usize {
+/// Returns the bytes of the registers of the largest group. `whole` says whether groups run over all their positions at once.
+fn finish(steps: &mut [Step], places: &[Place], next: &mut usize, number: Numbers<'_>, whole: bool) -> usize {
     let mut bytes = 0;
+    let size = |slot: Slot| places[slot as usize].size;
+    let size: Option<&dyn Fn(Slot) -> usize> = if whole { Some(&size) } else { None };
     *next += steps.len();
     for step in steps {
         match step {
             Step::Draft(group) if group.size == 1 => *step = Step::Straight(Box::new(scalars::group(group, places))),
-            Step::Draft(group) => *step = Step::Group(group.code(number)),
+            Step::Draft(group) => *step = Step::Group(group.code(number, size)),
             Step::Loop(l) => match scalars::trips(l, places) {
                 Some(code) => *step = Step::Straight(Box::new(code)),
                 None => {
                     l.first = *next;
-                    bytes = bytes.max(finish(&mut l.body, places, next, number));
+                    bytes = bytes.max(finish(&mut l.body, places, next, number, whole));
                 }
             },
             Step::Blocks(blocks) => {
                 blocks.first = *next;
-                bytes = bytes.max(finish(&mut blocks.steps, places, next, number));
+                bytes = bytes.max(finish(&mut blocks.steps, places, next, number, false));
             }
             Step::Group(_) | Step::Straight(_) | Step::Whole(_) | Step::Call(_) => {}
         }
         match step {
-            Step::Group(code) => bytes = bytes.max(code.bytes),
+            Step::Group(code) => {
+                bytes = code.sides.iter().chain([&*code]).fold(bytes, |bytes, code| bytes.max(code.bytes))
+            }
             Step::Straight(code) => bytes = bytes.max(code.bytes),
             Step::Draft(_) | Step::Loop(_) | Step::Whole(_) | Step::Call(_) | Step::Blocks(_) => {}
         }

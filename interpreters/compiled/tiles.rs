@@ -5,6 +5,8 @@
 
 #![allow(unsafe_code)]
 
+use std::ops::Range;
+
 use super::code::{Arg, Code, Instruction, Seen, Sighting};
 use super::fuse::Weights;
 use super::group::Item;
@@ -42,9 +44,18 @@ pub(super) fn clear(code: &Code, table: &mut Table, span: Span, whole: &[Slot]) 
 
 /// Runs some rows of a group.
 pub(super) fn run(code: &Code, table: &Table, registers: &mut Block, isa: Isa, span: Span) {
+    let positions = span.of(code.size);
+    debug_assert!(code.sides.is_empty() || positions.len() == code.size, "a group with sides runs over all positions");
+    run_positions(code, table, registers, isa, positions);
+    for side in &code.sides {
+        run_positions(side, table, registers, isa, 0..side.size);
+    }
+}
+
+/// Runs some positions of a group.
+fn run_positions(code: &Code, table: &Table, registers: &mut Block, isa: Isa, positions: Range<usize>) {
     debug_assert!(code.bytes <= registers.bytes());
     let (bytes, registers) = (registers.bytes(), registers.start());
-    let positions = span.of(code.size);
     let mut tile = Tile { table, registers, bytes, seen: code.seen, start: positions.start, len: code.tile, isa };
     for instruction in &code.before {
         tile.run(instruction);
@@ -261,7 +272,7 @@ impl<'a> Tile<'a> {
                 _ => rows::copy(self.isa, source, stride, n, out),
             }
         });
-        if grids {
+        if grids || self.straight_with_holes(*slot, walk, out) {
             return;
         }
         walk.runs(self.start, self.len, |run| {
@@ -286,6 +297,20 @@ impl<'a> Tile<'a> {
                 (step, 0..) => (0..run.len).for_each(|i| out[i * step] = source[i * stride]),
             }
         });
+    }
+
+    /// Copies what lies in one piece but for holes, if it does: the elements behind the holes, too, then zeros.
+    fn straight_with_holes<E: Elem>(&self, slot: Slot, walk: &Walk, out: &mut [E]) -> bool {
+        let Some(holed) = walk.straight_with_holes(self.start, self.len) else { return false };
+        let (first, n) = self.table.extent::<E>(slot);
+        let Some(place) = usize::try_from(holed.place).ok().filter(|place| *place >= first) else { return false };
+        if place + self.len > first + n {
+            return false;
+        }
+        // Safety: see `memory.rs`; the elements lie between the first of the place and its last.
+        out.copy_from_slice(unsafe { self.table.read::<E>(slot, place, self.len) });
+        holed.holes(self.len, |range| out[range].fill(E::ZERO));
+        true
     }
 
     /// Reads a table, of which there are the elements from `first` on: no index looks at others.

@@ -8,7 +8,7 @@
 //! anyway.
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use smallvec::SmallVec;
 
@@ -35,6 +35,9 @@ pub(super) struct Walk {
     axes: SmallVec<[Axis; 4]>,
     /// The number of innermost axes that runs go across, and of their steps.
     across: (usize, usize),
+    /// The number of elements of the array if positions at the sides of rows may look at other elements than those that
+    /// the view gives, 0 if not.
+    beyond: usize,
 }
 
 /// The largest number of steps of innermost axes that runs go across.
@@ -85,6 +88,37 @@ pub(super) enum Sight {
     Apart,
 }
 
+/// Rows that lie one after the other in an array, but for positions at their sides that look at nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Holed {
+    /// The place of the first position, as if it looked at something.
+    pub(super) place: i64,
+    /// The length of the rows.
+    row: usize,
+    /// The column of the first position.
+    column: usize,
+    /// The columns that look at something.
+    seen: (usize, usize),
+}
+
+impl Holed {
+    /// Calls `hole` for the ranges among the first `len` positions that look at nothing.
+    pub(super) fn holes(&self, len: usize, mut hole: impl FnMut(Range<usize>)) {
+        let (lo, hi) = self.seen;
+        let clip = |at: usize| at.saturating_sub(self.column).min(len);
+        let mut row = 0;
+        while row < self.column + len {
+            for (from, to) in [(row, row + lo), (row + hi, row + self.row)] {
+                let range = clip(from)..clip(to);
+                if !range.is_empty() {
+                    hole(range);
+                }
+            }
+            row += self.row;
+        }
+    }
+}
+
 /// The lengths of rows that are read as grids: longer ones are runs that are worth a call.
 pub(super) const READ: RangeInclusive<usize> = 2..=64;
 
@@ -112,7 +146,7 @@ impl Walk {
         if view.is_empty() {
             axes.push(Axis { len: 1, stride: 0, lo: 0, hi: 0 });
         }
-        Some(Walk { base, axes, across: (0, 1) }.merged())
+        Some(Walk { base, axes, across: (0, 1), beyond: 0 }.merged())
     }
 
     /// The same walk with as few axes as possible: none of one step, and two that continue each other are one.
@@ -149,8 +183,13 @@ impl Walk {
 
     /// The places `0, 1, .., n - 1`.
     pub(super) fn along(n: usize) -> Walk {
-        Walk { base: 0, axes: SmallVec::from_slice(&[Axis { len: n, stride: 1, lo: 0, hi: n }]), across: (0, 1) }
-            .merged()
+        Walk {
+            base: 0,
+            axes: SmallVec::from_slice(&[Axis { len: n, stride: 1, lo: 0, hi: n }]),
+            across: (0, 1),
+            beyond: 0,
+        }
+        .merged()
     }
 
     /// This walk, from a place further on.
@@ -171,7 +210,7 @@ impl Walk {
     pub(super) fn block(outer: usize, rows: usize, inner: usize, whole: usize, before: usize) -> Walk {
         let axis = |len: usize, stride: usize| Axis { len, stride: stride as i64, lo: 0, hi: len };
         let axes = SmallVec::from_slice(&[axis(outer, whole * inner), axis(rows * inner, 1)]);
-        Walk { base: (before * inner) as i64, axes, across: (0, 1) }.merged()
+        Walk { base: (before * inner) as i64, axes, across: (0, 1), beyond: 0 }.merged()
     }
 
     /// Whether the flat position is its own place, moved by a constant: the array is read as it lies from that place
@@ -279,6 +318,13 @@ impl Walk {
     pub(super) fn sight(&self, start: usize, len: usize) -> Sight {
         let [outer @ .., inner] = &self.axes[..] else { return Sight::Apart };
         let (mut rest, j) = (start / inner.len, start % inner.len);
+        if self.beyond > 0
+            && let Some(holed) = self.straight_with_holes(start, len)
+            && let Ok(place) = usize::try_from(holed.place)
+            && place + len <= self.beyond
+        {
+            return Sight::Straight(place);
+        }
         if j < inner.lo || j + len > inner.hi {
             return Sight::Apart;
         }
@@ -297,11 +343,64 @@ impl Walk {
         }
     }
 
+    /// If the positions `start .. start + len` lie one after the other in the array but for some at the sides of rows, which
+    /// look at nothing: the place at which the first would lie, and the rows' length, first and last seen positions.
+    pub(super) fn straight_with_holes(&self, start: usize, len: usize) -> Option<Holed> {
+        let [rows, inner] = &self.axes[..] else { return None };
+        let (first, last) = (start / inner.len, (start + len - 1) / inner.len);
+        let seen = rows.lo <= first && last < rows.hi && inner.lo < inner.hi;
+        let straight = inner.stride == 1 && rows.stride == inner.len as i64;
+        (seen && straight && len > 0).then(|| Holed {
+            place: self.base + start as i64,
+            row: inner.len,
+            column: start % inner.len,
+            seen: (inner.lo, inner.hi),
+        })
+    }
+
     /// The length of rows such that the walk is seen straight, or stays at one place, within each but not beyond.
     pub(super) fn row(&self) -> Option<usize> {
         let [_, .., inner] = &self.axes[..] else { return None };
         let whole = (inner.lo, inner.hi) == (0, inner.len);
         (whole && matches!(inner.stride, 0 | 1)).then_some(inner.len)
+    }
+
+    /// If rows lie one after the other in the array but for positions at their sides that look at nothing: the length of
+    /// rows, and the number of such positions at their starts and at their ends.
+    pub(super) fn sides(&self) -> Option<(usize, usize, usize)> {
+        let [rows, inner] = &self.axes[..] else { return None };
+        let holes = inner.lo < inner.hi && (inner.lo, inner.hi) != (0, inner.len);
+        let straight = inner.stride == 1 && rows.stride == inner.len as i64;
+        (holes && straight).then_some((inner.len, inner.lo, inner.len - inner.hi))
+    }
+
+    /// The same walk, which may look at other elements of an array of this size where it looks at nothing.
+    pub(super) fn beyond(mut self, size: usize) -> Walk {
+        self.beyond = size;
+        self
+    }
+
+    /// The walk of some columns of rows of this length: `count` of them, `step` apart.
+    pub(super) fn columns_of(&self, row: usize, first: usize, step: usize, count: usize) -> Option<Walk> {
+        let mut axes = self.axes.clone();
+        let inner = *axes.last()?;
+        if inner.len > row && inner.len.is_multiple_of(row) {
+            // The axis is one of rows and columns.
+            let whole = |at: usize| at.is_multiple_of(row);
+            if !whole(inner.lo) || !whole(inner.hi) {
+                return None;
+            }
+            axes.pop();
+            let (lo, hi) = (inner.lo / row, inner.hi / row);
+            axes.push(Axis { len: inner.len / row, stride: inner.stride.wrapping_mul(row as i64), lo, hi });
+            axes.push(Axis { len: row, stride: inner.stride, lo: 0, hi: row });
+        }
+        let inner = axes.last_mut().filter(|inner| inner.len == row)?;
+        let base = self.base.wrapping_add(inner.stride.wrapping_mul(first as i64));
+        let before = |side: usize| side.saturating_sub(first).div_ceil(step).min(count);
+        let (lo, hi) = (before(inner.lo), before(inner.hi));
+        *inner = Axis { len: count, stride: inner.stride.wrapping_mul(step as i64), lo, hi };
+        Some(Walk { base, axes, across: (0, 1), beyond: 0 }.merged())
     }
 
     /// Calls `body` for each run of the flat positions `start .. start + len`.
