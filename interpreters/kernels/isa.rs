@@ -1,4 +1,5 @@
-//! The instruction set of the machine, and the only calls of code that is compiled for one.
+//! The instruction set of the machine, and the only calls of code that is compiled for one; but code on single numbers
+//! (`compiled/scalars`) has its own addresses of functions that need [`Isa::has_fma`].
 //!
 //! Law: an [`Isa`] above the baseline exists only if the processor has its features, since [`Isa::supported`] alone makes
 //! one. So the unsafe calls of [`dispatch`] are sound.
@@ -51,6 +52,11 @@ impl Isa {
             let named = found.iter().find(|isa| isa.name() == wanted);
             named.or(found.last()).copied().unwrap_or(Isa::BASELINE)
         })
+    }
+
+    /// Whether the processor has AVX2 and fused multiply-add.
+    pub(crate) fn has_fma(self) -> bool {
+        self != Isa::BASELINE
     }
 
     /// The name of the instruction set.

@@ -171,3 +171,40 @@ fn affine_recurrences_have_a_kernel() {
         }
     }
 }
+
+/// Numbers at which functions have ordinary values, others, and none.
+fn points() -> Vec<f64> {
+    let ordinary = (0..60).map(|i| f64::from(i * i * i - 30_000) * 1.37e-4);
+    let ends = [0.0, f64::MIN_POSITIVE, 5e-324, 1e-9, 0.5, 1.0, 1.5, 19.1, 709.9, 1e7, 1e300, f64::INFINITY, f64::NAN];
+    ordinary.chain(ends.into_iter().flat_map(|x| [x, -x])).collect()
+}
+
+/// The values of an operation at these points, which come as arrays or one by one.
+fn values(operands: &[Vec<f64>], apply: &dyn Fn(&[Term]) -> Term) -> [Vec<u64>; 2] {
+    let program = |shape: &[usize]| {
+        let variables: Vec<Term> = operands.iter().map(|_| Term::variable(shape, DType::F64)).collect();
+        compile(&Term::program(&variables, &[apply(&variables)], &[]).expect("a closed program"))
+    };
+    let n = operands[0].len();
+    let (whole, single) = (program(&[n]), program(&[]));
+    assert!(single.explain().contains("numbers"), "{}", single.explain());
+    let arrays: Vec<Array> = operands.iter().map(|v| Array::new(&[n], v.clone())).collect();
+    let numbers = |i: usize| operands.iter().map(|v| Array::scalar(v[i])).collect::<Vec<Array>>();
+    let one = |i: usize| bits(&single.run(&numbers(i))[0]).expect("numbers")[0];
+    [bits(&whole.run(&arrays)[0]).expect("numbers"), (0..n).map(one).collect()]
+}
+
+#[test]
+fn functions_of_numbers_have_the_bits_of_slices() {
+    let x = points();
+    for op in Unary::ALL {
+        let [whole, single] = values(std::slice::from_ref(&x), &|v| v[0].clone().unary(*op));
+        assert_eq!(whole, single, "{}", op.name());
+    }
+    let pairs = x.iter().flat_map(|a| x.iter().step_by(3).map(move |b| (*a, *b)));
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    for op in Binary::ALL {
+        let [whole, single] = values(&[a.clone(), b.clone()], &|v| v[0].clone().binary(*op, &v[1]));
+        assert_eq!(whole, single, "{}", op.name());
+    }
+}

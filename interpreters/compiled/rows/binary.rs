@@ -6,7 +6,7 @@ use super::loops::{Arg, GuardedZip, Row, pairs, pairs_by_library, pairs_guarded}
 use super::math::derived;
 use crate::ops::Binary;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Pow;
 
 impl<E: Real> GuardedZip<E> for Pow {
@@ -19,7 +19,7 @@ impl<E: Real> GuardedZip<E> for Pow {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct LogAddExp;
 
 /// Right at all arguments.
@@ -52,5 +52,58 @@ pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>
         rows: Add Sub Mul Div Copysign Min Max MulNoNan;
         guarded: LogAddExp Pow;
         library: PowLessOne Atan2 RecipReal Hypot;
+    }
+}
+
+/// A row as a function of two numbers, with the bits that a loop over slices gives it.
+pub(crate) trait Function {
+    /// Whether machines differ: if not, the row itself is the function.
+    const BY_MACHINE: bool;
+    fn at<M: Machine>(x: f64, y: f64) -> f64;
+}
+
+/// What is done with the function that a row is.
+pub(crate) trait Use {
+    type Output;
+    fn with<F: Function>(self) -> Self::Output;
+}
+
+/// A vector kernel that asks the row at some arguments.
+struct Careful<F>(std::marker::PhantomData<F>);
+
+impl<F: GuardedZip<f64> + Default> Function for Careful<F> {
+    const BY_MACHINE: bool = true;
+    #[inline(always)]
+    fn at<M: Machine>(x: f64, y: f64) -> f64 {
+        let (z, right) = F::default().at::<M>(x, y);
+        if right { z } else { F::row(x, y) }
+    }
+}
+
+macro_rules! as_function {
+    ($op:ident, $f:ident; rows: $($R:ident)*; guarded: $($G:ident)*;) => {
+        match $op {
+            $( Binary::$G => $f.with::<Careful<$G>>(), )*
+            $( Binary::$R => {
+                struct Here;
+                impl Function for Here {
+                    const BY_MACHINE: bool = false;
+                    #[inline(always)]
+                    fn at<M: Machine>(x: f64, y: f64) -> f64 {
+                        Binary::$R.apply(x, y)
+                    }
+                }
+                $f.with::<Here>()
+            } )*
+        }
+    };
+}
+
+/// Uses a row as a function of two numbers.
+pub(crate) fn binary_function<U: Use>(op: Binary, f: U) -> U::Output {
+    as_function! {
+        op, f;
+        rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne Atan2 RecipReal Hypot;
+        guarded: LogAddExp Pow;
     }
 }

@@ -22,15 +22,15 @@ mod unary;
 
 use super::super::kernels::isa;
 
-pub(crate) use binary::binary;
+pub(crate) use binary::{Function as BinaryFunction, Use as UseBinary, binary, binary_function};
 pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};
 pub(crate) use fused::{Form, MAX_TERMS, form, linear_combination, sin_cos};
 pub(crate) use grids::{copy, reverse, spread, sum_all, sum_each};
-pub(crate) use isa::Isa;
+pub(crate) use isa::{Fused, Isa, Plain};
 pub(crate) use loops::Arg;
 #[allow(unused_imports)]
 pub(crate) use reduce::{add_to, axpy, dot, max, max_to, min, min_to, sum};
-pub(crate) use unary::unary;
+pub(crate) use unary::{Function as UnaryFunction, Use as UseUnary, unary, unary_function};
 
 /// The float types that have kernels: `f64` and `f32`.
 pub(crate) trait Real: math::Elementary {

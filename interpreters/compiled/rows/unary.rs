@@ -11,7 +11,7 @@ use crate::ops::Unary;
 macro_rules! functions {
     ($($Op:ident: |$x:ident, $E:ident, $M:ident| $value:expr $(, if $ordinary:expr)?;)*) => {
         $(
-            #[derive(Clone, Copy)]
+            #[derive(Clone, Copy, Default)]
             struct $Op;
             impl<$E: Real> Map<$E, $E> for $Op {
                 #[inline(always)]
@@ -77,5 +77,70 @@ pub(crate) fn unary<E: Real>(isa: Isa, op: Unary, x: &[E], out: &mut [E]) {
         narrow: Erfc;
         guarded: Ln Log1p Sin Cos Tan Sinh Cosh;
         library: Asin Acos Atan Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
+    }
+}
+
+/// A row as a function of one number, with the bits that a loop over a slice gives it.
+pub(crate) trait Function {
+    /// Whether machines differ: if not, the row itself is the function.
+    const BY_MACHINE: bool;
+    fn at<M: Machine>(x: f64) -> f64;
+}
+
+/// What is done with the function that a row is.
+pub(crate) trait Use {
+    type Output;
+    fn with<F: Function>(self) -> Self::Output;
+}
+
+/// A vector kernel.
+struct Kernel<F>(std::marker::PhantomData<F>);
+
+impl<F: Map<f64, f64> + Default> Function for Kernel<F> {
+    const BY_MACHINE: bool = true;
+    #[inline(always)]
+    fn at<M: Machine>(x: f64) -> f64 {
+        F::default().at::<M>(x)
+    }
+}
+
+/// A vector kernel that asks the row at some arguments.
+struct Careful<F>(std::marker::PhantomData<F>);
+
+impl<F: Guarded<f64> + Default> Function for Careful<F> {
+    const BY_MACHINE: bool = true;
+    #[inline(always)]
+    fn at<M: Machine>(x: f64) -> f64 {
+        if F::is_ordinary(x) { F::default().at::<M>(x) } else { F::row(x) }
+    }
+}
+
+macro_rules! as_function {
+    ($op:ident, $f:ident; rows: $($R:ident)*; kernels: $($K:ident)*; guarded: $($G:ident)*;) => {
+        match $op {
+            $( Unary::$K => $f.with::<Kernel<$K>>(), )*
+            $( Unary::$G => $f.with::<Careful<$G>>(), )*
+            $( Unary::$R => {
+                struct Here;
+                impl Function for Here {
+                    const BY_MACHINE: bool = false;
+                    #[inline(always)]
+                    fn at<M: Machine>(x: f64) -> f64 {
+                        Unary::$R.apply(x)
+                    }
+                }
+                $f.with::<Here>()
+            } )*
+        }
+    };
+}
+
+/// Uses a row as a function of one number.
+pub(crate) fn unary_function<U: Use>(op: Unary, f: U) -> U::Output {
+    as_function! {
+        op, f;
+        rows: Neg Abs Recip Square Sqrt Relu Erfc Asin Acos Atan Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
+        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf;
+        guarded: Ln Log1p Sin Cos Tan Sinh Cosh;
     }
 }

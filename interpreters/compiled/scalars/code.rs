@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::super::code::{Arg, Instruction};
 use super::super::group::{Item, Value};
+use super::super::rows::Isa;
 use super::affine::Affine;
 use super::values::{Element, Origin, Values};
 use super::{Kind, Micro, Moving, Register, Scalar, Straight};
@@ -236,7 +237,7 @@ impl<'a> Maker<'a> {
         straight.bytes = (self.next + straight.moving()) * 8;
         straight.affine = Affine::new(&straight);
         straight.code = paired(&straight.code);
-        straight.steps = super::run::steps(&straight.code);
+        straight.steps = super::run::steps(&straight.code, Isa::detect());
         Some(straight)
     }
 

@@ -12,10 +12,12 @@
 //! | `values` | groups to values, each assigned once |
 //! | `code` | values to instructions on registers |
 //! | `run` | runs them |
+//! | `functions` | elementary functions, compiled with a step around each |
 //! | `affine` | loops of one multiplication and one addition |
 
 mod affine;
 mod code;
+mod functions;
 mod run;
 mod values;
 
@@ -23,6 +25,7 @@ use super::code::Instruction;
 use super::fuse::Superinstructions;
 use super::group::Group;
 use super::memory::Slot;
+use super::rows::Isa;
 use super::steps::{Loop, Place};
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
@@ -98,15 +101,16 @@ macro_rules! pairs {
             }
 
             /// The step that runs the instruction, which is the one of this number.
-            fn step(self, number: usize) -> Step {
+            fn step(self, number: usize, isa: Isa) -> Step {
                 match self {
                     $( Scalar::$First(a) => Step::new(run::one::<{ Kind::$First as u8 }>, a, a),
                        $( Scalar::$Pair(a, b) => {
                            Step::new(run::two::<{ Kind::$First as u8 }, { Kind::$Second as u8 }>, a, b)
                        } )* )*
-                    Scalar::Div(_) | Scalar::Unary(..) | Scalar::Binary(..) | Scalar::Move(..) | Scalar::Tile(_) => {
-                        Step::other(number)
-                    }
+                    Scalar::Div(micro) => functions::binary(isa, Binary::Div, micro),
+                    Scalar::Unary(op, out, a) => functions::unary(isa, op, Micro { out, a, b: a, c: a }),
+                    Scalar::Binary(op, micro) => functions::binary(isa, op, micro),
+                    Scalar::Move(..) | Scalar::Tile(_) => Step::other(number),
                 }
             }
         }

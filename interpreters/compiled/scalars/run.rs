@@ -10,7 +10,6 @@ use super::super::tiles::Tile;
 use super::{Kind, Micro, Moving, Register, Scalar, Start, Straight};
 use crate::array::with_elem;
 use crate::dtype::{DType, Elem};
-use crate::ops::Unary;
 
 /// The registers, as `f64`.
 pub(super) struct File<'a> {
@@ -139,16 +138,7 @@ impl File<'_> {
 
     /// An instruction that does not come in pairs.
     fn other(&self, scalar: Scalar) {
-        // Negation changes the sign of NaN, too, as a difference would not.
-        if let Scalar::Unary(Unary::Neg, out, a) = scalar {
-            self.set(out, -self.get(a));
-        } else if let Scalar::Unary(op, out, a) = scalar {
-            self.set(out, op.apply(self.get(a)));
-        } else if let Scalar::Div(Micro { out, a, b, .. }) = scalar {
-            self.set(out, self.get(a) / self.get(b));
-        } else if let Scalar::Binary(op, Micro { out, a, b, .. }) = scalar {
-            self.set(out, op.apply(self.get(a), self.get(b)));
-        } else if let Scalar::Move(out, a) = scalar {
+        if let Scalar::Move(out, a) = scalar {
             // All bits: the register may hold an element of another type.
             // Safety: as in `put`.
             unsafe { *self.cell::<u64>(out) = *self.cell::<u64>(a) }
@@ -159,7 +149,7 @@ impl File<'_> {
 }
 
 /// What runs a step, at this address of the registers, and all that follow in its chain.
-type Runner = unsafe fn(*const Step, *mut u8, &File<'_>);
+pub(super) type Runner = unsafe fn(*const Step, *mut u8, &File<'_>);
 
 /// An instruction as the address of its code. A step goes on to the next by a call in the last place, which an
 /// optimized build makes a jump: so each instruction has a jump of its own, which the processor predicts better than
@@ -167,7 +157,7 @@ type Runner = unsafe fn(*const Step, *mut u8, &File<'_>);
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Step {
     run: Runner,
-    first: Micro,
+    pub(super) first: Micro,
     second: Micro,
     /// The number of an instruction that does not come in pairs.
     number: usize,
@@ -190,10 +180,10 @@ impl Step {
 const NONE: Micro = Micro { out: 0, a: 0, b: 0, c: 0 };
 
 /// The chains of instructions: each ends with a step that stops.
-pub(super) fn steps(code: &[Scalar]) -> Vec<Step> {
+pub(super) fn steps(code: &[Scalar], isa: Isa) -> Vec<Step> {
     let mut steps = Vec::with_capacity(code.len() + code.len() / CHAIN + 1);
     for (number, scalar) in code.iter().enumerate() {
-        steps.push(scalar.step(number));
+        steps.push(scalar.step(number, isa));
         if (number + 1) % CHAIN == 0 || number + 1 == code.len() {
             steps.push(Step::new(stop, NONE, NONE));
         }
@@ -206,7 +196,7 @@ pub(super) fn steps(code: &[Scalar]) -> Vec<Step> {
 /// # Safety
 /// A chain has a step after this one.
 #[inline(always)]
-unsafe fn next(step: *const Step, at: *mut u8, file: &File<'_>) {
+pub(super) unsafe fn next(step: *const Step, at: *mut u8, file: &File<'_>) {
     // Safety: as the caller says.
     unsafe { ((*step.add(1)).run)(step.add(1), at, file) }
 }

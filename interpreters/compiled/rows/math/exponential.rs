@@ -4,7 +4,7 @@ use super::super::isa::Machine;
 use super::error;
 use super::power::Power;
 use super::trigonometric::Angle;
-use super::{Elementary, horner};
+use super::{Elementary, polynomial};
 
 /// The constants of a float type that its exponentials and logarithms need.
 trait Layout: Copy + 'static {
@@ -117,7 +117,9 @@ macro_rules! elementary {
                 let x = if x < Self::ZERO_BELOW { Self::ZERO_BELOW } else { x };
                 let x = if x > Self::INFINITE_ABOVE { Self::INFINITE_ABOVE } else { x };
                 let (rounded, r) = Self::reduce::<M>(x);
-                let power = 1.0 + Self::multiply_add::<M>(r * r, horner::<$F, M>(r, Self::EXPONENTIAL), r);
+                let square = r * r;
+                let series = polynomial::<$F, M>(r, square, Self::EXPONENTIAL);
+                let power = 1.0 + Self::multiply_add::<M>(square, series, r);
                 // The scale is a product of two powers of two, neither of which leaves the range of exponents.
                 let twice_bias = 2 * Self::BIAS;
                 let sum = rounded.to_bits().wrapping_add(twice_bias) & (4 * Self::BIAS + 3);
@@ -243,7 +245,8 @@ macro_rules! elementary {
                 let sum = a + b;
                 let part = sum - b;
                 let lost = (b - (sum - part)) + (a - part);
-                let rest = r * r * horner::<$F, M>(r, Self::EXPONENTIAL);
+                let square = r * r;
+                let rest = square * polynomial::<$F, M>(r, square, Self::EXPONENTIAL);
                 sum + Self::multiply_add::<M>(scale, rest, lost)
             }
 
@@ -266,7 +269,7 @@ macro_rules! elementary {
                 let s = f / (2.0 + f);
                 let (z, half) = (s * s, 0.5 * f * f);
                 // ln (1 + f) = 2 artanh s = f - s f + s (2 artanh s - 2 s) / s, where s f = half - s half.
-                let series = Self::multiply_add::<M>(z, horner::<$F, M>(z, Self::LOGARITHM), half);
+                let series = Self::multiply_add::<M>(z, polynomial::<$F, M>(z, z * z, Self::LOGARITHM), half);
                 let small = Self::multiply_add::<M>(exponent, Self::LN_2[1], rest(s));
                 let tail = Self::multiply_add::<M>(s, series, small) - half;
                 Self::multiply_add::<M>(exponent, Self::LN_2[0], f + tail)
@@ -292,6 +295,7 @@ pub(super) fn exponential_of_parts<M: Machine>(x: f64, rest: f64) -> f64 {
     let n = rounded - f64::ROUND;
     // The product with the leading part of ln 2 is exact, and so is the difference.
     let r = f64::multiply_add::<M>(-n, f64::LN_2[0], x) + f64::multiply_add::<M>(-n, f64::LN_2[1], rest);
-    let power = 1.0 + f64::multiply_add::<M>(r * r, horner::<f64, M>(r, f64::EXPONENTIAL), r);
+    let square = r * r;
+    let power = 1.0 + f64::multiply_add::<M>(square, polynomial::<f64, M>(r, square, f64::EXPONENTIAL), r);
     power * f64::from_bits(rounded.to_bits().wrapping_add(f64::BIAS) << f64::MANTISSA)
 }

@@ -72,3 +72,36 @@ fn horner<E: Elementary, M: Machine>(x: E, coefficients: &[E]) -> E {
     }
     sum
 }
+
+/// Up to four terms of a polynomial from this coefficient on.
+#[inline(always)]
+fn terms<E: Elementary, M: Machine>(x: E, square: E, coefficients: &[E], k: usize) -> E {
+    match coefficients.len() - k {
+        1 => coefficients[k],
+        2 => E::multiply_add::<M>(coefficients[k + 1], x, coefficients[k]),
+        3 => {
+            let low = E::multiply_add::<M>(coefficients[k + 1], x, coefficients[k]);
+            E::multiply_add::<M>(coefficients[k + 2], square, low)
+        }
+        _ => {
+            let low = E::multiply_add::<M>(coefficients[k + 1], x, coefficients[k]);
+            let high = E::multiply_add::<M>(coefficients[k + 3], x, coefficients[k + 2]);
+            E::multiply_add::<M>(high, square, low)
+        }
+    }
+}
+
+/// A polynomial at `x`, whose square is known: groups of four terms that do not wait for each other, by Horner's
+/// rule in the fourth power. Code on single numbers, which waits for each function, so waits for less than half as many
+/// multiplications in a row; a loop over a slice does one more.
+#[inline(always)]
+fn polynomial<E: Elementary, M: Machine>(x: E, square: E, coefficients: &[E]) -> E {
+    let fourth = square * square;
+    let mut k = (coefficients.len() - 1) / 4 * 4;
+    let mut sum = terms::<E, M>(x, square, coefficients, k);
+    while k > 0 {
+        k -= 4;
+        sum = E::multiply_add::<M>(sum, fourth, terms::<E, M>(x, square, coefficients, k));
+    }
+    sum
+}

@@ -1,7 +1,7 @@
 //! Sine, cosine and tangent: the angle is reduced by an integer, or half an odd integer, times pi.
 
 use super::super::isa::Machine;
-use super::{Elementary, horner};
+use super::{Elementary, horner, polynomial};
 
 /// A number with a unit in the last place of 1: added to a small number, it leaves the nearest integer in the low bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -85,10 +85,11 @@ fn quarters<M: Machine>(x: f64) -> (f64, f64, u64) {
     let rounded = madd::<M>(x, std::f64::consts::FRAC_2_PI, ROUND);
     let (r, rest) = remainder::<M>(x, rounded - ROUND);
     let z = r * r;
-    let sine = r + madd::<M>(r, z * horner::<f64, M>(z, &SINE), rest);
+    let square = z * z;
+    let sine = r + madd::<M>(r, z * polynomial::<f64, M>(z, square, &SINE), rest);
     let half = 0.5 * z;
     let one = 1.0 - half;
-    let more = madd::<M>(z * z, horner::<f64, M>(z, &COSINE), madd::<M>(-r, rest, (1.0 - one) - half));
+    let more = madd::<M>(square, polynomial::<f64, M>(z, square, &COSINE), madd::<M>(-r, rest, (1.0 - one) - half));
     (sine, one + more, rounded.to_bits())
 }
 

@@ -1,0 +1,78 @@
+//! Elementary functions as steps of code on single numbers: each is compiled together with a step, so that a trip of a
+//! recurrence waits for no call.
+//!
+//! Law: a step computes the bits that the loop over slices computes on the same machine.
+
+#![allow(unsafe_code)]
+
+use super::super::rows::{BinaryFunction, Fused, Isa, Plain, UnaryFunction, UseBinary, UseUnary};
+use super::super::rows::{binary_function, unary_function};
+use super::Micro;
+use super::run::{File, Runner, Step, next};
+use crate::ops::{Binary, Unary};
+
+/// What makes a step.
+struct Maker {
+    isa: Isa,
+    operands: Micro,
+}
+
+/// The step of a function of one number.
+pub(super) fn unary(isa: Isa, op: Unary, operands: Micro) -> Step {
+    unary_function(op, Maker { isa, operands })
+}
+
+/// The step of a function of two numbers.
+pub(super) fn binary(isa: Isa, op: Binary, operands: Micro) -> Step {
+    binary_function(op, Maker { isa, operands })
+}
+
+impl UseUnary for Maker {
+    type Output = Step;
+    fn with<F: UnaryFunction>(self) -> Step {
+        let fused = F::BY_MACHINE && self.isa.has_fma();
+        Step::new(if fused { one_fused::<F> as Runner } else { one::<F> }, self.operands, self.operands)
+    }
+}
+
+impl UseBinary for Maker {
+    type Output = Step;
+    fn with<F: BinaryFunction>(self) -> Step {
+        let fused = F::BY_MACHINE && self.isa.has_fma();
+        Step::new(if fused { two_fused::<F> as Runner } else { two::<F> }, self.operands, self.operands)
+    }
+}
+
+/// Declares the steps of functions as compiled for a machine.
+macro_rules! steps {
+    ($($(#[$feature:meta])? $one:ident $two:ident $Machine:ty;)*) => { $(
+        /// # Safety
+        /// As for `run::one`, on a machine that has the instructions.
+        $(#[$feature])?
+        unsafe fn $one<F: UnaryFunction>(step: *const Step, at: *mut u8, file: &File<'_>) {
+            // Safety: as the caller says.
+            unsafe {
+                let Micro { out, a, .. } = (*step).first;
+                file.set(out, F::at::<$Machine>(file.get(a)));
+                next(step, at, file);
+            }
+        }
+
+        /// # Safety
+        /// As for `run::one`, on a machine that has the instructions.
+        $(#[$feature])?
+        unsafe fn $two<F: BinaryFunction>(step: *const Step, at: *mut u8, file: &File<'_>) {
+            // Safety: as the caller says.
+            unsafe {
+                let Micro { out, a, b, .. } = (*step).first;
+                file.set(out, F::at::<$Machine>(file.get(a), file.get(b)));
+                next(step, at, file);
+            }
+        }
+    )* };
+}
+
+steps! {
+    one two Plain;
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))] one_fused two_fused Fused;
+}
