@@ -66,7 +66,11 @@ impl Lines<'_> {
                 Step::Straight(code) => straight(code),
                 Step::Whole(whole) => self.whole(whole),
                 Step::Loop(l) => {
-                    format!("loop of {} trips, {} carried, {} bytes a trip", l.n, l.carries.len(), l.bytes)
+                    let stacked = match l.stacked() {
+                        0 => String::new(),
+                        n => format!(" ({n} in stacks)"),
+                    };
+                    format!("loop of {} trips, {} carried{stacked}, {} bytes a trip", l.n, l.carries.len(), l.bytes)
                 }
                 Step::Call(call) => interpreted(call),
                 Step::Blocks(blocks) => {

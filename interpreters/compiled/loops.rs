@@ -1,11 +1,13 @@
 //! Loops: a body is lowered once, and runs in place.
 //!
 //! Law: a carry has two places that change roles from trip to trip, or one if the body updates it in place. Rows of
-//! sequences are read where they lie, outputs are written where they belong, and captured values are not copied.
+//! sequences are read where they lie, outputs are written where they belong, and captured values are not copied. A carry
+//! that the loop returns, before or after each trip or both, lies in one stack of its states, of which both outputs are
+//! parts: each state is written once.
 
 use super::memory::Slot;
 use super::schedule::{Known, Lowering};
-use super::steps::{self, Carry, Home, Operand, Row, Step};
+use super::steps::{self, Carry, Home, Operand, Row, States, Step};
 use crate::dtype::DType;
 use crate::program::{Loop, NodeId};
 use crate::shape::size;
@@ -18,6 +20,36 @@ enum Element {
     Row(Row),
     /// All rows are one value.
     Same(Known),
+}
+
+/// The outputs that are a carry before each trip and after it, by their positions among the results.
+#[derive(Clone, Copy, Default)]
+struct Returned {
+    before: Option<usize>,
+    after: Option<usize>,
+}
+
+impl Returned {
+    fn any(self) -> bool {
+        self.before.is_some() || self.after.is_some()
+    }
+}
+
+/// For each carry, the outputs that are its states. A number has none: a loop of numbers has them in registers.
+fn returned(l: &Loop<NodeId>, carried: &[Kind]) -> Vec<Returned> {
+    let (results, inputs) = (l.body.results(), l.body.inputs().len());
+    let output = |id: NodeId| (carried.len()..results.len()).find(|j| results[*j] == id);
+    let of = |k: usize| {
+        let next = results[k];
+        // The next value is computed, for this carry alone.
+        let own = next as usize >= inputs && !results[..k].contains(&next);
+        if own && carried[k].1 > 1 {
+            Returned { before: output(k as NodeId), after: output(next) }
+        } else {
+            Returned::default()
+        }
+    };
+    (0..carried.len()).map(of).collect()
 }
 
 impl Lowering {
@@ -52,14 +84,17 @@ impl Lowering {
             Element::Same(known) => known.clone(),
         }));
         known.extend(captured);
-        let owned: Vec<bool> = (0..known.len()).map(|k| k < inputs.len()).collect();
+        let returned = returned(l, carried);
+        let owned: Vec<bool> = (0..known.len()).map(|k| returned.get(k).is_some_and(|states| !states.any())).collect();
         let mut results = self.program(&l.body, &known, &owned);
-        let outputs: Vec<Slot> = results
+        let is_state = |k: usize| returned.iter().any(|states| states.before == Some(k) || states.after == Some(k));
+        let outputs: Vec<Option<Slot>> = results
             .iter_mut()
             .zip(l.body.outputs())
             .enumerate()
             .map(|(k, (known, slot))| match known {
-                Known::Dense(place, 0) if inputs.get(k) == Some(place) => *place,
+                _ if is_state(k) => None,
+                Known::Dense(place, 0) if inputs.get(k) == Some(place) => Some(*place),
                 Known::Dense(..)
                 | Known::One(..)
                 | Known::View(..)
@@ -69,7 +104,7 @@ impl Lowering {
                 | Known::Deferred => {
                     let place = self.result(known, slot.dtype, size(&slot.shape));
                     self.places[place as usize].home = Home::Loop;
-                    place
+                    Some(place)
                 }
             })
             .collect();
@@ -81,7 +116,8 @@ impl Lowering {
                 Element::Same(_) => None,
             })
             .collect();
-        self.finish(l, body, (&init, &inputs, &outputs), rows, places)
+        let carries = init.into_iter().zip(inputs).zip(returned).map(|((init, input), states)| (init, input, states));
+        self.finish(l, body, (carries.collect(), outputs), rows, places)
     }
 
     /// A captured value as the body reads it: in memory, unless the view of it is much larger than the memory.
@@ -110,31 +146,40 @@ impl Lowering {
         Element::Row(Row { row: self.place(dtype, n, Home::Loop), of: x.slot, start, bytes })
     }
 
-    /// Adds the loop to the steps around it.
+    /// Adds the loop to the steps around it. `outputs` are the places of the results in the body, but for those that are
+    /// states of a carry.
     fn finish(
         &mut self,
         l: &Loop<NodeId>,
         body: Vec<Step>,
-        (init, inputs, outputs): (&[Operand], &[Slot], &[Slot]),
+        (carried, outputs): (Vec<(Operand, Slot, Returned)>, Vec<Option<Slot>>),
         xs: Vec<Row>,
         captured: Vec<Slot>,
     ) -> Known {
-        let mut results = Vec::with_capacity(outputs.len());
-        let mut carries = Vec::with_capacity(inputs.len());
-        for ((init, input), output) in init.iter().zip(inputs).zip(outputs) {
-            let (dtype, n) = self.kind(*input);
-            let result = self.arena(dtype, n);
-            let other = (input != output).then(|| self.arena(dtype, n));
-            let (input, output, bytes) = (*input, *output, n * dtype.width());
-            carries.push(Carry { init: *init, result, other, input, output, dtype, bytes });
-            results.push(Known::Dense(result, 0));
+        let mut results: Vec<Option<Known>> = vec![None; outputs.len()];
+        let mut carries = Vec::with_capacity(carried.len());
+        for (k, (init, input, returned)) in carried.into_iter().enumerate() {
+            let output = outputs[k].expect("a carry is no output");
+            let (dtype, n) = self.kind(input);
+            let bytes = n * dtype.width();
+            let states = returned.any().then(|| self.states(l, (dtype, n), returned, &mut results));
+            let whole = states.filter(|states| states.first && states.last);
+            let (result, at) = match whole.and_then(|states| Some((states.of, states.row(l.n, l.n, l.reverse)?))) {
+                Some((of, row)) => (of, row * n),
+                None => (self.arena(dtype, n), 0),
+            };
+            let apart = input != output && states.is_none_or(|states| !states.first);
+            let other = apart.then(|| self.arena(dtype, n));
+            carries.push(Carry { init, result, other, states, input, output, dtype, bytes });
+            results[k] = Some(Known::Dense(result, at));
         }
         let mut stacks = Vec::new();
-        for row in &outputs[inputs.len()..] {
-            let (dtype, n) = self.kind(*row);
+        for (k, row) in outputs.iter().enumerate().skip(carries.len()) {
+            let Some(row) = *row else { continue };
+            let (dtype, n) = self.kind(row);
             let of = self.arena(dtype, n * l.n);
-            stacks.push(Row { row: *row, of, start: 0, bytes: n * dtype.width() });
-            results.push(Known::Dense(of, 0));
+            stacks.push(Row { row, of, start: 0, bytes: n * dtype.width() });
+            results[k] = Some(Known::Dense(of, 0));
         }
         self.push(Step::Loop(Box::new(steps::Loop {
             n: l.n,
@@ -148,7 +193,29 @@ impl Lowering {
             bytes: 0,
             start: 0,
         })));
-        Known::Many(results)
+        Known::Many(results.into_iter().map(|known| known.expect("each result has a place")).collect())
+    }
+
+    /// A stack for the states of a carry, and the outputs in it.
+    fn states(
+        &mut self,
+        l: &Loop<NodeId>,
+        (dtype, n): Kind,
+        returned: Returned,
+        results: &mut [Option<Known>],
+    ) -> States {
+        let (first, last) = (returned.before.is_some(), returned.after.is_some());
+        let mut states = States { of: 0, first, last };
+        states.of = self.arena(dtype, n * states.rows(l.n));
+        // If both outputs are asked for, the one starts a row after the other.
+        let later = if first && last { n } else { 0 };
+        let at = if l.reverse { [later, 0] } else { [0, later] };
+        for (output, at) in [returned.before, returned.after].into_iter().zip(at) {
+            if let Some(k) = output {
+                results[k] = Some(Known::Dense(states.of, at));
+            }
+        }
+        states
     }
 
     fn kind(&self, slot: Slot) -> Kind {

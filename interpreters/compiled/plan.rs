@@ -83,7 +83,7 @@ fn finish(steps: &mut [Step], places: &[Place], next: &mut usize, number: Number
         match step {
             Step::Draft(group) if group.size == 1 => *step = Step::Straight(Box::new(scalars::group(group, places))),
             Step::Draft(group) => *step = Step::Group(group.code(number, size)),
-            Step::Loop(l) => match scalars::trips(l, places) {
+            Step::Loop(l) => match Some(&**l).filter(|l| l.stacked() == 0).and_then(|l| scalars::trips(l, places)) {
                 Some(code) => *step = Step::Straight(Box::new(code)),
                 None => {
                     l.first = *next;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::kernels::products::Scratch;
 use super::memory::{Block, Slot, Table};
 use super::rows::Isa;
-use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Span, Step};
+use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Row, Span, States, Step};
 use super::{scalars, tiles};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
@@ -139,31 +139,63 @@ impl Memory {
 
     fn trips(&mut self, l: &Loop) {
         for carry in &l.carries {
-            self.start(carry, l.n);
+            self.start(carry, l);
         }
         for trip in 0..l.n {
             let i = if l.reverse { l.n - 1 - trip } else { trip };
             for row in l.xs.iter().chain(&l.outputs) {
                 self.table.set_row(row, i);
             }
+            for carry in &l.carries {
+                if let Some(states) = carry.states {
+                    self.set_state(carry.output, carry, states, trip + 1, l);
+                }
+            }
             self.steps(&l.body, l.first, Span::ALL, &[]);
             for carry in &l.carries {
-                if carry.other.is_some() {
+                if carry.states.is_some() {
+                    self.table.set_same(carry.input, carry.output);
+                } else if carry.other.is_some() {
                     self.table.swap(carry.input, carry.output);
                 }
             }
         }
+        for carry in &l.carries {
+            if let Some(states) = carry.states
+                && states.of != carry.result
+                && states.last
+            {
+                self.table.copy(carry.output, 0, carry.result, carry.bytes);
+            }
+        }
+    }
+
+    /// Lets a place be that of the state of a carry after so many trips.
+    fn set_state(&mut self, slot: Slot, carry: &Carry, states: States, trips: usize, l: &Loop) {
+        match (states.row(trips, l.n, l.reverse), carry.other) {
+            (Some(i), _) => {
+                self.table.set_row(&Row { row: slot, of: states.of, start: 0, bytes: carry.bytes }, i);
+            }
+            (None, Some(first)) if trips == 0 => self.table.set_same(slot, first),
+            (None, _) => self.table.set_same(slot, carry.result),
+        }
     }
 
     /// Puts the initial value of a carry where the first trip reads it, so that the last trip writes the result.
-    fn start(&mut self, carry: &Carry, n: usize) {
-        let (first, second) = match carry.other {
-            Some(other) if n % 2 == 1 => (other, carry.result),
-            Some(other) => (carry.result, other),
-            None => (carry.result, carry.result),
+    fn start(&mut self, carry: &Carry, l: &Loop) {
+        let first = match (carry.states, carry.other) {
+            (Some(states), _) => {
+                self.set_state(carry.input, carry, states, 0, l);
+                carry.input
+            }
+            (None, Some(other)) if l.n % 2 == 1 => other,
+            (None, _) => carry.result,
         };
-        self.table.set_same(carry.input, first);
-        self.table.set_same(carry.output, second);
+        if carry.states.is_none() {
+            let second = if first == carry.result { carry.other.unwrap_or(carry.result) } else { carry.result };
+            self.table.set_same(carry.input, first);
+            self.table.set_same(carry.output, second);
+        }
         let bytes = carry.bytes;
         let init = &carry.init;
         if !init.one {

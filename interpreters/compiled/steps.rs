@@ -151,13 +151,38 @@ pub(super) struct Carry {
     pub(super) init: Operand,
     /// Where the result is.
     pub(super) result: Slot,
-    /// A second place, unless the body updates the value in place.
+    /// A second place, unless the body updates the value in place, or a stack has the initial value, too.
     pub(super) other: Option<Slot>,
+    /// The stack whose rows the states are, if the loop returns them.
+    pub(super) states: Option<States>,
     /// What the body reads and writes.
     pub(super) input: Slot,
     pub(super) output: Slot,
     pub(super) dtype: DType,
     pub(super) bytes: usize,
+}
+
+/// The stack of the states of a carry: the state before the first trip, and those after each trip, or all but one end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct States {
+    pub(super) of: Slot,
+    /// Whether the state before the first trip is a row, and whether the one after the last trip is.
+    pub(super) first: bool,
+    pub(super) last: bool,
+}
+
+impl States {
+    /// The number of rows, for so many trips.
+    pub(super) fn rows(self, n: usize) -> usize {
+        n - 1 + usize::from(self.first) + usize::from(self.last)
+    }
+
+    /// The row of the state after so many trips of `n`.
+    pub(super) fn row(self, trips: usize, n: usize, reverse: bool) -> Option<usize> {
+        let has = (trips > 0 || self.first) && (trips < n || self.last);
+        let forward = trips.checked_sub(usize::from(!self.first)).filter(|_| has)?;
+        Some(if reverse { self.rows(n) - 1 - forward } else { forward })
+    }
 }
 
 /// A row of a place that moves with the trips.
@@ -181,6 +206,13 @@ pub(super) struct Call {
     pub(super) out: Slot,
 }
 
+impl Loop {
+    /// The number of carries whose states lie in stacks.
+    pub(super) fn stacked(&self) -> usize {
+        self.carries.iter().filter(|carry| carry.states.is_some()).count()
+    }
+}
+
 impl Step {
     /// The places that the step reads and writes, each with whether it is written; not those of the body of a loop.
     pub(super) fn places(&self, f: &mut dyn FnMut(Slot, bool)) {
@@ -195,9 +227,7 @@ impl Step {
                 for carry in &l.carries {
                     f(carry.init.slot, false);
                     f(carry.result, true);
-                    if let Some(other) = carry.other {
-                        f(other, true);
-                    }
+                    carry.other.into_iter().chain(carry.states.map(|states| states.of)).for_each(|slot| f(slot, true));
                 }
                 l.xs.iter().for_each(|row| f(row.of, false));
                 l.outputs.iter().for_each(|row| f(row.of, true));

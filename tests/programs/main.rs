@@ -28,4 +28,5 @@ mod saved;
 mod scalars;
 mod scale;
 mod staging;
+mod states;
 mod vectorize;
