@@ -51,13 +51,16 @@ pub(super) struct Limits {
     pub(super) spared: usize,
     /// The bytes that a block touches, if a row is not larger.
     pub(super) block: usize,
+    /// The least number of positions of a group whose sides are computed apart, and the least length of a row for each position
+    /// at its sides.
+    pub(super) sides: (usize, usize),
 }
 
 impl Limits {
     /// What measured best: less stays in cache anyway.
-    pub(super) const DEFAULT: Limits = Limits { spared: 128 << 10, block: 128 << 10 };
+    pub(super) const DEFAULT: Limits = Limits { spared: 128 << 10, block: 128 << 10, sides: (4096, 16) };
     /// Blocks wherever they are possible, for tests.
-    pub(super) const SMALLEST: Limits = Limits { spared: 1, block: 64 };
+    pub(super) const SMALLEST: Limits = Limits { spared: 1, block: 64, sides: (1, 2) };
     /// A row of more bytes does not stay in cache.
     const ROW: usize = 512 << 10;
     /// The number of steps that are looked at after the last one that joined.

@@ -10,19 +10,16 @@ use std::ops::Range;
 use super::fuse::{Superinstructions, fuse};
 use super::group::{Group, Item, Node, Value};
 use super::memory::{LINE, Slot};
+use super::sides::Whole;
 use super::walk::Sight;
 use crate::dtype::DType;
 
 impl Group {
     /// The code of the group, which has not one position: that is the business of `scalars`. `number` says which elements of
-    /// places are known numbers, `whole` the sizes of places if the group runs over all its positions at once.
-    pub(super) fn code(
-        &mut self,
-        number: &dyn Fn(Slot, usize) -> Option<f64>,
-        whole: Option<&dyn Fn(Slot) -> usize>,
-    ) -> Code {
+    /// places are known numbers, `whole` is there if the group runs over all its positions at once.
+    pub(super) fn code(&mut self, number: &dyn Fn(Slot, usize) -> Option<f64>, whole: Option<Whole<'_>>) -> Code {
         self.prune();
-        let mut sides = whole.map_or_else(Vec::new, |size| self.split_sides(size));
+        let mut sides = whole.map_or_else(Vec::new, |whole| self.split_sides(whole));
         let sides = sides.iter_mut().map(|group| group.code(number, None)).collect();
         let (nodes, counts) = fuse(std::mem::take(&mut self.nodes), number);
         self.nodes = nodes;
@@ -98,27 +95,42 @@ impl Group {
         last
     }
 
-    /// The number of positions of a tile: as many as keep all values that live at once in the first level of cache.
+    /// The number of positions of a tile, by what values that live at once take of the first level of cache, beside the parts
+    /// of places that are read and written.
     fn tile(&self) -> usize {
         let last = self.last_uses();
-        let (mut live, mut most) = (0usize, 1usize);
-        let mut ends = vec![0usize; self.nodes.len()];
-        for (k, node) in self.nodes.iter().enumerate() {
-            if !matches!(node.item, Item::One(..)) {
-                live += 1;
-                ends[last[k]] += 1;
+        let (mut live, mut most, mut through) = (0, 0, 0);
+        let mut ends = vec![0; self.nodes.len()];
+        let mut read: HashSet<Slot> = HashSet::new();
+        for (k, Node { item, dtype, stored }) in self.nodes.iter().enumerate() {
+            let apart = matches!(item, Item::View(_, walk) if !walk.is_mostly_straight());
+            let looked = matches!(item, Item::Read(..) | Item::One(..) | Item::View(..));
+            let copied = apart || !looked && item.writes().is_none();
+            if let Item::Read(slot, _) | Item::View(slot, _) = item
+                && (read.insert(*slot) || apart)
+            {
+                through += dtype.width();
+            }
+            if stored.is_some() {
+                through += dtype.width();
+            } else if copied {
+                live += dtype.width();
+                ends[last[k]] += dtype.width();
             }
             most = most.max(live);
-            live -= ends[k].min(live);
+            live -= ends[k];
         }
-        let room = CACHE / (most * 8);
-        let tile = [512, 256, 128].into_iter().find(|tile| *tile <= room).unwrap_or(64);
+        let tile = if LONGEST * (most + through) <= CACHE { LONGEST } else { LONGEST / 2 };
         tile.min(self.size.max(1))
     }
 }
 
-/// The bytes of the first level of cache that the values of a tile may take.
-const CACHE: usize = 24 << 10;
+/// The length of tiles whose values stay in the first level of cache. Tiles of other groups are half as long, whatever their
+/// values take: to start the operations of shorter tiles takes longer than to fetch values from the second level.
+const LONGEST: usize = 1024;
+
+/// The bytes of the first level of cache.
+const CACHE: usize = 32 << 10;
 
 /// The least length of a row that has tiles of its own.
 const LONG: usize = 192;

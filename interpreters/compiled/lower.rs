@@ -428,12 +428,12 @@ impl<'p> Scope<'p> {
         for (k, node) in nodes.iter().enumerate() {
             let Op::Linear(_, a) = &node.op else { continue };
             let time = if program.is_deferred(k as NodeId) { program.last_use()[k] } else { k as NodeId };
-            let (factors, found) = match nodes[root[*a as usize] as usize].op {
-                Op::Binary(Binary::Mul, x, y) => ([x, y], 2),
-                _ => ([*a; 2], 0),
-            };
-            for x in factors[..found].iter().chain([a]) {
-                let of = root[*x as usize] as usize;
+            let mut read = [*a; 3];
+            if let Op::Binary(Binary::Mul, x, y) = nodes[root[*a as usize] as usize].op {
+                (read[0], read[1]) = (x, y);
+            }
+            for x in read {
+                let of = root[x as usize] as usize;
                 life[of] = life[of].max(time);
             }
         }

@@ -5,6 +5,7 @@ use super::blocks::{self, Limits};
 use super::memory::Slot;
 use super::scalars;
 use super::schedule::{Known, Lowering};
+use super::sides::Whole;
 use super::steps::{Found, Home, Place, Plan, Step};
 use crate::array::Array;
 use crate::dtype::{DType, Elem};
@@ -56,7 +57,7 @@ pub(super) fn plan(program: &Program, limits: Limits) -> Plan {
         Home::Constant(k) => known_number(&constants[k], at),
         Home::Input | Home::Output | Home::Arena(_) | Home::Loop => None,
     };
-    let registers = finish(&mut steps, &places, &mut count, &number, true);
+    let registers = finish(&mut steps, &places, &mut count, &number, Some(limits.sides));
     Plan { steps, count, places, constants, outputs, bytes, registers }
 }
 
@@ -73,26 +74,32 @@ pub(super) fn known_number(array: &Array, at: usize) -> Option<f64> {
 type Numbers<'a> = &'a dyn Fn(Slot, usize) -> Option<f64>;
 
 /// Makes the code of all groups and numbers the steps from `next` on, those of a list before those of its bodies.
-/// Returns the bytes of the registers of the largest group. `whole` says whether groups run over all their positions at once.
-fn finish(steps: &mut [Step], places: &[Place], next: &mut usize, number: Numbers<'_>, whole: bool) -> usize {
+/// Returns the bytes of the registers of the largest group. `sides` is that of the
+/// limits, if groups run over all their positions at once.
+fn finish(
+    steps: &mut [Step],
+    places: &[Place],
+    next: &mut usize,
+    number: Numbers<'_>,
+    sides: Option<(usize, usize)>,
+) -> usize {
     let mut bytes = 0;
-    let size = |slot: Slot| places[slot as usize].size;
-    let size: Option<&dyn Fn(Slot) -> usize> = if whole { Some(&size) } else { None };
+    let whole = sides.map(|limits| Whole { places, limits });
     *next += steps.len();
     for step in steps {
         match step {
             Step::Draft(group) if group.size == 1 => *step = Step::Straight(Box::new(scalars::group(group, places))),
-            Step::Draft(group) => *step = Step::Group(group.code(number, size)),
+            Step::Draft(group) => *step = Step::Group(group.code(number, whole)),
             Step::Loop(l) => match Some(&**l).filter(|l| l.stacked() == 0).and_then(|l| scalars::trips(l, places)) {
                 Some(code) => *step = Step::Straight(Box::new(code)),
                 None => {
                     l.first = *next;
-                    bytes = bytes.max(finish(&mut l.body, places, next, number, whole));
+                    bytes = bytes.max(finish(&mut l.body, places, next, number, sides));
                 }
             },
             Step::Blocks(blocks) => {
                 blocks.first = *next;
-                bytes = bytes.max(finish(&mut blocks.steps, places, next, number, false));
+                bytes = bytes.max(finish(&mut blocks.steps, places, next, number, None));
             }
             Step::Group(_) | Step::Straight(_) | Step::Whole(_) | Step::Call(_) => {}
         }

@@ -8,14 +8,16 @@
 //! elements and store them, so that the second group may write some of them again.
 
 use super::group::{Group, Item, Node, Value};
-use super::memory::Slot;
+use super::steps::Place;
 use super::walk::Walk;
 
-/// The least number of positions of a group that is split.
-const LEAST: usize = 4096;
-
-/// The least part of a row that is no side is all but one of so many.
-const PART: usize = 16;
+/// What is known of a group that runs over all its positions at once.
+#[derive(Clone, Copy)]
+pub(super) struct Whole<'a> {
+    pub(super) places: &'a [Place],
+    /// See `Limits::sides`.
+    pub(super) limits: (usize, usize),
+}
 
 /// Columns of rows.
 #[derive(Clone, Copy)]
@@ -33,10 +35,9 @@ impl Columns {
 }
 
 impl Group {
-    /// Lets views look beyond the sides of rows, and returns the groups that compute the positions there. `size` is that of
-    /// a place.
-    pub(super) fn split_sides(&mut self, size: impl Fn(Slot) -> usize) -> Vec<Group> {
-        let Some((row, before, after)) = self.sides() else { return Vec::new() };
+    /// Lets views look beyond the sides of rows, and returns the groups that compute the positions there.
+    pub(super) fn split_sides(&mut self, whole: Whole<'_>) -> Vec<Group> {
+        let Some((row, before, after)) = self.sides(whole.limits) else { return Vec::new() };
         let columns = match (before, after) {
             (1, 1) => vec![Columns { row, first: 0, step: row - 1, count: 2 }],
             _ => [(0, before), (row - after, after)]
@@ -51,7 +52,7 @@ impl Group {
             if let Item::View(slot, walk) = &mut node.item
                 && walk.sides().is_some()
             {
-                *walk = walk.clone().beyond(size(*slot));
+                *walk = walk.clone().beyond(whole.places[*slot as usize].size);
             }
         }
         sides
@@ -59,9 +60,9 @@ impl Group {
 
     /// The length of rows, and the numbers of positions at their starts and at their ends where a view looks at nothing, if
     /// there are such views and the group may be split.
-    fn sides(&self) -> Option<(usize, usize, usize)> {
+    fn sides(&self, (least, part): (usize, usize)) -> Option<(usize, usize, usize)> {
         let only_stores = self.cleared.is_empty() && self.nodes.iter().all(|node| node.item.writes().is_none());
-        if self.size < LEAST || !only_stores {
+        if self.size < least || !only_stores {
             return None;
         }
         let mut found: Option<(usize, usize, usize)> = None;
@@ -74,7 +75,7 @@ impl Group {
                 found?;
             }
         }
-        found.filter(|(row, before, after)| (before + after) * PART <= *row && self.size.is_multiple_of(*row))
+        found.filter(|(row, before, after)| (before + after) * part <= *row && self.size.is_multiple_of(*row))
     }
 
     /// What the group computes at some columns.
@@ -82,11 +83,14 @@ impl Group {
         let mut out = Group::new(self.size / columns.row * columns.count);
         let mut values: Vec<Value> = Vec::with_capacity(self.nodes.len());
         for Node { item, dtype, stored } in &self.nodes {
-            let item = match item {
-                Item::Read(slot, at) => Item::View(*slot, columns.of(&Walk::along(self.size).moved(*at))?),
-                Item::View(slot, walk) => Item::View(*slot, columns.of(walk)?),
-                Item::Places(walk) => Item::Places(columns.of(walk)?),
-                item => item.map(|v| values[v as usize]),
+            let item = if let Item::Read(slot, at) = item {
+                Item::View(*slot, columns.of(&Walk::along(self.size).moved(*at))?)
+            } else if let Item::View(slot, walk) = item {
+                Item::View(*slot, columns.of(walk)?)
+            } else if let Item::Places(walk) = item {
+                Item::Places(columns.of(walk)?)
+            } else {
+                item.map(|v| values[v as usize])
             };
             let value = out.push(item, *dtype);
             values.push(value);

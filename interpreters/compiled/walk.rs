@@ -358,6 +358,11 @@ impl Walk {
         })
     }
 
+    /// Whether long ranges of positions lie one after the other in the array, or look at one place.
+    pub(super) fn is_mostly_straight(&self) -> bool {
+        self.axes.last().is_some_and(|inner| matches!(inner.stride, 0 | 1) && inner.len > *READ.end())
+    }
+
     /// The length of rows such that the walk is seen straight, or stays at one place, within each but not beyond.
     pub(super) fn row(&self) -> Option<usize> {
         let [_, .., inner] = &self.axes[..] else { return None };

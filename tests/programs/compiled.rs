@@ -239,17 +239,70 @@ fn views_agree_at_every_length_of_rows() {
 
 #[test]
 fn views_in_one_piece_are_read_where_they_lie() {
-    // Tiles of two rows: at the first and the last, a view of the row above or below looks at nothing somewhere.
+    // Tiles of four rows: at the first and the last, a view of the row above or below looks at nothing somewhere.
     let views = |used: &[usize]| {
         let x = Term::variable(&[32, 256], DType::F64);
         let views = seen(&x);
         let y = used.iter().fold(x.clone(), |sum, k| sum.binary(Binary::Max, &views[*k]));
         compile(&Term::program(&[x], &[y], &[]).expect("a closed program")).explain()
     };
-    assert!(views(&[0, 1]).contains("views copied 2 of 32 times"), "{}", views(&[0, 1]));
+    assert!(views(&[0, 1]).contains("views copied 2 of 16 times"), "{}", views(&[0, 1]));
     // Tiles of one row: one row for all, and one number for each row.
     assert!(!views(&[6, 7, 8]).contains("copied"), "{}", views(&[6, 7, 8]));
     assert!(views(&[6, 5]).contains("views copied 32 of 64 times"), "{}", views(&[6, 5]));
+}
+
+#[test]
+fn sides_of_stencils_are_computed_apart() {
+    let text = |rows: usize, columns: usize, used: &[usize]| {
+        let x = Term::variable(&[rows, columns], DType::F64);
+        let views = seen(&x);
+        let y = used.iter().fold(x.clone(), |sum, k| sum.binary(Binary::Add, &views[*k]));
+        let program = Term::program(&[x], &[y.clone(), y.unary(Unary::Sin)], &[]).expect("a closed program");
+        let numbers = Array::new(&[rows, columns], hostile(rows * columns));
+        assert_agrees(&program, &[numbers], 1e-15, &format!("views {used:?} of {rows} rows of {columns}"));
+        compile(&program).explain()
+    };
+    // One column at each side; one at the end; one at the start and two at the end.
+    for (used, apart) in [(&[0, 1, 2, 3][..], 512), (&[2], 256), (&[3, 4], 768)] {
+        let text = text(256, 256, used);
+        assert!(text.contains(&format!("{apart} at sides computed apart")), "{text}");
+    }
+    // The first position sees nothing before the array, and the last nothing behind.
+    assert!(text(256, 256, &[2, 3]).contains("views copied 2 of"), "{}", text(256, 256, &[2, 3]));
+    // Rows above and below have no sides, small arrays and short rows are not worth it.
+    for (rows, columns, used) in [(256, 256, &[0, 1, 5][..]), (15, 256, &[2]), (4096, 16, &[3, 2])] {
+        assert!(!text(rows, columns, used).contains("apart"), "{}", text(rows, columns, used));
+    }
+}
+
+#[test]
+fn scaled_arrays_are_looked_at_where_they_lie() {
+    let read = |x: &Term, offset: [i64; 2]| {
+        x.linear(&Linear::read(View::affine(&[70, 64], &[70, 64], &[1, 0, 0, 1], &offset)))
+    };
+    let scaled = |x: &Term, by: f64| x.binary(Binary::Mul, &Term::constant(Array::full(&[70, 64], by)));
+    let numbers = Array::new(&[70, 64], hostile(70 * 64));
+    // The signs of zeros are seen by the reciprocal.
+    for (by, groups) in [(0.1, 1), (-0.1, 2), (f64::INFINITY, 2), (f64::NAN, 2), (0.0, 2)] {
+        let x = Term::variable(&[70, 64], DType::F64);
+        let y = scaled(&x, by);
+        let sum = read(&y, [1, 0]).binary(Binary::Add, &read(&y, [0, -1]));
+        let program = Term::program(&[x], &[sum, read(&y, [0, 1]).unary(Unary::Recip)], &[]).expect("a closed program");
+        assert_agrees(&program, std::slice::from_ref(&numbers), 0.0, &format!("a weight of {by}"));
+        assert_eq!(count(&compile(&program), "group of"), groups, "{}", compile(&program).explain());
+    }
+    // Elements are added to what was scaled, before a view of the scaled array is read.
+    let x = Term::variable(&[70, 64], DType::F64);
+    let (from, to) = (Term::variable(&[70], DType::I64), Term::variable(&[2], DType::I64));
+    let base = x.gather(std::slice::from_ref(&from));
+    let y = scaled(&base, 0.5);
+    let added = base.scatter_add(std::slice::from_ref(&to), &Term::constant(Array::full(&[2, 64], 7.0)));
+    let results = [y.unary(Unary::Abs), added, read(&y, [1, 0])];
+    let program = Term::program(&[x, from, to], &results, &[]).expect("a closed program");
+    let rows: Vec<i64> = (0..70).rev().collect();
+    let inputs = [numbers, Array::from(rows), Array::from([3i64, 3])];
+    assert_agrees(&program, &inputs, 0.0, "an array that is changed after it was scaled");
 }
 
 #[test]
