@@ -15,7 +15,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Enter, Recorded, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary, kinds};
-use crate::passes::optimize;
+use crate::passes::{Options, optimize};
 use crate::program::{Constant, Custom, Loop, Op, Term};
 use crate::shape::Shape;
 
@@ -47,7 +47,7 @@ impl Enter<Array> for Term {
 impl BaseTensor for Term {
     type Trace = Self;
 
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
     }
 

@@ -14,6 +14,7 @@ use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, ma
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Contract, Cost, Discrete, FloatStep, Linear, Reduce, Unary};
+use crate::passes::Options;
 use crate::program::{Custom, interpret};
 use crate::source::Site;
 
@@ -183,7 +184,7 @@ fn counts<T: BaseTensor>(groups: Vec<Group<T>>) -> Vec<Count<T>> {
 impl<T: BaseTensor> BaseTensor for Count<T> {
     type Trace = Self;
 
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
     }
 

@@ -16,6 +16,7 @@ use crate::base::{
 };
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Reduce, Unary};
+use crate::passes::Options;
 use crate::program::{Custom, interpret};
 use crate::source::Site;
 
@@ -176,7 +177,7 @@ fn primals<T: BaseTensor>(values: &[Dual<T>]) -> Vec<T> {
 impl<T: BaseTensor> BaseTensor for Dual<T> {
     type Trace = Self;
 
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
     }
 

@@ -11,6 +11,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary, kinds};
+use crate::passes::Options;
 use crate::program::{Custom, interpret};
 use crate::shape::{Shape, Show, check_possible};
 
@@ -54,7 +55,7 @@ fn kinds(values: &[Shapes]) -> Vec<(&[usize], DType)> {
 impl BaseTensor for Shapes {
     type Trace = Self;
 
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
     }
 

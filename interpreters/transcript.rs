@@ -20,6 +20,7 @@ use crate::array::{Array, with_elem};
 use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
+use crate::passes::Options;
 use crate::program::Custom;
 use crate::shape::Show;
 use crate::source::Site;
@@ -143,7 +144,7 @@ fn apply<T: BaseTensor>(op: &str, args: &[&Transcript<T>]) -> String {
 impl<T: BaseTensor> BaseTensor for Transcript<T> {
     type Trace = Self;
 
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
     }
 

@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
+use crate::passes::Options;
 use crate::program::{Custom, Program};
 use crate::source::Site;
 
@@ -118,12 +119,12 @@ pub trait BaseTensor: Clone + 'static {
     type Trace: BaseTensor + Enter<Self>;
 
     /// The results of `f` on these values, by way of [`Trace`](Self::Trace): if that is another interpreter, the
-    /// program is recorded, simplified and run.
+    /// program is recorded, optimized with these options and run.
     ///
     /// # Panics
     /// When `f` looks at values that are not known while it is recorded, or a variable escapes from it.
     #[track_caller]
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self>;
+    fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self>;
 
     /// The optimized program of `f` at inputs of a [`trace`](Self::trace), and the values it captures, if the trace
     /// records a program. The plain verbs differentiate this program, so the derivative is that of an optimized program.

@@ -27,6 +27,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Beyond, Enter, Lift, Recorded, Step, Traced, Trip, attributed};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Reduce, Unary};
+use crate::passes::Options;
 use crate::program::Custom;
 use crate::shape::Shape;
 use crate::source::Site;
@@ -109,7 +110,7 @@ fn primals<T: BaseTensor>(values: &[ADVal<T>]) -> Vec<T> {
 impl<T: BaseTensor> BaseTensor for ADVal<T> {
     type Trace = Self;
 
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
     }
 

@@ -21,7 +21,7 @@ use crate::array::{Array, Elems};
 use crate::base::{BaseTensor, Recorded, Step, Traced, Trip};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
-use crate::passes::optimize;
+use crate::passes::{Options, optimize, optimize_with};
 use crate::program::{Custom, Term, interpret};
 
 mod contract;
@@ -45,11 +45,11 @@ pub type Concrete = Array;
 impl BaseTensor for Array {
     type Trace = Term;
 
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self> {
         let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
         let results = f(&variables);
         match Term::program(&variables, &results, &[]) {
-            Ok(program) => super::run_once(&optimize(&program), inputs.to_vec()),
+            Ok(program) => super::run_once(&optimize_with(&program, options), inputs.to_vec()),
             Err(message) => panic!("{message}"),
         }
     }

@@ -19,6 +19,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
+use crate::passes::Options;
 use crate::program::{Constant, Custom, Op, interpret};
 use crate::source::{Site, SourceLine};
 
@@ -262,7 +263,7 @@ fn all<T, M>(values: &[Watch<T, M>]) -> Vec<&Watch<T, M>> {
 impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
     type Trace = Self;
 
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
     }
 

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 
 use super::arguments::Arguments;
+use super::function::derived::Derived;
 use super::pipeline;
 use super::second::{Mode, each_basis_vector};
 use super::staged::traced;
@@ -13,6 +14,7 @@ use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::Linear;
+use crate::passes::Options;
 use crate::shape::try_possible;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -138,7 +140,7 @@ where
 {
     let arguments = Arguments::new(x, data);
     let template = RefCell::new(None);
-    let mut results = traced(&arguments.inputs, |inputs| {
+    let mut results = traced(&arguments.inputs, Derived::JacobianMatrix { value }.last(Options::default()), |inputs| {
         let run = |duals: &[ADVal<T::Trace>]| {
             let y = arguments.call(&f, duals);
             let leaves = y.leaves();
@@ -202,7 +204,7 @@ where
     E: Float,
 {
     let arguments = Arguments::new(x, data);
-    let mut results = traced(&arguments.inputs, |inputs| {
+    let mut results = traced(&arguments.inputs, Derived::HessianMatrix.last(Options::default()), |inputs| {
         let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
         let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;
         Ok::<_, Fault>(vec![jacobian_of("hessian_matrix", &sweep, &gradient, &inputs[..arguments.count])?])

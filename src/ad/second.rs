@@ -174,7 +174,7 @@ where
     Q: Tree<T>,
 {
     let arguments = Arguments::new(x, data);
-    traced(&arguments.inputs, |inputs| {
+    traced(&arguments.inputs, Derived::Jacobian { value }.last(Options::default()), |inputs| {
         let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(&f, duals).into_raw()];
         let (sweep, mut y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
         let y = y.remove(0);
@@ -269,7 +269,7 @@ where
     Rank<R>: Plus<N, N>,
 {
     let arguments = Arguments::new(x, data);
-    let mut results = traced(&arguments.inputs, |inputs| {
+    let mut results = traced(&arguments.inputs, Derived::Hessian.last(Options::default()), |inputs| {
         let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
         let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;
         Ok::<_, Fault>(vec![derivatives(&sweep, &gradient[0], inputs[0].shape(), Mode::Forward)?])
@@ -327,7 +327,7 @@ where
     let (arguments, tangents) = (Arguments::new(x, data), v.leaves());
     check_direction(&arguments.inputs[..arguments.count], &tangents);
     let inputs = [&arguments.inputs[..], &tangents].concat();
-    let results = traced(&inputs, |inputs| {
+    let results = traced(&inputs, Derived::Hvp.last(Options::default()), |inputs| {
         let (inputs, tangents) = inputs.split_at(arguments.inputs.len());
         let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
         let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;

@@ -16,7 +16,7 @@ use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault};
 use crate::interpreters::dual::{Dual, Forward};
-use crate::passes::optimize;
+use crate::passes::{Options, optimize};
 use crate::program::interpret;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -54,7 +54,7 @@ where
     E: Float,
 {
     let arguments = Arguments::new(x, data);
-    let mut results = traced(&arguments.inputs, |inputs| {
+    let mut results = traced(&arguments.inputs, Options::default(), |inputs| {
         let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(&f, duals).into_raw()];
         let (sweep, y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
         let one = T::Trace::constant(Array::ones(&[], E::DTYPE));
@@ -72,9 +72,10 @@ where
 #[track_caller]
 pub(super) fn traced<T: BaseTensor, F: Display>(
     inputs: &[T],
+    options: Options,
     f: impl FnMut(&[T::Trace]) -> Result<Vec<T::Trace>, F>,
 ) -> Vec<T> {
-    match try_traced(inputs, f) {
+    match try_traced(inputs, options, f) {
         Ok(results) => results,
         Err(fault) => panic!("{fault}"),
     }
@@ -84,10 +85,11 @@ pub(super) fn traced<T: BaseTensor, F: Display>(
 #[track_caller]
 fn try_traced<T: BaseTensor, F>(
     inputs: &[T],
+    options: Options,
     mut f: impl FnMut(&[T::Trace]) -> Result<Vec<T::Trace>, F>,
 ) -> Result<Vec<T>, F> {
     let mut fault = None;
-    let results = T::trace(inputs, &mut |inputs| {
+    let results = T::trace(inputs, options, &mut |inputs| {
         f(inputs).unwrap_or_else(|e| {
             fault = Some(e);
             Vec::new()
@@ -212,7 +214,7 @@ where
         template.replace(Some(y));
         leaves
     };
-    let values = T::trace(&arguments.inputs, &mut |inputs| {
+    let values = T::trace(&arguments.inputs, Options::default(), &mut |inputs| {
         // A closed program is run below, together with what its derivative needs.
         if let Some(program) = pipeline::closed::<T>(inputs, arguments.count, &run) {
             traced = Some(Ok(program));
@@ -229,7 +231,8 @@ where
         Err((sweep, results)) => {
             // The values are part of an outer program, and the term of the one run serves all cotangents.
             let pullback = move |y_bar: &Y::With<T>| {
-                let cotangents = try_traced(&y_bar.leaves(), |y_bar| sweep.try_pull(&results, y_bar.to_vec()));
+                let cotangents =
+                    try_traced(&y_bar.leaves(), Options::default(), |y_bar| sweep.try_pull(&results, y_bar.to_vec()));
                 cotangents.map(|cotangents| x.with_leaves(cotangents))
             };
             return (y.with_leaves(values), LinearMap::new(pullback));
@@ -304,7 +307,7 @@ where
     }
     let inputs = [&arguments.inputs[..], &tangents].concat();
     let template = RefCell::new(None);
-    let mut results = traced(&inputs, |inputs| {
+    let mut results = traced(&inputs, Options::default(), |inputs| {
         let (inputs, tangents) = inputs.split_at(arguments.inputs.len());
         let results = pipeline::forward::<T>(inputs, tangents, &|duals| {
             let y = arguments.call(&f, duals);

@@ -19,8 +19,8 @@ pub struct Options {
     /// `exp (ln x) = x`.
     pub fast_math: bool,
     /// Whether a product with a zero of a basis vector, an identity matrix or another array of zeros with a written number is
-    /// left out, even if the other factor is infinite or NaN. A [`Function`](crate::Function) makes its Jacobians and
-    /// Hessians so: the elements of the factor are then those of the Jacobian, and NaN stays where it is.
+    /// left out, even if the other factor is infinite or NaN. All verbs that record make their Jacobians and Hessians so:
+    /// the elements of the factor are then those of the Jacobian, and NaN stays where it is.
     pub basis: bool,
     /// The number of rounds after which to stop even if rules still fire.
     pub rounds: usize,

@@ -46,6 +46,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::gallery::{self, Leaves, Objective, Visitor};
 use any::{Any, Level};
 use polygrad::direct::{grad, jvp, value_and_grad_with, vjp};
+use polygrad::passes::Options;
 use polygrad::program::Term;
 use polygrad::tree::TreeMath;
 use polygrad::{ADVal, BaseTensor, Concrete, DType, Dual, Shapes, Tensor, Tree};
@@ -364,7 +365,7 @@ fn staged(fails: &mut Failures, case: &Case, (gradient, curved): (&Point, &Point
 
 /// The results of a program that is recorded, simplified and run.
 fn traced(x: &Point, f: impl Fn(&Leaves<Term>) -> Vec<Term>) -> Vec<Concrete> {
-    Concrete::trace(&x.0, &mut |x| f(&Leaves(x.to_vec())))
+    Concrete::trace(&x.0, Options::default(), &mut |x| f(&Leaves(x.to_vec())))
 }
 
 /// Visits objectives and collects what does not hold.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use polygrad::base::{Step, Traced, Trip};
 use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
+use polygrad::passes::Options;
 use polygrad::program::{Custom, Term};
 use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Shapes, Tensor};
 
@@ -101,7 +102,7 @@ macro_rules! levels {
 
         impl BaseTensor for Any {
             type Trace = Self;
-            fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+            fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
                 f(inputs)
             }
             fn constant(a: Array) -> Self {

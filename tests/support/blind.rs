@@ -2,6 +2,7 @@
 //! does not peek.
 
 use polygrad::base::Traced;
+use polygrad::passes::Options;
 use polygrad::{Array, BaseTensor};
 
 use crate::wrapped::{arrays, computed};
@@ -14,7 +15,7 @@ arrays!(Blind);
 
 impl BaseTensor for Blind {
     type Trace = Self;
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
     }
     computed!(Blind);

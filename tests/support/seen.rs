@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use polygrad::base::{Enter, Recorded, Traced};
-use polygrad::passes::optimize;
+use polygrad::passes::{Options, optimize_with};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor};
 
@@ -32,10 +32,10 @@ impl Enter<Seen> for Term {
 
 impl BaseTensor for Seen {
     type Trace = Term;
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self> {
         let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
         let program = Term::program(&variables, &f(&variables), &[]).expect("no variable escapes");
-        let program = optimize(&program);
+        let program = optimize_with(&program, options);
         let results = interpret(&program, Seen::arrays(inputs));
         PROGRAMS.with(|programs| programs.borrow_mut().push(program));
         Seen::wrapped(results)

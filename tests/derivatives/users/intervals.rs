@@ -5,6 +5,7 @@ use std::sync::Arc;
 use polygrad::array::Rng;
 use polygrad::base::{BaseTensor, Step, Traced, Trip, map_accum_grouped};
 use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
+use polygrad::passes::Options;
 use polygrad::program::{Custom, interpret};
 use polygrad::{Array, Concrete, DType, Tensor, grad, tensor};
 
@@ -43,7 +44,7 @@ fn highs(values: &[Interval]) -> Vec<Array> {
 impl BaseTensor for Interval {
     type Trace = Self;
 
-    fn trace(inputs: &[Self], f: Traced<'_, Self>) -> Vec<Self> {
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
     }
 

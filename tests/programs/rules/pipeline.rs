@@ -4,8 +4,8 @@ use polygrad::inspect::count;
 use polygrad::interpreters::Ast;
 use polygrad::program::{Program, interpret};
 use polygrad::{
-    ADVal, Array, BaseTensor, Function, FunctionOptions, Tensor, build1, grad, hvp, jacobian, jvp, value_and_grad_with,
-    vjp,
+    ADVal, Array, BaseTensor, Function, FunctionOptions, Tensor, build1, grad, hessian_matrix_with, hvp, jacobian, jvp,
+    value_and_grad_with, vjp,
 };
 
 use crate::gallery::{self, Leaves, Objective, Visitor};
@@ -46,6 +46,31 @@ impl Visitor for Same {
 #[test]
 fn the_plain_gradient_runs_the_program_of_the_function() {
     let mut same = Same(Vec::new());
+    gallery::each(&mut same);
+    assert!(same.0.is_empty(), "{} programs:\n{}", same.0.len(), same.0.join("\n"));
+}
+
+struct SameHessian(Vec<String>);
+
+impl Visitor for SameHessian {
+    fn visit<O: Objective>(&mut self) {
+        let seen = |leaves: &Leaves<Array>| Leaves(leaves.0.iter().cloned().map(Seen).collect());
+        let (x, data) = (O::inputs(), O::data());
+        type Twice = ADVal<ADVal<Ast>>;
+        hessian_matrix_with(|x: &Leaves<Twice>, data: &Leaves<_>| O::eval(x, data), &seen(&x), &seen(&data));
+        let plain = nameless(&programs().pop().expect("a program ran"));
+        let function = Function::hessian_matrix_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+        let function = nameless(function.optimized());
+        let inputs: Vec<Array> = x.0.into_iter().chain(data.0).collect();
+        if work(&plain, inputs.clone()) != work(&function, inputs) || plain.size() != function.size() {
+            self.0.push(format!("{}: {plain}\n{function}", O::NAME));
+        }
+    }
+}
+
+#[test]
+fn the_plain_hessian_runs_the_program_of_the_function() {
+    let mut same = SameHessian(Vec::new());
     gallery::each(&mut same);
     assert!(same.0.is_empty(), "{} programs:\n{}", same.0.len(), same.0.join("\n"));
 }

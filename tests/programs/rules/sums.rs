@@ -5,7 +5,8 @@ use polygrad::interpreters::Ast;
 use polygrad::ops::{Contract, Discrete, Linear, View};
 use polygrad::passes::{Options, optimize, simplify, simplify_with};
 use polygrad::program::{Op, Program, Term};
-use polygrad::{BaseTensor, DType, Function, Tensor, build, build1, cond, jacobian_with, symbolic};
+use polygrad::{BaseTensor, DType, Function, Tensor, build, build1, cond, symbolic};
+use polygrad::{hessian_matrix_with, hessian_with, jacobian_matrix_with, jacobian_with};
 
 use super::contractions::{matrix, prints, vector};
 use crate::support::assert_close;
@@ -169,7 +170,18 @@ fn a_jacobian_has_no_product_with_the_basis() {
     let linear = Function::jacobian_with(|x, w: &Tensor<_, 2>| w.matvec(x), &x, &w);
     let bad = w.set([2, 3], &Tensor::scalar(f64::NAN));
     let nan = linear.run_with(&x, &bad).expect("it fits");
-    assert_eq!(nan.raw().to_vec::<f64>().expect("floats").iter().filter(|x| x.is_nan()).count(), 1);
+    let nans = |j: &Tensor<polygrad::Concrete, 2>| {
+        j.raw().to_vec::<f64>().expect("floats").iter().filter(|x| x.is_nan()).count()
+    };
+    assert_eq!(nans(&nan), 1);
+    let plain: Tensor<_, 2> = jacobian_with(|x, w: &Tensor<_, 2>| w.matvec(x), &x, &bad);
+    assert_eq!(nans(&plain), 1);
+    let plain = jacobian_matrix_with(|x, w: &Tensor<_, 2>| w.matvec(x), &x, &bad);
+    assert_eq!(nans(&plain), 1);
+    let squared = |x: &Tensor<_, 1>, w: &Tensor<_, 2>| x.dot(&w.matvec(x));
+    let plain: Tensor<_, 2> = hessian_with(squared, &x, &bad);
+    assert_eq!(nans(&plain), 2);
+    assert_eq!(nans(&hessian_matrix_with(squared, &x, &bad)), 2);
 }
 
 #[test]
