@@ -165,7 +165,7 @@ fn straight(code: &Straight) -> String {
         flops += usize::from(arithmetic);
     }
     let words = if names.is_empty() { "copy".to_owned() } else { counted(names) };
-    let rows = code.moving();
+    let rows = code.moving().count();
     match (code.n, &code.affine) {
         (1, _) => format!("numbers: {words}; {flops} operations"),
         (n, Some(_)) => format!("recurrence of {n} trips: {words}; {} operations", n * flops),

@@ -93,12 +93,13 @@ fn random(seed: u64) -> (Program, Vec<Array>) {
         carry.into_iter().chain(captured.iter().cloned()).for_each(|term| pool.add(term));
         pool.add(rows[0].clone());
         pool.add(rows[1].gather(&[Term::constant(1i64.into())]));
-        for _ in 0..choices.below(14) {
+        // Some bodies are longer than a chain of instructions.
+        for _ in 0..*choices.of(&[3, 8, 14, 20, 90, 300]) {
             let term = operation(&pool, table, choices);
             pool.add(term);
         }
         let next = kinds.iter().map(|dtype| pool.pick(*dtype, choices)).collect();
-        let mut outputs: Vec<Term> = (0..choices.below(3)).map(|_| pool.pick(DType::F64, choices)).collect();
+        let mut outputs: Vec<Term> = (0..choices.below(6)).map(|_| pool.pick(DType::F64, choices)).collect();
         outputs.push(pool.pick(*choices.of(&[DType::F32, DType::I64, DType::Bool]), choices));
         (next, outputs)
     });

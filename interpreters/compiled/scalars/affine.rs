@@ -8,7 +8,7 @@
 
 use super::super::memory::{Slot, Table};
 use super::run::File;
-use super::{Kind, Micro, Moving, Register, Straight};
+use super::{Kind, Micro, Moving, Register, Scalar, Straight};
 use crate::dtype::DType;
 
 /// What an operand is.
@@ -21,10 +21,21 @@ enum Source {
     Row(Slot, usize),
 }
 
+/// The instructions that are recurrences.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    Add,
+    Sub,
+    Mul,
+    MulAdd,
+    MulSub,
+    SubMul,
+}
+
 /// A loop of one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Affine {
-    kind: Kind,
+    kind: Next,
     carry: Register,
     /// Operands but the carry: `x` and `y` with the carry's place given by the form.
     form: Form,
@@ -49,7 +60,7 @@ impl Affine {
     /// The recurrence that a loop is, if it is one.
     pub(super) fn new(straight: &Straight) -> Option<Affine> {
         let ([scalar], [(carry, ..)]) = (&straight.code[..], &straight.stores[..]) else { return None };
-        let (kind, Micro { out, a, b, c }, None) = scalar.kinds()? else { return None };
+        let Scalar::Kind(kind, Micro { out, a, b, c }) = *scalar else { return None };
         let all = straight.rows.iter().chain(&straight.early).chain(&straight.late);
         let plain = |row: &Moving| row.step == 1 && row.dtype == DType::F64;
         if straight.n == 1 || out != *carry || !all.clone().all(plain) || !straight.cleared.is_empty() {
@@ -61,14 +72,23 @@ impl Affine {
             None => Source::One(register),
         };
         let [a, b, c] = [a, b, c].map(source);
+        let plain = [
+            (Kind::Add, Next::Add),
+            (Kind::Sub, Next::Sub),
+            (Kind::Mul, Next::Mul),
+            (Kind::MulAdd, Next::MulAdd),
+            (Kind::MulSub, Next::MulSub),
+            (Kind::SubMul, Next::SubMul),
+        ];
+        let (_, kind) = *plain.iter().find(|(plain, _)| *plain == kind)?;
         let (form, x, y) = match (kind, [a, b, c].map(|source| source == Source::Carry)) {
-            (Kind::Add | Kind::Mul, [true, false, _]) => (Form::First, b, b),
-            (Kind::Add | Kind::Mul, [false, true, _]) => (Form::First, a, a),
-            (Kind::Sub, [true, false, _]) => (Form::First, b, b),
-            (Kind::Sub, [false, true, _]) => (Form::Second, a, a),
-            (Kind::MulAdd | Kind::MulSub | Kind::SubMul, [true, false, false]) => (Form::First, b, c),
-            (Kind::MulAdd | Kind::MulSub | Kind::SubMul, [false, true, false]) => (Form::First, a, c),
-            (Kind::MulAdd | Kind::MulSub | Kind::SubMul, [false, false, true]) => (Form::Sum, a, b),
+            (Next::Add | Next::Mul, [true, false, _]) => (Form::First, b, b),
+            (Next::Add | Next::Mul, [false, true, _]) => (Form::First, a, a),
+            (Next::Sub, [true, false, _]) => (Form::First, b, b),
+            (Next::Sub, [false, true, _]) => (Form::Second, a, a),
+            (Next::MulAdd | Next::MulSub | Next::SubMul, [true, false, false]) => (Form::First, b, c),
+            (Next::MulAdd | Next::MulSub | Next::SubMul, [false, true, false]) => (Form::First, a, c),
+            (Next::MulAdd | Next::MulSub | Next::SubMul, [false, false, true]) => (Form::Sum, a, b),
             (_, _) => return None,
         };
         let one = |rows: &[Moving]| match rows {
@@ -111,16 +131,16 @@ impl Affine {
     #[inline(always)]
     fn with(&self, trips: Trips<'_>, h: f64, at: impl Fn(usize) -> (f64, f64)) -> f64 {
         match (self.kind, self.form) {
-            (Kind::Add, _) => trips.run(h, |h, i| h + at(i).0),
-            (Kind::Mul, _) => trips.run(h, |h, i| h * at(i).0),
-            (Kind::Sub, Form::Second) => trips.run(h, |h, i| at(i).0 - h),
-            (Kind::Sub, Form::First | Form::Sum) => trips.run(h, |h, i| h - at(i).0),
-            (Kind::MulAdd, Form::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 + h),
-            (Kind::MulSub, Form::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 - h),
-            (Kind::SubMul, Form::Sum) => trips.run(h, |h, i| h - at(i).0 * at(i).1),
-            (Kind::MulAdd, Form::First | Form::Second) => trips.run(h, |h, i| h * at(i).0 + at(i).1),
-            (Kind::MulSub, Form::First | Form::Second) => trips.run(h, |h, i| h * at(i).0 - at(i).1),
-            (Kind::SubMul, Form::First | Form::Second) => trips.run(h, |h, i| at(i).1 - h * at(i).0),
+            (Next::Add, _) => trips.run(h, |h, i| h + at(i).0),
+            (Next::Mul, _) => trips.run(h, |h, i| h * at(i).0),
+            (Next::Sub, Form::Second) => trips.run(h, |h, i| at(i).0 - h),
+            (Next::Sub, Form::First | Form::Sum) => trips.run(h, |h, i| h - at(i).0),
+            (Next::MulAdd, Form::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 + h),
+            (Next::MulSub, Form::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 - h),
+            (Next::SubMul, Form::Sum) => trips.run(h, |h, i| h - at(i).0 * at(i).1),
+            (Next::MulAdd, Form::First | Form::Second) => trips.run(h, |h, i| h * at(i).0 + at(i).1),
+            (Next::MulSub, Form::First | Form::Second) => trips.run(h, |h, i| h * at(i).0 - at(i).1),
+            (Next::SubMul, Form::First | Form::Second) => trips.run(h, |h, i| at(i).1 - h * at(i).0),
         }
     }
 }

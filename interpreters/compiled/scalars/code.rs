@@ -3,12 +3,15 @@
 //! Law: a register is written again only after the last use of what it holds. Rows that are only passed on are stored
 //! before the first instruction of a trip, so a carry may be overwritten by its next value at once.
 
+use std::collections::HashMap;
+
 use smallvec::SmallVec;
 
 use super::super::code::{Arg, Instruction};
 use super::super::group::{Item, Value};
 use super::super::rows::Isa;
 use super::affine::Affine;
+use super::order::ordered;
 use super::values::{Element, Origin, Values};
 use super::{Kind, Micro, Moving, Register, Scalar, Straight};
 use crate::dtype::DType;
@@ -16,9 +19,8 @@ use crate::ops::{Binary, Unary};
 
 /// What an instruction does.
 #[derive(Clone, Copy, Debug)]
-enum What {
+pub(super) enum What {
     Kind(Kind),
-    Div,
     Unary(Unary),
     Binary(Binary),
     /// The item of the value, as on a tile.
@@ -26,11 +28,11 @@ enum What {
 }
 
 /// An instruction on values.
-#[derive(Debug)]
-struct Draft {
-    what: What,
-    out: Value,
-    operands: SmallVec<[Value; 4]>,
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) what: What,
+    pub(super) out: Value,
+    pub(super) operands: SmallVec<[Value; 4]>,
 }
 
 /// The time after all instructions.
@@ -39,7 +41,39 @@ const END: usize = usize::MAX;
 /// The code of values; `None` if there are not enough registers.
 pub(super) fn code(values: Values) -> Option<Straight> {
     let drafts = drafts(&values);
-    Maker::new(&values, drafts).code()
+    if let ([_], true) = (&drafts[..], values.n > 1) {
+        let mut straight = Maker::new(&values, &drafts, Forms::Plain).code()?;
+        straight.affine = Affine::new(&straight);
+        if straight.affine.is_some() {
+            return Some(straight);
+        }
+    }
+    let ordered = ordered(&drafts, &values);
+    // The order decides how many registers are needed: where there are not enough, the order of the program is left.
+    let orders = [&ordered, &drafts].into_iter();
+    let mut straight = orders.flat_map(|drafts| [at_hand(drafts, &values), None].map(|last| (drafts, last))).find_map(
+        |(drafts, last)| {
+            let code = Maker::new(&values, drafts, Forms::WithLast(last)).code()?;
+            Some(code).filter(|code| last.is_none() || code.last.is_some())
+        },
+    )?;
+    straight.steps = super::run::steps(&straight.code, Isa::detect());
+    Some(straight)
+}
+
+/// The carry whose next value is the last result of a trip, so that it is at hand in the next one, if all goes well.
+fn at_hand(drafts: &[Draft], values: &Values) -> Option<Value> {
+    let last = drafts.last().filter(|last| values.n > 1 && !matches!(last.what, What::Tile))?;
+    values.carries.iter().find(|carried| carried.next == last.out).map(|carried| carried.value)
+}
+
+/// The forms of instructions.
+#[derive(Clone, Copy)]
+enum Forms {
+    /// Those that read registers alone; rows are no instructions.
+    Plain,
+    /// Those that take the last result, too, which is this value before the first instruction.
+    WithLast(Option<Value>),
 }
 
 /// The instructions for all values that are needed.
@@ -80,7 +114,7 @@ fn drafts(values: &Values) -> Vec<Draft> {
             Item::Binary(op, a, b) if *dtype == DType::F64 => {
                 let what = match op {
                     Binary::Mul => What::Kind(Kind::Mul),
-                    Binary::Div => What::Div,
+                    Binary::Div => What::Kind(Kind::Div),
                     Binary::Add
                     | Binary::Sub
                     | Binary::Pow
@@ -120,7 +154,8 @@ fn unary(op: Unary, a: Value) -> (What, SmallVec<[Value; 4]>) {
     if op == Unary::Square {
         return (What::Kind(Kind::Mul), [a, a].as_slice().into());
     }
-    (What::Unary(op), [a].as_slice().into())
+    let what = if op == Unary::Neg { What::Kind(Kind::Neg) } else { What::Unary(op) };
+    (what, [a].as_slice().into())
 }
 
 /// The factors of a product of `f64`.
@@ -135,44 +170,68 @@ fn product(values: &Values, v: Value) -> Option<(Value, Value)> {
 /// The code while it is made.
 struct Maker<'a> {
     values: &'a Values,
-    drafts: Vec<Draft>,
+    drafts: &'a [Draft],
+    forms: Forms,
+    /// The value that the last result is.
+    at_hand: Option<Value>,
     /// The last instruction that uses a value.
     last: Vec<usize>,
     registers: Vec<Option<Register>>,
+    /// Elements of rows that instructions write where the value is computed.
+    stores: HashMap<Value, SmallVec<[Element; 2]>>,
     free: Vec<Register>,
     next: usize,
+    /// A register that nothing reads.
+    unread: Option<Register>,
     straight: Straight,
 }
 
 impl<'a> Maker<'a> {
-    fn new(values: &'a Values, drafts: Vec<Draft>) -> Maker<'a> {
+    fn new(values: &'a Values, drafts: &'a [Draft], forms: Forms) -> Maker<'a> {
         let mut last = vec![0; values.list.len()];
         for (k, draft) in drafts.iter().enumerate() {
             draft.operands.iter().for_each(|v| last[*v as usize] = k);
         }
-        let is_early = |v: Value| !matches!(values.list[v as usize].0, Origin::Item(..));
-        values.outputs.iter().filter(|(v, _)| !is_early(*v)).for_each(|(v, _)| last[*v as usize] = END);
-        for carried in &values.carries {
-            last[carried.next as usize] = END;
-        }
-        values.stores.iter().for_each(|(v, ..)| last[*v as usize] = END);
-        let straight = Straight {
-            cleared: values.cleared.clone(),
-            loads: Vec::new(),
-            n: values.n,
-            reverse: values.reverse,
-            rows: Vec::new(),
-            early: Vec::new(),
-            late: Vec::new(),
-            code: Vec::with_capacity(drafts.len()),
-            steps: Vec::new(),
-            affine: None,
-            tiles: Vec::new(),
-            stores: Vec::new(),
-            bytes: 0,
+        let mut maker = Maker {
+            values,
+            drafts,
+            forms,
+            at_hand: None,
+            last,
+            registers: vec![None; values.list.len()],
+            stores: HashMap::new(),
+            free: Vec::new(),
+            next: 0,
+            unread: None,
+            straight: Straight {
+                cleared: values.cleared.clone(),
+                n: values.n,
+                reverse: values.reverse,
+                ..Straight::default()
+            },
         };
-        let registers = vec![None; values.list.len()];
-        Maker { values, drafts, last, registers, free: Vec::new(), next: 0, straight }
+        for (v, element) in
+            values.outputs.iter().filter(|(v, _)| matches!(values.list[*v as usize].0, Origin::Item(..)))
+        {
+            match maker.in_code(*v, *element) {
+                Some(_) => maker.stores.entry(*v).or_default().push(*element),
+                None => maker.last[*v as usize] = END,
+            }
+        }
+        for carried in &values.carries {
+            maker.last[carried.next as usize] = END;
+        }
+        values.stores.iter().for_each(|(v, ..)| maker.last[*v as usize] = END);
+        maker
+    }
+
+    /// The bytes to the next index, if instructions move the element of a row.
+    fn in_code(&self, v: Value, element: Element) -> Option<u32> {
+        let width = self.values.list[v as usize].1.width();
+        match self.forms {
+            Forms::WithLast(_) if width == 8 => u32::try_from(element.step * width).ok(),
+            Forms::WithLast(_) | Forms::Plain => None,
+        }
     }
 
     fn take(&mut self) -> Option<Register> {
@@ -184,24 +243,42 @@ impl<'a> Maker<'a> {
         register
     }
 
+    /// A register that nothing else has, before or after.
+    fn take_new(&mut self) -> Option<Register> {
+        let register = Register::try_from(self.next).ok();
+        self.next += 1;
+        register
+    }
+
     fn of(&self, v: Value) -> Register {
         self.registers[v as usize].expect("an operand is computed before it is used")
     }
 
-    fn moving(&self, v: Value, element: Element) -> Moving {
+    fn moving(&mut self, v: Value, element: Element) -> Option<Moving> {
         let Element { slot, first, step } = element;
         let dtype = self.values.list[v as usize].1;
-        Moving { register: self.of(v), dtype, slot, first, step, bytes: step * dtype.width() }
+        let address = self.take_new()?;
+        Some(Moving { register: self.of(v), dtype, slot, first, step, bytes: step * dtype.width(), address })
+    }
+
+    /// An instruction that moves an element of a row from or to the register of a value.
+    fn row(&mut self, kind: Kind, v: Value, element: Element, bytes: u32) -> Option<()> {
+        let moving = self.moving(v, element)?;
+        self.straight.code.push(Scalar::Kind(kind, Micro::row(moving.register, moving.address, bytes)));
+        self.straight.coded.push(moving);
+        Some(())
     }
 
     fn code(mut self) -> Option<Straight> {
         self.starts()?;
-        let drafts = std::mem::take(&mut self.drafts);
         let mut carry_of = vec![None; self.values.list.len()];
         for carried in self.values.carries.iter().rev() {
             carry_of[carried.next as usize] = Some(carried.value);
         }
-        for (k, draft) in drafts.iter().enumerate() {
+        if let Forms::WithLast(value) = self.forms {
+            self.at_hand = value;
+        }
+        for (k, draft) in self.drafts.iter().enumerate() {
             let mut over: SmallVec<[Value; 4]> = draft.operands.clone();
             over.retain(|v| self.last[*v as usize] == k && !self.is_kept(*v));
             over.sort_unstable();
@@ -219,12 +296,24 @@ impl<'a> Maker<'a> {
                 self.free.push(self.of(v));
             }
             self.registers[draft.out as usize] = Some(out);
-            self.instruction(draft, out, &operands);
+            self.instruction(draft, out, &operands)?;
+            for element in self.stores.remove(&draft.out).into_iter().flatten() {
+                let kind = if self.at_hand == Some(draft.out) { Kind::Store } else { Kind::Put };
+                let bytes = self.in_code(draft.out, element).expect("the element is one that instructions move");
+                self.row(kind, draft.out, element, bytes)?;
+            }
+            // Stored, and not used.
+            if self.last[draft.out as usize] == 0 {
+                self.free.push(out);
+            }
         }
         self.ends()?;
         let values = self.values;
         for (v, element) in &values.outputs {
-            let moving = self.moving(*v, *element);
+            if self.in_code(*v, *element).is_some() {
+                continue;
+            }
+            let moving = self.moving(*v, *element)?;
             match values.list[*v as usize].0 {
                 Origin::Item(..) => self.straight.late.push(moving),
                 Origin::Start(_) | Origin::Carry | Origin::Row(_) => self.straight.early.push(moving),
@@ -233,12 +322,8 @@ impl<'a> Maker<'a> {
         for (v, slot, at) in &values.stores {
             self.straight.stores.push((self.of(*v), values.list[*v as usize].1, *slot, *at));
         }
-        let mut straight = self.straight;
-        straight.bytes = (self.next + straight.moving()) * 8;
-        straight.affine = Affine::new(&straight);
-        straight.code = paired(&straight.code);
-        straight.steps = super::run::steps(&straight.code, Isa::detect());
-        Some(straight)
+        self.straight.bytes = self.next * 8;
+        Some(self.straight)
     }
 
     /// Whether a value has its register for all trips.
@@ -246,7 +331,7 @@ impl<'a> Maker<'a> {
         matches!(self.values.list[v as usize].0, Origin::Start(_) | Origin::Carry)
     }
 
-    /// Registers for what is held before the first trip, and for rows.
+    /// Registers for what is held before the first trip, and for rows; and what is moved before anything is computed.
     fn starts(&mut self) -> Option<()> {
         let values = self.values;
         for carried in &values.carries {
@@ -263,23 +348,45 @@ impl<'a> Maker<'a> {
                 }
                 Origin::Row(element) => {
                     self.registers[v] = Some(self.take()?);
-                    let row = self.moving(v as Value, *element);
-                    self.straight.rows.push(row);
+                    match self.in_code(v as Value, *element) {
+                        Some(bytes) => self.row(Kind::Load, v as Value, *element, bytes)?,
+                        None => {
+                            let row = self.moving(v as Value, *element)?;
+                            self.straight.rows.push(row);
+                        }
+                    }
                 }
                 Origin::Carry | Origin::Item(..) => {}
+            }
+        }
+        for (v, element) in &values.outputs {
+            let computed = matches!(values.list[*v as usize].0, Origin::Item(..));
+            if let (false, Some(bytes)) = (computed, self.in_code(*v, *element)) {
+                self.row(Kind::Put, *v, *element, bytes)?;
             }
         }
         Some(())
     }
 
-    fn instruction(&mut self, draft: &Draft, out: Register, operands: &[Register]) {
+    fn instruction(&mut self, draft: &Draft, out: Register, operands: &[Register]) -> Option<()> {
         let operand = |k: usize| operands.get(k).copied().unwrap_or(out);
         let micro = Micro { out, a: operand(0), b: operand(1), c: operand(2) };
         let scalar = match draft.what {
-            What::Kind(kind) => Scalar::single(kind, micro),
-            What::Div => Scalar::Div(micro),
-            What::Unary(op) => Scalar::Unary(op, out, micro.a),
-            What::Binary(op) => Scalar::Binary(op, micro),
+            What::Kind(kind) => {
+                let is_last = |v: &Value| self.at_hand == Some(*v);
+                let square = draft.operands.len() == 2 && draft.operands.iter().all(is_last);
+                let form = draft.operands.iter().position(is_last).and_then(|k| kind.with_last(k, square, micro));
+                let (kind, micro) = form.unwrap_or((kind, micro));
+                Scalar::Kind(kind, micro)
+            }
+            What::Unary(op) => {
+                self.bring(draft.operands[0], micro.a)?;
+                Scalar::Unary(op, micro)
+            }
+            What::Binary(op) => {
+                self.bring(draft.operands[0], micro.a)?;
+                Scalar::Binary(op, micro)
+            }
             What::Tile => {
                 let (origin, dtype) = &self.values.list[draft.out as usize];
                 let Origin::Item(item, operand) = origin else { unreachable!("an instruction computes") };
@@ -290,6 +397,23 @@ impl<'a> Maker<'a> {
             }
         };
         self.straight.code.push(scalar);
+        if let (What::Kind(_) | What::Unary(_) | What::Binary(_), Forms::WithLast(_)) = (draft.what, self.forms) {
+            self.at_hand = Some(draft.out);
+        }
+        Some(())
+    }
+
+    /// Makes a value the last result.
+    fn bring(&mut self, v: Value, register: Register) -> Option<()> {
+        if self.at_hand != Some(v) {
+            let out = match self.unread {
+                Some(out) => out,
+                None => self.take_new()?,
+            };
+            self.unread = Some(out);
+            self.straight.code.push(Scalar::Kind(Kind::Copy, Micro { out, a: register, b: register, c: register }));
+        }
+        Some(())
     }
 
     /// Moves the next values of carries to where the next trip reads them, as if all at once; and notes the results.
@@ -313,6 +437,11 @@ impl<'a> Maker<'a> {
             moves.push(Scalar::Move(to, from));
         }
         self.straight.code.extend(moves);
+        // No instruction between: the last result is what the register of the carry holds.
+        if let Forms::WithLast(Some(carry)) = self.forms {
+            let next = values.carries.iter().find(|carried| carried.value == carry).map(|carried| carried.next);
+            self.straight.last = next.filter(|_| next == self.at_hand).map(|_| self.of(carry));
+        }
         for carried in &values.carries {
             let (slot, at) = carried.result;
             let dtype = values.list[carried.value as usize].1;
@@ -320,16 +449,4 @@ impl<'a> Maker<'a> {
         }
         Some(())
     }
-}
-
-/// Neighbours as pairs, from the first on.
-fn paired(code: &[Scalar]) -> Vec<Scalar> {
-    let mut pairs: Vec<Scalar> = Vec::with_capacity(code.len());
-    for scalar in code {
-        match pairs.last().and_then(|last| last.paired(*scalar)) {
-            Some(pair) => *pairs.last_mut().expect("there is a last") = pair,
-            None => pairs.push(*scalar),
-        }
-    }
-    pairs
 }

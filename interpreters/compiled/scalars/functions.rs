@@ -1,5 +1,5 @@
 //! Elementary functions as steps of code on single numbers: each is compiled together with a step, so that a trip of a
-//! recurrence waits for no call.
+//! recurrence waits for no call. The argument, or the first one, is the result of the instruction before.
 //!
 //! Law: a step computes the bits that the loop over slices computes on the same machine.
 
@@ -8,6 +8,7 @@
 use super::super::rows::{BinaryFunction, Fused, Isa, Plain, UnaryFunction, UseBinary, UseUnary};
 use super::super::rows::{binary_function, unary_function};
 use super::Micro;
+use super::kinds::View;
 use super::run::{File, Runner, Step, next};
 use crate::ops::{Binary, Unary};
 
@@ -47,26 +48,32 @@ impl UseBinary for Maker {
 macro_rules! steps {
     ($($(#[$feature:meta])? $one:ident $two:ident $Machine:ty;)*) => { $(
         /// # Safety
-        /// As for `run::one`, on a machine that has the instructions.
+        /// As for `kinds::one`, on a machine that has the instructions.
         $(#[$feature])?
-        unsafe fn $one<F: UnaryFunction>(step: *const Step, at: *mut u8, file: &File<'_>) {
+        unsafe fn $one<F: UnaryFunction>(
+            step: *const Step, at: *mut u8, trip: usize, last: f64, file: &File<'_>,
+        ) -> f64 {
             // Safety: as the caller says.
             unsafe {
-                let Micro { out, a, .. } = (*step).first;
-                file.set(out, F::at::<$Machine>(file.get(a)));
-                next(step, at, file);
+                let y = F::at::<$Machine>(last);
+                View { at, file, trip }.set((*step).first.out, y);
+                next(step, at, trip, y, file)
             }
         }
 
         /// # Safety
-        /// As for `run::one`, on a machine that has the instructions.
+        /// As for `kinds::one`, on a machine that has the instructions.
         $(#[$feature])?
-        unsafe fn $two<F: BinaryFunction>(step: *const Step, at: *mut u8, file: &File<'_>) {
+        unsafe fn $two<F: BinaryFunction>(
+            step: *const Step, at: *mut u8, trip: usize, last: f64, file: &File<'_>,
+        ) -> f64 {
+            let view = View { at, file, trip };
             // Safety: as the caller says.
             unsafe {
-                let Micro { out, a, b, .. } = (*step).first;
-                file.set(out, F::at::<$Machine>(file.get(a), file.get(b)));
-                next(step, at, file);
+                let Micro { out, b, .. } = (*step).first;
+                let z = F::at::<$Machine>(last, view.get(b));
+                view.set(out, z);
+                next(step, at, trip, z, file)
             }
         }
     )* };

@@ -10,14 +10,16 @@
 //! | module | does |
 //! |---|---|
 //! | `values` | groups to values, each assigned once |
+//! | `order` | the order of the instructions |
 //! | `code` | values to instructions on registers |
-//! | `run` | runs them |
-//! | `functions` | elementary functions, compiled with a step around each |
+//! | `run` | runs them: `kinds`: instructions in pairs; `functions`: elementary functions, each with a step around it |
 //! | `affine` | loops of one multiplication and one addition |
 
 mod affine;
 mod code;
 mod functions;
+mod kinds;
+mod order;
 mod run;
 mod values;
 
@@ -25,12 +27,12 @@ use super::code::Instruction;
 use super::fuse::Superinstructions;
 use super::group::Group;
 use super::memory::Slot;
-use super::rows::Isa;
 use super::steps::{Loop, Place};
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 use affine::Affine;
 
+use kinds::Kind;
 pub(super) use run::{Step, run};
 
 /// The number of a register.
@@ -38,6 +40,7 @@ pub(super) type Register = u16;
 
 /// The operands of an instruction: as many as it has.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
 pub(super) struct Micro {
     pub(super) out: Register,
     pub(super) a: Register,
@@ -45,98 +48,32 @@ pub(super) struct Micro {
     pub(super) c: Register,
 }
 
-/// Declares the instructions that come in pairs, with all their pairs.
-macro_rules! pairs {
-    ($($First:ident $name:literal: $($Pair:ident $Second:ident,)*;)*) => {
-        /// An instruction that comes in pairs.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub(super) enum Kind { $($First),* }
-
-        impl Kind {
-            /// The kind of a number.
-            #[inline(always)]
-            const fn of(number: u8) -> Kind {
-                $( if number == Kind::$First as u8 { return Kind::$First; } )*
-                panic!("a kind has a number")
-            }
-
-            fn name(self) -> &'static str {
-                match self { $( Kind::$First => $name ),* }
-            }
-        }
-
-        /// One instruction, or a pair of two, of which the second may read what the first has written.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub(super) enum Scalar {
-            $( $First(Micro), $( $Pair(Micro, Micro), )* )*
-            Div(Micro),
-            Unary(Unary, Register, Register),
-            Binary(Binary, Micro),
-            Move(Register, Register),
-            /// The instruction of this number, as on a tile of one element.
-            Tile(u32),
-        }
-
-        impl Scalar {
-            /// An instruction by itself.
-            fn single(kind: Kind, operands: Micro) -> Scalar {
-                match kind { $( Kind::$First => Scalar::$First(operands) ),* }
-            }
-
-            /// Both instructions as one, if they come in pairs.
-            fn paired(self, next: Scalar) -> Option<Scalar> {
-                match (self, next) {
-                    $( $( (Scalar::$First(a), Scalar::$Second(b)) => Some(Scalar::$Pair(a, b)), )* )*
-                    (_, _) => None,
-                }
-            }
-
-            /// The kinds of the instructions, with their operands; `None` for those that do not come in pairs.
-            fn kinds(self) -> Option<(Kind, Micro, Option<(Kind, Micro)>)> {
-                match self {
-                    $( Scalar::$First(a) => Some((Kind::$First, a, None)),
-                       $( Scalar::$Pair(a, b) => Some((Kind::$First, a, Some((Kind::$Second, b)))), )* )*
-                    Scalar::Div(_) | Scalar::Unary(..) | Scalar::Binary(..) | Scalar::Move(..) | Scalar::Tile(_) => None,
-                }
-            }
-
-            /// The step that runs the instruction, which is the one of this number.
-            fn step(self, number: usize, isa: Isa) -> Step {
-                match self {
-                    $( Scalar::$First(a) => Step::new(run::one::<{ Kind::$First as u8 }>, a, a),
-                       $( Scalar::$Pair(a, b) => {
-                           Step::new(run::two::<{ Kind::$First as u8 }, { Kind::$Second as u8 }>, a, b)
-                       } )* )*
-                    Scalar::Div(micro) => functions::binary(isa, Binary::Div, micro),
-                    Scalar::Unary(op, out, a) => functions::unary(isa, op, Micro { out, a, b: a, c: a }),
-                    Scalar::Binary(op, micro) => functions::binary(isa, op, micro),
-                    Scalar::Move(..) | Scalar::Tile(_) => Step::other(number),
-                }
-            }
-        }
-    };
-}
-
-pairs! {
-    Add "+": AddAdd Add, AddSub Sub, AddMul Mul, AddMulAdd MulAdd, AddMulSub MulSub, AddSubMul SubMul,;
-    Sub "-": SubAdd Add, SubSub Sub, SubMul2 Mul, SubMulAdd MulAdd, SubMulSub MulSub, SubSubMul SubMul,;
-    Mul "*": MulAdd2 Add, MulSub2 Sub, MulMul Mul, MulMulAdd MulAdd, MulMulSub MulSub, MulSubMul SubMul,;
-    MulAdd "a*b+c":
-        MulAddAdd Add, MulAddSub Sub, MulAddMul Mul, MulAddMulAdd MulAdd, MulAddMulSub MulSub, MulAddSubMul SubMul,;
-    MulSub "a*b-c":
-        MulSubAdd Add, MulSubSub Sub, MulSubMul2 Mul, MulSubMulAdd MulAdd, MulSubMulSub MulSub, MulSubSubMul SubMul,;
-    SubMul "c-a*b":
-        SubMulAdd2 Add, SubMulSub2 Sub, SubMulMul Mul, SubMulMulAdd MulAdd, SubMulMulSub MulSub, SubMulSubMul SubMul,;
-}
-
-impl Kind {
-    /// The number of arithmetic operations.
-    fn operations(self) -> usize {
-        match self {
-            Kind::Add | Kind::Sub | Kind::Mul => 1,
-            Kind::MulAdd | Kind::MulSub | Kind::SubMul => 2,
-        }
+impl Micro {
+    /// The operands of an instruction that moves an element of a row: a register, the register of the address, and the
+    /// bytes to the next index.
+    fn row(register: Register, address: Register, bytes: u32) -> Micro {
+        Micro { out: register, a: address, b: bytes as u16, c: (bytes >> 16) as u16 }
     }
+
+    /// The bytes to the next index.
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        (u32::from(self.b) | u32::from(self.c) << 16) as usize
+    }
+}
+
+/// One instruction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scalar {
+    /// One that comes in pairs.
+    Kind(Kind, Micro),
+    /// A function of the last result, and of a second operand.
+    Unary(Unary, Micro),
+    Binary(Binary, Micro),
+    /// All bits: the register may hold an element of another type.
+    Move(Register, Register),
+    /// The instruction of this number, as on a tile of one element.
+    Tile(u32),
 }
 
 /// What a register holds before the first instruction.
@@ -159,10 +96,12 @@ pub(super) struct Moving {
     pub(super) step: usize,
     /// The bytes to the next index.
     pub(super) bytes: usize,
+    /// The register that holds the address of the element at index 0.
+    pub(super) address: Register,
 }
 
 /// The code of a group, or of a loop.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Straight {
     /// Places, with their bytes, that are zeros first.
     pub(super) cleared: Vec<(Slot, usize)>,
@@ -174,7 +113,11 @@ pub(super) struct Straight {
     pub(super) rows: Vec<Moving>,
     pub(super) early: Vec<Moving>,
     pub(super) late: Vec<Moving>,
-    pub(super) code: Vec<Scalar>,
+    /// Loaded and stored by instructions.
+    pub(super) coded: Vec<Moving>,
+    /// The register that holds what counts as the last result before the first trip.
+    pub(super) last: Option<Register>,
+    code: Vec<Scalar>,
     /// The code as steps of which each goes on to the next, in chains of bounded length.
     pub(super) steps: Vec<Step>,
     /// The code as one recurrence.
@@ -182,7 +125,7 @@ pub(super) struct Straight {
     /// Instructions that run as on tiles.
     pub(super) tiles: Vec<Instruction>,
     pub(super) stores: Vec<(Register, DType, Slot, usize)>,
-    /// The bytes of the registers, and of an address for each element that moves.
+    /// The bytes of the registers.
     pub(super) bytes: usize,
 }
 
@@ -201,38 +144,33 @@ impl Straight {
     /// The superinstructions: sums that a product joined.
     pub(super) fn counts(&self) -> Superinstructions {
         let mut counts = Superinstructions::default();
-        let kinds = self.code.iter().filter_map(|scalar| scalar.kinds());
-        for kind in kinds.flat_map(|(first, _, second)| std::iter::once(first).chain(second.map(|(kind, _)| kind))) {
-            counts.cheap += kind.operations();
-            if kind.operations() > 1 {
-                counts.inside += kind.operations();
+        let operations = |scalar: &Scalar| match scalar {
+            Scalar::Kind(kind, _) => kind.operations(),
+            Scalar::Unary(..) | Scalar::Binary(..) | Scalar::Move(..) | Scalar::Tile(_) => 0,
+        };
+        for operations in self.code.iter().map(operations) {
+            counts.cheap += operations;
+            if operations > 1 {
+                counts.inside += operations;
                 counts.count += 1;
             }
         }
-        counts.cheap += self.code.iter().filter(|scalar| matches!(scalar, Scalar::Div(_))).count();
         counts
     }
 
-    /// The number of elements that move with the trips.
-    pub(super) fn moving(&self) -> usize {
-        self.rows.len() + self.early.len() + self.late.len()
+    /// The elements that move with the trips.
+    pub(super) fn moving(&self) -> impl Iterator<Item = &Moving> {
+        self.rows.iter().chain(&self.early).chain(&self.late).chain(&self.coded)
     }
 
     /// The names of the instructions of a trip, each with the number of its arithmetic operations.
     pub(super) fn names(&self) -> Vec<(&'static str, usize)> {
-        let mut names = Vec::new();
-        for scalar in &self.code {
-            if let Some((first, _, second)) = scalar.kinds() {
-                names.push((first.name(), first.operations()));
-                names.extend(second.map(|(kind, _)| (kind.name(), kind.operations())));
-            } else if let Scalar::Unary(op, ..) = scalar {
-                names.push((op.name(), 1));
-            } else if let Scalar::Binary(op, _) = scalar {
-                names.push((op.symbol(), 1));
-            } else if let Scalar::Div(_) = scalar {
-                names.push((Binary::Div.symbol(), 1));
-            }
-        }
-        names
+        let name = |scalar: &Scalar| match scalar {
+            Scalar::Kind(kind, _) => Some((kind.name(), kind.operations())).filter(|(_, operations)| *operations > 0),
+            Scalar::Unary(op, _) => Some((op.name(), 1)),
+            Scalar::Binary(op, _) => Some((op.symbol(), 1)),
+            Scalar::Move(..) | Scalar::Tile(_) => None,
+        };
+        self.code.iter().filter_map(name).collect()
     }
 }

@@ -7,7 +7,7 @@
 use super::super::memory::{Block, Slot, Table};
 use super::super::rows::Isa;
 use super::super::tiles::Tile;
-use super::{Kind, Micro, Moving, Register, Scalar, Start, Straight};
+use super::{Micro, Moving, Register, Scalar, Start, Straight, functions};
 use crate::array::with_elem;
 use crate::dtype::{DType, Elem};
 
@@ -17,12 +17,6 @@ pub(super) struct File<'a> {
     bytes: usize,
     tile: Tile<'a>,
     code: &'a Straight,
-}
-
-/// Elements that move with the trips, and the cell with the address of the first.
-struct Elements<'a> {
-    list: &'a [Moving],
-    first: usize,
 }
 
 /// Runs the code of a group or of a loop.
@@ -43,9 +37,10 @@ pub(in super::super) fn run(code: &Straight, table: &mut Table, registers: &mut 
     match &code.affine {
         Some(affine) => affine.run(code, &file, table),
         None => {
-            let moving = file.addresses(code, table);
+            file.addresses(code, table);
+            let mut last = code.last.map_or(0.0, |register| file.get(register));
             for trip in 0..code.n {
-                file.trip(code, &moving, if code.reverse { code.n - 1 - trip } else { trip });
+                last = file.trip(code, if code.reverse { code.n - 1 - trip } else { trip }, last);
             }
         }
     }
@@ -55,9 +50,15 @@ pub(in super::super) fn run(code: &Straight, table: &mut Table, registers: &mut 
 }
 
 impl File<'_> {
+    /// Checks the number of a register, in debug builds.
+    #[inline(always)]
+    pub(super) fn check(&self, register: Register) {
+        debug_assert!((usize::from(register) + 1) * 8 <= self.bytes, "register {register} of {} bytes", self.bytes);
+    }
+
     #[inline(always)]
     fn cell<E>(&self, register: Register) -> *mut E {
-        debug_assert!((usize::from(register) + 1) * 8 <= self.bytes, "register {register} of {} bytes", self.bytes);
+        self.check(register);
         self.at.wrapping_add(usize::from(register) * 8).cast()
     }
 
@@ -78,47 +79,60 @@ impl File<'_> {
         unsafe { *self.cell::<E>(register) = x }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn load(&self, register: Register, dtype: DType, table: &Table, slot: Slot, at: usize) {
+        // Safety: see `memory.rs`.
+        match dtype {
+            DType::F64 => self.put(register, unsafe { table.read::<f64>(slot, at, 1) }[0]),
+            DType::F32 | DType::I64 | DType::Bool => self.load_other(register, dtype, table, slot, at),
+        }
+    }
+
+    #[inline(never)]
+    fn load_other(&self, register: Register, dtype: DType, table: &Table, slot: Slot, at: usize) {
         // Safety: see `memory.rs`.
         with_elem!(dtype, E => self.put(register, unsafe { table.read::<E>(slot, at, 1) }[0]));
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn store(&self, register: Register, dtype: DType, table: &Table, slot: Slot, at: usize) {
+        // Safety: see `memory.rs`.
+        match dtype {
+            DType::F64 => unsafe { table.write::<f64>(slot, at, 1)[0] = self.get(register) },
+            DType::F32 | DType::I64 | DType::Bool => self.store_other(register, dtype, table, slot, at),
+        }
+    }
+
+    #[inline(never)]
+    fn store_other(&self, register: Register, dtype: DType, table: &Table, slot: Slot, at: usize) {
         // Safety: see `memory.rs`; the register holds an element of this type.
         with_elem!(dtype, E => unsafe { table.write::<E>(slot, at, 1)[0] = *self.cell::<E>(register) });
     }
 
-    /// Where the elements that move with the trips are at index 0: in cells behind the registers, found once for all
-    /// trips.
-    fn addresses<'c>(&self, code: &'c Straight, table: &Table) -> [Elements<'c>; 3] {
-        let mut cell = code.bytes / 8 - code.moving();
-        [&code.rows, &code.early, &code.late].map(|list| {
-            let first = cell;
-            for Moving { dtype, slot, first, step, .. } in list {
-                let at = table.address(*slot, *dtype, *first, (code.n - 1) * step + 1);
-                // Safety: the cell lies within the block, as the planner has counted it.
-                unsafe { self.at.cast::<*mut u8>().add(cell).write(at) };
-                cell += 1;
-            }
-            Elements { list, first }
-        })
+    /// Where the elements that move with the trips are at index 0: in registers, found once for all trips.
+    fn addresses(&self, code: &Straight, table: &Table) {
+        for Moving { dtype, slot, first, step, address, .. } in code.moving() {
+            let at = table.address(*slot, *dtype, *first, (code.n - 1) * step + 1);
+            // Safety: the register is one of the block.
+            unsafe { *self.cell::<*mut u8>(*address) = at };
+        }
     }
 
     /// Calls `body` for each element of a list, with its address at an index.
     #[inline(always)]
-    fn each(&self, elements: &Elements<'_>, i: usize, body: impl Fn(&Moving, *mut u8)) {
-        for (k, moving) in elements.list.iter().enumerate() {
-            // Safety: `addresses` has written the cell; the place has elements at all indices.
-            let at = unsafe { self.at.cast::<*mut u8>().add(elements.first + k).read() };
+    fn each(&self, elements: &[Moving], i: usize, body: impl Fn(&Moving, *mut u8)) {
+        for moving in elements {
+            // Safety: `addresses` has written the register; the place has elements at all indices.
+            let at = unsafe { *self.cell::<*mut u8>(moving.address) };
             body(moving, at.wrapping_add(i * moving.bytes));
         }
     }
 
-    fn trip(&self, code: &Straight, [rows, early, late]: &[Elements<'_>; 3], i: usize) {
+    /// A trip; the last result before it and after it.
+    #[inline(always)]
+    fn trip(&self, code: &Straight, i: usize, mut last: f64) -> f64 {
         // Safety: see `memory.rs`; the addresses are those of elements of this type.
-        self.each(rows, i, |row, at| match row.dtype {
+        self.each(&code.rows, i, |row, at| match row.dtype {
             DType::F64 | DType::I64 => self.set(row.register, unsafe { *at.cast::<f64>() }),
             DType::F32 => self.put(row.register, unsafe { *at.cast::<f32>() }),
             DType::Bool => self.put(row.register, unsafe { *at.cast::<bool>() }),
@@ -128,18 +142,19 @@ impl File<'_> {
             DType::F32 => unsafe { *at.cast::<f32>() = *self.cell::<f32>(out.register) },
             DType::Bool => unsafe { *at.cast::<bool>() = *self.cell::<bool>(out.register) },
         };
-        self.each(early, i, store);
+        self.each(&code.early, i, store);
         for chain in code.steps.chunks(CHAIN + 1) {
             // Safety: the last step of a chain stops.
-            unsafe { (chain[0].run)(chain.as_ptr(), self.at, self) };
+            last = unsafe { (chain[0].run)(chain.as_ptr(), self.at, i, last, self) };
         }
-        self.each(late, i, store);
+        self.each(&code.late, i, store);
+        last
     }
 
     /// An instruction that does not come in pairs.
+    #[inline(never)]
     fn other(&self, scalar: Scalar) {
         if let Scalar::Move(out, a) = scalar {
-            // All bits: the register may hold an element of another type.
             // Safety: as in `put`.
             unsafe { *self.cell::<u64>(out) = *self.cell::<u64>(a) }
         } else if let Scalar::Tile(k) = scalar {
@@ -148,17 +163,18 @@ impl File<'_> {
     }
 }
 
-/// What runs a step, at this address of the registers, and all that follow in its chain.
-pub(super) type Runner = unsafe fn(*const Step, *mut u8, &File<'_>);
+/// What runs a step, at this address of the registers, and all that follow in its chain: in the trip of this index,
+/// with this last result. The answer is the last result of the chain.
+pub(super) type Runner = unsafe fn(*const Step, *mut u8, usize, f64, &File<'_>) -> f64;
 
-/// An instruction as the address of its code. A step goes on to the next by a call in the last place, which an
+/// An instruction or two as the address of their code. A step goes on to the next by a call in the last place, which an
 /// optimized build makes a jump: so each instruction has a jump of its own, which the processor predicts better than
 /// one for all.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Step {
     run: Runner,
     pub(super) first: Micro,
-    second: Micro,
+    pub(super) second: Micro,
     /// The number of an instruction that does not come in pairs.
     number: usize,
 }
@@ -170,21 +186,27 @@ impl Step {
     pub(super) fn new(run: Runner, first: Micro, second: Micro) -> Step {
         Step { run, first, second, number: 0 }
     }
-
-    pub(super) fn other(number: usize) -> Step {
-        Step { number, ..Step::new(other, NONE, NONE) }
-    }
 }
 
 /// No operands.
 const NONE: Micro = Micro { out: 0, a: 0, b: 0, c: 0 };
 
-/// The chains of instructions: each ends with a step that stops.
+/// The chains of instructions, of which neighbours come in pairs; each chain ends with a step that stops.
 pub(super) fn steps(code: &[Scalar], isa: Isa) -> Vec<Step> {
-    let mut steps = Vec::with_capacity(code.len() + code.len() / CHAIN + 1);
-    for (number, scalar) in code.iter().enumerate() {
-        steps.push(scalar.step(number, isa));
-        if (number + 1) % CHAIN == 0 || number + 1 == code.len() {
+    let mut steps = Vec::with_capacity(code.len() / 2 + code.len() / CHAIN + 2);
+    let mut number = 0;
+    while number < code.len() {
+        let next = code.get(number + 1);
+        let (step, count) = match (code[number], next) {
+            (Scalar::Kind(first, a), Some(Scalar::Kind(second, b))) => (Step::new(first.before(*second), a, *b), 2),
+            (Scalar::Kind(kind, operands), _) => (Step::new(kind.alone(), operands, operands), 1),
+            (Scalar::Unary(op, operands), _) => (functions::unary(isa, op, operands), 1),
+            (Scalar::Binary(op, operands), _) => (functions::binary(isa, op, operands), 1),
+            (Scalar::Move(..) | Scalar::Tile(_), _) => (Step { number, ..Step::new(other, NONE, NONE) }, 1),
+        };
+        steps.push(step);
+        number += count;
+        if steps.len() % (CHAIN + 1) == CHAIN || number == code.len() {
             steps.push(Step::new(stop, NONE, NONE));
         }
     }
@@ -196,65 +218,23 @@ pub(super) fn steps(code: &[Scalar], isa: Isa) -> Vec<Step> {
 /// # Safety
 /// A chain has a step after this one.
 #[inline(always)]
-pub(super) unsafe fn next(step: *const Step, at: *mut u8, file: &File<'_>) {
+pub(super) unsafe fn next(step: *const Step, at: *mut u8, trip: usize, last: f64, file: &File<'_>) -> f64 {
     // Safety: as the caller says.
-    unsafe { ((*step.add(1)).run)(step.add(1), at, file) }
+    unsafe { ((*step.add(1)).run)(step.add(1), at, trip, last, file) }
 }
 
-unsafe fn stop(_: *const Step, _: *mut u8, _: &File<'_>) {}
+unsafe fn stop(_: *const Step, _: *mut u8, _: usize, last: f64, _: &File<'_>) -> f64 {
+    last
+}
 
-/// One instruction.
+/// An instruction that does not come in pairs.
 ///
 /// # Safety
-/// The step is one of a chain; its registers lie within the block at this address.
-pub(super) unsafe fn one<const KIND: u8>(step: *const Step, at: *mut u8, file: &File<'_>) {
+/// As for `kinds::one`.
+unsafe fn other(step: *const Step, at: *mut u8, trip: usize, last: f64, file: &File<'_>) -> f64 {
     // Safety: as the caller says.
-    unsafe {
-        compute(Kind::of(KIND), &(*step).first, at, file);
-        next(step, at, file);
-    }
-}
-
-/// Two instructions.
-///
-/// # Safety
-/// As for [`one`].
-pub(super) unsafe fn two<const FIRST: u8, const SECOND: u8>(step: *const Step, at: *mut u8, file: &File<'_>) {
-    // Safety: as the caller says.
-    unsafe {
-        compute(Kind::of(FIRST), &(*step).first, at, file);
-        compute(Kind::of(SECOND), &(*step).second, at, file);
-        next(step, at, file);
-    }
-}
-
-unsafe fn other(step: *const Step, at: *mut u8, file: &File<'_>) {
-    // Safety: as for `one`.
     unsafe {
         file.other(file.code.code[(*step).number]);
-        next(step, at, file);
-    }
-}
-
-/// # Safety
-/// As for [`one`].
-#[inline(always)]
-unsafe fn compute(kind: Kind, operands: &Micro, at: *mut u8, file: &File<'_>) {
-    let Micro { out, a, b, c } = *operands;
-    let cell = |register: Register| {
-        debug_assert!((usize::from(register) + 1) * 8 <= file.bytes, "register {register} of {} bytes", file.bytes);
-        at.cast::<f64>().wrapping_add(usize::from(register))
-    };
-    // Safety: as the caller says.
-    unsafe {
-        let (x, y) = (*cell(a), *cell(b));
-        *cell(out) = match kind {
-            Kind::Add => x + y,
-            Kind::Sub => x - y,
-            Kind::Mul => x * y,
-            Kind::MulAdd => x * y + *cell(c),
-            Kind::MulSub => x * y - *cell(c),
-            Kind::SubMul => *cell(c) - x * y,
-        };
+        next(step, at, trip, last, file)
     }
 }

@@ -1,0 +1,246 @@
+//! The instructions on `f64` that come in pairs, since the choice of an instruction costs as much as its arithmetic.
+//!
+//! Each has the result of the instruction before it at hand, in a machine register: a form that takes an operand from
+//! there need not wait until a store can be read back, which is most of the time of a recurrence.
+//!
+//! Law: a form computes what the plain instruction computes. Every result is written to its register, too.
+
+#![allow(unsafe_code)]
+
+use super::run::{File, Runner, Step, next};
+use super::{Micro, Register};
+
+/// What an instruction sees.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    /// The registers, which are those of the file.
+    pub(super) at: *mut u8,
+    pub(super) file: &'a File<'a>,
+    /// The trip, counted by index.
+    pub(super) trip: usize,
+}
+
+impl View<'_> {
+    #[inline(always)]
+    fn cell<E>(self, register: Register) -> *mut E {
+        self.file.check(register);
+        self.at.wrapping_add(usize::from(register) * 8).cast()
+    }
+
+    /// # Safety
+    /// The register is one of the file, and holds 8 bytes.
+    #[inline(always)]
+    pub(super) unsafe fn get(self, register: Register) -> f64 {
+        unsafe { *self.cell(register) }
+    }
+
+    /// # Safety
+    /// The register is one of the file.
+    #[inline(always)]
+    pub(super) unsafe fn set(self, register: Register, x: f64) {
+        unsafe { *self.cell(register) = x }
+    }
+
+    /// The element of a row at this trip.
+    ///
+    /// # Safety
+    /// The register holds the address of the element at index 0; the place has an element at this index.
+    #[inline(always)]
+    unsafe fn row(self, operands: &Micro) -> *mut f64 {
+        let start = unsafe { *self.cell::<*mut u8>(operands.a) };
+        start.wrapping_add(self.trip * operands.bytes()).cast()
+    }
+}
+
+/// What an instruction does.
+trait Operation {
+    /// Computes, writes, and gives the last result.
+    ///
+    /// # Safety
+    /// The operands are registers of the file, which hold what the instruction takes.
+    unsafe fn run(operands: &Micro, view: View<'_>, last: f64) -> f64;
+}
+
+/// Declares the instructions: their names, the numbers of their arithmetic operations, and their results.
+macro_rules! kinds {
+    ($([$($Kind:ident)*] $name:literal $operations:literal;)* rows: $($Row:ident)*; $($Value:ident: |$v:ident, $o:ident, $last:ident| $value:expr;)*) => {
+        /// An instruction that comes in pairs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Kind { $($($Kind,)*)* $($Row,)* }
+
+        impl Kind {
+            pub(super) fn name(self) -> &'static str {
+                match self { $( $(Kind::$Kind)|* => $name, )* $(Kind::$Row)|* => "row" }
+            }
+
+            /// The number of arithmetic operations.
+            pub(super) fn operations(self) -> usize {
+                match self { $( $(Kind::$Kind)|* => $operations, )* $(Kind::$Row)|* => 0 }
+            }
+
+            /// What runs the instruction alone.
+            pub(super) fn alone(self) -> Runner {
+                match self { $($(Kind::$Kind => one::<operation::$Kind>,)*)* $(Kind::$Row => one::<operation::$Row>,)* }
+            }
+
+            /// What runs this instruction and another.
+            pub(super) fn before(self, second: Kind) -> Runner {
+                match self {
+                    $($(Kind::$Kind => pair::<operation::$Kind>(second),)*)*
+                    $(Kind::$Row => pair::<operation::$Row>(second),)*
+                }
+            }
+        }
+
+        /// What runs an instruction and this one.
+        fn pair<A: Operation>(second: Kind) -> Runner {
+            match second {
+                $($(Kind::$Kind => two::<A, operation::$Kind>,)*)*
+                $(Kind::$Row => two::<A, operation::$Row>,)*
+            }
+        }
+
+        mod operation {
+            $($(pub(super) struct $Kind;)*)*
+            $(pub(super) struct $Row;)*
+        }
+
+        $(
+            impl Operation for operation::$Value {
+                #[inline(always)]
+                unsafe fn run($o: &Micro, $v: View<'_>, $last: f64) -> f64 {
+                    // Safety: as the caller says.
+                    unsafe {
+                        let x: f64 = $value;
+                        $v.set($o.out, x);
+                        x
+                    }
+                }
+            }
+        )*
+    };
+}
+
+kinds! {
+    [Add AddLast] "+" 1;
+    [Sub SubLast SubFrom] "-" 1;
+    [Mul MulLast Square] "*" 1;
+    [Div DivLast DivBy] "/" 1;
+    [Neg NegLast] "neg" 1;
+    [MulAdd MulAddLast MulAddTo] "a*b+c" 2;
+    [MulSub MulSubLast MulSubTo] "a*b-c" 2;
+    [SubMul SubMulLast SubMulTo] "c-a*b" 2;
+    [Copy] "copy" 0;
+    rows: Load Store Put;
+
+    Add: |v, o, _x| v.get(o.a) + v.get(o.b);
+    AddLast: |v, o, x| x + v.get(o.b);
+    Sub: |v, o, _x| v.get(o.a) - v.get(o.b);
+    SubLast: |v, o, x| x - v.get(o.b);
+    SubFrom: |v, o, x| v.get(o.a) - x;
+    Mul: |v, o, _x| v.get(o.a) * v.get(o.b);
+    MulLast: |v, o, x| x * v.get(o.b);
+    Square: |v, o, x| x * x;
+    Div: |v, o, _x| v.get(o.a) / v.get(o.b);
+    DivLast: |v, o, x| x / v.get(o.b);
+    DivBy: |v, o, x| v.get(o.a) / x;
+    Neg: |v, o, _x| -v.get(o.a);
+    NegLast: |v, o, x| -x;
+    MulAdd: |v, o, _x| v.get(o.a) * v.get(o.b) + v.get(o.c);
+    MulAddLast: |v, o, x| x * v.get(o.b) + v.get(o.c);
+    MulAddTo: |v, o, x| v.get(o.a) * v.get(o.b) + x;
+    MulSub: |v, o, _x| v.get(o.a) * v.get(o.b) - v.get(o.c);
+    MulSubLast: |v, o, x| x * v.get(o.b) - v.get(o.c);
+    MulSubTo: |v, o, x| v.get(o.a) * v.get(o.b) - x;
+    SubMul: |v, o, _x| v.get(o.c) - v.get(o.a) * v.get(o.b);
+    SubMulLast: |v, o, x| v.get(o.c) - x * v.get(o.b);
+    SubMulTo: |v, o, x| x - v.get(o.a) * v.get(o.b);
+    Copy: |v, o, _x| v.get(o.a);
+}
+
+/// The element of a row to a register, whatever it is.
+impl Operation for operation::Load {
+    #[inline(always)]
+    unsafe fn run(operands: &Micro, view: View<'_>, last: f64) -> f64 {
+        // Safety: as the caller says.
+        unsafe { *view.cell::<u64>(operands.out) = *view.row(operands).cast::<u64>() };
+        last
+    }
+}
+
+/// The last result to the element of a row.
+impl Operation for operation::Store {
+    #[inline(always)]
+    unsafe fn run(operands: &Micro, view: View<'_>, last: f64) -> f64 {
+        // Safety: as the caller says.
+        unsafe { *view.row(operands) = last };
+        last
+    }
+}
+
+/// A register, whatever it holds, to the element of a row.
+impl Operation for operation::Put {
+    #[inline(always)]
+    unsafe fn run(operands: &Micro, view: View<'_>, last: f64) -> f64 {
+        // Safety: as the caller says.
+        unsafe { *view.row(operands).cast::<u64>() = *view.cell::<u64>(operands.out) };
+        last
+    }
+}
+
+impl Kind {
+    /// The form of a plain instruction that takes the last result for one of its operands, and its operands; the number
+    /// says for which. `square` says that the result is both factors.
+    pub(super) fn with_last(self, operand: usize, square: bool, operands: Micro) -> Option<(Kind, Micro)> {
+        let other = Micro { b: if operand == 0 { operands.b } else { operands.a }, ..operands };
+        Some(match (self, operand) {
+            (Kind::Add, 0 | 1) => (Kind::AddLast, other),
+            (Kind::Sub, 0) => (Kind::SubLast, operands),
+            (Kind::Sub, 1) => (Kind::SubFrom, operands),
+            (Kind::Mul, 0 | 1) if square => (Kind::Square, operands),
+            (Kind::Mul, 0 | 1) => (Kind::MulLast, other),
+            (Kind::Div, 0) => (Kind::DivLast, operands),
+            (Kind::Div, 1) => (Kind::DivBy, operands),
+            (Kind::Neg, 0) => (Kind::NegLast, operands),
+            (Kind::MulAdd, 0 | 1) => (Kind::MulAddLast, other),
+            (Kind::MulAdd, 2) => (Kind::MulAddTo, operands),
+            (Kind::MulSub, 0 | 1) => (Kind::MulSubLast, other),
+            (Kind::MulSub, 2) => (Kind::MulSubTo, operands),
+            (Kind::SubMul, 0 | 1) => (Kind::SubMulLast, other),
+            (Kind::SubMul, 2) => (Kind::SubMulTo, operands),
+            (_, _) => return None,
+        })
+    }
+}
+
+/// One instruction.
+///
+/// # Safety
+/// The step is one of a chain; its registers lie within the block at this address.
+unsafe fn one<A: Operation>(step: *const Step, at: *mut u8, trip: usize, last: f64, file: &File<'_>) -> f64 {
+    // Safety: as the caller says.
+    unsafe {
+        let last = A::run(&(*step).first, View { at, file, trip }, last);
+        next(step, at, trip, last, file)
+    }
+}
+
+/// Two instructions.
+///
+/// # Safety
+/// As for [`one`].
+unsafe fn two<A: Operation, B: Operation>(
+    step: *const Step,
+    at: *mut u8,
+    trip: usize,
+    last: f64,
+    file: &File<'_>,
+) -> f64 {
+    let view = View { at, file, trip };
+    // Safety: as the caller says.
+    unsafe {
+        let last = A::run(&(*step).first, view, last);
+        let last = B::run(&(*step).second, view, last);
+        next(step, at, trip, last, file)
+    }
+}
