@@ -1,0 +1,28 @@
+//! What things cost, a module for each question, next to a plain loop in Rust where there is one.
+//!
+//! `cargo bench --bench questions [part of a title]`
+
+mod compiling;
+mod convolutions;
+mod elementwise;
+mod gathers;
+mod harness;
+mod interpreters;
+mod loops;
+mod products;
+mod tiny;
+mod views;
+
+fn main() {
+    interpreters::scalars();
+    interpreters::small_arrays();
+    loops::direct();
+    loops::compiled();
+    elementwise::run();
+    views::run();
+    products::run();
+    convolutions::run();
+    gathers::run();
+    tiny::run();
+    compiling::run();
+}

@@ -1,0 +1,57 @@
+//! What do products cost, next to the matrix kernel itself?
+
+use polygrad::ops::{Binary, Contract, Linear};
+use polygrad::{Array, BaseTensor};
+
+use crate::harness::{case, compare};
+
+/// The GEMM crate itself, row-major: the floor for every product.
+#[allow(unsafe_code)]
+fn gemm_directly(n: usize, a: &[f64], b: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; n * n];
+    assert!(a.len() == n * n && b.len() == n * n);
+    let s = n as isize;
+    // SAFETY: the three matrices have n * n elements and row-major strides, and `out` is written alone.
+    unsafe {
+        let (o, a, b) = (out.as_mut_ptr(), a.as_ptr(), b.as_ptr());
+        gemm::gemm(n, n, n, o, 1, s, false, a, 1, s, b, 1, s, 0.0, 1.0, false, false, false, gemm::Parallelism::None);
+    }
+    out
+}
+
+pub(crate) fn run() {
+    for n in [8, 64, 256, 512] {
+        let (a, b) = (Array::uniform(&[n, n], -1.0, 1.0, 4), Array::uniform(&[n, n], -1.0, 1.0, 5));
+        let (u, v) = (a.to_vec::<f64>().unwrap(), b.to_vec::<f64>().unwrap());
+        let matmul = Contract::axes(&[n, n, n], &[0, 2], &[2, 1], &[0, 1]);
+        let transposed = Contract::axes(&[n, n, n], &[2, 0], &[1, 2], &[0, 1]);
+        compare(
+            &format!("matrix products of {n} x {n}"),
+            "multiplication and addition",
+            vec![
+                case("gemm crate directly", n * n * n, || gemm_directly(n, &u, &v)),
+                case("contract, A B", n * n * n, || Array::contract(&matmul, &a, &b)),
+                case("contract, A^T B^T", n * n * n, || Array::contract(&transposed, &a, &b)),
+            ],
+        );
+    }
+    let (m, k) = (256, 64);
+    let (a, x) = (Array::uniform(&[m, k], -1.0, 1.0, 6), Array::uniform(&[k], -1.0, 1.0, 7));
+    let y = Array::uniform(&[m], -1.0, 1.0, 8);
+    let matvec = Contract::axes(&[m, k], &[0, 1], &[1], &[0]);
+    let vecmat = Contract::axes(&[m, k], &[0], &[0, 1], &[1]);
+    let outer = Contract::axes(&[m, k], &[0], &[1], &[0, 1]);
+    let dot = Contract::axes(&[m * k], &[0], &[0], &[]);
+    let flat = a.linear(&Linear::reshape(&[m, k], &[m * k]));
+    compare(
+        "products with a matrix of 256 x 64",
+        "multiplication and addition",
+        vec![
+            case("dot of as many", m * k, || Array::contract(&dot, &flat, &flat)),
+            case("A x", m * k, || Array::contract(&matvec, &a, &x)),
+            case("y A", m * k, || Array::contract(&vecmat, &y, &a)),
+            case("y outer x", m * k, || Array::contract(&outer, &y, &x)),
+            case("elementwise product of as many", m * k, || a.binary(Binary::Mul, &a)),
+        ],
+    );
+}
