@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer files check-all bless doc bench anchors side-by-side size
+.PHONY: test check faer files check-all bless doc bench anchors side-by-side perf size
 
 # All features but `faer`, which compiles for minutes: `make faer` tests it.
 FEATURES = approx,argmin,nalgebra,ndarray,safetensors,serde
@@ -58,6 +58,12 @@ side-by-side:
 		--extra 'polygrad=$(RUNNER) {workload} {threads}' \
 		$(if $(INTERPRET),--extra 'polygrad_interpret=$(RUNNER) {workload} {threads} --interpret')
 	@$(RUNNER) --table $(SIDE)
+
+# Compares counts of some workloads, of work and, where valgrind is installed, of instructions, with the recorded ones. No test:
+# read the ratios. `UPDATE_EXPECT=1 make perf` records them anew.
+perf:
+	cargo build --release --example anchors
+	@$(RUNNER) --perf
 
 size:
 	@wc -l $$(git ls-files '*.rs') | sort -n | tail -40

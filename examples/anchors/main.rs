@@ -5,7 +5,8 @@
 //! prints one line of JSON: the medians of the time that the function takes, and the function with its derivative,
 //! and check sums of both results. `--list` lists the workloads, `--program` prints the program of the derivative
 //! instead of measuring it, `--explain` what its run does and how long each step takes, `--fused` for all workloads how
-//! many cheap elementwise operations run together with others, `--check` compares the results with the recorded ones, and
+//! many cheap elementwise operations run together with others, `--check` compares the results with the recorded ones,
+//! `--repeat K` runs the derivative so many times, `--perf` compares the counts of some workloads with the recorded ones, and
 //! `--table FILE` prints lines of several programs as a table. `make side-by-side` does all of it next to other programs.
 //!
 //! Each workload is one generic function, written as a user would write it.
@@ -15,6 +16,7 @@
 //! | `inputs` | arrays that any program can rebuild bit for bit |
 //! | `adbench`, `nn`, `micro`, `higher`, `scalar` | the workloads, by family |
 //! | `measure` | cases, and how they are timed |
+//! | `perf` | counts in place of times |
 //! | `report` | lines, check sums, tables |
 
 use std::collections::VecDeque;
@@ -28,6 +30,7 @@ pub(crate) mod inputs;
 pub(crate) mod measure;
 mod micro;
 mod nn;
+mod perf;
 pub(crate) mod report;
 mod scalar;
 
@@ -89,6 +92,8 @@ enum Mode {
     Explain,
     Fused,
     Check,
+    Repeat(usize),
+    Perf,
     Table,
 }
 
@@ -118,6 +123,8 @@ fn request(mut words: VecDeque<String>) -> Result<Request, Box<dyn Error>> {
             "--explain" => asked.mode = Mode::Explain,
             "--fused" => asked.mode = Mode::Fused,
             "--check" => asked.mode = Mode::Check,
+            "--repeat" => asked.mode = Mode::Repeat(value(&word, &mut words)?),
+            "--perf" => asked.mode = Mode::Perf,
             "--table" => asked.mode = Mode::Table,
             option if option.starts_with("--") => return Err(format!("there is no option {option}").into()),
             _ => asked.names.push(word),
@@ -160,6 +167,8 @@ fn run(asked: &Request, out: &mut dyn Write, base: f64) -> Result<(), Box<dyn Er
             compare(name()?, engine)?;
             writeln!(out, "{}: as recorded", name()?)?;
         }
+        Mode::Repeat(times) => perf::repeat(name()?, inputs, engine, times)?,
+        Mode::Perf => write!(out, "{}", perf::perf(inputs, engine)?)?,
         Mode::Measure => {
             let threads = asked.names.get(1).map_or(Ok(1), |word| word.parse())?;
             let cases = cases(name()?, inputs)?;

@@ -10,9 +10,11 @@ use std::fs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use polygrad::inspect::count;
 use polygrad::interpreters::compiled::Superinstructions;
-use polygrad::program::Term;
-use polygrad::{Array, Concrete, Float, Function, FunctionOptions, Tensor, Tree};
+use polygrad::program::{Term, interpret};
+use polygrad::tree::{Step, Visitor};
+use polygrad::{Array, BaseTensor, Concrete, Float, Function, FunctionOptions, Tensor, Tree};
 
 use super::inputs::Inputs;
 use super::report::{CheckSum, Record, peak_memory};
@@ -50,6 +52,25 @@ fn on_processor() -> f64 {
     line.split_whitespace().next().and_then(|word| word.parse::<f64>().ok()).map_or(f64::NAN, |nanos| nanos * 1e-9)
 }
 
+/// The arguments or the results of a program.
+struct Arrays<T>(Vec<T>);
+
+impl<T: BaseTensor> Tree<T> for Arrays<T> {
+    type With<U: BaseTensor> = Arrays<U>;
+
+    fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Arrays<U> {
+        Arrays(self.0.iter().map(f).collect())
+    }
+
+    fn visit(&self, visitor: &mut dyn Visitor<T>) {
+        for (k, leaf) in self.0.iter().enumerate() {
+            visitor.enter(Step::Item(k));
+            visitor.leaf(leaf);
+            visitor.leave();
+        }
+    }
+}
+
 /// A recorded function with arguments.
 pub(crate) trait Run {
     /// Runs so many times, and says how long that took.
@@ -66,6 +87,9 @@ pub(crate) trait Run {
 
     /// How many elementwise operations run together with others.
     fn superinstructions(&self) -> Superinstructions;
+
+    /// The elements that the program computes or moves.
+    fn work(&self) -> u64;
 }
 
 struct Ready<P, Q, Y> {
@@ -105,6 +129,11 @@ impl<P: Tree<Concrete>, Q: Tree<Concrete>, Y: Tree<Concrete>> Run for Ready<P, Q
 
     fn superinstructions(&self) -> Superinstructions {
         self.function.executable().superinstructions()
+    }
+
+    fn work(&self) -> u64 {
+        let inputs = Arrays([self.x.leaves(), self.data.leaves()].concat());
+        count(|x: &Arrays<_>| Arrays(interpret(self.function.optimized(), x.0.clone())), &inputs).1.total().work
     }
 }
 
