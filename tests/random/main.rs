@@ -6,7 +6,8 @@
 //! * pipelines that answer one question agree up to rounding, relative to the largest number in sight;
 //! * those that are one algorithm agree on infinities and NaN, too, whatever the numbers are;
 //! * they agree on the signs of zeros that an operation sees;
-//! * at kinks, poles and ties, every nesting of second derivatives is finite where the derivative of a gradient by running is;
+//! * at kinks and ties, every nesting of second derivatives is finite where the derivative of a gradient by running is, as
+//!   long as values and first derivatives are made of finite numbers alone, and no power is one of zero (`poles`);
 //! * `<J v, w> == <v, J' w>`;
 //! * where finite differences over two steps are close, they are the derivative.
 //!
@@ -50,6 +51,7 @@ mod exact;
 mod forms;
 mod generate;
 mod pipelines;
+mod poles;
 mod recipe;
 mod regressions;
 mod ruled;

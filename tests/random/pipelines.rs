@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 
 use polygrad::direct::{self, grad, jvp};
 use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
-use polygrad::ops::{Binary, Discrete, FloatStep};
+use polygrad::ops::{Binary, Discrete, FloatStep, Unary};
 use polygrad::passes::{Options, simplify, simplify_with, vectorize};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::TreeMath;
@@ -15,6 +15,7 @@ use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes
 use crate::any::{self, Level, lists_at};
 use crate::eval::{SINGULAR, numbers};
 use crate::gallery::Leaves;
+use crate::poles::has_pole;
 use crate::recipe::{Recipe, Step};
 
 type Point = Leaves<Concrete>;
@@ -389,6 +390,21 @@ impl Case {
     /// Whether its numbers are those at which functions have kinks, poles and ties.
     pub(crate) fn is_singular(&self) -> bool {
         self.recipe.inputs.iter().all(|input| input.seed >= SINGULAR)
+    }
+
+    /// Whether its value or a first derivative is made of numbers that are not all finite, or of powers of zero; or may be,
+    /// since what a loss that is a constant computes on the way is not recorded.
+    pub(crate) fn has_pole(&self) -> bool {
+        let constant = self.program().size() == 0;
+        constant
+            || has_pole(self.gradient(), &self.x.0)
+            || has_pole(&symbolic::jvp(self.program()), &self.with(&self.v))
+    }
+
+    /// Whether it may have the kink of an absolute value, which is not recorded if it is that of a square: then the second
+    /// derivative is that of the square.
+    pub(crate) fn has_absolute_value(&self) -> bool {
+        self.recipe.any(|step| matches!(step, Step::Unary(Unary::Abs, _)))
     }
 
     /// Whether the question can be asked of it.

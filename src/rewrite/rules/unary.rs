@@ -109,7 +109,8 @@ fn odd_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     Some(negation(b, positive))
 }
 
-/// |f(x)| = f(x) for f = abs, exp, cosh, and |x^2| = x^2
+/// |f(x)| = f(x) for f = abs, exp, cosh, and |x^2| = x^2, whose second derivative at 0 is then that of the square, not that
+/// of the kink
 fn absolute(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (Unary::Abs, a) = applied(op)? else { return None };
     let Op::Unary(f, _) = b.node(a).op else { return None };
