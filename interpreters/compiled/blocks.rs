@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use super::group::{Group, Item};
 use super::memory::Slot;
 use super::run::Memory;
-use super::steps::{Home, Place, Span, Step, Whole, WholeOp};
+use super::steps::{Home, Place, Span, Step, Whole, WholeOp, turned_by_rows};
 
 /// Steps that run block by block.
 pub(super) struct Blocks {
@@ -54,13 +54,15 @@ pub(super) struct Limits {
     /// The least number of positions of a group whose sides are computed apart, and the least length of a row for each position
     /// at its sides.
     pub(super) sides: (usize, usize),
+    /// The least number of elements of a value that is computed in another order of its axes.
+    pub(super) turned: usize,
 }
 
 impl Limits {
     /// What measured best: less stays in cache anyway.
-    pub(super) const DEFAULT: Limits = Limits { spared: 128 << 10, block: 128 << 10, sides: (4096, 16) };
+    pub(super) const DEFAULT: Limits = Limits { spared: 128 << 10, block: 128 << 10, sides: (4096, 16), turned: 2048 };
     /// Blocks wherever they are possible, for tests.
-    pub(super) const SMALLEST: Limits = Limits { spared: 1, block: 64, sides: (1, 2) };
+    pub(super) const SMALLEST: Limits = Limits { spared: 1, block: 64, sides: (1, 2), turned: 1 };
     /// A row of more bytes does not stay in cache.
     const ROW: usize = 512 << 10;
     /// The number of steps that are looked at after the last one that joined.
@@ -98,7 +100,8 @@ fn form_frame(mut steps: Vec<Step>, places: &mut [Place], kept: &[Slot], depth: 
         let mut take = |k: &usize| rest[*k].take().expect("a step is taken once");
         formed.extend(plan.ahead.iter().map(&mut take));
         let steps: Vec<Step> = plan.block.iter().map(&mut take).collect();
-        let block = plan.block_rows(places, limits);
+        let turns = |step: &Step| matches!(step, Step::Whole(whole) if matches!(whole.op, WholeOp::Turn(_)));
+        let block = plan.block_rows(places, limits, steps.iter().any(turns));
         let own = |slot: Slot, place: &Place, touched: &Use| {
             let private = place.depth == depth && matches!(place.home, Home::Arena(_));
             private && touched.by_rows && users.get(&slot) == Some(&touched.steps)
@@ -216,6 +219,10 @@ fn whole_by_rows(whole: &Whole, rows: usize, places: &[Place]) -> Option<Uses> {
     let (lines, by_rows) = match &whole.op {
         WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => (whole.size / (*inner).max(1), [true; 3]),
         WholeOp::Product(product) => (rows, product.by_rows(rows)?.1),
+        WholeOp::Turn(nest) => {
+            let (_, [from, into]) = turned_by_rows(nest, whole.size, rows)?;
+            (rows, [from, true, into])
+        }
         WholeOp::Gather(..) | WholeOp::Scatter(..) | WholeOp::Affine(..) => return None,
     };
     if whole.size == 0 || !lines.is_multiple_of(rows) {
@@ -242,6 +249,7 @@ fn suggestions(step: &Step, f: &mut dyn FnMut(usize)) {
         Step::Whole(whole) => match &whole.op {
             WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => f(whole.size / (*inner).max(1)),
             WholeOp::Product(product) => product.outer_sizes(f),
+            WholeOp::Turn(nest) => nest.axes().iter().for_each(|axis| f(axis.len)),
             WholeOp::Gather(..) | WholeOp::Scatter(..) | WholeOp::Affine(..) => {}
         },
         Step::Group(_) | Step::Straight(_) | Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {}
@@ -340,11 +348,13 @@ impl Plan {
         true
     }
 
-    /// The number of rows of a block.
-    fn block_rows(&self, places: &[Place], limits: Limits) -> usize {
+    /// The number of rows of a block; `by_columns` says whether a step makes columns of the rows.
+    fn block_rows(&self, places: &[Place], limits: Limits, by_columns: bool) -> usize {
         let rows = (limits.block / self.row_bytes.max(1)).clamp(1, self.rows);
         // Rows of 16 elements, so that all blocks start at a cache line.
         let line = 64 / self.uses.keys().map(|slot| places[*slot as usize].dtype.width()).min().unwrap_or(1);
+        // Columns that a step writes are whole lines of the cache.
+        let rows = if by_columns && limits.block >= 16 * line { rows.max(2 * line).min(self.rows) } else { rows };
         if rows > line { rows / line * line } else { rows }
     }
 }

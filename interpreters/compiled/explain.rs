@@ -138,6 +138,7 @@ impl Lines<'_> {
             WholeOp::Position(op, len, _) => format!("arg{} of lines of {len}; {bytes} bytes", op.name()),
             WholeOp::Gather(_, block) => format!("gather of blocks of {block}; {bytes} bytes"),
             WholeOp::Scatter(_, block, _) => format!("scatter_add of blocks of {block}; {bytes} bytes"),
+            WholeOp::Turn(_) => format!("elements in another order; {bytes} bytes"),
             WholeOp::Affine(_, add) => {
                 format!("{} through a slanted view; {bytes} bytes", if *add { "sum" } else { "copy" })
             }

@@ -101,7 +101,8 @@ impl Lowering {
                 | Known::Places(_)
                 | Known::Fused(..)
                 | Known::Many(_)
-                | Known::Deferred => {
+                | Known::Deferred
+                | Known::Turned(..) => {
                     let place = self.result(known, slot.dtype, size(&slot.shape));
                     self.places[place as usize].home = Home::Loop;
                     Some(place)
@@ -125,7 +126,7 @@ impl Lowering {
         let keep = match known {
             Known::View(slot, _) => n > 2 * self.places[*slot as usize].size,
             Known::Dense(..) | Known::One(..) | Known::Places(_) => true,
-            Known::Fused(..) | Known::Many(_) | Known::Deferred => false,
+            Known::Fused(..) | Known::Many(_) | Known::Deferred | Known::Turned(..) => false,
         };
         if !keep {
             let (slot, at) = self.dense(known, dtype, n);
@@ -133,7 +134,7 @@ impl Lowering {
         }
         match known {
             Known::Dense(slot, _) | Known::One(slot, _) | Known::View(slot, _) => places.push(*slot),
-            Known::Places(_) | Known::Fused(..) | Known::Many(_) | Known::Deferred => {}
+            Known::Places(_) | Known::Fused(..) | Known::Many(_) | Known::Deferred | Known::Turned(..) => {}
         }
     }
 

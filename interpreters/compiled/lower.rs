@@ -39,12 +39,14 @@ impl Lowering {
             let known = self.node(&mut scope, k as NodeId, node, inputs);
             scope.known.push(known);
         }
+        program.results().iter().for_each(|id| self.settle(&mut scope, *id));
         program.results().iter().map(|id| scope.known[*id as usize].clone()).collect()
     }
 
     fn node(&mut self, scope: &mut Scope<'_>, k: NodeId, node: &Node, inputs: &[Known]) -> Known {
         let n = size(&node.shape);
         let dtype = node.dtype;
+        self.settle_operands(scope, &node.op, n);
         match &node.op {
             Op::Input(i) => inputs[*i as usize].clone(),
             Op::Constant(c) => self.constant(&c.0),
@@ -63,7 +65,7 @@ impl Lowering {
             }
             Op::Linear(..) if scope.program.is_deferred(k) => Known::Deferred,
             Op::Linear(op, a) => self.linear(scope, op, *a, node),
-            Op::Contract(op, a, b) => self.product(scope, op, *a, *b, node),
+            Op::Contract(op, a, b) => self.bilinear(scope, op, *a, *b, node),
             Op::Reduce(op, a) => {
                 self.spread(scope, *a);
                 let (len, inner) = line(scope.shape(*a), op.axis());
@@ -100,7 +102,8 @@ impl Lowering {
                 | Known::View(..)
                 | Known::Places(_)
                 | Known::Fused(..)
-                | Known::Deferred => unreachable!("an output is of an operation with several results"),
+                | Known::Deferred
+                | Known::Turned(..) => unreachable!("an output is of an operation with several results"),
             },
         }
     }
@@ -208,11 +211,14 @@ impl Lowering {
             Some(_) => (None, None),
             None => (Walk::new(into), self.seen(&mut scope.known[*source as usize], from, dtype, n)),
         };
-        let (Some(walk), Some(seen)) = (walk, seen) else {
-            let added = added.unwrap_or_else(|| self.linear(scope, op, *source, node));
+        let (Some(walk), Some(mut seen)) = (walk, seen) else {
+            let mut added = added.unwrap_or_else(|| self.linear(scope, op, *source, node));
+            self.settle_sum(scope, base, &mut added);
             let operands = [scope.operand(base), (&added, dtype)];
             return Some(self.elementwise(size(&node.shape), dtype, &operands, |v| sum_item(dtype, v[0], v[1])));
         };
+        self.settle(scope, base);
+        self.in_order(&mut seen, dtype, positions(into));
         let (slot, from) = self.changeable_place(scope, base, k, &[*source]);
         let step = self.group_for(positions(into), &[(&seen, dtype)], from);
         let value = self.within(step, &seen, dtype);
@@ -259,7 +265,7 @@ impl Lowering {
     }
 
     /// A bilinear operation.
-    fn product(&mut self, scope: &mut Scope<'_>, op: &Contract, a: NodeId, b: NodeId, node: &Node) -> Known {
+    pub(super) fn product(&mut self, scope: &mut Scope<'_>, op: &Contract, a: NodeId, b: NodeId, node: &Node) -> Known {
         let mut singles = [false; 2];
         for (single, operand) in singles.iter_mut().zip([a, b]) {
             let (dtype, n) = scope.kind(operand);
@@ -294,7 +300,8 @@ impl Lowering {
             let of = scope.kind(id).1;
             lowering.seen(&mut scope.known[id as usize], view, dtype, of)
         };
-        let (a, b) = (seen(self, a, &op.a)?, seen(self, b, &op.b)?);
+        let (mut a, mut b) = (seen(self, a, &op.a)?, seen(self, b, &op.b)?);
+        self.agree(n, dtype, [&mut a, &mut b]);
         let product = self.elementwise(n, dtype, &[(&a, dtype), (&b, dtype)], |v| {
             if dtype.is_float() {
                 Item::Binary(Binary::Mul, v[0], v[1])
@@ -304,7 +311,7 @@ impl Lowering {
         });
         let out = self.arena(dtype, size(&node.shape));
         // Added to zeros even if each place has one product: a product of -0 is 0 in a sum.
-        self.sink(&product, out, walk, &op.out, true);
+        self.sink(product, out, walk, &op.out, true);
         Some(Known::Dense(out, 0))
     }
 

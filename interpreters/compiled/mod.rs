@@ -10,6 +10,7 @@
 //! | module | does |
 //! |---|---|
 //! | `lower` | a program to steps over places; `loops`: the bodies of loops; `schedule`: the order of the steps |
+//! | `turns` | values computed in another order of their axes |
 //! | `group` | elementwise operations, views and sums of one pass; `walk`: views as runs; `code`: the same for tiles |
 //! | `fuse` | superinstructions: operations of a group that one pass over a tile computes |
 //! | `explain` | a plan as text |
@@ -38,6 +39,7 @@ mod schedule;
 mod sides;
 mod steps;
 mod tiles;
+mod turns;
 mod views;
 mod walk;
 mod whole;
@@ -150,7 +152,8 @@ impl Executable {
         explain::text(&self.program, &self.plan, None)
     }
 
-    /// [`explain`](Self::explain), with the time that each step takes, measured over some runs on these inputs.
+    /// [`explain`](Self::explain), with the time that each step takes, measured over some runs on these inputs after a
+    /// first one, which finds memory and caches cold.
     ///
     /// # Panics
     /// As [`run`](Self::run).
@@ -158,6 +161,7 @@ impl Executable {
     pub fn profile(&self, inputs: &[Array], runs: usize) -> String {
         check_inputs("profile", &self.program, inputs);
         let (mut memory, mut outputs) = (self.memory(), self.outputs());
+        memory.run(&self.plan, inputs, &mut outputs);
         memory.clock = Some(vec![Default::default(); self.plan.count]);
         for _ in 0..runs {
             memory.run(&self.plan, inputs, &mut outputs);

@@ -14,7 +14,7 @@ use crate::shape::size;
 
 /// Plans a program.
 pub(super) fn plan(program: &Program, limits: Limits) -> Plan {
-    let mut lowering = Lowering::new();
+    let mut lowering = Lowering::new(limits.turned);
     let inputs: Vec<Known> = program
         .inputs()
         .iter()

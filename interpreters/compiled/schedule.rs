@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::group::{Group, Item, Source, Value};
 use super::memory::Slot;
 use super::steps::{Home, Operand, Place, Step};
-use super::walk::Walk;
+use super::walk::{Turn, Walk};
 use crate::array::{Array, with_elem};
 use crate::dtype::DType;
 
@@ -34,6 +34,8 @@ pub(super) enum Known {
     Many(Vec<Known>),
     /// The operand of a linear operation that a sum adds in place.
     Deferred,
+    /// A value whose axes are in another order: see `turns.rs`. Operations that need the elements in their own order see no such value.
+    Turned(Box<Known>, Box<Turn>),
 }
 
 /// The steps of the program, or of the body of a loop.
@@ -49,14 +51,16 @@ pub(super) struct Lowering {
     pub(super) places: Vec<Place>,
     pub(super) constants: Vec<Array>,
     frames: Vec<Frame>,
+    /// The least number of elements of a value that is computed in another order of its axes.
+    pub(super) turned: usize,
 }
 
 /// The largest number of operations of a group.
 const LARGEST: usize = 2000;
 
 impl Lowering {
-    pub(super) fn new() -> Lowering {
-        Lowering { places: Vec::new(), constants: Vec::new(), frames: vec![Frame::default()] }
+    pub(super) fn new(turned: usize) -> Lowering {
+        Lowering { places: Vec::new(), constants: Vec::new(), frames: vec![Frame::default()], turned }
     }
 
     /// The number of loops around the current steps.
@@ -174,7 +178,7 @@ impl Lowering {
             Known::Dense(slot, _) | Known::One(slot, _) | Known::View(slot, _) => self.ready(*slot),
             Known::Places(_) => 0,
             Known::Fused(step, _) => *step,
-            Known::Many(_) | Known::Deferred => unreachable!("an operand is one value"),
+            Known::Many(_) | Known::Deferred | Known::Turned(..) => unreachable!("an operand is one value"),
         }
     }
 
@@ -187,7 +191,7 @@ impl Lowering {
             Known::View(slot, walk) => Source::View(*slot, walk.clone()),
             Known::Places(walk) => Source::Places(walk.clone()),
             Known::Fused(step, value) => Source::Read(self.stored(*step, *value), 0),
-            Known::Many(_) | Known::Deferred => unreachable!("an operand is one value"),
+            Known::Many(_) | Known::Deferred | Known::Turned(..) => unreachable!("an operand is one value"),
         }
     }
 
@@ -229,7 +233,7 @@ impl Lowering {
                 Known::Fused(home, _) => *home == step,
                 Known::Dense(slot, at) => group.has(&Source::Read(*slot, *at)),
                 Known::View(slot, walk) => group.has(&Source::View(*slot, walk.clone())),
-                Known::One(..) | Known::Places(_) | Known::Many(_) | Known::Deferred => false,
+                Known::One(..) | Known::Places(_) | Known::Many(_) | Known::Deferred | Known::Turned(..) => false,
             })
         };
         self.group(size, from, here)
@@ -243,6 +247,10 @@ impl Lowering {
         operands: &[(&Known, DType)],
         item: impl FnOnce(&[Value]) -> Item<Value>,
     ) -> Known {
+        if let Some((turn, inner)) = self.turned(size, operands) {
+            let inner: SmallVec<[(&Known, DType); 4]> = inner.iter().zip(operands).map(|(k, of)| (k, of.1)).collect();
+            return Known::Turned(Box::new(self.elementwise(size, dtype, &inner, item)), Box::new(turn));
+        }
         let ones = !operands.is_empty() && operands.iter().all(|(known, _)| matches!(known, Known::One(..)));
         let positions = if ones { 1 } else { size };
         let step = self.group_for(positions, operands, 0);
@@ -263,7 +271,7 @@ impl Lowering {
                 *known = Known::Dense(slot, 0);
                 (slot, 0)
             }
-            Known::Many(_) | Known::Deferred => unreachable!("an operand is one value"),
+            Known::Many(_) | Known::Deferred | Known::Turned(..) => unreachable!("an operand is one value"),
         }
     }
 

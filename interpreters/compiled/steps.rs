@@ -122,8 +122,16 @@ pub(super) enum WholeOp {
     Gather(Vec<usize>, usize),
     /// Subarrays of so many elements, the first operand, added at the other operands; to zeros if the flag holds.
     Scatter(Vec<usize>, usize, bool),
+    /// Elements in another order, that of a nest of which no two visits go to one place, and which goes to all.
+    Turn(Box<Nest<2>>),
     /// Elements moved through views; added up, if several have one place.
     Affine(Box<Nest<2>>, bool),
+}
+
+/// The loop of elements in another order that runs over so many rows of the operand, or of the result, and of which of both it
+/// does.
+pub(super) fn turned_by_rows(nest: &Nest<2>, size: usize, rows: usize) -> Option<(usize, [bool; 2])> {
+    nest.by_rows([size; 2], nest.axes().len(), &[], rows).max_by_key(|(_, by_rows)| *by_rows)
 }
 
 /// A loop whose body runs in place.

@@ -40,7 +40,7 @@ impl Lowering {
                 };
                 let Some(walk) = Walk::new(into) else { return self.moved(scope, from, into, a, node) };
                 let out = self.arena(node.dtype, size(&node.shape));
-                self.sink(&seen, out, walk, into, !into.is_injective());
+                self.sink(seen, out, walk, into, !into.is_injective());
                 Known::Dense(out, 0)
             }
             Linear::Fourier { .. } => self.call(scope, node),
@@ -48,10 +48,17 @@ impl Lowering {
     }
 
     /// Writes a value to a place through a view, where nothing is written zeros; or adds it to zeros.
-    pub(super) fn sink(&mut self, seen: &Known, out: Slot, walk: Walk, into: &View, adds: bool) {
+    pub(super) fn sink(&mut self, mut seen: Known, out: Slot, mut walk: Walk, into: &View, adds: bool) {
         let (dtype, bytes) = (self.at(out).dtype, self.at(out).bytes());
-        let step = self.group_for(positions(into), &[(seen, dtype)], 0);
-        let value = self.within(step, seen, dtype);
+        // In the order of the value, if that has the axes of the walk.
+        if let Known::Turned(inner, turn) = &seen
+            && let Some(turned) = walk.turned(turn)
+        {
+            (seen, walk) = ((**inner).clone(), turned);
+        }
+        self.in_order(&mut seen, dtype, positions(into));
+        let step = self.group_for(positions(into), &[(&seen, dtype)], 0);
+        let value = self.within(step, &seen, dtype);
         let covers = !adds && into.is_total() && positions(into) == size(into.source());
         let group = self.draft(step);
         if !covers {
@@ -83,7 +90,7 @@ impl Lowering {
             return Some(scaled);
         }
         let (slot, at) = self.dense(known, dtype, of);
-        Some(placed(slot, walk.moved(at)))
+        Some(Known::through(slot, walk.moved(at)))
     }
 
     /// A view of an array times a number, as the number times what the view sees of the array. `sizes` are those of the view
@@ -98,7 +105,7 @@ impl Lowering {
         if sizes.0 > sizes.1 || !keeps(weight) {
             return None;
         }
-        let (array, number) = (placed(slot, walk.clone().moved(at)), Known::One(number, i));
+        let (array, number) = (Known::through(slot, walk.clone().moved(at)), Known::One(number, i));
         Some(self.elementwise(sizes.0, dtype, &[(&array, dtype), (&number, dtype)], |v| {
             Item::Binary(Binary::Mul, v[0], v[1])
         }))
@@ -115,15 +122,6 @@ impl Lowering {
             }
             None => self.constant(&Array::zeros(&node.shape, node.dtype)),
         }
-    }
-}
-
-/// A place seen through a walk.
-fn placed(slot: Slot, walk: Walk) -> Known {
-    match (walk.straight(), walk.constant()) {
-        (Some(at), _) => Known::Dense(slot, at),
-        (None, Some(at)) => Known::One(slot, at),
-        (None, None) => Known::View(slot, walk),
     }
 }
 

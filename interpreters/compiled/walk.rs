@@ -43,6 +43,18 @@ pub(super) struct Walk {
 /// The largest number of steps of innermost axes that runs go across.
 const SHORT: usize = 16;
 
+/// The least length of two axes for which another order of axes pays.
+const TURNED: usize = 8;
+
+/// Another order of the axes of an iteration space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// The lengths of the axes, outermost first.
+    pub(super) lens: SmallVec<[usize; 4]>,
+    /// The axes in the other order.
+    pub(super) order: SmallVec<[usize; 4]>,
+}
+
 /// A run of flat positions, `step` apart, whose places are `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
@@ -203,6 +215,49 @@ impl Walk {
         self.base = at as i64;
         self.axes.iter_mut().for_each(|axis| axis.stride = 0);
         self.merged()
+    }
+
+    /// The order of the axes in which the walk goes through neighbors, if there is one and the walk does not do so anyway.
+    pub(super) fn turn(&self) -> Option<Turn> {
+        let inner = self.axes.last()?;
+        let (near, still) = (|axis: &Axis| axis.stride.abs() == 1, |axis: &Axis| axis.stride == 0);
+        if near(inner) || inner.len < TURNED || self.axes.iter().any(still) {
+            return None;
+        }
+        self.axes.iter().find(|axis| near(axis) && axis.len >= TURNED)?;
+        let mut order: SmallVec<[usize; 4]> = (0..self.axes.len()).collect();
+        order.sort_by_key(|k| std::cmp::Reverse(self.axes[*k].stride.unsigned_abs()));
+        Some(Turn { lens: self.axes.iter().map(|axis| axis.len).collect(), order })
+    }
+
+    /// The walk over the same positions in another order, if it has these axes.
+    pub(super) fn turned(&self, turn: &Turn) -> Option<Walk> {
+        let mut left = self.axes.iter().rev().copied();
+        let mut outer = None;
+        let mut axes: SmallVec<[Axis; 4]> = SmallVec::new();
+        for n in turn.lens.iter().rev() {
+            let Axis { len, stride, lo, hi } = outer.take().or_else(|| left.next())?;
+            if len == *n {
+                axes.push(Axis { len, stride, lo, hi });
+                continue;
+            }
+            // Axes that were merged are apart again.
+            if [len, lo, hi].iter().any(|k| !k.is_multiple_of(*n)) {
+                return None;
+            }
+            axes.push(Axis { len: *n, stride, lo: 0, hi: *n });
+            outer = Some(Axis { len: len / n, stride: stride.wrapping_mul(*n as i64), lo: lo / n, hi: hi / n });
+        }
+        if outer.is_some() || left.next().is_some() {
+            return None;
+        }
+        let axes = turn.order.iter().map(|k| axes[axes.len() - 1 - k]).collect();
+        Some(Walk { base: self.base, axes, across: (0, 1), beyond: 0 }.merged())
+    }
+
+    /// Whether neighboring positions look at neighboring places, or at one.
+    pub(super) fn is_near(&self) -> bool {
+        self.axes.last().is_some_and(|axis| axis.stride.abs() <= 1)
     }
 
     /// The walk of the part of an array that comes from `before` on along the middle one of its axes, as `concat`
@@ -515,113 +570,4 @@ pub(super) fn positions(view: &View) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The places of all positions of a view, by its definition.
-    fn places(view: &View) -> Vec<Option<usize>> {
-        let shape = view.shape();
-        (0..positions(view))
-            .map(|mut flat| {
-                let mut index: Vec<usize> = vec![0; shape.len()];
-                for (i, n) in index.iter_mut().zip(shape).rev() {
-                    (*i, flat) = (flat % n, flat / n);
-                }
-                let at = view.at(&index)?;
-                Some(at.iter().zip(view.source()).fold(0, |flat, (i, n)| flat * n + i))
-            })
-            .collect()
-    }
-
-    fn views() -> Vec<View> {
-        vec![
-            View::identity(&[3, 4]),
-            View::identity(&[]),
-            View::axes(&[3, 4], &[1, 0]),
-            View::axes(&[3, 4], &[1]),
-            View::axes(&[3, 4], &[]),
-            View::affine(&[5], &[9], &[-1], &[6]),
-            View::affine(&[4, 5], &[6, 3], &[1, 0, 0, 2], &[-1, 0]),
-            View::affine(&[4, 5], &[2, 3], &[1, 0, 0, 0], &[9, 0]),
-            View::affine(&[8], &[3, 2, 2], &[2, 1, 1], &[0]),
-            View::identity(&[2, 3, 4]).clipped(1, 1, 3).clipped(2, 0, 2),
-            View::identity(&[2, 3, 4]).clipped(0, 1, 2),
-            View::axes(&[9, 3], &[0]),
-            View::axes(&[2, 9, 3], &[2, 1]).clipped(1, 2, 8),
-            View::axes(&[2, 12, 2, 3], &[3, 1, 0]).clipped(2, 1, 2).clipped(0, 0, 1),
-            View::affine(&[9, 5], &[9, 3], &[1, 0, 0, 1], &[0, -1]),
-            View::affine(&[5, 6], &[5], &[1, 1], &[0, 0]),
-            View::affine(&[5, 6], &[5], &[1, 1], &[0, -1]).clipped(0, 1, 5),
-            View::axes(&[3, 9], &[1]),
-            View::axes(&[3, 9], &[0]),
-            View::affine(&[4, 10], &[2, 2, 9], &[2, 1, 0, 0, 0, 1], &[0, 1]),
-        ]
-    }
-
-    #[test]
-    fn a_walk_over_any_range_gives_the_places_of_the_view() {
-        let (mut grids, mut sights) = (0, 0);
-        for view in &views() {
-            let (walk, expected) = (Walk::new(view).expect("a box"), places(view));
-            assert_eq!(walk.is_total(), expected.iter().all(Option::is_some), "{view}");
-            for start in 0..expected.len() {
-                for len in 0..=expected.len() - start {
-                    let mut seen = vec![None; len];
-                    let mut visits = vec![0; len];
-                    walk.runs(start, len, |run| {
-                        for i in 0..run.len {
-                            let at = run.at + i * run.step;
-                            visits[at] += 1;
-                            seen[at] = run.place.map(|p| (p as i64 + run.stride * i as i64) as usize);
-                        }
-                    });
-                    assert!(visits.iter().all(|n| *n == 1), "{view} {start} {len}");
-                    assert_eq!(seen, expected[start..start + len], "{view} {start} {len}");
-                    let mut by_grids = Vec::new();
-                    let are_grids = walk.grids(READ, start, len, |grid| {
-                        assert_eq!(grid.at, by_grids.len(), "{view} {start} {len}");
-                        for i in 0..grid.rows {
-                            let row = grid.place + i * grid.row_stride;
-                            by_grids.extend((0..grid.len).map(|j| Some(row + j * grid.stride)));
-                        }
-                    });
-                    assert!(!are_grids || by_grids == seen, "{view} {start} {len}");
-                    let same = |at: &dyn Fn(usize) -> usize| (0..len).all(|i| seen[i] == Some(at(i)));
-                    let (right, straight) = match walk.sight(start, len) {
-                        Sight::Straight(place) => (same(&|i| place + i), true),
-                        Sight::Same(place) => (same(&|_| place), true),
-                        Sight::Apart => (true, false),
-                    };
-                    assert!(right, "{view} {start} {len}");
-                    sights += usize::from(straight);
-                    let in_row = |row: usize| start / row == (start + len).saturating_sub(1) / row;
-                    assert!(straight || len == 0 || !walk.row().is_some_and(in_row) || !walk.is_total(), "{view}");
-                    grids += usize::from(are_grids);
-                }
-            }
-        }
-        assert!(grids > 0 && sights > 0);
-    }
-
-    #[test]
-    fn a_walk_stays_in_rows_if_its_places_do() {
-        let (mut yes, mut no) = (0, 0);
-        for view in &views() {
-            let (walk, places, source) = (Walk::new(view).expect("a box"), places(view), shape::size(view.source()));
-            for rows in (2..=places.len()).filter(|n| places.len().is_multiple_of(*n) && source.is_multiple_of(*n)) {
-                let (of, into) = (places.len() / rows, source / rows);
-                let inside = places.iter().enumerate().all(|(i, at)| at.is_none_or(|at| at / into == i / of));
-                assert!(inside || !walk.stays_in_rows(rows, into), "{view} {rows}");
-                // A range of a clipped axis that is both rows and columns may be taken to be larger than it is.
-                assert!(!inside || walk.stays_in_rows(rows, into) || !walk.is_total(), "{view} {rows}");
-                (yes, no) = if walk.stays_in_rows(rows, into) { (yes + 1, no) } else { (yes, no + 1) };
-            }
-        }
-        assert!(yes > 10 && no > 10, "{yes} {no}");
-    }
-
-    #[test]
-    fn a_condition_on_two_axes_is_no_walk() {
-        assert_eq!(Walk::new(&View::affine(&[3], &[3, 2], &[1, 1], &[-1])), None);
-    }
-}
+mod tests;

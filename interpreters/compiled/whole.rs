@@ -5,11 +5,12 @@
 use smallvec::SmallVec;
 
 use super::kernels::indexing::{self, Blocks};
+use super::kernels::runs::Nest;
 use super::kernels::{reduce, views};
 use super::memory::Slot;
 use super::rows::{self, Isa};
 use super::run::Memory;
-use super::steps::{Operand, Span, Whole, WholeOp};
+use super::steps::{Operand, Span, Whole, WholeOp, turned_by_rows};
 use crate::array::{with_elem, with_num};
 use crate::dtype::{Elem, Num};
 use crate::ops::Reduce;
@@ -73,6 +74,7 @@ impl Memory {
                 }
                 with_num!(whole.dtype, E => self.scatter::<E>(whole, sizes, *block));
             }
+            WholeOp::Turn(nest) => with_elem!(whole.dtype, E => self.turn::<E>(whole, nest, span)),
             WholeOp::Affine(nest, add) => {
                 self.table.clear(whole.out, 0..whole.size * whole.dtype.width());
                 if *add {
@@ -140,6 +142,20 @@ impl Memory {
         // Safety: see `memory.rs`.
         let out = unsafe { self.table.write::<E>(whole.out, first, n.min(whole.size)) };
         product.run_part((place, span.from..span.to), [first_a, first_b, first as i64], a, b, out);
+    }
+
+    fn turn<E: Elem>(&self, whole: &Whole, nest: &Nest<2>, span: Span) {
+        if span.rows == 1 {
+            return views::copy(nest, self.operand::<E>(whole, 0), self.out(whole));
+        }
+        let (place, _) = turned_by_rows(nest, whole.size, span.rows).expect("the elements are moved in these rows");
+        let (first, n) = self.table.extent::<E>(whole.operands[0].0.slot);
+        // Safety: see `memory.rs`.
+        let from = unsafe { self.table.read::<E>(whole.operands[0].0.slot, first, n) };
+        let (start, n) = self.table.extent::<E>(whole.out);
+        // Safety: see `memory.rs`.
+        let out = unsafe { self.table.write::<E>(whole.out, start, n.min(whole.size)) };
+        views::copy(&nest.part(place, span.from..span.to, [first as i64, start as i64]), from, out);
     }
 
     fn scatter<E: Num>(&self, whole: &Whole, sizes: &[usize], block: usize) {

@@ -121,19 +121,7 @@ impl Product {
             Kernel::Matrix { product, .. } => &[product.rows, product.columns, product.depth],
             Kernel::Nothing | Kernel::Packed { .. } | Kernel::Loops(_) => &[],
         };
-        let candidates = (0..count).filter(|place| outer.axes()[*place].len == rows);
-        let touched = |place: usize| {
-            std::array::from_fn(|k| {
-                let row = (self.sizes[k] / rows) as i64;
-                let others = outer.axes().iter().enumerate().filter(|(other, _)| *other != place).map(|(_, axis)| axis);
-                let moves = others.chain(inner).map(|axis| axis.strides[k] * (axis.len as i64 - 1));
-                let (lo, hi) = moves
-                    .fold((outer.base()[k], outer.base()[k]), |(lo, hi), reach| (lo + reach.min(0), hi + reach.max(0)));
-                let exact = self.sizes[k].is_multiple_of(rows) && outer.axes()[place].strides[k] == row;
-                exact && lo >= 0 && hi < row
-            })
-        };
-        candidates.map(|place| (place, touched(place))).find(|(_, by_rows)| by_rows.contains(&true))
+        outer.by_rows(self.sizes, count, inner, rows).next()
     }
 
     /// Adds the products of some steps of the loop at a place. Of each array there are the elements from `first` on.

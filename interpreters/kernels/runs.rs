@@ -177,6 +177,30 @@ impl<const K: usize> Nest<K> {
         part
     }
 
+    /// The loops, of the first `count`, that run over so many rows of one of the arrays of these sizes at least, and whether each
+    /// does so for each array: a step touches the elements of its row alone. `inner` are further loops inside.
+    pub(crate) fn by_rows(
+        &self,
+        sizes: [usize; K],
+        count: usize,
+        inner: &[Axis<K>],
+        rows: usize,
+    ) -> impl Iterator<Item = (usize, [bool; K])> {
+        let touched = move |place: usize| {
+            std::array::from_fn(|k| {
+                let row = (sizes[k] / rows) as i64;
+                let others = self.axes.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, axis)| axis);
+                let moves = others.chain(inner).map(|axis| axis.strides[k] * (axis.len as i64 - 1));
+                let (lo, hi) =
+                    moves.fold((self.base[k], self.base[k]), |(lo, hi), reach| (lo + reach.min(0), hi + reach.max(0)));
+                let exact = sizes[k].is_multiple_of(rows) && self.axes[place].strides[k] == row;
+                exact && lo >= 0 && hi < row
+            })
+        };
+        let places = (0..count).filter(move |place| self.axes[*place].len == rows);
+        places.map(move |place| (place, touched(place))).filter(|(_, by_rows)| by_rows.contains(&true))
+    }
+
     /// The loop around the innermost loop.
     pub(crate) fn middle(&self) -> Axis<K> {
         let outer = self.axes.len().checked_sub(2).map(|place| self.axes[place]);

@@ -29,4 +29,5 @@ mod scalars;
 mod scale;
 mod staging;
 mod states;
+mod turned;
 mod vectorize;

@@ -7,7 +7,7 @@ use crate::base::{BaseTensor, Lift};
 use crate::interpreters::adval::Fault;
 use crate::interpreters::dual::{Dual, Forward};
 use crate::passes::{Options, optimize_with};
-use crate::program::{Program, Slot, Term, interpret};
+use crate::program::{Op, Program, Slot, Term, interpret};
 use crate::shape::{Shape, size, try_possible};
 
 /// A program made of a recorded one.
@@ -116,13 +116,16 @@ fn jacobian(program: &Program, value: bool) -> Result<Program, Fault> {
     Ok(closed(program, &[], "", &[x, Vec::new(), data], &results))
 }
 
-/// The derivatives of a gradient in its one argument.
+/// The derivatives of a gradient in its one argument: by rows, which need not be moved, since both modes evaluate the same
+/// term, with the same work; by columns if there are loops, which carry less forwards.
 fn hessian(gradient: &Program) -> Result<Program, Fault> {
     let (x, data) = split(gradient, 1);
     let (sweep, y) = dual(gradient, &[&x[..], &data[..]].concat(), 1);
     let both = [x[0].shape(), x[0].shape()].concat();
     try_possible("hessian", &both).map_err(Fault::Misfit)?;
-    let hessian = derivatives(&sweep, &y[0], x[0].shape(), Mode::Forward)?;
+    let loops = gradient.nodes().iter().any(|node| matches!(node.op, Op::Loop(_)));
+    let mode = if loops { Mode::Forward } else { Mode::Reverse };
+    let hessian = derivatives(&sweep, &y[0], x[0].shape(), mode)?;
     Ok(closed(gradient, &[], "", &[x, Vec::new(), data], &[hessian]))
 }
 

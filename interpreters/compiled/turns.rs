@@ -1,0 +1,285 @@
+//! Values whose axes are in another order than those of the pass that computes them.
+//!
+//! A transposed array is read element by element, each from another line of cache. Where all that an elementwise operation
+//! reads lies in another order, the operation is done in that order, so that neighbors are read and written, and so are the
+//! operations on its result. Products of arrays take such a value as it is. What else needs the elements in their own order has them
+//! moved, once, by a kernel that goes tile by tile.
+//!
+//! Law: a value is the same in both orders.
+
+use smallvec::SmallVec;
+
+use super::group::Item;
+use super::kernels::runs::Nest;
+use super::lower::Scope;
+use super::memory::Slot;
+use super::schedule::{Known, Lowering};
+use super::steps::{Operand, Step, Whole, WholeOp};
+use super::walk::{Turn, Walk, positions};
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, View};
+use crate::program::{Node, NodeId, Op};
+use crate::shape::{Shape, size};
+
+type Operands = SmallVec<[Known; 4]>;
+
+impl Known {
+    /// A place seen through a walk.
+    pub(super) fn through(slot: Slot, walk: Walk) -> Known {
+        match (walk.straight(), walk.constant()) {
+            (Some(at), _) => Known::Dense(slot, at),
+            (None, Some(at)) => Known::One(slot, at),
+            (None, None) => Known::View(slot, walk),
+        }
+    }
+
+    /// The other order in which a value is, or is read well.
+    fn turn(&self) -> Option<Turn> {
+        match self {
+            Known::Turned(_, turn) => Some((**turn).clone()),
+            Known::View(_, walk) => walk.turn(),
+            Known::Dense(..) | Known::One(..) | Known::Places(_) | Known::Fused(..) => None,
+            Known::Many(_) | Known::Deferred => None,
+        }
+    }
+
+    /// The value in another order, if that needs no elements to be moved.
+    fn turned(&self, turn: &Turn) -> Option<Known> {
+        match self {
+            Known::One(..) => Some(self.clone()),
+            Known::Turned(inner, other) => (**other == *turn).then(|| (**inner).clone()),
+            Known::View(slot, walk) => walk.turned(turn).filter(Walk::is_near).map(|walk| Known::through(*slot, walk)),
+            Known::Places(walk) => walk.turned(turn).map(Known::Places),
+            Known::Dense(..) | Known::Fused(..) | Known::Many(_) | Known::Deferred => None,
+        }
+    }
+}
+
+impl Lowering {
+    /// Another order in which all of these values are read well, and the values in that order, if they are not read well in
+    /// their own.
+    pub(super) fn turned(&self, size: usize, operands: &[(&Known, DType)]) -> Option<(Turn, Operands)> {
+        if size < self.turned {
+            return None;
+        }
+        let turn = operands.iter().find_map(|(known, _)| known.turn())?;
+        let operands: Option<Operands> = operands.iter().map(|(known, _)| known.turned(&turn)).collect();
+        Some((turn, operands?))
+    }
+
+    /// Lets the operands of an operation on so many elements be in their own order, unless the operation is done in another.
+    pub(super) fn settle_operands(&mut self, scope: &mut Scope<'_>, op: &Op<NodeId>, n: usize) {
+        let elementwise = match op {
+            Op::Unary(..) | Op::Binary(..) | Op::Select(_) => true,
+            Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
+            Op::Discrete(op, _) => match op {
+                Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => true,
+                Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
+                Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => false,
+                Discrete::Iota { .. } => false,
+            },
+            // Products settle their operands themselves.
+            Op::Contract(..) => return,
+            Op::Input(_) | Op::Constant(_) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
+            Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+        };
+        let mut operands: SmallVec<[NodeId; 4]> = SmallVec::new();
+        op.operands(&mut |a| operands.push(*a));
+        if operands.iter().any(|a| matches!(scope.known[*a as usize], Known::Deferred)) {
+            // A sum in place settles the other operand itself.
+            return;
+        }
+        if elementwise {
+            let known: SmallVec<[(&Known, DType); 4]> = operands.iter().map(|a| scope.operand(*a)).collect();
+            if self.turned(n, &known).is_some() {
+                return;
+            }
+        }
+        for a in operands {
+            match elementwise {
+                true => self.settle_view(scope, a),
+                false => self.settle(scope, a),
+            }
+        }
+    }
+
+    /// Lets the operands of a sum, one of which is a value of its own, be in their own order, unless they are summed in another.
+    pub(super) fn settle_sum(&mut self, scope: &mut Scope<'_>, a: NodeId, added: &mut Known) {
+        let (dtype, n) = scope.kind(a);
+        self.agree(n, dtype, [&mut scope.known[a as usize], added]);
+    }
+
+    /// Lets two values be in their own order, unless they are read well in another.
+    pub(super) fn agree(&mut self, n: usize, dtype: DType, mut operands: [&mut Known; 2]) {
+        if self.turned(n, &operands.each_ref().map(|known| (&**known, dtype))).is_none() {
+            for known in &mut operands {
+                self.turn_view(known, n);
+                self.in_order(known, dtype, n);
+            }
+        }
+    }
+
+    /// Lets a value be in its own order, and in memory if it is a view of something in another.
+    fn settle_view(&mut self, scope: &mut Scope<'_>, a: NodeId) {
+        let n = scope.kind(a).1;
+        self.turn_view(&mut scope.known[a as usize], n);
+        self.settle(scope, a);
+    }
+
+    /// Makes a view of something in another order a value in that order.
+    fn turn_view(&self, known: &mut Known, n: usize) {
+        if n >= self.turned
+            && let (Known::View(..), Some(turn)) = (&*known, known.turn())
+            && let Some(inner) = known.turned(&turn)
+        {
+            *known = Known::Turned(Box::new(inner), Box::new(turn));
+        }
+    }
+
+    /// Lets a value be in its own order.
+    pub(super) fn settle(&mut self, scope: &mut Scope<'_>, a: NodeId) {
+        let (dtype, n) = scope.kind(a);
+        self.in_order(&mut scope.known[a as usize], dtype, n);
+    }
+
+    pub(super) fn in_order(&mut self, known: &mut Known, dtype: DType, n: usize) {
+        let Known::Turned(inner, turn) = known else { return };
+        let (slot, at) = self.dense(inner, dtype, n);
+        let views = [View::axes(&turn.lens, &turn.order), View::identity(&turn.lens)];
+        let nest = Nest::new([&views[0], &views[1]], [false; 2]).expect("there are elements");
+        let out = self.arena(dtype, n);
+        let operands = SmallVec::from_iter([(Operand { slot, at, one: false }, n)]);
+        self.push(Step::Whole(Box::new(Whole { op: WholeOp::Turn(Box::new(nest)), dtype, operands, out, size: n })));
+        *known = Known::Dense(out, 0);
+    }
+
+    /// A bilinear operation, on operands in any order.
+    pub(super) fn bilinear(
+        &mut self,
+        scope: &mut Scope<'_>,
+        op: &Contract,
+        a: NodeId,
+        b: NodeId,
+        node: &Node,
+    ) -> Known {
+        let mut op = op.clone();
+        let mut own: SmallVec<[(NodeId, Known); 2]> = SmallVec::new();
+        for (id, view) in [(a, &mut op.a), (b, &mut op.b)] {
+            let known = &scope.known[id as usize];
+            // An operand that is there twice is in the other order already.
+            let turn = own.iter().find(|(other, _)| *other == id).map_or(known, |(_, known)| known).turn();
+            let Some(turn) = turn.filter(|_| matches!(known, Known::Turned(..)) || own.iter().any(|o| o.0 == id))
+            else {
+                continue;
+            };
+            match reordered(view, &turn) {
+                Some(new) => {
+                    *view = new;
+                    if let Known::Turned(inner, _) = known {
+                        let inner = (**inner).clone();
+                        own.push((id, std::mem::replace(&mut scope.known[id as usize], inner)));
+                    }
+                }
+                None => self.settle(scope, id),
+            }
+        }
+        let result = match self.plain_product(scope, &op, a, b, node) {
+            Some(product) => product,
+            None => self.product(scope, &op, a, b, node),
+        };
+        own.into_iter().for_each(|(id, known)| scope.known[id as usize] = known);
+        result
+    }
+
+    /// A bilinear operation of which each element is one product, as an elementwise operation.
+    fn plain_product(
+        &mut self,
+        scope: &mut Scope<'_>,
+        op: &Contract,
+        a: NodeId,
+        b: NodeId,
+        node: &Node,
+    ) -> Option<Known> {
+        let (n, dtype) = (size(&node.shape), node.dtype);
+        if positions(&op.out) != n || [&op.a, &op.b, &op.out].iter().any(|view| !view.is_total()) {
+            return None;
+        }
+        let back = op.out.inverse()?;
+        let mut seen = |id: NodeId, view: &View| {
+            let of = scope.kind(id).1;
+            self.seen(&mut scope.known[id as usize], &view.after(&back)?, dtype, of)
+        };
+        let (mut x, mut y) = (seen(a, &op.a)?, seen(b, &op.b)?);
+        self.agree(n, dtype, [&mut x, &mut y]);
+        if !dtype.is_float() {
+            let operands = [(&x, dtype), (&y, dtype)];
+            return Some(self.elementwise(n, dtype, &operands, |v| Item::IntBinary(IntBinary::Mul, v[0], v[1])));
+        }
+        let product =
+            self.elementwise(n, dtype, &[(&x, dtype), (&y, dtype)], |v| Item::Binary(Binary::Mul, v[0], v[1]));
+        // Added to zero, as in a sum: a product of -0 is 0 there.
+        let zero = self.constant(&Array::zeros(&node.shape, dtype));
+        Some(
+            self.elementwise(n, dtype, &[(&product, dtype), (&zero, dtype)], |v| Item::Binary(Binary::Add, v[0], v[1])),
+        )
+    }
+}
+
+/// A view of an array as a view of the array in another order, if that has the axes of the array.
+fn reordered(view: &View, turn: &Turn) -> Option<View> {
+    if *view.source() != turn.lens[..] || view.is_empty() {
+        return None;
+    }
+    let source: Shape = turn.order.iter().map(|k| turn.lens[*k]).collect();
+    let matrix: Vec<i64> = turn.order.iter().flat_map(|k| view.row(*k).iter().copied()).collect();
+    let offset: Vec<i64> = turn.order.iter().map(|k| view.offset()[*k]).collect();
+    let turned = View::affine(&source, view.shape(), &matrix, &offset);
+    let sides = view.bounds().iter().enumerate();
+    Some(sides.fold(turned, |view, (axis, (lo, hi))| view.clipped(axis, *lo, *hi)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The places of all positions of a walk.
+    fn places(walk: &Walk, n: usize) -> Vec<Option<i64>> {
+        let mut places = vec![None; n];
+        walk.runs(0, n, |run| {
+            for i in 0..run.len {
+                places[run.at + i * run.step] = run.place.map(|place| place as i64 + run.stride * i as i64);
+            }
+        });
+        places
+    }
+
+    #[test]
+    fn a_walk_in_another_order_visits_the_same_places() {
+        let views = [
+            View::axes(&[9, 12], &[1, 0]),
+            View::axes(&[8, 3, 9], &[2, 1, 0]),
+            View::axes(&[8, 3, 9], &[2, 0, 1]),
+            View::affine(&[9, 12], &[12, 9], &[0, 1, 1, 0], &[-1, 0]),
+            View::affine(&[9, 12], &[12, 9], &[0, -1, 1, 0], &[8, 2]).clipped(0, 1, 8),
+            View::axes(&[9, 12], &[0]),
+            View::identity(&[9, 12]),
+            View::identity(&[9, 12]).clipped(0, 2, 5),
+        ];
+        let walk = |view: &View| Walk::new(view).expect("a box");
+        let turns: Vec<Turn> = views.iter().filter_map(|view| walk(view).turn()).collect();
+        assert_eq!(turns.len(), 5);
+        let mut count = 0;
+        for (view, turn) in views.iter().flat_map(|view| turns.iter().map(move |turn| (view, turn))) {
+            let n = positions(view);
+            let Some(turned) = walk(view).turned(turn).filter(|_| turn.lens.iter().product::<usize>() == n) else {
+                continue;
+            };
+            let (own, other) = (places(&walk(view), n), places(&turned, n));
+            let order = places(&walk(&View::axes(&turn.lens, &turn.order)), n);
+            assert!(own.iter().zip(order).all(|(place, at)| *place == other[at.expect("a place") as usize]), "{view}");
+            count += 1;
+        }
+        assert!(count > 10, "{count}");
+    }
+}
