@@ -12,6 +12,7 @@
 //! | `matmul` | plain matrix products |
 //! | `lines` | products of a matrix and a vector, in both layouts |
 //! | `packed`, `tiles` | products of matrices whose rows and columns are several axes: convolutions and their adjoints |
+//! | `sums` | products that are summed along runs of both operands: adjoints of convolutions in the kernel |
 //! | `windows` | nothing: it brings products of windows, and their adjoints, in the form that `packed` does best |
 //! | `indexing` | gather, scatter |
 //! | `reduce` | extrema along an axis, and their positions |
@@ -26,6 +27,7 @@ pub(crate) mod products;
 pub(crate) mod reduce;
 pub(crate) mod runs;
 pub(crate) mod sorting;
+mod sums;
 mod tiles;
 pub(crate) mod views;
 mod windows;

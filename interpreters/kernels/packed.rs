@@ -91,8 +91,8 @@ impl Group {
 
 /// Memory for packed parts of operands.
 pub(super) struct Room<E> {
-    rows: Vec<E>,
-    columns: Vec<E>,
+    pub(super) rows: Vec<E>,
+    pub(super) columns: Vec<E>,
     steps: Vec<Place>,
     column_places: Vec<Place>,
     pieces: Vec<Piece>,

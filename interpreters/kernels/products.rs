@@ -11,6 +11,7 @@ use super::lines::{self, LONG, LONG_SUM, add_scaled};
 use super::matmul::{Matmul, matmul};
 use super::packed::{Packed, Room};
 use super::runs::{Axis, Nest, stepped};
+use super::sums::Sums;
 use super::views::folded;
 use super::windows::{Pad, all_finite, prepared};
 use crate::dtype::{DType, Num};
@@ -37,6 +38,8 @@ enum Kernel {
     Matrix { product: Matmul, around: Nest<3> },
     /// Matrix products of which an operand is packed from several axes, if need be from a copy between zeros; loops stand by.
     Packed { plan: Box<Packed>, pads: Box<[Option<Pad>; 2]>, loops: Nest<3> },
+    /// Sums along runs, in registers.
+    Sums(Box<Sums>),
     /// Loops over runs.
     Loops(Nest<3>),
 }
@@ -92,6 +95,10 @@ impl Product {
                     add_runs(loops, a, b, out);
                 }
             }
+            Kernel::Sums(plan) => {
+                let room = scratch.room().expect("sums of floats have room");
+                plan.run(Isa::detect(), a, b, out, room);
+            }
             Kernel::Loops(nest) => add_runs(nest, a, b, out),
         }
     }
@@ -102,7 +109,7 @@ impl Product {
             Kernel::Matrix { around, .. } => Some((around, around.axes().len())),
             // The innermost loop is a run, which stays long.
             Kernel::Loops(nest) => nest.is_box().then_some((nest, nest.axes().len().saturating_sub(1))),
-            Kernel::Nothing | Kernel::Packed { .. } => None,
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums(_) => None,
         }
     }
 
@@ -119,7 +126,7 @@ impl Product {
         let (outer, count) = self.outer()?;
         let inner: &[Axis<3>] = match &self.kernel {
             Kernel::Matrix { product, .. } => &[product.rows, product.columns, product.depth],
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Loops(_) => &[],
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums(_) | Kernel::Loops(_) => &[],
         };
         outer.by_rows(self.sizes, count, inner, rows).next()
     }
@@ -136,7 +143,7 @@ impl Product {
         let part = self.outer().expect("the loops may run in parts").0.part(place, steps, first);
         match &self.kernel {
             Kernel::Matrix { product, .. } => part.points(|at| matmul(product, at, a, b, out)),
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Loops(_) => add_runs(&part, a, b, out),
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums(_) | Kernel::Loops(_) => add_runs(&part, a, b, out),
         }
     }
 
@@ -152,6 +159,7 @@ impl Product {
                 let [rows, columns, steps, times] = plan.sizes();
                 format!("packed matrix product {} x {times}", Show(&[rows, columns, steps]))
             }
+            Kernel::Sums(plan) => format!("sums along runs {}", Show(&plan.sizes())),
             Kernel::Loops(nest) => match nest.inner().strides {
                 [_, _, 0] => "loops, sums innermost".to_owned(),
                 [_, _, _] => "loops".to_owned(),
@@ -167,7 +175,7 @@ impl Product {
                 let least = product.rows.len.min(product.columns.len).min(product.depth.len);
                 least * product.depth.len < SHORT_RUN
             }
-            Kernel::Nothing | Kernel::Packed { .. } => false,
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums(_) => false,
         }
     }
 
@@ -208,7 +216,13 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
         return Kernel::Loops(nest);
     }
     let large = |m: &Matmul| m.rows.len * m.columns.len * m.depth.len >= LARGE;
-    match (as_matmul(&nest), Packed::new(&nest, dtype)) {
+    let matrix = as_matmul(&nest);
+    if !matrix.as_ref().is_some_and(|(product, around)| repeats(around) == 1 || large(product))
+        && let Some(plan) = Sums::new(&nest, dtype)
+    {
+        return Kernel::Sums(Box::new(plan));
+    }
+    match (matrix, Packed::new(&nest, dtype)) {
         (Some((product, around)), Some(plan)) if repeats(&around) <= plan.sizes()[3] || large(&product) => {
             Kernel::Matrix { product, around }
         }
