@@ -269,7 +269,8 @@ impl<'a> Tile<'a> {
             let source = unsafe { self.table.read::<E>(*slot, grid.place, grid.reach()) };
             match grid.stride {
                 0 => rows::spread(self.isa, source, stride, n, out),
-                _ => rows::copy(self.isa, source, stride, n, out),
+                1 => rows::copy(self.isa, source, stride, n, out),
+                step => rows::copy_apart(self.isa, source, (stride, step), n, out),
             }
         });
         if grids || self.straight_with_holes(*slot, walk, out) {
@@ -293,6 +294,7 @@ impl<'a> Tile<'a> {
                 (1, 1) => out.copy_from_slice(source),
                 (1, -1) => rows::reverse(self.isa, source, out),
                 // Indices, since iterators with steps are calls in builds that are split in many units.
+                (1, 2..=4) => rows::copy_apart(self.isa, source, (0, stride), run.len, out),
                 (step, ..0) => (0..run.len).for_each(|i| out[i * step] = source[reach - i * stride]),
                 (step, 0..) => (0..run.len).for_each(|i| out[i * step] = source[i * stride]),
             }
@@ -333,6 +335,17 @@ impl<'a> Tile<'a> {
     fn put<E: Elem>(&self, item: &Item<Arg>) {
         let Item::Put(slot, walk, a) = item else { unreachable!("a value is written") };
         let x = self.slice::<E>(*a);
+        // Rows that lie on each other are written in order, run by run.
+        let apart = walk.steps() > 1
+            && walk.grids(ADDED, self.start, self.len, |grid| {
+                let x = &x[grid.at..][..grid.rows * grid.len];
+                // Safety: see `memory.rs`.
+                let out = unsafe { self.table.write::<E>(*slot, grid.place, grid.reach()) };
+                rows::put_apart(self.isa, x, (grid.row_stride, grid.stride), grid.len, out);
+            });
+        if apart {
+            return;
+        }
         self.places::<E>(*slot, walk, |out, run| {
             let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
             match (run.step, run.stride) {
@@ -353,8 +366,11 @@ impl<'a> Tile<'a> {
             let out = unsafe { self.table.write::<E>(*slot, grid.place, grid.reach()) };
             match (grid.stride, stride) {
                 (0, _) => rows::sum_each(self.isa, x, n, stride, out),
-                (_, 0) => rows::sum_all(self.isa, x, out),
-                _ => (0..grid.rows).for_each(|r| rows::add_to(self.isa, &x[r * n..][..n], &mut out[r * stride..][..n])),
+                (1, 0) => rows::sum_all(self.isa, x, out),
+                (2.., _) => rows::add_apart(self.isa, x, (stride, grid.stride), n, out),
+                (1, _) => {
+                    (0..grid.rows).for_each(|r| rows::add_to(self.isa, &x[r * n..][..n], &mut out[r * stride..][..n]))
+                }
             }
         });
         if grids {

@@ -78,7 +78,7 @@ pub(super) struct Grid {
     /// The place of the first position.
     pub(super) place: usize,
     pub(super) row_stride: usize,
-    /// 0 or 1.
+    /// At most [`STEPS`].
     pub(super) stride: usize,
 }
 
@@ -130,6 +130,9 @@ impl Holed {
         }
     }
 }
+
+/// The largest distance of neighbors in a grid.
+const STEPS: i64 = 4;
 
 /// The lengths of rows that are read as grids: longer ones are runs that are worth a call.
 pub(super) const READ: RangeInclusive<usize> = 2..=64;
@@ -255,6 +258,11 @@ impl Walk {
         Some(Walk { base: self.base, axes, across: (0, 1), beyond: 0 }.merged())
     }
 
+    /// The distance of neighboring positions of the innermost axis.
+    pub(super) fn steps(&self) -> i64 {
+        self.axes.last().map_or(0, |axis| axis.stride)
+    }
+
     /// Whether neighboring positions look at neighboring places, or at one.
     pub(super) fn is_near(&self) -> bool {
         self.axes.last().is_some_and(|axis| axis.stride.abs() <= 1)
@@ -342,7 +350,7 @@ impl Walk {
     ) -> bool {
         let [outer @ .., rows, inner] = &self.axes[..] else { return false };
         let n = inner.len;
-        if !lengths.contains(&n) || rows.stride < 0 || !(0..=1).contains(&inner.stride) || !self.is_total() {
+        if !lengths.contains(&n) || rows.stride < 0 || !(0..=STEPS).contains(&inner.stride) || !self.is_total() {
             return false;
         }
         // Few short rows are a part of what runs go across.

@@ -7,6 +7,7 @@
 //! Conventions: all slices of a call have one length, and the output overlaps no operand, which the types ensure. Callers cut
 //! long arrays into tiles that stay in the first cache.
 
+mod apart;
 mod binary;
 mod discrete;
 mod fused;
@@ -22,6 +23,7 @@ mod unary;
 
 use super::super::kernels::isa;
 
+pub(crate) use apart::{add_apart, copy_apart, put_apart};
 pub(crate) use binary::{Function as BinaryFunction, Use as UseBinary, binary, binary_function};
 pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};
 pub(crate) use fused::{Form, MAX_TERMS, form, linear_combination, sin_cos};

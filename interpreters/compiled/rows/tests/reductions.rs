@@ -1,6 +1,9 @@
 //! Sums and extrema of slices.
 
-use super::super::{Isa, add_to, axpy, copy, dot, max, max_to, min, min_to, reverse, spread, sum, sum_all, sum_each};
+use super::super::{
+    Isa, add_apart, add_to, axpy, copy, copy_apart, dot, max, max_to, min, min_to, put_apart, reverse, spread, sum,
+    sum_all, sum_each,
+};
 use super::{LENGTHS, Random, distance};
 use crate::dtype::Num;
 
@@ -121,6 +124,33 @@ fn short_rows_are_moved_and_summed_as_long_ones() {
             for (i, y) in all.iter().enumerate() {
                 let expected = (0..rows).fold(1.0, |y, r| y + x[r * n + i]);
                 assert_eq!(*y, expected, "{n} {rows} on {}", isa.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn elements_apart_are_moved_and_added_one_by_one() {
+    for isa in Isa::supported() {
+        for step in 2..6 {
+            for (n, rows, row) in
+                [(1, 1, 0), (1, 4, 3), (2, 3, 50), (7, 3, 7 * step), (16, 5, 64), (33, 2, 0), (64, 3, 1)]
+            {
+                let x: Vec<f32> = (0..n * rows).map(|i| (i as f32 * 0.7).sin()).collect();
+                let place = |i: usize| i / n * row + i % n * step;
+                let source: Vec<f32> = (0..place(n * rows - 1) + 1).map(|i| (i as f32 * 0.3).cos()).collect();
+                let mut copied = vec![0.0; n * rows];
+                copy_apart(isa, &source, (row, step), n, &mut copied);
+                let (mut put, mut added) = (source.clone(), source.clone());
+                put_apart(isa, &x, (row, step), n, &mut put);
+                add_apart(isa, &x, (row, step), n, &mut added);
+                let (mut put_before, mut added_before) = (source.clone(), source.clone());
+                for i in 0..n * rows {
+                    assert_eq!(copied[i], source[place(i)], "{n} {rows} {row} {step} on {}", isa.name());
+                    put_before[place(i)] = x[i];
+                    added_before[place(i)] += x[i];
+                }
+                assert_eq!((put, added), (put_before, added_before), "{n} {rows} {row} {step} on {}", isa.name());
             }
         }
     }
