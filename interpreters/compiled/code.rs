@@ -133,7 +133,7 @@ const LONGEST: usize = 1024;
 const CACHE: usize = 32 << 10;
 
 /// The least length of a row that has tiles of its own.
-const LONG: usize = 192;
+pub(super) const LONG: usize = 192;
 
 /// The length of tiles that divide rows, next to a given one.
 fn rounded(tile: usize, row: usize) -> usize {

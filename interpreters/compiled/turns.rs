@@ -9,6 +9,7 @@
 
 use smallvec::SmallVec;
 
+use super::code::LONG;
 use super::group::Item;
 use super::kernels::runs::Nest;
 use super::lower::Scope;
@@ -41,6 +42,16 @@ impl Known {
             Known::View(_, walk) => walk.turn(),
             Known::Dense(..) | Known::One(..) | Known::Places(_) | Known::Fused(..) => None,
             Known::Many(_) | Known::Deferred => None,
+        }
+    }
+
+    /// Whether neighboring positions have one number.
+    fn is_still(&self) -> bool {
+        match self {
+            Known::One(..) => true,
+            Known::View(_, walk) => walk.steps() == 0,
+            Known::Turned(inner, _) => inner.is_still(),
+            Known::Dense(..) | Known::Places(_) | Known::Fused(..) | Known::Many(_) | Known::Deferred => false,
         }
     }
 
@@ -212,9 +223,18 @@ impl Lowering {
         };
         let (mut x, mut y) = (seen(a, &op.a)?, seen(b, &op.b)?);
         self.agree(n, dtype, [&mut x, &mut y]);
+        // Views of short rows would be copied, which costs more than the kernel.
+        let copied = |known: &Known| matches!(known, Known::View(_, walk) if walk.row().is_none_or(|row| row < LONG));
+        if self.turned(n, &[(&x, dtype), (&y, dtype)]).is_none() && (copied(&x) || copied(&y)) {
+            return None;
+        }
         if !dtype.is_float() {
             let operands = [(&x, dtype), (&y, dtype)];
             return Some(self.elementwise(n, dtype, &operands, |v| Item::IntBinary(IntBinary::Mul, v[0], v[1])));
+        }
+        // Superinstructions take one number for a row of positions as a later operand.
+        if x.is_still() {
+            std::mem::swap(&mut x, &mut y);
         }
         let product =
             self.elementwise(n, dtype, &[(&x, dtype), (&y, dtype)], |v| Item::Binary(Binary::Mul, v[0], v[1]));

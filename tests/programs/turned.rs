@@ -111,7 +111,7 @@ fn elements_are_moved_once_if_at_all() {
 
 #[test]
 fn a_product_without_a_sum_is_fused_and_starts_from_zero() {
-    let x = (waves([50]), waves([60]));
+    let x = (waves([50]), waves([200]));
     let f = |(a, b): &(Tensor<Term, 1>, Tensor<Term, 1>)| einsum::<Term, 2, f64>("i,j->ij", (a, b)).exp();
     let f = Function::stage(f, &x);
     let text = f.executable().explain();
