@@ -3,6 +3,8 @@
 //! Law: what is computed does not depend on whether steps share blocks, up to the rounding of sums. Guards count what
 //! runs in blocks, and the memory it takes, instead of timing it.
 
+mod turned;
+
 use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
 use polygrad::passes::optimize;
 use polygrad::program::{Program, Term, interpret};

@@ -29,5 +29,4 @@ mod scalars;
 mod scale;
 mod staging;
 mod states;
-mod turned;
 mod vectorize;
