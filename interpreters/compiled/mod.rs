@@ -72,7 +72,7 @@ pub struct Executable {
     program: Program,
     plan: Arc<Plan>,
     /// Memories of runs that are over, for the next.
-    idle: Mutex<Vec<Memory>>,
+    idle: Mutex<Vec<Box<Memory>>>,
 }
 
 /// Whether the environment asks for interpretation: `POLYGRAD_INTERPRET=1`.
@@ -188,9 +188,14 @@ impl Executable {
     #[track_caller]
     pub fn run(&self, inputs: &[Array]) -> Vec<Array> {
         check_inputs("run", &self.program, inputs);
+        self.run_fitting(inputs)
+    }
+
+    /// [`run`](Self::run) for inputs that are known to fit.
+    pub(crate) fn run_fitting(&self, inputs: &[Array]) -> Vec<Array> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = idle().pop();
-        let mut memory = memory.unwrap_or_else(|| self.memory());
+        let mut memory = memory.unwrap_or_else(|| Box::new(self.memory()));
         // Results that the caller has dropped since are written again.
         let last = std::mem::take(&mut memory.results);
         let mut outputs = if last.iter().all(Array::is_unique) && !last.is_empty() { last } else { self.outputs() };

@@ -111,10 +111,12 @@ impl File<'_> {
 
     /// Where the elements that move with the trips are at index 0: in registers, found once for all trips.
     fn addresses(&self, code: &Straight, table: &Table) {
-        for Moving { dtype, slot, first, step, address, .. } in code.moving() {
-            let at = table.address(*slot, *dtype, *first, (code.n - 1) * step + 1);
-            // Safety: the register is one of the block.
-            unsafe { *self.cell::<*mut u8>(*address) = at };
+        for list in [&code.rows, &code.early, &code.late, &code.coded] {
+            for Moving { dtype, slot, first, step, address, .. } in list {
+                let at = table.address(*slot, *dtype, *first, (code.n - 1) * step + 1);
+                // Safety: the register is one of the block.
+                unsafe { *self.cell::<*mut u8>(*address) = at };
+            }
         }
     }
 

@@ -338,7 +338,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         if self.options.interpreted || compiled::is_off() {
             return interpret(&self.ready, inputs);
         }
-        self.executable().run(&inputs)
+        self.executable().run_fitting(&inputs)
     }
 
     /// Whether the function runs on these arguments and data.
