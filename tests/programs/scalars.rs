@@ -4,7 +4,7 @@
 //! the bits that the interpreter gives; and such bodies are single pieces of code.
 
 use polygrad::interpreters::compiled::compile;
-use polygrad::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Unary};
+use polygrad::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Linear, Unary};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor, DType};
 
@@ -207,5 +207,71 @@ fn functions_of_numbers_have_the_bits_of_slices() {
     for op in Binary::ALL {
         let [whole, single] = values(&[a.clone(), b.clone()], &|v| v[0].clone().binary(*op, &v[1]));
         assert_eq!(whole, single, "{}", op.name());
+    }
+}
+
+/// Random arithmetic of many operations on numbers that are near in the program, so that many wait for nothing.
+fn arithmetic(start: &[Term], seed: u64, count: usize) -> Vec<Term> {
+    let (choices, mut pool) = (&mut Choices(seed), start.to_vec());
+    for _ in 0..count {
+        let mut x = || pool[pool.len() - 1 - choices.below(pool.len().min(250))].clone();
+        let (a, b, c) = (x(), x(), x());
+        pool.push(match choices.below(7) {
+            0 => a.binary(Binary::Add, &b),
+            1 => a.binary(Binary::Sub, &b),
+            2 => a.binary(Binary::Mul, &b),
+            3 => a.binary(Binary::Mul, &b).binary(Binary::Add, &c),
+            4 => a.binary(Binary::Sub, &b.binary(Binary::Mul, &c)),
+            5 => a.binary(*choices.of(&[Binary::Div, Binary::Min]), &b),
+            _ => a.unary(*choices.of(&[Unary::Neg, Unary::Relu])),
+        });
+    }
+    pool
+}
+
+#[test]
+fn wide_programs_agree_to_the_bit() {
+    let inputs: Vec<Array> = (0..40).map(|i| Array::scalar((f64::from(i) * 0.7).sin())).collect();
+    let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
+    for seed in 0..12 {
+        let straight = arithmetic(&variables, seed, 1500).split_off(1400);
+        // The same in a loop, whose carries are those of the last numbers that are not the first.
+        let (carry, _) = Term::map_accum(3, false, variables.clone(), &[], &mut |carry, _| {
+            let pool = arithmetic(&carry, seed, 600);
+            (pool[pool.len() - carry.len()..].to_vec(), Vec::new())
+        });
+        for results in [straight, carry] {
+            let program = Term::program(&variables, &results, &[]).expect("a closed program");
+            let found = compile(&program).run(&inputs);
+            for (a, b) in interpret(&program, inputs.clone()).iter().zip(&found) {
+                assert!(bits(a) == bits(b), "seed {seed}: {a} and {b}\n{program}");
+            }
+        }
+    }
+}
+
+#[test]
+fn functions_that_run_together_have_the_bits_of_slices() {
+    // Around the lengths of vectors and of the parts that run together.
+    for (op, n) in
+        [(Unary::Tanh, 1), (Unary::Sin, 7), (Unary::Exp, 8), (Unary::Ln, 9), (Unary::Sin, 63), (Unary::Tanh, 70)]
+    {
+        let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.9).cos() * if i % 5 == 0 { 1e8 } else { 2.0 }).collect();
+        let inputs = [Array::new(&[n], x), Array::scalar(0.9)];
+        let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
+        let (x, factor) = (&variables[0], &variables[1]);
+        let spread = factor.linear(&Linear::replicate(&[n], &[]));
+        let (whole, _) = Term::map_accum(3, false, vec![x.clone()], &[], &mut |carry, _| {
+            (vec![carry[0].unary(op).binary(Binary::Mul, &spread)], Vec::new())
+        });
+        let numbers: Vec<Term> = (0..n).map(|i| x.gather(&[Term::constant((i as i64).into())])).collect();
+        let (single, _) = Term::map_accum(3, false, numbers, &[], &mut |carry, _| {
+            (carry.iter().map(|h| h.unary(op).binary(Binary::Mul, factor)).collect(), Vec::new())
+        });
+        let run = |results: &[Term]| {
+            let found = compile(&Term::program(&variables, results, &[]).expect("a closed program")).run(&inputs);
+            found.iter().flat_map(|a| bits(a).expect("numbers")).collect::<Vec<u64>>()
+        };
+        assert_eq!(run(&whole), run(&single), "{} of {n} numbers", op.name());
     }
 }

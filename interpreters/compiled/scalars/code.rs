@@ -11,20 +11,31 @@ use super::super::code::{Arg, Instruction};
 use super::super::group::{Item, Value};
 use super::super::rows::Isa;
 use super::affine::Affine;
-use super::order::ordered;
+use super::order::{Ordered, ordered};
 use super::values::{Element, Origin, Values};
-use super::{Kind, Micro, Moving, Register, Scalar, Straight};
+use super::{Kind, Micro, Moving, Register, Scalar, Start, Straight, functions};
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 
 /// What an instruction does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum What {
     Kind(Kind),
     Unary(Unary),
     Binary(Binary),
     /// The item of the value, as on a tile.
     Tile,
+}
+
+impl What {
+    /// Whether equal instructions may run together: arithmetic, and functions that a vector computes faster.
+    pub(super) fn runs(self) -> bool {
+        match self {
+            What::Kind(_) => true,
+            What::Unary(op) => functions::is_vector(op),
+            What::Binary(_) | What::Tile => false,
+        }
+    }
 }
 
 /// An instruction on values.
@@ -42,7 +53,7 @@ const END: usize = usize::MAX;
 pub(super) fn code(values: Values) -> Option<Straight> {
     let drafts = drafts(&values);
     if let ([_], true) = (&drafts[..], values.n > 1) {
-        let mut straight = Maker::new(&values, &drafts, Forms::Plain).code()?;
+        let mut straight = Maker::new(&values, &Ordered::single(&drafts), Forms::Plain).code()?;
         straight.affine = Affine::new(&straight);
         if straight.affine.is_some() {
             return Some(straight);
@@ -50,13 +61,12 @@ pub(super) fn code(values: Values) -> Option<Straight> {
     }
     let ordered = ordered(&drafts, &values);
     // The order decides how many registers are needed: where there are not enough, the order of the program is left.
-    let orders = [&ordered, &drafts].into_iter();
-    let mut straight = orders.flat_map(|drafts| [at_hand(drafts, &values), None].map(|last| (drafts, last))).find_map(
-        |(drafts, last)| {
-            let code = Maker::new(&values, drafts, Forms::WithLast(last)).code()?;
-            Some(code).filter(|code| last.is_none() || code.last.is_some())
-        },
-    )?;
+    let orders = [ordered, Ordered::single(&drafts)];
+    let starts = orders.iter().flat_map(|order| [at_hand(&order.drafts, &values), None].map(|last| (order, last)));
+    let mut straight = starts.into_iter().find_map(|(order, last)| {
+        let code = Maker::new(&values, order, Forms::WithLast(last)).code()?;
+        Some(code).filter(|code| last.is_none() || code.last.is_some())
+    })?;
     straight.steps = super::run::steps(&straight.code, Isa::detect());
     Some(straight)
 }
@@ -170,7 +180,7 @@ fn product(values: &Values, v: Value) -> Option<(Value, Value)> {
 /// The code while it is made.
 struct Maker<'a> {
     values: &'a Values,
-    drafts: &'a [Draft],
+    order: &'a Ordered,
     forms: Forms,
     /// The value that the last result is.
     at_hand: Option<Value>,
@@ -183,18 +193,20 @@ struct Maker<'a> {
     next: usize,
     /// A register that nothing reads.
     unread: Option<Register>,
+    /// How many instructions are left of a run.
+    left: usize,
     straight: Straight,
 }
 
 impl<'a> Maker<'a> {
-    fn new(values: &'a Values, drafts: &'a [Draft], forms: Forms) -> Maker<'a> {
+    fn new(values: &'a Values, order: &'a Ordered, forms: Forms) -> Maker<'a> {
         let mut last = vec![0; values.list.len()];
-        for (k, draft) in drafts.iter().enumerate() {
+        for (k, draft) in order.drafts.iter().enumerate() {
             draft.operands.iter().for_each(|v| last[*v as usize] = k);
         }
         let mut maker = Maker {
             values,
-            drafts,
+            order,
             forms,
             at_hand: None,
             last,
@@ -203,6 +215,7 @@ impl<'a> Maker<'a> {
             free: Vec::new(),
             next: 0,
             unread: None,
+            left: 0,
             straight: Straight {
                 cleared: values.cleared.clone(),
                 n: values.n,
@@ -278,7 +291,9 @@ impl<'a> Maker<'a> {
         if let Forms::WithLast(value) = self.forms {
             self.at_hand = value;
         }
-        for (k, draft) in self.drafts.iter().enumerate() {
+        // The number of instructions in the run, for each of it.
+        let lens = self.order.runs.iter().flat_map(|len| std::iter::repeat_n(*len, *len));
+        for ((k, draft), len) in self.order.drafts.iter().enumerate().zip(lens) {
             let mut over: SmallVec<[Value; 4]> = draft.operands.clone();
             over.retain(|v| self.last[*v as usize] == k && !self.is_kept(*v));
             over.sort_unstable();
@@ -296,7 +311,7 @@ impl<'a> Maker<'a> {
                 self.free.push(self.of(v));
             }
             self.registers[draft.out as usize] = Some(out);
-            self.instruction(draft, out, &operands)?;
+            self.instruction(draft, out, &operands, len)?;
             for element in self.stores.remove(&draft.out).into_iter().flatten() {
                 let kind = if self.at_hand == Some(draft.out) { Kind::Store } else { Kind::Put };
                 let bytes = self.in_code(draft.out, element).expect("the element is one that instructions move");
@@ -339,13 +354,23 @@ impl<'a> Maker<'a> {
             self.registers[carried.value as usize] = Some(register);
             self.straight.loads.push((register, values.list[carried.value as usize].1, carried.init));
         }
-        for (v, (origin, dtype)) in values.list.iter().enumerate() {
+        // Neighbours of a place come in neighbouring registers, so that they are loaded together.
+        let is_start = |(v, (origin, dtype)): (usize, &(Origin, DType))| match origin {
+            Origin::Start(start) => Some((v, *start, *dtype)),
+            Origin::Carry | Origin::Row(_) | Origin::Item(..) => None,
+        };
+        let mut starts: Vec<(usize, Start, DType)> = values.list.iter().enumerate().filter_map(is_start).collect();
+        starts.sort_by_key(|(_, start, _)| match start {
+            Start::Place(slot, at) => (0, u64::from(*slot), *at),
+            Start::Integer(x) => (1, *x as u64, 0),
+        });
+        for (v, start, dtype) in starts {
+            let register = self.take()?;
+            self.registers[v] = Some(register);
+            self.straight.loads.push((register, dtype, start));
+        }
+        for (v, (origin, _)) in values.list.iter().enumerate() {
             match origin {
-                Origin::Start(start) => {
-                    let register = self.take()?;
-                    self.registers[v] = Some(register);
-                    self.straight.loads.push((register, *dtype, *start));
-                }
                 Origin::Row(element) => {
                     self.registers[v] = Some(self.take()?);
                     match self.in_code(v as Value, *element) {
@@ -356,9 +381,10 @@ impl<'a> Maker<'a> {
                         }
                     }
                 }
-                Origin::Carry | Origin::Item(..) => {}
+                Origin::Start(_) | Origin::Carry | Origin::Item(..) => {}
             }
         }
+        self.gather_loads();
         for (v, element) in &values.outputs {
             let computed = matches!(values.list[*v as usize].0, Origin::Item(..));
             if let (false, Some(bytes)) = (computed, self.in_code(*v, *element)) {
@@ -368,9 +394,43 @@ impl<'a> Maker<'a> {
         Some(())
     }
 
-    fn instruction(&mut self, draft: &Draft, out: Register, operands: &[Register]) -> Option<()> {
+    /// Takes loads of neighbours to neighbours together.
+    fn gather_loads(&mut self) {
+        let mut single = Vec::new();
+        for (register, dtype, start) in std::mem::take(&mut self.straight.loads) {
+            let (Start::Place(slot, at), 8) = (start, dtype.width()) else {
+                single.push((register, dtype, start));
+                continue;
+            };
+            match self.straight.blocks.last_mut() {
+                Some((first, of, from, len))
+                    if *of == slot && *from + *len == at && usize::from(*first) + *len == usize::from(register) =>
+                {
+                    *len += 1;
+                }
+                Some(_) | None => self.straight.blocks.push((register, slot, at, 1)),
+            }
+        }
+        self.straight.loads = single;
+    }
+
+    /// The instruction of a draft that is one of a run of this length.
+    fn instruction(&mut self, draft: &Draft, out: Register, operands: &[Register], len: usize) -> Option<()> {
         let operand = |k: usize| operands.get(k).copied().unwrap_or(out);
         let micro = Micro { out, a: operand(0), b: operand(1), c: operand(2) };
+        if len > 1 {
+            self.straight.runs.push(micro);
+            self.left = if self.left == 0 { len - 1 } else { self.left - 1 };
+            if self.left == 0 {
+                let first = (self.straight.runs.len() - len) as u32;
+                self.straight.code.push(match draft.what {
+                    What::Kind(kind) => Scalar::Kinds(kind, first, len as u32),
+                    What::Unary(op) => Scalar::Functions(op, first, len as u32),
+                    What::Binary(_) | What::Tile => unreachable!("these do not come in runs"),
+                });
+            }
+            return Some(());
+        }
         let scalar = match draft.what {
             What::Kind(kind) => {
                 let is_last = |v: &Value| self.at_hand == Some(*v);

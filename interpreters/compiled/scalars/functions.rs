@@ -44,6 +44,21 @@ impl UseBinary for Maker {
     }
 }
 
+/// Asks whether a row has a vector kernel.
+struct IsVector;
+
+impl UseUnary for IsVector {
+    type Output = bool;
+    fn with<F: UnaryFunction>(self) -> bool {
+        F::BY_MACHINE
+    }
+}
+
+/// Whether a function of many numbers takes less time than one number after the other.
+pub(super) fn is_vector(op: Unary) -> bool {
+    unary_function(op, IsVector)
+}
+
 /// Declares the steps of functions as compiled for a machine.
 macro_rules! steps {
     ($($(#[$feature:meta])? $one:ident $two:ident $Machine:ty;)*) => { $(

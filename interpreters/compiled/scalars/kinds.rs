@@ -83,6 +83,11 @@ macro_rules! kinds {
                 match self { $($(Kind::$Kind => one::<operation::$Kind>,)*)* $(Kind::$Row => one::<operation::$Row>,)* }
             }
 
+            /// What runs a list of these instructions.
+            pub(super) fn many(self) -> Runner {
+                match self { $($(Kind::$Kind => many::<operation::$Kind>,)*)* $(Kind::$Row => many::<operation::$Row>,)* }
+            }
+
             /// What runs this instruction and another.
             pub(super) fn before(self, second: Kind) -> Runner {
                 match self {
@@ -241,6 +246,20 @@ unsafe fn two<A: Operation, B: Operation>(
     unsafe {
         let last = A::run(&(*step).first, view, last);
         let last = B::run(&(*step).second, view, last);
+        next(step, at, trip, last, file)
+    }
+}
+
+/// A run of equal instructions, of the plain form: no last result goes in or out.
+///
+/// # Safety
+/// As for [`one`].
+unsafe fn many<A: Operation>(step: *const Step, at: *mut u8, trip: usize, last: f64, file: &File<'_>) -> f64 {
+    // Safety: as the caller says.
+    unsafe {
+        for operands in file.run_of(&*step) {
+            A::run(operands, View { at, file, trip }, last);
+        }
         next(step, at, trip, last, file)
     }
 }

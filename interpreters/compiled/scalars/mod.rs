@@ -1,8 +1,8 @@
 //! Single numbers: groups of one position, and loops whose bodies are nothing but such groups.
 //!
 //! Values are registers of 8 bytes in one file. Instructions on `f64`, which are nearly all, have register numbers
-//! alone, and come in pairs, since the choice of an instruction costs as much as its arithmetic; any other instruction
-//! runs as on a tile of one element. Numbers are loaded before the first trip and stored after the last; rows of
+//! alone, and come in pairs, or many of one kind together, since the choice of an instruction costs as much as its
+//! arithmetic; any other instruction runs as on a tile of one element. Numbers are loaded before the first trip and stored after the last; rows of
 //! sequences are loaded and stored at each trip; what a body computes for itself alone never reaches memory.
 //!
 //! Law: the code computes what the operations of the groups compute, in their order, each rounded by itself.
@@ -70,6 +70,10 @@ enum Scalar {
     /// A function of the last result, and of a second operand.
     Unary(Unary, Micro),
     Binary(Binary, Micro),
+    /// Equal instructions, those of the list `runs` from this number on, so many.
+    Kinds(Kind, u32, u32),
+    /// Equal functions of one number, computed as on a slice.
+    Functions(Unary, u32, u32),
     /// All bits: the register may hold an element of another type.
     Move(Register, Register),
     /// The instruction of this number, as on a tile of one element.
@@ -106,6 +110,10 @@ pub(super) struct Straight {
     /// Places, with their bytes, that are zeros first.
     pub(super) cleared: Vec<(Slot, usize)>,
     pub(super) loads: Vec<(Register, DType, Start)>,
+    /// Elements of 8 bytes, so many from one of a place on, to as many registers from this one on.
+    blocks: Vec<(Register, Slot, usize, usize)>,
+    /// The operands of instructions that run together.
+    runs: Vec<Micro>,
     /// The number of trips, 1 for a group, and whether the last index comes first.
     pub(super) n: usize,
     pub(super) reverse: bool,
@@ -144,11 +152,15 @@ impl Straight {
     /// The superinstructions: sums that a product joined.
     pub(super) fn counts(&self) -> Superinstructions {
         let mut counts = Superinstructions::default();
+        let of = |kind: &Kind, count: usize| std::iter::repeat_n(kind.operations(), count);
         let operations = |scalar: &Scalar| match scalar {
-            Scalar::Kind(kind, _) => kind.operations(),
-            Scalar::Unary(..) | Scalar::Binary(..) | Scalar::Move(..) | Scalar::Tile(_) => 0,
+            Scalar::Kind(kind, _) => of(kind, 1),
+            Scalar::Kinds(kind, _, len) => of(kind, *len as usize),
+            Scalar::Unary(..) | Scalar::Binary(..) | Scalar::Functions(..) | Scalar::Move(..) | Scalar::Tile(_) => {
+                of(&Kind::Copy, 0)
+            }
         };
-        for operations in self.code.iter().map(operations) {
+        for operations in self.code.iter().flat_map(operations) {
             counts.cheap += operations;
             if operations > 1 {
                 counts.inside += operations;
@@ -166,11 +178,14 @@ impl Straight {
     /// The names of the instructions of a trip, each with the number of its arithmetic operations.
     pub(super) fn names(&self) -> Vec<(&'static str, usize)> {
         let name = |scalar: &Scalar| match scalar {
-            Scalar::Kind(kind, _) => Some((kind.name(), kind.operations())).filter(|(_, operations)| *operations > 0),
-            Scalar::Unary(op, _) => Some((op.name(), 1)),
-            Scalar::Binary(op, _) => Some((op.symbol(), 1)),
-            Scalar::Move(..) | Scalar::Tile(_) => None,
+            Scalar::Kind(kind, _) => ((kind.name(), kind.operations()), 1),
+            Scalar::Kinds(kind, _, len) => ((kind.name(), kind.operations()), *len),
+            Scalar::Unary(op, _) => ((op.name(), 1), 1),
+            Scalar::Functions(op, _, len) => ((op.name(), 1), *len),
+            Scalar::Binary(op, _) => ((op.symbol(), 1), 1),
+            Scalar::Move(..) | Scalar::Tile(_) => (("move", 0), 0),
         };
-        self.code.iter().filter_map(name).collect()
+        let names = self.code.iter().map(name).filter(|((_, operations), _)| *operations > 0);
+        names.flat_map(|(name, count)| std::iter::repeat_n(name, count as usize)).collect()
     }
 }

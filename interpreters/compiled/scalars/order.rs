@@ -1,10 +1,10 @@
 //! The order of instructions: what waits longest for results first, and an instruction right after the one whose result
-//! it takes, where it can.
+//! it takes, where it can. Where many equal instructions wait for nothing, they come together, as a run.
 //!
-//! Law: an instruction comes after those that compute its operands.
+//! Law: an instruction comes after those that compute its operands, and those of a run do not wait for each other.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 
 use super::super::group::Value;
 use super::Kind;
@@ -14,41 +14,146 @@ use super::values::Values;
 /// No instruction.
 const NONE: u32 = u32::MAX;
 
+/// The fewest equal instructions that run together: so many of arithmetic, which saves their choice, and so many functions,
+/// which a vector holds.
+const ARITHMETIC: usize = 16;
+const FUNCTIONS: usize = 8;
+
+/// Instructions in an order.
+pub(super) struct Ordered {
+    pub(super) drafts: Vec<Draft>,
+    /// How many come together, one after the other.
+    pub(super) runs: Vec<usize>,
+}
+
+impl Ordered {
+    /// One by one, as they are.
+    pub(super) fn single(drafts: &[Draft]) -> Ordered {
+        Ordered { drafts: drafts.to_vec(), runs: vec![1; drafts.len()] }
+    }
+}
+
 /// The instructions in another order.
-pub(super) fn ordered(drafts: &[Draft], values: &Values) -> Vec<Draft> {
-    let graph = Graph::new(drafts, values);
-    let mut missing = graph.operands.clone();
-    let mut ready: BinaryHeap<(u32, Reverse<u32>)> = BinaryHeap::with_capacity(drafts.len());
-    ready.extend((0..).zip(&missing).filter(|(_, n)| **n == 0).map(|(k, _)| (graph.heights[k as usize], Reverse(k))));
-    let mut order: Vec<u32> = Vec::with_capacity(drafts.len());
-    let mut done = vec![false; drafts.len()];
-    let mut last: Option<u32> = None;
+pub(super) fn ordered(drafts: &[Draft], values: &Values) -> Ordered {
+    let mut ready = Ready::new(drafts, values);
+    let (mut order, mut runs) = (Vec::with_capacity(drafts.len()), Vec::new());
     while order.len() < drafts.len() {
-        let follows = |last: u32| {
-            let out = drafts[last as usize].out;
-            let free = graph
-                .users(last)
-                .filter(|k| missing[*k as usize] == 0 && !done[*k as usize] && drafts[*k as usize].takes_last(out));
-            free.max_by_key(|k| (graph.heights[*k as usize], Reverse(*k)))
-        };
-        let mut highest = || loop {
-            let (_, Reverse(k)) = ready.pop().expect("an instruction waits for nothing");
-            if !done[k as usize] {
-                return k;
+        let start = order.len();
+        match ready.run() {
+            Some(run) => order.extend(run),
+            None => order.push(ready.next(order.last().copied())),
+        }
+        order[start..].iter().for_each(|k| ready.finish(*k));
+        runs.push(order.len() - start);
+    }
+    Ordered { drafts: order.into_iter().map(|k| drafts[k as usize].clone()).collect(), runs }
+}
+
+/// Instructions that wait for nothing.
+struct Ready<'a> {
+    drafts: &'a [Draft],
+    graph: Graph,
+    /// How many operands of each instruction are missing; whether it has its place in the order.
+    missing: Vec<u32>,
+    done: Vec<bool>,
+    highest: BinaryHeap<(u32, Reverse<u32>)>,
+    /// Those that may be in runs, by what they do, some of which have their place by now.
+    equal: Vec<(What, Vec<u32>)>,
+    /// Instructions of arithmetic that wait for nothing.
+    arithmetic: usize,
+    /// Which list of equal instructions each belongs to.
+    lists: Vec<u32>,
+}
+
+impl<'a> Ready<'a> {
+    fn new(drafts: &'a [Draft], values: &Values) -> Ready<'a> {
+        let graph = Graph::new(drafts, values);
+        // Values that are stored at each trip are stored when they are computed.
+        let stored: HashSet<Value> = values.outputs.iter().map(|(v, _)| *v).collect();
+        let mut equal: Vec<(What, Vec<u32>)> = Vec::new();
+        let mut lists = vec![NONE; drafts.len()];
+        for (k, draft) in
+            drafts.iter().enumerate().filter(|(_, draft)| draft.what.runs() && !stored.contains(&draft.out))
+        {
+            let list = equal.iter().position(|(what, _)| *what == draft.what).unwrap_or_else(|| {
+                equal.push((draft.what, Vec::new()));
+                equal.len() - 1
+            });
+            lists[k] = list as u32;
+        }
+        let missing = graph.operands.clone();
+        let highest = BinaryHeap::with_capacity(drafts.len());
+        let mut ready =
+            Ready { drafts, graph, missing, done: vec![false; drafts.len()], highest, equal, arithmetic: 0, lists };
+        (0..drafts.len())
+            .filter(|k| ready.missing[*k] == 0)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|k| ready.add(k as u32));
+        ready
+    }
+
+    fn is_arithmetic(&self, k: u32) -> bool {
+        matches!(self.drafts[k as usize].what, What::Kind(_))
+    }
+
+    fn add(&mut self, k: u32) {
+        self.highest.push((self.graph.heights[k as usize], Reverse(k)));
+        self.arithmetic += usize::from(self.is_arithmetic(k));
+        if self.lists[k as usize] != NONE {
+            self.equal[self.lists[k as usize] as usize].1.push(k);
+        }
+    }
+
+    /// Equal instructions, as many as there are: functions only where no arithmetic is left that may find more of them.
+    fn run(&mut self) -> Option<Vec<u32>> {
+        let done = &self.done;
+        self.equal.iter_mut().find_map(|(what, list)| {
+            let least = match what {
+                What::Kind(_) => ARITHMETIC,
+                What::Unary(_) | What::Binary(_) | What::Tile => FUNCTIONS,
+            };
+            let waits = least == FUNCTIONS && self.arithmetic > 0;
+            if waits || list.len() < least {
+                return None;
             }
-        };
-        let k = last.and_then(follows).unwrap_or_else(&mut highest);
-        done[k as usize] = true;
-        order.push(k);
-        for user in graph.users(k) {
-            missing[user as usize] -= 1;
-            if missing[user as usize] == 0 {
-                ready.push((graph.heights[user as usize], Reverse(user)));
+            list.retain(|k| !done[*k as usize]);
+            (list.len() >= least).then(|| std::mem::take(list))
+        })
+    }
+
+    /// What follows an instruction, or else what waits longest.
+    fn next(&mut self, last: Option<u32>) -> u32 {
+        let follows = last.and_then(|last| {
+            let out = self.drafts[last as usize].out;
+            let free = self.graph.users(last).filter(|k| {
+                let k = *k as usize;
+                self.missing[k] == 0 && !self.done[k] && self.drafts[k].takes_last(out)
+            });
+            free.max_by_key(|k| (self.graph.heights[*k as usize], Reverse(*k)))
+        });
+        follows.unwrap_or_else(|| {
+            loop {
+                let (_, Reverse(k)) = self.highest.pop().expect("an instruction waits for nothing");
+                if !self.done[k as usize] {
+                    return k;
+                }
+            }
+        })
+    }
+
+    /// Notes that an instruction has its place.
+    fn finish(&mut self, k: u32) {
+        self.done[k as usize] = true;
+        self.arithmetic -= usize::from(self.is_arithmetic(k));
+        for at in self.graph.starts[k as usize]..self.graph.starts[k as usize + 1] {
+            let user = self.graph.users[at as usize];
+            self.missing[user as usize] -= 1;
+            if self.missing[user as usize] == 0 {
+                self.add(user);
             }
         }
-        last = Some(k);
     }
-    order.into_iter().map(|k| drafts[k as usize].clone()).collect()
 }
 
 /// What instructions wait for each other.

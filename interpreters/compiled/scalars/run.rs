@@ -5,17 +5,19 @@
 #![allow(unsafe_code)]
 
 use super::super::memory::{Block, Slot, Table};
-use super::super::rows::Isa;
+use super::super::rows::{self, Isa};
 use super::super::tiles::Tile;
 use super::{Micro, Moving, Register, Scalar, Start, Straight, functions};
 use crate::array::with_elem;
 use crate::dtype::{DType, Elem};
+use crate::ops::Unary;
 
 /// The registers, as `f64`.
 pub(super) struct File<'a> {
     at: *mut u8,
     bytes: usize,
     tile: Tile<'a>,
+    isa: Isa,
     code: &'a Straight,
 }
 
@@ -27,12 +29,15 @@ pub(in super::super) fn run(code: &Straight, table: &mut Table, registers: &mut 
     debug_assert!(code.bytes <= registers.bytes());
     let (bytes, at) = (registers.bytes(), registers.start());
     let table = &*table;
-    let file = File { at, bytes, tile: Tile::new(table, at, bytes, isa), code };
+    let file = File { at, bytes, tile: Tile::new(table, at, bytes, isa), isa, code };
     for (register, dtype, start) in &code.loads {
         match start {
             Start::Place(slot, at) => file.load(*register, *dtype, table, *slot, *at),
             Start::Integer(x) => file.put(*register, *x),
         }
+    }
+    for (register, slot, at, len) in &code.blocks {
+        file.load_block(*register, table, *slot, *at, *len);
     }
     match &code.affine {
         Some(affine) => affine.run(code, &file, table),
@@ -85,6 +90,40 @@ impl File<'_> {
         match dtype {
             DType::F64 => self.put(register, unsafe { table.read::<f64>(slot, at, 1) }[0]),
             DType::F32 | DType::I64 | DType::Bool => self.load_other(register, dtype, table, slot, at),
+        }
+    }
+
+    /// Elements of a place to registers.
+    #[inline(always)]
+    fn load_block(&self, register: Register, table: &Table, slot: Slot, at: usize, len: usize) {
+        self.check(register + (len - 1) as Register);
+        // Safety: see `memory.rs`; the registers lie within the block. Elements of 8 bytes are moved whatever they are.
+        unsafe {
+            let from = table.address(slot, DType::I64, at, len).cast::<u64>();
+            if len == 1 {
+                *self.cell::<u64>(register) = *from;
+            } else {
+                std::ptr::copy_nonoverlapping(from, self.cell::<u64>(register), len);
+            }
+        }
+    }
+
+    /// The operands of the instructions of a run.
+    #[inline(always)]
+    pub(super) fn run_of(&self, step: &Step) -> &[Micro] {
+        &self.code.runs[step.number..][..step.first.bytes()]
+    }
+
+    /// The same function of many numbers.
+    #[inline(never)]
+    fn functions(&self, op: Unary, list: &[Micro]) {
+        const MOST: usize = 64;
+        let (mut x, mut y) = ([0.0; MOST], [0.0; MOST]);
+        // A result may replace an argument of an instruction before it, whose result is computed by then.
+        for list in list.chunks(MOST) {
+            list.iter().zip(&mut x).for_each(|(operands, x)| *x = self.get(operands.a));
+            rows::unary(self.isa, op, &x[..list.len()], &mut y[..list.len()]);
+            list.iter().zip(&y).for_each(|(operands, y)| self.set(operands.out, *y));
         }
     }
 
@@ -161,6 +200,8 @@ impl File<'_> {
             unsafe { *self.cell::<u64>(out) = *self.cell::<u64>(a) }
         } else if let Scalar::Tile(k) = scalar {
             self.tile.run(&self.code.tiles[k as usize]);
+        } else if let Scalar::Functions(op, first, len) = scalar {
+            self.functions(op, &self.code.runs[first as usize..][..len as usize]);
         }
     }
 }
@@ -177,7 +218,7 @@ pub(in super::super) struct Step {
     run: Runner,
     pub(super) first: Micro,
     pub(super) second: Micro,
-    /// The number of an instruction that does not come in pairs.
+    /// The number of an instruction that does not come in pairs, or of the first operands of a run.
     number: usize,
 }
 
@@ -204,7 +245,12 @@ pub(super) fn steps(code: &[Scalar], isa: Isa) -> Vec<Step> {
             (Scalar::Kind(kind, operands), _) => (Step::new(kind.alone(), operands, operands), 1),
             (Scalar::Unary(op, operands), _) => (functions::unary(isa, op, operands), 1),
             (Scalar::Binary(op, operands), _) => (functions::binary(isa, op, operands), 1),
-            (Scalar::Move(..) | Scalar::Tile(_), _) => (Step { number, ..Step::new(other, NONE, NONE) }, 1),
+            (Scalar::Kinds(kind, first, len), _) => {
+                (Step { number: first as usize, ..Step::new(kind.many(), Micro::row(0, 0, len), NONE) }, 1)
+            }
+            (Scalar::Move(..) | Scalar::Tile(_) | Scalar::Functions(..), _) => {
+                (Step { number, ..Step::new(other, NONE, NONE) }, 1)
+            }
         };
         steps.push(step);
         number += count;
