@@ -34,7 +34,8 @@ pub(super) enum Known {
     Many(Vec<Known>),
     /// The operand of a linear operation that a sum adds in place.
     Deferred,
-    /// A value whose axes are in another order: see `turns.rs`. Operations that need the elements in their own order see no such value.
+    /// A value whose axes are in another order: see `turns.rs`. Operations that need the elements in their own order
+    /// see no such value.
     Turned(Box<Known>, Box<Turn>),
 }
 

@@ -128,8 +128,8 @@ pub(super) enum WholeOp {
     Affine(Box<Nest<2>>, bool),
 }
 
-/// The loop of elements in another order that runs over so many rows of the operand, or of the result, and of which of both it
-/// does.
+/// The loop of elements in another order that runs over so many rows of the operand, or of the result, and of which of
+/// both it does.
 pub(super) fn turned_by_rows(nest: &Nest<2>, size: usize, rows: usize) -> Option<(usize, [bool; 2])> {
     nest.by_rows([size; 2], nest.axes().len(), &[], rows).max_by_key(|(_, by_rows)| *by_rows)
 }

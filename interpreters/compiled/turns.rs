@@ -1,9 +1,9 @@
 //! Values whose axes are in another order than those of the pass that computes them.
 //!
-//! A transposed array is read element by element, each from another line of cache. Where all that an elementwise operation
-//! reads lies in another order, the operation is done in that order, so that neighbors are read and written, and so are the
-//! operations on its result. Products of arrays take such a value as it is. What else needs the elements in their own order has them
-//! moved, once, by a kernel that goes tile by tile.
+//! A transposed array is read element by element, each from another line of cache. Where all that an elementwise
+//! operation reads lies in another order, the operation is done in that order, so that neighbors are read and written,
+//! and so are the operations on its result. Products of arrays take such a value as it is. What else needs the elements
+//! in their own order has them moved, once, by a kernel that goes tile by tile.
 //!
 //! Law: a value is the same in both orders.
 
@@ -68,8 +68,8 @@ impl Known {
 }
 
 impl Lowering {
-    /// Another order in which all of these values are read well, and the values in that order, if they are not read well in
-    /// their own.
+    /// Another order in which all of these values are read well, and the values in that order, if they are not read
+    /// well in their own.
     pub(super) fn turned(&self, size: usize, operands: &[(&Known, DType)]) -> Option<(Turn, Operands)> {
         if size < self.turned {
             return None;
@@ -79,7 +79,8 @@ impl Lowering {
         Some((turn, operands?))
     }
 
-    /// Lets the operands of an operation on so many elements be in their own order, unless the operation is done in another.
+    /// Lets the operands of an operation on so many elements be in their own order, unless the operation is done in
+    /// another.
     pub(super) fn settle_operands(&mut self, scope: &mut Scope<'_>, op: &Op<NodeId>, n: usize) {
         let elementwise = match op {
             Op::Unary(..) | Op::Binary(..) | Op::Select(_) => true,
@@ -115,7 +116,8 @@ impl Lowering {
         }
     }
 
-    /// Lets the operands of a sum, one of which is a value of its own, be in their own order, unless they are summed in another.
+    /// Lets the operands of a sum, one of which is a value of its own, be in their own order, unless they are summed in
+    /// another.
     pub(super) fn settle_sum(&mut self, scope: &mut Scope<'_>, a: NodeId, added: &mut Known) {
         let (dtype, n) = scope.kind(a);
         self.agree(n, dtype, [&mut scope.known[a as usize], added]);

@@ -67,7 +67,8 @@ pub(super) struct Run {
     pub(super) stride: i64,
 }
 
-/// Short rows of flat positions, one after the other, whose places have one distance from row to row and one within a row.
+/// Short rows of flat positions, one after the other, whose places have one distance from row to row and one within a
+/// row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
     /// The first position within the range.
@@ -220,7 +221,8 @@ impl Walk {
         self.merged()
     }
 
-    /// The order of the axes in which the walk goes through neighbors, if there is one and the walk does not do so anyway.
+    /// The order of the axes in which the walk goes through neighbors, if there is one and the walk does not do so
+    /// anyway.
     pub(super) fn turn(&self) -> Option<Turn> {
         let inner = self.axes.last()?;
         let (near, still) = (|axis: &Axis| axis.stride.abs() == 1, |axis: &Axis| axis.stride == 0);
@@ -406,8 +408,9 @@ impl Walk {
         }
     }
 
-    /// If the positions `start .. start + len` lie one after the other in the array but for some at the sides of rows, which
-    /// look at nothing: the place at which the first would lie, and the rows' length, first and last seen positions.
+    /// If the positions `start .. start + len` lie one after the other in the array but for some at the sides of rows,
+    /// which look at nothing: the place at which the first would lie, and the rows' length, first and last seen
+    /// positions.
     pub(super) fn straight_with_holes(&self, start: usize, len: usize) -> Option<Holed> {
         let [rows, inner] = &self.axes[..] else { return None };
         let (first, last) = (start / inner.len, (start + len - 1) / inner.len);
@@ -433,8 +436,8 @@ impl Walk {
         (whole && matches!(inner.stride, 0 | 1)).then_some(inner.len)
     }
 
-    /// If rows lie one after the other in the array but for positions at their sides that look at nothing: the length of
-    /// rows, and the number of such positions at their starts and at their ends.
+    /// If rows lie one after the other in the array but for positions at their sides that look at nothing: the length
+    /// of rows, and the number of such positions at their starts and at their ends.
     pub(super) fn sides(&self) -> Option<(usize, usize, usize)> {
         let [rows, inner] = &self.axes[..] else { return None };
         let holes = inner.lo < inner.hi && (inner.lo, inner.hi) != (0, inner.len);

@@ -177,8 +177,9 @@ impl<const K: usize> Nest<K> {
         part
     }
 
-    /// The loops, of the first `count`, that run over so many rows of one of the arrays of these sizes at least, and whether each
-    /// does so for each array: a step touches the elements of its row alone. `inner` are further loops inside.
+    /// The loops, of the first `count`, that run over so many rows of one of the arrays of these sizes at least, and
+    /// whether each does so for each array: a step touches the elements of its row alone. `inner` are further loops
+    /// inside.
     pub(crate) fn by_rows(
         &self,
         sizes: [usize; K],

@@ -1,10 +1,10 @@
-//! Products of matrices that are summed along runs which lie one after the other in both operands: adjoints of convolutions in
-//! the kernel.
+//! Products of matrices that are summed along runs which lie one after the other in both operands: adjoints of
+//! convolutions in the kernel.
 //!
-//! A tile of some rows and columns is summed in registers along the runs, several elements of a run side by side, and the
-//! sides are added up at the end. Operands are read where they lie, so windows that overlap need no copy, and the sum may be long: it
-//! goes in parts, during which the columns of a tile stay in the first cache. What is left of runs that are no multiple of the sides is
-//! packed, for all runs of a part together.
+//! A tile of some rows and columns is summed in registers along the runs, several elements of a run side by side, and
+//! the sides are added up at the end. Operands are read where they lie, so windows that overlap need no copy, and the
+//! sum may be long: it goes in parts, during which the columns of a tile stay in the first cache. What is left of runs
+//! that are no multiple of the sides is packed, for all runs of a part together.
 //!
 //! Law: every visit of the nest contributes one product. The order of the sum depends on the shapes alone.
 
@@ -213,7 +213,8 @@ fn pack<E: Num, const L: usize>(
 }
 
 impl<E: Num, const L: usize> Job<'_, E, L> {
-    /// Adds the products of the whole chunks of some pieces; or, if `packed` is not 0, those of packed lines of so many elements.
+    /// Adds the products of the whole chunks of some pieces; or, if `packed` is not 0, those of packed lines of so many
+    /// elements.
     #[inline(always)]
     fn part<M: Machine>(&mut self, pieces: &[Piece], packed: usize) {
         let Sums { rows, columns, base, .. } = self.plan;
@@ -309,8 +310,8 @@ mod tests {
     use crate::ops::{Contract, View};
     use crate::shape::size;
 
-    /// The adjoint of a convolution in its kernel: sums over images and positions, for each channel of both and each place
-    /// of the window.
+    /// The adjoint of a convolution in its kernel: sums over images and positions, for each channel of both and each
+    /// place of the window.
     fn adjoint([images, left, right, window, high, wide]: [usize; 6], swapped: bool) -> Contract {
         let space = [left, right, window, window, images, high, wide];
         let image = [images, left, high + window - 1, wide + window - 1];

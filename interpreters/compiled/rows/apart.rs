@@ -1,4 +1,5 @@
-//! Loops over rows whose elements lie some steps apart: those of a pooling window, of every other element, and their adjoints.
+//! Loops over rows whose elements lie some steps apart: those of a pooling window, of every other element, and their
+//! adjoints.
 //!
 //! Law: as in `grids.rs`; what lies between the elements stays as it is.
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]

@@ -33,6 +33,19 @@ impl<E: Real> GuardedZip<E> for LogAddExp {
     }
 }
 
+#[derive(Clone, Copy, Default)]
+struct Atan2;
+
+impl<E: Real> GuardedZip<E> for Atan2 {
+    #[inline(always)]
+    fn at<M: Machine>(self, y: E, x: E) -> (E, bool) {
+        E::angle::<M>(y, x)
+    }
+    fn row(y: E, x: E) -> E {
+        Binary::Atan2.apply(y, x)
+    }
+}
+
 /// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel, which may ask the row at
 /// some arguments (`guarded`), or one loop for all rows that call a library (`library`).
 macro_rules! by_row {
@@ -50,8 +63,8 @@ pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>
     by_row! {
         isa, op, x, y, out;
         rows: Add Sub Mul Div Copysign Min Max MulNoNan;
-        guarded: LogAddExp Pow;
-        library: PowLessOne Atan2 RecipReal Hypot;
+        guarded: LogAddExp Pow Atan2;
+        library: PowLessOne RecipReal Hypot;
     }
 }
 
@@ -103,7 +116,7 @@ macro_rules! as_function {
 pub(crate) fn binary_function<U: Use>(op: Binary, f: U) -> U::Output {
     as_function! {
         op, f;
-        rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne Atan2 RecipReal Hypot;
-        guarded: LogAddExp Pow;
+        rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne RecipReal Hypot;
+        guarded: LogAddExp Pow Atan2;
     }
 }

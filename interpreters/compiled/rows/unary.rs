@@ -49,6 +49,9 @@ functions! {
     Gaussian: |x, E, M| E::gaussian::<M>(x);
     Erf: |x, E, M| E::erf::<M>(x);
     Erfc: |x, E, M| E::erfc::<M>(x);
+    Atan: |x, E, M| E::arctangent::<M>(x);
+    Asin: |x, E, M| E::arcsine::<M>(x), if E::is_inner_sine(x);
+    Acos: |x, E, M| E::arccosine::<M>(x), if E::is_inner_sine(x);
     Sinh: |x, E, M| derived::sinh::<E, M>(x), if derived::has_exponential(x);
     Cosh: |x, E, M| derived::cosh::<E, M>(x), if derived::has_exponential(x);
 }
@@ -73,10 +76,10 @@ pub(crate) fn unary<E: Real>(isa: Isa, op: Unary, x: &[E], out: &mut [E]) {
     by_row! {
         isa, op, x, out;
         rows: Neg Abs Recip Square Sqrt Relu;
-        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf;
+        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Atan;
         narrow: Erfc;
-        guarded: Ln Log1p Sin Cos Tan Sinh Cosh;
-        library: Asin Acos Atan Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
+        guarded: Ln Log1p Sin Cos Tan Asin Acos Sinh Cosh;
+        library: Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
     }
 }
 
@@ -139,8 +142,8 @@ macro_rules! as_function {
 pub(crate) fn unary_function<U: Use>(op: Unary, f: U) -> U::Output {
     as_function! {
         op, f;
-        rows: Neg Abs Recip Square Sqrt Relu Erfc Asin Acos Atan Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
-        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf;
-        guarded: Ln Log1p Sin Cos Tan Sinh Cosh;
+        rows: Neg Abs Recip Square Sqrt Relu Erfc Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
+        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Atan;
+        guarded: Ln Log1p Sin Cos Tan Asin Acos Sinh Cosh;
     }
 }

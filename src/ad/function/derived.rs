@@ -116,8 +116,8 @@ fn jacobian(program: &Program, value: bool) -> Result<Program, Fault> {
     Ok(closed(program, &[], "", &[x, Vec::new(), data], &results))
 }
 
-/// The derivatives of a gradient in its one argument: by rows, which need not be moved, since both modes evaluate the same
-/// term, with the same work; by columns if there are loops, which carry less forwards.
+/// The derivatives of a gradient in its one argument: by rows, which need not be moved, since both modes evaluate the
+/// same term, with the same work; by columns if there are loops, which carry less forwards.
 fn hessian(gradient: &Program) -> Result<Program, Fault> {
     let (x, data) = split(gradient, 1);
     let (sweep, y) = dual(gradient, &[&x[..], &data[..]].concat(), 1);

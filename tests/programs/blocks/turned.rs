@@ -1,7 +1,7 @@
 //! Values that are computed in another order of their axes than their own.
 //!
-//! Law: what is computed does not depend on the order, up to the rounding of sums. Guards count where elements are moved,
-//! instead of timing it.
+//! Law: what is computed does not depend on the order, up to the rounding of sums. Guards count where elements are
+//! moved, instead of timing it.
 
 use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
 use polygrad::program::{Program, Term, interpret};

@@ -2,6 +2,7 @@
 
 use super::super::isa::Machine;
 use super::error;
+use super::inverse;
 use super::power::Power;
 use super::trigonometric::Angle;
 use super::{Elementary, polynomial};
@@ -211,6 +212,32 @@ macro_rules! elementary {
             #[inline(always)]
             fn erfc<M: Machine>(x: $F) -> $F {
                 error::erfc::<M>(x.into()) as $F
+            }
+
+            #[inline(always)]
+            fn arctangent<M: Machine>(x: $F) -> $F {
+                inverse::arctangent::<M>(x.into()) as $F
+            }
+
+            #[inline(always)]
+            fn arcsine<M: Machine>(x: $F) -> $F {
+                inverse::arcsine::<M>(x.into()) as $F
+            }
+
+            #[inline(always)]
+            fn arccosine<M: Machine>(x: $F) -> $F {
+                inverse::arccosine::<M>(x.into()) as $F
+            }
+
+            #[inline(always)]
+            fn is_inner_sine(x: $F) -> bool {
+                inverse::is_ordinary(x.into())
+            }
+
+            #[inline(always)]
+            fn angle<M: Machine>(y: $F, x: $F) -> ($F, bool) {
+                let (angle, right) = inverse::angle::<M>(y.into(), x.into());
+                (angle as $F, right)
             }
 
             #[inline(always)]

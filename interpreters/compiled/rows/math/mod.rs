@@ -5,7 +5,7 @@
 //! anything; the loop asks the row.
 //!
 //! * [`Elementary`]: what each float type computes in its own way: `exponential.rs` (exponentials and logarithms),
-//!   `trigonometric.rs`, `power.rs`, `error.rs`.
+//!   `trigonometric.rs`, `power.rs`, `error.rs`, `inverse.rs`.
 //! * `derived.rs`: functions made of these.
 //!
 //! Polynomials are minimax approximations, from the constant term upwards. Constants in two or more parts have trailing zeros in all parts
@@ -14,6 +14,7 @@
 pub(super) mod derived;
 mod error;
 mod exponential;
+mod inverse;
 mod power;
 mod trigonometric;
 
@@ -51,11 +52,21 @@ pub(crate) trait Elementary: Float {
     fn erf<M: Machine>(x: Self) -> Self;
     /// `1 - erf x`, to about 50 bits.
     fn erfc<M: Machine>(x: Self) -> Self;
+    /// The inverse tangent.
+    fn arctangent<M: Machine>(x: Self) -> Self;
+    /// The inverse sine, if `x` [`is_inner_sine`](Elementary::is_inner_sine).
+    fn arcsine<M: Machine>(x: Self) -> Self;
+    /// The inverse cosine, if `x` [`is_inner_sine`](Elementary::is_inner_sine).
+    fn arccosine<M: Machine>(x: Self) -> Self;
+    /// The angle of the point `(x, y)`, and whether that is right.
+    fn angle<M: Machine>(y: Self, x: Self) -> (Self, bool);
 
     /// Whether a number has a logarithm that is computed here.
     fn is_normal_and_positive(x: Self) -> bool;
     /// Whether one more than a number has a logarithm that is computed here.
     fn exceeds_minus_one(x: Self) -> bool;
+    /// Whether a number is a sine, not 0 and not that of a right angle.
+    fn is_inner_sine(x: Self) -> bool;
     /// Whether an angle is so small that its reduction is exact; false for NaN.
     fn is_small_angle(x: Self) -> bool;
 }

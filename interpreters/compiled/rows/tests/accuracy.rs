@@ -26,6 +26,9 @@ const CASES: &[Case] = &[
     (Unary::Erf, 2, 1, [-7.0, 7.0], core_math::erf),
     // In `f64` this is the row, which errs by 3.
     (Unary::Erfc, 4, 1, [-7.0, 28.0], core_math::erfc),
+    (Unary::Asin, 2, 1, [-1.0, 1.0], core_math::asin),
+    (Unary::Acos, 2, 1, [-1.0, 1.0], core_math::acos),
+    (Unary::Atan, 1, 1, [-50.0, 50.0], core_math::atan),
     (Unary::Tanh, 2, 2, [-22.0, 22.0], core_math::tanh),
     // The oracles of these are formulas, which err by 1 or 2 themselves: the recorded points are exact.
     (Unary::Sigmoid, 3, 2, [-740.0, 40.0], |x| Unary::Sigmoid.apply(x)),
@@ -171,9 +174,43 @@ fn random_powers_are_within_the_bounds() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Angles of points in all directions, near axes and diagonals, too.
+fn angles<E: Real>(wrong: &mut Vec<String>) {
+    let (count, told) = points();
+    let mut random = Random(0x0f1e_2d3c_4b5a_6978);
+    let y: Vec<E> = (0..count).map(|_| E::of_f64(random.sample(-9.0, 9.0))).collect();
+    let near = |y: &E, random: &mut Random| match random.bits() % 2 {
+        0 => E::of_f64(random.sample(-9.0, 9.0)),
+        _ => E::of_f64(y.as_f64() * random.sample(-2.0, 2.0)),
+    };
+    let x: Vec<E> = y.iter().map(|y| near(y, &mut random)).collect();
+    let exact = |i: usize| E::of_f64(core_math::atan2(y[i].as_f64(), x[i].as_f64()));
+    let bound = if E::DTYPE == DType::F64 { 2 } else { 1 };
+    for isa in Isa::supported() {
+        let mut out = vec![E::ONE; count];
+        binary(isa, Binary::Atan2, Arg::Slice(&y), Arg::Slice(&x), &mut out);
+        let far = (0..count).map(|i| (distance(out[i], exact(i)), i)).max().unwrap_or_default();
+        let said = format!("atan2 {} {}: {} at {:?}, {:?}", E::DTYPE, isa.name(), far.0, y[far.1], x[far.1]);
+        if told {
+            println!("{said}");
+        }
+        if far.0 > bound {
+            wrong.push(said);
+        }
+    }
+}
+
+#[test]
+fn random_angles_are_within_the_bounds() {
+    let mut wrong = Vec::new();
+    angles::<f64>(&mut wrong);
+    angles::<f32>(&mut wrong);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// The largest distance of a row of two arguments from the row, which may err to the other side.
 fn bound_of_two(op: Binary) -> u64 {
-    let far = [(Binary::Pow, 3), (Binary::LogAddExp, 4)];
+    let far = [(Binary::Pow, 3), (Binary::LogAddExp, 4), (Binary::Atan2, 3)];
     far.iter().find(|far| far.0 == op).map_or(0, |far| far.1)
 }
 
