@@ -12,6 +12,7 @@ mod loops;
 mod products;
 mod tiny;
 mod views;
+mod ways;
 
 fn main() {
     interpreters::scalars();
@@ -24,5 +25,6 @@ fn main() {
     convolutions::run();
     gathers::run();
     tiny::run();
+    ways::run();
     compiling::run();
 }

@@ -10,6 +10,7 @@ use crate::dtype::DType;
 use crate::rewrite::facts::{self, Fact, Facts};
 use crate::rewrite::products::{Factors, Multiple, Products};
 use crate::rewrite::rules;
+use crate::rewrite::rules::orders::Orders;
 use crate::rewrite::signs;
 use crate::shape::Shape;
 
@@ -34,6 +35,7 @@ pub struct Builder {
     known: HashMap<Op<NodeId>, NodeId>,
     facts: Facts,
     products: Products,
+    orders: Orders,
     /// The number of uses of each value in the program that is being rebuilt, as far as known.
     uses: Vec<u32>,
     /// Whether each value is never -0.
@@ -228,6 +230,11 @@ impl Builder {
     /// along the first is.
     pub(crate) fn diagonal(&self, mask: NodeId) -> Option<(usize, usize, i64, bool)> {
         self.facts.mask(mask)?.diagonal()
+    }
+
+    /// The cheapest orders of sums and products found so far.
+    pub(crate) fn orders(&mut self) -> &mut Orders {
+        &mut self.orders
     }
 
     /// The facts about integers and masks made so far.

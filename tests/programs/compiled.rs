@@ -18,9 +18,17 @@ use crate::gallery::{self, Leaves, Objective, Visitor};
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts the allocations of each thread.
+/// The bytes that something allocates on this thread, given back or not.
+pub(crate) fn bytes_of(run: impl FnOnce()) -> usize {
+    let before = BYTES.with(Cell::get);
+    run();
+    BYTES.with(Cell::get) - before
+}
+
+/// The system's allocator, which counts the allocations and the bytes of each thread.
 struct Counting;
 
 #[allow(unsafe_code, reason = "an allocator is unsafe to write; this one only counts")]
@@ -28,6 +36,7 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        let _ = BYTES.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
         // SAFETY: as required of the caller.
         unsafe { System.alloc(layout) }
     }

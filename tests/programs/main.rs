@@ -21,6 +21,7 @@ mod choices;
 mod compiled;
 mod composed;
 mod functions;
+mod lengths;
 mod printing;
 mod recognized;
 mod rules;

@@ -26,6 +26,7 @@ mod linear;
 pub(crate) mod loops;
 mod masked;
 mod order;
+pub(crate) mod orders;
 mod placed;
 mod product;
 mod reduce;

@@ -126,7 +126,13 @@ fn found(b: &Builder, id: NodeId, whole: &Sides, placed: &mut Vec<Placed>) -> Op
         }
         let part = match &b.node(id).op {
             Op::Binary(Binary::Add, x, y) if b.once(id) => {
-                work.extend([(*y, at.clone()), (*x, at)]);
+                // The operand that is no sum comes first: it most often fills the result.
+                let is_sum = matches!(b.node(*x).op, Op::Binary(Binary::Add, ..));
+                let (first, last) = if is_sum { (y, x) } else { (x, y) };
+                work.extend([(*last, at.clone()), (*first, at)]);
+                if work.len() > MOST {
+                    return None;
+                }
                 continue;
             }
             Op::Concat(axis, parts) if b.once(id) && parts.iter().any(|part| b.is_zero(*part)) => {

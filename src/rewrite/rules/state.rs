@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::contract::contracted;
-use super::order::{beats, contracting, elementwise};
+use super::orders::{beats, contracting, elementwise};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Cost, View};
 use crate::program::{Builder, NodeId, Op};
