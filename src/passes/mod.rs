@@ -3,6 +3,7 @@
 //! Law: a pass keeps the meaning of a program, up to rounding, in every interpreter, and never makes the program
 //! asymptotically more expensive. No pass names an interpreter; none recurses over the length of a program.
 
+mod basis;
 mod batch;
 mod carries;
 mod choices;
@@ -15,7 +16,7 @@ pub use choices::choices;
 pub use simplify::{Fired, Options, explain, simplify, simplify_with};
 pub use vectorize::vectorize;
 
-use crate::program::{Op, Program};
+use crate::program::{Assumed, Op, Program};
 
 /// The program in the form in which it runs: in bulk, and simplified. The plain verbs and [`Function`](crate::Function)
 /// run this form.
@@ -55,6 +56,12 @@ pub fn optimize_with(program: &Program, options: Options) -> Program {
             break;
         }
         ready = simplify(&chosen);
+    }
+    let assumed = Assumed { fast: options.fast_math, basis: options.basis };
+    if options.basis
+        && let Some(pieces) = basis::basis(&ready, assumed)
+    {
+        ready = simplify(&pieces);
     }
     ready
 }

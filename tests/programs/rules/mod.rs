@@ -3,6 +3,7 @@
 //! Laws: a rule computes the same on both sides, up to rounding, infinities, NaN and zeros of both signs included; every rule
 //! of the tables has a case in which it fires; and no program of the gallery gets dearer.
 
+mod basis;
 mod cases;
 mod conditions;
 mod contractions;
