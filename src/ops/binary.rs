@@ -238,11 +238,12 @@ binary_ops! {
         domain: 0.5..3.0, -2.0..2.0,
         example: ([3.0], 4.0) => [5.0],
     }
-    /// The absolute value of `x` with the sign of `y`, which counts for zeros too. Partials 1 where the signs
-    /// of `x` and `y` agree, -1 where they differ, by convention 0 where `x` is 0; and 0 in `y`.
+    /// The absolute value of `x` with the sign of `y`, which counts for zeros too; NaN counts as positive, since no
+    /// operation keeps its sign. Partials 1 where the signs of `x` and `y` agree, -1 where they differ, by convention 0
+    /// where `x` is 0; and 0 in `y`.
     copysign => Copysign {
         written: method,
-        kernel: |x, y| x.copysign(y),
+        kernel: |x, y| if y.is_nan() { x.abs() } else { x.copysign(y) },
         partials: |x, y, z| [(x.sign() * x.c(1.0).with(Binary::Copysign, y)).mask(), y.c(0.0).mask()],
         domain: -3.0..-0.5, -3.0..-0.5,
         example: ([3.0, -3.0], -0.0) => [-3.0, -3.0],

@@ -127,7 +127,6 @@ regressions! {
             ], next: vec![8], out: vec![] })),
         ],
     };
-    // Two views of which each sees something where the other sees nothing: compiled, the scalar was added nevertheless.
     sign_of_a_negated_nan = Recipe {
         tame: false,
         inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 470 }],
@@ -137,7 +136,21 @@ regressions! {
             Step::Binary(Binary::Copysign, 0, 2),
         ],
     };
-
+    // `-1 x` is `-x`, but for the sign of NaN, which no operation may see.
+    sign_of_a_nan_times_minus_one = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![], dtype: DType::F64, seed: 1534 },
+            Numbers { shape: vec![], dtype: DType::Bool, seed: 1335 },
+        ],
+        steps: vec![
+            Step::Unary(Unary::Acosh, 0),
+            Step::Constant(Numbers { shape: vec![], dtype: DType::F64, seed: 1292 }),
+            Step::Binary(Binary::Mul, 3, 2),
+            Step::Binary(Binary::Copysign, 1, 4),
+        ],
+    };
+    // Two views of which each sees something where the other sees nothing: compiled, the scalar was added nevertheless.
     views_that_see_nothing_together = Recipe {
         tame: true,
         inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 510 }],

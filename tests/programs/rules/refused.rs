@@ -177,6 +177,14 @@ fn loops() -> Vec<Case> {
             let inner = body(&[S, S, S], |b, v| vec![add(b, v[1], v[2]), v[0]]);
             looped(b, 3, [&[v[0], v[2]], &v[1..2], &[]], inner)
         }),
+        // Every trip sets the carry to another value than the initial one.
+        case("loop_invariant_carry", &[S, S], |b, v| {
+            let inner = body(&[S, S, S], |b, v| {
+                let y = mul(b, v[0], v[1]);
+                vec![v[2], un(b, Unary::Sin, y)]
+            });
+            looped(b, 3, [&[v[0], v[1]], &[], &v[1..]], inner)
+        }),
         // The elements differ, if only in the last place.
         case("loop_constant_sequence", &[S], |b, v| {
             let xs = b.apply(Op::Constant(Constant(Array::new(&[3], vec![2.0, 2.0, 2.0000000000000004]))));

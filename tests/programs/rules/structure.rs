@@ -422,6 +422,13 @@ pub(super) fn loops() -> Vec<Case> {
             // The second result is a carry as well.
             looped(b, 3, [&[v[0], v[2]], &v[1..2], &[]], inner)
         }),
+        case("loop_invariant_carry", &[S, S], |b, v| {
+            let inner = body(&[S, S, S], |b, v| {
+                let y = mul(b, v[0], v[1]);
+                vec![v[2], un(b, Unary::Sin, y)]
+            });
+            looped(b, 3, [&[v[0], v[1]], &[], &v[..1]], inner)
+        }),
         case("loop_constant_sequence", &[S, S], |b, v| {
             let xs = lin(b, Linear::replicate(&[3], &[]), v[1]);
             let inner = body(&[S, S], |b, v| vec![add(b, v[0], v[1])]);

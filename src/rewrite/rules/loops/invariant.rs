@@ -6,11 +6,13 @@ use crate::program::{Builder, NodeId, Op};
 use crate::rewrite::rules::of_one_value;
 use crate::rewrite::rules::views::{Axes, moves, over, read};
 
-/// A carry that every trip returns unchanged is a captured value
+/// A carry that every trip returns unchanged, or that every trip sets to its initial value, is a captured value
 pub(super) fn loop_invariant_carry(_: &mut Builder, state: &mut State) -> bool {
-    let mut any = false;
+    let (mut any, outside) = (false, state.carried() + state.l.xs.len());
     for k in 0..state.carried() {
-        if state.l.body.results()[k] == k as NodeId {
+        let next = state.l.body.results()[k] as usize;
+        let captured = next.checked_sub(outside).and_then(|place| state.l.captured.get(place));
+        if next == k || captured == Some(&state.l.init[k]) {
             state.outside[k] = Some(state.l.init[k]);
             any = true;
         }
