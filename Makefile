@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer files check-all bless doc bench anchors side-by-side perf size
+.PHONY: test check faer files check-all miri bless doc bench anchors side-by-side perf size
 
 # All features but `faer`, which compiles for minutes: `make faer` tests it.
 FEATURES = approx,argmin,nalgebra,ndarray,safetensors,serde
@@ -24,6 +24,10 @@ files:
 	cargo test -p polygrad-files
 
 check-all: check faer files
+
+# Small compiled programs in an interpreter that sees every access of unsafe code. It needs a nightly toolchain with `miri`.
+miri:
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --lib -- compiled::tests
 
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:

@@ -38,6 +38,8 @@ mod scalars;
 mod schedule;
 mod sides;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod tiles;
 mod turns;
 mod views;
