@@ -1,7 +1,7 @@
 //! The gradients of the gallery: their operations and times, as recorded and as run.
 //!
-//! Operations, elements computed or moved, and bytes are counted, not measured; times are medians of interleaved runs, in
-//! microseconds, and mean little on a shared machine: read the ratios.
+//! Operations, elements computed or moved, and bytes are counted, not measured; times are medians of interleaved runs,
+//! in microseconds, and mean little on a shared machine: read the ratios.
 //! `cargo bench --bench gallery -- name` shows the objectives whose names contain `name`.
 
 #[path = "../tests/gallery/mod.rs"]

@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release --example control`
 //!
-//! Physics, policy and loss are one differentiable program; the loop over time is recorded as one trip. A step of training is
-//! one program, too: the gradient through 120 moments for 16 starts at once, and the update by Adam. The policy first learns
-//! to roll to the place below the goal; then it finds out that it can fly.
+//! Physics, policy and loss are one differentiable program; the loop over time is recorded as one trip. A step of
+//! training is one program, too: the gradient through 120 moments for 16 starts at once, and the update by Adam. The
+//! policy first learns to roll to the place below the goal; then it finds out that it can fly.
 //!
 //! ```text
 //! update      loss

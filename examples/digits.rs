@@ -3,8 +3,8 @@
 //! `cargo run --release --example digits [seed]`
 //!
 //! The data are 1797 images of 8 x 8 grey levels (see `data/README.md`). The network has one hidden layer. The
-//! loss is written once, for any interpreter; its gradient is recorded once, as a program whose inputs are the parameters and
-//! a batch, and run for every batch.
+//! loss is written once, for any interpreter; its gradient is recorded once, as a program whose inputs are the
+//! parameters and a batch, and run for every batch.
 
 use std::io::{IsTerminal, Write};
 

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release --example transformer`
 //!
-//! The model is a struct that derives `Tree`. One step of training, the gradient and the update by Adam, is one recorded
-//! program; its data are the windows of text of a batch.
+//! The model is a struct that derives `Tree`. One step of training, the gradient and the update by Adam, is one
+//! recorded program; its data are the windows of text of a batch.
 //!
 //! ```text
 //! 27328 parameters

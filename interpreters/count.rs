@@ -1,9 +1,9 @@
 //! `Count<T>`: what a program costs, over any interpreter `T`. A value is a value of `T`; every
 //! operation notes its calls, elementary operations and bytes, by family.
 //!
-//! Law: the counts depend on shapes, on which values have another owner, and not on `T`, except that a loop is counted as
-//! often as `T` runs its step. [`Cost`] defines the cost of an operation. An operation that updates its operand in place
-//! copies an operand that has another owner.
+//! Law: the counts depend on shapes, on which values have another owner, and not on `T`, except that a loop is counted
+//! as often as `T` runs its step. [`Cost`] defines the cost of an operation. An operation that updates its operand in
+//! place copies an operand that has another owner.
 
 use std::fmt;
 use std::sync::Arc;

@@ -55,8 +55,8 @@ struct Within {
 impl Within {
     const NO_LOOP: Within = Within { start: 0, trip: 0 };
 
-    /// The trip of the inner loop, if the inner loop runs within the trip of the outer one. A value of an earlier trip, or
-    /// of a loop that has ended, is a variable that escaped.
+    /// The trip of the inner loop, if the inner loop runs within the trip of the outer one. A value of an earlier trip,
+    /// or of a loop that has ended, is a variable that escaped.
     fn meet(self, other: Within) -> Option<Within> {
         let (outer, inner) = (self.min(other), self.max(other));
         (outer == inner || outer.trip < inner.start).then_some(inner)

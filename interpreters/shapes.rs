@@ -1,9 +1,9 @@
 //! `Shapes`: the smallest interpreter. A value is its shape and element type; nothing is computed.
 //!
 //! Law: this interpreter accepts a program exactly when evaluation does, with the same message at the same line,
-//! because both apply the checks of [`crate::ops`]. There are two exceptions: programs that look at numbers, because there
-//! are none here, so [`peek`](BaseTensor::peek) shows nothing, as while a program is traced; and arrays for which there
-//! is no memory.
+//! because both apply the checks of [`crate::ops`]. There are two exceptions: programs that look at numbers, because
+//! there are none here, so [`peek`](BaseTensor::peek) shows nothing, as while a program is traced; and arrays for which
+//! there is no memory.
 
 use std::sync::Arc;
 

@@ -77,7 +77,8 @@ pub trait BaseTensor: Clone + 'static {
     #[track_caller]
     fn contract(op: &Contract, a: &Self, b: &Self) -> Self;
 
-    /// The extremum of each line along an axis, which disappears: the first of equal elements, the first NaN if there is one.
+    /// The extremum of each line along an axis, which disappears: the first of equal elements, the first NaN if there
+    /// is one.
     #[track_caller]
     fn reduce(&self, op: Reduce) -> Self;
 
@@ -127,13 +128,14 @@ pub trait BaseTensor: Clone + 'static {
     fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self>;
 
     /// The optimized program of `f` at inputs of a [`trace`](Self::trace), and the values it captures, if the trace
-    /// records a program. The plain verbs differentiate this program, so the derivative is that of an optimized program.
+    /// records a program. The plain verbs differentiate this program, so the derivative is that of an optimized
+    /// program.
     fn recorded(inputs: &[Self::Trace], f: Traced<'_, Self>) -> Option<Recorded<Self::Trace>> {
         Self::Trace::staged(inputs, f)
     }
 
-    /// The optimized program of a function of values like these, and the values it captures, if this interpreter records
-    /// programs and `f` does not depend on other values that are being differentiated.
+    /// The optimized program of a function of values like these, and the values it captures, if this interpreter
+    /// records programs and `f` does not depend on other values that are being differentiated.
     fn staged(_inputs: &[Self], _f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
         None
     }
@@ -150,7 +152,8 @@ pub trait BaseTensor: Clone + 'static {
     }
 
     /// Says that the operations that follow are part of the derivative of the operation at this site;
-    /// [`Site::UNKNOWN`] says that they are not. Returns what was said before. An interpreter over `T` passes it on to `T`.
+    /// [`Site::UNKNOWN`] says that they are not. Returns what was said before. An interpreter over `T` passes it on to
+    /// `T`.
     fn attribute(_to: Site) -> Site {
         Site::UNKNOWN
     }
@@ -179,8 +182,8 @@ pub trait BaseTensor: Clone + 'static {
     }
 }
 
-/// A value of `T` as a constant of the interpreter at which `T` [traces](BaseTensor::Trace): of `T` itself, or of one that
-/// records.
+/// A value of `T` as a constant of the interpreter at which `T` [traces](BaseTensor::Trace): of `T` itself, or of one
+/// that records.
 #[diagnostic::on_unimplemented(
     message = "values of `{T}` do not enter `{Self}`",
     label = "no level at which programs of `{T}` are traced",
@@ -210,8 +213,8 @@ pub struct Beyond<I>(PhantomData<I>);
 /// A program that differentiates inside a program works at two levels; a value of the outer one
 /// enters the inner one through [`Tensor::lift`](crate::Tensor::lift). Mixing them is a type error.
 ///
-/// `I` is the distance between the levels, [`Next`] or [`Beyond`], which rustc infers: an interpreter over `U` takes the
-/// values that enter `U`, which is the next level, and those that `U` can lift, which is beyond it.
+/// `I` is the distance between the levels, [`Next`] or [`Beyond`], which rustc infers: an interpreter over `U` takes
+/// the values that enter `U`, which is the next level, and those that `U` can lift, which is beyond it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a level above `{T}`",
     label = "values of `{T}` cannot be lifted to this level",
@@ -257,8 +260,8 @@ pub type GroupedStep<'a, T> = &'a mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) ->
 
 /// A loop of `T` for an interpreter over `T`, whose values are groups of values of `T`.
 ///
-/// `step` takes the carry and the current elements as groups, and returns the next carry, in groups of the same sizes, and
-/// the outputs, in groups whose sizes are the same in every trip. The results are groups of those sizes.
+/// `step` takes the carry and the current elements as groups, and returns the next carry, in groups of the same sizes,
+/// and the outputs, in groups whose sizes are the same in every trip. The results are groups of those sizes.
 ///
 /// # Panics
 /// When groups of the carry, or of the outputs of two trips, differ in size; and where [`BaseTensor::map_accum`] does.

@@ -13,8 +13,8 @@ pub type Shape = SmallVec<[usize; 6]>;
 /// shape is made. An iteration space of a view has this limit along each axis.
 pub const MAX_SIZE: usize = isize::MAX as usize / 8;
 
-/// The number of elements of an array of this shape: the product of its sizes. An iteration space may be larger than any
-/// array; its size counts as `MAX_SIZE + 1` then, so that small multiples of sizes do not overflow.
+/// The number of elements of an array of this shape: the product of its sizes. An iteration space may be larger than
+/// any array; its size counts as `MAX_SIZE + 1` then, so that small multiples of sizes do not overflow.
 ///
 /// ```
 /// use polygrad::shape::{MAX_SIZE, size};
@@ -25,8 +25,8 @@ pub fn size(shape: &[usize]) -> usize {
     shape.iter().fold(1usize, |all, n| all.saturating_mul(*n)).min(MAX_SIZE + 1)
 }
 
-/// Whether an array can have this shape: the product of its sizes, zeros left out, is at most [`MAX_SIZE`]. So the product
-/// of the sizes of any of its axes, and the number of bytes, fit into `isize`.
+/// Whether an array can have this shape: the product of its sizes, zeros left out, is at most [`MAX_SIZE`]. So the
+/// product of the sizes of any of its axes, and the number of bytes, fit into `isize`.
 ///
 /// ```
 /// use polygrad::shape::{MAX_SIZE, is_possible};
@@ -61,8 +61,8 @@ pub(crate) fn check_possible(op: &str, shape: &[usize]) {
     }
 }
 
-/// Panics unless there is memory for the elements of an array of this possible shape. Small arrays are not asked for: where
-/// there is no memory for them, there is none for the message.
+/// Panics unless there is memory for the elements of an array of this possible shape. Small arrays are not asked for:
+/// where there is no memory for them, there is none for the message.
 #[inline]
 #[track_caller]
 pub(crate) fn check_room<E>(shape: &[usize]) {

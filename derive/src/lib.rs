@@ -10,9 +10,9 @@ use syn::{
 
 /// Makes a struct or an enum a tree of tensors.
 ///
-/// The interpreter is the type parameter bounded by `BaseTensor`, or named `T`. A field whose type mentions it is a tree;
-/// every other field is plain data, which is `Clone + PartialEq + Debug`. Parameters that are bounded by `Tree`, or not at
-/// all, are trees, too; without an interpreter every type parameter is.
+/// The interpreter is the type parameter bounded by `BaseTensor`, or named `T`. A field whose type mentions it is a
+/// tree; every other field is plain data, which is `Clone + PartialEq + Debug`. Parameters that are bounded by `Tree`,
+/// or not at all, are trees, too; without an interpreter every type parameter is.
 #[proc_macro_derive(Tree)]
 pub fn derive_tree(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

@@ -6,8 +6,9 @@
 //! and check sums of both results. `--list` lists the workloads, `--program` prints the program of the derivative
 //! instead of measuring it, `--explain` what its run does and how long each step takes, `--fused` for all workloads how
 //! many cheap elementwise operations run together with others, `--check` compares the results with the recorded ones,
-//! `--repeat K` runs the derivative so many times, `--perf` compares the counts of some workloads with the recorded ones, and
-//! `--table FILE` prints lines of several programs as a table. `make side-by-side` does all of it next to other programs.
+//! `--repeat K` runs the derivative so many times, `--perf` compares the counts of some workloads with the recorded
+//! ones, and `--table FILE` prints lines of several programs as a table. `make side-by-side` does all of it next to
+//! other programs.
 //!
 //! Each workload is one generic function, written as a user would write it.
 //!

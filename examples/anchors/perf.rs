@@ -1,7 +1,7 @@
 //! Counts that show a regression on any machine, next to recorded ones: `make perf`.
 //!
-//! Times of a shared machine mean little; counts repeat. Counted is the work of the derivative's program, in elements computed or
-//! moved, and, where valgrind is installed, the instructions of a run, for the instruction set AVX2.
+//! Times of a shared machine mean little; counts repeat. Counted is the work of the derivative's program, in elements
+//! computed or moved, and, where valgrind is installed, the instructions of a run, for the instruction set AVX2.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -105,8 +105,8 @@ pub(super) struct Product<F, R> {
     pub(super) right: Option<(R, F)>,
 }
 
-/// `of` at the positions `at` of its lines: `gather(of, op.indices(at))`. The other indices are not part of the term, so a loop
-/// stacks the positions alone.
+/// `of` at the positions `at` of its lines: `gather(of, op.indices(at))`. The other indices are not part of the term,
+/// so a loop stacks the positions alone.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reduced<F, R> {
     pub(super) op: Reduce,

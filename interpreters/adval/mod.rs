@@ -339,8 +339,8 @@ impl<T: BaseTensor> Sweep<T> {
     /// [`pull`](Sweep::pull), for callers that cannot panic at the user's line.
     ///
     /// # Errors
-    /// When a result depends on a differentiated value that is no input of this sweep, or there is not one cotangent of the
-    /// same shape and element type per result.
+    /// When a result depends on a differentiated value that is no input of this sweep, or there is not one cotangent of
+    /// the same shape and element type per result.
     pub fn try_pull(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Result<Vec<T>, Fault> {
         let kinds: Vec<(&[usize], DType)> = results.iter().map(|result| (result.shape(), result.dtype())).collect();
         Fault::of_cotangents(&kinds, &cotangents)?;
@@ -375,8 +375,8 @@ impl<T: BaseTensor> Sweep<T> {
     /// [`push`](Sweep::push), for callers that cannot panic at the user's line.
     ///
     /// # Errors
-    /// When a result depends on a differentiated value that is no input of this sweep, or there is not one tangent of the same
-    /// shape and element type per input.
+    /// When a result depends on a differentiated value that is no input of this sweep, or there is not one tangent of
+    /// the same shape and element type per input.
     pub fn try_push(&self, results: &[ADVal<T>], tangents: Vec<T>) -> Result<Vec<T>, Fault> {
         if self.inputs.len() != tangents.len() {
             return Err(Fault::Misfit(format!(

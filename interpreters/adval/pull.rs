@@ -248,8 +248,8 @@ pub(super) fn reverse<T: BaseTensor>(
     if young { Ok(cotangents) } else { Err(Fault::Outside) }
 }
 
-/// The reason why there is no derivative: the function is not a function of its argument alone, or cotangents or tangents
-/// do not fit.
+/// The reason why there is no derivative: the function is not a function of its argument alone, or cotangents or
+/// tangents do not fit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// A cotangent or tangent does not have the shape or element type that it must have.

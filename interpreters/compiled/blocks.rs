@@ -51,8 +51,8 @@ pub(super) struct Limits {
     pub(super) spared: usize,
     /// The bytes that a block touches, if a row is not larger.
     pub(super) block: usize,
-    /// The least number of positions of a group whose sides are computed apart, and the least length of a row for each position
-    /// at its sides.
+    /// The least number of positions of a group whose sides are computed apart, and the least length of a row for each
+    /// position at its sides.
     pub(super) sides: (usize, usize),
     /// The least number of elements of a value that is computed in another order of its axes.
     pub(super) turned: usize,

@@ -1,8 +1,8 @@
-//! Groups become code for tiles: registers are assigned, and a value that is needed elsewhere is written to its place at
-//! once.
+//! Groups become code for tiles: registers are assigned, and a value that is needed elsewhere is written to its place
+//! at once.
 //!
-//! Law: an instruction reads what instructions before it have filled. A register is free again after the last use of its
-//! value.
+//! Law: an instruction reads what instructions before it have filled. A register is free again after the last use of
+//! its value.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -15,8 +15,8 @@ use super::walk::Sight;
 use crate::dtype::DType;
 
 impl Group {
-    /// The code of the group, which has not one position: that is the business of `scalars`. `number` says which elements of
-    /// places are known numbers, `whole` is there if the group runs over all its positions at once.
+    /// The code of the group, which has not one position: that is the business of `scalars`. `number` says which
+    /// elements of places are known numbers, `whole` is there if the group runs over all its positions at once.
     pub(super) fn code(&mut self, number: &dyn Fn(Slot, usize) -> Option<f64>, whole: Option<Whole<'_>>) -> Code {
         self.prune();
         let mut sides = whole.map_or_else(Vec::new, |whole| self.split_sides(whole));
@@ -95,8 +95,8 @@ impl Group {
         last
     }
 
-    /// The number of positions of a tile, by what values that live at once take of the first level of cache, beside the parts
-    /// of places that are read and written.
+    /// The number of positions of a tile, by what values that live at once take of the first level of cache, beside the
+    /// parts of places that are read and written.
     fn tile(&self) -> usize {
         let last = self.last_uses();
         let (mut live, mut most, mut through) = (0, 0, 0);
@@ -125,8 +125,8 @@ impl Group {
     }
 }
 
-/// The length of tiles whose values stay in the first level of cache. Tiles of other groups are half as long, whatever their
-/// values take: to start the operations of shorter tiles takes longer than to fetch values from the second level.
+/// The length of tiles whose values stay in the first level of cache. Tiles of other groups are half as long, whatever
+/// their values take: to start the operations of shorter tiles takes longer than to fetch values from the second level.
 const LONGEST: usize = 1024;
 
 /// The bytes of the first level of cache.

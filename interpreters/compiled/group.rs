@@ -193,7 +193,8 @@ impl Group {
         value
     }
 
-    /// The array and the number of which a value, which is not stored, is the product: elements of places, from these on.
+    /// The array and the number of which a value, which is not stored, is the product: elements of places, from these
+    /// on.
     pub(super) fn scaling(&self, value: Value) -> Option<((Slot, usize), (Slot, usize))> {
         let node = &self.nodes[value as usize];
         let Item::Binary(Binary::Mul, a, b) = node.item else { return None };

@@ -1,9 +1,9 @@
 //! Loops: a body is lowered once, and runs in place.
 //!
 //! Law: a carry has two places that change roles from trip to trip, or one if the body updates it in place. Rows of
-//! sequences are read where they lie, outputs are written where they belong, and captured values are not copied. A carry
-//! that the loop returns, before or after each trip or both, lies in one stack of its states, of which both outputs are
-//! parts: each state is written once.
+//! sequences are read where they lie, outputs are written where they belong, and captured values are not copied. A
+//! carry that the loop returns, before or after each trip or both, lies in one stack of its states, of which both
+//! outputs are parts: each state is written once.
 
 use super::memory::Slot;
 use super::schedule::{Known, Lowering};
@@ -14,6 +14,9 @@ use crate::shape::size;
 
 /// Element type and number of elements.
 type Kind = (DType, usize);
+
+/// A carry: its initial value, the place that the body reads, and where its states are returned.
+type Carried = (Operand, Slot, Returned);
 
 /// An input of the body that is a row of a sequence.
 enum Element {
@@ -147,13 +150,13 @@ impl Lowering {
         Element::Row(Row { row: self.place(dtype, n, Home::Loop), of: x.slot, start, bytes })
     }
 
-    /// Adds the loop to the steps around it. `outputs` are the places of the results in the body, but for those that are
-    /// states of a carry.
+    /// Adds the loop to the steps around it. `outputs` are the places of the results in the body, but for those that
+    /// are states of a carry.
     fn finish(
         &mut self,
         l: &Loop<NodeId>,
         body: Vec<Step>,
-        (carried, outputs): (Vec<(Operand, Slot, Returned)>, Vec<Option<Slot>>),
+        (carried, outputs): (Vec<Carried>, Vec<Option<Slot>>),
         xs: Vec<Row>,
         captured: Vec<Slot>,
     ) -> Known {

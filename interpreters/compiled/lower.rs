@@ -431,7 +431,8 @@ impl<'p> Scope<'p> {
                 | Op::Loop(_) => {}
             }
         }
-        // The source of a deferred operation is read when the sum is made, and an array that is scaled when views look at it.
+        // The source of a deferred operation is read when the sum is made, and an array that is scaled when views look
+        // at it.
         for (k, node) in nodes.iter().enumerate() {
             let Op::Linear(_, a) = &node.op else { continue };
             let time = if program.is_deferred(k as NodeId) { program.last_use()[k] } else { k as NodeId };

@@ -3,9 +3,9 @@
 //! Law: an [`Executable`] agrees with [`interpret`](crate::program::interpret) at arrays, within the rounding that the
 //! kernels document. An operation without a kernel is done by the interpreter of arrays.
 //!
-//! What rounds otherwise than in the interpreter are elementary functions and sums (see `rows`), and products of arrays. Sums,
-//! differences, products and quotients of numbers do not, fused in superinstructions or not: they are rounded one by one,
-//! on every machine.
+//! What rounds otherwise than in the interpreter are elementary functions and sums (see `rows`), and products of
+//! arrays. Sums, differences, products and quotients of numbers do not, fused in superinstructions or not: they are
+//! rounded one by one, on every machine.
 //!
 //! | module | does |
 //! |---|---|
@@ -74,6 +74,7 @@ pub struct Executable {
     program: Program,
     plan: Arc<Plan>,
     /// Memories of runs that are over, for the next.
+    #[allow(clippy::vec_box, reason = "a memory is large: each run would move one twice")]
     idle: Mutex<Vec<Box<Memory>>>,
 }
 

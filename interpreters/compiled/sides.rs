@@ -1,11 +1,11 @@
 //! The sides of stencils: positions of a group at which some views look at nothing, computed apart from all others.
 //!
-//! A stencil reads the neighbours of each position, which lie one after the other in memory but at the sides of rows. To
-//! look at these neighbours where they lie, the group computes all positions as if no view ended at a side, and a second,
-//! small group computes the positions at the sides again.
+//! A stencil reads the neighbours of each position, which lie one after the other in memory but at the sides of rows.
+//! To look at these neighbours where they lie, the group computes all positions as if no view ended at a side, and a
+//! second, small group computes the positions at the sides again.
 //!
-//! Law: a group and its sides write what the group alone would write. A group is split only if it does nothing but compute
-//! elements and store them, so that the second group may write some of them again.
+//! Law: a group and its sides write what the group alone would write. A group is split only if it does nothing but
+//! compute elements and store them, so that the second group may write some of them again.
 
 use super::group::{Group, Item, Node, Value};
 use super::steps::Place;
@@ -58,8 +58,8 @@ impl Group {
         sides
     }
 
-    /// The length of rows, and the numbers of positions at their starts and at their ends where a view looks at nothing, if
-    /// there are such views and the group may be split.
+    /// The length of rows, and the numbers of positions at their starts and at their ends where a view looks at
+    /// nothing, if there are such views and the group may be split.
     fn sides(&self, (least, part): (usize, usize)) -> Option<(usize, usize, usize)> {
         let only_stores = self.cleared.is_empty() && self.nodes.iter().all(|node| node.item.writes().is_none());
         if self.size < least || !only_stores {

@@ -31,7 +31,8 @@ pub(super) struct Tile<'a> {
     isa: Isa,
 }
 
-/// Fills places with zeros before some rows of a group run: those of these rows, or all of the places `whole` before the first.
+/// Fills places with zeros before some rows of a group run: those of these rows, or all of the places `whole` before
+/// the first.
 pub(super) fn clear(code: &Code, table: &mut Table, span: Span, whole: &[Slot]) {
     for (slot, bytes) in &code.cleared {
         if !whole.contains(slot) {

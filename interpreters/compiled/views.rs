@@ -1,7 +1,7 @@
 //! Views: operations that move elements, read where they are used or written where they belong.
 //!
-//! Law: a value that a view looks at is in memory, or a number times such a value: an array is not scaled in memory to be
-//! looked at.
+//! Law: a value that a view looks at is in memory, or a number times such a value: an array is not scaled in memory to
+//! be looked at.
 
 use super::group::Item;
 use super::kernels::runs::Nest;
@@ -93,8 +93,8 @@ impl Lowering {
         Some(Known::through(slot, walk.moved(at)))
     }
 
-    /// A view of an array times a number, as the number times what the view sees of the array. `sizes` are those of the view
-    /// and of the array.
+    /// A view of an array times a number, as the number times what the view sees of the array. `sizes` are those of the
+    /// view and of the array.
     fn scaled(&mut self, known: &Known, walk: &Walk, dtype: DType, sizes: (usize, usize)) -> Option<Known> {
         let Known::Fused(step, value) = known else { return None };
         let ((slot, at), (number, i)) = self.draft(*step).scaling(*value)?;

@@ -7,8 +7,8 @@ use crate::array::Array;
 use crate::dtype::{DType, Float};
 use crate::shape::Shape;
 
-/// The transform along `axis` of complex numbers whose parts are the two positions of another axis. Those of `f32` are computed in
-/// `f64`: the crate is compiled for one element type, which takes several seconds for each.
+/// The transform along `axis` of complex numbers whose parts are the two positions of another axis. Those of `f32` are
+/// computed in `f64`: the crate is compiled for one element type, which takes several seconds for each.
 pub(super) fn fourier(t: &Array, parts: usize, axis: usize, conjugate: bool) -> Array {
     match t.dtype() {
         DType::F64 => transformed::<f64>(t, parts, axis, conjugate),

@@ -1,7 +1,7 @@
 //! Extrema along an axis: their values and their positions.
 //!
-//! Law: the value is, to the bit, the element at the position: the first NaN of the line if there is one, otherwise the first
-//! of the largest or smallest elements.
+//! Law: the value is, to the bit, the element at the position: the first NaN of the line if there is one, otherwise the
+//! first of the largest or smallest elements.
 
 use super::elementwise::kind;
 use super::kernels;

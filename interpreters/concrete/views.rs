@@ -92,8 +92,8 @@ fn added_up<E: Num>(from: &View, into: &View, t: &Array) -> Array {
     Array::dense(Shape::from_slice(into.source()), out)
 }
 
-/// Adds the elements of `t` to `sum` at their places. Zeros at a part of the places are not added; at all places they are,
-/// because -0 + 0 is 0.
+/// Adds the elements of `t` to `sum` at their places. Zeros at a part of the places are not added; at all places they
+/// are, because -0 + 0 is 0.
 fn add_through<E: Num>(from: &View, into: &View, t: &Array, sum: &mut [E]) {
     if is_zero::<E>(t) && shape::size(from.shape()) < sum.len() {
         return;

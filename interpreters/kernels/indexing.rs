@@ -1,7 +1,7 @@
 //! Subarrays read and added up at indices.
 //!
-//! Law: an index out of bounds, a negative one included, reads zeros and writes nothing. Subarrays are added in the order of
-//! the indices.
+//! Law: an index out of bounds, a negative one included, reads zeros and writes nothing. Subarrays are added in the
+//! order of the indices.
 
 use crate::dtype::{Elem, Num};
 

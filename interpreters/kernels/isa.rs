@@ -1,8 +1,8 @@
 //! The instruction set of the machine, and the only calls of code that is compiled for one; but code on single numbers
 //! (`compiled/scalars`) has its own addresses of functions that need [`Isa::has_fma`].
 //!
-//! Law: an [`Isa`] above the baseline exists only if the processor has its features, since [`Isa::supported`] alone makes
-//! one. So the unsafe calls of [`dispatch`] are sound.
+//! Law: an [`Isa`] above the baseline exists only if the processor has its features, since [`Isa::supported`] alone
+//! makes one. So the unsafe calls of [`dispatch`] are sound.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -42,8 +42,8 @@ impl Isa {
         found
     }
 
-    /// The best instruction set, or the one that the environment variable `POLYGRAD_ISA` names (`baseline`, `avx2`, `avx512`) if
-    /// the processor has it. The answer is found once.
+    /// The best instruction set, or the one that the environment variable `POLYGRAD_ISA` names (`baseline`, `avx2`,
+    /// `avx512`) if the processor has it. The answer is found once.
     pub(crate) fn detect() -> Isa {
         static CHOSEN: OnceLock<Isa> = OnceLock::new();
         *CHOSEN.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! Sums of products of lines, and lines added in multiples: products of a matrix and a vector, in both layouts, and outer
-//! products, for the instruction set of the machine.
+//! Sums of products of lines, and lines added in multiples: products of a matrix and a vector, in both layouts, and
+//! outer products, for the instruction set of the machine.
 //!
 //! Law: each is a sum of products in some order, which depends on the lengths alone.
 

@@ -2,8 +2,8 @@
 //!
 //! Law: `matmul` is safe. It checks that all matrices lie within their slices before it passes pointers on.
 //!
-//! Unsafe code, as this module is allowed by name to have: the crate takes raw pointers and strides, so operands that are transposed or parts
-//! of larger arrays need no copy.
+//! Unsafe code, as this module is allowed by name to have: the crate takes raw pointers and strides, so operands that
+//! are transposed or parts of larger arrays need no copy.
 #![allow(unsafe_code)]
 
 use super::runs::Axis;

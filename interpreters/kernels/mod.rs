@@ -1,7 +1,7 @@
 //! Loops over slices, shared by the interpreters that compute.
 //!
-//! Law: a kernel reads slices and writes into a slice of its caller's; it allocates no result, knows no array, and names
-//! no interpreter. What it computes is defined by the operation in [`crate::ops`] that its module names.
+//! Law: a kernel reads slices and writes into a slice of its caller's; it allocates no result, knows no array, and
+//! names no interpreter. What it computes is defined by the operation in [`crate::ops`] that its module names.
 //!
 //! | module | computes |
 //! |---|---|

@@ -1,9 +1,10 @@
-//! Products of matrices whose rows, columns and steps of the sum are several axes each: convolutions and their adjoints,
-//! batches, and matrices too small for a plain product to pay.
+//! Products of matrices whose rows, columns and steps of the sum are several axes each: convolutions and their
+//! adjoints, batches, and matrices too small for a plain product to pay.
 //!
-//! An axis of the iteration space moves the left operand and the result (a row), the right operand and the result (a column),
-//! or both operands (a step of the sum). Positions are affine, so a place in an operand is the sum of two parts, which may
-//! overlap as windows do: the matrix of windows is packed in parts that stay in the cache, and never written out.
+//! An axis of the iteration space moves the left operand and the result (a row), the right operand and the result (a
+//! column), or both operands (a step of the sum). Positions are affine, so a place in an operand is the sum of two
+//! parts, which may overlap as windows do: the matrix of windows is packed in parts that stay in the cache, and never
+//! written out.
 //!
 //! Law: every visit of the nest contributes one product; an index out of bounds contributes nothing.
 
@@ -191,8 +192,8 @@ impl Packed {
         rows >= 4 && columns >= 2 && steps >= 2 && rows.saturating_mul(columns).saturating_mul(steps) >= 512
     }
 
-    /// Adds the products to `out`; `false`, with nothing done, if a zero would stand for an element out of bounds beside an
-    /// infinity or NaN.
+    /// Adds the products to `out`; `false`, with nothing done, if a zero would stand for an element out of bounds
+    /// beside an infinity or NaN.
     pub(super) fn run<E: Num>(&self, isa: Isa, a: &[E], b: &[E], out: &mut [E], room: &mut Room<E>) -> bool {
         let operands = self.operands.map(|k| [a, b][k]);
         for check in &self.checks {

@@ -1,7 +1,8 @@
 //! Bilinear operations: sums of products over a loop nest of three arrays.
 //!
 //! Law: every visit of the nest contributes one product, also where a factor is zero, so NaN and infinities are not
-//! lost; an index out of bounds of any of the arrays contributes nothing. A kernel may choose only the order of the sum.
+//! lost; an index out of bounds of any of the arrays contributes nothing. A kernel may choose only the order of the
+//! sum.
 
 use std::any::Any;
 use std::ops::Range;
@@ -36,7 +37,8 @@ enum Kernel {
     Nothing,
     /// A matrix product for each visit of the loops around it.
     Matrix { product: Matmul, around: Nest<3> },
-    /// Matrix products of which an operand is packed from several axes, if need be from a copy between zeros; loops stand by.
+    /// Matrix products of which an operand is packed from several axes, if need be from a copy between zeros; loops
+    /// stand by.
     Packed { plan: Box<Packed>, pads: Box<[Option<Pad>; 2]>, loops: Nest<3> },
     /// Sums along runs, in registers.
     Sums(Box<Sums>),

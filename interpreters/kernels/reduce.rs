@@ -1,8 +1,8 @@
 //! Extrema along an axis: their values and their positions.
 //!
-//! An array is `outer` blocks of `len` rows of `inner` elements; line `k` of a block is made of element `k` of each row.
-//! Law: the value is, to the bit, the element at the position: the first NaN of the line if there is one, otherwise the first
-//! of the largest or smallest elements. Among equal numbers only zeros differ in their bits.
+//! An array is `outer` blocks of `len` rows of `inner` elements; line `k` of a block is made of element `k` of each
+//! row. Law: the value is, to the bit, the element at the position: the first NaN of the line if there is one,
+//! otherwise the first of the largest or smallest elements. Among equal numbers only zeros differ in their bits.
 
 use crate::dtype::Num;
 

@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 
 use crate::dtype::Num;
 
-/// Writes the positions of the elements of each line in sorted order. An array is blocks of `len` rows of `inner` elements; line
-/// `k` of a block is made of element `k` of each row. `line` is memory for one line, kept by the caller.
+/// Writes the positions of the elements of each line in sorted order. An array is blocks of `len` rows of `inner`
+/// elements; line `k` of a block is made of element `k` of each row. `line` is memory for one line, kept by the caller.
 pub(crate) fn argsort<E: Num>(
     v: &[E],
     len: usize,

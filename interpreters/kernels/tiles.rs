@@ -1,11 +1,12 @@
-//! Tiles of matrix products: parts of operands are packed from anywhere, a block of the result is summed in registers, and
-//! added to anywhere.
+//! Tiles of matrix products: parts of operands are packed from anywhere, a block of the result is summed in registers,
+//! and added to anywhere.
 //!
-//! Law: a tile is the product of the lines and steps whose places it is given. An element outside of a range check is packed as
-//! zero if it is read, and dropped if it is written; so the product is exact only if what such zeros are multiplied by is finite,
-//! which callers check.
+//! Law: a tile is the product of the lines and steps whose places it is given. An element outside of a range check is
+//! packed as zero if it is read, and dropped if it is written; so the product is exact only if what such zeros are
+//! multiplied by is finite, which callers check.
 //!
-//! The loops are plain loops over numbers: an adapter of the standard library that is not inlined is compiled for the baseline.
+//! The loops are plain loops over numbers: an adapter of the standard library that is not inlined is compiled for the
+//! baseline.
 
 #![allow(
     clippy::needless_range_loop,
@@ -159,7 +160,8 @@ impl<'p, const W: usize> Lines<'p, W> {
     }
 }
 
-/// Packs the elements of an operand on some lines at some steps; `K` says whether the lines are rows (0) or columns (1).
+/// Packs the elements of an operand on some lines at some steps; `K` says whether the lines are rows (0) or columns
+/// (1).
 #[inline(always)]
 pub(super) fn pack<E: Num, const K: usize, const W: usize>(
     v: &[E],

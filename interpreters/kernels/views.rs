@@ -1,7 +1,7 @@
 //! Elements moved through a loop nest of two arrays: copied, or added up.
 //!
-//! Law: every visit of the nest moves one element. Where several visits go to one place, a kernel may choose only the order
-//! of the sum.
+//! Law: every visit of the nest moves one element. Where several visits go to one place, a kernel may choose only the
+//! order of the sum.
 
 use smallvec::SmallVec;
 
@@ -23,7 +23,8 @@ pub(crate) fn add<E: Num>(nest: &Nest<2>, source: &[E], sum: &mut [E]) {
     }
 }
 
-/// The number of times a nest writes to each of the `size` places of its second array, if it is the same number for all.
+/// The number of times a nest writes to each of the `size` places of its second array, if it is the same number for
+/// all.
 pub(crate) fn hits(nest: &Nest<2>, size: usize) -> Option<usize> {
     let mut count = 1usize;
     let mut covered = 1;

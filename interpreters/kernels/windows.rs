@@ -1,5 +1,5 @@
-//! Products of windows in the form that packs best: each element of the result is summed at once, and no index is out of
-//! range.
+//! Products of windows in the form that packs best: each element of the result is summed at once, and no index is out
+//! of range.
 //!
 //! The adjoint of a convolution adds each product to a place that a loop over positions and a loop over the window move
 //! together. With their sum as the loop over positions, the window only moves the operands, so it is a loop of the sum.
@@ -90,8 +90,8 @@ fn clipped(view: View, bounds: &[(usize, usize)]) -> View {
     bounds.iter().enumerate().fold(view, |view, (axis, (lo, hi))| view.clipped(axis, *lo, *hi))
 }
 
-/// The product with sums of loops in place of loops, until no two loops that move different operands move the result to one
-/// place; nothing if there are none.
+/// The product with sums of loops in place of loops, until no two loops that move different operands move the result to
+/// one place; nothing if there are none.
 fn sheared(op: &Contract) -> Option<Contract> {
     let rank = op.a.shape().len();
     let mut done: Option<Contract> = None;
@@ -155,8 +155,8 @@ fn ratio(out: &View, i: usize, j: usize) -> Option<i64> {
     ratio.filter(|m| *m != 0)
 }
 
-/// Whether a loop goes through all indices along an axis of an operand that nothing else moves: then its bounds are those of
-/// the operand.
+/// Whether a loop goes through all indices along an axis of an operand that nothing else moves: then its bounds are
+/// those of the operand.
 fn is_whole_index(view: &View, axis: usize, (first, end): (usize, usize)) -> bool {
     (0..view.source().len()).any(|k| {
         let row = view.row(k);

@@ -79,8 +79,8 @@ impl fmt::Display for OutOfBounds {
 pub struct Bounds {
     /// Reads whose zeros a result depends on, and writes that drop a number other than 0.
     pub faults: Vec<OutOfBounds>,
-    /// Reads whose zeros no result depends on, since `select` or `cond` chose the other branch, or nothing uses them; and
-    /// writes that drop zeros.
+    /// Reads whose zeros no result depends on, since `select` or `cond` chose the other branch, or nothing uses them;
+    /// and writes that drop zeros.
     pub harmless: Vec<OutOfBounds>,
 }
 
@@ -199,7 +199,8 @@ fn unflatten(shape: &[usize], mut at: usize) -> Vec<usize> {
 }
 
 impl<T: BaseTensor> Reads<T> {
-    /// Notes the indices of an operation that are out of bounds; for each axis, the number of the note and the positions.
+    /// Notes the indices of an operation that are out of bounds; for each axis, the number of the note and the
+    /// positions.
     fn note(
         made: &Made<'_, '_, T, Self>,
         access: Access,

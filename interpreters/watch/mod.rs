@@ -94,8 +94,8 @@ impl Source {
 
 /// A value of the interpreter `T`, observed.
 ///
-/// Made by [`inspect::first_nan`](fn@crate::inspect::first_nan) and [`inspect::bounds`](fn@crate::inspect::bounds); a program
-/// sees it only as its `T: BaseTensor`.
+/// Made by [`inspect::first_nan`](fn@crate::inspect::first_nan) and [`inspect::bounds`](fn@crate::inspect::bounds); a
+/// program sees it only as its `T: BaseTensor`.
 #[derive(Clone)]
 pub struct Watch<T, M> {
     value: T,

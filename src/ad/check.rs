@@ -56,8 +56,8 @@ fn install_hook() {
     });
 }
 
-/// The message of a panic, if the panic is one of the language. Messages of the language, and no others, have the grammar
-/// `<op>: <requirement>, but <fact>; <way out>`.
+/// The message of a panic, if the panic is one of the language. Messages of the language, and no others, have the
+/// grammar `<op>: <requirement>, but <fact>; <way out>`.
 fn mistake(payload: &(dyn Any + Send)) -> Option<&str> {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))?;
@@ -86,8 +86,8 @@ fn mistake(payload: &(dyn Any + Send)) -> Option<&str> {
 /// ```
 ///
 /// # Errors
-/// When the language refuses the program, with its message and line. This needs `panic = "unwind"`, which is the default: with
-/// `panic = "abort"` a mistake ends the process, with its message.
+/// When the language refuses the program, with its message and line. This needs `panic = "unwind"`, which is the
+/// default: with `panic = "abort"` a mistake ends the process, with its message.
 ///
 /// The first call installs a panic hook. The hook passes panics on to the previous one, except for mistakes that a
 /// thread finds while it checks, which are not printed.

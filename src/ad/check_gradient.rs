@@ -1,9 +1,9 @@
 //! `check_gradient`: are the derivatives of a function those of its values?
 //!
-//! Law: reverse mode, forward mode and central finite differences are computed from one run of the function each, at one
-//! type, dual numbers over dual numbers, so that a closure can be checked. Steps are in proportion to the entries, are
-//! halved until the extrapolated slopes agree, and never make a disagreement acceptable: the tolerance is relative to the
-//! slope, and the only allowance beside it is for the rounding of the values.
+//! Law: reverse mode, forward mode and central finite differences are computed from one run of the function each, at
+//! one type, dual numbers over dual numbers, so that a closure can be checked. Steps are in proportion to the entries,
+//! are halved until the extrapolated slopes agree, and never make a disagreement acceptable: the tolerance is relative
+//! to the slope, and the only allowance beside it is for the rounding of the values.
 
 use std::fmt;
 
@@ -90,14 +90,15 @@ impl std::error::Error for GradientError {}
 
 /// Compares the derivatives of a scalar function with each other and with finite differences.
 ///
-/// Reverse mode is compared with forward mode along random directions, and with central finite differences entry by entry;
-/// of a function with more than 256 entries, at 256 of them and along random directions. The error names the worst entry.
+/// Reverse mode is compared with forward mode along random directions, and with central finite differences entry by
+/// entry; of a function with more than 256 entries, at 256 of them and along random directions. The error names the
+/// worst entry.
 ///
-/// The tolerance is `1e-6` relative to the slope, and `1e-2` if an argument or the result is `f32`; [`GradientCheck`] has
-/// options. The function must be smooth nearby: at a kink (`relu`, `abs` or `max` of equal numbers at 0) the derivative is a
-/// convention, and finite differences give the mean of both slopes. The derivatives of a function that rounds, compares
-/// or stops gradients differ from its slopes, too. Slopes that are small beside the rounding of the values are not
-/// seen: about `1e-12` of the value for `f64`.
+/// The tolerance is `1e-6` relative to the slope, and `1e-2` if an argument or the result is `f32`; [`GradientCheck`]
+/// has options. The function must be smooth nearby: at a kink (`relu`, `abs` or `max` of equal numbers at 0) the
+/// derivative is a convention, and finite differences give the mean of both slopes. The derivatives of a function that
+/// rounds, compares or stops gradients differ from its slopes, too. Slopes that are small beside the rounding of the
+/// values are not seen: about `1e-12` of the value for `f64`.
 ///
 /// ```
 /// use polygrad::{check_gradient, tensor};

@@ -1,9 +1,9 @@
-//! The verbs that show how a program runs: its cost, its operations line by line, where a NaN comes from, and what is read
-//! out of bounds.
+//! The verbs that show how a program runs: its cost, its operations line by line, where a NaN comes from, and what is
+//! read out of bounds.
 //!
 //! Law: the program runs as it would without the verb. The verbs run at any level: around a gradient they show the
-//! operations of the gradient, and inside a gradient they are differentiated. They show the program as it is written, not
-//! a recorded program that a verb has optimized.
+//! operations of the gradient, and inside a gradient they are differentiated. They show the program as it is written,
+//! not a recorded program that a verb has optimized.
 
 use crate::base::{BaseTensor, Lift};
 use crate::interpreters::watch::{Mark, Origin, Reads};
@@ -72,12 +72,12 @@ where
     (y.map(&mut |leaf| leaf.value().clone()), text)
 }
 
-/// Where the first NaN or infinity appears that a result of a program depends on: the operation at the user's line, with
-/// its operands and the index of the element; `None` if all results are finite.
+/// Where the first NaN or infinity appears that a result of a program depends on: the operation at the user's line,
+/// with its operands and the index of the element; `None` if all results are finite.
 ///
 /// If an infinity comes first and an operation makes a NaN of it, the report has both. A NaN or infinity that no result
-/// depends on is not reported: one in a branch that is not chosen, or `exp` of a large number whose reciprocal is taken.
-/// NaN and infinities that the program is given, in `x` or as constants, are reported as such.
+/// depends on is not reported: one in a branch that is not chosen, or `exp` of a large number whose reciprocal is
+/// taken. NaN and infinities that the program is given, in `x` or as constants, are reported as such.
 ///
 /// Around a gradient the verb finds what the derivative makes, and names the operation that is differentiated.
 ///
@@ -140,11 +140,11 @@ where
 
 /// The operations of a program that read or write out of bounds, each at the user's line with its axis, index and size.
 ///
-/// Reading out of bounds gives 0, and writing there does nothing, see [`BaseTensor`]; so a wrong index is no error. This
-/// verb finds it: `faults` are the reads whose zeros a result depends on, and the writes that drop a number.
-/// A guarded read, as in `cond(&i.eq(0), 0.0, x.at([i - 1]))`, happens, too, since both branches are computed; but a result
-/// depends on its zero only if the selection chooses it. Such reads are in `harmless`. A product with a mask of zeros
-/// and ones is no guard: the result counts as dependent.
+/// Reading out of bounds gives 0, and writing there does nothing, see [`BaseTensor`]; so a wrong index is no error.
+/// This verb finds it: `faults` are the reads whose zeros a result depends on, and the writes that drop a number.
+/// A guarded read, as in `cond(&i.eq(0), 0.0, x.at([i - 1]))`, happens, too, since both branches are computed; but a
+/// result depends on its zero only if the selection chooses it. Such reads are in `harmless`. A product with a mask of
+/// zeros and ones is no guard: the result counts as dependent.
 ///
 /// Padding and windows read within bounds. Around a gradient the reads of the differentiated program are found.
 ///

@@ -23,7 +23,8 @@ use crate::tree::ravel::{ravel, raveled_size, unravel};
 /// Where the function of a second derivative runs: two levels above the trace.
 type Second<T> = ADVal<ADVal<<T as BaseTensor>::Trace>>;
 
-/// The Jacobian of a function from trees to trees: `J[i, j] = d y[i] / d x[j]`, where `x` and `y` are the raveled trees.
+/// The Jacobian of a function from trees to trees: `J[i, j] = d y[i] / d x[j]`, where `x` and `y` are the raveled
+/// trees.
 ///
 /// Computed by columns, in forward mode, if there are no more inputs than outputs, else by rows, in reverse mode.
 ///

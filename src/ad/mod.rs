@@ -3,8 +3,9 @@
 //! * the plain verbs ([`grad`], [`value_and_grad`], ..) trace: at `Concrete` a program is recorded, optimized,
 //!   differentiated, optimized again and run; inside another program it becomes part of that program;
 //! * [`direct`] runs the program at dual numbers, with the host language's own control flow;
-//! * [`Function`] is traced and differentiated once and run many times, [`Jit`] once for each shape and structure: a plain verb in a loop
-//!   traces and differentiates at every call, which takes 30 to 170 times as long as a small program runs;
+//! * [`Function`] is traced and differentiated once and run many times, [`Jit`] once for each shape and structure: a
+//!   plain verb in a loop traces and differentiates at every call, which takes 30 to 170 times as long as a small
+//!   program runs;
 //! * [`symbolic`] maps programs to programs;
 //! * [`custom_jvp`] and [`custom_vjp`] apply a function that has a derivative rule of its own;
 //! * [`check`] and [`inspect`] read a program without differentiating it; [`check_gradient`] compares derivatives with

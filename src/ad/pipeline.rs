@@ -62,8 +62,8 @@ pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Duall
     }
 }
 
-/// The optimized program of a function of traced values, if `T` traces at another interpreter, which records programs: then
-/// the function captures no values.
+/// The optimized program of a function of traced values, if `T` traces at another interpreter, which records programs:
+/// then the function captures no values.
 pub(super) fn closed<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Option<Program> {
     if TypeId::of::<T>() == TypeId::of::<T::Trace>() {
         return None;
@@ -72,7 +72,8 @@ pub(super) fn closed<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually
     T::recorded(inputs, &mut |inputs| value(inputs)).map(|(program, _)| program)
 }
 
-/// The values of a function of traced values, and their tangents. Values without a tangent, which come last, are constants.
+/// The values of a function of traced values, and their tangents. Values without a tangent, which come last, are
+/// constants.
 ///
 /// # Errors
 /// When a result has a tangent that is not one of this derivative.
@@ -97,8 +98,8 @@ pub(super) fn forward<T: BaseTensor>(
     results.iter().map(|y| sweep.try_result(y)).collect()
 }
 
-/// The gradient of a scalar function of traced values in the first `count` of these, which can be differentiated again in
-/// them. A recorded gradient is optimized before and after the first derivative.
+/// The gradient of a scalar function of traced values in the first `count` of these, which can be differentiated again
+/// in them. A recorded gradient is optimized before and after the first derivative.
 ///
 /// # Errors
 /// When the function is not one of its arguments alone.

@@ -1,8 +1,8 @@
 //! The plain verbs: differentiation by tracing.
 //!
-//! At `Concrete` a verb records the program, optimizes it, differentiates the optimized program, optimizes that, and runs it
-//! ([`pipeline`]); if a program is being traced or differentiated, the verb becomes part of that program. The verbs of
-//! [`direct`](super::direct) run the program at dual numbers instead, with the host language's own branches.
+//! At `Concrete` a verb records the program, optimizes it, differentiates the optimized program, optimizes that, and
+//! runs it ([`pipeline`]); if a program is being traced or differentiated, the verb becomes part of that program. The
+//! verbs of [`direct`](super::direct) run the program at dual numbers instead, with the host language's own branches.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -27,9 +27,9 @@ use crate::tree::Tree;
 /// each with the shape and element type of its leaf; zeros for integers and masks. This is the base verb: the others
 /// are short forms.
 ///
-/// Every call records the program and differentiates it anew, which costs far more than to run it if arrays are small. In
-/// a loop, use a [`Function`](super::Function), which is recorded once, or a [`Jit`](super::Jit), which is recorded once
-/// for each shape.
+/// Every call records the program and differentiates it anew, which costs far more than to run it if arrays are small.
+/// In a loop, use a [`Function`](super::Function), which is recorded once, or a [`Jit`](super::Jit), which is recorded
+/// once for each shape.
 ///
 /// # Panics
 /// When `f` looks at values (use [`direct`](super::direct)), or its result depends on a differentiated value that

@@ -88,8 +88,8 @@ fn path(row: &[usize]) -> String {
 ///
 /// Every type but `Array` has one implementation, so rank and element type are inferred from the data:
 /// scalars have rank 0, `[E; N]`, `Vec<E>` and slices rank 1, `[[E; M]; N]` and `Vec<[E; M]>`
-/// rank 2, and so on up to 4. A tensor of known numbers is such data, too. The rank and the element type of an [`Array`] are
-/// known when the program runs, so a type must say what they are to be.
+/// rank 2, and so on up to 4. A tensor of known numbers is such data, too. The rank and the element type of an
+/// [`Array`] are known when the program runs, so a type must say what they are to be.
 ///
 /// ```
 /// use polygrad::array::Nested;
@@ -257,7 +257,8 @@ impl Array {
     }
 
     /// The elements in row-major order, if they are stored one by one, or there is only one; an array of one repeated
-    /// value, such as zeros, stores that value once. Nothing is copied. [`elements`](Array::elements) is for every array.
+    /// value, such as zeros, stores that value once. Nothing is copied. [`elements`](Array::elements) is for every
+    /// array.
     ///
     /// ```
     /// use polygrad::{Array, DType};

@@ -30,8 +30,8 @@ pub(crate) use serial::refused;
 
 /// A dense n-dimensional array of `f64`, `f32`, `i64` or `bool`.
 ///
-/// A clone shares the elements. A thread keeps the memory of large arrays that are gone for the next ones, at most 64 MB for
-/// each element type, until it ends.
+/// A clone shares the elements. A thread keeps the memory of large arrays that are gone for the next ones, at most 64
+/// MB for each element type, until it ends.
 ///
 /// ```
 /// use polygrad::Array;
@@ -294,8 +294,8 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// [`ArrayError::Length`] when the shape does not hold exactly as many elements, [`ArrayError::Size`] when no array can
-    /// have it.
+    /// [`ArrayError::Length`] when the shape does not hold exactly as many elements, [`ArrayError::Size`] when no array
+    /// can have it.
     pub fn try_new<E: Elem>(shape: &[usize], elements: Vec<E>) -> Result<Array, ArrayError> {
         if !is_possible(shape) {
             return Err(ArrayError::Size { shape: shape.to_vec() });

@@ -51,10 +51,10 @@ borrowed_sizes! { [] &[usize]; [const N: usize] &[usize; N]; [] &Vec<usize>; [] 
 ///
 /// # Dropout and noise
 ///
-/// A program has no random numbers of its own: it is recorded once, and a number drawn while it is recorded would be the same in
-/// every run. Random numbers are data. The host draws a mask or noise for each run, and passes it beside the parameters;
-/// so a run can be repeated, and a derivative is that of a known function. A dropped element has derivative 0, and those
-/// that are kept are divided by the probability of being kept, so that the mean stays.
+/// A program has no random numbers of its own: it is recorded once, and a number drawn while it is recorded would be
+/// the same in every run. Random numbers are data. The host draws a mask or noise for each run, and passes it beside
+/// the parameters; so a run can be repeated, and a derivative is that of a known function. A dropped element has
+/// derivative 0, and those that are kept are divided by the probability of being kept, so that the mean stays.
 ///
 /// ```
 /// use polygrad::array::Rng;
@@ -211,8 +211,8 @@ impl Rng {
         order
     }
 
-    /// Floats of type `f64` uniform in `[lo, hi)`; `hi` itself can only come from rounding. A shape of known rank makes a
-    /// tensor, a slice of sizes an array.
+    /// Floats of type `f64` uniform in
+    /// `[lo, hi)`; `hi` itself can only come from rounding. A shape of known rank makes a tensor, a slice of sizes an array.
     ///
     /// ```
     /// use polygrad::{Array, array::Rng, tensor};
@@ -223,7 +223,8 @@ impl Rng {
     /// ```
     ///
     /// # Panics
-    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory for it.
+    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory
+    /// for it.
     #[track_caller]
     pub fn uniform<S: Drawn>(&mut self, shape: S, lo: f64, hi: f64) -> S::Out<f64> {
         self.uniform_as::<f64, S>(shape, lo, hi)
@@ -233,7 +234,8 @@ impl Rng {
     /// One draw an element: for `f32` its upper 24 bits are used, for `f64` 53.
     ///
     /// # Panics
-    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory for it.
+    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory
+    /// for it.
     #[track_caller]
     pub fn uniform_as<E: Float, S: Drawn>(&mut self, shape: S, lo: f64, hi: f64) -> S::Out<E> {
         if !(lo <= hi && lo.is_finite() && hi.is_finite()) {
@@ -247,8 +249,8 @@ impl Rng {
         }))
     }
 
-    /// Floats of type `f64` of the normal distribution with this mean and standard deviation. A shape of known rank makes a
-    /// tensor, a slice of sizes an array.
+    /// Floats of type `f64` of the normal distribution with this mean and standard deviation. A shape of known rank
+    /// makes a tensor, a slice of sizes an array.
     ///
     /// ```
     /// use polygrad::{Array, array::Rng, tensor};
@@ -295,7 +297,8 @@ impl Array {
     /// ```
     ///
     /// # Panics
-    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory for it.
+    /// When `lo` is above `hi` or one of them is not finite; when no array can have this shape, or there is no memory
+    /// for it.
     #[track_caller]
     pub fn uniform(shape: &[usize], lo: f64, hi: f64, seed: u64) -> Array {
         Rng::new(seed).uniform(shape, lo, hi)

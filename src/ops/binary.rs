@@ -196,8 +196,9 @@ binary_ops! {
         domain: 0.5..2.0, -2.0..2.0,
         example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [8.0, 9.0],
     }
-    /// Power `x^(y - 1)`, as exact as a power with an exponent that is not rounded: of it the derivative of `pow` is made.
-    /// Partials `(y - 1) x^(y - 2)`, taken as 0 where `y = 1`, and `x^(y - 1) ln x`, taken as 0 where `x = 0` and `y >= 1`.
+    /// Power `x^(y - 1)`, as exact as a power with an exponent that is not rounded: of it the derivative of `pow` is
+    /// made. Partials `(y - 1) x^(y - 2)`, taken as 0 where `y = 1`, and `x^(y - 1) ln x`, taken as 0 where `x = 0` and
+    /// `y >= 1`.
     pow_less_one => PowLessOne {
         written: method,
         kernel: |x, y| special::pow_less_one(x, y),
@@ -217,8 +218,9 @@ binary_ops! {
         domain: 0.5..2.0, -2.0..2.0,
         example: ([0.0], &tensor([1.0])) => [0.0],
     }
-    /// Real part of the reciprocal of the complex number `x + i y`: `x / (x^2 + y^2)`, without overflow on the way; the partials
-    /// of `atan2` are such parts. Partials `(y^2 - x^2) / (x^2 + y^2)^2` and `-2 x y / (x^2 + y^2)^2`, NaN at the origin.
+    /// Real part of the reciprocal of the complex number `x + i y`: `x / (x^2 + y^2)`, without overflow on the way; the
+    /// partials of `atan2` are such parts. Partials `(y^2 - x^2) / (x^2 + y^2)^2` and `-2 x y / (x^2 + y^2)^2`, NaN at
+    /// the origin.
     recip_real => RecipReal {
         written: method,
         kernel: |x, y| special::recip_real(x, y),
@@ -268,7 +270,8 @@ binary_ops! {
         ],
         domain: -2.0..-0.5, 0.5..2.0,
     }
-    /// Logarithm of a sum of exponentials, `ln(e^x + e^y)`, without overflow. Partials `sigmoid(x - y)` and `sigmoid(y - x)`.
+    /// Logarithm of a sum of exponentials, `ln(e^x + e^y)`, without overflow. Partials `sigmoid(x - y)` and
+    /// `sigmoid(y - x)`.
     logaddexp => LogAddExp {
         written: method,
         kernel: |x, y| {

@@ -41,9 +41,9 @@ pub enum Linear {
         /// The shape of argument and result.
         shape: Shape,
     },
-    /// The discrete Fourier transform along one axis, of complex numbers whose real and imaginary parts are the two positions of
-    /// another axis: `out[k] = sum_j t[j] e^(-2 pi i j k / n)`. The conjugate transform has `+` in the exponent.
-    /// Neither is scaled, so each is the adjoint of the other.
+    /// The discrete Fourier transform along one axis, of complex numbers whose real and imaginary parts are the two
+    /// positions of another axis: `out[k] = sum_j t[j] e^(-2 pi i j k / n)`. The conjugate transform has `+` in the
+    /// exponent. Neither is scaled, so each is the adjoint of the other.
     Fourier {
         /// The shape of argument and result.
         shape: Shape,
@@ -327,8 +327,9 @@ impl Linear {
         Linear::Cast { from, into, shape: Shape::from_slice(shape) }
     }
 
-    /// The discrete Fourier transform along `axis`, not scaled, of complex numbers whose real and imaginary parts are the two
-    /// positions of the axis `parts`. `out[k] = sum_j t[j] e^(-2 pi i j k / n)`; the adjoint has `+` in the exponent.
+    /// The discrete Fourier transform along `axis`, not scaled, of complex numbers whose real and imaginary parts are
+    /// the two positions of the axis `parts`. `out[k] = sum_j t[j] e^(-2 pi i j k / n)`; the adjoint has `+` in the
+    /// exponent.
     ///
     /// # Panics
     /// When `axis` and `parts` are not two axes of `shape`, or the axis `parts` has not size 2.

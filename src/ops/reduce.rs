@@ -74,7 +74,8 @@ impl Reduce {
         }
     }
 
-    /// The indices at which `gather` reads, in an array of shape `source`, the elements at these positions of their lines.
+    /// The indices at which `gather` reads, in an array of shape `source`, the elements at these positions of their
+    /// lines.
     ///
     /// ```
     /// use polygrad::{Array, BaseTensor, ops::Reduce};

@@ -321,8 +321,8 @@ unary_ops! {
     /// Inverse of the error function: the number whose `erf` is `x`; infinite at -1 and 1, NaN beyond. Derivative
     /// `sqrt(pi) / 2 e^(y^2)` with `y = erfinv x`, infinite at the ends.
     ///
-    /// `2^(1/2) erfinv(2 p - 1)` is the quantile `p` of the standard normal distribution. Near the ends the rounding of `y` counts
-    /// in the derivative as often as `2 y^2` is large.
+    /// `2^(1/2) erfinv(2 p - 1)` is the quantile `p` of the standard normal distribution. Near the ends the rounding of
+    /// `y` counts in the derivative as often as `2 y^2` is large.
     erfinv => Erfinv {
         kernel: |x| c(special::erfinv(x.as_f64())),
         derivative: |_x, y| (1.0 / FRAC_2_SQRT_PI * y.mul_no_nan(y).map(Unary::Exp)).singular(),

@@ -46,8 +46,8 @@ impl View {
     /// ```
     ///
     /// # Panics
-    /// When `matrix` or `offset` have the wrong number of entries; when the source cannot be the shape of an array, or an axis
-    /// of the iteration space or an index that is looked at is too large for one.
+    /// When `matrix` or `offset` have the wrong number of entries; when the source cannot be the shape of an array, or
+    /// an axis of the iteration space or an index that is looked at is too large for one.
     #[track_caller]
     pub fn affine(source: &[usize], shape: &[usize], matrix: &[i64], offset: &[i64]) -> View {
         or_panic(View::try_affine(source, shape, matrix, offset))

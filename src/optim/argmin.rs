@@ -1,7 +1,7 @@
 //! Problems for the solvers of the crate `argmin`: L-BFGS, Newton-CG, trust regions and others.
 //!
-//! Law: value, gradient and products with the Hessian are those of one function, each recorded once. No Hessian is made: what
-//! the solvers take for one, [`HessianAt`], is a point, and a product with it runs a program.
+//! Law: value, gradient and products with the Hessian are those of one function, each recorded once. No Hessian is
+//! made: what the solvers take for one, [`HessianAt`], is a point, and a product with it runs a program.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::tree::ravel::raveled_size;
 /// A function to be minimized, of a tree of parameters and of data.
 ///
 /// The solvers work on the raveled parameters, a `Vec<f64>`: [`start`](Problem::start) is where they begin, and
-/// [`tree`](Problem::tree) makes parameters of what they return. The traits `CostFunction`, `Gradient` and `Hessian` are
-/// implemented.
+/// [`tree`](Problem::tree) makes parameters of what they return. The traits `CostFunction`, `Gradient` and `Hessian`
+/// are implemented.
 ///
 /// ```
 /// use argmin::core::Executor;

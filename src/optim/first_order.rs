@@ -9,8 +9,8 @@ use crate::tree::{Tree, TreeMath};
 /// Gradient descent, with momentum if asked for.
 ///
 /// With velocity `v`, which starts at zero: `v' = momentum v + g` and `x' = x - rate v'`; with Nesterov's momentum
-/// `x' = x - rate (g + momentum v')`. (Sutskever, Martens, Dahl and Hinton, *On the importance of initialization and momentum
-/// in deep learning*, ICML 2013; with the rate outside of the velocity, as is usual today.)
+/// `x' = x - rate (g + momentum v')`. (Sutskever, Martens, Dahl and Hinton, *On the importance of initialization and
+/// momentum in deep learning*, ICML 2013; with the rate outside of the velocity, as is usual today.)
 ///
 /// ```
 /// use polygrad::{optim::{Optimizer, Sgd}, tensor};
@@ -84,8 +84,9 @@ impl Optimizer for Sgd {
 /// Adam: steps scaled by running moments of the gradient; with `decay`, AdamW.
 ///
 /// `m' = b1 m + (1 - b1) g`, `v' = b2 v + (1 - b2) g^2`, and after `t` updates, this one included,
-/// `x' = x - rate (m' / (1 - b1^t)) / (sqrt(v' / (1 - b2^t)) + eps) - rate decay x`, element by element. (Kingma and Ba, *Adam*,
-/// ICLR 2015, algorithm 1; Loshchilov and Hutter, *Decoupled weight decay regularization*, ICLR 2019, algorithm 2.)
+/// `x' = x - rate (m' / (1 - b1^t)) / (sqrt(v' / (1 - b2^t)) + eps) - rate decay x`, element by element. (Kingma and
+/// Ba, *Adam*, ICLR 2015, algorithm 1; Loshchilov and Hutter, *Decoupled weight decay regularization*, ICLR 2019,
+/// algorithm 2.)
 ///
 /// ```
 /// use polygrad::{optim::{Adam, Optimizer}, tensor};

@@ -1,8 +1,9 @@
 //! Optimizers: rules that make new parameters of parameters and their gradient.
 //!
-//! An optimizer holds its hyperparameters and nothing else. What it remembers from one update to the next is a [`State`],
-//! which is a tree as the parameters are. An update is a generic program over trees at any interpreter. So it runs on
-//! arrays, inside of a recorded step together with the gradient, as the carry of a loop, and under a derivative.
+//! An optimizer holds its hyperparameters and nothing else. What it remembers from one update to the next is a
+//! [`State`], which is a tree as the parameters are. An update is a generic program over trees at any interpreter. So
+//! it runs on arrays, inside of a recorded step together with the gradient, as the carry of a loop, and under a
+//! derivative.
 //!
 //! ```
 //! use polygrad::optim::{Adam, Optimizer};
@@ -92,9 +93,9 @@ pub struct State<T: BaseTensor, P> {
 
 /// The gradient, made shorter if its length is more than `length`: `g * min(1, length / |g|)`.
 ///
-/// The length `|g|` is the square root of the sum of the squares of all elements of all float leaves. A gradient with a NaN
-/// stays NaN, so that it is seen. (Pascanu, Mikolov and Bengio, *On the difficulty of training recurrent neural networks*,
-/// ICML 2013, section 3.2.)
+/// The length `|g|` is the square root of the sum of the squares of all elements of all float leaves. A gradient with a
+/// NaN stays NaN, so that it is seen. (Pascanu, Mikolov and Bengio, *On the difficulty of training recurrent neural
+/// networks*, ICML 2013, section 3.2.)
 ///
 /// ```
 /// use polygrad::{optim::clip_by_norm, tensor};

@@ -1,7 +1,7 @@
 //! Learning rates as functions of the number of updates.
 //!
-//! Law: a rate is a formula of a scalar tensor, so a recorded step computes it from the count in its state, and no program is
-//! recorded anew when the rate changes.
+//! Law: a rate is a formula of a scalar tensor, so a recorded step computes it from the count in its state, and no
+//! program is recorded anew when the rate changes.
 
 use std::f64::consts::PI;
 
@@ -132,7 +132,8 @@ impl Rate {
 
     /// This schedule after `steps` updates in which the rate grows to its first value in a straight line.
     ///
-    /// The first update has `1 / steps` of the first value; the schedule begins at update number `steps`, counted from 0.
+    /// The first update has `1 / steps` of the first value; the schedule begins at update number `steps`, counted from
+    /// 0.
     #[must_use]
     pub fn warmup(self, steps: usize) -> Self {
         Rate { warmup: steps, ..self }

@@ -1,12 +1,12 @@
 //! Multiples of basis vectors: only their elements that are not zero are computed.
 //!
-//! A Jacobian is computed for all basis vectors at once, and these are a written diagonal. What is made of it elementwise is
-//! zero wherever it is: a value is then a sum of *pieces*, each a small array and the places where it is written. So a
-//! Hessian with three diagonals costs three vectors, and the zeros around.
+//! A Jacobian is computed for all basis vectors at once, and these are a written diagonal. What is made of it
+//! elementwise is zero wherever it is: a value is then a sum of *pieces*, each a small array and the places where it is
+//! written. So a Hessian with three diagonals costs three vectors, and the zeros around.
 //!
-//! Law: with [`Options::basis`](super::Options) the products with zeros around written numbers are left out, even those with
-//! NaN; elsewhere nothing changes but the sign of zeros in derivatives. A piece is followed as long as all pieces of a value
-//! together are much smaller than the value.
+//! Law: with [`Options::basis`](super::Options) the products with zeros around written numbers are left out, even those
+//! with NaN; elsewhere nothing changes but the sign of zeros in derivatives. A piece is followed as long as all pieces
+//! of a value together are much smaller than the value.
 
 use smallvec::SmallVec;
 

@@ -130,9 +130,9 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
     parts
 }
 
-/// The values that could be copied before the loop, but are copied trip by trip: those that only the loop reads and that
-/// are moved from values of fewer elements. A stack of the fewer elements is smaller than one of the copies, and a trip
-/// copies as many elements either way.
+/// The values that could be copied before the loop, but are copied trip by trip: those that only the loop reads and
+/// that are moved from values of fewer elements. A stack of the fewer elements is smaller than one of the copies, and a
+/// trip copies as many elements either way.
 fn copied(l: &Loop<NodeId>, parts: &[Part]) -> Vec<usize> {
     let (nodes, carried, given) = (l.body.nodes(), l.init.len(), l.body.inputs().len());
     // The number of elements per trip of the smallest stacks from which a trip can copy the value.

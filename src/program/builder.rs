@@ -69,8 +69,8 @@ impl Builder {
         Builder { literal: true, ..Builder::default() }
     }
 
-    /// The builder with which a pass rebuilds a program: with what rules may assume, and with a log of the rules that fired
-    /// if `logged`.
+    /// The builder with which a pass rebuilds a program: with what rules may assume, and with a log of the rules that
+    /// fired if `logged`.
     pub(crate) fn rebuilding(assumed: Assumed, logged: bool) -> Builder {
         Builder { assumed, log: logged.then(Vec::new), ..Builder::default() }
     }
@@ -226,8 +226,8 @@ impl Builder {
         self.facts.mask(mask)?.interval()
     }
 
-    /// Where a mask holds (`true`) or does not hold (`false`) on a diagonal alone: the two axes, and how much larger the index
-    /// along the first is.
+    /// Where a mask holds (`true`) or does not hold (`false`) on a diagonal alone: the two axes, and how much larger
+    /// the index along the first is.
     pub(crate) fn diagonal(&self, mask: NodeId) -> Option<(usize, usize, i64, bool)> {
         self.facts.mask(mask)?.diagonal()
     }

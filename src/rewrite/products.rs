@@ -1,7 +1,7 @@
 //! Facts about guarded products, of which derivatives are made: the factors of each, whatever their order.
 //!
-//! Law: guarded products of the same factors are equal up to rounding, as long as intermediate results are in range: 0 where
-//! a factor is 0, and otherwise NaN or infinite where a factor is.
+//! Law: guarded products of the same factors are equal up to rounding, as long as intermediate results are in range: 0
+//! where a factor is 0, and otherwise NaN or infinite where a factor is.
 
 use std::collections::HashMap;
 

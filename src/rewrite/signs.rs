@@ -18,8 +18,8 @@ use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Discrete, FloatStep, Linear, Unary};
 use crate::program::{Node, Program};
 
-/// Whether a linear operation adds elements: it does if two of them may have the same place, and copies otherwise. All but
-/// Fourier transforms add to +0.
+/// Whether a linear operation adds elements: it does if two of them may have the same place, and copies otherwise. All
+/// but Fourier transforms add to +0.
 pub(super) fn adds_up(op: &Linear) -> bool {
     match op {
         Linear::Affine { into, .. } => !into.is_injective(),
@@ -28,8 +28,8 @@ pub(super) fn adds_up(op: &Linear) -> bool {
     }
 }
 
-/// Whether a linear operation makes zeros of both signs, which depend on those of the argument: it adds and subtracts in an
-/// order of its own.
+/// Whether a linear operation makes zeros of both signs, which depend on those of the argument: it adds and subtracts
+/// in an order of its own.
 fn mixes(op: &Linear) -> bool {
     match op {
         Linear::Affine { .. } | Linear::Reshape { .. } | Linear::Cast { .. } => false,
@@ -140,8 +140,8 @@ fn inside(body: &Program, results: &mut [bool], carried: usize) -> Vec<bool> {
     }
 }
 
-/// Which operands of a binary operation are seen, if the result is; and which of them are never -0. A row that is not named here
-/// sees both.
+/// Which operands of a binary operation are seen, if the result is; and which of them are never -0. A row that is not
+/// named here sees both.
 fn binary_seen(op: Binary, by: bool, never: [bool; 2]) -> [bool; 2] {
     if matches!(op, Binary::Add | Binary::Sub) {
         // The operand that is never -0 makes the sum so by itself, and must stay so.

@@ -20,8 +20,8 @@ pub(super) fn stop(message: &str, call: &Location<'_>) -> ! {
 /// ```
 ///
 /// # Panics
-/// A call panics when sequences differ in length, or the results of two rows in shape; the message names the place of the
-/// call.
+/// A call panics when sequences differ in length, or the results of two rows in shape; the message names the place of
+/// the call.
 pub struct Batched<'a, X, S> {
     map: Box<dyn Fn(X) -> S + 'a>,
     caller: Rc<Cell<&'static Location<'static>>>,

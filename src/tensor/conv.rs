@@ -2,8 +2,8 @@
 //!
 //! Law: a convolution is one contraction, whose views hold stride and dilation; both its derivatives are contractions
 //! with the same views. Padding is written out first, so that the loops of the contraction run over whole boxes and
-//! become matrix products. The maxima of small windows are a maximum of strided slices, one for each place in a window, in
-//! row-major order; so the first of equal elements is chosen, as in a reduction of the windows.
+//! become matrix products. The maxima of small windows are a maximum of strided slices, one for each place in a window,
+//! in row-major order; so the first of equal elements is chosen, as in a reduction of the windows.
 //!
 //! As is usual for networks, the kernel is not reversed: strictly these are cross-correlations.
 
@@ -265,7 +265,8 @@ impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
         let shape = self.raw().shape();
         check_window("max_pool2d", shape, size, stride);
         let [height, width] = [0, 1].map(|k| (shape[2 + k] - size[k]) / stride[k] + 1);
-        // The elements of slices and maxima: of whole windows, or of rows and then of columns. No product of sizes wraps.
+        // The elements of slices and maxima: of whole windows, or of rows and then of columns. No product of sizes
+        // wraps.
         let small = size[0].saturating_mul(size[1]) <= SLICES;
         let elements = |window: usize, rows: usize| (2.0 * window as f64 - 1.0) * rows as f64 * width as f64;
         let by_axis = elements(size[1], shape[2]) + elements(size[0], height);

@@ -256,7 +256,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 
 /// Running soft extrema.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The logarithm of the running sum of exponentials along `axis`, without overflow: `y[i] = ln(e^x[0] + .. + e^x[i])`.
+    /// The logarithm of the running sum of exponentials along `axis`, without overflow:
+    /// `y[i] = ln(e^x[0] + .. + e^x[i])`.
     ///
     /// ```
     /// use polygrad::tensor;

@@ -1,7 +1,7 @@
 //! Tensors brought up to a higher rank, and reductions that keep their axis: how lower ranks stand beside higher ones.
 //!
-//! Law: the axes of a tensor are the last ones of the result, as in `NumPy`; leading axes are new. An operator never does
-//! this silently, because on a square matrix a vector could be meant for rows or for columns.
+//! Law: the axes of a tensor are the last ones of the result, as in `NumPy`; leading axes are new. An operator never
+//! does this silently, because on a square matrix a vector could be meant for rows or for columns.
 
 use super::Tensor;
 use super::operators::stretch;

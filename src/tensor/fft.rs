@@ -1,8 +1,9 @@
 //! Discrete Fourier transforms along an axis, and convolution by way of them.
 //!
 //! A complex tensor is two tensors of one shape, its real and its imaginary part. Laws: one operation of the language,
-//! [`Linear::fourier`], makes all of these, and its adjoint is the transform with the other sign, so derivatives of any order
-//! are transforms; the other axes are a batch. As in NumPy and JAX the inverse is divided by `n`, the transform is not.
+//! [`Linear::fourier`], makes all of these, and its adjoint is the transform with the other sign, so derivatives of any
+//! order are transforms; the other axes are a batch. As in NumPy and JAX the inverse is divided by `n`, the transform
+//! is not.
 
 use super::Tensor;
 use super::structure::check_axis;
@@ -57,9 +58,11 @@ fn part<T: BaseTensor, const D: usize, E: Float>(x: &T, k: usize) -> Tensor<T, D
     Tensor::from_raw(x.linear(&Linear::row(x.shape(), 0, k)))
 }
 
-/// The discrete Fourier transform along `axis` of the complex numbers `re + i im`: `Y[k] = sum_j X[j] e^(-2 pi i j k / n)`.
+/// The discrete Fourier transform along `axis` of the complex numbers `re + i im`:
+/// `Y[k] = sum_j X[j] e^(-2 pi i j k / n)`.
 ///
-/// Any size is transformed in time proportional to `n ln n`. The transform is linear; its adjoint is `n` times [`ifft`].
+/// Any size is transformed in time proportional to `n ln n`. The transform is linear; its adjoint is `n` times
+/// [`ifft`].
 ///
 /// ```
 /// use polygrad::tensor;
@@ -141,8 +144,8 @@ pub fn rfft<T: BaseTensor, const D: usize, E: Float>(x: &Tensor<T, D, E>, axis: 
     (part(&half, 0), part(&half, 1))
 }
 
-/// The inverse of [`rfft`], of which the result had size `n` along `axis`. Imaginary parts that the transform of real numbers
-/// does not have, of the first element and for even `n` of the last, count as 0.
+/// The inverse of [`rfft`], of which the result had size `n` along `axis`. Imaginary parts that the transform of real
+/// numbers does not have, of the first element and for even `n` of the last, count as 0.
 ///
 /// ```
 /// use polygrad::tensor;

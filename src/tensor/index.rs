@@ -80,8 +80,8 @@ tuple_indices! {
     4: A 0, B 1, C 2, D 3;
 }
 
-/// One of the indices of [`gather`](Tensor::gather) and [`scatter_add`](Tensor::scatter_add): an integer tensor of rank `S`,
-/// owned or borrowed, or a host integer, which stands for its repetition.
+/// One of the indices of [`gather`](Tensor::gather) and [`scatter_add`](Tensor::scatter_add): an integer tensor of rank
+/// `S`, owned or borrowed, or a host integer, which stands for its repetition.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an index tensor of rank {S}",
     label = "an index tensor is a `Tensor<T, {S}, i64>`, owned or borrowed, or an integer of type `i32`, `i64` or `usize`"
@@ -258,8 +258,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the index tensors differ in shape, `S` is above 0 and all are numbers, or `v` has not the shape of what `gather`
-    /// reads.
+    /// When the index tensors differ in shape, `S` is above 0 and all are numbers, or `v` has not the shape of what
+    /// `gather` reads.
     #[track_caller]
     pub fn scatter_add<I, const K: usize, const S: usize, const M: usize, const R: usize>(
         self,

@@ -1,8 +1,8 @@
 //! Linear interpolation, between points of a line and on regular grids.
 //!
-//! Law: the values at the neighbours are read at computed positions, and the weights are polynomials in the coordinates; so
-//! interpolation is differentiated in coordinates and values. Outside, the nearest point on the border counts, and the
-//! derivative in the coordinate is 0.
+//! Law: the values at the neighbours are read at computed positions, and the weights are polynomials in the
+//! coordinates; so interpolation is differentiated in coordinates and values. Outside, the nearest point on the border
+//! counts, and the derivative in the coordinate is 0.
 
 use super::Tensor;
 use crate::base::BaseTensor;
@@ -29,11 +29,11 @@ fn one_less<T: BaseTensor, const D: usize, E: Float>(x: &Tensor<T, D, E>) -> Ten
 }
 
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The piecewise linear function through the points `(xp[k], fp[k])`, at each element; `fp[0]` before the first point and the
-    /// last of `fp` behind the last. NaN at NaN.
+    /// The piecewise linear function through the points `(xp[k], fp[k])`, at each element; `fp[0]` before the first
+    /// point and the last of `fp` behind the last. NaN at NaN.
     ///
-    /// The derivative in the argument is the slope of the line, at a point that of the line behind it (at the last point, before
-    /// it), and 0 outside. Those in `xp` and `fp` are those of the formula. `numpy.interp` of NumPy.
+    /// The derivative in the argument is the slope of the line, at a point that of the line behind it (at the last
+    /// point, before it), and 0 outside. Those in `xp` and `fp` are those of the formula. `numpy.interp` of NumPy.
     ///
     /// `xp` must increase strictly; that is not checked, as it may be computed. Then results have no meaning.
     ///
@@ -70,12 +70,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         read(fp, &below) * one_less(&weight) + read(fp, &above) * weight
     }
 
-    /// The values of this regular grid between its points, by linear interpolation along each axis: `at[k]` holds coordinates along
-    /// axis `k`, in units of the grid, so 1.5 lies halfway between the positions 1 and 2. Coordinates outside are moved to the
-    /// border. `map_coordinates` of SciPy and JAX with order 1 and mode `nearest`.
+    /// The values of this regular grid between its points, by linear interpolation along each axis: `at[k]` holds
+    /// coordinates along axis `k`, in units of the grid, so 1.5 lies halfway between the positions 1 and 2. Coordinates
+    /// outside are moved to the border. `map_coordinates` of SciPy and JAX with order 1 and mode `nearest`.
     ///
-    /// The derivative in a coordinate is the slope within the cell, at a point of the grid that of the cell behind it (at the last
-    /// point, before it), and 0 outside. A point in `K` dimensions reads `2^K` elements.
+    /// The derivative in a coordinate is the slope within the cell, at a point of the grid that of the cell behind it
+    /// (at the last point, before it), and 0 outside. A point in `K` dimensions reads `2^K` elements.
     ///
     /// ```
     /// use polygrad::tensor;

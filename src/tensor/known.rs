@@ -29,8 +29,9 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
         }
     }
 
-    /// The elements in row-major order, if they are stored one by one, or there is only one; a tensor of one repeated value,
-    /// such as zeros, stores that value once. Nothing is copied. [`elements`](Tensor::elements) is for every tensor.
+    /// The elements in row-major order, if they are stored one by one, or there is only one; a tensor of one repeated
+    /// value, such as zeros, stores that value once. Nothing is copied. [`elements`](Tensor::elements) is for every
+    /// tensor.
     ///
     /// ```
     /// use polygrad::tensor;

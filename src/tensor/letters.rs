@@ -1,8 +1,8 @@
 //! `einsum!`: sums of products whose letters rustc reads.
 //!
-//! Law: the value is that of [`einsum`](super::einsum()) with the same text. Functions that run while the program is compiled count the
-//! letters of each operand and of the result, so every rank is known to rustc, and refuse a text that `einsum` would
-//! refuse.
+//! Law: the value is that of [`einsum`](super::einsum()) with the same text. Functions that run while the program is
+//! compiled count the letters of each operand and of the result, so every rank is known to rustc, and refuse a text
+//! that `einsum` would refuse.
 
 use std::marker::PhantomData;
 
@@ -11,8 +11,8 @@ use super::einsum::einsum_of;
 use crate::base::BaseTensor;
 use crate::dtype::Num;
 
-/// The sum of products in which every axis has a letter, as [`einsum`](fn@crate::einsum), with the letters checked and all ranks
-/// fixed while the program is compiled: nothing needs to be annotated.
+/// The sum of products in which every axis has a letter, as [`einsum`](fn@crate::einsum), with the letters checked and
+/// all ranks fixed while the program is compiled: nothing needs to be annotated.
 ///
 /// ```
 /// use polygrad::{einsum, tensor};

@@ -337,8 +337,8 @@ pub fn map<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(xs: X, f: impl 
 /// ```
 ///
 /// # Panics
-/// The function that it returns panics when sequences differ in length, or the results of two rows in shape; the message
-/// names the place of the call.
+/// The function that it returns panics when sequences differ in length, or the results of two rows in shape; the
+/// message names the place of the call.
 pub fn vmap<'a, T, X, R, Y, S>(f: impl Fn(&R) -> Y + 'a) -> Batched<'a, X, S>
 where
     T: BaseTensor,
@@ -382,8 +382,8 @@ fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &'static str
     }
 }
 
-/// [`mapped`] over tensors of one length, with a message as an error. Without a caller whose line a panic shows, `call` is
-/// the place of the call.
+/// [`mapped`] over tensors of one length, with a message as an error. Without a caller whose line a panic shows, `call`
+/// is the place of the call.
 #[track_caller]
 fn try_mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(
     op: &'static str,

@@ -67,7 +67,8 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
         self.to_int().sum().eq(self.size() as i64)
     }
 
-    /// For each line along `axis`, which disappears, whether the mask holds anywhere in it; false if the axis has size 0.
+    /// For each line along `axis`, which disappears, whether the mask holds anywhere in it; false if the axis has size
+    /// 0.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -85,7 +86,8 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, bool> {
         self.to_int().sum_axis(axis).gt(0)
     }
 
-    /// For each line along `axis`, which disappears, whether the mask holds everywhere in it; true if the axis has size 0.
+    /// For each line along `axis`, which disappears, whether the mask holds everywhere in it; true if the axis has size
+    /// 0.
     ///
     /// ```
     /// use polygrad::tensor;

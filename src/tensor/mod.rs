@@ -34,9 +34,9 @@
 //! The elementwise functions of one float tensor come from the table in `ops/unary.rs`.
 //!
 //! Three more laws of the surface. **Broadcasting:** operands of equal rank may differ along axes
-//! where one has size 1, which is repeated; a tensor of rank 0 stands beside any rank, other ranks are never promoted. **Host numbers** stand for a
-//! tensor of that one number. **Shapes are static:** they are known while the program is traced, and
-//! a mistake panics at the line of the user's call.
+//! where one has size 1, which is repeated; a tensor of rank 0 stands beside any rank, other ranks are never promoted.
+//! **Host numbers** stand for a tensor of that one number. **Shapes are static:** they are known while the program is
+//! traced, and a mistake panics at the line of the user's call.
 
 use std::marker::PhantomData;
 
@@ -118,8 +118,8 @@ pub use stats::Norm;
 /// }
 /// ```
 ///
-/// A tensor of rank 0 stands beside tensors of any rank, as a number does. Other ranks are never promoted, and element types
-/// never converted:
+/// A tensor of rank 0 stands beside tensors of any rank, as a number does. Other ranks are never promoted, and element
+/// types never converted:
 ///
 /// ```
 /// use polygrad::tensor;
@@ -210,8 +210,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// assert_eq!(h, tensor([[6.0, 0.0], [0.0, 8.0]]));
     /// ```
     ///
-    /// Which level, and how far above (`I`), is inferred from where the result is used. Where nothing says it, as before
-    /// a method call, a type does: `let k: Tensor<Dual<_>, 1> = k.lift();`. Without `lift`, levels do not mix:
+    /// Which level, and how far above (`I`), is inferred from where the result is used. Where nothing says it, as
+    /// before a method call, a type does: `let k: Tensor<Dual<_>, 1> = k.lift();`. Without `lift`, levels do not mix:
     ///
     /// ```compile_fail,E0277
     /// use polygrad::{ADVal, BaseTensor, Tensor};

@@ -56,8 +56,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The cross entropy of the distributions whose logits are the lines along `axis`, and of a label each:
     /// `ln(sum_k e^x[k]) - x[label]`, without overflow. One loss for each line; `mean` or `sum` make one number.
     ///
-    /// The derivative is [`softmax`](Tensor::softmax) less 1 at the label. A label out of bounds, such as -1, is none: its
-    /// loss and derivative are 0. A line with an infinite logit has loss `inf`, a finite number or NaN, as the formula has.
+    /// The derivative is [`softmax`](Tensor::softmax) less 1 at the label. A label out of bounds, such as -1, is none:
+    /// its loss and derivative are 0. A line with an infinite logit has loss `inf`, a finite number or NaN, as the
+    /// formula has.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -88,8 +89,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         (labels.ge(0) & labels.lt(n as i64)).select(total.ln() - chosen, E::ZERO)
     }
 
-    /// The cross entropy of the distributions whose logits are the lines along `axis`, and of the probabilities `p`, of the
-    /// same shape: `-sum_k p[k] log_softmax(x)[k]`, without overflow. One loss for each line.
+    /// The cross entropy of the distributions whose logits are the lines along `axis`, and of the probabilities `p`, of
+    /// the same shape: `-sum_k p[k] log_softmax(x)[k]`, without overflow. One loss for each line.
     ///
     /// A probability of 0 counts nothing, also where the logit is `-inf`. The derivative in the logits is
     /// `softmax(x) sum(p) - p`. Rows of [`one_hot`](Tensor::one_hot) give [`cross_entropy`](Tensor::cross_entropy).

@@ -7,7 +7,8 @@
 //! ([`RightSide`]). What cannot stand there is said by the bounds of `RightSide`, one trait and one message for each
 //! reason: [`Level`], [`Beside`], [`SameElements`].
 //!
-//! An owned left side is moved: `y - y.mean()` does not compile if `y` is a tensor and no reference; write `&y - y.mean()`.
+//! An owned left side is moved: `y - y.mean()` does not compile if `y` is a tensor and no reference; write
+//! `&y - y.mean()`.
 
 use std::borrow::Cow;
 use std::ops::{
@@ -61,8 +62,8 @@ pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T
     Cow::Owned(t.linear(&Linear::read(View::affine(t.shape(), shape, &matrix, &offset))))
 }
 
-/// The right side of an operator whose left side is a tensor of rank `D` with elements `E`: a tensor, owned or borrowed,
-/// of the same rank or one side of rank 0, or a number of type `E`.
+/// The right side of an operator whose left side is a tensor of rank `D` with elements `E`: a tensor, owned or
+/// borrowed, of the same rank or one side of rank 0, or a number of type `E`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand beside a tensor of rank {D} with elements `{E}`",
     label = "neither a tensor nor a number of type `{E}`",
@@ -85,8 +86,8 @@ pub trait RightSide<T: BaseTensor, const D: usize, E> {
     fn result(raw: T) -> Self::Out;
 }
 
-/// The second operand of a function of a tensor of rank `D` with elements `E`, whose result has rank `D`: a tensor, owned or
-/// borrowed, of rank `D` or 0, or a number of type `E`.
+/// The second operand of a function of a tensor of rank `D` with elements `E`, whose result has rank `D`: a tensor,
+/// owned or borrowed, of rank `D` or 0, or a number of type `E`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand beside a tensor of rank {D} with elements `{E}`",
     label = "neither a tensor nor a number of type `{E}`",

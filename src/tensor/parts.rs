@@ -1,5 +1,5 @@
-//! Several tensors and numbers as one argument: the parts of `stack` and `concat`, the branches of `cond`, the start of a
-//! loop; and the parts of a tensor.
+//! Several tensors and numbers as one argument: the parts of `stack` and `concat`, the branches of `cond`, the start of
+//! a loop; and the parts of a tensor.
 //!
 //! Law: owned, borrowed and mixed arguments mean the same. The type of an argument determines rank and element type, so
 //! nothing is annotated.
@@ -46,8 +46,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Part<T, D, E> for &Tensor<T, D, E> 
     }
 }
 
-/// Several tensors of one rank and element type: an array, a vector or a slice of tensors, owned or borrowed, or a tuple,
-/// which may mix them.
+/// Several tensors of one rank and element type: an array, a vector or a slice of tensors, owned or borrowed, or a
+/// tuple, which may mix them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not several tensors of one rank",
     label = "an array, a vector, a slice or a tuple of tensors is needed",
@@ -295,7 +295,8 @@ pub fn cond<T: BaseTensor, const D: usize, E: Elem>(
     Tensor::from_raw(T::select(&mask, &then.of_shape(&shape), &otherwise.of_shape(&shape)))
 }
 
-/// The first carry of a loop: a tensor or a tree of tensors, owned or borrowed, or a number, which becomes a tensor of rank 0.
+/// The first carry of a loop: a tensor or a tree of tensors, owned or borrowed, or a number, which becomes a tensor of
+/// rank 0.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the first carry of a loop",
     label = "a tensor, a tree of tensors, or a number of type `f64` or `i64` is needed",

@@ -88,7 +88,8 @@ plus! {
     8: 0 8, 1 7, 2 6, 3 5, 4 4, 5 3, 6 2, 7 1, 8 0;
 }
 
-/// `Rank<D>: Beside<F>` says that tensors of these ranks stand on the two sides of an operator: the ranks are equal, or one is 0.
+/// `Rank<D>: Beside<F>` says that tensors of these ranks stand on the two sides of an operator: the ranks are equal, or
+/// one is 0.
 ///
 /// Code that is generic in the rank and uses a scalar tensor in an operator states it:
 ///
@@ -119,8 +120,8 @@ pub trait Beside<const F: usize> {
     fn result<T: BaseTensor, E: Elem>(raw: T) -> Self::Out<T, E>;
 }
 
-/// `Rank<D>: Takes<F>` says that a tensor of rank `F` stands beside one of rank `D` where the result has rank `D`: `F` is
-/// `D` or 0.
+/// `Rank<D>: Takes<F>` says that a tensor of rank `F` stands beside one of rank `D` where the result has rank `D`: `F`
+/// is `D` or 0.
 #[diagnostic::on_unimplemented(
     message = "a tensor of rank {F} cannot stand here beside one of `{Self}`: the result has the rank of the left side, so the other rank must \
                be equal or 0",

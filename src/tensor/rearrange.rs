@@ -48,8 +48,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         Tensor::from_raw(rolled(self.raw(), axis, shift))
     }
 
-    /// The whole tensor repeated `times[k]` times along each axis `k`: `y[i, j] = x[i mod n, j mod m]` for a matrix of shape
-    /// `[n, m]`.
+    /// The whole tensor repeated `times[k]` times along each axis `k`: `y[i, j] = x[i mod n, j mod m]` for a matrix of
+    /// shape `[n, m]`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -82,8 +82,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// The differences of neighbours along `axis`, which becomes shorter by one: `y[i] = x[i + 1] - x[i]`. An axis of size 0
-    /// stays.
+    /// The differences of neighbours along `axis`, which becomes shorter by one: `y[i] = x[i + 1] - x[i]`. An axis of
+    /// size 0 stays.
     ///
     /// ```
     /// use polygrad::tensor;

@@ -1,7 +1,7 @@
 //! Sums and extrema by group.
 //!
-//! Law: row `i` of a tensor belongs to the group `ids[i]`, and the result has a row for each group. As for every position, a
-//! group out of bounds is none: its rows count nowhere.
+//! Law: row `i` of a tensor belongs to the group `ids[i]`, and the result has a row for each group. As for every
+//! position, a group out of bounds is none: its rows count nowhere.
 
 use super::Tensor;
 use super::rank::{Above, Rank};
@@ -23,8 +23,8 @@ fn check_ids(op: &str, shape: &[usize], ids: &[usize]) {
 }
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// The sums of the rows of each of `n` groups: `y[g] = sum of x[i] where ids[i] = g`; 0 for a group without rows. Rows of a
-    /// group out of bounds are dropped. The derivative of a row is that of the sum of its group.
+    /// The sums of the rows of each of `n` groups: `y[g] = sum of x[i] where ids[i] = g`; 0 for a group without rows.
+    /// Rows of a group out of bounds are dropped. The derivative of a row is that of the sum of its group.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -48,8 +48,9 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The largest elements of the rows of each of `n` groups, position by position; `-inf` for a group without rows, and NaN
-    /// where a row has one. Rows of a group out of bounds are dropped. The derivative goes to the first largest element.
+    /// The largest elements of the rows of each of `n` groups, position by position; `-inf` for a group without rows,
+    /// and NaN where a row has one. Rows of a group out of bounds are dropped. The derivative goes to the first largest
+    /// element.
     ///
     /// The rows are sorted, so `m` rows take time proportional to `m ln m`.
     ///
@@ -69,8 +70,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.segment_extremum("segment_max", ids, n, true)
     }
 
-    /// The smallest elements of the rows of each of `n` groups, see [`segment_max`](Tensor::segment_max); `inf` for a group
-    /// without rows.
+    /// The smallest elements of the rows of each of `n` groups, see [`segment_max`](Tensor::segment_max); `inf` for a
+    /// group without rows.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -132,7 +133,8 @@ impl<T: BaseTensor, E: Num> Tensor<T, 1, E> {
     #[track_caller]
     pub fn search_sorted<const D: usize>(&self, x: &Tensor<T, D, E>) -> Tensor<T, D, i64> {
         let mut found = Tensor::<T, D, i64>::zeros(x.shape());
-        // The number lies from `found` to `found + rest`. Half of these are excluded by one element, always within bounds.
+        // The number lies from `found` to `found + rest`. Half of these are excluded by one element, always within
+        // bounds.
         let mut rest = self.len() as i64;
         while rest > 0 {
             let half = (rest + 1) / 2;

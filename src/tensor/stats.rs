@@ -45,9 +45,9 @@ fn split(op: &str, q: f64, n: usize) -> (usize, f64) {
 
 /// Variance and standard deviation.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The variance of all elements, with `ddof` degrees of freedom less than elements: the sum of the squared distances
-    /// from the mean, divided by their number less `ddof`. 0 gives [`var`](Tensor::var), 1 the unbiased estimate from a
-    /// sample. NaN if there are not more elements than `ddof`.
+    /// The variance of all elements, with `ddof` degrees of freedom less than elements: the sum of the squared
+    /// distances from the mean, divided by their number less `ddof`. 0 gives [`var`](Tensor::var), 1 the unbiased
+    /// estimate from a sample. NaN if there are not more elements than `ddof`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -142,8 +142,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The norm of each line along `axis`, which disappears, without overflow on the way; 0 if its size is 0.
     ///
-    /// The derivative is the sign of each element for [`Norm::One`], `x / |x|` for [`Norm::Two`], and the sign of the first
-    /// largest element for [`Norm::Infinity`]; by convention 0 where all elements of the line are.
+    /// The derivative is the sign of each element for [`Norm::One`], `x / |x|` for [`Norm::Two`], and the sign of the
+    /// first largest element for [`Norm::Infinity`]; by convention 0 where all elements of the line are.
     ///
     /// ```
     /// use polygrad::{tensor, tensor::Norm};
@@ -180,8 +180,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
 /// Order statistics.
 impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-    /// The quantile `q` of each line along `axis`, which disappears: the element at `q (n - 1)` of the sorted line, linearly
-    /// interpolated between its neighbours. NaN for a line with a NaN.
+    /// The quantile `q` of each line along `axis`, which disappears: the element at `q (n - 1)` of the sorted line,
+    /// linearly interpolated between its neighbours. NaN for a line with a NaN.
     ///
     /// The derivative goes to these one or two elements; of equal elements, to those that come first in the line.
     ///
@@ -248,8 +248,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.flatten().ordered("quantile", 0, q)
     }
 
-    /// The median of each line along `axis`, which disappears: the middle element of the sorted line, or the mean of the two in
-    /// the middle; the [quantile](Tensor::quantile_axis) 1/2.
+    /// The median of each line along `axis`, which disappears: the middle element of the sorted line, or the mean of
+    /// the two in the middle; the [quantile](Tensor::quantile_axis) 1/2.
     ///
     /// ```
     /// use polygrad::tensor;

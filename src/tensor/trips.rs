@@ -94,8 +94,8 @@ impl Trips {
         outputs.iter().try_for_each(|y| try_possible(self.op, &[&[n], y.shape()].concat()))
     }
 
-    /// Whether there is memory for the stacks of `n` trips, if these have numbers. A stack is stored as one number as long as the
-    /// rows are that number.
+    /// Whether there is memory for the stacks of `n` trips, if these have numbers. A stack is stored as one number as
+    /// long as the rows are that number.
     pub(super) fn storable<T: BaseTensor>(&self, n: usize, outputs: &[T]) -> Result<(), String> {
         let mut stored = self.stored.borrow_mut();
         stored.resize(outputs.len(), None);

@@ -1,7 +1,7 @@
 //! A tensor with some elements replaced or added to, as a new tensor.
 //!
-//! Law: `set` and `set_slice` replace, so the derivative in the tensor is 0 where it is replaced, and all of it goes to the
-//! new elements. As elsewhere, a computed position out of bounds is no mistake: nothing is replaced or added there.
+//! Law: `set` and `set_slice` replace, so the derivative in the tensor is 0 where it is replaced, and all of it goes to
+//! the new elements. As elsewhere, a computed position out of bounds is no mistake: nothing is replaced or added there.
 
 use smallvec::SmallVec;
 
@@ -44,12 +44,13 @@ fn fits(op: &str, place: &[usize], part: &[usize]) {
 }
 
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
-    /// This tensor with `v` at `K` indices of the `K` outer axes, what [`at`](Tensor::at) reads there: an element if there
-    /// are as many indices as axes, a row or larger subarray else. Nothing changes where an index is out of bounds.
+    /// This tensor with `v` at `K` indices of the `K` outer axes, what [`at`](Tensor::at) reads there: an element if
+    /// there are as many indices as axes, a row or larger subarray else. Nothing changes where an index is out of
+    /// bounds.
     ///
-    /// Every element is written anew, so `set` in a loop of `n` trips takes `n` times the size of the tensor. An array that
-    /// is filled position by position is a [`build`](crate::build); if each position depends on those before, start with
-    /// zeros and use [`add_at`](Tensor::add_at), which works in place.
+    /// Every element is written anew, so `set` in a loop of `n` trips takes `n` times the size of the tensor. An array
+    /// that is filled position by position is a [`build`](crate::build); if each position depends on those before,
+    /// start with zeros and use [`add_at`](Tensor::add_at), which works in place.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -112,8 +113,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 }
 
 impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
-    /// This tensor with `v` added at `K` indices of the `K` outer axes, to what [`at`](Tensor::at) reads there. In place if
-    /// `self` has no other owner; nothing changes where an index is out of bounds.
+    /// This tensor with `v` added at `K` indices of the `K` outer axes, to what [`at`](Tensor::at) reads there. In
+    /// place if `self` has no other owner; nothing changes where an index is out of bounds.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -134,8 +135,8 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         Tensor::from_raw(self.into_raw().scatter_add(&ix.indices(), v.raw()))
     }
 
-    /// This tensor with `v` added to the elements `start, start + 1, ..` along one axis, as many as `v` has. In place if
-    /// `self` has no other owner.
+    /// This tensor with `v` added to the elements `start, start + 1, ..` along one axis, as many as `v` has. In place
+    /// if `self` has no other owner.
     ///
     /// ```
     /// use polygrad::tensor;

@@ -114,8 +114,8 @@ impl<T: BaseTensor, K: Ord + Display + Clone + Plain, P: Tree<T>> Tree<T> for BT
     }
 }
 
-/// Plain data within a tuple or container of trees, copied unchanged: a name, a size, a choice. A field of a struct that
-/// derives [`Tree`] needs no `Keep`.
+/// Plain data within a tuple or container of trees, copied unchanged: a name, a size, a choice. A field of a struct
+/// that derives [`Tree`] needs no `Keep`.
 ///
 /// ```
 /// use polygrad::tree::Keep;

@@ -1,8 +1,8 @@
 //! Keys: what a recorded program depends on, besides the numbers in the leaves.
 //!
-//! Law: two trees of one type have equal keys if and only if a program that was recorded for one of them may be run for the
-//! other. So a key holds the shapes and element types of the leaves, sizes and names in containers, variants of enums, and
-//! plain data.
+//! Law: two trees of one type have equal keys if and only if a program that was recorded for one of them may be run for
+//! the other. So a key holds the shapes and element types of the leaves, sizes and names in containers, variants of
+//! enums, and plain data.
 
 use std::any::Any;
 use std::fmt::{self, Debug};
@@ -54,8 +54,8 @@ impl<X: Clone + PartialEq + Debug + Send + Sync + 'static> Plain for X {
     }
 }
 
-/// Whether two data are the same to a program. `0.0 == -0.0`, but their reciprocals differ, and no NaN equals itself: floats
-/// are compared by their bits, and what may contain some as text, too.
+/// Whether two data are the same to a program. `0.0 == -0.0`, but their reciprocals differ, and no NaN equals itself:
+/// floats are compared by their bits, and what may contain some as text, too.
 fn same<X: PartialEq + Debug + 'static>(a: &X, b: &X) -> bool {
     let (x, y): (&dyn Any, &dyn Any) = (a, b);
     if let (Some(x), Some(y)) = (x.downcast_ref::<f64>(), y.downcast_ref::<f64>()) {

@@ -1,9 +1,9 @@
-//! `Tree`: structured parameters. A tensor is a tree; so is a tuple, an array or a vector of trees, and a struct or enum
-//! that derives [`Tree`].
+//! `Tree`: structured parameters. A tensor is a tree; so is a tuple, an array or a vector of trees, and a struct or
+//! enum that derives [`Tree`].
 //!
-//! Law: mapping the identity gives the same structure back; [`map`](Tree::map) and [`visit`](Tree::visit) meet the leaves
-//! in the same order, that of [`leaves`](Tree::leaves). Data beside the leaves (names, sizes, choices) are copied from the
-//! mapped structure.
+//! Law: mapping the identity gives the same structure back; [`map`](Tree::map) and [`visit`](Tree::visit) meet the
+//! leaves in the same order, that of [`leaves`](Tree::leaves). Data beside the leaves (names, sizes, choices) are
+//! copied from the mapped structure.
 //!
 //! The verbs differentiate with respect to trees; optimizers use the arithmetic of [`TreeMath`]. It requires that a map
 //! back to the same interpreter gives the same type, which generic code states once: `P: Tree<T, With<T> = P>`.
@@ -41,8 +41,8 @@ pub use visit::{Step, Visitor};
 /// A structure with tensors of the interpreter `T` at its leaves.
 ///
 /// Structs and enums derive it. The interpreter is the parameter bounded by [`BaseTensor`], or named `T`; a field whose
-/// type mentions it is a tree, and every other field is plain data: `Clone + PartialEq + Debug`, copied from structure to
-/// structure, and never differentiated.
+/// type mentions it is a tree, and every other field is plain data: `Clone + PartialEq + Debug`, copied from structure
+/// to structure, and never differentiated.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, Tree, grad, tensor};
@@ -74,8 +74,8 @@ pub use visit::{Step, Visitor};
 /// assert_eq!(net.names(), ["layers.0.weights", "layers.0.bias", "layers.1.0"]);
 /// ```
 ///
-/// A type parameter that is bounded by `Tree<T>`, or not at all, is a tree. So is every type parameter of a type without
-/// interpreter:
+/// A type parameter that is bounded by `Tree<T>`, or not at all, is a tree. So is every type parameter of a type
+/// without interpreter:
 ///
 /// ```
 /// use polygrad::tree::{Tree, TreeMath};
@@ -114,8 +114,8 @@ pub trait Tree<T: BaseTensor>: Sized {
 
     /// Shows the leaves and everything beside them to a visitor, in the order of [`map`](Tree::map).
     ///
-    /// Whatever a program may branch on must be shown: sizes of containers, variants of enums, plain fields. Otherwise a
-    /// recorded program would be run for a structure it was not recorded for.
+    /// Whatever a program may branch on must be shown: sizes of containers, variants of enums, plain fields. Otherwise
+    /// a recorded program would be run for a structure it was not recorded for.
     fn visit(&self, visitor: &mut dyn Visitor<T>);
 
     /// All leaves, in order.
@@ -145,8 +145,8 @@ pub trait Tree<T: BaseTensor>: Sized {
         self.visit(&mut visit::Paths::new(at, out));
     }
 
-    /// The name of each leaf, in order: its path from the root, such as `layers.0.gain`. A tensor that is the whole tree
-    /// has the empty name.
+    /// The name of each leaf, in order: its path from the root, such as `layers.0.gain`. A tensor that is the whole
+    /// tree has the empty name.
     ///
     /// ```
     /// use polygrad::{Tree, tensor};
@@ -220,8 +220,8 @@ pub trait Tree<T: BaseTensor>: Sized {
         self.with_leaves(ravel::unravel(&leaves, vector.raw()))
     }
 
-    /// This tree as a constant of a level above, see [`Tensor::lift`]: so a structure from outside enters a function that
-    /// a verb runs.
+    /// This tree as a constant of a level above, see [`Tensor::lift`]: so a structure from outside enters a function
+    /// that a verb runs.
     ///
     /// ```
     /// use polygrad::{BaseTensor, Tensor, Tree, grad, tensor};

@@ -1,6 +1,7 @@
 //! Trees as vectors: the float leaves one after the other.
 //!
-//! Law: `x.unravel(&x.ravel()) == x`. Elements of `f32` are exact as `f64`; integers and masks are no part of the vector.
+//! Law: `x.unravel(&x.ravel()) == x`. Elements of `f32` are exact as `f64`; integers and masks are no part of the
+//! vector.
 
 use crate::base::BaseTensor;
 use crate::dtype::DType;

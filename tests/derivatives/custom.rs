@@ -34,7 +34,8 @@ fn cube_pulled<T: BaseTensor>(x: &Number<T>) -> Number<T> {
     custom_vjp("cube", |x: &Number<_>| x.powi(3), |x, _, y_bar| x.square() * 3.0 * y_bar, x)
 }
 
-/// The square root by Newton's method, differentiated by the implicit function theorem: `y^2 = x`, so `2 y y_dot = x_dot`.
+/// The square root by Newton's method, differentiated by the implicit function theorem: `y^2 = x`, so
+/// `2 y y_dot = x_dot`.
 fn root<T: BaseTensor>(x: &Number<T>) -> Number<T> {
     let solve = |x: &Number<_>| {
         let steps = Tensor::<_, 1>::zeros([30]);

@@ -1,8 +1,10 @@
-//! The largest value of an axis is an operation of its own; it means what reading at the position of the extremum means.
+//! The largest value of an axis is an operation of its own; it means what reading at the position of the extremum
+//! means.
 //!
-//! * `reductions_read_at_positions`: both agree in value, to the bit, and in derivatives of orders 1 to 3, in every nesting of
-//!   forward and reverse mode, run and traced, on arrays with ties, zeros of both signs and NaN.
-//! * `values_need_no_positions`: programs of values alone, and the shifted sums of exponentials, have neither `argmax` nor `gather`.
+//! * `reductions_read_at_positions`: both agree in value, to the bit, and in derivatives of orders 1 to 3, in every
+//!   nesting of forward and reverse mode, run and traced, on arrays with ties, zeros of both signs and NaN.
+//! * `values_need_no_positions`: programs of values alone, and the shifted sums of exponentials, have neither `argmax`
+//!   nor `gather`.
 //! * `pooling_is_the_reduction_of_windows`: maxima of slices choose as reductions of windows do.
 
 use crate::support::{assert_close, floats};

@@ -275,8 +275,8 @@ fn views_look_through_views() {
     assert!(composed > 4000, "only {composed} of 6000 pairs compose");
 }
 
-/// A view that moves each axis of the iteration space by one step along an axis of the source, forwards or backwards, some
-/// way from its start; other axes of the source stand still.
+/// A view that moves each axis of the iteration space by one step along an axis of the source, forwards or backwards,
+/// some way from its start; other axes of the source stand still.
 fn steps(rng: &mut Rng, shape: &[usize]) -> View {
     let rank = shape.len() + rng.below(2);
     let places = rng.permutation(rank);

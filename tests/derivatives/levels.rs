@@ -52,8 +52,8 @@ fn pulled_slope<T: BaseTensor>(
     polygrad::vjp(f, x).1(&Tensor::scalar(1.0))
 }
 
-/// The laws above for the plain verbs, by themselves and within a staged function: each records the inner function, which
-/// captures outer values, also the one at which the inner derivative is taken.
+/// The laws above for the plain verbs, by themselves and within a staged function: each records the inner function,
+/// which captures outer values, also the one at which the inner derivative is taken.
 #[test]
 fn plain_verbs_record_captured_values() {
     use polygrad::{Function, grad};
@@ -78,7 +78,8 @@ fn plain_verbs_record_captured_values() {
     law!(|x| x * grad(|y: &Scalar<_>| x.lift() * y * y, x), 54.0);
     law!(|x| x * plain_slope(|y| x.lift() * y * y, x), 54.0);
     law!(|x| x * pulled_slope(|y| x.lift() * y * y, x), 54.0);
-    // What an inner function captures may be a constant that is differentiated one level up: d/dx (x d/dk (k^2 d/dz (z k))).
+    // What an inner function captures may be a constant that is differentiated one level up: d/dx (x d/dk (k^2 d/dz (z
+    // k))).
     law!(|x| x * grad(|k: &Scalar<_>| (x.lift() * k * k) * grad(|z: &Scalar<_>| z * k.lift(), &y()), &y()), 450.0);
     law!(|x| x * plain_slope(|k| (x.lift() * k * k) * plain_slope(|z| z * k.lift(), &y()), &y()), 450.0);
     law!(|x| x * pulled_slope(|k| (x.lift() * k * k) * pulled_slope(|z| z * k.lift(), &y()), &y()), 450.0);

@@ -1,4 +1,5 @@
-//! Derivatives: the laws of each operation, all interpreters on the gallery, levels, loops, rules of users, and known numbers.
+//! Derivatives: the laws of each operation, all interpreters on the gallery, levels, loops, rules of users, and known
+//! numbers.
 
 #[path = "../gallery/mod.rs"]
 mod gallery;

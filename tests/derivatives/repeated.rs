@@ -1,7 +1,7 @@
 //! Repeated derivatives of functions of one number: how long their programs are, and their values.
 //!
-//! Laws: the program of a derivative is optimized before it is differentiated again, and stays within the recorded number of
-//! operations; its values are those of a closed form up to order 8.
+//! Laws: the program of a derivative is optimized before it is differentiated again, and stays within the recorded
+//! number of operations; its values are those of a closed form up to order 8.
 
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, Function, Tensor, passes, symbolic, tensor};
@@ -59,8 +59,8 @@ fn bell(n: usize, x: f64) -> f64 {
     now
 }
 
-/// The functions. Before guarded products of the same factors were one, the eighth derivatives had 71, 118, 1207, 90, 101, 47,
-/// 642 and 2 operations.
+/// The functions. Before guarded products of the same factors were one, the eighth derivatives had 71, 118, 1207, 90,
+/// 101, 47, 642 and 2 operations.
 const ROWS: [Row; 8] = [
     ("recip", |x| x.recip(), [3, 4, 4, 5, 5, 6, 5, 7], |n, x| power(-1.0, n, x)),
     ("1 / (1 + x^2)", |x| 1.0 / (1.0 + x * x), [7, 12, 18, 26, 37, 51, 69, 91], |n, x| angle(n + 1, x, 1.0)),

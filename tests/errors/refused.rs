@@ -1,9 +1,9 @@
 //! What rustc says to mistakes that the types see.
 //!
-//! Each line of `refused/*.rs` that begins a function is a program that does not compile. `rustc` compiles the file against
-//! the library of this test, and what it says stands in `refused.txt`, under the line. Only words that the library wrote are
-//! recorded: the message, the label at the mistake and the notes; paths of types are cut off. Laws: every such program is
-//! refused, with words of the library at its line.
+//! Each line of `refused/*.rs` that begins a function is a program that does not compile. `rustc` compiles the file
+//! against the library of this test, and what it says stands in `refused.txt`, under the line. Only words that the
+//! library wrote are recorded: the message, the label at the mistake and the notes; paths of types are cut off. Laws:
+//! every such program is refused, with words of the library at its line.
 
 use std::fs;
 use std::path::{Path, PathBuf};

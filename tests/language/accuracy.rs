@@ -1,5 +1,5 @@
-//! Every row of the tables of elementwise functions, and its derivatives, against exact numbers: at zeros of both signs, infinities
-//! and NaN, at the ends of the range of floats, near kinks, poles and zeros, at large angles.
+//! Every row of the tables of elementwise functions, and its derivatives, against exact numbers: at zeros of both
+//! signs, infinities and NaN, at the ends of the range of floats, near kinks, poles and zeros, at large angles.
 
 use crate::bounds::BOUNDS;
 use crate::recorded::{computed, largest, recorded};

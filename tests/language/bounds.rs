@@ -1,7 +1,7 @@
 //! How large the errors of rows may be: `accuracy.rs` holds the rows to it, and the page of operations prints it.
 
-/// The largest errors of a row over the recorded points in units of the last place, rounded up: of the value and of each
-/// partial, in `f64` and in `f32`. `docs/operations.md` prints the former.
+/// The largest errors of a row over the recorded points in units of the last place, rounded up: of the value and of
+/// each partial, in `f64` and in `f32`. `docs/operations.md` prints the former.
 pub(crate) type Bound = (&'static str, &'static [f64], &'static [f64]);
 
 /// The bounds. Where one is above 4 a comment says why.
@@ -15,7 +15,8 @@ pub(crate) const BOUNDS: &[Bound] = &[
     ("ln", &[0.5, 0.5], &[0.5, 0.5]),
     ("log1p", &[1.0, 1.0], &[1.0, 2.0]),
     ("expm1", &[1.0, 0.5], &[1.0, 0.5]),
-    // At the float nearest to a multiple of pi/2 the system's sine, cosine and tangent err, by 8 and 14; else by 0.5 and 1.
+    // At the float nearest to a multiple of pi/2 the system's sine, cosine and tangent err, by 8 and 14; else by 0.5
+    // and 1.
     ("sin", &[0.5, 8.0], &[0.5, 0.5]),
     ("cos", &[8.0, 0.5], &[0.5, 0.5]),
     ("tan", &[15.0, 27.0], &[0.5, 1.0]),
@@ -47,12 +48,12 @@ pub(crate) const BOUNDS: &[Bound] = &[
     ("div", &[0.5, 0.5, 1.0], &[0.5, 0.5, 1.0]),
     // The second partial at (1e-300, 1.03), where the power itself is subnormal.
     ("pow", &[0.5, 3.0, 5.0], &[0.5, 2.0, 2.0]),
-    // The first partial, which is a second derivative of `pow`: its factor x^(y - 2) is made with y - 1 rounded, which counts
-    // as often as ln x is large.
+    // The first partial, which is a second derivative of `pow`: its factor x^(y - 2) is made with y - 1 rounded, which
+    // counts as often as ln x is large.
     ("pow_less_one", &[2.0, 308.0, 3.0], &[2.0, 3.0, 1.0]),
     ("atan2", &[0.5, 1.0, 2.0], &[1.0, 2.0, 2.0]),
-    // The partials are those of `atan2` multiplied; the first, a difference of squares, errs near `|x| = |y|` as often as the
-    // difference is smaller than its terms, and the largest error found is at (0.0074, 0.0083).
+    // The partials are those of `atan2` multiplied; the first, a difference of squares, errs near `|x| = |y|` as often
+    // as the difference is smaller than its terms, and the largest error found is at (0.0074, 0.0083).
     ("recip_real", &[1.0, 8.0, 3.0], &[2.0, 5.0, 3.0]),
     ("hypot", &[0.5, 2.0, 2.0], &[0.5, 1.0, 1.0]),
     ("copysign", &[0.5, 0.5, 0.5], &[0.5, 0.5, 0.5]),

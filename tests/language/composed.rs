@@ -1,5 +1,5 @@
-//! Operations that are made of others, each against its definition: statistics, masks, rearrangements, updates, activations
-//! and losses.
+//! Operations that are made of others, each against its definition: statistics, masks, rearrangements, updates,
+//! activations and losses.
 
 use polygrad::array::Rng;
 use polygrad::direct::{grad, vjp};

@@ -1,5 +1,5 @@
-//! Elements without a copy, and the arrays and matrices of other crates: there and back is the identity, and indices mean
-//! the same on both sides.
+//! Elements without a copy, and the arrays and matrices of other crates: there and back is the identity, and indices
+//! mean the same on both sides.
 
 use nalgebra::{DMatrix, DVector, Matrix2x3, Vector3};
 use ndarray::{Array0, Array2, Array3, ArrayD, ArrayView1, ArrayView2, ArrayViewD, Axis, IxDyn, array, s};

@@ -63,15 +63,15 @@ pub(crate) enum Unit {
     AtLeastOne,
 }
 
-/// The distance of `x` from its neighbour with a larger magnitude, in a type of so many digits, whose smallest normal number
-/// is `least`.
+/// The distance of `x` from its neighbour with a larger magnitude, in a type of so many digits, whose smallest normal
+/// number is `least`.
 fn last_place(x: f64, epsilon: f64, least: f64) -> f64 {
     let x = x.abs().max(least);
     2f64.powi(x.log2().floor() as i32) * epsilon
 }
 
-/// The error of a computed value (`partial` 0) or partial derivative in units of the last place; infinite where one of the numbers
-/// is infinite or NaN and the other is not.
+/// The error of a computed value (`partial` 0) or partial derivative in units of the last place; infinite where one of
+/// the numbers is infinite or NaN and the other is not.
 pub(crate) fn error<E: Float>(computed: E, exact: Exact, partial: usize, unit: Unit) -> f64 {
     let (least, epsilon): (f64, f64) =
         (<E as num_traits::Float>::min_positive_value().as_f64(), <E as num_traits::Float>::epsilon().as_f64());

@@ -1,7 +1,8 @@
 //! Choices by position become concatenations.
 //!
-//! Laws, for random programs of choices between formulas, by masks made of intervals of two axes: `choices` computes the same
-//! to the bit, infinities and NaN included, and it neither works nor moves more; many choices are gone (the others are as cheap as copying).
+//! Laws, for random programs of choices between formulas, by masks made of intervals of two axes: `choices` computes
+//! the same to the bit, infinities and NaN included, and it neither works nor moves more; many choices are gone (the
+//! others are as cheap as copying).
 
 use polygrad::array::Rng;
 use polygrad::inspect::{Cost, count};

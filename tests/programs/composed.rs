@@ -1,7 +1,7 @@
 //! Operations of the typed surface that are made of others: their programs are as one would write them by hand.
 //!
-//! `composed.txt` has the optimized programs of the value and of value and gradient, for every objective of some files of the
-//! gallery; `UPDATE_EXPECT=1` refreshes them, and a reviewer reads the difference.
+//! `composed.txt` has the optimized programs of the value and of value and gradient, for every objective of some files
+//! of the gallery; `UPDATE_EXPECT=1` refreshes them, and a reviewer reads the difference.
 
 use std::fmt::Write;
 use std::path::Path;

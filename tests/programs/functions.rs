@@ -1,5 +1,5 @@
-//! Recorded functions: each constructor gives what the plain verb gives, `Jit` records once for each key and keeps no more
-//! than it may, and a pullback does not record.
+//! Recorded functions: each constructor gives what the plain verb gives, `Jit` records once for each key and keeps no
+//! more than it may, and a pullback does not record.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};

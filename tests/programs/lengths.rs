@@ -1,7 +1,7 @@
 //! Long programs: what it takes to record, differentiate and optimize an operation does not grow with the program.
 //!
-//! Law: a program that is twice as long allocates about twice as many bytes while it is prepared. A search that looks at all
-//! operations before each operation would allocate four times as many.
+//! Law: a program that is twice as long allocates about twice as many bytes while it is prepared. A search that looks
+//! at all operations before each operation would allocate four times as many.
 
 use polygrad::{Array, Concrete, Function, Tensor, concat, tensor};
 

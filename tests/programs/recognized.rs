@@ -1,8 +1,9 @@
 //! Element-wise programs end as the bulk operations one would write by hand.
 //!
-//! Laws, for a table of programs that index: in the optimized program and in its optimized gradients no loop is left, no
-//! array is read or written at indices, and there is no array of indices; each product is one contraction, and so is
-//! each of its cotangents. The printed programs are in `tests/programs/recognized.txt`; `UPDATE_EXPECT=1` refreshes them.
+//! Laws, for a table of programs that index: in the optimized program and in its optimized gradients no loop is left,
+//! no array is read or written at indices, and there is no array of indices; each product is one contraction, and so is
+//! each of its cotangents. The printed programs are in `tests/programs/recognized.txt`; `UPDATE_EXPECT=1` refreshes
+//! them.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -157,7 +158,8 @@ fn programs_end_as_bulk_operations() {
             [("value", &program, products), ("vjp", &pullback, pulled), ("vjp of loops", &late, fewer)]
         {
             let (found, mut wrong) = census(program);
-            // The cotangent of what stays as it is is zero inside of a box: a mask is cheaper than to put that together.
+            // The cotangent of what stays as it is is zero inside of a box: a mask is cheaper than to put that
+            // together.
             if name == "border" && what == "vjp of loops" {
                 wrong.retain(|name| *name != "indices");
             }

@@ -304,7 +304,8 @@ fn copies_of_few_elements_are_made_in_the_trips() {
     assert!(after.work <= before.work && after.bytes <= before.bytes, "{before:?} became {after:?}: {ready}");
 }
 
-/// The paper's recurrence of two reads, each step a `build`: pushing indices into what is read would double it per step.
+/// The paper's recurrence of two reads, each step a `build`: pushing indices into what is read would double it per
+/// step.
 #[test]
 fn a_recurrence_of_two_reads_stays_linear() {
     let sizes = [10, 20].map(|steps| {
@@ -407,8 +408,8 @@ fn elements_are_read_of_variables() {
 /// A loop of a number and of a sum `s`: the term that is added in a trip, and an output.
 type Summing = fn(&Number<Term>, &Vector<Term>) -> (Vector<Term>, Number<Term>);
 
-/// A sum leaves its loop if the stack of its terms is small. Else the memory grows with the trips, or a state is copied for a
-/// sum alone.
+/// A sum leaves its loop if the stack of its terms is small. Else the memory grows with the trips, or a state is copied
+/// for a sum alone.
 #[test]
 fn sums_leave_a_loop_if_the_stacks_of_their_terms_are_small() {
     let cases: [(&str, Summing, usize); 6] = [

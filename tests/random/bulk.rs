@@ -1,9 +1,9 @@
 //! Random programs in bulk: what the paper's theorem 5.1 says of them, and what they cost.
 //!
-//! Laws, of a program and of its gradient: no loop without a carry remains; single elements are read of variables alone; a
-//! vectorized program does not take more than a few times the work and the bytes of the recorded one; an optimized one takes
-//! no more than the recorded one, up to 5 %. There is one exception: an operation in bulk repeats a value that all trips of
-//! a loop share, which an operation in a trip reads as it is. Such views are counted apart.
+//! Laws, of a program and of its gradient: no loop without a carry remains; single elements are read of variables
+//! alone; a vectorized program does not take more than a few times the work and the bytes of the recorded one; an
+//! optimized one takes no more than the recorded one, up to 5 %. There is one exception: an operation in bulk repeats a
+//! value that all trips of a loop share, which an operation in a trip reads as it is. Such views are counted apart.
 
 use polygrad::DType;
 use polygrad::inspect::{Cost, count};

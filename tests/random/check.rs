@@ -89,9 +89,9 @@ fn differ(a: &[Array], b: &[Array], bound: f64, beyond: Beyond) -> Option<String
     None
 }
 
-/// Where it is known that nothing depends on a value, no cotangent is handed to it, elsewhere one of zeros; and zero times
-/// infinity is NaN. So a derivative can be NaN in one pipeline and a number in another, even by the same algorithm;
-/// but a program that is recorded never has one more. Values are the same.
+/// Where it is known that nothing depends on a value, no cotangent is handed to it, elsewhere one of zeros; and zero
+/// times infinity is NaN. So a derivative can be NaN in one pipeline and a number in another, even by the same
+/// algorithm; but a program that is recorded never has one more. Values are the same.
 fn beyond(case: &Case, pipeline: &Pipeline) -> Beyond {
     match (pipeline.same, pipeline.question) {
         (true, Question::Outputs | Question::Signs | Question::Value | Question::Primal) => Beyond::Also,

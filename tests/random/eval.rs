@@ -153,7 +153,8 @@ impl<T: BaseTensor> Entry<T> {
         if self.t.dtype() == DType::Bool { self.of_type(DType::F64) } else { self.clone() }
     }
 
-    /// The value in this shape: row-major elements, from the start again where they are too few; zeros if there are none.
+    /// The value in this shape: row-major elements, from the start again where they are too few; zeros if there are
+    /// none.
     fn of_shape(&self, shape: &[usize]) -> Entry<T> {
         let from = self.t.shape();
         if from == shape {

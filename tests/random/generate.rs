@@ -27,8 +27,8 @@ pub(crate) fn recipe(seed: u64, tame: bool) -> Recipe {
     made(seed, tame, false)
 }
 
-/// A tame recipe of this seed with long axes, of which few elements are read, some of them out of bounds: rules that pay only if
-/// much is left out fire in it.
+/// A tame recipe of this seed with long axes, of which few elements are read, some of them out of bounds: rules that
+/// pay only if much is left out fire in it.
 pub(crate) fn long(seed: u64) -> Recipe {
     made(seed, true, true)
 }
@@ -182,7 +182,8 @@ impl Maker {
         vec![step]
     }
 
-    /// A read or an addition at an index computed from integers, mostly those of trips: affine, cut off, in turns, divided.
+    /// A read or an addition at an index computed from integers, mostly those of trips: affine, cut off, in turns,
+    /// divided.
     fn indexed(&mut self, pool: &Pool<Shapes>) -> Vec<Step> {
         let start = pool.entries().len();
         let mut index = self.int(pool);

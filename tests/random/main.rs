@@ -1,24 +1,25 @@
 //! Random programs: every way to run and to differentiate them agrees.
 //!
-//! A program is drawn as data (`recipe`), from a seed (`generate`), and is a function generic in the interpreter (`eval`).
-//! Named pipelines (`pipelines`) answer questions about it: its values, its derivatives to third order, by running, by
-//! tracing, as programs, saved and loaded. Laws:
+//! A program is drawn as data (`recipe`), from a seed (`generate`), and is a function generic in the interpreter
+//! (`eval`). Named pipelines (`pipelines`) answer questions about it: its values, its derivatives to third order, by
+//! running, by tracing, as programs, saved and loaded. Laws:
 //! * pipelines that answer one question agree up to rounding, relative to the largest number in sight;
 //! * those that are one algorithm agree on infinities and NaN, too, whatever the numbers are;
 //! * they agree on the signs of zeros that an operation sees;
-//! * at kinks and ties, every nesting of second derivatives is finite where the derivative of a gradient by running is, as
-//!   long as values and first derivatives are made of finite numbers alone, and no power is one of zero (`poles`);
+//! * at kinks and ties, every nesting of second derivatives is finite where the derivative of a gradient by running is,
+//!   as long as values and first derivatives are made of finite numbers alone, and no power is one of zero (`poles`);
 //! * `<J v, w> == <v, J' w>`;
 //! * where finite differences over two steps are close, they are the derivative.
 //!
-//! `exact` draws small programs in another way, whose numbers do not round: with rules and without, the results are equal to
-//! the bit.
+//! `exact` draws small programs in another way, whose numbers do not round: with rules and without, the results are
+//! equal to the bit.
 //!
 //! A recipe that fails is made small and printed as code that makes it, for `regressions`.
 //!
-//! By default each test draws a few hundred programs, always the same, and no two tests the same ones: together they have
-//! every row of the tables and nearly every kind of loop, and take about a minute without optimization. For more, the
-//! environment variable `POLYGRAD_FUZZ` says how many programs each test tries, and `POLYGRAD_SEED` which is the first.
+//! By default each test draws a few hundred programs, always the same, and no two tests the same ones: together they
+//! have every row of the tables and nearly every kind of loop, and take about a minute without optimization. For more,
+//! the environment variable `POLYGRAD_FUZZ` says how many programs each test tries, and `POLYGRAD_SEED` which is the
+//! first.
 
 /// The interpreters of [`any`], by the initials of their types.
 macro_rules! interpreters {

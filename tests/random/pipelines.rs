@@ -1,6 +1,7 @@
 //! Pipelines: ways to compute one thing of a recipe, by name.
 //!
-//! Law: those that answer one question agree. The first of a question is the reference. To add one, add a row to [`PIPELINES`].
+//! Law: those that answer one question agree. The first of a question is the reference. To add one, add a row to
+//! [`PIPELINES`].
 
 use std::cell::OnceCell;
 
@@ -392,8 +393,8 @@ impl Case {
         self.recipe.inputs.iter().all(|input| input.seed >= SINGULAR)
     }
 
-    /// Whether its value or a first derivative is made of numbers that are not all finite, or of powers of zero; or may be,
-    /// since what a loss that is a constant computes on the way is not recorded.
+    /// Whether its value or a first derivative is made of numbers that are not all finite, or of powers of zero; or may
+    /// be, since what a loss that is a constant computes on the way is not recorded.
     pub(crate) fn has_pole(&self) -> bool {
         let constant = self.program().size() == 0;
         constant
@@ -401,8 +402,8 @@ impl Case {
             || has_pole(&symbolic::jvp(self.program()), &self.with(&self.v))
     }
 
-    /// Whether it may have the kink of an absolute value, which is not recorded if it is that of a square: then the second
-    /// derivative is that of the square.
+    /// Whether it may have the kink of an absolute value, which is not recorded if it is that of a square: then the
+    /// second derivative is that of the square.
     pub(crate) fn has_absolute_value(&self) -> bool {
         self.recipe.any(|step| matches!(step, Step::Unary(Unary::Abs, _)))
     }

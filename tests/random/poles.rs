@@ -1,7 +1,7 @@
 //! Whether a program computes a number that is infinite or NaN, on the way to finite results.
 //!
-//! Zero times such a number is NaN, and whether a derivative multiplies it with zero or knows that nothing depends on it is
-//! decided by the order in which derivatives are taken. So laws about derivatives that agree at singular points
+//! Zero times such a number is NaN, and whether a derivative multiplies it with zero or knows that nothing depends on
+//! it is decided by the order in which derivatives are taken. So laws about derivatives that agree at singular points
 //! are about programs without such a number.
 
 use polygrad::ops::Binary;

@@ -39,8 +39,8 @@ regressions! {
             ], next: vec![2], out: vec![4] })),
         ],
     };
-    // The factor of the contraction is the same in every trip: it was stacked by the loop over tangents, whose transpose
-    // then depended on them.
+    // The factor of the contraction is the same in every trip: it was stacked by the loop over tangents, whose
+    // transpose then depended on them.
     factors_that_are_the_same_in_all_trips = Recipe {
         tame: true,
         inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 375 }],

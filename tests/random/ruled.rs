@@ -1,7 +1,8 @@
 //! A function with a derivative rule of its own, for random programs.
 //!
-//! `(x, y) -> (y sin x, cos x)`, with the true derivative as its rule: for tangents, or also for cotangents. So programs with it
-//! have the derivatives that finite differences see, and whoever forgets a rule, or takes the wrong one, is found.
+//! `(x, y) -> (y sin x, cos x)`, with the true derivative as its rule: for tangents, or also for cotangents. So
+//! programs with it have the derivatives that finite differences see, and whoever forgets a rule, or takes the wrong
+//! one, is found.
 
 use std::sync::Arc;
 

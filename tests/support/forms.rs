@@ -28,10 +28,10 @@ pub(crate) fn single_reads(program: &Program) -> usize {
     nodes.iter().map(|node| reads(&node.op)).sum()
 }
 
-/// The second half of the theorem: at one index is read only of a variable (an input, a shared value, the result of a loop),
-/// of a constant, of what was read at indices, of parts put together, or of a scatter. Reading anything else is reading
-/// its operands; but for that an operation must make 0 of 0 where an index may be out of bounds, and have more than a few
-/// times the results that are read, or computing them all is cheaper.
+/// The second half of the theorem: at one index is read only of a variable (an input, a shared value, the result of a
+/// loop), of a constant, of what was read at indices, of parts put together, or of a scatter. Reading anything else is
+/// reading its operands; but for that an operation must make 0 of 0 where an index may be out of bounds, and have more
+/// than a few times the results that are read, or computing them all is cheaper.
 #[allow(clippy::wildcard_enum_match_arm, reason = "everything else is read through")]
 pub(crate) fn reads_only_variables(program: &Program) -> bool {
     let nodes = program.nodes();
@@ -73,8 +73,8 @@ fn is_read(program: &Program, uses: &[u32], of: NodeId, indexed: usize, elements
     }
 }
 
-/// Whether the view looks at everything once, and moves along each of its first axes: so an index out of bounds of the view
-/// is one out of bounds of what it looks at.
+/// Whether the view looks at everything once, and moves along each of its first axes: so an index out of bounds of the
+/// view is one out of bounds of what it looks at.
 fn is_rearrangement(view: &View, indexed: usize) -> bool {
     let moves = |axis: usize| (0..view.source().len()).any(|k| view.row(k)[axis] != 0);
     let once = view.is_injective() && view.is_total() && size(view.shape()) == size(view.source());

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p polygrad-files [table.csv] [folder]`
 //!
-//! Each row of the table has features and, last, a class 0, 1, ..; without an argument it is the table of handwritten digits in
-//! `examples/data`. The files can be read by NumPy: `numpy.load("folder/weights.npy")`.
+//! Each row of the table has features and, last, a class 0, 1, ..; without an argument it is the table of handwritten
+//! digits in `examples/data`. The files can be read by NumPy: `numpy.load("folder/weights.npy")`.
 //!
 //! This is a crate of its own because its two dependencies, `csv` and `npyz`, take as long to compile as the library.
 

@@ -46,8 +46,8 @@ impl<E: Real> GuardedZip<E> for Atan2 {
     }
 }
 
-/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel, which may ask the row at
-/// some arguments (`guarded`), or one loop for all rows that call a library (`library`).
+/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel, which may ask
+/// the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
 macro_rules! by_row {
     ($isa:ident, $op:ident, $x:ident, $y:ident, $out:ident; rows: $($R:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
         match $op {

@@ -6,7 +6,8 @@ use super::loops::{Arg, Row, Triple, each, pairs, triples};
 use crate::dtype::Elem;
 use crate::ops::{Compare, FloatStep, IntBinary, IntUnary};
 
-/// Runs `$run` for the row that `$op` is, so that each row has a loop of its own. The row is a constant, not a captured value.
+/// Runs `$run` for the row that `$op` is, so that each row has a loop of its own. The row is a constant, not a captured
+/// value.
 macro_rules! by_row {
     ($op:expr, $Enum:ident: $($Op:ident)*; ROW => $run:expr) => {
         match $op { $( $Enum::$Op => { const ROW: $Enum = $Enum::$Op; $run } )* }

@@ -1,8 +1,8 @@
 //! Superinstructions: what a few rows compute together, in one pass.
 //!
-//! Law: a form has the bits of the rows that it stands for, applied one after the other: products are rounded before they are
-//! added, on every machine. A pass over a tile is bound by its reads and writes, so a fused multiply-add would gain nothing;
-//! and where `x y` and `z w` are equal numbers, `x y - z w` is 0.
+//! Law: a form has the bits of the rows that it stands for, applied one after the other: products are rounded before
+//! they are added, on every machine. A pass over a tile is bound by its reads and writes, so a fused multiply-add would
+//! gain nothing; and where `x y` and `z w` are equal numbers, `x y - z w` is 0.
 
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
@@ -161,8 +161,8 @@ struct Combination<'a, E, const K: usize> {
     out: &'a mut [E],
 }
 
-/// The loop for each number of terms. Each term has a name: of the elements of an array, the compiler does not see that all have
-/// the length of the output.
+/// The loop for each number of terms. Each term has a name: of the elements of an array, the compiler does not see that
+/// all have the length of the output.
 macro_rules! combinations {
     ($($K:literal: $($term:ident $k:literal)*;)*) => { $(
         impl<E: Real> Kernel for Combination<'_, E, $K> {

@@ -291,8 +291,8 @@ pub(super) fn each_by_library<E: Copy>(f: impl Fn(E) -> E, x: &[E], out: &mut [E
     out.iter_mut().zip(x).for_each(|(out, x)| *out = f(*x));
 }
 
-/// The function at each pair of elements, where most of the time goes into a library: one loop is enough for all machines and
-/// operands.
+/// The function at each pair of elements, where most of the time goes into a library: one loop is enough for all
+/// machines and operands.
 pub(super) fn pairs_by_library<E: Copy>(f: impl Fn(E, E) -> E, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
     let at = |arg: Arg<'_, E>, i: usize| match arg {
         Arg::Slice(v) => v[i],
@@ -333,8 +333,8 @@ pub(super) fn pairs<A: Copy, B: Copy, R: Copy>(
     }
 }
 
-/// The function at each pair of elements, or the row where that is not right. One number in place of a slice is spread over a
-/// block: so there is one loop, not one for each kind of operand, and the function takes much longer than that.
+/// The function at each pair of elements, or the row where that is not right. One number in place of a slice is spread
+/// over a block: so there is one loop, not one for each kind of operand, and the function takes much longer than that.
 pub(super) fn pairs_guarded<E: Copy>(isa: Isa, f: impl GuardedZip<E>, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
     let fits = |arg: Arg<'_, E>| if let Arg::Slice(v) = arg { v.len() == out.len() } else { true };
     assert!(fits(x) && fits(y), "an operand has the length of the output");

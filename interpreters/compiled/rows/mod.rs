@@ -1,11 +1,11 @@
 //! Loops over slices: elementwise rows, reductions and fused forms, compiled for several instruction sets.
 //!
-//! Law: a row of the tables in [`crate::ops`] is the meaning of a kernel. A row without a vector kernel is applied by its
-//! `apply`. A vector kernel agrees with the row at special values (NaN, infinities, signed zeros), and elsewhere within
-//! the bounds that the tests of this module state; so results on two machines may differ by rounding.
+//! Law: a row of the tables in [`crate::ops`] is the meaning of a kernel. A row without a vector kernel is applied by
+//! its `apply`. A vector kernel agrees with the row at special values (NaN, infinities, signed zeros), and elsewhere
+//! within the bounds that the tests of this module state; so results on two machines may differ by rounding.
 //!
-//! Conventions: all slices of a call have one length, and the output overlaps no operand, which the types ensure. Callers cut
-//! long arrays into tiles that stay in the first cache.
+//! Conventions: all slices of a call have one length, and the output overlaps no operand, which the types ensure.
+//! Callers cut long arrays into tiles that stay in the first cache.
 
 mod apart;
 mod binary;

@@ -12,8 +12,8 @@ use crate::dtype::{Elem, Num};
 /// The number of partial sums; a quarter as many for slices shorter than twice that.
 const LANES: usize = 32;
 
-/// The number of partial results of a dot product (an eighth as many for short slices) or of an extremum. The length of their inner loop is
-/// computed, so that the loop is not unrolled before it is vectorised.
+/// The number of partial results of a dot product (an eighth as many for short slices) or of an extremum. The length of
+/// their inner loop is computed, so that the loop is not unrolled before it is vectorised.
 const WIDE: usize = 64;
 
 /// Adds neighbours until one number is left.

@@ -56,8 +56,8 @@ functions! {
     Cosh: |x, E, M| derived::cosh::<E, M>(x), if derived::has_exponential(x);
 }
 
-/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel (`kernels`), one
-/// that is exact enough for `f32` alone (`narrow`), one that asks
+/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel (`kernels`),
+/// one that is exact enough for `f32` alone (`narrow`), one that asks
 /// the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
 macro_rules! by_row {
     ($isa:ident, $op:ident, $x:ident, $out:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {

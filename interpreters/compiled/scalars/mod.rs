@@ -2,8 +2,9 @@
 //!
 //! Values are registers of 8 bytes in one file. Instructions on `f64`, which are nearly all, have register numbers
 //! alone, and come in pairs, or many of one kind together, since the choice of an instruction costs as much as its
-//! arithmetic; any other instruction runs as on a tile of one element. Numbers are loaded before the first trip and stored after the last; rows of
-//! sequences are loaded and stored at each trip; what a body computes for itself alone never reaches memory.
+//! arithmetic; any other instruction runs as on a tile of one element. Numbers are loaded before the first trip and
+//! stored after the last; rows of sequences are loaded and stored at each trip; what a body computes for itself alone
+//! never reaches memory.
 //!
 //! Law: the code computes what the operations of the groups compute, in their order, each rounded by itself.
 //!

@@ -14,8 +14,8 @@ use super::values::Values;
 /// No instruction.
 const NONE: u32 = u32::MAX;
 
-/// The fewest equal instructions that run together: so many of arithmetic, which saves their choice, and so many functions,
-/// which a vector holds.
+/// The fewest equal instructions that run together: so many of arithmetic, which saves their choice, and so many
+/// functions, which a vector holds.
 const ARITHMETIC: usize = 16;
 const FUNCTIONS: usize = 8;
 

@@ -17,11 +17,11 @@ type Recorder<P, Q, Y> = dyn Fn(&P, &Q) -> Function<P, Q, Y> + Send + Sync;
 /// structure or plain fields. Recorded programs are kept: at most [`LIMIT`](Jit::LIMIT) of them, or as many as
 /// [`keeping`](Jit::keeping) says; the one that was not called for the longest time is dropped for a new one.
 ///
-/// The type can be named in a struct, see [`Gradient`]. A `Jit` can be called from several threads; threads that meet a new
-/// key at the same time may each record it.
+/// The type can be named in a struct, see [`Gradient`]. A `Jit` can be called from several threads; threads that meet a
+/// new key at the same time may each record it.
 ///
-/// Everything in an argument but the numbers in its leaves belongs to its key. So a number that changes from call to call,
-/// such as a count of steps, is a tensor and no plain field: otherwise every call records.
+/// Everything in an argument but the numbers in its leaves belongs to its key. So a number that changes from call to
+/// call, such as a count of steps, is a tensor and no plain field: otherwise every call records.
 ///
 /// ```
 /// use polygrad::{Jit, Tensor, tensor};
@@ -164,8 +164,8 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
         if let Some(known) = known {
             return known;
         }
-        // Recorded without the lock: other threads go on, and a program that calls this function while it is recorded does not wait
-        // for itself.
+        // Recorded without the lock: other threads go on, and a program that calls this function while it is recorded
+        // does not wait for itself.
         let new = Arc::new((self.record)(x, data).with_options(self.options));
         let mut kept = self.list();
         // Another thread may have recorded the same.

@@ -113,7 +113,8 @@ where
     E: Float,
     Rank<R>: Plus<M, N>,
 {
-    /// [`value_and_jacobian`](Function::value_and_jacobian) of a function that also takes data that is not differentiated.
+    /// [`value_and_jacobian`](Function::value_and_jacobian) of a function that also takes data that is not
+    /// differentiated.
     ///
     /// ```
     /// use polygrad::{Function, tensor};
@@ -208,8 +209,8 @@ impl<P: Tree<Array>> Function<P, (), Known<2, f64>> {
 }
 
 impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P, Q, (Y, Known<2, f64>)> {
-    /// [`value_and_jacobian_matrix`](Function::value_and_jacobian_matrix) of a function that also takes data that is not
-    /// differentiated.
+    /// [`value_and_jacobian_matrix`](Function::value_and_jacobian_matrix) of a function that also takes data that is
+    /// not differentiated.
     ///
     /// ```
     /// use polygrad::{Function, tensor};

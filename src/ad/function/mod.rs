@@ -24,7 +24,8 @@ mod verbs;
 use derived::Derived;
 pub use jit::{Gradient, Jit};
 
-/// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a program or a derivative of one.
+/// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a program or a derivative of
+/// one.
 ///
 /// A `Function` is data: it can be sent to other threads and run from several at once, printed (its
 /// [`program`](Function::program)), and run on any inputs like those for which it was traced: of the same shapes,
@@ -41,8 +42,9 @@ pub use jit::{Gradient, Jit};
 /// | [`jvp`](Function::jvp) | `x`, and a tangent like `x` | the results and their tangents |
 /// | [`vjp`](Function::vjp) | `x`, and a cotangent like the results | the results, and a tree like `x` |
 ///
-/// Each has a form with data, such as [`gradient_with`](Function::gradient_with); then it is [`run_with`](Function::run_with)
-/// data. A direction, tangent or cotangent comes before the data: `run_with(&x, &(v, data))`.
+/// Each has a form with data, such as [`gradient_with`](Function::gradient_with); then it is
+/// [`run_with`](Function::run_with) data. A direction, tangent or cotangent comes before the data:
+/// `run_with(&x, &(v, data))`.
 ///
 /// ```
 /// use polygrad::{Function, tensor};
@@ -167,8 +169,8 @@ impl FunctionOptions {
         self
     }
 
-    /// Whether the program is interpreted, operation by operation, instead of compiled. Both give the same results up to
-    /// rounding, so a result that differs by more is a fault of the compiler, not of a derivative. With
+    /// Whether the program is interpreted, operation by operation, instead of compiled. Both give the same results up
+    /// to rounding, so a result that differs by more is a fault of the compiler, not of a derivative. With
     /// `POLYGRAD_INTERPRET=1` in the environment every function is interpreted.
     ///
     /// ```

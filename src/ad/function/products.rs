@@ -1,5 +1,5 @@
-//! The constructors of [`Function`] for products with derivatives: of a Hessian or Jacobian with a direction, of a cotangent
-//! with a Jacobian.
+//! The constructors of [`Function`] for products with derivatives: of a Hessian or Jacobian with a direction, of a
+//! cotangent with a Jacobian.
 
 use super::derived::Derived;
 use super::record::{Recorded, key, pair, paths, record, zeros, zeros_like};
@@ -156,8 +156,8 @@ impl<P: Tree<Array, With<Array> = P>, V, Y: Tree<Array, With<Array> = Y>> Functi
 }
 
 impl<P: Tree<Array, With<Array> = P>, Y: Tree<Array, With<Array> = Y>> Function<P, Y, (Y, P)> {
-    /// The results of a function and the cotangent of the argument for cotangents of the results, which take the place of
-    /// the data.
+    /// The results of a function and the cotangent of the argument for cotangents of the results, which take the place
+    /// of the data.
     ///
     /// ```
     /// use polygrad::{Function, tensor};

@@ -72,7 +72,8 @@ pub(super) fn pair(a: Shown<'_>, b: Shown<'_>, visitor: &mut dyn Visitor<Array>)
 }
 
 impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
-    /// A derivative of `f` that takes the arguments and the data of `f`, and whose structure does not depend on its results.
+    /// A derivative of `f` that takes the arguments and the data of `f`, and whose structure does not depend on its
+    /// results.
     #[track_caller]
     pub(super) fn derived<Z: Tree<Term>>(
         derived: Derived,

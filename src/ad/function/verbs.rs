@@ -107,7 +107,8 @@ where
     Q: Tree<Array>,
     E: Float,
 {
-    /// [`value_and_gradient`](Function::value_and_gradient) of a function that also takes data that is not differentiated.
+    /// [`value_and_gradient`](Function::value_and_gradient) of a function that also takes data that is not
+    /// differentiated.
     ///
     /// ```
     /// use polygrad::{Function, tensor};

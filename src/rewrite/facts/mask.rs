@@ -54,8 +54,8 @@ impl Mask {
         (start < end).then_some((digit.axis, start..end, self.inside))
     }
 
-    /// For a mask that holds where the index along one axis is that along another plus a constant, or nowhere else: both
-    /// axes, the constant, and whether the mask holds there.
+    /// For a mask that holds where the index along one axis is that along another plus a constant, or nowhere else:
+    /// both axes, the constant, and whether the mask holds there.
     pub(crate) fn diagonal(&self) -> Option<(usize, usize, i64, bool)> {
         let [(p, scale), (q, opposite)] = self.form.terms[..] else { return None };
         let whole = [p, q].iter().all(|digit| digit.lower == 1 && !digit.wraps());

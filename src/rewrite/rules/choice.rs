@@ -42,8 +42,8 @@ fn operands(op: &Op<NodeId>) -> Option<[NodeId; 3]> {
 }
 
 /// select m x 0 + select m 0 y = select m x y, and select m x y + select m z 0 = select m (x + z) y where both choices
-/// have no other use; likewise for differences, and for two terms of y + select m x 0 + select m 0 z where the first sum
-/// has no other use
+/// have no other use; likewise for differences, and for two terms of y + select m x 0 + select m 0 z where the first
+/// sum has no other use
 pub(super) fn add_choices(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Binary(sum @ (Binary::Add | Binary::Sub), x, y) = *op else { return None };
     if let Some(both) = joined(b, sum, x, y) {
@@ -169,8 +169,8 @@ fn select_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DTyp
     Some(b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
 }
 
-/// select (i == j) x 0 = diagonal (diagonal x), written into zeros, and select (i != j) 0 x likewise: so an identity matrix
-/// has one form, whatever operations make the matrix
+/// select (i == j) x 0 = diagonal (diagonal x), written into zeros, and select (i != j) 0 x likewise: so an identity
+/// matrix has one form, whatever operations make the matrix
 fn select_diagonal(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let [mask, then, otherwise] = operands(op)?;
     let (row, column, offset, holds) = b.diagonal(mask).filter(|_| dtype.is_float())?;

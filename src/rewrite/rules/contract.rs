@@ -163,8 +163,8 @@ fn contract_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -
     Some(negation(b, positive))
 }
 
-/// contract (c * x) y = c * contract x y for a moderate number c, where c * x has no other use and is not smaller, and c > 0 or the
-/// sign of zero is not seen
+/// contract (c * x) y = c * contract x y for a moderate number c, where c * x has no other use and is not smaller, and
+/// c > 0 or the sign of zero is not seen
 fn contract_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let movable = |b: &Builder, a: NodeId| {
@@ -195,7 +195,8 @@ pub(super) fn scaled_contract(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _
     Some(contracted(b, op, x, y))
 }
 
-/// The iteration space of a contraction without a sum has the axes of the result in order, so that equal contractions are one operation
+/// The iteration space of a contraction without a sum has the axes of the result in order, so that equal contractions
+/// are one operation
 fn contract_in_order(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     if op.out.is_identity() {
@@ -206,7 +207,8 @@ fn contract_in_order(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> O
     Some(contracted(b, Contract::new(view_x, view_y, View::identity(op.output_shape())), x, y))
 }
 
-/// contract x y = x * y, where all three views are the identity, and the sign of zero is not seen: a contraction adds to +0
+/// contract x y = x * y, where all three views are the identity, and the sign of zero is not seen: a contraction adds
+/// to +0
 fn contract_elementwise(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     let alone = dtype.is_float() && b.is_sign_unseen() && [&op.a, &op.b, &op.out].iter().all(|view| view.is_identity());

@@ -136,14 +136,16 @@ fn stopped(b: &Builder, id: NodeId) -> Option<NodeId> {
     }
 }
 
-/// stop_gradient (f n) = f n, where f n has derivative zero: a step as `floor` or another `stop_gradient`, or integers as floats
+/// stop_gradient (f n) = f n, where f n has derivative zero: a step as `floor` or another `stop_gradient`, or integers
+/// as floats
 fn stop_of_step(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient), args) = op else { return None };
     let still = matches!(&b.node(args[0]).op, Op::Discrete(Discrete::FloatStep(_) | Discrete::ToFloat(_), _));
     still.then_some(args[0])
 }
 
-/// f (stop_gradient x) = stop_gradient (f x), where f x is computed anyway, and all float operands of f are stopped or constants
+/// f (stop_gradient x) = stop_gradient (f x), where f x is computed anyway, and all float operands of f are stopped or
+/// constants
 pub(super) fn stopped_again(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (mut any, mut all) = (false, dtype.is_float());
     op.operands(&mut |a| {

@@ -49,8 +49,8 @@ fn gather_extremum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType
     others.into_iter().all(|(k, i)| counts(k, *i)).then(|| b.add(Op::Reduce(extremum, *a), shape.clone(), dtype))
 }
 
-/// (f x y)[ix] = f x[ix] y[ix], where the result of `f` has no other use, and less is computed and moved. Because a read
-/// out of bounds gives 0, the indices must be within bounds, or `f` must map zeros to zero
+/// (f x y)[ix] = f x[ix] y[ix], where the result of `f` has no other use, and less is computed and moved. Because a
+/// read out of bounds gives 0, the indices must be within bounds, or `f` must map zeros to zero
 fn gather_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Gather(a, ix) = op else { return None };
     if !b.once(*a) || !is_elementwise(&b.node(*a).op) {
@@ -91,8 +91,8 @@ fn gather_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> O
     if !all_within(b, *a, ix) { None } else { resized(b, *a, shape) }
 }
 
-/// (view x)[i] = x[M i + c], where the view has no other use and is larger than the part that is read, and an index out of
-/// bounds of the view becomes an index out of bounds of `x`
+/// (view x)[i] = x[M i + c], where the view has no other use and is larger than the part that is read, and an index out
+/// of bounds of the view becomes an index out of bounds of `x`
 fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Gather(a, ix) = op else { return None };
     let Op::Linear(linear, x) = b.node(*a).op.clone() else { return None };
@@ -102,8 +102,8 @@ fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     }
     let indexed = leading(from, ix.len())?;
     let bounded = |k: usize| {
-        // Of a total view that moves by one along an axis as long as its own, the rest follows: no other axis moves there, and
-        // the view starts at an end.
+        // Of a total view that moves by one along an axis as long as its own, the rest follows: no other axis moves
+        // there, and the view starts at an end.
         let moves_alone = |s: usize| from.row(s).iter().enumerate().all(|(j, m)| (*m != 0) == (j == k));
         let n = from.shape()[k];
         let whole = |s: usize| match from.row(s)[k] {
@@ -181,8 +181,8 @@ pub(super) fn view_of_gather(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
 }
 
 /// The number of leading axes of the source that the first `indexed` axes of a total view lead to, if the other axes of
-/// the view are the last axes of the source, unchanged. As the view is total, equal sizes and steps of one imply that the
-/// offset is 0 and that no other axis moves there.
+/// the view are the last axes of the source, unchanged. As the view is total, equal sizes and steps of one imply that
+/// the offset is 0 and that no other axis moves there.
 fn leading(view: &View, indexed: usize) -> Option<usize> {
     let rest = view.shape().len().checked_sub(indexed)?;
     let first = view.source().len().checked_sub(rest)?;

@@ -1,6 +1,7 @@
 //! Sums of values that depend on positions and constants alone.
 //!
-//! Law: the constant is the number that the operations compute when the program runs, and computing it takes a bounded time.
+//! Law: the constant is the number that the operations compute when the program runs, and computing it takes a bounded
+//! time.
 
 use smallvec::SmallVec;
 

@@ -119,7 +119,8 @@ fn repeated_sum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     times(b, factor, once, shape, dtype)
 }
 
-/// (out[i, k] += x[j, k]) = replicate (sum x): the sum is replicated along the axes that the result alone has, where that is less work
+/// (out[i, k] += x[j, k]) = replicate (sum x): the sum is replicated along the axes that the result alone has, where
+/// that is less work
 fn spread_sum(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, a) = applied(op)?;
     let (from, into) = affine(op)?;

@@ -52,8 +52,8 @@ use crate::shape::{Shape, size};
 /// A rule as a function.
 #[derive(Clone, Copy)]
 enum Apply {
-    /// The function returns the number of a simpler operation that equals the given one, whose shape and element type are
-    /// known; `None` if the rule does not apply.
+    /// The function returns the number of a simpler operation that equals the given one, whose shape and element type
+    /// are known; `None` if the rule does not apply.
     Operation(fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>),
     /// The function makes a loop simpler; see [`loops`].
     Loop(loops::Step),
@@ -72,8 +72,8 @@ impl Rule {
         self.name
     }
 
-    /// Whether the rule assumes that all numbers are finite and no intermediate result is out of range: such a rule applies
-    /// only with [`fast_math`](crate::passes::Options::fast_math).
+    /// Whether the rule assumes that all numbers are finite and no intermediate result is out of range: such a rule
+    /// applies only with [`fast_math`](crate::passes::Options::fast_math).
     pub fn is_fast(&self) -> bool {
         FAST.iter().any(|table| table.iter().any(|rule| rule.name == self.name))
     }

@@ -70,8 +70,8 @@ pub(super) fn contract_spread(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DT
 // ---- operands that are written at places ----
 
 /// contract (adjoint (view x)) y = contract x (view y): if a linear operation writes a part of an operand, only the
-/// written elements are multiplied, by the law of padded values. Where zeros of basis vectors are left out, but numbers are
-/// not taken for finite, x must be a number
+/// written elements are multiplied, by the law of padded values. Where zeros of basis vectors are left out, but numbers
+/// are not taken for finite, x must be a number
 pub(super) fn contract_written(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (op, x, y) = applied(op)?;
     for k in 0..2 {
@@ -202,8 +202,8 @@ fn is_own_product(b: &Builder, id: NodeId) -> bool {
 }
 
 /// sum (x + y) = sum x + sum y, and likewise for differences, where x + y has no other use, and the sum of one term
-/// alone takes at most half of the work because that term is a contraction, which sums first. Other terms stay together:
-/// the sum of `1 - cos x` has digits that `n - sum (cos x)` has lost
+/// alone takes at most half of the work because that term is a contraction, which sums first. Other terms stay
+/// together: the sum of `1 - cos x` has digits that `n - sum (cos x)` has lost
 pub(super) fn sum_of_terms(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Linear(op, a) = op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };

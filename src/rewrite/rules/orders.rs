@@ -1,8 +1,8 @@
 //! The cheapest order of sums and pairs of factors in a sum of products, and what orders cost.
 //!
-//! Law: an order is a step for each sum that is taken before a product, and for each pair of factors but the last. What an
-//! order costs depends on the views of the factors and of the result alone, so a program under construction keeps what it
-//! has found: the layers of a network have the same views.
+//! Law: an order is a step for each sum that is taken before a product, and for each pair of factors but the last. What
+//! an order costs depends on the views of the factors and of the result alone, so a program under construction keeps
+//! what it has found: the layers of a network have the same views.
 
 use std::collections::HashMap;
 
@@ -237,8 +237,8 @@ pub(super) fn with_sum(views: &[View], out: &View, k: usize, sum: Summed) -> (Vi
 /// The steps of an order, with what it costs.
 type Order = (Cost, SmallVec<[Step; 4]>);
 
-/// The cheapest orders that were found for the program under construction, by the views of the factors and of the result.
-/// Only looked up, never iterated over, so that its order has no effect.
+/// The cheapest orders that were found for the program under construction, by the views of the factors and of the
+/// result. Only looked up, never iterated over, so that its order has no effect.
 #[derive(Default)]
 pub(crate) struct Orders(HashMap<(Views, View), Order>);
 

@@ -39,8 +39,8 @@ struct Placed {
 }
 
 /// place x + place y + .. = concat [x, y, ..], with zeros in the gaps: for values that are copied to disjoint boxes, or
-/// sums and contractions that write such boxes, where no partial sum has another use; along one axis of which at least half is filled, or of all elements in order
-/// (only where the sign of zero is not seen)
+/// sums and contractions that write such boxes, where no partial sum has another use; along one axis of which at least
+/// half is filled, or of all elements in order (only where the sign of zero is not seen)
 pub(super) fn add_placed(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     // An element that is -0 gives +0 in the sum, and stays -0 in the concatenation.
     let Op::Binary(Binary::Add, x, y) = *op else { return None };
@@ -208,8 +208,8 @@ fn boxed(into: &View, at: &Sides) -> Option<(Sides, View)> {
     Some((inside, out))
 }
 
-/// A linear operation that writes a box inside of `at`, and reads at least as many elements as the whole has: fewer are added
-/// in place, which costs less than a concatenation.
+/// A linear operation that writes a box inside of `at`, and reads at least as many elements as the whole has: fewer are
+/// added in place, which costs less than a concatenation.
 fn sum_in(op: &Linear, x: NodeId, at: &Sides) -> Option<Placed> {
     let Linear::Affine { from, into } = op else { return None };
     if size(from.shape()) < size(into.source()) {

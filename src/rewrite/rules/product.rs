@@ -259,13 +259,13 @@ fn div_negative(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     let (x, y) = operands(op)?;
     let c = full(b, shape, dtype, -number(b, x)?);
     let positive = b.known(&Op::Binary(Binary::Div, c, y)).filter(|id| b.is_used(*id))?;
-    // No rule is applied to the negation: a rule of signs would move the sign of a quotient without other uses back into
-    // the number.
+    // No rule is applied to the negation: a rule of signs would move the sign of a quotient without other uses back
+    // into the number.
     Some(b.cons(Op::Unary(Unary::Neg, positive), shape.clone(), dtype))
 }
 
-/// (c / y) / y = (1 / c) * mul_no_nan(c / y, c / y) for a moderate number c, where c / y has another use: the derivatives
-/// of a quotient then consist of one quotient. The square has the guard of the quotient
+/// (c / y) / y = (1 / c) * mul_no_nan(c / y, c / y) for a moderate number c, where c / y has another use: the
+/// derivatives of a quotient then consist of one quotient. The square has the guard of the quotient
 fn div_again(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     let Op::Binary(Binary::Div, c, z) = b.node(x).op else { return None };
@@ -314,7 +314,8 @@ fn no_nan_zero(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) ->
     (is(b, y, 0.0) || is(b, x, 0.0)).then(|| full(b, shape, dtype, 0.0))
 }
 
-/// mul_no_nan(x, c) = c * x for a finite number c that is not 0, where c > 0 and x is never -0, or the sign of zero is not seen
+/// mul_no_nan(x, c) = c * x for a finite number c that is not 0, where c > 0 and x is never -0, or the sign of zero is
+/// not seen
 fn no_nan_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     // `no_nan_zero` deals with 0.
@@ -346,8 +347,8 @@ fn no_nan_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Op
     b.known(&Op::Binary(Binary::MulNoNan, y, x)).filter(|_| x != y)
 }
 
-/// mul_no_nan(c * x, y) = c * mul_no_nan(x, y) for a moderate number c and powers x, y of one value, where c * x has no other
-/// use, and c > 0 or the sign of zero is not seen
+/// mul_no_nan(c * x, y) = c * mul_no_nan(x, y) for a moderate number c and powers x, y of one value, where c * x has no
+/// other use, and c > 0 or the sign of zero is not seen
 fn no_nan_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (x, y) = operands(op).filter(|_| b.factors(op).is_some_and(|product| product.of.len() == 1))?;
     let movable = |b: &Builder, a: NodeId| {

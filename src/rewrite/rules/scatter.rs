@@ -22,7 +22,8 @@ fn scatter_all(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<
     ix.is_empty().then(|| b.plus(*x, *v))
 }
 
-/// x + scatter_add 0 ix v = scatter_add x ix v, where the scatter has no other use, and x is never -0 or the sign of zero is not seen
+/// x + scatter_add 0 ix v = scatter_add x ix v, where the scatter has no other use, and x is never -0 or the sign of
+/// zero is not seen
 pub(super) fn add_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Binary(Binary::Add, x, y) = op else { return None };
     let alone =

@@ -1,7 +1,7 @@
 //! Products with the states of a recurrence before each step, where the loop returns the states after the steps, too.
 //!
-//! The gradient of a recurrence multiplies the states before the steps with the cotangents of the steps. Those states are
-//! the start, and the states after all steps but the last: the loop need not return them, too.
+//! The gradient of a recurrence multiplies the states before the steps with the cotangents of the steps. Those states
+//! are the start, and the states after all steps but the last: the loop need not return them, too.
 
 use smallvec::SmallVec;
 
@@ -12,8 +12,8 @@ use crate::ops::{Binary, Contract, Cost, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::Shape;
 
-/// contract (states before the steps) y = contract (states after the steps, a trip earlier) y + contract start y, where the
-/// states before the steps have no other use and that is cheaper
+/// contract (states before the steps) y = contract (states after the steps, a trip earlier) y + contract start y, where
+/// the states before the steps have no other use and that is cheaper
 pub(super) fn contract_states_before(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Contract(op, x, y) = op else { return None };
     for k in 0..2 {

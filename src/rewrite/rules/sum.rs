@@ -71,7 +71,8 @@ fn add_same(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<Nod
     (x == y).then(|| multiple(b, 2.0, x))
 }
 
-/// c * x + d * x = (c + d) * x for numbers c, d of one sign: for other signs a term could overflow where the sum does not
+/// c * x + d * x = (c + d) * x for numbers c, d of one sign: for other signs a term could overflow where the sum does
+/// not
 fn add_like_terms(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (x, y) = operands(op)?;
     like_terms(b, x, y, 1.0)
@@ -99,9 +100,9 @@ fn multiples(b: &Builder, x: NodeId, y: NodeId) -> Option<[(f64, NodeId); 2]> {
     }
 }
 
-/// c * x - d * x = (c - d) * x for different numbers c, d of one sign, and likewise for sums, where |c|, |d| <= 1, so that no
-/// term overflows; where c > d and x is never -0, or the sign of zero is not seen. At infinities the terms give NaN: the
-/// distribution of a product counts as rounding
+/// c * x - d * x = (c - d) * x for different numbers c, d of one sign, and likewise for sums, where |c|, |d| <= 1, so
+/// that no term overflows; where c > d and x is never -0, or the sign of zero is not seen. At infinities the terms give
+/// NaN: the distribution of a product counts as rounding
 fn opposite_terms(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (Op::Binary(sum @ (Binary::Add | Binary::Sub), ..), (x, y)) = (op, operands(op)?) else { return None };
     let [(c, of), (d, _)] = multiples(b, x, y)?;

@@ -144,8 +144,8 @@ pub(super) fn replicate_late(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dt
     Some(linearly(b, Linear::replicate(shape, &kept), result))
 }
 
-/// view (f x y) = f (view x) (view y), where the result of `f` has no other use and less is computed and moved: the view is
-/// smaller, or cancels with views of the operands
+/// view (f x y) = f (view x) (view y), where the result of `f` has no other use and less is computed and moved: the
+/// view is smaller, or cancels with views of the operands
 pub(super) fn view_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Linear(op, a) = op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };

@@ -1,4 +1,5 @@
-//! Bundle adjustment: cameras and points from the places of the points in the images, by the Levenberg-Marquardt method.
+//! Bundle adjustment: cameras and points from the places of the points in the images, by the Levenberg-Marquardt
+//! method.
 
 use polygrad::array::Rng;
 use polygrad::{BaseTensor, Concrete, Tensor, Tree, stack, tensor, value_and_jacobian_matrix_with, vmap};

@@ -1,4 +1,5 @@
-//! A Gaussian process: the evidence of its hyperparameters by a Cholesky factorization written as a loop, and its gradient.
+//! A Gaussian process: the evidence of its hyperparameters by a Cholesky factorization written as a loop, and its
+//! gradient.
 
 use polygrad::{BaseTensor, Concrete, Tensor, build, build1, grad_with, iterate, tensor};
 
@@ -42,7 +43,8 @@ fn the_gradient_is_that_of_the_book() {
     let y = x.sin() + tensor([0.1, -0.05, 0.02, 0.0, -0.1, 0.04, 0.03]);
     let p = tensor([-0.2, 0.1, -1.5]);
     let slope = grad_with(loss, &p, &(x.clone(), y.clone()));
-    // Rasmussen and Williams, equation 5.9: tr((K^-1 - a a^T) dK) / 2 with K a = y. The derivatives of K by differences.
+    // Rasmussen and Williams, equation 5.9: tr((K^-1 - a a^T) dK) / 2 with K a = y. The derivatives of K by
+    // differences.
     let (k, n) = (covariance(&p, &x), x.len());
     let a = solve(&k, &y);
     let unit = |i: usize, n: usize| build1(n, move |j: &Tensor<Concrete, 0, i64>| j.eq(i as i64).select(1.0, 0.0));

@@ -1,5 +1,5 @@
-// Programs that do not compile: one mistake each, with the words of the compiler recorded in `refused.txt`. This file is
-// read by `refused.rs`; it is not a module.
+// Programs that do not compile: one mistake each, with the words of the compiler recorded in `refused.txt`. This file
+// is read by `refused.rs`; it is not a module.
 #![allow(unused)]
 use polygrad::tensor::{AtLeast, Rank};
 use polygrad::*;

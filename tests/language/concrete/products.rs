@@ -1,5 +1,5 @@
-//! Bilinear operations large enough for the kernels of matrix products, against their definition: every axis may be a row, a
-//! column, a step of the sum or a batch, and two axes may slide in one index, within bounds or not.
+//! Bilinear operations large enough for the kernels of matrix products, against their definition: every axis may be a
+//! row, a column, a step of the sum or a batch, and two axes may slide in one index, within bounds or not.
 
 use polygrad::ops::{Contract, View};
 use polygrad::shape::size;

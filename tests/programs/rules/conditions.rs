@@ -1,5 +1,5 @@
-//! Cases in which a rule of views must not fire because one of its conditions does not hold: a view that does not see everything,
-//! an axis that moves twice, a place that is not the whole.
+//! Cases in which a rule of views must not fire because one of its conditions does not hold: a view that does not see
+//! everything, an axis that moves twice, a place that is not the whole.
 //!
 //! Each case breaks one condition. A rule without the condition would compute other numbers, or fires and is reported.
 

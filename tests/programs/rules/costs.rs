@@ -15,7 +15,8 @@ pub(crate) fn cost(program: &Program, inputs: &[Array]) -> Cost {
     count(|x: &Leaves<_>| Leaves(interpret(program, x.0.clone())), &inputs).1.total()
 }
 
-/// Does something with the programs of an objective: its value, its gradient, and the derivative of that along a direction.
+/// Does something with the programs of an objective: its value, its gradient, and the derivative of that along a
+/// direction.
 struct Programs<'a>(&'a mut dyn FnMut(&str, &Program, &[Array]));
 
 impl Visitor for Programs<'_> {

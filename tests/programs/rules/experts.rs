@@ -1,5 +1,5 @@
-//! Programs end as one would write them who knows the algebra: choices joined, elements side by side, rows of tables known, and in
-//! loops only what must be there.
+//! Programs end as one would write them who knows the algebra: choices joined, elements side by side, rows of tables
+//! known, and in loops only what must be there.
 
 use polygrad::interpreters::Ast;
 use polygrad::ops::{Binary, Linear, Unary};
@@ -217,8 +217,8 @@ fn a_state_before_and_after_the_step_is_returned_once() {
     };
     let (returned, ready) = gradient(true, 5);
     assert_eq!(returned, 0, "{ready}");
-    // The states before the steps are multiplied with the cotangents of the steps. From another start the product of the
-    // first step is one of its own, which costs less than the states, but not if there are only few.
+    // The states before the steps are multiplied with the cotangents of the steps. From another start the product of
+    // the first step is one of its own, which costs less than the states, but not if there are only few.
     let (returned, ready) = gradient(false, 40);
     assert_eq!(returned, 0, "{ready}");
     let (returned, ready) = gradient(false, 2);

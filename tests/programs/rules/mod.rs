@@ -1,7 +1,7 @@
 //! The rules that make programs simpler: each by itself, all on the gallery, and what becomes of products.
 //!
-//! Laws: a rule computes the same on both sides, up to rounding, infinities, NaN and zeros of both signs included; every rule
-//! of the tables has a case in which it fires; and no program of the gallery gets dearer.
+//! Laws: a rule computes the same on both sides, up to rounding, infinities, NaN and zeros of both signs included;
+//! every rule of the tables has a case in which it fires; and no program of the gallery gets dearer.
 
 mod basis;
 mod cases;

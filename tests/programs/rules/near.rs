@@ -1,8 +1,8 @@
 //! Near misses: every case of the table, changed in one place at a time, so that a condition of a rule may not hold.
 //!
-//! Laws: whatever fires on a changed program, both sides compute the same values and the same gradients, at ordinary numbers
-//! and at ties; where all rules that fire keep what is not finite, at infinities, NaN and zeros of both signs, too. Every rule has
-//! a near miss in which it does not fire.
+//! Laws: whatever fires on a changed program, both sides compute the same values and the same gradients, at ordinary
+//! numbers and at ties; where all rules that fire keep what is not finite, at infinities, NaN and zeros of both signs,
+//! too. Every rule has a near miss in which it does not fire.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,8 @@ fn shifted(view: &View, axis: usize, by: i64) -> View {
     bounds.fold(moved, |view, (axis, (lo, hi))| view.clipped(axis, *lo, *hi))
 }
 
-/// Views near to one: shifted along each axis of the source by one place and beyond its end, and clipped along each axis of its own.
+/// Views near to one: shifted along each axis of the source by one place and beyond its end, and clipped along each
+/// axis of its own.
 fn views(view: &View) -> Vec<View> {
     if view.is_empty() {
         return Vec::new();
@@ -212,7 +213,8 @@ fn ties(rng: &mut Rng, shape: &[usize], dtype: DType) -> Array {
     if dtype == DType::F32 { drawn.cast::<f32>() } else { drawn }
 }
 
-/// The program with all of its values as results: where one is infinite, a derivative by another formula may be another.
+/// The program with all of its values as results: where one is infinite, a derivative by another formula may be
+/// another.
 fn everything(program: &Program) -> Program {
     let is_value = |node: &Node| !matches!(node.op, Op::Loop(_) | Op::Custom(..));
     with_results(program, |now| {
@@ -287,8 +289,8 @@ fn dearer(case: &Case, program: &Program, simple: &Program) -> Option<String> {
     let inputs: Vec<Array> = case.inputs.iter().map(|(shape, dtype)| values(&mut rng, shape, *dtype, true)).collect();
     let (before, after) = (cost(program, &inputs), cost(simple, &inputs));
     let elements = |cost: Cost| cost.work + cost.bytes / 8;
-    // A constant that is made smaller is replicated, and one between two parts is read: a few elements. Another operation on
-    // vectors of three would read and write nine.
+    // A constant that is made smaller is replicated, and one between two parts is read: a few elements. Another
+    // operation on vectors of three would read and write nine.
     (after.work > before.work + 3 || elements(after) > elements(before) + 3)
         .then(|| format!("{before:?} became {after:?}"))
 }

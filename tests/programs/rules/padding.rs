@@ -1,5 +1,5 @@
-//! What NaN and infinity are beside padding: products with padding are products, but in windows that are recognised as those of a
-//! convolution.
+//! What NaN and infinity are beside padding: products with padding are products, but in windows that are recognised as
+//! those of a convolution.
 
 use polygrad::interpreters::Ast;
 use polygrad::passes::optimize;

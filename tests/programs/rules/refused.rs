@@ -1,7 +1,7 @@
 //! Cases in which a rule must not fire, because its equation, or what it promises about costs, does not hold there.
 //!
-//! Law: the rule does not fire, and what fires instead computes the same. Together with the near misses of [`super::near`], every
-//! rule of the tables has such a case.
+//! Law: the rule does not fire, and what fires instead computes the same. Together with the near misses of
+//! [`super::near`], every rule of the tables has such a case.
 
 use polygrad::array::Rng;
 use polygrad::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
@@ -88,7 +88,8 @@ fn numbers() -> Vec<Case> {
             let (y, z) = (mul(b, k, v[0]), mul(b, l, v[0]));
             vec![add(b, y, z)]
         }),
-        // A term is out of range where the sum is not; the sum is 0, though not of infinities; and 0 where x is 0, and not -0.
+        // A term is out of range where the sum is not; the sum is 0, though not of infinities; and 0 where x is 0, and
+        // not -0.
         case("opposite_terms", &[X], |b, v| {
             let (k, l) = (c(b, 3.0), c(b, 0.5));
             let (y, z) = (mul(b, k, v[0]), mul(b, l, v[0]));

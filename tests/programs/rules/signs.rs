@@ -93,8 +93,8 @@ impl Function for Careless {
     }
 }
 
-/// Sums with 0 of values that can be -0, values whose -0 would be lost on the way to the operation that sees it, and zeros that
-/// are added, factored out or placed.
+/// Sums with 0 of values that can be -0, values whose -0 would be lost on the way to the operation that sees it, and
+/// zeros that are added, factored out or placed.
 fn more_careless<T: BaseTensor>(k: usize, x: &T) -> T {
     let n = |c: f64| number(x, c);
     let zero = |t: &T| t.binary(Binary::Add, &number(t, 0.0));

@@ -1,5 +1,5 @@
-//! Sums of products, simplified: an axis that one factor alone has is summed first, products are multiplied in the cheapest order, and
-//! sums that depend on no input are constants. For each rule, a program that it must leave alone.
+//! Sums of products, simplified: an axis that one factor alone has is summed first, products are multiplied in the
+//! cheapest order, and sums that depend on no input are constants. For each rule, a program that it must leave alone.
 
 use polygrad::interpreters::Ast;
 use polygrad::ops::{Contract, Discrete, Linear, View};
@@ -77,7 +77,8 @@ fn an_axis_of_one_factor_is_summed_first() {
         Ast::contract(&contract(&[3, 4], &[0, 1], &[1], &[]), &v[0], &v[1])
     });
     prints(&simplify(&p), &["return contract [i<3, j<4] a[i, j] * x[j] -> []"]);
-    // For some `j` the window reads no element of `x`. There is no product with `w[j]` then, which may be infinite, so the sum stays inside.
+    // For some `j` the window reads no element of `x`. There is no product with `w[j]` then, which may be infinite, so
+    // the sum stays inside.
     let p = program(&[("x", &[20]), ("w", &[30])], |v| {
         let window = View::affine(&[20], &[20, 30], &[1, 1], &[-25]);
         Ast::contract(&Contract::new(window, View::axes(&[20, 30], &[1]), View::axes(&[20, 30], &[])), &v[0], &v[1])

@@ -94,8 +94,8 @@ fn both_sides_are_equal_and_the_rule_fires() {
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Rules of loops have explicit cases of both kinds, because near misses change no body of a loop; and a case assumes finite
-/// numbers if its rule does.
+/// Rules of loops have explicit cases of both kinds, because near misses change no body of a loop; and a case assumes
+/// finite numbers if its rule does.
 #[test]
 fn the_table_says_what_a_rule_is() {
     let refused: BTreeSet<&str> = refusals().iter().map(|case| case.rule).collect();

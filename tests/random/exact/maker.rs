@@ -1,7 +1,7 @@
 //! Random values of exact numbers, from results to operands: each value is asked for by shape and element type.
 //!
-//! Law: what is made is a program; every float is an integer whose absolute value is at most [`MOST`], or the bound of a
-//! sum over a space; every value exists before it is used.
+//! Law: what is made is a program; every float is an integer whose absolute value is at most [`MOST`], or the bound of
+//! a sum over a space; every value exists before it is used.
 
 use polygrad::array::Rng;
 use polygrad::ops::{Binary, Compare, Contract, Discrete, IntBinary, IntUnary, Linear, Reduce, Unary, View};

@@ -1,6 +1,8 @@
-//! The error function and its complement: an odd polynomial in the middle, and `e^(-x^2)` times a smooth function outside.
+//! The error function and its complement: an odd polynomial in the middle, and `e^(-x^2)` times a smooth function
+//! outside.
 //!
-//! In `f64`, the complement would err by up to `x^2` units of the last place, so the row is asked instead; rounded to `f32`, it is exact.
+//! In `f64`, the complement would err by up to `x^2` units of the last place, so the row is asked instead; rounded to
+//! `f32`, it is exact.
 
 use super::super::isa::Machine;
 use super::{Elementary, horner};

@@ -15,7 +15,8 @@ trait Layout: Copy + 'static {
     const MANTISSA: u32;
     /// The exponent field of 1.
     const BIAS: Self::Bits;
-    /// A number with a unit in the last place of 1: added to a small number, it leaves the nearest integer in the low bits.
+    /// A number with a unit in the last place of 1: added to a small number, it leaves the nearest integer in the low
+    /// bits.
     const ROUND: Self;
     /// The bits of the root of one half.
     const ROOT_HALF: Self::Bits;

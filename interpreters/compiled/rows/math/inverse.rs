@@ -1,7 +1,9 @@
-//! The inverse tangent, and angles of points: the number is compared with four others whose inverse tangents are known, and the tangent of the
-//! difference of the angles is so small that a polynomial gives it.
+//! The inverse tangent, and angles of points: the number is compared with four others whose inverse tangents are known,
+//! and the tangent of the difference of the angles is so small that a polynomial gives it.
 //!
 //! `f32` is computed in `f64`, and rounded.
+
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
 use super::super::isa::Machine;
 use super::polynomial;
@@ -25,9 +27,9 @@ const ODD: [f64; 11] = [
 const KNOWN: [[f64; 2]; 5] = [
     [0.0, 0.0],
     [0.463_647_609_000_806_1, 2.269_877_745_296_168_7e-17],
-    [0.785_398_163_397_448_3, 3.061_616_997_868_383e-17],
+    [FRAC_PI_4, 3.061_616_997_868_383e-17],
     [0.982_793_723_247_329, 1.390_331_103_123_099_8e-17],
-    [1.570_796_326_794_896_6, 6.123_233_995_736_766e-17],
+    [FRAC_PI_2, 6.123_233_995_736_766e-17],
 ];
 
 /// From these numbers on, the next of the known ones is nearer.

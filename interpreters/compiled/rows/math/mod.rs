@@ -1,15 +1,15 @@
 //! Elementary functions without branches, which the compiler vectorises when they are called in a loop.
 //!
-//! Law: each function is accurate to the bound that `tests.rs` states for it wherever its `ordinary` predicate holds (everywhere if
-//! it has none), and agrees with its row at NaN, infinities and zeros of both signs there. At other arguments it returns
-//! anything; the loop asks the row.
+//! Law: each function is accurate to the bound that `tests.rs` states for it wherever its `ordinary` predicate holds
+//! (everywhere if it has none), and agrees with its row at NaN, infinities and zeros of both signs there. At other
+//! arguments it returns anything; the loop asks the row.
 //!
 //! * [`Elementary`]: what each float type computes in its own way: `exponential.rs` (exponentials and logarithms),
 //!   `trigonometric.rs`, `power.rs`, `error.rs`, `inverse.rs`.
 //! * `derived.rs`: functions made of these.
 //!
-//! Polynomials are minimax approximations, from the constant term upwards. Constants in two or more parts have trailing zeros in all parts
-//! but the last, so that their products with small integers are exact on every machine.
+//! Polynomials are minimax approximations, from the constant term upwards. Constants in two or more parts have trailing
+//! zeros in all parts but the last, so that their products with small integers are exact on every machine.
 
 pub(super) mod derived;
 mod error;
@@ -71,8 +71,8 @@ pub(crate) trait Elementary: Float {
     fn is_small_angle(x: Self) -> bool;
 }
 
-/// A polynomial at `x`, by Horner's rule. A loop over indices: `fold` of a reversed iterator is a call of a function for no
-/// instruction set in builds that are split in many units.
+/// A polynomial at `x`, by Horner's rule. A loop over indices: `fold` of a reversed iterator is a call of a function
+/// for no instruction set in builds that are split in many units.
 #[inline(always)]
 fn horner<E: Elementary, M: Machine>(x: E, coefficients: &[E]) -> E {
     let mut k = coefficients.len() - 1;

@@ -21,7 +21,8 @@ const TAIL: &[f64] = &[
     0.13087499024340296,
 ];
 
-/// From here on, in absolute value, an exponent is left to the row, as are results that are not between `e^-700` and `e^700`.
+/// From here on, in absolute value, an exponent is left to the row, as are results that are not between `e^-700` and
+/// `e^700`.
 const HUGE_EXPONENT: f64 = 1e280;
 const LARGE_LOGARITHM: f64 = 700.0;
 

@@ -1,8 +1,9 @@
-//! How far the vector kernels are from exact results: at recorded points, at hostile numbers, and at random ones, where the correctly
-//! rounded functions of `core-math` are the oracle.
+//! How far the vector kernels are from exact results: at recorded points, at hostile numbers, and at random ones, where
+//! the correctly rounded functions of `core-math` are the oracle.
 //!
-//! Distances are numbers of floats between a result and the correctly rounded one: 1 means an error below 1.5 units of the last place.
-//! `POLYGRAD_MATH_POINTS=2000000` tries as many points for each function, and prints the largest distances.
+//! Distances are numbers of floats between a result and the correctly rounded one: 1 means an error below 1.5 units of
+//! the last place. `POLYGRAD_MATH_POINTS=2000000` tries as many points for each function, and prints the largest
+//! distances.
 
 use super::super::{Arg, Isa, Real, binary, unary};
 use super::{HOSTILE, Random, distance, hostile};
@@ -107,7 +108,8 @@ fn recorded_points_are_within_the_bounds() {
         let exact: Vec<f64> = rows.iter().map(|row| row[1]).collect();
         for isa in Isa::supported() {
             let (distance, at) = worst(&x, &computed(isa, case.0, &x), &exact);
-            // At huge angles the row is asked, which errs by 8 at the float nearest to a multiple of pi / 2, and the tangent by 15.
+            // At huge angles the row is asked, which errs by 8 at the float nearest to a multiple of pi / 2, and the
+            // tangent by 15.
             let bound = if at.abs() > 1e6 { 15 } else { case.1 };
             if distance > bound {
                 wrong.push(format!("{} on {}: {distance} at {at:?}", case.0.name(), isa.name()));

@@ -73,8 +73,8 @@ impl Random {
     }
 }
 
-/// The number of floats between two numbers; 0 for NaN twice and for equal bits; a large number if one alone is NaN, or if zeros or
-/// infinities differ.
+/// The number of floats between two numbers; 0 for NaN twice and for equal bits; a large number if one alone is NaN, or
+/// if zeros or infinities differ.
 fn distance<E: Real>(x: E, y: E) -> u64 {
     let special = |x: E| x.is_nan() || x.is_infinite() || x == E::ZERO;
     if x.same_bits(y) || (x.is_nan() && y.is_nan()) {

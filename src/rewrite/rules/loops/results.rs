@@ -5,8 +5,8 @@ use crate::ops::{Linear, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::rewrite::rules::views::Axes;
 
-/// An output that is the same in every trip is replicated, and a last carry that does not depend on the trip is computed
-/// outside
+/// An output that is the same in every trip is replicated, and a last carry that does not depend on the trip is
+/// computed outside
 pub(super) fn loop_invariant_result(b: &mut Builder, state: &mut State) -> bool {
     replaced(b, state, |b, state, k, r| {
         if state.outside[r as usize].is_none() && !state.is_free(r) {
