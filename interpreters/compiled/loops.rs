@@ -97,7 +97,8 @@ impl Lowering {
             .enumerate()
             .map(|(k, (known, slot))| match known {
                 _ if is_state(k) => None,
-                Known::Dense(place, 0) if inputs.get(k) == Some(place) => Some(*place),
+                // A state that the loop returns is written anew, though it is the one before by another name.
+                Known::Dense(place, 0) if inputs.get(k) == Some(place) && !returned[k].any() => Some(*place),
                 Known::Dense(..)
                 | Known::One(..)
                 | Known::View(..)

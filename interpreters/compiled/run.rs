@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use super::kernels::products::Scratch;
-use super::memory::{Block, Slot, Table};
+use super::memory::{Block, Slot, Table, keep_freed_memory};
 use super::rows::Isa;
 use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Row, Span, States, Step};
 use super::{scalars, tiles};
@@ -31,6 +31,7 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn new(plan: &Plan, isa: Isa) -> Memory {
+        keep_freed_memory();
         let mut memory = Memory {
             table: Table::new(plan.places.len()),
             arena: Block::new(plan.bytes),

@@ -136,6 +136,14 @@ regressions! {
             Step::Binary(Binary::Copysign, 0, 2),
         ],
     };
+    // The next state is the one before, reshaped twice: compiled, it was never written to the stack of states.
+    a_state_under_another_name = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![4, 4], dtype: DType::F64, seed: 730 }],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![0], xs: vec![], body: vec![Step::Linear(Linear::reshape(&[4, 4], &[4, 4, 1]), 1)], next: vec![2], out: vec![1] })),
+        ],
+    };
     // `-1 x` is `-x`, but for the sign of NaN, which no operation may see.
     sign_of_a_nan_times_minus_one = Recipe {
         tame: false,

@@ -188,7 +188,7 @@ fn leading(view: &View, indexed: usize) -> Option<usize> {
     let first = view.source().len().checked_sub(rest)?;
     let own = |s: usize| (s >= first).then(|| indexed + s - first);
     let kept = |s: usize| match own(s) {
-        Some(k) => view.offset()[s] == 0 && view.source()[s] == view.shape()[k],
+        Some(k) => view.source()[s] == view.shape()[k],
         None => true,
     };
     // An axis of size 1 has no coefficients.
