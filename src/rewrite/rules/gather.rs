@@ -195,7 +195,6 @@ fn leading(view: &View, indexed: usize) -> Option<usize> {
     let fits = |s: usize| {
         let unit = |k: usize| i64::from(own(s) == Some(k) && view.shape()[k] > 1);
         (indexed..view.shape().len()).all(|k| view.row(s)[k] == unit(k))
-            && (own(s).is_none() || (0..indexed).all(|k| view.row(s)[k] == 0))
     };
     (0..view.source().len()).all(|s| kept(s) && fits(s)).then_some(first)
 }
