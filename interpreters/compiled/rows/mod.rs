@@ -14,8 +14,6 @@ mod fused;
 mod grids;
 mod loops;
 mod math;
-// Products of rows stand before the code that calls them.
-#[allow(dead_code)]
 mod reduce;
 #[cfg(test)]
 mod tests;
@@ -30,8 +28,7 @@ pub(crate) use fused::{Form, MAX_TERMS, form, linear_combination, sin_cos};
 pub(crate) use grids::{copy, reverse, spread, sum_all, sum_each};
 pub(crate) use isa::{Fused, Isa, Plain};
 pub(crate) use loops::Arg;
-#[allow(unused_imports)]
-pub(crate) use reduce::{add_to, axpy, dot, max, max_to, min, min_to, sum};
+pub(crate) use reduce::{add_to, max, max_to, min, min_to, sum};
 pub(crate) use unary::{Function as UnaryFunction, Use as UseUnary, unary, unary_function};
 
 /// The float types that have kernels: `f64` and `f32`.

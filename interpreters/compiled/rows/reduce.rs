@@ -59,41 +59,6 @@ pub(crate) fn sum<E: Num>(isa: Isa, x: &[E]) -> E {
     dispatch(isa, Sum(x))
 }
 
-struct Dot<'a, E>(&'a [E], &'a [E]);
-
-impl<E: Num> Kernel for Dot<'_, E> {
-    type Output = E;
-    #[inline(always)]
-    fn run<M: Machine>(self) -> E {
-        if self.0.len() < 2 * WIDE {
-            dot_in::<E, { WIDE / 8 }>(self.0, self.1)
-        } else {
-            dot_in::<E, WIDE>(self.0, self.1)
-        }
-    }
-}
-
-#[inline(always)]
-fn dot_in<E: Num, const N: usize>(x: &[E], y: &[E]) -> E {
-    let mut lanes = [E::ZERO; N];
-    let mut start = 0;
-    while start < x.len() {
-        let n = N.min(x.len() - start);
-        let (x, y, lanes) = (&x[start..][..n], &y[start..][..n], &mut lanes[..n]);
-        for i in 0..n {
-            lanes[i] = lanes[i].plus(x[i].mul(y[i]));
-        }
-        start += N;
-    }
-    total(lanes)
-}
-
-/// The sum of the products of the pairs of elements.
-pub(crate) fn dot<E: Num>(isa: Isa, x: &[E], y: &[E]) -> E {
-    assert_eq!(x.len(), y.len(), "both operands have one length");
-    dispatch(isa, Dot(x, y))
-}
-
 /// Whether the extremum is the largest element or the smallest.
 #[derive(Clone, Copy)]
 enum Side {
@@ -249,28 +214,4 @@ impl<E: Num> Kernel for Add<'_, E> {
 pub(crate) fn add_to<E: Num>(isa: Isa, x: &[E], out: &mut [E]) {
     assert_eq!(x.len(), out.len(), "the operand has the length of the output");
     dispatch(isa, Add { x, out });
-}
-
-struct Axpy<'a, E> {
-    a: E,
-    x: &'a [E],
-    out: &'a mut [E],
-}
-
-impl<E: Num> Kernel for Axpy<'_, E> {
-    type Output = ();
-    #[inline(always)]
-    fn run<M: Machine>(self) {
-        let Axpy { a, x, out } = self;
-        let x = &x[..out.len()];
-        for i in 0..out.len() {
-            out[i] = out[i].plus(a.mul(x[i]));
-        }
-    }
-}
-
-/// Adds each element times a number to the output.
-pub(crate) fn axpy<E: Num>(isa: Isa, a: E, x: &[E], out: &mut [E]) {
-    assert_eq!(x.len(), out.len(), "the operand has the length of the output");
-    dispatch(isa, Axpy { a, x, out });
 }
