@@ -102,16 +102,10 @@ fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     }
     let indexed = leading(from, ix.len())?;
     let bounded = |k: usize| {
-        // Of a total view that moves by one along an axis as long as its own, the rest follows: no other axis moves
-        // there, and the view starts at an end.
-        let moves_alone = |s: usize| from.row(s).iter().enumerate().all(|(j, m)| (*m != 0) == (j == k));
+        // Of a total view that moves by one along an axis as long as its own, the rest follows: no other axis moves there,
+        // and the view starts at an end.
         let n = from.shape()[k];
-        let whole = |s: usize| match from.row(s)[k] {
-            1 => from.offset()[s] == 0,
-            -1 => from.offset()[s] == n as i64 - 1,
-            _ => false,
-        };
-        is_within(b, ix[k], n) || (0..indexed).any(|s| moves_alone(s) && from.source()[s] == n && whole(s))
+        is_within(b, ix[k], n) || (0..indexed).any(|s| from.source()[s] == n && from.row(s)[k].abs() == 1)
     };
     let terms: usize = (0..indexed).map(|s| 1 + from.row(s).iter().filter(|m| **m != 0).count()).sum();
     let (each, read) = (b.node(*ix.first()?).shape.clone(), size(shape));
