@@ -302,13 +302,7 @@ impl Lowering {
         };
         let (mut a, mut b) = (seen(self, a, &op.a)?, seen(self, b, &op.b)?);
         self.agree(n, dtype, [&mut a, &mut b]);
-        let product = self.elementwise(n, dtype, &[(&a, dtype), (&b, dtype)], |v| {
-            if dtype.is_float() {
-                Item::Binary(Binary::Mul, v[0], v[1])
-            } else {
-                Item::IntBinary(IntBinary::Mul, v[0], v[1])
-            }
-        });
+        let product = self.elementwise(n, dtype, &[(&a, dtype), (&b, dtype)], |v| product_item(dtype, v[0], v[1]));
         let out = self.arena(dtype, size(&node.shape));
         // Added to zeros even if each place has one product: a product of -0 is 0 in a sum.
         self.sink(product, out, walk, &op.out, true);
@@ -390,8 +384,13 @@ fn line(shape: &[usize], axis: usize) -> (usize, usize) {
     (shape[axis], size(&shape[axis + 1..]))
 }
 
+/// A product of floats or integers.
+pub(super) fn product_item(dtype: DType, a: Value, b: Value) -> Item<Value> {
+    if dtype.is_float() { Item::Binary(Binary::Mul, a, b) } else { Item::IntBinary(IntBinary::Mul, a, b) }
+}
+
 /// A sum of floats or integers.
-fn sum_item(dtype: DType, a: Value, b: Value) -> Item<Value> {
+pub(super) fn sum_item(dtype: DType, a: Value, b: Value) -> Item<Value> {
     if dtype.is_float() { Item::Binary(Binary::Add, a, b) } else { Item::IntBinary(IntBinary::Add, a, b) }
 }
 

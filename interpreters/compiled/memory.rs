@@ -7,9 +7,7 @@
 
 #![allow(unsafe_code)]
 
-use std::hint::black_box;
 use std::ops::Range;
-use std::sync::Once;
 
 use super::steps::Row;
 use crate::dtype::{DType, Elem};
@@ -41,19 +39,6 @@ impl Block {
         self.0.as_mut_ptr().cast()
     }
 }
-
-/// Asks the allocator of the system to keep the memory of what is freed, once for the process.
-///
-/// Matrix kernels take and give back a block for each product. The allocator of the GNU C library returns such a block to
-/// the system at once, unless it has seen a larger one given back, and every page of the next one is fetched anew: that
-/// takes as long as the product. Elsewhere, nothing happens.
-pub(super) fn keep_freed_memory() {
-    static ASKED: Once = Once::new();
-    ASKED.call_once(|| drop(black_box(Vec::<u8>::with_capacity(KEPT))));
-}
-
-/// The bytes of the largest block that the allocator keeps.
-const KEPT: usize = 16 << 20;
 
 /// Where a place is, and its size.
 #[derive(Clone, Copy)]

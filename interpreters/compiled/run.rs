@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use super::kernels::products::Scratch;
-use super::memory::{Block, Slot, Table, keep_freed_memory};
+use super::memory::{Block, Slot, Table};
 use super::rows::Isa;
 use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Row, Span, States, Step};
 use super::{scalars, tiles};
@@ -31,7 +31,6 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn new(plan: &Plan, isa: Isa) -> Memory {
-        keep_freed_memory();
         let mut memory = Memory {
             table: Table::new(plan.places.len()),
             arena: Block::new(plan.bytes),
@@ -184,28 +183,26 @@ impl Memory {
 
     /// Puts the initial value of a carry where the first trip reads it, so that the last trip writes the result.
     fn start(&mut self, carry: &Carry, l: &Loop) {
-        let first = match (carry.states, carry.other) {
-            (Some(states), _) => {
-                self.set_state(carry.input, carry, states, 0, l);
-                carry.input
-            }
-            (None, Some(other)) if l.n % 2 == 1 => other,
-            (None, _) => carry.result,
-        };
-        if carry.states.is_none() {
-            let second = if first == carry.result { carry.other.unwrap_or(carry.result) } else { carry.result };
+        if let Some(states) = carry.states {
+            self.set_state(carry.input, carry, states, 0, l);
+        } else {
+            let (first, second) = match carry.other {
+                Some(other) if l.n % 2 == 1 => (other, carry.result),
+                Some(other) => (carry.result, other),
+                None => (carry.result, carry.result),
+            };
             self.table.set_same(carry.input, first);
             self.table.set_same(carry.output, second);
         }
         let bytes = carry.bytes;
         let init = &carry.init;
         if !init.one {
-            return self.table.copy(init.slot, init.at * carry.dtype.width(), first, bytes);
+            return self.table.copy(init.slot, init.at * carry.dtype.width(), carry.input, bytes);
         }
         with_elem!(carry.dtype, E => {
             let x = self.slice::<E>(init, 1)[0];
             // Safety: see `memory.rs`.
-            unsafe { self.table.write::<E>(first, 0, bytes / size_of::<E>()) }.fill(x);
+            unsafe { self.table.write::<E>(carry.input, 0, bytes / size_of::<E>()) }.fill(x);
         });
     }
 

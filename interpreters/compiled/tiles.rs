@@ -306,10 +306,7 @@ impl<'a> Tile<'a> {
     fn straight_with_holes<E: Elem>(&self, slot: Slot, walk: &Walk, out: &mut [E]) -> bool {
         let Some(holed) = walk.straight_with_holes(self.start, self.len) else { return false };
         let (first, n) = self.table.extent::<E>(slot);
-        let Some(place) = usize::try_from(holed.place).ok().filter(|place| *place >= first) else { return false };
-        if place + self.len > first + n {
-            return false;
-        }
+        let Some(place) = holed.within(self.len, first..first + n) else { return false };
         // Safety: see `memory.rs`; the elements lie between the first of the place and its last.
         out.copy_from_slice(unsafe { self.table.read::<E>(slot, place, self.len) });
         holed.holes(self.len, |range| out[range].fill(E::ZERO));

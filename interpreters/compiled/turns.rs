@@ -10,16 +10,15 @@
 use smallvec::SmallVec;
 
 use super::code::LONG;
-use super::group::Item;
 use super::kernels::runs::Nest;
-use super::lower::Scope;
+use super::lower::{Scope, product_item, sum_item};
 use super::memory::Slot;
 use super::schedule::{Known, Lowering};
 use super::steps::{Operand, Step, Whole, WholeOp};
 use super::walk::{Turn, Walk, positions};
 use crate::array::Array;
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, View};
+use crate::ops::{Contract, Discrete, Linear, View};
 use crate::program::{Node, NodeId, Op};
 use crate::shape::{Shape, size};
 
@@ -230,21 +229,17 @@ impl Lowering {
         if self.turned(n, &[(&x, dtype), (&y, dtype)]).is_none() && (copied(&x) || copied(&y)) {
             return None;
         }
-        if !dtype.is_float() {
-            let operands = [(&x, dtype), (&y, dtype)];
-            return Some(self.elementwise(n, dtype, &operands, |v| Item::IntBinary(IntBinary::Mul, v[0], v[1])));
-        }
         // Superinstructions take one number for a row of positions as a later operand.
         if x.is_still() {
             std::mem::swap(&mut x, &mut y);
         }
-        let product =
-            self.elementwise(n, dtype, &[(&x, dtype), (&y, dtype)], |v| Item::Binary(Binary::Mul, v[0], v[1]));
+        let product = self.elementwise(n, dtype, &[(&x, dtype), (&y, dtype)], |v| product_item(dtype, v[0], v[1]));
+        if !dtype.is_float() {
+            return Some(product);
+        }
         // Added to zero, as in a sum: a product of -0 is 0 there.
         let zero = self.constant(&Array::zeros(&node.shape, dtype));
-        Some(
-            self.elementwise(n, dtype, &[(&product, dtype), (&zero, dtype)], |v| Item::Binary(Binary::Add, v[0], v[1])),
-        )
+        Some(self.elementwise(n, dtype, &[(&product, dtype), (&zero, dtype)], |v| sum_item(dtype, v[0], v[1])))
     }
 }
 

@@ -6,6 +6,9 @@
 //! are transposed or parts of larger arrays need no copy.
 #![allow(unsafe_code)]
 
+use std::hint::black_box;
+use std::sync::Once;
+
 use super::runs::Axis;
 use crate::dtype::Num;
 
@@ -25,6 +28,7 @@ pub(crate) struct Matmul {
 /// # Panics
 /// When a matrix is not within its slice, or two elements of the result have one place.
 pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
+    keep_freed_memory();
     let Matmul { rows, columns, depth } = product;
     assert!(E::DTYPE.is_float(), "matrices of {} are not multiplied here", E::DTYPE);
     assert!(within(a.len(), at[0], [(rows.len, rows.strides[0]), (depth.len, depth.strides[0])]));
@@ -59,6 +63,19 @@ pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E],
         );
     }
 }
+
+/// Asks the allocator of the system to keep the memory of what is freed, once for the process.
+///
+/// The crate takes and gives back a block for each product. The allocator of the GNU C library returns such a block to
+/// the system at once, unless it has seen a larger one given back, and every page of the next one is fetched anew: that
+/// takes as long as the product. Elsewhere, nothing happens.
+fn keep_freed_memory() {
+    static ASKED: Once = Once::new();
+    ASKED.call_once(|| drop(black_box(Vec::<u8>::with_capacity(KEPT))));
+}
+
+/// The bytes of the largest block that the allocator keeps.
+const KEPT: usize = 16 << 20;
 
 /// Whether two loops that start at a position stay below `len`.
 fn within(len: usize, start: usize, loops: [(usize, i64); 2]) -> bool {

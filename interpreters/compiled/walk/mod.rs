@@ -26,6 +26,17 @@ struct Axis {
     hi: usize,
 }
 
+impl Axis {
+    /// Axes that were merged, apart again: the outer one, and the inner one of this length.
+    fn split(self, n: usize) -> Option<[Axis; 2]> {
+        let Axis { len, stride, lo, hi } = self;
+        [len, lo, hi].iter().all(|k| k.is_multiple_of(n)).then(|| {
+            let outer = Axis { len: len / n, stride: stride.wrapping_mul(n as i64), lo: lo / n, hi: hi / n };
+            [outer, Axis { len: n, stride, lo: 0, hi: n }]
+        })
+    }
+}
+
 /// A view as strides of the flat array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Walk {
@@ -105,7 +116,7 @@ pub(super) enum Sight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Holed {
     /// The place of the first position, as if it looked at something.
-    pub(super) place: i64,
+    place: i64,
     /// The length of the rows.
     row: usize,
     /// The column of the first position.
@@ -115,6 +126,12 @@ pub(super) struct Holed {
 }
 
 impl Holed {
+    /// The place of the first of some positions, if the elements behind all of them are among these of the array.
+    pub(super) fn within(&self, len: usize, elements: Range<usize>) -> Option<usize> {
+        let place = usize::try_from(self.place).ok()?;
+        (elements.start <= place && place + len <= elements.end).then_some(place)
+    }
+
     /// Calls `hole` for the ranges among the first `len` positions that look at nothing.
     pub(super) fn holes(&self, len: usize, mut hole: impl FnMut(Range<usize>)) {
         let (lo, hi) = self.seen;
@@ -162,7 +179,11 @@ impl Walk {
         if view.is_empty() {
             axes.push(Axis { len: 1, stride: 0, lo: 0, hi: 0 });
         }
-        Some(Walk { base, axes, across: (0, 1), beyond: 0 }.merged())
+        Some(Walk::of(base, axes))
+    }
+
+    fn of(base: i64, axes: SmallVec<[Axis; 4]>) -> Walk {
+        Walk { base, axes, across: (0, 1), beyond: 0 }.merged()
     }
 
     /// The same walk with as few axes as possible: none of one step, and two that continue each other are one.
@@ -199,13 +220,7 @@ impl Walk {
 
     /// The places `0, 1, .., n - 1`.
     pub(super) fn along(n: usize) -> Walk {
-        Walk {
-            base: 0,
-            axes: SmallVec::from_slice(&[Axis { len: n, stride: 1, lo: 0, hi: n }]),
-            across: (0, 1),
-            beyond: 0,
-        }
-        .merged()
+        Walk::of(0, SmallVec::from_slice(&[Axis { len: n, stride: 1, lo: 0, hi: n }]))
     }
 
     /// This walk, from a place further on.
@@ -241,23 +256,20 @@ impl Walk {
         let mut outer = None;
         let mut axes: SmallVec<[Axis; 4]> = SmallVec::new();
         for n in turn.lens.iter().rev() {
-            let Axis { len, stride, lo, hi } = outer.take().or_else(|| left.next())?;
-            if len == *n {
-                axes.push(Axis { len, stride, lo, hi });
+            let axis = outer.take().or_else(|| left.next())?;
+            if axis.len == *n {
+                axes.push(axis);
                 continue;
             }
-            // Axes that were merged are apart again.
-            if [len, lo, hi].iter().any(|k| !k.is_multiple_of(*n)) {
-                return None;
-            }
-            axes.push(Axis { len: *n, stride, lo: 0, hi: *n });
-            outer = Some(Axis { len: len / n, stride: stride.wrapping_mul(*n as i64), lo: lo / n, hi: hi / n });
+            let [rest, inner] = axis.split(*n)?;
+            axes.push(inner);
+            outer = Some(rest);
         }
         if outer.is_some() || left.next().is_some() {
             return None;
         }
         let axes = turn.order.iter().map(|k| axes[axes.len() - 1 - k]).collect();
-        Some(Walk { base: self.base, axes, across: (0, 1), beyond: 0 }.merged())
+        Some(Walk::of(self.base, axes))
     }
 
     /// The distance of neighboring positions of the innermost axis.
@@ -275,7 +287,7 @@ impl Walk {
     pub(super) fn block(outer: usize, rows: usize, inner: usize, whole: usize, before: usize) -> Walk {
         let axis = |len: usize, stride: usize| Axis { len, stride: stride as i64, lo: 0, hi: len };
         let axes = SmallVec::from_slice(&[axis(outer, whole * inner), axis(rows * inner, 1)]);
-        Walk { base: (before * inner) as i64, axes, across: (0, 1), beyond: 0 }.merged()
+        Walk::of((before * inner) as i64, axes)
     }
 
     /// Whether the flat position is its own place, moved by a constant: the array is read as it lies from that place
@@ -385,8 +397,7 @@ impl Walk {
         let (mut rest, j) = (start / inner.len, start % inner.len);
         if self.beyond > 0
             && let Some(holed) = self.straight_with_holes(start, len)
-            && let Ok(place) = usize::try_from(holed.place)
-            && place + len <= self.beyond
+            && let Some(place) = holed.within(len, 0..self.beyond)
         {
             return Sight::Straight(place);
         }
@@ -412,11 +423,9 @@ impl Walk {
     /// which look at nothing: the place at which the first would lie, and the rows' length, first and last seen
     /// positions.
     pub(super) fn straight_with_holes(&self, start: usize, len: usize) -> Option<Holed> {
-        let [rows, inner] = &self.axes[..] else { return None };
+        let [rows, inner] = self.straight_rows()?;
         let (first, last) = (start / inner.len, (start + len - 1) / inner.len);
-        let seen = rows.lo <= first && last < rows.hi && inner.lo < inner.hi;
-        let straight = inner.stride == 1 && rows.stride == inner.len as i64;
-        (seen && straight && len > 0).then(|| Holed {
+        (len > 0 && rows.lo <= first && last < rows.hi).then(|| Holed {
             place: self.base + start as i64,
             row: inner.len,
             column: start % inner.len,
@@ -439,10 +448,16 @@ impl Walk {
     /// If rows lie one after the other in the array but for positions at their sides that look at nothing: the length
     /// of rows, and the number of such positions at their starts and at their ends.
     pub(super) fn sides(&self) -> Option<(usize, usize, usize)> {
-        let [rows, inner] = &self.axes[..] else { return None };
-        let holes = inner.lo < inner.hi && (inner.lo, inner.hi) != (0, inner.len);
-        let straight = inner.stride == 1 && rows.stride == inner.len as i64;
-        (holes && straight).then_some((inner.len, inner.lo, inner.len - inner.hi))
+        let [_, inner] = self.straight_rows()?;
+        let holes = (inner.lo, inner.hi) != (0, inner.len);
+        holes.then_some((inner.len, inner.lo, inner.len - inner.hi))
+    }
+
+    /// Rows and the positions in a row, some of which look at something, if they lie one after the other in the array.
+    fn straight_rows(&self) -> Option<&[Axis; 2]> {
+        let axes: &[Axis; 2] = self.axes[..].try_into().ok()?;
+        let [rows, inner] = axes;
+        (inner.lo < inner.hi && inner.stride == 1 && rows.stride == inner.len as i64).then_some(axes)
     }
 
     /// The same walk, which may look at other elements of an array of this size where it looks at nothing.
@@ -455,23 +470,16 @@ impl Walk {
     pub(super) fn columns_of(&self, row: usize, first: usize, step: usize, count: usize) -> Option<Walk> {
         let mut axes = self.axes.clone();
         let inner = *axes.last()?;
-        if inner.len > row && inner.len.is_multiple_of(row) {
-            // The axis is one of rows and columns.
-            let whole = |at: usize| at.is_multiple_of(row);
-            if !whole(inner.lo) || !whole(inner.hi) {
-                return None;
-            }
+        if inner.len > row {
             axes.pop();
-            let (lo, hi) = (inner.lo / row, inner.hi / row);
-            axes.push(Axis { len: inner.len / row, stride: inner.stride.wrapping_mul(row as i64), lo, hi });
-            axes.push(Axis { len: row, stride: inner.stride, lo: 0, hi: row });
+            axes.extend(inner.split(row)?);
         }
         let inner = axes.last_mut().filter(|inner| inner.len == row)?;
         let base = self.base.wrapping_add(inner.stride.wrapping_mul(first as i64));
         let before = |side: usize| side.saturating_sub(first).div_ceil(step).min(count);
         let (lo, hi) = (before(inner.lo), before(inner.hi));
         *inner = Axis { len: count, stride: inner.stride.wrapping_mul(step as i64), lo, hi };
-        Some(Walk { base, axes, across: (0, 1), beyond: 0 }.merged())
+        Some(Walk::of(base, axes))
     }
 
     /// Calls `body` for each run of the flat positions `start .. start + len`.
