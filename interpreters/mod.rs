@@ -10,6 +10,7 @@
 //! * [`count`]: the cost of a program, in any interpreter.
 //! * [`transcript`]: the text of a program, written while it runs, in any interpreter.
 //! * [`watch`]: a program observed value by value, in any interpreter: where a NaN comes from, what is out of bounds.
+//! * [`higher`]: instances of the higher-order language, whose tensors are those of any interpreter.
 //!
 //! `kernels` is no interpreter: it is the loops over slices that the interpreters share that compute.
 //!
@@ -25,6 +26,7 @@ pub mod compiled;
 pub mod concrete;
 pub mod count;
 pub mod dual;
+pub mod higher;
 mod kernels;
 mod scope;
 pub mod shapes;

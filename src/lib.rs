@@ -9,6 +9,7 @@ pub mod array;
 pub mod base;
 pub mod dtype;
 pub mod guide;
+pub mod higher;
 pub mod ops;
 pub mod optim;
 pub mod passes;

@@ -19,6 +19,7 @@ mod check_gradient;
 mod custom;
 pub mod direct;
 mod function;
+pub mod higher;
 pub mod inspect;
 mod linear_map;
 mod matrix;

@@ -53,6 +53,14 @@ impl Log {
         self.add(seen);
     }
 
+    /// A higher-order program that must panic when it runs, which is later than it is written: the place is that of the
+    /// case.
+    #[track_caller]
+    pub(crate) fn panics_when_run<R>(&mut self, f: impl FnOnce() -> R) {
+        let message = caught(f).message;
+        self.add_at(Location::caller(), message);
+    }
+
     /// A call of a closure of the library, which does not know who calls it: the message must name the call.
     #[track_caller]
     pub(crate) fn panics_naming_the_call<R>(&mut self, f: impl FnOnce() -> R) {

@@ -21,6 +21,7 @@ mod data;
 mod direct;
 #[path = "../support/formats.rs"]
 mod formats;
+mod higher;
 mod language;
 mod log;
 mod optim;
@@ -67,6 +68,7 @@ fn everything() -> Log {
     direct::verbs(&mut log);
     staged::verbs(&mut log);
     programs::programs(&mut log);
+    higher::programs(&mut log);
     sizes::memory(&mut log);
     log
 }

@@ -1,0 +1,230 @@
+//! Loops over arrays whose trips compute values of the higher-order language.
+//!
+//! One loop of the tensors' interpreter does all: its carry, elements and outputs are the tensors within the values.
+//! Where the values hold what no array can hold (a function that captures an element, cases that differ from trip to
+//! trip), the trips run one after the other. Law: both ways give the same values.
+
+use super::bag::{Bag, Entry};
+use super::value::Val;
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::ops::Linear;
+
+/// What a trip makes: the next carry, outputs to be stacked, and values to be added up.
+pub(super) struct Trip<T> {
+    pub(super) carry: Val<T>,
+    pub(super) out: Val<T>,
+    pub(super) sum: Val<T>,
+}
+
+/// The shape of a value: where its tensors are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Skeleton {
+    Zero,
+    Nil,
+    Leaf,
+    Pair(Box<Skeleton>, Box<Skeleton>),
+    Bag(Vec<(bool, Skeleton, Skeleton)>),
+}
+
+/// The tensors of a value, in order; nothing if it holds more than tensors.
+fn flatten<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>) -> Option<Skeleton> {
+    Some(match v {
+        Val::Zero => Skeleton::Zero,
+        Val::Nil => Skeleton::Nil,
+        Val::Leaf(t) => {
+            into.push(t.clone());
+            Skeleton::Leaf
+        }
+        Val::Pair(p) => {
+            let first = flatten(&p.0, into)?;
+            Skeleton::Pair(Box::new(first), Box::new(flatten(&p.1, into)?))
+        }
+        Val::Bag(bag) => {
+            let mut entries = Vec::new();
+            for entry in bag.entries() {
+                let (many, a, v) = match entry {
+                    Entry::One(a, v) => (false, a, v),
+                    Entry::Zip(a, v) => (true, a, v),
+                };
+                let a = flatten(a, into)?;
+                entries.push((many, a, flatten(v, into)?));
+            }
+            Skeleton::Bag(entries)
+        }
+        Val::Left(_) | Val::Right(_) | Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Mono(_) => return None,
+    })
+}
+
+/// How the tensors of a value are put back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// As they are.
+    Same,
+    /// Stacks of them are added up.
+    Sum,
+}
+
+fn rebuild<T: BaseTensor>(skeleton: &Skeleton, way: Way, leaves: &mut dyn Iterator<Item = T>) -> Val<T> {
+    match skeleton {
+        Skeleton::Zero => Val::Zero,
+        Skeleton::Nil => Val::Nil,
+        Skeleton::Leaf => {
+            let leaf = leaves.next().expect("as many tensors as before");
+            Val::Leaf(if way == Way::Sum { leaf.linear(&Linear::sum(leaf.shape(), &[0])) } else { leaf })
+        }
+        Skeleton::Pair(a, b) => {
+            let first = rebuild(a, way, leaves);
+            Val::pair(first, rebuild(b, way, leaves))
+        }
+        Skeleton::Bag(entries) => {
+            let mut total = Val::Zero;
+            for (many, a, v) in entries {
+                let (mut a, mut v) = (rebuild(a, Way::Same, leaves), rebuild(v, Way::Same, leaves));
+                if way == Way::Sum && *many {
+                    (a, v) = (merged(&a), merged(&v));
+                }
+                let bag = if way == Way::Sum || *many { Bag::zip(a, v) } else { Bag::one(a, v) };
+                total = total.plus(Val::Bag(bag));
+            }
+            total
+        }
+    }
+}
+
+/// The value with the two outer axes of each tensor made one.
+fn merged<T: BaseTensor>(v: &Val<T>) -> Val<T> {
+    each_leaf(v, &|t| {
+        let shape = t.shape();
+        let flat: Vec<usize> = std::iter::once(shape[0] * shape[1]).chain(shape[2..].iter().copied()).collect();
+        t.linear(&Linear::reshape(shape, &flat))
+    })
+}
+
+/// A function of each tensor of a value that consists of tensors.
+fn each_leaf<T: BaseTensor>(v: &Val<T>, f: &dyn Fn(&T) -> T) -> Val<T> {
+    let mut leaves = Vec::new();
+    let skeleton = flatten(v, &mut leaves).expect("a value that consists of tensors");
+    rebuild(&skeleton, Way::Same, &mut leaves.iter().map(f))
+}
+
+/// The number of elements along the outer axis of the first tensor.
+fn length<T: BaseTensor>(op: &str, v: &Val<T>) -> usize {
+    let mut leaves = Vec::new();
+    flatten(v, &mut leaves);
+    match leaves.first() {
+        Some(leaf) => leaf.shape()[0],
+        None => {
+            panic!("{op}: the elements must have an array among their parts, but they have none; pair them with one")
+        }
+    }
+}
+
+/// One trip for each element along the outer axis of `xs`, in order or in reverse.
+pub(super) fn sweep<T: BaseTensor>(
+    op: &str,
+    reverse: bool,
+    carry: Val<T>,
+    xs: &Val<T>,
+    step: &dyn Fn(Val<T>, Val<T>) -> Trip<T>,
+) -> Trip<T> {
+    looped(op, reverse, carry.clone(), xs, step).unwrap_or_else(|| unrolled(op, reverse, carry, xs, step))
+}
+
+/// The trips as one loop, if all values consist of tensors, in the same places in every trip.
+fn looped<T: BaseTensor>(
+    op: &str,
+    reverse: bool,
+    carry: Val<T>,
+    xs: &Val<T>,
+    step: &dyn Fn(Val<T>, Val<T>) -> Trip<T>,
+) -> Option<Trip<T>> {
+    let (n, mut init, mut elements) = (length(op, xs), Vec::new(), Vec::new());
+    let of_carry = flatten(&carry, &mut init)?;
+    let of_elements = flatten(xs, &mut elements)?;
+    let mut of_outputs: Option<(Skeleton, Skeleton, usize)> = None;
+    let (mut failed, mut first) = (false, Vec::new());
+    let (last, stacks) = T::map_accum(n, reverse, init, &elements, &mut |before, element| {
+        let carry = rebuild(&of_carry, Way::Same, &mut before.iter().cloned());
+        let trip = step(carry.clone(), rebuild(&of_elements, Way::Same, &mut element.iter().cloned()));
+        let (mut after, mut outputs) = (Vec::new(), Vec::new());
+        let next = flatten(&trip.carry.conform(&carry), &mut after);
+        let out = flatten(&trip.out, &mut outputs);
+        let split = outputs.len();
+        let sum = flatten(&trip.sum, &mut outputs);
+        match (next, out, sum) {
+            (Some(next), Some(out), Some(sum)) if next == of_carry => {
+                let this = (out, sum, split);
+                if of_outputs.is_none() {
+                    first = outputs.clone();
+                }
+                failed |= *of_outputs.get_or_insert_with(|| this.clone()) != this;
+            }
+            _ => failed = true,
+        }
+        // The loop goes on with the outputs of its first trip, which keep their shapes; the trips run again.
+        if failed { (before, first.clone()) } else { (after, outputs) }
+    });
+    let (out, sum, split) = of_outputs.filter(|_| !failed)?;
+    let mut stacks = stacks.into_iter();
+    let outputs: Vec<T> = stacks.by_ref().take(split).collect();
+    Some(Trip {
+        carry: rebuild(&of_carry, Way::Same, &mut last.into_iter()),
+        out: rebuild(&out, Way::Same, &mut outputs.into_iter()),
+        sum: rebuild(&sum, Way::Sum, &mut stacks),
+    })
+}
+
+/// The trips one after the other.
+fn unrolled<T: BaseTensor>(
+    op: &str,
+    reverse: bool,
+    mut carry: Val<T>,
+    xs: &Val<T>,
+    step: &dyn Fn(Val<T>, Val<T>) -> Trip<T>,
+) -> Trip<T> {
+    let n = length(op, xs);
+    let (mut outs, mut sum) = (Vec::new(), Val::Zero);
+    for k in 0..n {
+        let at = T::constant(Array::scalar(if reverse { n - 1 - k } else { k } as i64));
+        let element = each_leaf(xs, &|t| t.gather(std::slice::from_ref(&at)));
+        let trip = step(carry, element);
+        carry = trip.carry;
+        outs.push(trip.out);
+        sum = sum.plus(trip.sum);
+    }
+    if reverse {
+        outs.reverse();
+    }
+    Trip { carry, out: stacked(op, &outs), sum }
+}
+
+/// The outputs of all trips along a new outer axis.
+fn stacked<T: BaseTensor>(op: &str, outs: &[Val<T>]) -> Val<T> {
+    let whole = outs.iter().find(|v| !v.is_zero());
+    match whole {
+        None | Some(Val::Zero) => Val::Zero,
+        Some(Val::Nil) => Val::Nil,
+        Some(Val::Pair(_)) => {
+            let parts: Vec<(Val<T>, Val<T>)> = outs.iter().map(|v| (v.fst(), v.snd())).collect();
+            let (first, second): (Vec<Val<T>>, Vec<Val<T>>) = parts.into_iter().unzip();
+            Val::pair(stacked(op, &first), stacked(op, &second))
+        }
+        Some(like @ Val::Leaf(t)) => {
+            let row: Vec<usize> = std::iter::once(1).chain(t.shape().iter().copied()).collect();
+            let rows: Vec<T> = outs
+                .iter()
+                .map(|v| {
+                    let leaf = v.clone().conform(like).leaf().clone();
+                    leaf.linear(&Linear::reshape(leaf.shape(), &row))
+                })
+                .collect();
+            Val::Leaf(T::concat(0, &rows))
+        }
+        Some(
+            Val::Left(_) | Val::Right(_) | Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_),
+        ) => {
+            unreachable!("{op}: the elements of arrays are tensors and pairs of them")
+        }
+    }
+}

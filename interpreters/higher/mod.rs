@@ -1,0 +1,57 @@
+//! Instances of the higher-order language ([`crate::higher`]), over tensors of any interpreter.
+//!
+//! * [`Val`], [`Lin`] and [`Bag`], values, linear functions and copowers;
+//! * [`Run`], evaluation;
+//! * [`chad`], differentiation over any target with linear functions;
+//! * [`curry`], differentiation by another meaning of functions;
+//! * [`tallied`], the work of linear functions, counted.
+//!
+//! Law: no instance names an interpreter of tensors, nor an interpreter an instance. A transformation of programs is
+//! generic in its target.
+
+#![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
+
+use crate::base::BaseTensor;
+use crate::higher::{Arrays, Obj};
+
+mod bag;
+pub mod chad;
+pub mod curry;
+mod linear;
+mod loops;
+mod run;
+mod tally;
+mod value;
+
+pub use bag::Bag;
+pub use chad::{Dependency, Derivatives, Forward, Generators, Reverse};
+pub use curry::{Curry, CurryClosures, CurryLists};
+pub use linear::{Lin, Mode};
+pub use run::{Morphism, Run};
+pub use tally::{Tally, tallied};
+pub use value::{AnyMonoid, Val};
+
+/// An instance that goes backwards: a morphism gives a value, and a pullback of cotangents.
+pub trait Backward<T: BaseTensor>: Arrays {
+    /// The value at an argument, and its pullback.
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> (Val<T>, Pullback<T>);
+}
+
+/// A function of cotangents.
+pub type Pullback<T> = Box<dyn Fn(Val<T>) -> Val<T>>;
+
+impl<T: BaseTensor> Backward<T> for Reverse<Run<T>> {
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> (Val<T>, Pullback<T>) {
+        let ran = program.at(x);
+        let pullback = ran.snd().lin();
+        (ran.fst(), Box::new(move |v| pullback.run(Mode::Cells, v)))
+    }
+}
+
+impl<T: BaseTensor, K: curry::FunctionTangent> Backward<T> for Curry<T, K> {
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> (Val<T>, Pullback<T>) {
+        let ran = program.at(x);
+        let pullback = ran.snd();
+        (ran.fst(), Box::new(move |v| pullback.apply(v)))
+    }
+}

@@ -1,0 +1,391 @@
+//! Values of higher-order programs: one type for all objects.
+//!
+//! Programs are typed at their surface, by the codes of [`crate::higher::object`]; the values inside are of this one
+//! type, so user code instantiates little. Laws: a value of a type never stands where one of another is needed (the
+//! typed surface sees to that, so a match that fails is a fault of this library); [`Val::Zero`] is the zero of every
+//! type with addition, at no cost, whatever the shapes.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use super::bag::Bag;
+use super::linear::Lin;
+use super::tally;
+use crate::array::{Array, Values};
+use crate::base::BaseTensor;
+use crate::higher::{Ground, Layout, Monoid};
+use crate::ops::Linear;
+use crate::tree::Tree;
+
+/// A function of values.
+pub(super) type Closure<T> = Rc<dyn Fn(Val<T>) -> Val<T>>;
+
+/// A value of any type of the language, with tensors of the interpreter `T`.
+pub enum Val<T> {
+    /// Zero, of any type with addition.
+    Zero,
+    /// The value of the unit type.
+    Nil,
+    /// A tensor.
+    Leaf(T),
+    /// A pair.
+    Pair(Rc<(Val<T>, Val<T>)>),
+    /// The left case of a sum.
+    Left(Rc<Val<T>>),
+    /// The right case of a sum.
+    Right(Rc<Val<T>>),
+    /// The left case where the mask holds, the right one elsewhere: a choice that is not known while a program is traced.
+    Either(Rc<(T, Val<T>, Val<T>)>),
+    /// A function.
+    Fun(Closure<T>),
+    /// A linear function.
+    Lin(Lin<T>),
+    /// A copower.
+    Bag(Bag<T>),
+    /// A value of a monoid of the host language.
+    Mono(Rc<dyn AnyMonoid>),
+}
+
+impl<T: Clone> Clone for Val<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Val::Zero => Val::Zero,
+            Val::Nil => Val::Nil,
+            Val::Leaf(t) => Val::Leaf(t.clone()),
+            Val::Pair(p) => Val::Pair(p.clone()),
+            Val::Left(v) => Val::Left(v.clone()),
+            Val::Right(v) => Val::Right(v.clone()),
+            Val::Either(e) => Val::Either(e.clone()),
+            Val::Fun(f) => Val::Fun(f.clone()),
+            Val::Lin(l) => Val::Lin(l.clone()),
+            Val::Bag(b) => Val::Bag(b.clone()),
+            Val::Mono(m) => Val::Mono(m.clone()),
+        }
+    }
+}
+
+/// A monoid whose type is not known here.
+pub trait AnyMonoid {
+    /// The sum with a value of the same type.
+    fn sum(&self, other: &dyn AnyMonoid) -> Rc<dyn AnyMonoid>;
+    /// The value.
+    fn value(&self) -> &dyn Any;
+}
+
+impl<M: Monoid> AnyMonoid for M {
+    fn sum(&self, other: &dyn AnyMonoid) -> Rc<dyn AnyMonoid> {
+        Rc::new(self.plus(other.value().downcast_ref().expect("the types of programs keep monoids apart")))
+    }
+
+    fn value(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The fault of a value of another type than the program's.
+#[cold]
+fn mistyped(needed: &str) -> ! {
+    unreachable!("a value of a typed program is {needed}")
+}
+
+impl<T: BaseTensor> Val<T> {
+    pub(super) fn fun(f: impl Fn(Val<T>) -> Val<T> + 'static) -> Self {
+        Val::Fun(Rc::new(f))
+    }
+
+    /// A pair; of zeros, zero.
+    pub(super) fn pair(a: Val<T>, b: Val<T>) -> Self {
+        if a.is_zero() && b.is_zero() { Val::Zero } else { Val::Pair(Rc::new((a, b))) }
+    }
+
+    pub(super) fn is_zero(&self) -> bool {
+        matches!(self, Val::Zero)
+    }
+
+    pub(crate) fn fst(&self) -> Val<T> {
+        match self {
+            Val::Pair(p) => p.0.clone(),
+            Val::Zero => Val::Zero,
+            Val::Nil | Val::Leaf(_) | Val::Left(_) | Val::Right(_) | Val::Either(_) => mistyped("a pair"),
+            Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => mistyped("a pair"),
+        }
+    }
+
+    pub(crate) fn snd(&self) -> Val<T> {
+        match self {
+            Val::Pair(p) => p.1.clone(),
+            Val::Zero => Val::Zero,
+            Val::Nil | Val::Leaf(_) | Val::Left(_) | Val::Right(_) | Val::Either(_) => mistyped("a pair"),
+            Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => mistyped("a pair"),
+        }
+    }
+
+    /// The function, applied.
+    pub(crate) fn apply(&self, x: Val<T>) -> Val<T> {
+        match self {
+            Val::Fun(f) => f(x),
+            Val::Zero => Val::Zero,
+            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a function"),
+            Val::Either(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => mistyped("a function"),
+        }
+    }
+
+    pub(super) fn leaf(&self) -> &T {
+        if let Val::Leaf(t) = self { t } else { mistyped("a tensor") }
+    }
+
+    pub(crate) fn lin(&self) -> Lin<T> {
+        match self {
+            Val::Lin(l) => l.clone(),
+            Val::Zero => Lin::zero(),
+            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a linear function"),
+            Val::Either(_) | Val::Fun(_) | Val::Bag(_) | Val::Mono(_) => mistyped("a linear function"),
+        }
+    }
+
+    /// The entries of a copower; none in zero.
+    pub(super) fn bag(&self) -> Option<Bag<T>> {
+        match self {
+            Val::Bag(b) => Some(b.clone()),
+            Val::Zero => None,
+            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a copower"),
+            Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Mono(_) => mistyped("a copower"),
+        }
+    }
+
+    /// The sum, in any type with addition.
+    pub(super) fn plus(self, other: Val<T>) -> Val<T> {
+        tally::addition::<T>();
+        match (self, other) {
+            (Val::Zero, v) | (v, Val::Zero) => v,
+            (Val::Nil, Val::Nil) => Val::Nil,
+            (Val::Leaf(a), Val::Leaf(b)) => Val::Leaf(a.accumulate(&b)),
+            (Val::Pair(p), Val::Pair(q)) => {
+                let (a, b) = Rc::unwrap_or_clone(p);
+                let (c, d) = Rc::unwrap_or_clone(q);
+                Val::pair(a.plus(c), b.plus(d))
+            }
+            (Val::Left(a), Val::Left(b)) => Val::Left(Rc::new(Rc::unwrap_or_clone(a).plus(Rc::unwrap_or_clone(b)))),
+            (Val::Right(a), Val::Right(b)) => Val::Right(Rc::new(Rc::unwrap_or_clone(a).plus(Rc::unwrap_or_clone(b)))),
+            (Val::Either(e), Val::Either(f)) => {
+                let (left, right) = (e.1.clone().plus(f.1.clone()), e.2.clone().plus(f.2.clone()));
+                Val::Either(Rc::new((e.0.clone(), left, right)))
+            }
+            (Val::Fun(f), Val::Fun(g)) => Val::fun(move |x| f(x.clone()).plus(g(x))),
+            (Val::Lin(f), Val::Lin(g)) => Val::Lin(f.plus(g)),
+            (Val::Bag(a), Val::Bag(b)) => Val::Bag(a.both(b)),
+            (Val::Mono(a), Val::Mono(b)) => Val::Mono(a.sum(&*b)),
+            _ => mistyped("of the type of what is added to it"),
+        }
+    }
+
+    /// `then` where the mask holds, `otherwise` elsewhere. If the mask is known, one of them.
+    pub(super) fn select(mask: &T, then: Val<T>, otherwise: Val<T>) -> Val<T> {
+        if let Some(known) = known(mask) {
+            return if known { then } else { otherwise };
+        }
+        match (then, otherwise) {
+            (Val::Zero, Val::Zero) => Val::Zero,
+            (Val::Nil, _) | (_, Val::Nil) => Val::Nil,
+            (Val::Leaf(a), Val::Leaf(b)) => Val::Leaf(choose(mask, &a, &b)),
+            (Val::Leaf(a), Val::Zero) => Val::Leaf(choose(mask, &a, &T::zeros(a.shape(), a.dtype()))),
+            (Val::Zero, Val::Leaf(b)) => Val::Leaf(choose(mask, &T::zeros(b.shape(), b.dtype()), &b)),
+            (a @ (Val::Pair(_) | Val::Zero), b @ Val::Pair(_)) | (a @ Val::Pair(_), b @ Val::Zero) => {
+                Val::pair(Val::select(mask, a.fst(), b.fst()), Val::select(mask, a.snd(), b.snd()))
+            }
+            (a @ (Val::Fun(_) | Val::Zero), b @ Val::Fun(_)) | (a @ Val::Fun(_), b @ Val::Zero) => {
+                let mask = mask.clone();
+                Val::fun(move |x| Val::select(&mask, a.apply(x.clone()), b.apply(x)))
+            }
+            (a @ (Val::Lin(_) | Val::Zero), b @ Val::Lin(_)) | (a @ Val::Lin(_), b @ Val::Zero) => {
+                Val::Lin(Lin::select(mask.clone(), a.lin(), b.lin()))
+            }
+            (a @ (Val::Bag(_) | Val::Zero), b @ Val::Bag(_)) | (a @ Val::Bag(_), b @ Val::Zero) => {
+                let part = |v: Val<T>, first: bool| {
+                    let masked = |v: Val<T>| {
+                        if first { Val::select(mask, v, Val::Zero) } else { Val::select(mask, Val::Zero, v) }
+                    };
+                    v.bag().map_or(Val::Zero, |bag| Val::Bag(bag.each(&masked)))
+                };
+                part(a, true).plus(part(b, false))
+            }
+            (a @ (Val::Left(_) | Val::Right(_) | Val::Either(_)), b) | (a, b) => Val::select_sum(mask, &a, &b),
+        }
+    }
+
+    /// [`select`](Val::select) between values of a sum.
+    fn select_sum(mask: &T, a: &Val<T>, b: &Val<T>) -> Val<T> {
+        let truth = |b: bool| T::constant(Array::scalar(b));
+        let parts = |v: &Val<T>| match v {
+            Val::Left(v) => (truth(true), (**v).clone(), Val::Zero),
+            Val::Right(v) => (truth(false), Val::Zero, (**v).clone()),
+            Val::Either(e) => (**e).clone(),
+            Val::Zero => (truth(true), Val::Zero, Val::Zero),
+            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) => mistyped("a sum"),
+            Val::Mono(_) => panic!(
+                "if: an analysis must know which branch runs, but the condition is not known while a program is traced; analyse the \
+                 program with known numbers"
+            ),
+        };
+        match (a, b) {
+            (Val::Left(a), Val::Left(b)) => Val::Left(Rc::new(Val::select(mask, (**a).clone(), (**b).clone()))),
+            (Val::Right(a), Val::Right(b)) => Val::Right(Rc::new(Val::select(mask, (**a).clone(), (**b).clone()))),
+            _ => {
+                let ((m, l, r), (n, u, v)) = (parts(a), parts(b));
+                let which = choose(mask, &m, &n);
+                Val::Either(Rc::new((which, Val::select(mask, l, u), Val::select(mask, r, v))))
+            }
+        }
+    }
+
+    /// The value that `f` makes of the left case, or `g` of the right one; both, if it is not known which.
+    pub(super) fn split(&self, f: impl FnOnce(Val<T>) -> Val<T>, g: impl FnOnce(Val<T>) -> Val<T>) -> Val<T> {
+        match self {
+            Val::Left(v) => f((**v).clone()),
+            Val::Right(v) => g((**v).clone()),
+            Val::Either(e) => Val::select(&e.0, f(e.1.clone()), g(e.2.clone())),
+            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) => mistyped("a sum"),
+            Val::Bag(_) | Val::Mono(_) | Val::Zero => mistyped("a sum"),
+        }
+    }
+
+    /// The value with these leaves.
+    pub(crate) fn of_leaves(layout: &Layout, leaves: &mut dyn Iterator<Item = Option<T>>) -> Val<T> {
+        match layout {
+            Layout::Unit => Val::Nil,
+            Layout::Leaf => leaves.next().flatten().map_or(Val::Zero, Val::Leaf),
+            Layout::Pair(a, b) => {
+                let first = Val::of_leaves(a, leaves);
+                Val::pair(first, Val::of_leaves(b, leaves))
+            }
+        }
+    }
+
+    /// The leaves of the value; none where it is zero, or has no tangents.
+    pub(crate) fn leaves(&self, layout: &Layout, into: &mut Vec<Option<T>>) {
+        match layout {
+            Layout::Unit => {}
+            Layout::Leaf => into.push(if let Val::Leaf(t) = self { Some(t.clone()) } else { None }),
+            Layout::Pair(a, b) => {
+                self.fst().leaves(a, into);
+                self.snd().leaves(b, into);
+            }
+        }
+    }
+
+    /// The leaves of a primal value.
+    pub(crate) fn primals(&self, layout: &Layout) -> Vec<T> {
+        let mut leaves = Vec::new();
+        self.leaves(layout, &mut leaves);
+        leaves.into_iter().map(|leaf| leaf.unwrap_or_else(|| mistyped("a tensor"))).collect()
+    }
+
+    /// The (co)tangent with zeros written out, where the primal value `like` has floats.
+    pub(super) fn conform(self, like: &Val<T>) -> Val<T> {
+        match (self, like) {
+            (Val::Zero, Val::Leaf(t)) if t.dtype().is_float() => Val::Leaf(T::zeros(t.shape(), t.dtype())),
+            (v @ (Val::Zero | Val::Pair(_)), Val::Pair(p)) => Val::pair(v.fst().conform(&p.0), v.snd().conform(&p.1)),
+            (v, _) => v,
+        }
+    }
+}
+
+/// Whether the mask holds, if that is known.
+pub(super) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
+    match mask.peek()?.values::<bool>()? {
+        Values::Splat(b) => Some(b),
+        Values::Dense(b) => b.first().copied(),
+    }
+}
+
+/// `then` where the mask, a single one, holds.
+fn choose<T: BaseTensor>(mask: &T, then: &T, otherwise: &T) -> T {
+    let scalar = then.shape().is_empty();
+    let wide = if scalar { mask.clone() } else { mask.linear(&Linear::replicate(then.shape(), &[])) };
+    T::select(&wide, then, otherwise)
+}
+
+impl<T: BaseTensor> Val<T> {
+    /// The left case where the mask holds.
+    pub(super) fn choice(mask: &T) -> Val<T> {
+        match known(mask) {
+            Some(true) => Val::Left(Rc::new(Val::Nil)),
+            Some(false) => Val::Right(Rc::new(Val::Nil)),
+            None => Val::Either(Rc::new((mask.clone(), Val::Nil, Val::Nil))),
+        }
+    }
+
+    /// A (co)tangent, in which the unit is zero.
+    pub(super) fn without_units(self) -> Val<T> {
+        match self {
+            Val::Nil => Val::Zero,
+            Val::Pair(p) => Val::pair(p.0.clone().without_units(), p.1.clone().without_units()),
+            v @ (Val::Zero | Val::Leaf(_) | Val::Left(_) | Val::Right(_) | Val::Either(_)) => v,
+            v @ (Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_)) => v,
+        }
+    }
+
+    /// The (co)tangent with zeros written out, where the rows of the primal values `stack` have floats.
+    pub(super) fn conform_row(self, stack: &Val<T>) -> Val<T> {
+        match (self, stack) {
+            (Val::Zero, Val::Leaf(t)) if t.dtype().is_float() => Val::Leaf(T::zeros(&t.shape()[1..], t.dtype())),
+            (v @ (Val::Zero | Val::Pair(_)), Val::Pair(p)) => {
+                Val::pair(v.fst().conform_row(&p.0), v.snd().conform_row(&p.1))
+            }
+            (v, _) => v,
+        }
+    }
+}
+
+impl<T: BaseTensor> Val<T> {
+    /// A ground value of the host language.
+    pub(crate) fn of_value<A: Ground>(x: &A::Value<T>) -> Val<T> {
+        Val::of_leaves(&A::layout(), &mut x.leaves().into_iter().map(Some))
+    }
+
+    /// The (co)tangent of a ground value of the host language; zeros of these shapes where it is zero.
+    pub(crate) fn tangent_like<A: Ground>(&self, x: &A::Value<T>) -> A::Value<T> {
+        let mut leaves = Vec::new();
+        self.leaves(&A::layout(), &mut leaves);
+        let zeros = x.leaves();
+        let filled =
+            leaves.into_iter().zip(zeros).map(|(leaf, x)| leaf.unwrap_or_else(|| T::zeros(x.shape(), x.dtype())));
+        A::read(&mut filled.collect::<Vec<T>>().into_iter())
+    }
+
+    /// Whether there is a function among the parts.
+    pub(super) fn has_function(&self) -> bool {
+        match self {
+            Val::Fun(_) | Val::Lin(_) => true,
+            Val::Pair(p) => p.0.has_function() || p.1.has_function(),
+            Val::Left(v) | Val::Right(v) => v.has_function(),
+            Val::Either(e) => e.1.has_function() || e.2.has_function(),
+            Val::Zero | Val::Nil | Val::Leaf(_) | Val::Bag(_) | Val::Mono(_) => false,
+        }
+    }
+}
+
+/// Values of a monoid in the places of leaves.
+impl<T: BaseTensor> Val<T> {
+    pub(crate) fn of_marks<M: Monoid>(layout: &Layout, marks: &mut dyn Iterator<Item = M>) -> Val<T> {
+        match layout {
+            Layout::Unit => Val::Zero,
+            Layout::Leaf => marks.next().map_or(Val::Zero, |m| Val::Mono(Rc::new(m))),
+            Layout::Pair(a, b) => {
+                let first = Val::of_marks(a, marks);
+                Val::pair(first, Val::of_marks(b, marks))
+            }
+        }
+    }
+
+    pub(crate) fn marks<M: Monoid>(&self, layout: &Layout) -> Vec<M> {
+        match layout {
+            Layout::Unit => Vec::new(),
+            Layout::Leaf => {
+                let value = if let Val::Mono(m) = self { m.value().downcast_ref::<M>().cloned() } else { None };
+                vec![value.unwrap_or_default()]
+            }
+            Layout::Pair(a, b) => [self.fst().marks(a), self.snd().marks(b)].concat(),
+        }
+    }
+}

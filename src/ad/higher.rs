@@ -1,0 +1,338 @@
+//! Verbs of higher-order programs, and the derivatives of their primitives.
+
+#![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
+
+use super::LinearMap;
+use crate::array::Array;
+use crate::base::{BaseTensor, Lift};
+use crate::higher::primitive::leaves;
+use crate::higher::{Expr, Ground, Monoid, Primitive, Real};
+use crate::interpreters::adval::{ADVal, Sweep};
+use crate::interpreters::dual::{Dual, Forward as DualSweep};
+use crate::interpreters::higher::{Backward, CurryClosures, Dependency, Forward, Mode, Reverse, Run, Val};
+use crate::passes::optimize;
+use crate::program::{Program, Term};
+use crate::shape::Show;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+
+/// (Co)tangents of tensors; none where they are zero.
+pub(crate) type Tangents<T> = Vec<Option<T>>;
+
+/// The tangents of the results of a primitive, from those of its arguments: it runs at dual numbers.
+pub(crate) fn push_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], x_dots: &[Option<T>]) -> Tangents<T> {
+    let sweep = DualSweep::new();
+    let inputs: Vec<Dual<T>> = at
+        .iter()
+        .zip(x_dots)
+        .map(|(x, x_dot)| match x_dot {
+            Some(x_dot) => sweep.input(x, x_dot),
+            None => <Dual<T> as Lift<T>>::lift(x.clone()),
+        })
+        .collect();
+    let results = p.run(&inputs);
+    results.iter().map(|y| y.dtype().is_float().then(|| sweep.result(y).1)).collect()
+}
+
+/// The cotangents of the arguments of a primitive, from those of its results: it runs at dual numbers.
+pub(crate) fn pull_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], y_bars: &[Option<T>]) -> Tangents<T> {
+    let mut sweep = Sweep::new();
+    let inputs: Vec<ADVal<T>> = at.iter().map(|x| sweep.input(x)).collect();
+    let (mut results, mut cotangents) = (Vec::new(), Vec::new());
+    for (y, y_bar) in p.run(&inputs).into_iter().zip(y_bars) {
+        if let Some(y_bar) = y_bar {
+            results.push(y);
+            cotangents.push(y_bar.clone());
+        }
+    }
+    let x_bars = sweep.pull(&results, cotangents);
+    x_bars.into_iter().zip(at).map(|(x_bar, x)| x.dtype().is_float().then_some(x_bar)).collect()
+}
+
+/// The value of a program.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Prod, Real, fun2, lam};
+/// use polygrad::{higher, tensor};
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| lam(|z| x.at() * z.at()).app(y.at()))
+/// }
+/// assert_eq!(higher::run(program(), &(tensor(2.0), tensor(3.0))), tensor(6.0));
+/// ```
+#[track_caller]
+pub fn run<A: Ground, B: Ground, T: BaseTensor>(program: Expr<Run<T>, A, B>, x: &A::Value<T>) -> B::Value<T> {
+    let y = program.hom().at(Val::of_value::<A>(x));
+    B::read(&mut y.primals(&B::layout()).into_iter())
+}
+
+/// Value and pullback of a program, by any instance that goes backwards: CHAD or differentiable curry.
+///
+/// ```
+/// use polygrad::Array;
+/// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, fun2, lam, map};
+/// use polygrad::interpreters::higher::{CurryLists, Reverse, Run};
+/// use polygrad::{higher, tensor};
+/// /// "CHAD", Fig. 2(b).
+/// fn program<C: Arrays>() -> Expr<C, Prod<Real, Vector>, Real> {
+///     fun2(|x, y| map(lam(|z| x.at() * z.at()), y.at()).sum())
+/// }
+/// let x = (tensor(3.0), tensor([1.0, 2.0, 5.0]));
+/// let (value, pullback) = higher::vjp_by(program::<Reverse<Run<Array>>>(), &x);
+/// assert_eq!(value, tensor(24.0));
+/// assert_eq!(pullback(&tensor(2.0)), (tensor(16.0), tensor([6.0, 6.0, 6.0])));
+/// let (_, pullback) = higher::vjp_by(program::<CurryLists<Array>>(), &x);
+/// assert_eq!(pullback(&tensor(2.0)), (tensor(16.0), tensor([6.0, 6.0, 6.0])));
+/// ```
+#[track_caller]
+pub fn vjp_by<C, A, B, T>(
+    program: Expr<C, A, B>,
+    x: &A::Value<T>,
+) -> (B::Value<T>, LinearMap<'_, B::Value<T>, A::Value<T>>)
+where
+    C: Backward<T>,
+    A: Ground,
+    B: Ground,
+    T: BaseTensor,
+{
+    let (y, pullback) = C::pulled(&program.hom(), Val::of_value::<A>(x));
+    let value = B::read(&mut y.primals(&B::layout()).into_iter());
+    let like = value.leaves();
+    let pull = move |ct: &B::Value<T>| {
+        check_like("vjp", "cotangent", &like, &ct.leaves())?;
+        Ok::<_, String>(pullback(Val::of_value::<B>(ct)).tangent_like::<A>(x))
+    };
+    (value, LinearMap::new(pull))
+}
+
+/// Value and pullback of a program, by [`CurryClosures`], whose work is a multiple of that of the program.
+///
+/// `vjp : (A -> B) -> A -> (B, B -o A)`. The pullback takes a cotangent, a tree like the value, to that of `x`; integers
+/// and masks have the cotangent zero.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1, lam, let_};
+/// use polygrad::{higher, tensor};
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| let_(lam(|z| z.at() * x.at()), |f| f.at().app(f.at().app(x.at()))))
+/// }
+/// let x = tensor(2.0);
+/// let (value, pullback) = higher::vjp(program(), &x);
+/// assert_eq!((value, pullback(&tensor(1.0))), (tensor(8.0), tensor(12.0)));
+/// ```
+#[track_caller]
+pub fn vjp<A: Ground, B: Ground, T: BaseTensor>(
+    program: Expr<CurryClosures<T>, A, B>,
+    x: &A::Value<T>,
+) -> (B::Value<T>, LinearMap<'_, B::Value<T>, A::Value<T>>) {
+    vjp_by(program, x)
+}
+
+/// Value and gradient of a program with one number as its result, by [`CurryClosures`].
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1, lam};
+/// use polygrad::{higher, tensor};
+/// fn program<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| lam(|z| (x.at() * z.at()).sin()).app(x.at()))
+/// }
+/// let (value, gradient) = higher::value_and_grad(program(), &tensor(1.0));
+/// assert_eq!((value, gradient), (tensor(1.0_f64.sin()), tensor(2.0 * 1.0_f64.cos())));
+/// ```
+#[track_caller]
+pub fn value_and_grad<A: Ground, T: BaseTensor>(
+    program: Expr<CurryClosures<T>, A, Real>,
+    x: &A::Value<T>,
+) -> (Tensor<T, 0>, A::Value<T>) {
+    value_and_grad_by(program, x)
+}
+
+/// [`value_and_grad`] by any instance that goes backwards.
+#[track_caller]
+pub fn value_and_grad_by<C: Backward<T>, A: Ground, T: BaseTensor>(
+    program: Expr<C, A, Real>,
+    x: &A::Value<T>,
+) -> (Tensor<T, 0>, A::Value<T>) {
+    let (y, pullback) = C::pulled(&program.hom(), Val::of_value::<A>(x));
+    let one = Val::Leaf(T::constant(Array::scalar(1.0)));
+    (Real::read(&mut y.primals(&Real::layout()).into_iter()), pullback(one).tangent_like::<A>(x))
+}
+
+/// Gradient of a program with one number as its result, by [`CurryClosures`].
+#[track_caller]
+pub fn grad<A: Ground, T: BaseTensor>(program: Expr<CurryClosures<T>, A, Real>, x: &A::Value<T>) -> A::Value<T> {
+    value_and_grad(program, x).1
+}
+
+/// The value of a program and its derivative along `x_dot`, by forward CHAD.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Real, Vector, fun1, lam, map};
+/// use polygrad::{higher, tensor};
+/// /// "CHAD", Fig. 2(a).
+/// fn program<C: Arrays>() -> Expr<C, Real, Vector> {
+///     fun1(|x| map(lam(|z| x.at() * z.at() + 1.0), x.at().replicate(3)))
+/// }
+/// let (value, tangent) = higher::jvp(program(), &tensor(3.0), &tensor(1.0));
+/// assert_eq!((value, tangent), (tensor([10.0, 10.0, 10.0]), tensor([6.0, 6.0, 6.0])));
+/// ```
+///
+/// # Panics
+/// When a leaf of `x_dot` is not like that of `x`.
+#[track_caller]
+pub fn jvp<A: Ground, B: Ground, T: BaseTensor>(
+    program: Expr<Forward<Run<T>>, A, B>,
+    x: &A::Value<T>,
+    x_dot: &A::Value<T>,
+) -> (B::Value<T>, B::Value<T>) {
+    if let Err(message) = check_like("jvp", "tangent", &x.leaves(), &x_dot.leaves()) {
+        panic!("{message}");
+    }
+    let ran = program.hom().at(Val::of_value::<A>(x));
+    let value = B::read(&mut ran.fst().primals(&B::layout()).into_iter());
+    let tangent = ran.snd().lin().run(Mode::Tuples, Val::of_value::<A>(x_dot)).tangent_like::<B>(&value);
+    (value, tangent)
+}
+
+/// The gradient of a program with one number as its result, and the Hessian times `v`: the program runs at dual
+/// numbers, by [`CurryClosures`].
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Real, fun1, lam};
+/// use polygrad::{higher, tensor};
+/// fn cube<C: Language>() -> Expr<C, Real, Real> {
+///     fun1(|x| lam(|z| x.at() * z.at()).app(x.at() * x.at()))
+/// }
+/// assert_eq!(higher::hvp(cube(), &tensor(2.0), &tensor(1.0)), (tensor(12.0), tensor(12.0)));
+/// ```
+///
+/// # Panics
+/// When a leaf of `v` is not like that of `x`.
+#[track_caller]
+pub fn hvp<A: Ground, T: BaseTensor>(
+    program: Expr<CurryClosures<Dual<T>>, A, Real>,
+    x: &A::Value<T>,
+    v: &A::Value<T>,
+) -> (A::Value<T>, A::Value<T>) {
+    if let Err(message) = check_like("hvp", "direction", &x.leaves(), &v.leaves()) {
+        panic!("{message}");
+    }
+    let sweep = DualSweep::new();
+    let inputs: Vec<Dual<T>> = x.leaves().iter().zip(&v.leaves()).map(|(x, v)| sweep.input(x, v)).collect();
+    let at = A::read(&mut inputs.into_iter());
+    let gradient = value_and_grad_by::<_, A, Dual<T>>(program, &at).1;
+    let (first, second): (Vec<T>, Vec<T>) = gradient.leaves().iter().map(|leaf| sweep.result(leaf)).unzip();
+    (A::read(&mut first.into_iter()), A::read(&mut second.into_iter()))
+}
+
+/// The first-order program of a higher-order one, at inputs like these: all functions have run.
+///
+/// Inputs and results are the leaves, in order. The program is optimized, and runs like any other.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, fun2, lam, map};
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, higher, tensor};
+/// fn program<C: Arrays>() -> Expr<C, Prod<Real, Vector>, Real> {
+///     fun2(|x, y| map(lam(|z| x.at() * z.at()), y.at()).sum())
+/// }
+/// let staged = higher::stage(program(), &(tensor(0.0), tensor([0.0; 3])));
+/// let inputs = vec![Array::scalar(3.0), Array::from([1.0, 2.0, 5.0])];
+/// assert_eq!(interpret(&staged, inputs), [Array::scalar(24.0)]);
+/// ```
+///
+/// # Panics
+/// When the program looks at numbers: in `iterate`, and in recursion that a condition ends.
+#[track_caller]
+pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
+    staged::<A>(like, |inputs| program.hom().at(inputs).primals(&B::layout()))
+}
+
+/// The first-order program of the value and the gradient of a higher-order one, at inputs like these, by
+/// [`CurryClosures`]. Its results are the value, and the leaves of the gradient.
+///
+/// # Panics
+/// As [`stage`].
+#[track_caller]
+pub fn stage_gradient<A: Ground>(program: Expr<CurryClosures<Term>, A, Real>, like: &A::Value<Array>) -> Program {
+    stage_gradient_by(program, like)
+}
+
+/// [`stage_gradient`] by any instance that goes backwards.
+#[track_caller]
+pub fn stage_gradient_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, like: &A::Value<Array>) -> Program {
+    staged::<A>(like, |inputs| {
+        let x = A::read(&mut inputs.primals(&A::layout()).into_iter());
+        let (value, gradient) = value_and_grad_by::<C, A, Term>(program, &x);
+        std::iter::once(value.into_raw()).chain(gradient.leaves()).collect()
+    })
+}
+
+/// What the inputs of a program get from its results: each result leaf starts with a mark, and every operation adds up
+/// the marks of its results for each of its inputs. With sets of results as marks, the results that depend on an input;
+/// with the number 1, the number of paths from it.
+///
+/// ```
+/// use polygrad::higher::{Expr, Language, Monoid, Prod, Real, fun2};
+/// use polygrad::{Array, higher, tensor};
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// struct Paths(usize);
+/// impl Monoid for Paths {
+///     fn plus(&self, other: &Paths) -> Paths {
+///         Paths(self.0 + other.0)
+///     }
+/// }
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| x.at() * x.at() + y.at())
+/// }
+/// let x = (tensor(1.0), tensor(2.0));
+/// assert_eq!(higher::dependencies::<_, _, _, Array>(program(), &x, &[Paths(1)]), [Paths(2), Paths(1)]);
+/// ```
+///
+/// # Panics
+/// When there are not as many marks as leaves of the result, or when the program chooses by a condition that is not
+/// known.
+#[track_caller]
+pub fn dependencies<M: Monoid, A: Ground, B: Ground, T: BaseTensor>(
+    program: Expr<Reverse<Run<T>, Dependency<M>>, A, B>,
+    x: &A::Value<T>,
+    marks: &[M],
+) -> Vec<M> {
+    let results = leaves(&B::layout());
+    if results != marks.len() {
+        panic!(
+            "dependencies: each leaf of the result needs a mark, but there are {results} leaves and {} marks; give as many",
+            marks.len()
+        );
+    }
+    let pullback = program.hom().at(Val::of_value::<A>(x)).snd().lin();
+    let marks = Val::of_marks(&B::layout(), &mut marks.iter().cloned());
+    pullback.run(Mode::Cells, marks).marks(&A::layout())
+}
+
+/// The optimized program of a function of variables like these.
+#[track_caller]
+fn staged<A: Ground>(like: &A::Value<Array>, f: impl FnOnce(Val<Term>) -> Vec<Term>) -> Program {
+    let variables: Vec<Term> = like.leaves().iter().map(|x| Term::variable(x.shape(), x.dtype())).collect();
+    let inputs = Val::of_leaves(&A::layout(), &mut variables.iter().cloned().map(Some));
+    match Term::program(&variables, &f(inputs), &[]) {
+        Ok(program) => optimize(&program),
+        Err(message) => panic!("{message}"),
+    }
+}
+
+/// Whether (co)tangents have the shapes and element types of the values they belong to.
+fn check_like<T: BaseTensor>(verb: &str, what: &str, values: &[T], tangents: &[T]) -> Result<(), String> {
+    for (x, t) in values.iter().zip(tangents) {
+        if x.shape() != t.shape() || x.dtype() != t.dtype() {
+            return Err(format!(
+                "{verb}: a {what} must have the shape and element type of its value, but the value is {} {} and the {what} {} {}; map \
+                 the value to its {what}",
+                x.dtype(),
+                Show(x.shape()),
+                t.dtype(),
+                Show(t.shape())
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! The language as traits: a cartesian closed category ([`Ccc`]), and what programs have besides ([`Language`]).
+//!
+//! An instance is a type without values that implements them; a program is a function that is generic in the instance.
+//! A morphism `Hom<A, B>` is a program with one input of type `A`: the combinators are those of "The Differentiable
+//! Curry", section 2, and the user's syntax ([`super::expr`]) is its translation to them (Fig. 1).
+//!
+//! Laws: identity and composition are a category; pairs, functions and sums satisfy their beta and eta equations. An
+//! instance that carries derivatives satisfies them up to the equality of derivatives, not of their representations.
+
+use super::object::{Arr, Fun, Mask, Obj, Prod, Stack, Sum, Unit};
+use super::primitive::Primitive;
+
+/// A cartesian closed category.
+pub trait Ccc: 'static {
+    /// Programs from `A` to `B`.
+    type Hom<A: Obj, B: Obj>: Clone + 'static;
+
+    /// The input.
+    fn id<A: Obj>() -> Self::Hom<A, A>;
+
+    /// `f`, then `g`.
+    fn then<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<B, C>) -> Self::Hom<A, C>;
+
+    /// The only value.
+    fn unit<A: Obj>() -> Self::Hom<A, Unit>;
+
+    /// Both results.
+    fn pair<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<A, C>) -> Self::Hom<A, Prod<B, C>>;
+
+    /// The first part.
+    fn fst<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, A>;
+
+    /// The second part.
+    fn snd<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, B>;
+
+    /// The function of the second part, for a first part that is captured.
+    fn curry<A: Obj, B: Obj, C: Obj>(f: Self::Hom<Prod<A, B>, C>) -> Self::Hom<A, Fun<B, C>>;
+
+    /// A function applied to its argument.
+    fn eval<A: Obj, B: Obj>() -> Self::Hom<Prod<Fun<A, B>, A>, B>;
+
+    /// `let`: the body sees the value beside its context.
+    fn bind<G: Obj, A: Obj, B: Obj>(value: Self::Hom<G, A>, body: Self::Hom<Prod<G, A>, B>) -> Self::Hom<G, B> {
+        Self::then(Self::pair(Self::id(), value), body)
+    }
+}
+
+/// A cartesian closed category with primitive operations, sums, recursion and loops over arrays.
+pub trait Language: Ccc {
+    /// A primitive operation.
+    fn prim<P: Primitive>(p: P) -> Self::Hom<P::Dom, P::Cod>;
+
+    /// The left case.
+    fn inl<A: Obj, B: Obj>() -> Self::Hom<A, Sum<A, B>>;
+
+    /// The right case.
+    fn inr<A: Obj, B: Obj>() -> Self::Hom<B, Sum<A, B>>;
+
+    /// One program for each case.
+    fn case<G: Obj, A: Obj, B: Obj, C: Obj>(
+        left: Self::Hom<Prod<G, A>, C>,
+        right: Self::Hom<Prod<G, B>, C>,
+    ) -> Self::Hom<Prod<G, Sum<A, B>>, C>;
+
+    /// The left case where the mask holds. Where the mask is not known (while a program is traced), both cases run, and
+    /// their results are selected from.
+    fn test() -> Self::Hom<Mask, Sum<Unit, Unit>>;
+
+    /// Steps until one is the right case.
+    ///
+    /// # Panics
+    /// When a program runs in which it is not known which case a step is: while it is traced.
+    fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R>;
+
+    /// The function that may call itself.
+    fn fix<G: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Self::Hom<G, Fun<A, B>>;
+}
+
+/// A language with loops over the outermost axis of arrays.
+pub trait Arrays: Language {
+    /// The function of every element.
+    fn map<A: Stack, B: Stack>() -> Self::Hom<Prod<Fun<A, B>, A::Stacked>, B::Stacked>;
+
+    /// A state, taken through all elements in order.
+    fn fold<S: Stack, A: Stack>() -> Self::Hom<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S>;
+
+    /// The function of every number below `n`.
+    fn build<B: Stack>(n: usize) -> Self::Hom<Fun<Arr<0, i64>, B>, B::Stacked> {
+        let numbers = Self::then(Self::unit(), Self::prim(super::primitive::Iota(n)));
+        Self::then(Self::pair(Self::id(), numbers), Self::map::<Arr<0, i64>, B>())
+    }
+}

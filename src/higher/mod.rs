@@ -1,0 +1,42 @@
+//! Higher-order programs: functions that take and return functions, and their derivatives.
+//!
+//! A program is generic in the instance ([`Language`]). An instance is a meaning, as an interpreter of tensors is one;
+//! the ground types are tensors of any [`BaseTensor`](crate::BaseTensor), so there are two sockets:
+//!
+//! | instance | meaning of a program |
+//! |---|---|
+//! | [`Run<T>`](crate::interpreters::higher::Run) | its value |
+//! | [`Reverse<I>`](crate::interpreters::higher::Reverse) | over an instance `I`: its value and its pullback, by CHAD |
+//! | [`Forward<I>`](crate::interpreters::higher::Forward) | over an instance `I`: its value and its pushforward, by CHAD |
+//! | [`CurryClosures<T>`](crate::interpreters::higher::CurryClosures) | its value and its pullback; tangents of functions are those of what they capture |
+//! | [`CurryLists<T>`](crate::interpreters::higher::CurryLists) | its value and its pullback; tangents of functions are lists of calls |
+//!
+//! | tensors `T` | |
+//! |---|---|
+//! | `Array` | numbers |
+//! | `Term` | a first-order [`Program`](crate::program::Program), in which no function is left |
+//! | dual numbers | derivatives of derivatives |
+//!
+//! Reading order: [`object`] (types), [`category`] (programs), [`expr`] (the user's syntax), [`primitive`], [`linear`]
+//! (the target language of differentiation).
+
+#![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
+
+pub mod category;
+pub mod expr;
+pub mod linear;
+pub mod object;
+pub mod primitive;
+
+pub use crate::ad::higher::*;
+pub use category::{Arrays, Ccc, Language};
+pub use expr::{
+    Expr, Var, apply, build, case, constant, fix, fold, fun1, fun2, fun3, fun4, if_, inl, inr, iterate, lam, let_, map,
+    num, tup,
+};
+pub use linear::{ArrayTarget, Target};
+pub use object::{
+    Arr, Copower, Element, Fun, Functor, Ground, Int, Layout, LinFun, LinSum, Linear, Mask, Matrix, Mono, Monoid, Obj,
+    Prod, Real, Rows, Stack, Sum, Unit, Vector,
+};
+pub use primitive::Primitive;

@@ -1,0 +1,250 @@
+//! Objects: the types of the higher-order language, as type codes.
+//!
+//! A code is never a value. An instance says what the values of a code are; a program transformation says which code
+//! takes the place of another ([`Functor`]). So rustc checks the typing rules of the language, and those of its
+//! transformations: "CHAD", sections 7.4 and 7.5, are the associated types `D1` and `D2`.
+//!
+//! Law: `D1` and `D2` are determined by what a functor says of arrays and of functions. Products and sums are mapped
+//! part by part.
+
+use std::marker::PhantomData;
+
+use crate::base::BaseTensor;
+use crate::dtype::Elem;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+
+/// The object with one value.
+pub struct Unit;
+
+/// Arrays of rank `D` with elements `E`.
+pub struct Arr<const D: usize, E = f64>(PhantomData<E>);
+
+/// Numbers.
+pub type Real = Arr<0>;
+/// Vectors.
+pub type Vector = Arr<1>;
+/// Matrices.
+pub type Matrix = Arr<2>;
+/// Integers: indices.
+pub type Int = Arr<0, i64>;
+/// The values of comparisons.
+pub type Mask = Arr<0, bool>;
+
+/// Pairs.
+pub struct Prod<A, B>(PhantomData<(A, B)>);
+
+/// Either a value of `A`, or one of `B`.
+pub struct Sum<A, B>(PhantomData<(A, B)>);
+
+/// Functions from `A` to `B`.
+pub struct Fun<A, B>(PhantomData<(A, B)>);
+
+/// Linear functions from `A` to `B`: the abstract type `LFun` of "CHAD", Fig. 8.
+pub struct LinFun<A, B>(PhantomData<(A, B)>);
+
+/// Formal sums of points of `A` with vectors of `B`: the abstract type `Copower`, written `!A (x) B`.
+pub struct Copower<A, B>(PhantomData<(A, B)>);
+
+/// A vector of `A` or one of `B`, or zero: the (co)tangents of a sum.
+pub struct LinSum<A, B>(PhantomData<(A, B)>);
+
+/// The values of a commutative monoid of the host language.
+pub struct Mono<M>(PhantomData<M>);
+
+/// A type of the language.
+pub trait Obj: 'static {
+    /// The code of primal values under a transformation.
+    type D1<F: Functor>: Obj;
+    /// The code of tangents, or cotangents, under a transformation.
+    type D2<F: Functor>: Linear;
+}
+
+/// A type whose values are a commutative monoid: they can be added, and one of them is zero.
+pub trait Linear: Obj {}
+
+/// What a transformation of programs does to types.
+pub trait Functor: Sized + 'static {
+    /// The (co)tangents of arrays.
+    type Arr2<const D: usize, E: Element>: Linear;
+    /// The primal values of functions.
+    type Fun1<A: Obj, B: Obj>: Obj;
+    /// The (co)tangents of functions.
+    type Fun2<A: Obj, B: Obj>: Linear;
+}
+
+/// An element type, with the (co)tangents of its arrays.
+pub trait Element: Elem {
+    /// Arrays of the same kind for floats; nothing for integers and masks ("The Differentiable Curry", Fig. 6).
+    type Tangent<const D: usize>: Linear;
+}
+
+impl Element for f64 {
+    type Tangent<const D: usize> = Arr<D, f64>;
+}
+
+impl Element for f32 {
+    type Tangent<const D: usize> = Arr<D, f32>;
+}
+
+impl Element for i64 {
+    type Tangent<const D: usize> = Unit;
+}
+
+impl Element for bool {
+    type Tangent<const D: usize> = Unit;
+}
+
+/// The parts of a ground type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// No part.
+    Unit,
+    /// One array.
+    Leaf,
+    /// Two parts.
+    Pair(Box<Layout>, Box<Layout>),
+}
+
+/// A type without functions and sums: its values are trees of tensors.
+pub trait Ground: Obj {
+    /// The values, in the host language, over an interpreter `T` of tensors.
+    type Value<T: BaseTensor>: Tree<T>;
+
+    /// The parts.
+    fn layout() -> Layout;
+
+    /// The value with these leaves.
+    fn read<T: BaseTensor>(leaves: &mut dyn Iterator<Item = T>) -> Self::Value<T>;
+}
+
+/// A type of which there are arrays.
+pub trait Stack: Ground {
+    /// Values of this type along a new outermost axis, structure of arrays.
+    type Stacked: Ground;
+}
+
+/// A type of arrays along an outermost axis.
+pub trait Rows: Ground {
+    /// The type of their elements.
+    type Row: Stack<Stacked = Self>;
+}
+
+impl Obj for Unit {
+    type D1<F: Functor> = Unit;
+    type D2<F: Functor> = Unit;
+}
+
+impl Linear for Unit {}
+
+impl Ground for Unit {
+    type Value<T: BaseTensor> = ();
+
+    fn layout() -> Layout {
+        Layout::Unit
+    }
+
+    fn read<T: BaseTensor>(_: &mut dyn Iterator<Item = T>) {}
+}
+
+impl Stack for Unit {
+    type Stacked = Unit;
+}
+
+impl<const D: usize, E: Element> Obj for Arr<D, E> {
+    type D1<F: Functor> = Arr<D, E>;
+    type D2<F: Functor> = F::Arr2<D, E>;
+}
+
+impl<const D: usize> Linear for Arr<D, f64> {}
+impl<const D: usize> Linear for Arr<D, f32> {}
+
+impl<const D: usize, E: Element> Ground for Arr<D, E> {
+    type Value<T: BaseTensor> = Tensor<T, D, E>;
+
+    fn layout() -> Layout {
+        Layout::Leaf
+    }
+
+    fn read<T: BaseTensor>(leaves: &mut dyn Iterator<Item = T>) -> Tensor<T, D, E> {
+        Tensor::from_raw(leaves.next().expect("a leaf for each array"))
+    }
+}
+
+macro_rules! stacks {
+    ($($d:literal $above:literal,)*) => { $(
+        impl<E: Element> Stack for Arr<$d, E> {
+            type Stacked = Arr<$above, E>;
+        }
+
+        impl<E: Element> Rows for Arr<$above, E> {
+            type Row = Arr<$d, E>;
+        }
+    )* };
+}
+
+stacks! { 0 1, 1 2, 2 3, 3 4, 4 5, 5 6, }
+
+impl<A: Obj, B: Obj> Obj for Prod<A, B> {
+    type D1<F: Functor> = Prod<A::D1<F>, B::D1<F>>;
+    type D2<F: Functor> = Prod<A::D2<F>, B::D2<F>>;
+}
+
+impl<A: Linear, B: Linear> Linear for Prod<A, B> {}
+
+impl<A: Ground, B: Ground> Ground for Prod<A, B> {
+    type Value<T: BaseTensor> = (A::Value<T>, B::Value<T>);
+
+    fn layout() -> Layout {
+        Layout::Pair(Box::new(A::layout()), Box::new(B::layout()))
+    }
+
+    fn read<T: BaseTensor>(leaves: &mut dyn Iterator<Item = T>) -> Self::Value<T> {
+        let first = A::read(leaves);
+        (first, B::read(leaves))
+    }
+}
+
+impl<A: Stack, B: Stack> Stack for Prod<A, B> {
+    type Stacked = Prod<A::Stacked, B::Stacked>;
+}
+
+impl<A: Rows, B: Rows> Rows for Prod<A, B> {
+    type Row = Prod<A::Row, B::Row>;
+}
+
+impl<A: Obj, B: Obj> Obj for Sum<A, B> {
+    type D1<F: Functor> = Sum<A::D1<F>, B::D1<F>>;
+    type D2<F: Functor> = LinSum<A::D2<F>, B::D2<F>>;
+}
+
+impl<A: Obj, B: Obj> Obj for Fun<A, B> {
+    type D1<F: Functor> = F::Fun1<A, B>;
+    type D2<F: Functor> = F::Fun2<A, B>;
+}
+
+/// The sum of two functions is the function of sums.
+impl<A: Obj, B: Linear> Linear for Fun<A, B> {}
+
+/// The types of the target language are no types of source programs: no source program makes or takes their values, so
+/// what a transformation makes of them is never asked.
+macro_rules! of_the_target {
+    ($($name:ident<$($p:ident: $bound:ident),*>),*) => { $(
+        impl<$($p: $bound),*> Obj for $name<$($p),*> {
+            type D1<F: Functor> = Unit;
+            type D2<F: Functor> = Unit;
+        }
+
+        impl<$($p: $bound),*> Linear for $name<$($p),*> {}
+    )* };
+}
+
+of_the_target! { LinFun<A: Linear, B: Linear>, Copower<A: Obj, B: Linear>, LinSum<A: Linear, B: Linear>, Mono<M: Monoid> }
+
+/// A commutative monoid of the host language: what an analysis of programs accumulates ("CHAD", section 11.3).
+///
+/// Laws: `plus` is associative and commutative, and the default value is its unit.
+pub trait Monoid: Clone + Default + std::fmt::Debug + 'static {
+    /// The sum.
+    fn plus(&self, other: &Self) -> Self;
+}

@@ -1,0 +1,334 @@
+//! Primitive operations: first-order programs that are given once, for every interpreter `T: BaseTensor`.
+//!
+//! Law: a primitive has no derivative of its own. Instances that differentiate run it at dual numbers (`ad::higher`),
+//! so its derivative is that of the operations it consists of, from the tables of [`crate::ops`].
+
+use std::marker::PhantomData;
+
+use super::object::{Arr, Element, Ground, Int, Layout, Mask, Prod, Real, Unit};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::{DType, Elem};
+use crate::ops::{Binary, Compare, Contract, Discrete, Linear, Unary};
+use crate::program::{Program, interpret};
+
+/// A first-order program as an operation of the higher-order language.
+///
+/// ```
+/// use polygrad::higher::{Primitive, Prod, Real, Vector};
+/// use polygrad::{BaseTensor, Tensor};
+///
+/// /// Any generic program of tensors.
+/// fn softened<T: BaseTensor>(x: &Tensor<T, 1>, by: &Tensor<T, 0>) -> Tensor<T, 0> {
+///     (x / by).logsumexp() * by
+/// }
+///
+/// #[derive(Clone)]
+/// struct Softened;
+///
+/// impl Primitive for Softened {
+///     type Dom = Prod<Vector, Real>;
+///     type Cod = Real;
+///     fn name(&self) -> String {
+///         "softened".into()
+///     }
+///     fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+///         let (x, by) = (Tensor::from_raw(args[0].clone()), Tensor::from_raw(args[1].clone()));
+///         vec![softened(&x, &by).into_raw()]
+///     }
+/// }
+/// ```
+pub trait Primitive: Clone + 'static {
+    /// The type of the argument.
+    type Dom: Ground;
+    /// The type of the result.
+    type Cod: Ground;
+
+    /// The name in printed programs.
+    fn name(&self) -> String;
+
+    /// The leaves of the result, from those of the argument.
+    #[track_caller]
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T>;
+}
+
+/// An elementwise function of one array.
+#[derive(Clone)]
+pub struct Pointwise<const D: usize>(
+    /// The row of the table.
+    pub Unary,
+);
+
+impl<const D: usize> Primitive for Pointwise<D> {
+    type Dom = Arr<D>;
+    type Cod = Arr<D>;
+
+    fn name(&self) -> String {
+        self.0.name().into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        vec![args[0].unary(self.0)]
+    }
+}
+
+/// An elementwise function of two arrays of one shape.
+#[derive(Clone)]
+pub struct Pointwise2<const D: usize>(
+    /// The row of the table.
+    pub Binary,
+);
+
+impl<const D: usize> Primitive for Pointwise2<D> {
+    type Dom = Prod<Arr<D>, Arr<D>>;
+    type Cod = Arr<D>;
+
+    fn name(&self) -> String {
+        self.0.name().into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        vec![args[0].binary(self.0, &args[1])]
+    }
+}
+
+/// A known array.
+#[derive(Clone)]
+pub struct Constant<const D: usize, E = f64>(Array, PhantomData<E>);
+
+impl<const D: usize, E: Elem> Constant<D, E> {
+    /// This array.
+    ///
+    /// # Panics
+    /// When the array has another rank or element type.
+    #[track_caller]
+    pub fn new(array: Array) -> Self {
+        if array.rank() != D || array.dtype() != E::DTYPE {
+            panic!(
+                "constant: the array must be {} of rank {D}, but it is {} of rank {}; give the type it has",
+                E::DTYPE,
+                array.dtype(),
+                array.rank()
+            );
+        }
+        Constant(array, PhantomData)
+    }
+}
+
+impl<const D: usize, E: Element> Primitive for Constant<D, E> {
+    type Dom = Unit;
+    type Cod = Arr<D, E>;
+
+    fn name(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn run<T: BaseTensor>(&self, _: &[T]) -> Vec<T> {
+        vec![T::constant(self.0.clone())]
+    }
+}
+
+/// The integers `0, 1, .., n - 1`.
+#[derive(Clone)]
+pub struct Iota(
+    /// How many.
+    pub usize,
+);
+
+impl Primitive for Iota {
+    type Dom = Unit;
+    type Cod = Arr<1, i64>;
+
+    fn name(&self) -> String {
+        format!("iota {}", self.0)
+    }
+
+    fn run<T: BaseTensor>(&self, _: &[T]) -> Vec<T> {
+        vec![T::discrete(&Discrete::Iota { n: self.0 }, &[])]
+    }
+}
+
+/// The sum of all elements.
+#[derive(Clone)]
+pub struct SumAll<const D: usize>;
+
+impl<const D: usize> Primitive for SumAll<D> {
+    type Dom = Arr<D>;
+    type Cod = Real;
+
+    fn name(&self) -> String {
+        "sum".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        let axes: Vec<usize> = (0..D).collect();
+        vec![args[0].linear(&Linear::sum(args[0].shape(), &axes))]
+    }
+}
+
+/// `n` copies of a number.
+#[derive(Clone)]
+pub struct Replicate(
+    /// How many.
+    pub usize,
+);
+
+impl Primitive for Replicate {
+    type Dom = Real;
+    type Cod = Arr<1>;
+
+    fn name(&self) -> String {
+        format!("replicate {}", self.0)
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        vec![args[0].linear(&Linear::replicate(&[self.0], &[]))]
+    }
+}
+
+/// The product of a matrix and a vector.
+#[derive(Clone)]
+pub struct MatVec;
+
+impl Primitive for MatVec {
+    type Dom = Prod<Arr<2>, Arr<1>>;
+    type Cod = Arr<1>;
+
+    fn name(&self) -> String {
+        "matvec".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        let [rows, columns] = args[0].shape() else {
+            panic!(
+                "matvec: the first operand must be a matrix, but it is of rank {}; give a matrix, then a vector",
+                args[0].shape().len()
+            )
+        };
+        vec![T::contract(&Contract::axes(&[*rows, *columns], &[0, 1], &[1], &[0]), &args[0], &args[1])]
+    }
+}
+
+/// The element of a vector at an index; 0 at an index out of bounds.
+#[derive(Clone)]
+pub struct Gather;
+
+impl Primitive for Gather {
+    type Dom = Prod<Arr<1>, Int>;
+    type Cod = Real;
+
+    fn name(&self) -> String {
+        "gather".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        vec![args[0].gather(&args[1..2])]
+    }
+}
+
+/// A vector with values added at indices; values at indices out of bounds are dropped.
+#[derive(Clone)]
+pub struct ScatterAdd;
+
+impl Primitive for ScatterAdd {
+    type Dom = Prod<Arr<1>, Prod<Arr<1, i64>, Arr<1>>>;
+    type Cod = Arr<1>;
+
+    fn name(&self) -> String {
+        "scatter_add".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        vec![args[0].clone().scatter_add(&args[1..2], &args[2])]
+    }
+}
+
+/// Compares two numbers.
+#[derive(Clone)]
+pub struct Comparison(
+    /// The comparison.
+    pub Compare,
+);
+
+impl Primitive for Comparison {
+    type Dom = Prod<Real, Real>;
+    type Cod = Mask;
+
+    fn name(&self) -> String {
+        format!("{:?}", self.0).to_lowercase()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        vec![T::discrete(&Discrete::Compare(self.0), &[&args[0], &args[1]])]
+    }
+}
+
+/// An integer as a number.
+#[derive(Clone)]
+pub struct ToFloat;
+
+impl Primitive for ToFloat {
+    type Dom = Int;
+    type Cod = Real;
+
+    fn name(&self) -> String {
+        "to_float".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        vec![T::discrete(&Discrete::ToFloat(DType::F64), &[&args[0]])]
+    }
+}
+
+/// A recorded program.
+pub struct Recorded<A, B> {
+    program: Program,
+    types: PhantomData<(A, B)>,
+}
+
+impl<A: Ground, B: Ground> Recorded<A, B> {
+    /// A program whose inputs are the leaves of `A`, and whose results are the leaves of `B`.
+    ///
+    /// # Panics
+    /// When the program has other numbers of inputs or results.
+    #[track_caller]
+    pub fn new(program: Program) -> Self {
+        let (inputs, results) = (program.inputs().len(), program.outputs().len());
+        let (leaves, values) = (leaves(&A::layout()), leaves(&B::layout()));
+        if (inputs, results) != (leaves, values) {
+            panic!(
+                "recorded: the program must have {leaves} inputs and {values} results, but it has {inputs} and {results}; give the \
+                 types of the program"
+            );
+        }
+        Recorded { program, types: PhantomData }
+    }
+}
+
+impl<A, B> Clone for Recorded<A, B> {
+    fn clone(&self) -> Self {
+        Recorded { program: self.program.clone(), types: PhantomData }
+    }
+}
+
+/// The number of arrays in a value.
+pub(crate) fn leaves(layout: &Layout) -> usize {
+    match layout {
+        Layout::Unit => 0,
+        Layout::Leaf => 1,
+        Layout::Pair(a, b) => leaves(a) + leaves(b),
+    }
+}
+
+impl<A: Ground, B: Ground> Primitive for Recorded<A, B> {
+    type Dom = A;
+    type Cod = B;
+
+    fn name(&self) -> String {
+        "program".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        interpret(&self.program, args.to_vec())
+    }
+}

@@ -1,0 +1,69 @@
+//! Mistakes in higher-order programs.
+
+use polygrad::higher::primitive::{Constant, MatVec, Recorded};
+use polygrad::higher::{
+    self, Arrays, Expr, Language, Monoid, Primitive, Prod, Real, Unit, Var, Vector, fun1, fun2, if_, inl, inr, iterate,
+    lam, let_, map, num,
+};
+use polygrad::interpreters::higher::{Reverse, Run};
+use polygrad::program::Term;
+use polygrad::{Array, DType, Tensor, tensor};
+
+use crate::log::Log;
+
+fn endless<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| iterate(x.at(), |s| if_(s.at().less(num(9.0)), || inl(s.at() * x.at()), || inr(s.at()))))
+}
+
+fn chosen<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+    fun2(|x, y| {
+        let_(if_(x.at().less(y.at()), || lam(|z| z.at() * x.at()), || lam(|z| z.at() + y.at())), |f| f.at().app(x.at()))
+    })
+}
+
+fn smaller<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+    fun2(|x, y| if_(x.at().less(y.at()), || x.at(), || y.at()))
+}
+
+fn no_elements<C: Arrays>() -> Expr<C, Real, Unit> {
+    fun1(|x| map(lam(|u: Var<_, Unit>| u.at()), lam(|_: Var<_, Real>| Expr::of(C::unit())).app(x.at())))
+}
+
+fn same<C: Language>() -> Expr<C, Vector, Vector> {
+    fun1(|x| x.at())
+}
+
+#[derive(Clone, Debug, Default)]
+struct Paths(usize);
+
+impl Monoid for Paths {
+    fn plus(&self, other: &Paths) -> Paths {
+        Paths(self.0 + other.0)
+    }
+}
+
+/// What primitives and verbs refuse, and what programs refuse when they run.
+pub(crate) fn programs(log: &mut Log) {
+    log.panics(|| Constant::<1>::new(Array::scalar(1.0)));
+    let two = higher::stage(smaller(), &(tensor(0.0), tensor(0.0)));
+    log.panics(|| Recorded::<Real, Real>::new(two));
+    log.panics(|| MatVec.run(&[Array::from([1.0]), Array::from([1.0])]));
+
+    let x = tensor([1.0, 2.0]);
+    log.panics(|| higher::jvp(same(), &x, &tensor([1.0])));
+    log.panics_naming_the_call(|| higher::vjp(same(), &x).1(&tensor([1.0])));
+    let (a, b) = (tensor(1.0), tensor(2.0));
+    fn total<C: Language>() -> Expr<C, Vector, Real> {
+        fun1(|x| x.at().sum())
+    }
+    log.panics(|| higher::hvp(total(), &x, &tensor([1.0])));
+
+    log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
+    log.panics_when_run(|| higher::stage(endless(), &a));
+    log.panics_when_run(|| higher::stage_gradient(chosen(), &(a.clone(), b.clone())));
+
+    log.panics(|| higher::dependencies::<Paths, _, _, Array>(smaller(), &(a.clone(), b.clone()), &[]));
+    let variable = || Tensor::<Term, 0>::from_raw(Term::variable(&[], DType::F64));
+    let unknown: Expr<Reverse<Run<Term>, _>, _, _> = smaller();
+    log.panics_when_run(|| higher::dependencies(unknown, &(variable(), variable()), &[Paths(1)]));
+}

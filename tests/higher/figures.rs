@@ -1,0 +1,188 @@
+//! The figures of "CHAD" and "The Differentiable Curry" as numbers.
+
+use std::collections::BTreeSet;
+
+use polygrad::higher::{self, Expr, Fun, Language, Monoid, Prod, Real, fun1, fun2, lam, let_, tup};
+use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
+use polygrad::{Array, tensor};
+
+use super::agree::{close, numbers};
+use super::gallery;
+
+#[test]
+fn fig_1c() {
+    let x = 0.6_f64;
+    let (value, tangent) = higher::jvp(gallery::fig_1a(), &tensor(x), &tensor(1.0));
+    let (y, z) = (2.0 * x, 2.0 * x * x);
+    close("value", &numbers(&value), &[y, z, z.cos()], 1e-15);
+    close("tangent", &numbers(&tangent), &[2.0, 4.0 * x, -z.sin() * 4.0 * x], 1e-15);
+}
+
+#[test]
+fn fig_1d() {
+    let x = (((tensor(0.7), tensor(-0.3)), tensor(1.1)), tensor(0.4));
+    let (value, gradient) = higher::value_and_grad_by(gallery::fig_1b::<Reverse<Run<Array>>>(), &x);
+    close("value", &[value.item()], &[0.047_981_570_123_249_91], 1e-15);
+    let expected = [0.4394932173134861, 2.1974660865674305, -0.3196314307734444, 1.7679613514656145];
+    close("gradient", &numbers(&gradient), &expected, 1e-15);
+}
+
+#[test]
+fn fig_2c() {
+    let (value, tangent) = higher::jvp(gallery::fig_2a(), &tensor(3.0), &tensor(1.0));
+    assert_eq!((value, tangent), (tensor([10.0; 3]), tensor([6.0; 3])));
+    let x = tensor(3.0);
+    let (_, pullback) = higher::vjp_by(gallery::fig_2a::<Reverse<Run<Array>>>(), &x);
+    assert_eq!(pullback(&tensor([1.0; 3])), tensor(18.0));
+}
+
+#[test]
+fn fig_2d() {
+    let x = (tensor(3.0), tensor([1.0, 2.0, 5.0]));
+    let (value, pullback) = higher::vjp_by(gallery::fig_2b::<Reverse<Run<Array>>>(), &x);
+    assert_eq!(value, tensor(24.0));
+    assert_eq!(pullback(&tensor(2.0)), (tensor(16.0), tensor([6.0; 3])));
+}
+
+/// Examples of the reference implementation whose results are no single number.
+#[test]
+fn examples_with_several_results() {
+    let x = tensor(1.5);
+    let (value, pullback) = higher::vjp_by(gallery::paired::<Reverse<Run<Array>>>(), &x);
+    assert_eq!((value, pullback(&(tensor(2.0), tensor(3.0)))), ((tensor(1.5), tensor(1.5)), tensor(5.0)));
+    let xs = tensor([1.0, 2.0]);
+    let (value, pullback) = higher::vjp(gallery::map_quadratic(), &xs);
+    assert_eq!((value, pullback(&tensor([1.0, 10.0]))), (tensor([11.0, 21.0]), tensor([9.0, 110.0])));
+    assert_eq!(higher::jvp(gallery::map_quadratic(), &xs, &tensor([1.0, 10.0])).1, tensor([9.0, 110.0]));
+}
+
+type Float2 = Prod<Real, Real>;
+
+/// `f(a, b) = sin(a) b`.
+fn f<C: Language, G: higher::Obj>(a: Expr<C, G, Real>, b: Expr<C, G, Real>) -> Expr<C, G, Real> {
+    a.sin() * b
+}
+
+fn partial_1<C: Language>() -> Expr<C, Float2, Real> {
+    fun2(|a, b| lam(|xb| f(a.at(), xb.at())).app(b.at()))
+}
+
+fn partial_2<C: Language>() -> Expr<C, Float2, Real> {
+    fun2(|a, b| f(a.at(), b.at()))
+}
+
+#[test]
+fn fig_4_partial_application() {
+    let x = (tensor(0.7), tensor(1.3));
+    let expected = [0.8374829934089983, 0.9942948434698351, 0.644217687237691];
+    let check = |found: (polygrad::Tensor<Array, 0>, _)| {
+        let all: Vec<f64> = std::iter::once(found.0.item()).chain(numbers(&found.1)).collect();
+        close("partial application", &all, &expected, 1e-15);
+    };
+    check(higher::value_and_grad_by(partial_1::<CurryLists<Array>>(), &x));
+    check(higher::value_and_grad_by(partial_2::<CurryLists<Array>>(), &x));
+    check(higher::value_and_grad_by(partial_1::<CurryClosures<Array>>(), &x));
+    check(higher::value_and_grad_by(partial_2::<CurryClosures<Array>>(), &x));
+}
+
+type Both = Prod<Prod<Fun<Real, Real>, Fun<Real, Real>>, Real>;
+
+/// Two functions, both of which capture `a`, and the point 0.5.
+fn two_functions<C: Language>() -> Expr<C, Real, Both> {
+    fun1(|a| {
+        let point = higher::num(0.5);
+        tup(tup(lam(|z| z.at() * a.at()), lam(|z| z.at() * a.at() * a.at())), point)
+    })
+}
+
+fn forget_1<C: Language>() -> Expr<C, Both, Real> {
+    fun1(|all| let_(all.at().snd(), |x| tup(all.at().fst().fst().app(x.at()), all.at().fst().snd().app(x.at())).fst()))
+}
+
+fn forget_2<C: Language>() -> Expr<C, Both, Real> {
+    fun1(|all| all.at().fst().fst().app(all.at().snd()))
+}
+
+fn closed<C: Language>(program: Expr<C, Both, Real>) -> Expr<C, Real, Real> {
+    Expr::of(C::then(two_functions::<C>().hom(), program.hom()))
+}
+
+/// The function `g` is called, and its result forgotten: its list of calls is `[(x, 0)]`, or `[]` where it is not
+/// called.
+#[test]
+fn fig_4_forgetting_results() {
+    type C = CurryLists<Array>;
+    let at = (tensor(2.0), tensor(1.0));
+    let raw = |program| format!("{}", C::raw_tangent(two_functions::<C>(), program, &at.0, &at.1));
+    assert_eq!(raw(forget_1()), "(([(0.5, 1.0)], [(0.5, 0)]), 2.0)");
+    assert_eq!(raw(forget_2()), "(([(0.5, 1.0)], 0), 2.0)");
+    let closures = [closed(forget_1()), closed(forget_2())];
+    for program in closures {
+        assert_eq!(higher::value_and_grad(program, &at.0), (tensor(1.0), tensor(0.5)));
+    }
+    for program in [closed(forget_1::<C>()), closed(forget_2())] {
+        assert_eq!(higher::value_and_grad_by(program, &at.0), (tensor(1.0), tensor(0.5)));
+    }
+}
+
+fn sum_1<C: Language>() -> Expr<C, Both, Real> {
+    fun1(|all| let_(all.at().fst().fst(), |f| let_(all.at().snd(), |x| f.at().app(x.at()) + f.at().app(x.at()))))
+}
+
+fn sum_2<C: Language>() -> Expr<C, Both, Real> {
+    fun1(|all| let_(all.at().fst().fst().app(all.at().snd()), |y| y.at() + y.at()))
+}
+
+/// The results of two calls are added up, or that of one call is doubled: the lists `[(x, g), (x, g)]` and
+/// `[(x, g + g)]`.
+#[test]
+fn fig_4_summing_results() {
+    type C = CurryLists<Array>;
+    let at = (tensor(2.0), tensor(1.0));
+    let raw = |program| format!("{}", C::raw_tangent(two_functions::<C>(), program, &at.0, &at.1));
+    assert_eq!(raw(sum_1()), "(([(0.5, 1.0), (0.5, 1.0)], 0), 4.0)");
+    assert_eq!(raw(sum_2()), "(([(0.5, 2.0)], 0), 4.0)");
+    for program in [closed(sum_1()), closed(sum_2())] {
+        assert_eq!(higher::value_and_grad(program, &at.0), (tensor(2.0), tensor(1.0)));
+    }
+    for program in [closed(sum_1::<C>()), closed(sum_2())] {
+        assert_eq!(higher::value_and_grad_by(program, &at.0), (tensor(2.0), tensor(1.0)));
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Paths(usize);
+
+impl Monoid for Paths {
+    fn plus(&self, other: &Paths) -> Paths {
+        Paths(self.0 + other.0)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Names(BTreeSet<&'static str>);
+
+impl Monoid for Names {
+    fn plus(&self, other: &Names) -> Names {
+        Names(self.0.union(&other.0).copied().collect())
+    }
+}
+
+/// "CHAD", section 11.3: other monoids. The copy of `x4` in Fig. 1(b) becomes an addition of counts.
+#[test]
+fn counts_and_sets_in_place_of_derivatives() {
+    let x = (((tensor(0.7), tensor(-0.3)), tensor(1.1)), tensor(0.4));
+    let paths = higher::dependencies::<_, _, _, Array>(gallery::fig_1b(), &x, &[Paths(1)]);
+    assert_eq!(paths, [Paths(1), Paths(1), Paths(1), Paths(2)]);
+    // The inner functions of `composed` are called four times.
+    let two = (tensor(0.7), tensor(1.3));
+    assert_eq!(higher::dependencies::<_, _, _, Array>(gallery::composed(), &two, &[Paths(1)]), [Paths(4), Paths(1)]);
+
+    fn results<C: Language>() -> Expr<C, Float2, Prod<Prod<Real, Real>, Real>> {
+        fun2(|x, y| let_(lam(|z| z.at() * y.at()), |f| tup(tup(f.at().app(x.at()), y.at().sin()), higher::num(1.0))))
+    }
+    let set = |names: &[&'static str]| Names(names.iter().copied().collect());
+    let marks = [set(&["product"]), set(&["sine"]), set(&["one"])];
+    let found = higher::dependencies::<_, _, _, Array>(results(), &two, &marks);
+    assert_eq!(found, [set(&["product"]), set(&["product", "sine"])]);
+}

@@ -1,0 +1,9 @@
+//! The higher-order layer: CHAD, differentiable curry and optics, by the figures of the papers and by laws.
+
+#![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
+
+mod agree;
+mod figures;
+mod gallery;
+mod random;
+mod refused;

@@ -1,0 +1,46 @@
+//! Programs as primitives, and what only one of the instances supports. What is refused is in `tests/errors`.
+
+use polygrad::higher::primitive::{MatVec, Recorded};
+use polygrad::higher::{self, Expr, Language, Prod, Real, fun2, lam};
+use polygrad::interpreters::higher::{CurryClosures, CurryLists, Run};
+use polygrad::program::{Term, interpret};
+use polygrad::{Array, tensor};
+
+use super::gallery;
+
+#[test]
+fn functions_chosen_while_traced() {
+    // Environments differ from function to function; lists of calls do not.
+    let x = (tensor(0.7), tensor(1.3));
+    let staged = higher::stage_gradient_by(gallery::chosen::<CurryLists<Term>>(), &x);
+    let results = interpret(&staged, vec![Array::scalar(0.7), Array::scalar(1.3)]);
+    let (_, gradient) = higher::value_and_grad(gallery::chosen(), &x);
+    assert_eq!([results[1].clone(), results[2].clone()], [gradient.0.into_raw(), gradient.1.into_raw()]);
+}
+
+/// A recorded program is a primitive of other programs, with its derivatives.
+#[test]
+fn a_recorded_program_is_a_primitive() {
+    let program = higher::stage(gallery::twice(), &(tensor(0.0), tensor(0.0)));
+    let primitive = Recorded::<Prod<Real, Real>, Real>::new(program);
+    fn with<C: Language>(p: Recorded<Prod<Real, Real>, Real>) -> Expr<C, Prod<Real, Real>, Real> {
+        fun2(|x, y| higher::apply(p.clone(), higher::tup(lam(|z| z.at() * z.at()).app(x.at()), y.at())))
+    }
+    let x = (tensor(0.7), tensor(1.3));
+    let (value, gradient) = higher::value_and_grad(with::<CurryClosures<Array>>(primitive.clone()), &x);
+    let inner = (tensor(0.7 * 0.7), tensor(1.3));
+    let (expected, slopes) = higher::value_and_grad(gallery::twice(), &inner);
+    assert_eq!((value, gradient), (expected, (slopes.0 * 1.4, slopes.1)));
+    assert_eq!(higher::run(with::<Run<Array>>(primitive), &x), expected_again());
+    fn expected_again() -> polygrad::Tensor<Array, 0> {
+        higher::run(gallery::twice(), &(tensor(0.7 * 0.7), tensor(1.3)))
+    }
+}
+
+#[test]
+fn the_operands_of_matvec() {
+    use polygrad::higher::Primitive;
+    assert_eq!(MatVec.name(), "matvec");
+    let product = MatVec.run(&[Array::from([[1.0, 2.0], [3.0, 4.0]]), Array::from([1.0, 10.0])]);
+    assert_eq!(product, [Array::from([21.0, 43.0])]);
+}
