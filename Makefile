@@ -11,6 +11,7 @@ test:
 check:
 	cargo fmt --all --check
 	cargo clippy $(PACKAGES) --all-targets --features $(FEATURES) -- -D warnings
+	cargo check --lib --no-default-features
 	RUSTDOCFLAGS="-D warnings" cargo doc $(PACKAGES) --no-deps --features $(FEATURES)
 
 faer:

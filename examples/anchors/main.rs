@@ -172,6 +172,7 @@ fn run(asked: &Request, out: &mut dyn Write, base: f64) -> Result<(), Box<dyn Er
         Mode::Perf => write!(out, "{}", perf::perf(inputs, engine)?)?,
         Mode::Measure => {
             let threads = asked.names.get(1).map_or(Ok(1), |word| word.parse())?;
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
             let cases = cases(name()?, inputs)?;
             let budget = if cases.len() == 1 { asked.budget } else { asked.budget / 4.0 };
             for case in cases {

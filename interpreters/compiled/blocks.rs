@@ -12,8 +12,9 @@
 use std::collections::HashMap;
 
 use super::group::{Group, Item};
+use super::kernels::threads;
 use super::memory::Slot;
-use super::run::Memory;
+use super::run::{Frame, Memory};
 use super::steps::{Home, Place, Span, Step, Whole, WholeOp, turned_by_rows};
 
 /// Steps that run block by block.
@@ -28,18 +29,21 @@ pub(super) struct Blocks {
     pub(super) local: Vec<(Slot, usize)>,
     /// Places that are filled with zeros before the first block, not row by row.
     pub(super) whole: Vec<Slot>,
+    /// How the steps touch places.
+    pub(super) uses: Uses,
 }
 
 impl Memory {
-    /// Runs blocks of rows.
-    pub(super) fn blocks(&mut self, blocks: &Blocks) {
-        for from in (0..blocks.rows).step_by(blocks.block) {
-            let to = blocks.rows.min(from + blocks.block);
+    /// Runs blocks of rows: all, or those of a part.
+    pub(super) fn blocks(&mut self, blocks: &Blocks, part: Span) {
+        let rows = if part.rows == 1 { 0..blocks.rows } else { part.from..part.to };
+        for from in rows.clone().step_by(blocks.block) {
+            let to = rows.end.min(from + blocks.block);
             for (slot, bytes) in &blocks.local {
                 self.table.set_start(*slot, from * bytes);
             }
             let span = Span { rows: blocks.rows, from, to };
-            self.steps(&blocks.steps, blocks.first, span, &blocks.whole);
+            self.steps(&blocks.steps, blocks.first, Frame { span, all: &blocks.whole, parts: &[] });
         }
     }
 }
@@ -56,13 +60,16 @@ pub(super) struct Limits {
     pub(super) sides: (usize, usize),
     /// The least number of elements of a value that is computed in another order of its axes.
     pub(super) turned: usize,
+    /// The least number of nanoseconds of a step that runs in parts.
+    pub(super) parts: f64,
 }
 
 impl Limits {
     /// What measured best: less stays in cache anyway.
-    pub(super) const DEFAULT: Limits = Limits { spared: 128 << 10, block: 128 << 10, sides: (4096, 16), turned: 2048 };
+    pub(super) const DEFAULT: Limits =
+        Limits { spared: 128 << 10, block: 128 << 10, sides: (4096, 16), turned: 2048, parts: threads::WORTH };
     /// Blocks wherever they are possible, for tests.
-    pub(super) const SMALLEST: Limits = Limits { spared: 1, block: 64, sides: (1, 2), turned: 1 };
+    pub(super) const SMALLEST: Limits = Limits { spared: 1, block: 64, sides: (1, 2), turned: 1, parts: 1.0 };
     /// A row of more bytes does not stay in cache.
     const ROW: usize = 512 << 10;
     /// The number of steps that are looked at after the last one that joined.
@@ -117,7 +124,15 @@ fn form_frame(mut steps: Vec<Step>, places: &mut [Place], kept: &[Slot], depth: 
         local.sort_unstable();
         let mut whole: Vec<Slot> = plan.uses.iter().filter(|(_, u)| !u.by_rows).map(|(slot, _)| *slot).collect();
         whole.sort_unstable();
-        formed.push(Step::Blocks(Box::new(Blocks { rows: plan.rows, block, steps, first: 0, local, whole })));
+        formed.push(Step::Blocks(Box::new(Blocks {
+            rows: plan.rows,
+            block,
+            steps,
+            first: 0,
+            local,
+            whole,
+            uses: plan.uses,
+        })));
     }
     formed
 }
@@ -131,18 +146,21 @@ fn is_large(step: &Step, places: &[Place], limits: Limits) -> bool {
 
 /// How steps touch a place.
 #[derive(Clone, Copy, Debug)]
-struct Use {
-    written: bool,
+pub(super) struct Use {
+    pub(super) written: bool,
+    /// Whether nothing happens to the place but additions.
+    pub(super) added: bool,
     /// Whether row `r` of the steps touches row `r` of the place alone.
-    by_rows: bool,
+    pub(super) by_rows: bool,
     /// The number of steps.
     steps: usize,
 }
 
 impl Use {
     /// Adds what another step does, or the same one, elsewhere.
-    fn and(&mut self, other: Use) {
+    pub(super) fn and(&mut self, other: Use) {
         self.written |= other.written;
+        self.added &= other.added;
         self.by_rows &= other.by_rows;
     }
 
@@ -152,7 +170,7 @@ impl Use {
     }
 }
 
-type Uses = HashMap<Slot, Use>;
+pub(super) type Uses = HashMap<Slot, Use>;
 
 /// The places of a step.
 fn touched(step: &Step) -> Uses {
@@ -162,12 +180,15 @@ fn touched(step: &Step) -> Uses {
 }
 
 fn note(uses: &mut Uses, slot: Slot, written: bool, by_rows: bool) {
-    let new = Use { written, by_rows, steps: 1 };
+    note_use(uses, slot, Use { written, added: false, by_rows, steps: 1 });
+}
+
+fn note_use(uses: &mut Uses, slot: Slot, new: Use) {
     uses.entry(slot).and_modify(|touched| touched.and(new)).or_insert(new);
 }
 
 /// How a step touches places if it runs in so many rows, or nothing if it cannot.
-fn by_rows(step: &Step, rows: usize, places: &[Place]) -> Option<Uses> {
+pub(super) fn by_rows(step: &Step, rows: usize, places: &[Place]) -> Option<Uses> {
     match step {
         Step::Draft(group) => group_by_rows(group, rows, places),
         Step::Whole(whole) => whole_by_rows(whole, rows, places),
@@ -175,7 +196,7 @@ fn by_rows(step: &Step, rows: usize, places: &[Place]) -> Option<Uses> {
     }
 }
 
-fn group_by_rows(group: &Group, rows: usize, places: &[Place]) -> Option<Uses> {
+pub(super) fn group_by_rows(group: &Group, rows: usize, places: &[Place]) -> Option<Uses> {
     if !group.size.is_multiple_of(rows) {
         return None;
     }
@@ -205,7 +226,8 @@ fn group_by_rows(group: &Group, rows: usize, places: &[Place]) -> Option<Uses> {
                 Item::Step(..) | Item::Convert(..) | Item::Select(_) => false,
                 Item::Form(..) | Item::Weighted(..) | Item::SinCos(..) | Item::Second(_) => false,
             };
-            note(&mut uses, slot, item.writes().is_some(), inside);
+            let added = matches!(item, Item::Add(..));
+            note_use(&mut uses, slot, Use { written: item.writes().is_some(), added, by_rows: inside, steps: 1 });
         }
         if let Some(slot) = stored {
             note(&mut uses, slot, true, true);
@@ -232,20 +254,24 @@ fn whole_by_rows(whole: &Whole, rows: usize, places: &[Place]) -> Option<Uses> {
         let all = operand.at == 0 && !operand.one && places[operand.slot as usize].size == *len;
         note(&mut uses, operand.slot, false, all && by_rows);
     }
-    note(&mut uses, whole.out, true, by_rows[2]);
+    let added = matches!(whole.op, WholeOp::Product(_));
+    note_use(&mut uses, whole.out, Use { written: true, added, by_rows: by_rows[2], steps: 1 });
     Some(uses)
 }
 
-/// The numbers of rows that the walks or lines of a step suggest.
-fn suggestions(step: &Step, f: &mut dyn FnMut(usize)) {
-    match step {
-        Step::Draft(group) => {
-            for (item, ..) in group.items() {
-                if let Item::View(_, walk) | Item::Put(_, walk, _) | Item::Add(_, walk, _) = item {
-                    walk.outer_sizes(&mut *f);
-                }
-            }
+/// The numbers of rows that the walks of a group suggest.
+pub(super) fn suggest_group(group: &Group, f: &mut dyn FnMut(usize)) {
+    for (item, ..) in group.items() {
+        if let Item::View(_, walk) | Item::Put(_, walk, _) | Item::Add(_, walk, _) = item {
+            walk.outer_sizes(&mut *f);
         }
+    }
+}
+
+/// The numbers of rows that the walks or lines of a step suggest.
+pub(super) fn suggestions(step: &Step, f: &mut dyn FnMut(usize)) {
+    match step {
+        Step::Draft(group) => suggest_group(group, f),
         Step::Whole(whole) => match &whole.op {
             WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => f(whole.size / (*inner).max(1)),
             WholeOp::Product(product) => product.outer_sizes(f),

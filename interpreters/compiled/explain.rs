@@ -84,7 +84,10 @@ impl Lines<'_> {
                 let (time, count) = times[number];
                 format!("{:>10.2} us, {} times: ", time.as_secs_f64() * 1e6 / runs as f64, count / runs as u64)
             });
-            let _ = writeln!(self.text, "{:indent$}{time}{words}", "", indent = 2 * depth);
+            let parts = self.plan.parts[number]
+                .as_deref()
+                .map_or_else(String::new, |parts| format!("; in up to {} parts", parts.count(usize::MAX)));
+            let _ = writeln!(self.text, "{:indent$}{time}{words}{parts}", "", indent = 2 * depth);
             if let Step::Loop(l) = step {
                 let l: &Loop = l;
                 self.steps(&l.body, l.first, depth + 1);

@@ -1,9 +1,10 @@
 //! The memory of a run: one aligned block, and the address of each value.
 //!
-//! Law: of this interpreter, only `memory`, `run`, `tiles`, `whole` and `scalars` say `unsafe`, each access by way of
-//! the table or of the registers. The planner gives two values that live at the same time disjoint places, and no step
-//! reads a place that it writes, so the slices that a step holds never overlap. The table knows how many bytes each
-//! place has; debug builds check every access against that.
+//! Law: of this interpreter, only `memory`, `run`, `parts`, `tiles`, `whole` and `scalars` say `unsafe`, each access by
+//! way of the table or of the registers. The planner gives two values that live at the same time disjoint places, and no
+//! step reads a place that it writes, so the slices that a step holds never overlap; nor do those of threads, each of
+//! which writes rows of its own. The table knows how many bytes each place has; debug builds check every access against
+//! that.
 
 #![allow(unsafe_code)]
 
@@ -42,7 +43,7 @@ impl Block {
 
 /// Where a place is, and its size.
 #[derive(Clone, Copy)]
-struct Entry {
+pub(super) struct Entry {
     /// The first byte of the place, even if it has no memory.
     at: *mut u8,
     /// The bytes that have memory, and the first of them.
@@ -143,12 +144,29 @@ impl Table {
         entry
     }
 
-    /// Copies bytes of one place, from this one on, to the start of another.
-    pub(super) fn copy(&mut self, from: Slot, start: usize, into: Slot, bytes: usize) {
+    /// Copies some bytes to a place from as many of another, which starts at this byte.
+    pub(super) fn copy(&mut self, from: Slot, start: usize, into: Slot, bytes: Range<usize>) {
         let (from, into) = (self.0[from as usize], self.0[into as usize]);
-        debug_assert!(start + bytes <= from.bytes && bytes <= into.bytes && (from.start, into.start) == (0, 0));
+        debug_assert!(start + bytes.end <= from.bytes && bytes.end <= into.bytes && (from.start, into.start) == (0, 0));
         // Safety: both places have as many bytes.
-        unsafe { std::ptr::copy(from.at.wrapping_add(start), into.at, bytes) }
+        unsafe {
+            std::ptr::copy(from.at.wrapping_add(start + bytes.start), into.at.wrapping_add(bytes.start), bytes.len())
+        }
+    }
+
+    /// Lets all places be where they are in another table.
+    pub(super) fn follow(&mut self, other: &Table) {
+        self.0.clone_from(&other.0);
+    }
+
+    /// Where a place is.
+    pub(super) fn entry(&self, slot: Slot) -> Entry {
+        self.0[slot as usize]
+    }
+
+    /// Lets a place be where it was.
+    pub(super) fn restore(&mut self, slot: Slot, entry: Entry) {
+        self.0[slot as usize] = entry;
     }
 
     /// Fills bytes of a place with zeros (`false`).

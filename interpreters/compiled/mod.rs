@@ -16,6 +16,7 @@
 //! | `explain` | a plan as text |
 //! | `blocks` | steps that run together, block of rows by block of rows |
 //! | `arena` | which places share memory |
+//! | `parts` | steps in parts, on several threads |
 //! | `plan`, `steps` | the result: what a run does |
 //! | `scalars` | groups of single numbers, and loops of such groups |
 //! | `run`, `tiles`, `whole` | runs it; `memory`: addresses |
@@ -32,6 +33,7 @@ mod group;
 mod loops;
 mod lower;
 mod memory;
+mod parts;
 mod plan;
 mod run;
 mod scalars;
@@ -137,9 +139,10 @@ impl Executable {
         &self.program
     }
 
-    /// The bytes of memory that a run takes beside inputs and results; known before any run.
+    /// The bytes of memory that a run takes beside inputs and results; known before any run. Each further thread takes
+    /// registers, and some rows of the values of steps that run in blocks.
     pub fn peak_bytes(&self) -> usize {
-        self.plan.bytes + self.plan.registers
+        self.plan.bytes + self.plan.registers + self.plan.sums
     }
 
     /// What a run does: passes over memory with their operations, kernels, loops, and operations left to the

@@ -3,6 +3,7 @@
 use super::arena;
 use super::blocks::{self, Limits};
 use super::memory::Slot;
+use super::parts::Parts;
 use super::scalars;
 use super::schedule::{Known, Lowering};
 use super::sides::Whole;
@@ -52,13 +53,15 @@ pub(super) fn plan(program: &Program, limits: Limits) -> Plan {
     let Lowering { mut places, constants, .. } = lowering;
     let mut steps = blocks::form(steps, &mut places, &kept, limits);
     let bytes = arena::assign(&mut places, &mut steps, &kept);
-    let mut count = 0;
     let number = |slot: Slot, at: usize| match places[slot as usize].home {
         Home::Constant(k) => known_number(&constants[k], at),
         Home::Input | Home::Output | Home::Arena(_) | Home::Loop => None,
     };
-    let registers = finish(&mut steps, &places, &mut count, &number, Some(limits.sides));
-    Plan { steps, count, places, constants, outputs, bytes, registers }
+    let mut finish = Finish { places: &places, number: &number, limits, next: 0, parts: Vec::new() };
+    let registers = finish.steps(&mut steps, Some(limits.sides), true);
+    let (count, parts) = (finish.next, finish.parts);
+    let sums = parts.iter().flatten().map(|parts| parts.all_bytes()).max().unwrap_or_default();
+    Plan { steps, count, places, constants, outputs, bytes, registers, sums, parts }
 }
 
 /// An element of an array of floats.
@@ -73,43 +76,61 @@ pub(super) fn known_number(array: &Array, at: usize) -> Option<f64> {
 /// The elements of places that are known numbers.
 type Numbers<'a> = &'a dyn Fn(Slot, usize) -> Option<f64>;
 
-/// Makes the code of all groups and numbers the steps from `next` on, those of a list before those of its bodies.
-/// Returns the bytes of the registers of the largest group. `sides` is that of the
-/// limits, if groups run over all their positions at once.
-fn finish(
-    steps: &mut [Step],
-    places: &[Place],
-    next: &mut usize,
-    number: Numbers<'_>,
-    sides: Option<(usize, usize)>,
-) -> usize {
-    let mut bytes = 0;
-    let whole = sides.map(|limits| Whole { places, limits });
-    *next += steps.len();
-    for step in steps {
-        match step {
-            Step::Draft(group) if group.size == 1 => *step = Step::Straight(Box::new(scalars::group(group, places))),
-            Step::Draft(group) => *step = Step::Group(group.code(number, whole)),
-            Step::Loop(l) => match Some(&**l).filter(|l| l.stacked() == 0).and_then(|l| scalars::trips(l, places)) {
-                Some(code) => *step = Step::Straight(Box::new(code)),
-                None => {
-                    l.first = *next;
-                    bytes = bytes.max(finish(&mut l.body, places, next, number, sides));
+/// Makes the code of groups, numbers steps, and says which run in parts.
+struct Finish<'a> {
+    places: &'a [Place],
+    number: Numbers<'a>,
+    limits: Limits,
+    /// The number of the next step.
+    next: usize,
+    parts: Vec<Option<Box<Parts>>>,
+}
+
+impl Finish<'_> {
+    /// Makes the code of all groups and numbers the steps, those of a list before those of its bodies.
+    /// Returns the bytes of the registers of the largest group. `sides` is that of the
+    /// limits, if groups run over all their positions at once; `whole` says whether no step around runs in parts.
+    fn steps(&mut self, steps: &mut [Step], sides: Option<(usize, usize)>, whole: bool) -> usize {
+        let mut bytes = 0;
+        let first = self.next;
+        self.next += steps.len();
+        self.parts.resize_with(self.next, || None);
+        for (number, step) in (first..).zip(steps) {
+            let parts = if whole { Parts::of(step, self.places, self.limits.parts) } else { None };
+            let whole = whole && parts.is_none();
+            match step {
+                Step::Draft(group) if group.size == 1 => {
+                    *step = Step::Straight(Box::new(scalars::group(group, self.places)));
                 }
-            },
-            Step::Blocks(blocks) => {
-                blocks.first = *next;
-                bytes = bytes.max(finish(&mut blocks.steps, places, next, number, None));
+                Step::Draft(group) => {
+                    let whole = sides.map(|limits| Whole { places: self.places, limits });
+                    *step = Step::Group(group.code(self.number, whole));
+                }
+                Step::Loop(l) => {
+                    let numbers = Some(&**l).filter(|l| l.stacked() == 0);
+                    match numbers.and_then(|l| scalars::trips(l, self.places)) {
+                        Some(code) => *step = Step::Straight(Box::new(code)),
+                        None => {
+                            l.first = self.next;
+                            bytes = bytes.max(self.steps(&mut l.body, sides.filter(|_| whole), whole));
+                        }
+                    }
+                }
+                Step::Blocks(blocks) => {
+                    blocks.first = self.next;
+                    bytes = bytes.max(self.steps(&mut blocks.steps, None, false));
+                }
+                Step::Group(_) | Step::Straight(_) | Step::Whole(_) | Step::Call(_) => {}
             }
-            Step::Group(_) | Step::Straight(_) | Step::Whole(_) | Step::Call(_) => {}
-        }
-        match step {
-            Step::Group(code) => {
-                bytes = code.sides.iter().chain([&*code]).fold(bytes, |bytes, code| bytes.max(code.bytes))
+            match step {
+                Step::Group(code) => {
+                    bytes = code.sides.iter().chain([&*code]).fold(bytes, |bytes, code| bytes.max(code.bytes))
+                }
+                Step::Straight(code) => bytes = bytes.max(code.bytes),
+                Step::Draft(_) | Step::Loop(_) | Step::Whole(_) | Step::Call(_) | Step::Blocks(_) => {}
             }
-            Step::Straight(code) => bytes = bytes.max(code.bytes),
-            Step::Draft(_) | Step::Loop(_) | Step::Whole(_) | Step::Call(_) | Step::Blocks(_) => {}
+            self.parts[number] = parts.map(Box::new).filter(|_| !matches!(step, Step::Straight(_)));
         }
+        bytes
     }
-    bytes
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::kernels::products::Scratch;
 use super::memory::{Block, Slot, Table};
+use super::parts::Parts;
 use super::rows::Isa;
 use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Row, Span, States, Step};
 use super::{scalars, tiles};
@@ -16,11 +17,31 @@ use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
 use crate::program::interpret;
 
+/// Which part of its steps runs.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'p> {
+    /// The rows.
+    pub(super) span: Span,
+    /// Places that are not cleared row by row.
+    pub(super) all: &'p [Slot],
+    /// How steps run in parts, by their numbers.
+    pub(super) parts: &'p [Option<Box<Parts>>],
+}
+
+impl Frame<'_> {
+    /// All rows, one after the other.
+    pub(super) const ALL: Frame<'static> = Frame { span: Span::ALL, all: &[], parts: &[] };
+}
+
 /// The memory of one run at a time.
 pub(super) struct Memory {
     pub(super) table: Table,
-    arena: Block,
-    registers: Block,
+    pub(super) arena: Block,
+    pub(super) registers: Block,
+    /// What the parts of a step add up.
+    pub(super) sums: Block,
+    /// For parts on other threads.
+    pub(super) others: Vec<Memory>,
     pub(super) isa: Isa,
     pub(super) scratch: Scratch,
     /// The results of the last run, whose memory the next one takes if the caller has dropped them.
@@ -31,15 +52,9 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn new(plan: &Plan, isa: Isa) -> Memory {
-        let mut memory = Memory {
-            table: Table::new(plan.places.len()),
-            arena: Block::new(plan.bytes),
-            registers: Block::new(plan.registers),
-            isa,
-            scratch: Scratch::default(),
-            results: Vec::new(),
-            clock: None,
-        };
+        let mut memory = Memory::helper(plan.registers, isa);
+        memory.table = Table::new(plan.places.len());
+        (memory.arena, memory.sums) = (Block::new(plan.bytes), Block::new(plan.sums));
         let start = memory.arena.start();
         for (slot, place) in (0..).zip(&plan.places) {
             match place.home {
@@ -50,6 +65,21 @@ impl Memory {
             }
         }
         memory
+    }
+
+    /// Memory without places.
+    pub(super) fn helper(registers: usize, isa: Isa) -> Memory {
+        Memory {
+            table: Table::new(0),
+            arena: Block::new(0),
+            registers: Block::new(registers),
+            sums: Block::new(0),
+            others: Vec::new(),
+            isa,
+            scratch: Scratch::default(),
+            results: Vec::new(),
+            clock: None,
+        }
     }
 
     /// Lets a place be the elements of an array, which is stored element by element and is only read.
@@ -100,7 +130,7 @@ impl Memory {
                 }
             }
         }
-        self.steps(&plan.steps, 0, Span::ALL, &[]);
+        self.steps(&plan.steps, 0, Frame { parts: &plan.parts, ..Frame::ALL });
         for (found, out) in plan.outputs.iter().zip(outputs) {
             if let (Found::Place(slot), 0) = (found, out.rank()) {
                 // Safety: the run has written the place.
@@ -109,21 +139,13 @@ impl Memory {
         }
     }
 
-    /// Runs some rows of steps, the first of which has this number. The places `all` are not cleared row by row.
-    pub(super) fn steps(&mut self, steps: &[Step], first: usize, span: Span, all: &[Slot]) {
+    /// Runs steps, the first of which has this number.
+    pub(super) fn steps(&mut self, steps: &[Step], first: usize, frame: Frame<'_>) {
         for (number, step) in (first..).zip(steps) {
             let start = self.clock.is_some().then(Instant::now);
-            match step {
-                Step::Group(code) => {
-                    tiles::clear(code, &mut self.table, span, all);
-                    tiles::run(code, &self.table, &mut self.registers, self.isa, span);
-                }
-                Step::Straight(code) => scalars::run(code, &mut self.table, &mut self.registers, self.isa),
-                Step::Whole(whole) => self.whole(whole, span, all),
-                Step::Loop(l) => self.trips(l),
-                Step::Call(call) => self.call(call),
-                Step::Blocks(blocks) => self.blocks(blocks),
-                Step::Draft(_) => unreachable!("the groups of a plan are complete"),
+            match frame.parts.get(number) {
+                Some(Some(parts)) => self.parts(step, parts),
+                Some(None) | None => self.step(step, frame),
             }
             if let (Some(start), Some(clock)) = (start, &mut self.clock) {
                 clock[number].0 += start.elapsed();
@@ -132,14 +154,31 @@ impl Memory {
         }
     }
 
+    /// Runs one step, which does not run in parts.
+    pub(super) fn step(&mut self, step: &Step, frame: Frame<'_>) {
+        match step {
+            Step::Group(code) => {
+                tiles::clear(code, &mut self.table, frame.span, frame.all);
+                tiles::run(code, &self.table, &mut self.registers, self.isa, frame.span);
+            }
+            Step::Straight(code) => scalars::run(code, &mut self.table, &mut self.registers, self.isa),
+            Step::Whole(whole) => self.whole(whole, frame.span, frame.all),
+            Step::Loop(l) => self.trips(l, frame),
+            Step::Call(call) => self.call(call),
+            Step::Blocks(blocks) => self.blocks(blocks, frame.span),
+            Step::Draft(_) => unreachable!("the groups of a plan are complete"),
+        }
+    }
+
     pub(super) fn slice<E: Elem>(&self, operand: &Operand, len: usize) -> &[E] {
         // Safety: see `memory.rs`.
         unsafe { self.table.read(operand.slot, operand.at, if operand.one { 1 } else { len }) }
     }
 
-    fn trips(&mut self, l: &Loop) {
+    /// Runs some rows of a loop.
+    fn trips(&mut self, l: &Loop, frame: Frame<'_>) {
         for carry in &l.carries {
-            self.start(carry, l);
+            self.start(carry, l, frame.span);
         }
         for trip in 0..l.n {
             let i = if l.reverse { l.n - 1 - trip } else { trip };
@@ -151,7 +190,7 @@ impl Memory {
                     self.set_state(carry.output, carry, states, trip + 1, l);
                 }
             }
-            self.steps(&l.body, l.first, Span::ALL, &[]);
+            self.steps(&l.body, l.first, frame);
             for carry in &l.carries {
                 if carry.states.is_some() {
                     self.table.set_same(carry.input, carry.output);
@@ -165,7 +204,7 @@ impl Memory {
                 && states.of != carry.result
                 && states.last
             {
-                self.table.copy(carry.output, 0, carry.result, carry.bytes);
+                self.table.copy(carry.output, 0, carry.result, frame.span.of(carry.bytes));
             }
         }
     }
@@ -181,8 +220,9 @@ impl Memory {
         }
     }
 
-    /// Puts the initial value of a carry where the first trip reads it, so that the last trip writes the result.
-    fn start(&mut self, carry: &Carry, l: &Loop) {
+    /// Puts some rows of the initial value of a carry where the first trip reads it, so that the last trip writes the
+    /// result.
+    fn start(&mut self, carry: &Carry, l: &Loop, span: Span) {
         if let Some(states) = carry.states {
             self.set_state(carry.input, carry, states, 0, l);
         } else {
@@ -194,15 +234,15 @@ impl Memory {
             self.table.set_same(carry.input, first);
             self.table.set_same(carry.output, second);
         }
-        let bytes = carry.bytes;
         let init = &carry.init;
+        let (width, part) = (carry.dtype.width(), span.of(carry.bytes));
         if !init.one {
-            return self.table.copy(init.slot, init.at * carry.dtype.width(), carry.input, bytes);
+            return self.table.copy(init.slot, init.at * width, carry.input, part);
         }
         with_elem!(carry.dtype, E => {
             let x = self.slice::<E>(init, 1)[0];
             // Safety: see `memory.rs`.
-            unsafe { self.table.write::<E>(carry.input, 0, bytes / size_of::<E>()) }.fill(x);
+            unsafe { self.table.write::<E>(carry.input, part.start / width, part.len() / width) }.fill(x);
         });
     }
 

@@ -10,6 +10,7 @@ use super::group::Group;
 use super::kernels::products::Product;
 use super::kernels::runs::Nest;
 use super::memory::Slot;
+use super::parts::Parts;
 use super::scalars::Straight;
 use crate::array::Array;
 use crate::dtype::DType;
@@ -250,6 +251,18 @@ impl Step {
     }
 }
 
+impl Step {
+    /// The places that are zeros before the step adds to them.
+    pub(super) fn cleared(&self, f: &mut dyn FnMut(Slot)) {
+        match self {
+            Step::Draft(group) => group.cleared().for_each(|(slot, _)| f(slot)),
+            Step::Whole(whole) => f(whole.out),
+            Step::Blocks(blocks) => blocks.steps.iter().for_each(|step| step.cleared(f)),
+            Step::Group(_) | Step::Straight(_) | Step::Loop(_) | Step::Call(_) => {}
+        }
+    }
+}
+
 /// Where a result is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
@@ -268,7 +281,11 @@ pub(super) struct Plan {
     pub(super) constants: Vec<Array>,
     /// Where the results are. The places of the inputs are the first.
     pub(super) outputs: Vec<Found>,
-    /// The bytes of the block of a workspace, and those of the registers of the largest group.
+    /// The bytes of the block of a workspace, those of the registers of the largest group, and those of what the parts
+    /// of a step add up.
     pub(super) bytes: usize,
     pub(super) registers: usize,
+    pub(super) sums: usize,
+    /// How steps run in parts, by their numbers.
+    pub(super) parts: Vec<Option<Box<Parts>>>,
 }

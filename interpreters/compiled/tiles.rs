@@ -46,8 +46,15 @@ pub(super) fn clear(code: &Code, table: &mut Table, span: Span, whole: &[Slot]) 
 /// Runs some rows of a group.
 pub(super) fn run(code: &Code, table: &Table, registers: &mut Block, isa: Isa, span: Span) {
     let positions = span.of(code.size);
-    debug_assert!(code.sides.is_empty() || positions.len() == code.size, "a group with sides runs over all positions");
+    let all = positions.len() == code.size;
     run_positions(code, table, registers, isa, positions);
+    if all {
+        sides(code, table, registers, isa);
+    }
+}
+
+/// Runs the sides of a group, after all its rows.
+pub(super) fn sides(code: &Code, table: &Table, registers: &mut Block, isa: Isa) {
     for side in &code.sides {
         run_positions(side, table, registers, isa, 0..side.size);
     }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::kernels::indexing::{self, Blocks};
 use super::kernels::runs::Nest;
-use super::kernels::{reduce, views};
+use super::kernels::{reduce, threads, views};
 use super::memory::Slot;
 use super::rows::{self, Isa};
 use super::run::Memory;
@@ -15,8 +15,22 @@ use crate::array::{with_elem, with_num};
 use crate::dtype::{Elem, Num};
 use crate::ops::Reduce;
 
+/// The nanoseconds that an element of a gather takes.
+const GATHER: f64 = 2.0;
+
 /// The least number of elements for which loops for the instruction set of the machine are called.
 const LONG: usize = 32;
+
+/// The number of elements of a part of a line that threads share.
+const SHARE: usize = 1 << 18;
+
+/// The extremum of a line, from those of its parts: the same on any number of threads.
+fn in_parts<E: Num>(line: &[E], of_line: impl Fn(&[E]) -> E + Sync) -> E {
+    let mut parts: SmallVec<[E; 64]> = SmallVec::from_elem(E::ZERO, line.len().div_ceil(SHARE));
+    let jobs = line.chunks(SHARE).zip(&mut parts[..]);
+    threads::share(threads::available(), jobs, |(line, part)| *part = of_line(line));
+    of_line(&parts)
+}
 
 /// The extrema of lines of so many elements, which are `inner` apart.
 fn extrema<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), out: &mut [E]) {
@@ -25,6 +39,12 @@ fn extrema<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), 
         true => (rows::max as fn(Isa, &[E]) -> E, rows::max_to as fn(Isa, &[E], &mut [E])),
         false => (rows::min as fn(Isa, &[E]) -> E, rows::min_to as fn(Isa, &[E], &mut [E])),
     };
+    if inner == 1 && len >= 2 * SHARE {
+        return out
+            .iter_mut()
+            .zip(x.chunks_exact(len))
+            .for_each(|(out, line)| *out = in_parts(line, |x| of_line(isa, x)));
+    }
     if inner == 1 && len >= LONG {
         return out.iter_mut().zip(x.chunks_exact(len)).for_each(|(out, line)| *out = of_line(isa, line));
     }
@@ -65,8 +85,17 @@ impl Memory {
                 }
             }),
             WholeOp::Gather(sizes, block) => with_elem!(whole.dtype, E => {
-                let (table, ix) = (self.operand::<E>(whole, 0), self.indices(whole));
-                indexing::gather(table, sizes, &ix, *block, self.out(whole));
+                let (table, ix, block) = (self.operand::<E>(whole, 0), self.indices(whole), *block);
+                // Each part has positions of its own.
+                let threads = threads::number(GATHER * whole.size as f64);
+                let part = (whole.size / block.max(1)).div_ceil(threads).max(1);
+                let parts = self.out::<E>(whole).chunks_mut(part * block.max(1)).enumerate();
+                threads::share(threads, parts, |(k, out)| {
+                    let here = k * part..k * part + out.len() / block.max(1);
+                    let here = |len: usize| if len > 1 { here.clone() } else { 0..len };
+                    let ix: SmallVec<[&[i64]; 4]> = ix.iter().map(|ix| &ix[here(ix.len())]).collect();
+                    indexing::gather(table, sizes, &ix, block, out);
+                });
             }),
             WholeOp::Scatter(sizes, block, fresh) => {
                 if *fresh {

@@ -35,7 +35,10 @@ fn sum_of_products<E: Num>(op: &Contract, a: &Array, b: &Array) -> Vec<E> {
     let (a, b) = (operand::<E>(a, work), operand::<E>(b, work));
     let single = |x: &Cow<'_, [E]>, source: &[usize]| x.len() == 1 && shape::size(source) != 1;
     let product = Product::new(op, E::DTYPE, [single(&a, op.a.source()), single(&b, op.b.source())]);
-    SCRATCH.with_borrow_mut(|scratch| product.run(&a, &b, &mut out, false, scratch));
+    // A thread that waits for others may begin another product.
+    let mut scratch = SCRATCH.take();
+    product.run(&a, &b, &mut out, false, &mut scratch);
+    SCRATCH.set(scratch);
     out
 }
 

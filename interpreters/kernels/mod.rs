@@ -9,6 +9,7 @@
 //! | `views` | copies and sums through views |
 //! | `isa` | nothing: it runs a loop as compiled for the instruction set of the machine |
 //! | `products` | bilinear operations, by the kernel that suits their loops |
+//! | `cuts` | products in parts, on several threads |
 //! | `matmul` | plain matrix products |
 //! | `lines` | products of a matrix and a vector, in both layouts |
 //! | `packed`, `tiles` | products of matrices whose rows and columns are several axes: convolutions and their adjoints |
@@ -17,7 +18,9 @@
 //! | `indexing` | gather, scatter |
 //! | `reduce` | extrema along an axis, and their positions |
 //! | `sorting` | positions in sorted order |
+//! | `threads` | nothing: it shares work out |
 
+mod cuts;
 pub(crate) mod indexing;
 pub(crate) mod isa;
 mod lines;
@@ -28,6 +31,7 @@ pub(crate) mod reduce;
 pub(crate) mod runs;
 pub(crate) mod sorting;
 mod sums;
+pub(crate) mod threads;
 mod tiles;
 pub(crate) mod views;
 mod windows;

@@ -99,6 +99,8 @@ pub(super) struct Room<E> {
     pieces: Vec<Piece>,
     /// Operands between zeros.
     pub(super) padded: [Vec<E>; 2],
+    /// The results of parts of a sum.
+    pub(super) results: Vec<E>,
 }
 
 impl<E> Default for Room<E> {
@@ -110,6 +112,18 @@ impl<E> Default for Room<E> {
             column_places: Vec::new(),
             pieces: Vec::new(),
             padded: Default::default(),
+            results: Vec::new(),
+        }
+    }
+}
+
+impl<E> Room<E> {
+    /// Keeps copies of operands for the next product.
+    pub(super) fn keep(&mut self, copies: [Option<Vec<E>>; 2]) {
+        for (kept, copy) in self.padded.iter_mut().zip(copies) {
+            if let Some(copy) = copy {
+                *kept = copy;
+            }
         }
     }
 }

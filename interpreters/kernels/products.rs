@@ -7,12 +7,14 @@
 use std::any::Any;
 use std::ops::Range;
 
+use super::cuts::{add_apart, apart};
 use super::isa::Isa;
 use super::lines::{self, LONG, LONG_SUM, add_scaled};
 use super::matmul::{Matmul, matmul};
 use super::packed::{Packed, Room};
 use super::runs::{Axis, Nest, stepped};
 use super::sums::Sums;
+use super::threads;
 use super::views::folded;
 use super::windows::{Pad, all_finite, prepared};
 use crate::dtype::{DType, Num};
@@ -22,28 +24,30 @@ use crate::shape::{Show, size};
 /// A bilinear operation planned once for its shapes: `out[O i] += a[A i] * b[B i]`.
 pub(crate) struct Product {
     /// The numbers of elements of the three arrays as they are stored.
-    sizes: [usize; 3],
+    pub(super) sizes: [usize; 3],
     /// The number of products.
     visits: usize,
-    kernel: Kernel,
+    pub(super) kernel: Kernel,
 }
 
 /// The length under which a run costs more than its elements.
 const SHORT_RUN: usize = 16;
 
 /// What runs.
-enum Kernel {
+pub(super) enum Kernel {
     /// No index is within all three arrays.
     Nothing,
     /// A matrix product for each visit of the loops around it.
     Matrix { product: Matmul, around: Nest<3> },
-    /// Matrix products of which an operand is packed from several axes, if need be from a copy between zeros; loops
-    /// stand by.
-    Packed { plan: Box<Packed>, pads: Box<[Option<Pad>; 2]>, loops: Nest<3> },
+    /// Matrix products of which an operand is packed from several axes, if need be from a copy between zeros: the loops
+    /// that are packed, and those that stand by.
+    Packed { plan: Box<Packed>, pads: Box<[Option<Pad>; 2]>, nest: Box<Nest<3>>, loops: Nest<3> },
     /// Sums along runs, in registers.
-    Sums(Box<Sums>),
+    Sums { plan: Box<Sums>, nest: Nest<3> },
     /// Loops over runs.
     Loops(Nest<3>),
+    /// The sum of several products, each of which has memory of its own.
+    Apart(Vec<Kernel>),
 }
 
 /// Memory that products use while they run. A caller that keeps it between runs saves its allocation.
@@ -51,12 +55,14 @@ enum Kernel {
 pub(crate) struct Scratch {
     f64: Room<f64>,
     f32: Room<f32>,
+    /// For products on other threads.
+    pub(super) others: Vec<Scratch>,
 }
 
 impl Scratch {
     /// The memory for an element type.
-    fn room<E: Num>(&mut self) -> Option<&mut Room<E>> {
-        let Scratch { f64, f32 } = self;
+    pub(super) fn room<E: Num>(&mut self) -> Option<&mut Room<E>> {
+        let Scratch { f64, f32, .. } = self;
         let rooms: [&mut dyn Any; 2] = [f64, f32];
         rooms.into_iter().find_map(|room| room.downcast_mut())
     }
@@ -73,8 +79,10 @@ impl Product {
         let visits = repeats(&nest);
         let windows = if dtype.is_float() && singles == [false; 2] { windows(op, dtype) } else { None };
         let kernel = match windows {
-            Some((plan, pads)) => Kernel::Packed { plan: Box::new(plan), pads: Box::new(pads), loops: nest },
-            None => choose(nest, dtype),
+            Some((plan, pads, packed)) => {
+                Kernel::Packed { plan: Box::new(plan), pads: Box::new(pads), nest: Box::new(packed), loops: nest }
+            }
+            None => apart(choose(nest, dtype), sizes[2], threads::WORTH),
         };
         Product { sizes, visits, kernel }
     }
@@ -88,21 +96,7 @@ impl Product {
         if fresh {
             out.fill(E::ZERO);
         }
-        match &self.kernel {
-            Kernel::Nothing => {}
-            Kernel::Matrix { product, around } => around.points(|at| matmul(product, at, a, b, out)),
-            Kernel::Packed { plan, pads, loops } => {
-                let done = scratch.room().is_some_and(|room| packed(plan, pads, [a, b], out, room));
-                if !done {
-                    add_runs(loops, a, b, out);
-                }
-            }
-            Kernel::Sums(plan) => {
-                let room = scratch.room().expect("sums of floats have room");
-                plan.run(Isa::detect(), a, b, out, room);
-            }
-            Kernel::Loops(nest) => add_runs(nest, a, b, out),
-        }
+        self.kernel.add(a, b, out, scratch, threads::number(self.nanoseconds()));
     }
 
     /// The loops of which the outer ones may run in parts, and the number of these.
@@ -111,7 +105,7 @@ impl Product {
             Kernel::Matrix { around, .. } => Some((around, around.axes().len())),
             // The innermost loop is a run, which stays long.
             Kernel::Loops(nest) => nest.is_box().then_some((nest, nest.axes().len().saturating_sub(1))),
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums(_) => None,
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => None,
         }
     }
 
@@ -128,7 +122,7 @@ impl Product {
         let (outer, count) = self.outer()?;
         let inner: &[Axis<3>] = match &self.kernel {
             Kernel::Matrix { product, .. } => &[product.rows, product.columns, product.depth],
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums(_) | Kernel::Loops(_) => &[],
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Loops(_) | Kernel::Apart(_) => &[],
         };
         outer.by_rows(self.sizes, count, inner, rows).next()
     }
@@ -145,8 +139,16 @@ impl Product {
         let part = self.outer().expect("the loops may run in parts").0.part(place, steps, first);
         match &self.kernel {
             Kernel::Matrix { product, .. } => part.points(|at| matmul(product, at, a, b, out)),
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums(_) | Kernel::Loops(_) => add_runs(&part, a, b, out),
+            Kernel::Loops(_) => add_runs(&part, a, b, out),
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => {
+                unreachable!("the loops of this kernel do not run in parts")
+            }
         }
+    }
+
+    /// A rough estimate of the time on one thread.
+    pub(crate) fn nanoseconds(&self) -> f64 {
+        self.kernel.nanoseconds()
     }
 
     /// Which kernel runs, in words.
@@ -161,11 +163,12 @@ impl Product {
                 let [rows, columns, steps, times] = plan.sizes();
                 format!("packed matrix product {} x {times}", Show(&[rows, columns, steps]))
             }
-            Kernel::Sums(plan) => format!("sums along runs {}", Show(&plan.sizes())),
-            Kernel::Loops(nest) => match nest.inner().strides {
-                [_, _, 0] => "loops, sums innermost".to_owned(),
-                [_, _, _] => "loops".to_owned(),
-            },
+            Kernel::Sums { plan, .. } => format!("sums along runs {}", Show(&plan.sizes())),
+            Kernel::Loops(nest) => loops(nest).to_owned(),
+            Kernel::Apart(parts) => {
+                let nest = parts.iter().find_map(|part| if let Kernel::Loops(nest) = part { Some(nest) } else { None });
+                format!("{}, in {} parts", nest.map_or("nothing", loops), parts.len())
+            }
         }
     }
 
@@ -177,7 +180,7 @@ impl Product {
                 let least = product.rows.len.min(product.columns.len).min(product.depth.len);
                 least * product.depth.len < SHORT_RUN
             }
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums(_) => false,
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => false,
         }
     }
 
@@ -188,28 +191,72 @@ impl Product {
     }
 }
 
+impl Kernel {
+    /// Adds the products to `out`, on so many threads at most.
+    pub(super) fn add<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], scratch: &mut Scratch, threads: usize) {
+        if threads > 1 && self.share(a, b, out, scratch, threads) {
+            return;
+        }
+        match self {
+            Kernel::Nothing => {}
+            Kernel::Matrix { product, around } => around.points(|at| matmul(product, at, a, b, out)),
+            Kernel::Packed { plan, pads, loops, .. } => {
+                let done = scratch.room().is_some_and(|room| packed(plan, pads, [a, b], out, room));
+                if !done {
+                    add_runs(loops, a, b, out);
+                }
+            }
+            Kernel::Sums { plan, .. } => {
+                let room = scratch.room().expect("sums of floats have room");
+                plan.run(Isa::detect(), a, b, out, room);
+            }
+            Kernel::Loops(nest) => add_runs(nest, a, b, out),
+            Kernel::Apart(parts) => add_apart(parts, a, b, out, scratch, threads),
+        }
+    }
+}
+
+/// What loops over runs do, in words.
+fn loops(nest: &Nest<3>) -> &'static str {
+    match nest.inner().strides {
+        [_, _, 0] => "loops, sums innermost",
+        [_, _, _] => "loops",
+    }
+}
+
 /// The plan of a product of windows that is prepared for packing, if it needs that and packing pays.
-fn windows(op: &Contract, dtype: DType) -> Option<(Packed, [Option<Pad>; 2])> {
+fn windows(op: &Contract, dtype: DType) -> Option<(Packed, [Option<Pad>; 2], Nest<3>)> {
     let (op, pads) = prepared(op)?;
     let nest = Nest::new([&op.a, &op.b, &op.out], [false; 3])?;
-    Packed::new(&nest, dtype).filter(Packed::pays).map(|plan| (plan, pads))
+    Packed::new(&nest, dtype).filter(Packed::pays).map(|plan| (plan, pads, nest))
 }
 
 /// Adds the products to `out`; `false`, with nothing done, if a zero beside an operand would meet an infinity or NaN.
 fn packed<E: Num>(plan: &Packed, pads: &[Option<Pad>; 2], v: [&[E]; 2], out: &mut [E], room: &mut Room<E>) -> bool {
-    if (0..2).any(|k| pads[k].is_some() && !all_finite(v[1 - k])) {
-        return false;
-    }
-    let mut copies = std::mem::take(&mut room.padded);
-    for k in 0..2 {
-        if let Some(pad) = &pads[k] {
-            pad.run(v[k], &mut copies[k]);
-        }
-    }
-    let operand = |k: usize| if pads[k].is_some() { &copies[k][..] } else { v[k] };
+    let Some(copies) = between_zeros(pads, v, room) else { return false };
+    let operand = |k: usize| copies[k].as_deref().unwrap_or(v[k]);
     let done = plan.run(Isa::detect(), operand(0), operand(1), out, room);
-    room.padded = copies;
+    room.keep(copies);
     done
+}
+
+/// The operands that are copied between zeros; nothing if a zero beside an operand would meet an infinity or NaN.
+pub(super) fn between_zeros<E: Num>(
+    pads: &[Option<Pad>; 2],
+    v: [&[E]; 2],
+    room: &mut Room<E>,
+) -> Option<[Option<Vec<E>>; 2]> {
+    if (0..2).any(|k| pads[k].is_some() && !all_finite(v[1 - k])) {
+        return None;
+    }
+    let mut copy = |k: usize| {
+        pads[k].as_ref().map(|pad| {
+            let mut copy = std::mem::take(&mut room.padded[k]);
+            pad.run(v[k], &mut copy);
+            copy
+        })
+    };
+    Some([copy(0), copy(1)])
 }
 
 /// The kernel that suits the loops of a nest.
@@ -222,13 +269,15 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
     if !matrix.as_ref().is_some_and(|(product, around)| repeats(around) == 1 || large(product))
         && let Some(plan) = Sums::new(&nest, dtype)
     {
-        return Kernel::Sums(Box::new(plan));
+        return Kernel::Sums { plan: Box::new(plan), nest };
     }
     match (matrix, Packed::new(&nest, dtype)) {
         (Some((product, around)), Some(plan)) if repeats(&around) <= plan.sizes()[3] || large(&product) => {
             Kernel::Matrix { product, around }
         }
-        (_, Some(plan)) if plan.pays() => Kernel::Packed { plan: Box::new(plan), pads: Box::default(), loops: nest },
+        (_, Some(plan)) if plan.pays() => {
+            Kernel::Packed { plan: Box::new(plan), pads: Box::default(), nest: Box::new(nest.clone()), loops: nest }
+        }
         (Some((product, around)), _) => Kernel::Matrix { product, around },
         (None, _) => Kernel::Loops(nest),
     }
@@ -238,7 +287,7 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
 const LARGE: usize = 16384;
 
 /// How often a nest runs its body.
-fn repeats(nest: &Nest<3>) -> usize {
+pub(super) fn repeats(nest: &Nest<3>) -> usize {
     nest.axes().iter().fold(1, |n, axis| n.saturating_mul(axis.len))
 }
 
@@ -253,11 +302,11 @@ fn as_matmul(nest: &Nest<3>) -> Option<(Matmul, Nest<3>)> {
     let [rows, columns, depth] = [m, n, k].map(|i| nest.axes()[i]);
     let worth = rows.len.min(columns.len).min(depth.len) > 1
         && rows.len.saturating_mul(columns.len).saturating_mul(depth.len) >= 512;
-    (worth && apart(&rows, &columns)).then(|| (Matmul { rows, columns, depth }, nest.without(&[m, n, k])))
+    (worth && are_apart(&rows, &columns)).then(|| (Matmul { rows, columns, depth }, nest.without(&[m, n, k])))
 }
 
 /// Whether no two elements of a product are written to one place.
-fn apart(rows: &Axis<3>, columns: &Axis<3>) -> bool {
+fn are_apart(rows: &Axis<3>, columns: &Axis<3>) -> bool {
     let reach = |axis: &Axis<3>| axis.strides[2].checked_mul(axis.len as i64);
     let within = |inner: &Axis<3>, outer: &Axis<3>| reach(inner).is_some_and(|reach| reach <= outer.strides[2]);
     within(rows, columns) || within(columns, rows)

@@ -177,6 +177,12 @@ impl<const K: usize> Nest<K> {
         part
     }
 
+    /// This nest at distances from where it starts, for arrays of which there are the elements from `first` on.
+    pub(super) fn moved(&self, by: [i64; K], first: [i64; K]) -> Nest<K> {
+        let base = std::array::from_fn(|k| self.base[k] + by[k] - first[k]);
+        Nest { base, ..self.clone() }
+    }
+
     /// The loops, of the first `count`, that run over so many rows of one of the arrays of these sizes at least, and
     /// whether each does so for each array: a step touches the elements of its row alone. `inner` are further loops
     /// inside.

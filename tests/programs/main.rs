@@ -22,6 +22,7 @@ mod compiled;
 mod composed;
 mod functions;
 mod lengths;
+mod parts;
 mod printing;
 mod recognized;
 mod rules;

@@ -4,6 +4,7 @@
 //! [`PIPELINES`].
 
 use std::cell::OnceCell;
+use std::sync::LazyLock;
 
 use polygrad::direct::{self, grad, jvp};
 use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
@@ -247,8 +248,22 @@ fn run(program: &Program, x: &Point) -> Vec<Array> {
     run_twice(&compile(program), x)
 }
 
+/// The program compiled so that steps run in blocks and in parts, on one thread and on three, to the same bits.
 fn run_in_blocks(program: &Program, x: &Point) -> Vec<Array> {
-    run_twice(&compile_in_small_blocks(program), x)
+    static POOLS: LazyLock<[rayon::ThreadPool; 2]> =
+        LazyLock::new(|| [1, 3].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().expect("a pool")));
+    let executable = compile_in_small_blocks(program);
+    let [one, three] = &*POOLS;
+    let first = one.install(|| run_twice(&executable, x));
+    let second = three.install(|| run_twice(&executable, x));
+    for (a, b) in first.iter().zip(&second) {
+        assert!(
+            numbers_same(a, b),
+            "one thread and three differ: {a:?} and {b:?}\n{program}\n{}",
+            executable.explain()
+        );
+    }
+    second
 }
 
 fn run_twice(executable: &Executable, x: &Point) -> Vec<Array> {

@@ -1,0 +1,181 @@
+//! Steps in parts, on several threads.
+//!
+//! Law: results have the same bits on any number of threads, and agree with the interpreter up to the rounding of sums.
+//! Guards count the parts that a report lists.
+
+use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
+use polygrad::ops::{Binary, Contract, Linear, Reduce, Unary};
+use polygrad::program::{Program, Term, interpret};
+use polygrad::{Array, BaseTensor};
+
+/// Runs in a pool of so many threads.
+fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(run)
+}
+
+fn program(inputs: &[Array], f: impl FnOnce(&[Term]) -> Vec<Term>) -> Program {
+    let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
+    Term::program(&variables, &f(&variables), &[]).expect("a closed program")
+}
+
+fn waves(shape: &[usize]) -> Array {
+    let n = shape.iter().product();
+    Array::new(shape, (0..n).map(|i| (i as f64 * 0.7).sin() * 3.0).collect::<Vec<f64>>())
+}
+
+fn bits(arrays: &[Array]) -> Vec<u64> {
+    let floats = |a: &Array| a.cast::<f64>().to_vec::<f64>().expect("floats");
+    arrays.iter().flat_map(floats).map(f64::to_bits).collect()
+}
+
+/// Asserts the law.
+#[track_caller]
+fn assert_agrees(executable: &Executable, inputs: &[Array]) {
+    let expected = interpret(executable.program(), inputs.to_vec());
+    let one = with_threads(1, || executable.run(inputs));
+    for (x, y) in bits(&expected).iter().zip(bits(&one)) {
+        let (x, y) = (f64::from_bits(*x), f64::from_bits(y));
+        assert!((x - y).abs() <= 1e-11 * x.abs().max(1.0), "{x:e} and {y:e}\n{}", executable.explain());
+    }
+    for threads in [2, 3, 5] {
+        for _ in 0..2 {
+            let found = with_threads(threads, || executable.run(inputs));
+            assert!(bits(&found) == bits(&one), "{threads} threads: {found:?} and {one:?}\n{}", executable.explain());
+        }
+    }
+}
+
+/// The lines of a report that speak of parts.
+fn in_parts(executable: &Executable) -> Vec<String> {
+    executable.explain().lines().filter(|line| line.contains("in up to")).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn sums_of_all_elements_are_added_in_the_same_parts() {
+    let x = [waves(&[200_000])];
+    let executable = compile(&program(&x, |v| {
+        let y = v[0].unary(Unary::Sin);
+        vec![y.linear(&Linear::sum(&[200_000], &[0])), y.unary(Unary::Exp)]
+    }));
+    assert_eq!(in_parts(&executable).len(), 1, "{}", executable.explain());
+    assert_agrees(&executable, &x);
+}
+
+#[test]
+fn sums_along_rows_and_down_columns_are_made_in_parts() {
+    for axes in [&[1], &[0]] {
+        let x = [waves(&[300, 40])];
+        let executable = compile_in_small_blocks(&program(&x, |v| {
+            let y = v[0].unary(Unary::Tanh);
+            vec![y.linear(&Linear::sum(&[300, 40], axes)), y]
+        }));
+        assert_eq!(in_parts(&executable).len(), 1, "{}", executable.explain());
+        assert_agrees(&executable, &x);
+    }
+}
+
+#[test]
+fn a_sum_onto_what_is_there_keeps_it() {
+    // The carry of the loop is added to by all rows of a group.
+    let x = [waves(&[3, 500]), Array::scalar(0.25)];
+    let executable = compile_in_small_blocks(&program(&x, |v| {
+        let (carry, _) = Term::map_accum(3, false, vec![v[1].clone()], &v[..1], &mut |carry, rows| {
+            let sum = rows[0].unary(Unary::Sin).linear(&Linear::sum(&[500], &[0]));
+            (vec![carry[0].binary(Binary::Add, &sum)], Vec::new())
+        });
+        carry
+    }));
+    assert_agrees(&executable, &x);
+}
+
+#[test]
+fn rows_that_share_blocks_run_in_parts() {
+    let x = [waves(&[128, 50])];
+    let executable = compile_in_small_blocks(&program(&x, |v| {
+        let rows = |y: &Term| y.linear(&Linear::replicate(&[128, 50], &[0]));
+        let above = v[0].binary(Binary::Sub, &rows(&v[0].reduce(Reduce::Max { axis: 1 })));
+        let y = above.unary(Unary::Exp);
+        let share = y.binary(Binary::Div, &rows(&y.linear(&Linear::sum(&[128, 50], &[1]))));
+        let total = share.unary(Unary::Square).linear(&Linear::sum(&[128, 50], &[0, 1]));
+        vec![share, total]
+    }));
+    let found = in_parts(&executable);
+    assert!(found.iter().any(|line| line.starts_with("128 rows")), "{}", executable.explain());
+    assert_agrees(&executable, &x);
+}
+
+#[test]
+fn a_loop_whose_rows_need_nothing_of_each_other_runs_in_parts() {
+    // A batch of oscillators with a row of forces for each step; the carry, one stack, and a matrix product within rows.
+    let x = [waves(&[60, 2]), waves(&[9, 60, 2])];
+    for reverse in [false, true] {
+        let executable = compile_in_small_blocks(&program(&x, |v| {
+            let (carry, outputs) = Term::map_accum(9, reverse, vec![v[0].clone()], &v[1..], &mut |carry, rows| {
+                let next = carry[0].unary(Unary::Sin).binary(Binary::Add, &rows[0]);
+                (vec![next.clone()], vec![carry[0].clone(), next.unary(Unary::Tanh)])
+            });
+            [carry, outputs].concat()
+        }));
+        let found = in_parts(&executable);
+        assert!(found.iter().any(|line| line.starts_with("loop of 9 trips")), "{}", executable.explain());
+        assert_agrees(&executable, &x);
+    }
+}
+
+#[test]
+fn a_loop_whose_rows_meet_does_not_run_in_parts() {
+    let x = [waves(&[60]), waves(&[9, 60])];
+    let executable = compile_in_small_blocks(&program(&x, |v| {
+        Term::map_accum(9, false, vec![v[0].clone()], &v[1..], &mut |carry, rows| {
+            let turned = carry[0].linear(&Linear::reverse(&[60], 0));
+            (vec![turned.unary(Unary::Sin).binary(Binary::Add, &rows[0])], Vec::new())
+        })
+        .0
+    }));
+    let found = in_parts(&executable);
+    assert!(!found.iter().any(|line| line.starts_with("loop")), "{}", executable.explain());
+    assert_agrees(&executable, &x);
+}
+
+#[test]
+fn stencils_with_sides_run_in_parts() {
+    let n = 700;
+    let x = [waves(&[n, n])];
+    let executable = compile(&program(&x, |v| {
+        // The neighbour before or after along an axis, zero beyond the ends.
+        let next = |axis: usize, after: bool| {
+            let start = usize::from(after);
+            let mut shape = [n, n];
+            let inner = v[0].linear(&Linear::slice(&shape, axis, start, n - 1, 1));
+            shape[axis] = n - 1;
+            let (mut ends, at) = ([[0, 0]; 2], usize::from(after));
+            ends[at][axis] = 1;
+            inner.linear(&Linear::pad(&shape, &ends[0], &ends[1]))
+        };
+        let around = [next(0, true), next(0, false), next(1, true), next(1, false)].into_iter();
+        vec![around.fold(v[0].unary(Unary::Exp), |sum, y| sum.binary(Binary::Add, &y))]
+    }));
+    let found = in_parts(&executable);
+    assert!(found.iter().any(|line| line.contains("sides")), "{}", executable.explain());
+    assert_agrees(&executable, &x);
+}
+
+#[test]
+fn long_extrema_gathers_and_products_are_shared() {
+    let n = 700_000;
+    let mut numbers: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
+    numbers[n / 2] = 7.0;
+    let at: Vec<i64> = (0..200_000).map(|i| (i * 7919) % 800_000 - 50).collect();
+    let x = [Array::from(numbers), Array::from(at), waves(&[170, 171]), waves(&[171, 172])];
+    let executable = compile(&program(&x, |v| {
+        vec![
+            v[0].reduce(Reduce::Max { axis: 0 }),
+            v[0].gather(&[v[1].clone()]),
+            Term::contract(&Contract::axes(&[170, 172, 171], &[0, 2], &[2, 1], &[0, 1]), &v[2], &v[3]),
+            Term::contract(&Contract::axes(&[n], &[0], &[0], &[]), &v[0], &v[0]),
+        ]
+    }));
+    assert!(executable.explain().contains("parts"), "{}", executable.explain());
+    assert_agrees(&executable, &x);
+    assert_eq!(executable.run(&x)[0], Array::scalar(7.0));
+}
