@@ -176,17 +176,32 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
         T::then(start, T::iterate(body))
     }
 
-    /// The function calls itself; so does the function from its arguments to cotangents of the context.
+    /// The function calls itself; so does the function from its arguments to cotangents of the context. Both run the
+    /// body, which stands in the program once.
     fn fix<C: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<C, Fun<A, B>>, A>, B>) -> Self::Hom<C, Fun<A, B>> {
-        let primal = T::fix(T::then(body.clone(), T::pair(T::fst(), T::lcomp(T::snd(), T::lsnd()))));
-        // In the context ((<c, f>, h), x): the derivative of the body at x, whose cotangent of f goes through h.
-        let at = T::pair(T::then(T::fst(), T::fst()), T::snd());
-        let ran = T::then(T::then(at, body), T::snd());
+        let (shared, call) = shared_body::<T, _, _, _, _>(body);
+        let primal = T::fix(T::then(call, T::pair(T::fst(), T::lcomp(T::snd(), T::lsnd()))));
+        // In the context ((<<c, b>, f>, h), x): the derivative of the body at x, whose cotangent of f goes through h.
+        let before = || T::then(T::fst(), T::fst());
+        let at = T::pair(T::then(before(), T::snd()), T::snd());
+        let ran = T::then(T::pair(T::then(before(), T::then(T::fst(), T::snd())), at), T::eval());
         let own = T::lcopowfold(T::then(T::fst(), T::snd()));
         let back = T::lcomp(T::lfst(), T::plus(T::lfst(), T::lcomp(T::lsnd(), own)));
-        let context = T::lcopowfold(T::fix(T::lcomp(ran, back)));
-        T::bind(primal, T::pair(T::snd(), context))
+        let context = T::lcopowfold(T::fix(T::lcomp(T::then(ran, T::snd()), back)));
+        T::bind(shared, T::bind(primal, T::pair(T::snd(), context)))
     }
+}
+
+/// A body in the context `((c, f), x)` as a function of `(f, x)` in the context `c`, and what calls this function where
+/// it stands beside `c`.
+fn shared_body<T: Target, C: Obj, F: Obj, X: Obj, R: Obj>(
+    body: T::Hom<Prod<Prod<C, F>, X>, R>,
+) -> (T::Hom<C, Fun<Prod<F, X>, R>>, T::Hom<Prod<Prod<Prod<C, Fun<Prod<F, X>, R>>, F>, X>, R>) {
+    let both = T::pair(T::fst(), T::then(T::snd(), T::fst()));
+    let shared = T::curry(T::then(T::pair(both, T::then(T::snd(), T::snd())), body));
+    let function = T::then(T::fst(), T::then(T::fst(), T::snd()));
+    let call = T::then(T::pair(function, T::pair(T::then(T::fst(), T::snd()), T::snd())), T::eval());
+    (shared, call)
 }
 
 impl<T: ArrayTarget> Arrays for Reverse<T> {
@@ -301,16 +316,18 @@ impl<T: Target> Language for Forward<T> {
         T::then(T::pair(T::fst(), T::pair(T::snd(), T::lsnd())), T::iterate(body))
     }
 
-    /// The function calls itself; so does the function from its arguments to its tangents.
+    /// The function calls itself; so does the function from its arguments to its tangents. Both run the body.
     fn fix<C: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<C, Fun<A, B>>, A>, B>) -> Self::Hom<C, Fun<A, B>> {
-        let along = || T::lpair(T::zero(), T::lid());
-        let primal = T::fix(T::then(body.clone(), T::pair(T::fst(), T::lcomp(along(), T::snd()))));
-        let at = T::pair(T::then(T::fst(), T::fst()), T::snd());
-        let ran = T::then(T::then(at, body), T::snd());
+        let (shared, call) = shared_body::<T, _, _, _, _>(body);
+        let along = T::lcomp(T::lpair(T::zero(), T::lid()), T::snd());
+        let primal = T::fix(T::then(call, T::pair(T::fst(), along)));
+        let before = || T::then(T::fst(), T::fst());
+        let at = T::pair(T::then(before(), T::snd()), T::snd());
+        let ran = T::then(T::pair(T::then(before(), T::then(T::fst(), T::snd())), at), T::eval());
         let own = T::lswap(T::then(T::fst(), T::snd()));
         let context = T::lpair(T::lpair(T::lid(), own), T::zero());
-        let tangent = T::fix(T::lcomp(context, ran));
-        T::bind(primal, T::pair(T::snd(), T::lswap(tangent)))
+        let tangent = T::fix(T::lcomp(context, T::then(ran, T::snd())));
+        T::bind(shared, T::bind(primal, T::pair(T::snd(), T::lswap(tangent))))
     }
 }
 

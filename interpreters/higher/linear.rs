@@ -204,14 +204,14 @@ impl<T: BaseTensor> Lin<T> {
         fn sum<T: BaseTensor>(v: &Val<T>, layout: &Layout) -> Val<T> {
             match layout {
                 Layout::Unit => Val::Zero,
-                Layout::Leaf => v.clone(),
+                Layout::Leaf(..) => v.clone(),
                 Layout::Pair(a, b) => sum(&v.fst(), a).plus(sum(&v.snd(), b)),
             }
         }
         fn copy<T: BaseTensor>(v: &Val<T>, layout: &Layout) -> Val<T> {
             match layout {
                 Layout::Unit => Val::Zero,
-                Layout::Leaf => v.clone(),
+                Layout::Leaf(..) => v.clone(),
                 Layout::Pair(a, b) => Val::pair(copy(v, a), copy(v, b)),
             }
         }

@@ -4,6 +4,7 @@
 //! * [`Run`], evaluation;
 //! * [`chad`], differentiation over any target with linear functions;
 //! * [`curry`], differentiation by another meaning of functions;
+//! * [`Syntax`], the text of a program, and [`Lambda`], as a term that is simplified, printed and run;
 //! * [`tallied`], the work of linear functions, counted.
 //!
 //! Law: no instance names an interpreter of tensors, nor an interpreter an instance. A transformation of programs is
@@ -17,17 +18,21 @@ use crate::higher::{Arrays, Obj};
 mod bag;
 pub mod chad;
 pub mod curry;
+pub mod lambda;
 mod linear;
 mod loops;
 mod run;
+mod syntax;
 mod tally;
 mod value;
 
 pub use bag::Bag;
 pub use chad::{Dependency, Derivatives, Forward, Generators, Reverse};
 pub use curry::{Curry, CurryClosures, CurryLists};
+pub use lambda::Lambda;
 pub use linear::{Lin, Mode};
 pub use run::{Morphism, Run};
+pub use syntax::{Code, Syntax};
 pub use tally::{Tally, tallied};
 pub use value::{AnyMonoid, Val};
 

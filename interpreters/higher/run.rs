@@ -303,6 +303,33 @@ pub(super) fn scanned<T: BaseTensor>(f: &dyn Fn(Val<T>) -> Val<T>, start: Val<T>
     (swept.out, swept.carry)
 }
 
+/// A fold backwards: `f` takes a state and an element, and the cotangent of the next state to those of both.
+pub(super) fn unfolded<T: BaseTensor>(f: &dyn Fn(Val<T>, Val<T>) -> Val<T>, trips: &Val<T>, last: Val<T>) -> Val<T> {
+    let step = |ct: Val<T>, at: Val<T>| {
+        let parts = f(at, ct.clone());
+        Trip { carry: parts.fst(), out: Val::pair(ct, parts.snd()), sum: Val::Zero }
+    };
+    let swept = sweep("fold", true, last.conform_row(&trips.fst()), trips, &step);
+    Val::pair(swept.carry, swept.out)
+}
+
+/// A fold of tangents: `f` takes a state and an element, and their tangents to that of the next state; `v` are the
+/// tangents of the function, the first state and the elements.
+pub(super) fn tangent_folded<T: BaseTensor>(
+    f: &dyn Fn(Val<T>, Val<T>) -> Val<T>,
+    trips: &Val<T>,
+    v: &Val<T>,
+) -> Val<T> {
+    let (of_f, start, moves) = (v.fst(), v.snd().fst(), v.snd().snd());
+    let step = |dot: Val<T>, at: Val<T>| {
+        let (point, x_dot) = (at.fst(), at.snd());
+        let along = f(point.clone(), Val::pair(dot, x_dot));
+        Trip { carry: along.plus(of_f.apply(point)), out: Val::Nil, sum: Val::Zero }
+    };
+    let start = start.conform_row(&trips.fst());
+    sweep("fold", false, start, &Val::pair(trips.clone(), moves), &step).carry
+}
+
 impl<T: BaseTensor> Arrays for Run<T> {
     fn map<A: Stack, B: Stack>() -> Morphism<T, Prod<Fun<A, B>, A::Stacked>, B::Stacked> {
         Morphism::new(|x| mapped(&|a| x.fst().apply(a), &x.snd()))
@@ -368,13 +395,7 @@ impl<T: BaseTensor> ArrayTarget for Run<T> {
         Morphism::new(move |x| {
             let (f, trips) = (f.at(x.clone()), trips.at(x));
             Val::Lin(Lin::operation(move |mode, last| {
-                let step = |ct: Val<T>, at: Val<T>| {
-                    let parts = f.apply(at).snd().lin().run(mode, ct.clone());
-                    Trip { carry: parts.fst(), out: Val::pair(ct, parts.snd()), sum: Val::Zero }
-                };
-                let last = last.conform_row(&trips.fst());
-                let swept = sweep("fold", true, last, &trips, &step);
-                Val::pair(swept.carry, swept.out)
+                unfolded(&|at, ct| f.apply(at).snd().lin().run(mode, ct), &trips, last)
             }))
         })
     }
@@ -390,14 +411,7 @@ impl<T: BaseTensor> ArrayTarget for Run<T> {
         Morphism::new(move |x| {
             let (f, trips) = (f.at(x.clone()), trips.at(x));
             Val::Lin(Lin::operation(move |mode, v| {
-                let (of_f, start, moves) = (v.fst(), v.snd().fst(), v.snd().snd());
-                let step = |dot: Val<T>, at: Val<T>| {
-                    let (point, x_dot) = (at.fst(), at.snd());
-                    let along = f.apply(point.clone()).snd().lin().run(mode, Val::pair(dot, x_dot));
-                    Trip { carry: along.plus(of_f.apply(point)), out: Val::Nil, sum: Val::Zero }
-                };
-                let start = start.conform_row(&trips.fst());
-                sweep("fold", false, start, &Val::pair(trips.clone(), moves), &step).carry
+                tangent_folded(&|at, v| f.apply(at).snd().lin().run(mode, v), &trips, &v)
             }))
         })
     }

@@ -253,7 +253,7 @@ impl<T: BaseTensor> Val<T> {
     pub(crate) fn of_leaves(layout: &Layout, leaves: &mut dyn Iterator<Item = Option<T>>) -> Val<T> {
         match layout {
             Layout::Unit => Val::Nil,
-            Layout::Leaf => leaves.next().flatten().map_or(Val::Zero, Val::Leaf),
+            Layout::Leaf(..) => leaves.next().flatten().map_or(Val::Zero, Val::Leaf),
             Layout::Pair(a, b) => {
                 let first = Val::of_leaves(a, leaves);
                 Val::pair(first, Val::of_leaves(b, leaves))
@@ -265,7 +265,7 @@ impl<T: BaseTensor> Val<T> {
     pub(crate) fn leaves(&self, layout: &Layout, into: &mut Vec<Option<T>>) {
         match layout {
             Layout::Unit => {}
-            Layout::Leaf => into.push(if let Val::Leaf(t) = self { Some(t.clone()) } else { None }),
+            Layout::Leaf(..) => into.push(if let Val::Leaf(t) = self { Some(t.clone()) } else { None }),
             Layout::Pair(a, b) => {
                 self.fst().leaves(a, into);
                 self.snd().leaves(b, into);
@@ -370,7 +370,7 @@ impl<T: BaseTensor> Val<T> {
     pub(crate) fn of_marks<M: Monoid>(layout: &Layout, marks: &mut dyn Iterator<Item = M>) -> Val<T> {
         match layout {
             Layout::Unit => Val::Zero,
-            Layout::Leaf => marks.next().map_or(Val::Zero, |m| Val::Mono(Rc::new(m))),
+            Layout::Leaf(..) => marks.next().map_or(Val::Zero, |m| Val::Mono(Rc::new(m))),
             Layout::Pair(a, b) => {
                 let first = Val::of_marks(a, marks);
                 Val::pair(first, Val::of_marks(b, marks))
@@ -381,7 +381,7 @@ impl<T: BaseTensor> Val<T> {
     pub(crate) fn marks<M: Monoid>(&self, layout: &Layout) -> Vec<M> {
         match layout {
             Layout::Unit => Vec::new(),
-            Layout::Leaf => {
+            Layout::Leaf(..) => {
                 let value = if let Val::Mono(m) = self { m.value().downcast_ref::<M>().cloned() } else { None };
                 vec![value.unwrap_or_default()]
             }

@@ -6,6 +6,7 @@
 //! | instance | meaning of a program |
 //! |---|---|
 //! | [`Run<T>`](crate::interpreters::higher::Run) | its value |
+//! | [`Syntax`](crate::interpreters::higher::Syntax) | its text |
 //! | [`Reverse<I>`](crate::interpreters::higher::Reverse) | over an instance `I`: its value and its pullback, by CHAD |
 //! | [`Forward<I>`](crate::interpreters::higher::Forward) | over an instance `I`: its value and its pushforward, by CHAD |
 //! | [`CurryClosures<T>`](crate::interpreters::higher::CurryClosures) | its value and its pullback; tangents of functions are those of what they capture |

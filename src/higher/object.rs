@@ -10,7 +10,7 @@
 use std::marker::PhantomData;
 
 use crate::base::BaseTensor;
-use crate::dtype::Elem;
+use crate::dtype::{DType, Elem};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
@@ -100,8 +100,8 @@ impl Element for bool {
 pub enum Layout {
     /// No part.
     Unit,
-    /// One array.
-    Leaf,
+    /// One array, of this rank and element type.
+    Leaf(usize, DType),
     /// Two parts.
     Pair(Box<Layout>, Box<Layout>),
 }
@@ -163,7 +163,7 @@ impl<const D: usize, E: Element> Ground for Arr<D, E> {
     type Value<T: BaseTensor> = Tensor<T, D, E>;
 
     fn layout() -> Layout {
-        Layout::Leaf
+        Layout::Leaf(D, E::DTYPE)
     }
 
     fn read<T: BaseTensor>(leaves: &mut dyn Iterator<Item = T>) -> Tensor<T, D, E> {

@@ -315,7 +315,7 @@ impl<A, B> Clone for Recorded<A, B> {
 pub(crate) fn leaves(layout: &Layout) -> usize {
     match layout {
         Layout::Unit => 0,
-        Layout::Leaf => 1,
+        Layout::Leaf(..) => 1,
         Layout::Pair(a, b) => leaves(a) + leaves(b),
     }
 }

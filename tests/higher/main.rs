@@ -5,5 +5,6 @@
 mod agree;
 mod figures;
 mod gallery;
+mod printed;
 mod random;
 mod refused;

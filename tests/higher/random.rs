@@ -103,6 +103,11 @@ pub(crate) fn at<C: Arrays>(seed: u64) -> Expr<C, Two, Real> {
     Expr::of(program::<C>(&mut Random(seed), 3))
 }
 
+/// A smaller program.
+pub(crate) fn small<C: Arrays>(seed: u64) -> Expr<C, Two, Real> {
+    Expr::of(program::<C>(&mut Random(seed), 2))
+}
+
 /// CHAD in both directions, both kinds of curry, dual numbers, staged programs and finite differences, on 300 programs.
 #[test]
 fn random_programs_agree() {

@@ -1,0 +1,161 @@
+//! Primitive operations whose type is not known here, and their derivatives as terms.
+//!
+//! The derivative of a primitive of numbers is written out: it is recorded by running the primitive at dual numbers
+//! over terms, and read back operation by operation. So the text of a derivative comes from the tables of derivatives,
+//! as its numbers do. The derivative of a primitive of arrays stands as it is.
+
+use std::rc::Rc;
+
+use super::{E, Op, fst, op, pair, snd, zero};
+use crate::ad::higher::{Tangents, pull_primitive, push_primitive};
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::higher::primitive::{Constant, Pointwise, Pointwise2};
+use crate::higher::{Ground, Layout, Primitive};
+use crate::program::{NodeId, Op as Operation, Program, Term};
+
+/// A primitive operation.
+pub trait AnyPrimitive {
+    /// Its name.
+    fn name(&self) -> String;
+    /// The parts of its argument and of its result.
+    fn layouts(&self) -> [Layout; 2];
+    /// Its results.
+    fn arrays(&self, args: &[Array]) -> Vec<Array>;
+    /// The tangents of its results.
+    fn push_arrays(&self, at: &[Array], x_dots: &[Option<Array>]) -> Tangents<Array>;
+    /// The cotangents of its arguments.
+    fn pull_arrays(&self, at: &[Array], y_bars: &[Option<Array>]) -> Tangents<Array>;
+    /// The tangents of its results, recorded.
+    fn push_terms(&self, at: &[Term], x_dots: &[Option<Term>]) -> Tangents<Term>;
+    /// The cotangents of its arguments, recorded.
+    fn pull_terms(&self, at: &[Term], y_bars: &[Option<Term>]) -> Tangents<Term>;
+}
+
+impl<P: Primitive> AnyPrimitive for P {
+    fn name(&self) -> String {
+        Primitive::name(self)
+    }
+
+    fn layouts(&self) -> [Layout; 2] {
+        [P::Dom::layout(), P::Cod::layout()]
+    }
+
+    fn arrays(&self, args: &[Array]) -> Vec<Array> {
+        self.run(args)
+    }
+
+    fn push_arrays(&self, at: &[Array], x_dots: &[Option<Array>]) -> Tangents<Array> {
+        push_primitive(self, at, x_dots)
+    }
+
+    fn pull_arrays(&self, at: &[Array], y_bars: &[Option<Array>]) -> Tangents<Array> {
+        pull_primitive(self, at, y_bars)
+    }
+
+    fn push_terms(&self, at: &[Term], x_dots: &[Option<Term>]) -> Tangents<Term> {
+        push_primitive(self, at, x_dots)
+    }
+
+    fn pull_terms(&self, at: &[Term], y_bars: &[Option<Term>]) -> Tangents<Term> {
+        pull_primitive(self, at, y_bars)
+    }
+}
+
+/// The leaves of a value, as terms.
+fn parts(layout: &Layout, x: E, into: &mut Vec<E>) {
+    match layout {
+        Layout::Unit => {}
+        Layout::Leaf(..) => into.push(x),
+        Layout::Pair(a, b) => {
+            parts(a, fst(x.clone()), into);
+            parts(b, snd(x), into);
+        }
+    }
+}
+
+fn joined(layout: &Layout, leaves: &mut dyn Iterator<Item = E>) -> E {
+    match layout {
+        Layout::Unit => zero(),
+        Layout::Leaf(..) => leaves.next().expect("a term for each leaf"),
+        Layout::Pair(a, b) => {
+            let first = joined(a, leaves);
+            pair(first, joined(b, leaves))
+        }
+    }
+}
+
+/// Variables for the leaves, if all are numbers.
+fn numbers(layout: &Layout, into: &mut Vec<Term>) -> bool {
+    match layout {
+        Layout::Unit => true,
+        Layout::Leaf(0, DType::F64) => {
+            into.push(Term::variable(&[], DType::F64));
+            true
+        }
+        Layout::Leaf(..) => false,
+        Layout::Pair(a, b) => numbers(a, into) && numbers(b, into),
+    }
+}
+
+/// What a derivative records: from points and (co)tangents to (co)tangents.
+type Record<'a> = &'a dyn Fn(&[Term], &[Option<Term>]) -> Tangents<Term>;
+
+/// A derivative of numbers, written out: its layouts are those of the point, the argument and the result.
+fn written(layouts: [&Layout; 3], x: &E, v: &E, record: Record<'_>) -> Option<E> {
+    let [at, from, to] = layouts;
+    let (mut points, mut vectors, mut of_result) = (Vec::new(), Vec::new(), Vec::new());
+    if !(numbers(at, &mut points) && numbers(from, &mut vectors) && numbers(to, &mut of_result)) {
+        return None;
+    }
+    let given: Vec<Option<Term>> = vectors.iter().cloned().map(Some).collect();
+    let results = record(&points, &given);
+    let present: Vec<Term> = results.iter().flatten().cloned().collect();
+    let inputs: Vec<Term> = points.into_iter().chain(vectors).collect();
+    let program = Term::program(&inputs, &present, &[]).ok()?;
+    let mut terms = Vec::new();
+    parts(at, x.clone(), &mut terms);
+    parts(from, v.clone(), &mut terms);
+    let mut read = read(&program, &terms)?.into_iter();
+    let mut leaves =
+        results.iter().map(|r| r.as_ref().map_or_else(zero, |_| read.next().expect("a term for each result")));
+    Some(joined(to, &mut leaves))
+}
+
+/// The results of a program of numbers, as terms; none if it has other operations than functions of numbers.
+fn read(program: &Program, inputs: &[E]) -> Option<Vec<E>> {
+    let mut values: Vec<E> = Vec::new();
+    for node in program.nodes() {
+        let at = |id: &NodeId| values.get(*id as usize).cloned();
+        let value = match &node.op {
+            Operation::Input(k) => inputs.get(*k as usize).cloned(),
+            Operation::Constant(c) => {
+                let constant = Constant::<0>::new(c.0.clone());
+                Some(op(Op::Prim(Rc::new(constant)), vec![op(Op::Nil, vec![])]))
+            }
+            Operation::Unary(f, a) => Some(op(Op::Prim(Rc::new(Pointwise::<0>(*f))), vec![at(a)?])),
+            Operation::Binary(f, a, b) => Some(op(Op::Prim(Rc::new(Pointwise2::<0>(*f))), vec![pair(at(a)?, at(b)?)])),
+            Operation::Discrete(..) | Operation::Select(_) | Operation::Linear(..) | Operation::Contract(..) => None,
+            Operation::Reduce(..) | Operation::Gather(..) | Operation::ScatterAdd(..) | Operation::Concat(..) => None,
+            Operation::Loop(_) | Operation::Output(..) | Operation::Custom(..) => None,
+        };
+        values.push(value?);
+    }
+    program.results().iter().map(|id| values.get(*id as usize).cloned()).collect()
+}
+
+impl dyn AnyPrimitive {
+    /// The tangent of the result at a point.
+    pub(super) fn push_term(self: &Rc<Self>, x: E, v: E) -> E {
+        let [from, to] = self.layouts();
+        let record = |at: &[Term], x_dots: &[Option<Term>]| self.push_terms(at, x_dots);
+        written([&from, &from, &to], &x, &v, &record).unwrap_or_else(|| op(Op::Push(self.clone()), vec![x, v]))
+    }
+
+    /// The cotangent of the argument at a point.
+    pub(super) fn pull_term(self: &Rc<Self>, x: E, v: E) -> E {
+        let [from, to] = self.layouts();
+        let record = |at: &[Term], y_bars: &[Option<Term>]| self.pull_terms(at, y_bars);
+        written([&from, &to, &from], &x, &v, &record).unwrap_or_else(|| op(Op::Pull(self.clone()), vec![x, v]))
+    }
+}

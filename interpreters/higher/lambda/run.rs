@@ -1,0 +1,143 @@
+//! Terms, run with arrays.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::super::bag::Bag;
+use super::super::linear::{Lin, Mode};
+use super::super::run::{iterated, mapped, scanned, tangent_folded, unfolded};
+use super::super::value::Val;
+use super::{AnyPrimitive, E, Exp, Lambda, Name, Op};
+use crate::array::Array;
+use crate::higher::Ground;
+
+type Value = Val<Array>;
+type Environment = HashMap<Name, Value>;
+
+impl Lambda {
+    /// The value at these inputs, the leaves in order.
+    fn value(&self, inputs: &[Array]) -> Value {
+        let environment: Environment =
+            self.inputs.iter().zip(inputs).map(|(x, a)| (*x, Val::Leaf(a.clone()))).collect();
+        run(&self.body, &environment)
+    }
+
+    /// The leaves of the value of a program that is not transformed, whose result is of type `B`.
+    pub fn run<B: Ground>(&self, inputs: &[Array]) -> Vec<Array> {
+        self.value(inputs).primals(&B::layout())
+    }
+
+    /// The linear part of the value of a transformed program, from `V` to `W`, at a (co)tangent: a leaf for each of
+    /// `W`, none where it is zero.
+    pub fn linear<V: Ground, W: Ground>(&self, inputs: &[Array], v: &V::Value<Array>) -> Vec<Option<Array>> {
+        let mut leaves = Vec::new();
+        self.value(inputs).snd().apply(Val::of_value::<V>(v)).leaves(&W::layout(), &mut leaves);
+        leaves
+    }
+}
+
+/// A derivative of a primitive.
+fn derivative(p: &Rc<dyn AnyPrimitive>, push: bool, x: &Value, v: &Value) -> Value {
+    let [dom, cod] = p.layouts();
+    let (from, to) = if push { (&dom, &cod) } else { (&cod, &dom) };
+    let (at, mut leaves) = (x.primals(&dom), Vec::new());
+    v.leaves(from, &mut leaves);
+    let results = if push { p.push_arrays(&at, &leaves) } else { p.pull_arrays(&at, &leaves) };
+    Val::of_leaves(to, &mut results.into_iter()).without_units()
+}
+
+fn run(e: &E, environment: &Environment) -> Value {
+    match &**e {
+        Exp::Var(x) => environment.get(x).cloned().expect("a closed term"),
+        Exp::Let(x, a, b) => {
+            let a = run(a, environment);
+            run(b, &with(environment, *x, a))
+        }
+        Exp::Lam(x, body) => {
+            let (x, body, environment) = (*x, body.clone(), environment.clone());
+            Val::fun(move |a| run(&body, &with(&environment, x, a)))
+        }
+        Exp::Case(s, (x, a), (y, b)) => {
+            run(s, environment).split(|v| run(a, &with(environment, *x, v)), |v| run(b, &with(environment, *y, v)))
+        }
+        Exp::Op(o, parts) => {
+            let values: Vec<Value> = parts.iter().map(|part| run(part, environment)).collect();
+            operation(o, &values)
+        }
+    }
+}
+
+fn with(environment: &Environment, x: Name, a: Value) -> Environment {
+    let mut inner = environment.clone();
+    inner.insert(x, a);
+    inner
+}
+
+/// The function of two arguments.
+fn two(f: &Value) -> impl Fn(Value, Value) -> Value + '_ {
+    |a, b| f.apply(a).apply(b)
+}
+
+fn operation(o: &Op, v: &[Value]) -> Value {
+    match o {
+        Op::App => v[0].apply(v[1].clone()),
+        Op::Nil => Val::Nil,
+        Op::Pair => Val::pair(v[0].clone(), v[1].clone()),
+        Op::Fst => v[0].fst(),
+        Op::Snd => v[0].snd(),
+        Op::Inl => Val::Left(Rc::new(v[0].clone())),
+        Op::Inr => Val::Right(Rc::new(v[0].clone())),
+        Op::Test => Val::choice(v[0].leaf()),
+        // A tangent operation of a symbolic zero.
+        Op::Prim(_) if v[0].is_zero() => Val::Zero,
+        Op::Prim(p) => primitive(p, &v[0]),
+        Op::Push(_) | Op::Pull(_) if v[1].is_zero() => Val::Zero,
+        Op::Push(p) => derivative(p, true, &v[0], &v[1]),
+        Op::Pull(p) => derivative(p, false, &v[0], &v[1]),
+        Op::Spread(from, to) => Lin::spread(from.clone(), to.clone()).run(Mode::Tuples, v[0].clone()),
+        Op::Zero => Val::Zero,
+        Op::Plus => v[0].clone().plus(v[1].clone()),
+        Op::Single => Val::Bag(Bag::one(v[0].clone(), v[1].clone())),
+        Op::Sum => {
+            let mut total = Val::Zero;
+            if let Some(bag) = v[1].bag() {
+                bag.fold(&two(&v[0]), &mut |w| total = std::mem::replace(&mut total, Val::Zero).plus(w));
+            }
+            total
+        }
+        Op::Zip if v[1].is_zero() => Val::Zero,
+        Op::Zip => Val::Bag(Bag::zip(v[0].clone(), v[1].clone())),
+        Op::ZipWith if v[2].is_zero() => Val::Zero,
+        Op::ZipWith => mapped(&|both| two(&v[0])(both.fst(), both.snd()), &Val::pair(v[1].clone(), v[2].clone())),
+        Op::Map if v[0].is_zero() => Val::Zero,
+        Op::Map => mapped(&|a| v[0].apply(a), &v[1]),
+        Op::Iterate => iterated(v[1].clone(), &|s| v[0].apply(s)),
+        Op::Fix => fixed(v[0].clone()),
+        Op::Fold => scanned(&|a| v[0].apply(a), v[1].clone(), &v[2]).1,
+        Op::Scan => {
+            let (states, last) = scanned(&|a| v[0].apply(a), v[1].clone(), &v[2]);
+            Val::pair(states, last)
+        }
+        Op::Unfold if v[2].is_zero() => Val::Zero,
+        Op::Unfold => unfolded(&two(&v[0]), &v[1], v[2].clone()),
+        Op::FoldTangent => tangent_folded(&two(&v[0]), &v[1], &v[2]),
+        Op::Linl if v[0].is_zero() => Val::Zero,
+        Op::Linr if v[0].is_zero() => Val::Zero,
+        Op::Linl => Val::Left(Rc::new(v[0].clone())),
+        Op::Linr => Val::Right(Rc::new(v[0].clone())),
+        Op::CastLeft => Lin::cast_left().run(Mode::Tuples, v[0].clone()),
+        Op::CastRight => Lin::cast_right().run(Mode::Tuples, v[0].clone()),
+    }
+}
+
+/// A primitive; of numbers, some of which are symbolic zeros, in a derivative that is written out.
+fn primitive(p: &Rc<dyn AnyPrimitive>, x: &Value) -> Value {
+    let ([from, to], mut leaves) = (p.layouts(), Vec::new());
+    x.leaves(&from, &mut leaves);
+    let filled: Vec<Array> = leaves.into_iter().map(|leaf| leaf.unwrap_or_else(|| Array::scalar(0.0))).collect();
+    Val::of_leaves(&to, &mut p.arrays(&filled).into_iter().map(Some))
+}
+
+fn fixed(f: Value) -> Value {
+    Val::fun(move |x| f.apply(fixed(f.clone())).apply(x))
+}
