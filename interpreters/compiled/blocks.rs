@@ -62,14 +62,23 @@ pub(super) struct Limits {
     pub(super) turned: usize,
     /// The least number of nanoseconds of a step that runs in parts.
     pub(super) parts: f64,
+    /// How much it counts what it costs to compute a value again instead of storing it.
+    pub(super) again: f64,
 }
 
 impl Limits {
     /// What measured best: less stays in cache anyway.
-    pub(super) const DEFAULT: Limits =
-        Limits { spared: 128 << 10, block: 128 << 10, sides: (4096, 16), turned: 2048, parts: threads::WORTH };
+    pub(super) const DEFAULT: Limits = Limits {
+        spared: 128 << 10,
+        block: 128 << 10,
+        sides: (4096, 16),
+        turned: 2048,
+        parts: threads::WORTH,
+        again: 1.0,
+    };
     /// Blocks wherever they are possible, for tests.
-    pub(super) const SMALLEST: Limits = Limits { spared: 1, block: 64, sides: (1, 2), turned: 1, parts: 1.0 };
+    pub(super) const SMALLEST: Limits =
+        Limits { spared: 1, block: 64, sides: (1, 2), turned: 1, parts: 1.0, again: 0.0 };
     /// A row of more bytes does not stay in cache.
     const ROW: usize = 512 << 10;
     /// The number of steps that are looked at after the last one that joined.

@@ -54,6 +54,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::array::{Array, with_elem};
+use crate::passes::recompute;
 use crate::program::{Op, Program, Slot, check_inputs};
 use crate::shape::{Show, size};
 use blocks::Limits;
@@ -130,7 +131,9 @@ pub fn compile_in_small_blocks(program: &Program) -> Executable {
 }
 
 fn compile_within(program: &Program, limits: Limits) -> Executable {
-    Executable { program: program.clone(), plan: Arc::new(plan::plan(program, limits)), idle: Mutex::new(Vec::new()) }
+    let again = recompute(program, limits.again);
+    let plan = Arc::new(plan::plan(again.as_ref().unwrap_or(program), limits));
+    Executable { program: program.clone(), plan, idle: Mutex::new(Vec::new()) }
 }
 
 impl Executable {

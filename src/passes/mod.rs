@@ -9,10 +9,12 @@ mod carries;
 mod choices;
 mod counters;
 mod fission;
+mod recompute;
 mod simplify;
 mod vectorize;
 
 pub use choices::choices;
+pub(crate) use recompute::recompute;
 pub use simplify::{Fired, Options, explain, simplify, simplify_with};
 pub use vectorize::vectorize;
 

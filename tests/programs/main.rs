@@ -25,6 +25,7 @@ mod lengths;
 mod parts;
 mod printing;
 mod recognized;
+mod recompute;
 mod rules;
 mod saved;
 mod scalars;
