@@ -25,6 +25,8 @@ pub mod tree;
 #[path = "../interpreters/mod.rs"]
 pub mod interpreters;
 
+#[doc(hidden)]
+pub use ad::gradient_side_by_side;
 pub use ad::{
     Checked, Function, FunctionOptions, Gradient, GradientCheck, GradientError, Jit, LinearMap, Mode, RunError,
     ShapeError, SourceLine, assert_gradient, check, check_gradient, check_gradient_with, custom_jvp, custom_vjp,

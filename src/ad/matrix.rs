@@ -6,16 +6,14 @@
 use std::cell::RefCell;
 
 use super::arguments::Arguments;
-use super::function::derived::Derived;
-use super::pipeline;
-use super::second::{Mode, each_basis_vector};
+use super::modes::{Mode, Wanted};
+use super::second::each_basis_vector;
 use super::staged::traced;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::Linear;
 use crate::passes::Options;
-use crate::shape::try_possible;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 use crate::tree::ravel::{ravel, raveled_size, unravel};
@@ -26,7 +24,7 @@ type Second<T> = ADVal<ADVal<<T as BaseTensor>::Trace>>;
 /// The Jacobian of a function from trees to trees: `J[i, j] = d y[i] / d x[j]`, where `x` and `y` are the raveled
 /// trees.
 ///
-/// Computed by columns, in forward mode, if there are no more inputs than outputs, else by rows, in reverse mode.
+/// Computed by columns, in forward mode, or by rows, in reverse mode, whichever takes less time by an estimate.
 ///
 /// ```
 /// use polygrad::{jacobian_matrix, tensor};
@@ -139,28 +137,25 @@ where
     Q: Tree<T>,
     Y: Tree<ADVal<T::Trace>>,
 {
-    let arguments = Arguments::new(x, data);
+    let (arguments, wanted) = (Arguments::new(x, data), Wanted::jacobian_matrix(value));
     let template = RefCell::new(None);
-    let mut results = traced(&arguments.inputs, Derived::JacobianMatrix { value }.last(Options::default()), |inputs| {
+    let mut results = traced(&arguments.inputs, wanted.last(Options::default()), |inputs| {
         let run = |duals: &[ADVal<T::Trace>]| {
             let y = arguments.call(&f, duals);
             let leaves = y.leaves();
             template.replace(Some(y));
             leaves
         };
-        let (sweep, y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
-        let matrix = jacobian_of("jacobian_matrix", &sweep, &y, &inputs[..arguments.count])?;
-        let values = y.iter().filter(|_| value).map(|y| y.primal().clone());
-        Ok::<_, Fault>([matrix].into_iter().chain(values).collect())
+        wanted.first::<T>(None, inputs, arguments.count, &run)
     });
-    let values = results.split_off(1);
-    let y = template.into_inner().filter(|_| value).map(|y| y.with_leaves(values));
-    (y, Tensor::from_raw(results.remove(0)))
+    let matrix = results.split_off(results.len() - 1).remove(0);
+    let y = template.into_inner().filter(|_| value).map(|y| y.with_leaves(results));
+    (y, Tensor::from_raw(matrix))
 }
 
 /// The Hessian of a scalar function of a tree: `H[i, j] = d^2 f / d x[i] d x[j]`, where `x` is the raveled tree.
 ///
-/// One column at a time, forward over reverse.
+/// Computed in the mode that takes less time by an estimate, over the gradient.
 ///
 /// ```
 /// use polygrad::{hessian_matrix, tensor};
@@ -205,20 +200,18 @@ where
     E: Float,
 {
     let arguments = Arguments::new(x, data);
-    let mut results = traced(&arguments.inputs, Derived::HessianMatrix.last(Options::default()), |inputs| {
+    let mut results = traced(&arguments.inputs, Wanted::HESSIAN_MATRIX.last(Options::default()), |inputs| {
         let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
-        let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;
-        Ok::<_, Fault>(vec![jacobian_of("hessian_matrix", &sweep, &gradient, &inputs[..arguments.count])?])
+        Wanted::HESSIAN_MATRIX.second::<T>(inputs, arguments.count, &run)
     });
     Tensor::from_raw(results.remove(0))
 }
 
 /// The matrix of the derivatives of the raveled results in the raveled inputs of the sweep, whose primals are `x`.
-pub(super) fn jacobian_of<U: BaseTensor>(verb: &str, sweep: &Sweep<U>, y: &[ADVal<U>], x: &[U]) -> Result<U, Fault> {
+pub(super) fn jacobian_of<U: BaseTensor>(sweep: &Sweep<U>, y: &[ADVal<U>], x: &[U], mode: Mode) -> Result<U, Fault> {
     let primals: Vec<U> = y.iter().map(|y| y.primal().clone()).collect();
     let (m, n) = (raveled_size(&primals), raveled_size(x));
-    try_possible(verb, &[m, n]).map_err(Fault::Misfit)?;
-    match if n <= m { Mode::Forward } else { Mode::Reverse } {
+    match mode {
         Mode::Reverse => {
             each_basis_vector(&[m], DType::F64, |ct| Ok(vec![ravel(&sweep.try_pull(y, unravel(&primals, &ct))?)]))
         }

@@ -23,6 +23,7 @@ pub mod higher;
 pub mod inspect;
 mod linear_map;
 mod matrix;
+mod modes;
 mod pipeline;
 mod second;
 mod staged;
@@ -38,8 +39,9 @@ pub use matrix::{
     hessian_matrix, hessian_matrix_with, jacobian_matrix, jacobian_matrix_with, value_and_jacobian_matrix,
     value_and_jacobian_matrix_with,
 };
+pub use modes::{Mode, gradient_side_by_side};
 pub use second::{
-    Mode, hessian, hessian_with, hvp, hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_with, nth_derivative,
+    hessian, hessian_with, hvp, hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_with, nth_derivative,
     nth_derivative_with, value_and_jacobian, value_and_jacobian_with,
 };
 pub use staged::{grad, grad_with, jvp, jvp_with, value_and_grad, value_and_grad_with, vjp, vjp_with};

@@ -29,7 +29,7 @@ pub(super) type Twice<'a, T> =
     &'a dyn Fn(&[ADVal<ADVal<<T as BaseTensor>::Trace>>]) -> ADVal<ADVal<<T as BaseTensor>::Trace>>;
 
 /// A differentiation and its values, inputs or results.
-type Differentiated<U> = (Sweep<U>, Vec<ADVal<U>>);
+pub(super) type Differentiated<U> = (Sweep<U>, Vec<ADVal<U>>);
 
 /// Values with their tangents.
 type Paired<U> = Vec<(U, U)>;
@@ -49,16 +49,32 @@ pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize)
     (sweep, interpret(program, duals))
 }
 
-/// The results of a function of traced values, differentiated in the first `count` of these.
-pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Differentiated<T::Trace> {
+/// What a verb differentiates.
+pub(super) enum Source<U> {
+    /// A recorded and optimized program, with its inputs.
+    Recorded(Program, Vec<U>),
+    /// A function that was run at dual numbers, since it cannot be recorded.
+    Run(Differentiated<U>),
+}
+
+/// A function of traced values, to be differentiated in the first `count` of these.
+pub(super) fn source<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Source<T::Trace> {
     let at = |inputs: &[T::Trace]| {
         let (sweep, duals) = started(inputs, count);
         (sweep, f(&duals))
     };
     let recorded = T::recorded(inputs, &mut |inputs| at(inputs).1.iter().map(|y| y.primal().clone()).collect());
     match recorded {
-        Some((program, captured)) => dual(&program, &[inputs, &captured].concat(), count),
-        None => at(inputs),
+        Some((program, captured)) => Source::Recorded(program, [inputs, &captured].concat()),
+        None => Source::Run(at(inputs)),
+    }
+}
+
+/// The results of a function of traced values, differentiated in the first `count` of these.
+pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Differentiated<T::Trace> {
+    match source::<T>(inputs, count, f) {
+        Source::Recorded(program, inputs) => dual(&program, &inputs, count),
+        Source::Run(results) => results,
     }
 }
 
@@ -98,6 +114,30 @@ pub(super) fn forward<T: BaseTensor>(
     results.iter().map(|y| sweep.try_result(y)).collect()
 }
 
+/// A scalar function of traced values, to be differentiated twice in the first `count` of these; one that was run is
+/// given as its gradient, which can be differentiated again.
+///
+/// # Errors
+/// When the function is not one of its arguments alone.
+pub(super) fn source_of_gradient<T: BaseTensor>(
+    inputs: &[T::Trace],
+    count: usize,
+    f: Twice<'_, T>,
+) -> Result<Source<T::Trace>, Fault> {
+    let at = |inputs: &[T::Trace]| {
+        let (outer, firsts) = started(inputs, count);
+        let (inner, duals) = started(&firsts, count);
+        (outer, inner, f(&duals))
+    };
+    let recorded = T::recorded(inputs, &mut |inputs| vec![at(inputs).2.primal().primal().clone()]);
+    if let Some((program, captured)) = recorded {
+        return Ok(Source::Recorded(program, [inputs, &captured].concat()));
+    }
+    let (outer, inner, y) = at(inputs);
+    let one = ADVal::constant(Array::ones(&[], y.dtype()));
+    Ok(Source::Run((outer, inner.try_pull(&[y], vec![one])?)))
+}
+
 /// The gradient of a scalar function of traced values in the first `count` of these, which can be differentiated again
 /// in them. A recorded gradient is optimized before and after the first derivative.
 ///
@@ -108,18 +148,11 @@ pub(super) fn gradient<T: BaseTensor>(
     count: usize,
     f: Twice<'_, T>,
 ) -> Result<Differentiated<T::Trace>, Fault> {
-    let at = |inputs: &[T::Trace]| {
-        let (outer, firsts) = started(inputs, count);
-        let (inner, duals) = started(&firsts, count);
-        (outer, inner, f(&duals))
-    };
-    let recorded = T::recorded(inputs, &mut |inputs| vec![at(inputs).2.primal().primal().clone()]);
-    if let Some((program, captured)) = recorded {
-        let wrt: Vec<usize> = (0..count).collect();
-        let gradient = optimize(&symbolic::gradient_in(&program, &wrt));
-        return Ok(dual(&gradient, &[inputs, &captured].concat(), count));
+    match source_of_gradient::<T>(inputs, count, f)? {
+        Source::Recorded(program, inputs) => {
+            let wrt: Vec<usize> = (0..count).collect();
+            Ok(dual(&optimize(&symbolic::gradient_in(&program, &wrt)), &inputs, count))
+        }
+        Source::Run(gradient) => Ok(gradient),
     }
-    let (outer, inner, y) = at(inputs);
-    let one = ADVal::constant(Array::ones(&[], y.dtype()));
-    Ok((outer, inner.try_pull(&[y], vec![one])?))
 }

@@ -5,6 +5,7 @@
 
 use super::arguments::Arguments;
 use super::function::derived::Derived;
+use super::modes::{Mode, Wanted};
 use super::pipeline;
 use super::staged::traced;
 use crate::array::Array;
@@ -14,26 +15,17 @@ use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::{Discrete, Linear};
 use crate::passes::Options;
 use crate::program::{Program, Term, interpret};
-use crate::shape::{Shape, Show, size, try_possible};
+use crate::shape::{Shape, Show, size};
 use crate::tensor::{Plus, Rank, Tensor};
 use crate::tree::Tree;
-
-/// The mode in which a Jacobian is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// One evaluation per input element: best for few inputs.
-    Forward,
-    /// One evaluation per output element: best for few outputs.
-    Reverse,
-}
 
 /// Where the function of a second derivative runs: two levels above the trace.
 type Second<T> = ADVal<ADVal<<T as BaseTensor>::Trace>>;
 
 /// The Jacobian: `J[i.., j..] = d f(x)[i..] / d x[j..]`, the output's axes first.
 ///
-/// Computed by columns, in forward mode, if there are no more inputs than outputs, else by rows, in reverse mode; see
-/// [`jacobian_by`].
+/// Computed by columns, in forward mode, or by rows, in reverse mode, whichever takes less time by an estimate; see
+/// [`Mode`] and [`jacobian_by`].
 ///
 /// ```
 /// use polygrad::{Tensor, jacobian, tensor};
@@ -91,7 +83,7 @@ where
     Rank<R>: Plus<M, N>,
 {
     let mut results = jacobian_of(None, true, |x, _: &()| f(x), x, &());
-    (Tensor::from_raw(results.remove(1)), Tensor::from_raw(results.remove(0)))
+    (Tensor::from_raw(results.remove(0)), Tensor::from_raw(results.remove(0)))
 }
 
 /// [`value_and_jacobian`] of a function that also takes `data` that is not differentiated.
@@ -114,7 +106,7 @@ where
     Rank<R>: Plus<M, N>,
 {
     let mut results = jacobian_of(None, true, f, x, data);
-    (Tensor::from_raw(results.remove(1)), Tensor::from_raw(results.remove(0)))
+    (Tensor::from_raw(results.remove(0)), Tensor::from_raw(results.remove(0)))
 }
 
 /// [`jacobian`] in a given mode.
@@ -160,7 +152,7 @@ where
     Tensor::from_raw(jacobian_of(Some(mode), false, f, x, data).remove(0))
 }
 
-/// The Jacobian, and the value if asked for.
+/// The value, if it is asked for, and the Jacobian.
 #[track_caller]
 fn jacobian_of<T, Q, const N: usize, const M: usize, E: Float>(
     mode: Option<Mode>,
@@ -173,17 +165,10 @@ where
     T: BaseTensor,
     Q: Tree<T>,
 {
-    let arguments = Arguments::new(x, data);
-    traced(&arguments.inputs, Derived::Jacobian { value }.last(Options::default()), |inputs| {
+    let (arguments, wanted) = (Arguments::new(x, data), Wanted::jacobian(value));
+    traced(&arguments.inputs, wanted.last(Options::default()), |inputs| {
         let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(&f, duals).into_raw()];
-        let (sweep, mut y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
-        let y = y.remove(0);
-        let few_inputs = size(inputs[0].shape()) <= size(y.shape());
-        let mode = mode.unwrap_or(if few_inputs { Mode::Forward } else { Mode::Reverse });
-        let both: Shape = y.shape().iter().chain(inputs[0].shape()).copied().collect();
-        try_possible("jacobian", &both).map_err(Fault::Misfit)?;
-        let jacobian = derivatives(&sweep, &y, inputs[0].shape(), mode)?;
-        Ok::<_, Fault>(if value { vec![jacobian, y.primal().clone()] } else { vec![jacobian] })
+        wanted.first::<T>(mode, inputs, arguments.count, &run)
     })
 }
 
@@ -230,7 +215,7 @@ pub(super) fn each_basis_vector<U: BaseTensor>(
 
 /// The Hessian of a scalar function: `H[i.., j..] = d^2 f(x) / d x[i..] d x[j..]`.
 ///
-/// One column at a time, forward over reverse: `n` evaluations of the gradient's derivative for `n` elements.
+/// For `n` elements `n` evaluations of the derivative of the gradient, in the mode that takes less time by an estimate.
 ///
 /// ```
 /// use polygrad::{Tensor, hessian, tensor};
@@ -269,10 +254,9 @@ where
     Rank<R>: Plus<N, N>,
 {
     let arguments = Arguments::new(x, data);
-    let mut results = traced(&arguments.inputs, Derived::Hessian.last(Options::default()), |inputs| {
+    let mut results = traced(&arguments.inputs, Wanted::HESSIAN.last(Options::default()), |inputs| {
         let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
-        let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;
-        Ok::<_, Fault>(vec![derivatives(&sweep, &gradient[0], inputs[0].shape(), Mode::Forward)?])
+        Wanted::HESSIAN.second::<T>(inputs, arguments.count, &run)
     });
     Tensor::from_raw(results.remove(0))
 }
@@ -327,7 +311,7 @@ where
     let (arguments, tangents) = (Arguments::new(x, data), v.leaves());
     check_direction(&arguments.inputs[..arguments.count], &tangents);
     let inputs = [&arguments.inputs[..], &tangents].concat();
-    let results = traced(&inputs, Derived::Hvp.last(Options::default()), |inputs| {
+    let results = traced(&inputs, Options::default(), |inputs| {
         let (inputs, tangents) = inputs.split_at(arguments.inputs.len());
         let run = |duals: &[Second<T>]| arguments.call(&f, duals).into_raw();
         let (sweep, gradient) = pipeline::gradient::<T>(inputs, arguments.count, &run)?;
@@ -408,8 +392,8 @@ pub fn nth_derivative_with<T: BaseTensor, Q: Tree<T>, E: Float>(
         Ok(program) => program,
         Err(message) => panic!("{message}"),
     };
-    let program = match Derived::Nth(n).of(&program, 1, Options::default()) {
-        Ok(program) => program,
+    let program = match Derived::Nth(n).of(&program, 1, None, Options::default()) {
+        Ok(made) => made.program,
         Err(fault) => panic!("{fault}"),
     };
     Tensor::from_raw(interpret(&program, std::iter::once(x.raw().clone()).chain(known).collect()).remove(0))

@@ -10,8 +10,8 @@ use std::fmt::Display;
 use super::arguments::Arguments;
 use super::function::derived::Pullback;
 use super::linear_map::LinearMap;
+use super::modes::Wanted;
 use super::pipeline;
-use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault};
@@ -56,10 +56,7 @@ where
     let arguments = Arguments::new(x, data);
     let mut results = traced(&arguments.inputs, Options::default(), |inputs| {
         let run = |duals: &[ADVal<T::Trace>]| vec![arguments.call(&f, duals).into_raw()];
-        let (sweep, y) = pipeline::reverse::<T>(inputs, arguments.count, &run);
-        let one = T::Trace::constant(Array::ones(&[], E::DTYPE));
-        let gradient = sweep.try_pull(&y, vec![one])?;
-        Ok::<_, Fault>(y.iter().map(|y| y.primal().clone()).chain(gradient).collect())
+        Wanted::gradient(true).first::<T>(None, inputs, arguments.count, &run)
     });
     let gradient = results.split_off(1);
     (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))

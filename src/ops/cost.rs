@@ -56,6 +56,12 @@ impl Cost {
         Cost { calls: 1, work: work as u64, bytes: bytes as u64 }
     }
 
+    /// The cost of so many repetitions.
+    pub(crate) fn times(self, n: usize) -> Cost {
+        let times = |x: u64| x.saturating_mul(n as u64);
+        Cost { calls: times(self.calls), work: times(self.work), bytes: times(self.bytes) }
+    }
+
     /// An operation that hands its operand on.
     pub(crate) fn same() -> Cost {
         Cost::one(0, 0)

@@ -9,6 +9,7 @@ mod carries;
 mod choices;
 mod counters;
 mod fission;
+pub(crate) mod lanes;
 mod recompute;
 mod simplify;
 mod vectorize;

@@ -10,6 +10,7 @@
 //! recurses over the length of a program, only over the nesting of its loops.
 
 mod builder;
+mod cost;
 mod custom;
 mod graph;
 mod interpret;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 pub(crate) use builder::Assumed;
 pub use builder::Builder;
+pub(crate) use cost::Estimate;
 pub use custom::Custom;
 pub(crate) use graph::{reach, results_needed};
 pub(crate) use interpret::check_inputs;

@@ -20,6 +20,7 @@ mod laws;
 mod levels;
 mod lifting;
 mod loops;
+mod modes;
 mod optim;
 mod repeated;
 mod trees;

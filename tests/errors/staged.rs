@@ -6,8 +6,8 @@ use std::sync::Arc;
 use polygrad::interpreters::Ast;
 use polygrad::program::Custom;
 use polygrad::{
-    ADVal, BaseTensor, DType, Function, Mode, Tensor, custom_jvp, custom_vjp, direct, fold, grad, hessian, hvp,
-    jacobian, jacobian_by, jvp, nth_derivative, tensor, value_and_grad, value_and_grad_with,
+    ADVal, BaseTensor, DType, Function, FunctionOptions, Mode, Tensor, custom_jvp, custom_vjp, direct, fold, grad,
+    hessian, hvp, jacobian, jacobian_by, jvp, nth_derivative, tensor, value_and_grad, value_and_grad_with,
 };
 
 use crate::log::Log;
@@ -51,6 +51,12 @@ fn rules(log: &mut Log) {
     log.panics(|| custom_jvp("listed", listed, |_, _, x_dot| vec![x_dot.clone()], &v));
     let clip = |_: &Vector<_>, _: &Vector<_>, y_bar: &Vector<_>| y_bar.clamp(-1.0, 1.0);
     log.panics(|| direct::jvp(|x: &Vector<_>| custom_vjp("clipped", same, clip, x), &v, &v));
+    let forward = FunctionOptions::new().mode(Mode::Forward);
+    let clipped = Function::jacobian(|x: &Vector<_>| custom_vjp("clipped", same, clip, x), &v);
+    log.panics(|| clipped.with_options(forward));
+    log.panics(|| {
+        jacobian_by::<_, 1, 1, 2, _>(Mode::Forward, |x: &Vector<_>| custom_vjp("clipped", same, clip, x), &v)
+    });
     let [x, y, x_dot] = [(); 3].map(|()| Ast::variable(&[2], DType::F64));
     let primal = Ast::program(std::slice::from_ref(&x), std::slice::from_ref(&x), &[]).expect("closed");
     let jvp = Ast::program(&[x.clone(), y, x_dot.clone()], &[x_dot], &[]).expect("closed");

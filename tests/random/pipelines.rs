@@ -9,10 +9,13 @@ use std::sync::LazyLock;
 use polygrad::direct::{self, grad, jvp};
 use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
 use polygrad::ops::{Binary, Discrete, FloatStep, Unary};
-use polygrad::passes::{Options, simplify, simplify_with, vectorize};
+use polygrad::passes::{Options, optimize, simplify, simplify_with, vectorize};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::TreeMath;
-use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, hvp, symbolic};
+use polygrad::{
+    ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, gradient_side_by_side, hvp,
+    symbolic,
+};
 
 use crate::any::{self, Level, lists_at};
 use crate::eval::{SINGULAR, numbers};
@@ -148,6 +151,12 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Gradient, "everything simplified, vectorized and compiled in small blocks", true, |case| {
         let gradient = symbolic::gradient(&simplify(case.vectorized()));
         run_in_blocks(&simplify(&vectorize(&simplify(&gradient))), &case.x)
+    }),
+    row(Gradient, "forwards, side by side", false, |case| {
+        interpret(&case.side_by_side(case.program()), case.x.0.clone())
+    }),
+    row(Gradient, "vectorized, simplified, forwards, side by side, optimized", false, |case| {
+        interpret(&optimize(&case.side_by_side(&simplify(case.vectorized()))), case.x.0.clone())
     }),
     row(Slope, "jvp by running", true, |case| vec![jvp(|x| case.at(x), &case.x, &case.v).1.into_raw()]),
     row(Slope, "symbolic jvp", true, |case| interpret(&symbolic::jvp(case.program()), case.with(&case.v)).split_off(1)),
@@ -350,6 +359,12 @@ impl Case {
 
     pub(crate) fn gradient(&self) -> &Program {
         self.gradient.get_or_init(|| symbolic::gradient(self.program()))
+    }
+
+    /// The gradient of a program of the loss with tangents side by side, if there are not too many.
+    fn side_by_side(&self, program: &Program) -> Program {
+        let inputs: usize = self.x.0.iter().map(Array::size).sum();
+        if inputs > 16 { symbolic::gradient(program) } else { gradient_side_by_side(program) }
     }
 
     fn vectorized(&self) -> &Program {

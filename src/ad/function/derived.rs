@@ -1,30 +1,21 @@
 //! What a [`Function`](super::Function) computes: a recorded program, or one of its derivatives as a program.
 
+use super::super::modes::{Made, Mode, Wanted};
 use super::super::pipeline::dual;
-use super::super::second::{Mode, derivatives};
-use super::super::{matrix, symbolic};
-use crate::base::{BaseTensor, Lift};
+use super::super::symbolic;
+use crate::base::Lift;
 use crate::interpreters::adval::Fault;
 use crate::interpreters::dual::{Dual, Forward};
 use crate::passes::{Options, optimize_with};
-use crate::program::{Op, Program, Slot, Term, interpret};
-use crate::shape::{Shape, size, try_possible};
+use crate::program::{Program, Slot, Term, interpret};
 
 /// A program made of a recorded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Derived {
     /// The program itself.
     Value,
-    /// The gradient, after the value if that is asked for.
-    Gradient { value: bool },
-    /// The Jacobian of one tensor in another, after the value if that is asked for.
-    Jacobian { value: bool },
-    /// The Jacobian over raveled trees, after the values if they are asked for.
-    JacobianMatrix { value: bool },
-    /// The Hessian in one tensor.
-    Hessian,
-    /// The Hessian over raveled trees.
-    HessianMatrix,
+    /// A gradient, Jacobian or Hessian, in the mode that takes the least time.
+    By(Wanted),
     /// The derivative of this order of a function of one number.
     Nth(usize),
     /// The Hessian times a direction, which comes after the arguments.
@@ -36,42 +27,38 @@ pub(crate) enum Derived {
 }
 
 impl Derived {
-    /// The options of the last pass: the columns of a matrix of derivatives are products with basis vectors.
+    /// The options of the last pass.
     pub(crate) fn last(self, options: Options) -> Options {
-        let basis = match self {
-            Derived::Jacobian { .. } | Derived::JacobianMatrix { .. } | Derived::Hessian | Derived::HessianMatrix => {
-                true
-            }
-            Derived::Value | Derived::Gradient { .. } | Derived::Nth(_) | Derived::Hvp => false,
-            Derived::Jvp | Derived::Vjp => false,
-        };
-        Options { basis, ..options }
+        if let Derived::By(wanted) = self { wanted.last(options) } else { options }
     }
 
     /// The derivative of a program in its first `count` inputs; the other inputs are data.
     ///
     /// # Errors
     /// When there is none.
-    pub(crate) fn of(self, program: &Program, count: usize, options: Options) -> Result<Program, Fault> {
-        let wrt: Vec<usize> = (0..count).collect();
+    pub(crate) fn of(
+        self,
+        program: &Program,
+        count: usize,
+        mode: Option<Mode>,
+        options: Options,
+    ) -> Result<Made, Fault> {
         // Optimized before and after each derivative, as in `pipeline`.
         let ready = || optimize_with(program, options);
-        let gradient = || optimize_with(&symbolic::gradient_in(&ready(), &wrt), options);
-        match self {
-            Derived::Value => Ok(program.clone()),
-            Derived::Gradient { value: false } => Ok(symbolic::gradient_in(&ready(), &wrt)),
-            Derived::Gradient { value: true } => Ok(symbolic::value_and_gradient_in(&ready(), &wrt)),
-            Derived::Jacobian { value } => jacobian(&ready(), value),
-            Derived::JacobianMatrix { value } => jacobian_matrix("jacobian_matrix", &ready(), count, value),
-            Derived::Hessian => hessian(&gradient()),
-            Derived::HessianMatrix => jacobian_matrix("hessian_matrix", &gradient(), count, false),
+        let made = match self {
+            Derived::By(wanted) => return wanted.made(program, count, mode, options),
+            Derived::Value => program.clone(),
             Derived::Nth(n) => {
-                Ok((0..n).fold(ready(), |program, _| optimize_with(&symbolic::derivative_in_first(&program), options)))
+                (0..n).fold(ready(), |program, _| optimize_with(&symbolic::derivative_in_first(&program), options))
             }
-            Derived::Hvp => push(&gradient(), count),
+            Derived::Hvp => {
+                let wrt: Vec<usize> = (0..count).collect();
+                push(&optimize_with(&symbolic::gradient_in(&ready(), &wrt), options), count)?
+            }
             Derived::Jvp => jvp(&ready(), count),
-            Derived::Vjp => vjp(&ready(), count),
-        }
+            Derived::Vjp => vjp(&ready(), count)?,
+        };
+        Ok(Made::only(made))
     }
 }
 
@@ -81,7 +68,13 @@ fn variables(slots: &[Slot]) -> Vec<Term> {
 
 /// The program from inputs to results. The names of further inputs, which come after the first `count`, are those of
 /// others with a mark.
-fn closed(program: &Program, further: &[Slot], mark: &str, inputs: &[Vec<Term>; 3], results: &[Term]) -> Program {
+pub(crate) fn closed(
+    program: &Program,
+    further: &[Slot],
+    mark: &str,
+    inputs: &[Vec<Term>; 3],
+    results: &[Term],
+) -> Program {
     let [x, dot, data] = inputs;
     let name = |slot: &Slot| slot.name.clone();
     let mut names: Vec<String> = program.inputs()[..x.len()].iter().map(name).collect();
@@ -99,43 +92,10 @@ fn closed(program: &Program, further: &[Slot], mark: &str, inputs: &[Vec<Term>; 
 }
 
 /// The inputs of a program as variables, arguments apart from data.
-fn split(program: &Program, count: usize) -> (Vec<Term>, Vec<Term>) {
+pub(crate) fn split(program: &Program, count: usize) -> (Vec<Term>, Vec<Term>) {
     let mut x = variables(program.inputs());
     let data = x.split_off(count);
     (x, data)
-}
-
-fn jacobian(program: &Program, value: bool) -> Result<Program, Fault> {
-    let (x, data) = split(program, 1);
-    let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), 1);
-    let both: Shape = y[0].shape().iter().chain(x[0].shape()).copied().collect();
-    try_possible("jacobian", &both).map_err(Fault::Misfit)?;
-    let mode = if size(x[0].shape()) <= size(y[0].shape()) { Mode::Forward } else { Mode::Reverse };
-    let jacobian = derivatives(&sweep, &y[0], x[0].shape(), mode)?;
-    let results: Vec<Term> = value.then(|| y[0].primal().clone()).into_iter().chain([jacobian]).collect();
-    Ok(closed(program, &[], "", &[x, Vec::new(), data], &results))
-}
-
-/// The derivatives of a gradient in its one argument: by rows, which need not be moved, since both modes evaluate the
-/// same term, with the same work; by columns if there are loops, which carry less forwards.
-fn hessian(gradient: &Program) -> Result<Program, Fault> {
-    let (x, data) = split(gradient, 1);
-    let (sweep, y) = dual(gradient, &[&x[..], &data[..]].concat(), 1);
-    let both = [x[0].shape(), x[0].shape()].concat();
-    try_possible("hessian", &both).map_err(Fault::Misfit)?;
-    let loops = gradient.nodes().iter().any(|node| matches!(node.op, Op::Loop(_)));
-    let mode = if loops { Mode::Forward } else { Mode::Reverse };
-    let hessian = derivatives(&sweep, &y[0], x[0].shape(), mode)?;
-    Ok(closed(gradient, &[], "", &[x, Vec::new(), data], &[hessian]))
-}
-
-fn jacobian_matrix(verb: &str, program: &Program, count: usize, value: bool) -> Result<Program, Fault> {
-    let (x, data) = split(program, count);
-    let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), count);
-    let matrix = matrix::jacobian_of(verb, &sweep, &y, &x)?;
-    let values = y.iter().filter(|_| value).map(|y| y.primal().clone());
-    let results: Vec<Term> = values.chain([matrix]).collect();
-    Ok(closed(program, &[], "", &[x, Vec::new(), data], &results))
 }
 
 /// The tangents of the results alone.
@@ -147,7 +107,7 @@ fn push(program: &Program, count: usize) -> Result<Program, Fault> {
     Ok(closed(program, &program.inputs()[..count], "dot", &[x, x_dot, data], &y_dot))
 }
 
-fn jvp(program: &Program, count: usize) -> Result<Program, Fault> {
+pub(crate) fn jvp(program: &Program, count: usize) -> Program {
     let (x, data) = split(program, count);
     let x_dot = variables(&program.inputs()[..count]);
     let sweep = Forward::new();
@@ -155,7 +115,7 @@ fn jvp(program: &Program, count: usize) -> Result<Program, Fault> {
     duals.extend(data.iter().map(|leaf| <Dual<Term> as Lift<Term>>::lift(leaf.clone())));
     let (y, y_dot): (Vec<Term>, Vec<Term>) = interpret(program, duals).iter().map(|y| sweep.result(y)).unzip();
     let results = [y, y_dot].concat();
-    Ok(closed(program, &program.inputs()[..count], "dot", &[x, x_dot, data], &results))
+    closed(program, &program.inputs()[..count], "dot", &[x, x_dot, data], &results)
 }
 
 fn vjp(program: &Program, count: usize) -> Result<Program, Fault> {

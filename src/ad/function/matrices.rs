@@ -1,5 +1,6 @@
 //! The constructors of [`Function`] for Jacobians and Hessians, and for derivatives of functions of one number.
 
+use super::super::modes::Wanted;
 use super::derived::Derived;
 use super::record::{Known, Recorded, key, record, zeros};
 use super::{Function, Parts};
@@ -43,7 +44,7 @@ impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<Known<N,
     where
         Rank<R>: Plus<M, N>,
     {
-        Function::of_tensor(Derived::Jacobian { value: false }, f, x, data)
+        Function::of_tensor(Derived::By(Wanted::jacobian(false)), f, x, data)
     }
 
     /// [`hessian`](Function::hessian) of a function that also takes data that is not differentiated.
@@ -64,7 +65,7 @@ impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<Known<N,
     where
         Rank<R>: Plus<N, N>,
     {
-        Function::of_tensor(Derived::Hessian, f, x, data)
+        Function::of_tensor(Derived::By(Wanted::HESSIAN), f, x, data)
     }
 }
 
@@ -130,9 +131,13 @@ where
         data: &Q,
     ) -> Self {
         let template = (Tensor::zeros([0; M]), Tensor::zeros([0; R]));
-        Function::derived(Derived::Jacobian { value: true }, (f, x, data), Vec::new(), template, |_, _, mut leaves| {
-            (Tensor::from_raw(leaves.remove(0)), Tensor::from_raw(leaves.remove(0)))
-        })
+        Function::derived(
+            Derived::By(Wanted::jacobian(true)),
+            (f, x, data),
+            Vec::new(),
+            template,
+            |_, _, mut leaves| (Tensor::from_raw(leaves.remove(0)), Tensor::from_raw(leaves.remove(0))),
+        )
     }
 }
 
@@ -164,7 +169,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Known<2, f64>> {
         x: &P,
         data: &Q,
     ) -> Self {
-        Function::of_tensor(Derived::JacobianMatrix { value: false }, f, x, data)
+        Function::of_tensor(Derived::By(Wanted::jacobian_matrix(false)), f, x, data)
     }
 
     /// [`hessian_matrix`](Function::hessian_matrix) of a function that also takes data that is not differentiated.
@@ -174,7 +179,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Known<2, f64>> {
         x: &P,
         data: &Q,
     ) -> Self {
-        Function::of_tensor(Derived::HessianMatrix, f, x, data)
+        Function::of_tensor(Derived::By(Wanted::HESSIAN_MATRIX), f, x, data)
     }
 }
 
@@ -228,7 +233,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
     ) -> Self {
         let Recorded { program, count, results } = record(f, x, data);
         Function::of(Parts {
-            derived: Derived::JacobianMatrix { value: true },
+            derived: Derived::By(Wanted::jacobian_matrix(true)),
             recorded: program,
             count,
             names: Vec::new(),

@@ -21,6 +21,7 @@ mod products;
 mod record;
 mod verbs;
 
+use super::modes::{Choice, Made, Mode, explained};
 use derived::Derived;
 pub use jit::{Gradient, Jit};
 
@@ -63,6 +64,8 @@ pub struct Function<P, Q, Y> {
     options: FunctionOptions,
     /// The derived program.
     program: Program,
+    /// The modes that were chosen, the last one last.
+    choices: Vec<Choice>,
     /// The program that runs.
     ready: Program,
     /// The same, compiled before the first run.
@@ -141,6 +144,7 @@ impl From<Difference> for RunError {
 pub struct FunctionOptions {
     passes: Options,
     interpreted: bool,
+    mode: Option<Mode>,
 }
 
 impl FunctionOptions {
@@ -188,6 +192,26 @@ impl FunctionOptions {
     }
 }
 
+impl FunctionOptions {
+    /// The mode in which the derivative is computed, instead of the one that takes the least time by an estimate; of a
+    /// Hessian the mode of the second derivative, that of the gradient, which is then computed in reverse mode. Values,
+    /// products with derivatives and [`nth_derivative`](Function::nth_derivative) have no choice.
+    ///
+    /// ```
+    /// use polygrad::{Function, FunctionOptions, Mode, tensor};
+    /// let x = tensor([1.0, 2.0]);
+    /// let j = Function::jacobian(|x| x.square(), &x).with_options(FunctionOptions::new().mode(Mode::Reverse));
+    /// assert_eq!(j.run(&x)?, tensor([[2.0, 0.0], [0.0, 4.0]]));
+    /// assert!(j.explain().starts_with("jacobian, 2 results in 2 inputs: reverse, as asked for"));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> FunctionOptions {
+        self.mode = Some(mode);
+        self
+    }
+}
+
 /// Something that shows a tree to a visitor.
 type Shown<'a> = &'a dyn Fn(&mut dyn Visitor<Array>);
 
@@ -220,8 +244,8 @@ impl<P, Q, Y> Function<P, Q, Y> {
     fn of(parts: Parts<P, Y>) -> Self {
         let Parts { derived, recorded, count, names, template, assemble, key } = parts;
         let options = FunctionOptions::new();
-        let program = match derived.of(&recorded, count, options.passes) {
-            Ok(program) => program,
+        let Made { program, ready, choices } = match derived.of(&recorded, count, options.mode, options.passes) {
+            Ok(made) => made,
             Err(fault) => panic!("{fault}"),
         };
         let mut outputs: Vec<&str> = program.outputs().iter().map(|slot| slot.name.as_str()).collect();
@@ -230,7 +254,10 @@ impl<P, Q, Y> Function<P, Q, Y> {
         outputs.extend(names.iter().map(String::as_str));
         let inputs: Vec<&str> = program.inputs().iter().map(|slot| slot.name.as_str()).collect();
         let program = program.named(&inputs, &outputs);
-        let ready = optimize_with(&program, derived.last(options.passes));
+        let ready = match ready {
+            Some(ready) => ready.named(&inputs, &outputs),
+            None => optimize_with(&program, derived.last(options.passes)),
+        };
         let derived = (derived, count);
         let executable = OnceLock::new();
         Function {
@@ -238,6 +265,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
             derived,
             options,
             program,
+            choices,
             ready,
             executable,
             template,
@@ -249,6 +277,10 @@ impl<P, Q, Y> Function<P, Q, Y> {
 
     /// This function made ready anew, with other options.
     ///
+    /// # Panics
+    /// When the derivative does not exist in the [mode](FunctionOptions::mode) that is asked for: a function in it has no
+    /// rule for tangents.
+    ///
     /// ```
     /// use polygrad::{Function, FunctionOptions, tensor};
     /// let x = tensor([1.0, 2.0]);
@@ -257,17 +289,23 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     #[must_use]
+    #[track_caller]
     pub fn with_options(mut self, options: FunctionOptions) -> Self {
         if options != self.options {
             let (derived, count) = self.derived;
-            let Ok(program) = derived.of(&self.recorded, count, options.passes) else {
-                unreachable!("the program was differentiated before")
+            let made = match derived.of(&self.recorded, count, options.mode, options.passes) {
+                Ok(made) => made,
+                Err(fault) => panic!("{fault}"),
             };
             let (inputs, outputs) = (self.program.inputs(), self.program.outputs());
             let inputs: Vec<&str> = inputs.iter().map(|slot| slot.name.as_str()).collect();
             let outputs: Vec<&str> = outputs.iter().map(|slot| slot.name.as_str()).collect();
-            self.program = program.named(&inputs, &outputs);
-            self.ready = optimize_with(&self.program, derived.last(options.passes));
+            let program = made.program.named(&inputs, &outputs);
+            self.ready = match made.ready {
+                Some(ready) => ready.named(&inputs, &outputs),
+                None => optimize_with(&program, derived.last(options.passes)),
+            };
+            (self.program, self.choices) = (program, made.choices);
             self.executable = OnceLock::new();
             self.options = options;
         }
@@ -308,6 +346,22 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// ```
     pub fn executable(&self) -> &Executable {
         self.executable.get_or_init(|| compile(&self.ready))
+    }
+
+    /// Why the function runs as it does: the [`Mode`] of each derivative, with the estimates of those that were compared, and
+    /// what a run does ([`Executable::explain`]).
+    ///
+    /// ```
+    /// use polygrad::{Function, Tensor, iterate, tensor};
+    /// let start = Tensor::ones([500]);
+    /// let decay = |k: &Tensor<_, 0>| iterate(200, start.clone(), |_, y: Tensor<_, 1>| &y - 0.01 * k * &y).sum();
+    /// let text = Function::gradient(decay, &tensor(0.5)).explain();
+    /// let mut lines = text.lines();
+    /// assert_eq!(lines.next(), Some("gradient, 1 result in 1 input: forward, side by side, by these estimates"));
+    /// assert!(lines.next().unwrap().starts_with("  reverse: "));
+    /// ```
+    pub fn explain(&self) -> String {
+        explained(&self.choices) + &self.executable().explain()
     }
 }
 

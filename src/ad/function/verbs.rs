@@ -1,5 +1,6 @@
 //! The constructors of [`Function`] for values and gradients.
 
+use super::super::modes::Wanted;
 use super::derived::Derived;
 use super::record::{Recorded, key, paths, record, zeros, zeros_like};
 use super::{Function, Parts};
@@ -80,7 +81,7 @@ impl<P: Tree<Array, With<Array> = P>, Q: Tree<Array>> Function<P, Q, P> {
         x: &P,
         data: &Q,
     ) -> Self {
-        let (derived, names) = (Derived::Gradient { value: false }, paths(x, "grad"));
+        let (derived, names) = (Derived::By(Wanted::gradient(false)), paths(x, "grad"));
         Function::derived(derived, (f, x, data), names, zeros_like(x), |_, x, leaves| x.with_leaves(leaves))
     }
 }
@@ -126,7 +127,7 @@ where
     ) -> Self {
         let names = [vec![String::from("value")], paths(x, "grad")].concat();
         let template = (Tensor::zeros([]), zeros_like(x));
-        Function::derived(Derived::Gradient { value: true }, (f, x, data), names, template, |_, x, mut leaves| {
+        Function::derived(Derived::By(Wanted::gradient(true)), (f, x, data), names, template, |_, x, mut leaves| {
             let gradient = leaves.split_off(1);
             (Tensor::from_raw(leaves.remove(0)), x.with_leaves(gradient))
         })

@@ -1,0 +1,64 @@
+//! Choices as text: what a user reads to learn why a derivative is computed as it is.
+
+use std::fmt::{self, Display, Write};
+
+use super::Way;
+use crate::program::Estimate;
+
+/// Why a derivative is computed in a way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The user asked for the mode.
+    Asked,
+    /// There are far fewer inputs than results, or the other way round.
+    Shapes,
+    /// Other ways of this program take no less work.
+    Kind,
+    /// A function in the program has no rule for tangents.
+    Rules,
+    /// The estimates of all ways that were compared.
+    Estimates(Vec<(Way, Estimate)>),
+}
+
+/// A way that was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(super) verb: &'static str,
+    pub(super) inputs: usize,
+    pub(super) results: usize,
+    pub(super) way: Way,
+    pub(super) why: Why,
+}
+
+/// `jacobian, 3 results in 100 inputs: reverse, since there are far fewer results`, or with a line for each estimate.
+impl Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+        let (inputs, results) = (number(self.inputs, "input"), number(self.results, "result"));
+        write!(f, "{}, {results} in {inputs}: {}", self.verb, self.way)?;
+        match &self.why {
+            Why::Asked => f.write_str(", as asked for"),
+            Why::Shapes if self.inputs < self.results => f.write_str(", since there are far fewer inputs"),
+            Why::Shapes => f.write_str(", since there are far fewer results"),
+            Why::Kind => f.write_str(", since no other mode takes less work"),
+            Why::Rules => f.write_str(", since a function has no rule for tangents"),
+            Why::Estimates(all) => {
+                f.write_str(", by these estimates")?;
+                for (way, Estimate { cost, time }) in all {
+                    let micros = *time as f64 * 1e-4;
+                    write!(f, "\n  {way}: {micros:.1} us, {} elements, {} bytes", cost.work, cost.bytes)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Choices as text, a line each, and one for each estimate.
+pub(crate) fn explained(choices: &[Choice]) -> String {
+    let mut text = String::new();
+    for choice in choices {
+        let _ = writeln!(text, "{choice}");
+    }
+    text
+}
