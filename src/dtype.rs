@@ -36,6 +36,7 @@ impl DType {
     }
 
     /// The bytes of one element.
+    #[inline]
     pub(crate) fn width(self) -> usize {
         match self {
             DType::F64 | DType::I64 => 8,
@@ -175,6 +176,7 @@ macro_rules! elem {
             fn from_scalar(a: &Array) -> Option<Self> {
                 if let Array::$variant(x) = a { Some(*x) } else { None }
             }
+            #[inline]
             fn scalar_of(a: &Array) -> Option<&Self> {
                 if let Array::$variant(x) = a { Some(x) } else { None }
             }

@@ -67,6 +67,7 @@ impl Table {
     /// # Safety
     /// The bytes are valid for the run, aligned for the elements of the place, and written through this table alone if
     /// a step writes to the place.
+    #[inline]
     pub(super) unsafe fn set(&mut self, slot: Slot, at: *mut u8, bytes: usize) {
         self.0[slot as usize] = Entry { at, bytes, start: 0 };
     }
@@ -123,6 +124,7 @@ impl Table {
     }
 
     /// The address of an element of a place that has so many from there on.
+    #[inline]
     pub(super) fn address(&self, slot: Slot, dtype: DType, at: usize, len: usize) -> *mut u8 {
         let entry = self.0[slot as usize];
         debug_assert!((at + len) * dtype.width() <= entry.bytes, "place {slot} has {} bytes", entry.bytes);
@@ -170,6 +172,7 @@ impl Table {
     }
 
     /// Fills bytes of a place with zeros (`false`).
+    #[inline]
     pub(super) fn clear(&mut self, slot: Slot, bytes: Range<usize>) {
         let entry = self.0[slot as usize];
         debug_assert!(entry.start <= bytes.start && bytes.end <= entry.start + entry.bytes);

@@ -93,7 +93,11 @@ impl Span {
     pub(super) const ALL: Span = Span { rows: 1, from: 0, to: 1 };
 
     /// The part of so many elements.
+    #[inline]
     pub(super) fn of(self, n: usize) -> Range<usize> {
+        if self.rows == 1 {
+            return 0..n;
+        }
         let row = n / self.rows;
         row * self.from..row * self.to
     }

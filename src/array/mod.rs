@@ -344,6 +344,7 @@ impl Array {
     }
 
     /// The number of axes.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.shape().len()
     }
@@ -477,6 +478,7 @@ impl Array {
     }
 
     /// Whether no other array shares the elements.
+    #[inline]
     pub(crate) fn is_unique(&self) -> bool {
         if let Array::Shared(stored) = self { Arc::strong_count(stored) == 1 } else { true }
     }
