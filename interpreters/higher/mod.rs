@@ -4,6 +4,7 @@
 //! * [`Run`], evaluation;
 //! * [`chad`], differentiation over any target with linear functions;
 //! * [`curry`], differentiation by another meaning of functions;
+//! * [`optic`], differentiation by optics, to any order;
 //! * [`Syntax`], the text of a program, and [`Lambda`], as a term that is simplified, printed and run;
 //! * [`tallied`], the work of linear functions, counted.
 //!
@@ -21,6 +22,7 @@ pub mod curry;
 pub mod lambda;
 mod linear;
 mod loops;
+pub mod optic;
 mod run;
 mod syntax;
 mod tally;
@@ -31,6 +33,7 @@ pub use chad::{Dependency, Derivatives, Forward, Generators, Reverse};
 pub use curry::{Curry, CurryClosures, CurryLists};
 pub use lambda::Lambda;
 pub use linear::{Lin, Mode};
+pub use optic::{ReverseOptic, Wires};
 pub use run::{Morphism, Run};
 pub use syntax::{Code, Syntax};
 pub use tally::{Tally, tallied};

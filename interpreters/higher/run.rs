@@ -42,6 +42,11 @@ impl<T: BaseTensor, A, B> Morphism<T, A, B> {
         Morphism::of(Rc::new(run))
     }
 
+    /// The same morphism at other types.
+    pub(super) fn retyped<C, D>(self) -> Morphism<T, C, D> {
+        Morphism::of(self.run)
+    }
+
     /// The result at a value, which must be one of type `A`.
     pub(crate) fn at(&self, x: Val<T>) -> Val<T> {
         (self.run)(x)

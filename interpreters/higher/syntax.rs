@@ -112,6 +112,11 @@ impl<A: Ground, B> Code<A, B> {
 }
 
 impl<A, B> Code<A, B> {
+    /// The same text at other types.
+    pub(super) fn retyped<C, D>(self) -> Code<C, D> {
+        Code { node: self.node, types: PhantomData }
+    }
+
     /// The number of combinators.
     pub fn size(&self) -> usize {
         self.node.size()

@@ -13,6 +13,7 @@ use super::linear::Lin;
 use super::tally;
 use crate::array::{Array, Values};
 use crate::base::BaseTensor;
+use crate::dtype::DType;
 use crate::higher::{Ground, Layout, Monoid};
 use crate::ops::Linear;
 use crate::tree::Tree;
@@ -273,11 +274,24 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// The leaves of a primal value.
+    /// The leaves of a primal value. A number that is zero may be a cotangent, which is a primal value at the next order
+    /// of differentiation.
     pub(crate) fn primals(&self, layout: &Layout) -> Vec<T> {
-        let mut leaves = Vec::new();
-        self.leaves(layout, &mut leaves);
-        leaves.into_iter().map(|leaf| leaf.unwrap_or_else(|| mistyped("a tensor"))).collect()
+        let mut found = Vec::new();
+        self.collect_primals(layout, &mut found);
+        found
+    }
+
+    fn collect_primals(&self, layout: &Layout, into: &mut Vec<T>) {
+        match (layout, self) {
+            (Layout::Unit, _) => {}
+            (Layout::Leaf(0, DType::F64), Val::Zero) => into.push(T::zeros(&[], DType::F64)),
+            (Layout::Leaf(..), _) => into.push(self.leaf().clone()),
+            (Layout::Pair(a, b), _) => {
+                self.fst().collect_primals(a, into);
+                self.snd().collect_primals(b, into);
+            }
+        }
     }
 
     /// The (co)tangent with zeros written out, where the primal value `like` has floats.

@@ -107,6 +107,25 @@ where
     (value, LinearMap::new(pull))
 }
 
+/// The cotangent of `x` for a cotangent of the value, by CHAD, whose linear functions run in this [`Mode`]. The other
+/// verbs run them by cells.
+///
+/// # Panics
+/// When the cotangent is not like the value.
+#[track_caller]
+pub fn pullback_by_chad<A: Ground, B: Ground, T: BaseTensor>(
+    program: Expr<Reverse<Run<T>>, A, B>,
+    x: &A::Value<T>,
+    y_bar: &B::Value<T>,
+    mode: Mode,
+) -> A::Value<T> {
+    let ran = program.hom().at(Val::of_value::<A>(x));
+    if let Err(message) = check_like("vjp", "cotangent", &ran.fst().primals(&B::layout()), &y_bar.leaves()) {
+        panic!("{message}");
+    }
+    ran.snd().lin().run(mode, Val::of_value::<B>(y_bar)).tangent_like::<A>(x)
+}
+
 /// Value and pullback of a program, by [`CurryClosures`], whose work is a multiple of that of the program.
 ///
 /// `vjp : (A -> B) -> A -> (B, B -o A)`. The pullback takes a cotangent, a tree like the value, to that of `x`; integers

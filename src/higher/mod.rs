@@ -12,6 +12,9 @@
 //! | [`CurryClosures<T>`](crate::interpreters::higher::CurryClosures) | its value and its pullback; tangents of functions are those of what they capture |
 //! | [`CurryLists<T>`](crate::interpreters::higher::CurryLists) | its value and its pullback; tangents of functions are lists of calls |
 //!
+//! First-order programs have a language of their own, [`Monoidal`], which
+//! [`ReverseOptic`](crate::interpreters::higher::ReverseOptic) differentiates to any order.
+//!
 //! | tensors `T` | |
 //! |---|---|
 //! | `Array` | numbers |
@@ -26,6 +29,7 @@
 pub mod category;
 pub mod expr;
 pub mod linear;
+pub mod monoidal;
 pub mod object;
 pub mod primitive;
 
@@ -36,6 +40,7 @@ pub use expr::{
     num, tup,
 };
 pub use linear::{ArrayTarget, Target};
+pub use monoidal::Monoidal;
 pub use object::{
     Arr, Copower, Element, Fun, Functor, Ground, Int, Layout, LinFun, LinSum, Linear, Mask, Matrix, Mono, Monoid, Obj,
     Prod, Real, Rows, Stack, Sum, Unit, Vector,

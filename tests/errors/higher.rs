@@ -5,7 +5,9 @@ use polygrad::higher::{
     self, Arrays, Expr, Language, Monoid, Primitive, Prod, Real, Unit, Var, Vector, fun1, fun2, if_, inl, inr, iterate,
     lam, let_, map, num,
 };
-use polygrad::interpreters::higher::{Reverse, Run};
+use polygrad::interpreters::higher::optic::lens::{Either, Optic};
+use polygrad::interpreters::higher::optic::wired;
+use polygrad::interpreters::higher::{Reverse, ReverseOptic, Run, Wires};
 use polygrad::program::Term;
 use polygrad::{Array, DType, Tensor, tensor};
 
@@ -33,6 +35,10 @@ fn same<C: Language>() -> Expr<C, Vector, Vector> {
     fun1(|x| x.at())
 }
 
+fn total<C: Language>() -> Expr<C, Vector, Real> {
+    fun1(|x| x.at().sum())
+}
+
 #[derive(Clone, Debug, Default)]
 struct Paths(usize);
 
@@ -53,9 +59,6 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics(|| higher::jvp(same(), &x, &tensor([1.0])));
     log.panics_naming_the_call(|| higher::vjp(same(), &x).1(&tensor([1.0])));
     let (a, b) = (tensor(1.0), tensor(2.0));
-    fn total<C: Language>() -> Expr<C, Vector, Real> {
-        fun1(|x| x.at().sum())
-    }
     log.panics(|| higher::hvp(total(), &x, &tensor([1.0])));
 
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
@@ -66,4 +69,17 @@ pub(crate) fn programs(log: &mut Log) {
     let variable = || Tensor::<Term, 0>::from_raw(Term::variable(&[], DType::F64));
     let unknown: Expr<Reverse<Run<Term>, _>, _, _> = smaller();
     log.panics_when_run(|| higher::dependencies(unknown, &(variable(), variable()), &[Paths(1)]));
+
+    optics(log);
+}
+
+/// What optics refuse.
+fn optics(log: &mut Log) {
+    let sum = higher::stage(total(), &tensor([1.0, 2.0]));
+    log.panics(|| wired::<ReverseOptic<Wires<Run<Array>>>, Vector, Real>(&sum));
+    let square = || Optic::new(|x: f64| (x, x * x), |x, d: f64| 2.0 * x * d);
+    let (one, other) = (square().hide(), square().hide());
+    let (residual, _) = one.left(3.0);
+    log.panics(|| other.right(residual, 1.0));
+    log.panics_when_run(|| square().or(&square()).act(|_| Either::Right(1.0), Either::Left(3.0)));
 }

@@ -5,6 +5,8 @@
 mod agree;
 mod figures;
 mod gallery;
+mod laws;
+mod optics;
 mod printed;
 mod random;
 mod refused;

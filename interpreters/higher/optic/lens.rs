@@ -1,0 +1,281 @@
+//! Optics of the host language, with their residual in the type, or hidden ("dP guide", sections I to III).
+//!
+//! Law: two representatives are one optic if they do the same to every function between their results
+//! ([`act`](Optic::act)); their residuals may differ. A hidden residual names the representative that made it, and any
+//! other one refuses it.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Either of two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Either<A, B> {
+    /// The left one.
+    Left(A),
+    /// The right one.
+    Right(B),
+}
+
+type Forward<M, A, B> = Rc<dyn Fn(A) -> (M, B)>;
+type Back<M, B, A> = Rc<dyn Fn(M, B) -> A>;
+
+/// A representative `<l | r>` of an optic from `(A, A2)` to `(B, B2)`, with residual `M`.
+pub struct Optic<M, A, A2, B, B2> {
+    l: Forward<M, A, B>,
+    r: Back<M, B2, A2>,
+}
+
+impl<M, A, A2, B, B2> Clone for Optic<M, A, A2, B, B2> {
+    fn clone(&self) -> Self {
+        Optic { l: self.l.clone(), r: self.r.clone() }
+    }
+}
+
+impl<M: 'static, A: 'static, A2: 'static, B: 'static, B2: 'static> Optic<M, A, A2, B, B2> {
+    /// The optic with these two ways.
+    ///
+    /// ```
+    /// use polygrad::interpreters::higher::optic::lens::Optic;
+    /// /// Reads and writes the second part.
+    /// let second = Optic::new(|(a, b): (i32, i32)| (a, b), |a, b: i32| (a, b));
+    /// assert_eq!(second.act(|b| b + 100, (1, 2)), (1, 102));
+    /// let (b, back) = second.at((1, 2));
+    /// assert_eq!((b, back(7)), (2, (1, 7)));
+    /// ```
+    pub fn new(l: impl Fn(A) -> (M, B) + 'static, r: impl Fn(M, B2) -> A2 + 'static) -> Self {
+        Optic { l: Rc::new(l), r: Rc::new(r) }
+    }
+
+    /// The residual and the result.
+    pub fn left(&self, a: A) -> (M, B) {
+        (self.l)(a)
+    }
+
+    /// The way back.
+    pub fn right(&self, m: M, b: B2) -> A2 {
+        (self.r)(m, b)
+    }
+
+    /// The block interface: forward, the function, and back.
+    pub fn act(&self, f: impl FnOnce(B) -> B2, a: A) -> A2 {
+        let (m, b) = self.left(a);
+        self.right(m, f(b))
+    }
+
+    /// The continuation interface: the result, and the way back.
+    pub fn at(&self, a: A) -> (B, impl FnOnce(B2) -> A2 + use<M, A, A2, B, B2>) {
+        let ((m, b), r) = (self.left(a), self.r.clone());
+        (b, move |c| r(m, c))
+    }
+
+    /// The other optic in the hole of this one. The residual is that of both.
+    pub fn then<N: 'static, C: 'static, C2: 'static>(
+        &self,
+        next: &Optic<N, B, B2, C, C2>,
+    ) -> Optic<(M, N), A, A2, C, C2> {
+        let (first, second, back, further) = (self.l.clone(), next.l.clone(), self.r.clone(), next.r.clone());
+        Optic::new(
+            move |a| {
+                let (m, b) = first(a);
+                let (n, c) = second(b);
+                ((m, n), c)
+            },
+            move |(m, n), c| back(m, further(n, c)),
+        )
+    }
+
+    /// Both optics, on the parts of pairs.
+    pub fn beside<N: 'static, C: 'static, C2: 'static, D: 'static, D2: 'static>(
+        &self,
+        other: &Optic<N, C, C2, D, D2>,
+    ) -> Optic<(M, N), (A, C), (A2, C2), (B, D), (B2, D2)> {
+        let (f, g, back, other_back) = (self.l.clone(), other.l.clone(), self.r.clone(), other.r.clone());
+        Optic::new(
+            move |(a, c)| {
+                let ((m, b), (n, d)) = (f(a), g(c));
+                ((m, n), (b, d))
+            },
+            move |(m, n), (b, d)| (back(m, b), other_back(n, d)),
+        )
+    }
+
+    /// One optic for each case ("dP guide", equation 9). The residual says which case ran.
+    ///
+    /// # Panics
+    /// On the way back, when the value is of the case that did not run.
+    pub fn or<N: 'static, C: 'static, C2: 'static, D: 'static, D2: 'static>(
+        &self,
+        other: &Optic<N, C, C2, D, D2>,
+    ) -> Optic<Either<M, N>, Either<A, C>, Either<A2, C2>, Either<B, D>, Either<B2, D2>> {
+        let (f, g, back, other_back) = (self.l.clone(), other.l.clone(), self.r.clone(), other.r.clone());
+        Optic::new(
+            move |either| match either {
+                Either::Left(a) => {
+                    let (m, b) = f(a);
+                    (Either::Left(m), Either::Left(b))
+                }
+                Either::Right(c) => {
+                    let (n, d) = g(c);
+                    (Either::Right(n), Either::Right(d))
+                }
+            },
+            move |ran, value| match (ran, value) {
+                (Either::Left(m), Either::Left(b)) => Either::Left(back(m, b)),
+                (Either::Right(n), Either::Right(d)) => Either::Right(other_back(n, d)),
+                (Either::Left(_), Either::Right(_)) | (Either::Right(_), Either::Left(_)) => panic!(
+                    "optic: the value that goes back must be of the case that ran, but it is of the other one; give one of the case \
+                     of the result"
+                ),
+            },
+        )
+    }
+
+    /// The optic with its residual hidden.
+    pub fn hide(&self) -> HiddenOptic<A, A2, B, B2> {
+        let (l, r) = (self.l.clone(), self.r.clone());
+        let forward = move |a| {
+            let (m, b) = l(a);
+            (Box::new(m) as Box<dyn Any>, b)
+        };
+        let back = move |m: Box<dyn Any>, b| match m.downcast::<M>() {
+            Ok(m) => r(*m, b),
+            Err(_) => unreachable!("a representative's number is that of its residuals"),
+        };
+        HiddenOptic { representative: fresh(), l: Rc::new(forward), r: Rc::new(back) }
+    }
+}
+
+thread_local! {
+    static NEXT: Cell<u64> = const { Cell::new(0) };
+}
+
+fn fresh() -> u64 {
+    NEXT.with(|next| {
+        next.set(next.get() + 1);
+        next.get()
+    })
+}
+
+/// A residual whose type is hidden.
+pub struct Residual {
+    representative: u64,
+    value: Box<dyn Any>,
+}
+
+impl Residual {
+    /// The residual itself, for those who know its type.
+    pub fn inspect<M: 'static>(&self) -> Option<&M> {
+        self.value.downcast_ref()
+    }
+}
+
+/// A representative of an optic from `(A, A2)` to `(B, B2)` whose residual is hidden.
+pub struct HiddenOptic<A, A2, B, B2> {
+    representative: u64,
+    l: Forward<Box<dyn Any>, A, B>,
+    r: Back<Box<dyn Any>, B2, A2>,
+}
+
+impl<A, A2, B, B2> Clone for HiddenOptic<A, A2, B, B2> {
+    fn clone(&self) -> Self {
+        HiddenOptic { representative: self.representative, l: self.l.clone(), r: self.r.clone() }
+    }
+}
+
+impl<A: 'static, A2: 'static, B: 'static, B2: 'static> HiddenOptic<A, A2, B, B2> {
+    /// The residual and the result.
+    pub fn left(&self, a: A) -> (Residual, B) {
+        let (value, b) = (self.l)(a);
+        (Residual { representative: self.representative, value }, b)
+    }
+
+    /// The way back.
+    ///
+    /// # Panics
+    /// When the residual was made by another representative, be it of the same optic.
+    #[track_caller]
+    pub fn right(&self, m: Residual, b: B2) -> A2 {
+        if m.representative != self.representative {
+            panic!(
+                "optic: the residual must be one that this representative made, but another one made it; keep a residual with its \
+                 representative, or take the continuation that `at` returns"
+            );
+        }
+        (self.r)(m.value, b)
+    }
+
+    /// The block interface: forward, the function, and back.
+    pub fn act(&self, f: impl FnOnce(B) -> B2, a: A) -> A2 {
+        let (m, b) = self.left(a);
+        self.right(m, f(b))
+    }
+
+    /// The continuation interface: the result, and the way back.
+    pub fn at(&self, a: A) -> (B, impl FnOnce(B2) -> A2 + use<A, A2, B, B2>) {
+        let ((m, b), this) = (self.left(a), self.clone());
+        (b, move |c| this.right(m, c))
+    }
+
+    /// The other optic in the hole of this one.
+    pub fn then<C: 'static, C2: 'static>(&self, next: &HiddenOptic<B, B2, C, C2>) -> HiddenOptic<A, A2, C, C2> {
+        let open = |o: &HiddenOptic<A, A2, B, B2>| Optic { l: o.l.clone(), r: o.r.clone() };
+        open(self).then(&Optic { l: next.l.clone(), r: next.r.clone() }).hide()
+    }
+}
+
+/// Two cases of one type as that type ("dP guide", equation 10). The residual is the history: which case it was.
+pub fn join<A: 'static, A2: 'static>() -> Optic<Either<(), ()>, Either<A, A>, Either<A2, A2>, A, A2> {
+    Optic::new(
+        |either| match either {
+            Either::Left(a) => (Either::Left(()), a),
+            Either::Right(a) => (Either::Right(()), a),
+        },
+        |history, a| match history {
+            Either::Left(()) => Either::Left(a),
+            Either::Right(()) => Either::Right(a),
+        },
+    )
+}
+
+/// What copying, deleting and branching mean: these structures of programs do not lift to optics in one way only ("dP
+/// guide", section III.C).
+pub trait Policy<A, A2>: 'static {
+    /// Two copies of a value.
+    fn split(&self, a: A) -> (A, A);
+    /// What goes back for two copies.
+    fn merge(&self, a: A2, b: A2) -> A2;
+    /// What happens to a value that is deleted.
+    fn discard(&self, a: A);
+    /// What goes back for a value that was deleted.
+    fn restore(&self) -> A2;
+}
+
+/// A copy, by a policy.
+pub fn copy<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic<(), A, A2, (A, A), (A2, A2)> {
+    let (there, back) = (policy.clone(), policy.clone());
+    Optic::new(move |a| ((), there.split(a)), move |(), (a, b)| back.merge(a, b))
+}
+
+/// A deletion, by a policy.
+pub fn delete<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic<(), A, A2, (), ()> {
+    let (there, back) = (policy.clone(), policy.clone());
+    Optic::new(move |a| ((), there.discard(a)), move |(), ()| back.restore())
+}
+
+/// A branch on a condition, by a policy, which says what goes back for the condition.
+#[allow(clippy::type_complexity, reason = "the type of a branch")]
+pub fn branch<A: 'static, A2: 'static, C2: 'static>(
+    policy: &Rc<impl Policy<bool, C2>>,
+) -> Optic<(), (A, bool), (A2, C2), Either<A, A>, Either<A2, A2>> {
+    let (there, back) = (policy.clone(), policy.clone());
+    Optic::new(
+        move |(a, condition)| {
+            there.discard(condition);
+            ((), if condition { Either::Left(a) } else { Either::Right(a) })
+        },
+        move |(), either| match either {
+            Either::Left(a) | Either::Right(a) => (a, back.restore()),
+        },
+    )
+}

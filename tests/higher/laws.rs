@@ -1,0 +1,248 @@
+//! Laws of the instances: the equations of cartesian closed categories, linearity, and the work of derivatives.
+//!
+//! Equations hold up to what can be observed: values, and (co)tangents of numbers. Representations of (co)tangents of
+//! functions may differ.
+
+use polygrad::higher::primitive::Pointwise2;
+use polygrad::higher::{self, Arrays, Ccc, Expr, Language, Prod, Real, fun1, lam, let_};
+use polygrad::interpreters::Count;
+use polygrad::interpreters::higher::{CurryClosures, CurryLists, Forward, Mode, Reverse, Run, Syntax, tallied};
+use polygrad::ops::Binary;
+use polygrad::{Array, Lift, Tensor, tensor};
+use quickcheck::QuickCheck;
+
+use super::agree::{close, numbers};
+use super::random::{Random, program};
+
+type Two = Prod<Real, Real>;
+type Equation<C> = (&'static str, [<C as Ccc>::Hom<Two, Real>; 2]);
+
+/// The equations, on random programs.
+fn equations<C: Arrays>(seed: u64) -> Vec<Equation<C>> {
+    let part = |k: u64| program::<C>(&mut Random(seed.wrapping_mul(31).wrapping_add(k)), 1);
+    let (f, g) = (|| part(1), || part(2));
+    let (h, i) = (|| C::pair(part(3), part(4)), || C::pair(part(5), part(6)));
+    let mul = || C::prim(Pointwise2::<0>(Binary::Mul));
+    // k : (Two, Real) -> Real, and its function of the last argument.
+    let k = || C::then(C::pair(C::then(C::fst(), f()), C::snd()), g());
+    let called = |c: C::Hom<Two, higher::Fun<Real, Real>>| C::then(C::pair(c, f()), C::eval());
+    let beside = C::pair(C::then(C::fst(), h()), C::snd());
+    vec![
+        ("id; f = f", [C::then(C::id(), f()), f()]),
+        ("f; id = f", [C::then(f(), C::id()), f()]),
+        ("(h; i); f = h; (i; f)", [C::then(C::then(h(), i()), f()), C::then(h(), C::then(i(), f()))]),
+        ("<f, g>; fst = f", [C::then(C::pair(f(), g()), C::fst()), f()]),
+        ("<f, g>; snd = g", [C::then(C::pair(f(), g()), C::snd()), g()]),
+        (
+            "h; <f, g> = <h; f, h; g>",
+            [
+                C::then(C::then(h(), C::pair(f(), g())), mul()),
+                C::then(C::pair(C::then(h(), f()), C::then(h(), g())), mul()),
+            ],
+        ),
+        ("<fst, snd> = id", [C::then(C::pair(C::fst(), C::snd()), f()), f()]),
+        (
+            "h; unit = unit",
+            [C::then(C::pair(C::then(h(), C::unit()), f()), C::snd()), C::then(C::pair(C::unit(), f()), C::snd())],
+        ),
+        ("beta", [called(C::curry(k())), C::then(C::pair(C::id(), f()), k())]),
+        (
+            "eta",
+            [
+                called(C::curry(C::then(C::pair(C::then(C::fst(), C::curry(k())), C::snd()), C::eval()))),
+                called(C::curry(k())),
+            ],
+        ),
+        (
+            "h; curry k = curry (h * id; k)",
+            [called(C::then(h(), C::curry(k()))), called(C::curry(C::then(beside, k())))],
+        ),
+        ("let", [C::bind(f(), k()), C::then(C::pair(C::id(), f()), k())]),
+        (
+            "case of a known case",
+            [
+                C::then(C::pair(C::id(), C::then(f(), C::inl())), C::case(k(), C::then(C::snd(), C::id()))),
+                C::then(C::pair(C::id(), f()), k()),
+            ],
+        ),
+    ]
+}
+
+/// What can be seen of a program at a point.
+type Seen = fn(u64, usize, bool) -> Vec<f64>;
+
+fn point() -> (Tensor<Array, 0>, Tensor<Array, 0>) {
+    (tensor(0.7), tensor(-0.4))
+}
+
+fn side<C: Arrays>(seed: u64, k: usize, left: bool) -> Expr<C, Two, Real> {
+    let [a, b] = equations::<C>(seed).swap_remove(k).1;
+    Expr::of(if left { a } else { b })
+}
+
+fn value_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
+    vec![higher::run::<_, _, Array>(side(seed, k, left), &point()).item()]
+}
+
+fn reverse_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
+    let (y, g) = higher::value_and_grad_by(side::<Reverse<Run<Array>>>(seed, k, left), &point());
+    [vec![y.item()], numbers(&g)].concat()
+}
+
+fn lists_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
+    let (y, g) = higher::value_and_grad_by(side::<CurryLists<Array>>(seed, k, left), &point());
+    [vec![y.item()], numbers(&g)].concat()
+}
+
+fn closures_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
+    let (y, g) = higher::value_and_grad_by(side::<CurryClosures<Array>>(seed, k, left), &point());
+    [vec![y.item()], numbers(&g)].concat()
+}
+
+fn forward_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
+    let (y, t) =
+        higher::jvp::<_, _, Array>(side::<Forward<Run<Array>>>(seed, k, left), &point(), &(tensor(1.0), tensor(-2.0)));
+    vec![y.item(), t.item()]
+}
+
+fn text_seen(seed: u64, k: usize, left: bool) -> Vec<f64> {
+    let inputs = [Array::scalar(0.7), Array::scalar(-0.4)];
+    let term = side::<Syntax>(seed, k, left).hom().term();
+    vec![term.run::<Real>(&inputs)[0].item().expect("a number")]
+}
+
+/// The equations at every instance.
+#[test]
+fn cartesian_closed_categories() {
+    fn holds(seed: u64) -> bool {
+        let instances: [(&str, Seen); 6] = [
+            ("Run", value_seen),
+            ("Reverse", reverse_seen),
+            ("Forward", forward_seen),
+            ("CurryLists", lists_seen),
+            ("CurryClosures", closures_seen),
+            ("Syntax", text_seen),
+        ];
+        let names: Vec<&str> = equations::<Syntax>(seed).into_iter().map(|(name, _)| name).collect();
+        for (instance, seen) in instances {
+            for (k, name) in names.iter().enumerate() {
+                close(&format!("{name} at {instance}"), &seen(seed, k, true), &seen(seed, k, false), 1e-12);
+            }
+        }
+        true
+    }
+    QuickCheck::new().tests(10).quickcheck(holds as fn(u64) -> bool);
+}
+
+fn two_results<C: Arrays>(seed: u64) -> Expr<C, Two, Two> {
+    let mut random = Random(seed);
+    let first = program::<C>(&mut random, 2);
+    Expr::of(C::pair(first, program::<C>(&mut random, 2)))
+}
+
+/// Pullbacks are linear, in both ways to run them.
+#[test]
+fn pullbacks_are_linear() {
+    fn holds(seed: u64, u: (i8, i8), v: (i8, i8)) -> bool {
+        let cotangent = |(a, b): (f64, f64)| (tensor(a), tensor(b));
+        let (u, v) = ((f64::from(u.0), f64::from(u.1)), (f64::from(v.0), f64::from(v.1)));
+        for mode in [Mode::Tuples, Mode::Cells] {
+            let pull = |ct| {
+                numbers(&higher::pullback_by_chad::<_, _, Array>(two_results(seed), &point(), &cotangent(ct), mode))
+            };
+            let (pulled, other) = (pull(u), pull(v));
+            assert_eq!(pull((0.0, 0.0)), [0.0, 0.0]);
+            let sum: Vec<f64> = pulled.iter().zip(&other).map(|(a, b)| a + 3.0 * b).collect();
+            close("linear", &pull((u.0 + 3.0 * v.0, u.1 + 3.0 * v.1)), &sum, 1e-10);
+        }
+        let [tuples, cells] = [Mode::Tuples, Mode::Cells].map(|mode| {
+            numbers(&higher::pullback_by_chad::<_, _, Array>(two_results(seed), &point(), &cotangent(u), mode))
+        });
+        close("cells", &cells, &tuples, 1e-11);
+        true
+    }
+    QuickCheck::new().tests(20).quickcheck(holds as fn(u64, (i8, i8), (i8, i8)) -> bool);
+}
+
+/// `n` lets, each the product of the last variable and the first.
+macro_rules! chain {
+    ($x:ident, $last:ident;) => { $last.at() };
+    ($x:ident, $last:ident; $_step:tt $($rest:tt)*) => {
+        let_($last.at() * $x.at(), |next| chain!($x, next; $($rest)*))
+    };
+}
+
+fn chain_4<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| chain!(x, x; - - - -))
+}
+
+fn chain_8<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| chain!(x, x; - - - - - - - -))
+}
+
+fn chain_16<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| chain!(x, x; - - - - - - - - - - - - - - - -))
+}
+
+/// Efficient CHAD: `n` lets cost a multiple of `n` zeros and additions by cells, where tuples cost its square.
+#[test]
+fn lets_cost_linear_work() {
+    let work = |program: fn() -> Expr<Reverse<Run<Array>>, Real, Real>, power: i32, mode| {
+        let x = tensor(1.1);
+        let (gradient, tally) = tallied::<Array, _>(|| higher::pullback_by_chad(program(), &x, &tensor(1.0), mode));
+        close("gradient", &[gradient.item()], &[f64::from(power) * 1.1_f64.powi(power - 1)], 1e-12);
+        tally.total()
+    };
+    let cells = [work(chain_4, 5, Mode::Cells), work(chain_8, 9, Mode::Cells), work(chain_16, 17, Mode::Cells)];
+    let tuples = [work(chain_4, 5, Mode::Tuples), work(chain_8, 9, Mode::Tuples), work(chain_16, 17, Mode::Tuples)];
+    println!("zeros and additions of 4, 8 and 16 lets: {cells:?} by cells, {tuples:?} by tuples");
+    assert_eq!(cells[2] - cells[1], 2 * (cells[1] - cells[0]), "{cells:?} is linear");
+    assert!(tuples[2] - tuples[1] > 3 * (tuples[1] - tuples[0]), "{tuples:?} is not");
+}
+
+/// Functions within functions, each applied to a product.
+macro_rules! nest {
+    ($x:ident, $q:ident;) => { ($q.at() * $x.at()) };
+    ($x:ident, $q:ident; $_step:tt $($rest:tt)*) => {
+        lam(|p| nest!($x, p; $($rest)*)).app($q.at() * $x.at())
+    };
+}
+
+fn nest_2<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| nest!(x, x; - -))
+}
+
+fn nest_4<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| nest!(x, x; - - - -))
+}
+
+fn nest_8<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| nest!(x, x; - - - - - - - -))
+}
+
+/// Nested functions cost linear work where the tangent of a function is that of its environment, and exponential work
+/// where it is the list of its calls ("The Differentiable Curry", section 5).
+#[test]
+fn nested_functions_cost_linear_work() {
+    type N = Count<Array>;
+    let x = || Tensor::<N, 0>::from_raw(N::lift(Array::scalar(1.1)));
+    fn calls<R>(f: impl FnOnce() -> R) -> usize {
+        N::counted(f).1.total().calls as usize
+    }
+    macro_rules! counts {
+        ($program:ident) => {
+            [
+                calls(|| higher::run($program::<Run<N>>(), &x())),
+                calls(|| higher::value_and_grad_by($program::<CurryClosures<N>>(), &x())),
+                calls(|| higher::value_and_grad_by($program::<CurryLists<N>>(), &x())),
+                calls(|| higher::value_and_grad_by($program::<Reverse<Run<N>>>(), &x())),
+            ]
+        };
+    }
+    let all = [counts!(nest_2), counts!(nest_4), counts!(nest_8)];
+    println!("operations of nested functions (primal, closures, lists, CHAD): {all:?}");
+    for [primal, closures, ..] in all {
+        assert!(closures <= 8 * primal, "{closures} operations for {primal}");
+    }
+    assert!(all[2][2] > 8 * all[1][2] && all[2][3] > 8 * all[1][3], "lists of calls run functions again: {all:?}");
+}
