@@ -17,3 +17,6 @@ pub mod solver {}
 
 #[doc = include_str!("../docs/guide/authors.md")]
 pub mod authors {}
+
+#[doc = include_str!("../docs/higher_order.md")]
+pub mod higher_order {}

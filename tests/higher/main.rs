@@ -3,6 +3,9 @@
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
 mod agree;
+#[path = "../../examples/higher_order.rs"]
+#[allow(dead_code, reason = "the program of the example is not run")]
+mod example;
 mod figures;
 mod gallery;
 mod laws;
