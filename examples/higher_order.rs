@@ -23,6 +23,8 @@ use polygrad::{Array, Tensor, tensor};
 type State = Prod<Real, Real>;
 /// Stiffness, damping, and the stiffness of the cubic part.
 type Parameters = Prod<Prod<Real, Real>, Real>;
+/// What takes a state to another one.
+type Motion = Fun<State, State>;
 
 const STEP: f64 = 0.1;
 const TRUE: [f64; 3] = [2.0, 0.3, 0.5];
@@ -38,7 +40,7 @@ fn twice<C: Language, G: Obj>(a: Expr<C, G, State>, b: Expr<C, G, State>) -> Exp
 }
 
 /// One step of Runge and Kutta, of order 4, for any right-hand side: a function of a function, which returns a function.
-fn runge_kutta<C: Language, G: Obj>() -> Expr<C, G, Fun<Fun<State, State>, Fun<State, State>>> {
+fn runge_kutta<C: Language, G: Obj>() -> Expr<C, G, Fun<Motion, Motion>> {
     lam(|rhs| {
         lam(|s| {
             let_(rhs.at().app(s.at()), |k1| {

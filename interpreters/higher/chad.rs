@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use crate::higher::linear::{P1, P2};
 use crate::higher::{
     Arr, ArrayTarget, Arrays, Ccc, Copower, Element, Fun, Functor, Ground, Language, LinFun, Linear, Mask, Mono,
-    Monoid, Obj, Primitive, Prod, Stack, Sum, Target, Unit,
+    Monoid, Obj, Parity, Primitive, Prod, Stack, Sum, Target, Unit,
 };
 
 /// What a transformation does with arrays and primitive operations.
@@ -50,6 +50,19 @@ impl<M: Monoid> Generators for Dependency<M> {
         _: P,
     ) -> T::Hom<P1<P::Dom, Backwards<Self>>, LinFun<P2<P::Cod, Backwards<Self>>, P2<P::Dom, Backwards<Self>>>> {
         T::lspread(P::Cod::layout(), P::Dom::layout())
+    }
+}
+
+/// Formal derivatives over the ring of two elements: what changes a result that counts is odd.
+pub struct Booleans;
+
+impl Generators for Booleans {
+    type Cotangent<const D: usize, E: Element> = Mono<Parity>;
+
+    fn pullback<T: Target, P: Primitive>(
+        p: P,
+    ) -> T::Hom<P1<P::Dom, Backwards<Self>>, LinFun<P2<P::Cod, Backwards<Self>>, P2<P::Dom, Backwards<Self>>>> {
+        T::differences::<Backwards<Self>, P>(p)
     }
 }
 

@@ -10,6 +10,7 @@
 //! Laws: the equations of cartesian closed categories hold up to the equality of cotangents, not of lists; both
 //! instances, and CHAD, have the same derivatives.
 
+use std::cell::RefCell;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -274,24 +275,23 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
     }
 
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R> {
-        // The state is a state of the program with its pullback to the context and the start.
+        // The pullbacks of all steps are kept in order, so that going back through many steps is a loop, too.
         Differentiable::new(move |x| {
-            let g = x.fst();
-            let start = with(x.snd(), |v| Val::pair(Val::Zero, v));
-            iterated(start, &|state| {
-                let (ran, before) = (step.at(Val::pair(g.clone(), state.fst())), state.snd());
-                let back = |inject: fn() -> Lin<T>| {
-                    let (pullback, before) = (ran.snd(), before.clone());
-                    move |v: Val<T>| {
-                        let parts = pullback.apply(inject().run(Mode::Tuples, v));
-                        let earlier = before.apply(parts.snd());
-                        Val::pair(parts.fst().plus(earlier.fst()), earlier.snd())
-                    }
-                };
-                ran.fst().split(
-                    |s| Val::Left(Rc::new(with(s, back(Lin::inl)))),
-                    |r| Val::Right(Rc::new(with(r, back(Lin::inr)))),
-                )
+            let (g, pullbacks) = (x.fst(), RefCell::new(Vec::new()));
+            let result = iterated(x.snd(), &|state| {
+                let ran = step.at(Val::pair(g.clone(), state));
+                pullbacks.borrow_mut().push(ran.snd());
+                ran.fst()
+            });
+            let pullbacks = pullbacks.into_inner();
+            with(result, move |v| {
+                let (mut context, mut ct) = (Val::Zero, Lin::inr().run(Mode::Tuples, v));
+                for pullback in pullbacks.iter().rev() {
+                    let parts = pullback.apply(ct);
+                    context = context.plus(parts.fst());
+                    ct = Lin::inl().run(Mode::Tuples, parts.snd());
+                }
+                Val::pair(context, Lin::cast_left().run(Mode::Tuples, ct))
             })
         })
     }

@@ -29,7 +29,7 @@ mod tally;
 mod value;
 
 pub use bag::Bag;
-pub use chad::{Dependency, Derivatives, Forward, Generators, Reverse};
+pub use chad::{Booleans, Dependency, Derivatives, Forward, Generators, Reverse};
 pub use curry::{Curry, CurryClosures, CurryLists};
 pub use lambda::Lambda;
 pub use linear::{Lin, Mode};

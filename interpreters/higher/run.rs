@@ -9,13 +9,14 @@ use std::rc::Rc;
 use super::bag::Bag;
 use super::linear::Lin;
 use super::loops::{Trip, sweep};
-use super::value::{Closure, Val};
+use super::value::{Closure, Val, known};
 use crate::ad::higher::{Tangents, pull_primitive, push_primitive};
+use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::higher::linear::{P1, P2, WithLinear};
 use crate::higher::{
     ArrayTarget, Arrays, Ccc, Copower, Fun, Functor, Ground, Language, Layout, LinFun, LinSum, Linear, Mask, Obj,
-    Primitive, Prod, Stack, Sum, Target, Unit,
+    Parity, Primitive, Prod, Stack, Sum, Target, Unit,
 };
 
 /// Evaluation with tensors of the interpreter `T`.
@@ -160,6 +161,27 @@ fn leafwise<T: BaseTensor>(from: Layout, to: Layout, f: impl Fn(Tangents<T>) -> 
     })
 }
 
+/// For each argument of a function of truth values, which results change with it.
+fn changes<T: BaseTensor, P: Primitive>(p: &P, at: &[T]) -> Vec<Vec<bool>> {
+    let truth = |values: &[T]| {
+        let known = values.iter().map(|t| if t.shape().is_empty() { known(t) } else { None });
+        known.collect::<Option<Vec<bool>>>().unwrap_or_else(|| {
+            panic!(
+                "differences: formal derivatives are those of functions of single truth values, but {} takes or gives other values, or \
+                 they are not known while a program is traced; run it with known truth values",
+                p.name()
+            )
+        })
+    };
+    let (inputs, results) = (truth(at), truth(&p.run(at)));
+    let flipped = |k: usize| {
+        let mut changed = at.to_vec();
+        changed[k] = T::constant(Array::scalar(!inputs[k]));
+        truth(&p.run(&changed))
+    };
+    (0..at.len()).map(|k| flipped(k).iter().zip(&results).map(|(a, b)| a != b).collect()).collect()
+}
+
 impl<T: BaseTensor> Language for Run<T> {
     fn prim<P: Primitive>(p: P) -> Morphism<T, P::Dom, P::Cod> {
         Morphism::of(primitive(p))
@@ -211,6 +233,19 @@ impl<T: BaseTensor> Target for Run<T> {
             let (p, at) = (p.clone(), x.primals(&P::Dom::layout()));
             let pull = move |y_bars: Tangents<T>| pull_primitive(&p, &at, &y_bars);
             Val::Lin(leafwise(P::Cod::layout(), P::Dom::layout(), pull))
+        })
+    }
+
+    fn differences<F: Functor, P: Primitive>(p: P) -> Morphism<T, P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>> {
+        Morphism::new(move |x| {
+            let at = x.primals(&P::Dom::layout());
+            let changes = changes(&p, &at);
+            let back = move |_, v: Val<T>| {
+                let marks: Vec<Parity> = v.marks(&P::Cod::layout());
+                let odd = |changed: &Vec<bool>| changed.iter().zip(&marks).fold(false, |odd, (c, m)| odd ^ (*c && m.0));
+                Val::of_marks(&P::Dom::layout(), &mut changes.iter().map(|changed| Parity(odd(changed))))
+            };
+            Val::Lin(Lin::operation(back))
         })
     }
 

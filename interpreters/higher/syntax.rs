@@ -53,6 +53,7 @@ pub(super) enum Node {
     ScanPrimal,
     Pushforward(Rc<dyn AnyPrimitive>),
     Pullback(Rc<dyn AnyPrimitive>),
+    Differences(Rc<dyn AnyPrimitive>),
     Spread(Layout, Layout),
     Zero,
     Plus(Rc<Node>, Rc<Node>),
@@ -90,7 +91,12 @@ impl Node {
             Node::Singleton(a) | Node::Lcopowfold(a) | Node::Lzip(a) | Node::Lmap(a) => [Some(a), None],
             Node::Id | Node::Unit | Node::Fst | Node::Snd | Node::Eval | Node::Prim(_) | Node::Inl => [None; 2],
             Node::Inr | Node::Test | Node::Map | Node::Fold | Node::MapPrimal | Node::ScanPrimal => [None; 2],
-            Node::Pushforward(_) | Node::Pullback(_) | Node::Spread(..) | Node::Zero | Node::Lid => [None; 2],
+            Node::Differences(_)
+            | Node::Pushforward(_)
+            | Node::Pullback(_)
+            | Node::Spread(..)
+            | Node::Zero
+            | Node::Lid => [None; 2],
             Node::Lfst | Node::Lsnd | Node::Linl | Node::Linr | Node::Lcastl | Node::Lcastr => [None; 2],
         }
     }
@@ -207,6 +213,10 @@ impl Target for Syntax {
 
     fn pullback<F: Functor, P: Primitive>(p: P) -> Code<P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>> {
         code(Node::Pullback(Rc::new(p)))
+    }
+
+    fn differences<F: Functor, P: Primitive>(p: P) -> Code<P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>> {
+        code(Node::Differences(Rc::new(p)))
     }
 
     fn lspread<G: Obj, A: Linear, B: Linear>(from: Layout, to: Layout) -> Code<G, LinFun<A, B>> {

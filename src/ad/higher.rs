@@ -6,10 +6,10 @@ use super::LinearMap;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
 use crate::higher::primitive::leaves;
-use crate::higher::{Expr, Ground, Monoid, Primitive, Real};
+use crate::higher::{Expr, Ground, Mask, Monoid, Parity, Primitive, Real};
 use crate::interpreters::adval::{ADVal, Sweep};
 use crate::interpreters::dual::{Dual, Forward as DualSweep};
-use crate::interpreters::higher::{Backward, CurryClosures, Dependency, Forward, Mode, Reverse, Run, Val};
+use crate::interpreters::higher::{Backward, Booleans, CurryClosures, Dependency, Forward, Mode, Reverse, Run, Val};
 use crate::passes::optimize;
 use crate::program::{Program, Term};
 use crate::shape::Show;
@@ -329,6 +329,34 @@ pub fn dependencies<M: Monoid, A: Ground, B: Ground, T: BaseTensor>(
     let pullback = program.hom().at(Val::of_value::<A>(x)).snd().lin();
     let marks = Val::of_marks(&B::layout(), &mut marks.iter().cloned());
     pullback.run(Mode::Cells, marks).marks(&A::layout())
+}
+
+/// Which inputs of a program of truth values change its result: the formal derivatives over the ring of two elements, by
+/// CHAD ("CHAD", section 11.3). Each input is one truth value.
+///
+/// ```
+/// use polygrad::higher::primitive::Logic;
+/// use polygrad::higher::{Expr, Language, Mask, Prod, apply, fun2, tup};
+/// use polygrad::{Array, Tensor, higher};
+/// /// `x y + x`, where `+` is exclusive or: the derivatives are `y + 1` and `x`.
+/// fn circuit<C: Language>() -> Expr<C, Prod<Mask, Mask>, Mask> {
+///     fun2(|x, y| apply(Logic::Xor, tup(apply(Logic::And, tup(x.at(), y.at())), x.at())))
+/// }
+/// let bit = |b: bool| -> Tensor<Array, 0, bool> { Tensor::from_raw(Array::scalar(b)) };
+/// assert_eq!(higher::formal_derivatives(circuit(), &(bit(true), bit(false))), [true, true]);
+/// assert_eq!(higher::formal_derivatives(circuit(), &(bit(false), bit(true))), [false, false]);
+/// ```
+///
+/// # Panics
+/// When the program has other values than single, known truth values.
+#[track_caller]
+pub fn formal_derivatives<A: Ground, T: BaseTensor>(
+    program: Expr<Reverse<Run<T>, Booleans>, A, Mask>,
+    x: &A::Value<T>,
+) -> Vec<bool> {
+    let pullback = program.hom().at(Val::of_value::<A>(x)).snd().lin();
+    let one = Val::of_marks(&Mask::layout(), &mut std::iter::once(Parity(true)));
+    pullback.run(Mode::Cells, one).marks::<Parity>(&A::layout()).into_iter().map(|p| p.0).collect()
 }
 
 /// The optimized program of a function of variables like these.

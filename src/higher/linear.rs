@@ -26,6 +26,13 @@ pub trait Target: Language {
     /// `Dop^t`: its transposed derivative at a point.
     fn pullback<F: Functor, P: Primitive>(p: P) -> Hom<Self, P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>>;
 
+    /// The formal derivative of a function of truth values, transposed: an input gets the parities of the results that
+    /// change with it.
+    ///
+    /// # Panics
+    /// When the program runs with values that are not known, or not single truth values.
+    fn differences<F: Functor, P: Primitive>(p: P) -> Hom<Self, P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>>;
+
     /// The sum of all parts of the argument, in each part of the result: the derivative of an operation whose inputs
     /// all count alike.
     fn lspread<G: Obj, A: Linear, B: Linear>(from: Layout, to: Layout) -> Hom<Self, G, LinFun<A, B>>;

@@ -43,6 +43,6 @@ pub use linear::{ArrayTarget, Target};
 pub use monoidal::Monoidal;
 pub use object::{
     Arr, Copower, Element, Fun, Functor, Ground, Int, Layout, LinFun, LinSum, Linear, Mask, Matrix, Mono, Monoid, Obj,
-    Prod, Real, Rows, Stack, Sum, Unit, Vector,
+    Parity, Prod, Real, Rows, Stack, Sum, Unit, Vector,
 };
 pub use primitive::Primitive;

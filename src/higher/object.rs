@@ -248,3 +248,16 @@ pub trait Monoid: Clone + Default + std::fmt::Debug + 'static {
     /// The sum.
     fn plus(&self, other: &Self) -> Self;
 }
+
+/// Truth values, added without a carry: the sums of the ring of two elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parity(
+    /// Whether the number is odd.
+    pub bool,
+);
+
+impl Monoid for Parity {
+    fn plus(&self, other: &Parity) -> Parity {
+        Parity(self.0 ^ other.0)
+    }
+}

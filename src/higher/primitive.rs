@@ -263,6 +263,36 @@ impl Primitive for Comparison {
     }
 }
 
+/// A function of two truth values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logic {
+    /// Both hold: the product.
+    And,
+    /// At least one holds.
+    Or,
+    /// Exactly one holds: the sum without a carry.
+    Xor,
+}
+
+impl Primitive for Logic {
+    type Dom = Prod<Mask, Mask>;
+    type Cod = Mask;
+
+    fn name(&self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        let both = || T::discrete(&Discrete::And, &[&args[0], &args[1]]);
+        let one = || T::discrete(&Discrete::Or, &[&args[0], &args[1]]);
+        vec![match self {
+            Logic::And => both(),
+            Logic::Or => one(),
+            Logic::Xor => T::discrete(&Discrete::And, &[&one(), &T::discrete(&Discrete::Not, &[&both()])]),
+        }]
+    }
+}
+
 /// An integer as a number.
 #[derive(Clone)]
 pub struct ToFloat;

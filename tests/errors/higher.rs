@@ -1,6 +1,6 @@
 //! Mistakes in higher-order programs.
 
-use polygrad::higher::primitive::{Constant, MatVec, Recorded};
+use polygrad::higher::primitive::{Constant, Logic, MatVec, Recorded};
 use polygrad::higher::{
     self, Arrays, Expr, Language, Monoid, Primitive, Prod, Real, Unit, Var, Vector, fun1, fun2, if_, inl, inr, iterate,
     lam, let_, map, num,
@@ -33,6 +33,10 @@ fn no_elements<C: Arrays>() -> Expr<C, Real, Unit> {
 
 fn same<C: Language>() -> Expr<C, Vector, Vector> {
     fun1(|x| x.at())
+}
+
+fn both_hold<C: Language>() -> Expr<C, Prod<higher::Mask, higher::Mask>, higher::Mask> {
+    fun2(|x, y| higher::apply(Logic::And, higher::tup(x.at(), y.at())))
 }
 
 fn total<C: Language>() -> Expr<C, Vector, Real> {
@@ -70,6 +74,10 @@ pub(crate) fn programs(log: &mut Log) {
     let unknown: Expr<Reverse<Run<Term>, _>, _, _> = smaller();
     log.panics_when_run(|| higher::dependencies(unknown, &(variable(), variable()), &[Paths(1)]));
 
+    log.panics_when_run(|| {
+        let unknown = || Tensor::<Term, 0, bool>::from_raw(Term::variable(&[], DType::Bool));
+        higher::formal_derivatives(both_hold(), &(unknown(), unknown()))
+    });
     optics(log);
 }
 

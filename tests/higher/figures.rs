@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use polygrad::higher::{self, Expr, Fun, Language, Monoid, Prod, Real, fun1, fun2, lam, let_, tup};
+use polygrad::higher::primitive::Logic;
+use polygrad::higher::{
+    self, Expr, Fun, Language, Monoid, Prod, Real, apply, fun1, fun2, fun3, if_, inl, inr, iterate, lam, let_, num, tup,
+};
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
 use polygrad::{Array, tensor};
 
@@ -185,4 +188,64 @@ fn counts_and_sets_in_place_of_derivatives() {
     let marks = [set(&["product"]), set(&["sine"]), set(&["one"])];
     let found = higher::dependencies::<_, _, _, Array>(results(), &two, &marks);
     assert_eq!(found, [set(&["product"]), set(&["product", "sine"])]);
+}
+
+type Bit = higher::Mask;
+type Bits = Prod<Prod<Bit, Bit>, Bit>;
+
+/// `(x + z) y + z x`, with a function that captures and is called twice.
+fn circuit<C: Language>() -> Expr<C, Bits, Bit> {
+    fun3(|x, y, z| {
+        let_(lam(|b| apply(Logic::And, tup(b.at(), y.at()))), |by_y| {
+            let first = apply(Logic::Xor, tup(by_y.at().app(x.at()), by_y.at().app(z.at())));
+            apply(Logic::Xor, tup(first, apply(Logic::And, tup(z.at(), x.at()))))
+        })
+    })
+}
+
+/// The Boolean formal derivative is what a flipped input changes, for polynomials in which no variable is squared; a
+/// function of higher order is differentiated like any other.
+#[test]
+fn boolean_formal_derivatives() {
+    let bit = |b: bool| -> polygrad::Tensor<Array, 0, bool> { polygrad::Tensor::from_raw(Array::scalar(b)) };
+    for k in 0..8 {
+        let [x, y, z] = [k & 1 == 1, k & 2 == 2, k & 4 == 4];
+        let found = higher::formal_derivatives(circuit(), &((bit(x), bit(y)), bit(z)));
+        assert_eq!(found, [y ^ z, x ^ z, y ^ x], "at {x} {y} {z}");
+        let value = higher::run(circuit(), &((bit(x), bit(y)), bit(z)));
+        assert_eq!(value, bit(((x ^ z) & y) ^ (z & x)));
+    }
+}
+
+/// "The Differentiable Curry", Fig. 6: integers have no tangents.
+#[test]
+fn fig_6_discrete_types() {
+    fn read<C: Language>() -> Expr<C, Prod<higher::Vector, higher::Int>, Real> {
+        fun2(|v, i| let_(lam(|k| v.at().gather(k.at()) * v.at().gather(k.at())), |f| f.at().app(i.at())))
+    }
+    let i: polygrad::Tensor<Array, 0, i64> = polygrad::Tensor::from_raw(Array::scalar(1_i64));
+    let x = (tensor([3.0, 4.0, 5.0]), i);
+    let zero = polygrad::Tensor::from_raw(Array::scalar(0_i64));
+    let expected = (tensor([0.0, 8.0, 0.0]), zero);
+    assert_eq!(higher::value_and_grad(read(), &x), (tensor(16.0), expected.clone()));
+    assert_eq!(higher::value_and_grad_by(read::<CurryLists<Array>>(), &x).1, expected);
+    assert_eq!(higher::value_and_grad_by(read::<Reverse<Run<Array>>>(), &x).1, expected);
+}
+
+/// Ten thousand steps go forward and back in a small thread.
+#[test]
+fn many_steps() {
+    fn steps<C: Language>() -> Expr<C, Real, Real> {
+        fun1(|a| {
+            iterate(tup(num(1.0), num(0.0)), |s| {
+                if_(
+                    s.at().snd().less(num(10_000.0)),
+                    || inl(tup(s.at().fst() * a.at(), s.at().snd() + num(1.0))),
+                    || inr(s.at().fst()),
+                )
+            })
+        })
+    }
+    let (value, slope) = higher::value_and_grad(steps(), &tensor(1.0));
+    assert_eq!((value, slope), (tensor(1.0), tensor(10_000.0)));
 }

@@ -172,6 +172,11 @@ fn terms_have_the_values_of_programs() {
         pair_fold at ((tensor(0.8), tensor(1.2)), tensor([0.3, -0.5, 0.8]));
         indexed at (tensor([0.3, -0.5, 0.8]), tensor([1.0, 2.0, 3.0]));
         quadratic at tensor(1.5);
+        polynomial at tensor(1.5);
+        cube at tensor(1.5);
+        slid at tensor(1.5);
+        add_copy at tensor(1.5);
+        added at (tensor(0.7), tensor(1.3));
         unused at (tensor(0.7), tensor(1.3));
     }
 }

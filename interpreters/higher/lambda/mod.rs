@@ -48,6 +48,8 @@ enum Op {
     Push(Rc<dyn AnyPrimitive>),
     /// The transposed derivative of a primitive, at a point, of a cotangent.
     Pull(Rc<dyn AnyPrimitive>),
+    /// The formal derivative of a function of truth values, at a point, of parities.
+    Differences(Rc<dyn AnyPrimitive>),
     Spread(Layout, Layout),
     Zero,
     Plus,
@@ -248,6 +250,7 @@ fn concrete(node: &Node, names: &mut Names, x: E) -> E {
         }
         Node::Pushforward(p) => names.lam(|_, v| p.push_term(x, v)),
         Node::Pullback(p) => names.lam(|_, v| p.pull_term(x, v)),
+        Node::Differences(p) => names.lam(|_, v| op(Op::Differences(p.clone()), vec![x, v])),
         Node::Zero => zero(),
         Node::Plus(a, b) => {
             let first = concrete(a, names, x.clone());
@@ -310,6 +313,7 @@ fn concrete_linear(node: &Node, names: &mut Names, x: E) -> E {
         Node::Iterate(_) | Node::Fix(_) | Node::Map | Node::Fold | Node::MapPrimal | Node::ScanPrimal => {
             unreachable!("no linear function")
         }
-        Node::Pushforward(_) | Node::Pullback(_) | Node::Zero | Node::Plus(..) => unreachable!("no linear function"),
+        Node::Pushforward(_) | Node::Pullback(_) | Node::Differences(_) => unreachable!("no linear function"),
+        Node::Zero | Node::Plus(..) => unreachable!("no linear function"),
     }
 }

@@ -106,6 +106,7 @@ impl Printer {
             }
             Op::Push(p) => return self.applied(&format!("D[{}]", p.name()), args),
             Op::Pull(p) => return self.applied(&format!("D[{}]^t", p.name()), args),
+            Op::Differences(p) => return self.applied(&format!("D2[{}]^t", p.name()), args),
             Op::Fst => "fst",
             Op::Snd => "snd",
             Op::Inl => "inl",

@@ -94,6 +94,7 @@ fn operation(o: &Op, v: &[Value]) -> Value {
         Op::Push(_) | Op::Pull(_) if v[1].is_zero() => Val::Zero,
         Op::Push(p) => derivative(p, true, &v[0], &v[1]),
         Op::Pull(p) => derivative(p, false, &v[0], &v[1]),
+        Op::Differences(p) => unreachable!("text of {} is not run: no verb of terms takes parities", p.name()),
         Op::Spread(from, to) => Lin::spread(from.clone(), to.clone()).run(Mode::Tuples, v[0].clone()),
         Op::Zero => Val::Zero,
         Op::Plus => v[0].clone().plus(v[1].clone()),
