@@ -86,6 +86,26 @@ impl Functor for Forwards {
 
 /// Reverse mode over a target `T`: a morphism gives a value, and the linear function from cotangents of the value to
 /// cotangents of the input.
+///
+/// The transformation is no target itself, so it does not apply twice:
+///
+/// ```compile_fail,E0277
+/// use polygrad::Array;
+/// use polygrad::higher::Language;
+/// use polygrad::interpreters::higher::{Reverse, Run};
+/// fn needs<C: Language>() {}
+/// needs::<Reverse<Reverse<Run<Array>>>>();
+/// ```
+///
+/// Other monoids than derivatives have no loops over arrays:
+///
+/// ```compile_fail,E0277
+/// use polygrad::Array;
+/// use polygrad::higher::Arrays;
+/// use polygrad::interpreters::higher::{Booleans, Reverse, Run};
+/// fn needs<C: Arrays>() {}
+/// needs::<Reverse<Run<Array>, Booleans>>();
+/// ```
 pub struct Reverse<T, G = Derivatives>(PhantomData<(T, G)>);
 
 /// Forward mode over a target `T`: a morphism gives a value, and the linear function from tangents of the input to
@@ -175,12 +195,11 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
 
     /// The state of the loop is a state of the program with the linear function back to the context and the start.
     fn iterate<C: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<C, S>, Sum<S, R>>) -> Self::Hom<Prod<C, S>, R> {
-        // In the context ((c, (s, k)), (r, r')): r', then <c', s'> -> <c' + c'', s''> where k s' = <c'', s''>.
+        // In the context ((c, (s, k)), (r, r')): r', then <c', s'> -> <c', 0> + k s'. So k runs once, and last.
         let ran = T::then(T::pair(T::fst(), T::then(T::snd(), T::fst())), step);
         let so_far = T::then(T::fst(), T::then(T::snd(), T::snd()));
-        let through = T::lcomp(T::lsnd(), so_far);
-        let context = T::plus(T::lfst(), T::lcomp(through.clone(), T::lfst()));
-        let back = T::lcomp(T::then(T::snd(), T::snd()), T::lpair(context, T::lcomp(through, T::lsnd())));
+        let own = T::lcomp(T::lfst(), T::lpair(T::lid(), T::zero()));
+        let back = T::lcomp(T::then(T::snd(), T::snd()), T::plus(own, T::lcomp(T::lsnd(), so_far)));
         let on = T::pair(T::snd(), T::lcomp(T::linl(), T::fst()));
         let end = T::pair(T::snd(), T::lcomp(T::linr(), T::fst()));
         let which = T::case(T::then(on, T::inl()), T::then(end, T::inr()));

@@ -27,14 +27,17 @@ pub enum Mode {
 /// The function of an operation that is no combination of others.
 type Operation<T> = Rc<dyn Fn(Mode, Val<T>) -> Val<T>>;
 
-/// A linear function.
-pub struct Lin<T>(Rc<Node<T>>);
+/// A linear function, and how deep it is nested.
+pub struct Lin<T>(Rc<Node<T>>, usize);
 
 impl<T> Clone for Lin<T> {
     fn clone(&self) -> Self {
-        Lin(self.0.clone())
+        Lin(self.0.clone(), self.1)
     }
 }
+
+/// How deep linear functions may nest: they run by recursion, and a thread must have room for it.
+const DEPTH: usize = 3000;
 
 enum Node<T> {
     Id,
@@ -123,7 +126,20 @@ fn other_case() -> ! {
 
 impl<T: BaseTensor> Lin<T> {
     fn of(node: Node<T>) -> Self {
-        Lin(Rc::new(node))
+        let depth = match &node {
+            Node::Then(f, g) | Node::Pair(f, g) | Node::Plus(f, g) | Node::Bind(f, g) | Node::Select(_, f, g) => {
+                1 + f.1.max(g.1)
+            }
+            Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => 0,
+            Node::Fold(_) | Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight | Node::Operation(_) => 0,
+        };
+        if depth > DEPTH {
+            panic!(
+                "chad: linear functions must nest at most {DEPTH} deep, but a loop of many steps makes a deeper one; take a fold, or \
+                 differentiate by CurryClosures"
+            );
+        }
+        Lin(Rc::new(node), depth)
     }
 
     pub(super) fn id() -> Self {
@@ -219,40 +235,56 @@ impl<T: BaseTensor> Lin<T> {
     }
 
     /// The result at a vector.
-    pub(crate) fn run(&self, mode: Mode, v: Val<T>) -> Val<T> {
+    pub(crate) fn run(&self, mode: Mode, mut v: Val<T>) -> Val<T> {
+        let mut this = self;
+        while let Node::Then(f, g) = &*this.0 {
+            v = f.run(mode, v);
+            this = g;
+        }
+        match (&*this.0, mode) {
+            (Node::Pair(f, g), Mode::Tuples) => {
+                let first = f.run(mode, v.clone());
+                Val::pair(first, g.run(mode, v))
+            }
+            (Node::Plus(f, g), Mode::Tuples) => {
+                let first = f.run(mode, v.clone());
+                first.plus(g.run(mode, v))
+            }
+            (Node::Bind(body, value), Mode::Tuples) => {
+                let both = body.run(mode, v);
+                both.fst().plus(value.run(mode, both.snd()))
+            }
+            (Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Fold(_), Mode::Cells) => {
+                let cell = Cell::of(Slot::Empty);
+                this.run_into(v, &cell);
+                cell.take()
+            }
+            (Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Then(..), _) => this.run_leaf(mode, v),
+            (Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Select(..), _) => this.run_leaf(mode, v),
+            (Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight, _) => this.run_leaf(mode, v),
+            (Node::Operation(_), _) | (Node::Fold(_), Mode::Tuples) => this.run_leaf(mode, v),
+        }
+    }
+
+    /// [`run`](Lin::run) of a function that is no combination of others. Apart, so that the frames of the recursion are
+    /// small.
+    #[inline(never)]
+    fn run_leaf(&self, mode: Mode, v: Val<T>) -> Val<T> {
         match &*self.0 {
             Node::Id => v,
             Node::Zero => {
                 tally::zero::<T>();
                 Val::Zero
             }
-            Node::Then(f, g) => g.run(mode, f.run(mode, v)),
             Node::Fst => v.fst(),
             Node::Snd => v.snd(),
-            Node::Pair(f, g) if mode == Mode::Tuples => {
-                let first = f.run(mode, v.clone());
-                // A pair of zeros would hide the size of what is made here.
-                Val::pair(first, g.run(mode, v))
-            }
-            Node::Plus(f, g) if mode == Mode::Tuples => {
-                let first = f.run(mode, v.clone());
-                first.plus(g.run(mode, v))
-            }
-            Node::Bind(body, value) if mode == Mode::Tuples => {
-                let both = body.run(mode, v);
-                both.fst().plus(value.run(mode, both.snd()))
-            }
-            Node::Fold(f) if mode == Mode::Tuples => {
+            Node::Then(..) | Node::Pair(..) | Node::Plus(..) | Node::Bind(..) => unreachable!("a combination"),
+            Node::Fold(f) => {
                 let Some(bag) = v.bag() else { return Val::Zero };
                 let mut total = Val::Zero;
                 let each = |a, v| f.apply(a).lin().run(mode, v);
                 bag.fold(&each, &mut |w| total = std::mem::replace(&mut total, Val::Zero).plus(w));
                 total
-            }
-            Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Fold(_) => {
-                let cell = Cell::of(Slot::Empty);
-                self.run_into(v, &cell);
-                cell.take()
             }
             Node::Swap(f) => {
                 let f = f.clone();
@@ -279,50 +311,53 @@ impl<T: BaseTensor> Lin<T> {
                 Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => other_case(),
             },
             Node::Select(mask, f, g) => Val::select(mask, f.run(mode, v.clone()), g.run(mode, v)),
-            Node::Operation(f) if v.is_zero() => {
-                // Linear functions map zero to zero.
-                let _ = f;
-                Val::Zero
-            }
+            // Linear functions map zero to zero.
+            Node::Operation(_) if v.is_zero() => Val::Zero,
             Node::Operation(f) => f(mode, v),
         }
     }
 
-    /// Adds the result at a vector to a cell.
-    fn run_into(&self, v: Val<T>, cell: &Cell<T>) {
-        if v.is_zero() {
-            return;
-        }
-        match &*self.0 {
-            Node::Zero => {}
-            Node::Then(f, g) => match g.path(cell) {
-                Some(part) => f.run_into(v, &part),
-                None => g.run_into(f.run(Mode::Cells, v), cell),
-            },
-            Node::Pair(f, g) => {
-                let (a, b) = cell.parts();
-                f.run_into(v.clone(), &a);
-                g.run_into(v, &b);
-            }
-            Node::Plus(f, g) => {
-                f.run_into(v.clone(), cell);
-                g.run_into(v, cell);
-            }
-            Node::Bind(body, value) => {
-                let own = Cell::of(Slot::Empty);
-                body.run_into(v, &Cell::of(Slot::Parts(cell.clone(), own.clone())));
-                value.run_into(own.take(), cell);
-            }
-            Node::Fold(f) => {
-                if let Some(bag) = v.bag() {
-                    bag.fold(&|a, v| f.apply(a).lin().run(Mode::Cells, v), &mut |w| cell.add(w));
+    /// Adds the result at a vector to a cell. What runs last is no recursion, so a loop goes back through its steps in a
+    /// loop.
+    fn run_into(&self, mut v: Val<T>, cell: &Cell<T>) {
+        let (mut this, mut cell) = (self, cell.clone());
+        while !v.is_zero() {
+            match &*this.0 {
+                Node::Zero => return,
+                Node::Then(f, g) => match g.path(&cell) {
+                    Some(part) => (this, cell) = (f, part),
+                    None => {
+                        v = f.run(Mode::Cells, v);
+                        this = g;
+                    }
+                },
+                Node::Pair(f, g) => {
+                    let (a, b) = cell.parts();
+                    f.run_into(v.clone(), &a);
+                    (this, cell) = (g, b);
                 }
-            }
-            Node::Id | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => {
-                cell.add(self.run(Mode::Cells, v));
-            }
-            Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight | Node::Select(..) | Node::Operation(_) => {
-                cell.add(self.run(Mode::Cells, v));
+                Node::Plus(f, g) => {
+                    f.run_into(v.clone(), &cell);
+                    this = g;
+                }
+                Node::Bind(body, value) => {
+                    let own = Cell::of(Slot::Empty);
+                    body.run_into(v, &Cell::of(Slot::Parts(cell.clone(), own.clone())));
+                    v = own.take();
+                    this = value;
+                }
+                Node::Fold(f) => {
+                    if let Some(bag) = v.bag() {
+                        bag.fold(&|a, v| f.apply(a).lin().run(Mode::Cells, v), &mut |w| cell.add(w));
+                    }
+                    return;
+                }
+                Node::Id | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => {
+                    return cell.add(this.run_leaf(Mode::Cells, v));
+                }
+                Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight | Node::Select(..) | Node::Operation(_) => {
+                    return cell.add(this.run_leaf(Mode::Cells, v));
+                }
             }
         }
     }

@@ -67,6 +67,8 @@ pub(crate) fn programs(log: &mut Log) {
 
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
     log.panics_when_run(|| higher::stage(endless(), &a));
+    let slow = tensor(1.0 + 1e-4);
+    log.panics_when_run(|| higher::value_and_grad_by(endless::<Reverse<Run<Array>>>(), &slow));
     log.panics_when_run(|| higher::stage_gradient(chosen(), &(a.clone(), b.clone())));
 
     log.panics(|| higher::dependencies::<Paths, _, _, Array>(smaller(), &(a.clone(), b.clone()), &[]));

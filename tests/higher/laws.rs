@@ -159,6 +159,10 @@ fn pullbacks_are_linear() {
             numbers(&higher::pullback_by_chad::<_, _, Array>(two_results(seed), &point(), &cotangent(u), mode))
         });
         close("cells", &cells, &tuples, 1e-11);
+        // Duality: <Fwd v, u> = <v, Rev u>.
+        let (_, pushed) = higher::jvp::<_, _, Array>(two_results(seed), &point(), &cotangent(v));
+        let product = |a: &[f64], b: (f64, f64)| a[0] * b.0 + a[1] * b.1;
+        close("duality", &[product(&numbers(&pushed), u)], &[product(&cells, v)], 1e-10);
         true
     }
     QuickCheck::new().tests(20).quickcheck(holds as fn(u64, (i8, i8), (i8, i8)) -> bool);

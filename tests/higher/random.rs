@@ -108,12 +108,20 @@ pub(crate) fn small<C: Arrays>(seed: u64) -> Expr<C, Two, Real> {
     Expr::of(program::<C>(&mut Random(seed), 2))
 }
 
+/// The numbers of the programs to try: 300, or as many as the environment variable `POLYGRAD_FUZZ` says, from
+/// `POLYGRAD_SEED` on.
+fn seeds() -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let first = number("POLYGRAD_SEED").unwrap_or(0);
+    first..first + number("POLYGRAD_FUZZ").unwrap_or(300)
+}
+
 /// CHAD in both directions, both kinds of curry, dual numbers, staged programs and finite differences, on 300 programs.
 #[test]
 fn random_programs_agree() {
     let x = (tensor(0.7), tensor(-0.4));
     let (direction, _) = moved(&x, 0.0);
-    for seed in 0..300 {
+    for seed in seeds() {
         let say = |what: &str| format!("{what}, program {seed}");
         let (value, gradient) = higher::value_and_grad_by(at::<Reverse<Run<Array>>>(seed), &x);
         let expected = numbers(&gradient);
