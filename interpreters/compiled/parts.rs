@@ -268,12 +268,14 @@ struct Shares<'s> {
     /// The number of rows of a part.
     part: usize,
     next: AtomicUsize,
-    /// The memory of what the parts add up.
-    results: *mut u8,
+    results: Results,
 }
 
-// Safety: each part writes its own bytes of the results.
-unsafe impl Sync for Shares<'_> {}
+/// The memory of what the parts add up.
+struct Results(*mut u8);
+
+// Safety: each part writes its own bytes.
+unsafe impl Sync for Results {}
 
 impl Shares<'_> {
     fn count(&self) -> usize {
@@ -294,7 +296,7 @@ impl Shares<'_> {
     /// The first byte of a sum of a part.
     fn sum(&self, part: usize, sum: usize) -> *mut u8 {
         let before: usize = self.parts.sums[..sum].iter().map(Sum::bytes).sum();
-        self.results.wrapping_add(part * self.parts.bytes() + before)
+        self.results.0.wrapping_add(part * self.parts.bytes() + before)
     }
 }
 
@@ -302,8 +304,13 @@ impl Memory {
     /// Runs the parts of a step.
     pub(super) fn parts(&mut self, step: &Step, parts: &Parts) {
         let threads = if self.clock.is_some() { 1 } else { threads::available() };
-        let shares =
-            Shares { step, parts, part: parts.part(threads), next: AtomicUsize::new(0), results: self.sums.start() };
+        let shares = Shares {
+            step,
+            parts,
+            part: parts.part(threads),
+            next: AtomicUsize::new(0),
+            results: Results(self.sums.start()),
+        };
         let threads = threads.min(shares.count());
         if threads == 1 && !parts.fixed {
             return self.step(step, Frame::ALL);
