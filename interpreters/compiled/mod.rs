@@ -54,9 +54,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::array::{Array, with_elem};
+use crate::ops::Cost;
 use crate::passes::recompute;
-use crate::program::{Op, Program, Slot, check_inputs};
-use crate::shape::{Show, size};
+use crate::program::{Program, Slot, check_inputs};
+use crate::shape::Show;
 use blocks::Limits;
 pub use fuse::Superinstructions;
 use rows::Isa;
@@ -90,33 +91,10 @@ pub(crate) fn is_off() -> bool {
 /// Whether a program that runs once is done earlier compiled than interpreted. To compile an operation takes as long as
 /// to interpret about a thousand elements; a trip of an interpreted loop costs some tens of elements an operation.
 pub(crate) fn pays_once(program: &Program) -> bool {
-    const ELEMENTS: usize = 1000;
-    const TRIP: usize = 50;
-    // Operations, and elements that interpretation would take the time of.
-    fn cost(program: &Program) -> (usize, usize) {
-        let mut total = (0usize, 0usize);
-        for node in program.nodes() {
-            let (operations, elements) = match &node.op {
-                Op::Loop(l) => {
-                    let (operations, elements) = cost(&l.body);
-                    let trip = elements.saturating_add(operations.saturating_mul(TRIP));
-                    (operations, l.n.saturating_mul(trip))
-                }
-                Op::Input(_) | Op::Constant(_) | Op::Output(..) => (0, 0),
-                Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => {
-                    (1, size(&node.shape))
-                }
-                Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
-                    (1, size(&node.shape))
-                }
-                Op::Custom(rule, _) => cost(rule.primal()),
-            };
-            total = (total.0 + operations, total.1.saturating_add(elements));
-        }
-        total
-    }
-    let (operations, elements) = cost(program);
-    elements / ELEMENTS > operations
+    const ELEMENTS: u64 = 1000;
+    const CALL: u64 = 50;
+    let Cost { calls, work, .. } = program.estimate().cost;
+    work.saturating_add(calls.saturating_mul(CALL)) / ELEMENTS > program.size() as u64
 }
 
 /// Compiles a program.
