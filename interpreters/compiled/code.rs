@@ -24,7 +24,7 @@ impl Group {
         let (nodes, counts) = fuse(std::mem::take(&mut self.nodes), number);
         self.nodes = nodes;
         let row = self.row();
-        let tile = rounded(self.tile(), row);
+        let tile = if row == 0 { self.periodic(self.tile()) } else { rounded(self.tile(), row) };
         let last = self.last_uses();
         let mut maker = Maker {
             group: self,
@@ -35,6 +35,7 @@ impl Group {
             each: Vec::new(),
             second: None,
             sights: 0,
+            repeats: row == 0 && self.size >= 2 * tile,
         };
         for (k, node) in self.nodes.iter().enumerate() {
             let arg = maker.node(node);
@@ -70,6 +71,23 @@ impl Group {
             }
         }
         rows.into_iter().map(|(row, count)| (count, row)).max().map_or(0, |(_, row)| row)
+    }
+
+    /// The length of tiles, next to a given one, in all of which most of the views that repeat see the same.
+    fn periodic(&self, tile: usize) -> usize {
+        if self.size < 2 * tile {
+            return tile;
+        }
+        let mut periods: HashMap<usize, usize> = HashMap::new();
+        for node in &self.nodes {
+            if let (Item::View(_, walk), None) = (&node.item, node.stored)
+                && let Some(period) = walk.period().filter(|period| 2 * period <= tile)
+            {
+                *periods.entry(period).or_default() += 1;
+            }
+        }
+        let most = periods.into_iter().map(|(period, count)| (count, period)).max();
+        most.map_or(tile, |(_, period)| tile - tile % period)
     }
 
     /// For each value whether all its uses are of a kind that takes one number for all positions.
@@ -260,6 +278,8 @@ struct Maker<'a> {
     second: Option<Arg>,
     /// The number of views that are operands.
     sights: usize,
+    /// Whether all tiles but the last are equally long, and there are several.
+    repeats: bool,
 }
 
 impl Maker<'_> {
@@ -308,6 +328,16 @@ impl Maker<'_> {
 
     /// A view that is only an operand.
     fn view(&mut self, node: &Node) -> Arg {
+        if let Item::View(_, walk) = &node.item
+            && self.repeats
+            && walk.period().is_some_and(|period| self.registers.tile.is_multiple_of(period))
+        {
+            // Each tile sees the same.
+            let (item, dtype) = (node.item.map(|_| Arg::Register(0)), node.dtype);
+            let out = Arg::Register(self.registers.keep(dtype));
+            self.before.push(Instruction { item, dtype, operand: dtype, out });
+            return out;
+        }
         // The values have one argument each, in their order.
         let one = self.ones[self.args.len()];
         let out = Arg::Seen(Sighting { view: self.sights, register: self.registers.take(node.dtype), one });
@@ -378,12 +408,17 @@ impl Registers {
         if let Some(register) = self.kept.get(&one) {
             return *register;
         }
-        // Never one that was used before: the code before the first tile fills it.
+        let start = self.keep(dtype);
+        self.kept.insert(one, start);
+        fill(start);
+        start
+    }
+
+    /// A register that was not used before and is not used again: the code before the first tile fills it.
+    fn keep(&mut self, dtype: DType) -> usize {
         let start = self.bytes;
         self.bytes += (self.tile * dtype.width()).next_multiple_of(LINE);
-        self.kept.insert(one, start);
         self.keeps.insert(start);
-        fill(start);
         start
     }
 

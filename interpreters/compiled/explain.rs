@@ -101,7 +101,8 @@ impl Lines<'_> {
     fn group(&self, code: &Code) -> String {
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
         let (mut flops, mut moved) = (0, 0);
-        for instruction in &code.each {
+        let once = code.before.iter().filter(|instruction| matches!(instruction.item, Item::View(..)));
+        for instruction in once.chain(&code.each) {
             let (name, arithmetic) = name(&instruction.item);
             *names.entry(name).or_default() += 1;
             flops += usize::from(arithmetic);

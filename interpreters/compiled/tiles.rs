@@ -64,7 +64,8 @@ pub(super) fn sides(code: &Code, table: &Table, registers: &mut Block, isa: Isa)
 fn run_positions(code: &Code, table: &Table, registers: &mut Block, isa: Isa, positions: Range<usize>) {
     debug_assert!(code.bytes <= registers.bytes());
     let (bytes, registers) = (registers.bytes(), registers.start());
-    let mut tile = Tile { table, registers, bytes, seen: code.seen, start: positions.start, len: code.tile, isa };
+    let len = code.tile.min(positions.len());
+    let mut tile = Tile { table, registers, bytes, seen: code.seen, start: positions.start, len, isa };
     for instruction in &code.before {
         tile.run(instruction);
     }

@@ -403,6 +403,30 @@ fn a_function_runs_interpreted_on_request() {
     assert!((compiled - interpreted).abs().max_all().item() < 1e-15);
 }
 
+/// A view that looks at the same again and again, a bias of all rows, is copied once, not for each tile: whatever the
+/// last tile is, and beside others that repeat otherwise or not within a tile.
+#[test]
+fn what_repeats_is_copied_once() {
+    for (rows, p, q) in [(700, 3, 1), (211, 10, 1), (43, 8, 10), (29, 7, 18), (30, 2, 90), (1000, 4, 2), (20, 90, 7)] {
+        let shapes: [&[usize]; 4] = [&[rows, p, q], &[p, q], &[q], &[q, p]];
+        let variables = shapes.map(|shape| Term::variable(shape, DType::F64));
+        let [x, bias, last, turned] = variables.clone();
+        let all = |x: &Term, axes: &[usize]| x.linear(&Linear::replicate(&[rows, p, q], axes));
+        let (bias, last) = (all(&bias, &[1, 2]), all(&last, &[2]));
+        let turned = all(&turned.linear(&Linear::permute(&[q, p], &[1, 0])), &[1, 2]);
+        let y = x.binary(Binary::Mul, &bias).binary(Binary::Add, &last.unary(Unary::Neg)).binary(Binary::Sub, &bias);
+        let z = last.unary(Unary::Square).binary(Binary::Sub, &turned).binary(Binary::Mul, &x);
+        let inputs = (1..).zip(shapes).map(|(k, shape)| Array::uniform(shape, -1.0, 1.0, k)).collect::<Vec<Array>>();
+        let within = p * q < 192;
+        for results in [vec![y.clone()], vec![y, z.clone()], vec![z]] {
+            let program = Term::program(&variables, &results, &[]).expect("a closed program");
+            assert_agrees(&program, &inputs, 0.0, &format!("{rows} [{p}, {q}]"));
+            let text = compile(&program).explain();
+            assert!(!within || !text.contains("views copied"), "{rows} [{p}, {q}]\n{text}");
+        }
+    }
+}
+
 #[test]
 fn one_executable_runs_on_several_threads() {
     let x = tensor([1.0, 2.0, 3.0]);

@@ -445,6 +445,12 @@ impl Walk {
         (whole && matches!(inner.stride, 0 | 1)).then_some(inner.len)
     }
 
+    /// The number of positions after which the walk looks at the same places again, if it does.
+    pub(super) fn period(&self) -> Option<usize> {
+        let [Axis { stride: 0, .. }, rest @ ..] = &self.axes[..] else { return None };
+        (self.is_total() && !rest.is_empty()).then(|| rest.iter().map(|axis| axis.len).product())
+    }
+
     /// If rows lie one after the other in the array but for positions at their sides that look at nothing: the length
     /// of rows, and the number of such positions at their starts and at their ends.
     pub(super) fn sides(&self) -> Option<(usize, usize, usize)> {
