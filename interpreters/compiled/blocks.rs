@@ -167,7 +167,7 @@ pub(super) struct Use {
 
 impl Use {
     /// Adds what another step does, or the same one, elsewhere.
-    pub(super) fn and(&mut self, other: Use) {
+    fn and(&mut self, other: Use) {
         self.written |= other.written;
         self.added &= other.added;
         self.by_rows &= other.by_rows;
@@ -192,7 +192,7 @@ fn note(uses: &mut Uses, slot: Slot, written: bool, by_rows: bool) {
     note_use(uses, slot, Use { written, added: false, by_rows, steps: 1 });
 }
 
-fn note_use(uses: &mut Uses, slot: Slot, new: Use) {
+pub(super) fn note_use(uses: &mut Uses, slot: Slot, new: Use) {
     uses.entry(slot).and_modify(|touched| touched.and(new)).or_insert(new);
 }
 
@@ -205,7 +205,7 @@ pub(super) fn by_rows(step: &Step, rows: usize, places: &[Place]) -> Option<Uses
     }
 }
 
-pub(super) fn group_by_rows(group: &Group, rows: usize, places: &[Place]) -> Option<Uses> {
+fn group_by_rows(group: &Group, rows: usize, places: &[Place]) -> Option<Uses> {
     if !group.size.is_multiple_of(rows) {
         return None;
     }
@@ -268,19 +268,16 @@ fn whole_by_rows(whole: &Whole, rows: usize, places: &[Place]) -> Option<Uses> {
     Some(uses)
 }
 
-/// The numbers of rows that the walks of a group suggest.
-pub(super) fn suggest_group(group: &Group, f: &mut dyn FnMut(usize)) {
-    for (item, ..) in group.items() {
-        if let Item::View(_, walk) | Item::Put(_, walk, _) | Item::Add(_, walk, _) = item {
-            walk.outer_sizes(&mut *f);
-        }
-    }
-}
-
 /// The numbers of rows that the walks or lines of a step suggest.
 pub(super) fn suggestions(step: &Step, f: &mut dyn FnMut(usize)) {
     match step {
-        Step::Draft(group) => suggest_group(group, f),
+        Step::Draft(group) => {
+            for (item, ..) in group.items() {
+                if let Item::View(_, walk) | Item::Put(_, walk, _) | Item::Add(_, walk, _) = item {
+                    walk.outer_sizes(&mut *f);
+                }
+            }
+        }
         Step::Whole(whole) => match &whole.op {
             WholeOp::Extremum(_, _, inner) | WholeOp::Position(_, _, inner) => f(whole.size / (*inner).max(1)),
             WholeOp::Product(product) => product.outer_sizes(f),

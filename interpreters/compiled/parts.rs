@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::blocks::{self, Use, Uses};
-use super::group::{Group, Item};
+use super::group::Item;
 use super::kernels::threads;
 use super::memory::{Block, LINE, Slot, Table};
 use super::rows;
@@ -72,9 +72,9 @@ impl Parts {
         if time < worth {
             return None;
         }
-        let (rows, together, uses) = match step {
-            Step::Draft(group) => group_rows(group, places)?,
-            Step::Blocks(blocks) => (blocks.rows, blocks.block, blocks.uses.clone()),
+        let (rows, uses) = match step {
+            Step::Draft(group) => group_rows(group.size, step, places)?,
+            Step::Blocks(blocks) => (blocks.rows, blocks.uses.clone()),
             Step::Loop(l) => loop_rows(l, places)?,
             Step::Whole(whole) => whole_rows(whole, step, places)?,
             Step::Group(_) | Step::Straight(_) | Step::Call(_) => return None,
@@ -85,13 +85,14 @@ impl Parts {
         let share = worth / threads::WORTH;
         let most = (time / (share * BYTE * bytes as f64)).min(2.0 * time / worth).min(MOST as f64) as usize;
         let adds = uses.values().any(|touched| touched.written && touched.added);
-        let mut parts = Parts { rows, most: most.max(1), together, fixed: adds, sums, local: Vec::new() };
+        let mut parts = Parts { rows, most: most.max(1), together: 1, fixed: adds, sums, local: Vec::new() };
         if let Step::Loop(l) = step {
             // What parts cost once more is little even on one thread, if these are fixed.
             let most = loop_parts(l) / share / if adds { EACH as f64 } else { 1.0 };
             parts.most = parts.most.min(most as usize).max(1);
         }
         if let Step::Blocks(blocks) = step {
+            parts.together = blocks.block;
             parts.fixed = !parts.sums.is_empty();
             parts.local = blocks.local.iter().map(|(slot, _)| (*slot, places[*slot as usize].bytes())).collect();
         }
@@ -139,26 +140,25 @@ fn sums(step: &Step, uses: &Uses, places: &[Place]) -> Option<Vec<Sum>> {
     Some(sums)
 }
 
-/// The rows of a group: those for which parts add up least, or else its positions.
-fn group_rows(group: &Group, places: &[Place]) -> Option<(usize, usize, Uses)> {
-    let mut candidates = vec![group.size];
-    let step = |n: usize| {
+/// The rows of a group of so many positions: those for which parts add up least, or else its positions.
+fn group_rows(size: usize, step: &Step, places: &[Place]) -> Option<(usize, Uses)> {
+    let mut candidates = vec![size];
+    blocks::suggestions(step, &mut |n| {
         if n > 1 && !candidates.contains(&n) {
             candidates.push(n);
         }
-    };
-    blocks::suggest_group(group, &mut { step });
+    });
     let added = |uses: &Uses| -> usize {
         let apart = uses.iter().filter(|(_, touched)| touched.written && !touched.by_rows);
         apart.map(|(slot, _)| places[*slot as usize].bytes()).sum()
     };
-    let found = candidates.into_iter().filter_map(|rows| Some((rows, 1, blocks::group_by_rows(group, rows, places)?)));
+    let found = candidates.into_iter().filter_map(|rows| Some((rows, blocks::by_rows(step, rows, places)?)));
     let fits = |uses: &Uses| uses.values().all(|touched| !touched.written || touched.by_rows || touched.added);
-    found.filter(|(_, _, uses)| fits(uses)).min_by_key(|(rows, _, uses)| (added(uses), std::cmp::Reverse(*rows)))
+    found.filter(|(_, uses)| fits(uses)).min_by_key(|(rows, uses)| (added(uses), std::cmp::Reverse(*rows)))
 }
 
 /// The rows of an operation on whole places that has any.
-fn whole_rows(whole: &Whole, step: &Step, places: &[Place]) -> Option<(usize, usize, Uses)> {
+fn whole_rows(whole: &Whole, step: &Step, places: &[Place]) -> Option<(usize, Uses)> {
     // A kernel shares its products itself.
     if matches!(whole.op, WholeOp::Product(_)) {
         return None;
@@ -170,11 +170,11 @@ fn whole_rows(whole: &Whole, step: &Step, places: &[Place]) -> Option<(usize, us
         }
     });
     let uses = if rows > 1 { blocks::by_rows(step, rows, places) } else { None };
-    Some((rows, 1, uses?))
+    Some((rows, uses?))
 }
 
 /// The rows of a loop whose trips need of each row the same row of the trip before: those of the values it carries.
-fn loop_rows(l: &Loop, places: &[Place]) -> Option<(usize, usize, Uses)> {
+fn loop_rows(l: &Loop, places: &[Place]) -> Option<(usize, Uses)> {
     let mut candidates = Vec::new();
     for step in &l.body {
         blocks::suggestions(step, &mut |n| candidates.push(n));
@@ -182,11 +182,7 @@ fn loop_rows(l: &Loop, places: &[Place]) -> Option<(usize, usize, Uses)> {
     candidates.extend(l.carries.iter().map(|carry| places[carry.input as usize].size));
     candidates.sort_unstable();
     candidates.dedup();
-    candidates
-        .into_iter()
-        .rev()
-        .filter(|rows| *rows > 1)
-        .find_map(|rows| Some((rows, 1, loop_by_rows(l, rows, places)?)))
+    candidates.into_iter().rev().filter(|rows| *rows > 1).find_map(|rows| Some((rows, loop_by_rows(l, rows, places)?)))
 }
 
 /// How a loop touches the places of its body if it runs in so many rows, where each row needs only itself.
@@ -194,7 +190,7 @@ fn loop_by_rows(l: &Loop, rows: usize, places: &[Place]) -> Option<Uses> {
     let mut uses = Uses::new();
     for step in &l.body {
         for (slot, touched) in blocks::by_rows(step, rows, places)? {
-            uses.entry(slot).and_modify(|here| here.and(touched)).or_insert(touched);
+            blocks::note_use(&mut uses, slot, touched);
         }
     }
     let carried = |slot: Slot| l.carries.iter().any(|carry| carry.input == slot || carry.output == slot);

@@ -24,7 +24,7 @@ use crate::shape::{Show, size};
 /// A bilinear operation planned once for its shapes: `out[O i] += a[A i] * b[B i]`.
 pub(crate) struct Product {
     /// The numbers of elements of the three arrays as they are stored.
-    pub(super) sizes: [usize; 3],
+    sizes: [usize; 3],
     /// The number of products.
     visits: usize,
     pub(super) kernel: Kernel,
