@@ -33,7 +33,7 @@ miri:
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:
 	UPDATE_EXPECT=1 cargo test --test errors
-	UPDATE_EXPECT=1 cargo test --test language --test programs -- operations examples printing recognized
+	UPDATE_EXPECT=1 cargo test --test language --test programs -- operations examples pictures printing recognized
 
 doc:
 	cargo doc --no-deps --features $(FEATURES) --open

@@ -20,3 +20,14 @@ pub mod authors {}
 
 #[doc = include_str!("../docs/higher_order.md")]
 pub mod higher_order {}
+
+/// Programs with pictures, in the folder `examples`.
+pub mod examples {
+    /// The equations of Lotka and Volterra, fitted by the Gauss-Newton method, with the uncertainty of the fit.
+    ///
+    #[doc = include_str!("../docs/pictures/lotka_volterra.svg")]
+    // The link to the picture, for readers of the page itself, stands in a comment here.
+    #[doc = "<!--"]
+    #[doc = include_str!("../docs/examples/lotka_volterra.md")]
+    pub mod lotka_volterra {}
+}

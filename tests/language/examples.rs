@@ -42,27 +42,31 @@ fn alike(a: &str, b: &str, tolerance: f64) -> bool {
             .all(|(a, b)| words(a) == words(b) && a.split_whitespace().zip(b.split_whitespace()).all(same))
 }
 
-/// Tests run at once, and each may write a part of the README.
-static README: Mutex<()> = Mutex::new(());
+/// Tests run at once, and each may write a part of a page.
+static PAGES: Mutex<()> = Mutex::new(());
 
-/// Compares what an example prints with the block of the README that begins with the same line.
-fn assert_printed(report: &str, tolerance: f64) {
-    let _guard = README.lock().unwrap_or_else(PoisonError::into_inner);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = fs::read_to_string(&path).expect("the README can be read");
+/// Compares what an example prints with the block of a page that begins with the same line.
+pub(crate) fn assert_printed_in(page: &str, report: &str, tolerance: f64) {
+    let _guard = PAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let text = fs::read_to_string(&path).expect("the page can be read");
     let head = format!("```text\n{}\n", report.lines().next().unwrap_or_default());
-    let start = readme.find(&head).unwrap_or_else(|| panic!("the README has no block that begins with {head}"));
+    let start = text.find(&head).unwrap_or_else(|| panic!("{page} has no block that begins with {head}"));
     let start = start + "```text\n".len();
-    let end = start + readme[start..].find("```").expect("the block has an end");
-    let printed = &readme[start..end];
+    let end = start + text[start..].find("```").expect("the block has an end");
+    let printed = &text[start..end];
     if alike(report, printed, tolerance) {
         return;
     }
     assert!(
         std::env::var_os("UPDATE_EXPECT").is_some(),
-        "the README is old: run `make bless`\n--- it says\n{printed}\n--- printed is\n{report}"
+        "{page} is old: run `make bless`\n--- it says\n{printed}\n--- printed is\n{report}"
     );
-    fs::write(&path, [&readme[..start], report, &readme[end..]].concat()).expect("the README can be written");
+    fs::write(&path, [&text[..start], report, &text[end..]].concat()).expect("the page can be written");
+}
+
+fn assert_printed(report: &str, tolerance: f64) {
+    assert_printed_in("README.md", report, tolerance);
 }
 
 #[test]

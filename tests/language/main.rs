@@ -28,6 +28,7 @@ mod matrix;
 mod operations;
 mod parameters;
 mod parts;
+mod pictures;
 mod recorded;
 mod sizes;
 mod sorting;

@@ -1,0 +1,182 @@
+//! The pictures of the examples: points, lines and bands over common axes, as text in the format SVG.
+//!
+//! The examples say what is drawn, and the crate `plotters` draws it. The same numbers give the same text.
+
+#![allow(dead_code, reason = "each example draws some of the marks")]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+/// The size of a picture.
+const SIZE: (i32, i32) = (720, 420);
+/// The crate rounds places to whole numbers, of which so many are a unit of the size: lines are smooth.
+const FINE: i32 = 4;
+const COLOURS: [RGBColor; 3] = [RGBColor(31, 90, 160), RGBColor(200, 80, 20), RGBColor(80, 80, 80)];
+
+/// What is drawn of one series.
+enum Mark {
+    Line(Vec<(f64, f64)>),
+    Points(Vec<(f64, f64)>),
+    /// The lower ends, and the upper ones.
+    Band(Vec<(f64, f64)>, Vec<(f64, f64)>),
+}
+
+/// A mark, its colour, and its name in the legend; without a name it is not there.
+struct Series<'a> {
+    mark: Mark,
+    colour: RGBColor,
+    name: &'a str,
+}
+
+/// A picture; what is added later is drawn above what was added before.
+pub(crate) struct Picture<'a> {
+    title: &'a str,
+    labels: [&'a str; 2],
+    with_zero: bool,
+    series: Vec<Series<'a>>,
+}
+
+fn pairs(x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
+    x.iter().copied().zip(y.iter().copied()).collect()
+}
+
+fn font(size: i32) -> TextStyle<'static> {
+    ("sans-serif", size * FINE).into_font().color(&BLACK)
+}
+
+impl<'a> Picture<'a> {
+    /// A picture with a title and the names of its axes.
+    pub(crate) fn new(title: &'a str, x: &'a str, y: &'a str) -> Self {
+        Picture { title, labels: [x, y], with_zero: false, series: Vec::new() }
+    }
+
+    /// The vertical axis begins at zero.
+    pub(crate) fn with_zero(self) -> Self {
+        Picture { with_zero: true, ..self }
+    }
+
+    fn with(mut self, mark: Mark, colour: usize, name: &'a str) -> Self {
+        self.series.push(Series { mark, colour: COLOURS[colour], name });
+        self
+    }
+
+    /// A line through points, in one of the colours.
+    pub(crate) fn line(self, name: &'a str, colour: usize, x: &[f64], y: &[f64]) -> Self {
+        self.with(Mark::Line(pairs(x, y)), colour, name)
+    }
+
+    /// Single points.
+    pub(crate) fn points(self, name: &'a str, colour: usize, x: &[f64], y: &[f64]) -> Self {
+        self.with(Mark::Points(pairs(x, y)), colour, name)
+    }
+
+    /// The area between two lines.
+    pub(crate) fn band(self, name: &'a str, colour: usize, x: &[f64], low: &[f64], high: &[f64]) -> Self {
+        self.with(Mark::Band(pairs(x, low), pairs(x, high)), colour, name)
+    }
+
+    /// The least and the largest coordinate along an axis, with some room outside.
+    fn range(&self, of: impl Fn(&(f64, f64)) -> f64, room: f64) -> (f64, f64) {
+        let points = self.series.iter().flat_map(|series| match &series.mark {
+            Mark::Line(points) | Mark::Points(points) => points.iter().chain(&[]),
+            Mark::Band(low, high) => low.iter().chain(high),
+        });
+        let (lo, hi) = points.map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
+        let room = room * (hi - lo);
+        (lo - room, hi + room)
+    }
+
+    /// Samples and names in a row above the axes, what is drawn last first.
+    fn legend<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), Box<dyn Error + 'a>>
+    where
+        B::ErrorType: 'static,
+    {
+        let at = |x: i32, y: i32| (x * FINE, (42 + y) * FINE);
+        let mut x = 62;
+        for Series { mark, colour, name } in self.series.iter().rev().filter(|series| !series.name.is_empty()) {
+            match mark {
+                Mark::Line(_) => {
+                    let line = [at(x, 0), at(x + 22, 0)];
+                    area.draw(&PathElement::new(line, colour.stroke_width(2 * FINE as u32)))?;
+                }
+                Mark::Points(_) => area.draw(&Circle::new(at(x + 15, 0), 3 * FINE, colour.filled()))?,
+                Mark::Band(..) => {
+                    area.draw(&Rectangle::new([at(x, -5), at(x + 22, 5)], colour.mix(0.2).filled()))?;
+                }
+            }
+            area.draw(&Text::new(*name, at(x + 28, -6), font(14)))?;
+            // A letter is about so wide.
+            x += 52 + name.chars().count() as i32 * 7;
+        }
+        Ok(())
+    }
+
+    /// The text of the picture.
+    pub(crate) fn svg(&self) -> Result<String, Box<dyn Error + 'a>> {
+        let mut text = String::new();
+        {
+            let size = ((SIZE.0 * FINE) as u32, (SIZE.1 * FINE) as u32);
+            let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+            area.fill(&WHITE)?;
+            self.legend(&area)?;
+            let ((left, right), (bottom, top)) = (self.range(|p| p.0, 0.02), self.range(|p| p.1, 0.06));
+            let bottom = if self.with_zero { 0.0 } else { bottom };
+            let mut chart = ChartBuilder::on(&area)
+                .margin(14 * FINE)
+                .margin_top(58 * FINE)
+                .x_label_area_size(38 * FINE)
+                .y_label_area_size(52 * FINE)
+                .build_cartesian_2d(left..right, bottom..top)?;
+            // Numbers without zeros at their end.
+            let number = |x: &f64| format!("{}", (x * 1e6).round() / 1e6);
+            chart
+                .configure_mesh()
+                .x_desc(self.labels[0])
+                .y_desc(self.labels[1])
+                .x_label_formatter(&number)
+                .y_label_formatter(&number)
+                .axis_desc_style(font(15))
+                .label_style(font(13))
+                .axis_style(BLACK.mix(0.6).stroke_width(FINE as u32))
+                .light_line_style(TRANSPARENT)
+                .bold_line_style(BLACK.mix(0.12).stroke_width(FINE as u32))
+                .set_all_tick_mark_size(5 * FINE)
+                .draw()?;
+            for Series { mark, colour, .. } in &self.series {
+                match mark {
+                    Mark::Line(points) => {
+                        let style = colour.stroke_width(2 * FINE as u32);
+                        chart.draw_series([PathElement::new(points.clone(), style)])?;
+                    }
+                    Mark::Points(points) => {
+                        chart.draw_series(points.iter().map(|p| Circle::new(*p, 3 * FINE, colour.filled())))?;
+                    }
+                    Mark::Band(low, high) => {
+                        let outline: Vec<_> = low.iter().chain(high.iter().rev()).copied().collect();
+                        chart.draw_series([Polygon::new(outline, colour.mix(0.2))])?;
+                    }
+                }
+            }
+            area.draw(&Text::new(self.title, (62 * FINE, 10 * FINE), font(18)))?;
+            area.present()?;
+        }
+        let fine = format!("width=\"{}\" height=\"{}\"", SIZE.0 * FINE, SIZE.1 * FINE);
+        Ok(text.replacen(&fine, &format!("width=\"{}\" height=\"{}\"", SIZE.0, SIZE.1), 1))
+    }
+}
+
+/// Writes a picture into a folder, which is made if there is none, and says where it is.
+pub(crate) fn save(folder: &Path, name: &str, svg: &str) -> Result<PathBuf, std::io::Error> {
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join(name).with_extension("svg");
+    std::fs::write(&path, svg)?;
+    Ok(path)
+}
+
+/// The folder for pictures: the first argument of the program, or else `target/pictures`.
+pub(crate) fn folder() -> PathBuf {
+    std::env::args().nth(1).unwrap_or_else(|| "target/pictures".to_owned()).into()
+}

@@ -1,0 +1,55 @@
+//! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
+//! `docs/pictures`. `make bless` writes both anew.
+
+use std::fs;
+use std::path::Path;
+
+use super::examples::assert_printed_in;
+
+#[allow(dead_code)]
+#[path = "../../examples/lotka_volterra.rs"]
+mod lotka_volterra;
+
+/// The numbers of a picture, and its text without them.
+fn numbers(svg: &str) -> (Vec<f64>, String) {
+    let of_number = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    let numbers = svg.split(|c| !of_number(c)).filter_map(|word| word.parse().ok()).collect();
+    (numbers, svg.replace(of_number, ""))
+}
+
+/// Whether the same is drawn at the same places, up to a quarter of a pixel.
+fn same_picture(a: &str, b: &str) -> bool {
+    let ((x, a), (y, b)) = (numbers(a), numbers(b));
+    a == b && x.len() == y.len() && x.iter().zip(&y).all(|(x, y)| (x - y).abs() <= 1.0)
+}
+
+/// Compares a picture with that in the documentation.
+fn assert_drawn(name: &str, svg: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures").join(name).with_extension("svg");
+    if same_picture(svg, &fs::read_to_string(&path).unwrap_or_default()) {
+        return;
+    }
+    assert!(std::env::var_os("UPDATE_EXPECT").is_some(), "the picture {name} is old: run `make bless`, and look at it");
+    fs::write(&path, svg).expect("the picture can be written");
+}
+
+/// Runs an example, and compares what it prints and draws.
+fn assert_shown(name: &str, run: impl FnOnce(&mut Vec<u8>) -> Result<String, Box<dyn std::error::Error>>) {
+    let mut out = Vec::new();
+    let svg = run(&mut out).expect("the example succeeds");
+    assert_printed_in(&format!("docs/examples/{name}.md"), &String::from_utf8(out).expect("a report is text"), 0.01);
+    assert_drawn(name, &svg);
+}
+
+#[test]
+fn the_fit_of_hares_and_lynxes_is_as_in_the_documentation() {
+    assert_shown("lotka_volterra", |out| lotka_volterra::run(out));
+}
+
+#[test]
+fn pictures_are_told_apart() {
+    assert!(same_picture(r#"<line x="10" y="20"/>"#, r#"<line x="11" y="20"/>"#));
+    assert!(!same_picture(r#"<line x="10" y="20"/>"#, r#"<line x="12" y="20"/>"#));
+    assert!(!same_picture(r#"<line x="10" y="20"/>"#, r#"<line x="10" z="20"/>"#));
+    assert!(!same_picture(r#"<line points="1,2 3,4"/>"#, r#"<line points="1,2 3,4 "/>"#));
+}
