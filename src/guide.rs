@@ -23,10 +23,17 @@ pub mod higher_order {}
 
 /// Programs with pictures, in the folder `examples`.
 pub mod examples {
+    /// A Kalman filter, whose parameters are fitted by its likelihood.
+    ///
+    #[doc = include_str!("../docs/pictures/kalman.svg")]
+    // The link to the picture, for readers of the page itself, stands in a comment here.
+    #[doc = "<!--"]
+    #[doc = include_str!("../docs/examples/kalman.md")]
+    pub mod kalman {}
+
     /// The equations of Lotka and Volterra, fitted by the Gauss-Newton method, with the uncertainty of the fit.
     ///
     #[doc = include_str!("../docs/pictures/lotka_volterra.svg")]
-    // The link to the picture, for readers of the page itself, stands in a comment here.
     #[doc = "<!--"]
     #[doc = include_str!("../docs/examples/lotka_volterra.md")]
     pub mod lotka_volterra {}

@@ -1,11 +1,16 @@
 //! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
 //! `docs/pictures`. `make bless` writes both anew.
 
+#![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
+
 use std::fs;
 use std::path::Path;
 
 use super::examples::assert_printed_in;
 
+#[allow(dead_code)]
+#[path = "../../examples/kalman.rs"]
+mod kalman;
 #[allow(dead_code)]
 #[path = "../../examples/lotka_volterra.rs"]
 mod lotka_volterra;
@@ -39,6 +44,11 @@ fn assert_shown(name: &str, run: impl FnOnce(&mut Vec<u8>) -> Result<String, Box
     let svg = run(&mut out).expect("the example succeeds");
     assert_printed_in(&format!("docs/examples/{name}.md"), &String::from_utf8(out).expect("a report is text"), 0.01);
     assert_drawn(name, &svg);
+}
+
+#[test]
+fn the_level_of_the_nile_is_as_in_the_documentation() {
+    assert_shown("kalman", |out| kalman::run(out));
 }
 
 #[test]
