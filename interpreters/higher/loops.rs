@@ -5,6 +5,7 @@
 //! trip), the trips run one after the other. Law: both ways give the same values.
 
 use super::bag::{Bag, Entry};
+use super::decisions::Followed;
 use super::value::Val;
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -131,7 +132,16 @@ pub(super) fn sweep<T: BaseTensor>(
     looped(op, reverse, carry.clone(), xs, step).unwrap_or_else(|| unrolled(op, reverse, carry, xs, step))
 }
 
-/// The trips as one loop, if all values consist of tensors, in the same places in every trip.
+/// What a loop learns in its first trip.
+struct First {
+    out: Skeleton,
+    sum: Skeleton,
+    /// The number of tensors of the output; those of the sum follow.
+    split: usize,
+}
+
+/// The trips as one loop, if all values consist of tensors, in the same places in every trip. Of no trips, what is stacked
+/// is known, whatever else the values hold.
 fn looped<T: BaseTensor>(
     op: &str,
     reverse: bool,
@@ -142,31 +152,47 @@ fn looped<T: BaseTensor>(
     let (n, mut init, mut elements) = (length(op, xs), Vec::new(), Vec::new());
     let of_carry = flatten(&carry, &mut init)?;
     let of_elements = flatten(xs, &mut elements)?;
-    let mut of_outputs: Option<(Skeleton, Skeleton, usize)> = None;
-    let (mut failed, mut first) = (false, Vec::new());
+    let (mut first, mut failed, mut nothing): (Option<First>, bool, Option<Skeleton>) = (None, false, None);
+    let path = Followed::start();
     let (last, stacks) = T::map_accum(n, reverse, init, &elements, &mut |before, element| {
+        if failed {
+            return (before, Vec::new());
+        }
+        if first.is_some() {
+            path.follow();
+        }
         let carry = rebuild(&of_carry, Way::Same, &mut before.iter().cloned());
         let trip = step(carry.clone(), rebuild(&of_elements, Way::Same, &mut element.iter().cloned()));
         let (mut after, mut outputs) = (Vec::new(), Vec::new());
         let next = flatten(&trip.carry.conform(&carry), &mut after);
         let out = flatten(&trip.out, &mut outputs);
         let split = outputs.len();
-        let sum = flatten(&trip.sum, &mut outputs);
-        match (next, out, sum) {
-            (Some(next), Some(out), Some(sum)) if next == of_carry => {
-                let this = (out, sum, split);
-                if of_outputs.is_none() {
-                    first = outputs.clone();
-                }
-                failed |= *of_outputs.get_or_insert_with(|| this.clone()) != this;
-            }
-            _ => failed = true,
+        if n == 0 {
+            nothing = out;
+            return (before, outputs);
         }
-        // The loop goes on with the outputs of its first trip, which keep their shapes; the trips run again.
-        if failed { (before, first.clone()) } else { (after, outputs) }
+        match (next, out, flatten(&trip.sum, &mut outputs)) {
+            (Some(next), Some(out), Some(sum)) if next == of_carry => match &first {
+                Some(first) if (&first.out, &first.sum) != (&out, &sum) => {
+                    unreachable!("a trip that decides as another one makes values of the same form")
+                }
+                Some(_) => (after, outputs),
+                None => {
+                    first = Some(First { out, sum, split });
+                    (after, outputs)
+                }
+            },
+            _ => {
+                failed = true;
+                (before, Vec::new())
+            }
+        }
     });
-    let (out, sum, split) = of_outputs.filter(|_| !failed)?;
     let mut stacks = stacks.into_iter();
+    if let Some(out) = nothing {
+        return Some(Trip { carry, out: rebuild(&out, Way::Same, &mut stacks), sum: Val::Zero });
+    }
+    let First { out, sum, split } = first.filter(|_| !failed && !path.differs())?;
     let outputs: Vec<T> = stacks.by_ref().take(split).collect();
     Some(Trip {
         carry: rebuild(&of_carry, Way::Same, &mut last.into_iter()),

@@ -19,6 +19,7 @@ use crate::higher::{Arrays, Obj};
 mod bag;
 pub mod chad;
 pub mod curry;
+mod decisions;
 pub mod lambda;
 mod linear;
 mod loops;

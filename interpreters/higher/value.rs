@@ -9,6 +9,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 use super::bag::Bag;
+use super::decisions::decide;
 use super::linear::Lin;
 use super::tally;
 use crate::array::{Array, Values};
@@ -304,12 +305,13 @@ impl<T: BaseTensor> Val<T> {
     }
 }
 
-/// Whether the mask holds, if that is known.
+/// Whether the mask holds, if that is known; in a trip of a loop, whether it is decided to hold.
 pub(super) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
-    match mask.peek()?.values::<bool>()? {
-        Values::Splat(b) => Some(b),
-        Values::Dense(b) => b.first().copied(),
-    }
+    let holds = match mask.peek()?.values::<bool>()? {
+        Values::Splat(b) => b,
+        Values::Dense(b) => *b.first()?,
+    };
+    Some(decide(holds))
 }
 
 /// `then` where the mask, a single one, holds.

@@ -7,8 +7,8 @@
 //! Laws: identity and composition are a category; pairs, functions and sums satisfy their beta and eta equations. An
 //! instance that carries derivatives satisfies them up to the equality of derivatives, not of their representations.
 
-use super::object::{Arr, Fun, Mask, Obj, Prod, Stack, Sum, Unit};
-use super::primitive::Primitive;
+use super::object::{Arr, Fun, Int, Mask, Obj, Prod, Stack, Sum, Unit};
+use super::primitive::{Compact, Primitive};
 
 /// A cartesian closed category.
 pub trait Ccc: 'static {
@@ -88,5 +88,10 @@ pub trait Arrays: Language {
     fn build<B: Stack>(n: usize) -> Self::Hom<Fun<Arr<0, i64>, B>, B::Stacked> {
         let numbers = Self::then(Self::unit(), Self::prim(super::primitive::Iota(n)));
         Self::then(Self::pair(Self::id(), numbers), Self::map::<Arr<0, i64>, B>())
+    }
+    /// The number of elements at which the function holds, and these elements in their order, followed by zeros.
+    fn filter<A: Stack>() -> Self::Hom<Prod<Fun<A, Mask>, A::Stacked>, Prod<Int, A::Stacked>> {
+        let mask = Self::map::<A, Mask>();
+        Self::then(Self::pair(mask, Self::snd()), Self::prim(Compact::<A>::new()))
     }
 }

@@ -45,7 +45,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use super::category::{Arrays, Ccc, Language};
 use super::object::{Arr, Fun, Int, Mask, Obj, Prod, Real, Rows, Stack, Sum, Unit};
 use super::primitive::{
-    Comparison, Constant, Gather, MatVec, Pointwise, Pointwise2, Primitive, Replicate, ScatterAdd, SumAll, ToFloat,
+    Comparison, Constant, Gather, Iota, MatVec, Pointwise, Pointwise2, Primitive, Replicate, ScatterAdd, SumAll,
+    ToFloat,
 };
 use crate::array::Array;
 use crate::ops::{Binary, Compare, Unary};
@@ -244,6 +245,107 @@ pub fn build<C: Arrays, G: Obj, B: Stack>(n: usize, f: Expr<C, G, Fun<Int, B>>) 
     Expr(C::then(f.0, C::build::<B>(n)))
 }
 
+/// The elements at which the function holds, in their order, with their number before them.
+///
+/// Shapes do not depend on numbers, so the array keeps its length, and zeros follow. The derivative moves each
+/// (co)tangent with its element; the function chooses, and has no derivative.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, filter, fun2, lam};
+/// use polygrad::{higher, tensor};
+/// fn smaller<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Vector> {
+///     fun2(|xs, limit| filter::<_, _, Real>(lam(|x| x.at().less(limit.at())), xs.at()).snd())
+/// }
+/// let x = (tensor([3.0, 9.0, 1.0, 5.0]), tensor(4.0));
+/// let (kept, pullback) = higher::vjp(smaller(), &x);
+/// assert_eq!(kept, tensor([3.0, 1.0, 0.0, 0.0]));
+/// assert_eq!(pullback(&tensor([10.0, 20.0, 30.0, 40.0])).0, tensor([10.0, 0.0, 20.0, 0.0]));
+/// ```
+pub fn filter<C: Arrays, G: Obj, A: Stack>(
+    holds: Expr<C, G, Fun<A, Mask>>,
+    xs: Expr<C, G, A::Stacked>,
+) -> Expr<C, G, Prod<Int, A::Stacked>> {
+    Expr(C::then(C::pair(holds.0, xs.0), C::filter::<A>()))
+}
+
+/// The elements at which the function holds, at their places, and another value at the other places.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Real, Vector, fun1, keep, lam, num};
+/// use polygrad::{higher, tensor};
+/// fn positive<C: Arrays>() -> Expr<C, Vector, Vector> {
+///     fun1(|xs| keep::<_, _, Real>(lam(|x| num(0.0).less(x.at())), xs.at(), num(0.0)))
+/// }
+/// assert_eq!(higher::run(positive(), &tensor([3.0, -1.0, 2.0])), tensor([3.0, 0.0, 2.0]));
+/// ```
+pub fn keep<C: Arrays, G: Obj, A: Stack>(
+    holds: Expr<C, G, Fun<A, Mask>>,
+    xs: Expr<C, G, A::Stacked>,
+    otherwise: Expr<C, G, A>,
+) -> Expr<C, G, A::Stacked> {
+    let kept = fun3(|holds: Var<_, Fun<A, Mask>>, other: Var<_, A>, xs: Var<_, A::Stacked>| {
+        map::<C, _, A, A>(lam(|x| if_(holds.at().app(x.at()), || x.at(), || other.at())), xs.at())
+    });
+    Expr(C::then(C::pair(C::pair(holds.0, otherwise.0), xs.0), kept.0))
+}
+
+/// What [`iterate_within`] takes from step to step: whether a step has ended, the state, and the result.
+type Within<S, R> = Prod<Mask, Prod<S, R>>;
+
+/// Steps from a state until one gives the right case, but at most `n`; `otherwise` if none of these does.
+///
+/// All `n` steps are one loop, so a condition that is not known while a program is traced may end it: where it has
+/// ended, a step changes nothing.
+///
+/// ```
+/// use polygrad::higher::{Arrays, Expr, Real, fun1, if_, inl, inr, iterate_within, num};
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, higher, tensor};
+/// /// Doubles until the number is not less than 100.
+/// fn grown<C: Arrays>() -> Expr<C, Real, Real> {
+///     fun1(|x| {
+///         iterate_within(20, x.at(), num(0.0), |s| {
+///             if_(s.at().less(num(100.0)), || inl(s.at() * 2.0), || inr(s.at()))
+///         })
+///     })
+/// }
+/// assert_eq!(higher::value_and_grad(grown(), &tensor(3.0)), (tensor(192.0), tensor(64.0)));
+/// let staged = higher::stage_gradient(grown(), &tensor(0.0));
+/// assert_eq!(interpret(&staged, vec![Array::scalar(7.0)]), [Array::scalar(112.0), Array::scalar(16.0)]);
+/// ```
+pub fn iterate_within<C: Arrays, G: Obj, S: Stack, R: Stack>(
+    n: usize,
+    start: Expr<C, G, S>,
+    otherwise: Expr<C, G, R>,
+    step: impl FnOnce(Var<G, S>) -> Expr<C, Prod<G, S>, Sum<S, R>>,
+) -> Expr<C, G, R> {
+    let step = step(Var(PhantomData)).0;
+    let advance = lam(|both: Var<G, Prod<Within<S, R>, Int>>| {
+        let ended = both.at().fst().fst();
+        if_(
+            ended,
+            || both.at().fst(),
+            || {
+                let state: Expr<C, Prod<Prod<G, Prod<Within<S, R>, Int>>, Unit>, S> = both.at().fst().snd().fst();
+                let stepped = Expr(C::then(C::pair(C::then(C::fst(), C::fst()), state.0), step));
+                case(
+                    stepped,
+                    |next| tup(truth(false), tup(next.at(), both.at().fst().snd().snd())),
+                    |result| tup(truth(true), tup(both.at().fst().snd().fst(), result.at())),
+                )
+            },
+        )
+    });
+    let start = tup(truth(false), tup(start, otherwise));
+    let counts = Expr(C::then(C::unit(), C::prim(Iota(n))));
+    fold::<C, G, Within<S, R>, Int>(advance, start, counts).snd().snd()
+}
+
+/// A known truth value.
+fn truth<C: Language, G: Obj>(b: bool) -> Expr<C, G, Mask> {
+    Expr(C::then(C::unit(), C::prim(Constant::<0, bool>::new(Array::scalar(b)))))
+}
+
 /// A primitive operation of an argument.
 pub fn apply<C: Language, G: Obj, P: Primitive>(p: P, x: Expr<C, G, P::Dom>) -> Expr<C, G, P::Cod> {
     Expr(C::then(x.0, C::prim(p)))
@@ -304,6 +406,16 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
         f: Expr<C, G, Fun<Prod<X::Row, Y::Row>, B>>,
     ) -> Expr<C, G, B::Stacked> {
         map::<C, G, Prod<X::Row, Y::Row>, B>(f, tup(self, ys))
+    }
+
+    /// The elements at which the function holds, as [`filter`].
+    pub fn filter(self, holds: Expr<C, G, Fun<X::Row, Mask>>) -> Expr<C, G, Prod<Int, X>> {
+        filter::<C, G, X::Row>(holds, self)
+    }
+
+    /// The elements at which the function holds, at their places, as [`keep`].
+    pub fn keep(self, holds: Expr<C, G, Fun<X::Row, Mask>>, otherwise: Expr<C, G, X::Row>) -> Self {
+        keep::<C, G, X::Row>(holds, self, otherwise)
     }
 
     /// The state that the function takes through all elements, in order.

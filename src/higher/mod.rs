@@ -36,8 +36,8 @@ pub mod primitive;
 pub use crate::ad::higher::*;
 pub use category::{Arrays, Ccc, Language};
 pub use expr::{
-    Expr, Var, apply, build, case, constant, fix, fold, fun1, fun2, fun3, fun4, if_, inl, inr, iterate, lam, let_, map,
-    num, tup,
+    Expr, Var, apply, build, case, constant, filter, fix, fold, fun1, fun2, fun3, fun4, if_, inl, inr, iterate,
+    iterate_within, keep, lam, let_, map, num, tup,
 };
 pub use linear::{ArrayTarget, Target};
 pub use monoidal::Monoidal;

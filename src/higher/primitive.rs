@@ -5,12 +5,13 @@
 
 use std::marker::PhantomData;
 
-use super::object::{Arr, Element, Ground, Int, Layout, Mask, Prod, Real, Unit};
+use super::object::{Arr, Element, Ground, Int, Layout, Mask, Prod, Real, Stack, Unit};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Compare, Contract, Discrete, Linear, Unary};
 use crate::program::{Program, interpret};
+use crate::shape::Show;
 
 /// A first-order program as an operation of the higher-order language.
 ///
@@ -240,6 +241,62 @@ impl Primitive for ScatterAdd {
 
     fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
         vec![args[0].clone().scatter_add(&args[1..2], &args[2])]
+    }
+}
+
+/// The number of elements at which a mask holds, and these elements in their order, followed by zeros: the result is as
+/// long as the argument, so its shape does not depend on numbers.
+///
+/// # Panics
+/// When an array has another number of elements than the mask.
+pub struct Compact<A>(PhantomData<A>);
+
+impl<A> Compact<A> {
+    /// For elements of type `A`.
+    pub fn new() -> Self {
+        Compact(PhantomData)
+    }
+}
+
+impl<A> Default for Compact<A> {
+    fn default() -> Self {
+        Compact::new()
+    }
+}
+
+impl<A> Clone for Compact<A> {
+    fn clone(&self) -> Self {
+        Compact::new()
+    }
+}
+
+impl<A: Stack> Primitive for Compact<A> {
+    type Dom = Prod<Arr<1, bool>, A::Stacked>;
+    type Cod = Prod<Int, A::Stacked>;
+
+    fn name(&self) -> String {
+        "filter".into()
+    }
+
+    fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
+        let (mask, arrays) = (&args[0], &args[1..]);
+        let n = mask.shape()[0];
+        if let Some(other) = arrays.iter().find(|a| a.shape()[0] != n) {
+            panic!(
+                "filter: each array must have an element for each of the mask's {n}, but one has shape {}; give a mask as long",
+                Show(other.shape())
+            );
+        }
+        let integers = T::discrete(&Discrete::ToInt, &[mask]);
+        let numbers = T::discrete(&Discrete::ToFloat(DType::F64), &[&integers]);
+        let count = T::discrete(&Discrete::ToInt, &[&numbers.linear(&Linear::sum(&[n], &[0]))]);
+        let order = T::discrete(&Discrete::ArgSort { axis: 0, descending: true }, &[&integers]);
+        let places = T::discrete(&Discrete::Iota { n }, &[]);
+        let all = |x: &T| x.linear(&Linear::replicate(&[n], &[]));
+        let kept = T::discrete(&Discrete::Compare(Compare::Lt), &[&places, &all(&count)]);
+        // What is read out of bounds is zero.
+        let from = T::select(&kept, &order, &all(&T::constant(Array::scalar(n as i64))));
+        std::iter::once(count).chain(arrays.iter().map(|a| a.gather(std::slice::from_ref(&from)))).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Mistakes in higher-order programs.
 
-use polygrad::higher::primitive::{Constant, Logic, MatVec, Recorded};
+use polygrad::higher::primitive::{Compact, Constant, Logic, MatVec, Recorded};
 use polygrad::higher::{
     self, Arrays, Expr, Language, Monoid, Primitive, Prod, Real, Unit, Var, Vector, fun1, fun2, if_, inl, inr, iterate,
     lam, let_, map, num,
@@ -57,6 +57,7 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics(|| Constant::<1>::new(Array::scalar(1.0)));
     let two = higher::stage(smaller(), &(tensor(0.0), tensor(0.0)));
     log.panics(|| Recorded::<Real, Real>::new(two));
+    log.panics_when_run(|| Compact::<Real>::new().run(&[Array::from([true, false]), Array::from([1.0])]));
     log.panics(|| MatVec.run(&[Array::from([1.0]), Array::from([1.0])]));
 
     let x = tensor([1.0, 2.0]);

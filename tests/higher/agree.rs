@@ -120,6 +120,11 @@ agree! { network: network at (
 agree! { pair_fold: pair_fold at ((tensor(0.8), tensor(1.2)), tensor([0.3, -0.5, 0.8])) }
 agree! { indexed: indexed at (tensor([0.3, -0.5, 0.8]), tensor([1.0, 2.0, 3.0])) }
 agree! { scattered: scattered at (tensor([0.3, -0.5, 0.8]), tensor([1.0, 2.0, 3.0])) }
+agree! { filtered: filtered at (tensor([0.3, -0.5, 0.8, 1.9, 0.1]), tensor(0.7)) }
+agree! { filtered_pairs: filtered_pairs at (tensor([0.3, -0.5, 0.8]), tensor([0.1, 0.7, 0.9])) }
+agree! { kept: kept at (tensor([0.3, -0.5, 0.8, 1.9, 0.1]), tensor(0.7)) }
+agree! { bounded: bounded at (tensor(1.7), tensor(0.9)) }
+agree! { bounded_by_its_number_of_steps: bounded at (tensor(1.01), tensor(0.9)) }
 agree! { polynomial: polynomial at tensor(1.5) }
 agree! { slid: slid at tensor(1.5) }
 agree! { added: added at (tensor(0.7), tensor(1.3)) }

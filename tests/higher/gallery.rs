@@ -2,7 +2,7 @@
 
 use polygrad::higher::{
     Arrays, Expr, Fun, Language, Matrix, Prod, Real, Unit, Vector, apply, build, constant, fix, fold, fun1, fun2, fun3,
-    fun4, if_, inl, inr, iterate, lam, let_, map, num, tup,
+    fun4, if_, inl, inr, iterate, iterate_within, lam, let_, map, num, tup,
 };
 use polygrad::ops::{Binary, Unary};
 use polygrad::{Array, higher};
@@ -167,6 +167,41 @@ pub(crate) fn scattered<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
     fun2(|u, v| {
         let ix = apply(polygrad::higher::primitive::Constant::<1, i64>::new(Array::from([2_i64, 0, 7])), unit());
         let_(u.at().scatter_add(ix, v.at()), |w| (w.at() * w.at() * w.at()).sum())
+    })
+}
+
+/// What is filtered by a function that captures a number, with its number of elements.
+pub(crate) fn filtered<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Real> {
+    fun2(|xs, limit| {
+        let_(xs.at().filter(lam(|x| x.at().less(limit.at()))), |kept| {
+            let weighed = kept.at().snd().fold(num(1.0), lam(|p| p.at().fst() * limit.at() + p.at().snd().sin()));
+            weighed * kept.at().fst().to_float()
+        })
+    })
+}
+
+/// A filter of pairs.
+pub(crate) fn filtered_pairs<C: Arrays>() -> Expr<C, Prod<Vector, Vector>, Real> {
+    fun2(|xs, ys| {
+        let_(tup(xs.at(), ys.at()).filter(lam(|p| p.at().fst().less(p.at().snd()))), |kept| {
+            (kept.at().snd().fst() * kept.at().snd().snd().exp()).sum()
+        })
+    })
+}
+
+/// Elements that fail are replaced by a number.
+pub(crate) fn kept<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Real> {
+    fun2(|xs, limit| {
+        let_(xs.at().keep(lam(|x| x.at().less(limit.at())), limit.at() * limit.at()), |ys| (ys.at() * ys.at()).sum())
+    })
+}
+
+/// `x -> x * a + 1` until the number exceeds 40, in a bounded number of steps.
+pub(crate) fn bounded<C: Arrays>() -> Expr<C, Two, Real> {
+    fun2(|a, x| {
+        iterate_within(12, x.at(), a.at(), |s| {
+            if_(s.at().less(num(40.0)), || inl(s.at() * a.at() + num(1.0)), || inr(s.at() * s.at().sin()))
+        })
     })
 }
 

@@ -7,8 +7,10 @@ mod agree;
 #[allow(dead_code, reason = "the program of the example is not run")]
 mod example;
 mod figures;
+mod filter;
 mod gallery;
 mod laws;
+mod loops;
 mod optics;
 mod printed;
 mod random;
