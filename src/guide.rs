@@ -23,10 +23,17 @@ pub mod higher_order {}
 
 /// Programs with pictures, in the folder `examples`.
 pub mod examples {
+    /// A recurrent network that learns to write like a text, letter by letter.
+    ///
+    #[doc = include_str!("../docs/pictures/character.svg")]
+    // The link to the picture, for readers of the page itself, stands in a comment here.
+    #[doc = "<!--"]
+    #[doc = include_str!("../docs/examples/character.md")]
+    pub mod character {}
+
     /// A Kalman filter, whose parameters are fitted by its likelihood.
     ///
     #[doc = include_str!("../docs/pictures/kalman.svg")]
-    // The link to the picture, for readers of the page itself, stands in a comment here.
     #[doc = "<!--"]
     #[doc = include_str!("../docs/examples/kalman.md")]
     pub mod kalman {}

@@ -9,6 +9,9 @@ use std::path::Path;
 use super::examples::assert_printed_in;
 
 #[allow(dead_code)]
+#[path = "../../examples/character.rs"]
+mod character;
+#[allow(dead_code)]
 #[path = "../../examples/kalman.rs"]
 mod kalman;
 #[allow(dead_code)]
@@ -44,6 +47,22 @@ fn assert_shown(name: &str, run: impl FnOnce(&mut Vec<u8>) -> Result<String, Box
     let svg = run(&mut out).expect("the example succeeds");
     assert_printed_in(&format!("docs/examples/{name}.md"), &String::from_utf8(out).expect("a report is text"), 0.01);
     assert_drawn(name, &svg);
+}
+
+/// The full setting takes too long without optimization: a small one must learn, and be drawn.
+#[test]
+fn a_text_is_learnt_letter_by_letter() {
+    let size = character::Size { hidden: 16, window: 20, batch: 4, updates: 40, look: 20 };
+    let file = std::env::temp_dir().join(format!("polygrad-{}.safetensors", std::process::id()));
+    let mut out = Vec::new();
+    let curve = character::run(character::STORY, &size, &file, &mut out).expect("the model is trained and loaded");
+    fs::remove_file(&file).expect("the parameters were saved");
+    let [first, last] = [curve.held_out[0], curve.held_out[1]];
+    assert!(last < first && last < 4.5, "a uniform guess takes 5.3 bits, and after 40 updates it is {last}");
+    let report = String::from_utf8(out).expect("a report is text");
+    assert!(report.contains("---\nThe keeper of the li"), "{report}");
+    let svg = curve.draw().expect("a picture");
+    assert_eq!(["#1F5AA0", "#C85014"].map(|colour| svg.matches(colour).count()), [2, 2], "two lines and their samples");
 }
 
 #[test]
