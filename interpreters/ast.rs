@@ -12,7 +12,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Enter, Recorded, Step, Traced, Trip};
+use crate::base::{Again, BaseTensor, Enter, Recorded, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::{Options, optimize};
@@ -133,6 +133,14 @@ impl BaseTensor for Term {
         let of = Term::new(Op::Custom(rule.clone(), args.to_vec()), Shape::new(), DType::F64);
         let results = rule.primal().outputs().iter().enumerate();
         results.map(|(k, slot)| Term::new(Op::Output(of.clone(), k), slot.shape.clone(), slot.dtype)).collect()
+    }
+
+    /// A function without rules, whose last arguments are the values that `f` captures.
+    fn again(f: &Again<Self>, args: &[Self]) -> Vec<Self> {
+        let start = Term::now();
+        let variables: Vec<Term> = args.iter().map(|x| Term::variable(x.sizes(), x.element_type())).collect();
+        let (program, captured) = Term::closure(&variables, &f(&variables), start);
+        Term::custom(&Arc::new(Custom::again("segment", program)), &[args, &captured].concat())
     }
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {

@@ -9,6 +9,7 @@
 //! and needs the single bound `T: BaseTensor`.
 
 use std::marker::PhantomData;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -25,6 +26,9 @@ pub type Trip<T> = (Vec<T>, Vec<T>);
 
 /// One trip of a loop: a function of the carry and the current elements of the sequences.
 pub type Step<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
+
+/// A function of values that a derivative may keep, to run it again.
+pub type Again<T> = Rc<dyn Fn(&[T]) -> Vec<T>>;
 
 /// A program over a list of values, at the interpreter where `T` traces.
 pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as BaseTensor>::Trace]) -> Vec<<T as BaseTensor>::Trace>;
@@ -114,6 +118,13 @@ pub trait BaseTensor: Clone + 'static {
     /// When the arguments are not what it takes; or in forward mode, when there is no rule for tangents.
     #[track_caller]
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self>;
+
+    /// The results of `f`, which may use values from outside. An interpreter that keeps values for a derivative in
+    /// reverse mode keeps the arguments alone, and runs `f` again; one that records programs records that.
+    #[track_caller]
+    fn again(f: &Again<Self>, args: &[Self]) -> Vec<Self> {
+        f(args)
+    }
 
     /// The interpreter at which the plain verbs run their program: one that records the program if values are known
     /// numbers, this one if a program is being traced or differentiated already.

@@ -12,6 +12,9 @@ pub mod names {}
 #[doc = include_str!("../docs/guide/fast.md")]
 pub mod fast {}
 
+#[doc = include_str!("../docs/guide/loops.md")]
+pub mod loops {}
+
 #[doc = include_str!("../docs/guide/solver.md")]
 pub mod solver {}
 

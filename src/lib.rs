@@ -7,6 +7,7 @@ extern crate self as polygrad;
 pub mod ad;
 pub mod array;
 pub mod base;
+mod checkpoint;
 pub mod dtype;
 pub mod guide;
 pub mod higher;
@@ -40,7 +41,7 @@ pub use base::{BaseTensor, Lift};
 pub use dtype::{DType, Elem, Float, Num};
 pub use interpreters::{ADVal, Concrete, Dual, Shapes};
 pub use tensor::{
-    Conv, Tensor, build, build1, concat, cond, einsum, fold, iterate, iterate_all, map, map_accum, map_accum_reverse,
-    scan, stack, tensor, vmap, zip_with,
+    Checkpoint, Conv, Tensor, build, build1, checkpoint, concat, cond, einsum, fold, iterate, iterate_all, map,
+    map_accum, map_accum_reverse, scan, stack, tensor, vmap, zip_with,
 };
 pub use tree::Tree;

@@ -4,6 +4,9 @@
 //! of its own: the rule is run at dual numbers whose primals are known and whose tangents are those of the arguments,
 //! and this leaves behind the terms of a linear map.
 //!
+//! A function without rules becomes a term that keeps the arguments alone. Evaluated, it applies a linear program, which
+//! runs the function again and is itself a function without rules. The linear program is made once, by tracing.
+//!
 //! Law: primal values are those of `T::custom`, so that the rule holds again at every level below.
 
 use std::rc::Rc;
@@ -12,11 +15,12 @@ use std::sync::Arc;
 use super::delta::{Delta, Edge, Factor, Node, fresh};
 use super::pull::{Env, Residual, Update};
 use super::push::Tangents;
-use super::{ADVal, differentiable, primals};
+use super::{ADVal, Sweep, differentiable, primals};
 use crate::base::{BaseTensor, attributed};
 use crate::dtype::DType;
 use crate::ops::Guard;
-use crate::program::{Custom, Slot, interpret};
+use crate::passes::optimize;
+use crate::program::{Custom, Program, Slot, Taking, Term, interpret};
 
 /// A function with a rule for cotangents: it has one tangent per result.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +69,10 @@ impl<F, R> Ruled<F, R> {
     ) where
         F: Residual<T>,
     {
-        let Some(vjp) = self.rule.vjp() else { unreachable!("only rules for cotangents have a term") };
+        if self.rule.is_again() {
+            return self.pull_again(env, cts, emit);
+        }
+        let Some(vjp) = self.rule.vjp() else { unreachable!("rules for tangents have no term") };
         let outputs = self.rule.primal().outputs();
         cts.resize_with(outputs.len(), || None);
         let mut inputs = self.known(env);
@@ -85,6 +92,9 @@ impl<F, R> Ruled<F, R> {
     where
         F: Residual<T>,
     {
+        if self.rule.is_again() {
+            return self.push_again(env, of);
+        }
         let jvp = forward_rule(&self.rule);
         let mut inputs = self.known(env);
         let slots = self.rule.primal().inputs();
@@ -95,6 +105,86 @@ impl<F, R> Ruled<F, R> {
         inputs.extend(tangents);
         interpret(jvp, inputs).into_iter().map(Some).collect()
     }
+}
+
+impl<F, R> Ruled<F, R> {
+    fn pull_again<'d, T: BaseTensor>(
+        &'d self,
+        env: &Env<'_, T>,
+        mut cts: Vec<Option<T>>,
+        emit: &mut dyn FnMut(&'d R, Update<T>),
+    ) where
+        F: Residual<T>,
+    {
+        cts.resize_with(self.rule.primal().outputs().len(), || None);
+        let moving: Vec<bool> = self.to.iter().map(Option::is_some).collect();
+        let given: Vec<bool> = cts.iter().map(Option::is_some).collect();
+        let which = (moving.clone(), Some(given.clone()));
+        let linear = self.rule.derived(which, || transposed(self.rule.primal(), &moving, &given));
+        let cotangents = linear.applied(self.known(env), cts.into_iter().flatten());
+        self.to.iter().flatten().zip(cotangents).for_each(|(to, ct)| emit(to, Update::Add(ct)));
+    }
+
+    fn push_again<T: BaseTensor>(&self, env: &Env<'_, T>, of: &mut dyn FnMut(&R, usize) -> Option<T>) -> Tangents<T>
+    where
+        F: Residual<T>,
+    {
+        let tangents: Vec<Option<T>> = self.to.iter().map(|to| to.as_ref().and_then(|to| of(to, 0))).collect();
+        let moving: Vec<bool> = tangents.iter().map(Option::is_some).collect();
+        let primal = self.rule.primal();
+        let linear = self.rule.derived((moving.clone(), None), || pushed(primal, &moving));
+        let mut tangents = linear.applied(self.known(env), tangents.into_iter().flatten()).into_iter();
+        primal.outputs().iter().map(|slot| tangents.next().filter(|_| slot.dtype.is_float())).collect()
+    }
+}
+
+impl Taking {
+    /// The results for these values and tangents or cotangents.
+    fn applied<T: BaseTensor>(&self, known: Vec<T>, linear: impl Iterator<Item = T>) -> Vec<T> {
+        let inputs = known.into_iter().chain(linear).zip(&self.takes);
+        T::custom(&self.rule, &inputs.filter_map(|(value, takes)| takes.then_some(value)).collect::<Vec<T>>())
+    }
+}
+
+/// A program run on variables, with the sweep of its derivative in the inputs that move.
+fn traced(program: &Program, moving: &[bool]) -> (Vec<Term>, Sweep<Term>, Vec<ADVal<Term>>) {
+    let x: Vec<Term> = program.inputs().iter().map(variable).collect();
+    let mut sweep = Sweep::new();
+    let dual = |(x, moves): (&Term, &bool)| if *moves { sweep.input(x) } else { ADVal::constant_of(x.clone()) };
+    let duals = x.iter().zip(moving).map(dual).collect();
+    let y = interpret(program, duals);
+    (x, sweep, y)
+}
+
+fn variable(slot: &Slot) -> Term {
+    Term::variable(&slot.shape, slot.dtype)
+}
+
+fn closed(inputs: &[Term], results: &[Term]) -> Program {
+    match Term::program(inputs, results, &[]) {
+        Ok(program) => optimize(&program),
+        Err(message) => unreachable!("a program is closed: {message}"),
+    }
+}
+
+/// The program from the inputs and the given cotangents of results to the cotangents of the inputs that move.
+fn transposed(program: &Program, moving: &[bool], given: &[bool]) -> Program {
+    let (mut x, sweep, y) = traced(program, moving);
+    let y: Vec<ADVal<Term>> = y.into_iter().zip(given).filter_map(|(y, given)| given.then_some(y)).collect();
+    let y_bar: Vec<Term> = y.iter().map(|y| Term::variable(y.shape(), y.dtype())).collect();
+    let x_bar = sweep.pull(&y, y_bar.clone());
+    x.extend(y_bar);
+    closed(&x, &x_bar)
+}
+
+/// The program from the inputs and the tangents of those that move to the tangents of the results.
+fn pushed(program: &Program, moving: &[bool]) -> Program {
+    let (mut x, sweep, y) = traced(program, moving);
+    let slots = program.inputs().iter().zip(moving);
+    let x_dot: Vec<Term> = slots.filter(|(_, moves)| **moves).map(|(slot, _)| variable(slot)).collect();
+    let y_dot = sweep.push(&y, x_dot.clone());
+    x.extend(x_dot);
+    closed(&x, &y_dot)
 }
 
 /// The rule for tangents.
@@ -116,13 +206,14 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     if args.iter().all(|a| a.node.is_none()) {
         return results.into_iter().map(ADVal::constant_of).collect();
     }
-    if rule.vjp().is_none() {
+    if rule.jvp().is_some() && rule.vjp().is_none() {
         return by_tangents(rule, args, results);
     }
+    let kept = results.iter().filter(|_| !rule.is_again());
     let term = Ruled {
         rule: rule.clone(),
         args: args.iter().map(ADVal::factor).collect(),
-        results: results.iter().map(|y| Factor { value: y.clone(), id: fresh() }).collect(),
+        results: kept.map(|y| Factor { value: y.clone(), id: fresh() }).collect(),
         to: args.iter().map(|a| a.node.clone()).collect(),
     };
     let site = results.first().map(T::site).unwrap_or_default();

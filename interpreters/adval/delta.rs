@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::again::Applied;
 use super::custom::Ruled;
 use super::loops::LoopTerm;
 use crate::base::BaseTensor;
@@ -91,6 +92,8 @@ pub(super) enum Delta<F, R> {
     Loop(Box<LoopTerm<F, R>>),
     /// A function with a rule for cotangents: it has one tangent per result.
     Custom(Box<Ruled<F, R>>),
+    /// A function that is run again: it has one tangent per result.
+    Again(Box<Applied<F, R>>),
     /// One of the tangents of a loop, or of a function with a rule.
     Output(R, usize),
 }
@@ -179,6 +182,7 @@ impl<F, R> Delta<F, R> {
             }
             Delta::Loop(l) => Delta::Loop(Box::new(l.map(f, r))),
             Delta::Custom(c) => Delta::Custom(Box::new(c.map(f, r))),
+            Delta::Again(a) => Delta::Again(Box::new(a.map(f, r))),
             Delta::Output(of, i) => Delta::Output(r(of), *i),
         }
     }
@@ -201,6 +205,7 @@ impl<F, R> Delta<F, R> {
             Delta::Concat(_, parts) => parts.iter().filter_map(|(_, to)| to.as_ref()).for_each(r),
             Delta::Loop(l) => l.refs(r),
             Delta::Custom(c) => c.refs(r),
+            Delta::Again(a) => a.refs(r),
         }
     }
 
@@ -222,6 +227,7 @@ impl<F, R> Delta<F, R> {
             Delta::Concat(_, parts) => parts.into_iter().filter_map(|(_, to)| to).for_each(r),
             Delta::Loop(l) => l.into_refs(r),
             Delta::Custom(c) => c.into_refs(r),
+            Delta::Again(a) => a.into_refs(r),
         }
     }
 }

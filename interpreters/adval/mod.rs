@@ -10,6 +10,7 @@
 //! term: their tangent is a known zero. `ADVal<T>` uses `T` only through [`BaseTensor`], so it nests, over itself and
 //! over any other interpreter.
 
+mod again;
 mod custom;
 mod delta;
 mod loops;
@@ -24,7 +25,7 @@ pub use pull::Fault;
 use delta::{Delta, Edge, Factor, Gather, Given, Id, Node, Product, Reduced, ScatterAdd, fresh};
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Recorded, Step, Traced, Trip, attributed};
+use crate::base::{Again, BaseTensor, Beyond, Enter, Lift, Recorded, Step, Traced, Trip, attributed};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Reduce, Unary};
 use crate::passes::Options;
@@ -244,6 +245,10 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         custom::apply(rule, args)
     }
 
+    fn again(f: &Again<Self>, args: &[Self]) -> Vec<Self> {
+        again::apply(f, args)
+    }
+
     fn peek(&self) -> Option<Array> {
         self.primal.peek()
     }
@@ -349,7 +354,7 @@ impl<T: BaseTensor> Sweep<T> {
             seeds.extend(result.node.as_ref().map(|node| (node, ct)));
         }
         let ids: Vec<Id> = self.inputs.iter().filter_map(|(id, _)| *id).collect();
-        let mut found = pull::reverse(seeds, self.first, &ids)?.into_iter();
+        let mut found = pull::reverse(seeds, self.first, &ids, &[])?.0.into_iter();
         let mut take = |(id, zero): &(Option<Id>, T)| {
             let ct = id.and_then(|_| found.next().flatten());
             ct.unwrap_or_else(|| zero.clone())
@@ -398,7 +403,7 @@ impl<T: BaseTensor> Sweep<T> {
                     crate::shape::Show(tangent.shape())
                 )));
             }
-            known.extend(id.map(|id| (id, tangent)));
+            known.extend(id.map(|id| (id, Some(tangent))));
         }
         let nodes: Vec<Option<&Rc<Node<T>>>> = results.iter().map(|r| r.node.as_ref()).collect();
         let zero = |r: &ADVal<T>| T::zeros(r.shape(), r.dtype());

@@ -179,6 +179,10 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
             Cotangent::Many(cts) => c.pull(env, cts, emit),
             Cotangent::One(_) => unreachable!("a function with a rule has several results"),
         },
+        Delta::Again(a) => match ct {
+            Cotangent::Many(cts) => a.pull(env, cts, emit),
+            Cotangent::One(_) => unreachable!("a function that is run again has several results"),
+        },
         Delta::Output(of, index) => emit(of, Update::Output { index: *index, v: ct.one() }),
     }
 }
@@ -196,9 +200,14 @@ struct Pending<'a, T> {
 }
 
 impl<'a, T: BaseTensor> Pending<'a, T> {
-    /// Adds to the cotangent of a term; `false` if the term is older than the first input.
-    fn add(&mut self, node: &'a Node<T>, update: Update<T>) -> bool {
-        let Some(at) = node.id.checked_sub(self.first) else { return false };
+    /// Adds to the cotangent of a term, which is in `before` if the term is one of those from outside; `false` if another
+    /// term is older than the first input.
+    fn add(&mut self, node: &'a Node<T>, update: Update<T>, outside: &[Id], before: &mut [Option<T>]) -> bool {
+        let Some(at) = node.id.checked_sub(self.first) else {
+            let Ok(k) = outside.binary_search(&node.id) else { return false };
+            before[k] = Some(accumulate_one(before[k].take(), update));
+            return true;
+        };
         let (page, at) = (at as usize / PAGE, at as usize % PAGE);
         let page = self.pages[page].get_or_insert_with(|| Box::new([const { None }; PAGE]));
         let mut ct = page[at].take().map(|(_, ct)| ct);
@@ -208,8 +217,11 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
     }
 }
 
-/// The reverse pass: from cotangents of the results to those of the inputs, whose term ids are given in ascending
-/// order. Results may depend on nothing born before `first`.
+/// The cotangents of some terms, `None` for known zeros.
+pub(super) type Found<T> = Vec<Option<T>>;
+
+/// The reverse pass: from cotangents of the results to those of the inputs, and to those of terms from outside, whose
+/// ids are given in ascending order. Results may depend on nothing else born before `first`.
 ///
 /// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
@@ -218,14 +230,16 @@ pub(super) fn reverse<T: BaseTensor>(
     results: Vec<(&Rc<Node<T>>, T)>,
     first: Id,
     inputs: &[Id],
-) -> Result<Vec<Option<T>>, Fault> {
-    let mut cotangents: Vec<Option<T>> = inputs.iter().map(|_| None).collect();
+    outside: &[Id],
+) -> Result<(Found<T>, Found<T>), Fault> {
+    let mut cotangents: Found<T> = inputs.iter().map(|_| None).collect();
+    let mut before: Found<T> = outside.iter().map(|_| None).collect();
     let last = results.iter().map(|(node, _)| node.id).max().unwrap_or(first);
     let pages = (last.saturating_sub(first) as usize) / PAGE + 1;
     let mut pending = Pending { first, pages: (0..pages).map(|_| None).collect() };
     let mut young = true;
     for (node, ct) in results {
-        young &= pending.add(node, Update::Add(ct));
+        young &= pending.add(node, Update::Add(ct), outside, &mut before);
     }
     let env = Env { held: &[], stacked: &[], elements: &[] };
     for page in (0..pages).rev() {
@@ -234,7 +248,9 @@ pub(super) fn reverse<T: BaseTensor>(
             let Some((node, ct)) = slots[at].take() else { continue };
             let Delta::Input(given) = node.delta else {
                 attributed::<T, _>(node.site, || {
-                    pull(&node.delta, &env, ct, &mut |to, update| young &= pending.add(to, update));
+                    pull(&node.delta, &env, ct, &mut |to, update| {
+                        young &= pending.add(to, update, outside, &mut before);
+                    });
                 });
                 continue;
             };
@@ -245,7 +261,7 @@ pub(super) fn reverse<T: BaseTensor>(
         }
         pending.pages[page] = None;
     }
-    if young { Ok(cotangents) } else { Err(Fault::Outside) }
+    if young { Ok((cotangents, before)) } else { Err(Fault::Outside) }
 }
 
 /// The reason why there is no derivative: the function is not a function of its argument alone, or cotangents or

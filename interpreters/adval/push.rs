@@ -106,6 +106,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
         }
         Delta::Loop(l) => return l.push(env, of),
         Delta::Custom(c) => return c.push(env, of),
+        Delta::Again(a) => return a.push(env, of),
         Delta::Output(from, k) => of(from, *k),
     };
     SmallVec::from_iter([tangent])
@@ -116,7 +117,7 @@ fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>) -> SmallVe
 }
 
 /// The forward pass: from tangents of the inputs, given with the ids of their terms in ascending order, to those of the
-/// results. Results may depend on nothing born before `first`.
+/// results. Results may depend on nothing else born before `first`.
 ///
 /// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
@@ -124,7 +125,7 @@ fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>) -> SmallVe
 pub(super) fn forward<T: BaseTensor>(
     results: &[Option<&Rc<Node<T>>>],
     first: Id,
-    inputs: &[(Id, T)],
+    inputs: &[(Id, Option<T>)],
 ) -> Result<Vec<Option<T>>, Fault> {
     let terms = reachable(results.iter().copied().flatten(), first);
     let ids: Vec<Id> = terms.keys().copied().collect();
@@ -139,13 +140,13 @@ pub(super) fn forward<T: BaseTensor>(
         Ok(at) => table.take(at, k),
         Err(_) => {
             let input = inputs.binary_search_by_key(&to.id, |(id, _)| *id).ok();
-            young &= to.id >= first;
+            young &= input.is_some() || to.id >= first;
             if let (None, Delta::Input(given)) = (input, &to.delta)
                 && to.id >= first
             {
                 escape.get_or_insert(Fault::of(*given));
             }
-            input.map(|k| inputs[k].1.clone())
+            input.and_then(|k| inputs[k].1.clone())
         }
     };
     let env = Env { held: &[], stacked: &[], elements: &[] };

@@ -55,7 +55,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::array::{Array, with_elem};
 use crate::ops::Cost;
-use crate::passes::recompute;
+use crate::passes::{inline, recompute};
 use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;
 use blocks::Limits;
@@ -109,8 +109,10 @@ pub fn compile_in_small_blocks(program: &Program) -> Executable {
 }
 
 fn compile_within(program: &Program, limits: Limits) -> Executable {
-    let again = recompute(program, limits.again);
-    let plan = Arc::new(plan::plan(again.as_ref().unwrap_or(program), limits));
+    let whole = inline(program);
+    let whole = whole.as_ref().unwrap_or(program);
+    let again = recompute(whole, limits.again);
+    let plan = Arc::new(plan::plan(again.as_ref().unwrap_or(whole), limits));
     Executable { program: program.clone(), plan, idle: Mutex::new(Vec::new()) }
 }
 

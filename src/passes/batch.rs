@@ -149,6 +149,9 @@ fn looped<R>(l: &Loop<R>, mut carry: Vec<bool>, xs: &[bool], captured: &[bool]) 
 /// A rule for cotangents may be nonlinear, so it needs the cotangent of each element by itself: every result of a
 /// function with such a rule is a stack.
 fn ruled(custom: &Custom, args: &[bool]) -> Vec<bool> {
+    if custom.is_again() {
+        return moving(custom.primal(), args);
+    }
     let (Some(jvp), None) = (custom.jvp(), custom.vjp()) else {
         return vec![args.contains(&true); custom.primal().outputs().len()];
     };

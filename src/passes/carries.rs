@@ -258,6 +258,12 @@ fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
     let of = |id: &NodeId| size(&l.body.nodes()[*id as usize].shape);
     // Sequences are stacked already, and captured values need no stack.
     let given = |id: &NodeId| (carried..l.body.inputs().len()).contains(&(*id as usize));
+    // What is run again computes a sum over the trips of its own loop; nothing is gained by a stack of such sums.
+    let nodes = l.body.nodes();
+    let again = |id: &NodeId| matches!(&nodes[*id as usize].op, Op::Output(of, _) if matches!(&nodes[*of as usize].op, Op::Custom(c, _) if c.is_again()));
+    if term.needs().iter().any(again) {
+        return false;
+    }
     let stacked = term.needs().iter().filter(|id| !given(id)).map(of).fold(0, usize::saturating_add);
     // The loop computes a state, before or after the step, even if the sum is outside.
     let (states, outputs) = l.body.results().split_at(carried);

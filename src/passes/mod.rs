@@ -9,13 +9,17 @@ mod carries;
 mod choices;
 mod counters;
 mod fission;
+mod inline;
 pub(crate) mod lanes;
 mod recompute;
+mod segments;
 mod simplify;
 mod vectorize;
 
 pub use choices::choices;
+pub(crate) use inline::inline;
 pub(crate) use recompute::recompute;
+pub use segments::segments;
 pub use simplify::{Fired, Options, explain, simplify, simplify_with};
 pub use vectorize::vectorize;
 
@@ -80,6 +84,7 @@ fn has_build(program: &Program) -> bool {
         Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
             false
         }
-        Op::Custom(..) | Op::Output(..) => false,
+        Op::Custom(c, _) => c.is_again() && has_build(c.primal()),
+        Op::Output(..) => false,
     })
 }

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::program::{Assumed, Builder, Loop, Made, NodeId, Op, Program};
+use crate::program::{Assumed, Builder, Custom, Loop, Made, NodeId, Op, Program, Taking};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::rules::loops;
 use crate::rewrite::signs::Seen;
@@ -155,6 +155,11 @@ impl Simplifier {
                 let seen = seen.results[k as usize].take().unwrap_or_default();
                 b.sign_seen(true);
                 Made::Many(self.rebuilt_loop(b, k, *l, taken, &seen))
+            } else if let Op::Custom(custom, args) = &node.op
+                && custom.is_again()
+            {
+                let args = args.iter().map(|a| now.of(*a)).collect();
+                Made::Many(self.rebuilt_again(b, k, custom, args, taken[k as usize].take().unwrap_or_default()))
             } else {
                 now.again(b, node)
             };
@@ -182,5 +187,29 @@ impl Simplifier {
         self.path.pop();
         loops::after_body(b, &mut state, body);
         state.rebuilt(b, self.builder())
+    }
+
+    /// The results of a function without rules; `needed` says which are used.
+    fn rebuilt_again(
+        &mut self,
+        b: &mut Builder,
+        at: NodeId,
+        custom: &Custom,
+        args: Vec<NodeId>,
+        needed: Vec<bool>,
+    ) -> Vec<Option<NodeId>> {
+        let results: Vec<NodeId> =
+            custom.primal().results().iter().zip(&needed).filter(|(_, needed)| **needed).map(|(r, _)| *r).collect();
+        // Any operation may see the results of a function.
+        let seen = vec![true; results.len()];
+        self.path.push(at);
+        let program = self.rebuilt(&custom.primal().with_results(&results), &[], &seen);
+        self.path.pop();
+        let Taking { rule, takes } = custom.again_as(&program);
+        let args = args.into_iter().zip(takes).filter_map(|(arg, takes)| takes.then_some(arg)).collect();
+        let of = b.apply(Op::Custom(rule, args));
+        let mut position = 0..;
+        let mut output = || position.next().map(|k| b.apply(Op::Output(of, k)));
+        needed.into_iter().map(|needed| needed.then(&mut output).flatten()).collect()
     }
 }

@@ -2,21 +2,70 @@
 //!
 //! Law: the value of a [`Custom`] is that of its primal program in every interpreter; its derivative, at any order, is
 //! given by its rules. Rules are programs, and are differentiated like any other.
+//!
+//! A function without rules has the derivative of its program. What is special about such a function is memory: reverse
+//! mode keeps its arguments alone, and runs the program [again](Custom::again) to know the values in between. Its
+//! transposed derivative is a function of the same kind, so the law about memory holds at every order, and no pass
+//! moves the second run out of where it is asked for.
 
-use super::Program;
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Builder, NodeId, Program};
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::shape::Show;
 
-/// A closed function with rules for its derivative: one for tangents, one for cotangents, or both.
+/// A closed function with rules for its derivative: one for tangents, one for cotangents, or both; or one that reverse
+/// mode runs [again](Custom::again).
 ///
-/// Made by [`custom_jvp`](crate::custom_jvp()) and [`custom_vjp`](crate::custom_vjp()).
+/// Made by [`custom_jvp`](crate::custom_jvp()), [`custom_vjp`](crate::custom_vjp()) and
+/// [`checkpoint`](crate::checkpoint()).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Custom {
     name: String,
     primal: Program,
     jvp: Option<Program>,
     vjp: Option<Program>,
+    derived: Memo,
+}
+
+/// Which linear program of a function without rules: the arguments that are differentiated, and for which results
+/// cotangents are given; no results are named for the program of tangents.
+pub(crate) type Derivative = (Vec<bool>, Option<Vec<bool>>);
+
+/// A function without rules, and which of its possible inputs it takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Taking {
+    pub(crate) rule: Arc<Custom>,
+    pub(crate) takes: Vec<bool>,
+}
+
+/// The linear programs that were made so far: they follow from the function, and are no part of it.
+#[derive(Clone, Debug, Default)]
+struct Memo(Arc<Mutex<BTreeMap<Derivative, Taking>>>);
+
+impl PartialEq for Memo {
+    fn eq(&self, _: &Memo) -> bool {
+        true
+    }
+}
+
+impl Eq for Memo {}
+
+impl Hash for Memo {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// The program without the inputs that it does not use, and which inputs it uses.
+fn without_unused_inputs(program: &Program) -> (Program, Vec<bool>) {
+    let (uses, count) = (program.uses(), program.inputs().len());
+    let takes: Vec<bool> = (0..count).map(|k| uses[k] > 0).collect();
+    let mut b = Builder::new();
+    let numbers = b.taken(program, (0..count).filter(|k| takes[*k]));
+    let results: Vec<NodeId> = program.results().iter().filter_map(|r| numbers[*r as usize]).collect();
+    (b.finish(&results, &[]), takes)
 }
 
 /// Shapes and element types of the inputs, or of the outputs, of a program.
@@ -65,7 +114,44 @@ impl Custom {
             fit("arguments of the rule", &kinds(rule.inputs()).collect::<Vec<_>>(), &takes)?;
             fit(words, &kinds(rule.outputs()).collect::<Vec<_>>(), results)?;
         }
-        Ok(Custom { name: name.to_owned(), primal, jvp, vjp })
+        Ok(Custom { name: name.to_owned(), primal, jvp, vjp, derived: Memo::default() })
+    }
+
+    /// A function with the derivative of its program, of which reverse mode keeps the arguments alone: it runs the
+    /// program again.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, Term}};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let segment = Custom::again("segment", Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?);
+    /// assert!(segment.is_again() && segment.jvp().is_none() && segment.vjp().is_none());
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn again(name: &str, primal: Program) -> Custom {
+        Custom { name: name.to_owned(), primal, jvp: None, vjp: None, derived: Memo::default() }
+    }
+
+    /// Whether the function has no rules, so that reverse mode runs it [again](Custom::again).
+    pub fn is_again(&self) -> bool {
+        self.jvp.is_none() && self.vjp.is_none()
+    }
+
+    /// This function without rules with another program, of whose inputs it takes those that the program uses.
+    pub(crate) fn again_as(&self, program: &Program) -> Taking {
+        let (program, takes) = without_unused_inputs(program);
+        Taking { rule: Arc::new(Custom::again(&self.name, program)), takes }
+    }
+
+    /// A linear program of a function without rules, made with `make` if there is none yet. It takes no input that it
+    /// does not use.
+    pub(crate) fn derived(&self, which: Derivative, make: impl FnOnce() -> Program) -> Taking {
+        let known = || self.derived.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(linear) = known().get(&which) {
+            return linear.clone();
+        }
+        let linear = self.again_as(&make());
+        known().insert(which, linear.clone());
+        linear
     }
 
     /// The name of the function in printed programs.
@@ -106,6 +192,7 @@ impl Custom {
             primal: f(&self.primal),
             jvp: self.jvp.as_ref().map(&mut *f),
             vjp: self.vjp.as_ref().map(f),
+            derived: Memo::default(),
         }
     }
 
@@ -122,6 +209,7 @@ impl Custom {
             primal: primal(&self.primal),
             jvp: self.jvp.as_ref().map(jvp),
             vjp: self.vjp.as_ref().map(vjp),
+            derived: Memo::default(),
         }
     }
 

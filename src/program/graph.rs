@@ -84,12 +84,17 @@ impl Program {
         uses(self.nodes(), self.results())
     }
 
-    /// For each loop, which of its results are used.
+    /// For each loop, and each function without rules, which of its results are used.
     pub(crate) fn results_taken(&self) -> Vec<Option<Vec<bool>>> {
         let mut taken = vec![None; self.nodes().len()];
         for (k, node) in self.nodes().iter().enumerate() {
             if let Op::Loop(l) = &node.op {
                 taken[k] = Some(vec![false; l.body.results().len()]);
+            }
+            if let Op::Custom(c, _) = &node.op
+                && c.is_again()
+            {
+                taken[k] = Some(vec![false; c.primal().results().len()]);
             }
             if let Op::Output(of, position) = &node.op
                 && let Some(taken) = &mut taken[*of as usize]

@@ -27,6 +27,7 @@ pub(crate) use builder::Assumed;
 pub use builder::Builder;
 pub(crate) use cost::Estimate;
 pub use custom::Custom;
+pub(crate) use custom::Taking;
 pub(crate) use graph::{reach, results_needed};
 pub(crate) use interpret::check_inputs;
 pub use interpret::interpret;

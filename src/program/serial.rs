@@ -419,7 +419,10 @@ impl Loading<'_> {
                 let primal = self.inner(primal)?;
                 let jvp = jvp.map(|at| self.inner(at)).transpose()?;
                 let vjp = vjp.map(|at| self.inner(at)).transpose()?;
-                let custom = Custom::new(&name, primal, jvp, vjp)?;
+                let custom = match (&jvp, &vjp) {
+                    (None, None) => Custom::again(&name, primal),
+                    (Some(_), _) | (_, Some(_)) => Custom::new(&name, primal, jvp, vjp)?,
+                };
                 Op::Custom(Arc::new(custom), self.values(&of)?)
             }
             SavedOp::Output(a, position) => Op::Output(self.any(a)?, position),

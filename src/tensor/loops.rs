@@ -144,7 +144,7 @@ tuples! {
 
 /// The tensors of a loop and their common length.
 #[track_caller]
-fn sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> (usize, Vec<T>) {
+pub(super) fn sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> (usize, Vec<T>) {
     match try_sequences(op, xs) {
         Ok(sequences) => sequences,
         Err(message) => panic!("{message}"),
@@ -168,17 +168,17 @@ fn try_sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> Result<(us
 }
 
 /// The leaves of a structure, without other owners if they had none before.
-fn leaves<T: BaseTensor, C: Tree<T>>(c: C) -> Vec<T> {
+pub(super) fn leaves<T: BaseTensor, C: Tree<T>>(c: C) -> Vec<T> {
     c.leaves()
 }
 
 /// The structure of a carry, into which its leaves are put back.
-struct Carry<C>(C);
+pub(super) struct Carry<C>(C);
 
 impl<C> Carry<C> {
     /// Takes a carry apart. The kept structure owns none of the values, so that the first trip already is their only
     /// owner.
-    fn open<T: BaseTensor>(c: C) -> (Carry<C>, Vec<T>)
+    pub(super) fn open<T: BaseTensor>(c: C) -> (Carry<C>, Vec<T>)
     where
         C: Tree<T, With<T> = C>,
     {
@@ -186,7 +186,7 @@ impl<C> Carry<C> {
     }
 
     /// The carry with these leaves.
-    fn close<T: BaseTensor>(&self, leaves: Vec<T>) -> C
+    pub(super) fn close<T: BaseTensor>(&self, leaves: Vec<T>) -> C
     where
         C: Tree<T, With<T> = C>,
     {
@@ -580,7 +580,7 @@ where
 
 /// The rows of a loop over the numbers of its trips.
 #[track_caller]
-fn trip_numbers<T: BaseTensor>(op: &str, n: usize) -> (usize, Vec<T>) {
+pub(super) fn trip_numbers<T: BaseTensor>(op: &str, n: usize) -> (usize, Vec<T>) {
     check_possible(op, &[n]);
     (n, vec![T::discrete(&Discrete::Iota { n }, &[])])
 }

@@ -30,6 +30,7 @@
 //! | `interpolate` | linear interpolation, on lines and on regular grids |
 //! | `index` | reading and adding at indices |
 //! | `loops` | building by index, maps, folds, loops with a carry |
+//! | `checkpoint` | loops with a carry that are cut in segments |
 //!
 //! The elementwise functions of one float tensor come from the table in `ops/unary.rs`.
 //!
@@ -47,6 +48,7 @@ use crate::ops::{Discrete, Linear, View};
 use crate::shape::{Show, check_possible, check_room};
 
 mod batched;
+mod checkpoint;
 mod conv;
 mod cumulative;
 mod einsum;
@@ -78,6 +80,7 @@ mod trips;
 mod update;
 
 pub use batched::Batched;
+pub use checkpoint::{Checkpoint, checkpoint};
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
 pub use index::{Indices, Place, Places, ScalarIndex};

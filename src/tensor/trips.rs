@@ -85,6 +85,14 @@ impl Trips {
         }
     }
 
+    /// Panics if a trip has returned values that do not fit; trips may run again later.
+    #[track_caller]
+    pub(super) fn so_far(&self) {
+        if let Some(fault) = self.fault.get() {
+            panic!("{fault}");
+        }
+    }
+
     /// Whether the outputs of `n` trips like the first one can be stacked. Asked before the first trip has
     /// [`returned`](Trips::returned); every later trip fits the first.
     pub(super) fn stackable<T: BaseTensor>(&self, n: usize, outputs: &[T]) -> Result<(), String> {

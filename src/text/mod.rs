@@ -300,14 +300,25 @@ impl Printer<'_, '_> {
         self.line(scope.indent, "}")
     }
 
-    /// `t0 = custom name(x, y)`.
+    /// `t0 = custom name(x, y)`; `t0 = again name(e0 = x) {`, with the operations, of a function without rules.
     fn custom(&mut self, scope: &mut Scope<'_>, id: NodeId, c: &Custom, args: &[NodeId]) -> fmt::Result {
         for a in args {
             self.name(scope, *a)?;
         }
         let args: Vec<String> = args.iter().map(|a| scope.text(*a, false, false).words).collect();
+        if !c.is_again() {
+            let results = one_or_tuple(&self.results(scope, id, c.primal().outputs().len()));
+            return self.line(scope.indent, &format!("{results} = custom {}({})", c.name(), args.join(", ")));
+        }
+        let inputs: Vec<Text> = args.iter().map(|_| Text::name(self.names.next("e"))).collect();
+        let slots = c.primal().inputs().iter().zip(&inputs);
+        let names = slots.map(|(slot, input)| self.declared(&input.words, &slot.shape, slot.dtype));
+        let clauses: Vec<String> = names.zip(&args).map(|(name, arg)| format!("{name} = {arg}")).collect();
         let results = one_or_tuple(&self.results(scope, id, c.primal().outputs().len()));
-        self.line(scope.indent, &format!("{results} = custom {}({})", c.name(), args.join(", ")))
+        self.line(scope.indent, &format!("{results} = again {}({}) {{", c.name(), clauses.join(", ")))?;
+        let results = self.block(c.primal(), inputs, scope.indent + 1)?;
+        self.statement("return", results.into_iter().map(|t| t.words).collect(), scope.indent + 1)?;
+        self.line(scope.indent, "}")
     }
 
     /// ` carry (h0 = 0.0)`, ` over (e0 in xs)`, ` with (w)`: those that the loop has.

@@ -10,6 +10,7 @@ mod support;
 
 mod agree;
 mod anchors;
+mod checkpoint;
 mod custom;
 mod extrema;
 mod facts;

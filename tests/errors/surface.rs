@@ -8,8 +8,8 @@ use polygrad::ops::Binary;
 use polygrad::optim::clip_by_norm;
 use polygrad::tree::TreeMath;
 use polygrad::{
-    Array, BaseTensor, Conv, Tensor, Tree, build, build1, concat, cond, einsum, fold, iterate, map, map_accum,
-    map_accum_reverse, scan, stack, vmap, zip_with,
+    Array, BaseTensor, Checkpoint, Conv, Tensor, Tree, build, build1, checkpoint, concat, cond, einsum, fold, iterate,
+    map, map_accum, map_accum_reverse, scan, stack, vmap, zip_with,
 };
 
 use crate::log::Log;
@@ -240,12 +240,24 @@ fn loops<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| fold(vec![v.sum()], x, |c, _| [c.clone(), c].concat()));
     log.panics(|| fold(vec![v.sum()], x, |_, _| vec![]));
     log.panics(|| fold(long.clone(), Tensor::<T, 1>::zeros([0]), |c, _| c.slice(0, 1..)));
+    segments(x, v, log);
     // A mistake within a body.
     log.panics(|| build1(2, |i| x.at([i]) + v));
     log.panics(|| build([2, 2], |[i, _]| x.at([i]).dot(v)));
     log.panics(|| map(x, |row| row.dot(v)));
     log.panics(|| vmap(|row: &Vector<T>| row.dot(v))(x));
     log.panics(|| fold(v.sum(), x, |c, row| c + row.dot(v)));
+}
+
+/// Loops that are cut in segments.
+fn segments<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
+    let long = &x.row::<1>(0);
+    log.panics(|| checkpoint(0));
+    log.panics(|| Checkpoint::states(0));
+    log.panics(|| checkpoint(1).fold(v.sum(), (v, long), |c, (a, b)| c + a * b));
+    log.panics(|| checkpoint(1).map_accum(v.sum(), (v, long), |c, (a, _)| (c, a.clone())));
+    log.panics(|| checkpoint(1).map_accum_reverse(long.clone(), x, |c, r| (c.slice(0, 1..), r.sum())));
+    log.panics(|| checkpoint(1).iterate(2, long.clone(), |_, c| c.slice(0, 1..)));
 }
 
 /// Trips that differ from each other, which only an interpreter that runs them all can see.

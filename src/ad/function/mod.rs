@@ -1,5 +1,6 @@
 //! `Function`: a program traced once, differentiated once, and run many times.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -7,9 +8,10 @@ use std::sync::OnceLock;
 use thiserror::Error;
 
 use crate::array::Array;
+use crate::checkpoint::Checkpoint;
 use crate::dtype::DType;
 use crate::interpreters::compiled::{self, Executable, compile};
-use crate::passes::{Options, optimize_with};
+use crate::passes::{Options, optimize_with, segments};
 use crate::program::{Program, interpret};
 use crate::shape::Show;
 use crate::tree::{Difference, Key, Step, Tree, Visitor};
@@ -145,6 +147,7 @@ pub struct FunctionOptions {
     passes: Options,
     interpreted: bool,
     mode: Option<Mode>,
+    checkpoint: Option<Checkpoint>,
 }
 
 impl FunctionOptions {
@@ -209,6 +212,32 @@ impl FunctionOptions {
     pub fn mode(mut self, mode: Mode) -> FunctionOptions {
         self.mode = Some(mode);
         self
+    }
+
+    /// Loops are cut in segments, of which a derivative in reverse mode keeps the states at the ends alone: see
+    /// [`checkpoint`](crate::checkpoint()). Every outermost loop whose trips must run one after the other is cut.
+    ///
+    /// ```
+    /// use polygrad::{Checkpoint, Function, FunctionOptions, Tensor, iterate, tensor};
+    /// let x = Tensor::linspace(0.0, 1.0, 300);
+    /// let f = || Function::gradient(|x| iterate(1000, x, |_, x: Tensor<_, 1>| x.sin()).sum(), &x);
+    /// let (whole, cut) = (f(), f().with_options(FunctionOptions::new().checkpoint(Checkpoint::states(100))));
+    /// assert_eq!(whole.run(&x)?, cut.run(&x)?);
+    /// assert!(5 * cut.executable().peak_bytes() < whole.executable().peak_bytes());
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    #[must_use]
+    pub fn checkpoint(mut self, checkpoint: Checkpoint) -> FunctionOptions {
+        self.checkpoint = Some(checkpoint);
+        self
+    }
+
+    /// The recorded program as it is differentiated.
+    fn cut<'a>(&self, recorded: &'a Program) -> Cow<'a, Program> {
+        match self.checkpoint {
+            Some(checkpoint) => Cow::Owned(segments(recorded, checkpoint)),
+            None => Cow::Borrowed(recorded),
+        }
     }
 }
 
@@ -293,7 +322,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     pub fn with_options(mut self, options: FunctionOptions) -> Self {
         if options != self.options {
             let (derived, count) = self.derived;
-            let made = match derived.of(&self.recorded, count, options.mode, options.passes) {
+            let made = match derived.of(&options.cut(&self.recorded), count, options.mode, options.passes) {
                 Ok(made) => made,
                 Err(fault) => panic!("{fault}"),
             };

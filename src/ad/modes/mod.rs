@@ -322,6 +322,7 @@ fn contractions(program: &Program) -> usize {
 /// A function without a rule for tangents, which forward mode needs.
 fn without_tangents(program: &Program) -> Option<&Custom> {
     program.nodes().iter().find_map(|node| match &node.op {
+        Op::Custom(custom, _) if custom.is_again() => without_tangents(custom.primal()),
         Op::Custom(custom, _) => custom.jvp().is_none().then_some(&**custom),
         Op::Loop(l) => without_tangents(&l.body),
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,

@@ -1,0 +1,45 @@
+//! Functions without rules become their operations.
+//!
+//! Such a function holds what a reverse pass runs again apart from its surroundings, so that no pass stores what is to
+//! be computed again. A plan of a run has no such passes after it, and knows better what to reuse if it sees all
+//! operations.
+//!
+//! Law: the same operations on the same values, in the same order.
+
+use crate::program::{Builder, Loop, Made, Op, Program};
+
+/// The program without functions that have no rules; nothing, if it has none.
+pub(crate) fn inline(program: &Program) -> Option<Program> {
+    if !has_again(program) {
+        return None;
+    }
+    let mut b = Builder::literal();
+    let inputs = b.inputs(program.inputs(), &[]);
+    Some(program.rebuilt(b, inputs, &mut |b, _, node, now| match &node.op {
+        Op::Custom(custom, args) if custom.is_again() => {
+            let inner = inline(custom.primal());
+            let inner = inner.as_ref().unwrap_or(custom.primal());
+            let values = b.copy(inner, args.iter().map(|a| now.of(*a)).collect());
+            Made::Many(inner.results().iter().map(|r| Some(values.of(*r))).collect())
+        }
+        Op::Loop(l) if has_again(&l.body) => {
+            let Op::Loop(outside) = now.op(&node.op) else { unreachable!("a loop stays a loop") };
+            let body = inline(&l.body).unwrap_or_else(|| l.body.clone());
+            Made::One(b.apply(Op::Loop(Box::new(Loop { body, ..*outside }))))
+        }
+        Op::Loop(_) | Op::Custom(..) | Op::Output(..) | Op::Input(_) | Op::Constant(_) => now.again(b, node),
+        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => now.again(b, node),
+        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => now.again(b, node),
+    }))
+}
+
+/// Whether a program has functions without rules, in its loops or outside.
+fn has_again(program: &Program) -> bool {
+    program.nodes().iter().any(|node| match &node.op {
+        Op::Custom(custom, _) => custom.is_again(),
+        Op::Loop(l) => has_again(&l.body),
+        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
+        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
+        Op::Concat(..) | Op::Output(..) => false,
+    })
+}
