@@ -11,7 +11,10 @@ use super::value::Val;
 use crate::base::BaseTensor;
 
 /// A value of a copower type; zero is [`Val::Zero`].
-pub struct Bag<T>(Rc<Entries<T>>);
+pub struct Bag<T>(
+    /// Taken only by [`drop`](Drop::drop).
+    Option<Rc<Entries<T>>>,
+);
 
 enum Entries<T> {
     One(Val<T>, Val<T>),
@@ -33,27 +36,48 @@ impl<T> Clone for Bag<T> {
     }
 }
 
+/// Sums of many entries are taken apart in a loop.
+impl<T> Drop for Bag<T> {
+    fn drop(&mut self) {
+        let (mut next, mut work) = (self.0.take(), Vec::new());
+        while let Some(entries) = next {
+            if let Some(Entries::Both(mut a, mut b)) = Rc::into_inner(entries) {
+                work.extend(a.0.take().into_iter().chain(b.0.take()));
+            }
+            next = work.pop();
+        }
+    }
+}
+
 impl<T: BaseTensor> Bag<T> {
+    fn of(entries: Entries<T>) -> Self {
+        Bag(Some(Rc::new(entries)))
+    }
+
+    fn parts(&self) -> &Entries<T> {
+        self.0.as_deref().expect("a copower that is not dropped")
+    }
+
     /// A point with a vector.
     pub(super) fn one(a: Val<T>, v: Val<T>) -> Self {
-        Bag(Rc::new(Entries::One(a, v)))
+        Bag::of(Entries::One(a, v))
     }
 
     /// Every element of an array with the vector at its position.
     pub(super) fn zip(xs: Val<T>, vs: Val<T>) -> Self {
-        Bag(Rc::new(Entries::Zip(xs, vs)))
+        Bag::of(Entries::Zip(xs, vs))
     }
 
     /// The entries of both.
     pub(super) fn both(self, other: Bag<T>) -> Self {
-        Bag(Rc::new(Entries::Both(self, other)))
+        Bag::of(Entries::Both(self, other))
     }
 
     /// All entries, in order.
     pub(super) fn entries(&self) -> Vec<Entry<'_, T>> {
         let (mut found, mut work) = (Vec::new(), vec![self]);
         while let Some(bag) = work.pop() {
-            match &*bag.0 {
+            match bag.parts() {
                 Entries::One(a, v) => found.push(Entry::One(a, v)),
                 Entries::Zip(xs, vs) => found.push(Entry::Zip(xs, vs)),
                 Entries::Both(a, b) => work.extend([b, a]),
@@ -64,11 +88,12 @@ impl<T: BaseTensor> Bag<T> {
 
     /// The same points with other vectors.
     pub(super) fn each(&self, f: &dyn Fn(Val<T>) -> Val<T>) -> Self {
-        match &*self.0 {
-            Entries::One(a, v) => Bag::one(a.clone(), f(v.clone())),
-            Entries::Zip(xs, vs) => Bag::zip(xs.clone(), f(vs.clone())),
-            Entries::Both(a, b) => a.each(f).both(b.each(f)),
-        }
+        let mut bags = self.entries().into_iter().map(|entry| match entry {
+            Entry::One(a, v) => Bag::one(a.clone(), f(v.clone())),
+            Entry::Zip(xs, vs) => Bag::zip(xs.clone(), f(vs.clone())),
+        });
+        let first = bags.next().expect("a copower that is not zero has an entry");
+        bags.fold(first, Bag::both)
     }
 
     /// Shows `f` of every entry; an array of entries gives the sum of its results.
@@ -76,17 +101,17 @@ impl<T: BaseTensor> Bag<T> {
         for entry in self.entries() {
             match entry {
                 Entry::One(a, v) => show(f(a.clone(), v.clone())),
-                Entry::Zip(_, vs) if vs.is_zero() => {}
-                Entry::Zip(xs, vs) => {
-                    let both = Val::pair(xs.clone(), vs.clone());
-                    let swept = sweep("fold", false, Val::Nil, &both, &|_, both| Trip {
-                        carry: Val::Nil,
-                        out: Val::Nil,
-                        sum: f(both.fst(), both.snd()),
-                    });
-                    show(swept.sum);
-                }
+                Entry::Zip(xs, vs) => show(Bag::summed(xs.clone(), vs.clone(), f)),
             }
         }
+    }
+
+    /// The sum of `f` of the elements of two arrays.
+    pub(super) fn summed(xs: Val<T>, vs: Val<T>, f: &dyn Fn(Val<T>, Val<T>) -> Val<T>) -> Val<T> {
+        if vs.is_zero() {
+            return Val::Zero;
+        }
+        let step = |_, both: Val<T>| Trip { carry: Val::Nil, out: Val::Nil, sum: f(both.fst(), both.snd()) };
+        sweep("fold", false, Val::Nil, &Val::pair(xs, vs), &step).sum
     }
 }

@@ -15,13 +15,13 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use super::bag::{Bag, Entry};
-use super::linear::Lin;
-use super::linear::Mode;
+use super::bag::Entry;
+use super::choice::chosen;
+use super::linear::{Lin, Mode};
 use super::loops::{Trip, sweep};
-use super::run::{iterated, mapped, scanned};
+use super::run::{iterated, leafwise, mapped, recursive, scanned};
 use super::value::{Closure, Val};
-use crate::ad::higher::{Tangents, pull_primitive};
+use crate::ad::higher::pull_primitive;
 use crate::base::BaseTensor;
 use crate::higher::{Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Stack, Sum, Unit};
 
@@ -30,14 +30,16 @@ pub trait FunctionTangent: Sized + 'static {
     /// The function that `f` is of its second argument, with the first one captured; and its pullback.
     fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T>;
 
-    /// The tangents of a function and its argument, from the argument, the tangent of the result and the pullback.
-    fn call<T: BaseTensor>(argument: Val<T>, g: Val<T>, pullback: &Val<T>) -> Val<T>;
+    /// The pullback to a function and its argument, from that to its environment and argument.
+    fn call<T: BaseTensor>(argument: Val<T>, pullback: Lin<T>) -> Lin<T>;
 
     /// The function that may call itself, and its pullback.
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T>;
 
-    /// Refuses functions of which it is not known which one they are.
-    fn check_choice<T: BaseTensor>(_value: &Val<T>) {}
+    /// Values with pullbacks of one type, chosen by a mask that is not known.
+    fn choose<T: BaseTensor>(mask: &T, then: Val<T>, otherwise: Val<T>) -> Val<T> {
+        Val::select(mask, then, otherwise)
+    }
 }
 
 /// The tangent of a function is the list of its calls.
@@ -68,8 +70,8 @@ impl<T, K, A, B> Clone for Differentiable<T, K, A, B> {
 }
 
 /// A value with its pullback.
-fn with<T: BaseTensor>(y: Val<T>, pullback: impl Fn(Val<T>) -> Val<T> + 'static) -> Val<T> {
-    Val::Pair(Rc::new((y, Val::fun(pullback))))
+fn with<T: BaseTensor>(y: Val<T>, pullback: Lin<T>) -> Val<T> {
+    Val::Pair(Rc::new((y, Val::Lin(pullback))))
 }
 
 impl<T: BaseTensor, K, A, B> Differentiable<T, K, A, B> {
@@ -78,8 +80,8 @@ impl<T: BaseTensor, K, A, B> Differentiable<T, K, A, B> {
     }
 
     /// A function whose pullback needs nothing of the argument.
-    fn plain(value: fn(Val<T>) -> Val<T>, pullback: fn(Val<T>) -> Val<T>) -> Self {
-        Differentiable::new(move |x| with(value(x), pullback))
+    fn plain(value: fn(Val<T>) -> Val<T>, pullback: fn() -> Lin<T>) -> Self {
+        Differentiable::new(move |x| with(value(x), pullback()))
     }
 
     /// The value at an argument, paired with the pullback.
@@ -93,81 +95,58 @@ impl FunctionTangent for Calls {
         let (own, captured) = (f.clone(), x.clone());
         let function = Val::fun(move |y| {
             let ran = own(Val::pair(captured.clone(), y));
-            let pullback = ran.snd();
-            with(ran.fst(), move |g| pullback.apply(g).snd())
+            with(ran.fst(), ran.snd().lin().then(Lin::snd()))
         });
-        with(function, move |calls| {
-            let again = |y, g| f(Val::pair(x.clone(), y)).snd().apply(g).fst();
-            let mut total = Val::Zero;
-            if let Some(bag) = calls.bag() {
-                bag.fold(&again, &mut |part| total = std::mem::replace(&mut total, Val::Zero).plus(part));
-            }
-            total
-        })
+        let again = Val::fun(move |y| Val::Lin(f(Val::pair(x.clone(), y)).snd().lin().then(Lin::fst())));
+        with(function, Lin::fold(again))
     }
 
-    fn call<T: BaseTensor>(argument: Val<T>, g: Val<T>, pullback: &Val<T>) -> Val<T> {
-        let calls = Val::Bag(Bag::one(argument, g.clone()));
-        Val::pair(calls, pullback.apply(g))
+    fn call<T: BaseTensor>(argument: Val<T>, pullback: Lin<T>) -> Lin<T> {
+        Lin::pair(Lin::singleton(argument), pullback)
     }
 
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
         fn function<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
-            Val::fun(move |x| {
-                let own = function(body.clone(), g.clone());
+            recursive("fix", move |own, x| {
                 let ran = body(Val::pair(Val::pair(g.clone(), own), x));
-                let pullback = ran.snd();
-                with(ran.fst(), move |v| pullback.apply(v).snd())
+                with(ran.fst(), ran.snd().lin().then(Lin::snd()))
             })
         }
-        fn total<T: BaseTensor>(body: &Closure<T>, g: &Val<T>, calls: &Val<T>) -> Val<T> {
-            let mut sum = Val::Zero;
-            let again = |x, v| {
-                let own = function(body.clone(), g.clone());
-                let parts = body(Val::pair(Val::pair(g.clone(), own), x)).snd().apply(v).fst();
-                parts.fst().plus(total(body, g, &parts.snd()))
-            };
-            if let Some(bag) = calls.bag() {
-                bag.fold(&again, &mut |part| sum = std::mem::replace(&mut sum, Val::Zero).plus(part));
-            }
-            sum
+        fn total<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Lin<T> {
+            let own = function(body.clone(), g.clone());
+            Lin::fold(Val::fun(move |x| {
+                let ran = body(Val::pair(Val::pair(g.clone(), own.clone()), x));
+                let inner = Lin::snd().then(total(body.clone(), g.clone()));
+                Val::Lin(ran.snd().lin().then(Lin::fst()).then(Lin::fst().plus(inner)))
+            }))
         }
-        with(function(body.clone(), g.clone()), move |calls| total(&body, &g, &calls))
+        with(function(body.clone(), g.clone()), total(body, g))
     }
 }
 
 impl FunctionTangent for Environment {
     fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T> {
-        with(Val::fun(move |y| f(Val::pair(x.clone(), y))), |environment| environment)
+        with(Val::fun(move |y| f(Val::pair(x.clone(), y))), Lin::id())
     }
 
-    fn call<T: BaseTensor>(_: Val<T>, g: Val<T>, pullback: &Val<T>) -> Val<T> {
-        pullback.apply(g)
+    fn call<T: BaseTensor>(_: Val<T>, pullback: Lin<T>) -> Lin<T> {
+        pullback
     }
 
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
-        fn function<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
-            Val::fun(move |x| {
-                let own = function(body.clone(), g.clone());
-                let ran = body(Val::pair(Val::pair(g.clone(), own), x));
-                let pullback = ran.snd();
-                // The function captures what its inner calls capture.
-                with(ran.fst(), move |v| {
-                    let parts = pullback.apply(v);
-                    Val::pair(parts.fst().fst().plus(parts.fst().snd()), parts.snd())
-                })
-            })
-        }
-        with(function(body, g), |environment| environment)
+        let function = recursive("fix", move |own, x| {
+            let ran = body(Val::pair(Val::pair(g.clone(), own), x));
+            // The function captures what its inner calls capture.
+            let both = Lin::fst().then(Lin::fst().plus(Lin::snd()));
+            with(ran.fst(), ran.snd().lin().then(Lin::pair(both, Lin::snd())))
+        });
+        with(function, Lin::id())
     }
 
-    fn check_choice<T: BaseTensor>(value: &Val<T>) {
-        if value.has_function() {
-            panic!(
-                "if: a function chosen by a condition must be known when it is differentiated by its environment, but the condition is \
-                 not known while a program is traced; choose between its results, or differentiate by CurryLists or Reverse<Run<T>>"
-            );
-        }
+    fn choose<T: BaseTensor>(mask: &T, then: Val<T>, otherwise: Val<T>) -> Val<T> {
+        let (value, [of_then, of_otherwise]) = chosen(mask, &then.fst(), &otherwise.fst());
+        let (left, right) = (of_then.then(then.snd().lin()), of_otherwise.then(otherwise.snd().lin()));
+        with(value, Lin::select(mask.clone(), left, right))
     }
 }
 
@@ -175,37 +154,35 @@ impl<T: BaseTensor, K: FunctionTangent> Ccc for Curry<T, K> {
     type Hom<A: Obj, B: Obj> = Differentiable<T, K, A, B>;
 
     fn id<A: Obj>() -> Self::Hom<A, A> {
-        Differentiable::plain(|x| x, |g| g)
+        Differentiable::plain(|x| x, Lin::id)
     }
 
     fn then<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<B, C>) -> Self::Hom<A, C> {
         Differentiable::new(move |x| {
             let first = f.at(x);
             let second = g.at(first.fst());
-            let (back, further) = (first.snd(), second.snd());
-            with(second.fst(), move |v| back.apply(further.apply(v)))
+            with(second.fst(), second.snd().lin().then(first.snd().lin()))
         })
     }
 
     fn unit<A: Obj>() -> Self::Hom<A, Unit> {
-        Differentiable::plain(|_| Val::Nil, |_| Val::Zero)
+        Differentiable::plain(|_| Val::Nil, Lin::zero)
     }
 
     fn pair<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<A, C>) -> Self::Hom<A, Prod<B, C>> {
         Differentiable::new(move |x| {
             let (first, second) = (f.at(x.clone()), g.at(x));
-            let (left, right) = (first.snd(), second.snd());
-            let value = Val::pair(first.fst(), second.fst());
-            with(value, move |v| left.apply(v.fst()).plus(right.apply(v.snd())))
+            let (left, right) = (Lin::fst().then(first.snd().lin()), Lin::snd().then(second.snd().lin()));
+            with(Val::pair(first.fst(), second.fst()), left.plus(right))
         })
     }
 
     fn fst<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, A> {
-        Differentiable::plain(|x| x.fst(), |g| Val::pair(g, Val::Zero))
+        Differentiable::plain(|x| x.fst(), || Lin::pair(Lin::id(), Lin::zero()))
     }
 
     fn snd<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, B> {
-        Differentiable::plain(|x| x.snd(), |g| Val::pair(Val::Zero, g))
+        Differentiable::plain(|x| x.snd(), || Lin::pair(Lin::zero(), Lin::id()))
     }
 
     fn curry<A: Obj, B: Obj, C: Obj>(f: Self::Hom<Prod<A, B>, C>) -> Self::Hom<A, Fun<B, C>> {
@@ -214,10 +191,16 @@ impl<T: BaseTensor, K: FunctionTangent> Ccc for Curry<T, K> {
 
     fn eval<A: Obj, B: Obj>() -> Self::Hom<Prod<Fun<A, B>, A>, B> {
         Differentiable::new(|x| {
-            let argument = x.snd();
-            let ran = x.fst().apply(argument.clone());
-            let pullback = ran.snd();
-            with(ran.fst(), move |g| K::call(argument.clone(), g, &pullback))
+            let ran = x.fst().apply(x.snd());
+            with(ran.fst(), K::call(x.snd(), ran.snd().lin()))
+        })
+    }
+
+    fn bind<G: Obj, A: Obj, B: Obj>(value: Self::Hom<G, A>, body: Self::Hom<Prod<G, A>, B>) -> Self::Hom<G, B> {
+        Differentiable::new(move |g| {
+            let first = value.at(g.clone());
+            let second = body.at(Val::pair(g, first.fst()));
+            with(second.fst(), Lin::bind(second.snd().lin(), first.snd().lin()))
         })
     }
 }
@@ -228,71 +211,59 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
         Differentiable::new(move |x| {
             let at = x.primals(&from);
             let y = Val::of_leaves(&to, &mut p.run(&at).into_iter().map(Some));
-            let (p, from, to) = (p.clone(), from.clone(), to.clone());
-            with(y, move |g| {
-                let mut leaves = Vec::new();
-                g.leaves(&to, &mut leaves);
-                let pulled: Tangents<T> = pull_primitive(&p, &at, &leaves);
-                Val::of_leaves(&from, &mut pulled.into_iter()).without_units()
-            })
+            let p = p.clone();
+            with(y, leafwise(to.clone(), from.clone(), move |y_bars| pull_primitive(&p, &at, &y_bars)))
         })
     }
 
     fn inl<A: Obj, B: Obj>() -> Self::Hom<A, Sum<A, B>> {
-        Differentiable::plain(|x| Val::Left(Rc::new(x)), |g| Lin::cast_left().run(Mode::Tuples, g))
+        Differentiable::plain(|x| Val::Left(Rc::new(x)), Lin::cast_left)
     }
 
     fn inr<A: Obj, B: Obj>() -> Self::Hom<B, Sum<A, B>> {
-        Differentiable::plain(|x| Val::Right(Rc::new(x)), |g| Lin::cast_right().run(Mode::Tuples, g))
+        Differentiable::plain(|x| Val::Right(Rc::new(x)), Lin::cast_right)
     }
 
     fn case<G: Obj, A: Obj, B: Obj, C: Obj>(
         left: Self::Hom<Prod<G, A>, C>,
         right: Self::Hom<Prod<G, B>, C>,
     ) -> Self::Hom<Prod<G, Sum<A, B>>, C> {
-        fn branch<T: BaseTensor>(ran: &Val<T>, inject: fn() -> Lin<T>) -> Val<T> {
-            let pullback = ran.snd();
-            with(ran.fst(), move |v| {
-                let parts = pullback.apply(v);
-                Val::pair(parts.fst(), inject().run(Mode::Tuples, parts.snd()))
-            })
+        fn branch<T: BaseTensor>(ran: &Val<T>, inject: Lin<T>) -> Val<T> {
+            let to_sum = Lin::pair(Lin::fst(), Lin::snd().then(inject));
+            with(ran.fst(), ran.snd().lin().then(to_sum))
         }
         Differentiable::new(move |x| {
-            let (g, sum) = (x.fst(), x.snd());
-            let ran = sum.split(
-                |a| branch(&left.at(Val::pair(g.clone(), a)), Lin::inl),
-                |b| branch(&right.at(Val::pair(g.clone(), b)), Lin::inr),
-            );
-            if matches!(sum, Val::Either(_)) {
-                K::check_choice(&ran.fst());
+            let on_left = |a| branch(&left.at(Val::pair(x.fst(), a)), Lin::inl());
+            let on_right = |b| branch(&right.at(Val::pair(x.fst(), b)), Lin::inr());
+            let sum = x.snd();
+            if let Val::Either(e) = &sum {
+                return K::choose(&e.0, on_left(e.1.clone()), on_right(e.2.clone()));
             }
-            ran
+            sum.split(on_left, on_right)
         })
     }
 
     fn test() -> Self::Hom<Mask, Sum<Unit, Unit>> {
-        Differentiable::plain(|mask| Val::choice(mask.leaf()), |_| Val::Zero)
+        Differentiable::plain(|mask| Val::choice(mask.leaf()), Lin::zero)
     }
 
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R> {
-        // The pullbacks of all steps are kept in order, so that going back through many steps is a loop, too.
         Differentiable::new(move |x| {
             let (g, pullbacks) = (x.fst(), RefCell::new(Vec::new()));
             let result = iterated(x.snd(), &|state| {
                 let ran = step.at(Val::pair(g.clone(), state));
-                pullbacks.borrow_mut().push(ran.snd());
+                pullbacks.borrow_mut().push(ran.snd().lin());
                 ran.fst()
             });
-            let pullbacks = pullbacks.into_inner();
-            with(result, move |v| {
-                let (mut context, mut ct) = (Val::Zero, Lin::inr().run(Mode::Tuples, v));
-                for pullback in pullbacks.iter().rev() {
-                    let parts = pullback.apply(ct);
-                    context = context.plus(parts.fst());
-                    ct = Lin::inl().run(Mode::Tuples, parts.snd());
-                }
-                Val::pair(context, Lin::cast_left().run(Mode::Tuples, ct))
-            })
+            // From the cotangent of a state to those of the context and of the start.
+            let mut back = Lin::pair(Lin::zero(), Lin::id());
+            let mut pullbacks = pullbacks.into_inner().into_iter().peekable();
+            while let Some(pullback) = pullbacks.next() {
+                let own = Lin::fst().then(Lin::pair(Lin::id(), Lin::zero()));
+                let inject = if pullbacks.peek().is_some() { Lin::inl() } else { Lin::inr() };
+                back = inject.then(pullback).then(own.plus(Lin::snd().then(back)));
+            }
+            with(result, back)
         })
     }
 
@@ -307,17 +278,15 @@ impl<T: BaseTensor, K: FunctionTangent> Arrays for Curry<T, K> {
         Differentiable::new(|x| {
             let (f, xs) = (x.fst(), x.snd());
             let ys = mapped(&|a| f.apply(a).fst(), &xs);
-            with(ys, move |gs| {
+            let pullback = Lin::operation(move |mode, gs| {
                 let step = |_, both: Val<T>| {
-                    let pulled = K::call(both.fst(), both.snd(), &f.apply(both.fst()).snd());
+                    let pulled = K::call(both.fst(), f.apply(both.fst()).snd().lin()).run(mode, both.snd());
                     Trip { carry: Val::Nil, out: pulled.snd(), sum: pulled.fst() }
                 };
-                if gs.is_zero() {
-                    return Val::Zero;
-                }
                 let swept = sweep("map", false, Val::Nil, &Val::pair(xs.clone(), gs), &step);
                 Val::pair(swept.sum, swept.out)
-            })
+            });
+            with(ys, pullback)
         })
     }
 
@@ -326,14 +295,15 @@ impl<T: BaseTensor, K: FunctionTangent> Arrays for Curry<T, K> {
             let (f, xs) = (x.fst(), x.snd().snd());
             let (states, last) = scanned(&|a| f.apply(a).fst(), x.snd().fst(), &xs);
             let trips = Val::pair(states, xs);
-            with(last, move |g| {
+            let pullback = Lin::operation(move |mode, g: Val<T>| {
                 let step = |g: Val<T>, at: Val<T>| {
-                    let pulled = K::call(at.clone(), g, &f.apply(at).snd());
+                    let pulled = K::call(at.clone(), f.apply(at).snd().lin()).run(mode, g);
                     Trip { carry: pulled.snd().fst(), out: pulled.snd().snd(), sum: pulled.fst() }
                 };
                 let swept = sweep("fold", true, g.conform_row(&trips.fst()), &trips, &step);
                 Val::pair(swept.sum, Val::pair(swept.carry, swept.out))
-            })
+            });
+            with(last, pullback)
         })
     }
 }
@@ -350,7 +320,7 @@ impl<T: BaseTensor> CurryLists<T> {
         g: &B::Value<T>,
     ) -> Val<T> {
         let made = make.hom().at(Val::of_value::<A>(x)).fst();
-        program.hom().at(made).snd().apply(Val::of_value::<B>(g))
+        program.hom().at(made).snd().lin().run(Mode::Tuples, Val::of_value::<B>(g))
     }
 }
 

@@ -2,14 +2,14 @@
 //!
 //! A linear function is made by the operations of "CHAD", Fig. 8, and by nothing else: the fields are private. It runs
 //! in one of two ways. [`Mode::Tuples`] is the text of the paper: the cotangent of a variable is a vector of the type of
-//! its context, zero elsewhere. [`Mode::Cells`] is efficient CHAD: the cotangent of the context is a tree of cells that
-//! are added to, and a vector that is zero elsewhere is a path to a cell. Law: both give the same results, up to the
-//! order of sums.
+//! its context, zero elsewhere. [`Mode::Cells`] is efficient CHAD: vectors are added to cells (`cells.rs`), and what only
+//! moves vectors says in which cells they end. Laws: both give the same results, up to the order of sums; a linear
+//! function runs, and is dropped, without recursion, so a loop of any number of steps goes back.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::bag::Bag;
+use super::bag::{Bag, Entry};
+use super::cells::{Cell, Place};
 use super::tally;
 use super::value::Val;
 use crate::base::BaseTensor;
@@ -27,17 +27,22 @@ pub enum Mode {
 /// The function of an operation that is no combination of others.
 type Operation<T> = Rc<dyn Fn(Mode, Val<T>) -> Val<T>>;
 
-/// A linear function, and how deep it is nested.
-pub struct Lin<T>(Rc<Node<T>>, usize);
+/// A linear function.
+pub struct Lin<T> {
+    /// Taken only by [`drop`](Drop::drop).
+    node: Option<Rc<Node<T>>>,
+    /// The number of nodes of a function that only moves vectors; 0 of any other.
+    moves: u8,
+}
 
 impl<T> Clone for Lin<T> {
     fn clone(&self) -> Self {
-        Lin(self.0.clone(), self.1)
+        Lin { node: self.node.clone(), moves: self.moves }
     }
 }
 
-/// How deep linear functions may nest: they run by recursion, and a thread must have room for it.
-const DEPTH: usize = 3000;
+/// The largest function that moves vectors: where they end is found by recursion.
+const LARGEST: u8 = 100;
 
 enum Node<T> {
     Id,
@@ -60,62 +65,57 @@ enum Node<T> {
     Operation(Operation<T>),
 }
 
-/// A place where vectors add up.
-struct Cell<T>(Rc<RefCell<Slot<T>>>);
-
-enum Slot<T> {
-    Empty,
-    Sum(Val<T>),
-    Parts(Cell<T>, Cell<T>),
+impl<T> Node<T> {
+    /// The functions that this one combines.
+    fn parts(self) -> Option<[Lin<T>; 2]> {
+        match self {
+            Node::Then(f, g) | Node::Pair(f, g) | Node::Plus(f, g) | Node::Bind(f, g) | Node::Select(_, f, g) => {
+                Some([f, g])
+            }
+            Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => None,
+            Node::Fold(_) | Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight | Node::Operation(_) => None,
+        }
+    }
 }
 
-impl<T> Clone for Cell<T> {
-    fn clone(&self) -> Self {
-        Cell(self.0.clone())
+/// Chains of many functions are taken apart in a loop.
+impl<T> Drop for Lin<T> {
+    fn drop(&mut self) {
+        let (mut next, mut work) = (self.node.take(), Vec::new());
+        while let Some(node) = next {
+            if let Some(parts) = Rc::into_inner(node).and_then(Node::parts) {
+                work.extend(parts.into_iter().filter_map(|mut part| part.node.take()));
+            }
+            next = work.pop();
+        }
     }
 }
 
-impl<T: BaseTensor> Cell<T> {
-    fn of(slot: Slot<T>) -> Self {
-        Cell(Rc::new(RefCell::new(slot)))
-    }
+/// What is left to do while a linear function runs. There is one current vector.
+enum Task<T> {
+    /// The function of the current vector is the next one.
+    Apply(Lin<T>),
+    /// The function of a vector is the next one.
+    ApplyTo(Lin<T>, Val<T>),
+    /// The function of the current vector goes to a place.
+    Send(Lin<T>, Place<T>),
+    /// The function of a vector goes to a place.
+    SendOf(Lin<T>, Val<T>, Place<T>),
+    /// What a cell holds is the next vector.
+    Take(Cell<T>),
+    /// The function of a vector is joined to the current one.
+    Second(Lin<T>, Val<T>, Join<T>),
+    /// The current vector is joined to this one.
+    Join(Val<T>, Join<T>),
+    /// Of a pair, the first part is added to the function of the second part.
+    Bound(Lin<T>),
+}
 
-    fn add(&self, v: Val<T>) {
-        if v.is_zero() {
-            return;
-        }
-        if let Val::Pair(p) = &v {
-            let (a, b) = self.parts();
-            a.add(p.0.clone());
-            return b.add(p.1.clone());
-        }
-        let before = self.0.replace(Slot::Empty);
-        let sum = match before {
-            Slot::Empty => v,
-            Slot::Sum(u) => u.plus(v),
-            // The unit of a pair of cells without tangents adds nothing.
-            parts @ Slot::Parts(..) => return drop(self.0.replace(parts)),
-        };
-        self.0.replace(Slot::Sum(sum));
-    }
-
-    /// The cells of the parts of a pair.
-    fn parts(&self) -> (Cell<T>, Cell<T>) {
-        if let Slot::Parts(a, b) = &*self.0.borrow() {
-            return (a.clone(), b.clone());
-        }
-        let (a, b) = (Cell::of(Slot::Empty), Cell::of(Slot::Empty));
-        self.0.replace(Slot::Parts(a.clone(), b.clone()));
-        (a, b)
-    }
-
-    fn take(&self) -> Val<T> {
-        match self.0.replace(Slot::Empty) {
-            Slot::Empty => Val::Zero,
-            Slot::Sum(v) => v,
-            Slot::Parts(a, b) => Val::pair(a.take(), b.take()),
-        }
-    }
+/// How two results become one.
+enum Join<T> {
+    Pair,
+    Plus,
+    Select(T),
 }
 
 /// A vector of a case that did not run.
@@ -126,20 +126,20 @@ fn other_case() -> ! {
 
 impl<T: BaseTensor> Lin<T> {
     fn of(node: Node<T>) -> Self {
-        let depth = match &node {
-            Node::Then(f, g) | Node::Pair(f, g) | Node::Plus(f, g) | Node::Bind(f, g) | Node::Select(_, f, g) => {
-                1 + f.1.max(g.1)
+        let moves = match &node {
+            Node::Then(f, g) | Node::Pair(f, g) | Node::Plus(f, g) | Node::Bind(f, g) => {
+                let sum = f.moves.saturating_add(g.moves).saturating_add(1);
+                if f.moves == 0 || g.moves == 0 || sum > LARGEST { 0 } else { sum }
             }
-            Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => 0,
-            Node::Fold(_) | Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight | Node::Operation(_) => 0,
+            Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Inl | Node::Inr => 1,
+            Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Fold(_) | Node::Select(..) => 0,
+            Node::CastLeft | Node::CastRight | Node::Operation(_) => 0,
         };
-        if depth > DEPTH {
-            panic!(
-                "chad: linear functions must nest at most {DEPTH} deep, but a loop of many steps makes a deeper one; take a fold, or \
-                 differentiate by CurryClosures"
-            );
-        }
-        Lin(Rc::new(node), depth)
+        Lin { node: Some(Rc::new(node)), moves }
+    }
+
+    fn node(&self) -> &Node<T> {
+        self.node.as_deref().expect("a function that is not dropped")
     }
 
     pub(super) fn id() -> Self {
@@ -235,42 +235,148 @@ impl<T: BaseTensor> Lin<T> {
     }
 
     /// The result at a vector.
-    pub(crate) fn run(&self, mode: Mode, mut v: Val<T>) -> Val<T> {
-        let mut this = self;
-        while let Node::Then(f, g) = &*this.0 {
-            v = f.run(mode, v);
-            this = g;
+    pub(crate) fn run(&self, mode: Mode, v: Val<T>) -> Val<T> {
+        let (mut tasks, mut current) = (vec![Task::Apply(self.clone())], v);
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Apply(f) => current = f.apply(mode, current, &mut tasks),
+                Task::ApplyTo(f, v) => current = f.apply(mode, v, &mut tasks),
+                Task::Send(f, place) => f.send(std::mem::replace(&mut current, Val::Zero), place, &mut tasks),
+                Task::SendOf(f, v, place) => f.send(v, place, &mut tasks),
+                Task::Take(cell) => current = cell.take(),
+                Task::Second(g, v, join) => {
+                    tasks.push(Task::Join(std::mem::replace(&mut current, v), join));
+                    tasks.push(Task::Apply(g));
+                }
+                Task::Join(first, Join::Pair) => current = Val::pair(first, current),
+                Task::Join(first, Join::Plus) => current = first.plus(current),
+                Task::Join(first, Join::Select(mask)) => current = Val::select(&mask, first, current),
+                Task::Bound(value) => {
+                    tasks.push(Task::Join(current.fst(), Join::Plus));
+                    tasks.push(Task::Apply(value));
+                    current = current.snd();
+                }
+            }
         }
-        match (&*this.0, mode) {
+        current
+    }
+
+    /// The result at a vector, if that is done with; otherwise the next current vector, with tasks for the rest.
+    fn apply(&self, mode: Mode, v: Val<T>, tasks: &mut Vec<Task<T>>) -> Val<T> {
+        match (self.node(), mode) {
+            (Node::Then(f, g), _) => tasks.extend([Task::Apply(g.clone()), Task::Apply(f.clone())]),
+            (Node::Select(mask, f, g), _) => {
+                let join = Join::Select(mask.clone());
+                tasks.extend([Task::Second(g.clone(), v.clone(), join), Task::Apply(f.clone())]);
+            }
             (Node::Pair(f, g), Mode::Tuples) => {
-                let first = f.run(mode, v.clone());
-                Val::pair(first, g.run(mode, v))
+                tasks.extend([Task::Second(g.clone(), v.clone(), Join::Pair), Task::Apply(f.clone())]);
             }
             (Node::Plus(f, g), Mode::Tuples) => {
-                let first = f.run(mode, v.clone());
-                first.plus(g.run(mode, v))
+                tasks.extend([Task::Second(g.clone(), v.clone(), Join::Plus), Task::Apply(f.clone())]);
             }
             (Node::Bind(body, value), Mode::Tuples) => {
-                let both = body.run(mode, v);
-                both.fst().plus(value.run(mode, both.snd()))
+                tasks.extend([Task::Bound(value.clone()), Task::Apply(body.clone())]);
             }
             (Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Fold(_), Mode::Cells) => {
-                let cell = Cell::of(Slot::Empty);
-                this.run_into(v, &cell);
-                cell.take()
+                let cell = Cell::new();
+                tasks.extend([Task::Take(cell.clone()), Task::SendOf(self.clone(), v, Place::To(cell))]);
+                return Val::Zero;
             }
-            (Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Then(..), _) => this.run_leaf(mode, v),
-            (Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Select(..), _) => this.run_leaf(mode, v),
-            (Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight, _) => this.run_leaf(mode, v),
-            (Node::Operation(_), _) | (Node::Fold(_), Mode::Tuples) => this.run_leaf(mode, v),
+            (Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Operation(_), _) => return self.run_leaf(mode, v),
+            (Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Inl | Node::Inr, _) => {
+                return self.run_leaf(mode, v);
+            }
+            (Node::CastLeft | Node::CastRight, _) | (Node::Fold(_), Mode::Tuples) => return self.run_leaf(mode, v),
+        }
+        v
+    }
+
+    /// Adds the result at a vector to a place, or leaves tasks that do.
+    fn send(&self, v: Val<T>, place: Place<T>, tasks: &mut Vec<Task<T>>) {
+        if v.is_zero() || matches!(place, Place::Nowhere) {
+            return;
+        }
+        if let Some(end) = self.end(&place) {
+            return end.add(v);
+        }
+        match self.node() {
+            Node::Then(f, g) => match g.end(&place) {
+                Some(end) => tasks.push(Task::SendOf(f.clone(), v, end)),
+                None => tasks.extend([Task::Send(g.clone(), place), Task::ApplyTo(f.clone(), v)]),
+            },
+            Node::Pair(f, g) => {
+                let (first, second) = place.parts();
+                tasks.extend([Task::SendOf(g.clone(), v.clone(), second), Task::SendOf(f.clone(), v, first)]);
+            }
+            Node::Plus(f, g) => {
+                tasks.extend([Task::SendOf(g.clone(), v.clone(), place.clone()), Task::SendOf(f.clone(), v, place)]);
+            }
+            Node::Bind(body, value) => {
+                let own = match value.end(&place) {
+                    Some(end) => end,
+                    None => {
+                        let cell = Cell::new();
+                        tasks.extend([Task::Send(value.clone(), place.clone()), Task::Take(cell.clone())]);
+                        Place::To(cell)
+                    }
+                };
+                tasks.push(Task::SendOf(body.clone(), v, Place::both(place, own)));
+            }
+            Node::Fold(f) => {
+                let Some(bag) = v.bag() else { return };
+                for entry in bag.entries().iter().rev() {
+                    match entry {
+                        Entry::One(a, v) => {
+                            tasks.push(Task::SendOf(f.apply((*a).clone()).lin(), (*v).clone(), place.clone()));
+                        }
+                        Entry::Zip(xs, vs) => {
+                            let each = |a, v| f.apply(a).lin().run(Mode::Cells, v);
+                            place.add(Bag::summed((*xs).clone(), (*vs).clone(), &each));
+                        }
+                    }
+                }
+            }
+            Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => {
+                place.add(self.run_leaf(Mode::Cells, v));
+            }
+            Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight | Node::Operation(_) => {
+                place.add(self.run_leaf(Mode::Cells, v));
+            }
+            Node::Select(..) => {
+                let result = self.run(Mode::Cells, v);
+                place.add(result);
+            }
         }
     }
 
-    /// [`run`](Lin::run) of a function that is no combination of others. Apart, so that the frames of the recursion are
-    /// small.
-    #[inline(never)]
+    /// The place in which the argument ends where the result goes to a place, if the function only moves it.
+    fn end(&self, place: &Place<T>) -> Option<Place<T>> {
+        if self.moves == 0 {
+            return None;
+        }
+        match self.node() {
+            Node::Id => Some(place.clone()),
+            Node::Zero => Some(Place::Nowhere),
+            Node::Then(f, g) => f.end(&g.end(place)?),
+            Node::Pair(f, g) => {
+                let (first, second) = place.parts();
+                f.end(&first)?.merge(g.end(&second)?)
+            }
+            Node::Plus(f, g) => f.end(place)?.merge(g.end(place)?),
+            Node::Bind(body, value) => body.end(&Place::both(place.clone(), value.end(place)?)),
+            Node::Fst => Some(Place::both(place.clone(), Place::Nowhere)),
+            Node::Snd => Some(Place::both(Place::Nowhere, place.clone())),
+            Node::Inl => place.case(true),
+            Node::Inr => place.case(false),
+            Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Fold(_) | Node::Select(..) => None,
+            Node::CastLeft | Node::CastRight | Node::Operation(_) => None,
+        }
+    }
+
+    /// [`run`](Lin::run) of a function that is no combination of others.
     fn run_leaf(&self, mode: Mode, v: Val<T>) -> Val<T> {
-        match &*self.0 {
+        match self.node() {
             Node::Id => v,
             Node::Zero => {
                 tally::zero::<T>();
@@ -278,7 +384,9 @@ impl<T: BaseTensor> Lin<T> {
             }
             Node::Fst => v.fst(),
             Node::Snd => v.snd(),
-            Node::Then(..) | Node::Pair(..) | Node::Plus(..) | Node::Bind(..) => unreachable!("a combination"),
+            Node::Then(..) | Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Select(..) => {
+                unreachable!("a combination")
+            }
             Node::Fold(f) => {
                 let Some(bag) = v.bag() else { return Val::Zero };
                 let mut total = Val::Zero;
@@ -310,68 +418,9 @@ impl<T: BaseTensor> Lin<T> {
                 Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Fun(_) => other_case(),
                 Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => other_case(),
             },
-            Node::Select(mask, f, g) => Val::select(mask, f.run(mode, v.clone()), g.run(mode, v)),
             // Linear functions map zero to zero.
             Node::Operation(_) if v.is_zero() => Val::Zero,
             Node::Operation(f) => f(mode, v),
-        }
-    }
-
-    /// Adds the result at a vector to a cell. What runs last is no recursion, so a loop goes back through its steps in a
-    /// loop.
-    fn run_into(&self, mut v: Val<T>, cell: &Cell<T>) {
-        let (mut this, mut cell) = (self, cell.clone());
-        while !v.is_zero() {
-            match &*this.0 {
-                Node::Zero => return,
-                Node::Then(f, g) => match g.path(&cell) {
-                    Some(part) => (this, cell) = (f, part),
-                    None => {
-                        v = f.run(Mode::Cells, v);
-                        this = g;
-                    }
-                },
-                Node::Pair(f, g) => {
-                    let (a, b) = cell.parts();
-                    f.run_into(v.clone(), &a);
-                    (this, cell) = (g, b);
-                }
-                Node::Plus(f, g) => {
-                    f.run_into(v.clone(), &cell);
-                    this = g;
-                }
-                Node::Bind(body, value) => {
-                    let own = Cell::of(Slot::Empty);
-                    body.run_into(v, &Cell::of(Slot::Parts(cell.clone(), own.clone())));
-                    v = own.take();
-                    this = value;
-                }
-                Node::Fold(f) => {
-                    if let Some(bag) = v.bag() {
-                        bag.fold(&|a, v| f.apply(a).lin().run(Mode::Cells, v), &mut |w| cell.add(w));
-                    }
-                    return;
-                }
-                Node::Id | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => {
-                    return cell.add(this.run_leaf(Mode::Cells, v));
-                }
-                Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight | Node::Select(..) | Node::Operation(_) => {
-                    return cell.add(this.run_leaf(Mode::Cells, v));
-                }
-            }
-        }
-    }
-
-    /// The part of a cell to which the function sends its argument as it is, if it does no more than that.
-    fn path(&self, cell: &Cell<T>) -> Option<Cell<T>> {
-        match &*self.0 {
-            Node::Id => Some(cell.clone()),
-            Node::Then(f, g) => f.path(&g.path(cell)?),
-            Node::Pair(f, g) if matches!(*g.0, Node::Zero) => f.path(&cell.parts().0),
-            Node::Pair(f, g) if matches!(*f.0, Node::Zero) => g.path(&cell.parts().1),
-            Node::Zero | Node::Pair(..) | Node::Fst | Node::Snd | Node::Plus(..) | Node::Bind(..) => None,
-            Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Fold(_) | Node::Select(..) => None,
-            Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight | Node::Operation(_) => None,
         }
     }
 }

@@ -17,13 +17,16 @@ use crate::base::BaseTensor;
 use crate::higher::{Arrays, Obj};
 
 mod bag;
+mod cells;
 pub mod chad;
+mod choice;
 pub mod curry;
 mod decisions;
 pub mod lambda;
 mod linear;
 mod loops;
 pub mod optic;
+mod recursion;
 mod run;
 mod syntax;
 mod tally;
@@ -42,25 +45,18 @@ pub use value::{AnyMonoid, Val};
 
 /// An instance that goes backwards: a morphism gives a value, and a pullback of cotangents.
 pub trait Backward<T: BaseTensor>: Arrays {
-    /// The value at an argument, and its pullback.
-    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> (Val<T>, Pullback<T>);
+    /// The value at an argument, paired with its pullback.
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> Val<T>;
 }
 
-/// A function of cotangents.
-pub type Pullback<T> = Box<dyn Fn(Val<T>) -> Val<T>>;
-
 impl<T: BaseTensor> Backward<T> for Reverse<Run<T>> {
-    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> (Val<T>, Pullback<T>) {
-        let ran = program.at(x);
-        let pullback = ran.snd().lin();
-        (ran.fst(), Box::new(move |v| pullback.run(Mode::Cells, v)))
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> Val<T> {
+        program.at(x)
     }
 }
 
 impl<T: BaseTensor, K: curry::FunctionTangent> Backward<T> for Curry<T, K> {
-    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> (Val<T>, Pullback<T>) {
-        let ran = program.at(x);
-        let pullback = ran.snd();
-        (ran.fst(), Box::new(move |v| pullback.apply(v)))
+    fn pulled<A: Obj, B: Obj>(program: &Self::Hom<A, B>, x: Val<T>) -> Val<T> {
+        program.at(x)
     }
 }

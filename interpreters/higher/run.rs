@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::bag::Bag;
 use super::linear::Lin;
 use super::loops::{Trip, sweep};
+use super::recursion::within_stack;
 use super::value::{Closure, Val, known};
 use crate::ad::higher::{Tangents, pull_primitive, push_primitive};
 use crate::array::Array;
@@ -91,18 +92,18 @@ pub(super) fn iterated<T: BaseTensor>(mut state: Val<T>, step: &dyn Fn(Val<T>) -
             Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => unreachable!("a step gives a sum"),
             Val::Either(_) => panic!(
                 "iterate: the step must be known to go on or to end, but its condition is not known while a program is traced; run \
-                 it with known numbers, or take a fold, whose number of steps is known"
+                 it with known numbers, or take iterate_within, whose number of steps is bounded"
             ),
         }
     }
 }
 
-/// The function that may call itself.
-pub(super) fn recursive<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
-    Val::fun(move |x| {
-        let own = recursive(body.clone(), g.clone());
-        body(Val::pair(Val::pair(g.clone(), own), x))
-    })
+/// The function that may call itself: of itself and its argument.
+pub(super) fn recursive<T: BaseTensor>(op: &'static str, call: impl Fn(Val<T>, Val<T>) -> Val<T> + 'static) -> Val<T> {
+    fn function<T: BaseTensor>(op: &'static str, call: Rc<dyn Fn(Val<T>, Val<T>) -> Val<T>>) -> Val<T> {
+        Val::fun(move |x| within_stack(op, || call(function(op, call.clone()), x)))
+    }
+    function(op, Rc::new(call))
 }
 
 /// A linear function of two linear functions, each of the same context.
@@ -153,7 +154,11 @@ fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
 }
 
 /// The linear function of a derivative that takes leaves to leaves.
-fn leafwise<T: BaseTensor>(from: Layout, to: Layout, f: impl Fn(Tangents<T>) -> Tangents<T> + 'static) -> Lin<T> {
+pub(super) fn leafwise<T: BaseTensor>(
+    from: Layout,
+    to: Layout,
+    f: impl Fn(Tangents<T>) -> Tangents<T> + 'static,
+) -> Lin<T> {
     Lin::operation(move |_, v| {
         let mut leaves = Vec::new();
         v.leaves(&from, &mut leaves);
@@ -211,7 +216,10 @@ impl<T: BaseTensor> Language for Run<T> {
     }
 
     fn fix<G: Obj, A: Obj, B: Obj>(body: Morphism<T, Prod<Prod<G, Fun<A, B>>, A>, B>) -> Morphism<T, G, Fun<A, B>> {
-        Morphism::new(move |g| recursive(body.run.clone(), g))
+        Morphism::new(move |g| {
+            let body = body.run.clone();
+            recursive("fix", move |own, x| body(Val::pair(Val::pair(g.clone(), own), x)))
+        })
     }
 }
 

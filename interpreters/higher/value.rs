@@ -315,7 +315,7 @@ pub(super) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
 }
 
 /// `then` where the mask, a single one, holds.
-fn choose<T: BaseTensor>(mask: &T, then: &T, otherwise: &T) -> T {
+pub(super) fn choose<T: BaseTensor>(mask: &T, then: &T, otherwise: &T) -> T {
     let scalar = then.shape().is_empty();
     let wide = if scalar { mask.clone() } else { mask.linear(&Linear::replicate(then.shape(), &[])) };
     T::select(&wide, then, otherwise)

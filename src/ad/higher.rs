@@ -97,29 +97,29 @@ where
     B: Ground,
     T: BaseTensor,
 {
-    let (y, pullback) = C::pulled(&program.hom(), Val::of_value::<A>(x));
-    let value = B::read(&mut y.primals(&B::layout()).into_iter());
+    let ran = C::pulled(&program.hom(), Val::of_value::<A>(x));
+    let (value, pullback) = (B::read(&mut ran.fst().primals(&B::layout()).into_iter()), ran.snd().lin());
     let like = value.leaves();
     let pull = move |ct: &B::Value<T>| {
         check_like("vjp", "cotangent", &like, &ct.leaves())?;
-        Ok::<_, String>(pullback(Val::of_value::<B>(ct)).tangent_like::<A>(x))
+        Ok::<_, String>(pullback.run(Mode::Cells, Val::of_value::<B>(ct)).tangent_like::<A>(x))
     };
     (value, LinearMap::new(pull))
 }
 
-/// The cotangent of `x` for a cotangent of the value, by CHAD, whose linear functions run in this [`Mode`]. The other
-/// verbs run them by cells.
+/// The cotangent of `x` for a cotangent of the value, by an instance whose linear functions run in this [`Mode`]. The
+/// other verbs run them by cells.
 ///
 /// # Panics
 /// When the cotangent is not like the value.
 #[track_caller]
-pub fn pullback_by_chad<A: Ground, B: Ground, T: BaseTensor>(
-    program: Expr<Reverse<Run<T>>, A, B>,
+pub fn pullback_by<C: Backward<T>, A: Ground, B: Ground, T: BaseTensor>(
+    program: Expr<C, A, B>,
     x: &A::Value<T>,
     y_bar: &B::Value<T>,
     mode: Mode,
 ) -> A::Value<T> {
-    let ran = program.hom().at(Val::of_value::<A>(x));
+    let ran = C::pulled(&program.hom(), Val::of_value::<A>(x));
     if let Err(message) = check_like("vjp", "cotangent", &ran.fst().primals(&B::layout()), &y_bar.leaves()) {
         panic!("{message}");
     }
@@ -174,9 +174,10 @@ pub fn value_and_grad_by<C: Backward<T>, A: Ground, T: BaseTensor>(
     program: Expr<C, A, Real>,
     x: &A::Value<T>,
 ) -> (Tensor<T, 0>, A::Value<T>) {
-    let (y, pullback) = C::pulled(&program.hom(), Val::of_value::<A>(x));
+    let ran = C::pulled(&program.hom(), Val::of_value::<A>(x));
     let one = Val::Leaf(T::constant(Array::scalar(1.0)));
-    (Real::read(&mut y.primals(&Real::layout()).into_iter()), pullback(one).tangent_like::<A>(x))
+    let gradient = ran.snd().lin().run(Mode::Cells, one).tangent_like::<A>(x);
+    (Real::read(&mut ran.fst().primals(&Real::layout()).into_iter()), gradient)
 }
 
 /// Gradient of a program with one number as its result, by [`CurryClosures`].

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use polygrad::higher::primitive::Logic;
 use polygrad::higher::{
-    self, Expr, Fun, Language, Monoid, Prod, Real, apply, fun1, fun2, fun3, if_, inl, inr, iterate, lam, let_, num, tup,
+    self, Expr, Fun, Language, Monoid, Prod, Real, apply, fix, fun1, fun2, fun3, if_, inl, inr, iterate, lam, let_,
+    num, tup,
 };
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
+use polygrad::interpreters::higher::{CurryClosures, CurryLists, Mode, Reverse, Run};
 use polygrad::{Array, tensor};
 
 use super::agree::{close, numbers};
@@ -232,7 +233,7 @@ fn fig_6_discrete_types() {
     assert_eq!(higher::value_and_grad_by(read::<Reverse<Run<Array>>>(), &x).1, expected);
 }
 
-/// Ten thousand steps go forward and back in a small thread; some hundred by CHAD, whose work is no power of their number.
+/// Ten thousand steps go forward and back in a small thread, in every instance that runs; with tuples, too.
 #[test]
 fn many_steps() {
     fn steps<C: Language>(count: f64) -> Expr<C, Real, Real> {
@@ -248,7 +249,51 @@ fn many_steps() {
     }
     let found = higher::value_and_grad(steps(10_000.0), &tensor(1.0));
     assert_eq!(found, (tensor(1.0), tensor(10_000.0)));
-    let found = higher::value_and_grad_by(steps::<Reverse<Run<Array>>>(500.0), &tensor(1.0));
-    assert_eq!(found, (tensor(1.0), tensor(500.0)));
-    assert_eq!(higher::jvp(steps(500.0), &tensor(1.0), &tensor(2.0)), (tensor(1.0), tensor(1000.0)));
+    let found = higher::value_and_grad_by(steps::<Reverse<Run<Array>>>(10_000.0), &tensor(1.0));
+    assert_eq!(found, (tensor(1.0), tensor(10_000.0)));
+    assert_eq!(higher::jvp(steps(10_000.0), &tensor(1.0), &tensor(2.0)), (tensor(1.0), tensor(20_000.0)));
+    let back = |mode| higher::pullback_by(steps::<Reverse<Run<Array>>>(5000.0), &tensor(1.0), &tensor(1.0), mode);
+    assert_eq!(back(Mode::Tuples), tensor(5000.0));
+    assert_eq!(higher::hvp(steps(500.0), &tensor(1.0), &tensor(1.0)).1, tensor(500.0 * 499.0));
+}
+
+/// A function that is called in every step of a loop, so that some thousand calls are remembered.
+#[test]
+fn many_calls() {
+    fn calls<C: Language>() -> Expr<C, Real, Real> {
+        fun1(|a| {
+            let_(lam(|z| z.at() * a.at()), |f| {
+                iterate(tup(num(1.0), num(0.0)), |s| {
+                    if_(
+                        s.at().snd().less(num(3000.0)),
+                        || inl(tup(f.at().app(s.at().fst()), s.at().snd() + num(1.0))),
+                        || inr(s.at().fst()),
+                    )
+                })
+            })
+        })
+    }
+    let expected = (tensor(1.0), tensor(3000.0));
+    assert_eq!(higher::value_and_grad(calls(), &tensor(1.0)), expected);
+    assert_eq!(higher::value_and_grad_by(calls::<CurryLists<Array>>(), &tensor(1.0)), expected);
+    assert_eq!(higher::value_and_grad_by(calls::<Reverse<Run<Array>>>(), &tensor(1.0)), expected);
+    assert_eq!(higher::jvp(calls(), &tensor(1.0), &tensor(1.0)), expected);
+}
+
+/// A recursion of some depth.
+#[test]
+fn deep_recursion() {
+    fn sum<C: Language>() -> Expr<C, Real, Real> {
+        fun1(|x| {
+            let_(fix(|f, n| if_(n.at().less(num(0.5)), || num(0.0), || x.at() + f.at().app(n.at() - num(1.0)))), |f| {
+                f.at().app(num(DEPTH))
+            })
+        })
+    }
+    const DEPTH: f64 = 50.0;
+    let expected = (tensor(DEPTH * 2.0), tensor(DEPTH));
+    assert_eq!(higher::value_and_grad(sum(), &tensor(2.0)), expected);
+    assert_eq!(higher::value_and_grad_by(sum::<CurryLists<Array>>(), &tensor(2.0)), expected);
+    assert_eq!(higher::value_and_grad_by(sum::<Reverse<Run<Array>>>(), &tensor(2.0)), expected);
+    assert_eq!(higher::jvp(sum(), &tensor(2.0), &tensor(1.0)), expected);
 }

@@ -4,9 +4,11 @@
 //! functions may differ.
 
 use polygrad::higher::primitive::Pointwise2;
-use polygrad::higher::{self, Arrays, Ccc, Expr, Language, Prod, Real, fun1, lam, let_};
+use polygrad::higher::{self, Arrays, Ccc, Expr, Language, Prod, Real, fun1, if_, lam, let_};
 use polygrad::interpreters::Count;
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Forward, Mode, Reverse, Run, Syntax, tallied};
+use polygrad::interpreters::higher::{
+    Backward, CurryClosures, CurryLists, Forward, Mode, Reverse, Run, Syntax, tallied,
+};
 use polygrad::ops::Binary;
 use polygrad::{Array, Lift, Tensor, tensor};
 use quickcheck::QuickCheck;
@@ -148,7 +150,12 @@ fn pullbacks_are_linear() {
         let (u, v) = ((f64::from(u.0), f64::from(u.1)), (f64::from(v.0), f64::from(v.1)));
         for mode in [Mode::Tuples, Mode::Cells] {
             let pull = |ct| {
-                numbers(&higher::pullback_by_chad::<_, _, Array>(two_results(seed), &point(), &cotangent(ct), mode))
+                numbers(&higher::pullback_by::<Reverse<Run<Array>>, _, _, Array>(
+                    two_results(seed),
+                    &point(),
+                    &cotangent(ct),
+                    mode,
+                ))
             };
             let (pulled, other) = (pull(u), pull(v));
             assert_eq!(pull((0.0, 0.0)), [0.0, 0.0]);
@@ -156,7 +163,12 @@ fn pullbacks_are_linear() {
             close("linear", &pull((u.0 + 3.0 * v.0, u.1 + 3.0 * v.1)), &sum, 1e-10);
         }
         let [tuples, cells] = [Mode::Tuples, Mode::Cells].map(|mode| {
-            numbers(&higher::pullback_by_chad::<_, _, Array>(two_results(seed), &point(), &cotangent(u), mode))
+            numbers(&higher::pullback_by::<Reverse<Run<Array>>, _, _, Array>(
+                two_results(seed),
+                &point(),
+                &cotangent(u),
+                mode,
+            ))
         });
         close("cells", &cells, &tuples, 1e-11);
         // Duality: <Fwd v, u> = <v, Rev u>.
@@ -188,20 +200,83 @@ fn chain_16<C: Language>() -> Expr<C, Real, Real> {
     fun1(|x| chain!(x, x; - - - - - - - - - - - - - - - -))
 }
 
-/// Efficient CHAD: `n` lets cost a multiple of `n` zeros and additions by cells, where tuples cost its square.
+/// `n` functions, each of which captures all variables so far and is called twice.
+macro_rules! functions {
+    ($x:ident, $last:ident;) => { $last.at() };
+    ($x:ident, $last:ident; $_step:tt $($rest:tt)*) => {
+        let_(lam(|z| z.at() * $x.at() * $last.at()), |f| {
+            let_(f.at().app(f.at().app($x.at())), |next| functions!($x, next; $($rest)*))
+        })
+    };
+}
+
+fn functions_2<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| functions!(x, x; - -))
+}
+
+fn functions_4<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| functions!(x, x; - - - -))
+}
+
+fn functions_8<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| functions!(x, x; - - - - - - - -))
+}
+
+/// `n` conditions, each of whose branches sees all variables so far.
+macro_rules! conditions {
+    ($x:ident, $last:ident;) => { $last.at() };
+    ($x:ident, $last:ident; $_step:tt $($rest:tt)*) => {
+        let_(if_($x.at().less($last.at()), || $last.at() * $x.at(), || $x.at() + $last.at()), |next| {
+            conditions!($x, next; $($rest)*)
+        })
+    };
+}
+
+fn conditions_4<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| conditions!(x, x; - - - -))
+}
+
+fn conditions_8<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| conditions!(x, x; - - - - - - - -))
+}
+
+fn conditions_16<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| conditions!(x, x; - - - - - - - - - - - - - - - -))
+}
+
+/// Efficient CHAD: `n` lets, conditions or functions that capture all variables cost a multiple of `n` zeros and additions
+/// by cells, where tuples cost its square; and so where the tangent of a function is that of its environment, whose
+/// captured variables are the cells.
 #[test]
 fn lets_cost_linear_work() {
-    let work = |program: fn() -> Expr<Reverse<Run<Array>>, Real, Real>, power: i32, mode| {
-        let x = tensor(1.1);
-        let (gradient, tally) = tallied::<Array, _>(|| higher::pullback_by_chad(program(), &x, &tensor(1.0), mode));
-        close("gradient", &[gradient.item()], &[f64::from(power) * 1.1_f64.powi(power - 1)], 1e-12);
-        tally.total()
-    };
-    let cells = [work(chain_4, 5, Mode::Cells), work(chain_8, 9, Mode::Cells), work(chain_16, 17, Mode::Cells)];
-    let tuples = [work(chain_4, 5, Mode::Tuples), work(chain_8, 9, Mode::Tuples), work(chain_16, 17, Mode::Tuples)];
-    println!("zeros and additions of 4, 8 and 16 lets: {cells:?} by cells, {tuples:?} by tuples");
-    assert_eq!(cells[2] - cells[1], 2 * (cells[1] - cells[0]), "{cells:?} is linear");
-    assert!(tuples[2] - tuples[1] > 3 * (tuples[1] - tuples[0]), "{tuples:?} is not");
+    fn work<C: Backward<Array>>(program: Expr<C, Real, Real>, mode: Mode) -> (f64, usize) {
+        let (x, one) = (tensor(1.01), tensor(1.0));
+        let (gradient, tally) = tallied::<Array, _>(|| higher::pullback_by(program, &x, &one, mode));
+        (gradient.item(), tally.total())
+    }
+    macro_rules! counts {
+        ($instance:ty, $mode:expr; $($program:ident)*) => { [$({
+            let (gradient, work) = work($program::<$instance>(), $mode);
+            let expected = higher::grad($program(), &tensor(1.01)).item();
+            close(stringify!($program), &[gradient], &[expected], 1e-12);
+            work
+        }),*] };
+    }
+    macro_rules! linear {
+        ($what:literal: $($program:ident)*) => {
+            for (instance, cells, tuples) in [
+                ("CHAD", counts!(Reverse<Run<Array>>, Mode::Cells; $($program)*), counts!(Reverse<Run<Array>>, Mode::Tuples; $($program)*)),
+                ("closures", counts!(CurryClosures<Array>, Mode::Cells; $($program)*), counts!(CurryClosures<Array>, Mode::Tuples; $($program)*)),
+            ] {
+                println!("zeros and additions of {} by {instance}: {cells:?} by cells, {tuples:?} by tuples", $what);
+                assert_eq!(cells[2] - cells[1], 2 * (cells[1] - cells[0]), "{cells:?} is linear");
+                assert!(2 * (tuples[2] - tuples[1]) > 5 * (tuples[1] - tuples[0]), "{tuples:?} is not");
+            }
+        };
+    }
+    linear!("4, 8 and 16 lets": chain_4 chain_8 chain_16);
+    linear!("4, 8 and 16 conditions": conditions_4 conditions_8 conditions_16);
+    linear!("2, 4 and 8 functions": functions_2 functions_4 functions_8);
 }
 
 /// Functions within functions, each applied to a product.

@@ -15,3 +15,4 @@ mod optics;
 mod printed;
 mod random;
 mod refused;
+mod staged;

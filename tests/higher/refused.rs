@@ -2,21 +2,10 @@
 
 use polygrad::higher::primitive::{MatVec, Recorded};
 use polygrad::higher::{self, Expr, Language, Prod, Real, fun2, lam};
-use polygrad::interpreters::higher::{CurryClosures, CurryLists, Run};
-use polygrad::program::{Term, interpret};
+use polygrad::interpreters::higher::{CurryClosures, Run};
 use polygrad::{Array, tensor};
 
 use super::gallery;
-
-#[test]
-fn functions_chosen_while_traced() {
-    // Environments differ from function to function; lists of calls do not.
-    let x = (tensor(0.7), tensor(1.3));
-    let staged = higher::stage_gradient_by(gallery::chosen::<CurryLists<Term>>(), &x);
-    let results = interpret(&staged, vec![Array::scalar(0.7), Array::scalar(1.3)]);
-    let (_, gradient) = higher::value_and_grad(gallery::chosen(), &x);
-    assert_eq!([results[1].clone(), results[2].clone()], [gradient.0.into_raw(), gradient.1.into_raw()]);
-}
 
 /// A recorded program is a primitive of other programs, with its derivatives.
 #[test]

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::super::bag::Bag;
 use super::super::linear::{Lin, Mode};
-use super::super::run::{iterated, mapped, scanned, tangent_folded, unfolded};
+use super::super::run::{iterated, mapped, recursive, scanned, tangent_folded, unfolded};
 use super::super::value::Val;
 use super::{AnyPrimitive, E, Exp, Lambda, Name, Op};
 use crate::array::Array;
@@ -140,5 +140,5 @@ fn primitive(p: &Rc<dyn AnyPrimitive>, x: &Value) -> Value {
 }
 
 fn fixed(f: Value) -> Value {
-    Val::fun(move |x| f.apply(fixed(f.clone())).apply(x))
+    recursive("fix", move |own, x| f.apply(own).apply(x))
 }
