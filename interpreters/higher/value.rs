@@ -240,14 +240,16 @@ impl<T: BaseTensor> Val<T> {
         }
     }
 
-    /// The value that `f` makes of the left case, or `g` of the right one; both, if it is not known which.
+    /// The value that `f` makes of the left case, or `g` of the right one; both, if it is not known which. The zero of a
+    /// sum of vectors has no case, and what becomes of it is zero.
     pub(super) fn split(&self, f: impl FnOnce(Val<T>) -> Val<T>, g: impl FnOnce(Val<T>) -> Val<T>) -> Val<T> {
         match self {
             Val::Left(v) => f((**v).clone()),
             Val::Right(v) => g((**v).clone()),
             Val::Either(e) => Val::select(&e.0, f(e.1.clone()), g(e.2.clone())),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) => mistyped("a sum"),
-            Val::Bag(_) | Val::Mono(_) | Val::Zero => mistyped("a sum"),
+            Val::Bag(_) | Val::Mono(_) => mistyped("a sum"),
+            Val::Zero => Val::Zero,
         }
     }
 

@@ -10,6 +10,7 @@ mod figures;
 mod filter;
 mod gallery;
 mod laws;
+mod lens;
 mod loops;
 mod optics;
 mod printed;

@@ -1,250 +1,15 @@
-//! Optics: those of the host language, and reverse mode as an optic functor, to the third order ("dP guide").
+//! Reverse mode as an optic functor, to the third order ("dP guide", sections V to VII).
 
-use std::rc::Rc;
-
-use polygrad::higher::{self, Ground, Monoidal, Prod, Real};
-use polygrad::interpreters::higher::optic::lens::{Either, HiddenOptic, Optic, Policy, branch, copy, delete, join};
-use polygrad::interpreters::higher::optic::{Staged, Wire, Wiring, act, stars, wired, woven};
+use polygrad::higher::{self, Ground, Monoidal, Prod, Real, Sum};
+use polygrad::interpreters::higher::optic::{Stage, Staged, Wire, Wiring, act, stars, wired, woven};
 use polygrad::interpreters::higher::{Reverse, ReverseOptic, Run, Syntax, Wires};
-use polygrad::ops::{Binary, Unary};
+use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::Tree;
 use polygrad::{Array, DType, Tensor, tensor};
 
 use super::agree::{close, numbers};
 use super::gallery;
-
-/// Nested tuples of numbers.
-#[derive(Clone, Debug, PartialEq)]
-enum Tuple {
-    Number(i64),
-    Of(Vec<Tuple>),
-}
-
-fn pair(a: Tuple, b: Tuple) -> Tuple {
-    Tuple::Of(vec![a, b])
-}
-
-fn get(t: &Tuple, path: &[usize]) -> Tuple {
-    match (t, path) {
-        (_, []) => t.clone(),
-        (Tuple::Of(parts), [first, rest @ ..]) => get(&parts[*first - 1], rest),
-        (Tuple::Number(_), _) => panic!("a number has no parts"),
-    }
-}
-
-fn set(t: &Tuple, value: Tuple, path: &[usize]) -> Tuple {
-    match (t, path) {
-        (_, []) => value,
-        (Tuple::Of(parts), [first, rest @ ..]) => {
-            let mut parts = parts.clone();
-            parts[*first - 1] = set(&parts[*first - 1], value, rest);
-            Tuple::Of(parts)
-        }
-        (Tuple::Number(_), _) => panic!("a number has no parts"),
-    }
-}
-
-type Lens<M> = Optic<M, Tuple, Tuple, Tuple, Tuple>;
-
-/// Snippet 2.
-fn set_index(at: usize) -> Lens<Tuple> {
-    fast_set_index(vec![at])
-}
-
-/// Snippet 3: a path of indices, whose residual is the whole.
-fn fast_set_index(path: Vec<usize>) -> Lens<Tuple> {
-    let inner = path.clone();
-    Optic::new(move |t: Tuple| (t.clone(), get(&t, &path)), move |t: Tuple, value| set(&t, value, &inner))
-}
-
-fn example() -> Tuple {
-    pair(Tuple::Number(1), pair(Tuple::Number(2), Tuple::Number(3)))
-}
-
-fn more(t: Tuple) -> Tuple {
-    match t {
-        Tuple::Number(n) => Tuple::Number(n + 100),
-        Tuple::Of(_) => panic!("a number"),
-    }
-}
-
-#[test]
-fn one_optic_has_different_residuals() {
-    let (slow, fast) = (set_index(2).then(&set_index(1)), fast_set_index(vec![2, 1]));
-    let (m, c) = slow.left(example());
-    assert_eq!(c, Tuple::Number(2));
-    assert_eq!(m, (example(), pair(Tuple::Number(2), Tuple::Number(3))));
-    let (n, c) = fast.left(example());
-    assert_eq!((n, c), (example(), Tuple::Number(2)));
-    let expected = pair(Tuple::Number(1), pair(Tuple::Number(102), Tuple::Number(3)));
-    // What they do is the same, through both interfaces.
-    assert_eq!(slow.act(more, example()), expected);
-    assert_eq!(fast.act(more, example()), expected);
-    let (c, back) = fast.at(example());
-    assert_eq!(back(more(c)), expected);
-    // With hidden residuals, too; their types are seen by those who know them.
-    let hidden: HiddenOptic<_, _, _, _> = set_index(2).hide().then(&set_index(1).hide());
-    assert_eq!(hidden.act(more, example()), expected);
-    let (c, back) = hidden.at(example());
-    assert_eq!(back(more(c)), expected);
-    assert_eq!(fast.hide().left(example()).0.inspect::<Tuple>(), Some(&example()));
-}
-
-/// `F(f); F(g) = F(f; g)` for the functor from paths to optics: by what they do, not by their residuals.
-#[test]
-fn the_functor_of_paths_keeps_composition() {
-    let paths: [&[usize]; 4] = [&[], &[2], &[2, 1], &[1]];
-    for f in paths {
-        for g in paths {
-            let whole: Vec<usize> = f.iter().chain(g).copied().collect();
-            let fits = std::panic::catch_unwind(|| get(&example(), &whole)).is_ok();
-            if !fits {
-                continue;
-            }
-            let both = fast_set_index(f.to_vec()).then(&fast_set_index(g.to_vec()));
-            let one = fast_set_index(whole);
-            let replaced = |_| Tuple::Number(7);
-            assert_eq!(both.act(replaced, example()), one.act(replaced, example()));
-        }
-    }
-}
-
-#[test]
-fn composition_is_associative() {
-    let (f, g, h) = (set_index(2), set_index(1), fast_set_index(vec![]));
-    let left = f.then(&g).then(&h);
-    let right = f.then(&g.then(&h));
-    assert_eq!(left.act(more, example()), right.act(more, example()));
-}
-
-/// The price and the name of a part.
-type Priced = (f64, String);
-
-fn part(name: &'static str, cost: f64) -> Optic<(), Priced, f64, Priced, f64> {
-    Optic::new(
-        move |(price, input): Priced| ((), (price + cost, format!("{name}({input})"))),
-        move |(), profit| profit - cost * 1.3,
-    )
-}
-
-/// Two parts put together: profits are shared in proportion to prices.
-fn assembly(name: &'static str, cost: f64) -> Optic<(f64, f64), (Priced, Priced), (f64, f64), Priced, f64> {
-    Optic::new(
-        move |((p, a), (q, b)): (Priced, Priced)| ((p, q), (p + q + cost, format!("{name}({a}, {b})"))),
-        |(p, q), profit| (profit * p / (p + q), profit * q / (p + q)),
-    )
-}
-
-/// Section III.A: `widget(sweat, love) = C(A(sweat), B(love))`.
-#[test]
-fn the_price_of_a_widget() {
-    let make = part("A", 10.0).beside(&part("B", 20.0)).then(&assembly("C", 30.0));
-    let (made, back) = make.at(((1.0, "sweat".into()), (2.0, "love".into())));
-    assert_eq!(made, (63.0, "C(A(sweat), B(love))".into()));
-    let (sweat, love) = back(100.0);
-    close("profit", &[sweat, love], &[100.0 / 3.0 - 13.0, 200.0 / 3.0 - 26.0], 1e-12);
-    close("shares", &[sweat, love], &[20.0 + 1.0 / 3.0, 40.0 + 2.0 / 3.0], 1e-12);
-}
-
-/// Who pays for a copy (section III.C).
-struct EachPays;
-struct FixedFee;
-struct Pirate;
-
-impl Policy<f64, f64> for EachPays {
-    fn split(&self, price: f64) -> (f64, f64) {
-        (price, price)
-    }
-    fn merge(&self, a: f64, b: f64) -> f64 {
-        a + b
-    }
-    fn discard(&self, price: f64) {
-        assert_eq!(price, 0.0, "Who's gonna pay for that?");
-    }
-    fn restore(&self) -> f64 {
-        0.0
-    }
-}
-
-impl Policy<f64, f64> for FixedFee {
-    fn split(&self, _: f64) -> (f64, f64) {
-        (1.0, 1.0)
-    }
-    fn merge(&self, a: f64, b: f64) -> f64 {
-        a + b
-    }
-    fn discard(&self, _: f64) {}
-    fn restore(&self) -> f64 {
-        0.0
-    }
-}
-
-impl Policy<f64, f64> for Pirate {
-    fn split(&self, _: f64) -> (f64, f64) {
-        (0.0, 0.0)
-    }
-    fn merge(&self, _: f64, _: f64) -> f64 {
-        0.0
-    }
-    fn discard(&self, _: f64) {}
-    fn restore(&self) -> f64 {
-        0.0
-    }
-}
-
-/// One program, `C(A(d), B(d))` with a copied input, by three policies.
-fn with_copy(policy: impl Policy<f64, f64>) -> (f64, f64) {
-    let cost = |c: f64| Optic::new(move |p: f64| ((), p + c), move |(), profit: f64| profit - c);
-    let policy = Rc::new(policy);
-    let shared = copy(&policy).then(&cost(10.0).beside(&cost(20.0)));
-    let sum = Optic::new(
-        |(p, q): (f64, f64)| ((p, q), p + q),
-        |(p, q), profit: f64| (profit * p / (p + q), profit * q / (p + q)),
-    );
-    let (price, back) = shared.then(&sum).at(3.0);
-    (price, back(100.0))
-}
-
-#[test]
-fn copies_and_deletions_follow_a_policy() {
-    assert_eq!(with_copy(EachPays), (36.0, 70.0));
-    assert_eq!(with_copy(FixedFee), (32.0, 70.0));
-    assert_eq!(with_copy(Pirate), (30.0, 0.0));
-    let free = delete(&Rc::new(EachPays));
-    assert_eq!(free.act(|()| (), 0.0), 0.0);
-    let dear = std::panic::catch_unwind(|| delete(&Rc::new(EachPays)).left(5.0));
-    assert!(dear.is_err(), "what costs something is not thrown away");
-    assert_eq!(delete(&Rc::new(Pirate)).act(|()| (), 5.0), 0.0);
-}
-
-struct Conditions;
-
-impl Policy<bool, &'static str> for Conditions {
-    fn split(&self, c: bool) -> (bool, bool) {
-        (c, c)
-    }
-    fn merge(&self, _: &'static str, _: &'static str) -> &'static str {
-        "nothing"
-    }
-    fn discard(&self, _: bool) {}
-    fn restore(&self) -> &'static str {
-        "nothing"
-    }
-}
-
-/// Equations 9 and 10: the branch that ran is in the residual.
-#[test]
-fn coproducts_remember_the_branch() {
-    let scaled = |by: f64| Optic::new(move |x: f64| (x, x * x * by), move |x, d: f64| 2.0 * x * by * d);
-    let both = branch(&Rc::new(Conditions)).then(&scaled(1.0).or(&scaled(10.0))).then(&join());
-    let (y, back) = both.at((3.0, true));
-    assert_eq!((y, back(1.0)), (9.0, (6.0, "nothing")));
-    let (y, back) = both.at((3.0, false));
-    assert_eq!((y, back(1.0)), (90.0, (60.0, "nothing")));
-    let ((((), ran), history), _) = both.left((3.0, false));
-    assert_eq!((ran, history), (Either::Right(3.0), Either::Right(())));
-}
 
 type Base = Wires<Run<Array>>;
 type First = ReverseOptic<Base>;
@@ -402,9 +167,89 @@ fn optics_of_first_order_programs() {
     agree!(composed, gallery::Two, (tensor(0.7), tensor(1.3)));
     agree!(nested, gallery::Two, (tensor(0.7), tensor(1.3)));
     agree!(polynomial, Real, tensor(1.5));
+    agree!(absolute, Real, tensor(1.5));
+    agree!(absolute, Real, tensor(-2.0));
+    agree!(chosen, gallery::Two, (tensor(0.7), tensor(1.3)));
+    agree!(chosen, gallery::Two, (tensor(1.7), tensor(1.3)));
     agree!(cube, Real, tensor(1.5));
     agree!(added, gallery::Two, (tensor(0.7), tensor(1.3)));
     agree!(unused, gallery::Two, (tensor(0.7), tensor(1.3)));
+}
+
+/// `x sin x` where `x < 1`, elsewhere `sin(e^x)`, both scaled by `x`, which both branches and the rest share.
+fn piecewise<C: Monoidal>() -> C::Hom<Real, Real> {
+    let less = C::then(C::then(C::intro(), C::beside(C::constant(1.0), C::id())), C::compare(Compare::Gt));
+    let branch = C::then(C::then(C::copy(), C::beside(C::id(), less)), C::branch());
+    let chosen = C::then(branch, C::then(C::either(product::<C>(), sine_of_exponential::<C>()), C::join()));
+    C::then(C::then(C::copy(), C::beside(C::id(), chosen)), C::binary(Binary::Mul))
+}
+
+/// Coproducts within nested optics (equations 9 and 10): the derivatives are those of the branch that ran, to the third
+/// order, since the residual at each level says which one that was.
+#[test]
+fn coproducts_in_nested_optics() {
+    // Values and derivatives of x^2 sin x, and of x sin(e^x).
+    let left = |x: f64| {
+        let (s, c) = (x.sin(), x.cos());
+        let first = 2.0 * x * s + x * x * c;
+        [x * x * s, first, (2.0 - x * x) * s + 4.0 * x * c, (6.0 - x * x) * c - 6.0 * x * s]
+    };
+    let right = |x: f64| {
+        let e = x.exp();
+        let (s, c) = (e.sin(), e.cos());
+        let (f1, f2) = (e * c, e * c - e * e * s);
+        let f3 = e * c - 3.0 * e * e * s - e * e * e * c;
+        [x * s, s + x * f1, 2.0 * f1 + x * f2, 3.0 * f2 + x * f3]
+    };
+    for (x, [y, y1, y2, y3]) in [(0.7, left(0.7)), (1.3, right(1.3))] {
+        close("value", &driven::<Base>(&piecewise::<Base>(), &[x]), &[y], 1e-13);
+        close("first", &driven::<First>(&piecewise::<First>(), &[x, 1.0]), &[y, y1], 1e-13);
+        let second = driven::<Second>(&piecewise::<Second>(), &[x, 1.0, 1.0, 0.0]);
+        close("second", &[second[1], second[3]], &[y1, y2], 1e-13);
+        let third = driven::<Third>(&piecewise::<Third>(), &[x, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+        close("third", &third[7..], &[y3], 1e-12);
+        // Both branches are recorded where the condition is not known.
+        type Recorded = ReverseOptic<ReverseOptic<Wires<Run<Term>>>>;
+        let stages = Recorded::stages(&piecewise::<Recorded>());
+        let inputs: Vec<Term> = stages.iter().map(|_| Term::variable(&[], DType::F64)).collect();
+        let taken =
+            |(stage, x): (&Stage<Term>, &Term)| stage.take::<Real, Real>(&Tensor::from_raw(x.clone())).into_raw();
+        let results: Vec<Term> = stages.iter().zip(&inputs).map(taken).collect();
+        let program = Term::program(&inputs, &results, &[]).expect("closed");
+        let found = interpret(&program, [x, 1.0, 1.0, 0.0].map(Array::scalar).to_vec());
+        close("recorded", &[found[3].item().expect("a number")], &[y2], 1e-13);
+    }
+}
+
+/// The laws of cases, through second-order optics: `either` is functorial, `join` is natural, `split` has an inverse.
+#[test]
+fn the_optic_functor_keeps_the_laws_of_cases() {
+    fn branched<C: Monoidal>() -> C::Hom<Real, Sum<Real, Real>> {
+        let less = C::then(C::then(C::intro(), C::beside(C::constant(1.0), C::id())), C::compare(Compare::Gt));
+        C::then(C::then(C::copy(), C::beside(C::id(), less)), C::branch())
+    }
+    fn pairs<C: Monoidal>() -> Vec<[C::Hom<Real, Real>; 2]> {
+        let (f, g) = (|| C::unary(Unary::Sin), || C::unary(Unary::Exp));
+        let joined = |h| C::then(C::then(branched::<C>(), h), C::join());
+        let doubled = || C::then(branched::<C>(), C::either(C::copy(), C::then(g(), C::copy())));
+        let product = || C::binary(Binary::Mul);
+        let there = C::then(C::then(doubled(), C::split::<Real, Real, Real, Real>()), C::unsplit());
+        vec![
+            [
+                joined(C::either(C::then(f(), g()), C::then(g(), f()))),
+                joined(C::then(C::either(f(), g()), C::either(g(), f()))),
+            ],
+            [joined(C::either(C::id(), C::id())), C::id()],
+            [joined(C::either(f(), f())), f()],
+            [C::then(C::then(there, C::join()), product()), C::then(C::then(doubled(), C::join()), product())],
+        ]
+    }
+    for x in [0.7, 1.4] {
+        let inputs = [x, 1.3, -0.4, 2.1];
+        for [left, right] in pairs::<Second>() {
+            close("law", &driven::<Second>(&left, &inputs), &driven::<Second>(&right, &inputs), 1e-13);
+        }
+    }
 }
 
 /// The wires laws that the functor must keep, by what they do.

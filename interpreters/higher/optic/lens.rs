@@ -263,19 +263,49 @@ pub fn delete<A: 'static, A2: 'static>(policy: &Rc<impl Policy<A, A2>>) -> Optic
     Optic::new(move |a| ((), there.discard(a)), move |(), ()| back.restore())
 }
 
-/// A branch on a condition, by a policy, which says what goes back for the condition.
+/// What branching on a condition means. The condition is deleted by it, so this does not lift to optics in one way only,
+/// either.
+pub trait BranchPolicy<A, A2, C, C2>: 'static {
+    /// What the way back needs.
+    type Kept: 'static;
+    /// Whether the condition holds, and the value for the branch that runs.
+    fn part(&self, a: A, condition: C) -> (Self::Kept, bool, A);
+    /// What goes back for the value and for the condition.
+    fn rejoin(&self, kept: Self::Kept, a: A2) -> (A2, C2);
+}
+
+/// The condition is deleted, by the policy of deletions: a zero goes back for it, or a poison value.
+pub struct ByDeletion<P>(
+    /// The policy of deletions.
+    pub P,
+);
+
+impl<A, A2, C2, P: Policy<bool, C2>> BranchPolicy<A, A2, bool, C2> for ByDeletion<P> {
+    type Kept = ();
+
+    fn part(&self, a: A, condition: bool) -> ((), bool, A) {
+        self.0.discard(condition);
+        ((), condition, a)
+    }
+
+    fn rejoin(&self, (): (), a: A2) -> (A2, C2) {
+        (a, self.0.restore())
+    }
+}
+
+/// A branch on a condition, by a policy.
 #[allow(clippy::type_complexity, reason = "the type of a branch")]
-pub fn branch<A: 'static, A2: 'static, C2: 'static>(
-    policy: &Rc<impl Policy<bool, C2>>,
-) -> Optic<(), (A, bool), (A2, C2), Either<A, A>, Either<A2, A2>> {
+pub fn branch<A: 'static, A2: 'static, C: 'static, C2: 'static, P: BranchPolicy<A, A2, C, C2>>(
+    policy: &Rc<P>,
+) -> Optic<P::Kept, (A, C), (A2, C2), Either<A, A>, Either<A2, A2>> {
     let (there, back) = (policy.clone(), policy.clone());
     Optic::new(
         move |(a, condition)| {
-            there.discard(condition);
-            ((), if condition { Either::Left(a) } else { Either::Right(a) })
+            let (kept, holds, a) = there.part(a, condition);
+            (kept, if holds { Either::Left(a) } else { Either::Right(a) })
         },
-        move |(), either| match either {
-            Either::Left(a) | Either::Right(a) => (a, back.restore()),
+        move |kept, either| match either {
+            Either::Left(a) | Either::Right(a) => back.rejoin(kept, a),
         },
     )
 }

@@ -12,16 +12,17 @@ use super::syntax::{Code, Syntax};
 use crate::ad::higher::pull_primitive;
 use crate::array::Array;
 use crate::base::BaseTensor;
-use crate::dtype::DType;
-use crate::higher::primitive::{Constant, Pointwise, Pointwise2};
-use crate::higher::{Monoidal, Obj, Prod, Real, Target, Unit};
-use crate::ops::{Binary, Unary};
-use crate::program::{NodeId, Op, Program, Term};
+use crate::higher::primitive::{Comparison, Constant, Pointwise, Pointwise2};
+use crate::higher::{Mask, Monoidal, Obj, Prod, Real, Sum, Target, Unit};
+use crate::ops::{Binary, Compare, Unary};
 
 pub mod lens;
 mod stages;
+mod wired;
 
 pub use stages::{Stage, Staged, stars, woven};
+pub use wired::wired;
+use wired::{connected, recorded};
 
 /// The language of [`Monoidal`] without types: what a category of programs of wires implements. Each order of nesting
 /// compiles these methods once, where typed ones would be compiled for every type they meet.
@@ -59,6 +60,22 @@ pub trait Wiring: Sized + 'static {
     fn unary(op: Unary) -> Self::Morphism;
     /// A function of two numbers.
     fn binary(op: Binary) -> Self::Morphism;
+    /// Whether two numbers compare so.
+    fn compare(op: Compare) -> Self::Morphism;
+    /// The value as a case that the mask says.
+    fn branch() -> Self::Morphism;
+    /// One program for each case.
+    fn either(f: Self::Morphism, g: Self::Morphism) -> Self::Morphism;
+    /// The value, whichever case it is.
+    fn join() -> Self::Morphism;
+    /// Cases of pairs as pairs of cases.
+    fn split() -> Self::Morphism;
+    /// Pairs of one case as a case of pairs.
+    fn unsplit() -> Self::Morphism;
+    /// The value of a sum, with its case before it: `A + B -> (1 + 1) * (A + B)`.
+    fn tagged() -> Self::Morphism;
+    /// The value as a case that another value of a sum says: `(1 + 1) * A -> A + A`.
+    fn inject() -> Self::Morphism;
 }
 
 /// A program of wires from `A` to `B`.
@@ -141,6 +158,30 @@ impl<W: Wiring> Monoidal for W {
     fn binary(op: Binary) -> Wire<W, Prod<Real, Real>, Real> {
         Wire::of(<W as Wiring>::binary(op))
     }
+
+    fn compare(op: Compare) -> Wire<W, Prod<Real, Real>, Mask> {
+        Wire::of(<W as Wiring>::compare(op))
+    }
+
+    fn branch<A: Obj>() -> Wire<W, Prod<A, Mask>, Sum<A, A>> {
+        Wire::of(<W as Wiring>::branch())
+    }
+
+    fn either<A: Obj, B: Obj, D: Obj, E: Obj>(f: Wire<W, A, B>, g: Wire<W, D, E>) -> Wire<W, Sum<A, D>, Sum<B, E>> {
+        Wire::of(<W as Wiring>::either(f.inner, g.inner))
+    }
+
+    fn join<A: Obj>() -> Wire<W, Sum<A, A>, A> {
+        Wire::of(<W as Wiring>::join())
+    }
+
+    fn split<A: Obj, B: Obj, D: Obj, E: Obj>() -> Wire<W, Sum<Prod<A, B>, Prod<D, E>>, Prod<Sum<A, D>, Sum<B, E>>> {
+        Wire::of(<W as Wiring>::split())
+    }
+
+    fn unsplit<A: Obj, B: Obj, D: Obj, E: Obj>() -> Wire<W, Prod<Sum<A, D>, Sum<B, E>>, Sum<Prod<A, B>, Prod<D, E>>> {
+        Wire::of(<W as Wiring>::unsplit())
+    }
 }
 
 /// An instance whose morphisms say nothing of types inside.
@@ -178,6 +219,26 @@ impl<C: Uniform> Wires<C> {
 
     fn paired(f: C::Hom<Any, Any>, g: C::Hom<Any, Any>) -> C::Hom<Any, Any> {
         C::retyped(C::pair(f, g))
+    }
+
+    fn left() -> C::Hom<Any, Any> {
+        C::retyped(C::inl::<Any, Any>())
+    }
+
+    fn right() -> C::Hom<Any, Any> {
+        C::retyped(C::inr::<Any, Any>())
+    }
+
+    /// A program of a context for each case of the value beside it, which may be the zero of a sum.
+    fn chosen(left: C::Hom<Any, Any>, right: C::Hom<Any, Any>) -> C::Hom<Any, Any> {
+        let of = |f| C::retyped::<Any, Any, Prod<Any, Any>, Any>(f);
+        C::retyped(C::case::<Any, Any, Any, Any>(of(left), of(right)))
+    }
+
+    /// A program for each case.
+    fn cases(left: C::Hom<Any, Any>, right: C::Hom<Any, Any>) -> C::Hom<Any, Any> {
+        let of = |f| C::then(Self::second(), f);
+        C::then(Self::paired(C::unit(), C::id()), Self::chosen(of(left), of(right)))
     }
 }
 
@@ -244,6 +305,51 @@ impl<C: Uniform> Wiring for Wires<C> {
 
     fn binary(op: Binary) -> Self::Morphism {
         C::retyped(C::prim(Pointwise2::<0>(op)))
+    }
+
+    fn compare(op: Compare) -> Self::Morphism {
+        C::retyped(C::prim(Comparison(op)))
+    }
+
+    fn branch() -> Self::Morphism {
+        let which = C::then(Self::second(), C::retyped(C::test()));
+        let of = |case| C::then(Self::first(), case);
+        C::then(Self::paired(Self::first(), which), Self::chosen(of(Self::left()), of(Self::right())))
+    }
+
+    fn either(f: Self::Morphism, g: Self::Morphism) -> Self::Morphism {
+        Self::cases(C::then(f, Self::left()), C::then(g, Self::right()))
+    }
+
+    fn join() -> Self::Morphism {
+        Self::cases(C::id(), C::id())
+    }
+
+    fn split() -> Self::Morphism {
+        let of = |case: fn() -> C::Hom<Any, Any>| {
+            Self::paired(C::then(Self::first(), case()), C::then(Self::second(), case()))
+        };
+        Self::cases(of(Self::left), of(Self::right))
+    }
+
+    /// One of both may be the zero of a sum, which has no case: the case is that of the other.
+    fn unsplit() -> Self::Morphism {
+        let first = |case| C::then(Self::paired(C::id(), C::zero()), case);
+        let second = |case| C::then(Self::paired(C::zero(), C::id()), case);
+        C::plus(
+            C::then(Self::first(), Self::cases(first(Self::left()), first(Self::right()))),
+            C::then(Self::second(), Self::cases(second(Self::left()), second(Self::right()))),
+        )
+    }
+
+    fn tagged() -> Self::Morphism {
+        let of = |case: fn() -> C::Hom<Any, Any>| Self::paired(C::then(C::unit(), case()), case());
+        Self::cases(of(Self::left), of(Self::right))
+    }
+
+    fn inject() -> Self::Morphism {
+        let of = |case| C::then(Self::first(), case);
+        C::then(<Self as Wiring>::swap(), Self::chosen(of(Self::left()), of(Self::right())))
     }
 }
 
@@ -346,86 +452,53 @@ impl<C: Wiring> Wiring for ReverseOptic<C> {
         let l = C::then(C::copy(), C::beside(C::id(), C::binary(op)));
         Pair { l, r: connected::<C>(&back) }
     }
+
+    fn compare(op: Compare) -> Self::Morphism {
+        iso::<C>(C::compare(op), C::then(C::delete(), C::zero()))
+    }
+
+    /// The policy of a deletion: nothing goes back for the condition.
+    fn branch() -> Self::Morphism {
+        iso::<C>(C::branch(), C::then(C::join(), beside_zero::<C>()))
+    }
+
+    /// Equation 9. The residual is that of the case that ran.
+    fn either(f: Self::Morphism, g: Self::Morphism) -> Self::Morphism {
+        let l = C::then(C::either(f.l, g.l), C::split());
+        Pair { l, r: C::then(C::unsplit(), C::either(f.r, g.r)) }
+    }
+
+    /// Equation 10, with its smaller residual: the history alone, that is, which case ran.
+    fn join() -> Self::Morphism {
+        Pair { l: C::then(C::tagged(), C::beside(C::id(), C::join())), r: C::inject() }
+    }
+
+    fn split() -> Self::Morphism {
+        iso::<C>(C::split(), C::unsplit())
+    }
+
+    fn unsplit() -> Self::Morphism {
+        iso::<C>(C::unsplit(), C::split())
+    }
+
+    fn tagged() -> Self::Morphism {
+        iso::<C>(C::tagged(), C::then(C::beside(C::delete(), C::id()), C::elim()))
+    }
+
+    fn inject() -> Self::Morphism {
+        iso::<C>(C::inject(), C::then(C::join(), C::then(beside_zero::<C>(), C::swap())))
+    }
+}
+
+/// `A -> A * B`, with zero beside the value.
+fn beside_zero<C: Wiring>() -> C::Morphism {
+    C::then(C::intro(), C::then(C::beside(C::zero(), C::id()), C::swap()))
 }
 
 /// `((a, b), (c, d)) -> ((a, c), (b, d))`.
 fn exchange<C: Wiring>() -> C::Morphism {
     let inner = C::then(C::then(C::unassoc(), C::beside(C::swap(), C::id())), C::assoc());
     C::then(C::then(C::assoc(), C::beside(C::id(), inner)), C::unassoc())
-}
-
-/// The program of a derivative of numbers, from the tables: it runs at variables.
-fn recorded(inputs: usize, f: impl FnOnce(&[Term]) -> Vec<Option<Term>>) -> Program {
-    let variables: Vec<Term> = (0..inputs).map(|_| Term::variable(&[], DType::F64)).collect();
-    let results: Vec<Term> = f(&variables).into_iter().flatten().collect();
-    Term::program(&variables, &results, &[]).expect("a closed program")
-}
-
-/// A first-order program of numbers as a program of wires. Its inputs are the numbers of `A`, its results those of `B`,
-/// each from left to right, and all in brackets to the left: `((x, y), z)`.
-///
-/// # Panics
-/// When the program has other values than numbers, or loops, or chooses.
-#[track_caller]
-pub fn wired<C: Wiring, A: Obj, B: Obj>(program: &Program) -> Wire<C, A, B> {
-    let plain = |op: &Op<NodeId>| matches!(op, Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..));
-    let number = |shape: &[usize], dtype| shape.is_empty() && dtype == DType::F64;
-    if !program.nodes().iter().all(|node| plain(&node.op) && number(&node.shape, node.dtype)) {
-        panic!(
-            "wired: a program must consist of functions of numbers, but this one has other operations or values; differentiate it \
-             by another verb"
-        );
-    }
-    Wire::of(connected::<C>(program))
-}
-
-/// A program of functions of numbers as wires. The context of an operation is `(((), v), w)`: all values so far.
-fn connected<C: Wiring>(program: &Program) -> C::Morphism {
-    let count = program.inputs().len();
-    let (mut so_far, mut depth) = (inputs::<C>(count), count);
-    for node in program.nodes() {
-        let value = match &node.op {
-            // Inputs are the first nodes, and in the context from the start.
-            Op::Input(_) => continue,
-            Op::Constant(c) => C::then(C::delete(), C::constant(c.0.item::<f64>().expect("a number"))),
-            Op::Unary(op, a) => C::then(read::<C>(depth, *a), C::unary(*op)),
-            Op::Binary(op, a, b) => {
-                let both = C::beside(read::<C>(depth, *a), read::<C>(depth, *b));
-                C::then(C::then(C::copy(), both), C::binary(*op))
-            }
-            Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) => {
-                unreachable!("a function of numbers")
-            }
-            Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => {
-                unreachable!("a function of numbers")
-            }
-        };
-        so_far = C::then(so_far, C::then(C::copy(), C::beside(C::id(), value)));
-        depth += 1;
-    }
-    let mut results = program.results().iter().map(|node| read::<C>(depth, *node));
-    let first = results.next().unwrap_or_else(C::delete);
-    let all = results.fold(first, |before, this| C::then(C::copy(), C::beside(before, this)));
-    C::then(so_far, all)
-}
-
-/// The inputs `((x, y), z)` as the context `((((), x), y), z)`.
-fn inputs<C: Wiring>(count: usize) -> C::Morphism {
-    match count {
-        0 => C::delete(),
-        1 => C::intro(),
-        _ => C::beside(inputs::<C>(count - 1), C::id()),
-    }
-}
-
-/// The value of a node in a context of this depth.
-fn read<C: Wiring>(depth: usize, node: NodeId) -> C::Morphism {
-    let mut path = C::then(C::beside(C::delete(), C::id()), C::elim());
-    for _ in node as usize + 1..depth {
-        let first = C::then(C::then(C::beside(C::id(), C::delete()), C::swap()), C::elim());
-        path = C::then(first, path);
-    }
-    path
 }
 
 impl<A, B> Wire<Wires<Syntax>, A, B>
