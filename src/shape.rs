@@ -4,6 +4,8 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+use crate::source::mistake;
+
 /// The sizes of the axes, outermost first; empty for a scalar. Up to six without allocation.
 pub type Shape = SmallVec<[usize; 6]>;
 
@@ -57,7 +59,7 @@ fn impossible(op: &str, shape: &[usize]) -> String {
 #[track_caller]
 pub(crate) fn check_possible(op: &str, shape: &[usize]) {
     if !is_possible(shape) {
-        panic!("{}", impossible(op, shape));
+        mistake(&impossible(op, shape));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Places in the source text of programs.
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 
@@ -37,4 +38,40 @@ pub struct Site(pub(crate) u32);
 impl Site {
     /// No known operation.
     pub const UNKNOWN: Site = Site(0);
+}
+
+thread_local! {
+    /// Where the running operation of a program of functions was written.
+    static WRITTEN: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+/// Restores the place of the operation around one, however that ends.
+struct Leave(Option<&'static Location<'static>>);
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        WRITTEN.set(self.0);
+    }
+}
+
+/// Runs an operation that was written elsewhere: its mistakes name that place.
+pub(crate) fn written_at<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
+    let _leave = Leave(WRITTEN.replace(Some(at)));
+    f()
+}
+
+/// Where the running operation was written, if it runs later.
+pub(crate) fn written() -> Option<&'static Location<'static>> {
+    WRITTEN.get()
+}
+
+/// Panics with a message, at the caller's line; or with the place of the operation, if that runs later than it was
+/// written.
+#[track_caller]
+#[cold]
+pub(crate) fn mistake(message: &str) -> ! {
+    match WRITTEN.get() {
+        Some(at) => panic!("{message} (called at {at})"),
+        None => panic!("{message}"),
+    }
 }

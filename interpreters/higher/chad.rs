@@ -8,6 +8,7 @@
 //! What takes the place of derivatives is a parameter ([`Generators`]): any commutative monoid will do (section 11.3).
 
 use std::marker::PhantomData;
+use std::panic::Location;
 
 use crate::higher::linear::{P1, P2};
 use crate::higher::{
@@ -172,6 +173,10 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
         T::pair(T::primal::<Backwards<G>, P>(p.clone()), G::pullback::<T, P>(p))
     }
 
+    fn written<A: Obj, B: Obj>(f: Self::Hom<A, B>, at: &'static Location<'static>) -> Self::Hom<A, B> {
+        T::written(f, at)
+    }
+
     fn inl<A: Obj, B: Obj>() -> Self::Hom<A, Sum<A, B>> {
         T::pair(T::inl(), T::lcastl())
     }
@@ -313,6 +318,10 @@ impl<T: Target> Ccc for Forward<T> {
 impl<T: Target> Language for Forward<T> {
     fn prim<P: Primitive>(p: P) -> Self::Hom<P::Dom, P::Cod> {
         T::pair(T::primal::<Forwards, P>(p.clone()), T::pushforward::<Forwards, P>(p))
+    }
+
+    fn written<A: Obj, B: Obj>(f: Self::Hom<A, B>, at: &'static Location<'static>) -> Self::Hom<A, B> {
+        T::written(f, at)
     }
 
     fn inl<A: Obj, B: Obj>() -> Self::Hom<A, Sum<A, B>> {

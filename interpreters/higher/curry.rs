@@ -13,6 +13,7 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::rc::Rc;
 
 use super::bag::Entry;
@@ -24,6 +25,7 @@ use super::value::{Closure, Val};
 use crate::ad::higher::pull_primitive;
 use crate::base::BaseTensor;
 use crate::higher::{Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Stack, Sum, Unit};
+use crate::source::written_at;
 
 /// What the tangent of a function is.
 pub trait FunctionTangent: Sized + 'static {
@@ -216,6 +218,10 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
         })
     }
 
+    fn written<A: Obj, B: Obj>(f: Self::Hom<A, B>, at: &'static Location<'static>) -> Self::Hom<A, B> {
+        Differentiable::new(move |x| written_at(at, || f.at(x)))
+    }
+
     fn inl<A: Obj, B: Obj>() -> Self::Hom<A, Sum<A, B>> {
         Differentiable::plain(|x| Val::Left(Rc::new(x)), Lin::cast_left)
     }
@@ -308,9 +314,9 @@ impl<T: BaseTensor, K: FunctionTangent> Arrays for Curry<T, K> {
     }
 }
 
-impl<T: BaseTensor> CurryLists<T> {
-    /// The tangent that a program pulls back to a value that is made by another one, as it is: lists of calls, not
-    /// summed up. The cotangent of the result is `g`.
+impl<T: BaseTensor, K: FunctionTangent> Curry<T, K> {
+    /// The tangent that a program pulls back to a value that is made by another one, as it is: that of a function is the
+    /// list of its calls, not summed up, or that of its environment. The cotangent of the result is `g`.
     ///
     /// Two lists may be different and stand for the same tangent ("The Differentiable Curry", section 4.1).
     pub fn raw_tangent<A: Ground, P: Obj, B: Ground>(

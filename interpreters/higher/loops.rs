@@ -10,6 +10,7 @@ use super::value::Val;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::ops::Linear;
+use crate::source::mistake;
 
 /// What a trip makes: the next carry, outputs to be stacked, and values to be added up.
 pub(super) struct Trip<T> {
@@ -109,16 +110,22 @@ fn each_leaf<T: BaseTensor>(v: &Val<T>, f: &dyn Fn(&T) -> T) -> Val<T> {
     rebuild(&skeleton, Way::Same, &mut leaves.iter().map(f))
 }
 
-/// The number of elements along the outer axis of the first tensor.
+/// The number of elements along the outer axis of all tensors.
 fn length<T: BaseTensor>(op: &str, v: &Val<T>) -> usize {
     let mut leaves = Vec::new();
     flatten(v, &mut leaves);
-    match leaves.first() {
-        Some(leaf) => leaf.shape()[0],
-        None => {
-            panic!("{op}: the elements must have an array among their parts, but they have none; pair them with one")
-        }
+    let mut lengths = leaves.iter().map(|leaf| leaf.shape()[0]);
+    let Some(first) = lengths.next() else {
+        mistake(&format!(
+            "{op}: the elements must have an array among their parts, but they have none; pair them with one"
+        ))
+    };
+    if let Some(other) = lengths.find(|n| *n != first) {
+        mistake(&format!(
+            "{op}: all arrays must be equally long, but they have {first} and {other} elements; slice or pad one"
+        ));
     }
+    first
 }
 
 /// One trip for each element along the outer axis of `xs`, in order or in reverse.

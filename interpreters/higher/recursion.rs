@@ -4,6 +4,9 @@
 //! within the stack of a thread, is refused in words, since a stack that overflows ends the program without any.
 
 use std::cell::Cell;
+use std::panic::Location;
+
+use crate::source::{mistake, written_at};
 
 /// The stack that the calls of a recursion may take: half of what a thread has by default.
 const STACK: usize = 1 << 20;
@@ -22,18 +25,22 @@ impl Drop for Leave {
     }
 }
 
-/// A call of a function that may call itself.
-pub(super) fn within_stack<R>(op: &str, call: impl FnOnce() -> R) -> R {
+/// A call of a function that may call itself, and that was written at this place.
+pub(super) fn within_stack<R>(op: &str, at: Option<&'static Location<'static>>, call: impl FnOnce() -> R) -> R {
     let local = 0_u8;
     let here = std::ptr::from_ref(&local).addr();
     let before = OUTERMOST.get();
     let start = before.unwrap_or(here);
     if start.abs_diff(here) > STACK {
-        panic!(
+        let message = format!(
             "{op}: a recursion must end within the stack of a thread, but this one goes on after a megabyte of it; end it by a \
              condition that is known (while a program is traced, none is that depends on inputs), or take iterate or \
              iterate_within"
         );
+        match at {
+            Some(at) => written_at(at, || mistake(&message)),
+            None => mistake(&message),
+        }
     }
     OUTERMOST.set(Some(start));
     let _leave = Leave(before);

@@ -4,6 +4,7 @@
 //! functions have run. A transformed program over this instance is the transformed program, evaluated.
 
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::rc::Rc;
 
 use super::bag::Bag;
@@ -19,6 +20,7 @@ use crate::higher::{
     ArrayTarget, Arrays, Ccc, Copower, Fun, Functor, Ground, Language, Layout, LinFun, LinSum, Linear, Mask, Obj,
     Parity, Primitive, Prod, Stack, Sum, Target, Unit,
 };
+use crate::source::{mistake, written, written_at};
 
 /// Evaluation with tensors of the interpreter `T`.
 pub struct Run<T>(PhantomData<T>);
@@ -90,9 +92,9 @@ pub(super) fn iterated<T: BaseTensor>(mut state: Val<T>, step: &dyn Fn(Val<T>) -
             Val::Right(result) => return Rc::unwrap_or_clone(result),
             Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => unreachable!("a step gives a sum"),
             Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => unreachable!("a step gives a sum"),
-            Val::Either(_) => panic!(
+            Val::Either(_) => mistake(
                 "iterate: the step must be known to go on or to end, but its condition is not known while a program is traced; run \
-                 it with known numbers, or take iterate_within, whose number of steps is bounded"
+                 it with known numbers, or take iterate_within, whose number of steps is bounded",
             ),
         }
     }
@@ -100,10 +102,13 @@ pub(super) fn iterated<T: BaseTensor>(mut state: Val<T>, step: &dyn Fn(Val<T>) -
 
 /// The function that may call itself: of itself and its argument.
 pub(super) fn recursive<T: BaseTensor>(op: &'static str, call: impl Fn(Val<T>, Val<T>) -> Val<T> + 'static) -> Val<T> {
-    fn function<T: BaseTensor>(op: &'static str, call: Rc<dyn Fn(Val<T>, Val<T>) -> Val<T>>) -> Val<T> {
-        Val::fun(move |x| within_stack(op, || call(function(op, call.clone()), x)))
+    fn function<T: BaseTensor>(
+        name: (&'static str, Option<&'static Location<'static>>),
+        call: Rc<dyn Fn(Val<T>, Val<T>) -> Val<T>>,
+    ) -> Val<T> {
+        Val::fun(move |x| within_stack(name.0, name.1, || call(function(name, call.clone()), x)))
     }
-    function(op, Rc::new(call))
+    function((op, written()), Rc::new(call))
 }
 
 /// A linear function of two linear functions, each of the same context.
@@ -171,11 +176,11 @@ fn changes<T: BaseTensor, P: Primitive>(p: &P, at: &[T]) -> Vec<Vec<bool>> {
     let truth = |values: &[T]| {
         let known = values.iter().map(|t| if t.shape().is_empty() { known(t) } else { None });
         known.collect::<Option<Vec<bool>>>().unwrap_or_else(|| {
-            panic!(
+            mistake(&format!(
                 "differences: formal derivatives are those of functions of single truth values, but {} takes or gives other values, or \
                  they are not known while a program is traced; run it with known truth values",
                 p.name()
-            )
+            ))
         })
     };
     let (inputs, results) = (truth(at), truth(&p.run(at)));
@@ -190,6 +195,10 @@ fn changes<T: BaseTensor, P: Primitive>(p: &P, at: &[T]) -> Vec<Vec<bool>> {
 impl<T: BaseTensor> Language for Run<T> {
     fn prim<P: Primitive>(p: P) -> Morphism<T, P::Dom, P::Cod> {
         Morphism::of(primitive(p))
+    }
+
+    fn written<A: Obj, B: Obj>(f: Morphism<T, A, B>, at: &'static Location<'static>) -> Morphism<T, A, B> {
+        Morphism::new(move |x| written_at(at, || f.at(x)))
     }
 
     fn inl<A: Obj, B: Obj>() -> Morphism<T, A, Sum<A, B>> {

@@ -17,6 +17,7 @@ use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::higher::{Ground, Layout, Monoid};
 use crate::ops::Linear;
+use crate::source::mistake;
 use crate::tree::Tree;
 
 /// A function of values.
@@ -224,9 +225,9 @@ impl<T: BaseTensor> Val<T> {
             Val::Either(e) => (**e).clone(),
             Val::Zero => (truth(true), Val::Zero, Val::Zero),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) => mistyped("a sum"),
-            Val::Mono(_) => panic!(
+            Val::Mono(_) => mistake(
                 "if: an analysis must know which branch runs, but the condition is not known while a program is traced; analyse the \
-                 program with known numbers"
+                 program with known numbers",
             ),
         };
         match (a, b) {

@@ -7,6 +7,8 @@
 //! Laws: identity and composition are a category; pairs, functions and sums satisfy their beta and eta equations. An
 //! instance that carries derivatives satisfies them up to the equality of derivatives, not of their representations.
 
+use std::panic::Location;
+
 use super::object::{Arr, Fun, Int, Mask, Obj, Prod, Stack, Sum, Unit};
 use super::primitive::{Compact, Primitive};
 
@@ -49,6 +51,11 @@ pub trait Ccc: 'static {
 pub trait Language: Ccc {
     /// A primitive operation.
     fn prim<P: Primitive>(p: P) -> Self::Hom<P::Dom, P::Cod>;
+
+    /// A program that was written at this place: its mistakes, which show when it runs, name the place.
+    fn written<A: Obj, B: Obj>(f: Self::Hom<A, B>, _at: &'static Location<'static>) -> Self::Hom<A, B> {
+        f
+    }
 
     /// The left case.
     fn inl<A: Obj, B: Obj>() -> Self::Hom<A, Sum<A, B>>;

@@ -41,6 +41,7 @@
 
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::panic::Location;
 
 use super::category::{Arrays, Ccc, Language};
 use super::object::{Arr, Fun, Int, Mask, Obj, Prod, Real, Rows, Stack, Sum, Unit};
@@ -199,6 +200,7 @@ pub fn case<C: Language, G: Obj, A: Obj, B: Obj, R: Obj>(
 }
 
 /// One program where the mask holds, the other where it does not.
+#[track_caller]
 pub fn if_<C: Language, G: Obj, R: Obj>(
     mask: Expr<C, G, Mask>,
     then: impl FnOnce() -> Expr<C, Prod<G, Unit>, R>,
@@ -208,39 +210,45 @@ pub fn if_<C: Language, G: Obj, R: Obj>(
 }
 
 /// Steps from a state until one gives the right case.
+#[track_caller]
 pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
     start: Expr<C, G, S>,
     step: impl FnOnce(Var<G, S>) -> Expr<C, Prod<G, S>, Sum<S, R>>,
 ) -> Expr<C, G, R> {
     let steps = C::iterate(step(Var(PhantomData)).0);
-    Expr(C::then(C::pair(C::id(), start.0), steps))
+    Expr(C::then(C::pair(C::id(), start.0), C::written(steps, Location::caller())))
 }
 
 /// The function `x -> body` in which `f` is the function itself.
+#[track_caller]
 pub fn fix<C: Language, G: Obj, A: Obj, B: Obj>(
     body: impl FnOnce(Var<G, Fun<A, B>>, Var<Prod<G, Fun<A, B>>, A>) -> Expr<C, Prod<Prod<G, Fun<A, B>>, A>, B>,
 ) -> Expr<C, G, Fun<A, B>> {
-    Expr(C::fix(body(Var(PhantomData), Var(PhantomData)).0))
+    let function = C::written(C::fix(body(Var(PhantomData), Var(PhantomData)).0), Location::caller());
+    Expr(function)
 }
 
 /// The function of every element along the outermost axis.
+#[track_caller]
 pub fn map<C: Arrays, G: Obj, A: Stack, B: Stack>(
     f: Expr<C, G, Fun<A, B>>,
     xs: Expr<C, G, A::Stacked>,
 ) -> Expr<C, G, B::Stacked> {
-    Expr(C::then(C::pair(f.0, xs.0), C::map::<A, B>()))
+    Expr(C::then(C::pair(f.0, xs.0), C::written(C::map::<A, B>(), Location::caller())))
 }
 
 /// A state, taken through all elements in order.
+#[track_caller]
 pub fn fold<C: Arrays, G: Obj, S: Stack, A: Stack>(
     f: Expr<C, G, Fun<Prod<S, A>, S>>,
     start: Expr<C, G, S>,
     xs: Expr<C, G, A::Stacked>,
 ) -> Expr<C, G, S> {
-    Expr(C::then(C::pair(f.0, C::pair(start.0, xs.0)), C::fold::<S, A>()))
+    Expr(C::then(C::pair(f.0, C::pair(start.0, xs.0)), C::written(C::fold::<S, A>(), Location::caller())))
 }
 
 /// The function of every number below `n`.
+#[track_caller]
 pub fn build<C: Arrays, G: Obj, B: Stack>(n: usize, f: Expr<C, G, Fun<Int, B>>) -> Expr<C, G, B::Stacked> {
     Expr(C::then(f.0, C::build::<B>(n)))
 }
@@ -261,11 +269,12 @@ pub fn build<C: Arrays, G: Obj, B: Stack>(n: usize, f: Expr<C, G, Fun<Int, B>>) 
 /// assert_eq!(kept, tensor([3.0, 1.0, 0.0, 0.0]));
 /// assert_eq!(pullback(&tensor([10.0, 20.0, 30.0, 40.0])).0, tensor([10.0, 0.0, 20.0, 0.0]));
 /// ```
+#[track_caller]
 pub fn filter<C: Arrays, G: Obj, A: Stack>(
     holds: Expr<C, G, Fun<A, Mask>>,
     xs: Expr<C, G, A::Stacked>,
 ) -> Expr<C, G, Prod<Int, A::Stacked>> {
-    Expr(C::then(C::pair(holds.0, xs.0), C::filter::<A>()))
+    Expr(C::then(C::pair(holds.0, xs.0), C::written(C::filter::<A>(), Location::caller())))
 }
 
 /// The elements at which the function holds, at their places, and another value at the other places.
@@ -278,6 +287,7 @@ pub fn filter<C: Arrays, G: Obj, A: Stack>(
 /// }
 /// assert_eq!(higher::run(positive(), &tensor([3.0, -1.0, 2.0])), tensor([3.0, 0.0, 2.0]));
 /// ```
+#[track_caller]
 pub fn keep<C: Arrays, G: Obj, A: Stack>(
     holds: Expr<C, G, Fun<A, Mask>>,
     xs: Expr<C, G, A::Stacked>,
@@ -313,6 +323,7 @@ type Within<S, R> = Prod<Mask, Prod<S, R>>;
 /// let staged = higher::stage_gradient(grown(), &tensor(0.0));
 /// assert_eq!(interpret(&staged, vec![Array::scalar(7.0)]), [Array::scalar(112.0), Array::scalar(16.0)]);
 /// ```
+#[track_caller]
 pub fn iterate_within<C: Arrays, G: Obj, S: Stack, R: Stack>(
     n: usize,
     start: Expr<C, G, S>,
@@ -347,8 +358,9 @@ fn truth<C: Language, G: Obj>(b: bool) -> Expr<C, G, Mask> {
 }
 
 /// A primitive operation of an argument.
+#[track_caller]
 pub fn apply<C: Language, G: Obj, P: Primitive>(p: P, x: Expr<C, G, P::Dom>) -> Expr<C, G, P::Cod> {
-    Expr(C::then(x.0, C::prim(p)))
+    Expr(C::then(x.0, C::written(C::prim(p), Location::caller())))
 }
 
 /// A known number.
@@ -357,6 +369,7 @@ pub fn num<C: Language, G: Obj>(x: f64) -> Expr<C, G, Real> {
 }
 
 /// A known array.
+#[track_caller]
 pub fn constant<C: Language, G: Obj, const D: usize>(x: Array) -> Expr<C, G, Arr<D>> {
     Expr(C::then(C::unit(), C::prim(Constant::<D>::new(x))))
 }
@@ -395,11 +408,13 @@ impl<C: Ccc, G: Obj, A: Obj, B: Obj> Expr<C, G, Fun<A, B>> {
 /// Loops, with the types of elements known from the arrays.
 impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     /// The function of every element along the outermost axis.
+    #[track_caller]
     pub fn map<B: Stack>(self, f: Expr<C, G, Fun<X::Row, B>>) -> Expr<C, G, B::Stacked> {
         map::<C, G, X::Row, B>(f, self)
     }
 
     /// The function of every two elements at one position.
+    #[track_caller]
     pub fn zip_with<Y: Rows, B: Stack>(
         self,
         ys: Expr<C, G, Y>,
@@ -409,16 +424,19 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
     }
 
     /// The elements at which the function holds, as [`filter`].
+    #[track_caller]
     pub fn filter(self, holds: Expr<C, G, Fun<X::Row, Mask>>) -> Expr<C, G, Prod<Int, X>> {
         filter::<C, G, X::Row>(holds, self)
     }
 
     /// The elements at which the function holds, at their places, as [`keep`].
+    #[track_caller]
     pub fn keep(self, holds: Expr<C, G, Fun<X::Row, Mask>>, otherwise: Expr<C, G, X::Row>) -> Self {
         keep::<C, G, X::Row>(holds, self, otherwise)
     }
 
     /// The state that the function takes through all elements, in order.
+    #[track_caller]
     pub fn fold<S: Stack>(self, start: Expr<C, G, S>, f: Expr<C, G, Fun<Prod<S, X::Row>, S>>) -> Expr<C, G, S> {
         fold::<C, G, S, X::Row>(f, start, self)
     }
@@ -426,36 +444,43 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
 
 impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
     /// An elementwise function.
+    #[track_caller]
     pub fn unary(self, op: Unary) -> Self {
         apply(Pointwise::<D>(op), self)
     }
 
     /// An elementwise function of two arrays of one shape.
+    #[track_caller]
     pub fn binary(self, op: Binary, other: Self) -> Self {
         apply(Pointwise2::<D>(op), tup(self, other))
     }
 
     /// `sin x`.
+    #[track_caller]
     pub fn sin(self) -> Self {
         self.unary(Unary::Sin)
     }
 
     /// `cos x`.
+    #[track_caller]
     pub fn cos(self) -> Self {
         self.unary(Unary::Cos)
     }
 
     /// `e^x`.
+    #[track_caller]
     pub fn exp(self) -> Self {
         self.unary(Unary::Exp)
     }
 
     /// `tanh x`.
+    #[track_caller]
     pub fn tanh(self) -> Self {
         self.unary(Unary::Tanh)
     }
 
     /// The sum of all elements.
+    #[track_caller]
     pub fn sum(self) -> Expr<C, G, Real> {
         apply(SumAll::<D>, self)
     }
@@ -463,11 +488,13 @@ impl<C: Language, G: Obj, const D: usize> Expr<C, G, Arr<D>> {
 
 impl<C: Language, G: Obj> Expr<C, G, Real> {
     /// `n` copies.
+    #[track_caller]
     pub fn replicate(self, n: usize) -> Expr<C, G, Arr<1>> {
         apply(Replicate(n), self)
     }
 
     /// Whether the number is less than the other.
+    #[track_caller]
     pub fn less(self, other: Self) -> Expr<C, G, Mask> {
         apply(Comparison(Compare::Lt), tup(self, other))
     }
@@ -475,6 +502,7 @@ impl<C: Language, G: Obj> Expr<C, G, Real> {
 
 impl<C: Language, G: Obj> Expr<C, G, Int> {
     /// The integer as a number.
+    #[track_caller]
     pub fn to_float(self) -> Expr<C, G, Real> {
         apply(ToFloat, self)
     }
@@ -482,11 +510,13 @@ impl<C: Language, G: Obj> Expr<C, G, Int> {
 
 impl<C: Language, G: Obj> Expr<C, G, Arr<1>> {
     /// The element at an index; 0 at an index out of bounds.
+    #[track_caller]
     pub fn gather(self, ix: Expr<C, G, Int>) -> Expr<C, G, Real> {
         apply(Gather, tup(self, ix))
     }
 
     /// The vector with values added at indices.
+    #[track_caller]
     pub fn scatter_add(self, ix: Expr<C, G, Arr<1, i64>>, values: Self) -> Self {
         apply(ScatterAdd, tup(self, tup(ix, values)))
     }
@@ -494,6 +524,7 @@ impl<C: Language, G: Obj> Expr<C, G, Arr<1>> {
 
 impl<C: Language, G: Obj> Expr<C, G, Arr<2>> {
     /// The product with a vector.
+    #[track_caller]
     pub fn matvec(self, x: Expr<C, G, Arr<1>>) -> Expr<C, G, Arr<1>> {
         apply(MatVec, tup(self, x))
     }
@@ -504,6 +535,7 @@ macro_rules! operators {
         impl<C: Language, G: Obj, const D: usize> $trait for Expr<C, G, Arr<D>> {
             type Output = Self;
 
+            #[track_caller]
             fn $method(self, other: Self) -> Self {
                 self.binary(Binary::$op, other)
             }
@@ -512,6 +544,7 @@ macro_rules! operators {
         impl<C: Language, G: Obj> $trait<f64> for Expr<C, G, Real> {
             type Output = Self;
 
+            #[track_caller]
             fn $method(self, other: f64) -> Self {
                 self.binary(Binary::$op, num(other))
             }
@@ -524,6 +557,7 @@ operators! { Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, }
 impl<C: Language, G: Obj, const D: usize> Neg for Expr<C, G, Arr<D>> {
     type Output = Self;
 
+    #[track_caller]
     fn neg(self) -> Self {
         self.unary(Unary::Neg)
     }

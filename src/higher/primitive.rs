@@ -12,6 +12,7 @@ use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Compare, Contract, Discrete, Linear, Unary};
 use crate::program::{Program, interpret};
 use crate::shape::Show;
+use crate::source::mistake;
 
 /// A first-order program as an operation of the higher-order language.
 ///
@@ -201,11 +202,18 @@ impl Primitive for MatVec {
 
     fn run<T: BaseTensor>(&self, args: &[T]) -> Vec<T> {
         let [rows, columns] = args[0].shape() else {
-            panic!(
+            mistake(&format!(
                 "matvec: the first operand must be a matrix, but it is of rank {}; give a matrix, then a vector",
                 args[0].shape().len()
-            )
+            ))
         };
+        if args[1].shape() != [*columns] {
+            mistake(&format!(
+                "matvec: the vector must be as long as the rows of the matrix {}, but its shape is {}; give one number for each column",
+                Show(args[0].shape()),
+                Show(args[1].shape())
+            ));
+        }
         vec![T::contract(&Contract::axes(&[*rows, *columns], &[0, 1], &[1], &[0]), &args[0], &args[1])]
     }
 }
@@ -282,10 +290,10 @@ impl<A: Stack> Primitive for Compact<A> {
         let (mask, arrays) = (&args[0], &args[1..]);
         let n = mask.shape()[0];
         if let Some(other) = arrays.iter().find(|a| a.shape()[0] != n) {
-            panic!(
+            mistake(&format!(
                 "filter: each array must have an element for each of the mask's {n}, but one has shape {}; give a mask as long",
                 Show(other.shape())
-            );
+            ));
         }
         let integers = T::discrete(&Discrete::ToInt, &[mask]);
         let numbers = T::discrete(&Discrete::ToFloat(DType::F64), &[&integers]);

@@ -16,6 +16,7 @@ use super::kinds::{Kind, or_panic};
 use super::view::{Place, Space, View};
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
+use crate::source::mistake;
 
 /// A bilinear operation: `out[O i] += a[A i] * b[B i]` over an iteration space, from zeros.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,12 +45,12 @@ impl Contract {
     #[track_caller]
     pub fn new(a: View, b: View, out: View) -> Contract {
         if a.shape() != b.shape() || a.shape() != out.shape() {
-            panic!(
+            mistake(&format!(
                 "contract: the three views need one iteration space, but they have {}, {} and {}; give all one shape",
                 Show(a.shape()),
                 Show(b.shape()),
                 Show(out.shape())
-            );
+            ));
         }
         Contract { a, b, out }
     }

@@ -7,6 +7,7 @@
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 use crate::shape::{Shape, Show, check_possible, same, try_possible};
+use crate::source::mistake;
 
 /// Shape and element type of an operand.
 pub type Kind<'a> = (&'a [usize], DType);
@@ -17,7 +18,7 @@ pub type Kind<'a> = (&'a [usize], DType);
 pub(crate) fn or_panic<R>(found: Result<R, String>) -> R {
     match found {
         Ok(found) => found,
-        Err(message) => panic!("{message}"),
+        Err(message) => mistake(&message),
     }
 }
 
@@ -253,10 +254,10 @@ pub fn sequences<'a>(n: usize, xs: impl Iterator<Item = &'a [usize]>) {
     check_possible("map_accum", &[n]);
     for shape in xs {
         if shape.first() != Some(&n) {
-            panic!(
+            mistake(&format!(
                 "map_accum: the outermost axis of a sequence must have size {n}, but the shape of one is {}; slice or pad it",
                 Show(shape)
-            );
+            ));
         }
     }
 }

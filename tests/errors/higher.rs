@@ -2,12 +2,12 @@
 
 use polygrad::higher::primitive::{Compact, Constant, Logic, MatVec, Recorded};
 use polygrad::higher::{
-    self, Arrays, Expr, Language, Monoid, Primitive, Prod, Real, Unit, Var, Vector, fix, fun1, fun2, if_, inl, inr,
-    iterate, lam, map, num,
+    self, Arrays, Expr, Language, Matrix, Monoid, Primitive, Prod, Real, Unit, Var, Vector, fix, fun1, fun2, if_, inl,
+    inr, iterate, lam, map, num,
 };
 use polygrad::interpreters::higher::optic::lens::{Either, Optic};
 use polygrad::interpreters::higher::optic::wired;
-use polygrad::interpreters::higher::{Reverse, ReverseOptic, Run, Wires};
+use polygrad::interpreters::higher::{CurryClosures, Forward, Reverse, ReverseOptic, Run, Wires};
 use polygrad::program::Term;
 use polygrad::{Array, DType, Tensor, tensor};
 
@@ -65,6 +65,7 @@ pub(crate) fn programs(log: &mut Log) {
     let (a, b) = (tensor(1.0), tensor(2.0));
     log.panics(|| higher::hvp(total(), &x, &tensor([1.0])));
 
+    shapes(log);
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
     log.panics_when_run(|| higher::stage(endless(), &a));
     log.panics_when_run(|| higher::stage(power(), &a));
@@ -79,6 +80,32 @@ pub(crate) fn programs(log: &mut Log) {
         higher::formal_derivatives(both_hold(), &(unknown(), unknown()))
     });
     optics(log);
+}
+
+/// Shapes that do not fit are found when a program runs; the message names the line of the operation.
+fn shapes(log: &mut Log) {
+    let (short, long) = (tensor([1.0]), tensor([1.0, 2.0]));
+    log.panics_naming_the_call(|| {
+        let sum = fun2::<Run<Array>, Vector, Vector, Vector>(|x, y| x.at() + y.at());
+        higher::run(sum, &(short.clone(), long.clone()))
+    });
+    log.panics_naming_the_call(|| {
+        let product = fun2::<CurryClosures<Array>, Matrix, Vector, Real>(|w, x| w.at().matvec(x.at()).sum());
+        higher::grad(product, &(tensor([[1.0, 2.0]]), short.clone()))
+    });
+    log.panics_naming_the_call(|| {
+        let pairs = fun2::<Forward<Run<Array>>, Vector, Vector, Vector>(|x, y| {
+            x.at().zip_with(y.at(), lam(|both| both.at().fst() * both.at().snd()))
+        });
+        let x = (short.clone(), long.clone());
+        higher::jvp(pairs, &x, &x)
+    });
+    log.panics_naming_the_call(|| {
+        let within = fun2::<Reverse<Run<Array>>, Vector, Vector, Real>(|x, y| {
+            map(lam(|a| a.at() * (x.at() - y.at()).sum()), x.at()).sum()
+        });
+        higher::value_and_grad_by(within, &(short.clone(), long.clone()))
+    });
 }
 
 /// What optics refuse.

@@ -17,6 +17,16 @@ pub(crate) struct Entry {
     pub(crate) message: String,
 }
 
+/// The message and the call that it names, if it does.
+fn named(seen: &Caught) -> Option<Caught> {
+    let (message, rest) = seen.message.split_once(" (called at ")?;
+    let mut place = rest.strip_suffix(')')?.rsplitn(3, ':');
+    let column = place.next()?.parse().ok()?;
+    let line = place.next()?.parse().ok()?;
+    let file = place.next()?.to_string();
+    Some(Caught { message: format!("{message} (called at this line)"), file, line, column })
+}
+
 /// Messages in the order they were raised.
 #[derive(Default)]
 pub(crate) struct Log(pub(crate) Vec<Entry>);
@@ -53,27 +63,26 @@ impl Log {
         self.add(seen);
     }
 
-    /// A higher-order program that must panic when it runs, which is later than it is written: the place is that of the
-    /// case.
+    /// A higher-order program that must panic when it runs, which is later than it is written: the place is that which the
+    /// message names, in the file of the case; or that of the case.
     #[track_caller]
     pub(crate) fn panics_when_run<R>(&mut self, f: impl FnOnce() -> R) {
-        let message = caught(f).message;
-        self.add_at(Location::caller(), message);
+        let (seen, case) = (caught(f), Location::caller());
+        match named(&seen) {
+            Some(named) if named.file == case.file() => self.add(named),
+            Some(named) => panic!("the case at {case} is reported at {}:{}", named.file, named.line),
+            None => self.add_at(case, seen.message),
+        }
     }
 
     /// A call of a closure of the library, which does not know who calls it: the message must name the call.
     #[track_caller]
     pub(crate) fn panics_naming_the_call<R>(&mut self, f: impl FnOnce() -> R) {
         let (seen, case) = (caught(f), Location::caller());
-        let named = seen.message.split_once(" (called at ").and_then(|(message, rest)| {
-            let mut place = rest.strip_suffix(')')?.rsplitn(3, ':');
-            let column = place.next()?.parse().ok()?;
-            let line = place.next()?.parse().ok()?;
-            Some((format!("{message} (called at this line)"), place.next()?.to_string(), line, column))
-        });
-        let Some((message, file, line, column)) = named else { panic!("no call is named: {}", seen.message) };
-        assert!(file == case.file() && (case.line()..case.line() + 8).contains(&line), "{}", seen.message);
-        self.add(Caught { message, file, line, column });
+        let Some(named) = named(&seen) else { panic!("no call is named: {}", seen.message) };
+        let near = (case.line()..case.line() + 8).contains(&named.line);
+        assert!(named.file == case.file() && near, "{}", seen.message);
+        self.add(named);
     }
 
     /// A result that must be an error.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use polygrad::higher::primitive::Logic;
 use polygrad::higher::{
-    self, Expr, Fun, Language, Monoid, Prod, Real, apply, fix, fun1, fun2, fun3, if_, inl, inr, iterate, lam, let_,
-    num, tup,
+    self, Ccc, Expr, Fun, Language, Monoid, Prod, Real, apply, fix, fun1, fun2, fun3, if_, inl, inr, iterate, lam,
+    let_, num, tup,
 };
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Mode, Reverse, Run};
 use polygrad::{Array, tensor};
@@ -152,6 +152,31 @@ fn fig_4_summing_results() {
     for program in [closed(sum_1::<C>()), closed(sum_2())] {
         assert_eq!(higher::value_and_grad_by(program, &at.0), (tensor(2.0), tensor(1.0)));
     }
+}
+
+type Functions = Prod<Fun<Real, Real>, Fun<Real, Real>>;
+
+/// "The Differentiable Curry", Fig. 5: the tangent of a function is that of its environment, and a composition has those of
+/// both functions. Here, an environment is the context `((), a), b)` of a function.
+#[test]
+fn fig_5_environments_of_a_composition() {
+    type C = CurryClosures<Array>;
+    fn make<C: Language>() -> Expr<C, Float2, Functions> {
+        fun2(|a, b| tup(lam(|z| z.at() * a.at()), lam(|z| z.at() * b.at() * b.at())))
+    }
+    fn composed<C: Language>() -> Expr<C, Functions, Real> {
+        fun1(|both| lam(|z| both.at().snd().app(both.at().fst().app(z.at()))).app(num(0.5)))
+    }
+    fn identity<C: Language>() -> Expr<C, Functions, Real> {
+        fun1(|both| let_(both.at().fst(), |_: higher::Var<_, Fun<Real, Real>>| num(0.5)))
+    }
+    let x = (tensor(2.0), tensor(3.0));
+    // d(0.5 a b^2) = 4.5 da + 6 db, where the first environment has a, and the second one b.
+    let raw = |program| C::raw_tangent(make::<C>(), program, &x, &tensor(1.0)).to_string();
+    assert_eq!(raw(composed()), "(((0, 4.5), 0), (0, 6.0))");
+    assert_eq!(raw(identity()), "0", "the environment of what is not called has no part");
+    let whole = Expr::of(C::then(make::<C>().hom(), composed::<C>().hom()));
+    assert_eq!(higher::value_and_grad(whole, &x), (tensor(9.0), (tensor(4.5), tensor(6.0))));
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
