@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use crate::array::Array;
 use crate::base::{Again, BaseTensor, Enter, Recorded, Step, Traced, Trip};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary, kinds};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::{Options, optimize};
 use crate::program::{Constant, Custom, Loop, Op, Term};
 use crate::shape::Shape;
@@ -124,6 +124,13 @@ impl BaseTensor for Term {
         let shape = kinds::concat(axis, &kinds(parts));
         let dtype = parts[0].dtype();
         Term::new(Op::Concat(axis, parts.to_vec()), shape, dtype)
+    }
+
+    fn call(op: &Call, args: &[Self]) -> Vec<Self> {
+        let results = op.results(&kinds(args));
+        let of = Term::new(Op::Call(op.clone(), args.to_vec()), Shape::new(), DType::F64);
+        let result = |(k, (shape, dtype))| Term::new(Op::Output(of.clone(), k), shape, dtype);
+        results.into_iter().enumerate().map(result).collect()
     }
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {

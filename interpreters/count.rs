@@ -13,7 +13,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
-use crate::ops::{Binary, Contract, Cost, Discrete, FloatStep, Linear, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Cost, Discrete, FloatStep, Linear, Reduce, Unary};
 use crate::passes::Options;
 use crate::program::{Custom, interpret};
 use crate::source::Site;
@@ -41,13 +41,15 @@ pub enum Family {
     Scatter,
     /// Concatenation.
     Concat,
+    /// Linear algebra, and code of the host.
+    Call,
     /// Loops themselves, without the operations in their trips: an operation per trip.
     Loop,
 }
 
 impl Family {
     /// Every family, in order.
-    pub const ALL: [Family; 11] = [
+    pub const ALL: [Family; 12] = [
         Family::Unary,
         Family::Binary,
         Family::Discrete,
@@ -58,6 +60,7 @@ impl Family {
         Family::Gather,
         Family::Scatter,
         Family::Concat,
+        Family::Call,
         Family::Loop,
     ];
 
@@ -74,6 +77,7 @@ impl Family {
             Family::Gather => "gather",
             Family::Scatter => "scatter",
             Family::Concat => "concat",
+            Family::Call => "call",
             Family::Loop => "loop",
         }
     }
@@ -250,6 +254,14 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     fn concat(axis: usize, parts: &[Self]) -> Self {
         let result = T::concat(axis, &values(parts));
         Count::note(Family::Concat, Cost::copy(kind(&result)), result)
+    }
+
+    fn call(op: &Call, args: &[Self]) -> Vec<Self> {
+        let operands: Vec<Kind<'_>> = kinds(args).collect();
+        let results = T::call(op, &values(args));
+        let made: Vec<Kind<'_>> = results.iter().map(kind).collect();
+        Count::<T>::charge(Family::Call, Cost::call(op, &operands, &made));
+        results.into_iter().map(Count::new).collect()
     }
 
     /// Counted as its primal program; the values are those of `T`, which may differentiate by the rule.

@@ -15,7 +15,8 @@ use crate::base::{
     BaseTensor, Beyond, Enter, Group, Lift, Recorded, Step, Traced, Trip, attributed, map_accum_grouped,
 };
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Partial, Reduce, Unary};
+use crate::linalg::rules;
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
 use crate::passes::Options;
 use crate::program::{Custom, interpret};
 use crate::source::Site;
@@ -300,6 +301,26 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let tangents: Vec<T> = parts.iter().map(Dual::tangent_or_zero).collect();
         let tangent = attributed::<T, T>(primal.site(), || T::concat(axis, &tangents));
         Dual { primal, tangent: Some((level, tangent)) }
+    }
+
+    fn call(op: &Call, args: &[Self]) -> Vec<Self> {
+        let primal = primals(args);
+        let results = T::call(op, &primal);
+        let mut level = Level::ANY;
+        for arg in args {
+            level = level.meet(arg.level());
+        }
+        if args.iter().all(|a| a.tangent.is_none()) {
+            return results.into_iter().map(Dual::constant_of).collect();
+        }
+        let tangents: Vec<Option<T>> = args.iter().map(|a| a.tangent.as_ref().map(|(_, t)| t.clone())).collect();
+        let site = results.first().map(T::site).unwrap_or_default();
+        // No closure here, so that a derivative that does not exist is reported at the caller's line.
+        let before = T::attribute(site);
+        let tangents = rules::call(op, &primal, &results, &tangents);
+        T::attribute(before);
+        let pair = |(primal, t): (T, Option<T>)| Dual { primal, tangent: t.map(|t| (level, t)) };
+        results.into_iter().zip(tangents).map(pair).collect()
     }
 
     /// Runs the rule for tangents; a function without rules runs as it is, since nothing is kept in forward mode.

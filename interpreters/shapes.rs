@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary, kinds};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::Options;
 use crate::program::{Custom, interpret};
 use crate::shape::{Shape, Show, check_possible};
@@ -114,6 +114,10 @@ impl BaseTensor for Shapes {
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
         kinds::scatter_add(self.kind(), &kinds(ix), v.kind());
         self
+    }
+
+    fn call(op: &Call, args: &[Self]) -> Vec<Self> {
+        op.results(&kinds(args)).into_iter().map(|(shape, dtype)| Shapes { shape, dtype }).collect()
     }
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {

@@ -19,7 +19,7 @@ use super::scope;
 use crate::array::{Array, with_elem};
 use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::Options;
 use crate::program::Custom;
 use crate::shape::Show;
@@ -141,6 +141,13 @@ fn apply<T: BaseTensor>(op: &str, args: &[&Transcript<T>]) -> String {
     }
 }
 
+/// The results of an operation with several, on a line.
+fn several<T: BaseTensor>(how: &str, results: Vec<T>) -> Vec<Transcript<T>> {
+    let (results, lines): (Vec<Transcript<T>>, Vec<String>) = results.into_iter().map(Transcript::named).unzip();
+    log::<T, ()>(|log| log.line(&format!("{} = {how}", lines.join(", "))));
+    results
+}
+
 impl<T: BaseTensor> BaseTensor for Transcript<T> {
     type Trace = Self;
 
@@ -205,12 +212,12 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
         Transcript::made(&format!("concat axis={axis} [{}]", names(parts)), T::concat(axis, &values(parts)))
     }
 
+    fn call(op: &Call, args: &[Self]) -> Vec<Self> {
+        several(&format!("{} [{}]", op.name(), names(args)), T::call(op, &values(args)))
+    }
+
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        let head = format!("custom {} [{}]", rule.name(), names(args));
-        let results = T::custom(rule, &values(args));
-        let (results, lines): (Vec<Self>, Vec<String>) = results.into_iter().map(Transcript::named).unzip();
-        log::<T, ()>(|log| log.line(&format!("{} = {head}", lines.join(", "))));
-        results
+        several(&format!("custom {} [{}]", rule.name(), names(args)), T::custom(rule, &values(args)))
     }
 
     /// The loop of `T`; its first trip is written, indented, with the names of that trip.

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use crate::array::Array;
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::Options;
 use crate::program::{Custom, Program};
 use crate::source::Site;
@@ -110,6 +110,10 @@ pub trait BaseTensor: Clone + 'static {
     /// not count its calls; for `n = 0` it is called once on zeros, to learn the shapes.
     #[track_caller]
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self>;
+
+    /// An operation of linear algebra, or code of the host: any number of operands and results.
+    #[track_caller]
+    fn call(op: &Call, args: &[Self]) -> Vec<Self>;
 
     /// Applies a function with derivative rules of its own: the value is that of its primal program, the derivative is
     /// given by its rules.

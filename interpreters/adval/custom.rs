@@ -247,6 +247,6 @@ fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Ve
 }
 
 /// The tangent of another value, times one.
-fn same<T>(to: &Rc<Node<T>>) -> Edge<Factor<T>, Rc<Node<T>>> {
+pub(super) fn same<T>(to: &Rc<Node<T>>) -> Edge<Factor<T>, Rc<Node<T>>> {
     Edge { guard: Guard::One, factor: None, to: to.clone() }
 }

@@ -15,6 +15,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::again::Applied;
+use super::call::Called;
 use super::custom::Ruled;
 use super::loops::LoopTerm;
 use crate::base::BaseTensor;
@@ -90,6 +91,8 @@ pub(super) enum Delta<F, R> {
     Concat(usize, Vec<(Shape, Option<R>)>),
     /// A loop: it has one tangent per result.
     Loop(Box<LoopTerm<F, R>>),
+    /// A call that is linear in one operand.
+    Call(Box<Called<F, R>>),
     /// A function with a rule for cotangents: it has one tangent per result.
     Custom(Box<Ruled<F, R>>),
     /// A function that is run again: it has one tangent per result.
@@ -181,6 +184,7 @@ impl<F, R> Delta<F, R> {
                 Delta::Concat(*axis, parts.iter().map(|(s, to)| (s.clone(), to.as_ref().map(&mut *r))).collect())
             }
             Delta::Loop(l) => Delta::Loop(Box::new(l.map(f, r))),
+            Delta::Call(c) => Delta::Call(Box::new(c.map(f, r))),
             Delta::Custom(c) => Delta::Custom(Box::new(c.map(f, r))),
             Delta::Again(a) => Delta::Again(Box::new(a.map(f, r))),
             Delta::Output(of, i) => Delta::Output(r(of), *i),
@@ -204,6 +208,7 @@ impl<F, R> Delta<F, R> {
             Delta::ScatterAdd(s) => s.base.iter().chain(&s.v).for_each(r),
             Delta::Concat(_, parts) => parts.iter().filter_map(|(_, to)| to.as_ref()).for_each(r),
             Delta::Loop(l) => l.refs(r),
+            Delta::Call(c) => r(&c.to),
             Delta::Custom(c) => c.refs(r),
             Delta::Again(a) => a.refs(r),
         }
@@ -226,6 +231,7 @@ impl<F, R> Delta<F, R> {
             Delta::ScatterAdd(s) => s.base.into_iter().chain(s.v).for_each(r),
             Delta::Concat(_, parts) => parts.into_iter().filter_map(|(_, to)| to).for_each(r),
             Delta::Loop(l) => l.into_refs(r),
+            Delta::Call(c) => r(c.to),
             Delta::Custom(c) => c.into_refs(r),
             Delta::Again(a) => a.into_refs(r),
         }

@@ -11,6 +11,7 @@
 //! over any other interpreter.
 
 mod again;
+mod call;
 mod custom;
 mod delta;
 mod loops;
@@ -27,7 +28,7 @@ use delta::{Delta, Edge, Factor, Gather, Given, Id, Node, Product, Reduced, Scat
 use crate::array::Array;
 use crate::base::{Again, BaseTensor, Beyond, Enter, Lift, Recorded, Step, Traced, Trip, attributed};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, Guard, Linear, Origin, Partial, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Origin, Partial, Reduce, Unary};
 use crate::passes::Options;
 use crate::program::Custom;
 use crate::shape::Shape;
@@ -239,6 +240,10 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
         loops::map_accum(n, reverse, init, xs, step)
+    }
+
+    fn call(op: &Call, args: &[Self]) -> Vec<Self> {
+        call::apply(op, args)
     }
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {

@@ -175,6 +175,7 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
             Cotangent::Many(cts) => l.pull(env, cts, emit),
             Cotangent::One(_) => unreachable!("a loop has several results"),
         },
+        Delta::Call(c) => emit(&c.to, Update::Add(c.pull(env, ct.one()))),
         Delta::Custom(c) => match ct {
             Cotangent::Many(cts) => c.pull(env, cts, emit),
             Cotangent::One(_) => unreachable!("a function with a rule has several results"),

@@ -105,6 +105,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
             })
         }
         Delta::Loop(l) => return l.push(env, of),
+        Delta::Call(c) => of(&c.to, 0).map(|tangent| c.push(env, tangent)),
         Delta::Custom(c) => return c.push(env, of),
         Delta::Again(a) => return a.push(env, of),
         Delta::Output(from, k) => of(from, *k),

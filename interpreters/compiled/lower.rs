@@ -90,6 +90,11 @@ impl Lowering {
                 let known = [take(&l.init), take(&l.xs), take(&l.captured)];
                 self.map_accum(l, [init, xs, captured], known)
             }
+            Op::Call(call, args) => {
+                let kinds: Vec<_> = args.iter().map(|a| scope.program.nodes()[*a as usize].kind()).collect();
+                let results = call.results(&kinds);
+                Known::Many(self.interpreted(scope, node, &results))
+            }
             Op::Custom(rule, args) => {
                 let inputs: Vec<Known> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
                 let owned = vec![false; inputs.len()];
@@ -348,8 +353,13 @@ impl Lowering {
         Known::Dense(out, 0)
     }
 
-    /// An operation that the interpreter of arrays does.
+    /// An operation with one result that the interpreter of arrays does.
     pub(super) fn call(&mut self, scope: &mut Scope<'_>, node: &Node) -> Known {
+        self.interpreted(scope, node, &[(node.shape.clone(), node.dtype)]).swap_remove(0)
+    }
+
+    /// An operation that the interpreter of arrays does, with these results.
+    fn interpreted(&mut self, scope: &mut Scope<'_>, node: &Node, results: &[(Shape, DType)]) -> Vec<Known> {
         let mut builder = Builder::new();
         let (mut ids, mut operands) = (Vec::new(), Vec::new());
         let mut order: Vec<NodeId> = Vec::new();
@@ -365,11 +375,17 @@ impl Lowering {
             ids.push(builder.input(Named { name: String::new(), shape, dtype }));
         }
         let place = |a: &NodeId| ids[order.iter().position(|b| b == a).expect("an operand is an input")];
-        let result = builder.add(node.op.map(&mut |a| place(a)), node.shape.clone(), node.dtype);
-        let program = builder.finish(&[result], &[]);
-        let out = self.arena(node.dtype, size(&node.shape));
-        self.push(Step::Call(Box::new(Call { program, operands, out })));
-        Known::Dense(out, 0)
+        let of = builder.add(node.op.map(&mut |a| place(a)), node.shape.clone(), node.dtype);
+        let mut found = vec![of];
+        if let Op::Call(..) = node.op {
+            let result =
+                |(k, (shape, dtype)): (usize, &(Shape, DType))| builder.add(Op::Output(of, k), shape.clone(), *dtype);
+            found = results.iter().enumerate().map(result).collect();
+        }
+        let program = builder.finish(&found, &[]);
+        let out: Vec<Slot> = results.iter().map(|(shape, dtype)| self.arena(*dtype, size(shape))).collect();
+        self.push(Step::Call(Box::new(Call { program, operands, out: out.clone() })));
+        out.into_iter().map(|out| Known::Dense(out, 0)).collect()
     }
 }
 
@@ -413,7 +429,7 @@ impl<'p> Scope<'p> {
         for (k, node) in nodes.iter().enumerate() {
             match &node.op {
                 Op::Custom(_, args) => args.iter().for_each(|a| life[root[*a as usize] as usize] = never),
-                Op::Output(a, _) if matches!(nodes[*a as usize].op, Op::Custom(..)) => life[k] = never,
+                Op::Output(a, _) if matches!(nodes[*a as usize].op, Op::Custom(..) | Op::Call(..)) => life[k] = never,
                 Op::Output(..)
                 | Op::Input(_)
                 | Op::Constant(_)
@@ -427,6 +443,7 @@ impl<'p> Scope<'p> {
                 | Op::Gather(..)
                 | Op::ScatterAdd(..)
                 | Op::Concat(..)
+                | Op::Call(..)
                 | Op::Loop(_) => {}
             }
         }
@@ -469,7 +486,7 @@ impl<'p> Scope<'p> {
                 None
             }
             Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
-            Op::Loop(_) | Op::Custom(..) | Op::Output(..) => None,
+            Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
         }
     }
 }
@@ -485,6 +502,6 @@ fn named_anew(op: &Op<NodeId>) -> Option<NodeId> {
         Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient) | Discrete::ToInt, args) => Some(args[0]),
         Op::Discrete(..) | Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) => None,
         Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
-        Op::Loop(_) | Op::Custom(..) | Op::Output(..) => None,
+        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
     }
 }

@@ -254,16 +254,17 @@ impl Memory {
                 if operand.one { Array::full(shape, elements[0]) } else { Array::new(shape, elements.to_vec()) }
             })
         });
-        let result = interpret(&call.program, inputs.collect()).remove(0);
-        with_elem!(result.dtype(), E => {
-            // Safety: see `memory.rs`.
-            let out: &mut [E] = unsafe { self.table.write(call.out, 0, result.size()) };
-            match (result.values::<E>(), E::from_scalar(&result)) {
-                (_, Some(x)) | (Some(Values::Splat(x)), None) => out.fill(x),
-                (Some(Values::Dense(v)), None) => out.copy_from_slice(v),
-                (None, None) => unreachable!("the result has this element type"),
-            }
-        });
+        for (result, out) in interpret(&call.program, inputs.collect()).into_iter().zip(&call.out) {
+            with_elem!(result.dtype(), E => {
+                // Safety: see `memory.rs`.
+                let out: &mut [E] = unsafe { self.table.write(*out, 0, result.size()) };
+                match (result.values::<E>(), E::from_scalar(&result)) {
+                    (_, Some(x)) | (Some(Values::Splat(x)), None) => out.fill(x),
+                    (Some(Values::Dense(v)), None) => out.copy_from_slice(v),
+                    (None, None) => unreachable!("the result has this element type"),
+                }
+            });
+        }
     }
 }
 

@@ -216,7 +216,7 @@ pub(super) struct Call {
     /// The operation alone.
     pub(super) program: Program,
     pub(super) operands: Vec<(Operand, Shape)>,
-    pub(super) out: Slot,
+    pub(super) out: Vec<Slot>,
 }
 
 impl Loop {
@@ -249,7 +249,7 @@ impl Step {
             Step::Blocks(blocks) => blocks.steps.iter().for_each(|step| step.places(f)),
             Step::Call(call) => {
                 call.operands.iter().for_each(|(operand, _)| f(operand.slot, false));
-                f(call.out, true);
+                call.out.iter().for_each(|out| f(*out, true));
             }
         }
     }

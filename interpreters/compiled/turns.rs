@@ -93,7 +93,7 @@ impl Lowering {
             // Products settle their operands themselves.
             Op::Contract(..) => return,
             Op::Input(_) | Op::Constant(_) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-            Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+            Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
         };
         let mut operands: SmallVec<[NodeId; 4]> = SmallVec::new();
         op.operands(&mut |a| operands.push(*a));

@@ -12,6 +12,7 @@
 //! | `indexing` | gather, scatter, concatenation |
 //! | `reduce` | extrema along an axis, and their positions |
 //! | `sorting` | positions in sorted order |
+//! | `call` | linear algebra, code of the host |
 //! | `loops` | `map_accum` |
 
 use std::sync::Arc;
@@ -20,10 +21,11 @@ use super::kernels;
 use crate::array::{Array, Elems};
 use crate::base::{BaseTensor, Recorded, Step, Traced, Trip};
 use crate::dtype::{DType, Elem};
-use crate::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::{Options, optimize, optimize_with};
 use crate::program::{Custom, Term, interpret};
 
+mod call;
 mod contract;
 mod elementwise;
 mod fourier;
@@ -114,6 +116,10 @@ impl BaseTensor for Array {
     #[inline]
     fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
         indexing::scatter_add(self, ix, v)
+    }
+
+    fn call(op: &Call, args: &[Self]) -> Vec<Self> {
+        call::call(op, args)
     }
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {

@@ -28,6 +28,14 @@ pub(crate) struct Matmul {
 /// # Panics
 /// When a matrix is not within its slice, or two elements of the result have one place.
 pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
+    matmul_times(E::ONE, product, at, a, b, out);
+}
+
+/// [`matmul`], with the product times a number.
+///
+/// # Panics
+/// When a matrix is not within its slice, or two elements of the result have one place.
+fn matmul_times<E: Num>(factor: E, product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
     keep_freed_memory();
     let Matmul { rows, columns, depth } = product;
     assert!(E::DTYPE.is_float(), "matrices of {} are not multiplied here", E::DTYPE);
@@ -55,13 +63,29 @@ pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E],
             columns.strides[1] as isize,
             depth.strides[1] as isize,
             E::ONE,
-            E::ONE,
+            factor,
             false,
             false,
             false,
             gemm::Parallelism::None,
         );
     }
+}
+
+/// Takes the product of two matrices from a third, whose rows are so far apart: `out -= a b`, with so many rows,
+/// columns and products for each sum. Factors are slices with the distances of their rows and of their columns.
+pub(crate) fn subtract_product<E: Num + std::ops::Neg<Output = E>>(
+    [rows, columns, depth]: [usize; 3],
+    (a, of_a): (&[E], [usize; 2]),
+    (b, of_b): (&[E], [usize; 2]),
+    (out, of_out): (&mut [E], usize),
+) {
+    let product = Matmul {
+        rows: Axis::plain(rows, [of_a[0] as i64, 0, of_out as i64]),
+        columns: Axis::plain(columns, [0, of_b[1] as i64, 1]),
+        depth: Axis::plain(depth, [of_a[1] as i64, of_b[0] as i64, 0]),
+    };
+    matmul_times(-E::ONE, &product, [0; 3], a, b, out);
 }
 
 /// Asks the allocator of the system to keep the memory of what is freed, once for the process.

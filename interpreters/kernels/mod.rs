@@ -12,6 +12,7 @@
 //! | `cuts` | products in parts, on several threads |
 //! | `matmul` | plain matrix products |
 //! | `lines` | products of a matrix and a vector, in both layouts |
+//! | `matrix` | linear algebra, by the crate nalgebra |
 //! | `packed`, `tiles` | products of matrices whose rows and columns are several axes: convolutions and their adjoints |
 //! | `sums` | products that are summed along runs of both operands: adjoints of convolutions in the kernel |
 //! | `windows` | nothing: it brings products of windows, and their adjoints, in the form that `packed` does best |
@@ -25,6 +26,7 @@ pub(crate) mod indexing;
 pub(crate) mod isa;
 mod lines;
 mod matmul;
+pub(crate) mod matrix;
 mod packed;
 pub(crate) mod products;
 pub(crate) mod reduce;

@@ -33,6 +33,13 @@ pub(crate) struct Axis<const K: usize> {
     column: usize,
 }
 
+impl<const K: usize> Axis<K> {
+    /// A loop without sides.
+    pub(super) fn plain(len: usize, strides: [i64; K]) -> Axis<K> {
+        Axis { len, strides, column: 0 }
+    }
+}
+
 /// The condition `0 <= at + sum row * index < size` on an index of an array.
 #[derive(Clone)]
 pub(super) struct Side {

@@ -376,7 +376,9 @@ impl<T: BaseTensor> Mark<T> for Reads<T> {
             Op::Gather(of, ix) => Reads::gathered(made, of, ix, notes),
             Op::ScatterAdd(base, ix, v) => Reads::scattered(made, base, ix, v, notes),
             Op::Concat(axis, parts) => Reads::concatenated(made, *axis, parts),
-            Op::Loop(_) | Op::Custom(..) | Op::Output(..) => unreachable!("observed operation by operation"),
+            Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => {
+                unreachable!("observed operation by operation")
+            }
         };
         mark.pruned()
     }

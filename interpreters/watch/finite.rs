@@ -305,7 +305,7 @@ fn read<'v, T: BaseTensor>(made: &Made<'_, 'v, T, Origin>, a: &Array, at: usize)
         }
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Linear(..) => operands,
         Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => operands,
-        Op::Loop(_) | Op::Custom(..) | Op::Output(..) => operands,
+        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => operands,
     }
 }
 

@@ -18,7 +18,7 @@ use super::scope;
 use crate::array::Array;
 use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 use crate::passes::Options;
 use crate::program::{Constant, Custom, Op, interpret};
 use crate::source::{Site, SourceLine};
@@ -247,6 +247,7 @@ fn words<R>(op: &Op<R>) -> String {
         Op::ScatterAdd(..) => "scatter_add".into(),
         Op::Concat(axis, _) => format!("concat axis={axis}"),
         Op::Loop(_) => "a loop".into(),
+        Op::Call(op, _) => op.name().into(),
         Op::Custom(rule, _) => rule.name().into(),
         Op::Output(..) => "an output".into(),
     }
@@ -321,6 +322,11 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
         Watch::made(&Op::Concat(axis, all(parts)), T::concat(axis, &values(parts)))
+    }
+
+    fn call(op: &Call, args: &[Self]) -> Vec<Self> {
+        let operation = Op::Call(op.clone(), all(args));
+        T::call(op, &values(args)).into_iter().map(|result| Watch::made(&operation, result)).collect()
     }
 
     /// The values are those of `T`, which may differentiate by the rule; the primal program is observed.

@@ -136,6 +136,10 @@ fn transposed(vjp: &Program, known: usize) -> Option<Program> {
     let (fixed, bars) = inputs.split_at(known);
     let order: Vec<Term> = bars.iter().chain(fixed).cloned().collect();
     let linear = closed(&order, &interpret(vjp, inputs.clone())).ok()?;
+    // Code of the host has no transpose.
+    if linear.calls_host_on(bars.len()) {
+        return None;
+    }
     let adjoint = symbolic::try_transpose(&linear, bars.len()).ok()?;
     let dots: Vec<Term> = vjp.outputs().iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect();
     let tangents = interpret(&adjoint, dots.iter().chain(fixed).cloned().collect());

@@ -8,6 +8,7 @@
 //!   program runs;
 //! * [`symbolic`] maps programs to programs;
 //! * [`custom_jvp`] and [`custom_vjp`] apply a function that has a derivative rule of its own;
+//! * [`external`] runs code of the host as an operation;
 //! * [`check`] and [`inspect`] read a program without differentiating it; [`check_gradient`] compares derivatives with
 //!   finite differences.
 //!
@@ -18,6 +19,7 @@ mod check;
 mod check_gradient;
 mod custom;
 pub mod direct;
+mod external;
 mod function;
 pub mod higher;
 pub mod inspect;
@@ -33,6 +35,7 @@ pub use crate::source::SourceLine;
 pub use check::{ShapeError, check};
 pub use check_gradient::{Checked, GradientCheck, GradientError, assert_gradient, check_gradient, check_gradient_with};
 pub use custom::{custom_jvp, custom_vjp};
+pub use external::external;
 pub use function::{Function, FunctionOptions, Gradient, Jit, RunError};
 pub use linear_map::LinearMap;
 pub use matrix::{

@@ -9,7 +9,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
 use super::kinds::Kind;
-use super::{Contract, Linear, View};
+use super::{Call, Contract, Linear, View};
 use crate::shape::size;
 
 /// The total cost of some operations.
@@ -105,6 +105,12 @@ impl Cost {
         let points = points(&[&op.a, &op.b, &op.out]);
         let read = |(shape, dtype): Kind<'_>| points.min(size(shape)).saturating_mul(dtype.width());
         Cost::one(points.saturating_mul(2), read(a).saturating_add(read(b)).saturating_add(bytes(result)))
+    }
+
+    /// A call: it reads its operands and writes its results.
+    pub(crate) fn call(op: &Call, operands: &[Kind<'_>], results: &[Kind<'_>]) -> Cost {
+        let moved = operands.iter().chain(results).map(|kind| bytes(*kind)).fold(0, usize::saturating_add);
+        Cost::one(op.work(operands), moved)
     }
 
     /// A gather: the indices are read, and the elements they refer to are read and written.

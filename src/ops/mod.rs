@@ -9,6 +9,7 @@
 //! | [`Contract`] | data: three [`View`]s | the product rule, by exchanging views | `contract` |
 //! | [`Reduce`] | an extremum along an axis | reading at its position | `reduce` |
 //! | [`Discrete`] | a row: kernel | zero | `discrete` |
+//! | [`Call`] | a name: linear algebra, or code of the host | a rule in [`crate::linalg`]; none | `call` |
 //!
 //! Selection, indexing, concatenation and loops stand alone; their shape rules are in [`kinds`].
 //!
@@ -18,13 +19,16 @@
 #![doc = include_str!("../../docs/operations.md")]
 
 mod binary;
+mod call;
 mod compose;
 mod contract;
 pub(crate) mod cost;
 mod discrete;
+mod external;
 mod familiar;
 pub mod kinds;
 mod linear;
+mod matrix;
 mod reduce;
 mod special;
 mod unary;
@@ -32,13 +36,16 @@ mod val;
 mod view;
 
 pub use binary::{Binary, Notation};
+pub use call::Call;
 pub use contract::Contract;
 pub use cost::Cost;
 pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};
+pub use external::{Each, External, HostFunction};
 pub use familiar::{Cut, Familiar, Product};
 pub use linear::Linear;
 #[cfg(feature = "serde")]
 pub(crate) use linear::check_fourier;
+pub use matrix::Matrix;
 pub use reduce::Reduce;
 pub use unary::Unary;
 pub use val::{Guard, Origin, Partial};

@@ -122,7 +122,7 @@ fn followed(b: &mut Builder, op: &Op<NodeId>, pieces: &[Option<Pieces>], now: &N
             .collect(),
         Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Contract(..) => None,
         Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => None,
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
     }
 }
 

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::ops::{Discrete, Linear};
+use crate::ops::{Call, Discrete, Linear, Matrix};
 use crate::program::{Builder, Constant, Custom, Loop, NodeId, Op, Program, Slot};
 use crate::shape::Shape;
 
@@ -121,7 +121,8 @@ fn moving(program: &Program, inputs: &[bool]) -> Vec<bool> {
             }
             Op::Output(of, position) => match several.binary_search_by_key(of, |(id, _)| *id) {
                 Ok(at) => several[at].1[*position],
-                Err(_) => unreachable!("a result is taken of what has several"),
+                // The results of a call move together.
+                Err(_) => moves[*of as usize],
             },
             _ => any(&moves),
         };
@@ -237,7 +238,7 @@ impl Batch<'_> {
         if any {
             return self.stacked(op);
         }
-        let several = matches!(op, Op::Loop(_) | Op::Custom(..));
+        let several = matches!(op, Op::Loop(_) | Op::Custom(..) | Op::Call(..));
         let id = self.b.apply(op.map(&mut |a| match &self.made[*a as usize] {
             Made::One(value) => value.id,
             Made::Whole(_) | Made::Many(_) => unreachable!("an operand has one value"),
@@ -293,6 +294,10 @@ impl Batch<'_> {
                 self.apply(Op::Concat(axis + 1, parts))
             }
             Op::Loop(l) => self.looped(l),
+            Op::Call(call, args) => {
+                let args = self.values(args);
+                self.called(call, &args)
+            }
             Op::Custom(custom, args) => {
                 let args = self.values(args);
                 let flags: Vec<bool> = args.iter().map(|v| v.stacked).collect();
@@ -304,6 +309,59 @@ impl Batch<'_> {
             }
             Op::Input(_) | Op::Constant(_) | Op::Output(..) => unreachable!("no operand of it is a stack"),
         }
+    }
+
+    /// A call on stacks: of linear algebra on more matrices, of code of the host for each element.
+    fn called(&mut self, call: &Call, args: &[Value]) -> Made {
+        let (call, args) = match call {
+            Call::Matrix(op) => {
+                if let Some(result) = self.right_hand_sides(*op, args) {
+                    return Made::Many(vec![result]);
+                }
+                (call.clone(), self.stacks(args))
+            }
+            Call::External(external) => {
+                let stacked = args.iter().map(|v| v.stacked).collect();
+                (Call::External(Arc::new(external.batched(self.n, stacked))), args.iter().map(|v| v.id).collect())
+            }
+        };
+        let kinds: Vec<_> = args.iter().map(|a| self.b.node(*a).kind()).collect();
+        let count = call.results(&kinds).len();
+        let results = self.results(Op::Call(call, args), count);
+        Made::Many(results.into_iter().map(|id| Value { id, stacked: true }).collect())
+    }
+
+    /// The results of an operation with so many.
+    fn results(&mut self, op: Op<NodeId>, count: usize) -> Vec<NodeId> {
+        let of = self.b.apply(op);
+        (0..count).map(|k| self.b.apply(Op::Output(of, k))).collect()
+    }
+
+    /// The solution with one matrix for a stack of right-hand sides: their columns stand side by side.
+    fn right_hand_sides(&mut self, op: Matrix, args: &[Value]) -> Option<Value> {
+        let alone = args.iter().enumerate().all(|(k, v)| v.stacked == (k == 1));
+        let solves = matches!(op, Matrix::Solve { .. } | Matrix::SolveTriangular { .. } | Matrix::Lstsq);
+        if !(alone && solves) {
+            return None;
+        }
+        let shape = self.b.node(args[1].id).shape.clone();
+        let rank = shape.len();
+        let (n, m) = (shape[0], shape[rank - 1]);
+        // `[n, .., rows, m]` becomes `[.., rows, n, m]` and `[.., rows, n m]`.
+        let out: Vec<usize> = (1..rank - 1).chain([0, rank - 1]).collect();
+        let side = self.b.apply(Op::Linear(Box::new(Linear::permute(&shape, &out)), args[1].id));
+        let apart = self.b.node(side).shape.clone();
+        let joined: Shape = apart[..rank - 2].iter().copied().chain([n * m]).collect();
+        let side = self.b.apply(Op::Linear(Box::new(Linear::reshape(&apart, &joined)), side));
+        let mut args: Vec<NodeId> = args.iter().map(|v| v.id).collect();
+        args[1] = side;
+        let x = self.results(Op::Call(Call::Matrix(op), args), 1)[0];
+        let from = self.b.node(x).shape.clone();
+        let apart: Shape = from[..rank - 2].iter().copied().chain([n, m]).collect();
+        let x = self.b.apply(Op::Linear(Box::new(Linear::reshape(&from, &apart)), x));
+        let back: Vec<usize> = [rank - 2].into_iter().chain(0..rank - 2).chain([rank - 1]).collect();
+        let id = self.b.apply(Op::Linear(Box::new(Linear::permute(&apart, &back)), x));
+        Some(Value { id, stacked: true })
     }
 
     /// Stacks of indices; if the indexed array is itself a stack, the position in the stack comes first.

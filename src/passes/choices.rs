@@ -94,7 +94,7 @@ fn chosen(program: &Program, facts: &[Option<Fact>]) -> Option<Program> {
 /// A builder with all facts about a program, and the numbers that the values have in the builder; `None` if the program
 /// has neither choices nor other programs in it.
 fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Now)> {
-    let chooses = |op: &Op<NodeId>| matches!(op, Op::Select(_) | Op::Loop(_) | Op::Custom(..));
+    let chooses = |op: &Op<NodeId>| matches!(op, Op::Select(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..));
     if !program.nodes().iter().any(|node| chooses(&node.op)) {
         return None;
     }

@@ -182,7 +182,7 @@ fn is_copy(op: &Op<NodeId>) -> bool {
         },
         Op::Concat(..) | Op::Gather(..) | Op::ScatterAdd(..) => true,
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
-        Op::Contract(..) | Op::Reduce(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+        Op::Contract(..) | Op::Reduce(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
     }
 }
 

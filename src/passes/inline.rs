@@ -29,7 +29,9 @@ pub(crate) fn inline(program: &Program) -> Option<Program> {
         }
         Op::Loop(_) | Op::Custom(..) | Op::Output(..) | Op::Input(_) | Op::Constant(_) => now.again(b, node),
         Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => now.again(b, node),
-        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => now.again(b, node),
+        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) => {
+            now.again(b, node)
+        }
     }))
 }
 
@@ -40,6 +42,6 @@ fn has_again(program: &Program) -> bool {
         Op::Loop(l) => has_again(&l.body),
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
         Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Output(..) => false,
+        Op::Concat(..) | Op::Call(..) | Op::Output(..) => false,
     })
 }

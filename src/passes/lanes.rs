@@ -8,13 +8,11 @@
 //! Law: lane `k` of a result is the result for the values of lane `k`. What is known to be zero in a lane costs nothing
 //! there: a tangent that does not exist is no zero that is multiplied.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
 use crate::array::Array;
 use crate::ops::{Binary, Unary};
-use crate::program::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Constant, Loop, Node, NodeId, Op, Program, Slot};
 
 /// A value for each lane, `None` for a known zero.
 pub(crate) type Lanes = SmallVec<[Option<NodeId>; 4]>;
@@ -150,7 +148,11 @@ impl Run<'_> {
                 Made::One(_) => unreachable!("a result is taken of what has several"),
             },
             Op::Loop(l) => Made::Many(self.looped(l)),
-            Op::Custom(custom, args) => Made::Many(self.custom(custom, args)),
+            Op::Call(call, args) => {
+                let args: Vec<_> = args.iter().map(|a| self.nodes[*a as usize].kind()).collect();
+                Made::Many(self.several(&node.op, call.results(&args).len()))
+            }
+            Op::Custom(custom, _) => Made::Many(self.several(&node.op, custom.primal().outputs().len())),
             Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => {
                 Made::One(self.elementary(node))
             }
@@ -189,16 +191,14 @@ impl Run<'_> {
         }
     }
 
-    /// The results of a function with rules.
-    fn custom(&mut self, custom: &Arc<Custom>, args: &[NodeId]) -> Vec<Value> {
-        let count = custom.primal().outputs().len();
-        let op = Op::Custom(custom.clone(), args.to_vec());
+    /// The results of an operation with so many.
+    fn several(&mut self, op: &Op<NodeId>, count: usize) -> Vec<Value> {
         let apply = |run: &mut Self, k: usize| {
             let of = op.map(&mut |a| run.lane(*a, k));
             let of = run.b.apply(of);
             (0..count).map(|at| run.b.apply(Op::Output(of, at))).collect::<Vec<NodeId>>()
         };
-        let Some(live) = self.live(&op) else { return apply(self, 0).into_iter().map(Value::Same).collect() };
+        let Some(live) = self.live(op) else { return apply(self, 0).into_iter().map(Value::Same).collect() };
         let lanes: Vec<Option<Vec<NodeId>>> = (0..self.n).map(|k| live[k].then(|| apply(self, k))).collect();
         let result = |at: usize| lanes.iter().map(|lane| lane.as_ref().map(|results| results[at])).collect();
         (0..count).map(|at| Value::Each(result(at))).collect()

@@ -85,6 +85,6 @@ fn has_build(program: &Program) -> bool {
             false
         }
         Op::Custom(c, _) => c.is_again() && has_build(c.primal()),
-        Op::Output(..) => false,
+        Op::Call(..) | Op::Output(..) => false,
     })
 }

@@ -282,7 +282,7 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
             Linear::Fourier { .. } => false,
         },
         Op::Input(_) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
     }
 }
 

@@ -34,7 +34,9 @@ pub fn segments(program: &Program, checkpoint: Checkpoint) -> Program {
         Op::Loop(l) if !levels[k as usize].is_empty() => cut(b, l, &levels[k as usize], now),
         Op::Loop(_) | Op::Custom(..) | Op::Output(..) | Op::Input(_) | Op::Constant(_) => now.again(b, node),
         Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => now.again(b, node),
-        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => now.again(b, node),
+        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) => {
+            now.again(b, node)
+        }
     })
 }
 

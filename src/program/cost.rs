@@ -5,7 +5,7 @@
 //! made of the same numbers, with a weight for each kind of operation: it orders programs that do the same, and says no
 //! more.
 
-use super::{Node, NodeId, Op, Program};
+use super::{NodeId, Op, Program};
 use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Cost, Discrete, FloatStep, Linear, Unary, View};
 use crate::shape::size;
@@ -37,10 +37,6 @@ mod weights {
     pub(super) const LARGE: u64 = 1 << 16;
 }
 
-fn kind(node: &Node) -> Kind<'_> {
-    (&node.shape, node.dtype)
-}
-
 impl Program {
     /// What a run costs.
     pub(crate) fn estimate(&self) -> Estimate {
@@ -57,7 +53,7 @@ impl Program {
             let cost = self.cost_of(id);
             return Estimate { cost, time: time(op, cost) };
         };
-        let sequences = l.xs.iter().map(|k| kind(&self.nodes()[*k as usize]));
+        let sequences = l.xs.iter().map(|k| self.nodes()[*k as usize].kind());
         // A stack moves as many bytes as its rows together.
         let rows = l.body.outputs()[l.init.len()..].iter().map(|slot| (&slot.shape[..], slot.dtype));
         let stacks: Cost = rows.map(|row| Cost { calls: 0, ..Cost::trips(0, [row]) }.times(l.n)).sum();
@@ -69,7 +65,7 @@ impl Program {
     /// The cost of an operation that has no program of its own.
     fn cost_of(&self, id: NodeId) -> Cost {
         let (nodes, node) = (self.nodes(), &self.nodes()[id as usize]);
-        let of = |a: NodeId| kind(&nodes[a as usize]);
+        let of = |a: NodeId| nodes[a as usize].kind();
         let all = |ids: &[NodeId]| ids.iter().map(|a| of(*a)).collect::<Vec<Kind<'_>>>();
         // The copy of a base that another operation needs.
         let copied = |base: NodeId| {
@@ -91,15 +87,21 @@ impl Program {
             Op::Linear(..) if self.is_deferred(id) => Cost::default(),
             Op::Linear(op, _) if matches!(**op, Linear::Reshape { .. }) => Cost::same(),
             Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient), _) => Cost::same(),
-            Op::Unary(_, a) | Op::Reduce(_, a) => Cost::whole([of(*a)], kind(node)),
-            Op::Binary(_, a, b) => Cost::whole([of(*a), of(*b)], kind(node)),
-            Op::Discrete(_, args) => Cost::whole(all(args), kind(node)),
-            Op::Select(args) => Cost::whole(all(args), kind(node)),
-            Op::Linear(op, a) => Cost::linear(op, of(*a), kind(node)),
-            Op::Contract(op, a, b) => Cost::contract(op, of(*a), of(*b), kind(node)),
-            Op::Gather(_, ix) => Cost::gather(all(ix), kind(node)),
+            Op::Unary(_, a) | Op::Reduce(_, a) => Cost::whole([of(*a)], node.kind()),
+            Op::Binary(_, a, b) => Cost::whole([of(*a), of(*b)], node.kind()),
+            Op::Discrete(_, args) => Cost::whole(all(args), node.kind()),
+            Op::Select(args) => Cost::whole(all(args), node.kind()),
+            Op::Linear(op, a) => Cost::linear(op, of(*a), node.kind()),
+            Op::Contract(op, a, b) => Cost::contract(op, of(*a), of(*b), node.kind()),
+            Op::Gather(_, ix) => Cost::gather(all(ix), node.kind()),
             Op::ScatterAdd(base, ix, v) => Cost::scatter(all(ix), of(*v)) + copied(*base),
-            Op::Concat(..) => Cost::copy(kind(node)),
+            Op::Concat(..) => Cost::copy(node.kind()),
+            Op::Call(op, args) => {
+                let args = all(args);
+                let results = op.results(&args);
+                let results: Vec<Kind<'_>> = results.iter().map(|(shape, dtype)| (&shape[..], *dtype)).collect();
+                Cost::call(op, &args, &results)
+            }
         }
     }
 }
@@ -155,7 +157,7 @@ fn is_function(op: &Op<NodeId>) -> bool {
         }
         Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => false,
         Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,
-        Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
     }
 }
 

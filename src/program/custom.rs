@@ -178,8 +178,8 @@ impl Custom {
     pub(crate) fn require_jvp(&self) -> Result<&Program, String> {
         self.jvp.as_ref().ok_or_else(|| {
             format!(
-                "custom_vjp: forward mode needs a rule that is linear in the cotangent, but that of `{}` is not; use \
-                 reverse mode, or give a rule by custom_jvp",
+                "custom_vjp: forward mode needs a rule that is linear in the cotangent, by operations of the library, but \
+                 that of `{}` is not; use reverse mode, or give a rule by custom_jvp",
                 self.name
             )
         })

@@ -121,6 +121,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
                 let (carry, outputs) = run_loop(l, init, all(&values, &l.xs), all(&values, &l.captured));
                 Value::Many(carry.into_iter().chain(outputs).map(Some).collect())
             }
+            Op::Call(op, args) => Value::Many(T::call(op, &all(&values, args)).into_iter().map(Some).collect()),
             Op::Custom(c, args) => Value::Many(T::custom(c, &all(&values, args)).into_iter().map(Some).collect()),
             Op::Output(a, i) => match &mut values[*a as usize] {
                 // Each output is read once, as equal operations are one.

@@ -85,12 +85,20 @@ impl Builder {
                 Ok((shape, parts[0].1))
             }
             Op::Loop(l) => self.fits(l).map(|()| (Shape::new(), DType::F64)),
+            Op::Call(op, args) => op.try_results(&self.kinds_of(args)).map(|_| (Shape::new(), DType::F64)),
             Op::Custom(c, args) => c.accepts(&self.kinds_of(args)).map(|()| (Shape::new(), DType::F64)),
             Op::Output(a, position) => {
                 if let Op::Custom(c, _) = &self.node(*a).op {
                     let slot = c.primal().outputs().get(*position);
                     let slot = slot.ok_or("a result is taken that the function does not have")?;
                     return Ok((slot.shape.clone(), slot.dtype));
+                }
+                if let Op::Call(op, args) = &self.node(*a).op {
+                    let mut results = op.try_results(&self.kinds_of(args))?;
+                    if *position >= results.len() {
+                        return Err("a result is taken that the operation does not have".into());
+                    }
+                    return Ok(results.swap_remove(*position));
                 }
                 let Op::Loop(l) = &self.node(*a).op else {
                     return Err("a result is taken of what has but one".into());

@@ -15,6 +15,7 @@ mod custom;
 mod graph;
 mod interpret;
 mod kind;
+mod link;
 mod op;
 mod rebuild;
 #[cfg(feature = "serde")]
@@ -36,6 +37,7 @@ pub(crate) use rebuild::{Made, Now};
 pub use term::Term;
 
 use crate::dtype::DType;
+use crate::ops::kinds::Kind;
 use crate::shape::Shape;
 
 /// The number of an operation within its program.
@@ -50,6 +52,13 @@ pub struct Node {
     pub shape: Shape,
     /// The element type of its result.
     pub dtype: DType,
+}
+
+impl Node {
+    /// Shape and element type of its result.
+    pub(crate) fn kind(&self) -> Kind<'_> {
+        (&self.shape, self.dtype)
+    }
 }
 
 /// The name and kind of an input or output.
@@ -140,6 +149,7 @@ impl Program {
             Op::Custom(c, _) => 1 + c.primal().size(),
             Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => 1,
             Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => 1,
+            Op::Call(..) => 1,
         };
         self.nodes().iter().map(count).sum()
     }

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::{Custom, Program};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
-use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 
 /// A known array; equality is bitwise.
 #[derive(Clone, Debug)]
@@ -94,9 +94,11 @@ pub enum Op<R> {
     Concat(usize, Vec<R>),
     /// A loop; it has several results.
     Loop(Box<Loop<R>>),
+    /// Linear algebra or code of the host; it has several results.
+    Call(Call, Vec<R>),
     /// A function with derivative rules of its own; it has several results.
     Custom(Arc<Custom>, Vec<R>),
-    /// One result of a loop (carries first, then stacked outputs) or of a function with rules.
+    /// One result of a loop (carries first, then stacked outputs), of a call or of a function with rules.
     Output(R, usize),
 }
 
@@ -131,7 +133,7 @@ impl<R> Op<R> {
             Op::Select(args) => args.iter().for_each(f),
             Op::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
             Op::ScatterAdd(a, ix, v) => std::iter::once(a).chain(ix).chain(std::iter::once(v)).for_each(f),
-            Op::Concat(_, parts) | Op::Custom(_, parts) => parts.iter().for_each(f),
+            Op::Concat(_, parts) | Op::Call(_, parts) | Op::Custom(_, parts) => parts.iter().for_each(f),
             Op::Loop(l) => l.init.iter().chain(&l.xs).chain(&l.captured).for_each(f),
         }
     }
@@ -170,6 +172,7 @@ impl<R> Op<R> {
                 xs: l.xs.iter().map(&mut *f).collect(),
                 captured: l.captured.iter().map(f).collect(),
             })),
+            Op::Call(op, args) => Op::Call(op.clone(), args.iter().map(f).collect()),
             Op::Custom(c, args) => Op::Custom(c.clone(), args.iter().map(f).collect()),
             Op::Output(a, k) => Op::Output(f(a), *k),
         }

@@ -16,7 +16,8 @@ use super::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot};
 use crate::array::{Array, refused};
 use crate::dtype::DType;
 use crate::ops::{
-    Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View, check_fourier,
+    Binary, Call, Compare, Contract, Discrete, External, FloatStep, IntBinary, IntUnary, Linear, Matrix, Reduce, Unary,
+    View, check_fourier,
 };
 use crate::shape::{self, MAX_SIZE, Shape, Show, is_possible};
 
@@ -120,19 +121,57 @@ enum SavedOp {
     Binary(String, NodeId, NodeId),
     Discrete(SavedDiscrete, Vec<NodeId>),
     Select([NodeId; 3]),
-    Affine { from: SavedView, into: SavedView, of: NodeId },
+    Affine {
+        from: SavedView,
+        into: SavedView,
+        of: NodeId,
+    },
     Reshape(Vec<usize>, NodeId),
     Cast(String, NodeId),
-    Fourier { parts: usize, axis: usize, conjugate: bool, of: NodeId },
-    Contract { a: SavedView, b: SavedView, out: SavedView, of: [NodeId; 2] },
+    Fourier {
+        parts: usize,
+        axis: usize,
+        conjugate: bool,
+        of: NodeId,
+    },
+    Contract {
+        a: SavedView,
+        b: SavedView,
+        out: SavedView,
+        of: [NodeId; 2],
+    },
     Reduce(SavedReduce, NodeId),
     Gather(NodeId, Vec<NodeId>),
     ScatterAdd(NodeId, Vec<NodeId>, NodeId),
     Concat(usize, Vec<NodeId>),
-    Loop { n: usize, reverse: bool, body: usize, init: Vec<NodeId>, xs: Vec<NodeId>, captured: Vec<NodeId> },
+    Loop {
+        n: usize,
+        reverse: bool,
+        body: usize,
+        init: Vec<NodeId>,
+        xs: Vec<NodeId>,
+        captured: Vec<NodeId>,
+    },
     Output(NodeId, usize),
-    Custom { name: String, primal: usize, jvp: Option<usize>, vjp: Option<usize>, of: Vec<NodeId> },
+    Matrix(String, Vec<NodeId>),
+    External {
+        name: String,
+        takes: Vec<SavedKind>,
+        returns: Vec<SavedKind>,
+        each: Vec<(usize, Vec<bool>)>,
+        of: Vec<NodeId>,
+    },
+    Custom {
+        name: String,
+        primal: usize,
+        jvp: Option<usize>,
+        vjp: Option<usize>,
+        of: Vec<NodeId>,
+    },
 }
+
+/// A shape and an element type.
+type SavedKind = (Vec<usize>, String);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -238,6 +277,14 @@ impl Saving {
                 let Loop { init, xs, captured, .. } = (**l).clone();
                 SavedOp::Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }
             }
+            Op::Call(Call::Matrix(op), args) => SavedOp::Matrix(op.name().to_owned(), args.clone()),
+            Op::Call(Call::External(external), args) => SavedOp::External {
+                name: external.name().to_owned(),
+                takes: save_kinds(external.takes()),
+                returns: save_kinds(external.returns()),
+                each: external.each().to_vec(),
+                of: args.clone(),
+            },
             Op::Custom(c, args) => {
                 let mut rule = |program: Option<&Program>| program.map(|p| self.save(p, depth + 1)).transpose();
                 let (jvp, vjp) = (rule(c.jvp())?, rule(c.vjp())?);
@@ -247,6 +294,10 @@ impl Saving {
             Op::Output(a, position) => SavedOp::Output(*a, *position),
         })
     }
+}
+
+fn save_kinds(kinds: &[(Shape, DType)]) -> Vec<SavedKind> {
+    kinds.iter().map(|(shape, dtype)| (shape.to_vec(), dtype.name().to_owned())).collect()
 }
 
 fn save_view(view: &View) -> SavedView {
@@ -336,7 +387,7 @@ impl Loading<'_> {
     /// The operation with this number in the file, if it has one result.
     fn value(&self, id: NodeId) -> Result<NodeId, String> {
         let id = self.any(id)?;
-        if matches!(self.builder.node(id).op, Op::Loop(_) | Op::Custom(..)) {
+        if matches!(self.builder.node(id).op, Op::Loop(_) | Op::Custom(..) | Op::Call(..)) {
             return Err("a loop or function is used as if it had one result".into());
         }
         Ok(id)
@@ -415,6 +466,22 @@ impl Loading<'_> {
                 }
                 Op::Loop(Box::new(Loop { n, reverse, body, init, xs, captured }))
             }
+            SavedOp::Matrix(name, of) => {
+                Op::Call(Call::Matrix(row(Matrix::ALL, Matrix::name, &name)?), self.values(&of)?)
+            }
+            SavedOp::External { name, takes, returns, each, of } => {
+                let mut external = External::unlinked(&name, load_kinds(takes)?, load_kinds(returns)?);
+                for (n, stacked) in each {
+                    if stacked.len() != external.takes().len() || n > MAX_SIZE {
+                        return Err("the stacks of an external function do not fit its arguments".into());
+                    }
+                    external = external.batched(n, stacked);
+                }
+                for (shape, _) in external.results() {
+                    load_shape(&shape)?;
+                }
+                Op::Call(Call::External(Arc::new(external)), self.values(&of)?)
+            }
             SavedOp::Custom { name, primal, jvp, vjp, of } => {
                 let primal = self.inner(primal)?;
                 let jvp = jvp.map(|at| self.inner(at)).transpose()?;
@@ -443,6 +510,10 @@ fn shortened(text: &str) -> String {
 
 fn load_dtype(name: &str) -> Result<DType, String> {
     DType::of_name(name).ok_or_else(|| format!("{:?} is not an element type", shortened(name)))
+}
+
+fn load_kinds(kinds: Vec<SavedKind>) -> Result<Vec<(Shape, DType)>, String> {
+    kinds.into_iter().map(|(shape, dtype)| Ok((load_shape(&shape)?, load_dtype(&dtype)?))).collect()
 }
 
 fn load_shape(shape: &[usize]) -> Result<Shape, String> {

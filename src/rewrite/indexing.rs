@@ -266,7 +266,7 @@ fn sliced_freely(b: &Builder, a: NodeId, axis: usize, parts: bool) -> bool {
         Op::Linear(op, _) => matches!(&**op, Linear::Affine { into, .. } if into.is_identity()),
         Op::Concat(along, of) => parts && *along == axis && of.iter().all(|part| sliced_freely(b, *part, axis, false)),
         Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Contract(..) | Op::Gather(..) => false,
-        Op::Reduce(..) | Op::ScatterAdd(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+        Op::Reduce(..) | Op::ScatterAdd(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
     }
 }
 

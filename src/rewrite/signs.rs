@@ -76,7 +76,7 @@ pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(Nod
         Op::Contract(..) => true,
         Op::Gather(x, _) | Op::ScatterAdd(x, ..) | Op::Reduce(_, x) => of(*x),
         Op::Concat(_, parts) => parts.iter().all(|part| of(*part)),
-        Op::Input(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+        Op::Input(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
     }
 }
 
@@ -191,6 +191,6 @@ fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut
             }
         }
         // The rules of the function are not examined.
-        Op::Custom(..) => op.operands(&mut |a| mark(*a)),
+        Op::Custom(..) | Op::Call(..) => op.operands(&mut |a| mark(*a)),
     }
 }

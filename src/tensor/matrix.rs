@@ -12,7 +12,7 @@ use crate::ops::{Compare, Discrete, IntBinary, Linear, View};
 use crate::shape::{Show, check_possible};
 
 /// Ones where `column - row` compares to `k`, over the last two axes of a shape.
-fn band<T: BaseTensor>(shape: &[usize], op: Compare, k: i64) -> T {
+pub(crate) fn band<T: BaseTensor>(shape: &[usize], op: Compare, k: i64) -> T {
     let (rows, columns) = (shape.len() - 2, shape.len() - 1);
     let matrix = &shape[rows..];
     let position = |axis: usize| {

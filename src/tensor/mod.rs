@@ -87,9 +87,10 @@ pub use index::{Indices, Place, Places, ScalarIndex};
 pub use loops::{
     Outputs, Rows, build, build1, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, scan, vmap, zip_with,
 };
+pub(crate) use matrix::band;
 pub use operators::{Elements, Operand, RightSide, SameElements, TakesIntegers};
 pub use parts::{Branch, Condition, Part, Parts, Start, concat, cond, stack};
-pub use rank::{Above, AtLeast, Beside, Plus, Rank, Takes};
+pub use rank::{Above, AtLeast, Beside, Plus, Rank, SideOf, Takes};
 pub use stats::Norm;
 
 /// An array of rank `D` with elements `E`, in whatever interpreter `T` the program runs.

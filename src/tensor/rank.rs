@@ -68,6 +68,23 @@ at_least! {
     8: 0 1 2 3 4 5 6 7 8;
 }
 
+/// `Rank<B>: SideOf<D>` says that tensors of rank `B` are right-hand sides for matrices of rank `D`: `B = D` for the
+/// columns of matrices, `B + 1 = D` for vectors.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no rank of a right-hand side for matrices of rank {D}",
+    label = "a right-hand side has the rank of the matrix, or one less if it is a vector",
+    note = "the leading axes of both are those of a batch; replicate the matrix, or reshape the right-hand side"
+)]
+pub trait SideOf<const D: usize> {}
+
+macro_rules! side_of {
+    ($($d:literal $m:literal;)*) => { $(
+        impl SideOf<$d> for Rank<$d> {}
+        impl SideOf<$d> for Rank<$m> {}
+    )* };
+}
+side_of! { 2 1; 3 2; 4 3; 5 4; 6 5; 7 6; 8 7; }
+
 macro_rules! above {
     ($($d:literal $m:literal;)*) => { $( impl Above<$m> for Rank<$d> {} )* };
 }

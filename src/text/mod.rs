@@ -196,6 +196,10 @@ impl Printer<'_, '_> {
                     }
                 }
                 Op::Loop(l) => self.looped(&mut scope, id, l)?,
+                Op::Call(op, args) => {
+                    let kinds: Vec<_> = args.iter().map(|a| program.nodes()[*a as usize].kind()).collect();
+                    self.several(&mut scope, id, op.name(), args, op.results(&kinds).len())?;
+                }
                 Op::Custom(c, args) => self.custom(&mut scope, id, c, args)?,
                 // Named by the loop, or before.
                 Op::Output(..) | Op::Input(_) => {}
@@ -300,16 +304,26 @@ impl Printer<'_, '_> {
         self.line(scope.indent, "}")
     }
 
-    /// `t0 = custom name(x, y)`; `t0 = again name(e0 = x) {`, with the operations, of a function without rules.
-    fn custom(&mut self, scope: &mut Scope<'_>, id: NodeId, c: &Custom, args: &[NodeId]) -> fmt::Result {
+    /// `(t0, t1) = name(x, y)`.
+    fn several(&mut self, scope: &mut Scope<'_>, id: NodeId, name: &str, args: &[NodeId], count: usize) -> fmt::Result {
         for a in args {
             self.name(scope, *a)?;
         }
         let args: Vec<String> = args.iter().map(|a| scope.text(*a, false, false).words).collect();
+        let results = one_or_tuple(&self.results(scope, id, count));
+        self.line(scope.indent, &format!("{results} = {name}({})", args.join(", ")))
+    }
+
+    /// `t0 = custom name(x, y)`; `t0 = again name(e0 = x) {`, with the operations, of a function without rules.
+    fn custom(&mut self, scope: &mut Scope<'_>, id: NodeId, c: &Custom, args: &[NodeId]) -> fmt::Result {
         if !c.is_again() {
-            let results = one_or_tuple(&self.results(scope, id, c.primal().outputs().len()));
-            return self.line(scope.indent, &format!("{results} = custom {}({})", c.name(), args.join(", ")));
+            let name = format!("custom {}", c.name());
+            return self.several(scope, id, &name, args, c.primal().outputs().len());
         }
+        for a in args {
+            self.name(scope, *a)?;
+        }
+        let args: Vec<String> = args.iter().map(|a| scope.text(*a, false, false).words).collect();
         let inputs: Vec<Text> = args.iter().map(|_| Text::name(self.names.next("e"))).collect();
         let slots = c.primal().inputs().iter().zip(&inputs);
         let names = slots.map(|(slot, input)| self.declared(&input.words, &slot.shape, slot.dtype));

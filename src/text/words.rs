@@ -99,7 +99,7 @@ fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String,
             (words, Precedence::Application)
         }
         Op::Concat(axis, parts) => (format!("concat axis={axis} [{}]", listed(parts)), Precedence::Application),
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => {
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => {
             unreachable!("not one operation in words")
         }
     }

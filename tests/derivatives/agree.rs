@@ -409,7 +409,7 @@ macro_rules! files {
     )* };
 }
 
-files! { scalars regression networks physics matrices structure indexing edges statistics rearranged losses signals }
+files! { scalars regression networks physics matrices linalg structure indexing edges statistics rearranged losses signals }
 
 /// The tests above can fail.
 #[test]

@@ -12,6 +12,7 @@ mod agree;
 mod anchors;
 mod checkpoint;
 mod custom;
+mod external;
 mod extrema;
 mod facts;
 mod gradients;

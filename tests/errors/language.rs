@@ -3,10 +3,16 @@
 use std::cell::Cell;
 
 use polygrad::base::{Group, map_accum_grouped};
-use polygrad::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Reduce, Unary};
+use polygrad::ops::{Binary, Call, Contract, Discrete, FloatStep, IntBinary, Linear, Matrix, Reduce, Unary};
 use polygrad::{BaseTensor, DType};
 
 use crate::log::Log;
+
+/// An operation of linear algebra.
+#[track_caller]
+fn all<T: BaseTensor>(op: Matrix, args: &[&T]) -> Vec<T> {
+    T::call(&Call::Matrix(op), &args.iter().map(|t| (*t).clone()).collect::<Vec<T>>())
+}
 
 /// What the language refuses, where ranks and element types are known at run time only; `x` has shape `[2, 3]`.
 pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
@@ -55,6 +61,17 @@ pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| T::contract(product, x, t));
     log.panics(|| T::contract(product, x, n));
     log.panics(|| T::contract(product, mask, mask));
+
+    let square = &T::zeros(&[2, 2], DType::F64);
+    log.panics(|| all(Matrix::Cholesky, &[x]));
+    log.panics(|| all(Matrix::Cholesky, &[square, square]));
+    log.panics(|| all(Matrix::Eigh, &[n]));
+    log.panics(|| all(Matrix::Det, &[&T::zeros(&[2], DType::F64)]));
+    log.panics(|| all(Matrix::Lstsq, &[x, x]));
+    log.panics(|| all(Matrix::Lstsq, &[t, square]));
+    log.panics(|| all(Matrix::ExpmTangent { transposed: false }, &[square, x]));
+    log.panics(|| all(Matrix::SolveTriangular { lower: true, transposed: false, unit: false }, &[square, f]));
+    log.panics(|| all(Matrix::Solve { transposed: false }, &[square, x, square, n]));
 
     let ix = |n: usize| T::discrete(&Discrete::Iota { n }, &[]);
     log.panics(|| x.gather(&[ix(1), ix(1), ix(1)]));

@@ -1,11 +1,14 @@
 //! Mistakes in programs as data.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use polygrad::interpreters::compiled::compile;
+use polygrad::ops::{Call, External, Unary};
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
+use polygrad::shape::Shape;
 use polygrad::tree::{Keep, Parameters};
-use polygrad::{Array, DType, Function, Tensor, ops::Unary, symbolic, tensor};
+use polygrad::{Array, BaseTensor, DType, Function, Tensor, symbolic, tensor};
 
 use crate::log::Log;
 
@@ -50,6 +53,18 @@ pub(crate) fn programs(log: &mut Log) {
 
     parameters(log);
     log.fails(serde_json::from_value::<Program>(serde_json::json!({"format": 2})));
+    let number = vec![(Shape::new(), DType::F64)];
+    let half = External::unlinked("half", number.clone(), number.clone());
+    let mut b = Builder::new();
+    let given = b.input(Slot { name: "x".into(), shape: Shape::new(), dtype: DType::F64 });
+    let of = b.apply(Op::Call(Call::External(Arc::new(half.clone())), vec![given]));
+    let result = b.apply(Op::Output(of, 0));
+    let unlinked = b.finish(&[result], &[]);
+    log.fails(unlinked.link(&[]));
+    let other = External::unlinked("half", number, vec![(Shape::new(), DType::F32)]);
+    log.fails(unlinked.link(&[other]));
+    log.panics(|| Array::call(&Call::External(Arc::new(half.clone())), &[Array::scalar(1.0)]));
+    log.panics(|| Array::call(&Call::External(Arc::new(half.clone())), &[]));
     log.fails(serde_json::from_value::<Tensor<Array, 2>>(serde_json::to_value(&v).expect("a tensor can be saved")));
     log.fails(serde_json::to_value(nested_loops(128)));
 }

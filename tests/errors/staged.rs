@@ -6,8 +6,9 @@ use std::sync::Arc;
 use polygrad::interpreters::Ast;
 use polygrad::program::Custom;
 use polygrad::{
-    ADVal, BaseTensor, DType, Function, FunctionOptions, Mode, Tensor, custom_jvp, custom_vjp, direct, fold, grad,
-    hessian, hvp, jacobian, jacobian_by, jvp, nth_derivative, tensor, value_and_grad, value_and_grad_with,
+    ADVal, BaseTensor, Concrete, DType, Function, FunctionOptions, Mode, Tensor, custom_jvp, custom_vjp, direct,
+    external, fold, grad, hessian, hvp, jacobian, jacobian_by, jvp, nth_derivative, tensor, value_and_grad,
+    value_and_grad_with,
 };
 
 use crate::log::Log;
@@ -57,6 +58,11 @@ fn rules(log: &mut Log) {
     log.panics(|| {
         jacobian_by::<_, 1, 1, 2, _>(Mode::Forward, |x: &Vector<_>| custom_vjp("clipped", same, clip, x), &v)
     });
+    log.panics(|| external("longer", |_: &Vector<Concrete>| tensor([1.0, 2.0, 3.0]), &tensor([0.0]), &v));
+    let twice = |x: &Tensor<Concrete, 1>| x * 2.0;
+    log.panics(|| direct::grad(|x: &Vector<_>| external("twice", twice, &tensor([0.0, 0.0]), x).sum(), &v));
+    log.panics(|| grad(|x: &Vector<_>| external("twice", twice, &tensor([0.0, 0.0]), x).sum(), &v));
+    log.panics(|| direct::jvp(|x: &Vector<_>| external("twice", twice, &tensor([0.0, 0.0]), x).sum(), &v, &v));
     let [x, y, x_dot] = [(); 3].map(|()| Ast::variable(&[2], DType::F64));
     let primal = Ast::program(std::slice::from_ref(&x), std::slice::from_ref(&x), &[]).expect("closed");
     let jvp = Ast::program(&[x.clone(), y, x_dot.clone()], &[x_dot], &[]).expect("closed");

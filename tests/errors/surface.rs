@@ -29,6 +29,14 @@ pub(crate) fn surface<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     let v: &Vector<T> = &x.slice(1, 0..2).row(0);
     let zero = &Tensor::<T, 2>::zeros([0, 3]);
 
+    log.panics(|| x.cholesky());
+    log.panics(|| x.solve(x));
+    let square = &x.slice(1, 0..2);
+    log.panics(|| square.solve(&x.t()));
+    log.panics(|| square.solve(&x.row(0)));
+    log.panics(|| square.solve_lower(&x.row(0)));
+    log.panics(|| x.lstsq(v));
+
     log.panics(|| x.sum_axis(2));
     log.panics(|| x.sum_axes([1, 1]));
     log.panics(|| x.sum_axes([0, 2]));

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use polygrad::base::{Step, Traced, Trip};
-use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
+use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::Options;
 use polygrad::program::{Custom, Term};
 use polygrad::{ADVal, Array, BaseTensor, Concrete, DType, Dual, Shapes, Tensor};
@@ -146,6 +146,9 @@ macro_rules! levels {
             }
             fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Any>) -> Trip<Self> {
                 match current() { $(Which::$Name => map_accum::<$L>(n, reverse, init, xs, step),)* }
+            }
+            fn call(op: &Call, args: &[Self]) -> Vec<Self> {
+                match current() { $(Which::$Name => wrapped(&<$L>::call(op, &all::<$L>(args))),)* }
             }
             fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
                 match current() { $(Which::$Name => wrapped(&<$L>::custom(rule, &all::<$L>(args))),)* }

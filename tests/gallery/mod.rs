@@ -64,6 +64,7 @@ macro_rules! objectives {
 
 pub mod edges;
 pub mod indexing;
+pub mod linalg;
 pub mod losses;
 pub mod matrices;
 pub mod networks;
@@ -107,6 +108,7 @@ pub fn each(visitor: &mut impl Visitor) {
     networks::each(visitor);
     physics::each(visitor);
     matrices::each(visitor);
+    linalg::each(visitor);
     structure::each(visitor);
     indexing::each(visitor);
     edges::each(visitor);

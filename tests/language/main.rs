@@ -24,6 +24,7 @@ mod fourier;
 mod grouped;
 mod guide;
 mod layering;
+mod linalg;
 mod matrix;
 mod operations;
 mod parameters;

@@ -273,6 +273,45 @@ fn others(out: &mut String) {
     }
 }
 
+fn matrices(out: &mut String) {
+    let text = "Along the last two axes; other axes are a batch. `a_dot` is the tangent of the matrix `a`, `sym` the symmetric part. A \
+                matrix without the result gives NaN, and a right-hand side of zeros a solution of zeros. In reverse mode the formulas are \
+                transposed, by the same operations.";
+    section(out, "Linear algebra", text, &["name", "results", "their tangents"]);
+    let operations = [
+        (
+            "cholesky",
+            "Cholesky,",
+            "`l Phi(l^-1 sym(a_dot) l^-T)`, where `Phi` takes the lower triangle and half of the diagonal",
+        ),
+        ("inverse", "Inverse,", "`-a^-1 a_dot a^-1`"),
+        ("det", "Det,", "`det(a) tr(a^-1 a_dot)`"),
+        ("slogdet", "SlogDet,", "0 and `tr(a^-1 a_dot)`"),
+        ("lu", "Lu,", "with `m = l^-1 p a_dot u^-1`: `l lower(m)` without the diagonal, `upper(m) u`"),
+        ("lu_factor", "LuFactor,", "none"),
+        ("solve", "Solve {", "`a^-1 (b_dot - a_dot x)`"),
+        ("solve_lower, solve_upper, ..", "SolveTriangular {", "the same with the triangle"),
+        (
+            "qr",
+            "Qr,",
+            "with `c = q^T a_dot r^-1` and `w = lower(c) - lower(c)^T`: `q (w - c) + a_dot r^-1` and `(c - w) r`",
+        ),
+        (
+            "eigh",
+            "Eigh,",
+            "with `s = v^T sym(a_dot) v`: `diag(s)` and `v (f s)`, `f_ij = 1 / (w_j - w_i)` off the diagonal",
+        ),
+        ("svd", "Svd,", "with `p = u^T a_dot v`: `diag(p)`, and as for `eigh` with `f_ij = 1 / (s_j^2 - s_i^2)`"),
+        ("lstsq", "Lstsq,", "with `a = q r`: `r^-1 (q^T (b_dot - a_dot x) + r^-T a_dot^T (b - a x))`"),
+        ("expm", "Expm,", "`expm_tangent(a, a_dot)`"),
+        ("expm_tangent", "ExpmTangent {", "linear in `e`; for `a` a block of the same of a matrix of twice the size"),
+    ];
+    for (name, variant, tangents) in operations {
+        let meaning = doc_above("src/ops/matrix.rs", variant);
+        row(out, &[&format!("`{name}`"), &meaning, tangents]);
+    }
+}
+
 fn page() -> String {
     let mut out = String::from(
         "# Operations\n\n\
@@ -290,6 +329,7 @@ fn page() -> String {
     reductions(&mut out);
     linear(&mut out);
     bilinear(&mut out);
+    matrices(&mut out);
     others(&mut out);
     out
 }

@@ -49,6 +49,7 @@ fn indexing(program: &Program) -> usize {
         | Op::Concat(..)
         | Op::Loop(_)
         | Op::Custom(..)
+        | Op::Call(..)
         | Op::Output(..) => matches!(dtype, DType::I64 | DType::Bool),
     })
 }

@@ -197,7 +197,8 @@ fn positions_are_known_inside_of_loops() {
             Op::Loop(l) => wrong(&l.body),
             Op::Gather(..) | Op::ScatterAdd(..) | Op::Select(_) | Op::Discrete(..) => 1,
             Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Linear(..) => 0,
-            Op::Contract(..) | Op::Reduce(..) | Op::Concat(..) | Op::Custom(..) | Op::Output(..) => 0,
+            Op::Contract(..) | Op::Reduce(..) | Op::Concat(..) | Op::Custom(..) => 0,
+            Op::Call(..) | Op::Output(..) => 0,
         };
         program.nodes().iter().map(|node| wrong(&node.op)).sum()
     }

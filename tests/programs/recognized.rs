@@ -131,7 +131,7 @@ fn census(program: &Program) -> (usize, Vec<&'static str>) {
             Op::Gather(..) => wrong.push("gather"),
             Op::ScatterAdd(..) => wrong.push("scatter"),
             Op::Loop(_) => wrong.push("loop"),
-            Op::Custom(..) | Op::Output(..) => wrong.push("several results"),
+            Op::Call(..) | Op::Custom(..) | Op::Output(..) => wrong.push("several results"),
             Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) | Op::Reduce(..) => {}
             Op::Constant(c) if c.0.dtype() == polygrad::DType::I64 && c.0.size() > 1 => wrong.push("indices"),
             Op::Discrete(..) if node.dtype == polygrad::DType::I64 && node.shape.len() > 1 => wrong.push("indices"),

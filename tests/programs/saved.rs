@@ -381,6 +381,7 @@ fn is_small(program: &Program) -> bool {
                 | Op::Gather(..)
                 | Op::ScatterAdd(..)
                 | Op::Concat(..)
+                | Op::Call(..)
                 | Op::Output(..) => true,
             }
     })

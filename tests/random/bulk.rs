@@ -43,7 +43,7 @@ fn repeated(program: &Program, times: u64) -> [u64; 2] {
                 [0, 0]
             }
             Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => [0, 0],
-            Op::Concat(..) | Op::Output(..) => [0, 0],
+            Op::Concat(..) | Op::Call(..) | Op::Output(..) => [0, 0],
         };
         all = [all[0] + times * work, all[1] + times * bytes];
     }

@@ -39,6 +39,9 @@ macro_rules! computed {
         fn scatter_add(self, ix: &[Self], v: &Self) -> Self {
             $T(self.0.scatter_add(&$T::arrays(ix), &v.0))
         }
+        fn call(op: &polygrad::ops::Call, args: &[Self]) -> Vec<Self> {
+            $T::wrapped(polygrad::Array::call(op, &$T::arrays(args)))
+        }
         fn custom(rule: &std::sync::Arc<polygrad::program::Custom>, args: &[Self]) -> Vec<Self> {
             polygrad::program::interpret(rule.primal(), args.to_vec())
         }

@@ -137,7 +137,7 @@ fn read(program: &Program, inputs: &[E]) -> Option<Vec<E>> {
             Operation::Binary(f, a, b) => Some(op(Op::Prim(Rc::new(Pointwise2::<0>(*f))), vec![pair(at(a)?, at(b)?)])),
             Operation::Discrete(..) | Operation::Select(_) | Operation::Linear(..) | Operation::Contract(..) => None,
             Operation::Reduce(..) | Operation::Gather(..) | Operation::ScatterAdd(..) | Operation::Concat(..) => None,
-            Operation::Loop(_) | Operation::Output(..) | Operation::Custom(..) => None,
+            Operation::Loop(_) | Operation::Output(..) | Operation::Custom(..) | Operation::Call(..) => None,
         };
         values.push(value?);
     }

@@ -29,7 +29,7 @@ pub fn wired<C: Wiring, A: Obj, B: Obj>(program: &Program) -> Wire<C, A, B> {
             matches!(op, Discrete::Compare(_)) && numbers
         }
         Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+        Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
     };
     if !program.nodes().iter().all(|node| plain(&node.op, node.dtype) && node.shape.is_empty()) {
         panic!(
@@ -68,7 +68,7 @@ pub(super) fn connected<C: Wiring>(program: &Program) -> C::Morphism {
             Op::Discrete(..) | Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) => {
                 unreachable!("a function of numbers")
             }
-            Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => {
+            Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => {
                 unreachable!("a function of numbers")
             }
         };

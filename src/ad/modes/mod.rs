@@ -327,6 +327,6 @@ fn without_tangents(program: &Program) -> Option<&Custom> {
         Op::Loop(l) => without_tangents(&l.body),
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
         Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => None,
-        Op::Concat(..) | Op::Output(..) => None,
+        Op::Concat(..) | Op::Call(..) | Op::Output(..) => None,
     })
 }

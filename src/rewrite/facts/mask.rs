@@ -125,6 +125,7 @@ pub(super) fn mask(b: &Builder, op: &Op<NodeId>) -> Option<Mask> {
         | Op::Concat(..)
         | Op::Loop(_)
         | Op::Custom(..)
+        | Op::Call(..)
         | Op::Output(..) => None,
     }
 }

@@ -154,7 +154,7 @@ fn integers(b: &Builder, op: &Op<NodeId>, shape: &[usize]) -> Option<Integers> {
             parts.iter().try_fold(first, |all, part| all.or(of(part)?))
         }
         Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Contract(..) | Op::ScatterAdd(..) => None,
-        Op::Loop(_) | Op::Custom(..) | Op::Output(..) => None,
+        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
     }
     .filter(|known| known.form.as_ref().is_none_or(|f| f.terms.iter().all(|(digit, _)| digit.axis < shape.len())))
 }

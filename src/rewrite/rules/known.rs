@@ -81,7 +81,7 @@ fn value(b: &Builder, id: NodeId) -> Option<Array> {
             Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
                 evaluated(op, &operands)?
             }
-            Op::Input(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => return None,
+            Op::Input(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => return None,
         });
     }
     values.pop()

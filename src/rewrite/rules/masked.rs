@@ -74,6 +74,7 @@ fn is_finite(b: &Builder, mut id: NodeId) -> bool {
             | Op::Concat(..)
             | Op::Loop(_)
             | Op::Custom(..)
+            | Op::Call(..)
             | Op::Output(..) => {
                 return false;
             }

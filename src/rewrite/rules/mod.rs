@@ -180,7 +180,7 @@ fn family(op: &Op<NodeId>) -> &'static [Rule] {
         Op::Gather(..) => gather::RULES,
         Op::ScatterAdd(..) => scatter::RULES,
         Op::Concat(..) => concat::RULES,
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => &[],
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => &[],
     }
 }
 
@@ -193,7 +193,7 @@ fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
         Op::Contract(..) => fast::CONTRACT,
         Op::Discrete(..) | Op::Select(_) | Op::Reduce(..) => &[],
         Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => &[],
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => &[],
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => &[],
     }
 }
 
@@ -264,7 +264,7 @@ pub(crate) fn is_elementwise(op: &Op<NodeId>) -> bool {
         Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
         Op::Discrete(op, _) => discrete::is_elementwise(op),
         Op::Input(_) | Op::Constant(_) | Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Reduce(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+        Op::Reduce(..) | Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
     }
 }
 
@@ -336,7 +336,7 @@ fn linearly(b: &mut Builder, op: Linear, x: NodeId) -> NodeId {
 
 /// An operation whose result has no elements is a constant
 fn empty(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    if size(shape) > 0 || matches!(op, Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..)) {
+    if size(shape) > 0 || matches!(op, Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..)) {
         return None;
     }
     Some(zeros(b, shape, dtype))
@@ -363,7 +363,7 @@ fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
         | Op::Reduce(..)
         | Op::ScatterAdd(..) => operands.iter().all(|c| c.size() <= FOLDED),
         Op::Concat(..) => true,
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => false,
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
     }
 }
 
@@ -403,7 +403,7 @@ fn evaluated(op: &Op<NodeId>, operands: &[Array]) -> Option<Array> {
             operands[0].clone().scatter_add(ix, v)
         }
         Op::Concat(axis, _) => Array::concat(*axis, operands),
-        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Output(..) => return None,
+        Op::Input(_) | Op::Constant(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => return None,
     })
 }
 

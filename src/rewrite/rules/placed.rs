@@ -149,7 +149,7 @@ fn found(b: &Builder, id: NodeId, whole: &Sides, placed: &mut Vec<Placed>) -> Op
             Op::Contract(op, x, y) if b.once(id) => product_in(op, *x, *y, &at),
             Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
             Op::Contract(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => None,
-            Op::Reduce(..) | Op::Loop(_) | Op::Custom(..) => None,
+            Op::Reduce(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) => None,
         };
         placed.push(part.unwrap_or(Placed { at, part: Part::Value(id) }));
         if placed.len() > MOST || placed.last().is_some_and(|p| p.at == *whole) {

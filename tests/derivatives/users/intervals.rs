@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use polygrad::array::Rng;
 use polygrad::base::{BaseTensor, Step, Traced, Trip, map_accum_grouped};
-use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
+use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::Options;
 use polygrad::program::{Custom, interpret};
 use polygrad::{Array, Concrete, DType, Tensor, grad, tensor};
@@ -142,6 +142,10 @@ impl BaseTensor for Interval {
                 (carry.iter().map(open).collect(), outputs.iter().map(open).collect())
             });
         (carry.iter().map(close).collect(), outputs.iter().map(close).collect())
+    }
+
+    fn call(op: &Call, _: &[Self]) -> Vec<Self> {
+        panic!("no interval of `{}`", op.name())
     }
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {

@@ -109,7 +109,9 @@ fn operations(op: &Op<NodeId>) -> Vec<Op<NodeId>> {
             other.reverse = !other.reverse;
             vec![Op::Loop(other)]
         }
-        Op::Input(_) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Custom(..) | Op::Output(..) => Vec::new(),
+        Op::Input(_) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => {
+            Vec::new()
+        }
         Op::Discrete(Discrete::ArgMax { .. } | Discrete::ArgMin { .. }, args) => {
             (0..2).flat_map(Reduce::all).map(|op| Op::Discrete(op.position(), args.clone())).collect()
         }

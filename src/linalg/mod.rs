@@ -1,0 +1,467 @@
+//! Linear algebra, as methods of [`Tensor`]: `a.cholesky()`, `a.solve(&b)`, `a.eigh()`, ..
+//!
+//! The last two axes of a tensor are those of a matrix, and the others a batch. Each method is one operation of the
+//! language ([`Matrix`]; `solve` is two), in every interpreter; it has derivatives of any order, which are made of these
+//! operations again (`rules`), and a batch is one operation, too.
+//!
+//! | method | gives | where it has no derivative |
+//! |---|---|---|
+//! | [`cholesky`](Tensor::cholesky) | `l` with `l l^T = a` | not positive definite |
+//! | [`solve`](Tensor::solve), [`inverse`](Tensor::inverse) | `a^-1 b`, `a^-1` | singular |
+//! | [`solve_triangular`](Tensor::solve_triangular) | the same for a triangle | a zero on the diagonal |
+//! | [`det`](Tensor::det), [`logdet`](Tensor::logdet), [`slogdet`](Tensor::slogdet) | the determinant | singular |
+//! | [`lu`](Tensor::lu) | `l`, `u` and the order of rows | singular |
+//! | [`qr`](Tensor::qr), [`lstsq`](Tensor::lstsq) | `q`, `r`; least squares | linearly dependent columns |
+//! | [`eigh`](Tensor::eigh) | eigenvalues and vectors, symmetric | of vectors: equal eigenvalues |
+//! | [`svd`](Tensor::svd) | singular values and vectors | of vectors: equal singular values, or 0 |
+//! | [`expm`](Tensor::expm) | `e^a` | |
+//!
+//! A matrix that has no result gives NaN in every interpreter, and so do derivatives that do not exist; the methods of
+//! tensors of known numbers whose names begin with `try_` give an error instead. A matrix of a batch does not see the
+//! others. Values come from the crate nalgebra, in blocks; factors whose signs are free have them fixed, as each method
+//! says, so that results are the same everywhere.
+//!
+//! ```
+//! use polygrad::{BaseTensor, Tensor, grad, tensor};
+//! // The logarithm of the density of a normal distribution, by its covariance.
+//! fn log_density<T: BaseTensor>(covariance: &Tensor<T, 2>, x: &Tensor<T, 1>) -> Tensor<T, 0> {
+//!     let l = covariance.cholesky();
+//!     let whitened = l.solve_lower(x);
+//!     whitened.square().sum() * -0.5 - l.diagonal(0, 1).ln().sum()
+//! }
+//! let covariance = tensor([[2.0, 0.5], [0.5, 1.0]]);
+//! let gradient = grad(|c| log_density(c, &Tensor::constant([1.0, -1.0])), &covariance);
+//! assert_eq!(gradient.shape(), [2, 2]);
+//! ```
+
+mod algebra;
+mod checked;
+pub(crate) mod rules;
+
+pub use checked::MatrixError;
+
+use crate::base::BaseTensor;
+use crate::dtype::Float;
+use crate::ops::kinds::or_panic;
+use crate::ops::{Call, Linear, Matrix};
+use crate::shape::{Shape, Show};
+use crate::tensor::{Plus, Rank, SideOf, Tensor};
+
+/// The results of an operation on raw values.
+#[track_caller]
+fn call<T: BaseTensor, const N: usize>(op: Matrix, args: &[&T]) -> [T; N] {
+    let args: Vec<T> = args.iter().map(|a| (*a).clone()).collect();
+    match <[T; N]>::try_from(T::call(&Call::Matrix(op), &args)) {
+        Ok(results) => results,
+        Err(other) => unreachable!("{} has {} results", op.name(), other.len()),
+    }
+}
+
+/// A right-hand side as matrices: a vector is a matrix of one column.
+#[track_caller]
+fn as_columns<T: BaseTensor>(op: &str, a: &T, b: &T) -> T {
+    let (left, shape) = (a.shape(), b.shape());
+    let rows = left.len() - 2;
+    let fits = shape.len() > rows && shape[..=rows] == left[..=rows];
+    if !fits {
+        panic!(
+            "{op}: the right-hand side must have a row for each row of the matrix, and the same leading axes, but the shapes are {} and {}; \
+             reshape or replicate one",
+            Show(left),
+            Show(shape)
+        );
+    }
+    if shape.len() == left.len() {
+        return b.clone();
+    }
+    let into: Shape = shape.iter().copied().chain([1]).collect();
+    b.linear(&Linear::reshape(shape, &into))
+}
+
+/// A solution, of the rank of its right-hand side.
+#[track_caller]
+fn as_side<T: BaseTensor, const B: usize, E: Float>(x: &T) -> Tensor<T, B, E> {
+    if x.shape().len() == B {
+        return Tensor::from_raw(x.clone());
+    }
+    Tensor::from_raw(x.linear(&Linear::reshape(x.shape(), &x.shape()[..B])))
+}
+
+impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+    #[track_caller]
+    fn solved<const B: usize>(&self, name: &str, op: Matrix, b: &Tensor<T, B, E>) -> Tensor<T, B, E> {
+        let [x] = call(op, &[self.raw(), &as_columns(name, self.raw(), b.raw())]);
+        as_side(&x)
+    }
+
+    /// The Cholesky factor of a symmetric positive definite matrix: `l`, lower triangular with a positive diagonal, with
+    /// `l l^T = a`.
+    ///
+    /// Of a matrix that is not symmetric, the factor of `(a + a^T) / 2`; so the gradient is symmetric. NaN where that is
+    /// not positive definite. Giles 2008, section 4.1 of the extended version.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let l = tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky();
+    /// assert_eq!(l, tensor([[2.0, 0.0], [1.0, 2.0]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square.
+    #[track_caller]
+    pub fn cholesky<const M: usize>(&self) -> Self
+    where
+        Rank<D>: Plus<2, M>,
+    {
+        let [l] = call(Matrix::Cholesky, &[self.raw()]);
+        Tensor::from_raw(l)
+    }
+
+    /// The solution `x` of `a x = b`, for a vector `b` or the columns of a matrix.
+    ///
+    /// By the factors `l` and `u` of the matrix, which derivatives use again. NaN where the matrix is singular, unless
+    /// `b` is zero: then zero. `dx = a^-1 (db - da x)`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let a = tensor([[2.0, 1.0], [1.0, 3.0]]);
+    /// assert_eq!(a.solve(&tensor([3.0, 4.0])), tensor([1.0, 1.0]));
+    /// assert_eq!(a.solve(&tensor([[3.0, 2.0], [4.0, 1.0]])), tensor([[1.0, 1.0], [1.0, 0.0]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square, or the right-hand side has another number of rows.
+    #[track_caller]
+    pub fn solve<const B: usize>(&self, b: &Tensor<T, B, E>) -> Tensor<T, B, E>
+    where
+        Rank<B>: SideOf<D>,
+    {
+        let (a, op) = (self.raw(), Matrix::Solve { transposed: false });
+        or_panic(op.try_matrix(a.shape()));
+        let b = as_columns("solve", a, b.raw());
+        let [lu, p] = call(Matrix::LuFactor, &[a]);
+        let [x] = call(op, &[a, &b, &lu, &p]);
+        as_side(&x)
+    }
+
+    /// The solution `x` of `l x = b`, where `l` is the lower triangle of the matrix; what is above is not read.
+    ///
+    /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let l = tensor([[2.0, 9.0], [1.0, 4.0]]);
+    /// assert_eq!(l.solve_lower(&tensor([2.0, 5.0])), tensor([1.0, 1.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square, or the right-hand side has another number of rows.
+    #[track_caller]
+    pub fn solve_lower<const B: usize>(&self, b: &Tensor<T, B, E>) -> Tensor<T, B, E>
+    where
+        Rank<B>: SideOf<D>,
+    {
+        self.solve_triangular(b, Triangle::LOWER)
+    }
+
+    /// The solution `x` of `u x = b`, where `u` is the upper triangle of the matrix; what is below is not read.
+    ///
+    /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let u = tensor([[2.0, 1.0], [9.0, 4.0]]);
+    /// assert_eq!(u.solve_upper(&tensor([3.0, 4.0])), tensor([1.0, 1.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square, or the right-hand side has another number of rows.
+    #[track_caller]
+    pub fn solve_upper<const B: usize>(&self, b: &Tensor<T, B, E>) -> Tensor<T, B, E>
+    where
+        Rank<B>: SideOf<D>,
+    {
+        self.solve_triangular(b, Triangle::UPPER)
+    }
+
+    /// The solution of a triangular system: of a triangle of the matrix, or of the transpose of one.
+    ///
+    /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
+    ///
+    /// ```
+    /// use polygrad::linalg::Triangle;
+    /// use polygrad::tensor;
+    /// // With the Cholesky factor of a matrix: `l y = b`, and `l^T x = y`.
+    /// let (a, b) = (tensor([[4.0, 2.0], [2.0, 5.0]]), tensor([6.0, 7.0]));
+    /// let l = a.cholesky();
+    /// let x = l.solve_triangular(&l.solve_lower(&b), Triangle::LOWER.transposed());
+    /// assert_eq!(x, tensor([1.0, 1.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square, or the right-hand side has another number of rows.
+    #[track_caller]
+    pub fn solve_triangular<const B: usize>(&self, b: &Tensor<T, B, E>, of: Triangle) -> Tensor<T, B, E>
+    where
+        Rank<B>: SideOf<D>,
+    {
+        let Triangle { lower, transposed, unit } = of;
+        self.solved("solve_triangular", Matrix::SolveTriangular { lower, transposed, unit }, b)
+    }
+
+    /// The solution of `a x = b` where `l`, the Cholesky factor of `a`, is this matrix.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let l = tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky();
+    /// assert_eq!(l.cholesky_solve(&tensor([6.0, 7.0])), tensor([1.0, 1.0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square, or the right-hand side has another number of rows.
+    #[track_caller]
+    pub fn cholesky_solve<const B: usize>(&self, b: &Tensor<T, B, E>) -> Tensor<T, B, E>
+    where
+        Rank<B>: SideOf<D>,
+    {
+        self.solve_triangular(&self.solve_lower(b), Triangle::LOWER.transposed())
+    }
+
+    /// The least-squares solution: the `x` with the smallest `|a x - b|`, for a vector `b` or each column of a matrix.
+    ///
+    /// By the factors `q` and `r` of a matrix with at least as many rows as columns. NaN where its columns are linearly
+    /// dependent, unless `b` is zero: then zero.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// // A line through three points.
+    /// let a = tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]);
+    /// let line = a.lstsq(&tensor([1.0, 3.0, 5.0]));
+    /// assert!((line - tensor([1.0, 2.0])).abs().max_all().item() < 1e-12);
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix has fewer rows than columns, or the right-hand side has another number of rows.
+    #[track_caller]
+    pub fn lstsq<const B: usize>(&self, b: &Tensor<T, B, E>) -> Tensor<T, B, E>
+    where
+        Rank<B>: SideOf<D>,
+    {
+        self.solved("lstsq", Matrix::Lstsq, b)
+    }
+
+    /// The inverse; `d(a^-1) = -a^-1 da a^-1`. To multiply with it, [`solve`](Tensor::solve) is faster and more exact.
+    ///
+    /// NaN where the matrix is singular.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[2.0, 0.0], [0.0, 4.0]]).inverse(), tensor([[0.5, 0.0], [0.0, 0.25]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square.
+    #[track_caller]
+    pub fn inverse<const M: usize>(&self) -> Self
+    where
+        Rank<D>: Plus<2, M>,
+    {
+        let [x] = call(Matrix::Inverse, &[self.raw()]);
+        Tensor::from_raw(x)
+    }
+
+    /// The determinant; `d det(a) = det(a) tr(a^-1 da)`, which is NaN where the matrix is singular.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 5.0]]).det(), tensor(-1.0));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square.
+    #[track_caller]
+    pub fn det<const M: usize>(&self) -> Tensor<T, M, E>
+    where
+        Rank<D>: Plus<2, M>,
+    {
+        let [x] = call(Matrix::Det, &[self.raw()]);
+        Tensor::from_raw(x)
+    }
+
+    /// The sign of the determinant, which is 0 where the matrix is singular, and the logarithm of its absolute value:
+    /// finite where the determinant is too large or too small for a number.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let (sign, log) = tensor([[0.0, 1.0], [1.0, 0.0]]).slogdet();
+    /// assert_eq!((sign, log), (tensor(-1.0), tensor(0.0)));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square.
+    #[track_caller]
+    pub fn slogdet<const M: usize>(&self) -> (Tensor<T, M, E>, Tensor<T, M, E>)
+    where
+        Rank<D>: Plus<2, M>,
+    {
+        let [sign, log] = call(Matrix::SlogDet, &[self.raw()]);
+        (Tensor::from_raw(sign), Tensor::from_raw(log))
+    }
+
+    /// The logarithm of the absolute value of the determinant; `d logdet(a) = tr(a^-1 da)`.
+    ///
+    /// ```
+    /// use polygrad::{grad, tensor};
+    /// let a = tensor([[2.0, 0.0], [0.0, 4.0]]);
+    /// assert!((a.logdet() - 8.0f64.ln()).item().abs() < 1e-15);
+    /// assert_eq!(grad(|a| a.logdet(), &a), tensor([[0.5, 0.0], [0.0, 0.25]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square.
+    #[track_caller]
+    pub fn logdet<const M: usize>(&self) -> Tensor<T, M, E>
+    where
+        Rank<D>: Plus<2, M>,
+    {
+        self.slogdet().1
+    }
+
+    /// The factors of a square matrix with partial pivoting: `l`, with ones on its diagonal, `u`, and for each row of
+    /// `l u` the row of `a` that it equals.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let (l, u, p) = tensor([[1.0, 2.0], [4.0, 4.0]]).lu();
+    /// assert_eq!((l, u), (tensor([[1.0, 0.0], [0.25, 1.0]]), tensor([[4.0, 4.0], [0.0, 1.0]])));
+    /// assert_eq!(p, tensor([1, 0]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square.
+    #[track_caller]
+    pub fn lu<const M: usize, const V: usize>(&self) -> (Self, Self, Tensor<T, V, i64>)
+    where
+        Rank<D>: Plus<2, M> + crate::tensor::Above<V>,
+    {
+        let [l, u, p] = call(Matrix::Lu, &[self.raw()]);
+        (Tensor::from_raw(l), Tensor::from_raw(u), Tensor::from_raw(p))
+    }
+
+    /// The factors `q`, with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative:
+    /// `q r = a`. Of an `m x n` matrix, `q` has `min(m, n)` columns.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let (q, r) = tensor([[3.0, 1.0], [4.0, 2.0]]).qr();
+    /// assert!((q - tensor([[0.6, -0.8], [0.8, 0.6]])).abs().max_all().item() < 1e-15);
+    /// assert!((r - tensor([[5.0, 2.2], [0.0, 0.4]])).abs().max_all().item() < 1e-15);
+    /// ```
+    ///
+    /// # Panics
+    /// When the element type is not a float type, which rustc checks; else never.
+    #[track_caller]
+    pub fn qr<const M: usize>(&self) -> (Self, Self)
+    where
+        Rank<D>: Plus<2, M>,
+    {
+        let [q, r] = call(Matrix::Qr, &[self.raw()]);
+        (Tensor::from_raw(q), Tensor::from_raw(r))
+    }
+
+    /// The eigenvalues of a symmetric matrix in ascending order, and the eigenvectors as columns, with their largest
+    /// element positive: `a v = v diag(w)`.
+    ///
+    /// Of a matrix that is not symmetric, those of `(a + a^T) / 2`. The derivative of eigenvalues exists everywhere but
+    /// where equal ones part in different directions: there it is that of one choice of eigenvectors, which is right for
+    /// functions that treat these eigenvalues alike. The derivative of eigenvectors, and second derivatives of
+    /// eigenvalues, are infinite or NaN at equal eigenvalues, also where a function of them has a finite one.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let (w, v) = tensor([[2.0, 1.0], [1.0, 2.0]]).eigh();
+    /// assert!((w - tensor([1.0, 3.0])).abs().max_all().item() < 1e-14);
+    /// assert!((v.abs() - 0.5f64.sqrt()).abs().max_all().item() < 1e-14);
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square.
+    #[track_caller]
+    pub fn eigh<const V: usize>(&self) -> (Tensor<T, V, E>, Self)
+    where
+        Rank<D>: crate::tensor::Above<V>,
+    {
+        let [w, v] = call(Matrix::Eigh, &[self.raw()]);
+        (Tensor::from_raw(w), Tensor::from_raw(v))
+    }
+
+    /// The singular values in descending order, with the vectors on both sides: `u diag(s) v^T = a`, as `(u, s, v^T)`.
+    /// Of an `m x n` matrix there are `min(m, n)`. The largest element of each column of `u` is positive.
+    ///
+    /// The derivative of singular values is that of eigenvalues; at 0 it is that of one side of the kink. The derivative
+    /// of vectors is infinite or NaN at equal singular values, and at 0 if the matrix is not square.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// let (u, s, vt) = tensor([[0.0, 2.0], [3.0, 0.0]]).svd();
+    /// assert!((s - tensor([3.0, 2.0])).abs().max_all().item() < 1e-14);
+    /// assert!((u.matmul(&tensor([[3.0, 0.0], [0.0, 2.0]])).matmul(&vt) - tensor([[0.0, 2.0], [3.0, 0.0]])).abs().max_all().item() < 1e-14);
+    /// ```
+    #[track_caller]
+    pub fn svd<const V: usize>(&self) -> (Self, Tensor<T, V, E>, Self)
+    where
+        Rank<D>: crate::tensor::Above<V>,
+    {
+        let [u, s, vt] = call(Matrix::Svd, &[self.raw()]);
+        (Tensor::from_raw(u), Tensor::from_raw(s), Tensor::from_raw(vt))
+    }
+
+    /// The exponential of a matrix, `e^a = sum_k a^k / k!`: the state after time 1 of `x' = a x`.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// // A rotation by a quarter of a turn.
+    /// let quarter = std::f64::consts::FRAC_PI_2;
+    /// let turned = tensor([[0.0, -quarter], [quarter, 0.0]]).expm();
+    /// assert!((turned - tensor([[0.0, -1.0], [1.0, 0.0]])).abs().max_all().item() < 1e-15);
+    /// ```
+    ///
+    /// # Panics
+    /// When the matrix is not square.
+    #[track_caller]
+    pub fn expm<const M: usize>(&self) -> Self
+    where
+        Rank<D>: Plus<2, M>,
+    {
+        let [x] = call(Matrix::Expm, &[self.raw()]);
+        Tensor::from_raw(x)
+    }
+}
+
+/// Which triangle of a matrix counts, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Triangle {
+    /// Whether it is the lower one.
+    pub lower: bool,
+    /// Whether its transpose is meant.
+    pub transposed: bool,
+    /// Whether ones stand on the diagonal, whatever is there.
+    pub unit: bool,
+}
+
+impl Triangle {
+    /// The lower triangle.
+    pub const LOWER: Triangle = Triangle { lower: true, transposed: false, unit: false };
+    /// The upper triangle.
+    pub const UPPER: Triangle = Triangle { lower: false, transposed: false, unit: false };
+
+    /// The transpose of this triangle.
+    pub const fn transposed(self) -> Triangle {
+        Triangle { transposed: !self.transposed, ..self }
+    }
+
+    /// This triangle with ones on its diagonal.
+    pub const fn unit(self) -> Triangle {
+        Triangle { unit: true, ..self }
+    }
+}

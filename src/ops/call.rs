@@ -1,0 +1,76 @@
+//! Calls: operations on whole arrays that are no loops over elements, with any number of operands and results.
+//!
+//! Law: a call is opaque to every rule and pass, which may move it, leave it out if nothing needs it, and do equal ones
+//! once.
+
+use super::External;
+use super::kinds::{Kind, or_panic};
+use super::matrix::Matrix;
+use crate::dtype::DType;
+use crate::shape::Shape;
+
+use std::sync::Arc;
+
+/// An operation with any number of operands and results.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Call {
+    /// Linear algebra.
+    Matrix(Matrix),
+    /// Code of the host.
+    External(Arc<External>),
+}
+
+impl Call {
+    /// The name of the operation in printed programs.
+    pub fn name(&self) -> &str {
+        match self {
+            Call::Matrix(op) => op.name(),
+            Call::External(external) => external.name(),
+        }
+    }
+
+    /// Shapes and element types of the results.
+    ///
+    /// # Panics
+    /// When the operands do not fit.
+    #[track_caller]
+    pub fn results(&self, args: &[Kind<'_>]) -> Vec<(Shape, DType)> {
+        or_panic(self.try_results(args))
+    }
+
+    /// [`results`](Call::results), with the message as an error.
+    ///
+    /// # Errors
+    /// When the operands do not fit.
+    pub fn try_results(&self, args: &[Kind<'_>]) -> Result<Vec<(Shape, DType)>, String> {
+        match self {
+            Call::Matrix(op) => op.try_results(args),
+            Call::External(external) => external.try_results(args),
+        }
+    }
+
+    /// The operand in which the operation is linear, with the others fixed, if its [`adjoint`](Call::adjoint) in this
+    /// operand is a call, too.
+    pub fn linear_in(&self) -> Option<usize> {
+        match self {
+            Call::Matrix(op) => op.linear_in(),
+            Call::External(_) => None,
+        }
+    }
+
+    /// The adjoint in the operand in which the operation [is linear](Call::linear_in).
+    pub fn adjoint(&self) -> Call {
+        match self {
+            Call::Matrix(op) => Call::Matrix(op.adjoint()),
+            Call::External(_) => self.clone(),
+        }
+    }
+
+    /// About the number of operations on numbers.
+    pub(crate) fn work(&self, args: &[Kind<'_>]) -> usize {
+        match self {
+            Call::Matrix(op) => op.work(args),
+            Call::External(_) => 1,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Code of the host as an operation: a solver, a table, a simulator.
+//!
+//! Laws: the operation runs when the program runs, once for each time that the program says so, in every interpreter;
+//! it is known by its name, and two are equal if they have one name and one function. It has no derivative of its own: a
+//! derivative that meets it panics in words, unless a rule stands around it ([`crate::custom_vjp()`]).
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::kinds::Kind;
+use super::linear::Linear;
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::shape::{Shape, Show};
+
+/// A function of arrays.
+pub type HostFunction = dyn Fn(&[Array]) -> Vec<Array> + Send + Sync;
+
+/// A call for each of so many elements: which of the arguments are stacks of an argument for each.
+pub type Each = (usize, Vec<bool>);
+
+/// Code of the host, with the shapes and element types that it takes and returns.
+#[derive(Clone)]
+pub struct External {
+    name: String,
+    takes: Vec<(Shape, DType)>,
+    returns: Vec<(Shape, DType)>,
+    /// In bulk: the function is called for each element, innermost axis first.
+    each: Vec<Each>,
+    /// None for the name of a function that is not known, as in a program that was saved.
+    function: Option<Arc<HostFunction>>,
+}
+
+impl External {
+    /// A function under a name.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use polygrad::{Array, DType, ops::External, shape::Shape};
+    /// let scalar = (Shape::new(), DType::F64);
+    /// let half = External::new("half", vec![scalar.clone()], vec![scalar], Arc::new(|x: &[Array]| {
+    ///     vec![Array::scalar(x[0].item::<f64>().unwrap() / 2.0)]
+    /// }));
+    /// assert_eq!(half.run(&[Array::scalar(3.0)])?, [Array::scalar(1.5)]);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn new(
+        name: &str,
+        takes: Vec<(Shape, DType)>,
+        returns: Vec<(Shape, DType)>,
+        function: Arc<HostFunction>,
+    ) -> External {
+        External { name: name.to_owned(), takes, returns, each: Vec::new(), function: Some(function) }
+    }
+
+    /// The name of a function that [`Program::link`](crate::program::Program::link) will give.
+    pub fn unlinked(name: &str, takes: Vec<(Shape, DType)>, returns: Vec<(Shape, DType)>) -> External {
+        External { name: name.to_owned(), takes, returns, each: Vec::new(), function: None }
+    }
+
+    /// Whether the function is known.
+    pub fn is_linked(&self) -> bool {
+        self.function.is_some()
+    }
+
+    /// The name, in printed and saved programs.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Shapes and element types of the arguments of the function.
+    pub fn takes(&self) -> &[(Shape, DType)] {
+        &self.takes
+    }
+
+    /// Shapes and element types of the results of the function.
+    pub fn returns(&self) -> &[(Shape, DType)] {
+        &self.returns
+    }
+
+    /// The axes over which the function is called for each element, innermost first.
+    pub fn each(&self) -> &[Each] {
+        &self.each
+    }
+
+    /// The function for each of `n` elements: marked arguments are stacks along a new outermost axis, and all results
+    /// are.
+    pub fn batched(&self, n: usize, stacked: Vec<bool>) -> External {
+        let mut external = self.clone();
+        external.each.push((n, stacked));
+        external
+    }
+
+    /// The same operation with another function.
+    pub(crate) fn with_function(&self, other: &External) -> External {
+        External { function: other.function.clone(), ..self.clone() }
+    }
+
+    /// Shapes and element types of what the operation takes.
+    fn arguments(&self) -> Vec<(Shape, DType)> {
+        let under = |k: usize| self.each.iter().filter(move |(_, stacked)| stacked[k]).map(|(n, _)| *n).rev();
+        let stack =
+            |(k, (shape, dtype)): (usize, &(Shape, DType))| (under(k).chain(shape.iter().copied()).collect(), *dtype);
+        self.takes.iter().enumerate().map(stack).collect()
+    }
+
+    /// Shapes and element types of what the operation returns.
+    pub(crate) fn results(&self) -> Vec<(Shape, DType)> {
+        let under = || self.each.iter().map(|(n, _)| *n).rev();
+        self.returns.iter().map(|(shape, dtype)| (under().chain(shape.iter().copied()).collect(), *dtype)).collect()
+    }
+
+    /// Runs the function, for each element in order.
+    ///
+    /// # Errors
+    /// When the function is not known, or returns other arrays than it says.
+    pub fn run(&self, args: &[Array]) -> Result<Vec<Array>, String> {
+        let Some(function) = &self.function else {
+            return Err(format!(
+                "external: a function must be linked before it runs, but `{}` is only a name; give it to Program::link",
+                self.name
+            ));
+        };
+        self.over(&self.each, &**function, args)
+    }
+
+    /// The results for each element along these axes.
+    fn over(&self, each: &[Each], function: &HostFunction, args: &[Array]) -> Result<Vec<Array>, String> {
+        let Some(((n, stacked), inner)) = each.split_last() else { return self.once(function, args) };
+        let mut rows: Vec<Vec<Array>> = vec![Vec::with_capacity(*n); self.returns.len()];
+        for k in 0..*n {
+            let row = |(a, stacked): (&Array, &bool)| match stacked {
+                true => a.linear(&Linear::row(a.shape(), 0, k)),
+                false => a.clone(),
+            };
+            let args: Vec<Array> = args.iter().zip(stacked).map(row).collect();
+            let results = self.over(inner, function, &args)?;
+            rows.iter_mut().zip(results).for_each(|(rows, result)| rows.push(result));
+        }
+        if *n == 0 {
+            return Ok(self.results().iter().map(|(shape, dtype)| Array::zeros(shape, *dtype)).collect());
+        }
+        let stack = |rows: Vec<Array>| {
+            let under: Shape = std::iter::once(1).chain(rows[0].shape().iter().copied()).collect();
+            let op = Linear::reshape(rows[0].shape(), &under);
+            Array::concat(0, &rows.iter().map(|row| row.linear(&op)).collect::<Vec<Array>>())
+        };
+        Ok(rows.into_iter().map(stack).collect())
+    }
+
+    fn once(&self, function: &HostFunction, args: &[Array]) -> Result<Vec<Array>, String> {
+        let results = function(args);
+        let given: Vec<Kind<'_>> = results.iter().map(|y| (y.shape(), y.dtype())).collect();
+        match misfit(&given, &self.returns) {
+            None => Ok(results),
+            Some(fact) => Err(format!(
+                "external: `{}` must return what it was declared to return, but it returns {fact}; mend the function, or declare that",
+                self.name
+            )),
+        }
+    }
+
+    /// Shapes and element types of the results.
+    ///
+    /// # Errors
+    /// When the arguments are not what the function takes.
+    pub fn try_results(&self, args: &[Kind<'_>]) -> Result<Vec<(Shape, DType)>, String> {
+        match misfit(args, &self.arguments()) {
+            None => Ok(self.results()),
+            Some(fact) => Err(format!(
+                "external: `{}` must be called with the shapes it was declared for, but it is called with {fact}; pass these, or \
+                 declare it for those",
+                self.name
+            )),
+        }
+    }
+}
+
+/// The first difference between values and what they should be.
+fn misfit(given: &[Kind<'_>], needed: &[(Shape, DType)]) -> Option<String> {
+    if given.len() != needed.len() {
+        return Some(format!("{} arrays where {} are needed", given.len(), needed.len()));
+    }
+    let other = given.iter().zip(needed).find(|(a, b)| *a.0 != *b.0 || a.1 != b.1);
+    other.map(|((shape, dtype), (s, d))| format!("{dtype} {} where {d} {} is needed", Show(shape), Show(s)))
+}
+
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "external {}", self.name)
+    }
+}
+
+impl PartialEq for External {
+    fn eq(&self, other: &External) -> bool {
+        self.name == other.name
+            && self.takes == other.takes
+            && self.returns == other.returns
+            && self.each == other.each
+            && match (&self.function, &other.function) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            }
+    }
+}
+
+impl Eq for External {}
+
+impl Hash for External {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+        self.takes.hash(state);
+    }
+}

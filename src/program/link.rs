@@ -1,0 +1,120 @@
+//! Code of the host in programs: a saved program names it, and is linked to it when it is loaded.
+//!
+//! Law: linking changes the functions behind names, and nothing else of a program.
+
+use std::sync::Arc;
+
+use super::rebuild::Made;
+use super::{Builder, Op, Program};
+use crate::ops::{Call, External};
+
+impl Program {
+    /// The host code that the program calls, also in its loops and in functions with rules.
+    pub fn externals(&self) -> Vec<Arc<External>> {
+        let mut found: Vec<Arc<External>> = Vec::new();
+        let mut work = vec![self];
+        while let Some(program) = work.pop() {
+            for node in program.nodes() {
+                if let Op::Loop(l) = &node.op {
+                    work.push(&l.body);
+                }
+                if let Op::Custom(c, _) = &node.op {
+                    work.extend([Some(c.primal()), c.jvp(), c.vjp()].into_iter().flatten());
+                }
+                if let Op::Call(Call::External(external), _) = &node.op
+                    && !found.contains(external)
+                {
+                    found.push(external.clone());
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether host code, not counting that in functions with rules, takes what depends on the first inputs.
+    pub(crate) fn calls_host_on(&self, first: usize) -> bool {
+        let mut depends: Vec<bool> = Vec::with_capacity(self.nodes().len());
+        self.nodes().iter().enumerate().any(|(k, node)| {
+            let mut any = k < first && matches!(node.op, Op::Input(_));
+            node.op.operands(&mut |a| any |= depends[*a as usize]);
+            depends.push(any);
+            let calls = match &node.op {
+                Op::Loop(l) => l.body.calls_host_on(l.body.inputs().len()),
+                Op::Call(Call::External(_), _) => true,
+                Op::Call(Call::Matrix(_), _) | Op::Custom(..) | Op::Output(..) | Op::Concat(..) => false,
+                Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => false,
+                Op::Select(_) | Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) => false,
+                Op::Gather(..) | Op::ScatterAdd(..) => false,
+            };
+            any && calls
+        })
+    }
+
+    /// The program with the host code that it names, by name; code that is linked already stays if there is no other.
+    ///
+    /// # Errors
+    /// When a name that is not linked yet is not among these, or one takes or returns other shapes than the program
+    /// says.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use polygrad::ops::{Call, External};
+    /// use polygrad::program::{Builder, Op, Slot, interpret};
+    /// use polygrad::{Array, DType, shape::Shape};
+    /// let scalar = (Shape::new(), DType::F64);
+    /// let halved = |by: f64| {
+    ///     let run = Arc::new(move |x: &[Array]| vec![Array::scalar(x[0].item::<f64>().unwrap() / by)]);
+    ///     External::new("half", vec![scalar.clone()], vec![scalar.clone()], run)
+    /// };
+    /// let mut b = Builder::new();
+    /// let x = b.input(Slot { name: "x".into(), shape: Shape::new(), dtype: DType::F64 });
+    /// let half = External::unlinked("half", vec![scalar.clone()], vec![scalar.clone()]);
+    /// let of = b.apply(Op::Call(Call::External(Arc::new(half)), vec![x]));
+    /// let y = b.apply(Op::Output(of, 0));
+    /// let program = b.finish(&[y], &[]);
+    /// assert!(program.link(&[]).is_err());
+    /// let linked = program.link(&[halved(2.0)])?;
+    /// assert_eq!(interpret(&linked, vec![Array::scalar(3.0)]), [Array::scalar(1.5)]);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn link(&self, with: &[External]) -> Result<Program, String> {
+        let mut fault = None;
+        let linked = self.relinked(&mut |external| {
+            let Some(found) = with.iter().find(|e| e.name() == external.name()) else {
+                if !external.is_linked() {
+                    fault.get_or_insert_with(|| {
+                        format!("link: each external function of the program must be given, but `{}` is not; add it", external.name())
+                    });
+                }
+                return external.clone();
+            };
+            if found.takes() != external.takes() || found.returns() != external.returns() {
+                fault.get_or_insert_with(|| {
+                    format!(
+                        "link: an external function must take and return what the program says, but `{}` takes or returns other shapes; \
+                         declare it for those of the program",
+                        external.name()
+                    )
+                });
+            }
+            Arc::new(external.with_function(found))
+        });
+        fault.map_or(Ok(linked), Err)
+    }
+
+    fn relinked(&self, by: &mut dyn FnMut(&Arc<External>) -> Arc<External>) -> Program {
+        let mut b = Builder::literal();
+        let inputs = b.inputs(self.inputs(), &[]);
+        self.rebuilt(b, inputs, &mut |b, _, node, now| {
+            let mut op = now.op(&node.op);
+            if let Op::Call(Call::External(external), _) = &mut op {
+                *external = by(external);
+            } else if let Op::Loop(l) = &mut op {
+                l.body = l.body.relinked(by);
+            } else if let Op::Custom(c, _) = &mut op {
+                *c = Arc::new(c.map(&mut |p| p.relinked(by)));
+            }
+            Made::One(b.add(op, node.shape.clone(), node.dtype))
+        })
+    }
+}
