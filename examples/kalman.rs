@@ -13,7 +13,6 @@ use std::io::Write;
 
 use argmin::core::Executor;
 use argmin::solver::{linesearch::MoreThuenteLineSearch, quasinewton::LBFGS};
-use nalgebra::{Cholesky, DMatrix};
 use polygrad::optim::argmin::Problem;
 use polygrad::{BaseTensor, Concrete, Tensor, Tree, hessian_matrix_with, map_accum, tensor};
 
@@ -128,10 +127,9 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<String, Box<dyn Error>> {
 
     // The Hessian of minus the log likelihood is the inverse of the covariance of the logarithms.
     let hessian = hessian_matrix_with(energy, &found, &series);
-    let factors = Cholesky::new(DMatrix::from(&hessian)).ok_or("the end must be a minimum")?;
+    let errors = hessian.try_inverse()?.diagonal(0, 1).sqrt().to_vec();
     writeln!(out, "variance of     estimate   standard error        95 % between")?;
-    for (k, (name, u)) in found.names().iter().zip(found.ravel().to_vec()).enumerate() {
-        let error = factors.inverse()[(k, k)].sqrt();
+    for ((name, u), error) in found.names().iter().zip(found.ravel().to_vec()).zip(errors) {
         let (lo, hi) = ((u - 1.96 * error).exp(), (u + 1.96 * error).exp());
         writeln!(out, "{name:<11} {:>12.0}   {:>14.0}   {lo:>7.0} and {hi:>6.0}", u.exp(), u.exp() * error)?;
     }

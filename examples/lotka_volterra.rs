@@ -10,7 +10,6 @@
 use std::error::Error;
 use std::io::Write;
 
-use nalgebra::{Cholesky, DMatrix, DVector};
 use polygrad::{
     BaseTensor, Concrete, Function, Tensor, Tree, hessian_matrix_with, iterate_all, stack, tensor,
     value_and_jacobian_matrix,
@@ -80,12 +79,6 @@ struct Fit {
     covariances: [Tensor<Concrete, 2>; 2],
 }
 
-/// The inverse of a symmetric positive definite matrix.
-fn inverse(a: &Tensor<Concrete, 2>) -> Result<Tensor<Concrete, 2>, Box<dyn Error>> {
-    let factors = Cholesky::new(DMatrix::from(a)).ok_or("the data must determine the parameters")?;
-    Ok((&factors.inverse()).into())
-}
-
 /// The Gauss-Newton method; Levenberg's and Marquardt's damping shortens a step that does not lead down.
 fn fit(start: &Model<Concrete>, seen: &Tensor<Concrete, 2>, out: &mut dyn Write) -> Result<Fit, Box<dyn Error>> {
     let both = Function::value_and_jacobian_matrix_with(residuals, start, seen);
@@ -96,8 +89,7 @@ fn fit(start: &Model<Concrete>, seen: &Tensor<Concrete, 2>, out: &mut dyn Write)
         writeln!(out, "{step:>4}   {:>14.6}   {damping:>7.0e}", r.square().sum().item())?;
         let normal = j.t().matmul(&j);
         let damped = &normal + (normal.diagonal(0, 1) * damping).diag();
-        let down = Cholesky::new(DMatrix::from(&damped)).ok_or("the damping must be positive")?;
-        let change = -Tensor::<Concrete, 1>::from(down.solve(&DVector::from(j.t().matvec(&r))));
+        let change = -damped.try_solve(&j.t().matvec(&r))?;
         let trial = model.unravel(&(model.ravel() + &change));
         let (next_r, next_j) = both.run_with(&trial, seen)?;
         if next_r.norm().item() <= r.norm().item() {
@@ -111,7 +103,7 @@ fn fit(start: &Model<Concrete>, seen: &Tensor<Concrete, 2>, out: &mut dyn Write)
     }
     let variance = r.square().sum().item() / (r.len() - j.dim::<1>()) as f64;
     let hessian = hessian_matrix_with(energy, &model, seen);
-    let covariances = [inverse(&hessian)? * variance, inverse(&j.t().matmul(&j))? * variance];
+    let covariances = [hessian.try_inverse()? * variance, j.t().matmul(&j).try_inverse()? * variance];
     Ok(Fit { model, variance, covariances })
 }
 

@@ -34,6 +34,13 @@ pub mod examples {
     #[doc = include_str!("../docs/examples/character.md")]
     pub mod character {}
 
+    /// A Gaussian process, whose hyperparameters are learnt.
+    ///
+    #[doc = include_str!("../docs/pictures/gaussian_process.svg")]
+    #[doc = "<!--"]
+    #[doc = include_str!("../docs/examples/gaussian_process.md")]
+    pub mod gaussian_process {}
+
     /// A Kalman filter, whose parameters are fitted by its likelihood.
     ///
     #[doc = include_str!("../docs/pictures/kalman.svg")]

@@ -12,6 +12,9 @@ use super::examples::assert_printed_in;
 #[path = "../../examples/character.rs"]
 mod character;
 #[allow(dead_code)]
+#[path = "../../examples/gaussian_process.rs"]
+mod gaussian_process;
+#[allow(dead_code)]
 #[path = "../../examples/kalman.rs"]
 mod kalman;
 #[allow(dead_code)]
@@ -63,6 +66,11 @@ fn a_text_is_learnt_letter_by_letter() {
     assert!(report.contains("---\nThe keeper of the li"), "{report}");
     let svg = curve.draw().expect("a picture");
     assert_eq!(["#1F5AA0", "#C85014"].map(|colour| svg.matches(colour).count()), [2, 2], "two lines and their samples");
+}
+
+#[test]
+fn the_gaussian_process_is_as_in_the_documentation() {
+    assert_shown("gaussian_process", |out| gaussian_process::run(out));
 }
 
 #[test]
