@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer files check-all miri bless doc bench anchors side-by-side perf size
+.PHONY: test check faer files check-all miri bless pictures doc bench anchors side-by-side perf size
 
 # All features but `faer`, which compiles for minutes: `make faer` tests it.
 FEATURES = approx,argmin,nalgebra,ndarray,safetensors,serde
@@ -34,6 +34,11 @@ miri:
 bless:
 	UPDATE_EXPECT=1 cargo test --test errors
 	UPDATE_EXPECT=1 cargo test --test language --test programs -- operations examples pictures printing recognized
+
+# Draws the picture that takes too long for a test. Its page shows what is printed.
+pictures:
+	cargo run --release --example character target/pictures
+	cp target/pictures/character.svg docs/pictures/
 
 doc:
 	cargo doc --no-deps --features $(FEATURES) --open

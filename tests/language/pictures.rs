@@ -1,5 +1,5 @@
 //! The examples with pictures: what they print is the text of their pages in `docs/examples`, and what they draw is in
-//! `docs/pictures`. `make bless` writes both anew.
+//! `docs/pictures`. `make bless` writes both anew, but for `character`, whose full setting is drawn by `make pictures`.
 
 #![allow(clippy::duplicate_mod, reason = "each example is a program of its own, with the module of pictures")]
 
