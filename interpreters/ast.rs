@@ -12,11 +12,11 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::array::Array;
-use crate::base::{Again, BaseTensor, Enter, Recorded, Step, Traced, Trip};
+use crate::base::{Again, BaseTensor, Enter, Recorded, Step, Traced, Trip, Turn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::{Options, optimize};
-use crate::program::{Constant, Custom, Loop, Op, Term};
+use crate::program::{Constant, Custom, Loop, Op, Term, Turns};
 use crate::shape::Shape;
 
 /// Terms are the staging interpreter.
@@ -140,6 +140,19 @@ impl BaseTensor for Term {
         let of = Term::new(Op::Custom(rule.clone(), args.to_vec()), Shape::new(), DType::F64);
         let results = rule.primal().outputs().iter().enumerate();
         results.map(|(k, slot)| Term::new(Op::Output(of.clone(), k), slot.shape.clone(), slot.dtype)).collect()
+    }
+
+    /// A function that repeats its program, whose last arguments are the values that `step` captures.
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+        let start = Term::now();
+        let variables: Vec<Term> = init.iter().map(|x| Term::variable(x.sizes(), x.element_type())).collect();
+        let next = step(variables.clone());
+        kinds::or_panic(kinds::try_carry("while_loop", init.iter().map(kind), next.iter().map(kind)));
+        let (body, captured) = Term::closure(&variables, &next, start);
+        match Custom::repeated("while", body, most.map_or(Turns::While, Turns::Within)) {
+            Ok(custom) => Term::custom(&Arc::new(custom), &[init, captured].concat()),
+            Err(fact) => unreachable!("a carry starts with a mask: {fact}"),
+        }
     }
 
     /// A function without rules, whose last arguments are the values that `f` captures.

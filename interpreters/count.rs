@@ -15,7 +15,7 @@ use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Binary, Call, Contract, Cost, Discrete, FloatStep, Linear, Reduce, Unary};
 use crate::passes::Options;
-use crate::program::{Custom, interpret};
+use crate::program::Custom;
 use crate::source::Site;
 
 /// A family of operations in a tally.
@@ -266,7 +266,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
 
     /// Counted as its primal program; the values are those of `T`, which may differentiate by the rule.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        interpret(rule.primal(), args.to_vec());
+        rule.value(args.to_vec());
         T::custom(rule, &values(args)).into_iter().map(Count::new).collect()
     }
 

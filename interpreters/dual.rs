@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use crate::array::Array;
 use crate::base::{
-    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Step, Traced, Trip, attributed, map_accum_grouped,
+    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Step, Traced, Trip, Turn, attributed, map_accum_grouped, repeated,
 };
 use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
 use crate::passes::Options;
-use crate::program::{Custom, interpret};
+use crate::program::{Custom, Slot, Taking, Term, Turns, interpret};
 use crate::source::Site;
 
 thread_local! {
@@ -333,6 +333,9 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         if rule.is_again() && !still {
             return interpret(rule.primal(), args.to_vec());
         }
+        if rule.turns() != Turns::Once && !still {
+            return repeated_with_tangents(rule, args);
+        }
         let results = T::custom(rule, &primal);
         let mut level = Level::ANY;
         for arg in args {
@@ -411,6 +414,24 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             Dual::of_group(group, level)
         };
         (finals.into_iter().map(dual).collect(), stacks.into_iter().map(dual).collect())
+    }
+
+    /// Where numbers are unknown and nothing has a tangent, this is the loop of `T`.
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+        let by_host = init[0].peek().is_some() || init.iter().any(|c| c.tangent.is_some());
+        let mut still = !by_host;
+        if still {
+            let values = init.iter().map(|c| c.primal.clone()).collect();
+            let carry = T::repeat(most, values, &mut |carry| {
+                let next = step(carry.into_iter().map(Dual::constant_of).collect());
+                still &= next.iter().all(|c| c.tangent.is_none());
+                next.into_iter().map(|c| c.primal).collect()
+            });
+            if still {
+                return carry.into_iter().map(Dual::constant_of).collect();
+            }
+        }
+        repeated(most, init, step)
     }
 
     fn peek(&self) -> Option<Array> {
@@ -526,5 +547,53 @@ impl Forward {
             Some(_) => Ok((result.primal.clone(), result.tangent_or_zero())),
             None => Err(String::from(MIXED)),
         }
+    }
+}
+
+/// A function that repeats its program, with tangents beside the floats of the carry and the captured floats.
+fn repeated_with_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[Dual<T>]) -> Vec<Dual<T>> {
+    let carried = rule.primal().outputs().len();
+    let mut level = Level::ANY;
+    for arg in args {
+        level = level.meet(arg.level());
+    }
+    let has = |arg: &Dual<T>| arg.dtype().is_float();
+    let both = rule.derived((Vec::new(), None), || with_tangents(rule));
+    let (carry, captured) = args.split_at(carried);
+    let tangents = |of: &[Dual<T>]| of.iter().filter(|arg| has(arg)).map(Dual::tangent_or_zero).collect::<Vec<T>>();
+    let inputs = [primals(carry), tangents(carry), primals(captured), tangents(captured)].concat();
+    let mut results = T::custom(&both.rule, &inputs);
+    let mut dots = results.split_off(carried).into_iter();
+    let pair = |primal: T| {
+        let tangent = if primal.dtype().is_float() { dots.next().map(|dot| (level, dot)) } else { None };
+        Dual { primal, tangent }
+    };
+    results.into_iter().map(pair).collect()
+}
+
+/// The function that repeats a program with tangents.
+fn with_tangents(rule: &Custom) -> Taking {
+    let (carry, captured) = rule.primal().inputs().split_at(rule.primal().outputs().len());
+    let sweep = Forward::new();
+    let variable = |slot: &Slot| Term::variable(&slot.shape, slot.dtype);
+    let dual = |slot: &Slot| {
+        let (x, dot) = (variable(slot), variable(slot));
+        let value = sweep.input(&x, &dot);
+        (x, Some(dot).filter(|_| slot.dtype.is_float()), value)
+    };
+    let (mut inputs, mut values) = (Vec::new(), Vec::new());
+    for slots in [carry, captured] {
+        let duals: Vec<(Term, Option<Term>, Dual<Term>)> = slots.iter().map(dual).collect();
+        inputs.extend(duals.iter().map(|(x, _, _)| x.clone()));
+        inputs.extend(duals.iter().filter_map(|(_, dot, _)| dot.clone()));
+        values.extend(duals.into_iter().map(|(_, _, value)| value));
+    }
+    let (next, dots): (Vec<Term>, Vec<Term>) = interpret(rule.primal(), values).iter().map(|y| sweep.result(y)).unzip();
+    let dots = dots.into_iter().zip(carry).filter_map(|(dot, slot)| slot.dtype.is_float().then_some(dot));
+    let results: Vec<Term> = next.into_iter().chain(dots).collect();
+    let made = Term::program(&inputs, &results, &[]).and_then(|body| Custom::repeated(rule.name(), body, rule.turns()));
+    match made {
+        Ok(both) => Taking { takes: vec![true; inputs.len()], rule: Arc::new(both) },
+        Err(message) => unreachable!("a program with tangents is closed: {message}"),
     }
 }

@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Step, Traced, Trip};
+use crate::base::{BaseTensor, Lift, Step, Traced, Trip, Turn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::Options;
-use crate::program::{Custom, interpret};
+use crate::program::Custom;
 use crate::shape::{Shape, Show, check_possible};
 
 /// A value of which only shape and element type are known.
@@ -121,12 +121,22 @@ impl BaseTensor for Shapes {
     }
 
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        interpret(rule.primal(), args.to_vec())
+        rule.value(args.to_vec())
     }
 
     fn concat(axis: usize, parts: &[Self]) -> Self {
         let shape = kinds::concat(axis, &kinds(parts));
         Shapes { shape, dtype: parts[0].dtype }
+    }
+
+    /// One trip stands for all.
+    fn repeat(_most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+        kinds::or_panic(kinds::try_carry(
+            "while_loop",
+            init.iter().map(Shapes::kind),
+            step(init.clone()).iter().map(Shapes::kind),
+        ));
+        init
     }
 
     /// One trip stands for all: shapes do not change from trip to trip.

@@ -18,6 +18,7 @@ use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::Options;
+use crate::program::repeat::{held, known};
 use crate::program::{Custom, Program};
 use crate::source::Site;
 
@@ -29,6 +30,9 @@ pub type Step<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
 
 /// A function of values that a derivative may keep, to run it again.
 pub type Again<T> = Rc<dyn Fn(&[T]) -> Vec<T>>;
+
+/// One trip of a loop that ends by itself: the next carry.
+pub type Turn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 
 /// A program over a list of values, at the interpreter where `T` traces.
 pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as BaseTensor>::Trace]) -> Vec<<T as BaseTensor>::Trace>;
@@ -130,6 +134,19 @@ pub trait BaseTensor: Clone + 'static {
         f(args)
     }
 
+    /// A loop that ends by itself: `step` takes a carry to the next one while the first value of the carry, a mask of
+    /// rank 0, holds, and at most `most` times.
+    ///
+    /// Where that mask is known, the host language runs the trips. Elsewhere a loop with a bound is one of that many trips, of
+    /// which those after the end change nothing.
+    ///
+    /// # Panics
+    /// When the mask is unknown and there is no bound.
+    #[track_caller]
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+        repeated(most, init, step)
+    }
+
     /// The interpreter at which the plain verbs run their program: one that records the program if values are known
     /// numbers, this one if a program is being traced or differentiated already.
     type Trace: BaseTensor + Enter<Self>;
@@ -195,6 +212,27 @@ pub trait BaseTensor: Clone + 'static {
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         self.accumulate(&other.linear(op))
     }
+}
+
+/// [`BaseTensor::repeat`] by loops of `T` and of the host language.
+#[track_caller]
+pub(crate) fn repeated<T: BaseTensor>(most: Option<usize>, init: Vec<T>, step: Turn<'_, T>) -> Vec<T> {
+    let (mut carry, mut left) = (init, most.unwrap_or(usize::MAX));
+    while left > 0 {
+        match (known(&carry[0]), most) {
+            (Some(true), _) => carry = step(carry),
+            (Some(false), _) => break,
+            (None, Some(_)) => {
+                return T::map_accum(left, false, carry, &[], &mut |carry, _| (held(carry, step), Vec::new())).0;
+            }
+            (None, None) => panic!(
+                "while_loop: the number of trips must be bounded where a derivative is taken without a recorded program, but \
+                     there is no bound; use while_loop_within"
+            ),
+        }
+        left -= 1;
+    }
+    carry
 }
 
 /// A value of `T` as a constant of the interpreter at which `T` [traces](BaseTensor::Trace): of `T` itself, or of one

@@ -16,11 +16,13 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 use super::delta::{Delta, Given, Id, Node, fresh, reachable};
+use super::loops::in_a_loop;
 use super::pull::{self, Env, Fault, Residual, Update};
 use super::push::{self, Tangents};
 use super::{ADVal, differentiable, primals};
-use crate::base::{Again, BaseTensor};
+use crate::base::{Again, BaseTensor, Turn, repeated};
 use crate::dtype::DType;
+use crate::program::repeat::held;
 
 /// A function of dual numbers, with its address, by which it is recognised.
 #[derive(Clone)]
@@ -174,8 +176,9 @@ pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Ve
         return results.into_iter().map(ADVal::constant_of).collect();
     }
     if results.iter().any(|y| y.peek().is_none()) {
-        // The function cannot run again at variables of a loop that has ended.
-        return f(args);
+        // The function cannot run again at variables of a loop that has ended: the derivative is that of one run. A
+        // recorded program of the values alone has the function.
+        return f(args).into_iter().zip(results).map(|(y, primal)| ADVal { primal, ..y }).collect();
     }
     captured.sort_by_key(|(id, _)| *id);
     let term = Applied {
@@ -191,4 +194,43 @@ pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Ve
         if differentiable(&y) { ADVal::of(y, Delta::Output(of.clone(), k)) } else { ADVal::constant_of(y) }
     };
     results.into_iter().enumerate().map(result).collect()
+}
+
+/// A loop that ends by itself, of dual numbers.
+///
+/// Known numbers say when it ends, unless it stands in a loop that is recorded, whose trips must record as much as each
+/// other: then it is one of all trips that there can be. Where numbers are unknown, values are those of the loop of `T`, so
+/// that a recorded program of the values has that; tangents are those of all trips that there can be.
+#[track_caller]
+pub(super) fn repeat<T: BaseTensor>(
+    most: Option<usize>,
+    init: Vec<ADVal<T>>,
+    step: Turn<'_, ADVal<T>>,
+) -> Vec<ADVal<T>> {
+    let all = |init: Vec<ADVal<T>>, most: usize, step: Turn<'_, ADVal<T>>| {
+        ADVal::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0
+    };
+    if init[0].peek().is_some() {
+        return match most {
+            Some(most) if in_a_loop() => all(init, most, step),
+            Some(_) | None => repeated(most, init, step),
+        };
+    }
+    let mut still = init.iter().all(|c| c.node.is_none());
+    let values = T::repeat(most, primals(&init), &mut |carry| {
+        let next = step(carry.into_iter().map(ADVal::constant_of).collect());
+        still &= next.iter().all(|c| c.node.is_none());
+        next.into_iter().map(|c| c.primal).collect()
+    });
+    let duals = match most {
+        _ if still => return values.into_iter().map(ADVal::constant_of).collect(),
+        Some(most) => all(init, most, step),
+        None => values.iter().map(unbounded).collect(),
+    };
+    duals.into_iter().zip(values).map(|(y, primal)| ADVal { primal, ..y }).collect()
+}
+
+/// A result of a loop without a bound.
+fn unbounded<T: BaseTensor>(value: &T) -> ADVal<T> {
+    if differentiable(value) { ADVal::of(value.clone(), Delta::Unbounded) } else { ADVal::constant_of(value.clone()) }
 }

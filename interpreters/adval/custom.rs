@@ -20,7 +20,8 @@ use crate::base::{BaseTensor, attributed};
 use crate::dtype::DType;
 use crate::ops::Guard;
 use crate::passes::optimize;
-use crate::program::{Custom, Program, Slot, Taking, Term, interpret};
+use crate::program::repeat::bounded;
+use crate::program::{Custom, Program, Slot, Taking, Term, Turns, interpret};
 
 /// A function with a rule for cotangents: it has one tangent per result.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +70,7 @@ impl<F, R> Ruled<F, R> {
     ) where
         F: Residual<T>,
     {
-        if self.rule.is_again() {
+        if has_no_rules(&self.rule) {
             return self.pull_again(env, cts, emit);
         }
         let Some(vjp) = self.rule.vjp() else { unreachable!("rules for tangents have no term") };
@@ -92,7 +93,7 @@ impl<F, R> Ruled<F, R> {
     where
         F: Residual<T>,
     {
-        if self.rule.is_again() {
+        if has_no_rules(&self.rule) {
             return self.push_again(env, of);
         }
         let jvp = forward_rule(&self.rule);
@@ -108,6 +109,11 @@ impl<F, R> Ruled<F, R> {
 }
 
 impl<F, R> Ruled<F, R> {
+    /// Whether the term has no transposed evaluation.
+    pub(super) fn is_unbounded(&self) -> bool {
+        self.rule.is_unbounded()
+    }
+
     fn pull_again<'d, T: BaseTensor>(
         &'d self,
         env: &Env<'_, T>,
@@ -120,7 +126,7 @@ impl<F, R> Ruled<F, R> {
         let moving: Vec<bool> = self.to.iter().map(Option::is_some).collect();
         let given: Vec<bool> = cts.iter().map(Option::is_some).collect();
         let which = (moving.clone(), Some(given.clone()));
-        let linear = self.rule.derived(which, || transposed(self.rule.primal(), &moving, &given));
+        let linear = self.rule.derived(which, || self.rule.again_as(&transposed(&once(&self.rule), &moving, &given)));
         let cotangents = linear.applied(self.known(env), cts.into_iter().flatten());
         self.to.iter().flatten().zip(cotangents).for_each(|(to, ct)| emit(to, Update::Add(ct)));
     }
@@ -132,7 +138,8 @@ impl<F, R> Ruled<F, R> {
         let tangents: Vec<Option<T>> = self.to.iter().map(|to| to.as_ref().and_then(|to| of(to, 0))).collect();
         let moving: Vec<bool> = tangents.iter().map(Option::is_some).collect();
         let primal = self.rule.primal();
-        let linear = self.rule.derived((moving.clone(), None), || pushed(primal, &moving));
+        let linear =
+            self.rule.derived((moving.clone(), None), || self.rule.again_as(&pushed(&once(&self.rule), &moving)));
         let mut tangents = linear.applied(self.known(env), tangents.into_iter().flatten()).into_iter();
         primal.outputs().iter().map(|slot| tangents.next().filter(|_| slot.dtype.is_float())).collect()
     }
@@ -143,6 +150,20 @@ impl Taking {
     fn applied<T: BaseTensor>(&self, known: Vec<T>, linear: impl Iterator<Item = T>) -> Vec<T> {
         let inputs = known.into_iter().chain(linear).zip(&self.takes);
         T::custom(&self.rule, &inputs.filter_map(|(value, takes)| takes.then_some(value)).collect::<Vec<T>>())
+    }
+}
+
+/// Whether the derivative is that of the program of a function.
+fn has_no_rules(rule: &Custom) -> bool {
+    rule.jvp().is_none() && rule.vjp().is_none()
+}
+
+/// The program whose derivative is that of the function.
+fn once(rule: &Custom) -> Program {
+    match rule.turns() {
+        Turns::Once => rule.primal().clone(),
+        Turns::Within(most) => bounded(rule.primal(), most),
+        Turns::While => unreachable!("a function without a bound is refused before"),
     }
 }
 
@@ -209,7 +230,7 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     if rule.jvp().is_some() && rule.vjp().is_none() {
         return by_tangents(rule, args, results);
     }
-    let kept = results.iter().filter(|_| !rule.is_again());
+    let kept = results.iter().filter(|_| !has_no_rules(rule));
     let term = Ruled {
         rule: rule.clone(),
         args: args.iter().map(ADVal::factor).collect(),

@@ -97,6 +97,8 @@ pub(super) enum Delta<F, R> {
     Custom(Box<Ruled<F, R>>),
     /// A function that is run again: it has one tangent per result.
     Again(Box<Applied<F, R>>),
+    /// The tangent of a result of a loop without a bound: no evaluation of terms can find it.
+    Unbounded,
     /// One of the tangents of a loop, or of a function with a rule.
     Output(R, usize),
 }
@@ -187,6 +189,7 @@ impl<F, R> Delta<F, R> {
             Delta::Call(c) => Delta::Call(Box::new(c.map(f, r))),
             Delta::Custom(c) => Delta::Custom(Box::new(c.map(f, r))),
             Delta::Again(a) => Delta::Again(Box::new(a.map(f, r))),
+            Delta::Unbounded => Delta::Unbounded,
             Delta::Output(of, i) => Delta::Output(r(of), *i),
         }
     }
@@ -194,7 +197,7 @@ impl<F, R> Delta<F, R> {
     /// Calls `r` on every reference.
     pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {
         match self {
-            Delta::Input(_) => {}
+            Delta::Input(_) | Delta::Unbounded => {}
             Delta::Scale(t) => r(&t.to),
             Delta::Scale2(s, t) => {
                 r(&s.to);
@@ -214,10 +217,22 @@ impl<F, R> Delta<F, R> {
         }
     }
 
+    /// Whether the term holds a loop without a bound, which no evaluation of terms can run.
+    pub(super) fn is_unbounded(&self) -> bool {
+        match self {
+            Delta::Custom(c) => c.is_unbounded(),
+            Delta::Loop(l) => l.is_unbounded(),
+            Delta::Unbounded => true,
+            Delta::Input(_) | Delta::Scale(_) | Delta::Scale2(..) | Delta::Select { .. } | Delta::Linear(..) => false,
+            Delta::Contract(_) | Delta::Reduce(_) | Delta::Gather(_) | Delta::ScatterAdd(_) => false,
+            Delta::Concat(..) | Delta::Call(_) | Delta::Again(_) | Delta::Output(..) => false,
+        }
+    }
+
     /// Moves every reference out, dropping the rest.
     fn into_refs(self, r: &mut dyn FnMut(R)) {
         match self {
-            Delta::Input(_) => {}
+            Delta::Input(_) | Delta::Unbounded => {}
             Delta::Scale(t) => r(t.to),
             Delta::Scale2(s, t) => {
                 r(s.to);

@@ -26,7 +26,7 @@ pub use pull::Fault;
 use delta::{Delta, Edge, Factor, Gather, Given, Id, Node, Product, Reduced, ScatterAdd, fresh};
 
 use crate::array::Array;
-use crate::base::{Again, BaseTensor, Beyond, Enter, Lift, Recorded, Step, Traced, Trip, attributed};
+use crate::base::{Again, BaseTensor, Beyond, Enter, Lift, Recorded, Step, Traced, Trip, Turn, attributed};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Origin, Partial, Reduce, Unary};
 use crate::passes::Options;
@@ -252,6 +252,10 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn again(f: &Again<Self>, args: &[Self]) -> Vec<Self> {
         again::apply(f, args)
+    }
+
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+        again::repeat(most, init, step)
     }
 
     fn peek(&self) -> Option<Array> {

@@ -116,6 +116,7 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
     let times = |t: &Edge<F, R>, ct: &T| Update::Add(t.guard.times(t.factor.as_ref().map(|f| f.get(env)), ct));
     match delta {
         Delta::Input(_) => unreachable!("inputs keep their cotangents"),
+        Delta::Unbounded => unreachable!("a loop without a bound is refused before"),
         Delta::Scale(t) => emit(&t.to, times(t, &ct.one())),
         Delta::Scale2(s, t) => {
             let ct = ct.one();
@@ -248,6 +249,9 @@ pub(super) fn reverse<T: BaseTensor>(
             let Some(slots) = pending.pages[page].as_mut() else { break };
             let Some((node, ct)) = slots[at].take() else { continue };
             let Delta::Input(given) = node.delta else {
+                if node.delta.is_unbounded() {
+                    return Err(Fault::Unbounded);
+                }
                 attributed::<T, _>(node.site, || {
                     pull(&node.delta, &env, ct, &mut |to, update| {
                         young &= pending.add(to, update, outside, &mut before);
@@ -289,6 +293,12 @@ pub enum Fault {
          outer one depends on it; return it from the inner function instead"
     )]
     Inner,
+    /// A result depends on a loop that ends by itself, without a bound.
+    #[error(
+        "while_loop: the number of trips must be bounded where the derivative is computed after the loop, but there is no bound; use \
+         while_loop_within, or forward mode: jvp"
+    )]
+    Unbounded,
     /// A result depends on a term that is older than this differentiation.
     #[error(
         "grad: values of this level may enter the function only as its argument, but the result depends on a \

@@ -66,6 +66,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
     };
     let tangent = match delta {
         Delta::Input(_) => unreachable!("inputs have their tangents"),
+        Delta::Unbounded => unreachable!("a loop without a bound is refused before"),
         Delta::Scale(t) => times(t),
         Delta::Scale2(s, t) => {
             let left = times(s);
@@ -151,6 +152,9 @@ pub(super) fn forward<T: BaseTensor>(
         }
     };
     let env = Env { held: &[], stacked: &[], elements: &[] };
+    if terms.values().any(|node| node.delta.is_unbounded()) {
+        return Err(Fault::Unbounded);
+    }
     for (at, node) in terms.values().enumerate() {
         let tangents = attributed::<T, _>(node.site, || push(&node.delta, &env, &mut |to, k| of(&mut table, to, k)));
         table.set_all(at, tangents);

@@ -70,7 +70,12 @@ impl Lines<'_> {
                         0 => String::new(),
                         n => format!(" ({n} in stacks)"),
                     };
-                    format!("loop of {} trips, {} carried{stacked}, {} bytes a trip", l.n, l.carries.len(), l.bytes)
+                    let trips = match (l.ends, l.n) {
+                        (false, n) => format!("of {n} trips"),
+                        (true, usize::MAX) => "until it ends".into(),
+                        (true, n) => format!("of at most {n} trips"),
+                    };
+                    format!("loop {trips}, {} carried{stacked}, {} bytes a trip", l.carries.len(), l.bytes)
                 }
                 Step::Call(call) => interpreted(call),
                 Step::Blocks(blocks) => {

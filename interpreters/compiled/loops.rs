@@ -9,7 +9,7 @@ use super::memory::Slot;
 use super::schedule::{Known, Lowering};
 use super::steps::{self, Carry, Home, Operand, Row, States, Step};
 use crate::dtype::DType;
-use crate::program::{Loop, NodeId};
+use crate::program::{Custom, Loop, NodeId, Turns};
 use crate::shape::size;
 
 /// Element type and number of elements.
@@ -125,6 +125,20 @@ impl Lowering {
         self.finish(l, body, (carries.collect(), outputs), rows, places)
     }
 
+    /// The results of a function that repeats its program: a loop that may end early.
+    pub(super) fn repeated(&mut self, rule: &Custom, mut kinds: Vec<Kind>, mut known: Vec<Known>) -> Known {
+        let carried = rule.primal().outputs().len();
+        let (captured, others) = (known.split_off(carried), kinds.split_off(carried));
+        let n = if let Turns::Within(most) = rule.turns() { most } else { usize::MAX };
+        let (init, xs, none) = (Vec::new(), Vec::new(), Vec::new());
+        let l = Loop { n, reverse: false, body: rule.primal().clone(), init, xs, captured: none };
+        let results = self.map_accum(&l, [kinds, Vec::new(), others], [known, Vec::new(), captured]);
+        if let Some(Step::Loop(made)) = self.last().filter(|_| n > 0) {
+            made.ends = true;
+        }
+        results
+    }
+
     /// A captured value as the body reads it: in memory, unless the view of it is much larger than the memory.
     fn capture(&mut self, known: &mut Known, dtype: DType, n: usize, places: &mut Vec<Slot>) {
         let keep = match known {
@@ -189,6 +203,7 @@ impl Lowering {
         self.push(Step::Loop(Box::new(steps::Loop {
             n: l.n,
             reverse: l.reverse,
+            ends: false,
             body,
             first: 0,
             carries,

@@ -16,7 +16,7 @@ use super::views::as_read;
 use super::walk::{Walk, positions};
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Reduce, View};
-use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
+use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named, Turns};
 use crate::shape::{Shape, size};
 
 /// A program with what is known of its operations.
@@ -94,6 +94,11 @@ impl Lowering {
                 let kinds: Vec<_> = args.iter().map(|a| scope.program.nodes()[*a as usize].kind()).collect();
                 let results = call.results(&kinds);
                 Known::Many(self.interpreted(scope, node, &results))
+            }
+            Op::Custom(rule, args) if rule.turns() != Turns::Once => {
+                let kinds: Vec<_> = args.iter().map(|a| scope.kind(*a)).collect();
+                let known: Vec<Known> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
+                self.repeated(rule, kinds, known)
             }
             Op::Custom(rule, args) => {
                 let inputs: Vec<Known> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();

@@ -75,6 +75,7 @@ impl Parts {
         let (rows, uses) = match step {
             Step::Draft(group) => group_rows(group.size, step, places)?,
             Step::Blocks(blocks) => (blocks.rows, blocks.uses.clone()),
+            Step::Loop(l) if l.ends => return None,
             Step::Loop(l) => loop_rows(l, places)?,
             Step::Whole(whole) => whole_rows(whole, step, places)?,
             Step::Group(_) | Step::Straight(_) | Step::Call(_) => return None,

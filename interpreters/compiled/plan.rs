@@ -107,7 +107,7 @@ impl Finish<'_> {
                     *step = Step::Group(group.code(self.number, whole));
                 }
                 Step::Loop(l) => {
-                    let numbers = Some(&**l).filter(|l| l.stacked() == 0);
+                    let numbers = Some(&**l).filter(|l| l.stacked() == 0 && !l.ends);
                     match numbers.and_then(|l| scalars::trips(l, self.places)) {
                         Some(code) => *step = Step::Straight(Box::new(code)),
                         None => {

@@ -181,6 +181,9 @@ impl Memory {
             self.start(carry, l, frame.span);
         }
         for trip in 0..l.n {
+            if l.ends && !self.goes_on(l) {
+                return self.end(l, trip, frame.span);
+            }
             let i = if l.reverse { l.n - 1 - trip } else { trip };
             for row in l.xs.iter().chain(&l.outputs) {
                 self.table.set_row(row, i);
@@ -205,6 +208,23 @@ impl Memory {
                 && states.last
             {
                 self.table.copy(carry.output, 0, carry.result, frame.span.of(carry.bytes));
+            }
+        }
+    }
+
+    /// Whether the first value that a loop carries, a mask, holds.
+    fn goes_on(&self, l: &Loop) -> bool {
+        // Safety: see `memory.rs`.
+        let go: &[bool] = unsafe { self.table.read(l.carries[0].input, 0, 1) };
+        go[0]
+    }
+
+    /// Puts what a loop carries where its results are, if it has ended after so many trips.
+    fn end(&mut self, l: &Loop, trips: usize, span: Span) {
+        for carry in &l.carries {
+            // Places were chosen for the last trip there could be.
+            if carry.other.is_some() && (l.n - trips) % 2 == 1 {
+                self.table.copy(carry.input, 0, carry.result, span.of(carry.bytes));
             }
         }
     }

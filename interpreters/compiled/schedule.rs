@@ -133,6 +133,11 @@ impl Lowering {
         number
     }
 
+    /// The last step so far.
+    pub(super) fn last(&mut self) -> Option<&mut Step> {
+        self.frame().steps.last_mut()
+    }
+
     /// A group of so many positions at a step from `from` on: the first that has what `suits` asks for, otherwise the
     /// last, or a new one.
     fn group(&mut self, size: usize, from: usize, suits: impl Fn(usize, &Group) -> bool) -> usize {

@@ -143,6 +143,8 @@ pub(super) fn turned_by_rows(nest: &Nest<2>, size: usize, rows: usize) -> Option
 pub(super) struct Loop {
     pub(super) n: usize,
     pub(super) reverse: bool,
+    /// Whether the loop ends as soon as the first value that it carries, a mask, does not hold.
+    pub(super) ends: bool,
     pub(super) body: Vec<Step>,
     /// The number of the first step of the body, in the order in which a report lists all steps.
     pub(super) first: usize,

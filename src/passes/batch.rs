@@ -12,8 +12,10 @@
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::ops::{Call, Discrete, Linear, Matrix};
-use crate::program::{Builder, Constant, Custom, Loop, NodeId, Op, Program, Slot};
+use crate::dtype::DType;
+use crate::ops::{Call, Compare, Discrete, Linear, Matrix};
+use crate::program::repeat::together;
+use crate::program::{Builder, Constant, Custom, Loop, NodeId, Op, Program, Slot, Turns};
 use crate::shape::Shape;
 
 /// A value, or a stack of values along a new outermost axis.
@@ -153,6 +155,9 @@ fn ruled(custom: &Custom, args: &[bool]) -> Vec<bool> {
     if custom.is_again() {
         return moving(custom.primal(), args);
     }
+    if custom.turns() != Turns::Once {
+        return repeated(custom.primal(), args).0;
+    }
     let (Some(jvp), None) = (custom.jvp(), custom.vjp()) else {
         return vec![args.contains(&true); custom.primal().outputs().len()];
     };
@@ -164,6 +169,52 @@ fn ruled(custom: &Custom, args: &[bool]) -> Vec<bool> {
             return results;
         }
         results = next;
+    }
+}
+
+/// Which values of the carry of a function that repeats its program are stacks, and whether rows end by themselves: then
+/// all are.
+fn repeated(body: &Program, args: &[bool]) -> (Vec<bool>, bool) {
+    let carried = body.outputs().len();
+    let (mut carry, captured) = (args[..carried].to_vec(), &args[carried..]);
+    loop {
+        let next = moving(body, &[&carry[..], captured].concat());
+        let joined: Vec<bool> = carry.iter().zip(next).map(|(before, after)| *before || after).collect();
+        if joined == carry {
+            return if carry[0] { (vec![true; carried], true) } else { (carry, false) };
+        }
+        carry = joined;
+    }
+}
+
+impl Batch<'_> {
+    /// A function that repeats its program, on stacks. Rows that have ended before others stay as they are.
+    fn repeated(&mut self, custom: &Custom, args: &[Value]) -> Made {
+        let (n, body) = (self.n, custom.primal());
+        let flags: Vec<bool> = args.iter().map(|v| v.stacked).collect();
+        let (carry, apart) = repeated(body, &flags);
+        let inputs = [&carry[..], &flags[carry.len()..]].concat();
+        let batched = program(body, n, &inputs, &mut |b, k, v| if carry[k] { stack(b, n, v) } else { v.id });
+        let mut of: Vec<NodeId> = Vec::new();
+        for (arg, stacked) in args.iter().zip(&inputs) {
+            of.push(if *stacked { stack(self.b, n, *arg) } else { arg.id });
+        }
+        let batched = if apart { together(&batched, n) } else { batched };
+        if apart {
+            let go = self.b.apply(Op::Discrete(Discrete::ToInt, [of[0]].into_iter().collect()));
+            let count = self.b.apply(Op::Linear(Box::new(Linear::sum(&[n], &[0])), go));
+            let none = self.b.apply(Op::Constant(Constant(Array::zeros(&[], DType::I64))));
+            let any = Op::Discrete(Discrete::Compare(Compare::Gt), [count, none].into_iter().collect());
+            of.insert(0, self.b.apply(any));
+        }
+        let custom = match Custom::repeated(custom.name(), batched, custom.turns()) {
+            Ok(custom) => custom,
+            Err(message) => unreachable!("a carry stays one: {message}"),
+        };
+        let of = self.b.apply(Op::Custom(Arc::new(custom), of));
+        let first = usize::from(apart);
+        let result = |(k, stacked)| Value { id: self.b.apply(Op::Output(of, first + k)), stacked };
+        Made::Many(carry.into_iter().enumerate().map(result).collect())
     }
 }
 
@@ -297,6 +348,10 @@ impl Batch<'_> {
             Op::Call(call, args) => {
                 let args = self.values(args);
                 self.called(call, &args)
+            }
+            Op::Custom(custom, args) if custom.turns() != Turns::Once => {
+                let args = self.values(args);
+                self.repeated(custom, &args)
             }
             Op::Custom(custom, args) => {
                 let args = self.values(args);

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::program::{Assumed, Builder, Custom, Loop, Made, NodeId, Op, Program, Taking};
+use crate::program::{Assumed, Builder, Custom, Loop, Made, NodeId, Op, Program, Taking, Turns};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::rules::loops;
 use crate::rewrite::signs::Seen;
@@ -160,6 +160,14 @@ impl Simplifier {
             {
                 let args = args.iter().map(|a| now.of(*a)).collect();
                 Made::Many(self.rebuilt_again(b, k, custom, args, taken[k as usize].take().unwrap_or_default()))
+            } else if let Op::Custom(custom, args) = &node.op
+                && custom.turns() != Turns::Once
+            {
+                let seen = vec![true; custom.primal().results().len()];
+                self.path.push(k);
+                let body = custom.map(&mut |program| self.rebuilt(program, &[], &seen));
+                self.path.pop();
+                Made::One(b.apply(Op::Custom(body.into(), args.iter().map(|a| now.of(*a)).collect())))
             } else {
                 now.again(b, node)
             };

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Builder, NodeId, Program};
+use super::{Builder, NodeId, Op, Program};
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::shape::Show;
@@ -28,7 +28,19 @@ pub struct Custom {
     primal: Program,
     jvp: Option<Program>,
     vjp: Option<Program>,
+    turns: Turns,
     derived: Memo,
+}
+
+/// How often the program of a function runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Turns {
+    /// Once: its results are those of the function.
+    Once,
+    /// While the first value that it returns, a mask, holds: see [`Custom::repeated`].
+    While,
+    /// The same, but at most so often.
+    Within(usize),
 }
 
 /// Which linear program of a function without rules: the arguments that are differentiated, and for which results
@@ -56,6 +68,17 @@ impl Eq for Memo {}
 
 impl Hash for Memo {
     fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// Whether a program runs a function without a bound.
+fn unbounded(program: &Program) -> bool {
+    program.nodes().iter().any(|node| match &node.op {
+        Op::Custom(c, _) => c.is_unbounded(),
+        Op::Loop(l) => unbounded(&l.body),
+        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
+        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
+        Op::Concat(..) | Op::Call(..) | Op::Output(..) => false,
+    })
 }
 
 /// The program without the inputs that it does not use, and which inputs it uses.
@@ -114,7 +137,7 @@ impl Custom {
             fit("arguments of the rule", &kinds(rule.inputs()).collect::<Vec<_>>(), &takes)?;
             fit(words, &kinds(rule.outputs()).collect::<Vec<_>>(), results)?;
         }
-        Ok(Custom { name: name.to_owned(), primal, jvp, vjp, derived: Memo::default() })
+        Ok(Custom { name: name.to_owned(), primal, jvp, vjp, turns: Turns::Once, derived: Memo::default() })
     }
 
     /// A function with the derivative of its program, of which reverse mode keeps the arguments alone: it runs the
@@ -128,12 +151,47 @@ impl Custom {
     /// # Ok::<(), String>(())
     /// ```
     pub fn again(name: &str, primal: Program) -> Custom {
-        Custom { name: name.to_owned(), primal, jvp: None, vjp: None, derived: Memo::default() }
+        Custom { name: name.to_owned(), primal, jvp: None, vjp: None, turns: Turns::Once, derived: Memo::default() }
     }
 
     /// Whether the function has no rules, so that reverse mode runs it [again](Custom::again).
     pub fn is_again(&self) -> bool {
-        self.jvp.is_none() && self.vjp.is_none()
+        self.jvp.is_none() && self.vjp.is_none() && self.turns == Turns::Once
+    }
+
+    /// A function that runs a program again and again, while the first value of its carry, a mask of rank 0, holds. The
+    /// program takes the carry, then values that stay the same, and returns the next carry. Without a bound the
+    /// function has a derivative in forward mode alone.
+    ///
+    /// # Errors
+    /// When the program does not return its first inputs anew, or the first one is no mask of rank 0.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, Term, Turns}};
+    /// let (go, x) = (Term::variable(&[], DType::Bool), Term::variable(&[2], DType::F64));
+    /// let body = Term::program(&[go.clone(), x.clone()], &[go, x.unary(Unary::Sin)], &[])?;
+    /// assert_eq!(Custom::repeated("while", body.clone(), Turns::Within(3))?.turns(), Turns::Within(3));
+    /// let wrong = Term::program(&[x.clone()], &[x], &[])?;
+    /// assert!(Custom::repeated("while", wrong, Turns::While).is_err());
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn repeated(name: &str, body: Program, turns: Turns) -> Result<Custom, String> {
+        let takes: Vec<_> = kinds(body.inputs()).take(body.outputs().len()).collect();
+        fit("values that a trip returns", &kinds(body.outputs()).collect::<Vec<_>>(), &takes)?;
+        match takes.first() {
+            Some(([], DType::Bool)) => Ok(Custom { turns, ..Custom::again(name, body) }),
+            Some(_) | None => Err("the first value that is carried is no mask of rank 0".into()),
+        }
+    }
+
+    /// How often the program runs.
+    pub fn turns(&self) -> Turns {
+        self.turns
+    }
+
+    /// Whether the function has no derivative in reverse mode: it, or a function that it runs, has no bound.
+    pub(crate) fn is_unbounded(&self) -> bool {
+        self.turns == Turns::While || (self.vjp.is_none() && unbounded(&self.primal))
     }
 
     /// This function without rules with another program, of whose inputs it takes those that the program uses.
@@ -142,14 +200,13 @@ impl Custom {
         Taking { rule: Arc::new(Custom::again(&self.name, program)), takes }
     }
 
-    /// A linear program of a function without rules, made with `make` if there is none yet. It takes no input that it
-    /// does not use.
-    pub(crate) fn derived(&self, which: Derivative, make: impl FnOnce() -> Program) -> Taking {
+    /// A linear program of a function without rules, made with `make` if there is none yet.
+    pub(crate) fn derived(&self, which: Derivative, make: impl FnOnce() -> Taking) -> Taking {
         let known = || self.derived.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(linear) = known().get(&which) {
             return linear.clone();
         }
-        let linear = self.again_as(&make());
+        let linear = make();
         known().insert(which, linear.clone());
         linear
     }
@@ -192,6 +249,7 @@ impl Custom {
             primal: f(&self.primal),
             jvp: self.jvp.as_ref().map(&mut *f),
             vjp: self.vjp.as_ref().map(f),
+            turns: self.turns,
             derived: Memo::default(),
         }
     }
@@ -209,6 +267,7 @@ impl Custom {
             primal: primal(&self.primal),
             jvp: self.jvp.as_ref().map(jvp),
             vjp: self.vjp.as_ref().map(vjp),
+            turns: self.turns,
             derived: Memo::default(),
         }
     }

@@ -18,6 +18,7 @@ mod kind;
 mod link;
 mod op;
 mod rebuild;
+pub(crate) mod repeat;
 #[cfg(feature = "serde")]
 mod serial;
 mod term;
@@ -27,8 +28,8 @@ use std::sync::Arc;
 pub(crate) use builder::Assumed;
 pub use builder::Builder;
 pub(crate) use cost::Estimate;
-pub use custom::Custom;
 pub(crate) use custom::Taking;
+pub use custom::{Custom, Turns};
 pub(crate) use graph::{reach, results_needed};
 pub(crate) use interpret::check_inputs;
 pub use interpret::interpret;

@@ -12,7 +12,7 @@ use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot};
+use super::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot, Turns};
 use crate::array::{Array, refused};
 use crate::dtype::DType;
 use crate::ops::{
@@ -168,6 +168,12 @@ enum SavedOp {
         vjp: Option<usize>,
         of: Vec<NodeId>,
     },
+    While {
+        name: String,
+        body: usize,
+        most: Option<usize>,
+        of: Vec<NodeId>,
+    },
 }
 
 /// A shape and an element type.
@@ -285,6 +291,15 @@ impl Saving {
                 each: external.each().to_vec(),
                 of: args.clone(),
             },
+            Op::Custom(c, args) if c.turns() != Turns::Once => {
+                let most = if let Turns::Within(most) = c.turns() { Some(most) } else { None };
+                SavedOp::While {
+                    name: c.name().to_owned(),
+                    body: self.save(c.primal(), depth + 1)?,
+                    most,
+                    of: args.clone(),
+                }
+            }
             Op::Custom(c, args) => {
                 let mut rule = |program: Option<&Program>| program.map(|p| self.save(p, depth + 1)).transpose();
                 let (jvp, vjp) = (rule(c.jvp())?, rule(c.vjp())?);
@@ -490,6 +505,11 @@ impl Loading<'_> {
                     (None, None) => Custom::again(&name, primal),
                     (Some(_), _) | (_, Some(_)) => Custom::new(&name, primal, jvp, vjp)?,
                 };
+                Op::Custom(Arc::new(custom), self.values(&of)?)
+            }
+            SavedOp::While { name, body, most, of } => {
+                let turns = most.map_or(Turns::While, Turns::Within);
+                let custom = Custom::repeated(&name, self.inner(body)?, turns)?;
                 Op::Custom(Arc::new(custom), self.values(&of)?)
             }
             SavedOp::Output(a, position) => Op::Output(self.any(a)?, position),

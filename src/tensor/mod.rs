@@ -31,6 +31,7 @@
 //! | `index` | reading and adding at indices |
 //! | `loops` | building by index, maps, folds, loops with a carry |
 //! | `checkpoint` | loops with a carry that are cut in segments |
+//! | `repeat` | loops that end by themselves |
 //!
 //! The elementwise functions of one float tensor come from the table in `ops/unary.rs`.
 //!
@@ -70,6 +71,7 @@ mod product;
 mod rank;
 mod rearrange;
 mod reduce;
+mod repeat;
 mod segments;
 #[cfg(feature = "serde")]
 mod serial;
@@ -91,6 +93,7 @@ pub(crate) use matrix::band;
 pub use operators::{Elements, Operand, RightSide, SameElements, TakesIntegers};
 pub use parts::{Branch, Condition, Part, Parts, Start, concat, cond, stack};
 pub use rank::{Above, AtLeast, Beside, Plus, Rank, SideOf, Takes};
+pub use repeat::{while_loop, while_loop_within};
 pub use stats::Norm;
 
 /// An array of rank `D` with elements `E`, in whatever interpreter `T` the program runs.

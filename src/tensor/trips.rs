@@ -85,6 +85,11 @@ impl Trips {
         }
     }
 
+    /// Whether a trip has returned values that do not fit.
+    pub(super) fn have_fault(&self) -> bool {
+        self.fault.get().is_some()
+    }
+
     /// Panics if a trip has returned values that do not fit; trips may run again later.
     #[track_caller]
     pub(super) fn so_far(&self) {

@@ -14,7 +14,7 @@ use std::fmt;
 use self::literal::{is_number, literal};
 use self::words::{Text, words};
 use crate::dtype::DType;
-use crate::program::{Constant, Custom, Loop, NodeId, Op, Program, Slot};
+use crate::program::{Constant, Custom, Loop, NodeId, Op, Program, Slot, Turns};
 use crate::shape::Show;
 
 /// The width of a line; operands are moved to lines of their own to keep it, if possible.
@@ -314,9 +314,10 @@ impl Printer<'_, '_> {
         self.line(scope.indent, &format!("{results} = {name}({})", args.join(", ")))
     }
 
-    /// `t0 = custom name(x, y)`; `t0 = again name(e0 = x) {`, with the operations, of a function without rules.
+    /// `t0 = custom name(x, y)`; `t0 = again name(e0 = x) {`, with the operations, of a function without rules; the first
+    /// value of the carry of a `while` says whether a trip runs.
     fn custom(&mut self, scope: &mut Scope<'_>, id: NodeId, c: &Custom, args: &[NodeId]) -> fmt::Result {
-        if !c.is_again() {
+        if c.jvp().is_some() || c.vjp().is_some() {
             let name = format!("custom {}", c.name());
             return self.several(scope, id, &name, args, c.primal().outputs().len());
         }
@@ -324,14 +325,20 @@ impl Printer<'_, '_> {
             self.name(scope, *a)?;
         }
         let args: Vec<String> = args.iter().map(|a| scope.text(*a, false, false).words).collect();
+        let head = match c.turns() {
+            Turns::Once => format!("again {}(", c.name()),
+            Turns::While => "while (".into(),
+            Turns::Within(most) => format!("while, {most} times at most (",),
+        };
+        let next = if c.turns() == Turns::Once { "return" } else { "next" };
         let inputs: Vec<Text> = args.iter().map(|_| Text::name(self.names.next("e"))).collect();
         let slots = c.primal().inputs().iter().zip(&inputs);
         let names = slots.map(|(slot, input)| self.declared(&input.words, &slot.shape, slot.dtype));
         let clauses: Vec<String> = names.zip(&args).map(|(name, arg)| format!("{name} = {arg}")).collect();
         let results = one_or_tuple(&self.results(scope, id, c.primal().outputs().len()));
-        self.line(scope.indent, &format!("{results} = again {}({}) {{", c.name(), clauses.join(", ")))?;
+        self.line(scope.indent, &format!("{results} = {head}{}) {{", clauses.join(", ")))?;
         let results = self.block(c.primal(), inputs, scope.indent + 1)?;
-        self.statement("return", results.into_iter().map(|t| t.words).collect(), scope.indent + 1)?;
+        self.statement(next, results.into_iter().map(|t| t.words).collect(), scope.indent + 1)?;
         self.line(scope.indent, "}")
     }
 

@@ -153,6 +153,9 @@ fn programs_with_segments_are_printed_and_saved() {
     let f = Function::gradient(|p| model(way, p), &p);
     let text = f.optimized().to_string();
     assert!(text.contains("again segment("), "{text}");
+    // A plain verb records the same.
+    let plain = Function::stage(|p| grad(|p| model(way, p), p), &p).optimized().to_string();
+    assert_eq!(plain.matches("again segment(").count(), text.matches("again segment(").count(), "{plain}");
     let saved = serde_json::to_string(f.program()).expect("a program can be saved");
     let loaded: Program = serde_json::from_str(&saved).expect("what was saved");
     assert_eq!(&loaded, f.program());

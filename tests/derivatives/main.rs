@@ -24,6 +24,7 @@ mod lifting;
 mod loops;
 mod modes;
 mod optim;
+mod repeat;
 mod repeated;
 mod trees;
 mod users;

@@ -8,7 +8,7 @@ use polygrad::program::Custom;
 use polygrad::{
     ADVal, BaseTensor, Concrete, DType, Function, FunctionOptions, Mode, Tensor, custom_jvp, custom_vjp, direct,
     external, fold, grad, hessian, hvp, jacobian, jacobian_by, jvp, nth_derivative, tensor, value_and_grad,
-    value_and_grad_with,
+    value_and_grad_with, while_loop,
 };
 
 use crate::log::Log;
@@ -37,6 +37,11 @@ pub(crate) fn verbs(log: &mut Log) {
     escapes(&log);
 }
 
+/// The condition of a loop.
+fn small<T: BaseTensor>(x: &Number<T>) -> Tensor<T, 0, bool> {
+    x.lt(9.0)
+}
+
 /// Rules that do not fit their function.
 fn rules(log: &mut Log) {
     let v = tensor([1.0, 2.0]);
@@ -52,6 +57,12 @@ fn rules(log: &mut Log) {
     log.panics(|| custom_jvp("listed", listed, |_, _, x_dot| vec![x_dot.clone()], &v));
     let clip = |_: &Vector<_>, _: &Vector<_>, y_bar: &Vector<_>| y_bar.clamp(-1.0, 1.0);
     log.panics(|| direct::jvp(|x: &Vector<_>| custom_vjp("clipped", same, clip, x), &v, &v));
+    // Loops without a bound.
+    let one = tensor(1.0);
+    log.panics(|| grad(|x: &Number<_>| while_loop(x, small, |x| x * 2.0), &one));
+    log.panics(|| Function::gradient(|x: &Number<_>| while_loop(x, small, |x| x * 2.0), &one));
+    log.panics(|| Function::stage(|x| direct::grad(|x| while_loop(x, small, |x| x * 2.0), x), &one));
+    log.panics(|| Function::stage(|x| direct::jvp(|x| while_loop(x, small, |x| x * 2.0), x, x).1, &one));
     let forward = FunctionOptions::new().mode(Mode::Forward);
     let clipped = Function::jacobian(|x: &Vector<_>| custom_vjp("clipped", same, clip, x), &v);
     log.panics(|| clipped.with_options(forward));

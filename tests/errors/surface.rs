@@ -9,7 +9,7 @@ use polygrad::optim::clip_by_norm;
 use polygrad::tree::TreeMath;
 use polygrad::{
     Array, BaseTensor, Checkpoint, Conv, Tensor, Tree, build, build1, checkpoint, concat, cond, einsum, fold, iterate,
-    map, map_accum, map_accum_reverse, scan, stack, vmap, zip_with,
+    map, map_accum, map_accum_reverse, scan, stack, vmap, while_loop, while_loop_within, zip_with,
 };
 
 use crate::log::Log;
@@ -249,6 +249,7 @@ fn loops<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| fold(vec![v.sum()], x, |_, _| vec![]));
     log.panics(|| fold(long.clone(), Tensor::<T, 1>::zeros([0]), |c, _| c.slice(0, 1..)));
     segments(x, v, log);
+    repeats(v, log);
     // A mistake within a body.
     log.panics(|| build1(2, |i| x.at([i]) + v));
     log.panics(|| build([2, 2], |[i, _]| x.at([i]).dot(v)));
@@ -266,6 +267,13 @@ fn segments<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| checkpoint(1).map_accum(v.sum(), (v, long), |c, (a, _)| (c, a.clone())));
     log.panics(|| checkpoint(1).map_accum_reverse(long.clone(), x, |c, r| (c.slice(0, 1..), r.sum())));
     log.panics(|| checkpoint(1).iterate(2, long.clone(), |_, c| c.slice(0, 1..)));
+}
+
+/// Loops that end by themselves.
+fn repeats<T: BaseTensor>(v: &Vector<T>, log: &mut Log) {
+    log.panics(|| while_loop(v.clone(), |c: &Vector<T>| c.sum().gt(-1e9), |c| c.slice(0, 1..)));
+    log.panics(|| while_loop_within(3, v.clone(), |c: &Vector<T>| c.sum().gt(-1e9), |c| c.slice(0, 1..)));
+    log.panics(|| while_loop_within(usize::MAX, v.clone(), |c: &Vector<T>| c.sum().gt(-1e9), |c| c));
 }
 
 /// Trips that differ from each other, which only an interpreter that runs them all can see.

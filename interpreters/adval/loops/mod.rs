@@ -24,7 +24,7 @@ use crate::dtype::DType;
 use crate::shape::Shape;
 use crate::source::Site;
 
-pub(super) use record::map_accum;
+pub(super) use record::{in_a_loop, map_accum};
 
 /// The place in which the body of a loop finds a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,11 @@ impl<F, R> LoopTerm<F, R> {
             residuals: self.residuals.iter().map(&mut *f).collect(),
             factors: self.factors.iter().map(f).collect(),
         }
+    }
+
+    /// Whether a trip holds a loop without a bound.
+    pub(super) fn is_unbounded(&self) -> bool {
+        self.bodies.iter().any(|body| body.terms.iter().any(Delta::is_unbounded))
     }
 
     pub(super) fn refs<'a>(&'a self, r: &mut dyn FnMut(&'a R)) {

@@ -3,6 +3,7 @@
 //! Law: as in [`super`]. Whether a result has a tangent is the least fixpoint over the carry, so a value that depends
 //! on no differentiated value costs nothing in the derivative.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
@@ -14,6 +15,31 @@ use super::{Body, Kind, LoopTerm, Place, Source, kind, node_kind, zeros};
 use crate::base::{BaseTensor, Group, Step, Trip, map_accum_grouped};
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
+
+thread_local! {
+    static LOOPS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Says that a trip of a loop is being recorded, as long as it lives.
+struct Recording;
+
+impl Recording {
+    fn start() -> Recording {
+        LOOPS.with(|loops| loops.set(loops.get() + 1));
+        Recording
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        LOOPS.with(|loops| loops.set(loops.get() - 1));
+    }
+}
+
+/// Whether a trip of a loop is being recorded, which must leave as many residuals behind as every other trip.
+pub(in super::super) fn in_a_loop() -> bool {
+    LOOPS.with(Cell::get) > 0
+}
 
 /// The record of the trips of a loop.
 struct Recorder<T> {
@@ -129,7 +155,7 @@ impl<T: BaseTensor> Recorder<T> {
                     Place::Local(k) => terms[k],
                 };
                 for term in &body.terms {
-                    let mut any = false;
+                    let mut any = matches!(term, Delta::Unbounded);
                     term.refs(&mut |to| any |= is(*to, &terms));
                     terms.push(any);
                 }
@@ -201,6 +227,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     let sequences: Vec<Group<T>> = xs.iter().map(|x| Group::from_iter([x.primal.clone()])).collect();
     let mut element_kinds: Vec<Kind> = Vec::new();
 
+    let recording = Recording::start();
     let (finals, mut stacks) = map_accum_grouped(n, reverse, primals, &sequences, &mut |carry, elements| {
         let base = fresh();
         let mut places = Vec::new();
@@ -230,6 +257,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
         (primals(carry).collect(), primals(outputs).chain([residuals.into()]).collect())
     });
 
+    drop(recording);
     if let Some(fault) = recorder.fault {
         panic!("{fault}");
     }

@@ -1,0 +1,108 @@
+//! Functions that run their program again and again, until it says that it ends.
+//!
+//! The program takes a carry, whose first value is a mask of rank 0, and captured values; it returns the next carry. A
+//! trip runs while that mask holds. Law: a bounded function is the loop of that many trips in which a trip after the end
+//! changes nothing ([`bounded`]); its derivatives are those of that loop.
+
+use std::rc::Rc;
+
+use super::{Custom, Program, Term, Turns, interpret};
+use crate::base::BaseTensor;
+use crate::checkpoint::{Checkpoint, Trips, map_accum};
+use crate::dtype::{DType, Elem};
+use crate::ops::{Compare, Discrete, Linear};
+use crate::shape::Shape;
+
+/// The value of a mask of rank 0, if it is known.
+pub(crate) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
+    mask.peek().and_then(|mask| bool::from_scalar(&mask))
+}
+
+impl Custom {
+    /// What the function gives. Where numbers are unknown, one trip stands for all.
+    pub(crate) fn value<T: BaseTensor>(&self, args: Vec<T>) -> Vec<T> {
+        let most = match self.turns() {
+            Turns::Once => return interpret(self.primal(), args),
+            Turns::While => usize::MAX,
+            Turns::Within(most) => most,
+        };
+        let mut carry = args;
+        let captured = carry.split_off(self.primal().outputs().len());
+        for _ in 0..most {
+            match known(&carry[0]) {
+                Some(true) => {
+                    carry = interpret(self.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
+                }
+                Some(false) => break,
+                None => {
+                    carry.extend(captured);
+                    return interpret(self.primal(), carry);
+                }
+            }
+        }
+        carry
+    }
+}
+
+/// One trip that changes nothing unless the first value of the carry, a mask, holds.
+pub(crate) fn held<T: BaseTensor>(carry: Vec<T>, step: &mut dyn FnMut(Vec<T>) -> Vec<T>) -> Vec<T> {
+    let go = carry[0].clone();
+    let next = step(carry.clone());
+    let choose = |(before, next): (&T, &T)| T::select(&like(&go, before.shape()), next, before);
+    let mut chosen: Vec<T> = carry.iter().zip(&next).skip(1).map(choose).collect();
+    chosen.insert(0, T::discrete(&Discrete::And, &[&go, &next[0]]));
+    chosen
+}
+
+/// A mask of rank 0, or one for each row, repeated to a shape.
+fn like<T: BaseTensor>(mask: &T, shape: &[usize]) -> T {
+    if mask.shape() == shape {
+        return mask.clone();
+    }
+    let axes: Vec<usize> = (0..mask.shape().len()).collect();
+    mask.linear(&Linear::replicate(shape, &axes))
+}
+
+/// The program of a function of at most so many trips as a loop. Many trips are cut in segments.
+pub(crate) fn bounded(body: &Program, most: usize) -> Program {
+    let variables: Vec<Term> = body.inputs().iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect();
+    let (init, captured) = variables.split_at(body.outputs().len());
+    let (body, captured) = (body.clone(), captured.to_vec());
+    let step: Trips<Term> = Rc::new(move |carry, _| {
+        let mut step = |carry: Vec<Term>| interpret(&body, [carry, captured.clone()].concat());
+        (held(carry, &mut step), Vec::new())
+    });
+    let levels = if most > FEW { Checkpoint::states(2 * most.isqrt() + 2).levels(most) } else { Default::default() };
+    let (carry, _) = map_accum(&levels, (most, false), init.to_vec(), &[], &step);
+    closed(&variables, &carry)
+}
+
+/// The derivative of so few trips keeps all states.
+const FEW: usize = 64;
+
+/// The program of a function on stacks of `n`, some of which have ended before others: from the program on stacks,
+/// whose first input is a mask for each, with a further mask in front that says whether any goes on.
+pub(crate) fn together(batched: &Program, n: usize) -> Program {
+    let slots = batched.inputs().iter().map(|slot| (slot.shape.clone(), slot.dtype));
+    let variables: Vec<Term> = std::iter::once((Shape::new(), DType::Bool))
+        .chain(slots)
+        .map(|(shape, dtype)| Term::variable(&shape, dtype))
+        .collect();
+    let (carry, captured) = variables[1..].split_at(batched.outputs().len());
+    let mut next = held(carry.to_vec(), &mut |carry| interpret(batched, [&carry[..], captured].concat()));
+    next.insert(0, any(&next[0], n));
+    closed(&variables, &next)
+}
+
+/// Whether a mask of `n` holds anywhere.
+pub(crate) fn any<T: BaseTensor>(mask: &T, n: usize) -> T {
+    let count = T::discrete(&Discrete::ToInt, &[mask]).linear(&Linear::sum(&[n], &[0]));
+    T::discrete(&Discrete::Compare(Compare::Gt), &[&count, &T::zeros(&[], DType::I64)])
+}
+
+fn closed(inputs: &[Term], results: &[Term]) -> Program {
+    match Term::program(inputs, results, &[]) {
+        Ok(program) => program,
+        Err(message) => unreachable!("a program is closed: {message}"),
+    }
+}

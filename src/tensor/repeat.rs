@@ -1,0 +1,91 @@
+//! Loops that end by themselves.
+//!
+//! Law: [`BaseTensor::repeat`], whose carry has a mask in front that says whether another trip runs.
+
+use super::Tensor;
+use super::loops::{Carry, leaves};
+use super::parts::Start;
+use super::trips::Trips;
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::tree::Tree;
+
+/// A loop that runs while a condition on its carry holds: `while go(c) { c = f(c) }`.
+///
+/// Nobody knows how many trips there will be, so recorded programs have derivatives in forward mode alone ([`jvp`](crate::jvp)):
+/// reverse mode would have to keep a state of each trip. [`while_loop_within`] has a bound, and both modes; a `direct` verb
+/// runs the loop in the host language, trip by trip, and differentiates what ran. A recorded loop ends as soon as the
+/// condition does not hold. In a batch, rows that have ended wait for the others.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, jvp, tensor, while_loop};
+/// // The square root of 2, by Newton's method.
+/// fn root<T: BaseTensor>(a: &Tensor<T, 0>) -> Tensor<T, 0> {
+///     while_loop(a, |y: &Tensor<T, 0>| (y * y - a).abs().gt(1e-12), |y| (&y + a / &y) * 0.5)
+/// }
+/// let (y, slope) = jvp(root, &tensor(2.0), &tensor(1.0));
+/// assert!((y.item() - 2.0_f64.sqrt()).abs() < 1e-12 && (slope.item() - 0.5 / 2.0_f64.sqrt()).abs() < 1e-6);
+/// ```
+///
+/// # Panics
+/// When the carry changes its shape or structure; in a recorded program, when reverse mode is asked for.
+#[track_caller]
+pub fn while_loop<T, I, C>(init: I, go: impl Fn(&C) -> Tensor<T, 0, bool>, f: impl Fn(C) -> C) -> C
+where
+    T: BaseTensor,
+    I: Start<T, C>,
+    C: Tree<T, With<T> = C>,
+{
+    repeat("while_loop", None, init.start(), go, f)
+}
+
+/// [`while_loop`] with at most so many trips, and with derivatives in both modes.
+///
+/// Reverse mode runs a recorded loop again, as one of `most` trips, of which those after the end change nothing; it keeps
+/// about `2 sqrt(most)` states, or `most` if these are few. So its time is that of `most` trips: a bound should be near.
+/// A `direct` verb runs the loop as it runs [`while_loop`], unless it stands in another loop: then `most` trips run there, too.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, grad, tensor, while_loop_within};
+/// fn root<T: BaseTensor>(a: &Tensor<T, 0>) -> Tensor<T, 0> {
+///     while_loop_within(20, a, |y: &Tensor<T, 0>| (y * y - a).abs().gt(1e-12), |y| (&y + a / &y) * 0.5)
+/// }
+/// assert!((grad(root, &tensor(2.0)).item() - 0.5 / 2.0_f64.sqrt()).abs() < 1e-6);
+/// ```
+///
+/// # Panics
+/// When the carry changes its shape or structure.
+#[track_caller]
+pub fn while_loop_within<T, I, C>(most: usize, init: I, go: impl Fn(&C) -> Tensor<T, 0, bool>, f: impl Fn(C) -> C) -> C
+where
+    T: BaseTensor,
+    I: Start<T, C>,
+    C: Tree<T, With<T> = C>,
+{
+    repeat("while_loop_within", Some(most), init.start(), go, f)
+}
+
+#[track_caller]
+fn repeat<T: BaseTensor, C: Tree<T, With<T> = C>>(
+    op: &'static str,
+    most: Option<usize>,
+    init: C,
+    go: impl Fn(&C) -> Tensor<T, 0, bool>,
+    f: impl Fn(C) -> C,
+) -> C {
+    let first = go(&init).into_raw();
+    let (structure, mut init) = Carry::open(init);
+    let trips = Trips::new(op, most.unwrap_or(1), &init);
+    init.insert(0, first);
+    let mut last = T::repeat(most, init, &mut |mut carry| {
+        let next = leaves(f(structure.close(carry.split_off(1))));
+        let (mut next, _) = trips.returned(next, Vec::new());
+        // A loop whose carry does not fit ends.
+        let fault = trips.have_fault();
+        let go = if fault { T::zeros(&[], DType::Bool) } else { go(&structure.close(next.clone())).into_raw() };
+        next.insert(0, go);
+        next
+    });
+    trips.end();
+    structure.close(last.split_off(1))
+}
