@@ -13,7 +13,7 @@ use std::panic::Location;
 use crate::higher::linear::{P1, P2};
 use crate::higher::{
     Arr, ArrayTarget, Arrays, Ccc, Copower, Element, Fun, Functor, Ground, Language, LinFun, Linear, Mask, Mono,
-    Monoid, Obj, Parity, Primitive, Prod, Stack, Sum, Target, Unit,
+    Monoid, Mu, Obj, Parity, Primitive, Prod, Signature, Stack, Sum, Target, Unit,
 };
 
 /// What a transformation does with arrays and primitive operations.
@@ -213,6 +213,14 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
         T::then(start, T::iterate(body))
     }
 
+    fn roll<S: Signature>() -> Self::Hom<S::Of<Mu<S>>, Mu<S>> {
+        T::pair(T::roll_primal::<Backwards<G>, S>(), T::lunroll::<Backwards<G>, _, S>())
+    }
+
+    fn unroll<S: Signature>() -> Self::Hom<Mu<S>, S::Of<Mu<S>>> {
+        T::pair(T::unroll_primal::<Backwards<G>, S>(), T::lroll::<Backwards<G>, _, S>())
+    }
+
     /// The function calls itself; so does the function from its arguments to cotangents of the context. Both run the
     /// body, which stands in the program once.
     fn fix<C: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<C, Fun<A, B>>, A>, B>) -> Self::Hom<C, Fun<A, B>> {
@@ -355,6 +363,14 @@ impl<T: Target> Language for Forward<T> {
         let which = T::case(T::then(on, T::inl()), T::then(end, T::inr()));
         let body = T::bind(ran, T::then(T::pair(along, T::then(T::snd(), T::fst())), which));
         T::then(T::pair(T::fst(), T::pair(T::snd(), T::lsnd())), T::iterate(body))
+    }
+
+    fn roll<S: Signature>() -> Self::Hom<S::Of<Mu<S>>, Mu<S>> {
+        T::pair(T::roll_primal::<Forwards, S>(), T::lroll::<Forwards, _, S>())
+    }
+
+    fn unroll<S: Signature>() -> Self::Hom<Mu<S>, S::Of<Mu<S>>> {
+        T::pair(T::unroll_primal::<Forwards, S>(), T::lunroll::<Forwards, _, S>())
     }
 
     /// The function calls itself; so does the function from its arguments to its tangents. Both run the body.

@@ -20,11 +20,13 @@ use super::bag::Entry;
 use super::choice::chosen;
 use super::linear::{Lin, Mode};
 use super::loops::{Trip, sweep};
-use super::run::{iterated, leafwise, mapped, recursive, scanned};
+use super::run::{iterated, leafwise, mapped, recursive, rolled, scanned};
 use super::value::{Closure, Val};
 use crate::ad::higher::pull_primitive;
 use crate::base::BaseTensor;
-use crate::higher::{Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Stack, Sum, Unit};
+use crate::higher::{
+    Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Mu, Obj, Primitive, Prod, Signature, Stack, Sum, Unit,
+};
 use crate::source::written_at;
 
 /// What the tangent of a function is.
@@ -271,6 +273,14 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
             }
             with(result, back)
         })
+    }
+
+    fn roll<S: Signature>() -> Self::Hom<S::Of<Mu<S>>, Mu<S>> {
+        Differentiable::plain(rolled, Lin::id)
+    }
+
+    fn unroll<S: Signature>() -> Self::Hom<Mu<S>, S::Of<Mu<S>>> {
+        Differentiable::plain(|x| x, Lin::id)
     }
 
     fn fix<G: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Self::Hom<G, Fun<A, B>> {

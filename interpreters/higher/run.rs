@@ -15,10 +15,11 @@ use super::value::{Closure, Val, known};
 use crate::ad::higher::{Tangents, pull_primitive, push_primitive};
 use crate::array::Array;
 use crate::base::BaseTensor;
+use crate::higher::category::DEEPEST;
 use crate::higher::linear::{P1, P2, WithLinear};
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Copower, Fun, Functor, Ground, Language, Layout, LinFun, LinSum, Linear, Mask, Obj,
-    Parity, Primitive, Prod, Stack, Sum, Target, Unit,
+    ArrayTarget, Arrays, Ccc, Copower, Fun, Functor, Ground, Language, Layout, LinFun, LinSum, Linear, Mask, Mu, Obj,
+    Parity, Primitive, Prod, Signature, Stack, Sum, Target, Unit,
 };
 use crate::source::{mistake, written, written_at};
 
@@ -109,6 +110,17 @@ pub(super) fn recursive<T: BaseTensor>(op: &'static str, call: impl Fn(Val<T>, V
         Val::fun(move |x| within_stack(name.0, name.1, || call(function(name, call.clone()), x)))
     }
     function((op, written()), Rc::new(call))
+}
+
+/// A value of a recursive type, which is its parts.
+pub(super) fn rolled<T: BaseTensor>(parts: Val<T>) -> Val<T> {
+    if parts.is_deeper_than(DEEPEST) {
+        mistake(&format!(
+            "roll: a value of a recursive type must be at most {DEEPEST} cases and pairs deep, but this one is deeper; take an array, \
+             with map and fold"
+        ));
+    }
+    parts
 }
 
 /// A linear function of two linear functions, each of the same context.
@@ -222,6 +234,14 @@ impl<T: BaseTensor> Language for Run<T> {
 
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Morphism<T, Prod<G, S>, Sum<S, R>>) -> Morphism<T, Prod<G, S>, R> {
         Morphism::new(move |x| iterated(x.snd(), &|state| step.at(Val::pair(x.fst(), state))))
+    }
+
+    fn roll<S: Signature>() -> Morphism<T, S::Of<Mu<S>>, Mu<S>> {
+        Morphism::new(rolled)
+    }
+
+    fn unroll<S: Signature>() -> Morphism<T, Mu<S>, S::Of<Mu<S>>> {
+        Morphism::new(|x| x)
     }
 
     fn fix<G: Obj, A: Obj, B: Obj>(body: Morphism<T, Prod<Prod<G, Fun<A, B>>, A>, B>) -> Morphism<T, G, Fun<A, B>> {
@@ -345,6 +365,22 @@ impl<T: BaseTensor> Target for Run<T> {
 
     fn lcastr<G: Obj, A: Linear, B: Linear>() -> Morphism<T, G, LinFun<LinSum<A, B>, B>> {
         Morphism::constantly(Lin::cast_right)
+    }
+
+    fn roll_primal<F: Functor, S: Signature>() -> Morphism<T, P1<S::Of<Mu<S>>, F>, P1<Mu<S>, F>> {
+        Morphism::new(rolled)
+    }
+
+    fn unroll_primal<F: Functor, S: Signature>() -> Morphism<T, P1<Mu<S>, F>, P1<S::Of<Mu<S>>, F>> {
+        Morphism::new(|x| x)
+    }
+
+    fn lroll<F: Functor, G: Obj, S: Signature>() -> Morphism<T, G, LinFun<P2<S::Of<Mu<S>>, F>, P2<Mu<S>, F>>> {
+        Morphism::constantly(Lin::id)
+    }
+
+    fn lunroll<F: Functor, G: Obj, S: Signature>() -> Morphism<T, G, LinFun<P2<Mu<S>, F>, P2<S::Of<Mu<S>>, F>>> {
+        Morphism::constantly(Lin::id)
     }
 }
 

@@ -10,8 +10,8 @@ use std::rc::Rc;
 use super::lambda::{AnyPrimitive, Lambda};
 use crate::higher::linear::{P1, P2, WithLinear};
 use crate::higher::{
-    ArrayTarget, Arrays, Ccc, Copower, Fun, Functor, Ground, Language, Layout, LinFun, LinSum, Linear, Mask, Obj,
-    Primitive, Prod, Stack, Sum, Target, Unit,
+    ArrayTarget, Arrays, Ccc, Copower, Fun, Functor, Ground, Language, Layout, LinFun, LinSum, Linear, Mask, Mu, Obj,
+    Primitive, Prod, Signature, Stack, Sum, Target, Unit,
 };
 
 /// Programs as text.
@@ -197,6 +197,15 @@ impl Language for Syntax {
         code(Node::Iterate(step.node))
     }
 
+    /// Terms have no types, so a value of a recursive type is its parts there, as in the next methods.
+    fn roll<S: Signature>() -> Code<S::Of<Mu<S>>, Mu<S>> {
+        code(Node::Id)
+    }
+
+    fn unroll<S: Signature>() -> Code<Mu<S>, S::Of<Mu<S>>> {
+        code(Node::Id)
+    }
+
     fn fix<G: Obj, A: Obj, B: Obj>(body: Code<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Code<G, Fun<A, B>> {
         code(Node::Fix(body.node))
     }
@@ -296,6 +305,22 @@ impl Target for Syntax {
 
     fn lcastr<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<LinSum<A, B>, B>> {
         code(Node::Lcastr)
+    }
+
+    fn roll_primal<F: Functor, S: Signature>() -> Code<P1<S::Of<Mu<S>>, F>, P1<Mu<S>, F>> {
+        code(Node::Id)
+    }
+
+    fn unroll_primal<F: Functor, S: Signature>() -> Code<P1<Mu<S>, F>, P1<S::Of<Mu<S>>, F>> {
+        code(Node::Id)
+    }
+
+    fn lroll<F: Functor, G: Obj, S: Signature>() -> Code<G, LinFun<P2<S::Of<Mu<S>>, F>, P2<Mu<S>, F>>> {
+        code(Node::Lid)
+    }
+
+    fn lunroll<F: Functor, G: Obj, S: Signature>() -> Code<G, LinFun<P2<Mu<S>, F>, P2<S::Of<Mu<S>>, F>>> {
+        code(Node::Lid)
     }
 }
 

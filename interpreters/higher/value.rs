@@ -372,6 +372,23 @@ impl<T: BaseTensor> Val<T> {
         A::read(&mut filled.collect::<Vec<T>>().into_iter())
     }
 
+    /// Whether more than so many cases and pairs lie within each other.
+    pub(super) fn is_deeper_than(&self, limit: usize) -> bool {
+        let mut work = vec![(self, 0)];
+        while let Some((v, depth)) = work.pop() {
+            if depth > limit {
+                return true;
+            }
+            match v {
+                Val::Pair(p) => work.extend([(&p.0, depth + 1), (&p.1, depth + 1)]),
+                Val::Left(v) | Val::Right(v) => work.push((&**v, depth + 1)),
+                Val::Either(e) => work.extend([(&e.1, depth + 1), (&e.2, depth + 1)]),
+                Val::Zero | Val::Nil | Val::Leaf(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => {}
+            }
+        }
+        false
+    }
+
     /// Whether there is a function among the parts.
     pub(super) fn has_function(&self) -> bool {
         match self {

@@ -9,7 +9,7 @@
 
 use std::panic::Location;
 
-use super::object::{Arr, Fun, Int, Mask, Obj, Prod, Stack, Sum, Unit};
+use super::object::{Arr, Fun, Int, Mask, Mu, Obj, Prod, Signature, Stack, Sum, Unit};
 use super::primitive::{Compact, Primitive};
 
 /// A cartesian closed category.
@@ -47,6 +47,10 @@ pub trait Ccc: 'static {
     }
 }
 
+/// How many cases and pairs may lie within each other in a value of a recursive type: what is done with all parts of a
+/// value, such as an addition of its tangents, is a recursion. A list has two for each element.
+pub const DEEPEST: usize = 600;
+
 /// A cartesian closed category with primitive operations, sums, recursion and loops over arrays.
 pub trait Language: Ccc {
     /// A primitive operation.
@@ -78,6 +82,15 @@ pub trait Language: Ccc {
     /// # Panics
     /// When a program runs in which it is not known which case a step is: while it is traced.
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R>;
+
+    /// The parts of a value of a recursive type, as that value.
+    ///
+    /// # Panics
+    /// When a program runs that makes a value more than [`DEEPEST`] cases and pairs deep.
+    fn roll<S: Signature>() -> Self::Hom<S::Of<Mu<S>>, Mu<S>>;
+
+    /// The parts of a value of a recursive type.
+    fn unroll<S: Signature>() -> Self::Hom<Mu<S>, S::Of<Mu<S>>>;
 
     /// The function that may call itself.
     fn fix<G: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Self::Hom<G, Fun<A, B>>;

@@ -44,7 +44,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::panic::Location;
 
 use super::category::{Arrays, Ccc, Language};
-use super::object::{Arr, Fun, Int, Mask, Obj, Prod, Real, Rows, Stack, Sum, Unit};
+use super::object::{Arr, Fun, Int, Mask, Mu, Obj, Prod, Real, Rows, Signature, Stack, Sum, Unit};
 use super::primitive::{
     Comparison, Constant, Gather, Iota, MatVec, Pointwise, Pointwise2, Primitive, Replicate, ScatterAdd, SumAll,
     ToFloat,
@@ -217,6 +217,43 @@ pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
 ) -> Expr<C, G, R> {
     let steps = C::iterate(step(Var(PhantomData)).0);
     Expr(C::then(C::pair(C::id(), start.0), C::written(steps, Location::caller())))
+}
+
+/// A value of a recursive type, of its parts.
+///
+/// ```
+/// use polygrad::higher::{Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit, case, fix, fun2, inl, inr, lam, let_, num, roll, tup, unroll};
+/// use polygrad::{higher, tensor};
+/// /// A list is empty, or a number and a list.
+/// struct Numbers;
+/// impl Signature for Numbers {
+///     type Of<X: Obj> = Sum<Unit, Prod<Real, X>>;
+/// }
+/// type List = Mu<Numbers>;
+/// fn empty<C: Language, G: Obj>() -> Expr<C, G, List> {
+///     roll(inl(Expr::of(C::unit())))
+/// }
+/// fn with<C: Language, G: Obj>(x: Expr<C, G, Real>, rest: Expr<C, G, List>) -> Expr<C, G, List> {
+///     roll(inr(tup(x, rest)))
+/// }
+/// /// The product of the numbers in a list.
+/// fn product<C: Language, G: Obj>() -> Expr<C, G, Fun<List, Real>> {
+///     fix(|own, list| case(unroll(list.at()), |_| num(1.0), |p| p.at().fst() * own.at().app(p.at().snd())))
+/// }
+/// fn program<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+///     fun2(|x, y| product().app(with(x.at(), with(y.at(), with(y.at(), empty())))))
+/// }
+/// let x = (tensor(2.0), tensor(3.0));
+/// assert_eq!(higher::value_and_grad(program(), &x), (tensor(18.0), (tensor(9.0), tensor(12.0))));
+/// ```
+#[track_caller]
+pub fn roll<C: Language, G: Obj, S: Signature>(parts: Expr<C, G, S::Of<Mu<S>>>) -> Expr<C, G, Mu<S>> {
+    Expr(C::then(parts.0, C::written(C::roll(), Location::caller())))
+}
+
+/// The parts of a value of a recursive type.
+pub fn unroll<C: Language, G: Obj, S: Signature>(value: Expr<C, G, Mu<S>>) -> Expr<C, G, S::Of<Mu<S>>> {
+    Expr(C::then(value.0, C::unroll()))
 }
 
 /// The function `x -> body` in which `f` is the function itself.

@@ -5,7 +5,7 @@
 //! entries, nor the difference of `(a, v) + (a, w)` and `(a, v + w)`, can be observed (a quotient).
 
 use super::category::{Arrays, Language};
-use super::object::{Copower, Fun, Functor, Layout, LinFun, LinSum, Linear, Obj, Prod, Stack};
+use super::object::{Copower, Fun, Functor, Layout, LinFun, LinSum, Linear, Mu, Obj, Prod, Signature, Stack};
 use super::primitive::Primitive;
 
 type Hom<T, A, B> = <T as super::category::Ccc>::Hom<A, B>;
@@ -99,6 +99,18 @@ pub trait Target: Language {
 
     /// The vector of the right case.
     fn lcastr<G: Obj, A: Linear, B: Linear>() -> Hom<Self, G, LinFun<LinSum<A, B>, B>>;
+
+    /// The parts of a value of a recursive type as that value, on primal values.
+    fn roll_primal<F: Functor, S: Signature>() -> Hom<Self, P1<S::Of<Mu<S>>, F>, P1<Mu<S>, F>>;
+
+    /// The parts of a value of a recursive type, on primal values.
+    fn unroll_primal<F: Functor, S: Signature>() -> Hom<Self, P1<Mu<S>, F>, P1<S::Of<Mu<S>>, F>>;
+
+    /// The (co)tangents of the parts as that of the value.
+    fn lroll<F: Functor, G: Obj, S: Signature>() -> Hom<Self, G, LinFun<P2<S::Of<Mu<S>>, F>, P2<Mu<S>, F>>>;
+
+    /// The (co)tangent of a value as those of its parts.
+    fn lunroll<F: Functor, G: Obj, S: Signature>() -> Hom<Self, G, LinFun<P2<Mu<S>, F>, P2<S::Of<Mu<S>>, F>>>;
 }
 
 /// The primal values of a function: each value comes with a linear function.

@@ -37,12 +37,12 @@ pub use crate::ad::higher::*;
 pub use category::{Arrays, Ccc, Language};
 pub use expr::{
     Expr, Var, apply, build, case, constant, filter, fix, fold, fun1, fun2, fun3, fun4, if_, inl, inr, iterate,
-    iterate_within, keep, lam, let_, map, num, tup,
+    iterate_within, keep, lam, let_, map, num, roll, tup, unroll,
 };
 pub use linear::{ArrayTarget, Target};
 pub use monoidal::Monoidal;
 pub use object::{
-    Arr, Copower, Element, Fun, Functor, Ground, Int, Layout, LinFun, LinSum, Linear, Mask, Matrix, Mono, Monoid, Obj,
-    Parity, Prod, Real, Rows, Stack, Sum, Unit, Vector,
+    Arr, Copower, Element, Fun, Functor, Ground, Int, Layout, LinFun, LinSum, Linear, Mask, Matrix, Mono, Monoid, Mu,
+    Obj, Parity, Prod, Real, Rows, Signature, Stack, Sum, Unit, Vector,
 };
 pub use primitive::Primitive;

@@ -226,6 +226,27 @@ impl<A: Obj, B: Obj> Obj for Fun<A, B> {
 /// The sum of two functions is the function of sums.
 impl<A: Obj, B: Linear> Linear for Fun<A, B> {}
 
+/// What a value of a recursive type is made of, where `X` stands for the type itself.
+pub trait Signature: 'static {
+    /// The type of the parts.
+    type Of<X: Obj>: Obj;
+}
+
+/// The recursive type of a signature: its values are those of `S::Of<Mu<S>>`, which [`roll`](super::Language::roll) and
+/// [`unroll`](super::Language::unroll) exchange. Its (co)tangents are those of the parts, so a list has as many as elements.
+pub struct Mu<S>(PhantomData<S>);
+
+/// The primal values of a recursive type under a functor.
+pub struct MuPrimal<S, F>(PhantomData<(S, F)>);
+
+/// The (co)tangents of a recursive type under a functor.
+pub struct MuTangent<S, F>(PhantomData<(S, F)>);
+
+impl<S: Signature> Obj for Mu<S> {
+    type D1<F: Functor> = MuPrimal<S, F>;
+    type D2<F: Functor> = MuTangent<S, F>;
+}
+
 /// The types of the target language are no types of source programs: no source program makes or takes their values, so
 /// what a transformation makes of them is never asked.
 macro_rules! of_the_target {
@@ -240,6 +261,7 @@ macro_rules! of_the_target {
 }
 
 of_the_target! { LinFun<A: Linear, B: Linear>, Copower<A: Obj, B: Linear>, LinSum<A: Linear, B: Linear>, Mono<M: Monoid> }
+of_the_target! { MuPrimal<S: Signature, T: Functor>, MuTangent<S: Signature, T: Functor> }
 
 /// A commutative monoid of the host language: what an analysis of programs accumulates ("CHAD", section 11.3).
 ///

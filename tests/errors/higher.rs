@@ -2,8 +2,8 @@
 
 use polygrad::higher::primitive::{Compact, Constant, Logic, MatVec, Recorded};
 use polygrad::higher::{
-    self, Arrays, Expr, Language, Matrix, Monoid, Primitive, Prod, Real, Unit, Var, Vector, fix, fun1, fun2, if_, inl,
-    inr, iterate, lam, map, num,
+    self, Arrays, Expr, Language, Matrix, Monoid, Obj, Primitive, Prod, Real, Signature, Sum, Unit, Var, Vector, fix,
+    fun1, fun2, if_, inl, inr, iterate, lam, map, num, roll, tup,
 };
 use polygrad::interpreters::higher::optic::lens::{Either, Optic};
 use polygrad::interpreters::higher::optic::wired;
@@ -20,6 +20,21 @@ fn endless<C: Language>() -> Expr<C, Real, Real> {
 /// A recursion that a condition on the input would end.
 fn power<C: Language>() -> Expr<C, Real, Real> {
     fun1(|x| fix(|f, n| if_(n.at().less(num(0.5)), || x.at(), || x.at() * f.at().app(n.at() - 1.0))).app(x.at()))
+}
+
+struct Numbers;
+
+impl Signature for Numbers {
+    type Of<X: Obj> = Prod<Real, Sum<Unit, X>>;
+}
+
+/// A list that grows without end.
+fn endless_list<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| {
+        iterate(roll::<C, _, Numbers>(tup(x.at(), inl(Expr::of(C::unit())))), |s| {
+            inl::<_, _, _, Real>(roll(tup(x.at(), inr(s.at()))))
+        })
+    })
 }
 
 fn smaller<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
@@ -69,6 +84,7 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
     log.panics_when_run(|| higher::stage(endless(), &a));
     log.panics_when_run(|| higher::stage(power(), &a));
+    log.panics_when_run(|| higher::run(endless_list(), &a));
 
     log.panics(|| higher::dependencies::<Paths, _, _, Array>(smaller(), &(a.clone(), b.clone()), &[]));
     let variable = || Tensor::<Term, 0>::from_raw(Term::variable(&[], DType::F64));

@@ -15,5 +15,6 @@ mod loops;
 mod optics;
 mod printed;
 mod random;
+mod recursive;
 mod refused;
 mod staged;

@@ -1,0 +1,207 @@
+//! Recursive types: lists and trees, made and consumed by recursion and by iteration, in all instances.
+
+use polygrad::higher::{
+    self, Arrays, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit, Vector, case, fix, fun1, fun2, if_,
+    inl, inr, iterate, lam, let_, map, num, roll, tup, unroll,
+};
+use polygrad::interpreters::higher::{CurryLists, Forward, Reverse, Run, Syntax};
+use polygrad::program::interpret;
+use polygrad::{Array, direct, tensor};
+
+use super::agree::{close, moved, numbers};
+use super::gallery::Two;
+
+/// A list of numbers.
+struct Numbers;
+
+impl Signature for Numbers {
+    type Of<X: Obj> = Sum<Unit, Prod<Real, X>>;
+}
+
+type List = Mu<Numbers>;
+
+/// A tree with functions at its leaves.
+struct Branches;
+
+impl Signature for Branches {
+    type Of<X: Obj> = Sum<Fun<Real, Real>, Prod<X, X>>;
+}
+
+type Tree = Mu<Branches>;
+
+fn empty<C: Language, G: Obj>() -> Expr<C, G, List> {
+    roll(inl(Expr::of(C::unit())))
+}
+
+fn with<C: Language, G: Obj>(x: Expr<C, G, Real>, rest: Expr<C, G, List>) -> Expr<C, G, List> {
+    roll(inr(tup(x, rest)))
+}
+
+/// The list of a function of all elements.
+fn mapped<C: Language, G: Obj>(f: Expr<C, G, Fun<Real, Real>>) -> Expr<C, G, Fun<List, List>> {
+    let body = fun1::<C, Fun<Real, Real>, Fun<List, List>>(|f| {
+        fix(|own, list| {
+            case(unroll(list.at()), |_| empty(), |p| with(f.at().app(p.at().fst()), own.at().app(p.at().snd())))
+        })
+    });
+    Expr::of(C::then(f.hom(), body.hom()))
+}
+
+/// `a + x (b + x (c + ..))`, of a list of `a`, `b`, `c`, ..
+fn horner<C: Language, G: Obj>(x: Expr<C, G, Real>) -> Expr<C, G, Fun<List, Real>> {
+    let body = fun1::<C, Real, Fun<List, Real>>(|x| {
+        fix(|own, list| case(unroll(list.at()), |_| num(0.0), |p| p.at().fst() + x.at() * own.at().app(p.at().snd())))
+    });
+    Expr::of(C::then(x.hom(), body.hom()))
+}
+
+/// A polynomial whose coefficients are mapped, and of which there are as many as `y` is large.
+fn polynomial<C: Language>() -> Expr<C, Two, Real> {
+    fun2(|x, y| {
+        let_(with(y.at(), with(x.at() * y.at(), with(num(3.0), empty()))), |list| {
+            horner(x.at()).app(mapped(lam(|z| z.at().sin() * y.at())).app(list.at()))
+        })
+    })
+}
+
+/// A list that is made by a loop and consumed by a loop: the sum of `x^k sin k`.
+fn by_loops<C: Language>(length: f64) -> Expr<C, Two, Real> {
+    fun2(|x, y| {
+        let_(
+            iterate(tup(tup(num(0.0), y.at()), empty()), |s| {
+                let_(tup(s.at().fst().fst(), s.at().fst().snd()), |at| {
+                    if_(
+                        at.at().fst().less(num(length)),
+                        || {
+                            let next = tup(at.at().fst() + num(1.0), at.at().snd() * x.at());
+                            inl(tup(next, with(at.at().snd() * at.at().fst().sin(), s.at().snd())))
+                        },
+                        || inr(s.at().snd()),
+                    )
+                })
+            }),
+            |list| {
+                iterate(tup(num(0.0), list.at()), |s| {
+                    case(
+                        unroll(s.at().snd()),
+                        |_| inr(s.at().fst()),
+                        |p| inl(tup(s.at().fst() + p.at().fst(), p.at().snd())),
+                    )
+                })
+            },
+        )
+    })
+}
+
+/// The functions of a tree, one after the other, from the left.
+fn functions<C: Language>() -> Expr<C, Two, Real> {
+    fun2(|x, y| {
+        let apply_all = fix(|own, at: higher::Var<_, Prod<Tree, Real>>| {
+            case(
+                unroll(at.at().fst()),
+                |f| f.at().app(at.at().snd()),
+                |both| own.at().app(tup(both.at().snd(), own.at().app(tup(both.at().fst(), at.at().snd())))),
+            )
+        });
+        let_(apply_all, |apply_all| {
+            let_(roll::<C, _, Branches>(inl(lam(|z| (z.at() * x.at()).sin()))), |one| {
+                let_(roll::<C, _, Branches>(inr(tup(one.at(), roll(inl(lam(|z| z.at() + y.at())))))), |two| {
+                    let tree = roll::<C, _, Branches>(inr(tup(two.at(), two.at())));
+                    apply_all.at().app(tup(tree, x.at() * y.at()))
+                })
+            })
+        })
+    })
+}
+
+macro_rules! agree {
+    ($name:ident: $program:expr, traced $traced:literal) => {
+        #[test]
+        fn $name() {
+            let x = (tensor(0.7), tensor(-0.4));
+            let (value, closures) = higher::value_and_grad($program, &x);
+            let expected = numbers(&closures);
+            let at = |by: f64| higher::run::<_, _, Array>($program, &moved(&x, by).1).item();
+            let (direction, _) = moved(&x, 0.0);
+            let along: f64 = expected.iter().zip(numbers(&direction)).map(|(g, d)| g * d).sum();
+            close("differences", &[(at(1e-6) - at(-1e-6)) / 2e-6], &[along], 1e-7);
+            let (y, lists) = higher::value_and_grad_by::<CurryLists<Array>, _, _>($program, &x);
+            let (z, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>($program, &x);
+            assert_eq!((&y, &z), (&value, &value));
+            let dual = direct::grad(|x| higher::run($program, x), &x);
+            let (second, _) = higher::hvp($program, &x, &direction);
+            for found in [lists, chad, dual, second] {
+                close("gradient", &numbers(&found), &expected, 1e-12);
+            }
+            close("forward", &[higher::jvp($program, &x, &direction).1.item()], &[along], 1e-12);
+            if $traced {
+                let staged = higher::stage_gradient($program, &x);
+                let results = interpret(&staged, vec![Array::scalar(0.7), Array::scalar(-0.4)]);
+                let found: Vec<f64> = results[1..].iter().map(|t| t.item().expect("a number")).collect();
+                close("staged", &found, &expected, 1e-12);
+            }
+            let inputs = [Array::scalar(0.7), Array::scalar(-0.4)];
+            let (back, forth): (Expr<Reverse<Syntax>, _, _>, Expr<Forward<Syntax>, _, _>) = ($program, $program);
+            let text = back.hom().term().simplify().linear::<Real, Two>(&inputs, &tensor(1.0));
+            let found: Vec<f64> =
+                text.iter().map(|t| t.as_ref().map_or(0.0, |t| t.item().expect("a number"))).collect();
+            close("text", &found, &expected, 1e-12);
+            let text = forth.hom().term().linear::<Two, Real>(&inputs, &direction);
+            close("text, forward", &[text[0].as_ref().map_or(0.0, |t| t.item().expect("a number"))], &[along], 1e-12);
+        }
+    };
+}
+
+agree! { lists_by_recursion: polynomial(), traced true }
+agree! { lists_by_loops: by_loops(12.0), traced false }
+agree! { trees_of_functions: functions(), traced true }
+
+/// Lists of the greatest length, in a small thread.
+#[test]
+fn long_lists() {
+    let x = (tensor(0.99), tensor(1.0));
+    let (value, gradient) = higher::value_and_grad(by_loops(299.0), &x);
+    let terms = || (0..299).map(|k| (f64::from(k), f64::from(k).sin()));
+    let expected: f64 = terms().map(|(k, s)| 0.99_f64.powf(k) * s).sum();
+    let slope: f64 = terms().map(|(k, s)| k * 0.99_f64.powf(k - 1.0) * s).sum();
+    close("value", &[value.item()], &[expected], 1e-12);
+    close("gradient", &[gradient.0.item(), gradient.1.item()], &[slope, expected], 1e-11);
+    let (_, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(by_loops(299.0), &x);
+    close("CHAD", &numbers(&chad), &numbers(&gradient), 1e-12);
+    let (_, tangent) = higher::jvp(by_loops(299.0), &x, &(tensor(1.0), tensor(0.0)));
+    close("forward", &[tangent.item()], &[slope], 1e-11);
+}
+
+/// Lists within a loop over an array: every trip makes its own.
+#[test]
+fn lists_within_a_map() {
+    fn program<C: Arrays>() -> Expr<C, Vector, Real> {
+        fun1(|v| {
+            map(lam(|a| horner(a.at()).app(with(a.at(), with(num(2.0), with(a.at() * a.at(), empty()))))), v.at()).sum()
+        })
+    }
+    // a + 2 a + a^4
+    let x = tensor([0.5, -1.5]);
+    let expected: Vec<f64> = [0.5_f64, -1.5].iter().map(|a| 3.0 + 4.0 * a.powi(3)).collect();
+    close("closures", &numbers(&higher::grad(program(), &x)), &expected, 1e-12);
+    let (_, chad) = higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(program(), &x);
+    close("CHAD", &numbers(&chad), &expected, 1e-12);
+    close("dual", &numbers(&direct::grad(|x| higher::run(program(), x), &x)), &expected, 1e-12);
+}
+
+/// Another monoid than derivatives.
+#[test]
+fn a_list_has_as_many_paths_as_uses() {
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Paths(usize);
+    impl higher::Monoid for Paths {
+        fn plus(&self, other: &Paths) -> Paths {
+            Paths(self.0 + other.0)
+        }
+    }
+    fn program<C: Language>() -> Expr<C, Two, Real> {
+        fun2(|x, y| horner(num(1.0)).app(with(x.at(), with(y.at(), with(x.at(), empty())))))
+    }
+    let x = (tensor(1.0), tensor(2.0));
+    assert_eq!(higher::dependencies::<_, _, _, Array>(program(), &x, &[Paths(1)]), [Paths(2), Paths(1)]);
+}
