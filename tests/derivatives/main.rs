@@ -16,6 +16,7 @@ mod external;
 mod extrema;
 mod facts;
 mod gradients;
+mod implicit;
 mod inside;
 mod interpreters;
 mod laws;

@@ -1,0 +1,247 @@
+//! Linear equations with the derivative of a program as their matrix: by the matrix, or by products with it.
+//!
+//! Law: the solution of `a y = b` with `a = df/dx` has the derivative `a^-1 (b_dot - a_dot y)` in both modes, however it
+//! was found. Conjugate gradients: Hestenes and Stiefel (1952). GMRES: Saad and Schultz (1986), with each direction
+//! made orthogonal twice.
+
+use std::sync::Arc;
+
+use super::search::exceeds;
+use super::{Recorded, Solver, closed, symbolic};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::program::{Custom, Program, Term, interpret};
+use crate::shape::size;
+use crate::tensor::Tensor;
+use crate::tree::ravel::{ravel, unravel};
+
+/// How linear equations are solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinearSolver {
+    /// By the factors of the matrix.
+    Dense,
+    /// By conjugate gradients with at most so many products: for symmetric positive definite matrices, as at a minimum.
+    ConjugateGradients(usize),
+    /// By GMRES, begun anew after so many products, ten times at most: for any matrix.
+    Gmres(usize),
+}
+
+type Vector<T> = Tensor<T, 1>;
+type Matrix<T> = Tensor<T, 2>;
+
+/// The times that GMRES begins anew.
+const RESTARTS: usize = 10;
+
+/// The orders of derivatives of a solution by products that are those of the equation; beyond, those of the iteration.
+const ORDERS: usize = 2;
+
+/// The solution of `df/dx y = right`.
+pub(super) fn solve<T: BaseTensor>(of: &Recorded, solver: &Solver, x: &[T], p: &[T], right: &T) -> T {
+    match solver.linear {
+        LinearSolver::Dense => {
+            let right = Vector::<T>::from_raw(right.clone());
+            matrix(of, x, p).solve(&right).into_raw()
+        }
+        LinearSolver::ConjugateGradients(_) | LinearSolver::Gmres(_) => {
+            let args: Vec<T> = x.iter().chain(p).cloned().chain([right.clone()]).collect();
+            T::custom(&by_products(of, solver, ORDERS, false), &args).swap_remove(0)
+        }
+    }
+}
+
+/// The solution of `(df/dx + damping) y = right`.
+pub(super) fn damped(of: &Recorded, solver: &Solver, x: &[Term], p: &[Term], right: &Term, damping: &Term) -> Term {
+    let (right, damping) = (Vector::from_raw(right.clone()), Tensor::<Term, 0>::from_raw(damping.clone()));
+    match solver.linear {
+        LinearSolver::Dense => {
+            let a: Matrix<Term> = matrix(of, x, p);
+            let n = a.shape()[0];
+            (a + Matrix::eye(n).times(&damping)).solve(&right).into_raw()
+        }
+        LinearSolver::ConjugateGradients(_) | LinearSolver::Gmres(_) => {
+            let forward = products(of, false);
+            let given = [x, p].concat();
+            let by = |v: &Vector<Term>| product(&forward, &given, v) + v.times(&damping);
+            iterate(&by, &right, solver).into_raw()
+        }
+    }
+}
+
+/// The matrix `df/dx`, row by row.
+fn matrix<T: BaseTensor>(of: &Recorded, x: &[T], p: &[T]) -> Matrix<T> {
+    let wrt: Vec<usize> = (0..of.unknowns).collect();
+    let pull = symbolic::vjp_in(&of.program, &wrt);
+    let results: Vec<T> = of.program.outputs().iter().map(|s| T::zeros(&s.shape, s.dtype)).collect();
+    let floats = of.program.outputs().iter().filter(|s| s.dtype.is_float());
+    let n = floats.map(|s| size(&s.shape)).sum();
+    let given = [x, p].concat();
+    let (_, mut rows) = T::map_accum(n, false, Vec::new(), &[Matrix::<T>::eye(n).into_raw()], &mut |_, row| {
+        let inputs = given.iter().cloned().chain(unravel(&results, &row[0])).collect();
+        let x_bar = interpret(&pull, inputs).split_off(results.len());
+        (Vec::new(), vec![ravel(&x_bar)])
+    });
+    Matrix::from_raw(rows.swap_remove(0))
+}
+
+/// The program `(x, p, v) -> df/dx v`, or `-> (df/dx)^T v`, of vectors.
+fn products(of: &Recorded, transposed: bool) -> Program {
+    let like = |slots: &[crate::program::Slot]| -> Vec<Term> {
+        slots.iter().map(|s| Term::variable(&s.shape, s.dtype)).collect()
+    };
+    let given = like(of.program.inputs());
+    let (x, p) = given.split_at(of.unknowns);
+    let v = Term::variable(ravel(x).shape(), crate::DType::F64);
+    let result = if transposed {
+        let wrt: Vec<usize> = (0..of.unknowns).collect();
+        let bars = unravel(&like(of.program.outputs()), &v);
+        let inputs = given.iter().cloned().chain(bars).collect();
+        interpret(&symbolic::vjp_in(&of.program, &wrt), inputs).split_off(of.program.outputs().len())
+    } else {
+        let still: Vec<Term> = p.iter().map(|p| Term::zeros(p.shape(), p.dtype())).collect();
+        let inputs = given.iter().cloned().chain(unravel(x, &v)).chain(still).collect();
+        interpret(&symbolic::jvp(&of.program), inputs).split_off(of.program.outputs().len())
+    };
+    closed(of.name, &given.iter().cloned().chain([v]).collect::<Vec<Term>>(), &[ravel(&result)])
+}
+
+fn product<T: BaseTensor>(program: &Program, given: &[T], v: &Vector<T>) -> Vector<T> {
+    let inputs = given.iter().cloned().chain([v.raw().clone()]).collect();
+    Vector::from_raw(interpret(program, inputs).swap_remove(0))
+}
+
+/// `(x, p, right) -> y`, with the derivative of the equation in so many orders.
+fn by_products(of: &Recorded, solver: &Solver, orders: usize, transposed: bool) -> Arc<Custom> {
+    let (there, back) = (products(of, transposed), products(of, !transposed));
+    let slots = there.inputs();
+    let like = || -> Vec<Term> { slots.iter().map(|s| Term::variable(&s.shape, s.dtype)).collect() };
+    let vector = |x: &Term| Vector::from_raw(x.clone());
+    let plain = |program: &Program, given: &[Term], right: &Term| {
+        iterate(&|v: &Vector<Term>| product(program, given, v), &vector(right), solver).into_raw()
+    };
+    let again = |transposed: bool, program: &Program, given: &[Term], right: &Term| match orders {
+        0 => plain(program, given, right),
+        _ => {
+            let args = [given, std::slice::from_ref(right)].concat();
+            Term::custom(&by_products(of, solver, orders - 1, transposed), &args).swap_remove(0)
+        }
+    };
+    let args = like();
+    let (right, given) = args.split_last().expect("the right-hand side is the last argument");
+    let primal = closed(of.name, &args, &[plain(&there, given, right)]);
+    let y = Term::variable(right.shape(), right.dtype());
+    let at_solution: Vec<Term> = given.iter().cloned().chain([y.clone()]).collect();
+
+    // `y_dot = a^-1 (right_dot - a_dot y)`.
+    let dots = like();
+    let (right_dot, given_dot) = dots.split_last().expect("the right-hand side is the last argument");
+    let still = Term::zeros(y.shape(), y.dtype());
+    let directions = given_dot.iter().cloned().chain([still]);
+    let moved = interpret(&symbolic::jvp(&there), at_solution.iter().cloned().chain(directions).collect());
+    let y_dot = again(transposed, &there, given, (vector(right_dot) - vector(&moved[1])).raw());
+    let jvp = closed(of.name, &[&args[..], &[y.clone()], &dots].concat(), &[y_dot]);
+
+    // `l = a^-T y_bar`, which is the cotangent of the right-hand side; those of `x` and `p` are of `-l^T a y`.
+    let y_bar = Term::variable(y.shape(), y.dtype());
+    let l = again(!transposed, &back, given, &y_bar);
+    let wrt: Vec<usize> = (0..given.len()).collect();
+    let minus = (-vector(&l)).into_raw();
+    let bars = interpret(&symbolic::vjp_in(&there, &wrt), at_solution.into_iter().chain([minus]).collect());
+    let bars: Vec<Term> = bars.into_iter().skip(1).chain([l]).collect();
+    let vjp = closed(of.name, &[&args[..], &[y, y_bar]].concat(), &bars);
+    match Custom::new("solve_by_products", primal, Some(jvp), Some(vjp)) {
+        Ok(custom) => Arc::new(custom),
+        Err(fault) => unreachable!("the rules fit their function: {fault}"),
+    }
+}
+
+/// The solution by products.
+fn iterate(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, right: &Vector<Term>, solver: &Solver) -> Vector<Term> {
+    match solver.linear {
+        LinearSolver::Gmres(most) => gmres(by, right, most.min(right.shape()[0]).max(1), solver.tolerance),
+        LinearSolver::ConjugateGradients(most) => conjugate_gradients(by, right, most, solver.tolerance),
+        LinearSolver::Dense => unreachable!("the matrix is known"),
+    }
+}
+
+/// Whether a residual is larger than a part of the right-hand side, by squares.
+fn remains(residual: &Tensor<Term, 0>, right: &Tensor<Term, 0>, tolerance: f64) -> Term {
+    exceeds(residual.raw(), (right * (tolerance * tolerance)).raw())
+}
+
+fn conjugate_gradients(
+    by: &dyn Fn(&Vector<Term>) -> Vector<Term>,
+    right: &Vector<Term>,
+    most: usize,
+    tolerance: f64,
+) -> Vector<Term> {
+    let whole = right.square().sum();
+    let goes = |left: &Tensor<Term, 0>| remains(left, &whole, tolerance);
+    let init = vec![
+        goes(&whole),
+        Vector::<Term>::zeros(right.shape()).into_raw(),
+        right.raw().clone(),
+        right.raw().clone(),
+        whole.raw().clone(),
+    ];
+    let carry = Term::repeat(Some(most), init, &mut |carry| {
+        let [y, r, d] = [1, 2, 3].map(|k| Vector::from_raw(carry[k].clone()));
+        let left = Tensor::<Term, 0>::from_raw(carry[4].clone());
+        let q = by(&d);
+        let step = &left / d.dot(&q);
+        let (y, r) = (y + d.times(&step), r - q.times(&step));
+        let next = r.square().sum();
+        let d = &r + d.times(&(&next / left));
+        vec![goes(&next), y.into_raw(), r.into_raw(), d.into_raw(), next.into_raw()]
+    });
+    Vector::from_raw(carry[1].clone())
+}
+
+fn gmres(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, right: &Vector<Term>, m: usize, tolerance: f64) -> Vector<Term> {
+    let whole = right.square().sum();
+    let goes = |r: &Vector<Term>| remains(&r.square().sum(), &whole, tolerance);
+    let init = vec![goes(right), Vector::<Term>::zeros(right.shape()).into_raw(), right.raw().clone()];
+    let carry = Term::repeat(Some(RESTARTS), init, &mut |carry| {
+        let [y, r] = [1, 2].map(|k| Vector::from_raw(carry[k].clone()));
+        let y = y + correction(by, &r, m);
+        let r = right - by(&y);
+        vec![goes(&r), y.into_raw(), r.into_raw()]
+    });
+    Vector::from_raw(carry[1].clone())
+}
+
+/// The vector among `r, a r, .., a^(m-1) r` with the smallest residual.
+fn correction(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, r: &Vector<Term>, m: usize) -> Vector<Term> {
+    // A direction of no length stands for one that is not needed: the space is exhausted.
+    let unit = |v: &Vector<Term>, length: &Tensor<Term, 0>| {
+        let one = Tensor::<Term, 0>::scalar(1.0);
+        let scale = length.gt(0.0).select(&length.max(f64::MIN_POSITIVE).recip(), &(one * 0.0));
+        v.times(&scale)
+    };
+    let length = r.square().sum().sqrt();
+    let place = |at: &Tensor<Term, 0, i64>, rows: usize| at.one_hot::<1, f64>(rows);
+    let first = Vector::constant(Array::new(&[m + 1], (0..=m).map(|k| if k == 0 { 1.0 } else { 0.0 }).collect()));
+    let start: Matrix<Term> = first.outer(&unit(r, &length));
+    let trips = Tensor::<Term, 1, i64>::iota(m).into_raw();
+    let (last, columns) = Term::map_accum(m, false, vec![start.into_raw()], &[trips], &mut |carry, at| {
+        let basis: Matrix<Term> = Tensor::from_raw(carry[0].clone());
+        let at = Tensor::<Term, 0, i64>::from_raw(at[0].clone());
+        let v = place(&at, m + 1).vecmat(&basis);
+        let image = by(&v);
+        let along = basis.matvec(&image);
+        let rest = &image - along.vecmat(&basis);
+        let more = basis.matvec(&rest);
+        let rest = rest - more.vecmat(&basis);
+        // What rounding leaves of a vector within the space is nothing.
+        let (left, all) = (rest.square().sum().sqrt(), image.square().sum().sqrt());
+        let left = left.gt(&all * 1e-14).select(&left, &Tensor::scalar(0.0));
+        let next = unit(&rest, &left);
+        // A direction that is not needed has a column of its own, so that its coefficient is 0.
+        let idle = v.square().sum().gt(0.0).select(&left, &Tensor::scalar(1.0));
+        let column = along + more + place(&(&at + 1), m + 1).times(&idle);
+        let added: Matrix<Term> = place(&(&at + 1), m + 1).outer(&next);
+        (vec![(basis + added).into_raw()], vec![column.into_raw()])
+    });
+    let (basis, columns) = (Matrix::from_raw(last[0].clone()), Matrix::from_raw(columns[0].clone()));
+    let coefficients = columns.t().lstsq(&first.times(&length));
+    coefficients.vecmat(&basis.slice(0, 0..m))
+}

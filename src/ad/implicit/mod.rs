@@ -1,0 +1,349 @@
+//! Results that an equation decides: roots, fixed points, minima. Their derivatives are those of the equation.
+//!
+//! Law (the implicit function theorem): where `f(x(p), p) = 0` and `df/dx` is regular, `x_dot = -(df/dx)^-1 df/dp p_dot`.
+//! This is the rule of a function with a rule of its own ([`Custom`]), so it does not matter how `x` was found, nothing
+//! of the search is kept, and the derivative of the rule gives the next order. Blondel et al., "Efficient and modular
+//! implicit differentiation" (2022), section 2.
+
+mod linear;
+mod search;
+
+use std::sync::Arc;
+
+use super::symbolic;
+use crate::base::BaseTensor;
+use crate::ops::Unary;
+use crate::program::{Custom, Program, Term, interpret};
+use crate::shape::Show;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+use crate::tree::ravel::{ravel, unravel};
+
+pub use linear::LinearSolver;
+
+/// How an equation is solved.
+///
+/// ```
+/// use polygrad::{LinearSolver, Solver};
+/// let loose = Solver::default().tolerance(1e-6).steps(30).linear(LinearSolver::Gmres(20));
+/// assert_eq!(loose.steps, 30);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solver {
+    /// The search ends with a step that is at most this, relative to `1 + |x|`.
+    pub tolerance: f64,
+    /// The most steps; a search that has not ended after these gives NaN.
+    pub steps: usize,
+    /// How linear equations are solved, in the search and in the derivative.
+    pub linear: LinearSolver,
+}
+
+/// `1e-12`, 100 steps, and matrices.
+impl Default for Solver {
+    fn default() -> Self {
+        Solver { tolerance: 1e-12, steps: 100, linear: LinearSolver::Dense }
+    }
+}
+
+impl Solver {
+    /// The same with this tolerance.
+    pub fn tolerance(self, tolerance: f64) -> Solver {
+        Solver { tolerance, ..self }
+    }
+
+    /// The same with at most so many steps.
+    pub fn steps(self, steps: usize) -> Solver {
+        Solver { steps, ..self }
+    }
+
+    /// The same with linear equations solved in this way.
+    pub fn linear(self, linear: LinearSolver) -> Solver {
+        Solver { linear, ..self }
+    }
+
+    /// [`root`] with these settings.
+    ///
+    /// # Panics
+    /// Where [`root`] does.
+    ///
+    /// ```
+    /// use polygrad::{Solver, tensor};
+    /// let x = Solver::default().tolerance(1e-9).root(|x, p| x.exp() - p, &tensor(0.0), &tensor(2.0));
+    /// assert!((x - 2.0f64.ln()).item().abs() < 1e-9);
+    /// ```
+    #[track_caller]
+    pub fn root<T, X, P>(
+        &self,
+        f: impl Fn(&X::With<Term>, &P::With<Term>) -> X::With<Term>,
+        start: &X,
+        parameters: &P,
+    ) -> X::With<T>
+    where
+        T: BaseTensor,
+        X: Tree<T>,
+        P: Tree<T>,
+    {
+        let equation = Recorded::of("root", start, parameters, |x, p| f(x, p).leaves());
+        let equation = equation.like_the_start();
+        let solved = search::newton(&equation, self);
+        equation.applied(solved, equation.program.clone(), self, start, parameters)
+    }
+
+    /// [`fixed_point`] with these settings.
+    ///
+    /// # Panics
+    /// Where [`fixed_point`] does.
+    ///
+    /// ```
+    /// use polygrad::{Solver, tensor};
+    /// let x = Solver::default().steps(500).fixed_point(|x, p| (x * p).cos(), &tensor(0.0), &tensor(1.0));
+    /// assert!((&x - x.cos()).item().abs() < 1e-11);
+    /// ```
+    #[track_caller]
+    pub fn fixed_point<T, X, P>(
+        &self,
+        f: impl Fn(&X::With<Term>, &P::With<Term>) -> X::With<Term>,
+        start: &X,
+        parameters: &P,
+    ) -> X::With<T>
+    where
+        T: BaseTensor,
+        X: Tree<T>,
+        P: Tree<T>,
+    {
+        let step = Recorded::of("fixed_point", start, parameters, |x, p| f(x, p).leaves());
+        let step = step.like_the_start();
+        let solved = search::iteration(&step, self);
+        step.applied(solved, search::difference(&step), self, start, parameters)
+    }
+
+    /// [`minimize`] with these settings.
+    ///
+    /// # Panics
+    /// Where [`minimize`] does.
+    ///
+    /// ```
+    /// use polygrad::{Solver, tensor};
+    /// let x = Solver::default().steps(20).minimize(|x, p| (x - p).square(), &tensor(0.0), &tensor(2.0));
+    /// assert!((x - 2.0).item().abs() < 1e-9);
+    /// ```
+    #[track_caller]
+    pub fn minimize<T, X, P>(
+        &self,
+        f: impl Fn(&X::With<Term>, &P::With<Term>) -> Tensor<Term, 0>,
+        start: &X,
+        parameters: &P,
+    ) -> X::With<T>
+    where
+        T: BaseTensor,
+        X: Tree<T>,
+        P: Tree<T>,
+    {
+        let objective = Recorded::of("minimize", start, parameters, |x, p| vec![f(x, p).into_raw()]);
+        let wrt: Vec<usize> = (0..objective.unknowns).collect();
+        let slope = symbolic::gradient_in(&objective.program, &wrt);
+        let equation = Recorded { program: slope, ..objective.clone() };
+        let solved = search::damped(&objective, &equation, self);
+        equation.applied(solved, equation.program.clone(), self, start, parameters)
+    }
+}
+
+/// The root of `f(x, p) = 0` in `x`, by Newton's method from `start`, as a function of the parameters `p`.
+///
+/// Derivatives of any order in `p`, in both modes, by the implicit function theorem; those in `start` are zero. `f` is
+/// recorded for the shapes of its arguments and may use only these; it returns a tree like `start`. A root that is not
+/// found within the steps of the [`Solver`], or at which `df/dx` is singular, is NaN, or has NaN as derivative.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, grad, root, tensor};
+/// // The real root of x^3 + x = p: its derivative is 1 / (3 x^2 + 1).
+/// fn x<T: BaseTensor>(p: &Tensor<T, 0>) -> Tensor<T, 0> {
+///     root(|x: &Tensor<_, 0>, p| x.powi(3) + x - p, &Tensor::scalar(1.0), p)
+/// }
+/// assert_eq!(x(&tensor(2.0)), tensor(1.0));
+/// assert_eq!(grad(|p| x(p), &tensor(2.0)), tensor(0.25));
+/// ```
+///
+/// # Panics
+/// When `f` returns other shapes than those of `start`, uses a value from outside, or looks at values.
+#[track_caller]
+pub fn root<T, X, P>(
+    f: impl Fn(&X::With<Term>, &P::With<Term>) -> X::With<Term>,
+    start: &X,
+    parameters: &P,
+) -> X::With<T>
+where
+    T: BaseTensor,
+    X: Tree<T>,
+    P: Tree<T>,
+{
+    Solver::default().root(f, start, parameters)
+}
+
+/// The `x` with `x = f(x, p)`, by iteration from `start`, as a function of the parameters `p`.
+///
+/// Derivatives as those of [`root`], of `f(x, p) - x`.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, fixed_point, grad, tensor};
+/// // Heron's iteration for the square root.
+/// fn sqrt<T: BaseTensor>(p: &Tensor<T, 0>) -> Tensor<T, 0> {
+///     fixed_point(|x: &Tensor<_, 0>, p| (x + p / x) * 0.5, &Tensor::scalar(1.0), p)
+/// }
+/// assert_eq!(sqrt(&tensor(4.0)), tensor(2.0));
+/// assert!((grad(|p| sqrt(p), &tensor(4.0)) - 0.25).item().abs() < 1e-12);
+/// ```
+///
+/// # Panics
+/// When `f` returns other shapes than those of `start`, uses a value from outside, or looks at values.
+#[track_caller]
+pub fn fixed_point<T, X, P>(
+    f: impl Fn(&X::With<Term>, &P::With<Term>) -> X::With<Term>,
+    start: &X,
+    parameters: &P,
+) -> X::With<T>
+where
+    T: BaseTensor,
+    X: Tree<T>,
+    P: Tree<T>,
+{
+    Solver::default().fixed_point(f, start, parameters)
+}
+
+/// The `x` at which `f(x, p)` has a minimum near `start`, by Newton's method, damped where it climbs, as a function of
+/// the parameters `p`.
+///
+/// Derivatives as those of [`root`], of the gradient of `f` in `x`.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, jacobian, minimize, tensor};
+/// // The mean of two numbers, with weights.
+/// fn mean<T: BaseTensor>(p: &Tensor<T, 1>) -> Tensor<T, 0> {
+///     let miss = |x: &Tensor<_, 0>, p: &Tensor<_, 1>| {
+///         (x - p.at([0])).square() + (x - p.at([1])).square() * 3.0
+///     };
+///     minimize(miss, &Tensor::scalar(0.0), p)
+/// }
+/// assert!((mean(&tensor([1.0, 5.0])) - 4.0).item().abs() < 1e-12);
+/// let slope = jacobian(|p| mean(p), &tensor([1.0, 5.0]));
+/// assert!((slope - tensor([0.25, 0.75])).abs().max_all().item() < 1e-12);
+/// ```
+///
+/// # Panics
+/// When `f` uses a value from outside, or looks at values.
+#[track_caller]
+pub fn minimize<T, X, P>(
+    f: impl Fn(&X::With<Term>, &P::With<Term>) -> Tensor<Term, 0>,
+    start: &X,
+    parameters: &P,
+) -> X::With<T>
+where
+    T: BaseTensor,
+    X: Tree<T>,
+    P: Tree<T>,
+{
+    Solver::default().minimize(f, start, parameters)
+}
+
+/// A function of unknowns and parameters, as a program.
+#[derive(Clone)]
+struct Recorded {
+    name: &'static str,
+    program: Program,
+    /// The number of leaves of the unknowns, which come first.
+    unknowns: usize,
+}
+
+/// Variables like these values.
+fn variables<T: BaseTensor>(like: &[T]) -> Vec<Term> {
+    like.iter().map(|t| Term::variable(t.shape(), t.dtype())).collect()
+}
+
+/// The program of results that depend on these variables alone.
+#[track_caller]
+fn closed(name: &str, inputs: &[Term], results: &[Term]) -> Program {
+    match Term::program(inputs, results, &[]) {
+        Ok(program) => program,
+        Err(_) => panic!(
+            "{name}: the function must depend on its arguments alone, but it uses a value from outside; pass that among the parameters"
+        ),
+    }
+}
+
+impl Recorded {
+    #[track_caller]
+    fn of<T, X, P>(
+        name: &'static str,
+        start: &X,
+        parameters: &P,
+        f: impl FnOnce(&X::With<Term>, &P::With<Term>) -> Vec<Term>,
+    ) -> Recorded
+    where
+        T: BaseTensor,
+        X: Tree<T>,
+        P: Tree<T>,
+    {
+        let (x, p) = (variables(&start.leaves()), variables(&parameters.leaves()));
+        let results = f(&start.with_leaves(x.clone()), &parameters.with_leaves(p.clone()));
+        let unknowns = x.len();
+        Recorded { name, program: closed(name, &[x, p].concat(), &results), unknowns }
+    }
+
+    /// The same, whose results are like the unknowns.
+    #[track_caller]
+    fn like_the_start(self) -> Recorded {
+        let kinds =
+            |slots: &[crate::program::Slot]| slots.iter().map(|s| (s.shape.clone(), s.dtype)).collect::<Vec<_>>();
+        let (needed, given) = (kinds(&self.program.inputs()[..self.unknowns]), kinds(self.program.outputs()));
+        if needed != given {
+            let show = |kinds: &[(crate::shape::Shape, crate::DType)]| {
+                kinds.iter().map(|(shape, dtype)| format!("{dtype} {}", Show(shape))).collect::<Vec<_>>().join(", ")
+            };
+            panic!(
+                "{}: the function must return a value for each unknown, of its shape and element type, but the unknowns are {} and the \
+                 results {}; return a tree like the start",
+                self.name,
+                show(&needed),
+                show(&given)
+            );
+        }
+        self
+    }
+
+    /// The values of the function.
+    fn at<T: BaseTensor>(&self, x: &[T], p: &[T]) -> Vec<T> {
+        interpret(&self.program, [x, p].concat())
+    }
+
+    /// The unknowns that `solved` finds, with the derivative of the equation.
+    #[track_caller]
+    fn applied<T, X, P>(&self, solved: Program, equation: Program, solver: &Solver, start: &X, p: &P) -> X::With<T>
+    where
+        T: BaseTensor,
+        X: Tree<T>,
+        P: Tree<T>,
+    {
+        let rule = self.rule(&Recorded { program: equation, ..self.clone() }, solver);
+        let custom = match Custom::new(self.name, solved, Some(rule), None) {
+            Ok(custom) => Arc::new(custom),
+            Err(fault) => unreachable!("the rule of {} fits its function: {fault}", self.name),
+        };
+        let args: Vec<T> = start.leaves().into_iter().chain(p.leaves()).collect();
+        start.with_leaves(T::custom(&custom, &args))
+    }
+
+    /// `(start, p, x, start_dot, p_dot) -> x_dot`.
+    fn rule(&self, equation: &Recorded, solver: &Solver) -> Program {
+        let slots = self.program.inputs();
+        let like = |slots: &[crate::program::Slot]| -> Vec<Term> {
+            slots.iter().map(|s| Term::variable(&s.shape, s.dtype)).collect()
+        };
+        let (args, x, dots) = (like(slots), like(&slots[..self.unknowns]), like(slots));
+        let (p, p_dot) = (&args[self.unknowns..], &dots[self.unknowns..]);
+        let still: Vec<Term> = x.iter().map(|x| Term::zeros(x.shape(), x.dtype())).collect();
+        let moved = interpret(&symbolic::jvp(&equation.program), [&x, p, &still, p_dot].concat());
+        let right = ravel(&moved[moved.len() / 2..]).unary(Unary::Neg);
+        let x_dot = linear::solve(equation, solver, &x, p, &right);
+        closed(self.name, &[args, x.clone(), dots].concat(), &unravel(&still, &x_dot))
+    }
+}

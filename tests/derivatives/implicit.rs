@@ -1,0 +1,168 @@
+//! Roots, fixed points and minima: functions that an equation defines.
+//!
+//! Laws: the result satisfies its equation; derivatives in the parameters are those of finite differences, at orders
+//! one to three, in both modes, staged and direct, with matrices and by products; those in the start are zero; a search
+//! that does not end is NaN.
+
+use polygrad::{
+    BaseTensor, Concrete, Function, LinearSolver, Solver, Tensor, assert_gradient, direct, fixed_point, grad, hessian,
+    jacobian, jvp, minimize, nth_derivative, root, tensor, vmap,
+};
+
+type Number<T> = Tensor<T, 0>;
+type Vector<T> = Tensor<T, 1>;
+
+fn near<const D: usize>(what: &str, a: &Tensor<Concrete, D>, b: &Tensor<Concrete, D>, tolerance: f64) {
+    let off = (a - b).abs().max_all().item();
+    assert!(off <= tolerance, "{what}: {a} and {b} differ by {off}");
+}
+
+/// Two masses between hardening springs, at equilibrium.
+fn force<T: BaseTensor>(x: &Vector<T>, p: &Vector<T>) -> Vector<T> {
+    let apart = x - x.reverse(0) * 0.7;
+    p - x - x.powi(3) - apart * 0.5
+}
+
+fn solvers() -> Vec<Solver> {
+    let by = |linear| Solver::default().linear(linear);
+    vec![Solver::default(), by(LinearSolver::Gmres(5)).steps(8), by(LinearSolver::Gmres(2)).steps(8)]
+}
+
+fn equilibrium<T: BaseTensor>(solver: Solver, p: &Vector<T>) -> Vector<T> {
+    solver.root(|x: &Vector<_>, p: &Vector<_>| force(x, p), &Vector::zeros([2]), p)
+}
+
+#[test]
+fn roots_are_roots_and_have_derivatives() {
+    let p = tensor([1.0, -0.3]);
+    for solver in solvers() {
+        let x = equilibrium(solver, &p);
+        near("root", &force(&x, &p), &tensor([0.0, 0.0]), 1e-12);
+        assert_gradient(|p: &Vector<_>| equilibrium(solver, p).sin().sum(), &p);
+        let slope = jacobian(|p: &Vector<_>| equilibrium(solver, p), &p);
+        let sum = |p: &Vector<_>| equilibrium(solver, p).sum();
+        near("direct", &direct::grad(sum, &p), &slope.sum_outer(), 1e-10);
+        let along = tensor([0.4, -1.0]);
+        near("jvp", &jvp(|p: &Vector<_>| equilibrium(solver, p), &p, &along).1, &slope.matvec(&along), 1e-10);
+        near(
+            "direct jvp",
+            &direct::jvp(|p: &Vector<_>| equilibrium(solver, p), &p, &along).1,
+            &slope.matvec(&along),
+            1e-10,
+        );
+        let curved = hessian(|p: &Vector<_>| equilibrium(solver, p).sin().sum(), &p);
+        let h = 1e-5;
+        let moved = |h: f64| grad(|p: &Vector<_>| equilibrium(solver, p).sin().sum(), &(&p + tensor([h, 0.0])));
+        let difference = (moved(h) - moved(-h)) * (0.5 / h);
+        near("hessian", &curved.row(0), &difference, 1e-7);
+    }
+}
+
+/// `x^3 + x = p`: derivatives of all orders are known from that of the inverse function.
+#[test]
+fn derivatives_of_high_order_are_those_of_the_inverse_function() {
+    fn cubic<T: BaseTensor>(p: &Number<T>) -> Number<T> {
+        root(|x: &Number<_>, p: &Number<_>| x.powi(3) + x - p, &Number::scalar(0.5), p)
+    }
+    // At x = 1: with s = 1 / (3 x^2 + 1), x'' = -6 x s^3 and x''' = (108 x^2 s - 6) s^4.
+    let s: f64 = 0.25;
+    let known = [s, -6.0 * s.powi(3), (108.0 * s - 6.0) * s.powi(4)];
+    for (order, known) in known.into_iter().enumerate() {
+        let found = nth_derivative(cubic, order + 1, &tensor(2.0));
+        near("order", &found, &tensor(known), 1e-12);
+    }
+}
+
+#[test]
+fn fixed_points_have_the_derivative_of_the_fixed_point() {
+    let step = |x: &Vector<_>, p: &Vector<_>| (x.reverse(0) * 0.4 + p).sin() * 0.8;
+    let p = tensor([0.3, 0.9]);
+    let x = fixed_point(step, &tensor([0.0, 0.0]), &p);
+    near("fixed point", &((x.reverse(0) * 0.4 + &p).sin() * 0.8), &x, 1e-11);
+    assert_gradient(
+        |p: &Vector<_>| {
+            let step = |x: &Vector<_>, p: &Vector<_>| (x.reverse(0) * 0.4 + p).sin() * 0.8;
+            fixed_point(step, &Vector::zeros([2]), p).square().sum()
+        },
+        &p,
+    );
+}
+
+/// A ridge regression, whose minimum is known.
+#[test]
+fn minima_have_the_derivative_of_the_minimum() {
+    let a = tensor([[1.0, 0.5], [0.2, -1.0], [0.7, 0.1]]);
+    let b = tensor([1.0, 2.0, -0.5]);
+    let miss = |x: &Vector<_>, (log_weight, b): &(Number<_>, Vector<_>)| {
+        let a = Tensor::constant([[1.0, 0.5], [0.2, -1.0], [0.7, 0.1]]);
+        (a.matvec(x) - b).square().sum() + x.square().sum() * log_weight.exp()
+    };
+    let known = |(log_weight, b): &(Number<_>, Vector<_>)| {
+        let a = Tensor::<_, 2>::constant([[1.0, 0.5], [0.2, -1.0], [0.7, 0.1]]);
+        let normal = a.t().matmul(&a) + Tensor::eye(2).times(&log_weight.exp());
+        normal.solve(&a.t().matvec(b)).sin().sum()
+    };
+    let at = (tensor(-0.5), b.clone());
+    for linear in [LinearSolver::Dense, LinearSolver::ConjugateGradients(20)] {
+        let solver = Solver::default().linear(linear);
+        let x = solver.minimize(miss, &tensor([0.0, 0.0]), &at);
+        let slope = a.t().matvec(&(a.matvec(&x) - &b)) + &x * (-0.5f64).exp();
+        near("minimum", &slope, &tensor([0.0, 0.0]), 1e-10);
+        let f = |p: &(Number<_>, Vector<_>)| solver.minimize(miss, &Vector::zeros([2]), p).sin().sum();
+        let (found, expected) = (grad(f, &at), grad(known, &at));
+        near("log weight", &found.0, &expected.0, 1e-9);
+        near("data", &found.1, &expected.1, 1e-9);
+    }
+}
+
+/// Rosenbrock's function, from a start where its second derivative is not definite.
+#[test]
+fn the_search_for_a_minimum_goes_down() {
+    let rosenbrock = |x: &Vector<_>, p: &Number<_>| {
+        let (a, b) = (x.at([0]), x.at([1]));
+        (p - &a).square() + (b - a.square()).square() * 100.0
+    };
+    let x = minimize(rosenbrock, &tensor([-1.2, 1.0]), &tensor(1.0));
+    near("minimum", &x, &tensor([1.0, 1.0]), 1e-8);
+    let x = minimize(rosenbrock, &tensor([0.0, 3.0]), &tensor(1.0));
+    near("minimum", &x, &tensor([1.0, 1.0]), 1e-8);
+}
+
+#[test]
+fn the_start_has_no_derivative_and_trees_are_solved() {
+    let pair = |(x, y): &(Number<_>, Vector<_>), p: &Number<_>| (x * x - p, y * x - Tensor::constant([1.0, 2.0]));
+    let f = |start: &(Number<_>, Vector<_>)| {
+        let (x, y) = root(pair, start, &Number::scalar(4.0));
+        x + y.sum()
+    };
+    let start = (tensor(1.0), tensor([1.0, 1.0]));
+    near("roots", &f(&start), &tensor(3.5), 1e-11);
+}
+
+#[test]
+fn a_search_that_does_not_end_is_nan() {
+    let f = |x: &Number<_>, p: &Number<_>| x.square() + p;
+    assert!(root(f, &tensor(0.5), &tensor(1.0)).item().is_nan());
+    assert!(grad(|p| root(f, &Number::scalar(0.5), p), &tensor(1.0)).item().is_nan());
+    // No steps, no root.
+    let none = Solver::default().steps(0).root(|x: &Number<_>, p: &Number<_>| x - p, &tensor(0.0), &tensor(1.0));
+    assert!(none.item().is_nan());
+}
+
+#[test]
+fn recorded_and_in_bulk_they_are_the_same() {
+    fn log<T: BaseTensor>(p: &Number<T>) -> Number<T> {
+        root(|x: &Number<_>, p: &Number<_>| x.exp() - p, &Number::scalar(0.0), p)
+    }
+    let p = tensor([1.5, 2.0, 3.0]);
+    let all: Vector<Concrete> = vmap(log)(&p);
+    near("in bulk", &all, &p.ln(), 1e-11);
+    let f = Function::gradient(
+        |p: &Vector<_>| {
+            let all: Vector<_> = vmap(log)(p);
+            all.sum()
+        },
+        &p,
+    );
+    near("gradient", &f.run(&p).unwrap(), &p.recip(), 1e-11);
+}
