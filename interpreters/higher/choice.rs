@@ -56,7 +56,7 @@ fn function<T: BaseTensor>(mask: &T, a: Val<T>, b: Val<T>) -> Val<T> {
 }
 
 /// A value of a sum: where it is of the left case, its left and its right part.
-fn cases<T: BaseTensor>(v: &Val<T>) -> (T, Val<T>, Val<T>) {
+pub(super) fn cases<T: BaseTensor>(v: &Val<T>) -> (T, Val<T>, Val<T>) {
     let truth = |b: bool| T::constant(Array::scalar(b));
     match v {
         Val::Left(v) => (truth(true), (**v).clone(), Val::Zero),

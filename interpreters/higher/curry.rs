@@ -258,11 +258,12 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R> {
         Differentiable::new(move |x| {
             let (g, pullbacks) = (x.fst(), RefCell::new(Vec::new()));
-            let result = iterated(x.snd(), &|state| {
+            let step = |state| {
                 let ran = step.at(Val::pair(g.clone(), state));
                 pullbacks.borrow_mut().push(ran.snd().lin());
                 ran.fst()
-            });
+            };
+            let result = iterated(x.snd(), &step, &|_| None);
             // From the cotangent of a state to those of the context and of the start.
             let mut back = Lin::pair(Lin::zero(), Lin::id());
             let mut pullbacks = pullbacks.into_inner().into_iter().peekable();

@@ -5,6 +5,7 @@
 //! trip), the trips run one after the other. Law: both ways give the same values.
 
 use super::bag::{Bag, Entry};
+use super::choice::cases;
 use super::decisions::Followed;
 use super::value::Val;
 use crate::array::Array;
@@ -206,6 +207,30 @@ fn looped<T: BaseTensor>(
         out: rebuild(&out, Way::Same, &mut outputs.into_iter()),
         sum: rebuild(&sum, Way::Sum, &mut stacks),
     })
+}
+
+/// A loop of steps that end by a condition that is not known, as a recorded loop: `first` is what the first step gave. Nothing
+/// if a state or a result is more than tensors, or changes its form.
+pub(super) fn repeated<T: BaseTensor>(first: &Val<T>, step: &dyn Fn(Val<T>) -> Val<T>) -> Option<Val<T>> {
+    let (go, state, result) = cases(first);
+    let mut init = vec![go];
+    let of_state = flatten(&state, &mut init)?;
+    let split = init.len();
+    let of_result = flatten(&result, &mut init)?;
+    let mut fits = true;
+    let last = T::repeat(None, init, &mut |carry| {
+        let state = rebuild(&of_state, Way::Same, &mut carry[1..split].iter().cloned());
+        let result = rebuild(&of_result, Way::Same, &mut carry[split..].iter().cloned());
+        let (go, next, ended) = cases(&step(state.clone()));
+        let mut after = vec![go];
+        let of_next = flatten(&next.conform(&state), &mut after);
+        let of_ended = flatten(&ended.conform(&result), &mut after);
+        let alike = |(a, b): (&T, &T)| a.shape() == b.shape() && a.dtype() == b.dtype();
+        fits &= of_next.as_ref() == Some(&of_state) && of_ended.as_ref() == Some(&of_result);
+        fits &= after.len() == carry.len() && after.iter().zip(&carry).all(alike);
+        if fits { after } else { carry }
+    });
+    fits.then(|| rebuild(&of_result, Way::Same, &mut last.into_iter().skip(split)))
 }
 
 /// The trips one after the other.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::bag::Bag;
 use super::linear::Lin;
-use super::loops::{Trip, sweep};
+use super::loops::{Trip, repeated, sweep};
 use super::recursion::within_stack;
 use super::value::{Closure, Val, known};
 use crate::ad::higher::{Tangents, pull_primitive, push_primitive};
@@ -85,18 +85,27 @@ fn case<T: BaseTensor>(left: Closure<T>, right: Closure<T>) -> Closure<T> {
     })
 }
 
-/// Steps until one is the right case.
-pub(super) fn iterated<T: BaseTensor>(mut state: Val<T>, step: &dyn Fn(Val<T>) -> Val<T>) -> Val<T> {
+/// Steps until one is the right case. What it is of the first one that is not known may be known to `unknown`.
+pub(super) fn iterated<T: BaseTensor>(
+    mut state: Val<T>,
+    step: &dyn Fn(Val<T>) -> Val<T>,
+    unknown: &dyn Fn(&Val<T>) -> Option<Val<T>>,
+) -> Val<T> {
     loop {
         match step(state) {
             Val::Left(next) => state = Rc::unwrap_or_clone(next),
             Val::Right(result) => return Rc::unwrap_or_clone(result),
             Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => unreachable!("a step gives a sum"),
             Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => unreachable!("a step gives a sum"),
-            Val::Either(_) => mistake(
-                "iterate: the step must be known to go on or to end, but its condition is not known while a program is traced; run \
-                 it with known numbers, or take iterate_within, whose number of steps is bounded",
-            ),
+            either @ Val::Either(_) => {
+                return unknown(&either).unwrap_or_else(|| {
+                    mistake(
+                        "iterate: a step that keeps a derivative, or whose state is more than tensors, must be known to go on or to end, \
+                         but its condition is not known while a program is traced; run it with known numbers, or take \
+                         iterate_within, whose number of steps is bounded",
+                    )
+                });
+            }
         }
     }
 }
@@ -233,7 +242,10 @@ impl<T: BaseTensor> Language for Run<T> {
     }
 
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Morphism<T, Prod<G, S>, Sum<S, R>>) -> Morphism<T, Prod<G, S>, R> {
-        Morphism::new(move |x| iterated(x.snd(), &|state| step.at(Val::pair(x.fst(), state))))
+        Morphism::new(move |x| {
+            let step = |state| step.at(Val::pair(x.fst(), state));
+            iterated(x.snd(), &step, &|unknown| repeated(unknown, &step))
+        })
     }
 
     fn roll<S: Signature>() -> Morphism<T, S::Of<Mu<S>>, Mu<S>> {

@@ -264,7 +264,8 @@ pub fn hvp<A: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// When the program looks at numbers: in `iterate`, and in recursion that a condition ends.
+/// When the program looks at numbers: in recursion that a condition ends, and in `iterate` with a state that is more than
+/// tensors.
 #[track_caller]
 pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
     staged::<A>(like, |inputs| program.hom().at(inputs).primals(&B::layout()))
@@ -274,7 +275,7 @@ pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Val
 /// [`CurryClosures`]. Its results are the value, and the leaves of the gradient.
 ///
 /// # Panics
-/// As [`stage`].
+/// As [`stage`]; and in `iterate` whose number of steps depends on inputs.
 #[track_caller]
 pub fn stage_gradient<A: Ground>(program: Expr<CurryClosures<Term>, A, Real>, like: &A::Value<Array>) -> Program {
     stage_gradient_by(program, like)

@@ -77,10 +77,11 @@ pub trait Language: Ccc {
     /// their results are selected from.
     fn test() -> Self::Hom<Mask, Sum<Unit, Unit>>;
 
-    /// Steps until one is the right case.
+    /// Steps until one is the right case. While a program is traced, that is a recorded loop if it is not known which case
+    /// a step is.
     ///
     /// # Panics
-    /// When a program runs in which it is not known which case a step is: while it is traced.
+    /// When that is not known, and the state is more than tensors, or a derivative is kept.
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R>;
 
     /// The parts of a value of a recursive type, as that value.

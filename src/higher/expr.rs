@@ -341,8 +341,8 @@ type Within<S, R> = Prod<Mask, Prod<S, R>>;
 
 /// Steps from a state until one gives the right case, but at most `n`; `otherwise` if none of these does.
 ///
-/// All `n` steps are one loop, so a condition that is not known while a program is traced may end it: where it has
-/// ended, a step changes nothing.
+/// All `n` steps are one loop, so a condition that is not known while a program is traced may end it, and gradients are
+/// recorded, too: where it has ended, a step changes nothing.
 ///
 /// ```
 /// use polygrad::higher::{Arrays, Expr, Real, fun1, if_, inl, inr, iterate_within, num};

@@ -3,9 +3,10 @@
 use polygrad::higher::{
     self, Arrays, Expr, Language, Prod, Real, Sum, Vector, case, fun2, if_, inl, inr, lam, let_, map, num, tup,
 };
+use polygrad::interpreters::compiled::compile;
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
 use polygrad::program::{Term, interpret};
-use polygrad::tensor;
+use polygrad::{Array, Tensor, tensor};
 
 use super::agree::{close, numbers};
 use super::gallery::{self, Two};
@@ -105,4 +106,26 @@ fn functions_chosen_while_traced() {
     let [a, b, c, d] = points();
     check!(chosen_case: a, b, c, d);
     check!(chosen_and_mapped: (tensor([0.3, -0.2]), tensor(0.5)), (tensor([0.3, -0.2]), tensor(1.5)));
+}
+
+/// An iteration whose number of steps depends on inputs is recorded as a loop that ends by itself, with derivatives forwards;
+/// `iterate_within` has a bound, and both.
+#[test]
+fn iterations_are_recorded() {
+    let like = (tensor(1.7), tensor(0.9));
+    let staged = higher::stage(gallery::repeated(), &like);
+    let within = higher::stage_gradient(gallery::bounded(), &like);
+    for (a, x) in [(1.7, 0.9), (2.5, 3.0), (1.3, 50.0), (1.1, 1.0)] {
+        let at = (tensor(a), tensor(x));
+        let inputs = vec![Array::scalar(a), Array::scalar(x)];
+        let expected: Tensor<Array, 0> = higher::run(gallery::repeated(), &at);
+        assert_eq!(interpret(&staged, inputs.clone()), [expected.clone().into_raw()]);
+        assert_eq!(compile(&staged).run(&inputs), [expected.into_raw()]);
+        let direction = (tensor(1.0), tensor(-0.5));
+        let (_, slope) = polygrad::jvp(|x| higher::run(gallery::repeated(), x), &at, &direction);
+        close("forward", &[slope.item()], &[higher::jvp(gallery::repeated(), &at, &direction).1.item()], 1e-12);
+        let results = interpret(&within, inputs);
+        let found: Vec<f64> = results[1..].iter().map(|t| t.item().expect("a number")).collect();
+        close("bounded", &found, &numbers(&higher::grad(gallery::bounded(), &at)), 1e-12);
+    }
 }

@@ -112,7 +112,7 @@ fn operation(o: &Op, v: &[Value]) -> Value {
         Op::ZipWith => mapped(&|both| two(&v[0])(both.fst(), both.snd()), &Val::pair(v[1].clone(), v[2].clone())),
         Op::Map if v[0].is_zero() => Val::Zero,
         Op::Map => mapped(&|a| v[0].apply(a), &v[1]),
-        Op::Iterate => iterated(v[1].clone(), &|s| v[0].apply(s)),
+        Op::Iterate => iterated(v[1].clone(), &|s| v[0].apply(s), &|_| None),
         Op::Fix => fixed(v[0].clone()),
         Op::Fold => scanned(&|a| v[0].apply(a), v[1].clone(), &v[2]).1,
         Op::Scan => {
