@@ -77,7 +77,7 @@ pub(crate) fn lu<E: Real>(n: usize, a: &[E], l: &mut [E], u: &mut [E], p: &mut [
 
 /// The solution with the factors of a matrix.
 pub(crate) fn solve<E: Real>(n: usize, (lu, p): (&[E], &[i64]), transposed: bool, b: &[E], x: &mut [E]) {
-    let columns = if n == 0 { 0 } else { b.len() / n };
+    let columns = b.len().checked_div(n).unwrap_or(0);
     if is_zero(b) {
         return x.fill(E::ZERO);
     }
@@ -102,7 +102,7 @@ pub(crate) fn solve<E: Real>(n: usize, (lu, p): (&[E], &[i64]), transposed: bool
 /// The solution with a triangle of a matrix: lower or not, of the transposed matrix or not, with ones on the diagonal
 /// or not.
 pub(crate) fn solve_triangular<E: Real>(n: usize, a: &[E], [lower, transposed, unit]: [bool; 3], b: &[E], x: &mut [E]) {
-    let columns = if n == 0 { 0 } else { b.len() / n };
+    let columns = b.len().checked_div(n).unwrap_or(0);
     if is_zero(b) {
         return x.fill(E::ZERO);
     }
@@ -252,7 +252,7 @@ pub(crate) fn svd<E: Real>([m, n]: [usize; 2], a: &[E], u: &mut [E], s: &mut [E]
 
 /// The least-squares solution.
 pub(crate) fn lstsq<E: Real>([m, n]: [usize; 2], a: &[E], b: &[E], x: &mut [E]) {
-    let columns = if m == 0 { 0 } else { b.len() / m };
+    let columns = b.len().checked_div(m).unwrap_or(0);
     if is_zero(b) || n == 0 {
         return x.fill(E::ZERO);
     }
