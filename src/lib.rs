@@ -43,7 +43,7 @@ pub use base::{BaseTensor, Lift};
 pub use dtype::{DType, Elem, Float, Num};
 pub use interpreters::{ADVal, Concrete, Dual, Shapes};
 pub use tensor::{
-    Checkpoint, Conv, Tensor, build, build1, checkpoint, concat, cond, einsum, fold, iterate, iterate_all, map,
-    map_accum, map_accum_reverse, scan, stack, tensor, vmap, while_loop, while_loop_within, zip_with,
+    Checkpoint, Conv, Tensor, associative_scan, build, build1, checkpoint, concat, cond, einsum, fold, iterate,
+    iterate_all, map, map_accum, map_accum_reverse, scan, stack, tensor, vmap, while_loop, while_loop_within, zip_with,
 };
 pub use tree::Tree;

@@ -24,7 +24,7 @@ use crate::shape::{Shape, Show, check_possible, try_possible};
 use crate::tree::Tree;
 
 /// The argument of a loop: a tensor, which the loop runs over by its outermost axis, or a tuple of tensors side by
-/// side; `R` is the argument of one trip.
+/// side, or an array of tensors; `R` is the argument of one trip.
 #[diagnostic::on_unimplemented(
     message = "a loop cannot run over `{Self}`",
     label = "a tensor of rank 1 or more is needed, a range of numbers of type `usize`, or a tuple of these"
@@ -39,7 +39,7 @@ pub trait Rows<T, R> {
     fn row(parts: &mut dyn Iterator<Item = T>) -> R;
 }
 
-/// The stacked results of one trip of a loop: a tensor, `()`, or a tuple; `S` is the result, with a new outermost axis.
+/// The stacked results of one trip of a loop: a tensor, `()`, a tuple, or an array of these; `S` is the result, with a new outermost axis.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stacked",
     label = "the body of a loop must return a tensor here, or a tuple of tensors"
@@ -105,6 +105,24 @@ where
     }
     fn stacked(parts: &mut dyn Iterator<Item = T>) -> Tensor<T, D, E> {
         Tensor::from_raw(next(parts))
+    }
+}
+
+impl<T, R, X: Rows<T, R>, const N: usize> Rows<T, [R; N]> for [X; N] {
+    fn sequences(&self, out: &mut Vec<T>) {
+        self.iter().for_each(|x| x.sequences(out));
+    }
+    fn row(parts: &mut dyn Iterator<Item = T>) -> [R; N] {
+        std::array::from_fn(|_| X::row(parts))
+    }
+}
+
+impl<T, S, Y: Outputs<T, S>, const N: usize> Outputs<T, [S; N]> for [Y; N] {
+    fn parts(&self, out: &mut Vec<T>) {
+        self.iter().for_each(|y| y.parts(out));
+    }
+    fn stacked(parts: &mut dyn Iterator<Item = T>) -> [S; N] {
+        std::array::from_fn(|_| Y::stacked(parts))
     }
 }
 

@@ -31,6 +31,7 @@
 //! | `index` | reading and adding at indices |
 //! | `loops` | building by index, maps, folds, loops with a carry |
 //! | `checkpoint` | loops with a carry that are cut in segments |
+//! | `associative` | scans by an associative operation |
 //! | `repeat` | loops that end by themselves |
 //!
 //! The elementwise functions of one float tensor come from the table in `ops/unary.rs`.
@@ -48,6 +49,7 @@ use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Discrete, Linear, View};
 use crate::shape::{Show, check_possible, check_room};
 
+mod associative;
 mod batched;
 mod checkpoint;
 mod conv;
@@ -81,6 +83,7 @@ mod structure;
 mod trips;
 mod update;
 
+pub use associative::associative_scan;
 pub use batched::Batched;
 pub use checkpoint::{Checkpoint, checkpoint};
 pub use conv::Conv;

@@ -10,6 +10,7 @@ mod support;
 
 mod agree;
 mod anchors;
+mod associative;
 mod checkpoint;
 mod custom;
 mod external;

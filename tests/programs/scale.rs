@@ -3,7 +3,7 @@
 
 use polygrad::direct::{grad, jvp};
 use polygrad::tensor::{fold, tensor};
-use polygrad::{BaseTensor, Concrete, Tensor};
+use polygrad::{BaseTensor, Checkpoint, Concrete, Tensor, while_loop};
 
 /// `n` dependent operations.
 fn chain<T: BaseTensor>(x: &Tensor<T, 0>, n: usize) -> Tensor<T, 0> {
@@ -94,4 +94,27 @@ fn a_host_loop_over_slices_is_linear() {
         &x,
     );
     assert_eq!(g, Tensor::ones([n]));
+}
+
+#[test]
+fn a_million_trips() {
+    // One trip of each kind of loop is near to the fixpoint 2 x.
+    const MILLION: usize = 1_000_000;
+    fn step<T: BaseTensor>(x: &Tensor<T, 0>, y: Tensor<T, 0>) -> Tensor<T, 0> {
+        y * 0.5 + x
+    }
+    fn segments<T: BaseTensor>(n: usize, x: &Tensor<T, 0>) -> Tensor<T, 0> {
+        let owned = x.clone();
+        Checkpoint::states(3000).iterate(n, x, move |_, y| step(&owned, y))
+    }
+    fn ended<T: BaseTensor>(n: usize, x: &Tensor<T, 0>) -> Tensor<T, 0> {
+        let go = |c: &(Tensor<T, 0>, Tensor<T, 0, i64>)| c.1.lt(n as i64);
+        while_loop((x.clone(), Tensor::scalar(0)), go, |(y, k)| (step(x, y), k + 1)).0
+    }
+    let x = tensor(1.5);
+    assert!((polygrad::grad(|x| segments(MILLION, x), &x).item() - 2.0).abs() < 1e-12);
+    assert!((polygrad::jvp(|x| ended(MILLION, x), &x, &tensor(1.0)).1.item() - 2.0).abs() < 1e-12);
+    // Trip by trip.
+    assert!((grad(|x| segments(MILLION / 50, x), &x).item() - 2.0).abs() < 1e-12);
+    assert!((grad(|x| ended(MILLION / 50, x), &x).item() - 2.0).abs() < 1e-12);
 }

@@ -9,12 +9,12 @@ use std::sync::LazyLock;
 use polygrad::direct::{self, grad, jvp};
 use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
 use polygrad::ops::{Binary, Discrete, FloatStep, Unary};
-use polygrad::passes::{Options, optimize, simplify, simplify_with, vectorize};
+use polygrad::passes::{Options, optimize, segments, simplify, simplify_with, vectorize};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::TreeMath;
 use polygrad::{
-    ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, gradient_side_by_side, hvp,
-    symbolic,
+    ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, checkpoint, gradient_side_by_side,
+    hvp, symbolic,
 };
 
 use crate::any::{self, Level, lists_at};
@@ -25,6 +25,11 @@ use crate::recipe::{Recipe, Step};
 
 type Point = Leaves<Concrete>;
 type Scalar<T> = Tensor<T, 0>;
+
+/// The program with its loops cut in segments, and what is left of these in segments of one trip.
+fn in_segments(program: &Program) -> Program {
+    segments(&segments(program, checkpoint(2)), checkpoint(1))
+}
 
 /// What is computed, of the loss where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +98,10 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Outputs, "staged, compiled", true, |case| run(case.outputs(), &case.x)),
     row(Outputs, "staged, compiled in small blocks", true, |case| run_in_blocks(case.outputs(), &case.x)),
     row(Outputs, "vectorized, simplified, compiled", true, |case| run(&simplify(case.vectorized_outputs()), &case.x)),
+    row(Outputs, "cut in segments", true, |case| interpret(&in_segments(case.outputs()), case.x.0.clone())),
+    row(Outputs, "cut in segments, optimized, compiled", false, |case| {
+        run(&optimize(&in_segments(case.outputs())), &case.x)
+    }),
     row(Signs, "run", true, |case| case.signs_at(&case.x).0),
     row(Signs, "staged, interpreted", true, |case| interpret(case.signs(), case.x.0.clone())),
     row(Signs, "simplified", true, |case| interpret(&simplify(case.signs()), case.x.0.clone())),
@@ -119,6 +128,13 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Gradient, "gradient of the staged program by running", true, |case| {
         let run = |x: &Leaves<ADVal<Concrete>>| Scalar::from_raw(interpret(case.program(), x.0.clone()).remove(0));
         grad(run, &case.x).0
+    }),
+    row(Gradient, "symbolic gradient of segments", false, |case| {
+        interpret(&symbolic::gradient(&in_segments(case.program())), case.x.0.clone())
+    }),
+    row(Gradient, "symbolic gradient of segments, saved, loaded, optimized, compiled", false, |case| {
+        let gradient = symbolic::gradient(&in_segments(case.program()));
+        run(&optimize(&saved_and_loaded(&gradient)), &case.x)
     }),
     row(Gradient, "symbolic vjp", true, |case| {
         let mut all = interpret(&symbolic::vjp(case.program()), case.and_one());
@@ -192,6 +208,10 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Curvature, "symbolic jvp of gradient", true, |case| {
         let jvp = symbolic::jvp(case.gradient());
         interpret(&jvp, case.with(&case.v)).split_off(case.x.0.len())
+    }),
+    row(Curvature, "symbolic vjp of gradient of segments", false, |case| {
+        let vjp = symbolic::vjp(&symbolic::gradient(&in_segments(case.program())));
+        interpret(&vjp, case.with(&case.v)).split_off(case.x.0.len())
     }),
     row(Curvature, "symbolic vjp of gradient", false, |case| {
         let vjp = symbolic::vjp(case.gradient());

@@ -1,0 +1,105 @@
+//! Scans by an associative operation, in logarithmic depth.
+//!
+//! Law: the operation is applied to stacks of rows, each time to half as many as before, so a recorded program has no
+//! loop, and about `2 n` applications in `2 log2 n` bulk operations. Blelloch, *Prefix sums and their applications*,
+//! CMU-CS-90-190, 1990.
+
+use std::cell::OnceCell;
+
+use super::loops::{Outputs, Rows, sequences};
+use crate::base::BaseTensor;
+use crate::ops::Linear;
+use crate::shape::{Shape, Show};
+
+/// What applies the operation to pairs of rows of two stacks.
+type Combine<'a, T> = &'a dyn Fn(&[T], &[T]) -> Vec<T>;
+
+/// All prefixes of the rows, combined by `f`: `y[0] = x[0]`, `y[i] = f(y[i - 1], x[i])`, if `f` is associative.
+///
+/// The order of the operations is another than that of a [`scan`](crate::scan()), and none waits for all before it: so
+/// `f(f(a, b), c)` must be `f(a, f(b, c))`, up to rounding; nothing checks that. Linear recurrences are of this kind: the
+/// composition of maps `h -> a h + b` is `(a1, b1), (a2, b2) -> (a2 a1, a2 b1 + b2)`.
+///
+/// ```
+/// use polygrad::{associative_scan, tensor};
+/// // h[i] = a[i] h[i - 1] + b[i], from h = 0.
+/// let (a, b) = (tensor([0.0, 0.5, 2.0, 1.0]), tensor([1.0, 1.0, 1.0, 1.0]));
+/// let (_, h) = associative_scan((a, b), |(a1, b1), (a2, b2)| (a2 * a1, a2 * b1 + b2));
+/// assert_eq!(h, tensor([1.0, 1.5, 4.0, 5.0]));
+/// ```
+///
+/// # Panics
+/// When sequences differ in length, or `f` returns what is not like a row.
+#[track_caller]
+pub fn associative_scan<T, X, R, S>(xs: X, f: impl Fn(&R, &R) -> R) -> S
+where
+    T: BaseTensor,
+    X: Rows<T, R>,
+    R: Outputs<T, S>,
+{
+    let (n, xs) = sequences("associative_scan", &xs);
+    let fault = OnceCell::new();
+    let combine = |left: &[T], right: &[T]| {
+        let both = [left, right].concat();
+        let (_, stacks) = T::map_accum(left[0].shape()[0], false, Vec::new(), &both, &mut |_, rows| {
+            let (left, right) = rows.split_at(left.len());
+            let row = |rows: &[T]| X::row(&mut rows.iter().cloned());
+            let mut made = Vec::new();
+            f(&row(left), &row(right)).parts(&mut made);
+            let kind = |t: &T| format!("{} {}", t.dtype(), Show(t.shape()));
+            if let Some((other, row)) = made.iter().zip(left).find(|(other, row)| kind(other) != kind(row)) {
+                fault.get_or_init(|| (kind(row), kind(other)));
+                made = left.to_vec();
+            }
+            (Vec::new(), made)
+        });
+        stacks
+    };
+    let scanned = if n < 2 { xs } else { prefixes(&xs, &combine) };
+    if let Some((row, made)) = fault.get() {
+        panic!(
+            "associative_scan: two rows must be combined to what is like a row, but a row is {row} and they become {made}; slice or \
+             pad what the operation returns"
+        );
+    }
+    R::stacked(&mut scanned.into_iter())
+}
+
+/// Some rows of each stack: `count` of them from `start` on, every `step`-th.
+fn rows<T: BaseTensor>(xs: &[T], start: usize, count: usize, step: usize) -> Vec<T> {
+    xs.iter().map(|x| x.linear(&Linear::slice(x.shape(), 0, start, count, step))).collect()
+}
+
+/// The prefixes of at least one row.
+fn prefixes<T: BaseTensor>(xs: &[T], combine: Combine<'_, T>) -> Vec<T> {
+    let n = xs[0].shape()[0];
+    if n == 1 {
+        return xs.to_vec();
+    }
+    // Neighbours are combined in pairs. The prefixes of the pairs are every second result; each combined with one more row
+    // gives the others.
+    let (odds, evens) = (n / 2, n - n / 2);
+    let (even, odd) = (rows(xs, 0, evens, 2), rows(xs, 1, odds, 2));
+    let at_odd = prefixes(&combine(&rows(&even, 0, odds, 1), &odd), combine);
+    let mut at_even = rows(xs, 0, 1, 1);
+    if evens > 1 {
+        let later = combine(&rows(&at_odd, 0, evens - 1, 1), &rows(&even, 1, evens - 1, 1));
+        at_even =
+            at_even.iter().zip(&later).map(|(first, later)| T::concat(0, &[first.clone(), later.clone()])).collect();
+    }
+    at_even.iter().zip(&at_odd).map(|(even, odd)| woven(even, odd)).collect()
+}
+
+/// The rows of two stacks in turns; the first may have one more.
+fn woven<T: BaseTensor>(even: &T, odd: &T) -> T {
+    let count = odd.shape()[0];
+    let shape = |outer: &[usize]| outer.iter().chain(&odd.shape()[1..]).copied().collect::<Shape>();
+    let apart = |x: &T| x.linear(&Linear::reshape(x.shape(), &shape(&[count, 1])));
+    let first = even.linear(&Linear::slice(even.shape(), 0, 0, count, 1));
+    let pairs = T::concat(1, &[apart(&first), apart(odd)]);
+    let all = pairs.linear(&Linear::reshape(pairs.shape(), &shape(&[2 * count])));
+    if even.shape()[0] == count {
+        return all;
+    }
+    T::concat(0, &[all, even.linear(&Linear::slice(even.shape(), 0, count, 1, 1))])
+}
