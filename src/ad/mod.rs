@@ -38,7 +38,7 @@ pub use check_gradient::{Checked, GradientCheck, GradientError, assert_gradient,
 pub use custom::{custom_jvp, custom_vjp};
 pub use external::external;
 pub use function::{Function, FunctionOptions, Gradient, Jit, RunError};
-pub use implicit::{LinearSolver, Solver, fixed_point, minimize, root};
+pub use implicit::{LinearSolver, Ode, Solver, fixed_point, minimize, odeint, root};
 pub use linear_map::LinearMap;
 pub use matrix::{
     hessian_matrix, hessian_matrix_with, jacobian_matrix, jacobian_matrix_with, value_and_jacobian_matrix,

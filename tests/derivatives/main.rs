@@ -25,6 +25,7 @@ mod levels;
 mod lifting;
 mod loops;
 mod modes;
+mod ode;
 mod optim;
 mod repeat;
 mod repeated;

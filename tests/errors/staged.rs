@@ -7,8 +7,8 @@ use polygrad::interpreters::Ast;
 use polygrad::program::Custom;
 use polygrad::{
     ADVal, BaseTensor, Concrete, DType, Function, FunctionOptions, Mode, Tensor, custom_jvp, custom_vjp, direct,
-    external, fold, grad, hessian, hvp, jacobian, jacobian_by, jvp, nth_derivative, root, tensor, value_and_grad,
-    value_and_grad_with, while_loop,
+    external, fold, grad, hessian, hvp, jacobian, jacobian_by, jvp, nth_derivative, odeint, root, tensor,
+    value_and_grad, value_and_grad_with, while_loop,
 };
 
 use crate::log::Log;
@@ -72,6 +72,9 @@ fn rules(log: &mut Log) {
     log.panics(|| external("longer", |_: &Vector<Concrete>| tensor([1.0, 2.0, 3.0]), &tensor([0.0]), &v));
     log.panics(|| root(|x: &Vector<_>, p: &Vector<_>| x * p - &stray, &v, &v));
     log.panics(|| root(|x: &Vector<_>, p: &Vector<_>| (x * p).slice(0, 0..1), &v, &v));
+    let none = Tensor::<Concrete, 1>::zeros([0]);
+    log.panics(|| odeint(|x: &Vector<_>, _, _: &Vector<_>| x.clone(), &v, &none, &v));
+    log.panics(|| odeint(|x: &Vector<_>, _, _: &Vector<_>| x.slice(0, 0..1), &v, &v, &v));
     let twice = |x: &Tensor<Concrete, 1>| x * 2.0;
     log.panics(|| direct::grad(|x: &Vector<_>| external("twice", twice, &tensor([0.0, 0.0]), x).sum(), &v));
     log.panics(|| grad(|x: &Vector<_>| external("twice", twice, &tensor([0.0, 0.0]), x).sum(), &v));

@@ -6,6 +6,7 @@
 //! implicit differentiation" (2022), section 2.
 
 mod linear;
+mod ode;
 mod search;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::tree::Tree;
 use crate::tree::ravel::{ravel, unravel};
 
 pub use linear::LinearSolver;
+pub use ode::{Ode, odeint};
 
 /// How an equation is solved.
 ///

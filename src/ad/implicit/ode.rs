@@ -1,0 +1,399 @@
+//! Solutions of ordinary differential equations, with steps as long as an error allows.
+//!
+//! Law: the derivative of the solution is the solution of the equation of the derivative: forward mode integrates
+//! `v' = df/dx v + df/dp p_dot` beside `x' = f`, reverse mode the adjoint `a' = -(df/dx)^T a` backwards, with
+//! `p_bar' = -(df/dp)^T a`. So nothing of the steps is kept, and each of these has steps of its own. Steps: Dormand and
+//! Prince (1980), of order 5 with an error of order 4; their lengths: Hairer, Norsett and Wanner, "Solving ordinary
+//! differential equations I", section II.4; the adjoint: Pontryagin, as in Chen et al. (2018), appendix C.
+
+use std::sync::Arc;
+
+use super::super::symbolic;
+use super::{closed, variables};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::ops::Linear;
+use crate::program::{Custom, Program, Slot, Term, interpret};
+use crate::shape::Show;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+use crate::tree::ravel::{ravel, unravel};
+
+/// How differential equations are solved.
+///
+/// ```
+/// use polygrad::Ode;
+/// assert_eq!(Ode::default().relative(1e-6).steps(500).steps, 500);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ode {
+    /// The error of a step is at most this part of the state, ..
+    pub relative: f64,
+    /// .. and this.
+    pub absolute: f64,
+    /// The most steps between two times; a solution that needs more is NaN.
+    pub steps: usize,
+}
+
+/// `1e-8`, `1e-10`, and 10,000 steps.
+impl Default for Ode {
+    fn default() -> Self {
+        Ode { relative: 1e-8, absolute: 1e-10, steps: 10_000 }
+    }
+}
+
+type Number = Tensor<Term, 0>;
+type Vector = Tensor<Term, 1>;
+/// From time and state to the rate of change.
+type Rate<'a> = &'a dyn Fn(&Number, &Vector) -> Vector;
+
+impl Ode {
+    /// The same with this relative error.
+    pub fn relative(self, relative: f64) -> Ode {
+        Ode { relative, ..self }
+    }
+
+    /// The same with this absolute error.
+    pub fn absolute(self, absolute: f64) -> Ode {
+        Ode { absolute, ..self }
+    }
+
+    /// The same with at most so many steps between two times.
+    pub fn steps(self, steps: usize) -> Ode {
+        Ode { steps, ..self }
+    }
+
+    /// [`odeint`] with these settings.
+    ///
+    /// # Panics
+    /// Where [`odeint`] does.
+    ///
+    /// ```
+    /// use polygrad::{Ode, Tensor, tensor};
+    /// let decay = |x: &Tensor<_, 0>, _: &Tensor<_, 0>, rate: &Tensor<_, 0>| -(x * rate);
+    /// let x = Ode::default().relative(1e-10).solve(decay, &tensor(1.0), &tensor([0.0, 1.0, 2.0]), &tensor(0.5));
+    /// assert!((x[2].item() - (-1.0f64).exp()).abs() < 1e-9);
+    /// ```
+    #[track_caller]
+    pub fn solve<T, X, P>(
+        &self,
+        f: impl Fn(&X::With<Term>, &Tensor<Term, 0>, &P::With<Term>) -> X::With<Term>,
+        start: &X,
+        times: &Tensor<T, 1>,
+        parameters: &P,
+    ) -> Vec<X::With<T>>
+    where
+        T: BaseTensor,
+        X: Tree<T>,
+        P: Tree<T>,
+    {
+        let [m] = times.shape();
+        if m == 0 {
+            panic!("odeint: needs the time of the start, but there are no times; give it first");
+        }
+        let (x, p) = (start.leaves(), parameters.leaves());
+        let (xs, t, ps) = (variables(&x), Term::variable(&[], DType::F64), variables(&p));
+        let rate = f(&start.with_leaves(xs.clone()), &Tensor::from_raw(t.clone()), &parameters.with_leaves(ps.clone()));
+        let program = closed("odeint", &[&xs[..], &[t], &ps].concat(), &rate.leaves());
+        let equation = Equation::of(program, xs.len(), m, *self);
+        let args: Vec<T> = x.iter().cloned().chain([times.raw().clone()]).chain(p).collect();
+        let states = T::custom(&equation.function(), &args).swap_remove(0);
+        let row = |i: usize| {
+            let state = states.linear(&Linear::row(states.shape(), 0, i));
+            start.with_leaves(unravel(&x, &state))
+        };
+        (0..m).map(row).collect()
+    }
+}
+
+/// The solution of `x' = f(x, t, p)` at each of these times, the first of which is that of the start.
+///
+/// Times may fall, and be equal. Derivatives in start, times and parameters, in both modes, by the equations of the
+/// derivative; those of higher orders differentiate these. A solution that does not exist up to a time, or needs more
+/// steps than [`Ode`] says, is NaN from there on. `f` is recorded for the shapes of its arguments and may use only these.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, grad, odeint, tensor};
+/// // An oscillator: x'' = -k x.
+/// fn at_one<T: BaseTensor>(k: &Tensor<T, 0>) -> Tensor<T, 0> {
+///     let start = (Tensor::<T, 0>::scalar(1.0), Tensor::<T, 0>::scalar(0.0));
+///     let times = Tensor::<T, 1>::constant([0.0, 1.0]);
+///     let states = odeint(|(x, v): &(Tensor<_, 0>, Tensor<_, 0>), _, k: &Tensor<_, 0>| (v.clone(), -(x * k)), &start, &times, k);
+///     states[1].0.clone()
+/// }
+/// assert!((at_one(&tensor(4.0)) - 2.0f64.cos()).item().abs() < 1e-7);
+/// assert!((grad(|k| at_one(k), &tensor(4.0)) + 2.0f64.sin() / 4.0).item().abs() < 1e-6);
+/// ```
+///
+/// # Panics
+/// When there are no times; when `f` returns other shapes than those of `start`, uses a value from outside, or looks at
+/// values.
+#[track_caller]
+pub fn odeint<T, X, P>(
+    f: impl Fn(&X::With<Term>, &Tensor<Term, 0>, &P::With<Term>) -> X::With<Term>,
+    start: &X,
+    times: &Tensor<T, 1>,
+    parameters: &P,
+) -> Vec<X::With<T>>
+where
+    T: BaseTensor,
+    X: Tree<T>,
+    P: Tree<T>,
+{
+    Ode::default().solve(f, start, times, parameters)
+}
+
+/// Variables for the inputs of a program.
+fn like(slots: &[Slot]) -> Vec<Term> {
+    slots.iter().map(|s| Term::variable(&s.shape, s.dtype)).collect()
+}
+
+fn number(x: f64) -> Number {
+    Number::scalar(x)
+}
+
+/// A recorded equation `(x, t, p) -> x'`.
+struct Equation {
+    program: Program,
+    /// The number of leaves of the state.
+    states: usize,
+    /// The number of times.
+    times: usize,
+    settings: Ode,
+}
+
+impl Equation {
+    #[track_caller]
+    fn of(program: Program, states: usize, times: usize, settings: Ode) -> Equation {
+        let kinds = |slots: &[Slot]| slots.iter().map(|s| (s.shape.clone(), s.dtype)).collect::<Vec<_>>();
+        let (needed, given) = (kinds(&program.inputs()[..states]), kinds(program.outputs()));
+        if needed != given {
+            let show = |kinds: &[(crate::shape::Shape, DType)]| {
+                kinds.iter().map(|(shape, dtype)| format!("{dtype} {}", Show(shape))).collect::<Vec<_>>().join(", ")
+            };
+            panic!(
+                "odeint: the function must return a rate for each part of the state, of its shape and element type, but the state is {} \
+                 and the rates {}; return a tree like the start",
+                show(&needed),
+                show(&given)
+            );
+        }
+        Equation { program, states, times, settings }
+    }
+
+    /// `(start, times, p) -> states`, a row for each time, with the equations of its derivatives.
+    fn function(&self) -> Arc<Custom> {
+        let custom = Custom::new("odeint", self.primal(), Some(self.tangent()), Some(self.adjoint()));
+        match custom {
+            Ok(custom) => Arc::new(custom),
+            Err(fault) => unreachable!("the rules of odeint fit: {fault}"),
+        }
+    }
+
+    /// Variables for start, times and parameters.
+    fn arguments(&self) -> Vec<Term> {
+        let mut args = like(self.program.inputs());
+        args[self.states] = Term::variable(&[self.times], DType::F64);
+        args
+    }
+
+    /// The rate at a state.
+    fn rate(&self, x: &[Term], t: &Number, p: &[Term]) -> Vector {
+        let inputs = x.iter().chain([t.raw()]).chain(p).cloned().collect();
+        Tensor::from_raw(ravel(&interpret(&self.program, inputs)))
+    }
+
+    fn primal(&self) -> Program {
+        let args = self.arguments();
+        let (x, p) = (&args[..self.states], &args[self.states + 1..]);
+        let rate = |t: &Number, u: &Vector| self.rate(&unravel(x, u.raw()), t, p);
+        let states = self.through(&rate, &Tensor::from_raw(ravel(x)), &Tensor::from_raw(args[self.states].clone()));
+        closed("odeint", &args, &[states.into_raw()])
+    }
+
+    /// `(start, times, p, states, start_dot, times_dot, p_dot) -> states_dot`.
+    fn tangent(&self) -> Program {
+        let (args, dots) = (self.arguments(), self.arguments());
+        let (x, p) = (&args[..self.states], &args[self.states + 1..]);
+        let (x_dot, p_dot) = (&dots[..self.states], &dots[self.states + 1..]);
+        let [t, t_dot] = [&args, &dots].map(|all| Vector::from_raw(all[self.states].clone()));
+        let (u, u_dot) = (Vector::from_raw(ravel(x)), Vector::from_raw(ravel(x_dot)));
+        let n = u.shape()[0];
+        let push = symbolic::jvp(&self.program);
+        let both = |t: &Number, w: &Vector| {
+            let [x, x_dot] = [0, n].map(|at| unravel(x, w.slice(0, at..at + n).raw()));
+            let point = x.into_iter().chain([t.raw().clone()]).chain(p.iter().cloned());
+            let along = x_dot.into_iter().chain([number(0.0).into_raw()]).chain(p_dot.iter().cloned());
+            let moved = interpret(&push, point.chain(along).collect());
+            let (rate, rate_dot) = moved.split_at(moved.len() / 2);
+            crate::tensor::concat(0, [Vector::from_raw(ravel(rate)), Vector::from_raw(ravel(rate_dot))])
+        };
+        // A later start is a start from where the solution was before.
+        let first = u_dot - self.rate(x, &t.at([0]), p).times(&t_dot.at([0]));
+        let all = self.through(&both, &crate::tensor::concat(0, [u, first]), &t);
+        let states = Tensor::<Term, 2>::from_raw(Term::variable(&[self.times, n], DType::F64));
+        let rates = self.rates(x, &t, p, &states);
+        let moved = all.slice(1, n..2 * n) + rates * t_dot.insert_axis::<2>(1);
+        closed("odeint", &[args, vec![states.into_raw()], dots].concat(), &[moved.into_raw()])
+    }
+
+    /// `(start, times, p, states, states_bar) -> (start_bar, times_bar, p_bar)`.
+    fn adjoint(&self) -> Program {
+        let args = self.arguments();
+        let (x, p) = (&args[..self.states], &args[self.states + 1..]);
+        let t = Vector::from_raw(args[self.states].clone());
+        let n = ravel(x).shape()[0];
+        let parameters = ravel(p).shape()[0];
+        let pull = symbolic::vjp(&self.program);
+        let backwards = |t: &Number, w: &Vector| {
+            let (state, a) = (unravel(x, w.slice(0, 0..n).raw()), w.slice(0, n..2 * n));
+            let bars = unravel(x, a.raw());
+            let inputs = state.into_iter().chain([t.raw().clone()]).chain(p.iter().cloned()).chain(bars);
+            let pulled = interpret(&pull, inputs.collect());
+            let (rate, bars) = pulled.split_at(self.states);
+            let [x_bar, p_bar] = [&bars[..self.states], &bars[self.states + 1..]].map(|b| Vector::from_raw(ravel(b)));
+            crate::tensor::concat(0, [Vector::from_raw(ravel(rate)), -x_bar, -p_bar])
+        };
+        let [states, bars] =
+            [(); 2].map(|()| Tensor::<Term, 2>::from_raw(Term::variable(&[self.times, n], DType::F64)));
+        let rates = self.rates(x, &t, p, &states);
+        let last = self.times - 1;
+        let init = vec![bars.row(last).into_raw(), Vector::zeros([parameters]).into_raw()];
+        let rows = [t.slice(0, 0..last), t.slice(0, 1..)].map(Tensor::into_raw);
+        let rows = [&rows[..], &[states.slice(0, 1..).into_raw(), bars.slice(0, 0..last).into_raw()]].concat();
+        let (done, later) = Term::map_accum(last, true, init, &rows, &mut |carry, row| {
+            let [a, g] = [0, 1].map(|k| Vector::from_raw(carry[k].clone()));
+            let [before, after] = [0, 1].map(|k| Number::from_raw(row[k].clone()));
+            let [state, bar] = [2, 3].map(|k| Vector::from_raw(row[k].clone()));
+            let from = crate::tensor::concat(0, [state, a, g]);
+            let (to, _) = self.between(&backwards, &from, &after, &before, &self.first(&backwards, &after, &from));
+            let a = to.slice(0, n..2 * n);
+            (vec![(&a + bar).into_raw(), to.slice(0, 2 * n..).into_raw()], vec![a.into_raw()])
+        });
+        let start_bar = unravel(x, &done[0]);
+        // A time moves its own state, and the first one the start of all others.
+        let own = (&rates * &bars).sum_axis::<1>(1);
+        let mut t_bar = own.slice(0, 1..);
+        if last > 0 {
+            let from = Tensor::<Term, 2>::from_raw(later[0].clone()).row(0);
+            let first = -rates.row(0).dot(&from);
+            t_bar = crate::tensor::concat(0, [first.insert_axis::<1>(0), t_bar]);
+        } else {
+            t_bar = Vector::zeros([1]);
+        }
+        let p_bar = unravel(p, &done[1]);
+        let zero = |x: &Term, bar: Term| if x.dtype().is_float() { bar } else { Term::zeros(x.shape(), x.dtype()) };
+        let p_bar = p.iter().zip(p_bar).map(|(p, bar)| zero(p, bar));
+        let results: Vec<Term> = start_bar.into_iter().chain([t_bar.into_raw()]).chain(p_bar).collect();
+        closed("odeint", &[args, vec![states.into_raw(), bars.into_raw()]].concat(), &results)
+    }
+
+    /// The rates at the states, a row for each time.
+    fn rates(&self, x: &[Term], t: &Vector, p: &[Term], states: &Tensor<Term, 2>) -> Tensor<Term, 2> {
+        let rows = [t.raw().clone(), states.raw().clone()];
+        let (_, rates) = Term::map_accum(self.times, false, Vec::new(), &rows, &mut |_, row| {
+            let rate = self.rate(&unravel(x, &row[1]), &Number::from_raw(row[0].clone()), p);
+            (Vec::new(), vec![rate.into_raw()])
+        });
+        Tensor::from_raw(rates[0].clone())
+    }
+
+    /// The states at all times, a row for each.
+    fn through(&self, rate: Rate<'_>, start: &Vector, t: &Vector) -> Tensor<Term, 2> {
+        let trips = self.times - 1;
+        let rows = [t.slice(0, 0..trips), t.slice(0, 1..)].map(Tensor::into_raw);
+        let init = vec![start.raw().clone(), self.first(rate, &t.at([0]), start).into_raw()];
+        let (_, states) = Term::map_accum(trips, false, init, &rows, &mut |carry, row| {
+            let [from, to] = [0, 1].map(|k| Number::from_raw(row[k].clone()));
+            let step = Number::from_raw(carry[1].clone());
+            let (state, step) = self.between(rate, &Vector::from_raw(carry[0].clone()), &from, &to, &step);
+            (vec![state.raw().clone(), step.into_raw()], vec![state.into_raw()])
+        });
+        crate::tensor::concat(0, [start.insert_axis::<2>(0), Tensor::from_raw(states[0].clone())])
+    }
+
+    /// The size of a vector beside the errors that are allowed in another.
+    fn size(&self, x: &Vector, beside: &Vector) -> Number {
+        let allowed = beside.abs() * self.settings.relative + self.settings.absolute;
+        let n = x.shape()[0].max(1) as f64;
+        ((x / allowed).square().sum() / n).sqrt()
+    }
+
+    /// The length of a first step.
+    fn first(&self, rate: Rate<'_>, t: &Number, x: &Vector) -> Number {
+        let (state, change) = (self.size(x, x), self.size(&rate(t, x), x));
+        let known = state.gt(1e-5) & change.gt(1e-5);
+        known.select(&(state / change.max(1e-5) * 0.01), &number(1e-6))
+    }
+
+    /// The state at a time from that at another, and the length of the next step.
+    fn between(&self, rate: Rate<'_>, x: &Vector, from: &Number, to: &Number, step: &Number) -> (Vector, Number) {
+        let forwards = to.gt(from).select(&number(1.0), &number(-1.0));
+        let init = vec![
+            to.ne(from).into_raw(),
+            from.raw().clone(),
+            x.raw().clone(),
+            rate(from, x).into_raw(),
+            step.raw().clone(),
+        ];
+        let carry = Term::repeat(Some(self.settings.steps), init, &mut |carry| {
+            let [t, step] = [1, 4].map(|k| Number::from_raw(carry[k].clone()));
+            let [x, k] = [2, 3].map(|k| Vector::from_raw(carry[k].clone()));
+            let left = (to - &t).abs();
+            let whole = step.ge(&left);
+            let h = whole.select(&left, &step);
+            let moved = whole.select(to, &(&t + &h * &forwards));
+            let (next, rate_there, error) = step_of(rate, &t, &x, &k, &(&h * &forwards));
+            let larger = x.abs().max(next.abs());
+            let error = self.size(&error, &larger);
+            let good = error.le(1.0);
+            let factor = error.max(1e-8).powf(-0.2) * 0.9;
+            let factor = good.select(&factor.clamp(0.2, 10.0), &factor.clamp(0.2, 0.9));
+            // NaN, too, makes the step shorter.
+            let factor = factor.is_nan().select(&number(0.2), &factor);
+            // A step that ended at the time says little of what comes.
+            let length = &h * factor;
+            let length = (&good & &whole).select(&length.max(&step), &length);
+            let t = good.select(&moved, &t);
+            let choose = |then: &Vector, otherwise: &Vector| {
+                let n = then.shape()[0];
+                good.replicate::<1>(n).select(then, otherwise)
+            };
+            let (x, k) = (choose(&next, &x), choose(&rate_there, &k));
+            vec![to.ne(&t).into_raw(), t.into_raw(), x.into_raw(), k.into_raw(), length.into_raw()]
+        });
+        let unfinished = Tensor::<Term, 0, bool>::from_raw(carry[0].clone());
+        let x = Vector::from_raw(carry[2].clone());
+        let n = x.shape()[0];
+        let nan = Vector::from_raw(Term::constant(Array::full(&[n], f64::NAN)));
+        (unfinished.replicate::<1>(n).select(&nan, &x), Number::from_raw(carry[4].clone()))
+    }
+}
+
+/// A step: the next state, the rate there, and the estimate of the error.
+fn step_of(rate: Rate<'_>, t: &Number, x: &Vector, first: &Vector, h: &Number) -> (Vector, Vector, Vector) {
+    const TIMES: [f64; 6] = [0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0];
+    const PARTS: [&[f64]; 6] = [
+        &[0.2],
+        &[3.0 / 40.0, 9.0 / 40.0],
+        &[44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0],
+        &[19372.0 / 6561.0, -25360.0 / 2187.0, 64448.0 / 6561.0, -212.0 / 729.0],
+        &[9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0],
+        &[35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0],
+    ];
+    const ERROR: [f64; 7] =
+        [71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0];
+    let mut rates = vec![first.clone()];
+    let weighted = |rates: &[Vector], weights: &[f64]| {
+        let terms = rates.iter().zip(weights).filter(|(_, w)| **w != 0.0).map(|(k, w)| k * *w);
+        terms.reduce(|sum, term| sum + term).expect("some weight is not zero").times(h)
+    };
+    let mut next = x.clone();
+    for (c, parts) in TIMES.iter().zip(PARTS) {
+        next = x + weighted(&rates, parts);
+        rates.push(rate(&(t + h * *c), &next));
+    }
+    let error = weighted(&rates, &ERROR);
+    (next, rates.pop().expect("a step has rates"), error)
+}
