@@ -277,12 +277,12 @@ fn many_steps() {
     let found = higher::value_and_grad_by(steps::<Reverse<Run<Array>>>(10_000.0), &tensor(1.0));
     assert_eq!(found, (tensor(1.0), tensor(10_000.0)));
     assert_eq!(higher::jvp(steps(10_000.0), &tensor(1.0), &tensor(2.0)), (tensor(1.0), tensor(20_000.0)));
-    let back = |mode| higher::pullback_by(steps::<Reverse<Run<Array>>>(5000.0), &tensor(1.0), &tensor(1.0), mode);
-    assert_eq!(back(Mode::Tuples), tensor(5000.0));
-    assert_eq!(higher::hvp(steps(500.0), &tensor(1.0), &tensor(1.0)).1, tensor(500.0 * 499.0));
+    let back = |mode| higher::pullback_by(steps::<Reverse<Run<Array>>>(3000.0), &tensor(1.0), &tensor(1.0), mode);
+    assert_eq!(back(Mode::Tuples), tensor(3000.0));
+    assert_eq!(higher::hvp(steps(200.0), &tensor(1.0), &tensor(1.0)).1, tensor(200.0 * 199.0));
 }
 
-/// A function that is called in every step of a loop, so that some thousand calls are remembered.
+/// A function that is called in every step of a loop, so that a thousand calls are remembered.
 #[test]
 fn many_calls() {
     fn calls<C: Language>() -> Expr<C, Real, Real> {
@@ -290,7 +290,7 @@ fn many_calls() {
             let_(lam(|z| z.at() * a.at()), |f| {
                 iterate(tup(num(1.0), num(0.0)), |s| {
                     if_(
-                        s.at().snd().less(num(3000.0)),
+                        s.at().snd().less(num(1000.0)),
                         || inl(tup(f.at().app(s.at().fst()), s.at().snd() + num(1.0))),
                         || inr(s.at().fst()),
                     )
@@ -298,7 +298,7 @@ fn many_calls() {
             })
         })
     }
-    let expected = (tensor(1.0), tensor(3000.0));
+    let expected = (tensor(1.0), tensor(1000.0));
     assert_eq!(higher::value_and_grad(calls(), &tensor(1.0)), expected);
     assert_eq!(higher::value_and_grad_by(calls::<CurryLists<Array>>(), &tensor(1.0)), expected);
     assert_eq!(higher::value_and_grad_by(calls::<Reverse<Run<Array>>>(), &tensor(1.0)), expected);
