@@ -55,7 +55,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::array::{Array, with_elem};
 use crate::ops::Cost;
-use crate::passes::{inline, recompute};
+use crate::passes::{inline, inward, recompute};
 use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;
 use blocks::Limits;
@@ -111,6 +111,8 @@ pub fn compile_in_small_blocks(program: &Program) -> Executable {
 fn compile_within(program: &Program, limits: Limits) -> Executable {
     let whole = inline(program);
     let whole = whole.as_ref().unwrap_or(program);
+    let rows = inward(whole, limits.again);
+    let whole = rows.as_ref().unwrap_or(whole);
     let again = recompute(whole, limits.again);
     let plan = Arc::new(plan::plan(again.as_ref().unwrap_or(whole), limits));
     Executable { program: program.clone(), plan, idle: Mutex::new(Vec::new()) }

@@ -10,6 +10,7 @@ mod choices;
 mod counters;
 mod fission;
 mod inline;
+mod inward;
 pub(crate) mod lanes;
 mod recompute;
 mod segments;
@@ -18,6 +19,7 @@ mod vectorize;
 
 pub use choices::choices;
 pub(crate) use inline::inline;
+pub(crate) use inward::inward;
 pub(crate) use recompute::recompute;
 pub use segments::segments;
 pub use simplify::{Fired, Options, explain, simplify, simplify_with};
