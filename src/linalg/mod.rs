@@ -274,7 +274,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     ///
     /// ```
     /// use polygrad::tensor;
-    /// assert_eq!(tensor([[1.0, 2.0], [3.0, 5.0]]).det(), tensor(-1.0));
+    /// assert_eq!(tensor([[2.0, 1.0], [0.0, 4.0]]).det(), tensor(8.0));
     /// ```
     ///
     /// # Panics

@@ -23,6 +23,7 @@ mod interpreters;
 mod laws;
 mod levels;
 mod lifting;
+mod linalg;
 mod loops;
 mod modes;
 mod ode;

@@ -99,7 +99,7 @@ impl Solver {
     /// ```
     /// use polygrad::{Solver, tensor};
     /// let x = Solver::default().steps(500).fixed_point(|x, p| (x * p).cos(), &tensor(0.0), &tensor(1.0));
-    /// assert!((&x - x.cos()).item().abs() < 1e-11);
+    /// assert!((&x - x.cos()).abs().item() < 1e-11);
     /// ```
     #[track_caller]
     pub fn fixed_point<T, X, P>(
