@@ -117,9 +117,10 @@ fn rows_that_are_a_multiple_of_what_is_kept_have_no_stack() {
             (vec![carry[0].binary(Binary::Mul, &rows[0]).unary(Unary::Abs).unary(Unary::Sqrt)], vec![carry[0].clone()])
         });
         let rows = scale(&kept[0]);
-        let (carry, _) = Term::map_accum(5, true, vec![v[0].clone()], &[rows.clone()], &mut |carry, rows| {
-            (vec![carry[0].unary(Unary::Recip).binary(Binary::Mul, &rows[0])], Vec::new())
-        });
+        let (carry, _) =
+            Term::map_accum(5, true, vec![v[0].clone()], std::slice::from_ref(&rows), &mut |carry, rows| {
+                (vec![carry[0].unary(Unary::Recip).binary(Binary::Mul, &rows[0])], Vec::new())
+            });
         let results: Vec<Term> = carry.into_iter().chain(twice.then_some(rows)).collect();
         let program = Term::program(&v, &results, &[]).expect("a closed program");
         let executable = compile_in_small_blocks(&program);
