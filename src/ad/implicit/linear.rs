@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::search::exceeds;
-use super::{Recorded, Solver, closed, symbolic};
+use super::{Recorded, Solver, closed, like, symbolic};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::program::{Custom, Program, Term, interpret};
@@ -85,9 +85,6 @@ fn matrix<T: BaseTensor>(of: &Recorded, x: &[T], p: &[T]) -> Matrix<T> {
 
 /// The program `(x, p, v) -> df/dx v`, or `-> (df/dx)^T v`, of vectors.
 fn products(of: &Recorded, transposed: bool) -> Program {
-    let like = |slots: &[crate::program::Slot]| -> Vec<Term> {
-        slots.iter().map(|s| Term::variable(&s.shape, s.dtype)).collect()
-    };
     let given = like(of.program.inputs());
     let (x, p) = given.split_at(of.unknowns);
     let v = Term::variable(ravel(x).shape(), crate::DType::F64);
@@ -112,8 +109,6 @@ fn product<T: BaseTensor>(program: &Program, given: &[T], v: &Vector<T>) -> Vect
 /// `(x, p, right) -> y`, with the derivative of the equation in so many orders.
 fn by_products(of: &Recorded, solver: &Solver, orders: usize, transposed: bool) -> Arc<Custom> {
     let (there, back) = (products(of, transposed), products(of, !transposed));
-    let slots = there.inputs();
-    let like = || -> Vec<Term> { slots.iter().map(|s| Term::variable(&s.shape, s.dtype)).collect() };
     let vector = |x: &Term| Vector::from_raw(x.clone());
     let plain = |program: &Program, given: &[Term], right: &Term| {
         iterate(&|v: &Vector<Term>| product(program, given, v), &vector(right), solver).into_raw()
@@ -125,20 +120,20 @@ fn by_products(of: &Recorded, solver: &Solver, orders: usize, transposed: bool) 
             Term::custom(&by_products(of, solver, orders - 1, transposed), &args).swap_remove(0)
         }
     };
-    let args = like();
+    let args = like(there.inputs());
     let (right, given) = args.split_last().expect("the right-hand side is the last argument");
     let primal = closed(of.name, &args, &[plain(&there, given, right)]);
     let y = Term::variable(right.shape(), right.dtype());
     let at_solution: Vec<Term> = given.iter().cloned().chain([y.clone()]).collect();
 
     // `y_dot = a^-1 (right_dot - a_dot y)`.
-    let dots = like();
+    let dots = like(there.inputs());
     let (right_dot, given_dot) = dots.split_last().expect("the right-hand side is the last argument");
     let still = Term::zeros(y.shape(), y.dtype());
     let directions = given_dot.iter().cloned().chain([still]);
     let moved = interpret(&symbolic::jvp(&there), at_solution.iter().cloned().chain(directions).collect());
     let y_dot = again(transposed, &there, given, (vector(right_dot) - vector(&moved[1])).raw());
-    let jvp = closed(of.name, &[&args[..], &[y.clone()], &dots].concat(), &[y_dot]);
+    let jvp = closed(of.name, &[&args[..], std::slice::from_ref(&y), &dots].concat(), &[y_dot]);
 
     // `l = a^-T y_bar`, which is the cotangent of the right-hand side; those of `x` and `p` are of `-l^T a y`.
     let y_bar = Term::variable(y.shape(), y.dtype());
@@ -214,7 +209,7 @@ fn correction(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, r: &Vector<Term>, m: u
     // A direction of no length stands for one that is not needed: the space is exhausted.
     let unit = |v: &Vector<Term>, length: &Tensor<Term, 0>| {
         let one = Tensor::<Term, 0>::scalar(1.0);
-        let scale = length.gt(0.0).select(&length.max(f64::MIN_POSITIVE).recip(), &(one * 0.0));
+        let scale = length.gt(0.0).select(length.max(f64::MIN_POSITIVE).recip(), &(one * 0.0));
         v.times(&scale)
     };
     let length = r.square().sum().sqrt();
@@ -233,10 +228,10 @@ fn correction(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, r: &Vector<Term>, m: u
         let rest = rest - more.vecmat(&basis);
         // What rounding leaves of a vector within the space is nothing.
         let (left, all) = (rest.square().sum().sqrt(), image.square().sum().sqrt());
-        let left = left.gt(&all * 1e-14).select(&left, &Tensor::scalar(0.0));
+        let left = left.gt(&all * 1e-14).select(&left, Tensor::scalar(0.0));
         let next = unit(&rest, &left);
         // A direction that is not needed has a column of its own, so that its coefficient is 0.
-        let idle = v.square().sum().gt(0.0).select(&left, &Tensor::scalar(1.0));
+        let idle = v.square().sum().gt(0.0).select(&left, Tensor::scalar(1.0));
         let column = along + more + place(&(&at + 1), m + 1).times(&idle);
         let added: Matrix<Term> = place(&(&at + 1), m + 1).outer(&next);
         (vec![(basis + added).into_raw()], vec![column.into_raw()])

@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use super::symbolic;
 use crate::base::BaseTensor;
+use crate::dtype::DType;
 use crate::ops::Unary;
-use crate::program::{Custom, Program, Term, interpret};
-use crate::shape::Show;
+use crate::program::{Custom, Program, Slot, Term, interpret};
+use crate::shape::{Shape, Show};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 use crate::tree::ravel::{ravel, unravel};
@@ -247,6 +248,21 @@ where
     Solver::default().minimize(f, start, parameters)
 }
 
+/// The first inputs of a program and its outputs in words, unless they are alike.
+fn unlike(program: &Program, first: usize) -> Option<[String; 2]> {
+    let kinds = |slots: &[Slot]| slots.iter().map(|s| (s.shape.clone(), s.dtype)).collect::<Vec<_>>();
+    let (needed, given) = (kinds(&program.inputs()[..first]), kinds(program.outputs()));
+    let words = |kinds: &[(Shape, DType)]| {
+        kinds.iter().map(|(shape, dtype)| format!("{dtype} {}", Show(shape))).collect::<Vec<_>>().join(", ")
+    };
+    (needed != given).then(|| [words(&needed), words(&given)])
+}
+
+/// Variables for the inputs of a program.
+fn like(slots: &[Slot]) -> Vec<Term> {
+    slots.iter().map(|s| Term::variable(&s.shape, s.dtype)).collect()
+}
+
 /// A function of unknowns and parameters, as a program.
 #[derive(Clone)]
 struct Recorded {
@@ -294,19 +310,11 @@ impl Recorded {
     /// The same, whose results are like the unknowns.
     #[track_caller]
     fn like_the_start(self) -> Recorded {
-        let kinds =
-            |slots: &[crate::program::Slot]| slots.iter().map(|s| (s.shape.clone(), s.dtype)).collect::<Vec<_>>();
-        let (needed, given) = (kinds(&self.program.inputs()[..self.unknowns]), kinds(self.program.outputs()));
-        if needed != given {
-            let show = |kinds: &[(crate::shape::Shape, crate::DType)]| {
-                kinds.iter().map(|(shape, dtype)| format!("{dtype} {}", Show(shape))).collect::<Vec<_>>().join(", ")
-            };
+        if let Some([needed, given]) = unlike(&self.program, self.unknowns) {
             panic!(
-                "{}: the function must return a value for each unknown, of its shape and element type, but the unknowns are {} and the \
-                 results {}; return a tree like the start",
-                self.name,
-                show(&needed),
-                show(&given)
+                "{}: the function must return a value for each unknown, of its shape and element type, but the unknowns are {needed} and \
+                 the results {given}; return a tree like the start",
+                self.name
             );
         }
         self
@@ -337,9 +345,6 @@ impl Recorded {
     /// `(start, p, x, start_dot, p_dot) -> x_dot`.
     fn rule(&self, equation: &Recorded, solver: &Solver) -> Program {
         let slots = self.program.inputs();
-        let like = |slots: &[crate::program::Slot]| -> Vec<Term> {
-            slots.iter().map(|s| Term::variable(&s.shape, s.dtype)).collect()
-        };
         let (args, x, dots) = (like(slots), like(&slots[..self.unknowns]), like(slots));
         let (p, p_dot) = (&args[self.unknowns..], &dots[self.unknowns..]);
         let still: Vec<Term> = x.iter().map(|x| Term::zeros(x.shape(), x.dtype())).collect();

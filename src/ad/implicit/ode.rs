@@ -9,13 +9,12 @@
 use std::sync::Arc;
 
 use super::super::symbolic;
-use super::{closed, variables};
+use super::{closed, like, unlike, variables};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::Linear;
-use crate::program::{Custom, Program, Slot, Term, interpret};
-use crate::shape::Show;
+use crate::program::{Custom, Program, Term, interpret};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 use crate::tree::ravel::{ravel, unravel};
@@ -144,11 +143,6 @@ where
     Ode::default().solve(f, start, times, parameters)
 }
 
-/// Variables for the inputs of a program.
-fn like(slots: &[Slot]) -> Vec<Term> {
-    slots.iter().map(|s| Term::variable(&s.shape, s.dtype)).collect()
-}
-
 fn number(x: f64) -> Number {
     Number::scalar(x)
 }
@@ -166,17 +160,10 @@ struct Equation {
 impl Equation {
     #[track_caller]
     fn of(program: Program, states: usize, times: usize, settings: Ode) -> Equation {
-        let kinds = |slots: &[Slot]| slots.iter().map(|s| (s.shape.clone(), s.dtype)).collect::<Vec<_>>();
-        let (needed, given) = (kinds(&program.inputs()[..states]), kinds(program.outputs()));
-        if needed != given {
-            let show = |kinds: &[(crate::shape::Shape, DType)]| {
-                kinds.iter().map(|(shape, dtype)| format!("{dtype} {}", Show(shape))).collect::<Vec<_>>().join(", ")
-            };
+        if let Some([needed, given]) = unlike(&program, states) {
             panic!(
-                "odeint: the function must return a rate for each part of the state, of its shape and element type, but the state is {} \
-                 and the rates {}; return a tree like the start",
-                show(&needed),
-                show(&given)
+                "odeint: the function must return a rate for each part of the state, of its shape and element type, but the state is \
+                 {needed} and the rates {given}; return a tree like the start"
             );
         }
         Equation { program, states, times, settings }
@@ -324,12 +311,12 @@ impl Equation {
     fn first(&self, rate: Rate<'_>, t: &Number, x: &Vector) -> Number {
         let (state, change) = (self.size(x, x), self.size(&rate(t, x), x));
         let known = state.gt(1e-5) & change.gt(1e-5);
-        known.select(&(state / change.max(1e-5) * 0.01), &number(1e-6))
+        known.select(&(state / change.max(1e-5) * 0.01), number(1e-6))
     }
 
     /// The state at a time from that at another, and the length of the next step.
     fn between(&self, rate: Rate<'_>, x: &Vector, from: &Number, to: &Number, step: &Number) -> (Vector, Number) {
-        let forwards = to.gt(from).select(&number(1.0), &number(-1.0));
+        let forwards = to.gt(from).select(number(1.0), number(-1.0));
         let init = vec![
             to.ne(from).into_raw(),
             from.raw().clone(),
@@ -349,12 +336,12 @@ impl Equation {
             let error = self.size(&error, &larger);
             let good = error.le(1.0);
             let factor = error.max(1e-8).powf(-0.2) * 0.9;
-            let factor = good.select(&factor.clamp(0.2, 10.0), &factor.clamp(0.2, 0.9));
+            let factor = good.select(factor.clamp(0.2, 10.0), factor.clamp(0.2, 0.9));
             // NaN, too, makes the step shorter.
-            let factor = factor.is_nan().select(&number(0.2), &factor);
+            let factor = factor.is_nan().select(number(0.2), &factor);
             // A step that ended at the time says little of what comes.
             let length = &h * factor;
-            let length = (&good & &whole).select(&length.max(&step), &length);
+            let length = (&good & &whole).select(length.max(&step), &length);
             let t = good.select(&moved, &t);
             let choose = |then: &Vector, otherwise: &Vector| {
                 let n = then.shape()[0];

@@ -3,7 +3,7 @@
 //! Law: a search is a program from start and parameters to unknowns. It ends after a step that is small, and gives NaN
 //! if none is.
 
-use super::{Recorded, Solver, closed, linear};
+use super::{Recorded, Solver, closed, like, linear};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -48,7 +48,7 @@ fn moves<T: BaseTensor>(step: &T, x: &T, solver: &Solver) -> T {
 /// A search as a program: a step takes the unknowns, as a vector, and what else is carried, to the next ones and
 /// whether to go on.
 fn searched(of: &Recorded, solver: &Solver, others: Vec<Term>, step: &mut Step<'_>) -> Program {
-    let inputs: Vec<Term> = of.program.inputs().iter().map(|s| Term::variable(&s.shape, s.dtype)).collect();
+    let inputs = like(of.program.inputs());
     let (start, p) = inputs.split_at(of.unknowns);
     let mut init = vec![Term::constant(Array::full(&[], true)), ravel(start)];
     init.extend(others);
@@ -84,7 +84,7 @@ pub(super) fn iteration(of: &Recorded, solver: &Solver) -> Program {
 
 /// The program `f(x, p) - x`.
 pub(super) fn difference(of: &Recorded) -> Program {
-    let inputs: Vec<Term> = of.program.inputs().iter().map(|s| Term::variable(&s.shape, s.dtype)).collect();
+    let inputs = like(of.program.inputs());
     let (x, p) = inputs.split_at(of.unknowns);
     let minus = |(y, x): (Term, &Term)| if x.dtype().is_float() { y.binary(Binary::Sub, x) } else { y };
     let results: Vec<Term> = of.at(x, p).into_iter().zip(x).map(minus).collect();
