@@ -129,6 +129,7 @@ impl Code for Step {
             Step::Scatter(a, ix, v) => format!("Step::Scatter({a}, {}, {v})", ix.code()),
             Step::Concat(axis, parts) => format!("Step::Concat({axis}, {})", parts.code()),
             Step::Ruled(rules, a, b) => format!("Step::Ruled(Rules::{rules:?}, {a}, {b})"),
+            Step::Matrix(op, a, b) => format!("Step::Matrix(Matrix::{op:?}, {a}, {b})"),
             Step::Loop(l) => format!("Step::Loop(Box::new({}))", l.code()),
         }
     }

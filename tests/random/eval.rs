@@ -5,7 +5,7 @@
 //! bend an operand into the domain of an operation.
 
 use polygrad::array::Rng;
-use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, Linear, Unary, View};
+use polygrad::ops::{Binary, Call, Compare, Contract, Discrete, FloatStep, IntBinary, Linear, Matrix, Unary, View};
 use polygrad::shape::{Shape, size, strides};
 use polygrad::{Array, BaseTensor, DType};
 
@@ -275,10 +275,34 @@ impl<T: BaseTensor> Pool<T> {
                 (base.t.scatter_add(&ix, &v.t), sum(base.within, added))
             }
             Step::Concat(axis, parts) => self.concat(*axis, parts),
+            Step::Matrix(op, a, b) => self.matrix(*op, *a, *b),
             Step::Ruled(rules, x, y) => return self.ruled(*rules, *x, *y),
             Step::Loop(l) => return self.run(l),
         };
         self.push(t, within);
+    }
+
+    /// Linear algebra of matrices of two rows, with large numbers on the diagonal.
+    fn matrix(&mut self, op: Matrix, a: usize, b: usize) -> (T, Interval) {
+        let a = self.get(a).float().of_shape(&[2, 2]).bent((-1.0, 1.0)).t;
+        let b = self.get(b).of_type(a.dtype()).of_shape(&[2, 2]).bent((-1.0, 1.0)).t;
+        let diagonal = Array::new(&[2, 2], vec![3.0, 0.0, 0.0, 3.0]);
+        let diagonal = if a.dtype() == DType::F32 { diagonal.cast::<f32>() } else { diagonal };
+        let regular = a.binary(Binary::Add, &T::constant(diagonal));
+        let call = |op: Matrix, args: &[T]| T::call(&Call::Matrix(op), args);
+        let mut results = match op {
+            Matrix::Expm => call(op, &[a]),
+            Matrix::Solve { .. } => {
+                let factors = call(Matrix::LuFactor, std::slice::from_ref(&regular));
+                call(op, &[&[regular, b], &factors[..]].concat())
+            }
+            Matrix::SolveTriangular { .. } | Matrix::Lstsq => call(op, &[regular, b]),
+            Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Qr => call(op, &[regular]),
+            Matrix::Lu | Matrix::LuFactor | Matrix::Eigh | Matrix::Svd | Matrix::ExpmTangent { .. } => {
+                unreachable!("not among those of random programs")
+            }
+        };
+        (results.pop().expect("a result"), (-20.0, 20.0))
     }
 
     fn binary(&mut self, op: Binary, a: usize, b: usize) -> (T, Interval) {

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use polygrad::array::Rng;
 use polygrad::interpreters::Shapes;
-use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
+use polygrad::ops::{
+    Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Matrix, Reduce, Unary, View,
+};
 use polygrad::shape::size;
 use polygrad::{BaseTensor, DType};
 
@@ -15,6 +17,21 @@ use crate::eval::{Entry, Pool, SINGULAR};
 use crate::recipe::{Loop, Numbers, Recipe, Step};
 use crate::ruled::Rules;
 use crate::support::{random_contract, random_linear, random_shape};
+
+/// Operations whose derivatives exist at every regular matrix.
+const MATRICES: &[Matrix] = &[
+    Matrix::Cholesky,
+    Matrix::Inverse,
+    Matrix::Det,
+    Matrix::SlogDet,
+    Matrix::Solve { transposed: false },
+    Matrix::Solve { transposed: true },
+    Matrix::SolveTriangular { lower: true, transposed: false, unit: false },
+    Matrix::SolveTriangular { lower: false, transposed: true, unit: true },
+    Matrix::Qr,
+    Matrix::Lstsq,
+    Matrix::Expm,
+];
 
 /// The most elements of a value; and in a program of long axes.
 const LARGEST: [usize; 2] = [60, 1000];
@@ -64,7 +81,7 @@ fn constants(steps: &mut [Step], at: &mut dyn FnMut(&mut Numbers)) {
             Step::Loop(l) => constants(&mut l.body, at),
             Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) | Step::Linear(..) => {}
             Step::Contract(..) | Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) => {}
-            Step::Reduce(..) | Step::Ruled(..) => {}
+            Step::Reduce(..) | Step::Ruled(..) | Step::Matrix(..) => {}
         }
     }
 }
@@ -175,6 +192,9 @@ impl Maker {
             21 => Step::Concat(self.rng.below(2), self.some(1, 3, |maker| maker.pick(pool))),
             22 | 23 => return self.indexed(pool),
             // Rules are given zeros where a term has nothing, so what is not finite may differ.
+            24 if self.tame && self.rng.below(2) == 0 => {
+                Step::Matrix(self.one(MATRICES), self.float(pool), self.float(pool))
+            }
             24 if self.tame => Step::Ruled(self.one(&[Rules::Jvp, Rules::Both]), self.float(pool), self.float(pool)),
             24 => Step::Unary(self.unary(), self.float(pool)),
             _ => return self.run(pool, depth),

@@ -246,6 +246,7 @@ fn random_programs_are_about_everything() {
                 Step::Scatter(_, ix, _) => format!("scatter by {}", ix.len()),
                 Step::Concat(..) => "concat".to_string(),
                 Step::Ruled(rules, ..) => format!("rules {rules:?}"),
+                Step::Matrix(op, ..) => format!("matrix {}", op.name()),
                 Step::Loop(l) => {
                     let inner = l.body.iter().any(|step| matches!(step, Step::Loop(_)));
                     format!("loop {} carry {} nested {inner} reverse {}", l.n.min(2), !l.init.is_empty(), l.reverse)

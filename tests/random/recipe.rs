@@ -5,7 +5,7 @@
 //! shapes can shrink, and what is left still runs. [`Recipe::smaller`] lists such recipes.
 
 use polygrad::DType;
-use polygrad::ops::{Binary, Contract, Discrete, Linear, Reduce, Unary};
+use polygrad::ops::{Binary, Contract, Discrete, Linear, Matrix, Reduce, Unary};
 
 use crate::ruled::Rules;
 
@@ -45,6 +45,8 @@ pub(crate) enum Step {
     Concat(usize, Vec<usize>),
     /// A function with rules of its own, of two floats: two results.
     Ruled(Rules, usize, usize),
+    /// Linear algebra of one matrix, or of a matrix and a right-hand side.
+    Matrix(Matrix, usize, usize),
     Loop(Box<Loop>),
 }
 
@@ -70,7 +72,7 @@ impl Step {
             Step::Ruled(..) => 2,
             Step::Constant(_) | Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => 1,
             Step::Linear(..) | Step::Contract(..) | Step::Reduce(..) => 1,
-            Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) => 1,
+            Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) | Step::Matrix(..) => 1,
         }
     }
 
@@ -79,7 +81,8 @@ impl Step {
         match self {
             Step::Constant(_) => {}
             Step::Unary(_, a) | Step::Linear(_, a) | Step::Reduce(_, a) => f(a),
-            Step::Binary(_, a, b) | Step::Contract(_, a, b) | Step::Ruled(_, a, b) => [a, b].into_iter().for_each(f),
+            Step::Binary(_, a, b) | Step::Contract(_, a, b) => [a, b].into_iter().for_each(f),
+            Step::Ruled(_, a, b) | Step::Matrix(_, a, b) => [a, b].into_iter().for_each(f),
             Step::Select(m, a, b) => [m, a, b].into_iter().for_each(f),
             Step::Discrete(_, args) | Step::Concat(_, args) => args.iter_mut().for_each(f),
             Step::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
@@ -152,6 +155,7 @@ fn simpler(step: &Step, at: usize) -> Vec<(Step, Option<usize>)> {
         Step::Loop(l) => simpler_loops(l, at).into_iter().map(|(l, gone)| (Step::Loop(Box::new(l)), gone)).collect(),
         Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => Vec::new(),
         Step::Linear(..) | Step::Contract(..) | Step::Reduce(..) | Step::Ruled(..) => Vec::new(),
+        Step::Matrix(..) => Vec::new(),
     }
 }
 
