@@ -6,8 +6,8 @@
 //!
 //! Law: primal values are those of `T::call`, and rules are made of calls, so they hold again at every level below.
 
-use super::custom::same;
-use super::delta::{Delta, Factor, fresh};
+use super::custom::{moved, still, tangent};
+use super::delta::{Delta, Factor};
 use super::pull::{Env, Residual};
 use super::{ADVal, primals};
 use crate::base::BaseTensor;
@@ -75,23 +75,13 @@ pub(super) fn apply<T: BaseTensor>(op: &Call, args: &[ADVal<T>]) -> Vec<ADVal<T>
 /// The rule, run at values whose tangents are those of the operands.
 #[track_caller]
 fn by_rule<T: BaseTensor>(op: &Call, args: &[ADVal<T>], results: Vec<T>) -> Vec<ADVal<T>> {
-    // Operands and results have the same values here, so they have the same ids; they have no tangent.
-    let still = |primal: &T, id| ADVal { primal: primal.clone(), id, node: None };
-    let x: Vec<ADVal<T>> = args.iter().map(|a| still(&a.primal, a.id)).collect();
-    let y: Vec<ADVal<T>> = results.iter().map(|y| still(y, fresh())).collect();
-    let tangent = |a: &ADVal<T>| {
-        let node = a.node.as_ref()?;
-        Some(ADVal::of(T::zeros(a.shape(), a.dtype()), Delta::Scale(same(node))))
-    };
+    let x: Vec<ADVal<T>> = args.iter().map(still).collect();
+    let y: Vec<ADVal<T>> = results.iter().cloned().map(ADVal::constant_of).collect();
     let tangents: Vec<Option<ADVal<T>>> = args.iter().map(tangent).collect();
     let site = results.first().map(T::site).unwrap_or_default();
     // No closure here, so that a derivative that does not exist is reported at the caller's line.
     let before = T::attribute(site);
     let tangents = rules::call(op, &x, &y, &tangents);
     T::attribute(before);
-    let result = |(y, tangent): (T, Option<ADVal<T>>)| match tangent.and_then(|t| t.node) {
-        Some(node) => ADVal::of(y, Delta::Scale(same(&node))),
-        None => ADVal::constant_of(y),
-    };
-    results.into_iter().zip(tangents).map(result).collect()
+    results.into_iter().zip(tangents).map(|(y, tangent)| moved(y, tangent)).collect()
 }

@@ -169,7 +169,7 @@ fn once(rule: &Custom) -> Program {
 
 /// A program run on variables, with the sweep of its derivative in the inputs that move.
 fn traced(program: &Program, moving: &[bool]) -> (Vec<Term>, Sweep<Term>, Vec<ADVal<Term>>) {
-    let x: Vec<Term> = program.inputs().iter().map(variable).collect();
+    let x = Term::variables(program.inputs());
     let mut sweep = Sweep::new();
     let dual = |(x, moves): (&Term, &bool)| if *moves { sweep.input(x) } else { ADVal::constant_of(x.clone()) };
     let duals = x.iter().zip(moving).map(dual).collect();
@@ -247,27 +247,37 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
 
 /// The rule for tangents, run at values whose tangents are those of the arguments.
 fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Vec<T>) -> Vec<ADVal<T>> {
-    // The inputs have the same values as the arguments, so they have the same ids; they have no tangent here.
-    let mut inputs: Vec<ADVal<T>> =
-        args.iter().map(|a| ADVal { primal: a.primal.clone(), id: a.id, node: None }).collect();
+    let mut inputs: Vec<ADVal<T>> = args.iter().map(still).collect();
     inputs.extend(results.iter().cloned().map(ADVal::constant_of));
     for (arg, slot) in args.iter().zip(rule.primal().inputs()) {
-        inputs.push(match &arg.node {
-            Some(node) => ADVal::of(zeros(slot), Delta::Scale(same(node))),
-            None => ADVal::constant_of(zeros(slot)),
-        });
+        inputs.push(tangent(arg).unwrap_or_else(|| ADVal::constant_of(zeros(slot))));
     }
     let site = results.first().map(T::site).unwrap_or_default();
     let forward = forward_rule(rule);
     let tangents = attributed::<T, _>(site, || interpret(forward, inputs));
-    let result = |(y, tangent): (T, ADVal<T>)| match &tangent.node {
-        Some(node) => ADVal::of(y, Delta::Scale(same(node))),
+    results.into_iter().zip(tangents).map(|(y, tangent)| moved(y, Some(tangent))).collect()
+}
+
+/// The value of an argument of a rule, without its tangent; the same value has the same id.
+pub(super) fn still<T: BaseTensor>(arg: &ADVal<T>) -> ADVal<T> {
+    ADVal { primal: arg.primal.clone(), id: arg.id, node: None }
+}
+
+/// The tangent of an argument of a rule: zeros with the term of the argument.
+pub(super) fn tangent<T: BaseTensor>(arg: &ADVal<T>) -> Option<ADVal<T>> {
+    let node = arg.node.as_ref()?;
+    Some(ADVal::of(T::zeros(arg.shape(), arg.dtype()), Delta::Scale(same(node))))
+}
+
+/// A result whose tangent is one that a rule gave.
+pub(super) fn moved<T: BaseTensor>(y: T, tangent: Option<ADVal<T>>) -> ADVal<T> {
+    match tangent.and_then(|t| t.node) {
+        Some(node) => ADVal::of(y, Delta::Scale(same(&node))),
         None => ADVal::constant_of(y),
-    };
-    results.into_iter().zip(tangents).map(result).collect()
+    }
 }
 
 /// The tangent of another value, times one.
-pub(super) fn same<T>(to: &Rc<Node<T>>) -> Edge<Factor<T>, Rc<Node<T>>> {
+fn same<T>(to: &Rc<Node<T>>) -> Edge<Factor<T>, Rc<Node<T>>> {
     Edge { guard: Guard::One, factor: None, to: to.clone() }
 }

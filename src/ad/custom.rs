@@ -42,10 +42,10 @@ where
     Y: Tree<Term, With<Term> = Y>,
 {
     let args = x.leaves();
-    let (xs, dots) = (variables(&args), variables(&args));
+    let (xs, dots) = (Term::variables_like(&args), Term::variables_like(&args));
     let template = f(&x.with_leaves(xs.clone()));
     let results = template.leaves();
-    let ys = variables(&results);
+    let ys = Term::variables_like(&results);
     let tangents = rule(&x.with_leaves(xs.clone()), &template.with_leaves(ys.clone()), &x.with_leaves(dots.clone()));
     let takes: Vec<Term> = [&xs[..], &ys, &dots].concat();
     let made = closed(&xs, &results)
@@ -90,10 +90,10 @@ where
     Y: Tree<Term, With<Term> = Y>,
 {
     let args = x.leaves();
-    let xs = variables(&args);
+    let xs = Term::variables_like(&args);
     let template = f(&x.with_leaves(xs.clone()));
     let results = template.leaves();
-    let (ys, bars) = (variables(&results), variables(&results));
+    let (ys, bars) = (Term::variables_like(&results), Term::variables_like(&results));
     let structured = |leaves: &[Term]| template.with_leaves(leaves.to_vec());
     let cotangents = rule(&x.with_leaves(xs.clone()), &structured(&ys), &structured(&bars)).leaves();
     let takes: Vec<Term> = [&xs[..], &ys, &bars].concat();
@@ -119,11 +119,6 @@ fn fitting(made: Result<Custom, String>, way_out: &str) -> Result<Arc<Custom>, S
     made.map(Arc::new).map_err(|fact| format!("{fact}; {way_out}"))
 }
 
-/// Variables like these values.
-fn variables<T: BaseTensor>(like: &[T]) -> Vec<Term> {
-    like.iter().map(|t| Term::variable(t.shape(), t.dtype())).collect()
-}
-
 fn closed(inputs: &[Term], results: &[Term]) -> Result<Program, String> {
     Term::program(inputs, results, &[])
         .map_err(|_| String::from("it uses a value from outside; pass that as an argument"))
@@ -132,7 +127,7 @@ fn closed(inputs: &[Term], results: &[Term]) -> Result<Program, String> {
 /// `(x, y, x_dot) -> y_dot` from a rule `(x, y, y_bar) -> x_bar` with `known` inputs before `y_bar`, if the rule is
 /// linear in `y_bar`.
 fn transposed(vjp: &Program, known: usize) -> Option<Program> {
-    let inputs: Vec<Term> = vjp.inputs().iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect();
+    let inputs = Term::variables(vjp.inputs());
     let (fixed, bars) = inputs.split_at(known);
     let order: Vec<Term> = bars.iter().chain(fixed).cloned().collect();
     let linear = closed(&order, &interpret(vjp, inputs.clone())).ok()?;
@@ -141,7 +136,7 @@ fn transposed(vjp: &Program, known: usize) -> Option<Program> {
         return None;
     }
     let adjoint = symbolic::try_transpose(&linear, bars.len()).ok()?;
-    let dots: Vec<Term> = vjp.outputs().iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect();
+    let dots = Term::variables(vjp.outputs());
     let tangents = interpret(&adjoint, dots.iter().chain(fixed).cloned().collect());
     closed(&fixed.iter().cloned().chain(dots).collect::<Vec<Term>>(), &tangents).ok()
 }

@@ -14,11 +14,6 @@ use crate::passes::simplify;
 use crate::program::{Program, Slot, Term, interpret};
 use crate::shape::Show;
 
-/// Variables for the inputs of a program.
-fn variables(slots: &[Slot]) -> Vec<Term> {
-    slots.iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect()
-}
-
 fn names(slots: &[Slot]) -> Vec<String> {
     slots.iter().map(|slot| slot.name.clone()).collect()
 }
@@ -88,7 +83,7 @@ fn dual(program: &Program, inputs: &[Term], wrt: &[bool]) -> (Sweep<Term>, Vec<A
 /// When a position in `wrt` is not one of an input.
 #[track_caller]
 pub fn vjp_in(program: &Program, wrt: &[usize]) -> Program {
-    let (x, y_bar) = (variables(program.inputs()), variables(program.outputs()));
+    let (x, y_bar) = (Term::variables(program.inputs()), Term::variables(program.outputs()));
     let (sweep, y) = dual(program, &x, &chosen("vjp_in", program, wrt));
     let x_bar = sweep.pull(&y, y_bar.clone());
     let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(x_bar).collect();
@@ -127,7 +122,7 @@ pub fn vjp(program: &Program) -> Program {
 /// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
 #[track_caller]
 pub fn value_and_gradient_in(program: &Program, wrt: &[usize]) -> Program {
-    let x = variables(program.inputs());
+    let x = Term::variables(program.inputs());
     let (y, x_bar) = scalar_gradient(program, &x, wrt);
     let results: Vec<Term> = std::iter::once(y).chain(x_bar).collect();
     closed(&x, &results, &names(program.inputs()))
@@ -166,7 +161,7 @@ pub fn gradient(program: &Program) -> Program {
 /// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
 #[track_caller]
 pub fn gradient_in(program: &Program, wrt: &[usize]) -> Program {
-    let x = variables(program.inputs());
+    let x = Term::variables(program.inputs());
     let (_, x_bar) = scalar_gradient(program, &x, wrt);
     closed(&x, &x_bar, &names(program.inputs()))
 }
@@ -199,7 +194,7 @@ fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<T
 /// assert_eq!(interpret(&jvp, vec![x, x_dot]), [Array::from([1.0, 9.0]), Array::from([2.0, 3.0])]);
 /// ```
 pub fn jvp(program: &Program) -> Program {
-    let (x, x_dot) = (variables(program.inputs()), variables(program.inputs()));
+    let (x, x_dot) = (Term::variables(program.inputs()), Term::variables(program.inputs()));
     let sweep = Forward::new();
     let inputs = x.iter().zip(&x_dot).map(|(x, x_dot)| sweep.input(x, x_dot)).collect();
     let results: Vec<(Term, Term)> = interpret(program, inputs).iter().map(|y| sweep.result(y)).collect();
@@ -234,8 +229,8 @@ pub struct Linearized {
 /// assert_eq!(interpret(&split.linear, values), [Array::from([2.0, 3.0])]);
 /// ```
 pub fn linearize(program: &Program) -> Linearized {
-    let x = variables(program.inputs());
-    let x_dot = variables(program.inputs());
+    let x = Term::variables(program.inputs());
+    let x_dot = Term::variables(program.inputs());
     // Uses the delta term, whose loops carry tangents alone: forward dual numbers would compute primals and tangents in
     // one loop.
     let (sweep, y) = dual(program, &x, &vec![true; program.inputs().len()]);
@@ -279,8 +274,8 @@ pub fn transpose(linear: &Program, count: usize) -> Program {
 
 /// [`transpose`], if the program is linear.
 pub(super) fn try_transpose(linear: &Program, count: usize) -> Result<Program, String> {
-    let x = variables(linear.inputs());
-    let y_bar = variables(linear.outputs());
+    let x = Term::variables(linear.inputs());
+    let y_bar = Term::variables(linear.outputs());
     let wrt: Vec<bool> = (0..x.len()).map(|k| k < count).collect();
     let (sweep, y) = dual(linear, &x, &wrt);
     let x_bar = sweep.pull(&y, y_bar.clone());
@@ -330,7 +325,7 @@ pub(super) fn derivative_in_first(program: &Program) -> Program {
         panic!("derivative: the input must be a scalar float, but it is {} {}; use jvp", x.dtype, Show(&x.shape));
     }
     let one = Term::constant(crate::array::Array::ones(&x.shape, x.dtype));
-    let variables = variables(program.inputs());
+    let variables = Term::variables(program.inputs());
     let sweep = Forward::new();
     let mut inputs = vec![sweep.input(&variables[0], &one)];
     inputs.extend(variables[1..].iter().map(|x| <Dual<Term> as Lift<Term>>::lift(x.clone())));

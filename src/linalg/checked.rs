@@ -15,24 +15,19 @@ pub struct MatrixError {
     way_out: &'static str,
 }
 
-/// The result, or an error if it has a NaN that its operands do not have.
+/// The result, or an error if it or an operand has an element that is not finite.
 fn checked<R>(
     result: R,
     [operation, requirement, way_out]: [&'static str; 3],
     operands: &[&Array],
     of: impl Fn(&R) -> &Array,
 ) -> Result<R, MatrixError> {
-    let is_nan = |a: &Array| {
-        a.to_vec::<f64>().map_or_else(
-            |_| a.to_vec::<f32>().is_ok_and(|v| v.iter().any(|x| !x.is_finite())),
-            |v| v.iter().any(|x| !x.is_finite()),
-        )
-    };
+    let is_finite = |a: &Array| a.cast::<f64>().to_vec::<f64>().is_ok_and(|v| v.iter().all(|x| x.is_finite()));
     let error = |fact: String| Err(MatrixError { operation, requirement, fact, way_out });
-    if operands.iter().any(|a| is_nan(a)) {
+    if !operands.iter().all(|a| is_finite(a)) {
         return error(format!("it has elements that are not finite, with shape {}", Show(operands[0].shape())));
     }
-    if is_nan(of(&result)) {
+    if !is_finite(of(&result)) {
         return error(format!("a matrix is not, with shape {}", Show(operands[0].shape())));
     }
     Ok(result)

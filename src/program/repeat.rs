@@ -11,7 +11,6 @@ use crate::base::BaseTensor;
 use crate::checkpoint::{Checkpoint, Trips, map_accum};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Compare, Discrete, Linear};
-use crate::shape::Shape;
 
 /// The value of a mask of rank 0, if it is known.
 pub(crate) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
@@ -55,7 +54,7 @@ pub(crate) fn held<T: BaseTensor>(carry: Vec<T>, step: &mut dyn FnMut(Vec<T>) ->
 }
 
 /// A mask of rank 0, or one for each row, repeated to a shape.
-fn like<T: BaseTensor>(mask: &T, shape: &[usize]) -> T {
+pub(crate) fn like<T: BaseTensor>(mask: &T, shape: &[usize]) -> T {
     if mask.shape() == shape {
         return mask.clone();
     }
@@ -65,7 +64,7 @@ fn like<T: BaseTensor>(mask: &T, shape: &[usize]) -> T {
 
 /// The program of a function of at most so many trips as a loop. Many trips are cut in segments.
 pub(crate) fn bounded(body: &Program, most: usize) -> Program {
-    let variables: Vec<Term> = body.inputs().iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect();
+    let variables = Term::variables(body.inputs());
     let (init, captured) = variables.split_at(body.outputs().len());
     let (body, captured) = (body.clone(), captured.to_vec());
     let step: Trips<Term> = Rc::new(move |carry, _| {
@@ -83,11 +82,8 @@ const FEW: usize = 64;
 /// The program of a function on stacks of `n`, some of which have ended before others: from the program on stacks,
 /// whose first input is a mask for each, with a further mask in front that says whether any goes on.
 pub(crate) fn together(batched: &Program, n: usize) -> Program {
-    let slots = batched.inputs().iter().map(|slot| (slot.shape.clone(), slot.dtype));
-    let variables: Vec<Term> = std::iter::once((Shape::new(), DType::Bool))
-        .chain(slots)
-        .map(|(shape, dtype)| Term::variable(&shape, dtype))
-        .collect();
+    let mut variables = vec![Term::variable(&[], DType::Bool)];
+    variables.extend(Term::variables(batched.inputs()));
     let (carry, captured) = variables[1..].split_at(batched.outputs().len());
     let mut next = held(carry.to_vec(), &mut |carry| interpret(batched, [&carry[..], captured].concat()));
     next.insert(0, any(&next[0], n));

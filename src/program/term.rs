@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use super::{Builder, Node, NodeId, Op, Program, Slot};
 use crate::array::Array;
+use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::rewrite::signs::Seen;
 use crate::shape::{Shape, check_possible};
@@ -57,6 +58,16 @@ impl Term {
         check_possible("array", shape);
         let id = fresh();
         Term(Rc::new(Traced { id, op: Op::Input(id), shape: Shape::from_slice(shape), dtype }))
+    }
+
+    /// A new variable for each input, or output, of a program.
+    pub(crate) fn variables(slots: &[Slot]) -> Vec<Term> {
+        slots.iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect()
+    }
+
+    /// A new variable like each of these values.
+    pub(crate) fn variables_like<T: BaseTensor>(values: &[T]) -> Vec<Term> {
+        values.iter().map(|t| Term::variable(t.shape(), t.dtype())).collect()
     }
 
     /// The shape of the value.

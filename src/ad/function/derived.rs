@@ -62,10 +62,6 @@ impl Derived {
     }
 }
 
-fn variables(slots: &[Slot]) -> Vec<Term> {
-    slots.iter().map(|slot| Term::variable(&slot.shape, slot.dtype)).collect()
-}
-
 /// The program from inputs to results. The names of further inputs, which come after the first `count`, are those of
 /// others with a mark.
 pub(crate) fn closed(
@@ -93,7 +89,7 @@ pub(crate) fn closed(
 
 /// The inputs of a program as variables, arguments apart from data.
 pub(crate) fn split(program: &Program, count: usize) -> (Vec<Term>, Vec<Term>) {
-    let mut x = variables(program.inputs());
+    let mut x = Term::variables(program.inputs());
     let data = x.split_off(count);
     (x, data)
 }
@@ -101,7 +97,7 @@ pub(crate) fn split(program: &Program, count: usize) -> (Vec<Term>, Vec<Term>) {
 /// The tangents of the results alone.
 fn push(program: &Program, count: usize) -> Result<Program, Fault> {
     let (x, data) = split(program, count);
-    let x_dot = variables(&program.inputs()[..count]);
+    let x_dot = Term::variables(&program.inputs()[..count]);
     let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), count);
     let y_dot = sweep.try_push(&y, x_dot.clone())?;
     Ok(closed(program, &program.inputs()[..count], "dot", &[x, x_dot, data], &y_dot))
@@ -109,7 +105,7 @@ fn push(program: &Program, count: usize) -> Result<Program, Fault> {
 
 pub(crate) fn jvp(program: &Program, count: usize) -> Program {
     let (x, data) = split(program, count);
-    let x_dot = variables(&program.inputs()[..count]);
+    let x_dot = Term::variables(&program.inputs()[..count]);
     let sweep = Forward::new();
     let mut duals: Vec<Dual<Term>> = x.iter().zip(&x_dot).map(|(x, x_dot)| sweep.input(x, x_dot)).collect();
     duals.extend(data.iter().map(|leaf| <Dual<Term> as Lift<Term>>::lift(leaf.clone())));
@@ -120,7 +116,7 @@ pub(crate) fn jvp(program: &Program, count: usize) -> Program {
 
 fn vjp(program: &Program, count: usize) -> Result<Program, Fault> {
     let (x, data) = split(program, count);
-    let y_bar = variables(program.outputs());
+    let y_bar = Term::variables(program.outputs());
     let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), count);
     let x_bar = sweep.try_pull(&y, y_bar.clone())?;
     let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(x_bar).collect();
@@ -141,9 +137,9 @@ impl Pullback {
     /// # Errors
     /// When there is none.
     pub(crate) fn of(program: &Program, count: usize) -> Result<Pullback, Fault> {
-        let x = variables(program.inputs());
+        let x = Term::variables(program.inputs());
         let (sweep, y) = dual(program, &x, count);
-        let y_bar = variables(program.outputs());
+        let y_bar = Term::variables(program.outputs());
         let x_bar = sweep.try_pull(&y, y_bar.clone())?;
         let (linear, residuals) = Term::body(&y_bar, &x_bar, 0);
         let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(residuals).collect();

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::search::exceeds;
-use super::{Recorded, Solver, closed, like, symbolic};
+use super::{Recorded, Solver, closed, symbolic};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::program::{Custom, Program, Term, interpret};
@@ -85,12 +85,12 @@ fn matrix<T: BaseTensor>(of: &Recorded, x: &[T], p: &[T]) -> Matrix<T> {
 
 /// The program `(x, p, v) -> df/dx v`, or `-> (df/dx)^T v`, of vectors.
 fn products(of: &Recorded, transposed: bool) -> Program {
-    let given = like(of.program.inputs());
+    let given = Term::variables(of.program.inputs());
     let (x, p) = given.split_at(of.unknowns);
     let v = Term::variable(ravel(x).shape(), crate::DType::F64);
     let result = if transposed {
         let wrt: Vec<usize> = (0..of.unknowns).collect();
-        let bars = unravel(&like(of.program.outputs()), &v);
+        let bars = unravel(&Term::variables(of.program.outputs()), &v);
         let inputs = given.iter().cloned().chain(bars).collect();
         interpret(&symbolic::vjp_in(&of.program, &wrt), inputs).split_off(of.program.outputs().len())
     } else {
@@ -120,14 +120,14 @@ fn by_products(of: &Recorded, solver: &Solver, orders: usize, transposed: bool) 
             Term::custom(&by_products(of, solver, orders - 1, transposed), &args).swap_remove(0)
         }
     };
-    let args = like(there.inputs());
+    let args = Term::variables(there.inputs());
     let (right, given) = args.split_last().expect("the right-hand side is the last argument");
     let primal = closed(of.name, &args, &[plain(&there, given, right)]);
     let y = Term::variable(right.shape(), right.dtype());
     let at_solution: Vec<Term> = given.iter().cloned().chain([y.clone()]).collect();
 
     // `y_dot = a^-1 (right_dot - a_dot y)`.
-    let dots = like(there.inputs());
+    let dots = Term::variables(there.inputs());
     let (right_dot, given_dot) = dots.split_last().expect("the right-hand side is the last argument");
     let still = Term::zeros(y.shape(), y.dtype());
     let directions = given_dot.iter().cloned().chain([still]);

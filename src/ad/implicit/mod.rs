@@ -258,11 +258,6 @@ fn unlike(program: &Program, first: usize) -> Option<[String; 2]> {
     (needed != given).then(|| [words(&needed), words(&given)])
 }
 
-/// Variables for the inputs of a program.
-fn like(slots: &[Slot]) -> Vec<Term> {
-    slots.iter().map(|s| Term::variable(&s.shape, s.dtype)).collect()
-}
-
 /// A function of unknowns and parameters, as a program.
 #[derive(Clone)]
 struct Recorded {
@@ -270,11 +265,6 @@ struct Recorded {
     program: Program,
     /// The number of leaves of the unknowns, which come first.
     unknowns: usize,
-}
-
-/// Variables like these values.
-fn variables<T: BaseTensor>(like: &[T]) -> Vec<Term> {
-    like.iter().map(|t| Term::variable(t.shape(), t.dtype())).collect()
 }
 
 /// The program of results that depend on these variables alone.
@@ -301,7 +291,7 @@ impl Recorded {
         X: Tree<T>,
         P: Tree<T>,
     {
-        let (x, p) = (variables(&start.leaves()), variables(&parameters.leaves()));
+        let (x, p) = (Term::variables_like(&start.leaves()), Term::variables_like(&parameters.leaves()));
         let results = f(&start.with_leaves(x.clone()), &parameters.with_leaves(p.clone()));
         let unknowns = x.len();
         Recorded { name, program: closed(name, &[x, p].concat(), &results), unknowns }
@@ -345,7 +335,8 @@ impl Recorded {
     /// `(start, p, x, start_dot, p_dot) -> x_dot`.
     fn rule(&self, equation: &Recorded, solver: &Solver) -> Program {
         let slots = self.program.inputs();
-        let (args, x, dots) = (like(slots), like(&slots[..self.unknowns]), like(slots));
+        let (args, x, dots) =
+            (Term::variables(slots), Term::variables(&slots[..self.unknowns]), Term::variables(slots));
         let (p, p_dot) = (&args[self.unknowns..], &dots[self.unknowns..]);
         let still: Vec<Term> = x.iter().map(|x| Term::zeros(x.shape(), x.dtype())).collect();
         let moved = interpret(&symbolic::jvp(&equation.program), [&x, p, &still, p_dot].concat());

@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use super::super::symbolic;
-use super::{closed, like, unlike, variables};
-use crate::array::Array;
+use super::search::{choose, nan_if};
+use super::{closed, unlike};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::Linear;
@@ -92,7 +92,7 @@ impl Ode {
             panic!("odeint: needs the time of the start, but there are no times; give it first");
         }
         let (x, p) = (start.leaves(), parameters.leaves());
-        let (xs, t, ps) = (variables(&x), Term::variable(&[], DType::F64), variables(&p));
+        let (xs, t, ps) = (Term::variables_like(&x), Term::variable(&[], DType::F64), Term::variables_like(&p));
         let rate = f(&start.with_leaves(xs.clone()), &Tensor::from_raw(t.clone()), &parameters.with_leaves(ps.clone()));
         let program = closed("odeint", &[&xs[..], &[t], &ps].concat(), &rate.leaves());
         let equation = Equation::of(program, xs.len(), m, *self);
@@ -180,7 +180,7 @@ impl Equation {
 
     /// Variables for start, times and parameters.
     fn arguments(&self) -> Vec<Term> {
-        let mut args = like(self.program.inputs());
+        let mut args = Term::variables(self.program.inputs());
         args[self.states] = Term::variable(&[self.times], DType::F64);
         args
     }
@@ -343,18 +343,12 @@ impl Equation {
             let length = &h * factor;
             let length = (&good & &whole).select(length.max(&step), &length);
             let t = good.select(&moved, &t);
-            let choose = |then: &Vector, otherwise: &Vector| {
-                let n = then.shape()[0];
-                good.replicate::<1>(n).select(then, otherwise)
-            };
+            let choose = |then: &Vector, otherwise: &Vector| choose(good.raw(), then.raw(), otherwise.raw());
             let (x, k) = (choose(&next, &x), choose(&rate_there, &k));
-            vec![to.ne(&t).into_raw(), t.into_raw(), x.into_raw(), k.into_raw(), length.into_raw()]
+            vec![to.ne(&t).into_raw(), t.into_raw(), x, k, length.into_raw()]
         });
-        let unfinished = Tensor::<Term, 0, bool>::from_raw(carry[0].clone());
-        let x = Vector::from_raw(carry[2].clone());
-        let n = x.shape()[0];
-        let nan = Vector::from_raw(Term::constant(Array::full(&[n], f64::NAN)));
-        (unfinished.replicate::<1>(n).select(&nan, &x), Number::from_raw(carry[4].clone()))
+        let x = Vector::from_raw(nan_if(&carry[0], &carry[2]));
+        (x, Number::from_raw(carry[4].clone()))
     }
 }
 

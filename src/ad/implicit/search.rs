@@ -3,11 +3,12 @@
 //! Law: a search is a program from start and parameters to unknowns. It ends after a step that is small, and gives NaN
 //! if none is.
 
-use super::{Recorded, Solver, closed, like, linear};
+use super::{Recorded, Solver, closed, linear};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Discrete, Linear, Unary};
+use crate::program::repeat::like;
 use crate::program::{Program, Term};
 use crate::tree::ravel::{ravel, unravel};
 
@@ -29,14 +30,14 @@ pub(super) fn exceeds<T: BaseTensor>(x: &T, y: &T) -> T {
     T::discrete(&Discrete::Compare(Compare::Gt), &[x, y])
 }
 
-/// A number of rank 0 in a shape.
-fn repeated<T: BaseTensor>(x: &T, shape: &[usize]) -> T {
-    if shape.is_empty() { x.clone() } else { x.linear(&Linear::replicate(shape, &[])) }
+/// `then` if a mask of rank 0 holds.
+pub(super) fn choose<T: BaseTensor>(mask: &T, then: &T, otherwise: &T) -> T {
+    T::select(&like(mask, then.shape()), then, otherwise)
 }
 
-/// `then` if a mask of rank 0 holds.
-fn choose<T: BaseTensor>(mask: &T, then: &T, otherwise: &T) -> T {
-    T::select(&repeated(mask, then.shape()), then, otherwise)
+/// NaN in place of a value if a mask of rank 0 holds.
+pub(super) fn nan_if<T: BaseTensor>(mask: &T, x: &T) -> T {
+    choose(mask, &T::constant(Array::full(x.shape(), f64::NAN)), x)
 }
 
 /// Whether a step is large beside what it moves.
@@ -48,7 +49,7 @@ fn moves<T: BaseTensor>(step: &T, x: &T, solver: &Solver) -> T {
 /// A search as a program: a step takes the unknowns, as a vector, and what else is carried, to the next ones and
 /// whether to go on.
 fn searched(of: &Recorded, solver: &Solver, others: Vec<Term>, step: &mut Step<'_>) -> Program {
-    let inputs = like(of.program.inputs());
+    let inputs = Term::variables(of.program.inputs());
     let (start, p) = inputs.split_at(of.unknowns);
     let mut init = vec![Term::constant(Array::full(&[], true)), ravel(start)];
     init.extend(others);
@@ -57,9 +58,7 @@ fn searched(of: &Recorded, solver: &Solver, others: Vec<Term>, step: &mut Step<'
         step(&carry, &x, p)
     });
     // A search that would go on has not ended.
-    let nan = Term::constant(Array::full(carry[1].shape(), f64::NAN));
-    let found = choose(&carry[0], &nan, &carry[1]);
-    closed(of.name, &inputs, &unravel(start, &found))
+    closed(of.name, &inputs, &unravel(start, &nan_if(&carry[0], &carry[1])))
 }
 
 /// From a carry (whether to go on, the unknowns as a vector, others), the unknowns and the parameters to the next carry.
@@ -84,7 +83,7 @@ pub(super) fn iteration(of: &Recorded, solver: &Solver) -> Program {
 
 /// The program `f(x, p) - x`.
 pub(super) fn difference(of: &Recorded) -> Program {
-    let inputs = like(of.program.inputs());
+    let inputs = Term::variables(of.program.inputs());
     let (x, p) = inputs.split_at(of.unknowns);
     let minus = |(y, x): (Term, &Term)| if x.dtype().is_float() { y.binary(Binary::Sub, x) } else { y };
     let results: Vec<Term> = of.at(x, p).into_iter().zip(x).map(minus).collect();
@@ -110,8 +109,7 @@ pub(super) fn damped(objective: &Recorded, slope: &Recorded, solver: &Solver) ->
         let goes = Term::discrete(&Discrete::And, &[&goes, &Term::discrete(&Discrete::Not, &[&stuck])]);
         let chosen = choose(&better, &next, now);
         // Without progress in any direction there is no minimum.
-        let chosen = choose(&stuck, &Term::constant(Array::full(chosen.shape(), f64::NAN)), &chosen);
-        vec![goes, chosen, damping]
+        vec![goes, nan_if(&stuck, &chosen), damping]
     })
 }
 
