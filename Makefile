@@ -33,7 +33,7 @@ miri:
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:
 	UPDATE_EXPECT=1 cargo test --test errors
-	UPDATE_EXPECT=1 cargo test --test language --test programs -- operations examples pictures printing recognized
+	UPDATE_EXPECT=1 cargo test --test language --test programs -- kept operations examples pictures printing recognized
 
 # Draws the picture that takes too long for a test. Its page shows what is printed.
 pictures:

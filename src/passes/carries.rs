@@ -14,6 +14,9 @@ use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, View};
 use crate::program::{Builder, Loop, NodeId, Op, Program, Slot};
 use crate::shape::size;
 
+/// The elements of a stack that stays in cache.
+const NEAR: usize = 1 << 17;
+
 /// One addition to a carry in a trip; values are numbers of the body.
 #[derive(Clone, Debug)]
 enum Addend {
@@ -256,8 +259,9 @@ impl Addend {
 fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
     let carried = l.init.len();
     let of = |id: &NodeId| size(&l.body.nodes()[*id as usize].shape);
-    // Sequences are stacked already, and captured values need no stack.
-    let given = |id: &NodeId| (carried..l.body.inputs().len()).contains(&(*id as usize));
+    let (states, outputs) = l.body.results().split_at(carried);
+    // Sequences and outputs are stacked already, and captured values need no stack.
+    let given = |id: &NodeId| (carried..l.body.inputs().len()).contains(&(*id as usize)) || outputs.contains(id);
     // What is run again computes a sum over the trips of its own loop; nothing is gained by a stack of such sums.
     let nodes = l.body.nodes();
     let again = |id: &NodeId| matches!(&nodes[*id as usize].op, Op::Output(of, _) if matches!(&nodes[*of as usize].op, Op::Custom(c, _) if c.is_again()));
@@ -266,7 +270,6 @@ fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
     }
     let stacked = term.needs().iter().filter(|id| !given(id)).map(of).fold(0, usize::saturating_add);
     // The loop computes a state, before or after the step, even if the sum is outside.
-    let (states, outputs) = l.body.results().split_at(carried);
     let is_state = |id: &NodeId| ((*id as usize) < carried || states.contains(id)) && !outputs.contains(id);
     let (added, copies) = match term {
         Addend::Plus(Summand::Linear(views, x)) | Addend::Minus(Summand::Linear(views, x)) => {
@@ -278,7 +281,7 @@ fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
         // A scatter costs as much as its values, which are stacked.
         Addend::Scatter(..) => (usize::MAX, false),
     };
-    stacked < added || (stacked <= room && !copies)
+    stacked < added || (stacked <= room && !copies && stacked.saturating_mul(l.n) <= NEAR)
 }
 
 /// The loop of the carries that remain, and where the values that the other carries need are found.

@@ -21,6 +21,7 @@ mod choices;
 mod compiled;
 mod composed;
 mod functions;
+mod kept;
 mod lengths;
 mod parts;
 mod printing;
