@@ -1,4 +1,4 @@
-//! `#[derive(Tree)]`: structs and enums as trees of tensors. See `polygrad::Tree`, which re-exports it.
+//! `#[derive(Tree)]`: structs and enums as trees of tensors, which loops may return. See `polygrad::Tree`, which re-exports it.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -121,9 +121,13 @@ impl Derived {
         } else {
             generics.params.push(parse_quote!(#interpreter: ::polygrad::BaseTensor));
         }
+        let mut same = generics.clone();
         for tree in &self.trees {
             generics.make_where_clause().predicates.push(parse_quote!(#tree: ::polygrad::Tree<#interpreter>));
+            let bound = quote!(#tree: ::polygrad::Tree<#interpreter, With<#interpreter> = #tree>);
+            same.make_where_clause().predicates.push(parse_quote!(#bound));
         }
+        let (_, _, condition_of_rows) = same.split_for_impl();
         let (parameters, _, condition) = generics.split_for_impl();
         let (_, arguments, _) = input.generics.split_for_impl();
         let mapped = self.mapped(&input.generics);
@@ -147,6 +151,18 @@ impl Derived {
 
                 fn visit(&self, visitor: &mut dyn ::polygrad::tree::Visitor<#interpreter>) {
                     match #subject { #(#visit_arms)* }
+                }
+            }
+
+            #[automatically_derived]
+            impl #parameters ::polygrad::tensor::Outputs<#interpreter, ::polygrad::tree::Stacked<#interpreter, Self>>
+                for #name #arguments #condition_of_rows
+            {
+                fn stacked(
+                    &self,
+                    parts: &mut dyn ::core::iter::Iterator<Item = #interpreter>,
+                ) -> ::polygrad::tree::Stacked<#interpreter, Self> {
+                    ::polygrad::tree::Stacked::of_rows_like(self, parts)
                 }
             }
         }

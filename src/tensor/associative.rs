@@ -6,10 +6,12 @@
 
 use std::cell::OnceCell;
 
-use super::loops::{Outputs, Rows, sequences};
+use super::loops::sequences;
+use super::rows::{Outputs, Rows};
+use super::trips::words;
 use crate::base::BaseTensor;
 use crate::ops::Linear;
-use crate::shape::{Shape, Show};
+use crate::shape::Shape;
 
 /// What applies the operation to pairs of rows of two stacks.
 type Combine<'a, T> = &'a dyn Fn(&[T], &[T]) -> Vec<T>;
@@ -37,32 +39,32 @@ where
     X: Rows<T, R>,
     R: Outputs<T, S>,
 {
-    let (n, xs) = sequences("associative_scan", &xs);
-    let fault = OnceCell::new();
+    let rows = xs;
+    let (n, xs) = sequences("associative_scan", &rows);
+    let row = |parts: &[T]| rows.row(&mut parts.iter().cloned());
+    let zeros: Vec<T> = xs.iter().map(|x| T::zeros(&x.shape()[1..], x.dtype())).collect();
+    let (fault, like) = (OnceCell::new(), row(&zeros));
+    let key = like.key();
     let combine = |left: &[T], right: &[T]| {
         let both = [left, right].concat();
         let (_, stacks) = T::map_accum(left[0].shape()[0], false, Vec::new(), &both, &mut |_, rows| {
             let (left, right) = rows.split_at(left.len());
-            let row = |rows: &[T]| X::row(&mut rows.iter().cloned());
-            let mut made = Vec::new();
-            f(&row(left), &row(right)).parts(&mut made);
-            let kind = |t: &T| format!("{} {}", t.dtype(), Show(t.shape()));
-            if let Some((other, row)) = made.iter().zip(left).find(|(other, row)| kind(other) != kind(row)) {
-                fault.get_or_init(|| (kind(row), kind(other)));
-                made = left.to_vec();
-            }
+            let combined = f(&row(left), &row(right));
+            let difference = key.difference_to::<T>(|visitor| combined.visit(visitor));
+            let made = if difference.is_none() { combined.leaves() } else { left.to_vec() };
+            difference.map(|difference| fault.get_or_init(|| words(difference)));
             (Vec::new(), made)
         });
         stacks
     };
     let scanned = if n < 2 { xs } else { prefixes(&xs, &combine) };
-    if let Some((row, made)) = fault.get() {
+    if let Some((at, row, made)) = fault.get() {
         panic!(
-            "associative_scan: two rows must be combined to what is like a row, but a row is {row} and they become {made}; slice or \
+            "associative_scan: two rows must be combined to what is like a row, but a row{at} is {row} and they become {made}; slice or \
              pad what the operation returns"
         );
     }
-    R::stacked(&mut scanned.into_iter())
+    like.stacked(&mut scanned.into_iter())
 }
 
 /// Some rows of each stack: `count` of them from `start` on, every `step`-th.

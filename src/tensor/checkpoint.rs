@@ -2,12 +2,13 @@
 //!
 //! Law: each is the loop of the same name, and differs in what a derivative in reverse mode keeps.
 
-use std::ops::Range;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::Tensor;
-use super::loops::{Carry, Outputs, Rows, leaves, sequences, trip_numbers};
+use super::loops::{Carry, emptied, leaves, sequences, stacked, trip_numbers};
 use super::parts::Start;
+use super::rows::{Outputs, Rows};
 use super::trips::Trips;
 use crate::base::BaseTensor;
 pub use crate::checkpoint::{Checkpoint, checkpoint};
@@ -16,28 +17,42 @@ use crate::tree::Tree;
 /// The name of a loop and whether it runs in reverse.
 type Which = (&'static str, bool);
 
+/// What a row of these sequences is like: the body outlives them.
+fn like<T: BaseTensor, R>(xs: &impl Rows<T, R>) -> Carry<R> {
+    let mut sequences = Vec::new();
+    xs.sequences(&mut sequences);
+    Carry(xs.row(&mut sequences.iter().map(|x| T::zeros(&x.shape()[1..], x.dtype()))))
+}
+
 impl Checkpoint {
     #[track_caller]
-    fn run<T: BaseTensor, C: Tree<T, With<T> = C> + 'static, R: 'static, Y: Outputs<T, S>, S>(
+    fn run<
+        T: BaseTensor,
+        C: Tree<T, With<T> = C> + 'static,
+        R: Tree<T, With<T> = R> + 'static,
+        Y: Outputs<T, S> + 'static,
+        S,
+    >(
         self,
         (op, reverse): Which,
         (n, xs): (usize, Vec<T>),
         init: C,
-        row: fn(&mut dyn Iterator<Item = T>) -> R,
+        row: Carry<R>,
         f: impl Fn(C, &R) -> (C, Y) + 'static,
     ) -> (C, S) {
         let (carry, init) = Carry::open(init);
-        let (carry, trips) = (Rc::new(carry), Rc::new(Trips::new(op, n, &init)));
-        let (structure, check) = (carry.clone(), trips.clone());
+        let (trips, first) = (Rc::new(Trips::new(op, n, &carry.0)), Rc::new(OnceCell::new()));
+        let carry = Rc::new(carry);
+        let (structure, check, template) = (carry.clone(), trips.clone(), first.clone());
         let step: crate::checkpoint::Trips<T> = Rc::new(move |c, x| {
-            let (c, y) = f(structure.close(c), &row(&mut x.iter().cloned()));
-            let mut outputs = Vec::new();
-            y.parts(&mut outputs);
-            check.returned(leaves(c), outputs)
+            let (c, y) = f(structure.close(c), &row.close(x.to_vec()));
+            let alike = check.alike(&c, &y);
+            template.get_or_init(|| emptied(&y));
+            check.returned(leaves(c), y.leaves(), alike)
         });
         let (last, outputs) = crate::checkpoint::map_accum(&self.levels(n), (n, reverse), init, &xs, &step);
         trips.so_far();
-        (carry.close(last), Y::stacked(&mut outputs.into_iter()))
+        (carry.close(last), stacked(&first, outputs))
     }
 
     /// [`map_accum`](crate::map_accum), cut in segments.
@@ -60,11 +75,11 @@ impl Checkpoint {
         I: Start<T, C>,
         C: Tree<T, With<T> = C> + 'static,
         X: Rows<T, R>,
-        R: 'static,
-        Y: Outputs<T, S>,
+        R: Tree<T, With<T> = R> + 'static,
+        Y: Outputs<T, S> + 'static,
     {
         let op = "checkpoint.map_accum";
-        self.run((op, false), sequences(op, &xs), init.start(), X::row, f)
+        self.run((op, false), sequences(op, &xs), init.start(), like(&xs), f)
     }
 
     /// [`map_accum_reverse`](crate::map_accum_reverse), cut in segments.
@@ -87,11 +102,11 @@ impl Checkpoint {
         I: Start<T, C>,
         C: Tree<T, With<T> = C> + 'static,
         X: Rows<T, R>,
-        R: 'static,
-        Y: Outputs<T, S>,
+        R: Tree<T, With<T> = R> + 'static,
+        Y: Outputs<T, S> + 'static,
     {
         let op = "checkpoint.map_accum_reverse";
-        self.run((op, true), sequences(op, &xs), init.start(), X::row, f)
+        self.run((op, true), sequences(op, &xs), init.start(), like(&xs), f)
     }
 
     /// [`fold`](crate::fold), cut in segments.
@@ -110,10 +125,10 @@ impl Checkpoint {
         I: Start<T, C>,
         C: Tree<T, With<T> = C> + 'static,
         X: Rows<T, R>,
-        R: 'static,
+        R: Tree<T, With<T> = R> + 'static,
     {
         let op = "checkpoint.fold";
-        self.run((op, false), sequences(op, &xs), init.start(), X::row, move |c, x| (f(c, x), ())).0
+        self.run((op, false), sequences(op, &xs), init.start(), like(&xs), move |c, x| (f(c, x), ())).0
     }
 
     /// [`iterate`](crate::iterate), cut in segments.
@@ -133,7 +148,7 @@ impl Checkpoint {
         C: Tree<T, With<T> = C> + 'static,
     {
         let op = "checkpoint.iterate";
-        let row = <Range<usize> as Rows<T, _>>::row;
-        self.run((op, false), trip_numbers(op, n), init.start(), row, move |c, i| (f(i, c), ())).0
+        let number = Tensor::<T, 0, i64>::scalar(0);
+        self.run((op, false), trip_numbers(op, n), init.start(), Carry(number), move |c, i| (f(i, c), ())).0
     }
 }

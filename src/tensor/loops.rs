@@ -5,160 +5,22 @@
 //! freely.
 //!
 //! Rows and indices are passed by reference, so that `|x| x * x` is a body; carries are passed by value, so that a body
-//! that adds to its carry can do so in place. Each type of a stack here determines the type of its rows, and vice versa
-//! ([`Rows`], [`Outputs`]), so closures need no annotations.
+//! that adds to its carry can do so in place. What can be a row or an output stands in `rows`.
 
 use std::cell::OnceCell;
-use std::ops::Range;
 use std::panic::Location;
 
 use super::Tensor;
 use super::batched::{Batched, stop};
 use super::parts::Start;
 use super::rank::{Above, Plus, Rank};
+use super::rows::{Outputs, Rows, next};
 use super::trips::Trips;
 use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::ops::{Discrete, Linear};
 use crate::shape::{Shape, Show, check_possible, try_possible};
 use crate::tree::Tree;
-
-/// The argument of a loop: a tensor, which the loop runs over by its outermost axis, or a tuple of tensors side by
-/// side, or an array of tensors; `R` is the argument of one trip.
-#[diagnostic::on_unimplemented(
-    message = "a loop cannot run over `{Self}`",
-    label = "a tensor of rank 1 or more is needed, a range of numbers of type `usize`, or a tuple of these"
-)]
-pub trait Rows<T, R> {
-    /// The tensors, in order.
-    #[doc(hidden)]
-    #[track_caller]
-    fn sequences(&self, out: &mut Vec<T>);
-    /// One row from one element of each tensor.
-    #[doc(hidden)]
-    fn row(parts: &mut dyn Iterator<Item = T>) -> R;
-}
-
-/// The stacked results of one trip of a loop: a tensor, `()`, a tuple, or an array of these; `S` is the result, with a new outermost axis.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be stacked",
-    label = "the body of a loop must return a tensor here, or a tuple of tensors"
-)]
-pub trait Outputs<T, S> {
-    /// The tensors, in order.
-    #[doc(hidden)]
-    fn parts(&self, out: &mut Vec<T>);
-    /// The result from the stacked tensors.
-    #[doc(hidden)]
-    fn stacked(parts: &mut dyn Iterator<Item = T>) -> S;
-}
-
-/// The next tensor; there are as many as the rebuilt structure has leaves.
-fn next<T>(parts: &mut dyn Iterator<Item = T>) -> T {
-    match parts.next() {
-        Some(t) => t,
-        None => unreachable!("a loop returned fewer values than it was given"),
-    }
-}
-
-impl<T: BaseTensor, const D: usize, const M: usize, E: Elem> Rows<T, Tensor<T, M, E>> for Tensor<T, D, E>
-where
-    Rank<D>: Above<M>,
-{
-    fn sequences(&self, out: &mut Vec<T>) {
-        out.push(self.raw().clone());
-    }
-    fn row(parts: &mut dyn Iterator<Item = T>) -> Tensor<T, M, E> {
-        Tensor::from_raw(next(parts))
-    }
-}
-
-/// A range of integers: a loop over their number, without rows of its own.
-impl<T: BaseTensor> Rows<T, Tensor<T, 0, i64>> for Range<usize> {
-    fn sequences(&self, out: &mut Vec<T>) {
-        check_possible("range", &[self.len()]);
-        let positions = Tensor::<T, 1, i64>::iota(self.len());
-        // No array is so large that an index is above the largest integer.
-        let start = i64::try_from(self.start).unwrap_or(i64::MAX);
-        out.push(if start == 0 { positions } else { positions + start }.into_raw());
-    }
-    fn row(parts: &mut dyn Iterator<Item = T>) -> Tensor<T, 0, i64> {
-        Tensor::from_raw(next(parts))
-    }
-}
-
-impl<T, R, X: Rows<T, R>> Rows<T, R> for &X {
-    fn sequences(&self, out: &mut Vec<T>) {
-        (**self).sequences(out);
-    }
-    fn row(parts: &mut dyn Iterator<Item = T>) -> R {
-        X::row(parts)
-    }
-}
-
-impl<T: BaseTensor, const D: usize, const M: usize, E: Elem> Outputs<T, Tensor<T, D, E>> for Tensor<T, M, E>
-where
-    Rank<D>: Above<M>,
-{
-    fn parts(&self, out: &mut Vec<T>) {
-        out.push(self.raw().clone());
-    }
-    fn stacked(parts: &mut dyn Iterator<Item = T>) -> Tensor<T, D, E> {
-        Tensor::from_raw(next(parts))
-    }
-}
-
-impl<T, R, X: Rows<T, R>, const N: usize> Rows<T, [R; N]> for [X; N] {
-    fn sequences(&self, out: &mut Vec<T>) {
-        self.iter().for_each(|x| x.sequences(out));
-    }
-    fn row(parts: &mut dyn Iterator<Item = T>) -> [R; N] {
-        std::array::from_fn(|_| X::row(parts))
-    }
-}
-
-impl<T, S, Y: Outputs<T, S>, const N: usize> Outputs<T, [S; N]> for [Y; N] {
-    fn parts(&self, out: &mut Vec<T>) {
-        self.iter().for_each(|y| y.parts(out));
-    }
-    fn stacked(parts: &mut dyn Iterator<Item = T>) -> [S; N] {
-        std::array::from_fn(|_| Y::stacked(parts))
-    }
-}
-
-impl<T> Outputs<T, ()> for () {
-    fn parts(&self, _: &mut Vec<T>) {}
-    fn stacked(_: &mut dyn Iterator<Item = T>) {}
-}
-
-macro_rules! tuples {
-    ($($($X:ident $R:ident $k:tt),*;)*) => { $(
-        impl<T, $($X: Rows<T, $R>, $R),*> Rows<T, ($($R,)*)> for ($($X,)*) {
-            fn sequences(&self, out: &mut Vec<T>) {
-                $( self.$k.sequences(out); )*
-            }
-            fn row(parts: &mut dyn Iterator<Item = T>) -> ($($R,)*) {
-                ($( $X::row(parts), )*)
-            }
-        }
-        impl<T, $($X: Outputs<T, $R>, $R),*> Outputs<T, ($($R,)*)> for ($($X,)*) {
-            fn parts(&self, out: &mut Vec<T>) {
-                $( self.$k.parts(out); )*
-            }
-            fn stacked(parts: &mut dyn Iterator<Item = T>) -> ($($R,)*) {
-                ($( $X::stacked(parts), )*)
-            }
-        }
-    )* };
-}
-tuples! {
-    A RA 0;
-    A RA 0, B RB 1;
-    A RA 0, B RB 1, C RC 2;
-    A RA 0, B RB 1, C RC 2, D RD 3;
-    A RA 0, B RB 1, C RC 2, D RD 3, E RE 4;
-    A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5;
-}
 
 /// The tensors of a loop and their common length.
 #[track_caller]
@@ -174,7 +36,11 @@ pub(super) fn sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> (us
 fn try_sequences<T: BaseTensor, R>(op: &str, xs: &impl Rows<T, R>) -> Result<(usize, Vec<T>), String> {
     let mut out = Vec::new();
     xs.sequences(&mut out);
-    let n = out[0].shape()[0];
+    let Some(n) = out.first().map(|x| x.shape()[0]) else {
+        return Err(format!(
+            "{op}: a loop needs a sequence, but there is none in what it runs over; run it over a range of numbers"
+        ));
+    };
     match out.iter().find(|x| x.shape()[0] != n) {
         None => Ok((n, out)),
         Some(x) => Err(format!(
@@ -191,7 +57,7 @@ pub(super) fn leaves<T: BaseTensor, C: Tree<T>>(c: C) -> Vec<T> {
 }
 
 /// The structure of a carry, into which its leaves are put back.
-pub(super) struct Carry<C>(C);
+pub(super) struct Carry<C>(pub(super) C);
 
 impl<C> Carry<C> {
     /// Takes a carry apart. The kept structure owns none of the values, so that the first trip already is their only
@@ -200,7 +66,7 @@ impl<C> Carry<C> {
     where
         C: Tree<T, With<T> = C>,
     {
-        (Carry(c.map(&mut |t| T::zeros(t.shape(), t.dtype()))), leaves(c))
+        (Carry(emptied(&c)), leaves(c))
     }
 
     /// The carry with these leaves.
@@ -224,15 +90,28 @@ fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
     f: impl Fn(C, &R) -> (C, Y),
 ) -> (C, S) {
     let (carry, init) = Carry::open(init);
-    let trips = Trips::new(op, n, &init);
+    let (trips, template) = (Trips::new(op, n, &carry.0), OnceCell::new());
     let (last, outputs) = T::map_accum(n, reverse, init, &xs, &mut |c, x| {
         let (c, y) = f(carry.close(c), &row(&mut x.iter().cloned()));
-        let mut outputs = Vec::new();
-        y.parts(&mut outputs);
-        trips.returned(leaves(c), outputs)
+        let alike = trips.alike(&c, &y);
+        template.get_or_init(|| emptied(&y));
+        trips.returned(leaves(c), y.leaves(), alike)
     });
     trips.end();
-    (carry.close(last), Y::stacked(&mut outputs.into_iter()))
+    (carry.close(last), stacked(&template, outputs))
+}
+
+/// A structure with zeros in its leaves: it owns none of the values.
+pub(super) fn emptied<T: BaseTensor, Y: Tree<T, With<T> = Y>>(y: &Y) -> Y {
+    y.map(&mut |t| T::zeros(t.shape(), t.dtype()))
+}
+
+/// The stacks of the outputs of all trips, which are like the first ones.
+pub(super) fn stacked<T: BaseTensor, Y: Outputs<T, S>, S>(first: &OnceCell<Y>, outputs: Vec<T>) -> S {
+    match first.get() {
+        Some(first) => first.stacked(&mut outputs.into_iter()),
+        None => unreachable!("a loop runs a trip, be it on zeros, to see its outputs"),
+    }
 }
 
 /// The tensor whose subarray at position `i` of a new outermost axis of size `k` is `f(i)`.
@@ -367,7 +246,7 @@ where
 {
     Batched::new(move |xs: X, call| {
         let rows = try_sequences("vmap", &xs)?;
-        try_mapped::<T, X, R, Y, S>("vmap", rows, &f, Some(call))
+        try_mapped("vmap", rows, |parts| xs.row(parts), &f, Some(call))
     })
 }
 
@@ -394,7 +273,7 @@ where
 
 #[track_caller]
 fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &'static str, xs: X, f: impl Fn(&R) -> Y) -> S {
-    match try_mapped::<T, X, R, Y, S>(op, sequences(op, &xs), f, None) {
+    match try_mapped(op, sequences(op, &xs), |parts| xs.row(parts), f, None) {
         Ok(stacked) => stacked,
         Err(message) => panic!("{message}"),
     }
@@ -403,25 +282,27 @@ fn mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(op: &'static str
 /// [`mapped`] over tensors of one length, with a message as an error. Without a caller whose line a panic shows, `call`
 /// is the place of the call.
 #[track_caller]
-fn try_mapped<T: BaseTensor, X: Rows<T, R>, R, Y: Outputs<T, S>, S>(
+fn try_mapped<T: BaseTensor, R, Y: Outputs<T, S>, S>(
     op: &'static str,
     (n, xs): (usize, Vec<T>),
+    row: impl Fn(&mut dyn Iterator<Item = T>) -> R,
     f: impl Fn(&R) -> Y,
     call: Option<&Location<'_>>,
 ) -> Result<S, String> {
-    let trips = Trips::new::<T>(op, n, &[]);
+    let (trips, template) = (Trips::new::<T, _>(op, n, &()), OnceCell::new());
     let (_, outputs) = T::map_accum(n, false, Vec::new(), &xs, &mut |_, x| {
-        let mut outputs = Vec::new();
-        f(&X::row(&mut x.iter().cloned())).parts(&mut outputs);
+        let y = f(&row(&mut x.iter().cloned()));
+        let (alike, outputs) = (trips.alike(&(), &y), y.leaves());
+        template.get_or_init(|| emptied(&y));
         if let Some(call) = call
             && let Err(message) = trips.stackable(n, &outputs).and_then(|()| trips.storable(n, &outputs))
         {
             stop(&message, call);
         }
-        trips.returned(Vec::new(), outputs)
+        trips.returned(Vec::new(), outputs, alike)
     });
     trips.try_end()?;
-    Ok(Y::stacked(&mut outputs.into_iter()))
+    Ok(stacked(&template, outputs))
 }
 
 /// A loop over rows, in order: `f(carry, row)` returns the next carry and an output. The result is the
@@ -448,7 +329,7 @@ where
     X: Rows<T, R>,
     Y: Outputs<T, S>,
 {
-    run("map_accum", sequences("map_accum", &xs), false, init.start(), X::row, f)
+    run("map_accum", sequences("map_accum", &xs), false, init.start(), |parts| xs.row(parts), f)
 }
 
 /// [`map_accum`] from the last row to the first; each output stands at the position of its row.
@@ -474,7 +355,7 @@ where
     X: Rows<T, R>,
     Y: Outputs<T, S>,
 {
-    run("map_accum_reverse", sequences("map_accum_reverse", &xs), true, init.start(), X::row, f)
+    run("map_accum_reverse", sequences("map_accum_reverse", &xs), true, init.start(), |parts| xs.row(parts), f)
 }
 
 /// A loop over rows that keeps only its carry: `f(.. f(f(init, row 0), row 1) .., row n - 1)`.
@@ -496,7 +377,7 @@ where
     C: Tree<T, With<T> = C>,
     X: Rows<T, R>,
 {
-    run("fold", sequences("fold", &xs), false, init.start(), X::row, |c, x| (f(c, x), ())).0
+    run("fold", sequences("fold", &xs), false, init.start(), |parts| xs.row(parts), |c, x| (f(c, x), ())).0
 }
 
 /// All carries of a [`fold`], stacked: the initial one first, so there is one more than there are rows.
@@ -513,35 +394,33 @@ pub fn scan<T, I, C, X, R, S>(init: I, xs: X, f: impl Fn(C, &R) -> C) -> S
 where
     T: BaseTensor,
     I: Start<T, C>,
-    C: Tree<T, With<T> = C> + Outputs<T, S>,
+    C: Outputs<T, S>,
     X: Rows<T, R>,
 {
-    scanned("scan", sequences("scan", &xs), init.start(), X::row, f)
+    scanned("scan", sequences("scan", &xs), init.start(), |parts| xs.row(parts), f)
 }
 
 /// [`scan`], in the name of a loop.
 #[track_caller]
-fn scanned<T: BaseTensor, C: Tree<T, With<T> = C> + Outputs<T, S>, R, S>(
+fn scanned<T: BaseTensor, C: Outputs<T, S>, R, S>(
     op: &'static str,
     (n, xs): (usize, Vec<T>),
     init: C,
     row: impl Fn(&mut dyn Iterator<Item = T>) -> R,
     f: impl Fn(C, &R) -> C,
 ) -> S {
-    let mut first = Vec::new();
-    init.parts(&mut first);
+    let first = init.leaves();
     for carry in &first {
         // One row more than there are trips.
         let rows = std::iter::once(n.saturating_add(1));
         check_possible(op, &rows.chain(carry.shape().iter().copied()).collect::<Shape>());
     }
     let (carry, init) = Carry::open(init);
-    let trips = Trips::new(op, n, &init);
+    let trips = Trips::new(op, n, &carry.0);
     let (_, rest) = T::map_accum(n, false, init, &xs, &mut |c, x| {
         let next = f(carry.close(c), &row(&mut x.iter().cloned()));
-        let mut outputs = Vec::new();
-        next.parts(&mut outputs);
-        trips.returned(leaves(next), outputs)
+        let (alike, outputs) = (trips.alike(&next, &()), next.leaves());
+        trips.returned(leaves(next), outputs, alike)
     });
     trips.end();
     let mut stacked = first.into_iter().zip(rest).map(|(first, rest)| {
@@ -550,7 +429,7 @@ fn scanned<T: BaseTensor, C: Tree<T, With<T> = C> + Outputs<T, S>, R, S>(
         let row = first.linear(&Linear::replicate(&shape, &super::structure::other_axes(shape.len() - 1, 0)));
         T::concat(0, &[row, rest])
     });
-    C::stacked(&mut stacked)
+    carry.0.stacked(&mut stacked)
 }
 
 /// A loop of `n` trips without rows: `f(n - 1, .. f(1, f(0, init)) ..)`.
@@ -569,10 +448,7 @@ where
     I: Start<T, C>,
     C: Tree<T, With<T> = C>,
 {
-    run("iterate", trip_numbers("iterate", n), false, init.start(), <Range<usize> as Rows<T, _>>::row, |c, i| {
-        (f(i, c), ())
-    })
-    .0
+    run("iterate", trip_numbers("iterate", n), false, init.start(), trip_number, |c, i| (f(i, c), ())).0
 }
 
 /// All carries of an [`iterate`], stacked: the initial one first, so there are `n + 1`.
@@ -589,11 +465,14 @@ pub fn iterate_all<T, I, C, S>(n: usize, init: I, f: impl Fn(&Tensor<T, 0, i64>,
 where
     T: BaseTensor,
     I: Start<T, C>,
-    C: Tree<T, With<T> = C> + Outputs<T, S>,
+    C: Outputs<T, S>,
 {
-    scanned("iterate_all", trip_numbers("iterate_all", n), init.start(), <Range<usize> as Rows<T, _>>::row, |c, i| {
-        f(i, c)
-    })
+    scanned("iterate_all", trip_numbers("iterate_all", n), init.start(), trip_number, |c, i| f(i, c))
+}
+
+/// The number of a trip, as a row.
+pub(super) fn trip_number<T: BaseTensor>(parts: &mut dyn Iterator<Item = T>) -> Tensor<T, 0, i64> {
+    Tensor::from_raw(next(parts))
 }
 
 /// The rows of a loop over the numbers of its trips.

@@ -30,6 +30,7 @@
 //! | `interpolate` | linear interpolation, on lines and on regular grids |
 //! | `index` | reading and adding at indices |
 //! | `loops` | building by index, maps, folds, loops with a carry |
+//! | `rows` | what loops run over, and what their trips return |
 //! | `checkpoint` | loops with a carry that are cut in segments |
 //! | `associative` | scans by an associative operation |
 //! | `repeat` | loops that end by themselves |
@@ -74,6 +75,7 @@ mod rank;
 mod rearrange;
 mod reduce;
 mod repeat;
+mod rows;
 mod segments;
 #[cfg(feature = "serde")]
 mod serial;
@@ -89,14 +91,14 @@ pub use checkpoint::{Checkpoint, checkpoint};
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
 pub use index::{Indices, Place, Places, ScalarIndex};
-pub use loops::{
-    Outputs, Rows, build, build1, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, scan, vmap, zip_with,
-};
+pub use loops::{build, build1, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, scan, vmap, zip_with};
 pub(crate) use matrix::band;
 pub use operators::{Elements, Operand, RightSide, SameElements, TakesIntegers};
 pub use parts::{Branch, Condition, Part, Parts, Start, concat, cond, stack};
 pub use rank::{Above, AtLeast, Beside, Plus, Rank, SideOf, Takes};
 pub use repeat::{while_loop, while_loop_within};
+pub(crate) use rows::next;
+pub use rows::{Outputs, Rows};
 pub use stats::Norm;
 
 /// An array of rank `D` with elements `E`, in whatever interpreter `T` the program runs.

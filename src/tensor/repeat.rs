@@ -75,11 +75,12 @@ fn repeat<T: BaseTensor, C: Tree<T, With<T> = C>>(
 ) -> C {
     let first = go(&init).into_raw();
     let (structure, mut init) = Carry::open(init);
-    let trips = Trips::new(op, most.unwrap_or(1), &init);
+    let trips = Trips::new(op, most.unwrap_or(1), &structure.0);
     init.insert(0, first);
     let mut last = T::repeat(most, init, &mut |mut carry| {
-        let next = leaves(f(structure.close(carry.split_off(1))));
-        let (mut next, _) = trips.returned(next, Vec::new());
+        let next = f(structure.close(carry.split_off(1)));
+        let alike = trips.alike(&next, &());
+        let (mut next, _) = trips.returned(leaves(next), Vec::new(), alike);
         // A loop whose carry does not fit ends.
         let fault = trips.have_fault();
         let go = if fault { T::zeros(&[], DType::Bool) } else { go(&structure.close(next.clone())).into_raw() };

@@ -11,12 +11,15 @@ use crate::array::{Array, with_elem};
 use crate::base::{BaseTensor, Trip};
 use crate::dtype::DType;
 use crate::ops::kinds;
-use crate::shape::{Shape, check_possible, try_possible, try_room};
+use crate::shape::{Shape, Show, check_possible, try_possible, try_room};
+use crate::tree::{Difference, Key, Tree};
 
 /// The trips of one loop.
 pub(super) struct Trips {
     op: &'static str,
     carry: Vec<(Shape, DType)>,
+    /// The carry with everything beside its leaves, and the outputs of the first trip.
+    structure: (Key, OnceCell<Key>),
     /// The outputs of the first trip.
     outputs: OnceCell<Vec<(Shape, DType)>>,
     fault: OnceCell<String>,
@@ -49,20 +52,61 @@ fn zeros<T: BaseTensor>((shape, dtype): &(Shape, DType)) -> T {
     T::zeros(shape, *dtype)
 }
 
+/// Where two structures differ, what was there before, and after.
+pub(super) fn words(difference: Difference) -> (String, String, String) {
+    let (at, before, after) = match difference {
+        Difference::Plain { at, needed, given } | Difference::Structure { at, needed, given } => (at, needed, given),
+        Difference::Leaf { at, needed, given } => {
+            let kind = |(shape, dtype): (Vec<usize>, DType)| format!("{dtype} {}", Show(&shape));
+            (at, kind(needed), kind(given))
+        }
+    };
+    let at = if at.is_empty() { at } else { format!(" at `{at}`") };
+    (at, before, after)
+}
+
 impl Trips {
     /// The trips of a loop that has the name `op` and starts with this carry.
     ///
     /// # Panics
     /// When there are more trips than an array can have elements.
     #[track_caller]
-    pub(super) fn new<T: BaseTensor>(op: &'static str, n: usize, carry: &[T]) -> Trips {
+    pub(super) fn new<T: BaseTensor, C: Tree<T>>(op: &'static str, n: usize, carry: &C) -> Trips {
         check_possible(op, &[n]);
-        Trips { op, carry: owned(carry), outputs: OnceCell::new(), fault: OnceCell::new(), stored: RefCell::default() }
+        Trips {
+            op,
+            carry: owned(&carry.leaves()),
+            structure: (carry.key(), OnceCell::new()),
+            outputs: OnceCell::new(),
+            fault: OnceCell::new(),
+            stored: RefCell::default(),
+        }
+    }
+
+    /// Whether the structures that a trip returned are those of the carry and of the outputs of the first trip.
+    pub(super) fn alike<T: BaseTensor, C: Tree<T>, Y: Tree<T>>(&self, carry: &C, outputs: &Y) -> Result<(), String> {
+        let op = self.op;
+        if let Some(difference) = self.structure.0.difference_to::<T>(|visitor| carry.visit(visitor)) {
+            let (at, before, after) = words(difference);
+            return Err(format!(
+                "{op}: the carry must keep its structure, but{at} {before} became {after}; keep what is no tensor, and carry as a tensor \
+                 what changes"
+            ));
+        }
+        let first = self.structure.1.get_or_init(|| outputs.key());
+        if let Some(difference) = first.difference_to::<T>(|visitor| outputs.visit(visitor)) {
+            let (at, before, after) = words(difference);
+            return Err(format!(
+                "{op}: outputs of all trips must have one structure, but{at} {before} was followed by {after}; return as a tensor what \
+                 changes"
+            ));
+        }
+        Ok(())
     }
 
     /// What one trip returned, or zeros of the right shapes if that does not fit.
-    pub(super) fn returned<T: BaseTensor>(&self, carry: Vec<T>, outputs: Vec<T>) -> Trip<T> {
-        match self.check(&carry, &outputs) {
+    pub(super) fn returned<T: BaseTensor>(&self, carry: Vec<T>, outputs: Vec<T>, alike: Result<(), String>) -> Trip<T> {
+        match self.check(&carry, &outputs).and(alike) {
             Ok(()) => (carry, outputs),
             Err(fault) => {
                 self.fault.get_or_init(|| fault);

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | this one | the trait |
 //! | `impls` | tensors, tuples and containers as trees |
+//! | `stacked` | stacks of structs |
 //! | `visit` | one walk over a tree: leaves, plain data, names |
 //! | `key` | what a recorded program depends on, besides numbers |
 //! | `math` | arithmetic |
@@ -27,6 +28,7 @@ mod key;
 mod math;
 mod parameters;
 pub(crate) mod ravel;
+mod stacked;
 mod visit;
 
 pub use impls::Keep;
@@ -36,6 +38,7 @@ pub use math::TreeMath;
 pub use parameters::{ParameterError, Parameters};
 /// Makes a struct or an enum a tree: see the trait [`Tree`](trait@Tree).
 pub use polygrad_derive::Tree;
+pub use stacked::Stacked;
 pub use visit::{Step, Visitor};
 
 /// A structure with tensors of the interpreter `T` at its leaves.

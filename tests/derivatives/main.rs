@@ -30,5 +30,6 @@ mod ode;
 mod optim;
 mod repeat;
 mod repeated;
+mod stacked;
 mod trees;
 mod users;

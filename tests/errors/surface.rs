@@ -6,7 +6,7 @@ use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 
 use polygrad::ops::Binary;
 use polygrad::optim::clip_by_norm;
-use polygrad::tree::TreeMath;
+use polygrad::tree::{Stacked, TreeMath};
 use polygrad::{
     Array, BaseTensor, Checkpoint, Conv, Tensor, Tree, associative_scan, build, build1, checkpoint, concat, cond,
     einsum, fold, iterate, map, map_accum, map_accum_reverse, scan, stack, vmap, while_loop, while_loop_within,
@@ -18,10 +18,23 @@ use crate::log::Log;
 type Vector<T> = Tensor<T, 1>;
 
 /// A structure of the user's.
-#[derive(Tree)]
+#[derive(Tree, Clone)]
 struct Layer<T: BaseTensor> {
     weights: Tensor<T, 2>,
     bias: Vec<Tensor<T, 1>>,
+}
+
+/// A structure with plain data.
+#[derive(Tree, Clone)]
+struct Counted<T: BaseTensor> {
+    sum: Tensor<T, 0>,
+    count: usize,
+}
+
+impl<T: BaseTensor> Counted<T> {
+    fn more(self, x: &Tensor<T, 0>) -> Self {
+        Counted { sum: self.sum + x, count: self.count + 1 }
+    }
 }
 
 /// What the typed surface refuses; `x` has shape `[2, 3]`.
@@ -249,6 +262,7 @@ fn loops<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| fold(vec![v.sum()], x, |c, _| [c.clone(), c].concat()));
     log.panics(|| fold(vec![v.sum()], x, |_, _| vec![]));
     log.panics(|| fold(long.clone(), Tensor::<T, 1>::zeros([0]), |c, _| c.slice(0, 1..)));
+    structures(x, v, log);
     segments(x, v, log);
     repeats(v, log);
     log.panics(|| associative_scan(x, |a: &Vector<T>, b| a.slice(0, 1..) + b.slice(0, 1..)));
@@ -259,6 +273,33 @@ fn loops<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
     log.panics(|| map(x, |row| row.dot(v)));
     log.panics(|| vmap(|row: &Vector<T>| row.dot(v))(x));
     log.panics(|| fold(v.sum(), x, |c, row| c + row.dot(v)));
+}
+
+/// Structures that change within a loop, and stacks of them.
+fn structures<T: BaseTensor>(x: &Tensor<T, 2>, v: &Vector<T>, log: &mut Log) {
+    let start = Counted { sum: v.sum(), count: 0 };
+    log.panics(|| fold(start.clone(), v, Counted::more));
+    log.panics(|| scan(start.clone(), v, Counted::more));
+    log.panics(|| map_accum(start.clone(), v, |c: Counted<T>, x| (c.more(x), ())));
+    log.panics(|| checkpoint(1).fold(start.clone(), v.clone(), Counted::more));
+    log.panics(|| while_loop_within(3, start.clone(), |c: &Counted<T>| c.sum.lt(9.0), |c| c.clone().more(&c.sum)));
+    log.panics(|| fold(None::<Tensor<T, 0>>, v, |_, x: &Tensor<T, 0>| Some(x.clone())));
+    log.panics(|| fold(v.sum(), Vec::<Tensor<T, 1>>::new(), |c: Tensor<T, 0>, _: &Vec<Tensor<T, 0>>| c));
+    let layers = Stacked::new(&[Layer { weights: x.clone(), bias: vec![v.clone()] }]);
+    let cut = |a: &Layer<T>, _: &Layer<T>| Layer { weights: a.weights.clone(), bias: vec![] };
+    log.panics(|| associative_scan(stack_of_two(&layers), cut));
+    log.panics(|| Stacked::new(&[v.clone(), x.row(0)]));
+    log.panics(|| Stacked::new(&[start.clone(), start.clone().more(&v.sum())]));
+    log.panics(|| Stacked::<T, Tensor<T, 0>>::new(&[]));
+    log.panics(|| layers.row(1));
+    let other = &*Box::leak(Box::new(v.clone()));
+    log.panics(|| layers.field(|_| other));
+    log.panics(|| layers.with_leaves(vec![v.raw().clone(); 2]));
+}
+
+/// The only row twice.
+fn stack_of_two<T: BaseTensor>(layers: &Stacked<T, Layer<T>>) -> Stacked<T, Layer<T>> {
+    Stacked::new(&[layers.row(0), layers.row(0)])
 }
 
 /// Loops that are cut in segments.
@@ -292,6 +333,10 @@ pub(crate) fn trips<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| map_accum(v.sum(), x, |c, _| (c, growing())));
     trip.set(0);
     log.panics(|| zip_with(x, x, |_, _| growing()));
+    trip.set(0);
+    log.panics(|| map(x, |_| vec![v.sum(); trip.replace(trip.get() + 1)]));
+    trip.set(0);
+    log.panics(|| map(x, |_| Counted { sum: v.sum(), count: trip.replace(trip.get() + 1) }));
     trip.set(0);
     log.panics(|| build1(2, |_| growing()));
     trip.set(0);

@@ -9,6 +9,9 @@ type Vector<T> = Tensor<T, 1>;
 type Matrix<T> = Tensor<T, 2>;
 type Known = Tensor<Concrete, 1>;
 
+#[derive(Tree)]
+struct Layer<T: BaseTensor> { gain: Tensor<T, 0> }
+
 // Numbers.
 fn integer_beside_floats(x: &Known) { x * 2; }
 fn integer_on_the_left(x: &Known) { 2 - x; }
@@ -47,6 +50,8 @@ fn number_of_another_type(v: &Known) { cond(v.sum().gt(0.0), v, 1); }
 fn mask_as_condition(v: &Known) { cond(v.gt(0.0), v, 1.0); }
 fn start_of_another_type(v: &Known) { fold(0_f32, v, |s: Scalar<Concrete>, x| s + x); }
 fn loop_over_a_number(v: &Known) { fold(0.0, 3, |s: Scalar<Concrete>, _: &Scalar<Concrete>| s); }
+fn loop_over_structs<T: BaseTensor>(layers: Vec<Layer<T>>, v: &Vector<T>) { fold(v, layers, |x: Vector<T>, layer: &Vec<Layer<T>>| x); }
+fn output_of_a_number(v: &Known) { map(v, |x: &Scalar<Concrete>| 1.0); }
 fn float_index(v: &Known) { v.at([0.5]); }
 fn constant_of_text(v: &Known) { v * Tensor::<_, 1>::constant("1"); }
 fn shape_by_name(rng: &mut array::Rng) { rng.normal("2", 0.0, 1.0); }

@@ -1,0 +1,226 @@
+//! What loops run over, and what their trips return: tensors, and structures of tensors.
+//!
+//! Law: each type of a stack determines the type of its rows, and vice versa ([`Rows`], [`Outputs`]), so closures need no
+//! annotations. A stack of tensors is a tensor, one rank up; a stack of a tuple, array or container is a tuple, array or
+//! container of stacks. A struct fixes the ranks of its fields, so its stack is of another type,
+//! [`Stacked`](crate::tree::Stacked), which has the same leaves, one rank up.
+//!
+//! The structure of outputs is that of the first trip; `trips` checks that the others have it, too.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::ops::Range;
+
+use super::Tensor;
+use super::rank::{Above, Rank};
+use crate::base::BaseTensor;
+use crate::dtype::Elem;
+use crate::shape::check_possible;
+use crate::tree::{Keep, Plain, Tree};
+
+/// The argument of a loop: a tensor, which the loop runs over by its outermost axis; a range of numbers; the stack of a
+/// struct ([`Stacked`](crate::tree::Stacked)); or a tuple, array, `Vec`, `Option`, `Box` or `BTreeMap` of these side by
+/// side. `R` is the argument of one trip.
+#[diagnostic::on_unimplemented(
+    message = "a loop cannot run over `{Self}`",
+    label = "a tensor of rank 1 or more is needed, a range of numbers of type `usize`, or a tuple or `Vec` of these",
+    note = "a loop over structs runs over their stack: `Stacked::new(&structs)`"
+)]
+pub trait Rows<T, R> {
+    /// The tensors, in order.
+    #[doc(hidden)]
+    #[track_caller]
+    fn sequences(&self, out: &mut Vec<T>);
+    /// One row from one element of each tensor.
+    #[doc(hidden)]
+    fn row(&self, parts: &mut dyn Iterator<Item = T>) -> R;
+}
+
+/// The results of one trip of a loop: a tensor, `()`, a struct or enum that derives [`Tree`](trait@Tree), or a tuple, array, `Vec`,
+/// `Option`, `Box` or `BTreeMap` of these. `S` is the results of all trips: each tensor with a new outermost axis, in the
+/// same structure; in place of a struct or enum its stack ([`Stacked`](crate::tree::Stacked)).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stacked",
+    label = "the body of a loop must return a tensor here, or a tuple, `Vec` or struct of tensors"
+)]
+pub trait Outputs<T: BaseTensor, S>: Tree<T, With<T> = Self> {
+    /// The results of all trips from the stacked tensors.
+    #[doc(hidden)]
+    fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> S;
+}
+
+/// The next tensor; there are as many as the rebuilt structure has leaves.
+pub(crate) fn next<T>(parts: &mut dyn Iterator<Item = T>) -> T {
+    match parts.next() {
+        Some(t) => t,
+        None => unreachable!("a loop returned fewer values than it was given"),
+    }
+}
+
+impl<T: BaseTensor, const D: usize, const M: usize, E: Elem> Rows<T, Tensor<T, M, E>> for Tensor<T, D, E>
+where
+    Rank<D>: Above<M>,
+{
+    fn sequences(&self, out: &mut Vec<T>) {
+        out.push(self.raw().clone());
+    }
+    fn row(&self, parts: &mut dyn Iterator<Item = T>) -> Tensor<T, M, E> {
+        Tensor::from_raw(next(parts))
+    }
+}
+
+/// A range of integers: a loop over their number, without rows of its own.
+impl<T: BaseTensor> Rows<T, Tensor<T, 0, i64>> for Range<usize> {
+    fn sequences(&self, out: &mut Vec<T>) {
+        check_possible("range", &[self.len()]);
+        let positions = Tensor::<T, 1, i64>::iota(self.len());
+        // No array is so large that an index is above the largest integer.
+        let start = i64::try_from(self.start).unwrap_or(i64::MAX);
+        out.push(if start == 0 { positions } else { positions + start }.into_raw());
+    }
+    fn row(&self, parts: &mut dyn Iterator<Item = T>) -> Tensor<T, 0, i64> {
+        Tensor::from_raw(next(parts))
+    }
+}
+
+impl<T, R, X: Rows<T, R>> Rows<T, R> for &X {
+    fn sequences(&self, out: &mut Vec<T>) {
+        (**self).sequences(out);
+    }
+    fn row(&self, parts: &mut dyn Iterator<Item = T>) -> R {
+        (**self).row(parts)
+    }
+}
+
+impl<T: BaseTensor, const D: usize, const M: usize, E: Elem> Outputs<T, Tensor<T, D, E>> for Tensor<T, M, E>
+where
+    Rank<D>: Above<M>,
+{
+    fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> Tensor<T, D, E> {
+        Tensor::from_raw(next(parts))
+    }
+}
+
+impl<T: BaseTensor> Outputs<T, ()> for () {
+    fn stacked(&self, _: &mut dyn Iterator<Item = T>) {}
+}
+
+impl<T, R, X: Rows<T, R>, const N: usize> Rows<T, [R; N]> for [X; N] {
+    fn sequences(&self, out: &mut Vec<T>) {
+        self.iter().for_each(|x| x.sequences(out));
+    }
+    fn row(&self, parts: &mut dyn Iterator<Item = T>) -> [R; N] {
+        self.each_ref().map(|x| x.row(parts))
+    }
+}
+
+impl<T: BaseTensor, S, Y: Outputs<T, S>, const N: usize> Outputs<T, [S; N]> for [Y; N] {
+    fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> [S; N] {
+        self.each_ref().map(|y| y.stacked(parts))
+    }
+}
+
+impl<T, R, X: Rows<T, R>> Rows<T, Vec<R>> for Vec<X> {
+    fn sequences(&self, out: &mut Vec<T>) {
+        self.iter().for_each(|x| x.sequences(out));
+    }
+    fn row(&self, parts: &mut dyn Iterator<Item = T>) -> Vec<R> {
+        self.iter().map(|x| x.row(parts)).collect()
+    }
+}
+
+impl<T: BaseTensor, S, Y: Outputs<T, S>> Outputs<T, Vec<S>> for Vec<Y> {
+    fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> Vec<S> {
+        self.iter().map(|y| y.stacked(parts)).collect()
+    }
+}
+
+impl<T, R, X: Rows<T, R>> Rows<T, Option<R>> for Option<X> {
+    fn sequences(&self, out: &mut Vec<T>) {
+        self.iter().for_each(|x| x.sequences(out));
+    }
+    fn row(&self, parts: &mut dyn Iterator<Item = T>) -> Option<R> {
+        self.as_ref().map(|x| x.row(parts))
+    }
+}
+
+impl<T: BaseTensor, S, Y: Outputs<T, S>> Outputs<T, Option<S>> for Option<Y> {
+    fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> Option<S> {
+        self.as_ref().map(|y| y.stacked(parts))
+    }
+}
+
+impl<T, R, X: Rows<T, R>> Rows<T, Box<R>> for Box<X> {
+    fn sequences(&self, out: &mut Vec<T>) {
+        (**self).sequences(out);
+    }
+    fn row(&self, parts: &mut dyn Iterator<Item = T>) -> Box<R> {
+        Box::new((**self).row(parts))
+    }
+}
+
+impl<T: BaseTensor, S, Y: Outputs<T, S>> Outputs<T, Box<S>> for Box<Y> {
+    fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> Box<S> {
+        Box::new((**self).stacked(parts))
+    }
+}
+
+impl<T, K: Ord + Clone, R, X: Rows<T, R>> Rows<T, BTreeMap<K, R>> for BTreeMap<K, X> {
+    fn sequences(&self, out: &mut Vec<T>) {
+        self.values().for_each(|x| x.sequences(out));
+    }
+    fn row(&self, parts: &mut dyn Iterator<Item = T>) -> BTreeMap<K, R> {
+        self.iter().map(|(name, x)| (name.clone(), x.row(parts))).collect()
+    }
+}
+
+impl<T: BaseTensor, K: Ord + Display + Clone + Plain, S, Y: Outputs<T, S>> Outputs<T, BTreeMap<K, S>>
+    for BTreeMap<K, Y>
+{
+    fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> BTreeMap<K, S> {
+        self.iter().map(|(name, y)| (name.clone(), y.stacked(parts))).collect()
+    }
+}
+
+/// Plain data are the same in all trips.
+impl<T, X: Clone> Rows<T, Keep<X>> for Keep<X> {
+    fn sequences(&self, _: &mut Vec<T>) {}
+    fn row(&self, _: &mut dyn Iterator<Item = T>) -> Keep<X> {
+        self.clone()
+    }
+}
+
+/// Plain data are the same in all trips.
+impl<T: BaseTensor, X: Clone + Plain> Outputs<T, Keep<X>> for Keep<X> {
+    fn stacked(&self, _: &mut dyn Iterator<Item = T>) -> Keep<X> {
+        self.clone()
+    }
+}
+
+macro_rules! tuples {
+    ($($($X:ident $R:ident $k:tt),*;)*) => { $(
+        impl<T, $($X: Rows<T, $R>, $R),*> Rows<T, ($($R,)*)> for ($($X,)*) {
+            fn sequences(&self, out: &mut Vec<T>) {
+                $( self.$k.sequences(out); )*
+            }
+            fn row(&self, parts: &mut dyn Iterator<Item = T>) -> ($($R,)*) {
+                ($( self.$k.row(parts), )*)
+            }
+        }
+        impl<T: BaseTensor, $($X: Outputs<T, $R>, $R),*> Outputs<T, ($($R,)*)> for ($($X,)*) {
+            fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> ($($R,)*) {
+                ($( self.$k.stacked(parts), )*)
+            }
+        }
+    )* };
+}
+tuples! {
+    A RA 0;
+    A RA 0, B RB 1;
+    A RA 0, B RB 1, C RC 2;
+    A RA 0, B RB 1, C RC 2, D RD 3;
+    A RA 0, B RB 1, C RC 2, D RD 3, E RE 4;
+    A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5;
+    A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5, G RG 6;
+    A RA 0, B RB 1, C RC 2, D RD 3, E RE 4, F RF 5, G RG 6, H RH 7;
+}

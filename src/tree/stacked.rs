@@ -1,0 +1,267 @@
+//! Stacks of structs.
+//!
+//! A struct fixes the ranks of its fields: `weights: Tensor<T, 2>`. In a stack of such structs each leaf has a rank more,
+//! and Rust cannot say `Tensor<T, { D + 1 }>` for each field of any struct, nor which rank a field would have in a type
+//! that is generic in one rank. So the stack of a struct is of another type, with the leaves of all and the structure
+//! of one, and what is in it is read by the row, or by the field.
+//!
+//! Law: row `k` of `Stacked::new(rows)` is `rows[k]`; a stack is a tree with the paths of a row.
+
+use std::fmt::{self, Debug};
+
+use super::visit::Step;
+use super::{Plain, Tree, Visitor, same_count};
+use crate::base::BaseTensor;
+use crate::dtype::Elem;
+use crate::ops::Linear;
+use crate::shape::{Shape, Show};
+use crate::tensor::{Above, Outputs, Rank, Rows, Tensor, next};
+
+/// Rows of one structure, stacked: what a loop runs over, and what it returns, where a row is a struct or an enum that
+/// derives [`Tree`](trait@Tree).
+///
+/// It has the leaves of a row with a new outermost axis, under the same paths, and is a tree itself: parameters of many
+/// equal layers, for instance. Plain data are those of one row, and the same in all.
+///
+/// ```
+/// use polygrad::tree::Stacked;
+/// use polygrad::{BaseTensor, Tensor, Tree, fold, grad, iterate_all, tensor};
+///
+/// #[derive(Tree, Clone, Debug, PartialEq)]
+/// struct Layer<T: BaseTensor> {
+///     weights: Tensor<T, 2>,
+///     bias: Tensor<T, 1>,
+/// }
+///
+/// // A network of any depth is one loop.
+/// fn run<T: BaseTensor>(layers: &Stacked<T, Layer<T>>, x: &Tensor<T, 1>) -> Tensor<T, 1> {
+///     fold(x, layers, |x, layer| (layer.weights.matvec(&x) + &layer.bias).tanh())
+/// }
+/// let layer = Layer { weights: tensor([[0.5, 0.1], [0.2, 0.4]]), bias: tensor([0.1, 0.2]) };
+/// let layers = Stacked::new(&[layer.clone(), layer.clone(), layer]);
+/// let slope = grad(|layers| run(layers, &Tensor::constant([1.0, 2.0])).sum(), &layers);
+/// assert_eq!(slope.len(), 3);
+/// assert_eq!(slope.row(2).weights.shape(), [2, 2]);
+///
+/// // All states of a body that falls.
+/// #[derive(Tree, Clone)]
+/// struct Body<T: BaseTensor> {
+///     height: Tensor<T, 0>,
+///     speed: Tensor<T, 0>,
+/// }
+/// let start = Body { height: tensor(10.0), speed: tensor(0.0) };
+/// let states = iterate_all(2, start, |_, b: Body<_>| Body { height: b.height + &b.speed, speed: b.speed - 1.0 });
+/// assert_eq!(states.field(|b| &b.height), tensor([10.0, 10.0, 9.0]));
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Stacked<T, S> {
+    /// The structure of a row, with zeros for numbers.
+    like: S,
+    leaves: Vec<T>,
+    rows: usize,
+}
+
+impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
+    /// The stack of these rows.
+    ///
+    /// # Panics
+    /// When there are none, or two differ in structure, in plain data, or in the shape of a leaf.
+    #[track_caller]
+    pub fn new(rows: &[S]) -> Self {
+        let Some(first) = rows.first() else {
+            panic!("stacked: the structure of a stack is that of its rows, but there are none; begin with one");
+        };
+        let key = first.key();
+        if let Some(k) = rows.iter().position(|row| !key.is_of(row)) {
+            panic!(
+                "stacked: all rows must be alike, but row 0 is {key:?} and row {k} {:?}; pad what is shorter, or loop over a tuple",
+                rows[k].key()
+            );
+        }
+        let all: Vec<Vec<T>> = rows.iter().map(Tree::leaves).collect();
+        let stack = |k: usize| {
+            let parts: Vec<T> = all.iter().map(|leaves| alone(&leaves[k])).collect();
+            T::concat(0, &parts)
+        };
+        let leaves = (0..first.count()).map(stack).collect();
+        Stacked { like: first.map(&mut |leaf| T::zeros(leaf.shape(), leaf.dtype())), leaves, rows: rows.len() }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// A row.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::Stacked;
+    /// assert_eq!(Stacked::new(&[tensor(1.0), tensor(2.0)]).row(1), tensor(2.0));
+    /// ```
+    ///
+    /// # Panics
+    /// When there are not so many.
+    #[track_caller]
+    pub fn row(&self, k: usize) -> S {
+        if k >= self.rows {
+            panic!("row: a row must be below {}, the number of rows, but it is {k}; compare it with `len`", self.rows);
+        }
+        self.made(&mut |leaf| leaf.linear(&Linear::row(leaf.shape(), 0, k)))
+    }
+
+    /// The row at an index that is computed; zeros where there is none.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::Stacked;
+    /// let states = Stacked::new(&[tensor(1.0), tensor(2.0)]);
+    /// assert_eq!(states.at(&tensor(1)), tensor(2.0));
+    /// ```
+    #[track_caller]
+    pub fn at(&self, k: &Tensor<T, 0, i64>) -> S {
+        self.made(&mut |leaf| leaf.gather(std::slice::from_ref(k.raw())))
+    }
+
+    /// All rows.
+    #[track_caller]
+    pub fn unstack(&self) -> Vec<S> {
+        (0..self.rows).map(|k| self.row(k)).collect()
+    }
+
+    /// A tensor of all rows: the stack of a part of a row.
+    ///
+    /// ```
+    /// use polygrad::tensor;
+    /// use polygrad::tree::Stacked;
+    /// let pairs = Stacked::new(&[(tensor(1.0), tensor([2, 3])), (tensor(4.0), tensor([5, 6]))]);
+    /// assert_eq!(pairs.field(|pair| &pair.1), tensor([[2, 3], [5, 6]]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the tensor is no part of the row.
+    #[track_caller]
+    pub fn field<const M: usize, const D: usize, E: Elem>(
+        &self,
+        part: impl FnOnce(&S) -> &Tensor<T, M, E>,
+    ) -> Tensor<T, D, E>
+    where
+        Rank<D>: Above<M>,
+    {
+        let wanted = part(&self.like).raw();
+        let (mut k, mut found) = (0, None);
+        self.like.visit(&mut super::visit::Each(|leaf: &T| {
+            if std::ptr::eq(leaf, wanted) {
+                found = Some(k);
+            }
+            k += 1;
+        }));
+        match found {
+            Some(k) => Tensor::from_raw(self.leaves[k].clone()),
+            None => {
+                panic!("field: the tensor must be a part of the row, but it is another; return a reference to a field")
+            }
+        }
+    }
+
+    /// A row whose leaves are made of the stacked ones.
+    #[track_caller]
+    fn made(&self, of: &mut dyn FnMut(&T) -> T) -> S {
+        let mut leaves = self.leaves.iter();
+        self.like.map(&mut |_| of(next(&mut leaves)))
+    }
+
+    /// The stack of some rows like this one.
+    #[doc(hidden)]
+    pub fn of_rows_like(row: &S, parts: &mut dyn Iterator<Item = T>) -> Self {
+        let leaves: Vec<T> = (0..row.count()).map(|_| next(parts)).collect();
+        let rows = leaves.first().map_or(0, |leaf| leaf.shape()[0]);
+        Stacked { like: row.map(&mut |leaf| T::zeros(leaf.shape(), leaf.dtype())), leaves, rows }
+    }
+}
+
+/// A value as a stack of one row.
+fn alone<T: BaseTensor>(leaf: &T) -> T {
+    let mut shape = Shape::from_slice(leaf.shape());
+    shape.insert(0, 1);
+    leaf.linear(&Linear::reshape(leaf.shape(), &shape))
+}
+
+impl<T: BaseTensor, S: Tree<T>> Tree<T> for Stacked<T, S> {
+    type With<U: BaseTensor> = Stacked<U, S::With<U>>;
+
+    #[track_caller]
+    fn map<U: BaseTensor>(&self, f: &mut dyn FnMut(&T) -> U) -> Self::With<U> {
+        let leaves: Vec<U> = self.leaves.iter().map(f).collect();
+        same_count("map", self.like.count(), leaves.len());
+        let mut stacks = leaves.iter();
+        // No tensor has as many axes as stand for those of a leaf without a row.
+        let like = self.like.map(&mut |_| {
+            let stack = next(&mut stacks);
+            U::zeros(stack.shape().get(1..).unwrap_or(&[0; 9]), stack.dtype())
+        });
+        let rows = leaves.first().map_or(self.rows, |leaf| leaf.shape()[0]);
+        Stacked { like, leaves, rows }
+    }
+
+    fn visit(&self, visitor: &mut dyn Visitor<T>) {
+        if self.leaves.is_empty() {
+            visitor.plain(&self.rows);
+        }
+        self.like.visit(&mut Stacks { leaves: self.leaves.iter(), visitor });
+    }
+}
+
+/// Shows stacks in place of the leaves of a row.
+struct Stacks<'a, T> {
+    leaves: std::slice::Iter<'a, T>,
+    visitor: &'a mut dyn Visitor<T>,
+}
+
+impl<T> Visitor<T> for Stacks<'_, T> {
+    fn leaf(&mut self, _: &T) {
+        self.visitor.leaf(next(&mut self.leaves));
+    }
+
+    fn plain(&mut self, data: &dyn Plain) {
+        self.visitor.plain(data);
+    }
+
+    fn enter(&mut self, step: Step<'_>) {
+        self.visitor.enter(step);
+    }
+
+    fn leave(&mut self) {
+        self.visitor.leave();
+    }
+}
+
+/// The stacks by the paths of a row.
+impl<T: BaseTensor, S: Tree<T>> Debug for Stacked<T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stacks = self.names().into_iter().zip(&self.leaves);
+        let kinds = stacks.map(|(name, leaf)| (name, format!("{} {}", leaf.dtype(), Show(leaf.shape()))));
+        f.debug_map().entries(kinds).finish()
+    }
+}
+
+impl<T: BaseTensor, S: Tree<T, With<T> = S>> Rows<T, S> for Stacked<T, S> {
+    fn sequences(&self, out: &mut Vec<T>) {
+        out.extend(self.leaves.iter().cloned());
+    }
+    fn row(&self, parts: &mut dyn Iterator<Item = T>) -> S {
+        self.like.map(&mut |_| next(parts))
+    }
+}
+
+/// A stack of stacks.
+impl<T: BaseTensor, S: Tree<T, With<T> = S>> Outputs<T, Stacked<T, Self>> for Stacked<T, S> {
+    fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> Stacked<T, Self> {
+        Stacked::of_rows_like(self, parts)
+    }
+}
