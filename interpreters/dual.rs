@@ -18,7 +18,7 @@ use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
 use crate::passes::Options;
-use crate::program::{Custom, Slot, Taking, Term, Turns, interpret};
+use crate::program::{Custom, Program, Slot, Taking, Term, Turns, interpret};
 use crate::source::Site;
 
 thread_local! {
@@ -344,6 +344,13 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         if still {
             return results.into_iter().map(Dual::constant_of).collect();
         }
+        if let Some((moved, _)) = rule.solves() {
+            let y = results.into_iter().next();
+            return y
+                .map(|y| Dual { tangent: Some((level, solved(rule, moved, args, &y))), primal: y })
+                .into_iter()
+                .collect();
+        }
         let jvp = match rule.require_jvp() {
             Ok(jvp) => jvp,
             Err(message) => panic!("{message}"),
@@ -569,6 +576,20 @@ fn repeated_with_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[Dual<T>]) -
         Dual { primal, tangent }
     };
     results.into_iter().map(pair).collect()
+}
+
+/// The tangent of a solution `y` of linear equations: `a^-1 (b_dot - a_dot y)`.
+fn solved<T: BaseTensor>(rule: &Arc<Custom>, moved: &Program, args: &[Dual<T>], y: &T) -> T {
+    let (given, right) = args.split_at(args.len() - 1);
+    attributed::<T, T>(y.site(), || {
+        let mut right_dot = right[0].tangent_or_zero();
+        if given.iter().any(|a| a.tangent.is_some()) {
+            let tangents = given.iter().map(Dual::tangent_or_zero);
+            let change = interpret(moved, primals(given).into_iter().chain([y.clone()]).chain(tangents).collect());
+            right_dot = right_dot.binary(Binary::Sub, &change[0]);
+        }
+        T::custom(rule, &[primals(given), vec![right_dot]].concat()).swap_remove(0)
+    })
 }
 
 /// The function that repeats a program with tangents.

@@ -7,6 +7,9 @@
 //! A function without rules becomes a term that keeps the arguments alone. Evaluated, it applies a linear program, which
 //! runs the function again and is itself a function without rules. The linear program is made once, by tracing.
 //!
+//! A function that solves linear equations becomes a term that is linear in the right-hand side, whose transposed evaluation
+//! solves the transposed equations; a tangent of what else is given moves the right-hand side.
+//!
 //! Law: primal values are those of `T::custom`, so that the rule holds again at every level below.
 
 use std::rc::Rc;
@@ -18,7 +21,7 @@ use super::push::Tangents;
 use super::{ADVal, Sweep, differentiable, primals};
 use crate::base::{BaseTensor, attributed};
 use crate::dtype::DType;
-use crate::ops::Guard;
+use crate::ops::{Binary, Guard};
 use crate::passes::optimize;
 use crate::program::repeat::bounded;
 use crate::program::{Custom, Program, Slot, Taking, Term, Turns, interpret};
@@ -70,6 +73,10 @@ impl<F, R> Ruled<F, R> {
     ) where
         F: Residual<T>,
     {
+        if let Some(back) = self.rule.transposed() {
+            let (Some(Some(ct)), [Some(to)]) = (cts.pop(), &self.to[..]) else { return };
+            return emit(to, Update::Add(self.solved(&back, env, ct)));
+        }
         if has_no_rules(&self.rule) {
             return self.pull_again(env, cts, emit);
         }
@@ -93,6 +100,10 @@ impl<F, R> Ruled<F, R> {
     where
         F: Residual<T>,
     {
+        if self.rule.solves().is_some() {
+            let tangent = self.to.iter().flatten().find_map(|to| of(to, 0));
+            return [tangent.map(|tangent| self.solved(&self.rule, env, tangent))].into_iter().collect();
+        }
         if has_no_rules(&self.rule) {
             return self.push_again(env, of);
         }
@@ -112,6 +123,16 @@ impl<F, R> Ruled<F, R> {
     /// Whether the term has no transposed evaluation.
     pub(super) fn is_unbounded(&self) -> bool {
         self.rule.is_unbounded()
+    }
+
+    /// The solution of linear equations, given what is known of these and the right-hand side.
+    fn solved<T: BaseTensor>(&self, rule: &Arc<Custom>, env: &Env<'_, T>, right: T) -> T
+    where
+        F: Residual<T>,
+    {
+        let mut args = self.known(env);
+        args.push(right);
+        T::custom(rule, &args).swap_remove(0)
     }
 
     fn pull_again<'d, T: BaseTensor>(
@@ -230,6 +251,9 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     if rule.jvp().is_some() && rule.vjp().is_none() {
         return by_tangents(rule, args, results);
     }
+    if let Some((change, _)) = rule.solves() {
+        return results.into_iter().map(|y| solution(rule, change, args, y)).collect();
+    }
     let kept = results.iter().filter(|_| !has_no_rules(rule));
     let term = Ruled {
         rule: rule.clone(),
@@ -243,6 +267,26 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
         if differentiable(&y) { ADVal::of(y, Delta::Output(of.clone(), k)) } else { ADVal::constant_of(y) }
     };
     results.into_iter().enumerate().map(result).collect()
+}
+
+/// A solution of linear equations.
+fn solution<T: BaseTensor>(rule: &Arc<Custom>, change: &Program, args: &[ADVal<T>], y: T) -> ADVal<T> {
+    let (given, right) = args.split_at(args.len() - 1);
+    let tangent =
+        |arg: &ADVal<T>| tangent(arg).unwrap_or_else(|| ADVal::constant_of(T::zeros(arg.shape(), arg.dtype())));
+    let mut right_dot = tangent(&right[0]);
+    let known: Vec<ADVal<T>> = given.iter().map(still).collect();
+    if given.iter().any(|a| a.node.is_some()) {
+        let inputs = known.iter().cloned().chain([ADVal::constant_of(y.clone())]).chain(given.iter().map(tangent));
+        let change = attributed::<T, _>(y.site(), || interpret(change, inputs.collect()));
+        right_dot = right_dot.binary(Binary::Sub, &change[0]);
+    }
+    let Some(to) = &right_dot.node else { return ADVal::constant_of(y) };
+    let args = known.iter().map(ADVal::factor).collect();
+    let term = Ruled { rule: rule.clone(), args, results: Vec::new(), to: vec![Some(to.clone())] };
+    let site = y.site();
+    let of = Rc::new(Node { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Custom(Box::new(term)) });
+    ADVal::of(y, Delta::Output(of, 0))
 }
 
 /// The rule for tangents, run at values whose tangents are those of the arguments.

@@ -222,6 +222,13 @@ impl Batch<'_> {
 /// share is the sum of the elements' cotangents.
 fn ruled_on_stacks(custom: &Custom, n: usize, args: &[bool], results: &[bool]) -> Custom {
     let like = |b: &mut Builder, flags: &[bool], k: usize, v: Value| if flags[k] { stack(b, n, v) } else { v.id };
+    if custom.solves().is_some() {
+        let given = &args[..args.len() - 1];
+        let mut stacked = |b: &mut Builder, _: usize, v: Value| stack(b, n, v);
+        return custom.map_solutions(&mut |solution| program(solution, n, args, &mut stacked), &mut |moved| {
+            program(moved, n, &[given, &[true], given].concat(), &mut |b, _, v| stack(b, n, v))
+        });
+    }
     custom.map_each(
         &mut |primal| program(primal, n, args, &mut |b, k, v| like(b, results, k, v)),
         &mut |jvp| program(jvp, n, &[args, results, args].concat(), &mut |b, k, v| like(b, results, k, v)),
@@ -354,7 +361,11 @@ impl Batch<'_> {
                 self.repeated(custom, &args)
             }
             Op::Custom(custom, args) => {
-                let args = self.values(args);
+                let mut args = self.values(args);
+                // The solutions of linear equations are as many as their right-hand sides.
+                if let (Some(_), Some(right)) = (custom.solves(), args.last_mut()) {
+                    *right = Value::stack(stack(self.b, n, *right));
+                }
                 let flags: Vec<bool> = args.iter().map(|v| v.stacked).collect();
                 let results = ruled(custom, &flags);
                 let batched = ruled_on_stacks(custom, n, &flags, &results);

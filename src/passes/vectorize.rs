@@ -81,7 +81,7 @@ pub(super) fn has_stacks(n: usize, program: &Program) -> bool {
 fn largest(program: &Program) -> usize {
     let of = |node: &Node| match &node.op {
         Op::Loop(l) => largest(&l.body),
-        Op::Custom(c, _) => [Some(c.primal()), c.jvp(), c.vjp()].into_iter().flatten().map(largest).max().unwrap_or(1),
+        Op::Custom(c, _) => c.programs().map(largest).max().unwrap_or(1),
         _ => size(&node.shape),
     };
     program.nodes().iter().map(of).max().unwrap_or(1).max(1)

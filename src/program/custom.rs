@@ -7,6 +7,10 @@
 //! mode keeps its arguments alone, and runs the program [again](Custom::again) to know the values in between. Its
 //! transposed derivative is a function of the same kind, so the law about memory holds at every order, and no pass
 //! moves the second run out of where it is asked for.
+//!
+//! A function that [solves linear equations](Custom::inverse) has a derivative that applies the function itself, and its
+//! transposed one, to what the equation says. A program cannot hold itself, so interpreters know that formula, and it holds at
+//! every order.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -29,8 +33,19 @@ pub struct Custom {
     jvp: Option<Program>,
     vjp: Option<Program>,
     turns: Turns,
+    inverse: Option<Box<Inverse>>,
     derived: Memo,
 }
+
+/// What else is known of a function that solves linear equations.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Inverse {
+    moved: Program,
+    transposed: Transposed,
+}
+
+/// The solution of transposed equations, and how their left-hand side moves: see [`Custom::inverse`].
+pub type Transposed = (Program, Program);
 
 /// How often the program of a function runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,6 +123,13 @@ fn fit(what: &str, given: &[Kind<'_>], needed: &[Kind<'_>]) -> Result<(), String
     }
 }
 
+impl Inverse {
+    fn map(&self, f: &mut dyn FnMut(&Program) -> Program) -> Inverse {
+        let moved = f(&self.moved);
+        Inverse { moved, transposed: (f(&self.transposed.0), f(&self.transposed.1)) }
+    }
+}
+
 impl Custom {
     /// A function and its rules: `primal : x -> y`, `jvp : (x, y, x_dot) -> y_dot` and `vjp : (x, y, y_bar) -> x_bar`.
     ///
@@ -137,7 +159,7 @@ impl Custom {
             fit("arguments of the rule", &kinds(rule.inputs()).collect::<Vec<_>>(), &takes)?;
             fit(words, &kinds(rule.outputs()).collect::<Vec<_>>(), results)?;
         }
-        Ok(Custom { name: name.to_owned(), primal, jvp, vjp, turns: Turns::Once, derived: Memo::default() })
+        Ok(Custom { jvp, vjp, ..Custom::again(name, primal) })
     }
 
     /// A function with the derivative of its program, of which reverse mode keeps the arguments alone: it runs the
@@ -151,12 +173,82 @@ impl Custom {
     /// # Ok::<(), String>(())
     /// ```
     pub fn again(name: &str, primal: Program) -> Custom {
-        Custom { name: name.to_owned(), primal, jvp: None, vjp: None, turns: Turns::Once, derived: Memo::default() }
+        Custom {
+            name: name.to_owned(),
+            primal,
+            jvp: None,
+            vjp: None,
+            turns: Turns::Once,
+            inverse: None,
+            derived: Memo::default(),
+        }
     }
 
     /// Whether the function has no rules, so that reverse mode runs it [again](Custom::again).
     pub fn is_again(&self) -> bool {
-        self.jvp.is_none() && self.vjp.is_none() && self.turns == Turns::Once
+        self.jvp.is_none() && self.vjp.is_none() && self.turns == Turns::Once && self.inverse.is_none()
+    }
+
+    /// A function that solves linear equations: `primal : (given, b) -> y` with `a(given) y = b`, where `given` are any
+    /// number of values, and `y` is like `b`; `moved : (given, y, given_dot) -> a_dot y`. Both programs of `transposed` are
+    /// of the equations with the transposed matrix.
+    ///
+    /// The derivative is that of the equations, `y_dot = a^-1 (b_dot - a_dot y)`, in both modes and at every order: it is
+    /// exact as far as the solution is, however that was found.
+    ///
+    /// # Errors
+    /// When a program takes or returns other shapes or element types than these.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, Tensor, jvp, ops::Binary, program::{Custom, Term}, tensor};
+    /// use std::sync::Arc;
+    /// // The quotient `b / a`, as the solution of `a y = b`.
+    /// let [a, b, a_dot] = [(); 3].map(|()| Term::variable(&[], DType::F64));
+    /// let quotient = Term::program(&[a.clone(), b.clone()], &[b.binary(Binary::Div, &a)], &[])?;
+    /// let moved = Term::program(&[a, b.clone(), a_dot.clone()], &[a_dot.binary(Binary::Mul, &b)], &[])?;
+    /// let rule = Arc::new(Custom::inverse("quotient", quotient.clone(), moved.clone(), (quotient, moved))?);
+    /// let f = |a: &Tensor<_, 0>| {
+    ///     let one = Tensor::<_, 0>::scalar(1.0);
+    ///     Tensor::<_, 0>::from_raw(BaseTensor::custom(&rule, &[a.raw().clone(), one.into_raw()]).remove(0))
+    /// };
+    /// assert_eq!(polygrad::direct::grad(f, &tensor(2.0)), tensor(-0.25));
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn inverse(name: &str, primal: Program, moved: Program, transposed: Transposed) -> Result<Custom, String> {
+        let inputs: Vec<_> = kinds(primal.inputs()).collect();
+        let Some((right, given)) = inputs.split_last() else {
+            return Err("there is no right-hand side among the arguments".into());
+        };
+        for solution in [&primal, &transposed.0] {
+            fit("arguments of a solution", &kinds(solution.inputs()).collect::<Vec<_>>(), &inputs)?;
+            fit("results of a solution", &kinds(solution.outputs()).collect::<Vec<_>>(), &[*right])?;
+        }
+        let takes = [given, &[*right], given].concat();
+        for moved in [&moved, &transposed.1] {
+            fit("arguments of a left-hand side", &kinds(moved.inputs()).collect::<Vec<_>>(), &takes)?;
+            fit("results of a left-hand side", &kinds(moved.outputs()).collect::<Vec<_>>(), &[*right])?;
+        }
+        let inverse = Some(Box::new(Inverse { moved, transposed }));
+        Ok(Custom { inverse, ..Custom::again(name, primal) })
+    }
+
+    /// How the left-hand side of the equations moves, and the function of the transposed ones, if the function solves
+    /// [linear equations](Custom::inverse).
+    pub fn solves(&self) -> Option<(&Program, &Transposed)> {
+        self.inverse.as_ref().map(|inverse| (&inverse.moved, &inverse.transposed))
+    }
+
+    /// The function that solves the transposed equations.
+    pub(crate) fn transposed(&self) -> Option<Arc<Custom>> {
+        let Inverse { moved, transposed } = &**self.inverse.as_ref()?;
+        let back = Inverse { moved: transposed.1.clone(), transposed: (self.primal.clone(), moved.clone()) };
+        Some(Arc::new(Custom { inverse: Some(Box::new(back)), ..Custom::again(&self.name, transposed.0.clone()) }))
+    }
+
+    /// All programs of the function.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &Program> {
+        let inverse = self.inverse.iter().flat_map(|i| [&i.moved, &i.transposed.0, &i.transposed.1]);
+        [Some(&self.primal), self.jvp.as_ref(), self.vjp.as_ref()].into_iter().flatten().chain(inverse)
     }
 
     /// A function that runs a program again and again, while the first value of its carry, a mask of rank 0, holds. The
@@ -248,10 +340,26 @@ impl Custom {
             name: self.name.clone(),
             primal: f(&self.primal),
             jvp: self.jvp.as_ref().map(&mut *f),
-            vjp: self.vjp.as_ref().map(f),
+            vjp: self.vjp.as_ref().map(&mut *f),
             turns: self.turns,
+            inverse: self.inverse.as_ref().map(|i| Box::new(i.map(&mut *f))),
             derived: Memo::default(),
         }
+    }
+
+    /// The same function that solves equations, with both solutions rewritten by a function of its own, and both
+    /// left-hand sides.
+    pub(crate) fn map_solutions(
+        &self,
+        solution: &mut dyn FnMut(&Program) -> Program,
+        moved: &mut dyn FnMut(&Program) -> Program,
+    ) -> Custom {
+        let of = |i: &Inverse| {
+            let transposed = (solution(&i.transposed.0), moved(&i.transposed.1));
+            Box::new(Inverse { moved: moved(&i.moved), transposed })
+        };
+        let inverse = self.inverse.as_deref().map(of);
+        Custom { inverse, ..Custom::again(&self.name, solution(&self.primal)) }
     }
 
     /// The same function with each program rewritten by a function of its own: primal, rule for tangents, rule for
@@ -268,6 +376,7 @@ impl Custom {
             jvp: self.jvp.as_ref().map(jvp),
             vjp: self.vjp.as_ref().map(vjp),
             turns: self.turns,
+            inverse: self.inverse.clone(),
             derived: Memo::default(),
         }
     }

@@ -19,7 +19,7 @@ impl Program {
                     work.push(&l.body);
                 }
                 if let Op::Custom(c, _) = &node.op {
-                    work.extend([Some(c.primal()), c.jvp(), c.vjp()].into_iter().flatten());
+                    work.extend(c.programs());
                 }
                 if let Op::Call(Call::External(external), _) = &node.op
                     && !found.contains(external)

@@ -29,7 +29,7 @@ pub(crate) use builder::Assumed;
 pub use builder::Builder;
 pub(crate) use cost::Estimate;
 pub(crate) use custom::Taking;
-pub use custom::{Custom, Turns};
+pub use custom::{Custom, Transposed, Turns};
 pub(crate) use graph::{reach, results_needed};
 pub(crate) use interpret::check_inputs;
 pub use interpret::interpret;

@@ -168,6 +168,13 @@ enum SavedOp {
         vjp: Option<usize>,
         of: Vec<NodeId>,
     },
+    Inverse {
+        name: String,
+        primal: usize,
+        moved: usize,
+        transposed: (usize, usize),
+        of: Vec<NodeId>,
+    },
     While {
         name: String,
         body: usize,
@@ -301,6 +308,18 @@ impl Saving {
                 }
             }
             Op::Custom(c, args) => {
+                if let Some((moved, (back, back_moved))) = c.solves() {
+                    let primal = self.save(c.primal(), depth + 1)?;
+                    let [moved, back, back_moved] = [moved, back, back_moved].map(|p| self.save(p, depth + 1));
+                    let (moved, transposed) = (moved?, (back?, back_moved?));
+                    return Ok(SavedOp::Inverse {
+                        name: c.name().to_owned(),
+                        primal,
+                        moved,
+                        transposed,
+                        of: args.clone(),
+                    });
+                }
                 let mut rule = |program: Option<&Program>| program.map(|p| self.save(p, depth + 1)).transpose();
                 let (jvp, vjp) = (rule(c.jvp())?, rule(c.vjp())?);
                 let primal = self.save(c.primal(), depth + 1)?;
@@ -506,6 +525,11 @@ impl Loading<'_> {
                     (Some(_), _) | (_, Some(_)) => Custom::new(&name, primal, jvp, vjp)?,
                 };
                 Op::Custom(Arc::new(custom), self.values(&of)?)
+            }
+            SavedOp::Inverse { name, primal, moved, transposed: (back, back_moved), of } => {
+                let (primal, moved) = (self.inner(primal)?, self.inner(moved)?);
+                let transposed = (self.inner(back)?, self.inner(back_moved)?);
+                Op::Custom(Arc::new(Custom::inverse(&name, primal, moved, transposed)?), self.values(&of)?)
             }
             SavedOp::While { name, body, most, of } => {
                 let turns = most.map_or(Turns::While, Turns::Within);

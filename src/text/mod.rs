@@ -317,7 +317,7 @@ impl Printer<'_, '_> {
     /// `t0 = custom name(x, y)`; `t0 = again name(e0 = x) {`, with the operations, of a function without rules; the first
     /// value of the carry of a `while` says whether a trip runs.
     fn custom(&mut self, scope: &mut Scope<'_>, id: NodeId, c: &Custom, args: &[NodeId]) -> fmt::Result {
-        if c.jvp().is_some() || c.vjp().is_some() {
+        if c.jvp().is_some() || c.vjp().is_some() || c.solves().is_some() {
             let name = format!("custom {}", c.name());
             return self.several(scope, id, &name, args, c.primal().outputs().len());
         }

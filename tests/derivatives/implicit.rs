@@ -4,9 +4,10 @@
 //! one to three, in both modes, staged and direct, with matrices and by products; those in the start are zero; a search
 //! that does not end is NaN.
 
+use polygrad::program::Term;
 use polygrad::{
     BaseTensor, Concrete, Function, LinearSolver, Solver, Tensor, assert_gradient, direct, fixed_point, grad, hessian,
-    jacobian, jvp, minimize, nth_derivative, root, tensor, vmap,
+    jacobian, jvp, map, minimize, nth_derivative, root, tensor, vmap,
 };
 
 type Number<T> = Tensor<T, 0>;
@@ -67,16 +68,60 @@ fn products_give_what_matrices_give() {
 /// `x^3 + x = p`: derivatives of all orders are known from that of the inverse function.
 #[test]
 fn derivatives_of_high_order_are_those_of_the_inverse_function() {
-    fn cubic<T: BaseTensor>(p: &Number<T>) -> Number<T> {
-        root(|x: &Number<_>, p: &Number<_>| x.powi(3) + x - p, &Number::scalar(0.5), p)
+    fn cubic<T: BaseTensor>(linear: LinearSolver, p: &Number<T>) -> Number<T> {
+        let f = |x: &Number<Term>, p: &Number<Term>| x.powi(3) + x - p;
+        Solver::default().linear(linear).root(f, &Number::scalar(0.5), p)
     }
-    // At x = 1: with s = 1 / (3 x^2 + 1), x'' = -6 x s^3 and x''' = (108 x^2 s - 6) s^4.
+    // At x = 1: with s = 1 / (3 x^2 + 1), the second is -6 x s^3, the third (108 x^2 s - 6) s^4, and the fourth
+    // (360 - 3240 x^2 s) x s^6.
     let s: f64 = 0.25;
-    let known = [s, -6.0 * s.powi(3), (108.0 * s - 6.0) * s.powi(4)];
-    for (order, known) in known.into_iter().enumerate() {
-        let found = nth_derivative(cubic, order + 1, &tensor(2.0));
-        near("order", &found, &tensor(known), 1e-12);
+    let known = [s, -6.0 * s.powi(3), (108.0 * s - 6.0) * s.powi(4), (360.0 - 3240.0 * s) * s.powi(6)];
+    for linear in [LinearSolver::Dense, LinearSolver::Gmres(3), LinearSolver::ConjugateGradients(3)] {
+        for (order, known) in known.into_iter().enumerate() {
+            let found = nth_derivative(|p| cubic(linear, p), order + 1, &tensor(2.0));
+            near(&format!("{linear:?}, order {}", order + 1), &found, &tensor(known), 1e-11);
+        }
     }
+}
+
+/// Solutions by products have the derivatives of those by matrices, at orders that no program of theirs holds, in every
+/// nesting of the modes and in batches.
+#[test]
+fn products_give_every_order() {
+    fn along<T: BaseTensor>(solver: Solver, t: &Number<T>) -> Number<T> {
+        let p = Vector::<T>::constant([1.0, -0.3]) + Vector::<T>::constant([0.4, -1.0]).times(t);
+        sines(solver, &p)
+    }
+    fn curved<T: BaseTensor>(linear: LinearSolver, t: &Number<T>) -> Number<T> {
+        let energy = |x: &Vector<Term>, t: &Number<Term>| {
+            let apart = x.at([0]) - x.at([1]) * 0.7;
+            (x.square() * 0.5 + x.powi(4) * 0.25).sum() + (apart - t).square() * 0.3 - x.at([1]) * t.sin()
+        };
+        Solver::default().linear(linear).minimize(energy, &Vector::zeros([2]), t).sin().sum()
+    }
+    let dense = Solver::default();
+    let gmres = dense.linear(LinearSolver::Gmres(2));
+    let at = tensor(0.2);
+    for order in 1..=4 {
+        let expected = nth_derivative(|t| along(dense, t), order, &at);
+        near(&format!("order {order}"), &nth_derivative(|t| along(gmres, t), order, &at), &expected, 1e-9);
+        let expected = nth_derivative(|t| curved(LinearSolver::Dense, t), order, &at);
+        let found = nth_derivative(|t| curved(LinearSolver::ConjugateGradients(4), t), order, &at);
+        near(&format!("minimum, order {order}"), &found, &expected, 1e-8);
+    }
+    fn third<T: BaseTensor>(solver: Solver, t: &Number<T>) -> Number<T> {
+        let slope = |t: &Number<_>| direct::grad(|t| along(solver, t), t);
+        direct::grad(|t: &Number<_>| direct::jvp(slope, t, &Number::scalar(1.0)).1, t)
+    }
+    near("reverse, forward, reverse", &third(gmres, &at), &third(dense, &at), 1e-9);
+    let batch = tensor([0.2, -0.4, 0.7]);
+    let in_batch = |solver: Solver| {
+        let each = move |t: &Number<_>| nth_derivative(|t| along(solver, t), 3, t);
+        Function::stage(move |t: &Vector<_>| map(t, each), &batch).run(&batch).expect("the same shape")
+    };
+    near("a batch", &in_batch(gmres), &in_batch(dense), 1e-9);
+    let slope = |solver: Solver| hessian(|t: &Vector<_>| map(t, |t: &Number<_>| along(solver, t)).sum(), &batch);
+    near("around a batch", &slope(gmres), &slope(dense), 1e-9);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Linear equations with the derivative of a program as their matrix: by the matrix, or by products with it.
 //!
-//! Law: the solution of `a y = b` with `a = df/dx` has the derivative `a^-1 (b_dot - a_dot y)` in both modes, however it
-//! was found. Conjugate gradients: Hestenes and Stiefel (1952). GMRES: Saad and Schultz (1986), with each direction
+//! Law: the solution of `a y = b` with `a = df/dx` has the derivative `a^-1 (b_dot - a_dot y)` in both modes and at every
+//! order, however it was found ([`Custom::inverse`]). Conjugate gradients: Hestenes and Stiefel (1952). GMRES: Saad and Schultz (1986), with each direction
 //! made orthogonal twice.
 
 use std::sync::Arc;
@@ -32,9 +32,6 @@ type Matrix<T> = Tensor<T, 2>;
 /// The times that GMRES begins anew.
 const RESTARTS: usize = 10;
 
-/// The orders of derivatives of a solution by products that are those of the equation; beyond, those of the iteration.
-const ORDERS: usize = 2;
-
 /// The solution of `df/dx y = right`.
 pub(super) fn solve<T: BaseTensor>(of: &Recorded, solver: &Solver, x: &[T], p: &[T], right: &T) -> T {
     match solver.linear {
@@ -44,7 +41,7 @@ pub(super) fn solve<T: BaseTensor>(of: &Recorded, solver: &Solver, x: &[T], p: &
         }
         LinearSolver::ConjugateGradients(_) | LinearSolver::Gmres(_) => {
             let args: Vec<T> = x.iter().chain(p).cloned().chain([right.clone()]).collect();
-            T::custom(&by_products(of, solver, ORDERS, false), &args).swap_remove(0)
+            T::custom(&by_products(of, solver), &args).swap_remove(0)
         }
     }
 }
@@ -106,46 +103,23 @@ fn product<T: BaseTensor>(program: &Program, given: &[T], v: &Vector<T>) -> Vect
     Vector::from_raw(interpret(program, inputs).swap_remove(0))
 }
 
-/// `(x, p, right) -> y`, with the derivative of the equation in so many orders.
-fn by_products(of: &Recorded, solver: &Solver, orders: usize, transposed: bool) -> Arc<Custom> {
-    let (there, back) = (products(of, transposed), products(of, !transposed));
-    let vector = |x: &Term| Vector::from_raw(x.clone());
-    let plain = |program: &Program, given: &[Term], right: &Term| {
-        iterate(&|v: &Vector<Term>| product(program, given, v), &vector(right), solver).into_raw()
+/// `(x, p, right) -> y`, with the derivative of the equation.
+fn by_products(of: &Recorded, solver: &Solver) -> Arc<Custom> {
+    let programs = |transposed: bool| {
+        let there = products(of, transposed);
+        let args = Term::variables(there.inputs());
+        let (right, given) = args.split_last().expect("the right-hand side is the last argument");
+        let by = |v: &Vector<Term>| product(&there, given, v);
+        let y = iterate(&by, &Vector::from_raw(right.clone()), solver).into_raw();
+        let dots = Term::variables(&there.inputs()[..given.len()]);
+        let directions = dots.iter().cloned().chain([Term::zeros(right.shape(), right.dtype())]);
+        let moved = interpret(&symbolic::jvp(&there), args.iter().cloned().chain(directions).collect());
+        (closed(of.name, &args, &[y]), closed(of.name, &[&args[..], &dots].concat(), &moved[1..]))
     };
-    let again = |transposed: bool, program: &Program, given: &[Term], right: &Term| match orders {
-        0 => plain(program, given, right),
-        _ => {
-            let args = [given, std::slice::from_ref(right)].concat();
-            Term::custom(&by_products(of, solver, orders - 1, transposed), &args).swap_remove(0)
-        }
-    };
-    let args = Term::variables(there.inputs());
-    let (right, given) = args.split_last().expect("the right-hand side is the last argument");
-    let primal = closed(of.name, &args, &[plain(&there, given, right)]);
-    let y = Term::variable(right.shape(), right.dtype());
-    let at_solution: Vec<Term> = given.iter().cloned().chain([y.clone()]).collect();
-
-    // `y_dot = a^-1 (right_dot - a_dot y)`.
-    let dots = Term::variables(there.inputs());
-    let (right_dot, given_dot) = dots.split_last().expect("the right-hand side is the last argument");
-    let still = Term::zeros(y.shape(), y.dtype());
-    let directions = given_dot.iter().cloned().chain([still]);
-    let moved = interpret(&symbolic::jvp(&there), at_solution.iter().cloned().chain(directions).collect());
-    let y_dot = again(transposed, &there, given, (vector(right_dot) - vector(&moved[1])).raw());
-    let jvp = closed(of.name, &[&args[..], std::slice::from_ref(&y), &dots].concat(), &[y_dot]);
-
-    // `l = a^-T y_bar`, which is the cotangent of the right-hand side; those of `x` and `p` are of `-l^T a y`.
-    let y_bar = Term::variable(y.shape(), y.dtype());
-    let l = again(!transposed, &back, given, &y_bar);
-    let wrt: Vec<usize> = (0..given.len()).collect();
-    let minus = (-vector(&l)).into_raw();
-    let bars = interpret(&symbolic::vjp_in(&there, &wrt), at_solution.into_iter().chain([minus]).collect());
-    let bars: Vec<Term> = bars.into_iter().skip(1).chain([l]).collect();
-    let vjp = closed(of.name, &[&args[..], &[y, y_bar]].concat(), &bars);
-    match Custom::new("solve_by_products", primal, Some(jvp), Some(vjp)) {
+    let (solution, moved) = programs(false);
+    match Custom::inverse("solve_by_products", solution, moved, programs(true)) {
         Ok(custom) => Arc::new(custom),
-        Err(fault) => unreachable!("the rules fit their function: {fault}"),
+        Err(fault) => unreachable!("the programs are of one equation: {fault}"),
     }
 }
 

@@ -325,7 +325,10 @@ fn without_tangents(program: &Program) -> Option<&Custom> {
         Op::Custom(custom, _) if custom.is_again() || custom.turns() != Turns::Once => {
             without_tangents(custom.primal())
         }
-        Op::Custom(custom, _) => custom.jvp().is_none().then_some(&**custom),
+        Op::Custom(custom, _) => match custom.solves() {
+            Some((moved, _)) => without_tangents(moved),
+            None => custom.jvp().is_none().then_some(&**custom),
+        },
         Op::Loop(l) => without_tangents(&l.body),
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
         Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => None,
