@@ -35,7 +35,7 @@ pub(crate) struct Size {
     pub(crate) look: usize,
 }
 
-const FULL: Size = Size { hidden: 80, window: 50, batch: 16, updates: 500, look: 20 };
+pub(crate) const FULL: Size = Size { hidden: 80, window: 50, batch: 16, updates: 500, look: 20 };
 
 /// A table of what each letter adds to the gates, what the state adds to them, and the scores of the next letter.
 #[derive(Tree, Clone, Debug)]
