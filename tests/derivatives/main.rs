@@ -24,6 +24,7 @@ mod laws;
 mod levels;
 mod lifting;
 mod linalg;
+mod long;
 mod loops;
 mod modes;
 mod ode;

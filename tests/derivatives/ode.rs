@@ -2,9 +2,14 @@
 //!
 //! Laws: where the solution is known, it and its derivatives in start, times and parameters are the known ones, within
 //! the error that was asked for, in both modes; the adjoint agrees with the derivative of a fine method with steps of
-//! one length; a solution that ends before a time is NaN.
+//! one length; so do second and third derivatives, in every nesting of the modes; a solution that ends before a time is NaN.
 
-use polygrad::{BaseTensor, Concrete, Function, Ode, Tensor, direct, grad, iterate, jvp, odeint, tensor, vjp};
+use polygrad::program::Term;
+use polygrad::tree::TreeMath;
+use polygrad::{
+    ADVal, BaseTensor, Concrete, Dual, Function, Ode, Tensor, Tree, direct, grad, hessian_matrix, hvp, iterate, jvp,
+    nth_derivative, odeint, tensor, vjp,
+};
 
 type Number<T> = Tensor<T, 0>;
 type Vector<T> = Tensor<T, 1>;
@@ -106,4 +111,113 @@ fn stricter_settings_are_more_exact() {
         (polygrad::stack(states) - known(&at)).abs().max_all().item()
     };
     assert!(off(1e-4) > off(1e-10) && off(1e-4) < 1e-3 && off(1e-10) < 1e-9);
+}
+
+/// Start, two times and parameters of an equation whose solution is known.
+type Problem<T> = (Number<T>, Vector<T>, Vector<T>);
+
+/// The state at the second time.
+trait Known {
+    fn solved<T: BaseTensor>(x: &Problem<T>) -> Number<T>;
+    fn formula<T: BaseTensor>(x: &Problem<T>) -> Number<T>;
+}
+
+/// The solution of an equation in few steps.
+fn second_state<T: BaseTensor>(
+    rate: impl Fn(&Number<Term>, &Number<Term>, &Vector<Term>) -> Number<Term>,
+    (start, times, p): &Problem<T>,
+) -> Number<T> {
+    // Derivatives of the equations of derivatives run as many trips as there can be.
+    Ode::default().relative(1e-10).absolute(1e-12).steps(150).solve(rate, start, times, p).remove(1)
+}
+
+/// `x' = -k x`.
+struct Decay;
+
+impl Known for Decay {
+    fn solved<T: BaseTensor>(x: &Problem<T>) -> Number<T> {
+        second_state(|x: &Number<_>, _: &Number<_>, p: &Vector<_>| -(x * p.at([0])), x)
+    }
+    fn formula<T: BaseTensor>((start, times, p): &Problem<T>) -> Number<T> {
+        start * (-(times.at([1]) - times.at([0])) * p.at([0])).exp()
+    }
+}
+
+/// The logistic equation `x' = r x (1 - x / c)`.
+struct Logistic;
+
+impl Known for Logistic {
+    fn solved<T: BaseTensor>(x: &Problem<T>) -> Number<T> {
+        second_state(|x: &Number<_>, _: &Number<_>, p: &Vector<_>| x * p.at([0]) * (1.0 - x / p.at([1])), x)
+    }
+    fn formula<T: BaseTensor>((start, times, p): &Problem<T>) -> Number<T> {
+        let (growth, most) = ((times.at([1]) - times.at([0])) * p.at([0]), p.at([1]));
+        &most / ((&most / start - 1.0) * (-growth).exp() + 1.0)
+    }
+}
+
+/// An equation in which time stands: `x' = p cos(w t) x`.
+struct Seasons;
+
+impl Known for Seasons {
+    fn solved<T: BaseTensor>(x: &Problem<T>) -> Number<T> {
+        second_state(|x: &Number<_>, t: &Number<_>, p: &Vector<_>| x * p.at([0]) * (t * p.at([1])).cos(), x)
+    }
+    fn formula<T: BaseTensor>((start, times, p): &Problem<T>) -> Number<T> {
+        let (gain, w) = (p.at([0]), p.at([1]));
+        let sines = (times.at([1]) * &w).sin() - (times.at([0]) * &w).sin();
+        start * (gain / w * sines).exp()
+    }
+}
+
+/// Second derivatives in start, times and parameters, by every nesting of the two modes.
+fn second_derivatives<K: Known>(what: &str) {
+    let at: Problem<Concrete> = (tensor(0.6), tensor([0.2, 0.9]), tensor([1.3, 2.1]));
+    let along: Problem<Concrete> = (tensor(0.4), tensor([-0.7, 0.9]), tensor([0.5, -1.1]));
+    let near = |way: &str, found: &Problem<Concrete>, expected: &Problem<Concrete>| {
+        near(&format!("{what}, {way}"), &found.ravel(), &expected.ravel(), 2e-6);
+    };
+    let whole: Tensor<Concrete, 2> = hessian_matrix(|x| K::formula(x), &at);
+    let found = hessian_matrix(|x| K::solved(x), &at);
+    assert!((&found - &whole).abs().max_all().item() < 2e-6, "{what}: {found} and {whole}");
+    let curved = hvp(|x| K::formula(x), &at, &along);
+    near("forward over reverse", &hvp(|x| K::solved(x), &at, &along), &curved);
+    let slope = |x: &Problem<ADVal<Concrete>>| direct::grad(|x| K::solved(x), x).dot(&along.lift());
+    near("reverse over reverse", &direct::grad(slope, &at), &curved);
+    let moved = |x: &Problem<ADVal<Concrete>>| direct::jvp(|x| K::solved(x), x, &along.lift()).1;
+    near("reverse over forward", &direct::grad(moved, &at), &curved);
+    let moved = |x: &Problem<Dual<Concrete>>| direct::grad(|x| K::solved(x), x);
+    near("forward over reverse, direct", &direct::jvp(moved, &at, &along).1, &curved);
+    let moved = |x: &Problem<Dual<Concrete>>| direct::jvp(|x| K::solved(x), x, &along.lift()).1;
+    let twice = direct::jvp(moved, &at, &along).1.item();
+    let expected = curved.dot(&along).item();
+    assert!((twice - expected).abs() < 5e-6, "{what}, forward over forward: {twice} and {expected}");
+}
+
+#[test]
+fn second_derivatives_are_the_known_ones() {
+    second_derivatives::<Decay>("decay");
+    second_derivatives::<Logistic>("logistic");
+    second_derivatives::<Seasons>("seasons");
+}
+
+#[test]
+fn third_derivatives_are_the_known_ones() {
+    // x = exp(-k): derivatives in k have alternating signs.
+    fn at_one<T: BaseTensor>(k: &Number<T>) -> Number<T> {
+        let times = Vector::<T>::constant([0.0, 1.0]);
+        let p = polygrad::stack([k, k]);
+        Decay::solved(&(Number::scalar(1.0), times, p))
+    }
+    for order in 1..=3 {
+        let (found, known) =
+            (nth_derivative(at_one, order, &tensor(0.5)), (-0.5f64).exp() * (-1.0f64).powi(order as i32));
+        assert!((found.item() - known).abs() < 1e-6, "order {order}: {found} and {known}");
+    }
+    // Reverse mode at the third order: the gradient of a product with the Hessian.
+    fn curved<T: BaseTensor>(k: &Number<T>) -> Number<T> {
+        direct::jvp(|k: &Number<_>| direct::grad(|k| at_one(k), k), k, &Tensor::scalar(1.0)).1
+    }
+    let third = direct::grad(curved, &tensor(0.5)).item();
+    assert!((third + (-0.5f64).exp()).abs() < 1e-6, "{third}");
 }
