@@ -8,11 +8,13 @@
 //! Law: lane `k` of a result is the result for the values of lane `k`. What is known to be zero in a lane costs nothing
 //! there: a tangent that does not exist is no zero that is multiplied.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use crate::array::Array;
 use crate::ops::{Binary, Unary};
-use crate::program::{Builder, Constant, Loop, Node, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot, Turns};
 
 /// A value for each lane, `None` for a known zero.
 pub(crate) type Lanes = SmallVec<[Option<NodeId>; 4]>;
@@ -103,6 +105,15 @@ fn zeros(b: &mut Builder, like: &Node) -> NodeId {
     b.apply(Op::Constant(Constant(Array::zeros(&like.shape, like.dtype))))
 }
 
+/// A loop and its operands.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    body: &'a Program,
+    init: &'a [NodeId],
+    xs: &'a [NodeId],
+    captured: &'a [NodeId],
+}
+
 struct Run<'a> {
     b: &'a mut Builder,
     n: usize,
@@ -147,7 +158,22 @@ impl Run<'_> {
                 Made::Many(results) => Made::One(results[*position].clone()),
                 Made::One(_) => unreachable!("a result is taken of what has several"),
             },
-            Op::Loop(l) => Made::Many(self.looped(l)),
+            Op::Loop(l) => {
+                let place = Place { body: &l.body, init: &l.init, xs: &l.xs, captured: &l.captured };
+                Made::Many(self.looped(place, |body, init, xs, captured| {
+                    Op::Loop(Box::new(Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }))
+                }))
+            }
+            Op::Custom(custom, args) if custom.turns() != Turns::Once => {
+                let (init, captured) = args.split_at(custom.primal().outputs().len());
+                let place = Place { body: custom.primal(), init, xs: &[], captured };
+                Made::Many(self.looped(place, |body, init, _, captured| {
+                    match Custom::repeated(custom.name(), body, custom.turns()) {
+                        Ok(custom) => Op::Custom(Arc::new(custom), [init, captured].concat()),
+                        Err(fact) => unreachable!("a carry starts with a mask, which has no lanes: {fact}"),
+                    }
+                }))
+            }
             Op::Call(call, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.nodes[*a as usize].kind()).collect();
                 Made::Many(self.several(&node.op, call.results(&args).len()))
@@ -204,16 +230,20 @@ impl Run<'_> {
         (0..count).map(|at| Value::Each(result(at))).collect()
     }
 
-    /// The results of a loop with as many trips, which carries each value once, or once for each lane.
-    fn looped(&mut self, l: &Loop<NodeId>) -> Vec<Value> {
-        let init = self.values(&l.init);
-        let (xs, captured) = (self.values(&l.xs), self.values(&l.captured));
+    /// The results of a loop with as many trips, or of one that ends by itself as early, which carries each value once, or once for each lane.
+    fn looped(
+        &mut self,
+        l: Place<'_>,
+        make: impl FnOnce(Program, Vec<NodeId>, Vec<NodeId>, Vec<NodeId>) -> Op<NodeId>,
+    ) -> Vec<Value> {
+        let init = self.values(l.init);
+        let (xs, captured) = (self.values(l.xs), self.values(l.captured));
         let mut carry: Vec<Form> = init.iter().map(Value::form).collect();
         let others: Vec<Form> = xs.iter().chain(&captured).map(Value::form).collect();
         // Lanes are added to the carry until each trip returns what it takes: a least fixpoint.
         let (body, results) = loop {
-            let (mut b, values) = self.inputs(&l.body, &[&carry[..], &others].concat());
-            let results = lanes(&mut b, self.n, &l.body, values);
+            let (mut b, values) = self.inputs(l.body, &[&carry[..], &others].concat());
+            let results = lanes(&mut b, self.n, l.body, values);
             let mut next = carry.clone();
             for ((form, start), end) in next.iter_mut().zip(&init).zip(&results) {
                 let is_zero = |b: &Builder, value: &Value| matches!(value, Value::Same(id) if b.is_zero(*id));
@@ -221,7 +251,7 @@ impl Run<'_> {
                 *form = form.join(&end.form(), zeros);
             }
             if next == carry {
-                break (self.body(b, l, &carry, &results), results);
+                break (self.body(b, l.body, &carry, &results), results);
             }
             carry = next;
         };
@@ -234,8 +264,7 @@ impl Run<'_> {
         };
         let init: Vec<NodeId> = carry.iter().enumerate().flat_map(|at| start(self, at)).collect();
         let flat = |values: &[Value]| values.iter().flat_map(Value::ids).collect::<Vec<NodeId>>();
-        let of = Loop { n: l.n, reverse: l.reverse, body, init, xs: flat(&xs), captured: flat(&captured) };
-        let of = self.b.apply(Op::Loop(Box::new(of)));
+        let of = self.b.apply(make(body, init, flat(&xs), flat(&captured)));
         let mut at = 0;
         let mut next = || {
             at += 1;
@@ -254,13 +283,13 @@ impl Run<'_> {
     }
 
     /// The body whose carry has these forms.
-    fn body(&self, mut b: Builder, l: &Loop<NodeId>, carry: &[Form], results: &[Value]) -> Program {
+    fn body(&self, mut b: Builder, body: &Program, carry: &[Form], results: &[Value]) -> Program {
         let mut out: Vec<NodeId> = Vec::new();
         for (k, value) in results.iter().enumerate() {
             match carry.get(k) {
                 Some(Form::Each(lanes)) => {
                     let live = (0..lanes.len()).filter(|k| lanes[*k]);
-                    let like = &l.body.nodes()[l.body.results()[k] as usize];
+                    let like = &body.nodes()[body.results()[k] as usize];
                     out.extend(live.map(|k| value.lane(k).unwrap_or_else(|| zeros(&mut b, like))));
                 }
                 Some(Form::Same) | None => out.extend(value.ids()),
