@@ -9,6 +9,7 @@ pub mod array;
 pub mod base;
 mod checkpoint;
 pub mod dtype;
+pub mod export;
 pub mod guide;
 pub mod higher;
 pub mod linalg;

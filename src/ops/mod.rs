@@ -33,7 +33,7 @@ mod reduce;
 mod special;
 mod unary;
 mod val;
-mod view;
+pub(crate) mod view;
 
 pub use binary::{Binary, Notation};
 pub use call::Call;

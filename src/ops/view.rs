@@ -381,7 +381,7 @@ pub(super) fn clip(bounds: &mut Bounds, row: &[i64], c: i64, lo: i64, hi: i64) -
 }
 
 /// The integers `i` with `lo <= m * i + c < hi`, as the first and one past the last, for `m` that is not 0.
-pub(super) fn interval(m: i64, c: i64, lo: i64, hi: i64) -> (i64, i64) {
+pub(crate) fn interval(m: i64, c: i64, lo: i64, hi: i64) -> (i64, i64) {
     if m > 0 {
         (div_ceil(lo - c, m), (hi - 1 - c).div_euclid(m) + 1)
     } else {

@@ -68,6 +68,7 @@ fn everything() -> Log {
     direct::verbs(&mut log);
     staged::verbs(&mut log);
     programs::programs(&mut log);
+    programs::exports(&mut log);
     higher::programs(&mut log);
     sizes::memory(&mut log);
     log

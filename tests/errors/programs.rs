@@ -8,7 +8,7 @@ use polygrad::ops::{Call, External, Unary};
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;
 use polygrad::tree::{Keep, Parameters};
-use polygrad::{Array, BaseTensor, DType, Function, Tensor, symbolic, tensor};
+use polygrad::{Array, BaseTensor, DType, Function, Tensor, external, symbolic, tensor};
 
 use crate::log::Log;
 
@@ -99,4 +99,14 @@ fn nested_loops(depth: usize) -> Program {
     let of = builder.add(Op::Loop(Box::new(of)), scalar(), DType::F64);
     let y = builder.add(Op::Output(of, 0), scalar(), DType::F64);
     builder.finish(&[y], &[])
+}
+
+/// Programs that StableHLO cannot write.
+pub(crate) fn exports(log: &mut Log) {
+    let m = tensor([[2.0, 1.0], [1.0, 2.0]]);
+    let svd = Function::stage(|x: &Tensor<_, 2>| x.svd().1, &m);
+    log.fails(svd.to_stablehlo("svd"));
+    let twice = |x: &Tensor<Array, 2>| x * 2.0;
+    let host = Function::stage(|x: &Tensor<_, 2>| external("twice", twice, &Tensor::<Array, 2>::zeros([2, 2]), x), &m);
+    log.fails(host.to_stablehlo("host"));
 }

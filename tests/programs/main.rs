@@ -1,6 +1,8 @@
 //! Programs as data: staging, printing, saving, simplification, vectorisation; choices of algorithms; and long
 //! programs.
 
+#[path = "../support/dumped.rs"]
+mod dumped;
 #[path = "../support/forms.rs"]
 mod forms;
 #[allow(dead_code)]
@@ -20,6 +22,7 @@ mod blocks;
 mod choices;
 mod compiled;
 mod composed;
+mod export;
 mod functions;
 mod kept;
 mod lengths;

@@ -17,6 +17,7 @@ use crate::shape::Show;
 use crate::tree::{Difference, Key, Step, Tree, Visitor};
 
 pub(super) mod derived;
+mod export;
 mod jit;
 mod matrices;
 mod products;

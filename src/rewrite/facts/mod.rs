@@ -75,6 +75,20 @@ impl Facts {
         }
     }
 
+    /// The smallest and the largest integer that the elements can be.
+    pub(crate) fn bounds(&self, id: NodeId) -> Option<(i64, i64)> {
+        self.integers(id).map(|known| (known.lo, known.hi))
+    }
+
+    /// The axis along which the elements are the index, if they depend on that alone.
+    pub(crate) fn counts(&self, id: NodeId) -> Option<usize> {
+        let form = self.form(id)?;
+        match form.terms[..] {
+            [(digit, 1)] if form.constant == 0 && digit.lower == 1 && !digit.wraps() => Some(digit.axis),
+            [_] | [] | [_, _, ..] => None,
+        }
+    }
+
     pub(crate) fn form(&self, id: NodeId) -> Option<&Form> {
         self.integers(id)?.form.as_ref()
     }

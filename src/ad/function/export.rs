@@ -1,0 +1,57 @@
+//! Functions as StableHLO.
+
+use super::Function;
+use super::record::paths;
+use crate::array::Array;
+use crate::export::{Exported, Unsupported};
+use crate::tree::Tree;
+
+impl<P, Q, Y> Function<P, Q, Y> {
+    /// The program that runs, as the text of a StableHLO module of this name: its function `main` takes the leaves of the
+    /// argument and those of the data, and gives the leaves of the result. See [`crate::export`].
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    /// let step = Function::value_and_gradient_with(|w, x| (w * x).square().sum(), &w, &x);
+    /// let text = step.to_stablehlo("step")?;
+    /// let main = "@main(%0: tensor<2xf64>, %1: tensor<2xf64>) -> (tensor<f64>, tensor<2xf64>)";
+    /// assert!(text.contains(main), "{text}");
+    /// # Ok::<(), polygrad::export::Unsupported>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When an operation has no counterpart in StableHLO.
+    pub fn to_stablehlo(&self, name: &str) -> Result<String, Unsupported> {
+        self.optimized().to_stablehlo(name)
+    }
+}
+
+impl<P, Q, Y: Tree<Array>> Function<P, Q, Y> {
+    /// The program that runs, as text, and the names, shapes and element types of what it takes and gives. An input is
+    /// called as in the program, `x.w` or `data.0`; an output as in the program, or by its path in the result, `y.0.w`.
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let f = Function::stage(|x| (x.sin(), x.cos()), &tensor([1.0, 2.0]));
+    /// let signature = f.exported("angles")?.signature;
+    /// let paths: Vec<&str> = signature.inputs.iter().chain(&signature.outputs).map(|port| &port.path[..]).collect();
+    /// assert_eq!(paths, ["x", "y.0", "y.1"]);
+    /// # Ok::<(), polygrad::export::Unsupported>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When an operation has no counterpart in StableHLO.
+    pub fn exported(&self, name: &str) -> Result<Exported, Unsupported> {
+        let mut exported = self.optimized().exported(name)?;
+        let paths = paths(&self.template, "y");
+        let slots = self.optimized().outputs();
+        if paths.len() == slots.len() {
+            let ports = exported.signature.outputs.iter_mut();
+            ports.zip(slots).zip(paths).filter(|((_, slot), _)| slot.name.is_empty()).for_each(|((port, _), path)| {
+                port.path = path;
+            });
+        }
+        Ok(exported)
+    }
+}

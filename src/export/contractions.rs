@@ -1,0 +1,82 @@
+//! Contractions: `out[O i] += a[A i] * b[B i]` as a matrix product over the box that the three views share, as a
+//! convolution ([`super::convolutions`]), or, where a window reaches out of an operand in no known way, as a masked
+//! product that is summed.
+//!
+//! Law: a position at which a view looks at nothing adds nothing, whatever the factors are; of a convolution see
+//! [`super::convolutions`].
+
+use super::text::{Code, Value};
+use super::views::{Bounds, Part, common, is_total, moved, rows, width};
+use crate::ops::Contract;
+
+impl Code {
+    pub(super) fn contract(&mut self, op: &Contract, a: &Value, b: &Value) -> Value {
+        let Some(bounds) = common(&[&op.a, &op.b, &op.out]) else {
+            return self.full(0.0, op.out.source(), a.ty);
+        };
+        if let Some(value) = self.convolution(op, a, b, &bounds) {
+            return value;
+        }
+        let (of_a, of_b, of_out) = (rows(&op.a, &bounds), rows(&op.b, &bounds), rows(&op.out, &bounds));
+        let kept = moved(&of_out);
+        let sides = [moved(&of_a), moved(&of_b)];
+        let times = (0..bounds.len())
+            .filter(|axis| !kept.contains(axis) && sides.iter().all(|side| !side.contains(axis)))
+            .map(|axis| width(&bounds, axis))
+            .product();
+        let part = if is_total(&of_a, op.a.source(), &bounds) && is_total(&of_b, op.b.source(), &bounds) {
+            let parts = [self.read(a, &op.a, &bounds), self.read(b, &op.b, &bounds)];
+            self.product(parts, &kept, &bounds)
+        } else {
+            self.masked_product(op, a, b, &bounds)
+        };
+        let part = self.summed(part, &kept);
+        let part = self.times(part, times);
+        self.write(part, &op.out, &bounds)
+    }
+
+    /// The product of two parts, summed over the axes that are not kept.
+    fn product(&mut self, [a, b]: [Part; 2], kept: &[usize], bounds: &Bounds) -> Part {
+        // An axis that one side alone has is summed before.
+        let needed = |other: &Part| kept.iter().chain(&other.axes).copied().collect::<Vec<usize>>();
+        let (for_a, for_b) = (needed(&b), needed(&a));
+        let (a, b) = (self.summed(a, &for_a), self.summed(b, &for_b));
+        let shared: Vec<usize> = a.axes.iter().copied().filter(|axis| b.axes.contains(axis)).collect();
+        let (batch, summed): (Vec<usize>, Vec<usize>) = shared.iter().partition(|axis| kept.contains(axis));
+        let free =
+            |part: &Part| part.axes.iter().copied().filter(|axis| !shared.contains(axis)).collect::<Vec<usize>>();
+        let axes: Vec<usize> = batch.iter().copied().chain(free(&a)).chain(free(&b)).collect();
+        if summed.is_empty() {
+            let mut axes = axes;
+            axes.sort_unstable();
+            let (x, y) = (self.spread(&a, &axes, bounds), self.spread(&b, &axes, bounds));
+            return Part { value: self.binary("multiply", &x, &y), axes };
+        }
+        let places = |part: &Part, wanted: &[usize]| -> Vec<usize> {
+            wanted.iter().filter_map(|axis| part.axes.iter().position(|a| a == axis)).collect()
+        };
+        let value = self.dot(
+            &a.value,
+            &b.value,
+            [&places(&a, &batch), &places(&b, &batch)],
+            [&places(&a, &summed), &places(&b, &summed)],
+        );
+        Part { value, axes }
+    }
+
+    /// The product at each position, with zeros where a factor looks at nothing.
+    fn masked_product(&mut self, op: &Contract, a: &Value, b: &Value, bounds: &Bounds) -> Part {
+        let [(a, mask_a), (b, mask_b)] = [(a, &op.a), (b, &op.b)].map(|(v, view)| self.read_masked(v, view, bounds));
+        let mut axes: Vec<usize> = a.axes.iter().chain(&b.axes).copied().collect();
+        axes.sort_unstable();
+        axes.dedup();
+        let (x, y) = (self.spread(&a, &axes, bounds), self.spread(&b, &axes, bounds));
+        let mut value = self.binary("multiply", &x, &y);
+        let zero = self.like(0.0, &value);
+        for mask in [mask_a, mask_b].into_iter().flatten() {
+            let mask = self.spread(&mask, &axes, bounds);
+            value = self.select(&mask, &value, &zero);
+        }
+        Part { value, axes }
+    }
+}

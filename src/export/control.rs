@@ -1,0 +1,173 @@
+//! Loops and functions: `while` over private functions.
+//!
+//! A loop counts its trips, reads the rows of its sequences by `dynamic_slice` and writes those of its outputs by
+//! `dynamic_update_slice`, in place. What a trip needs from outside is carried along unchanged. A function that reverse
+//! mode runs again takes its arguments through `optimization_barrier`, so that XLA does not keep what it is there to
+//! forget.
+
+use super::Unsupported;
+use super::lower::Lower;
+use super::text::{Code, Ty, Value, list, names, types};
+use crate::program::{Custom, Loop, NodeId, Program, Turns};
+use crate::shape::Shape;
+
+/// Shapes and element types of the results of a program.
+fn outputs(program: &Program) -> Vec<(Shape, Ty)> {
+    program.outputs().iter().map(|slot| (slot.shape.clone(), Ty::of(slot.dtype))).collect()
+}
+
+impl Code {
+    /// The results of a function of the module.
+    fn call(&mut self, name: &str, args: &[Value], program: &Program) -> Vec<Value> {
+        let kinds = outputs(program);
+        let call = format!("@{name}({}) : ({}) -> ", names(args), types(args));
+        if kinds.is_empty() {
+            self.line(&format!("func.call {call}()"));
+            return Vec::new();
+        }
+        self.results(&format!("func.call {call}{}", super::hlo::result_types(&kinds)), &kinds)
+    }
+
+    /// A loop whose state starts with these values: `cond` gives a mask of rank 0, `step` the next state.
+    fn repeat(
+        &mut self,
+        start: &[Value],
+        cond: impl FnOnce(&mut Code, &[Value]) -> Value,
+        step: impl FnOnce(&mut Code, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let state: Vec<Value> = start.iter().map(|v| self.argument(&v.shape, v.ty)).collect();
+        let cond = self.region(|code| {
+            let mask = cond(code, &state);
+            code.give(&[&mask]);
+        });
+        let step = self.region(|code| {
+            let next = step(code, &state);
+            code.give(&next.iter().collect::<Vec<&Value>>());
+        });
+        let indent = self.indent();
+        let bound = list(state.iter().zip(start).map(|(state, start)| format!("{} = {}", state.name, start.name)));
+        let text = format!(
+            "stablehlo.while({bound}) : {}\n{indent}cond {{\n{cond}{indent}}} do {{\n{step}{indent}}}",
+            types(start)
+        );
+        let kinds: Vec<(Shape, Ty)> = start.iter().map(|v| (v.shape.clone(), v.ty)).collect();
+        self.results(&text, &kinds)
+    }
+
+    /// Row `at` of a sequence.
+    fn row_at(&mut self, x: &Value, at: &Value) -> Value {
+        let mut sizes = x.shape.clone();
+        sizes[0] = 1;
+        let starts = self.starts_at(x, at);
+        let row = self.dynamic_slice(x, &starts, &sizes);
+        self.reshape(&row, &x.shape[1..])
+    }
+
+    /// The sequence with another row `at`.
+    fn with_row(&mut self, x: &Value, row: &Value, at: &Value) -> Value {
+        let mut sizes = x.shape.clone();
+        sizes[0] = 1;
+        let starts = self.starts_at(x, at);
+        let row = self.reshape(row, &sizes);
+        self.dynamic_update_slice(x, &row, &starts)
+    }
+
+    fn starts_at(&mut self, x: &Value, at: &Value) -> Vec<Value> {
+        let zero = self.integer(0, &[]);
+        std::iter::once(at.clone()).chain(x.shape[1..].iter().map(|_| zero.clone())).collect()
+    }
+}
+
+impl Lower<'_> {
+    /// A loop: its last carry, and its stacked outputs.
+    pub(super) fn map_accum(&mut self, l: &Loop<NodeId>) -> Result<Vec<Value>, Unsupported> {
+        let facts = self.facts_inside(l);
+        let (n, carried, sequences) = (l.n, l.init.len(), l.xs.len());
+        let mut start = self.all(&l.init);
+        let kinds = outputs(&l.body);
+        for (shape, ty) in &kinds[carried..] {
+            let shape: Shape = std::iter::once(n).chain(shape.iter().copied()).collect();
+            start.push(self.code.full(0.0, &shape, *ty));
+        }
+        let results = start.len();
+        if n == 0 {
+            return Ok(start);
+        }
+        let body = self.module.function(&l.body, &facts, "body")?;
+        start.extend(self.all(&l.xs));
+        start.extend(self.all(&l.captured));
+        start.insert(0, self.code.integer(0, &[]));
+        let state = self.code.repeat(
+            &start,
+            |code, state| {
+                let end = code.integer(n as i64, &[]);
+                code.compare("LT", &state[0], &end)
+            },
+            |code, state| {
+                let (trip, rest) = (&state[0], &state[1..]);
+                let at = if l.reverse {
+                    let last = code.integer(n as i64 - 1, &[]);
+                    code.binary("subtract", &last, trip)
+                } else {
+                    trip.clone()
+                };
+                let mut args = rest[..carried].to_vec();
+                for x in &rest[results..results + sequences] {
+                    args.push(code.row_at(x, &at));
+                }
+                args.extend_from_slice(&rest[results + sequences..]);
+                let mut next = code.call(&body, &args, &l.body);
+                for k in carried..results {
+                    next[k] = code.with_row(&rest[k], &next[k], &at);
+                }
+                next.extend_from_slice(&rest[results..]);
+                let one = code.integer(1, &[]);
+                next.insert(0, code.binary("add", trip, &one));
+                next
+            },
+        );
+        Ok(state[1..=results].to_vec())
+    }
+
+    /// A function with rules, run again, or repeated.
+    pub(super) fn custom(&mut self, c: &Custom, args: &[Value]) -> Result<Vec<Value>, Unsupported> {
+        let name = self.module.function(c.primal(), &[], c.name())?;
+        let most = match c.turns() {
+            Turns::Once => {
+                let args = if c.is_again() { self.behind_barrier(args) } else { args.to_vec() };
+                return Ok(self.code.call(&name, &args, c.primal()));
+            }
+            Turns::While => None,
+            Turns::Within(most) => Some(most),
+        };
+        let carried = c.primal().outputs().len();
+        let mut start = args.to_vec();
+        start.push(self.code.integer(0, &[]));
+        let state = self.code.repeat(
+            &start,
+            |code, state| {
+                let Some(most) = most else { return state[0].clone() };
+                let end = code.integer(i64::try_from(most).unwrap_or(i64::MAX), &[]);
+                let left = code.compare("LT", &state[state.len() - 1], &end);
+                code.binary("and", &state[0], &left)
+            },
+            |code, state| {
+                let (trip, args) = (&state[state.len() - 1], &state[..state.len() - 1]);
+                let mut next = code.call(&name, args, c.primal());
+                next.extend_from_slice(&args[carried..]);
+                let one = code.integer(1, &[]);
+                next.push(code.binary("add", trip, &one));
+                next
+            },
+        );
+        Ok(state[..carried].to_vec())
+    }
+
+    fn behind_barrier(&mut self, args: &[Value]) -> Vec<Value> {
+        if args.is_empty() {
+            return Vec::new();
+        }
+        let kinds: Vec<(Shape, Ty)> = args.iter().map(|v| (v.shape.clone(), v.ty)).collect();
+        self.code.results(&format!("stablehlo.optimization_barrier {} : {}", names(args), types(args)), &kinds)
+    }
+}

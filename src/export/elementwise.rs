@@ -1,0 +1,219 @@
+//! Elementwise functions: a row of the tables, one or a few operations.
+//!
+//! Law: values at zeros, infinities and NaN are those of the row; elsewhere they agree up to rounding.
+
+use std::f64::consts::LN_2;
+
+use super::text::{Code, Ty, Value};
+use crate::ops::{Binary, Unary};
+
+impl Code {
+    /// An elementwise function of floats.
+    pub(super) fn row(&mut self, op: Unary, x: &Value) -> Value {
+        match op {
+            Unary::Neg => self.unary("negate", x),
+            Unary::Abs => self.unary("abs", x),
+            Unary::Recip => {
+                let one = self.like(1.0, x);
+                self.binary("divide", &one, x)
+            }
+            Unary::Square => self.binary("multiply", x, x),
+            Unary::Sqrt => self.unary("sqrt", x),
+            Unary::Exp => self.unary("exponential", x),
+            Unary::Ln => self.unary("log", x),
+            Unary::Log1p => self.unary("log_plus_one", x),
+            Unary::Expm1 => self.unary("exponential_minus_one", x),
+            Unary::Sin => self.unary("sine", x),
+            Unary::Cos => self.unary("cosine", x),
+            Unary::Tan => self.unary("tan", x),
+            Unary::Asin => self.unary("chlo.asin", x),
+            Unary::Acos => self.unary("chlo.acos", x),
+            Unary::Atan => self.unary("chlo.atan", x),
+            Unary::Sinh => self.unary("chlo.sinh", x),
+            Unary::Cosh => self.unary("chlo.cosh", x),
+            Unary::Tanh => self.unary("tanh", x),
+            Unary::Sech2 => self.sech2(x),
+            Unary::Asinh => self.unary("chlo.asinh", x),
+            Unary::Acosh => self.unary("chlo.acosh", x),
+            Unary::Atanh => self.unary("chlo.atanh", x),
+            Unary::Sigmoid => self.unary("logistic", x),
+            Unary::Relu => {
+                let below = self.compare_with("LT", x, 0.0);
+                let zero = self.like(0.0, x);
+                self.select(&below, &zero, x)
+            }
+            Unary::Softplus => {
+                let above = self.compare_with("GT", x, 0.0);
+                let zero = self.like(0.0, x);
+                let base = self.select(&above, x, &zero);
+                let rest = self.log1p_of_exp_of_minus(x);
+                self.binary("add", &base, &rest)
+            }
+            Unary::Gaussian => self.gaussian(x),
+            Unary::Erf => self.unary("chlo.erf", x),
+            Unary::Erfc => self.unary("chlo.erfc", x),
+            Unary::Erfinv => self.unary("chlo.erf_inv", x),
+            Unary::Lgamma => self.unary("chlo.lgamma", x),
+            Unary::Digamma => self.unary("chlo.digamma", x),
+            Unary::Trigamma => self.trigamma(x),
+        }
+    }
+
+    /// An elementwise function of two floats.
+    pub(super) fn row2(&mut self, op: Binary, x: &Value, y: &Value) -> Value {
+        match op {
+            Binary::Add => self.binary("add", x, y),
+            Binary::Sub => self.binary("subtract", x, y),
+            Binary::Mul => self.binary("multiply", x, y),
+            Binary::Div => self.binary("divide", x, y),
+            Binary::Pow => self.binary("power", x, y),
+            Binary::PowLessOne => self.pow_less_one(x, y),
+            Binary::Atan2 => self.binary("atan2", x, y),
+            Binary::RecipReal => self.recip_real(x, y),
+            Binary::Hypot => self.hypot(x, y),
+            Binary::Copysign => self.copysign(x, y),
+            // The first of equal operands, which `minimum` does not promise of zeros.
+            Binary::Min => self.first_if("LE", x, y),
+            Binary::Max => self.first_if("GE", x, y),
+            Binary::LogAddExp => self.log_add_exp(x, y),
+            Binary::MulNoNan => {
+                let zeros = [x, y].map(|v| self.compare_with("EQ", v, 0.0));
+                let either = self.binary("or", &zeros[0], &zeros[1]);
+                let product = self.binary("multiply", x, y);
+                let zero = self.like(0.0, x);
+                self.select(&either, &zero, &product)
+            }
+        }
+    }
+
+    /// Where a value is NaN.
+    pub(super) fn is_nan(&mut self, x: &Value) -> Value {
+        self.compare("NE", x, x)
+    }
+
+    /// `x` where the comparison holds or `x` is NaN, and `y` elsewhere.
+    fn first_if(&mut self, how: &str, x: &Value, y: &Value) -> Value {
+        let holds = self.compare(how, x, y);
+        let nan = self.is_nan(x);
+        let first = self.binary("or", &holds, &nan);
+        self.select(&first, x, y)
+    }
+
+    /// `ln(1 + e^-|x|)`.
+    fn log1p_of_exp_of_minus(&mut self, x: &Value) -> Value {
+        let size = self.unary("abs", x);
+        let minus = self.unary("negate", &size);
+        let exp = self.unary("exponential", &minus);
+        self.unary("log_plus_one", &exp)
+    }
+
+    /// `4 e / (1 + e)^2` with `e = e^(-2 |x|)`.
+    fn sech2(&mut self, x: &Value) -> Value {
+        let size = self.unary("abs", x);
+        let twice = self.binary("add", &size, &size);
+        let minus = self.unary("negate", &twice);
+        let e = self.unary("exponential", &minus);
+        let (one, four) = (self.like(1.0, x), self.like(4.0, x));
+        let s = self.binary("add", &one, &e);
+        let above = self.binary("multiply", &four, &e);
+        let below = self.binary("multiply", &s, &s);
+        self.binary("divide", &above, &below)
+    }
+
+    /// `x^(y - 1)`, corrected for what the rounding of `y - 1` loses.
+    fn pow_less_one(&mut self, x: &Value, y: &Value) -> Value {
+        let [zero, one, minus_one] = [0.0, 1.0, -1.0].map(|c| self.like(c, x));
+        let less = self.binary("subtract", y, &one);
+        let power = self.binary("power", x, &less);
+        let below_one = {
+            let size = self.unary("abs", y);
+            self.compare("LT", &size, &one)
+        };
+        let raised = self.binary("add", &less, &one);
+        let small = self.binary("subtract", y, &raised);
+        let rest = self.binary("subtract", &less, y);
+        let large = self.binary("subtract", &minus_one, &rest);
+        let lost = self.select(&below_one, &small, &large);
+        let size = self.unary("abs", x);
+        let log = self.unary("log", &size);
+        let exponent = self.binary("multiply", &lost, &log);
+        let factor = self.unary("exponential", &exponent);
+        let corrected = self.binary("multiply", &power, &factor);
+        let something = self.compare("NE", &lost, &zero);
+        let moves = self.compare("NE", &power, &zero);
+        let finite = [&power, y].map(|v| self.is_finite(v));
+        let mut mask = self.binary("and", &something, &moves);
+        for finite in &finite {
+            mask = self.binary("and", &mask, finite);
+        }
+        self.select(&mask, &corrected, &power)
+    }
+
+    fn is_finite(&mut self, x: &Value) -> Value {
+        let text = format!("stablehlo.is_finite {} : ({}) -> ", x.name, x.tensor());
+        self.op(text, &x.shape, Ty::Bool)
+    }
+
+    /// `x / (x^2 + y^2)`, by the length where the sum of squares is out of range.
+    fn recip_real(&mut self, x: &Value, y: &Value) -> Value {
+        let squares = [x, y].map(|v| self.binary("multiply", v, v));
+        let sum = self.binary("add", &squares[0], &squares[1]);
+        let direct = self.binary("divide", x, &sum);
+        let least = if x.ty == Ty::F32 {
+            f64::from(f32::MIN_POSITIVE / f32::EPSILON)
+        } else {
+            f64::MIN_POSITIVE / f64::EPSILON
+        };
+        let large = self.compare_with("GE", &sum, least);
+        let finite = self.is_finite(&sum);
+        let within = self.binary("and", &large, &finite);
+        let length = self.hypot(x, y);
+        let once = self.binary("divide", x, &length);
+        let scaled = self.binary("divide", &once, &length);
+        self.select(&within, &direct, &scaled)
+    }
+
+    /// `sqrt(x^2 + y^2)` by the larger of both; infinite if either is, also beside NaN.
+    fn hypot(&mut self, x: &Value, y: &Value) -> Value {
+        let [a, b] = [x, y].map(|v| self.unary("abs", v));
+        let large = self.binary("maximum", &a, &b);
+        let small = self.binary("minimum", &a, &b);
+        let [zero, one, infinite] = [0.0, 1.0, f64::INFINITY].map(|c| self.like(c, x));
+        let nothing = self.compare("EQ", &large, &zero);
+        let divisor = self.select(&nothing, &one, &large);
+        let ratio = self.binary("divide", &small, &divisor);
+        let square = self.binary("multiply", &ratio, &ratio);
+        let sum = self.binary("add", &one, &square);
+        let root = self.unary("sqrt", &sum);
+        let length = self.binary("multiply", &large, &root);
+        let ends = [&a, &b].map(|v| self.compare("EQ", v, &infinite));
+        let either = self.binary("or", &ends[0], &ends[1]);
+        self.select(&either, &infinite, &length)
+    }
+
+    /// The absolute value with the sign of `y`, that of zeros too; NaN is positive.
+    pub(super) fn copysign(&mut self, x: &Value, y: &Value) -> Value {
+        let size = self.unary("abs", x);
+        let minus = self.unary("negate", &size);
+        let bits = self.bitcast(y, y.ty.bits());
+        let signed = self.compare_with("LT", &bits, 0.0);
+        let number = self.compare("EQ", y, y);
+        let negative = self.binary("and", &signed, &number);
+        self.select(&negative, &minus, &size)
+    }
+
+    /// `ln(e^x + e^y)`; equal infinities have no difference.
+    fn log_add_exp(&mut self, x: &Value, y: &Value) -> Value {
+        let above = self.compare("GT", x, y);
+        let nan = self.is_nan(x);
+        let first = self.binary("or", &above, &nan);
+        let larger = self.select(&first, x, y);
+        let difference = self.binary("subtract", x, y);
+        let rest = self.log1p_of_exp_of_minus(&difference);
+        let sum = self.binary("add", &larger, &rest);
+        let equal = self.compare("EQ", x, y);
+        let log_2 = self.like(LN_2, x);
+        let twice = self.binary("add", x, &log_2);
+        self.select(&equal, &twice, &sum)
+    }
+}

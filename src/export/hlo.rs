@@ -1,0 +1,324 @@
+//! The operations of StableHLO that are used, a method each: the text of an operation, and the kind of its result.
+//!
+//! Law: an operation that changes nothing is left out.
+
+use super::text::{Code, Ty, Value, list, tensor, types};
+use crate::array::{Array, Values, with_elem};
+use crate::dtype::Elem;
+use crate::shape::{Shape, size};
+
+/// `[a, b]`.
+pub(super) fn brackets<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
+    format!("[{}]", list(items))
+}
+
+/// Bits as a number of the text, as wide as the type.
+fn hexadecimal(bits: u64, ty: Ty) -> String {
+    if ty == Ty::F32 { format!("0x{bits:08X}") } else { format!("0x{bits:016X}") }
+}
+
+/// One element as it is written between `dense<` and `>`.
+fn literal<E: Elem>(x: E) -> String {
+    let ty = Ty::of(E::DTYPE);
+    if ty.is_float() { hexadecimal(x.bits(), ty) } else { x.to_string() }
+}
+
+impl Code {
+    /// A known array, to the bit.
+    pub(super) fn constant(&mut self, a: &Array) -> Value {
+        let (shape, ty) = (a.shape(), Ty::of(a.dtype()));
+        let text = with_elem!(a.dtype(), E => match a.typed::<E>() {
+            _ if a.size() == 0 => String::new(),
+            Values::Splat(x) => literal(x),
+            Values::Dense([x]) => literal(*x),
+            Values::Dense(v) if ty == Ty::Bool || v.len() <= 8 => {
+                let mut text = String::new();
+                nested(&mut text, shape, &mut v.iter().map(|x| literal(*x)));
+                text
+            }
+            // Little endian bytes.
+            Values::Dense(v) => {
+                let width = E::DTYPE.width();
+                let mut text = String::with_capacity(2 * width * v.len() + 4);
+                text.push_str("\"0x");
+                for x in v {
+                    for byte in &x.bits().to_le_bytes()[..width] {
+                        text.push(hexadecimal_digit(byte >> 4));
+                        text.push(hexadecimal_digit(byte & 15));
+                    }
+                }
+                text + "\""
+            }
+        });
+        self.op(format!("stablehlo.constant dense<{text}> : "), shape, ty)
+    }
+
+    /// A float, or the number of integer value nearest to it, repeated to a shape.
+    pub(super) fn full(&mut self, x: f64, shape: &[usize], ty: Ty) -> Value {
+        let text = match ty {
+            _ if size(shape) == 0 => String::new(),
+            Ty::F64 | Ty::C128 => hexadecimal(x.to_bits(), Ty::F64),
+            Ty::F32 | Ty::C64 => hexadecimal((x as f32).to_bits().into(), Ty::F32),
+            Ty::I64 | Ty::I32 => (x as i64).to_string(),
+            Ty::Bool => (x != 0.0).to_string(),
+        };
+        self.op(format!("stablehlo.constant dense<{text}> : "), shape, ty)
+    }
+
+    /// An integer repeated to a shape.
+    pub(super) fn integer(&mut self, x: i64, shape: &[usize]) -> Value {
+        let text = if size(shape) == 0 { String::new() } else { x.to_string() };
+        self.op(format!("stablehlo.constant dense<{text}> : "), shape, Ty::I64)
+    }
+
+    /// A number like a value.
+    pub(super) fn like(&mut self, x: f64, v: &Value) -> Value {
+        self.full(x, &v.shape, v.ty)
+    }
+
+    /// An elementwise operation of one operand: `negate`, `chlo.erf`.
+    pub(super) fn unary(&mut self, name: &str, x: &Value) -> Value {
+        let dialect = if name.contains('.') { "" } else { "stablehlo." };
+        // The operations of CHLO state the type of the operand and that of the result.
+        let arrow = if dialect.is_empty() { format!("{} -> ", x.tensor()) } else { String::new() };
+        self.op(format!("{dialect}{name} {} : {arrow}", x.name), &x.shape, x.ty)
+    }
+
+    /// An elementwise operation of two operands of one type.
+    pub(super) fn binary(&mut self, name: &str, x: &Value, y: &Value) -> Value {
+        self.op(format!("stablehlo.{name} {}, {} : ", x.name, y.name), &x.shape, x.ty)
+    }
+
+    /// A comparison: `EQ`, `NE`, `LT`, `LE`, `GT`, `GE`.
+    pub(super) fn compare(&mut self, how: &str, x: &Value, y: &Value) -> Value {
+        let kind = match x.ty {
+            Ty::F64 | Ty::F32 | Ty::C128 | Ty::C64 => "FLOAT",
+            Ty::I64 | Ty::I32 => "SIGNED",
+            Ty::Bool => "UNSIGNED",
+        };
+        let text = format!("stablehlo.compare {how}, {}, {}, {kind} : ({}) -> ", x.name, y.name, types([x, y]));
+        self.op(text, &x.shape, Ty::Bool)
+    }
+
+    /// A comparison with a number.
+    pub(super) fn compare_with(&mut self, how: &str, x: &Value, y: f64) -> Value {
+        let y = self.like(y, x);
+        self.compare(how, x, &y)
+    }
+
+    pub(super) fn select(&mut self, mask: &Value, then: &Value, otherwise: &Value) -> Value {
+        let text = format!("stablehlo.select {}, {}, {} : {}, ", mask.name, then.name, otherwise.name, mask.tensor());
+        self.op(text, &then.shape, then.ty)
+    }
+
+    pub(super) fn convert(&mut self, x: &Value, ty: Ty) -> Value {
+        if x.ty == ty {
+            return x.clone();
+        }
+        self.op(format!("stablehlo.convert {} : ({}) -> ", x.name, x.tensor()), &x.shape, ty)
+    }
+
+    /// The same bits as another type of the same width.
+    pub(super) fn bitcast(&mut self, x: &Value, ty: Ty) -> Value {
+        self.op(format!("stablehlo.bitcast_convert {} : ({}) -> ", x.name, x.tensor()), &x.shape, ty)
+    }
+
+    pub(super) fn reshape(&mut self, x: &Value, shape: &[usize]) -> Value {
+        if x.shape[..] == *shape {
+            return x.clone();
+        }
+        self.op(format!("stablehlo.reshape {} : ({}) -> ", x.name, x.tensor()), shape, x.ty)
+    }
+
+    /// Axis `k` of the operand becomes axis `axes[k]`; along the others it is repeated.
+    pub(super) fn broadcast(&mut self, x: &Value, shape: &[usize], axes: &[usize]) -> Value {
+        if x.shape[..] == *shape && axes.iter().copied().eq(0..shape.len()) {
+            return x.clone();
+        }
+        let text = format!("stablehlo.broadcast_in_dim {}, dims = {} : ({}) -> ", x.name, brackets(axes), x.tensor());
+        self.op(text, shape, x.ty)
+    }
+
+    /// Axis `k` of the result is axis `order[k]` of the operand.
+    pub(super) fn transpose(&mut self, x: &Value, order: &[usize]) -> Value {
+        if order.iter().copied().eq(0..order.len()) {
+            return x.clone();
+        }
+        let shape: Shape = order.iter().map(|k| x.shape[*k]).collect();
+        let text = format!("stablehlo.transpose {}, dims = {} : ({}) -> ", x.name, brackets(order), x.tensor());
+        self.op(text, &shape, x.ty)
+    }
+
+    /// The elements `start, start + step, ..` below `end` along each axis.
+    pub(super) fn slice(&mut self, x: &Value, parts: &[(usize, usize, usize)]) -> Value {
+        if parts.iter().zip(&x.shape).all(|(part, n)| *part == (0, *n, 1)) {
+            return x.clone();
+        }
+        let shape: Shape = parts.iter().map(|(start, end, step)| (end - start).div_ceil(*step)).collect();
+        let part = |(start, end, step): &(usize, usize, usize)| match step {
+            1 => format!("{start}:{end}"),
+            _ => format!("{start}:{end}:{step}"),
+        };
+        let parts = brackets(parts.iter().map(part));
+        self.op(format!("stablehlo.slice {} {parts} : ({}) -> ", x.name, x.tensor()), &shape, x.ty)
+    }
+
+    /// One position of an axis, which stays.
+    pub(super) fn at(&mut self, x: &Value, axis: usize, position: usize) -> Value {
+        let mut parts: Vec<_> = x.shape.iter().map(|n| (0, *n, 1)).collect();
+        parts[axis] = (position, position + 1, 1);
+        self.slice(x, &parts)
+    }
+
+    pub(super) fn reverse(&mut self, x: &Value, axes: &[usize]) -> Value {
+        if axes.is_empty() {
+            return x.clone();
+        }
+        self.op(format!("stablehlo.reverse {}, dims = {} : ", x.name, brackets(axes)), &x.shape, x.ty)
+    }
+
+    /// The operand within zeros: along each axis so many before, so many after and so many between two elements.
+    pub(super) fn pad(&mut self, x: &Value, widths: &[[usize; 3]]) -> Value {
+        if widths.iter().zip(&x.shape).all(|([low, high, inner], n)| (*low, *high) == (0, 0) && (*inner == 0 || *n < 2))
+        {
+            return x.clone();
+        }
+        let zero = self.full(0.0, &[], x.ty);
+        let grown = |([low, high, inner], n): (&[usize; 3], &usize)| low + high + n + inner * n.saturating_sub(1);
+        let shape: Shape = widths.iter().zip(&x.shape).map(grown).collect();
+        let part = |k: usize| brackets(widths.iter().map(|w| w[k]));
+        let text = format!(
+            "stablehlo.pad {}, {}, low = {}, high = {}, interior = {} : ({}) -> ",
+            x.name,
+            zero.name,
+            part(0),
+            part(1),
+            part(2),
+            types([x, &zero])
+        );
+        self.op(text, &shape, x.ty)
+    }
+
+    pub(super) fn concat(&mut self, axis: usize, parts: &[Value]) -> Value {
+        if let [part] = parts {
+            return part.clone();
+        }
+        let mut shape = parts[0].shape.clone();
+        shape[axis] = parts.iter().map(|p| p.shape[axis]).sum();
+        let text =
+            format!("stablehlo.concatenate {}, dim = {axis} : ({}) -> ", super::text::names(parts), types(parts));
+        self.op(text, &shape, parts[0].ty)
+    }
+
+    /// The index along an axis.
+    pub(super) fn iota(&mut self, shape: &[usize], axis: usize) -> Value {
+        self.op(format!("stablehlo.iota dim = {axis} : "), shape, Ty::I64)
+    }
+
+    /// The sum, extremum or conjunction (`add`, `maximum`, `and`) over axes, which disappear.
+    pub(super) fn reduce(&mut self, name: &str, x: &Value, start: f64, axes: &[usize]) -> Value {
+        if axes.is_empty() {
+            return x.clone();
+        }
+        let start = match x.ty {
+            Ty::I64 if start.is_infinite() => self.integer(if start < 0.0 { i64::MIN } else { i64::MAX }, &[]),
+            Ty::I64 | Ty::I32 | Ty::F64 | Ty::F32 | Ty::Bool | Ty::C128 | Ty::C64 => self.full(start, &[], x.ty),
+        };
+        let shape: Shape = (0..x.shape.len()).filter(|k| !axes.contains(k)).map(|k| x.shape[k]).collect();
+        let text = format!(
+            "stablehlo.reduce({} init: {}) applies stablehlo.{name} across dimensions = {} : ({}) -> ",
+            x.name,
+            start.name,
+            brackets(axes),
+            types([x, &start])
+        );
+        self.op(text, &shape, x.ty)
+    }
+
+    /// The sum over axes.
+    pub(super) fn sum(&mut self, x: &Value, axes: &[usize]) -> Value {
+        self.reduce("add", x, 0.0, axes)
+    }
+
+    /// The product of two operands along batch axes, summed along others; the free axes of both follow the batch axes.
+    pub(super) fn dot(&mut self, x: &Value, y: &Value, batch: [&[usize]; 2], summed: [&[usize]; 2]) -> Value {
+        let free = |v: &Value, side: usize| {
+            (0..v.shape.len())
+                .filter(|k| !batch[side].contains(k) && !summed[side].contains(k))
+                .map(|k| v.shape[k])
+                .collect::<Shape>()
+        };
+        let mut shape: Shape = batch[0].iter().map(|k| x.shape[*k]).collect();
+        shape.extend(free(x, 0));
+        shape.extend(free(y, 1));
+        let batching = match batch[0] {
+            [] => String::new(),
+            _ => format!(" batching_dims = {} x {},", brackets(batch[0]), brackets(batch[1])),
+        };
+        let text = format!(
+            "stablehlo.dot_general {}, {},{batching} contracting_dims = {} x {}, precision = [HIGHEST, HIGHEST] : ({}) -> ",
+            x.name,
+            y.name,
+            brackets(summed[0]),
+            brackets(summed[1]),
+            types([x, y])
+        );
+        self.op(text, &shape, x.ty)
+    }
+
+    /// The part of these sizes that begins at a position, which is moved so that the part lies within the operand.
+    pub(super) fn dynamic_slice(&mut self, x: &Value, at: &[Value], sizes: &[usize]) -> Value {
+        if at.is_empty() {
+            return x.clone();
+        }
+        let text = format!(
+            "stablehlo.dynamic_slice {}, {}, sizes = {} : ({}) -> ",
+            x.name,
+            super::text::names(at),
+            brackets(sizes),
+            types(std::iter::once(x).chain(at))
+        );
+        self.op(text, sizes, x.ty)
+    }
+
+    /// The operand with a part replaced.
+    pub(super) fn dynamic_update_slice(&mut self, x: &Value, part: &Value, at: &[Value]) -> Value {
+        if at.is_empty() {
+            return part.clone();
+        }
+        let text = format!(
+            "stablehlo.dynamic_update_slice {}, {}, {} : ({}) -> ",
+            x.name,
+            part.name,
+            super::text::names(at),
+            types([x, part].into_iter().chain(at))
+        );
+        self.op(text, &x.shape, x.ty)
+    }
+}
+
+fn hexadecimal_digit(x: u8) -> char {
+    char::from_digit(x.into(), 16).unwrap_or('0').to_ascii_uppercase()
+}
+
+/// Elements in nested brackets.
+fn nested(out: &mut String, shape: &[usize], words: &mut dyn Iterator<Item = String>) {
+    let Some((n, rest)) = shape.split_first() else {
+        out.extend(words.next());
+        return;
+    };
+    out.push('[');
+    for k in 0..*n {
+        if k > 0 {
+            out.push_str(", ");
+        }
+        nested(out, rest, words);
+    }
+    out.push(']');
+}
+
+/// The type of a list of results: `tensor<f64>` of one, in brackets of several.
+pub(super) fn result_types(kinds: &[(Shape, Ty)]) -> String {
+    let all = list(kinds.iter().map(|(shape, ty)| tensor(shape, *ty)));
+    if kinds.len() == 1 { all } else { format!("({all})") }
+}

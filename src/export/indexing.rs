@@ -1,0 +1,203 @@
+//! Gather and scatter.
+//!
+//! Law: an index out of bounds reads 0 and adds to nothing. XLA moves the index of a read into bounds, so what is read
+//! there is masked, unless facts about the index say that it is within bounds; an addition at such an index is left out
+//! by StableHLO itself.
+//!
+//! An index that counts the positions of an axis of the indices is a batch axis (`operand_batching_dims`), along which
+//! devices share the work without exchanging anything.
+
+use super::hlo::brackets;
+use super::text::{Code, Ty, Value, types};
+use crate::shape::Shape;
+
+/// What is known of one index: the bounds of its values, and the axis of the indices whose positions it counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Index {
+    pub(super) bounds: (i64, i64),
+    pub(super) counts: Option<usize>,
+}
+
+impl Index {
+    pub(super) const UNKNOWN: Index = Index { bounds: (i64::MIN, i64::MAX), counts: None };
+}
+
+impl Code {
+    /// The subarrays of `t` at indices into its first axes.
+    pub(super) fn gather(&mut self, t: &Value, ix: &[Value], known: &[Index]) -> Value {
+        let Some(first) = ix.first() else { return t.clone() };
+        let places = first.shape.clone();
+        let shape: Shape = places.iter().chain(&t.shape[ix.len()..]).copied().collect();
+        if shape.contains(&0) || t.shape.contains(&0) {
+            return self.full(0.0, &shape, t.ty);
+        }
+        let mut mask = None;
+        for (k, (index, known)) in ix.iter().zip(known).enumerate() {
+            mask = self.within(index, known.bounds, t.shape[k], mask);
+        }
+        // Engines differ in what they read at an index out of bounds.
+        let zero = self.integer(0, &places);
+        let safe: Vec<Value> = match &mask {
+            Some(mask) => ix.iter().map(|index| self.select(mask, index, &zero)).collect(),
+            None => ix.to_vec(),
+        };
+        let value = if places.is_empty() {
+            let mut at = safe;
+            at.extend((ix.len()..t.shape.len()).map(|_| zero.clone()));
+            let sizes: Shape = t.shape.iter().enumerate().map(|(k, n)| if k < ix.len() { 1 } else { *n }).collect();
+            let row = self.dynamic_slice(t, &at, &sizes);
+            self.reshape(&row, &shape)
+        } else {
+            let batch = batch_axes(&places, t, ix.len(), known);
+            let dims: Vec<usize> = (0..ix.len()).collect();
+            self.gather_at(t, &dims, &safe, &batch)
+        };
+        let Some(mask) = mask else { return value };
+        let axes: Vec<usize> = (0..places.len()).collect();
+        let mask = self.broadcast(&mask, &shape, &axes);
+        let zeros = self.like(0.0, &value);
+        self.select(&mask, &value, &zeros)
+    }
+
+    /// The subarrays of `t` at indices within bounds into some of its axes; the axes of the indices come first. A pair
+    /// in `batch` is an index and the axis of the indices whose positions it counts.
+    pub(super) fn gather_at(&mut self, t: &Value, dims: &[usize], ix: &[Value], batch: &[(usize, usize)]) -> Value {
+        let places = ix[0].shape.clone();
+        let is_batch = |k: &usize| batch.iter().any(|(index, _)| index == k);
+        let (indexed, starts) = self.starts(ix, &is_batch);
+        let rest: Vec<usize> = (0..t.shape.len()).filter(|k| !dims.contains(k)).collect();
+        let shape: Shape = places.iter().copied().chain(rest.iter().map(|k| t.shape[*k])).collect();
+        let collapsed: Vec<usize> = sorted(indexed.iter().map(|k| dims[*k]));
+        let sizes = (0..t.shape.len()).map(|k| if dims.contains(&k) { 1 } else { t.shape[k] });
+        let text = format!(
+            "\"stablehlo.gather\"({}, {}) <{{dimension_numbers = #stablehlo.gather<offset_dims = {}, collapsed_slice_dims = {}, {}\
+             start_index_map = {}, index_vector_dim = {}>, indices_are_sorted = false, slice_sizes = array<i64: {}>}}> : ({}) -> ",
+            t.name,
+            starts.name,
+            brackets(places.len()..shape.len()),
+            brackets(&collapsed),
+            batching(["operand_batching_dims", "start_indices_batching_dims"], dims, batch),
+            brackets(indexed.iter().map(|k| dims[*k])),
+            places.len(),
+            super::text::list(sizes),
+            types([t, &starts])
+        );
+        self.op(text, &shape, t.ty)
+    }
+
+    /// The indices that are no batch axes, and these indices along a last axis.
+    fn starts(&mut self, ix: &[Value], is_batch: &dyn Fn(&usize) -> bool) -> (Vec<usize>, Value) {
+        let mut shape = ix[0].shape.clone();
+        shape.push(1);
+        let indexed: Vec<usize> = (0..ix.len()).filter(|k| !is_batch(k)).collect();
+        let columns: Vec<Value> = indexed.iter().map(|k| self.reshape(&ix[*k], &shape)).collect();
+        (indexed, self.concat(shape.len() - 1, &columns))
+    }
+
+    /// `base` with the subarrays of `v` added at indices into its first axes.
+    pub(super) fn scatter_add(&mut self, base: &Value, ix: &[Value], v: &Value, known: &[Index]) -> Value {
+        let Some(first) = ix.first() else { return self.binary("add", base, v) };
+        let places = first.shape.clone();
+        if v.shape.contains(&0) || base.shape.contains(&0) {
+            return base.clone();
+        }
+        if !places.is_empty() {
+            let batch = batch_axes(&places, base, ix.len(), known);
+            let dims: Vec<usize> = (0..ix.len()).collect();
+            return self.scatter_at(base, &dims, ix, v, &batch);
+        }
+        let mut mask = None;
+        for (k, (index, known)) in ix.iter().zip(known).enumerate() {
+            mask = self.within(index, known.bounds, base.shape[k], mask);
+        }
+        let zero = self.integer(0, &[]);
+        let mut at: Vec<Value> = match &mask {
+            Some(mask) => ix.iter().map(|index| self.select(mask, index, &zero)).collect(),
+            None => ix.to_vec(),
+        };
+        at.extend((ix.len()..base.shape.len()).map(|_| zero.clone()));
+        let sizes: Shape = base.shape.iter().enumerate().map(|(k, n)| if k < ix.len() { 1 } else { *n }).collect();
+        let row = self.dynamic_slice(base, &at, &sizes);
+        let v = self.reshape(v, &sizes);
+        let mut sum = self.binary("add", &row, &v);
+        if let Some(mask) = mask {
+            let mask = self.broadcast(&mask, &sizes, &[]);
+            sum = self.select(&mask, &sum, &row);
+        }
+        self.dynamic_update_slice(base, &sum, &at)
+    }
+
+    /// `base` with the subarrays of `v` added at indices into some of its axes; the axes of the indices are the first of
+    /// `v`. An index out of bounds adds to nothing.
+    pub(super) fn scatter_at(
+        &mut self,
+        base: &Value,
+        dims: &[usize],
+        ix: &[Value],
+        v: &Value,
+        batch: &[(usize, usize)],
+    ) -> Value {
+        let places = ix[0].shape.len();
+        let is_batch = |k: &usize| batch.iter().any(|(index, _)| index == k);
+        let (indexed, starts) = self.starts(ix, &is_batch);
+        let inserted: Vec<usize> = sorted(indexed.iter().map(|k| dims[*k]));
+        let mut arguments = Vec::new();
+        let region = self.region(|code| {
+            arguments = [0, 1].map(|_| code.argument(&[], base.ty)).to_vec();
+            let name = if base.ty == Ty::Bool { "or" } else { "add" };
+            let sum = code.binary(name, &arguments[0], &arguments[1]);
+            code.give(&[&sum]);
+        });
+        let indent = self.indent();
+        let text = format!(
+            "\"stablehlo.scatter\"({}, {}, {}) <{{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<\
+             update_window_dims = {}, inserted_window_dims = {}, {}scatter_dims_to_operand_dims = {}, index_vector_dim = {places}>, \
+             unique_indices = false}}> ({{\n{indent}^bb0({}: {}, {}: {}):\n{region}{indent}}}) : ({}) -> {}",
+            base.name,
+            starts.name,
+            v.name,
+            brackets(places..v.shape.len()),
+            brackets(&inserted),
+            batching(["input_batching_dims", "scatter_indices_batching_dims"], dims, batch),
+            brackets(indexed.iter().map(|k| dims[*k])),
+            arguments[0].name,
+            arguments[0].tensor(),
+            arguments[1].name,
+            arguments[1].tensor(),
+            types([base, &starts, v]),
+            base.tensor()
+        );
+        self.results(&text, &[(base.shape.clone(), base.ty)]).swap_remove(0)
+    }
+}
+
+/// The indices that count the positions of an axis of the indices, each of another axis as long as that of the array.
+fn batch_axes(places: &[usize], t: &Value, count: usize, known: &[Index]) -> Vec<(usize, usize)> {
+    let mut batch: Vec<(usize, usize)> = Vec::new();
+    for (k, known) in known.iter().enumerate().take(count) {
+        let Some(axis) = known.counts else { continue };
+        if places[axis] == t.shape[k] && batch.iter().all(|(_, other)| *other != axis) {
+            batch.push((k, axis));
+        }
+    }
+    // The operation needs an index.
+    batch.truncate(count - 1);
+    batch
+}
+
+fn sorted(axes: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut axes: Vec<usize> = axes.collect();
+    axes.sort_unstable();
+    axes
+}
+
+/// The batch axes of the array and of the indices.
+fn batching(names: [&str; 2], dims: &[usize], batch: &[(usize, usize)]) -> String {
+    if batch.is_empty() {
+        return String::new();
+    }
+    let mut pairs: Vec<(usize, usize)> = batch.iter().map(|(index, axis)| (dims[*index], *axis)).collect();
+    pairs.sort_unstable();
+    let [array, indices] = [brackets(pairs.iter().map(|p| p.0)), brackets(pairs.iter().map(|p| p.1))];
+    format!("{} = {array}, {} = {indices}, ", names[0], names[1])
+}

@@ -1,0 +1,221 @@
+//! Programs as functions of the text: one operation after the other.
+//!
+//! Law: a function gives the results of its program. Equal programs, of whose inputs the same facts are known, are one
+//! function. The matches are exhaustive, so an operation is lowered, or refused in words.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Unsupported;
+use super::indexing::Index;
+use super::text::{Code, Ty, Value, list, names, tensor, types};
+use crate::ops::{Call, Linear};
+use crate::program::{Builder, Node, NodeId, Op, Program};
+use crate::rewrite::facts::Fact;
+
+/// The functions of a module.
+#[derive(Default)]
+pub(super) struct Module {
+    functions: Vec<String>,
+    /// Only looked up, never iterated over.
+    known: HashMap<(Program, String), String>,
+    taken: BTreeSet<String>,
+}
+
+/// The value of an operation.
+enum Made {
+    One(Value),
+    /// The results of a loop, a function or a call.
+    Many(Vec<Value>),
+}
+
+/// A program on its way to a function.
+pub(super) struct Lower<'m> {
+    pub(super) module: &'m mut Module,
+    pub(super) code: Code,
+    values: Vec<Made>,
+    /// The program again, with what is known of its values.
+    facts: Builder,
+    numbers: Vec<Option<NodeId>>,
+}
+
+impl Module {
+    /// The text of a module whose public function `main` is the program.
+    pub(super) fn text(mut self, program: &Program, name: &str) -> Result<String, Unsupported> {
+        self.taken.insert("main".into());
+        let main = self.lowered(program, &[], "func.func public @main")?;
+        let words = |slots: &[crate::program::Slot]| {
+            list(slots.iter().map(|slot| slot.name.escape_debug().to_string()).filter(|name| !name.is_empty()))
+        };
+        let mut text = format!("// {} -> {}\n", words(program.inputs()), words(program.outputs())).replace("  ", " ");
+        text.push_str(&format!("module @{} {{\n", identifier(name)));
+        text.push_str(&main);
+        self.functions.iter().for_each(|function| text.push_str(function));
+        text.push_str("}\n");
+        Ok(text)
+    }
+
+    /// The name of the private function of a program.
+    pub(super) fn function(
+        &mut self,
+        program: &Program,
+        facts: &[Option<Fact>],
+        wanted: &str,
+    ) -> Result<String, Unsupported> {
+        let facts_in_words = if facts.iter().any(Option::is_some) { format!("{facts:?}") } else { String::new() };
+        let key = (program.clone(), facts_in_words);
+        if let Some(name) = self.known.get(&key) {
+            return Ok(name.clone());
+        }
+        let base = identifier(wanted);
+        let free = |k: &usize| !self.taken.contains(&format!("{base}_{k}"));
+        let name = format!("{base}_{}", (0..).find(free).unwrap_or_default());
+        self.taken.insert(name.clone());
+        let text = self.lowered(program, facts, &format!("func.func private @{name}"))?;
+        self.functions.push(text);
+        self.known.insert(key, name.clone());
+        Ok(name)
+    }
+
+    fn lowered(&mut self, program: &Program, facts: &[Option<Fact>], head: &str) -> Result<String, Unsupported> {
+        let mut code = Code::function();
+        let inputs: Vec<Value> =
+            program.inputs().iter().map(|slot| code.argument(&slot.shape, Ty::of(slot.dtype))).collect();
+        let mut known = Builder::literal();
+        let ids = known.inputs(program.inputs(), facts);
+        let mut numbers: Vec<Option<NodeId>> = ids.into_iter().map(Some).collect();
+        numbers.resize(program.nodes().len(), None);
+        known.follow(program, &mut numbers);
+        let values = Vec::with_capacity(program.nodes().len());
+        let mut lower = Lower { module: self, code, values, facts: known, numbers };
+        for node in program.nodes() {
+            let made = lower.node(node, &inputs)?;
+            lower.values.push(made);
+        }
+        let results: Vec<Value> = program.results().iter().map(|id| lower.value(*id)).collect();
+        let mut code = lower.code;
+        let give = match &results[..] {
+            [] => "return".to_owned(),
+            results => format!("return {} : {}", names(results), types(results)),
+        };
+        code.line(&give);
+        let arguments = list(inputs.iter().map(|v| format!("{}: {}", v.name, v.tensor())));
+        let given = list(program.outputs().iter().map(|slot| tensor(&slot.shape, Ty::of(slot.dtype))));
+        Ok(format!("  {head}({arguments}) -> ({given}) {{\n{}  }}\n", code.finish()))
+    }
+}
+
+/// A name with nothing but letters, digits and underscores.
+fn identifier(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = name.chars().map(plain).collect();
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
+}
+
+impl Lower<'_> {
+    pub(super) fn value(&self, id: NodeId) -> Value {
+        match &self.values[id as usize] {
+            Made::One(value) => value.clone(),
+            Made::Many(_) => unreachable!("an operation with several results is read by position"),
+        }
+    }
+
+    pub(super) fn all(&self, ids: &[NodeId]) -> Vec<Value> {
+        ids.iter().map(|id| self.value(*id)).collect()
+    }
+
+    /// What is known of indices.
+    fn known(&self, ix: &[NodeId]) -> Vec<Index> {
+        let number = |id: &NodeId| self.numbers[*id as usize];
+        let known = |id: &NodeId| {
+            number(id).map_or(Index::UNKNOWN, |id| {
+                let facts = self.facts.facts();
+                Index { bounds: facts.bounds(id).unwrap_or(Index::UNKNOWN.bounds), counts: facts.counts(id) }
+            })
+        };
+        ix.iter().map(known).collect()
+    }
+
+    /// What is known of the inputs of the body of a loop.
+    pub(super) fn facts_inside(&self, l: &crate::program::Loop<NodeId>) -> Vec<Option<Fact>> {
+        let mut facts = vec![None; l.init.len()];
+        let fact = |id: &NodeId| self.numbers[*id as usize].and_then(|id| self.facts.facts().get(id));
+        facts.extend(l.xs.iter().map(|id| fact(id).and_then(|fact| fact.of_rows())));
+        facts.extend(l.captured.iter().map(fact));
+        facts
+    }
+
+    fn node(&mut self, node: &Node, inputs: &[Value]) -> Result<Made, Unsupported> {
+        let one = match &node.op {
+            Op::Input(k) => inputs[*k as usize].clone(),
+            Op::Constant(c) => self.code.constant(&c.0),
+            Op::Unary(op, a) => {
+                let a = self.value(*a);
+                self.code.row(*op, &a)
+            }
+            Op::Binary(op, a, b) => {
+                let (a, b) = (self.value(*a), self.value(*b));
+                self.code.row2(*op, &a, &b)
+            }
+            Op::Discrete(op, args) => {
+                let args = self.all(args);
+                self.code.discrete(op, &args)
+            }
+            Op::Select([mask, a, b]) => {
+                let (mask, a, b) = (self.value(*mask), self.value(*a), self.value(*b));
+                self.code.select(&mask, &a, &b)
+            }
+            Op::Linear(op, a) => {
+                let a = self.value(*a);
+                self.linear(op, &a)
+            }
+            Op::Contract(op, a, b) => {
+                let (a, b) = (self.value(*a), self.value(*b));
+                self.code.contract(op, &a, &b)
+            }
+            Op::Reduce(op, a) => {
+                let a = self.value(*a);
+                self.code.extremum(*op, &a)
+            }
+            Op::Gather(a, ix) => {
+                let known = self.known(ix);
+                let (a, ix) = (self.value(*a), self.all(ix));
+                self.code.gather(&a, &ix, &known)
+            }
+            Op::ScatterAdd(a, ix, v) => {
+                let known = self.known(ix);
+                let (a, ix, v) = (self.value(*a), self.all(ix), self.value(*v));
+                self.code.scatter_add(&a, &ix, &v, &known)
+            }
+            Op::Concat(axis, parts) => {
+                let parts = self.all(parts);
+                self.code.concat(*axis, &parts)
+            }
+            Op::Loop(l) => return self.map_accum(l).map(Made::Many),
+            Op::Call(Call::Matrix(op), args) => {
+                let args = self.all(args);
+                return self.code.matrix(*op, &args).map(Made::Many);
+            }
+            Op::Call(Call::External(external), _) => {
+                return Err(Unsupported::External { name: external.name().to_owned() });
+            }
+            Op::Custom(c, args) => {
+                let args = self.all(args);
+                return self.custom(c, &args).map(Made::Many);
+            }
+            Op::Output(a, position) => match &self.values[*a as usize] {
+                Made::Many(results) => results[*position].clone(),
+                Made::One(_) => unreachable!("an output is one of several results"),
+            },
+        };
+        Ok(Made::One(one))
+    }
+
+    fn linear(&mut self, op: &Linear, a: &Value) -> Value {
+        match op {
+            Linear::Affine { from, into } => self.code.affine(a, from, into),
+            Linear::Reshape { into, .. } => self.code.reshape(a, into),
+            Linear::Cast { into, .. } => self.code.convert(a, Ty::of(*into)),
+            Linear::Fourier { parts, axis, conjugate, .. } => self.code.fourier(a, *parts, *axis, *conjugate),
+        }
+    }
+}

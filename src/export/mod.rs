@@ -1,0 +1,77 @@
+//! Programs as StableHLO, the input language of XLA: a program that is traced, differentiated and optimized here runs
+//! there, on many cores, on graphics processors and on several machines.
+//!
+//! Law: the text computes what [`interpret`](crate::program::interpret) computes, up to rounding, the conventions at the
+//! edges included: what an index out of bounds reads and writes, integer division by zero, the order of NaN, guarded
+//! products. `docs/export.md` lists how each operation is written, and where XLA differs: it takes subnormal numbers for
+//! zeros.
+//!
+//! The export belongs to the language: it reads programs, and names no interpreter. A file of this folder is a family of
+//! operations; `text.rs` and `hlo.rs` are the text itself, `lower.rs` is the walk over a program.
+
+mod contractions;
+mod control;
+mod convolutions;
+mod discrete;
+mod elementwise;
+mod hlo;
+mod indexing;
+mod lower;
+mod matrices;
+mod signature;
+mod special;
+mod text;
+mod views;
+
+use thiserror::Error;
+
+pub use signature::{Exported, Port, Signature};
+
+use crate::program::Program;
+
+/// The reason why a program is not exported.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unsupported {
+    /// The program runs code of the host.
+    #[error(
+        "to_stablehlo: every operation must be one of StableHLO, but `{name}` is code of the host; export the programs before \
+         and after it"
+    )]
+    External {
+        /// The name of the code.
+        name: String,
+    },
+    /// The program has linear algebra that has no operation there.
+    #[error(
+        "to_stablehlo: every operation must be one of StableHLO, but `{name}` is none; write it by cholesky and triangular \
+         solutions, or export the programs before and after it"
+    )]
+    Matrix {
+        /// The name of the operation.
+        name: &'static str,
+    },
+}
+
+impl Program {
+    /// The program as the text of a StableHLO module of this name, whose public function `main` takes the inputs and
+    /// gives the outputs.
+    ///
+    /// The program is exported as it is: [`optimize`](crate::passes::optimize) it first, or export a
+    /// [`Function`](crate::Function::to_stablehlo).
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
+    /// let text = program.to_stablehlo("wave").unwrap();
+    /// assert!(text.contains("func.func public @main(%0: tensor<2xf64>) -> (tensor<2xf64>)"), "{text}");
+    /// assert!(text.contains("%1 = stablehlo.sine %0 : tensor<2xf64>"), "{text}");
+    /// # Ok::<(), String>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When an operation has no counterpart in StableHLO.
+    pub fn to_stablehlo(&self, name: &str) -> Result<String, Unsupported> {
+        lower::Module::default().text(self, name)
+    }
+}

@@ -1,0 +1,79 @@
+//! What an exported program takes and gives, beside its text.
+
+use super::Unsupported;
+use crate::program::{Program, Slot};
+
+/// The text of a program, and what it takes and gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// The StableHLO module; its function is `main`.
+    pub text: String,
+    /// The inputs and outputs of `main`.
+    pub signature: Signature,
+}
+
+/// Inputs and outputs of an exported program, in order.
+///
+/// With the feature `serde` it is saved as an object:
+/// `{"name": "step", "inputs": [{"path": "x.w", "shape": [3], "dtype": "f64"}], "outputs": [..]}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Signature {
+    /// The name of the module.
+    pub name: String,
+    /// The inputs.
+    pub inputs: Vec<Port>,
+    /// The outputs.
+    pub outputs: Vec<Port>,
+}
+
+/// An input or output of an exported program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Port {
+    /// The path to the leaf of the tree, `x.layers.0.weights`; without a name in the program, its position: `out.0`.
+    pub path: String,
+    /// The sizes of the axes, outermost first.
+    pub shape: Vec<usize>,
+    /// The element type: `f64`, `f32`, `i64` or `bool`.
+    pub dtype: String,
+}
+
+impl Port {
+    fn of(slots: &[Slot], root: &str) -> Vec<Port> {
+        let port = |(k, slot): (usize, &Slot)| Port {
+            path: if slot.name.is_empty() { format!("{root}.{k}") } else { slot.name.clone() },
+            shape: slot.shape.to_vec(),
+            dtype: slot.dtype.name().to_owned(),
+        };
+        slots.iter().enumerate().map(port).collect()
+    }
+}
+
+impl Program {
+    /// Names, shapes and element types of inputs and outputs.
+    ///
+    /// ```
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::Term};
+    /// let x = Term::variable(&[2], DType::F64);
+    /// let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &["x".into()])?;
+    /// let signature = program.signature("wave");
+    /// assert_eq!((&signature.inputs[0].path[..], &signature.outputs[0].path[..]), ("x", "out.0"));
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn signature(&self, name: &str) -> Signature {
+        Signature {
+            name: name.to_owned(),
+            inputs: Port::of(self.inputs(), "in"),
+            outputs: Port::of(self.outputs(), "out"),
+        }
+    }
+
+    /// [`to_stablehlo`](Program::to_stablehlo) with its signature.
+    ///
+    /// # Errors
+    /// As of that.
+    pub fn exported(&self, name: &str) -> Result<Exported, Unsupported> {
+        Ok(Exported { text: self.to_stablehlo(name)?, signature: self.signature(name) })
+    }
+}

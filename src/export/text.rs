@@ -1,0 +1,191 @@
+//! The text of a function: names, types and lines.
+//!
+//! Laws: every value has one name and is named before its use; equal operations on equal operands are one line; the
+//! text depends on the program alone.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::rc::Rc;
+
+use crate::dtype::DType;
+use crate::shape::Shape;
+
+/// An element type of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ty {
+    F64,
+    F32,
+    I64,
+    I32,
+    Bool,
+    /// Two numbers of `f64`.
+    C128,
+    /// Two numbers of `f32`.
+    C64,
+}
+
+impl Ty {
+    pub(super) fn of(dtype: DType) -> Ty {
+        match dtype {
+            DType::F64 => Ty::F64,
+            DType::F32 => Ty::F32,
+            DType::I64 => Ty::I64,
+            DType::Bool => Ty::Bool,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Ty::F64 => "f64",
+            Ty::F32 => "f32",
+            Ty::I64 => "i64",
+            Ty::I32 => "i32",
+            Ty::Bool => "i1",
+            Ty::C128 => "complex<f64>",
+            Ty::C64 => "complex<f32>",
+        }
+    }
+
+    pub(super) fn is_float(self) -> bool {
+        matches!(self, Ty::F64 | Ty::F32)
+    }
+
+    /// The integers of as many bits as a float.
+    pub(super) fn bits(self) -> Ty {
+        match self {
+            Ty::F64 | Ty::C128 => Ty::I64,
+            Ty::F32 | Ty::C64 => Ty::I32,
+            Ty::I64 | Ty::I32 | Ty::Bool => self,
+        }
+    }
+
+    /// Complex numbers of two of these floats.
+    pub(super) fn complex(self) -> Ty {
+        if self == Ty::F32 { Ty::C64 } else { Ty::C128 }
+    }
+}
+
+/// The type of a tensor: `tensor<2x3xf64>`.
+pub(super) fn tensor(shape: &[usize], ty: Ty) -> String {
+    let mut text = String::from("tensor<");
+    for n in shape {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{n}x");
+    }
+    text + ty.name() + ">"
+}
+
+/// `a, b, c`.
+pub(super) fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
+    let mut text = String::new();
+    for (k, item) in items.into_iter().enumerate() {
+        let _ = write!(text, "{}{item}", if k > 0 { ", " } else { "" });
+    }
+    text
+}
+
+/// A value of a function.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) name: Rc<str>,
+    pub(super) shape: Shape,
+    pub(super) ty: Ty,
+}
+
+impl Value {
+    /// Its type.
+    pub(super) fn tensor(&self) -> String {
+        tensor(&self.shape, self.ty)
+    }
+}
+
+/// The names of values, `a, b`.
+pub(super) fn names<'a>(values: impl IntoIterator<Item = &'a Value>) -> String {
+    list(values.into_iter().map(|v| &v.name))
+}
+
+/// The types of values, `tensor<f64>, tensor<2xi64>`.
+pub(super) fn types<'a>(values: impl IntoIterator<Item = &'a Value>) -> String {
+    list(values.into_iter().map(Value::tensor))
+}
+
+/// The lines of a function or of a region in it.
+#[derive(Default)]
+pub(super) struct Code {
+    text: String,
+    /// The number of the next value.
+    next: usize,
+    /// How deep the lines are indented.
+    depth: usize,
+    /// Lines by what stands right of the equality sign. Only looked up, never iterated over.
+    known: HashMap<String, Value>,
+}
+
+impl Code {
+    /// The code of a function, whose lines stand within two pairs of braces.
+    pub(super) fn function() -> Code {
+        Code { depth: 2, ..Code::default() }
+    }
+
+    /// A value with a new name, which the caller defines.
+    pub(super) fn argument(&mut self, shape: &[usize], ty: Ty) -> Value {
+        self.next += 1;
+        Value { name: format!("%{}", self.next - 1).into(), shape: Shape::from_slice(shape), ty }
+    }
+
+    /// A line as it is.
+    pub(super) fn line(&mut self, line: &str) {
+        self.text.extend(std::iter::repeat_n("  ", self.depth));
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// The result of an operation: a new line, unless there is an equal one.
+    pub(super) fn op(&mut self, text: String, shape: &[usize], ty: Ty) -> Value {
+        let text = format!("{text}{}", tensor(shape, ty));
+        if let Some(known) = self.known.get(&text) {
+            return known.clone();
+        }
+        let value = self.argument(shape, ty);
+        self.line(&format!("{} = {text}", value.name));
+        self.known.insert(text, value.clone());
+        value
+    }
+
+    /// The results of an operation that has several, or whose text has several lines.
+    pub(super) fn results(&mut self, text: &str, kinds: &[(Shape, Ty)]) -> Vec<Value> {
+        let name = format!("%{}", self.next);
+        self.next += 1;
+        let count = kinds.len();
+        let left = if count == 1 { name.clone() } else { format!("{name}:{count}") };
+        self.line(&format!("{left} = {text}"));
+        let value = |(k, (shape, ty)): (usize, &(Shape, Ty))| {
+            let name = if count == 1 { name.as_str().into() } else { format!("{name}#{k}").into() };
+            Value { name, shape: shape.clone(), ty: *ty }
+        };
+        kinds.iter().enumerate().map(value).collect()
+    }
+
+    /// The lines of a region, each with its line break; the region may use the values of the code around it.
+    pub(super) fn region(&mut self, make: impl FnOnce(&mut Code)) -> String {
+        let mut inner = Code { next: self.next, depth: self.depth + 1, ..Code::default() };
+        make(&mut inner);
+        self.next = inner.next;
+        inner.text
+    }
+
+    /// The indentation of the lines.
+    pub(super) fn indent(&self) -> String {
+        "  ".repeat(self.depth)
+    }
+
+    /// The last line of a region.
+    pub(super) fn give(&mut self, values: &[&Value]) {
+        let line = format!("stablehlo.return {} : {}", names(values.iter().copied()), types(values.iter().copied()));
+        self.line(&line);
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}

@@ -1,0 +1,77 @@
+//! What is exported means what the program means, on the gallery: values, gradients and products with second
+//! derivatives.
+
+use polygrad::export::Unsupported;
+use polygrad::program::{Program, interpret};
+use polygrad::{Array, DType, Function};
+
+use crate::dumped::dump;
+use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::programs;
+
+/// Checks a program at these inputs; an operation that is not exported is counted.
+fn check(name: &str, program: &Program, inputs: Vec<Array>, tolerance: f64, refused: &mut Vec<String>) {
+    let exported = match program.exported(name) {
+        Ok(exported) => exported,
+        Err(why @ (Unsupported::Matrix { .. } | Unsupported::External { .. })) => {
+            refused.push(format!("{name}: {why}"));
+            return;
+        }
+    };
+    let expected = interpret(program, inputs.clone());
+    dump(name, &exported, &inputs, &expected, tolerance);
+}
+
+#[derive(Default)]
+struct Exports {
+    refused: Vec<String>,
+    count: usize,
+}
+
+impl Visitor for Exports {
+    fn visit<O: Objective>(&mut self) {
+        let (x, data) = (O::inputs(), O::data());
+        let v = direction(&x);
+        let all = |trees: &[&Leaves<Array>]| trees.iter().flat_map(|tree| tree.0.clone()).collect::<Vec<Array>>();
+        let value = Function::stage_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+        let gradient = Function::value_and_gradient_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+        let product = Function::hvp_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+        for (form, program, inputs) in [
+            ("recorded", value.program(), all(&[&x, &data])),
+            ("value", value.optimized(), all(&[&x, &data])),
+            ("gradient", gradient.optimized(), all(&[&x, &data])),
+            ("hvp", product.optimized(), all(&[&x, &v, &data])),
+        ] {
+            self.count += 1;
+            check(&format!("{}_{form}", O::NAME), program, inputs, O::TOLERANCE, &mut self.refused);
+        }
+    }
+}
+
+/// Numbers between -1 and 1 in the place of those of a point.
+fn direction(x: &Leaves<Array>) -> Leaves<Array> {
+    let mut rng = polygrad::array::Rng::new(7);
+    let like = |a: &Array| match a.dtype() {
+        DType::F32 => rng.uniform_as::<f32, _>(a.shape(), -1.0, 1.0),
+        DType::F64 | DType::I64 | DType::Bool => rng.uniform(a.shape(), -1.0, 1.0),
+    };
+    Leaves(x.0.iter().map(like).collect())
+}
+
+#[test]
+fn the_gallery() {
+    let mut exports = Exports::default();
+    gallery::each(&mut exports);
+    for (name, program) in programs::gallery() {
+        let mut rng = polygrad::array::Rng::new(3);
+        let inputs = program.inputs().iter().map(|slot| match slot.dtype {
+            DType::F64 => rng.uniform(&slot.shape, 0.5, 2.0),
+            DType::F32 => rng.uniform_as::<f32, _>(&slot.shape, 0.5, 2.0),
+            DType::I64 => rng.uniform(&slot.shape, -2.0, 5.0).cast::<i64>(),
+            DType::Bool => Array::zeros(&slot.shape, slot.dtype),
+        });
+        let inputs: Vec<Array> = inputs.collect();
+        check(&format!("program_{name}"), &program, inputs, 1e-11, &mut exports.refused);
+    }
+    eprintln!("{} programs, {} refused: {:#?}", exports.count, exports.refused.len(), exports.refused);
+}

@@ -1,0 +1,3 @@
+//! Programs exported as StableHLO.
+
+mod agree;
