@@ -66,14 +66,15 @@ impl Code {
 
     /// The product at each position, with zeros where a factor looks at nothing.
     fn masked_product(&mut self, op: &Contract, a: &Value, b: &Value, bounds: &Bounds) -> Part {
-        let [(a, mask_a), (b, mask_b)] = [(a, &op.a), (b, &op.b)].map(|(v, view)| self.read_masked(v, view, bounds));
+        let [a, b] = [(a, &op.a), (b, &op.b)].map(|(v, view)| self.read(v, view, bounds));
+        let masks = [&op.a, &op.b].map(|view| self.looks(view, bounds));
         let mut axes: Vec<usize> = a.axes.iter().chain(&b.axes).copied().collect();
         axes.sort_unstable();
         axes.dedup();
         let (x, y) = (self.spread(&a, &axes, bounds), self.spread(&b, &axes, bounds));
         let mut value = self.binary("multiply", &x, &y);
         let zero = self.like(0.0, &value);
-        for mask in [mask_a, mask_b].into_iter().flatten() {
+        for mask in masks.into_iter().flatten() {
             let mask = self.spread(&mask, &axes, bounds);
             value = self.select(&mask, &value, &zero);
         }

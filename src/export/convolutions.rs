@@ -1,11 +1,284 @@
-//! Contractions that are convolutions.
-use super::text::{Code, Value};
-use super::views::Bounds;
-use crate::ops::Contract;
+//! Contractions that are convolutions, and both adjoints of these, as `convolution`.
+//!
+//! An operand with rows `s v + e u + c`, in which `v` moves the result alone and `u` the other operand alone, is the
+//! image of a convolution with stride `s` and dilation `e` of its kernel; the adjoint in the kernel is one, too, with
+//! stride and dilation exchanged. A result with such rows is the adjoint in the image: a convolution of an image
+//! dilated by `s` with the reversed kernel. What an axis moves besides says what it is: one of the batch, a feature of
+//! the result, a feature that is summed, or a group.
+//!
+//! Law: the result is that of the contraction as long as the factors beside padding are finite: there XLA multiplies
+//! them by the zeros of the padding, where the contraction adds nothing.
+
+use super::hlo::brackets;
+use super::text::{Code, Value, types};
+use super::views::{Bounds, Part, Row, moved, rows, width};
+use crate::ops::{Contract, View};
+use crate::shape::{Shape, size};
+
+/// One spatial axis.
+struct Spatial {
+    /// The axis of the operand, of the kernel and of the result.
+    axes: [usize; 3],
+    stride: usize,
+    pad: [i64; 2],
+    /// Of operand and kernel.
+    dilation: [usize; 2],
+    /// Whether the operand, the kernel and the result run backwards.
+    backwards: [bool; 3],
+}
+
+/// A contraction as a convolution of a left operand and a kernel.
+struct Plan {
+    spatial: Vec<Spatial>,
+    /// The three views, and their box, with an axis more for each window.
+    views: [View; 3],
+    bounds: Bounds,
+}
+
+/// What a class of axes is to an operand: batch, or feature, or the spatial axis of this number.
+type Classes = Vec<Vec<usize>>;
 
 impl Code {
     /// The contraction as a convolution, if it is one.
-    pub(super) fn convolution(&mut self, _op: &Contract, _a: &Value, _b: &Value, _bounds: &Bounds) -> Option<Value> {
-        None
+    pub(super) fn convolution(&mut self, op: &Contract, a: &Value, b: &Value, bounds: &Bounds) -> Option<Value> {
+        if !a.ty.is_float() {
+            return None;
+        }
+        let plan = Plan::of([&op.a, &op.b, &op.out], bounds).map(|plan| (plan, false));
+        let (plan, swapped) = plan.or_else(|| Plan::of([&op.b, &op.a, &op.out], bounds).map(|plan| (plan, true)))?;
+        let (left, right) = if swapped { (b, a) } else { (a, b) };
+        Some(self.convolved(&plan, left, right))
+    }
+
+    fn convolved(&mut self, plan: &Plan, left: &Value, right: &Value) -> Value {
+        let Plan { spatial, views, bounds } = plan;
+        let [of_left, of_right, of_out] = [0, 1, 2].map(|k| moved(&rows(&views[k], bounds)));
+        let own = |side: usize| spatial.iter().map(move |s| s.axes[side]);
+        let needed = |mine: &[usize], other: &[usize], side: usize| -> Vec<usize> {
+            mine.iter()
+                .copied()
+                .filter(|axis| other.contains(axis) || of_out.contains(axis) || own(side).any(|s| s == *axis))
+                .collect()
+        };
+        let (keep_left, keep_right) = (needed(&of_left, &of_right, 0), needed(&of_right, &of_left, 1));
+        let part = self.read(left, &views[0], bounds);
+        let left = self.summed(part, &keep_left);
+        let part = self.read(right, &views[1], bounds);
+        let right = self.summed(part, &keep_right);
+        let is_spatial = |axis: &usize| spatial.iter().any(|s| s.axes.contains(axis));
+        let plain = |axes: &[usize]| axes.iter().copied().filter(|axis| !is_spatial(axis)).collect::<Vec<usize>>();
+        let (in_left, in_right) = (plain(&left.axes), plain(&right.axes));
+        let both: Vec<usize> = in_left.iter().copied().filter(|axis| in_right.contains(axis)).collect();
+        let (groups, summed): (Vec<usize>, Vec<usize>) = both.iter().partition(|axis| of_out.contains(axis));
+        let batch: Vec<usize> = in_left.into_iter().filter(|axis| !both.contains(axis)).collect();
+        let features: Vec<usize> = in_right.into_iter().filter(|axis| !both.contains(axis)).collect();
+        let joined = |x: &[usize], y: &[usize]| [x, y].concat();
+        let classes = |first: Vec<usize>, second: Vec<usize>, side: usize| -> Classes {
+            [first, second].into_iter().chain(own(side).map(|axis| vec![axis])).collect()
+        };
+        let of_left = classes(batch.clone(), joined(&groups, &summed), 0);
+        let of_right = classes(joined(&groups, &features), summed.clone(), 1);
+        let of_out = classes(batch, joined(&groups, &features), 2);
+        let (left, places_left) = self.arranged(&left, &of_left, bounds);
+        let (right, places_right) = self.arranged(&right, &of_right, bounds);
+        let left = self.backwards(&left, &places_left, spatial, 0);
+        let right = self.backwards(&right, &places_right, spatial, 1);
+        // The axes of the result in the order in which they are written.
+        let written: Vec<usize> =
+            rows(&views[2], bounds).iter().flat_map(|row| row.moving.iter().map(|m| m.0)).collect();
+        let first = |class: &Vec<usize>| written.iter().position(|axis| class.contains(axis)).unwrap_or(0);
+        let mut order: Vec<usize> = (0..of_out.len()).collect();
+        order.sort_by_key(|k| first(&of_out[*k]));
+        let extent = |class: &Vec<usize>| class.iter().map(|axis| width(bounds, *axis)).product::<usize>();
+        let shape: Shape = order.iter().map(|k| extent(&of_out[*k])).collect();
+        let mut places_out = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(place, class)| places_out[*class] = place);
+        let groups: usize = groups.iter().map(|axis| width(bounds, *axis)).product();
+        let value =
+            self.convolution_of(&left, &right, &shape, spatial, [&places_left, &places_right, &places_out], groups);
+        let value = self.backwards(&value, &places_out, spatial, 2);
+        let axes: Vec<usize> = order.iter().flat_map(|k| of_out[*k].clone()).collect();
+        let split: Shape = axes.iter().map(|axis| width(bounds, *axis)).collect();
+        let value = self.reshape(&value, &split);
+        let moving = moved(&rows(&views[2], bounds));
+        // A spatial axis of one position, and those that are no axes of the result.
+        let kept: Shape = axes.iter().filter(|axis| moving.contains(axis)).map(|axis| width(bounds, *axis)).collect();
+        let value = self.reshape(&value, &kept);
+        let part = Part { value, axes: axes.into_iter().filter(|axis| moving.contains(axis)).collect() };
+        self.write(part, &views[2], bounds)
+    }
+
+    fn convolution_of(
+        &mut self,
+        left: &Value,
+        right: &Value,
+        shape: &[usize],
+        spatial: &[Spatial],
+        places: [&[usize]; 3],
+        groups: usize,
+    ) -> Value {
+        let labels = |places: &[usize], names: [&str; 2]| {
+            let mut words = vec![String::new(); places.len()];
+            for (class, place) in places.iter().enumerate() {
+                words[*place] = if class < 2 { names[class].to_owned() } else { (class - 2).to_string() };
+            }
+            brackets(words)
+        };
+        let each = |f: &dyn Fn(&Spatial) -> String| brackets(spatial.iter().map(f));
+        let text = format!(
+            "stablehlo.convolution({}, {}) dim_numbers = {}x{}->{}, window = {{stride = {}, pad = {}, lhs_dilate = {}, rhs_dilate = {}, \
+             reverse = {}}} {{batch_group_count = 1 : i64, feature_group_count = {groups} : i64, precision_config = \
+             [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}} : ({}) -> ",
+            left.name,
+            right.name,
+            labels(places[0], ["b", "f"]),
+            labels(places[1], ["o", "i"]),
+            labels(places[2], ["b", "f"]),
+            each(&|s| s.stride.to_string()),
+            each(&|s| brackets(s.pad)),
+            each(&|s| s.dilation[0].to_string()),
+            each(&|s| s.dilation[1].to_string()),
+            each(&|_| "false".to_owned()),
+            types([left, right])
+        );
+        self.op(text, shape, left.ty)
+    }
+
+    /// The part with one axis for each class, and the place of each class.
+    fn arranged(&mut self, part: &Part, classes: &[Vec<usize>], bounds: &Bounds) -> (Value, Vec<usize>) {
+        let first = |class: &Vec<usize>| part.axes.iter().position(|axis| class.contains(axis));
+        let mut order: Vec<usize> = (0..classes.len()).collect();
+        order.sort_by_key(|k| first(&classes[*k]));
+        let axes: Vec<usize> =
+            order.iter().flat_map(|k| &classes[*k]).copied().filter(|axis| part.axes.contains(axis)).collect();
+        let value = self.spread(part, &axes, bounds);
+        let extent = |k: &usize| classes[*k].iter().map(|axis| width(bounds, *axis)).product::<usize>();
+        let shape: Shape = order.iter().map(extent).collect();
+        let mut places = vec![0; classes.len()];
+        order.iter().enumerate().for_each(|(place, class)| places[*class] = place);
+        (self.reshape(&value, &shape), places)
+    }
+
+    fn backwards(&mut self, value: &Value, places: &[usize], spatial: &[Spatial], side: usize) -> Value {
+        let axes: Vec<usize> =
+            spatial.iter().enumerate().filter(|(_, s)| s.backwards[side]).map(|(k, _)| places[k + 2]).collect();
+        self.reverse(value, &axes)
+    }
+}
+
+impl Plan {
+    /// The views of a left operand, a kernel and a result as a convolution.
+    fn of(views: [&View; 3], bounds: &Bounds) -> Option<Plan> {
+        let all = views.map(|view| rows(view, bounds));
+        let moves = [moved(&all[0]), moved(&all[1]), moved(&all[2])];
+        let simple = |row: &Row| row.plain || row.moving.len() == 2;
+        if !all.iter().flatten().all(simple) || all[1].iter().any(|row| !row.plain) {
+            return None;
+        }
+        let windows = |side: usize| all[side].iter().enumerate().filter(|(_, row)| !row.plain);
+        let count = windows(0).count() + windows(2).count();
+        // XLA has kernels for one to three spatial axes.
+        if count == 0 || count > 3 {
+            return None;
+        }
+        let only = |axis: usize, side: usize| (0..3).all(|k| moves[k].contains(&axis) == (k == side));
+        let alone = |axis: usize, side: usize| {
+            moves[side].contains(&axis)
+                && all[side].iter().filter(|row| row.moving.iter().any(|m| m.0 == axis)).count() == 1
+        };
+        let mut plan = Plan { spatial: Vec::new(), views: views.map(View::clone), bounds: bounds.clone() };
+        let rank = bounds.len();
+        for side in [0, 2] {
+            let other = 2 - side;
+            for (k, row) in windows(side) {
+                // Of the two axes one moves the kernel, the other one what is left.
+                let besides = |axis: usize, one: usize| {
+                    alone(axis, side) && alone(axis, one) && !only(axis, side) && !moves[3 - side - one].contains(&axis)
+                };
+                let [(x, m), (y, n)] = row.moving[..] else { return None };
+                let (of_other, of_kernel) = if besides(x, other) && besides(y, 1) {
+                    ((x, m), (y, n))
+                } else if besides(y, other) && besides(x, 1) {
+                    ((y, n), (x, m))
+                } else {
+                    return None;
+                };
+                let new = rank + plan.spatial.len();
+                let extent = views[side].source()[k];
+                plan.bounds.push((0, extent));
+                let widths = [width(bounds, of_other.0), width(bounds, of_kernel.0)];
+                plan.spatial.push(if side == 0 {
+                    Spatial::forwards(new, (of_other, of_kernel), widths, row.start, extent)
+                } else {
+                    Spatial::adjoint(new, (of_other, of_kernel), widths, row.start, extent)
+                });
+            }
+        }
+        plan.widen([&all[0], &all[1], &all[2]]);
+        // The larger one of two windows that slide over each other is the image.
+        let span = |side: usize| plan.spatial.iter().map(|s| width(&plan.bounds, s.axes[side])).product::<usize>();
+        (windows(0).count() > 0 || span(0) >= span(1)).then_some(plan)
+    }
+
+    /// The views over the box with an axis more for each window, whose index is that axis.
+    fn widen(&mut self, all: [&Vec<Row>; 3]) {
+        let shape: Shape = self.bounds.iter().map(|(_, end)| *end).collect();
+        let rank = shape.len() - self.spatial.len();
+        let mut next = rank;
+        for side in [0, 2] {
+            let view = &self.views[side];
+            let (mut matrix, mut offset) = (Vec::new(), view.offset().to_vec());
+            for (k, row) in all[side].iter().enumerate() {
+                let mut coefficients = view.row(k).to_vec();
+                coefficients.resize(shape.len(), 0);
+                if !row.plain {
+                    coefficients.fill(0);
+                    coefficients[next] = 1;
+                    offset[k] = 0;
+                    next += 1;
+                }
+                matrix.extend(coefficients);
+            }
+            self.views[side] = View::affine(view.source(), &shape, &matrix, &offset);
+        }
+        let view = &self.views[1];
+        let matrix: Vec<i64> = (0..view.source().len())
+            .flat_map(|k| {
+                view.row(k).iter().copied().chain(std::iter::repeat_n(0, shape.len() - rank)).collect::<Vec<i64>>()
+            })
+            .collect();
+        self.views[1] = View::affine(view.source(), &shape, &matrix, view.offset());
+        debug_assert!(size(&shape) > 0, "a box is not empty");
+    }
+}
+
+type Step = (usize, i64);
+
+impl Spatial {
+    /// An operand with the row `s v + e u + start`, of this extent.
+    fn forwards(new: usize, ((v, s), (u, e)): (Step, Step), [p, d]: [usize; 2], start: i64, extent: usize) -> Spatial {
+        let (last, window) = (s.abs() * (p as i64 - 1), e.abs() * (d as i64 - 1));
+        let start = start + s.min(0) * (p as i64 - 1) + e.min(0) * (d as i64 - 1);
+        Spatial {
+            axes: [new, u, v],
+            stride: s.unsigned_abs() as usize,
+            pad: [-start, last + window + 1 - extent as i64 + start],
+            dilation: [1, e.unsigned_abs() as usize],
+            backwards: [false, e < 0, s < 0],
+        }
+    }
+
+    /// A result with the row `s v + e u + start`, of this extent.
+    fn adjoint(new: usize, ((v, s), (u, e)): (Step, Step), [p, d]: [usize; 2], start: i64, extent: usize) -> Spatial {
+        let (dilated, window) = (s.abs() * (p as i64 - 1) + 1, e.abs() * (d as i64 - 1));
+        let start = start + s.min(0) * (p as i64 - 1);
+        let low = start + e.max(0) * (d as i64 - 1);
+        Spatial {
+            axes: [v, u, new],
+            stride: 1,
+            pad: [low, extent as i64 + window - dilated - low],
+            dilation: [s.unsigned_abs() as usize, e.unsigned_abs() as usize],
+            backwards: [s < 0, e > 0, false],
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Views: what is read through one as slices, transposition and repetition, what is written as padding.
 //!
 //! A row of a view, the index along one axis of its source, is *plain* if at most one axis of the iteration space moves
-//! it, which moves no other row; other rows are *tangled* (windows, diagonals), and are read by a gather and written by
-//! a scatter at computed indices.
+//! it, which moves no other row. A *window* is a row that two such axes move: it is read by a reshape if windows do not
+//! overlap, and by a slice for each position within a window otherwise, and written by padding and sums of these. Other
+//! rows are *tangled* (diagonals, wide windows), and are read by a gather and written by a scatter at computed indices.
 //!
 //! Law: positions at which any view of an operation looks at nothing are left out of the box that all views share, or
 //! are masked.
@@ -34,10 +35,81 @@ impl Row {
         })
     }
 
+    /// How far the only axis moves it.
+    fn step(&self) -> usize {
+        self.moving.first().map_or(1, |(_, m)| m.unsigned_abs() as usize)
+    }
+
+    /// The row as a window, if two axes move it, which move no other row, and slices are not too many.
+    fn window(&self, rows: &[Row], bounds: &[(usize, usize)]) -> Option<Window> {
+        let [x, y] = self.moving[..] else { return None };
+        let uses = |axis: usize| rows.iter().filter(|row| row.moving.iter().any(|m| m.0 == axis)).count();
+        if uses(x.0) > 1 || uses(y.0) > 1 {
+            return None;
+        }
+        let made = |outer: (usize, i64), inner: (usize, i64)| Window {
+            outer,
+            inner,
+            start: self.start,
+            widths: [width(bounds, outer.0), width(bounds, inner.0)],
+        };
+        let both = [made(x, y), made(y, x)];
+        let slices = |window: &Window| if window.ratio().is_some() { 0 } else { window.widths[1] };
+        both.into_iter().min_by_key(slices).filter(|window| slices(window) <= SLICES)
+    }
+
     fn is_within(&self, bounds: &[(usize, usize)], n: usize) -> bool {
         let (lo, hi) = self.range(bounds);
         0 <= lo && hi < n as i64
     }
+}
+
+/// The largest number of slices that read or write a window; beyond it is a gather or a scatter.
+const SLICES: usize = 32;
+
+/// A row that two axes of the iteration space move, each with its coefficient: the positions of windows, and those
+/// within a window.
+struct Window {
+    outer: (usize, i64),
+    inner: (usize, i64),
+    start: i64,
+    widths: [usize; 2],
+}
+
+impl Window {
+    /// How many steps within a window there are from one window to the next, if windows do not overlap.
+    fn ratio(&self) -> Option<usize> {
+        let (step, inner) = (self.outer.1, self.inner.1);
+        let ratio = usize::try_from(step / inner).ok()?;
+        (step % inner == 0 && self.widths[1] <= ratio).then_some(ratio)
+    }
+}
+
+/// What an axis of an operand is while it is read.
+enum Dim {
+    /// An axis of the box.
+    Axis(usize),
+    /// The axis of the operand that this row indexes.
+    Row(usize),
+}
+
+/// The rows that something moves.
+fn left(rows: &[Row]) -> Vec<usize> {
+    (0..rows.len()).filter(|k| !rows[*k].plain || !rows[*k].moving.is_empty()).collect()
+}
+
+/// The plain rows whose index falls.
+fn backwards(rows: &[Row]) -> Vec<usize> {
+    let falls = |row: &Row| row.plain && row.moving.first().is_some_and(|(_, m)| *m < 0);
+    (0..rows.len()).filter(|k| falls(&rows[*k])).collect()
+}
+
+/// The axes of a box that move some rows, in order.
+fn moved_by(rows: &[&Row]) -> Vec<usize> {
+    let mut axes: Vec<usize> = rows.iter().flat_map(|row| row.moving.iter().map(|m| m.0)).collect();
+    axes.sort_unstable();
+    axes.dedup();
+    axes
 }
 
 /// The extent of a box along an axis.
@@ -114,10 +186,7 @@ pub(super) fn rows(view: &View, bounds: &[(usize, usize)]) -> Vec<Row> {
 
 /// The axes of a box that move a view, in order.
 pub(super) fn moved(rows: &[Row]) -> Vec<usize> {
-    let mut axes: Vec<usize> = rows.iter().flat_map(|row| row.moving.iter().map(|m| m.0)).collect();
-    axes.sort_unstable();
-    axes.dedup();
-    axes
+    moved_by(&rows.iter().collect::<Vec<&Row>>())
 }
 
 /// Whether every position of the box looks at something.
@@ -178,56 +247,180 @@ impl Code {
 
     /// What a view looks at in a box: 0 where that is nothing.
     pub(super) fn read(&mut self, t: &Value, view: &View, bounds: &[(usize, usize)]) -> Part {
-        let (part, mask) = self.read_masked(t, view, bounds);
+        let rows = rows(view, bounds);
+        let value = self.read_plain(t, &rows, bounds);
+        let (value, dims) = self.unfolded(value, &rows, bounds);
+        let tangled: Vec<usize> = (0..dims.len()).filter(|k| matches!(dims[*k], Dim::Row(_))).collect();
+        let of: Vec<&Row> =
+            dims.iter().filter_map(|dim| if let Dim::Row(k) = dim { Some(&rows[*k]) } else { None }).collect();
+        let rest = dims.iter().filter_map(|dim| if let Dim::Axis(axis) = dim { Some(*axis) } else { None });
+        if of.is_empty() {
+            return Part { value, axes: rest.collect() };
+        }
+        let mut axes = moved_by(&of);
+        let index: Vec<Value> = of.iter().map(|row| self.index(row, &axes, bounds)).collect();
+        let extents: Vec<usize> = tangled.iter().map(|k| value.shape[*k]).collect();
+        let mask = self.mask(&of, &extents, &axes, bounds);
+        let value = self.gather_at(&value, &tangled, &index, &[]);
+        axes.extend(rest);
+        let part = Part { value, axes };
         let Some(mask) = mask else { return part };
         let mask = self.spread(&mask, &part.axes, bounds);
         let zero = self.like(0.0, &part.value);
         Part { value: self.select(&mask, &part.value, &zero), ..part }
     }
 
-    /// What a view looks at in a box, and the mask of the places where that is something, if it is not everywhere.
-    pub(super) fn read_masked(&mut self, t: &Value, view: &View, bounds: &[(usize, usize)]) -> (Part, Option<Part>) {
+    /// The mask of the positions of a box at which a view looks at something, if that is not everywhere.
+    pub(super) fn looks(&mut self, view: &View, bounds: &[(usize, usize)]) -> Option<Part> {
         let rows = rows(view, bounds);
-        let (mut slices, mut backwards) = (Vec::new(), Vec::new());
-        for (k, row) in rows.iter().enumerate() {
+        let (of, extents): (Vec<&Row>, Vec<usize>) = rows
+            .iter()
+            .zip(view.source())
+            .filter(|(row, n)| !row.is_within(bounds, **n))
+            .map(|(row, n)| (row, *n))
+            .unzip();
+        let axes = moved_by(&of);
+        self.mask(&of, &extents, &axes, bounds)
+    }
+
+    /// The mask of the positions at which rows are indices of axes of these extents.
+    fn mask(&mut self, of: &[&Row], extents: &[usize], axes: &[usize], bounds: &[(usize, usize)]) -> Option<Part> {
+        let mut mask = None;
+        for (row, n) in of.iter().zip(extents) {
+            if !row.is_within(bounds, *n) {
+                let index = self.index(row, axes, bounds);
+                mask = self.within(&index, row.range(bounds), *n, mask);
+            }
+        }
+        mask.map(|value| Part { value, axes: axes.to_vec() })
+    }
+
+    /// The operand with its plain rows read, without those that nothing moves.
+    fn read_plain(&mut self, t: &Value, rows: &[Row], bounds: &[(usize, usize)]) -> Value {
+        let mut slices = Vec::new();
+        for (row, n) in rows.iter().zip(&t.shape) {
             if !row.plain {
-                slices.push((0, t.shape[k], 1));
+                slices.push((0, *n, 1));
                 continue;
             }
             let (lo, hi) = row.range(bounds);
-            let step = row.moving.first().map_or(1, |(_, m)| m.unsigned_abs() as usize);
-            slices.push((lo as usize, hi as usize + 1, step));
-            if row.moving.first().is_some_and(|(_, m)| *m < 0) {
-                backwards.push(k);
-            }
+            slices.push((lo as usize, hi as usize + 1, row.step()));
         }
         let value = self.slice(t, &slices);
-        let value = self.reverse(&value, &backwards);
-        // Rows that nothing moves disappear.
-        let stays = |k: &usize| !rows[*k].plain || !rows[*k].moving.is_empty();
-        let left: Vec<usize> = (0..rows.len()).filter(stays).collect();
-        let shape: Shape = left.iter().map(|k| value.shape[*k]).collect();
-        let value = self.reshape(&value, &shape);
-        let tangled: Vec<usize> = (0..left.len()).filter(|k| !rows[left[*k]].plain).collect();
-        let plain = left.iter().filter(|k| rows[**k].plain).map(|k| rows[*k].moving[0].0);
-        if tangled.is_empty() {
-            return (Part { value, axes: plain.collect() }, None);
+        let value = self.reverse(&value, &backwards(rows));
+        let shape: Shape = left(rows).iter().map(|k| value.shape[*k]).collect();
+        self.reshape(&value, &shape)
+    }
+
+    /// The operand with two axes in place of each window that can be read by slices, and what its axes are then.
+    fn unfolded(&mut self, mut value: Value, rows: &[Row], bounds: &[(usize, usize)]) -> (Value, Vec<Dim>) {
+        let mut dims = Vec::new();
+        for k in left(rows) {
+            let row = &rows[k];
+            let at = dims.len();
+            match row.window(rows, bounds) {
+                _ if row.plain => dims.push(Dim::Axis(row.moving[0].0)),
+                None => dims.push(Dim::Row(k)),
+                Some(window) => {
+                    value = self.unfold(&value, at, &window);
+                    dims.extend([Dim::Axis(window.outer.0), Dim::Axis(window.inner.0)]);
+                }
+            }
         }
-        let of: Vec<&Row> = tangled.iter().map(|k| &rows[left[*k]]).collect();
-        let mut axes: Vec<usize> = of.iter().flat_map(|row| row.moving.iter().map(|m| m.0)).collect();
-        axes.sort_unstable();
-        axes.dedup();
-        let index: Vec<Value> = of.iter().map(|row| self.index(row, &axes, bounds)).collect();
-        let mut mask: Option<Value> = None;
-        for ((row, index), k) in of.iter().zip(&index).zip(&tangled) {
-            let (lo, hi) = row.range(bounds);
-            let n = value.shape[*k];
-            mask = self.within(index, (lo, hi), n, mask);
+        (value, dims)
+    }
+
+    /// Two axes in place of the one at `at`: the positions of windows, and those within a window.
+    fn unfold(&mut self, x: &Value, at: usize, w: &Window) -> Value {
+        let ((_, step), (_, inner)) = (w.outer, w.inner);
+        let [count, wide] = w.widths;
+        if let Some(ratio) = w.ratio() {
+            let line = self.pick(x, at, [w.start, inner], count * ratio);
+            let mut shape = line.shape.clone();
+            shape[at] = count;
+            shape.insert(at + 1, ratio);
+            let blocks = self.reshape(&line, &shape);
+            let mut parts: Vec<_> = shape.iter().map(|n| (0, *n, 1)).collect();
+            parts[at + 1].1 = wide;
+            return self.slice(&blocks, &parts);
         }
-        let value = self.gather_at(&value, &tangled, &index, &[]);
-        let mask = mask.map(|value| Part { value, axes: axes.clone() });
-        axes.extend(plain);
-        (Part { value, axes }, mask)
+        let mut parts = Vec::new();
+        for j in 0..wide {
+            let line = self.pick(x, at, [w.start + inner * j as i64, step], count);
+            let mut shape = line.shape.clone();
+            shape.insert(at + 1, 1);
+            parts.push(self.reshape(&line, &shape));
+        }
+        self.concat(at + 1, &parts)
+    }
+
+    /// So many elements along an axis, from a start, in steps; 0 where there are none.
+    fn pick(&mut self, x: &Value, axis: usize, [start, step]: [i64; 2], count: usize) -> Value {
+        let (first, end) = interval(step, start, 0, x.shape[axis] as i64);
+        let (first, end) = (first.clamp(0, count as i64), end.clamp(0, count as i64));
+        let mut shape = x.shape.clone();
+        shape[axis] = count;
+        if first >= end {
+            return self.full(0.0, &shape, x.ty);
+        }
+        let mut parts: Vec<_> = x.shape.iter().map(|n| (0, *n, 1)).collect();
+        let (a, b) = (start + step * first, start + step * (end - 1));
+        parts[axis] = (a.min(b) as usize, a.max(b) as usize + 1, step.unsigned_abs() as usize);
+        let value = self.slice(x, &parts);
+        let value = self.reverse(&value, [axis].get(usize::from(step >= 0)..).unwrap_or_default());
+        let mut widths = vec![[0; 3]; x.shape.len()];
+        widths[axis] = [first as usize, count - end as usize, 0];
+        self.pad(&value, &widths)
+    }
+
+    /// The elements along an axis at their places in an axis of size `n`, from a start, in steps, within zeros; those
+    /// without a place are left out.
+    fn place(&mut self, x: &Value, axis: usize, [start, step]: [i64; 2], n: usize) -> Value {
+        let count = x.shape[axis];
+        let (first, end) = interval(step, start, 0, n as i64);
+        let (first, end) = (first.clamp(0, count as i64), end.clamp(0, count as i64));
+        let mut shape = x.shape.clone();
+        shape[axis] = n;
+        if first >= end {
+            return self.full(0.0, &shape, x.ty);
+        }
+        let mut parts: Vec<_> = x.shape.iter().map(|n| (0, *n, 1)).collect();
+        parts[axis] = (first as usize, end as usize, 1);
+        let value = self.slice(x, &parts);
+        let value = self.reverse(&value, [axis].get(usize::from(step >= 0)..).unwrap_or_default());
+        let (a, b) = (start + step * first, start + step * (end - 1));
+        let mut widths = vec![[0; 3]; x.shape.len()];
+        widths[axis] = [a.min(b) as usize, n - 1 - a.max(b) as usize, step.unsigned_abs() as usize - 1];
+        self.pad(&value, &widths)
+    }
+
+    /// The sum over two axes at their places in one: the adjoint of [`unfold`](Code::unfold).
+    fn fold(&mut self, x: &Value, at: usize, w: &Window, n: usize) -> Value {
+        let ((_, step), (_, inner)) = (w.outer, w.inner);
+        let [count, wide] = w.widths;
+        if let Some(ratio) = w.ratio() {
+            let mut widths = vec![[0; 3]; x.shape.len()];
+            widths[at + 1][1] = ratio - wide;
+            let blocks = self.pad(x, &widths);
+            let mut shape = x.shape.clone();
+            shape.remove(at + 1);
+            shape[at] = count * ratio;
+            let line = self.reshape(&blocks, &shape);
+            return self.place(&line, at, [w.start, inner], n);
+        }
+        let mut sum: Option<Value> = None;
+        for j in 0..wide {
+            let row = self.at(x, at + 1, j);
+            let mut shape = row.shape.clone();
+            shape.remove(at + 1);
+            let row = self.reshape(&row, &shape);
+            let term = self.place(&row, at, [w.start + inner * j as i64, step], n);
+            sum = Some(match sum {
+                Some(sum) => self.binary(if x.ty == Ty::Bool { "or" } else { "add" }, &sum, &term),
+                None => term,
+            });
+        }
+        sum.unwrap_or_else(|| x.clone())
     }
 
     /// The index of a row at each position along these axes.
@@ -280,42 +473,55 @@ impl Code {
     /// The part at the places that a view looks at, within zeros. The axes of the part move the view.
     pub(super) fn write(&mut self, part: Part, view: &View, bounds: &[(usize, usize)]) -> Value {
         let (rows, source) = (rows(view, bounds), view.source());
-        let left: Vec<usize> = (0..rows.len()).filter(|k| !rows[*k].plain || !rows[*k].moving.is_empty()).collect();
-        let tangled: Vec<usize> = (0..left.len()).filter(|k| !rows[left[*k]].plain).collect();
-        let plain: Vec<usize> = left.iter().filter(|k| rows[**k].plain).map(|k| rows[*k].moving[0].0).collect();
-        let value = if tangled.is_empty() {
-            self.spread(&part, &plain, bounds)
+        let left = left(&rows);
+        let windows: Vec<Option<Window>> = left.iter().map(|k| rows[*k].window(&rows, bounds)).collect();
+        // The axes of the part in the order of those of the source, two for a window, none for a tangled row.
+        let (mut axes, mut shape, mut tangled) = (Vec::new(), Shape::new(), Vec::new());
+        let mut of: Vec<&Row> = Vec::new();
+        for (k, window) in left.iter().zip(&windows) {
+            let row = &rows[*k];
+            let own: &[usize] = match window {
+                _ if row.plain => &[row.moving[0].0],
+                Some(window) => &[window.outer.0, window.inner.0],
+                None => {
+                    tangled.push(shape.len());
+                    shape.push(source[*k]);
+                    of.push(row);
+                    &[]
+                }
+            };
+            axes.extend_from_slice(own);
+            shape.extend(own.iter().map(|axis| width(bounds, *axis)));
+        }
+        let mut value = if of.is_empty() {
+            self.spread(&part, &axes, bounds)
         } else {
-            let of: Vec<&Row> = tangled.iter().map(|k| &rows[left[*k]]).collect();
-            let mut axes: Vec<usize> = of.iter().flat_map(|row| row.moving.iter().map(|m| m.0)).collect();
-            axes.sort_unstable();
-            axes.dedup();
-            let index: Vec<Value> = of.iter().map(|row| self.index(row, &axes, bounds)).collect();
-            axes.extend(&plain);
-            let values = self.spread(&part, &axes, bounds);
-            let extent = |k: &usize| if rows[*k].plain { width(bounds, rows[*k].moving[0].0) } else { source[*k] };
-            let shape: Shape = left.iter().map(extent).collect();
+            let mut all = moved_by(&of);
+            let index: Vec<Value> = of.iter().map(|row| self.index(row, &all, bounds)).collect();
+            all.extend(&axes);
+            let values = self.spread(&part, &all, bounds);
             let zeros = self.full(0.0, &shape, values.ty);
             // An index that is none of an axis adds to nothing.
             self.scatter_at(&zeros, &tangled, &index, &values, &[])
         };
+        for (at, (k, window)) in left.iter().zip(&windows).enumerate() {
+            if let Some(window) = window {
+                value = self.fold(&value, at, window, source[*k]);
+            }
+        }
         let one =
             |k: usize| if rows[k].plain { rows[k].moving.first().map_or(1, |m| width(bounds, m.0)) } else { source[k] };
         let shape: Shape = (0..rows.len()).map(one).collect();
         let value = self.reshape(&value, &shape);
-        let backwards: Vec<usize> =
-            (0..rows.len()).filter(|k| rows[*k].plain && rows[*k].moving.first().is_some_and(|m| m.1 < 0)).collect();
-        let value = self.reverse(&value, &backwards);
-        let widths: Vec<[usize; 3]> = (0..rows.len())
-            .map(|k| {
-                if !rows[k].plain {
-                    return [0, 0, 0];
-                }
-                let (lo, hi) = rows[k].range(bounds);
-                let step = rows[k].moving.first().map_or(1, |m| m.1.unsigned_abs() as usize);
-                [lo as usize, source[k] - 1 - hi as usize, step - 1]
-            })
-            .collect();
+        let value = self.reverse(&value, &backwards(&rows));
+        let around = |k: usize| {
+            if !rows[k].plain {
+                return [0, 0, 0];
+            }
+            let (lo, hi) = rows[k].range(bounds);
+            [lo as usize, source[k] - 1 - hi as usize, rows[k].step() - 1]
+        };
+        let widths: Vec<[usize; 3]> = (0..rows.len()).map(around).collect();
         self.pad(&value, &widths)
     }
 }

@@ -12,6 +12,8 @@ mod gallery;
 mod programs;
 #[path = "../support/seen.rs"]
 mod seen;
+#[path = "../support/stablehlo/mod.rs"]
+mod stablehlo;
 #[path = "../support/mod.rs"]
 mod support;
 #[path = "../support/wrapped.rs"]

@@ -1,0 +1,24 @@
+//! A reader and evaluator of StableHLO, of as much as is exported, written from the specification and independently of
+//! what writes the text.
+//!
+//! Laws: every name is defined once and before its use, and every value has the type that the text states, of operands
+//! as of results; what breaks them panics with the line.
+
+mod eval;
+mod indexed;
+mod numbers;
+mod read;
+mod shaped;
+mod tensor;
+
+use polygrad::Array;
+
+/// The results of the function `main` of a module.
+#[track_caller]
+pub(crate) fn evaluate(text: &str, inputs: &[Array]) -> Vec<Array> {
+    let module = read::module(text);
+    let main = module.get("main").expect("a module has a function main");
+    assert!(main.public, "main is public");
+    let inputs = inputs.iter().map(tensor::Tensor::of).collect();
+    eval::call(&module, main, inputs).iter().map(tensor::Tensor::array).collect()
+}
