@@ -46,6 +46,8 @@ mod any;
 mod bulk;
 mod check;
 mod code;
+#[path = "../support/dumped.rs"]
+mod dumped;
 mod eval;
 mod exact;
 #[path = "../support/forms.rs"]
@@ -56,6 +58,8 @@ mod poles;
 mod recipe;
 mod regressions;
 mod ruled;
+#[path = "../support/stablehlo/mod.rs"]
+mod stablehlo;
 #[path = "../support/mod.rs"]
 mod support;
 

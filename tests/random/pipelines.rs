@@ -4,9 +4,11 @@
 //! [`PIPELINES`].
 
 use std::cell::OnceCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
 use polygrad::direct::{self, grad, jvp};
+use polygrad::export::{Exported, Unsupported};
 use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
 use polygrad::ops::{Binary, Discrete, FloatStep, Unary};
 use polygrad::passes::{Options, optimize, segments, simplify, simplify_with, vectorize};
@@ -18,10 +20,12 @@ use polygrad::{
 };
 
 use crate::any::{self, Level, lists_at};
+use crate::dumped::dump;
 use crate::eval::{SINGULAR, numbers};
 use crate::gallery::Leaves;
 use crate::poles::has_pole;
 use crate::recipe::{Recipe, Step};
+use crate::stablehlo::evaluate;
 
 type Point = Leaves<Concrete>;
 type Scalar<T> = Tensor<T, 0>;
@@ -102,6 +106,10 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Outputs, "cut in segments, optimized, compiled", false, |case| {
         run(&optimize(&in_segments(case.outputs())), &case.x)
     }),
+    row(Outputs, "exported, evaluated", true, |case| exported(case.outputs(), &case.x.0)),
+    row(Outputs, "vectorized, simplified, exported, evaluated", true, |case| {
+        exported(&simplify(case.vectorized_outputs()), &case.x.0)
+    }),
     row(Signs, "run", true, |case| case.signs_at(&case.x).0),
     row(Signs, "staged, interpreted", true, |case| interpret(case.signs(), case.x.0.clone())),
     row(Signs, "simplified", true, |case| interpret(&simplify(case.signs()), case.x.0.clone())),
@@ -174,6 +182,14 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Gradient, "vectorized, simplified, forwards, side by side, optimized", false, |case| {
         interpret(&optimize(&case.side_by_side(&simplify(case.vectorized()))), case.x.0.clone())
     }),
+    row(Gradient, "symbolic gradient, exported, evaluated", true, |case| exported(case.gradient(), &case.x.0)),
+    row(Gradient, "everything simplified and vectorized, exported, evaluated", true, |case| {
+        let gradient = symbolic::gradient(&simplify(case.vectorized()));
+        exported(&simplify(&vectorize(&simplify(&gradient))), &case.x.0)
+    }),
+    row(Gradient, "gradient of segments, optimized, exported, evaluated", false, |case| {
+        exported(&optimize(&symbolic::gradient(&in_segments(case.program()))), &case.x.0)
+    }),
     row(Slope, "jvp by running", true, |case| vec![jvp(|x| case.at(x), &case.x, &case.v).1.into_raw()]),
     row(Slope, "symbolic jvp", true, |case| interpret(&symbolic::jvp(case.program()), case.with(&case.v)).split_off(1)),
     row(Slope, "symbolic jvp of the vectorized program", true, |case| {
@@ -229,6 +245,10 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         let vjp = simplify(&vectorize(&symbolic::vjp(&gradient)));
         interpret(&vjp, case.with(&case.v)).split_off(case.x.0.len())
     }),
+    row(Curvature, "symbolic jvp of gradient, optimized, exported, evaluated", false, |case| {
+        let jvp = optimize(&symbolic::jvp(case.gradient()));
+        exported(&jvp, &case.with(&case.v)).split_off(case.x.0.len())
+    }),
     row(Third, "jvp of jvp of jvp by running", true, |case| {
         let second = |x: &Leaves<Dual<Concrete>>| {
             jvp(|x: &Leaves<_>| jvp(|x| case.at(x), x, &case.lifted(&case.v)).1, x, &case.lifted(&case.v)).1
@@ -271,6 +291,28 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         vec![Leaves(all.split_off(y.0.len())).dot(&case.v).into_raw()]
     }),
 ];
+
+/// The results of the exported text; of the program itself, if it has linear algebra that is not exported.
+fn exported(program: &Program, inputs: &[Array]) -> Vec<Array> {
+    match program.exported("random") {
+        Ok(exported) => {
+            let results = evaluate(&exported.text, inputs);
+            if crate::dumped::folder().is_some() {
+                dumped(&exported, program, inputs);
+            }
+            results
+        }
+        Err(Unsupported::Matrix { .. } | Unsupported::External { .. }) => interpret(program, inputs.to_vec()),
+    }
+}
+
+/// Writes a program for runs elsewhere, under a name that follows from its text.
+fn dumped(exported: &Exported, program: &Program, inputs: &[Array]) {
+    let mut hasher = DefaultHasher::new();
+    exported.text.hash(&mut hasher);
+    let name = format!("random_{:016x}", hasher.finish());
+    dump(&name, exported, inputs, &interpret(program, inputs.to_vec()), 1e-9);
+}
 
 /// The compiled program, run twice: the second run finds memory as the first has left it.
 fn run(program: &Program, x: &Point) -> Vec<Array> {
