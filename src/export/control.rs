@@ -29,7 +29,7 @@ impl Code {
     }
 
     /// A loop whose state starts with these values: `cond` gives a mask of rank 0, `step` the next state.
-    fn repeat(
+    pub(super) fn repeat(
         &mut self,
         start: &[Value],
         cond: impl FnOnce(&mut Code, &[Value]) -> Value,
@@ -73,8 +73,7 @@ impl Code {
     }
 
     fn starts_at(&mut self, x: &Value, at: &Value) -> Vec<Value> {
-        let zero = self.integer(0, &[]);
-        std::iter::once(at.clone()).chain(x.shape[1..].iter().map(|_| zero.clone())).collect()
+        std::iter::once(at.clone()).chain(x.shape[1..].iter().map(|_| self.integer(0, &[]))).collect()
     }
 }
 

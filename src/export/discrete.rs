@@ -28,7 +28,7 @@ impl Code {
             (Discrete::IntUnary(IntUnary::Neg), [x]) => self.unary("negate", x),
             (Discrete::IntUnary(IntUnary::Abs), [x]) => self.unary("abs", x),
             (Discrete::IntBinary(op), [x, y]) => self.integers(*op, x, y),
-            (Discrete::ToInt, [x]) => self.to_int(x),
+            (Discrete::ToInt, [x]) => self.truncated(x),
             (Discrete::ToFloat(into), [x]) => self.convert(x, Ty::of(*into)),
             (Discrete::ArgMax { axis }, [x]) => self.position("GT", x, *axis),
             (Discrete::ArgMin { axis }, [x]) => self.position("LT", x, *axis),
@@ -87,7 +87,7 @@ impl Code {
     }
 
     /// Masks to 0 and 1; floats truncated, saturating, NaN to 0.
-    fn to_int(&mut self, x: &Value) -> Value {
+    fn truncated(&mut self, x: &Value) -> Value {
         if !x.ty.is_float() {
             return self.convert(x, Ty::I64);
         }
@@ -113,7 +113,7 @@ impl Code {
     }
 
     /// The position of the extremum of each line: the first NaN if there is one, the first of equal elements otherwise.
-    fn position(&mut self, how: &str, x: &Value, axis: usize) -> Value {
+    pub(super) fn position(&mut self, how: &str, x: &Value, axis: usize) -> Value {
         let index = self.iota(&x.shape, axis);
         let start = match x.ty {
             Ty::F64 | Ty::F32 | Ty::C128 | Ty::C64 => {
@@ -169,7 +169,7 @@ impl Code {
     }
 
     /// The positions of the elements of each line in sorted order: stable, NaN last in both directions.
-    fn argsort(&mut self, x: &Value, axis: usize, descending: bool) -> Value {
+    pub(super) fn argsort(&mut self, x: &Value, axis: usize, descending: bool) -> Value {
         let index = self.iota(&x.shape, axis);
         let how = if descending { "GT" } else { "LT" };
         let mut arguments = Vec::new();

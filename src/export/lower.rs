@@ -9,7 +9,7 @@ use super::Unsupported;
 use super::indexing::Index;
 use super::text::{Code, Ty, Value, list, names, tensor, types};
 use crate::ops::{Call, Linear};
-use crate::program::{Builder, Node, NodeId, Op, Program};
+use crate::program::{Builder, Node, NodeId, Op, Program, Slot};
 use crate::rewrite::facts::Fact;
 
 /// The functions of a module.
@@ -43,10 +43,12 @@ impl Module {
     pub(super) fn text(mut self, program: &Program, name: &str) -> Result<String, Unsupported> {
         self.taken.insert("main".into());
         let main = self.lowered(program, &[], "func.func public @main")?;
-        let words = |slots: &[crate::program::Slot]| {
-            list(slots.iter().map(|slot| slot.name.escape_debug().to_string()).filter(|name| !name.is_empty()))
+        let words = |what: &str, slots: &[Slot]| {
+            let names =
+                list(slots.iter().map(|slot| slot.name.escape_debug().to_string()).filter(|name| !name.is_empty()));
+            if names.is_empty() { names } else { format!("// {what}: {names}\n") }
         };
-        let mut text = format!("// {} -> {}\n", words(program.inputs()), words(program.outputs())).replace("  ", " ");
+        let mut text = words("inputs", program.inputs()) + &words("outputs", program.outputs());
         text.push_str(&format!("module @{} {{\n", identifier(name)));
         text.push_str(&main);
         self.functions.iter().for_each(|function| text.push_str(function));

@@ -1,29 +1,50 @@
-//! Linear algebra: `cholesky` and `triangular_solve`.
+//! Linear algebra: `cholesky`, `triangular_solve` and what is made of them and of other operations; [`super::factors`]
+//! has the factorisations.
 //!
 //! Law: a matrix without the result that is asked for gives NaN everywhere, and the solution for zeros is zeros.
 
 use super::Unsupported;
 use super::text::{Code, Ty, Value, types};
 use crate::ops::Matrix;
+use crate::shape::Shape;
 
 impl Code {
     pub(super) fn matrix(&mut self, op: Matrix, args: &[Value]) -> Result<Vec<Value>, Unsupported> {
-        match op {
-            Matrix::Cholesky => Ok(vec![self.cholesky(&args[0])]),
+        let a = &args[0];
+        Ok(match op {
+            Matrix::Cholesky => vec![self.cholesky(a)],
             Matrix::SolveTriangular { lower, transposed, unit } => {
-                Ok(vec![self.solve_triangular(&args[0], &args[1], [lower, transposed, unit])])
+                vec![self.solve_triangular(a, &args[1], [lower, transposed, unit])]
             }
-            Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor | Matrix::Solve { .. } => {
-                Err(Unsupported::Matrix { name: op.name() })
+            Matrix::LuFactor => self.lu_factor(a).into(),
+            Matrix::Lu => {
+                let [lu, p] = self.lu_factor(a);
+                let (zero, one) = (self.like(0.0, &lu), self.like(1.0, &lu));
+                let (below, on) = (self.triangle("GT", &lu), self.triangle("EQ", &lu));
+                let l = self.select(&below, &lu, &zero);
+                let l = self.select(&on, &one, &l);
+                let u = self.select(&below, &zero, &lu);
+                vec![l, u, p]
             }
-            Matrix::Qr | Matrix::Eigh | Matrix::Svd | Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. } => {
-                Err(Unsupported::Matrix { name: op.name() })
+            Matrix::Solve { transposed } => vec![self.solve([&args[2], &args[3]], &args[1], transposed)],
+            Matrix::Inverse => {
+                let [lu, p] = self.lu_factor(a);
+                let one = self.diagonal_of(1.0, a);
+                vec![self.solve([&lu, &p], &one, false)]
             }
-        }
+            Matrix::Det => vec![self.determinant(a)],
+            Matrix::SlogDet => self.log_determinant(a).into(),
+            Matrix::Qr => self.qr(a).into(),
+            Matrix::Eigh => self.eigh(a).into(),
+            Matrix::Lstsq => vec![self.least_squares(a, &args[1])],
+            Matrix::Expm => vec![self.matrix_exponential(a)],
+            Matrix::ExpmTangent { transposed } => vec![self.exponential_tangent(a, &args[1], transposed)],
+            Matrix::Svd => return Err(Unsupported::Matrix { name: op.name() }),
+        })
     }
 
     /// The matrices with their last two axes exchanged.
-    fn transposed(&mut self, a: &Value) -> Value {
+    pub(super) fn transposed(&mut self, a: &Value) -> Value {
         let rank = a.shape.len();
         let mut order: Vec<usize> = (0..rank).collect();
         order.swap(rank - 2, rank - 1);
@@ -31,21 +52,21 @@ impl Code {
     }
 
     /// The mask of the elements on and below the diagonal (`GE`), or of others, by the row and the column.
-    fn triangle(&mut self, how: &str, like: &Value) -> Value {
+    pub(super) fn triangle(&mut self, how: &str, like: &Value) -> Value {
         let rank = like.shape.len();
         let (row, column) = (self.iota(&like.shape, rank - 2), self.iota(&like.shape, rank - 1));
         self.compare(how, &row, &column)
     }
 
     /// Whether a mask holds for all elements of each matrix, as a mask like `shape`.
-    fn everywhere(&mut self, mask: &Value, like: &Value) -> Value {
+    pub(super) fn everywhere(&mut self, mask: &Value, like: &Value) -> Value {
         let rank = mask.shape.len();
         let all = self.reduce("and", mask, 1.0, &[rank - 2, rank - 1]);
         let batch: Vec<usize> = (0..rank - 2).collect();
         self.broadcast(&all, &like.shape, &batch)
     }
 
-    fn finite(&mut self, a: &Value) -> Value {
+    pub(super) fn finite(&mut self, a: &Value) -> Value {
         self.op(format!("stablehlo.is_finite {} : ({}) -> ", a.name, a.tensor()), &a.shape, Ty::Bool)
     }
 
@@ -66,11 +87,11 @@ impl Code {
     }
 
     /// The solution with a triangle of a matrix.
-    fn solve_triangular(&mut self, a: &Value, b: &Value, [lower, transposed, unit]: [bool; 3]) -> Value {
+    pub(super) fn solve_triangular(&mut self, a: &Value, b: &Value, [lower, transposed, unit]: [bool; 3]) -> Value {
         if a.shape.contains(&0) || b.shape.contains(&0) {
             return b.clone();
         }
-        let (zero, nan) = (self.like(0.0, b), self.like(f64::NAN, b));
+        let nan = self.like(f64::NAN, b);
         // What does not count may be anything.
         let (one, nothing) = (self.like(1.0, a), self.like(0.0, a));
         let mut counts = self.triangle(if lower { "GE" } else { "LE" }, a);
@@ -96,8 +117,158 @@ impl Code {
         let x = self.op(text, &b.shape, b.ty);
         let fine = self.everywhere(&fine, b);
         let x = self.select(&fine, &x, &nan);
+        self.or_zeros(b, &x)
+    }
+
+    /// A number on the diagonals of matrices of this kind, zeros elsewhere.
+    pub(super) fn diagonal_of(&mut self, x: f64, like: &Value) -> Value {
+        let on = self.triangle("EQ", like);
+        let (x, zero) = (self.like(x, like), self.like(0.0, like));
+        self.select(&on, &x, &zero)
+    }
+
+    /// The value where all elements of each matrix of `of` are finite, NaN elsewhere.
+    pub(super) fn if_finite(&mut self, of: &Value, value: &Value) -> Value {
+        let finite = self.finite(of);
+        let rank = of.shape.len();
+        let all = self.reduce("and", &finite, 1.0, &[rank - 2, rank - 1]);
+        let batch: Vec<usize> = (0..rank - 2).collect();
+        let all = self.broadcast(&all, &value.shape, &batch);
+        let nan = self.like(f64::NAN, value);
+        self.select(&all, value, &nan)
+    }
+
+    /// The products of matrices.
+    pub(super) fn matmul(&mut self, a: &Value, b: &Value) -> Value {
+        let rank = a.shape.len();
+        let batch: Vec<usize> = (0..rank - 2).collect();
+        self.dot(a, b, [&batch, &batch], [&[rank - 1], &[rank - 2]])
+    }
+
+    /// The rows of `b` at the positions `p`.
+    fn rows_at(&mut self, b: &Value, p: &Value) -> Value {
+        let batch = p.shape.len() - 1;
+        let mut ix: Vec<Value> = (0..batch).map(|axis| self.iota(&p.shape, axis)).collect();
+        ix.push(p.clone());
+        let pairs: Vec<(usize, usize)> = (0..batch).map(|axis| (axis, axis)).collect();
+        self.gather_at(b, &(0..=batch).collect::<Vec<usize>>(), &ix, &pairs)
+    }
+
+    /// The solution with the factors of a matrix.
+    pub(super) fn solve(&mut self, [lu, p]: [&Value; 2], b: &Value, transposed: bool) -> Value {
+        if b.shape.contains(&0) {
+            return b.clone();
+        }
+        let x = if transposed {
+            let y = self.solve_triangular(lu, b, [false, true, false]);
+            let y = self.solve_triangular(lu, &y, [true, true, true]);
+            // The row at which each row of the matrix is.
+            let back = self.argsort(p, p.shape.len() - 1, false);
+            self.rows_at(&y, &back)
+        } else {
+            let rows = self.rows_at(b, p);
+            let y = self.solve_triangular(lu, &rows, [true, false, true]);
+            self.solve_triangular(lu, &y, [false, false, false])
+        };
+        let x = self.if_finite(lu, &x);
+        self.or_zeros(b, &x)
+    }
+
+    /// The solution, or zeros for a right-hand side of zeros.
+    pub(super) fn or_zeros(&mut self, b: &Value, x: &Value) -> Value {
+        let zero = self.like(0.0, b);
         let nothing = self.compare("EQ", b, &zero);
-        let nothing = self.everywhere(&nothing, b);
-        self.select(&nothing, &zero, &x)
+        let rank = b.shape.len();
+        let all = self.reduce("and", &nothing, 1.0, &[rank - 2, rank - 1]);
+        let batch: Vec<usize> = (0..rank - 2).collect();
+        let all = self.broadcast(&all, &x.shape, &batch);
+        let zeros = self.like(0.0, x);
+        self.select(&all, &zeros, x)
+    }
+
+    /// The factors, their diagonal with the signs of the permutations, and where the factors are finite.
+    fn pivots(&mut self, a: &Value) -> (Value, Value) {
+        let rank = a.shape.len();
+        let [lu, p] = self.lu_factor(a);
+        let (on, one) = (self.triangle("EQ", &lu), self.like(1.0, &lu));
+        let pivots = self.select(&on, &lu, &one);
+        let pivots = self.reduce("multiply", &pivots, 1.0, &[rank - 2]);
+        // The number of pairs that are not in order is odd or even as the permutation is.
+        let batch: Vec<usize> = (0..rank - 2).collect();
+        let [left, right] = [rank - 2, rank - 1].map(|axis| {
+            let axes: Vec<usize> = batch.iter().copied().chain([axis]).collect();
+            self.broadcast(&p, &a.shape, &axes)
+        });
+        let (before, above) = (self.triangle("LT", &left), self.compare("GT", &left, &right));
+        let wrong = self.binary("and", &before, &above);
+        let wrong = self.convert(&wrong, Ty::I64);
+        let count = self.sum(&wrong, &[rank - 2, rank - 1]);
+        let two = self.like(2.0, &count);
+        let odd = self.binary("remainder", &count, &two);
+        let odd = self.compare_with("EQ", &odd, 1.0);
+        let [plus, minus] = [1.0, -1.0].map(|sign| self.full(sign, &odd.shape, a.ty));
+        (pivots, self.select(&odd, &minus, &plus))
+    }
+
+    fn determinant(&mut self, a: &Value) -> Value {
+        let rank = a.shape.len();
+        if a.shape.contains(&0) {
+            return self.full(1.0, &a.shape[..rank - 2], a.ty);
+        }
+        let (pivots, sign) = self.pivots(a);
+        let product = self.reduce("multiply", &pivots, 1.0, &[rank - 2]);
+        let det = self.binary("multiply", &sign, &product);
+        self.if_finite(a, &det)
+    }
+
+    fn log_determinant(&mut self, a: &Value) -> [Value; 2] {
+        let rank = a.shape.len();
+        if a.shape.contains(&0) {
+            return [1.0, 0.0].map(|x| self.full(x, &a.shape[..rank - 2], a.ty));
+        }
+        let (pivots, parity) = self.pivots(a);
+        let sizes = self.unary("abs", &pivots);
+        let logs = self.unary("log", &sizes);
+        let log = self.sum(&logs, &[rank - 2]);
+        let signs = self.unary("sign", &pivots);
+        let product = self.reduce("multiply", &signs, 1.0, &[rank - 2]);
+        let sign = self.binary("multiply", &parity, &product);
+        let singular = self.compare_with("EQ", &product, 0.0);
+        let zero = self.like(0.0, &sign);
+        let sign = self.select(&singular, &zero, &sign);
+        [self.if_finite(a, &sign), self.if_finite(a, &log)]
+    }
+
+    fn least_squares(&mut self, a: &Value, b: &Value) -> Value {
+        let rank = a.shape.len();
+        let batch: Vec<usize> = (0..rank - 2).collect();
+        let mut shape: Shape = b.shape.clone();
+        shape[rank - 2] = a.shape[rank - 1];
+        if shape.contains(&0) || a.shape.contains(&0) {
+            return self.full(0.0, &shape, a.ty);
+        }
+        let [q, r] = self.qr(a);
+        let rows = self.dot(&q, b, [&batch, &batch], [&[rank - 2], &[rank - 2]]);
+        let x = self.solve_triangular(&r, &rows, [false, false, false]);
+        self.or_zeros(b, &x)
+    }
+
+    /// The derivative of the exponential: a block of the exponential of a matrix of twice the size.
+    fn exponential_tangent(&mut self, a: &Value, e: &Value, transposed: bool) -> Value {
+        if a.shape.contains(&0) {
+            return a.clone();
+        }
+        let (rank, n) = (a.shape.len(), a.shape[a.shape.len() - 1]);
+        let matrix = if transposed { self.transposed(a) } else { a.clone() };
+        let zero = self.like(0.0, &matrix);
+        let top = self.concat(rank - 1, &[matrix.clone(), e.clone()]);
+        let bottom = self.concat(rank - 1, &[zero, matrix]);
+        let block = self.concat(rank - 2, &[top, bottom]);
+        let whole = self.matrix_exponential(&block);
+        let mut parts: Vec<_> = whole.shape.iter().map(|n| (0, *n, 1)).collect();
+        parts[rank - 2] = (0, n, 1);
+        parts[rank - 1] = (n, 2 * n, 1);
+        let tangent = self.slice(&whole, &parts);
+        self.or_zeros(e, &tangent)
     }
 }

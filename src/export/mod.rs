@@ -14,6 +14,7 @@ mod control;
 mod convolutions;
 mod discrete;
 mod elementwise;
+mod factors;
 mod hlo;
 mod indexing;
 mod lower;
@@ -43,8 +44,8 @@ pub enum Unsupported {
     },
     /// The program has linear algebra that has no operation there.
     #[error(
-        "to_stablehlo: every operation must be one of StableHLO, but `{name}` is none; write it by cholesky and triangular \
-         solutions, or export the programs before and after it"
+        "to_stablehlo: every operation must be one of StableHLO, but `{name}` is none; use eigh of a symmetric matrix, or \
+         export the programs before and after it"
     )]
     Matrix {
         /// The name of the operation.

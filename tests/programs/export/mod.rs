@@ -1,3 +1,5 @@
-//! Programs exported as StableHLO.
+//! Programs exported as StableHLO: the text, and what it means, by an evaluator of the text.
 
 mod agree;
+mod golden;
+mod matrices;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::read::{Block, Function, Line, Type};
 use super::tensor::{Tensor, flat, indices};
-use super::{indexed, numbers, shaped};
+use super::{indexed, linalg, numbers, shaped};
 
 type Module = BTreeMap<String, Function>;
 
@@ -85,6 +85,7 @@ impl Scope<'_> {
                 call(self.module, function, args)
             }
             "optimization_barrier" => args,
+            "custom_call" => linalg::custom_call(line, &args),
             "while" => {
                 let mut state = args;
                 while self.block(&line.regions[0], state.clone())[0].i()[0] != 0 {

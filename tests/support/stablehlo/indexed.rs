@@ -83,9 +83,8 @@ fn gather(line: &Line, x: &Tensor, starts: &Tensor) -> Tensor {
     let from = |index: Vec<usize>| {
         let place: Vec<usize> = own.iter().map(|k| index[*k]).collect();
         let start = start(starts, &place, vector, (&map, &batch, &batch_starts), sizes.len());
-        let mut at: Vec<usize> = (0..sizes.len())
-            .map(|d| start[d].clamp(0, (x.shape()[d] - sizes[d]) as i64) as usize)
-            .collect();
+        let mut at: Vec<usize> =
+            (0..sizes.len()).map(|d| start[d].clamp(0, (x.shape()[d] - sizes[d]) as i64) as usize).collect();
         // The specification moves an index into bounds, engines do not agree.
         assert!(start.iter().zip(&at).all(|(s, a)| *s == *a as i64), "an index out of bounds: {line:?}");
         offsets.iter().zip(&kept).for_each(|(k, d)| at[*d] += index[*k]);

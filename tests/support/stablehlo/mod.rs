@@ -6,6 +6,7 @@
 
 mod eval;
 mod indexed;
+mod linalg;
 mod numbers;
 mod read;
 mod shaped;

@@ -171,9 +171,9 @@ fn binary(name: &str, x: &Tensor, y: &Tensor) -> Option<Tensor> {
             assert_eq!(x.ty, y.ty, "operands have one type");
             Tensor::floats(x.shape(), &x.ty.element, v.iter().zip(w).map(|(x, y)| f(*x, *y)).collect())
         }),
-        (Data::Whole(v), Data::Whole(w)) => wholes.filter(|_| x.ty == y.ty).map(|f| {
-            Tensor::whole(x.shape(), &x.ty.element, v.iter().zip(w).map(|(x, y)| f(*x, *y)).collect())
-        }),
+        (Data::Whole(v), Data::Whole(w)) => wholes
+            .filter(|_| x.ty == y.ty)
+            .map(|f| Tensor::whole(x.shape(), &x.ty.element, v.iter().zip(w).map(|(x, y)| f(*x, *y)).collect())),
         (Data::Float(_) | Data::Whole(_) | Data::Complex(_), _) => None,
     }
 }

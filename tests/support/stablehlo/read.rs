@@ -59,7 +59,10 @@ pub(super) fn module(text: &str) -> BTreeMap<String, Function> {
         let mut body = Block { arguments: bound(arguments), ..Block::default() };
         assert_eq!(block(&mut lines, &mut body), "}", "a function ends");
         let results = types(results.strip_suffix(") {").expect("a body"));
-        assert!(functions.insert(name.to_owned(), Function { public, body, results }).is_none(), "{name} is defined twice");
+        assert!(
+            functions.insert(name.to_owned(), Function { public, body, results }).is_none(),
+            "{name} is defined twice"
+        );
     }
     assert!(lines.next().is_none(), "text after the module");
     functions
@@ -170,7 +173,8 @@ fn types(text: &str) -> Vec<Type> {
 }
 
 fn type_of(text: &str) -> Type {
-    let inner = text.strip_prefix("tensor<").and_then(|t| t.strip_suffix('>')).unwrap_or_else(|| panic!("no type: {text}"));
+    let inner =
+        text.strip_prefix("tensor<").and_then(|t| t.strip_suffix('>')).unwrap_or_else(|| panic!("no type: {text}"));
     let mut words: Vec<&str> = inner.split('x').collect();
     // `complex` has the letter, too.
     let element = if inner.ends_with('>') {
@@ -195,9 +199,9 @@ impl Line {
     /// What stands after `key` and an equality sign, up to the end of its bracket.
     pub(super) fn after(&self, key: &str) -> Option<&str> {
         let key = format!("{key} = ");
-        let found = self.words.match_indices(&key).map(|(at, _)| at);
+        let mut found = self.words.match_indices(&key).map(|(at, _)| at);
         let starts = |at: &usize| *at == 0 || " <{".contains(&self.words[at - 1..*at]);
-        let at = found.filter(starts).next()? + key.len();
+        let at = found.find(starts)? + key.len();
         Some(&self.words[at..])
     }
 

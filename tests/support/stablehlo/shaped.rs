@@ -1,7 +1,8 @@
-//! Operations that move elements, products, transforms and linear algebra.
+//! Operations that move elements, products and transforms.
 
 use std::f64::consts::TAU;
 
+use super::linalg;
 use super::read::{Line, list};
 use super::tensor::{Data, Tensor, flat, indices, size};
 
@@ -46,8 +47,11 @@ pub(super) fn shaped(name: &str, line: &Line, args: &[Tensor]) -> Option<Tensor>
         }
         ("slice", [x]) => {
             let text = line.words.split_once('[').and_then(|(_, t)| t.split_once(']')).expect("ranges").0;
-            let parts: Vec<Vec<usize>> =
-                text.split(", ").filter(|p| !p.is_empty()).map(|p| p.split(':').map(|n| n.parse().expect("a bound")).collect()).collect();
+            let parts: Vec<Vec<usize>> = text
+                .split(", ")
+                .filter(|p| !p.is_empty())
+                .map(|p| p.split(':').map(|n| n.parse().expect("a bound")).collect())
+                .collect();
             let step = |part: &[usize]| part.get(2).copied().unwrap_or(1);
             assert!(parts.iter().zip(x.shape()).all(|(p, n)| p[0] <= p[1] && p[1] <= *n && step(p) > 0), "{line:?}");
             let shape: Vec<usize> = parts.iter().map(|p| (p[1] - p[0]).div_ceil(step(p))).collect();
@@ -61,7 +65,8 @@ pub(super) fn shaped(name: &str, line: &Line, args: &[Tensor]) -> Option<Tensor>
             let dim = line.number("dim");
             let mut shape = parts[0].shape().to_vec();
             shape[dim] = parts.iter().map(|p| p.shape()[dim]).sum();
-            let mut result = parts[0].taken(&shape, std::iter::repeat_n(0, if size(parts[0].shape()) > 0 { size(&shape) } else { 0 }));
+            let mut result = parts[0]
+                .taken(&shape, std::iter::repeat_n(0, if size(parts[0].shape()) > 0 { size(&shape) } else { 0 }));
             if size(parts[0].shape()) == 0 {
                 let some = parts.iter().find(|p| size(p.shape()) > 0);
                 result = some.map_or(result, |p| p.taken(&shape, std::iter::repeat_n(0, size(&shape))));
@@ -79,8 +84,8 @@ pub(super) fn shaped(name: &str, line: &Line, args: &[Tensor]) -> Option<Tensor>
         ("dot_general", [x, y]) => dot(line, x, y),
         ("convolution", [x, y]) => convolution(line, x, y),
         ("fft", [x]) => fft(x),
-        ("cholesky", [a]) => cholesky(a),
-        ("triangular_solve", [a, b]) => triangular_solve(line, a, b),
+        ("cholesky", [a]) => linalg::cholesky(a),
+        ("triangular_solve", [a, b]) => linalg::triangular_solve(line, a, b),
         _ => return None,
     })
 }
@@ -184,7 +189,8 @@ fn convolution(line: &Line, x: &Tensor, y: &Tensor) -> Tensor {
                 at_y[place(&of_y, "i")] = i;
                 let inside = (0..spatial).all(|k| {
                     let name = k.to_string();
-                    let from = index[place(&of_out, &name)] as i64 * strides[k] + window[k] as i64 * dilate_y[k] - pads[2 * k];
+                    let from =
+                        index[place(&of_out, &name)] as i64 * strides[k] + window[k] as i64 * dilate_y[k] - pads[2 * k];
                     at_y[place(&of_y, &name)] = window[k];
                     let (whole, n) = (from.rem_euclid(dilate_x[k]) == 0, extent(x, &of_x, &name) as i64);
                     let from = from.div_euclid(dilate_x[k]);
@@ -216,46 +222,4 @@ fn fft(x: &Tensor) -> Tensor {
         }
     }
     Tensor { ty: x.ty.clone(), data: Data::Complex(out) }
-}
-
-/// Lower triangular factors; what is above the diagonal is left open by the specification.
-fn cholesky(a: &Tensor) -> Tensor {
-    let n = *a.shape().last().expect("a matrix");
-    let mut out = Vec::new();
-    for a in a.f().chunks(n * n) {
-        let mut l = vec![f64::MAX; n * n];
-        for i in 0..n {
-            for j in 0..=i {
-                let dot: f64 = (0..j).map(|k| l[i * n + k] * l[j * n + k]).sum();
-                let rest = a[i * n + j] - dot;
-                l[i * n + j] = if i == j { rest.sqrt() } else { rest / l[j * n + j] };
-            }
-        }
-        out.extend(l);
-    }
-    Tensor::floats(a.shape(), &a.ty.element, out)
-}
-
-fn triangular_solve(line: &Line, a: &Tensor, b: &Tensor) -> Tensor {
-    let flag = |key: &str| line.word(key) == "true";
-    let (lower, unit) = (flag("lower"), flag("unit_diagonal"));
-    let transposed = !line.words.contains("NO_TRANSPOSE");
-    assert!(flag("left_side"));
-    let n = *a.shape().last().expect("a matrix");
-    let m = *b.shape().last().expect("a matrix");
-    let mut out = Vec::new();
-    for (a, b) in a.f().chunks(n * n).zip(b.f().chunks(n * m)) {
-        let at = |i: usize, j: usize| if transposed { a[j * n + i] } else { a[i * n + j] };
-        let mut x = b.to_vec();
-        let order: Vec<usize> = if lower != transposed { (0..n).collect() } else { (0..n).rev().collect() };
-        for (done, i) in order.iter().enumerate() {
-            for c in 0..m {
-                let dot: f64 = order[..done].iter().map(|j| at(*i, *j) * x[j * m + c]).sum();
-                let rest = x[i * m + c] - dot;
-                x[i * m + c] = if unit { rest } else { rest / at(*i, *i) };
-            }
-        }
-        out.extend(x);
-    }
-    Tensor::floats(b.shape(), &b.ty.element, out)
 }

@@ -83,7 +83,9 @@ impl Tensor {
         let data = match (&self.data, &other.data) {
             (Data::Float(v), Data::Float(o)) => Data::Float(at.iter().map(|k| k.map_or(o[0], |k| v[k])).collect()),
             (Data::Whole(v), Data::Whole(o)) => Data::Whole(at.iter().map(|k| k.map_or(o[0], |k| v[k])).collect()),
-            (Data::Complex(v), Data::Complex(o)) => Data::Complex(at.iter().map(|k| k.map_or(o[0], |k| v[k])).collect()),
+            (Data::Complex(v), Data::Complex(o)) => {
+                Data::Complex(at.iter().map(|k| k.map_or(o[0], |k| v[k])).collect())
+            }
             (Data::Float(_) | Data::Whole(_) | Data::Complex(_), _) => panic!("two element types"),
         };
         Tensor { ty: Type { shape: shape.to_vec(), element: self.ty.element.clone() }, data }

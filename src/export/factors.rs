@@ -1,0 +1,313 @@
+//! Factorisations of matrices, and the exponential.
+//!
+//! The factors `l` and `u` are made by a loop over columns. `Qr`, `ProductOfElementaryHouseholderReflectors` and `Eigh` are
+//! custom calls that XLA itself replaces by operations, on every device.
+
+use super::hlo::result_types;
+use super::text::{Code, Ty, Value, names, types};
+use crate::shape::{Shape, size};
+
+/// Up to this norm the approximant of the exponential is exact to rounding (N. Higham, The scaling and squaring method
+/// for the matrix exponential revisited, 2005, table 2.3).
+const THETA: f64 = 5.371_920_351_148_152;
+
+/// The coefficients of the approximant of order 13, from the constant term on.
+const PADE: [f64; 14] = [
+    64_764_752_532_480_000.0,
+    32_382_376_266_240_000.0,
+    7_771_770_303_897_600.0,
+    1_187_353_796_428_800.0,
+    129_060_195_264_000.0,
+    10_559_470_521_600.0,
+    670_442_572_800.0,
+    33_522_128_640.0,
+    1_323_241_920.0,
+    40_840_800.0,
+    960_960.0,
+    16_380.0,
+    182.0,
+    1.0,
+];
+
+impl Code {
+    /// Results of a custom call.
+    fn custom_call(&mut self, name: &str, config: &str, args: &[Value], kinds: &[(Shape, Ty)]) -> Vec<Value> {
+        let config = if config.is_empty() { String::new() } else { format!(" {{backend_config = \"{config}\"}}") };
+        let text = format!(
+            "stablehlo.custom_call @{name}({}){config} : ({}) -> {}",
+            names(args),
+            types(args),
+            result_types(kinds)
+        );
+        self.results(&text, kinds)
+    }
+
+    /// The factors of square matrices in one, `l` below the diagonal and `u` from it on, and the row of the matrix at
+    /// each row.
+    pub(super) fn lu_factor(&mut self, a: &Value) -> [Value; 2] {
+        let rank = a.shape.len();
+        let (batch, n) = (size(&a.shape[..rank - 2]), a.shape[rank - 1]);
+        let rows: Shape = a.shape[..rank - 1].into();
+        if a.shape.contains(&0) {
+            return [a.clone(), self.full(0.0, &rows, Ty::I64)];
+        }
+        let stack = self.reshape(a, &[batch, n, n]);
+        let order = self.iota(&[batch, n], 1);
+        let start = [self.integer(0, &[]), stack, order];
+        let state = self.repeat(
+            &start,
+            |code, state| {
+                let end = code.integer(n as i64, &[]);
+                code.compare("LT", &state[0], &end)
+            },
+            |code, state| {
+                let [lu, p] = code.eliminated(&state[0], &state[1], &state[2]);
+                let one = code.integer(1, &[]);
+                vec![code.binary("add", &state[0], &one), lu, p]
+            },
+        );
+        let lu = self.reshape(&state[1], &a.shape);
+        let p = self.reshape(&state[2], &rows);
+        let finite = self.finite(a);
+        let finite = self.reduce("and", &finite, 1.0, &[rank - 2, rank - 1]);
+        let axes: Vec<usize> = (0..rank - 2).collect();
+        let known = self.broadcast(&finite, &rows, &axes);
+        let unmoved = self.iota(&rows, rank - 2);
+        [self.if_finite(a, &lu), self.select(&known, &p, &unmoved)]
+    }
+
+    /// One step of the elimination: the row with the largest element of column `k` becomes row `k`, and multiples of it
+    /// are subtracted from those below.
+    fn eliminated(&mut self, k: &Value, lu: &Value, p: &Value) -> [Value; 2] {
+        let (batch, n) = (lu.shape[0], lu.shape[1]);
+        let zero = self.integer(0, &[]);
+        let (row, column) = (self.iota(&lu.shape, 1), self.iota(&lu.shape, 2));
+        let all_k = self.broadcast(k, &lu.shape, &[]);
+        let own_k = self.broadcast(k, &p.shape, &[]);
+        let own = self.iota(&p.shape, 1);
+        let values = self.dynamic_slice(lu, &[zero.clone(), zero.clone(), k.clone()], &[batch, n, 1]);
+        let values = self.reshape(&values, &p.shape);
+        let sizes = self.unary("abs", &values);
+        let minus = self.like(-1.0, &sizes);
+        let left = self.compare("GE", &own, &own_k);
+        let sizes = self.select(&left, &sizes, &minus);
+        let best = self.position("GT", &sizes, 1);
+        let own_best = self.broadcast(&best, &p.shape, &[0]);
+        let all_best = self.broadcast(&best, &lu.shape, &[0]);
+        // Both rows, and both positions.
+        let nothing = self.like(0.0, lu);
+        let at_best = self.compare("EQ", &row, &all_best);
+        let picked = self.select(&at_best, lu, &nothing);
+        let picked = self.sum(&picked, &[1]);
+        let here = self.dynamic_slice(lu, &[zero.clone(), k.clone(), zero.clone()], &[batch, 1, n]);
+        let here = self.reshape(&here, &p.shape);
+        let own_at_best = self.compare("EQ", &own, &own_best);
+        let no_position = self.like(0.0, p);
+        let from = self.select(&own_at_best, p, &no_position);
+        let from = self.sum(&from, &[1]);
+        let from = self.broadcast(&from, &p.shape, &[0]);
+        let to = self.dynamic_slice(p, &[zero.clone(), k.clone()], &[batch, 1]);
+        let to = self.reshape(&to, &[batch]);
+        let to = self.broadcast(&to, &p.shape, &[0]);
+        let own_at_k = self.compare("EQ", &own, &own_k);
+        let moved = self.select(&own_at_best, &to, p);
+        let p = self.select(&own_at_k, &from, &moved);
+        let (upper, lower) = (self.broadcast(&picked, &lu.shape, &[0, 2]), self.broadcast(&here, &lu.shape, &[0, 2]));
+        let at_k = self.compare("EQ", &row, &all_k);
+        let moved = self.select(&at_best, &lower, lu);
+        let moved = self.select(&at_k, &upper, &moved);
+        // The column divided by the pivot; of a column of zeros nothing is subtracted.
+        let pivot = self.dynamic_slice(&picked, &[zero.clone(), k.clone()], &[batch, 1]);
+        let pivot = self.reshape(&pivot, &[batch]);
+        let none = self.compare_with("EQ", &pivot, 0.0);
+        let one = self.like(1.0, &pivot);
+        let pivot = self.select(&none, &one, &pivot);
+        let pivot = self.broadcast(&pivot, &lu.shape, &[0]);
+        let column_k = self.dynamic_slice(&moved, &[zero.clone(), zero, k.clone()], &[batch, n, 1]);
+        let column_k = self.reshape(&column_k, &[batch, n]);
+        let column_k = self.broadcast(&column_k, &lu.shape, &[0, 1]);
+        let factor = self.binary("divide", &column_k, &pivot);
+        let product = self.binary("multiply", &factor, &upper);
+        let rest = self.binary("subtract", &moved, &product);
+        let (below, right, on) = (
+            self.compare("GT", &row, &all_k),
+            self.compare("GT", &column, &all_k),
+            self.compare("EQ", &column, &all_k),
+        );
+        let changes = self.binary("and", &below, &right);
+        let divided = self.binary("and", &below, &on);
+        let lu = self.select(&changes, &rest, &moved);
+        [self.select(&divided, &factor, &lu), p]
+    }
+
+    /// `q` with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative.
+    pub(super) fn qr(&mut self, a: &Value) -> [Value; 2] {
+        let rank = a.shape.len();
+        let (m, n) = (a.shape[rank - 2], a.shape[rank - 1]);
+        let k = m.min(n);
+        let (mut left, mut right) = (a.shape.clone(), a.shape.clone());
+        (left[rank - 1], right[rank - 2]) = (k, k);
+        if a.shape.contains(&0) {
+            return [self.full(0.0, &left, a.ty), self.full(0.0, &right, a.ty)];
+        }
+        let taus: Shape = a.shape[..rank - 2].iter().copied().chain([k]).collect();
+        let factors = self.custom_call("Qr", "", std::slice::from_ref(a), &[(a.shape.clone(), a.ty), (taus, a.ty)]);
+        let part = |code: &mut Code, axis: usize| {
+            let mut parts: Vec<_> = a.shape.iter().map(|n| (0, *n, 1)).collect();
+            parts[axis].1 = k;
+            code.slice(&factors[0], &parts)
+        };
+        let columns = part(self, rank - 1);
+        let householder = [columns, factors[1].clone()];
+        let q = self.custom_call("ProductOfElementaryHouseholderReflectors", "", &householder, &[(left, a.ty)]);
+        let rows = part(self, rank - 2);
+        let below = self.triangle("GT", &rows);
+        let nothing = self.like(0.0, &rows);
+        let r = self.select(&below, &nothing, &rows);
+        // A negative element of the diagonal turns its row and the column that belongs to it.
+        let on = self.triangle("EQ", &r);
+        let diagonal = self.select(&on, &r, &nothing);
+        let diagonal = self.sum(&diagonal, &[rank - 1]);
+        let negative = self.compare_with("LT", &diagonal, 0.0);
+        let [q, r] = [(&q[0], rank - 1), (&r, rank - 2)].map(|(v, axis)| self.turned(v, &negative, axis));
+        [self.if_finite(a, &q), self.if_finite(a, &r)]
+    }
+
+    /// The value with another sign where a mask holds, which has the axes of a batch and this one.
+    fn turned(&mut self, v: &Value, mask: &Value, axis: usize) -> Value {
+        let axes: Vec<usize> = (0..v.shape.len() - 2).chain([axis]).collect();
+        let mask = self.broadcast(mask, &v.shape, &axes);
+        let minus = self.unary("negate", v);
+        self.select(&mask, &minus, v)
+    }
+
+    /// The eigenvalues of the symmetric parts in ascending order, and the eigenvectors as columns, whose largest element
+    /// is positive.
+    pub(super) fn eigh(&mut self, a: &Value) -> [Value; 2] {
+        let rank = a.shape.len();
+        let values: Shape = a.shape[..rank - 1].into();
+        if a.shape.contains(&0) {
+            return [self.full(0.0, &values, a.ty), a.clone()];
+        }
+        let (t, half) = (self.transposed(a), self.like(0.5, a));
+        let twice = self.binary("add", a, &t);
+        let symmetric = self.binary("multiply", &twice, &half);
+        // The lower triangle, eigenvalues in order, at most so many sweeps, and the tolerance.
+        let config = "1,1,100,1e-15";
+        let kinds = [(a.shape.clone(), a.ty), (values, a.ty)];
+        let found = self.custom_call("Eigh", config, std::slice::from_ref(&symmetric), &kinds);
+        let w = &found[1];
+        let v = &self.refined(&symmetric, &found[0], w);
+        let sizes = self.unary("abs", v);
+        let largest = self.position("GT", &sizes, rank - 2);
+        let axes: Vec<usize> = (0..rank - 2).chain([rank - 1]).collect();
+        let largest = self.broadcast(&largest, &a.shape, &axes);
+        let row = self.iota(&a.shape, rank - 2);
+        let there = self.compare("EQ", &row, &largest);
+        let nothing = self.like(0.0, v);
+        let element = self.select(&there, v, &nothing);
+        let element = self.sum(&element, &[rank - 2]);
+        let down = self.compare_with("LT", &element, 0.0);
+        let v = self.turned(v, &down, rank - 1);
+        [self.if_finite(a, w), self.if_finite(a, &v)]
+    }
+
+    /// Eigenvectors with an error below the square of that of `v`, which XLA finds to about half of the digits: to first
+    /// order in what `v` leaves beside the diagonal.
+    fn refined(&mut self, a: &Value, v: &Value, w: &Value) -> Value {
+        let rank = a.shape.len();
+        let batch: Vec<usize> = (0..rank - 2).collect();
+        let image = self.matmul(a, v);
+        let rest = self.dot(v, &image, [&batch, &batch], [&[rank - 2], &[rank - 2]]);
+        let [of_row, of_column] = [rank - 2, rank - 1].map(|axis| {
+            let axes: Vec<usize> = batch.iter().copied().chain([axis]).collect();
+            self.broadcast(w, &a.shape, &axes)
+        });
+        let gap = self.binary("subtract", &of_column, &of_row);
+        let (size, far) = (self.unary("abs", &rest), self.unary("abs", &gap));
+        let small = self.like(1e-3, &far);
+        let far = self.binary("multiply", &far, &small);
+        // Vectors of equal eigenvalues stay, and the diagonal, too.
+        let apart = self.compare("LT", &size, &far);
+        let (zero, one) = (self.like(0.0, v), self.like(1.0, v));
+        let divisor = self.select(&apart, &gap, &one);
+        let step = self.binary("divide", &rest, &divisor);
+        let step = self.select(&apart, &step, &zero);
+        let change = self.matmul(v, &step);
+        self.binary("add", v, &change)
+    }
+
+    /// The exponential: of a matrix divided by a power of two, by a rational function, and then squared as often.
+    pub(super) fn matrix_exponential(&mut self, a: &Value) -> Value {
+        if a.shape.contains(&0) {
+            return a.clone();
+        }
+        let rank = a.shape.len();
+        let sizes = self.unary("abs", a);
+        let columns = self.sum(&sizes, &[rank - 2]);
+        let norm = self.reduce("maximum", &columns, 0.0, &[rank - 2]);
+        let theta = self.like(THETA, &norm);
+        let ratio = self.binary("divide", &norm, &theta);
+        let (log, log_2) = (self.unary("log", &ratio), self.like(std::f64::consts::LN_2, &norm));
+        let times = self.binary("divide", &log, &log_2);
+        let times = self.unary("ceil", &times);
+        let (zero, most) = (self.like(0.0, &times), self.like(1100.0, &times));
+        let times = self.binary("maximum", &times, &zero);
+        let times = self.binary("minimum", &times, &most);
+        let fine = self.compare("EQ", &times, &times);
+        let times = self.select(&fine, &times, &zero);
+        let (minus, two) = (self.unary("negate", &times), self.like(2.0, &times));
+        let scale = self.binary("power", &two, &minus);
+        let batch: Vec<usize> = (0..rank - 2).collect();
+        let scale = self.broadcast(&scale, &a.shape, &batch);
+        let scaled = self.binary("multiply", a, &scale);
+        let [above, below] = self.pade(&scaled);
+        let [lu, p] = self.lu_factor(&below);
+        let start = self.solve([&lu, &p], &above, false);
+        let all = self.reduce("maximum", &times, 0.0, &batch);
+        let count = self.full(0.0, &[], a.ty);
+        let state = self.repeat(
+            &[count, start, all, times],
+            |code, state| code.compare("LT", &state[0], &state[2]),
+            |code, state| {
+                let square = code.matmul(&state[1], &state[1]);
+                let done = code.broadcast(&state[0], &state[3].shape, &[]);
+                let goes_on = code.compare("LT", &done, &state[3]);
+                let goes_on = code.broadcast(&goes_on, &square.shape, &batch);
+                let one = code.full(1.0, &[], state[0].ty);
+                let next = code.select(&goes_on, &square, &state[1]);
+                vec![code.binary("add", &state[0], &one), next, state[2].clone(), state[3].clone()]
+            },
+        );
+        self.if_finite(a, &state[1])
+    }
+
+    /// Numerator and denominator of the approximant of order 13.
+    fn pade(&mut self, a: &Value) -> [Value; 2] {
+        let two = self.matmul(a, a);
+        let four = self.matmul(&two, &two);
+        let six = self.matmul(&four, &two);
+        let one = self.diagonal_of(1.0, a);
+        let powers = [one, two, four, six.clone()];
+        let mut halves = Vec::new();
+        for odd in [1, 0] {
+            let sum = |code: &mut Code, from: usize, powers: &[Value]| {
+                let mut sum: Option<Value> = None;
+                for (k, power) in powers.iter().enumerate() {
+                    let c = code.like(PADE[from + 2 * k + odd], power);
+                    let term = code.binary("multiply", power, &c);
+                    sum = Some(match sum {
+                        Some(sum) => code.binary("add", &sum, &term),
+                        None => term,
+                    });
+                }
+                sum.unwrap_or_else(|| a.clone())
+            };
+            let (high, low) = (sum(self, 8, &powers[1..]), sum(self, 0, &powers));
+            let high = self.matmul(&six, &high);
+            let half = self.binary("add", &high, &low);
+            halves.push(if odd == 1 { self.matmul(a, &half) } else { half });
+        }
+        [self.binary("add", &halves[1], &halves[0]), self.binary("subtract", &halves[1], &halves[0])]
+    }
+}

@@ -1,0 +1,96 @@
+//! Linear algebra, exported: every operation on regular matrices, alone and in a batch, singular ones, numbers that are
+//! not finite, and right-hand sides of zeros.
+
+use polygrad::array::Rng;
+use polygrad::export::Unsupported;
+use polygrad::ops::{Call, Linear, Matrix};
+use polygrad::program::{Builder, Op, Slot, interpret};
+use polygrad::{Array, BaseTensor, DType};
+
+use crate::dumped::dump;
+use crate::stablehlo::evaluate;
+use crate::support::floats;
+
+/// Matrices near to multiples of the identity, with positive eigenvalues.
+fn regular(rng: &mut Rng, batch: usize, [m, n]: [usize; 2]) -> Array {
+    let a = rng.uniform(&[batch, m, n], -1.0, 1.0).to_vec::<f64>().expect("floats");
+    let raised = a.iter().enumerate().map(|(k, x)| if k / n % m == k % n { x + 4.0 } else { *x });
+    Array::new(&[batch, m, n], raised.collect::<Vec<f64>>())
+}
+
+/// The arguments of an operation: two matrices of which one has no result in some way.
+fn arguments(op: Matrix, rng: &mut Rng, kind: usize) -> Vec<Array> {
+    let (m, n) = if matches!(op, Matrix::Qr | Matrix::Svd | Matrix::Lstsq) { (4, 3) } else { (3, 3) };
+    let mut a = regular(rng, 2, [m, n]).to_vec::<f64>().expect("floats");
+    match kind {
+        // A column of zeros, a NaN, an infinity in the second matrix.
+        1 => (0..m).for_each(|i| a[m * n + i * n + 1] = 0.0),
+        2 => a[m * n + 1] = f64::NAN,
+        3 => a[m * n + n] = f64::INFINITY,
+        0.. => {}
+    }
+    let a = Array::new(&[2, m, n], a);
+    let columns = if matches!(op, Matrix::ExpmTangent { .. }) { n } else { 2 };
+    let mut b = rng.uniform(&[2, m, columns], -1.0, 1.0);
+    if kind == 4 {
+        b = Array::zeros(b.shape(), DType::F64);
+    }
+    match op.arity() {
+        1 => vec![a],
+        2 => vec![a, b],
+        0.. => {
+            let factors = Array::call(&Call::Matrix(Matrix::LuFactor), std::slice::from_ref(&a));
+            [vec![a, b], factors].concat()
+        }
+    }
+}
+
+fn without_batch(args: &[Array]) -> Vec<Array> {
+    args.iter().map(|a| a.linear(&Linear::row(a.shape(), 0, 0))).collect()
+}
+
+#[test]
+fn every_operation() {
+    let mut rng = Rng::new(11);
+    for op in Matrix::ALL {
+        for kind in 0..5 {
+            // A column of zeros leaves the sign of a column of the factor open.
+            if (*op, kind) == (Matrix::Qr, 1) {
+                continue;
+            }
+            let batched = arguments(*op, &mut rng, kind);
+            let single = without_batch(&batched);
+            for (form, args) in [batched, single].into_iter().enumerate() {
+                let mut b = Builder::new();
+                let slot = |a: &Array| Slot { name: String::new(), shape: a.shape().into(), dtype: a.dtype() };
+                let ids: Vec<_> = args.iter().map(|a| b.input(slot(a))).collect();
+                let call = Call::Matrix(*op);
+                let kinds: Vec<_> = args.iter().map(|a| (a.shape(), a.dtype())).collect();
+                let count = call.results(&kinds).len();
+                let call = b.apply(Op::Call(call, ids));
+                let results: Vec<_> = (0..count).map(|k| b.apply(Op::Output(call, k))).collect();
+                let program = b.finish(&results, &[]);
+                let name = format!("matrix_{}_{kind}_{form}", op.name());
+                let exported = match program.exported(&name) {
+                    Ok(exported) => exported,
+                    Err(Unsupported::Matrix { name }) => {
+                        assert_eq!(name, "svd");
+                        continue;
+                    }
+                    Err(why @ Unsupported::External { .. }) => panic!("{why}"),
+                };
+                let expected = interpret(&program, args.clone());
+                dump(&name, &exported, &args, &expected, 1e-10);
+                let found = evaluate(&exported.text, &args);
+                for (k, (x, y)) in found.iter().zip(&expected).enumerate() {
+                    assert_eq!((x.shape(), x.dtype()), (y.shape(), y.dtype()), "{name}: result {k}");
+                    let (x, y) = (floats(x), floats(y));
+                    let size = y.iter().filter(|y| y.is_finite()).fold(1.0, |m: f64, y| m.max(y.abs()));
+                    let close = |x: f64, y: f64| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-10 * size;
+                    let same = x.iter().zip(&y).all(|(x, y)| close(*x, *y));
+                    assert!(same, "{name}: result {k} is {x:?}, not {y:?}\n{}", exported.text);
+                }
+            }
+        }
+    }
+}
