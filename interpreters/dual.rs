@@ -7,13 +7,11 @@
 //! Laws: the primal part equals the value at `T`. Integers and masks have no tangent. Tangents of two differentiations
 //! of one level never mix: each tangent carries its level, and an operation on two different levels panics.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
+use super::level::{self, EARLIER_TRIP, ESCAPED, Fault, Level, Moving, Owner, Within, fresh};
 use crate::array::Array;
-use crate::base::{
-    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Step, Traced, Trip, Turn, attributed, map_accum_grouped, repeated,
-};
+use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Recorded, Step, Traced, Trip, Turn, attributed, repeated};
 use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
@@ -21,87 +19,21 @@ use crate::passes::Options;
 use crate::program::{Custom, Program, Slot, Taking, Term, Turns, interpret};
 use crate::source::Site;
 
-thread_local! {
-    static NEXT: Cell<u64> = const { Cell::new(1) };
-}
-
-/// The differentiation that a tangent belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
-    /// The differentiation with this number.
-    Sweep(u64),
-    /// No known differentiation: the tangent started as zeros in the loop with this number. Inner loops have larger
-    /// numbers.
-    Loop(u64),
-}
-
-impl Owner {
-    /// The common owner of two tangents, or nothing where there is none.
-    fn meet(self, other: Owner) -> Option<Owner> {
-        match (self, other) {
-            (Owner::Sweep(a), Owner::Sweep(b)) => (a == b).then_some(self),
-            (sweep @ Owner::Sweep(_), Owner::Loop(_)) | (Owner::Loop(_), sweep @ Owner::Sweep(_)) => Some(sweep),
-            (Owner::Loop(a), Owner::Loop(b)) => Some(Owner::Loop(a.min(b))),
-        }
+/// The common level of two tangents.
+#[track_caller]
+fn meet(a: Level, b: Level) -> Level {
+    match a.meet(b) {
+        Ok(level) => level,
+        Err(fault) => panic!("{}", message(fault)),
     }
 }
 
-/// One trip of a loop, by the numbers that loop and trip were given when they began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Within {
-    start: u64,
-    trip: u64,
-}
-
-impl Within {
-    const NO_LOOP: Within = Within { start: 0, trip: 0 };
-
-    /// The trip of the inner loop, if the inner loop runs within the trip of the outer one. A value of an earlier trip,
-    /// or of a loop that has ended, is a variable that escaped.
-    fn meet(self, other: Within) -> Option<Within> {
-        let (outer, inner) = (self.min(other), self.max(other));
-        (outer == inner || outer.trip < inner.start).then_some(inner)
+fn message(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Mixed => MIXED,
+        Fault::EarlierTrip => EARLIER_TRIP,
     }
 }
-
-/// The differentiation that a tangent belongs to, and the innermost trip of a loop whose variables the tangent is made
-/// of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Level {
-    owner: Owner,
-    within: Within,
-}
-
-fn fresh() -> u64 {
-    NEXT.with(|next| {
-        let number = next.get();
-        next.set(number + 1);
-        number
-    })
-}
-
-impl Level {
-    /// The level of a value without a tangent; it agrees with any other.
-    const ANY: Level = Level { owner: Owner::Loop(u64::MAX), within: Within::NO_LOOP };
-
-    /// The common level of two tangents.
-    #[track_caller]
-    fn meet(self, other: Level) -> Level {
-        match self.try_meet(other) {
-            Ok(level) => level,
-            Err(message) => panic!("{message}"),
-        }
-    }
-
-    /// [`meet`](Level::meet), with the message as an error.
-    fn try_meet(self, other: Level) -> Result<Level, &'static str> {
-        let owner = self.owner.meet(other.owner).ok_or(MIXED)?;
-        let within = self.within.meet(other.within).ok_or(EARLIER_TRIP)?;
-        Ok(Level { owner, within })
-    }
-}
-
-const EARLIER_TRIP: &str = "loop: a loop variable may be used only inside its closure, but a trip used one of an earlier trip; carry it instead";
 
 const MIXED: &str = "jvp: values of this level may enter the function only as its argument, but tangents of two differentiations \
                      meet; lift the outer value from the level below";
@@ -138,22 +70,22 @@ impl<T: BaseTensor> Dual<T> {
     fn tangent_or_zero(&self) -> T {
         self.tangent.as_ref().map_or_else(|| self.zero(), |(_, t)| t.clone())
     }
+}
 
-    /// The primal, followed by the tangent if the value `moves`.
+impl<T: BaseTensor> Moving<T> for Dual<T> {
+    fn level(&self) -> Level {
+        self.tangent.as_ref().map_or(Level::ANY, |(level, _)| *level)
+    }
+
     fn grouped(self, moves: bool) -> Group<T> {
         let tangent = moves.then(|| self.tangent_or_zero());
         std::iter::once(self.primal).chain(tangent).collect()
     }
 
-    /// A primal, and a tangent of this level if there is one.
     fn of_group(group: Group<T>, level: Level) -> Self {
         let mut values = group.into_iter();
         let primal = values.next().expect("a dual number has a primal");
         Dual { primal, tangent: values.next().map(|t| (level, t)) }
-    }
-
-    fn level(&self) -> Level {
-        self.tangent.as_ref().map_or(Level::ANY, |(level, _)| *level)
     }
 }
 
@@ -166,7 +98,7 @@ fn scaled<T: BaseTensor>(partial: Partial<T>, tangent: &T) -> T {
 #[track_caller]
 fn sum<T: BaseTensor>(a: Option<(Level, T)>, b: Option<(Level, T)>) -> Option<(Level, T)> {
     match (a, b) {
-        (Some((l, a)), Some((m, b))) => Some((l.meet(m), a.accumulate(&b))),
+        (Some((l, a)), Some((m, b))) => Some((meet(l, m), a.accumulate(&b))),
         (one, None) | (None, one) => one,
     }
 }
@@ -237,7 +169,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         if then.tangent.is_none() && otherwise.tangent.is_none() {
             return Dual::constant_of(primal);
         }
-        let level = then.level().meet(otherwise.level());
+        let level = meet(then.level(), otherwise.level());
         let tangent = attributed::<T, T>(primal.site(), || {
             T::select(&mask.primal, &then.tangent_or_zero(), &otherwise.tangent_or_zero())
         });
@@ -281,7 +213,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let primal = primal.scatter_add(&ix, &v.primal);
         let before = T::attribute(primal.site());
         let tangent = match (tangent, &v.tangent) {
-            (Some((l, base)), Some((m, t))) => Some((l.meet(*m), base.scatter_add(&ix, t))),
+            (Some((l, base)), Some((m, t))) => Some((meet(l, *m), base.scatter_add(&ix, t))),
             (None, Some((m, t))) => Some((*m, T::zeros(primal.shape(), primal.dtype()).scatter_add(&ix, t))),
             (base, None) => base,
         };
@@ -296,7 +228,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         }
         let mut level = Level::ANY;
         for part in parts {
-            level = level.meet(part.level());
+            level = meet(level, part.level());
         }
         let tangents: Vec<T> = parts.iter().map(Dual::tangent_or_zero).collect();
         let tangent = attributed::<T, T>(primal.site(), || T::concat(axis, &tangents));
@@ -308,7 +240,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let results = T::call(op, &primal);
         let mut level = Level::ANY;
         for arg in args {
-            level = level.meet(arg.level());
+            level = meet(level, arg.level());
         }
         if args.iter().all(|a| a.tangent.is_none()) {
             return results.into_iter().map(Dual::constant_of).collect();
@@ -339,7 +271,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let results = T::custom(rule, &primal);
         let mut level = Level::ANY;
         for arg in args {
-            level = level.meet(arg.level());
+            level = meet(level, arg.level());
         }
         if still {
             return results.into_iter().map(Dual::constant_of).collect();
@@ -366,61 +298,12 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         results.into_iter().zip(tangents).map(pair).collect()
     }
 
-    /// One loop of `T` over primals and tangents side by side. Every float of the carry and of the outputs has a
-    /// tangent inside the loop; a tangent to which no differentiation contributes is dropped at the end.
+    /// One loop of `T` over primals and tangents side by side.
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
-        let mut level = Level::ANY;
-        for value in init.iter().chain(xs) {
-            level = level.meet(value.level());
+        match level::map_accum((n, reverse), init, xs, step) {
+            Ok(results) => results,
+            Err(fault) => panic!("{}", message(fault)),
         }
-        // The tangents of the carry have one level in all trips, so that all trips treat them alike.
-        let start = fresh();
-        let unknown = Level { owner: Owner::Loop(start), within: Within::NO_LOOP };
-        let mut level = level.meet(unknown);
-        let inside = level.owner;
-        let float = |v: &Dual<T>| v.dtype().is_float();
-        let moving: Vec<bool> = init.iter().map(float).collect();
-        let state: Vec<Group<T>> = init.into_iter().zip(&moving).map(|(c, moves)| c.grouped(*moves)).collect();
-        let sequences: Vec<Group<T>> = xs.iter().map(|x| x.clone().grouped(x.tangent.is_some())).collect();
-
-        let mut fault = None;
-        let (finals, stacks) = map_accum_grouped(n, reverse, state, &sequences, &mut |carry, elements| {
-            let this = Within { start, trip: fresh() };
-            let within = |owner| Level { owner, within: this };
-            let carry = carry.into_iter().map(|group| Dual::of_group(group, within(inside))).collect();
-            let elements =
-                elements.into_iter().zip(xs).map(|(group, x)| Dual::of_group(group, within(x.level().owner)));
-            let (carry, outputs) = step(carry, &elements.collect::<Vec<Dual<T>>>());
-            for value in carry.iter().chain(&outputs) {
-                let mut found = value.level();
-                if found.within.start >= start {
-                    fault = fault.or((found.within != this).then_some(EARLIER_TRIP));
-                    found.within = Within::NO_LOOP;
-                }
-                match level.try_meet(found) {
-                    Ok(both) => level = both,
-                    Err(message) => fault = Some(message),
-                }
-            }
-            // The groups have the same sizes as before the trip: if an element type has changed, the check of `T`
-            // reports it.
-            let mut before = moving.iter().copied();
-            let of_carry = |c: Dual<T>| c.grouped(before.next().unwrap_or(false));
-            let of_output = |y: Dual<T>| {
-                let moves = float(&y);
-                y.grouped(moves)
-            };
-            (carry.into_iter().map(of_carry).collect(), outputs.into_iter().map(of_output).collect())
-        });
-        if let Some(message) = fault {
-            panic!("{message}");
-        }
-        let dual = |mut group: Group<T>| {
-            // No tangent of a known differentiation reached this group.
-            group.truncate(if level.owner == unknown.owner { 1 } else { 2 });
-            Dual::of_group(group, level)
-        };
-        (finals.into_iter().map(dual).collect(), stacks.into_iter().map(dual).collect())
     }
 
     /// Where numbers are unknown and nothing has a tangent, this is the loop of `T`.
@@ -467,7 +350,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         let primal = primal.accumulate_linear(op, &other.primal);
         let before = T::attribute(primal.site());
         let tangent = match (tangent, &other.tangent) {
-            (Some((l, base)), Some((m, t))) => Some((l.meet(*m), base.accumulate_linear(op, t))),
+            (Some((l, base)), Some((m, t))) => Some((meet(l, *m), base.accumulate_linear(op, t))),
             (None, Some((m, t))) => Some((*m, t.linear(op))),
             (base, None) => base,
         };
@@ -545,10 +428,7 @@ impl Forward {
     pub fn try_result<T: BaseTensor>(&self, result: &Dual<T>) -> Result<(T, T), String> {
         let level = result.level();
         if level.within.start > self.number {
-            return Err(String::from(
-                "loop: a loop variable may be used only inside its closure, but the result depends on one that escaped; return it \
-                 from the step instead",
-            ));
+            return Err(String::from(ESCAPED));
         }
         match Owner::Sweep(self.number).meet(level.owner) {
             Some(_) => Ok((result.primal.clone(), result.tangent_or_zero())),
@@ -562,7 +442,7 @@ fn repeated_with_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[Dual<T>]) -
     let carried = rule.primal().outputs().len();
     let mut level = Level::ANY;
     for arg in args {
-        level = level.meet(arg.level());
+        level = meet(level, arg.level());
     }
     let has = |arg: &Dual<T>| arg.dtype().is_float();
     let both = rule.derived((Vec::new(), None), || with_tangents(rule));

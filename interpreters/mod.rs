@@ -3,6 +3,7 @@
 //!
 //! * [`concrete`]: evaluation. The meaning of a program is its value.
 //! * [`dual`]: forward-mode differentiation over any interpreter: a value and its tangent.
+//! * [`jet`]: Taylor series over any interpreter: a value and the coefficients of its powers.
 //! * [`adval`]: reverse-mode differentiation over any interpreter: a value and a `Delta` term, the
 //!   linear map from the inputs' tangents to the value's, evaluated backwards.
 //! * [`compiled`]: evaluation of programs by fused kernels.
@@ -27,7 +28,9 @@ pub mod concrete;
 pub mod count;
 pub mod dual;
 pub mod higher;
+pub mod jet;
 mod kernels;
+mod level;
 mod scope;
 pub mod shapes;
 pub mod transcript;
@@ -38,6 +41,7 @@ pub use ast::Ast;
 pub use concrete::Concrete;
 pub use count::Count;
 pub use dual::Dual;
+pub use jet::Jet;
 pub use shapes::Shapes;
 pub use transcript::Transcript;
 pub use watch::Watch;

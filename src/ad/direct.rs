@@ -8,6 +8,8 @@
 //! A program may branch on a value that it computed, which [`Tensor::peek`](crate::Tensor::peek) or `item` shows; the
 //! derivative is that of the branch taken.
 
+pub use super::taylor::direct::taylor;
+
 use super::linear_map::LinearMap;
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::Float;

@@ -31,6 +31,7 @@ mod pipeline;
 mod second;
 mod staged;
 pub mod symbolic;
+mod taylor;
 
 pub use crate::source::SourceLine;
 pub use check::{ShapeError, check};
@@ -50,3 +51,4 @@ pub use second::{
     nth_derivative_with, value_and_jacobian, value_and_jacobian_with,
 };
 pub use staged::{grad, grad_with, jvp, jvp_with, value_and_grad, value_and_grad_with, vjp, vjp_with};
+pub use taylor::{derivative_tensor, taylor, taylor_along, taylor_with};

@@ -7,9 +7,12 @@
 //! Law: the results are programs of the same language, so every function here applies to them again; derivatives of
 //! order `n` are made by repetition.
 
+use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
 use crate::interpreters::adval::{ADVal, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
+use crate::interpreters::jet::{Expansion, Jet};
+use crate::ops::Binary;
 use crate::passes::simplify;
 use crate::program::{Program, Slot, Term, interpret};
 use crate::shape::Show;
@@ -179,7 +182,7 @@ fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<T
         );
     }
     let (sweep, y) = dual(program, x, &chosen("gradient", program, wrt));
-    let one = Term::constant(crate::array::Array::ones(&[], slot.dtype));
+    let one = Term::constant(Array::ones(&[], slot.dtype));
     (y[0].primal().clone(), sweep.pull(&y, vec![one]))
 }
 
@@ -324,11 +327,29 @@ pub(super) fn derivative_in_first(program: &Program) -> Program {
     if !x.shape.is_empty() || !x.dtype.is_float() {
         panic!("derivative: the input must be a scalar float, but it is {} {}; use jvp", x.dtype, Show(&x.shape));
     }
-    let one = Term::constant(crate::array::Array::ones(&x.shape, x.dtype));
+    let one = Term::constant(Array::ones(&x.shape, x.dtype));
     let variables = Term::variables(program.inputs());
     let sweep = Forward::new();
     let mut inputs = vec![sweep.input(&variables[0], &one)];
     inputs.extend(variables[1..].iter().map(|x| <Dual<Term> as Lift<Term>>::lift(x.clone())));
     let y = interpret(program, inputs);
     closed(&variables, &[sweep.result(&y[0]).1], &names(program.inputs()))
+}
+
+/// The `n`-th derivative in the first input, a number, by one Taylor expansion; the others are constants.
+#[track_caller]
+pub(super) fn nth_in_first(program: &Program, n: usize) -> Program {
+    let x = &program.inputs()[0];
+    let number = |c: f64| Term::constant(Array::full_as(&x.shape, x.dtype, c));
+    let variables = Term::variables(program.inputs());
+    let expansion = Expansion::new(n);
+    let mut inputs = vec![expansion.input(&[variables[0].clone(), number(1.0)])];
+    inputs.extend(variables[1..].iter().map(|x| <Jet<Term> as Lift<Term>>::lift(x.clone())));
+    let y = interpret(program, inputs);
+    let coefficient = match expansion.result(&y[0]) {
+        Ok(mut all) => all.swap_remove(n),
+        Err(message) => panic!("{message}"),
+    };
+    let factorial = number((1..=n).map(|k| k as f64).product());
+    closed(&variables, &[coefficient.binary(Binary::Mul, &factorial)], &names(program.inputs()))
 }

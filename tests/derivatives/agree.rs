@@ -5,6 +5,7 @@
 //! * the value is the same in every interpreter, bit for bit, and so is a second run;
 //! * forward and reverse mode give one first derivative, all four nestings of two levels one second
 //!   derivative, and all eight nestings of three levels one third derivative;
+//! * Taylor coefficient `k` along a line is the `k`-th derivative along it, divided by `k!`;
 //! * a program that is recorded, simplified and run gives the same as the program run directly;
 //! * `v' H w == w' H v`; a pullback is linear; gradients have the shapes and element types of the inputs;
 //! * where the objective is smooth, each derivative is the limit of finite differences of the one before.
@@ -33,6 +34,8 @@ macro_rules! interpreters {
             DT = Dual<Term>;
             AT = ADVal<Term>;
             ADT = ADVal<Dual<Term>>;
+            J = polygrad::Jet<Concrete>;
+            AJ = ADVal<polygrad::Jet<Concrete>>;
         }
     };
 }
@@ -45,11 +48,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::gallery::{self, Leaves, Objective, Visitor};
 use any::{Any, Level};
-use polygrad::direct::{grad, jvp, value_and_grad_with, vjp};
+use polygrad::direct::{grad, jvp, taylor, value_and_grad_with, vjp};
 use polygrad::passes::Options;
 use polygrad::program::Term;
 use polygrad::tree::TreeMath;
-use polygrad::{ADVal, BaseTensor, Concrete, DType, Dual, Shapes, Tensor, Tree};
+use polygrad::{ADVal, BaseTensor, Concrete, DType, Dual, Jet, Shapes, Tensor, Tree};
 
 type Scalar<T> = Tensor<T, 0>;
 type Point = Leaves<Concrete>;
@@ -277,7 +280,26 @@ fn examine(case: &Case) -> Vec<String> {
         let below = |h: f64| vec![curved_along(case, &x.add_scaled(h, &w), [&u, &v])];
         limits(&mut fails, "third derivative", below, &[three], size);
     }
+    expanded(&mut fails, case, (&gradient, &curved), [&v, &w], size);
     fails.found
+}
+
+/// The derivatives along `v` from one Taylor expansion, and those of the gradient along `w`.
+fn expanded(fails: &mut Failures, case: &Case, (gradient, curved): (&Point, &Point), [v, w]: [&Point; 2], size: f64) {
+    let x = &case.inputs;
+    let c: Vec<f64> = taylor(|x: &Leaves<Jet<_>>| case.at(x), x, v, 3).iter().map(|c| c.item()).collect();
+    let two = curved_along(case, x, [v, v]);
+    let three = forward(|x| forward(|x| case.d(x, v).1, x, v).1, x, v).1.item();
+    let size = size.max(two.abs()).max(three.abs());
+    fails.check(c[0].to_bits() == case.at(x).item().to_bits(), "Jet: the primal differs from the value");
+    for (k, (c, derivative)) in
+        [(c[1], gradient.dot(v).item()), (2.0 * c[2], two), (6.0 * c[3], three)].into_iter().enumerate()
+    {
+        fails.near(&format!("Jet: derivative {} along v", k + 1), c, derivative, case.tolerance, size);
+    }
+    let along_w = taylor(|x: &Leaves<Jet<_>>| case.gradient(x), x, w, 2);
+    fails.all_near("ADVal<Jet>: gradient", &along_w[0], gradient, case.tolerance, size);
+    fails.all_near("ADVal<Jet>: H w", &along_w[1], curved, case.tolerance, size);
 }
 
 /// The second derivative along two directions.

@@ -32,5 +32,6 @@ mod optim;
 mod repeat;
 mod repeated;
 mod stacked;
+mod taylor;
 mod trees;
 mod users;

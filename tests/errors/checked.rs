@@ -6,9 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use polygrad::inspect::{count, transcript};
 use polygrad::program::{Term, interpret};
 use polygrad::{
-    BaseTensor, Concrete, Function, Mode, Shapes, Tensor, build1, check, cond, custom_jvp, custom_vjp, direct, fold,
-    grad, grad_with, hessian, hvp, iterate, jacobian, jacobian_by, jacobian_matrix, jvp, map_accum, nth_derivative,
-    symbolic, tensor, value_and_grad, value_and_jacobian, value_and_jacobian_matrix, vjp,
+    BaseTensor, Concrete, Function, Mode, Shapes, Tensor, build1, check, cond, custom_jvp, custom_vjp,
+    derivative_tensor, direct, fold, grad, grad_with, hessian, hvp, iterate, jacobian, jacobian_by, jacobian_matrix,
+    jvp, map_accum, nth_derivative, symbolic, taylor, tensor, value_and_grad, value_and_jacobian,
+    value_and_jacobian_matrix, vjp,
 };
 
 use crate::panics::caught;
@@ -67,6 +68,9 @@ const VERBS: &[(&str, Verb)] = &[
     ("direct::grad", |stop, x| drop(direct::grad(|x: &Vector<_>| stop.number(x), x))),
     ("direct::vjp", |stop, x| drop(direct::vjp(|x: &Vector<_>| stop.vector(x), x))),
     ("direct::jvp", |stop, x| drop(direct::jvp(|x: &Vector<_>| stop.vector(x), x, x))),
+    ("taylor", |stop, x| drop(taylor(|x: &Vector<_>| stop.vector(x), x, x, 2))),
+    ("direct::taylor", |stop, x| drop(direct::taylor(|x: &Vector<_>| stop.vector(x), x, x, 2))),
+    ("derivative_tensor", |stop, x| drop(derivative_tensor::<2, _, _>(|x: &Vector<_>| stop.number(x), x))),
     ("direct::linearize", |stop, x| drop(direct::linearize(|x: &Vector<_>| stop.vector(x), x))),
     ("grad of grad", |stop, x| {
         drop(grad(|x: &Vector<_>| grad(|x: &Vector<_>| stop.number(x), x).sum(), x));

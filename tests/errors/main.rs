@@ -32,6 +32,7 @@ mod refused;
 mod sizes;
 mod staged;
 mod surface;
+mod taylor;
 #[path = "../support/wrapped.rs"]
 mod wrapped;
 
@@ -67,6 +68,7 @@ fn everything() -> Log {
     optim::optimizers(&mut log);
     direct::verbs(&mut log);
     staged::verbs(&mut log);
+    taylor::verbs(&mut log);
     programs::programs(&mut log);
     programs::exports(&mut log);
     higher::programs(&mut log);

@@ -14,6 +14,9 @@ mod digits;
 #[path = "../../examples/sampler.rs"]
 mod sampler;
 #[allow(dead_code)]
+#[path = "../../examples/taylor.rs"]
+mod taylor;
+#[allow(dead_code)]
 #[path = "../../examples/tour.rs"]
 mod tour;
 #[allow(dead_code)]
@@ -72,6 +75,13 @@ fn assert_printed(report: &str, tolerance: f64) {
 #[test]
 fn the_tour_is_as_in_the_readme() {
     assert_printed(&tour::report().expect("a text can be written"), 1e-6);
+}
+
+#[test]
+fn the_orbit_is_as_on_its_page() {
+    let mut out = Vec::new();
+    taylor::run(&mut out).expect("a text can be written");
+    assert_printed_in("docs/examples/taylor.md", &String::from_utf8(out).expect("a report is text"), 0.02);
 }
 
 #[test]

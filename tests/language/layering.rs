@@ -43,8 +43,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-const INTERPRETERS: [&str; 10] =
-    ["interpreters", "kernels", "Concrete", "Ast", "ADVal", "Dual", "Shapes", "Count", "Transcript", "Watch"];
+const INTERPRETERS: [&str; 11] =
+    ["interpreters", "kernels", "Concrete", "Ast", "ADVal", "Dual", "Jet", "Shapes", "Count", "Transcript", "Watch"];
 
 #[test]
 fn the_language_names_no_interpreter() {
@@ -76,6 +76,7 @@ fn no_interpreter_names_another() {
         ("ast", "Ast"),
         ("adval", "ADVal"),
         ("dual", "Dual"),
+        ("jet", "Jet"),
         ("shapes", "Shapes"),
         ("count", "Count"),
         ("transcript", "Transcript"),

@@ -26,6 +26,24 @@ pub(crate) enum Derived {
     Vjp,
 }
 
+/// The lowest order at which one Taylor expansion is tried. `tests/derivatives/taylor.rs` prints the operations of both
+/// ways: in programs that grow with each derivative an expansion has fewer from about order 6 on.
+const EXPANDED: usize = 4;
+
+/// The `n`-th derivative of a program in its first input, a number: by one Taylor expansion or by derivatives of
+/// derivatives, whichever has fewer operations.
+fn nth(program: Program, n: usize, options: Options) -> Program {
+    let expanded = (n >= EXPANDED).then(|| optimize_with(&symbolic::nth_in_first(&program, n), options));
+    let mut again = program;
+    for _ in 0..n {
+        again = optimize_with(&symbolic::derivative_in_first(&again), options);
+        if let Some(expanded) = expanded.as_ref().filter(|expanded| expanded.size() < again.size()) {
+            return expanded.clone();
+        }
+    }
+    again
+}
+
 impl Derived {
     /// The options of the last pass.
     pub(crate) fn last(self, options: Options) -> Options {
@@ -48,9 +66,7 @@ impl Derived {
         let made = match self {
             Derived::By(wanted) => return wanted.made(program, count, mode, options),
             Derived::Value => program.clone(),
-            Derived::Nth(n) => {
-                (0..n).fold(ready(), |program, _| optimize_with(&symbolic::derivative_in_first(&program), options))
-            }
+            Derived::Nth(n) => nth(ready(), n, options),
             Derived::Hvp => {
                 let wrt: Vec<usize> = (0..count).collect();
                 push(&optimize_with(&symbolic::gradient_in(&ready(), &wrt), options), count)?

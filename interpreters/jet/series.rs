@@ -1,0 +1,343 @@
+//! The Taylor coefficients of elementwise functions, from the one table of rows.
+//!
+//! Let `y = f(x)` with `x = x_0 + x_1 t + ..`. By the chain rule `y' = p x'`, where `p` is the partial of the row, so
+//!
+//! ```text
+//! k y_k = sum over j = 1 ..= k of  j x_j (.) p_(k - j)
+//! ```
+//!
+//! with the guard of the partial as the product `(.)`. The formula of the partial is recorded once, as a program of `x`
+//! and `y`; its operations become series of a system in which equal operations are one, and whose partials are recorded
+//! in turn. All series advance one coefficient at a time. So the classical recurrences appear by themselves: `tanh` is
+//! a function of itself, `sin` leads to `cos` and back to `sin`.
+//!
+//! Law: a coefficient needs a partial to one order less, so the system is finite, and costs the square of the order.
+
+use std::collections::HashMap;
+
+use super::Coefficients;
+use crate::array::{Array, with_elem};
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::ops::{Binary, Guard, Linear, Partial, Unary};
+use crate::program::{NodeId, Op, Program, Term};
+use crate::shape::Shape;
+
+/// The partials of a row: for each operand the guard, and the position of the value among the results of the program,
+/// which takes the operands and the result.
+struct Row {
+    program: Program,
+    partials: Vec<(Guard, Option<usize>)>,
+}
+
+/// The row of an operation, recorded on numbers.
+#[track_caller]
+fn row(op: &Op<NodeId>, dtype: DType) -> Row {
+    let variable = || Term::variable(&[], dtype);
+    let (variables, partials): (Vec<Term>, Vec<Partial<Term>>) = match op {
+        Op::Unary(op, _) => {
+            let (x, y) = (variable(), variable());
+            let partial = op.derivative(&x, &y);
+            (vec![x, y], vec![partial])
+        }
+        Op::Binary(op, ..) => {
+            let (x, y, z) = (variable(), variable(), variable());
+            let partials = vec![op.partial_left(&x, &y, &z), op.partial_right(&x, &y, &z)];
+            (vec![x, y, z], partials)
+        }
+        Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => {
+            unreachable!("only rows of the tables have partials")
+        }
+        Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Loop(_) | Op::Call(..) => {
+            unreachable!("only rows of the tables have partials")
+        }
+        Op::Custom(..) | Op::Output(..) => unreachable!("only rows of the tables have partials"),
+    };
+    let mut values = Vec::new();
+    let mut of = |partial: Partial<Term>| {
+        let at = partial.value.map(|value| {
+            values.push(value);
+            values.len() - 1
+        });
+        (partial.guard, at)
+    };
+    let partials = partials.into_iter().map(&mut of).collect();
+    match Term::program(&variables, &values, &[]) {
+        Ok(program) => Row { program, partials },
+        Err(message) => unreachable!("a row is a formula of its operands and its result: {message}"),
+    }
+}
+
+/// A partial of a series in an operand.
+#[derive(Clone, Copy)]
+struct Along {
+    operand: NodeId,
+    guard: Guard,
+    /// The series of the partial, unless the guard determines it.
+    value: Option<NodeId>,
+}
+
+/// The series of one operation.
+struct Series<T> {
+    op: Op<NodeId>,
+    /// Whether a coefficient after the first can be other than zero.
+    moves: bool,
+    /// The highest coefficient that is needed.
+    order: Option<usize>,
+    partials: Option<Vec<Along>>,
+    /// The coefficients so far.
+    known: Coefficients<T>,
+    /// `j` times coefficient `j`, where it was needed; for a quotient the reciprocal of the divisor, first.
+    weighted: Vec<Option<T>>,
+}
+
+/// Series that depend on each other; an operand comes before its users.
+struct System<T> {
+    shape: Shape,
+    dtype: DType,
+    all: Vec<Series<T>>,
+    of: HashMap<Op<NodeId>, NodeId>,
+}
+
+/// The coefficients of `op`, a row of a table whose operands are numbered in order, up to this order; `first` is its
+/// value.
+#[track_caller]
+pub(super) fn elementwise<T: BaseTensor>(
+    op: &Op<NodeId>,
+    first: &T,
+    operands: &[Coefficients<T>],
+    order: usize,
+) -> Coefficients<T> {
+    let mut system = System { shape: first.shape().into(), dtype: first.dtype(), all: Vec::new(), of: HashMap::new() };
+    for (k, operand) in operands.iter().enumerate() {
+        let id = system.id(Op::Input(k as u64));
+        system.all[id as usize].moves = operand[1..].iter().any(Option::is_some);
+        system.all[id as usize].known.clone_from(operand);
+    }
+    let result = system.id(op.clone());
+    system.all[result as usize].known.push(Some(first.clone()));
+    system.expand(result, order);
+    for k in 0..=order {
+        for id in 0..system.all.len() {
+            let series = &system.all[id];
+            if series.order.is_some_and(|order| k <= order) && series.known.len() == k {
+                let next = system.coefficient(id as NodeId, k);
+                system.all[id].known.push(next);
+            }
+        }
+    }
+    system.all.swap_remove(result as usize).known
+}
+
+/// The operands of an operation.
+fn operands(op: &Op<NodeId>) -> Vec<NodeId> {
+    let mut all = Vec::new();
+    op.operands(&mut |a| all.push(*a));
+    all
+}
+
+fn add<T: BaseTensor>(sum: Option<T>, term: Option<T>) -> Option<T> {
+    match (sum, term) {
+        (Some(sum), Some(term)) => Some(sum.accumulate(&term)),
+        (one, None) | (None, one) => one,
+    }
+}
+
+/// A number times a value.
+pub(super) fn scaled<T: BaseTensor>(x: &T, c: f64) -> T {
+    if c == 1.0 {
+        return x.clone();
+    }
+    T::constant(Array::full_as(x.shape(), x.dtype(), c)).binary(Binary::Mul, x)
+}
+
+/// The sum over all `j` of a product of coefficient `j` of one series and coefficient `k - j` of another.
+pub(super) fn convolved<T: BaseTensor>(
+    a: &[Option<T>],
+    b: &[Option<T>],
+    k: usize,
+    mut product: impl FnMut(&T, &T) -> T,
+) -> Option<T> {
+    let mut sum = None;
+    for j in 0..=k {
+        if let (Some(Some(x)), Some(Some(y))) = (a.get(j), b.get(k - j)) {
+            sum = add(sum, Some(product(x, y)));
+        }
+    }
+    sum
+}
+
+impl<T: BaseTensor> System<T> {
+    /// The series of an operation: a new one, unless there is one.
+    fn id(&mut self, op: Op<NodeId>) -> NodeId {
+        if let Some(id) = self.of.get(&op) {
+            return *id;
+        }
+        let id = self.all.len() as NodeId;
+        let moves = !matches!(op, Op::Discrete(..)) && operands(&op).iter().any(|a| self.all[*a as usize].moves);
+        self.of.insert(op.clone(), id);
+        self.all.push(Series { op, moves, order: None, partials: None, known: Vec::new(), weighted: Vec::new() });
+        id
+    }
+
+    /// Makes all series that are needed for a series up to this order.
+    #[track_caller]
+    fn expand(&mut self, id: NodeId, order: usize) {
+        let mut work = vec![(id, order)];
+        while let Some((id, order)) = work.pop() {
+            let series = &mut self.all[id as usize];
+            if series.order.is_some_and(|known| known >= order) {
+                continue;
+            }
+            series.order = Some(order);
+            let op = series.op.clone();
+            work.extend(operands(&op).into_iter().map(|a| (a, order)));
+            let is_row = match op {
+                Op::Unary(..) => true,
+                Op::Binary(op, ..) => !matches!(op, Binary::Mul | Binary::MulNoNan | Binary::Div),
+                Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => false,
+                Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,
+                Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => false,
+            };
+            if !is_row || order == 0 || !self.all[id as usize].moves {
+                continue;
+            }
+            if self.all[id as usize].partials.is_none() {
+                let partials = self.partials(id);
+                self.all[id as usize].partials = Some(partials);
+            }
+            let partials = self.all[id as usize].partials.iter().flatten();
+            work.extend(partials.filter_map(|along| Some((along.value?, order - 1))));
+        }
+    }
+
+    /// The partials of a row in the operands that move.
+    #[track_caller]
+    fn partials(&mut self, id: NodeId) -> Vec<Along> {
+        let op = self.all[id as usize].op.clone();
+        let args = operands(&op);
+        let row = row(&op, self.dtype);
+        let mut numbers: Vec<NodeId> = Vec::with_capacity(row.program.nodes().len());
+        for node in row.program.nodes() {
+            let number = if let Op::Input(k) = &node.op {
+                args.get(*k as usize).copied().unwrap_or(id)
+            } else {
+                self.id(node.op.map(&mut |a| numbers[*a as usize]))
+            };
+            numbers.push(number);
+        }
+        let along = |(operand, (guard, at)): (&NodeId, &(Guard, Option<usize>))| Along {
+            operand: *operand,
+            guard: *guard,
+            value: at.map(|at| numbers[row.program.results()[at] as usize]),
+        };
+        let all = args.iter().zip(&row.partials).map(along);
+        all.filter(|along| self.all[along.operand as usize].moves).collect()
+    }
+
+    /// Coefficient `k` of a series, of which those before are known, as are those of its operands.
+    fn coefficient(&mut self, id: NodeId, k: usize) -> Option<T> {
+        let series = &self.all[id as usize];
+        if k > 0 && !series.moves {
+            return None;
+        }
+        let known = |a: &NodeId| &self.all[*a as usize].known;
+        let value = |a: &NodeId| known(a)[0].as_ref().expect("every series has a first coefficient");
+        match &series.op {
+            Op::Constant(c) => {
+                let repeated =
+                    |c: &Array| with_elem!(c.dtype(), E => c.splat::<E>().map(|x| Array::full(&self.shape, x)));
+                Some(T::constant(repeated(&c.0).expect("a constant of a formula is a number")))
+            }
+            Op::Binary(op @ (Binary::Mul | Binary::MulNoNan), a, b) => {
+                convolved(known(a), known(b), k, |x, y| x.binary(*op, y))
+            }
+            Op::Unary(op, a) if k == 0 => Some(value(a).unary(*op)),
+            Op::Binary(op, a, b) if k == 0 => Some(value(a).binary(*op, value(b))),
+            Op::Binary(Binary::Div, a, b) => {
+                let (a, b) = (*a, *b);
+                self.quotient(id, (a, b), k)
+            }
+            Op::Unary(..) | Op::Binary(..) => self.chain(id, k),
+            Op::Discrete(op, args) => {
+                let args: Vec<&T> = args.iter().map(value).collect();
+                Some(T::discrete(op, &args))
+            }
+            Op::Select([mask, a, b]) => select(value(mask), &known(a)[k], &known(b)[k]),
+            Op::Linear(op, a) => {
+                let Linear::Cast { from, into, .. } = **op else { unreachable!("a formula of a row is elementwise") };
+                known(a)[k].as_ref().map(|x| x.linear(&Linear::cast(&self.shape, from, into)))
+            }
+            Op::Input(_) => unreachable!("the operands are given"),
+            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
+                unreachable!("a formula of a row is elementwise")
+            }
+            Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => {
+                unreachable!("a formula of a row is elementwise")
+            }
+        }
+    }
+
+    /// Coefficient `k > 0` of `z = x / y`: since `z y = x`, it is `(x_k - sum over j = 1 ..= k of y_j z_(k - j)) / y_0`, and 0
+    /// where the sum is 0.
+    fn quotient(&mut self, id: NodeId, (x, y): (NodeId, NodeId), k: usize) -> Option<T> {
+        let known = |a: NodeId| &self.all[a as usize].known[..];
+        let product = convolved(&known(y)[1..], known(id), k - 1, |y, z| y.binary(Binary::Mul, z));
+        let rest = match (&known(x)[k], product) {
+            (Some(x), Some(product)) => x.binary(Binary::Sub, &product),
+            (Some(x), None) => x.clone(),
+            (None, Some(product)) => product.unary(Unary::Neg),
+            (None, None) => return None,
+        };
+        let y = known(y)[0].clone().expect("every series has a first coefficient");
+        let weighted = &mut self.all[id as usize].weighted;
+        if weighted.is_empty() {
+            weighted.push(Some(y.unary(Unary::Recip)));
+        }
+        weighted[0].as_ref().map(|inverse| inverse.binary(Binary::MulNoNan, &rest))
+    }
+
+    /// Coefficient `k > 0` of a row, by the chain rule.
+    fn chain(&mut self, id: NodeId, k: usize) -> Option<T> {
+        let partials = self.all[id as usize].partials.clone().unwrap_or_default();
+        let (mut whole, mut sum) = (None, None);
+        for Along { operand, guard, value } in partials {
+            let Some(value) = value else {
+                // The partial is 1 or -1.
+                let x = self.all[operand as usize].known[k].clone();
+                whole = add(whole, x.map(|x| guard.times(None, &x)));
+                continue;
+            };
+            for j in 1..=k {
+                if self.all[value as usize].known[k - j].is_none() {
+                    continue;
+                }
+                if let Some(x) = self.weighted(operand, j) {
+                    let partial = self.all[value as usize].known[k - j].as_ref();
+                    sum = add(sum, Some(guard.times(partial, &x)));
+                }
+            }
+        }
+        add(whole, sum.map(|sum| scaled(&sum, 1.0 / k as f64)))
+    }
+
+    /// `j` times coefficient `j`.
+    fn weighted(&mut self, id: NodeId, j: usize) -> Option<T> {
+        let series = &mut self.all[id as usize];
+        let x = series.known[j].as_ref()?;
+        if j == 1 {
+            return Some(x.clone());
+        }
+        if series.weighted.len() <= j {
+            series.weighted.resize(j + 1, None);
+        }
+        Some(series.weighted[j].get_or_insert_with(|| scaled(x, j as f64)).clone())
+    }
+}
+
+/// A choice between two coefficients.
+pub(super) fn select<T: BaseTensor>(mask: &T, then: &Option<T>, otherwise: &Option<T>) -> Option<T> {
+    let like = then.as_ref().or(otherwise.as_ref())?;
+    let zero = T::zeros(like.shape(), like.dtype());
+    Some(T::select(mask, then.as_ref().unwrap_or(&zero), otherwise.as_ref().unwrap_or(&zero)))
+}

@@ -1,0 +1,174 @@
+//! The levels of what moves beside a primal: to which differentiation a tangent, or a series, belongs, and to the trip of
+//! which loop.
+//!
+//! Law: values of two differentiations of one level never mix, and a variable of a loop is used in its own trip alone:
+//! whatever breaks this is a [`Fault`]. Loops of such values are loops of `T` over groups, a primal and what moves.
+//! Shared by the interpreters of forward mode; no interpreter.
+
+use std::cell::Cell;
+
+use crate::base::{BaseTensor, Group, Step, Trip, map_accum_grouped};
+
+thread_local! {
+    static NEXT: Cell<u64> = const { Cell::new(1) };
+}
+
+/// The differentiation that a tangent belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The differentiation with this number.
+    Sweep(u64),
+    /// No known differentiation: the tangent started as zeros in the loop with this number. Inner loops have larger
+    /// numbers.
+    Loop(u64),
+}
+
+impl Owner {
+    /// The common owner of two tangents, or nothing where there is none.
+    pub(super) fn meet(self, other: Owner) -> Option<Owner> {
+        match (self, other) {
+            (Owner::Sweep(a), Owner::Sweep(b)) => (a == b).then_some(self),
+            (sweep @ Owner::Sweep(_), Owner::Loop(_)) | (Owner::Loop(_), sweep @ Owner::Sweep(_)) => Some(sweep),
+            (Owner::Loop(a), Owner::Loop(b)) => Some(Owner::Loop(a.min(b))),
+        }
+    }
+}
+
+/// One trip of a loop, by the numbers that loop and trip were given when they began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Within {
+    pub(super) start: u64,
+    pub(super) trip: u64,
+}
+
+impl Within {
+    pub(super) const NO_LOOP: Within = Within { start: 0, trip: 0 };
+
+    /// The trip of the inner loop, if the inner loop runs within the trip of the outer one. A value of an earlier trip,
+    /// or of a loop that has ended, is a variable that escaped.
+    fn meet(self, other: Within) -> Option<Within> {
+        let (outer, inner) = (self.min(other), self.max(other));
+        (outer == inner || outer.trip < inner.start).then_some(inner)
+    }
+}
+
+/// The differentiation that a tangent belongs to, and the innermost trip of a loop whose variables the tangent is made
+/// of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Level {
+    pub(super) owner: Owner,
+    pub(super) within: Within,
+}
+
+/// The next number of a differentiation, a loop or a trip.
+pub(super) fn fresh() -> u64 {
+    NEXT.with(|next| {
+        let number = next.get();
+        next.set(number + 1);
+        number
+    })
+}
+
+impl Level {
+    /// The level of a value without a tangent; it agrees with any other.
+    pub(super) const ANY: Level = Level { owner: Owner::Loop(u64::MAX), within: Within::NO_LOOP };
+
+    /// The common level of two values.
+    pub(super) fn meet(self, other: Level) -> Result<Level, Fault> {
+        let owner = self.owner.meet(other.owner).ok_or(Fault::Mixed)?;
+        let within = self.within.meet(other.within).ok_or(Fault::EarlierTrip)?;
+        Ok(Level { owner, within })
+    }
+}
+
+/// What is wrong where two values meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// They belong to two differentiations.
+    Mixed,
+    /// One of them is a variable of a loop, of another trip.
+    EarlierTrip,
+}
+
+/// The message of [`Fault::EarlierTrip`].
+pub(super) const EARLIER_TRIP: &str = "loop: a loop variable may be used only inside its closure, but a trip used one of an earlier trip; carry it instead";
+
+/// The message for a result that is a variable of a loop.
+pub(super) const ESCAPED: &str = "loop: a loop variable may be used only inside its closure, but the result depends on one that escaped; return it \
+                                  from the step instead";
+
+/// A value of an interpreter over `T`: a primal and what moves beside it.
+pub(super) trait Moving<T: BaseTensor>: BaseTensor {
+    /// The level of what moves; [`Level::ANY`] if nothing does.
+    fn level(&self) -> Level;
+
+    /// The primal, followed by what moves if the value `moves`: as many values of `T` for each value.
+    fn grouped(self, moves: bool) -> Group<T>;
+
+    /// A primal, and what moves at this level if the group has it.
+    fn of_group(group: Group<T>, level: Level) -> Self;
+}
+
+/// One loop of `T` over primals and what moves beside them. Every float of the carry and of the outputs moves inside the
+/// loop; what moves is dropped at the end if no differentiation contributes to it.
+#[track_caller]
+pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
+    (n, reverse): (usize, bool),
+    init: Vec<V>,
+    xs: &[V],
+    step: Step<'_, V>,
+) -> Result<Trip<V>, Fault> {
+    let mut level = Level::ANY;
+    for value in init.iter().chain(xs) {
+        level = level.meet(value.level())?;
+    }
+    // What moves in the carry has one level in all trips, so that all trips treat it alike.
+    let start = fresh();
+    let unknown = Level { owner: Owner::Loop(start), within: Within::NO_LOOP };
+    let mut level = level.meet(unknown)?;
+    let inside = level.owner;
+    let float = |v: &V| v.dtype().is_float();
+    let moving: Vec<bool> = init.iter().map(float).collect();
+    let state: Vec<Group<T>> = init.into_iter().zip(&moving).map(|(c, moves)| c.grouped(*moves)).collect();
+    let sequences: Vec<Group<T>> = xs.iter().map(|x| x.clone().grouped(x.level() != Level::ANY)).collect();
+
+    let mut fault = None;
+    let (finals, stacks) = map_accum_grouped(n, reverse, state, &sequences, &mut |carry, elements| {
+        let this = Within { start, trip: fresh() };
+        let within = |owner| Level { owner, within: this };
+        let carry = carry.into_iter().map(|group| V::of_group(group, within(inside))).collect();
+        let elements = elements.into_iter().zip(xs).map(|(group, x)| V::of_group(group, within(x.level().owner)));
+        let (carry, outputs) = step(carry, &elements.collect::<Vec<V>>());
+        for value in carry.iter().chain(&outputs) {
+            let mut found = value.level();
+            if found.within.start >= start {
+                fault = fault.or((found.within != this).then_some(Fault::EarlierTrip));
+                found.within = Within::NO_LOOP;
+            }
+            match level.meet(found) {
+                Ok(both) => level = both,
+                Err(found) => fault = Some(found),
+            }
+        }
+        // The groups have the same sizes as before the trip: if an element type has changed, the check of `T`
+        // reports it.
+        let mut before = moving.iter().copied();
+        let of_carry = |c: V| c.grouped(before.next().unwrap_or(false));
+        let of_output = |y: V| {
+            let moves = float(&y);
+            y.grouped(moves)
+        };
+        (carry.into_iter().map(of_carry).collect(), outputs.into_iter().map(of_output).collect())
+    });
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    let known = |mut group: Group<T>| {
+        // Nothing of a known differentiation reached this group.
+        if level.owner == unknown.owner {
+            group.truncate(1);
+        }
+        V::of_group(group, level)
+    };
+    Ok((finals.into_iter().map(known).collect(), stacks.into_iter().map(known).collect()))
+}

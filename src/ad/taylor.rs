@@ -1,0 +1,338 @@
+//! Taylor mode: all derivatives along a curve at once, and tensors of derivatives from those along straight lines.
+//!
+//! The program runs at series ([`Jet`]), whose cost grows as the square of the order; to differentiate again and again
+//! costs a little less for few orders, and its cube for many.
+
+use std::cell::RefCell;
+
+use super::arguments::Arguments;
+use super::staged::traced;
+use crate::array::Array;
+use crate::base::{BaseTensor, Lift};
+use crate::dtype::Float;
+use crate::interpreters::jet::{Expansion, Jet};
+use crate::ops::{Contract, Linear};
+use crate::passes::Options;
+use crate::program::interpret;
+use crate::shape::size;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+
+/// The Taylor coefficients of `t -> f(x + t v)` at `t = 0`, from the power 0 to `order`: coefficient `k` is the `k`-th
+/// derivative of `f` at `x` along `v`, divided by `k!`.
+///
+/// `f : P -> Y`, of any number and shapes of results. One run of the program on series: of quadratic cost in the order.
+/// Integers and masks have the coefficient 0 after the first. Method: A. Griewank and A. Walther, "Evaluating
+/// Derivatives" (2008), chapter 13.
+///
+/// ```
+/// use polygrad::{Tensor, taylor, tensor};
+/// // exp(2 t) = 1 + 2 t + 2 t^2 + 4/3 t^3 + ..
+/// let c = taylor(|x| x.exp(), &tensor(0.0), &tensor(2.0), 3);
+/// assert_eq!(c[..3], [tensor(1.0), tensor(2.0), tensor(2.0)]);
+/// assert!((c[3].item() - 4.0 / 3.0).abs() < 1e-15);
+/// ```
+///
+/// # Panics
+/// When `f` looks at values, or `v` is not like `x`.
+#[track_caller]
+pub fn taylor<T, P, Y>(f: impl Fn(&P::With<Jet<T::Trace>>) -> Y, x: &P, v: &P, order: usize) -> Vec<Y::With<T>>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Jet<T::Trace>>,
+{
+    along(|x, _: &()| f(x), &[x, v], &(), order)
+}
+
+/// [`taylor`] of a function that also takes `data` that is not expanded.
+///
+/// ```
+/// use polygrad::{taylor_with, tensor};
+/// let (x, v, a) = (tensor(1.0), tensor(1.0), tensor(3.0));
+/// assert_eq!(taylor_with(|x, a| x.square() * a, &x, &v, &a, 2), [tensor(3.0), tensor(6.0), tensor(3.0)]);
+/// ```
+///
+/// # Panics
+/// When `f` looks at values, or `v` is not like `x`.
+#[track_caller]
+pub fn taylor_with<T, P, Q, Y>(
+    f: impl Fn(&P::With<Jet<T::Trace>>, &Q::With<Jet<T::Trace>>) -> Y,
+    x: &P,
+    v: &P,
+    data: &Q,
+    order: usize,
+) -> Vec<Y::With<T>>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<Jet<T::Trace>>,
+{
+    along(f, &[x, v], data, order)
+}
+
+/// The Taylor coefficients of `f` along the curve `curve[0] + curve[1] t + curve[2] t^2 + ..`, from the power 0 to `order`.
+/// Powers that the curve does not give are zero.
+///
+/// ```
+/// use polygrad::{taylor_along, tensor};
+/// // (1 + t + t^2)^2 = 1 + 2 t + 3 t^2 + 2 t^3 + t^4
+/// let c = taylor_along(|x| x.square(), &[tensor(1.0), tensor(1.0), tensor(1.0)], 4);
+/// assert_eq!(c, [1.0, 2.0, 3.0, 2.0, 1.0].map(tensor));
+/// ```
+///
+/// # Panics
+/// When `f` looks at values, the curve has no coefficient, or one of them is not like the first.
+#[track_caller]
+pub fn taylor_along<T, P, Y>(f: impl Fn(&P::With<Jet<T::Trace>>) -> Y, curve: &[P], order: usize) -> Vec<Y::With<T>>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Y: Tree<Jet<T::Trace>>,
+{
+    along(|x, _: &()| f(x), &curve.iter().collect::<Vec<&P>>(), &(), order)
+}
+
+/// The coefficients of a function along a curve.
+#[track_caller]
+fn along<T, P, Q, Y>(
+    f: impl Fn(&P::With<Jet<T::Trace>>, &Q::With<Jet<T::Trace>>) -> Y,
+    curve: &[&P],
+    data: &Q,
+    order: usize,
+) -> Vec<Y::With<T>>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<Jet<T::Trace>>,
+{
+    let [start, powers @ ..] = curve else {
+        panic!("taylor: a curve needs a point, but there are no coefficients; give at least the point at t = 0")
+    };
+    let arguments = Arguments::new(*start, data);
+    let powers: Vec<Vec<T>> = powers.iter().take(order).map(|c| c.leaves()).collect();
+    for c in &powers {
+        one_direction_each(arguments.count, c.len());
+        for (x, c) in arguments.inputs.iter().zip(c) {
+            // Checked here, because a closure does not know who calls it.
+            Expansion::new(0).input(&[x.clone(), c.clone()]);
+        }
+    }
+    let inputs: Vec<T> = arguments.inputs.iter().chain(powers.iter().flatten()).cloned().collect();
+    let template = RefCell::new(None);
+    let mut results = traced(&inputs, Options::default(), |inputs| {
+        let (inputs, powers) = inputs.split_at(arguments.inputs.len());
+        let powers: Vec<&[T::Trace]> = powers.chunks(arguments.count.max(1)).collect();
+        expanded::<T>(inputs, &powers, order, &|jets| {
+            let y = arguments.call(&f, jets);
+            let leaves = y.leaves();
+            template.replace(Some(y));
+            leaves
+        })
+    });
+    let Some(template) = template.into_inner() else { unreachable!("tracing runs the program") };
+    let count = results.len() / (order + 1);
+    (0..=order).map(|_| template.with_leaves(results.drain(..count).collect())).collect()
+}
+
+/// # Panics
+/// When there are not as many directions as leaves.
+#[track_caller]
+fn one_direction_each(leaves: usize, directions: usize) {
+    if leaves != directions {
+        panic!(
+            "taylor: each leaf of the argument needs a direction, but there are {leaves} leaves and {directions} directions; map the \
+             argument to its direction"
+        );
+    }
+}
+
+/// A function of series.
+type Expands<'a, T> = &'a dyn Fn(&[Jet<<T as BaseTensor>::Trace>]) -> Vec<Jet<<T as BaseTensor>::Trace>>;
+
+/// The coefficients of the results, power by power; the first inputs have coefficients of these powers, the others are
+/// constants.
+fn expanded<T: BaseTensor>(
+    inputs: &[T::Trace],
+    powers: &[&[T::Trace]],
+    order: usize,
+    f: Expands<'_, T>,
+) -> Result<Vec<T::Trace>, &'static str> {
+    let expansion = Expansion::new(order);
+    let still = |values: &[T::Trace]| values.iter().map(|x| Jet::lift(x.clone())).collect::<Vec<_>>();
+    let moving = || {
+        let series = |(k, x): (usize, &T::Trace)| {
+            let rest = powers.iter().filter_map(|power| power.get(k));
+            expansion.input(&std::iter::once(x).chain(rest).cloned().collect::<Vec<T::Trace>>())
+        };
+        inputs.iter().enumerate().map(series).collect::<Vec<_>>()
+    };
+    // The optimized program is expanded, where there is one.
+    let recorded = T::recorded(inputs, &mut |inputs| f(&still(inputs)).iter().map(|y| y.primal().clone()).collect());
+    let results = match recorded {
+        Some((program, captured)) => interpret(&program, [moving(), still(&captured)].concat()),
+        None => f(&moving()),
+    };
+    let mut all = vec![Vec::with_capacity(results.len()); order + 1];
+    for y in &results {
+        for (k, c) in expansion.result(y)?.into_iter().enumerate() {
+            all[k].push(c);
+        }
+    }
+    Ok(all.concat())
+}
+
+/// All partial derivatives of order `D` of a scalar function of a vector: a symmetric tensor of `D` axes.
+///
+/// They are sums of the derivatives along as few straight lines as there are different partial derivatives,
+/// `(n + D - 1)! / (D! (n - 1)!)`, which are expanded in bulk: A. Griewank, J. Utke and A. Walther, "Evaluating higher
+/// derivative tensors by forward propagation of univariate Taylor series" (2000), section 3. Rounding grows with `D`: the
+/// weights of the lines have both signs.
+///
+/// ```
+/// use polygrad::{Tensor, derivative_tensor, tensor};
+/// let third: Tensor<_, 3> = derivative_tensor(|x| x.at([0]).square() * x.at([1]), &tensor([2.0, 3.0]));
+/// let is = |i, j, k| third.at([i, j, k]).item();
+/// assert!((is(0, 0, 1) - 2.0).abs() < 1e-12 && (is(1, 0, 0) - 2.0).abs() < 1e-12 && is(1, 1, 1).abs() < 1e-12);
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn derivative_tensor<const D: usize, T: BaseTensor, E: Float>(
+    f: impl Fn(&Tensor<Jet<T::Trace>, 1, E>) -> Tensor<Jet<T::Trace>, 0, E>,
+    x: &Tensor<T, 1, E>,
+) -> Tensor<T, D, E> {
+    let n = x.shape()[0];
+    let (lines, weights) = lines_and_weights(n, D);
+    let shape = vec![n; D];
+    let count = lines.len();
+    let numbers = |rows: &[Vec<f64>], columns: usize| {
+        let all = rows.iter().flatten().map(|x| E::of_f64(*x)).collect::<Vec<E>>();
+        T::Trace::constant(Array::new(&[rows.len(), columns], all))
+    };
+    let mut results = traced(std::slice::from_ref(x.raw()), Options::default(), |inputs| {
+        let run = |jets: &[Jet<T::Trace>]| vec![f(&Tensor::from_raw(jets[0].clone())).into_raw()];
+        let mut fault = None;
+        let directions = numbers(&lines, n);
+        let (_, along) = T::Trace::map_accum(count, false, Vec::new(), &[directions], &mut |_, v| {
+            let y = match expanded::<T>(inputs, &[v], D, &run) {
+                Ok(mut y) => y.swap_remove(D),
+                Err(message) => {
+                    fault = Some(message);
+                    T::Trace::zeros(&[], E::DTYPE)
+                }
+            };
+            (Vec::new(), vec![y])
+        });
+        let of_all = Contract::axes(&[weights.len(), count], &[0, 1], &[1], &[0]);
+        let all = T::Trace::contract(&of_all, &numbers(&weights, count), &along[0]);
+        let all = all.linear(&Linear::reshape(&[size(&shape)], &shape));
+        fault.map_or(Ok(vec![all]), Err)
+    });
+    Tensor::from_raw(results.remove(0))
+}
+
+/// The directions along which to expand, and for each element of the tensor, in order, the weights of the coefficients.
+fn lines_and_weights(n: usize, order: usize) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+    let lines = exponents(n, order);
+    let row = |i: &[usize]| lines.iter().map(|j| weight(i, j, order)).collect::<Vec<f64>>();
+    let of_exponents: Vec<Vec<f64>> = lines.iter().map(|i| row(i)).collect();
+    let elements = (n as u128).pow(order as u32) as usize;
+    let element = |mut k: usize| {
+        let mut i = vec![0; n];
+        for _ in 0..order {
+            i[k % n] += 1;
+            k /= n;
+        }
+        let at = lines.iter().position(|j| *j == i).expect("every element has exponents of this sum");
+        of_exponents[at].clone()
+    };
+    let weights = (0..elements).map(element).collect();
+    (lines.iter().map(|j| j.iter().map(|x| *x as f64).collect()).collect(), weights)
+}
+
+/// All lists of `n` exponents with this sum.
+fn exponents(n: usize, sum: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![(Vec::new(), sum)];
+    for k in 0..n {
+        let more = |(i, left): (Vec<usize>, usize)| {
+            let from = if k + 1 == n { left } else { 0 };
+            (from..=left).map(move |e| ([&i[..], &[e]].concat(), left - e)).collect::<Vec<_>>()
+        };
+        all = all.into_iter().flat_map(more).collect();
+    }
+    all.into_iter().filter(|(_, left)| *left == 0).map(|(i, _)| i).collect()
+}
+
+/// The weight of the coefficient along `j` in the partial derivative of exponents `i`:
+/// the sum over all `0 < k <= i` of `(-1)^|i - k| C(i, k) C(d k / |k|, j) (|k| / d)^d`.
+fn weight(i: &[usize], j: &[usize], d: usize) -> f64 {
+    let mut total = if d == 0 { 1.0 } else { 0.0 };
+    let mut k = vec![0; i.len()];
+    // All k up to i, counted up.
+    while let Some(at) = (0..i.len()).find(|at| k[*at] < i[*at]) {
+        k[at] += 1;
+        k[..at].fill(0);
+        let sum: usize = k.iter().sum();
+        let sign = if (d - sum).is_multiple_of(2) { 1.0 } else { -1.0 };
+        let mut term = sign * (sum as f64 / d as f64).powi(d as i32);
+        for a in 0..i.len() {
+            term *= binomial(i[a] as f64, k[a]) * binomial(d as f64 * k[a] as f64 / sum as f64, j[a]);
+        }
+        total += term;
+    }
+    total
+}
+
+/// `x (x - 1) .. (x - k + 1) / k!`.
+fn binomial(x: f64, k: usize) -> f64 {
+    (0..k).map(|m| (x - m as f64) / (m + 1) as f64).product()
+}
+
+pub(super) mod direct {
+    //! The verb that runs the program at series of values of `T`.
+
+    use super::{Expansion, Jet};
+    use crate::base::BaseTensor;
+    use crate::tree::Tree;
+
+    /// The Taylor coefficients of `t -> f(x + t v)` at `t = 0`, from the power 0 to `order`, by running `f`: see
+    /// [`taylor`](crate::taylor()). The host language may look at values and decide.
+    ///
+    /// ```
+    /// use polygrad::{direct, tensor};
+    /// let c = direct::taylor(|x| if x.item() > 0.0 { x.square() } else { x.exp() }, &tensor(3.0), &tensor(1.0), 2);
+    /// assert_eq!(c, [tensor(9.0), tensor(6.0), tensor(1.0)]);
+    /// ```
+    ///
+    /// # Panics
+    /// When `v` is not like `x`, or `f` mixes series of two expansions.
+    #[track_caller]
+    pub fn taylor<T, P, Y>(f: impl Fn(&P::With<Jet<T>>) -> Y, x: &P, v: &P, order: usize) -> Vec<Y::With<T>>
+    where
+        T: BaseTensor,
+        P: Tree<T>,
+        Y: Tree<Jet<T>>,
+    {
+        let expansion = Expansion::new(order);
+        let (points, directions) = (x.leaves(), v.leaves());
+        super::one_direction_each(points.len(), directions.len());
+        let mut inputs = Vec::with_capacity(points.len());
+        for (x, v) in points.iter().zip(&directions) {
+            inputs.push(expansion.input(&[x.clone(), v.clone()]));
+        }
+        let y = f(&x.with_leaves(inputs));
+        let mut all = vec![Vec::new(); order + 1];
+        for leaf in y.leaves() {
+            let coefficients = match expansion.result(&leaf) {
+                Ok(coefficients) => coefficients,
+                Err(message) => panic!("{message}"),
+            };
+            all.iter_mut().zip(coefficients).for_each(|(all, c)| all.push(c));
+        }
+        all.into_iter().map(|leaves| y.with_leaves(leaves)).collect()
+    }
+}
