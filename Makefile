@@ -1,8 +1,8 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer files check-all miri bless pictures doc bench anchors side-by-side perf size
+.PHONY: test check faer files pjrt check-all miri bless pictures doc bench anchors side-by-side perf size
 
 # All features but `faer`, which compiles for minutes: `make faer` tests it.
-FEATURES = approx,argmin,nalgebra,ndarray,safetensors,serde
+FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
 PACKAGES = -p polygrad -p polygrad-derive
 
 test:
@@ -23,6 +23,12 @@ faer:
 files:
 	cargo clippy -p polygrad-files --all-targets -- -D warnings
 	cargo test -p polygrad-files
+
+# Programs on a PJRT plugin: make pjrt PLUGIN=/path/of/plugin.so. Where to get one: docs/export.md.
+PLUGIN ?= $(POLYGRAD_PJRT_PLUGIN)
+pjrt:
+	@test -f '$(PLUGIN)' || { echo 'name the library of a plugin: make pjrt PLUGIN=/path/of/plugin.so'; exit 1; }
+	POLYGRAD_PJRT_PLUGIN='$(PLUGIN)' cargo test --features pjrt --test pjrt
 
 check-all: check faer files
 

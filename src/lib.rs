@@ -16,6 +16,8 @@ pub mod linalg;
 pub mod ops;
 pub mod optim;
 pub mod passes;
+#[cfg(feature = "pjrt")]
+pub mod pjrt;
 pub mod program;
 pub mod rewrite;
 pub mod shape;

@@ -1,9 +1,11 @@
 //! Mistakes outside of programs.
 
+use std::path::PathBuf;
+
 use polygrad::array::Rng;
 use polygrad::interpreters::{Ast, Shapes};
 use polygrad::ops::{Contract, Linear, View};
-use polygrad::{Array, DType, GradientError, Tensor, check_gradient, tensor};
+use polygrad::{Array, DType, GradientError, Tensor, check_gradient, pjrt, tensor};
 
 use crate::blind::Blind;
 use crate::log::Log;
@@ -62,4 +64,22 @@ pub(crate) fn data(log: &mut Log) {
     log.panics(|| Rng::new(0).normal_as::<f32, _>(&[2], 0.0, -1.0));
 
     log.panics(|| Tensor::<Blind, 0>::scalar(1.0).item());
+}
+
+/// Plugins that cannot be used, and arguments that do not fit. The plugin itself is in `tests/pjrt`, which raises them.
+pub(crate) fn plugins(log: &mut Log) {
+    let mut says = |error: pjrt::Error| log.fails(Err::<(), _>(error));
+    let path = PathBuf::from("plugin.so");
+    says(pjrt::Error::NotNamed);
+    says(pjrt::Error::Library { path: path.clone(), reason: "no such file".into() });
+    says(pjrt::Error::NoPlugin { path });
+    says(pjrt::Error::Version { major: 0, minor: 33, oldest: 57 });
+    says(pjrt::Error::Table { needed: 624, given: 600 });
+    says(pjrt::Error::Missing { call: "PJRT_Client_Create", what: "gives a null pointer" });
+    says(pjrt::Error::Device { devices: 4, given: 4 });
+    says(pjrt::Error::Arguments { needed: 2, given: 1 });
+    says(pjrt::Error::Argument { number: 0, needed: "tensor<3xf64>".into(), given: "tensor<2xf64>".into() });
+    says(pjrt::Error::OtherClient { number: 1 });
+    says(pjrt::Error::ElementType { number: 0, code: 4 });
+    says(pjrt::Error::Bytes { needed: 24, given: 32 });
 }

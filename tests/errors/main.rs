@@ -65,6 +65,7 @@ fn matrix() -> Tensor<Concrete, 2> {
 fn everything() -> Log {
     let mut log = mistakes(&matrix());
     data::data(&mut log);
+    data::plugins(&mut log);
     optim::optimizers(&mut log);
     direct::verbs(&mut log);
     staged::verbs(&mut log);

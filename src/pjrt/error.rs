@@ -1,0 +1,136 @@
+//! What can go wrong between this library and a plugin.
+
+use std::path::PathBuf;
+
+use crate::dtype::DType;
+
+/// A plugin that cannot be used, a call that it refuses, or buffers that do not fit.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No plugin was named.
+    #[error(
+        "pjrt: a plugin must be named, but POLYGRAD_PJRT_PLUGIN is not set; set it to the path of the library of a plugin, or \
+         use `Client::load`"
+    )]
+    NotNamed,
+    /// The library cannot be loaded.
+    #[error(
+        "pjrt: {path:?} must be a library that can be loaded, but it is not ({reason}); name the library of a plugin"
+    )]
+    Library {
+        /// The path of the library.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// The library is not that of a plugin.
+    #[error(
+        "pjrt: the library of a plugin must have a function `GetPjrtApi`, but {path:?} has none; name that of a plugin"
+    )]
+    NoPlugin {
+        /// The path of the library.
+        path: PathBuf,
+    },
+    /// The interface of the plugin is another one.
+    #[error(
+        "pjrt: the interface of the plugin must have version 0.{oldest} or a later version 0, but it is {major}.{minor}; use \
+         another release of the plugin"
+    )]
+    Version {
+        /// The first number of the plugin's version.
+        major: i32,
+        /// The second number of the plugin's version.
+        minor: i32,
+        /// The oldest second number that is supported.
+        oldest: i32,
+    },
+    /// The table of functions is shorter than its version says.
+    #[error(
+        "pjrt: the table of functions of the plugin must have at least {needed} bytes, but it has {given}; use another release \
+         of the plugin"
+    )]
+    Table {
+        /// The bytes up to the last function that is used.
+        needed: usize,
+        /// The bytes that the plugin reports.
+        given: usize,
+    },
+    /// A function is missing, or gave nothing where it must give something.
+    #[error("pjrt: the plugin must have a working `{call}`, but it {what}; use another release of the plugin")]
+    Missing {
+        /// The name of the function.
+        call: &'static str,
+        /// What was found instead.
+        what: &'static str,
+    },
+    /// The plugin refuses a call, or work that was begun fails.
+    #[error("{call}: {message}")]
+    Plugin {
+        /// The name of the function.
+        call: &'static str,
+        /// What the plugin says.
+        message: String,
+    },
+    /// There is no device of this number.
+    #[error("pjrt: the number of a device must be less than {devices}, but it is {given}; `devices` lists them")]
+    Device {
+        /// The number of devices of the client.
+        devices: usize,
+        /// The number that was asked for.
+        given: usize,
+    },
+    /// A program got another number of arguments.
+    #[error("pjrt: the program takes {needed} arguments, but {given} were given; give one for each input")]
+    Arguments {
+        /// The number of inputs of the program.
+        needed: usize,
+        /// The number of arguments.
+        given: usize,
+    },
+    /// An argument has another shape or element type than the input of the program.
+    #[error(
+        "pjrt: argument {number} must be {needed}, but it is {given}; export the program for arguments of this kind"
+    )]
+    Argument {
+        /// The number of the argument, from 0.
+        number: usize,
+        /// The type of the input, as StableHLO writes it.
+        needed: String,
+        /// The type of the argument.
+        given: String,
+    },
+    /// A buffer belongs to another client.
+    #[error(
+        "pjrt: argument {number} must be a buffer of the client of the program, but it belongs to another one; upload it again"
+    )]
+    OtherClient {
+        /// The number of the argument, from 0.
+        number: usize,
+    },
+    /// A result has an element type that arrays do not have.
+    #[error(
+        "pjrt: results must have elements of {}, but result {number} has those of type {code} of the interface; convert it in the program",
+        names()
+    )]
+    ElementType {
+        /// The number of the result, from 0.
+        number: usize,
+        /// The code of the element type in the C interface.
+        code: i32,
+    },
+    /// A buffer has another number of bytes than its shape says.
+    #[error(
+        "pjrt: the elements of {needed} bytes were to be copied, but the plugin says they are {given}; use another release of the plugin"
+    )]
+    Bytes {
+        /// The bytes of the shape.
+        needed: usize,
+        /// The bytes that the plugin reports.
+        given: usize,
+    },
+}
+
+fn names() -> String {
+    DType::ALL.map(DType::name).join(", ")
+}

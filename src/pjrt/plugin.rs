@@ -1,0 +1,547 @@
+//! A plugin: its library, its table of functions, and the objects that it makes, each of which is given back once.
+//!
+//! Laws: an object holds what it lives in (a buffer and an executable hold their client), so a client is destroyed after the
+//! last of them; a library that was loaded stays loaded until the process ends, since plugins keep threads and globals; it is
+//! set up once.
+//!
+//! Unsafe code, as this module is allowed by name to have: functions of the C interface, and the pointers that they take and give.
+//! What it relies on is that the plugin keeps the interface whose version it states: pointers that come back are valid as long as the
+//! header says, and all functions may be called from any thread.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_void};
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use libloading::Library;
+
+use super::error::Error;
+use super::layout::{
+    Api, Args, Call, ClientCreate, Compile, Counted, Devices, Dimensions, Execute, ExecuteOptions, FromHost, Handle,
+    Header, IMMUTABLE_ONLY_DURING_CALL, MemoryLayout, Nothing, Number, Opaque, Program, Related, Text, ToHost,
+};
+
+/// The oldest second number of a version whose structs are known to be these.
+const OLDEST: i32 = 57;
+
+/// The function of a library that gives the table.
+const ENTRY: &CStr = c"GetPjrtApi";
+
+/// A Rust type whose values are elements as the interface stores them: one byte for a truth value.
+pub(super) trait Element: Copy {
+    /// The code of the element type.
+    const CODE: i32;
+}
+
+/// A Rust type of which any bits are a value, so that a plugin may write them. Truth values come back as bytes.
+pub(super) trait Bits: Copy {}
+
+impl Bits for u8 {}
+impl Bits for i64 {}
+impl Bits for f32 {}
+impl Bits for f64 {}
+
+impl Element for bool {
+    const CODE: i32 = 1;
+}
+
+impl Element for i64 {
+    const CODE: i32 = 5;
+}
+
+impl Element for f32 {
+    const CODE: i32 = 11;
+}
+
+impl Element for f64 {
+    const CODE: i32 = 12;
+}
+
+/// Whether a table with this header has the functions and structs that are used.
+fn check(size: usize, (major, minor): (i32, i32)) -> Result<(), Error> {
+    if size >= size_of::<Header>() && (major != 0 || minor < OLDEST) {
+        return Err(Error::Version { major, minor, oldest: OLDEST });
+    }
+    if size < size_of::<Api>() {
+        return Err(Error::Table { needed: size_of::<Api>(), given: size });
+    }
+    Ok(())
+}
+
+/// The tables of plugins that have been set up.
+static SET_UP: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// The table of functions of a plugin that has been set up.
+#[derive(Clone, Copy)]
+pub(super) struct Plugin {
+    api: &'static Api,
+}
+
+// SAFETY: the table is constant, and its functions may be called from any thread.
+unsafe impl Send for Plugin {}
+// SAFETY: as above.
+unsafe impl Sync for Plugin {}
+
+impl Plugin {
+    /// The plugin of a library, which is loaded unless it is.
+    pub(super) fn load(path: &Path) -> Result<Plugin, Error> {
+        // SAFETY: the initializers of the library run, which the user answers for by naming it.
+        let library = unsafe { Library::new(path) };
+        let library = library.map_err(|e| Error::Library { path: path.to_path_buf(), reason: e.to_string() })?;
+        // SAFETY: a function of this name has this type in every library that is a plugin.
+        let entry = unsafe { library.get::<unsafe extern "C" fn() -> *const Header>(ENTRY) };
+        let table = match entry {
+            // SAFETY: as above.
+            Ok(entry) => unsafe { entry() },
+            Err(_) => return Err(Error::NoPlugin { path: path.to_path_buf() }),
+        };
+        // What follows may start threads, so the library is not unloaded from here on.
+        std::mem::forget(library);
+        // SAFETY: the table belongs to the library, which stays.
+        let plugin = unsafe { Plugin::of_table(table) }?;
+        plugin.set_up()?;
+        Ok(plugin)
+    }
+
+    /// The plugin with this table.
+    ///
+    /// # Safety
+    /// The pointer is null, or points to a table that is constant from now on, as long as its own first word says, and
+    /// of the layout that its version says.
+    unsafe fn of_table(table: *const Header) -> Result<Plugin, Error> {
+        if table.is_null() {
+            return Err(Error::Missing { call: "GetPjrtApi", what: "gives no table" });
+        }
+        // SAFETY: the first word is there in any table.
+        let size = unsafe { ptr::read(table.cast::<usize>()) };
+        // SAFETY: the header is read only if the table is as long.
+        let version = (size >= size_of::<Header>()).then(|| unsafe { &(*table).version });
+        check(size, version.map_or((0, 0), |v| (v.major, v.minor)))?;
+        // SAFETY: the table is long enough, and constant.
+        Ok(Plugin { api: unsafe { &*table.cast::<Api>() } })
+    }
+
+    fn set_up(self) -> Result<(), Error> {
+        let mut done = SET_UP.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = ptr::from_ref(self.api) as usize;
+        if !done.contains(&table) {
+            // SAFETY: the call has no arguments.
+            unsafe { self.call("PJRT_Plugin_Initialize", self.api.plugin_initialize, Nothing) }?;
+            done.push(table);
+        }
+        Ok(())
+    }
+
+    /// The version of the plugin's interface.
+    pub(super) fn version(self) -> (i32, i32) {
+        (self.api.header.version.major, self.api.header.version.minor)
+    }
+
+    /// Calls a function with these fields, and gives them as the function leaves them.
+    ///
+    /// # Safety
+    /// Pointers in the fields are valid for this function.
+    unsafe fn call<A>(self, call: &'static str, f: Call<A>, fields: A) -> Result<A, Error> {
+        let f = f.ok_or(Error::Missing { call, what: "is not in its table" })?;
+        let mut args = Args::new(fields);
+        // SAFETY: the arguments are those of this function, and live through the call.
+        let error = unsafe { f(&mut args) };
+        match NonNull::new(error) {
+            None => Ok(args.fields),
+            // SAFETY: a pointer that is not null is an error that we own.
+            Some(error) => Err(Error::Plugin { call, message: unsafe { self.message(error) } }),
+        }
+    }
+
+    /// The message of an error, which is destroyed.
+    ///
+    /// # Safety
+    /// The pointer is an error of this plugin that nobody else destroys.
+    unsafe fn message(self, error: NonNull<c_void>) -> String {
+        let text = self.api.error_message.map(|f| {
+            let mut args = Args::new(Text { of: error.as_ptr(), start: ptr::null(), length: 0 });
+            // SAFETY: the error is alive, and its text as long as it is.
+            unsafe {
+                f(&mut args);
+                copied(&args.fields)
+            }
+        });
+        if let Some(destroy) = self.api.error_destroy {
+            // SAFETY: the error is ours, and is not used again.
+            unsafe { destroy(&mut Args::new(Handle { of: error.as_ptr() })) };
+        }
+        text.unwrap_or_default()
+    }
+
+    /// Gives an object back. That this fails is no news to anybody: the error is destroyed, too.
+    ///
+    /// # Safety
+    /// The pointer is an object that this function destroys, and is not used again.
+    unsafe fn destroy(self, call: &'static str, f: Call<Handle>, of: NonNull<c_void>) {
+        // SAFETY: as the caller says.
+        let _ = unsafe { self.call(call, f, Handle { of: of.as_ptr() }) };
+    }
+}
+
+/// The characters that a call gave.
+///
+/// # Safety
+/// The object that they belong to is alive.
+unsafe fn copied(text: &Text) -> String {
+    if text.start.is_null() {
+        return String::new();
+    }
+    // SAFETY: the plugin says that there are so many bytes.
+    let bytes = unsafe { slice::from_raw_parts(text.start.cast::<u8>(), text.length) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a call gave, which must not be null.
+fn given(call: &'static str, out: Opaque) -> Result<NonNull<c_void>, Error> {
+    NonNull::new(out).ok_or(Error::Missing { call, what: "gives a null pointer" })
+}
+
+/// Work that goes on, to be waited for.
+struct Event {
+    plugin: Plugin,
+    event: NonNull<c_void>,
+}
+
+impl Event {
+    /// Waits for the end of the work, and says how it ended.
+    fn wait(self, during: &'static str) -> Result<(), Error> {
+        // SAFETY: the event is alive.
+        let done = unsafe { self.plugin.call(during, self.plugin.api.event_await, Handle { of: self.event.as_ptr() }) };
+        done.map(|_| ())
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: the event is ours.
+        unsafe { self.plugin.destroy("PJRT_Event_Destroy", self.plugin.api.event_destroy, self.event) };
+    }
+}
+
+/// A client, whose devices live as long.
+pub(super) struct RawClient {
+    plugin: Plugin,
+    client: NonNull<c_void>,
+    devices: Vec<NonNull<c_void>>,
+}
+
+// SAFETY: the functions of the interface may be called from any thread.
+unsafe impl Send for RawClient {}
+// SAFETY: as above.
+unsafe impl Sync for RawClient {}
+
+impl RawClient {
+    pub(super) fn create(plugin: Plugin) -> Result<RawClient, Error> {
+        let call = "PJRT_Client_Create";
+        let fields = ClientCreate {
+            options: ptr::null(),
+            number_of_options: 0,
+            callbacks: [ptr::null(); 4],
+            client: ptr::null_mut(),
+        };
+        // SAFETY: there are no options and no callbacks.
+        let made = unsafe { plugin.call(call, plugin.api.client_create, fields) }?;
+        let mut client = RawClient { plugin, client: given(call, made.client)?, devices: Vec::new() };
+
+        let call = "PJRT_Client_AddressableDevices";
+        let fields = Devices { client: client.client.as_ptr(), start: ptr::null(), length: 0 };
+        // SAFETY: the client is alive, and so are its devices.
+        let found = unsafe { plugin.call(call, plugin.api.client_addressable_devices, fields) }?;
+        if found.length == 0 || found.start.is_null() {
+            return Err(Error::Missing { call, what: "gives no device" });
+        }
+        // SAFETY: the plugin says that there are so many.
+        let devices = unsafe { slice::from_raw_parts(found.start, found.length) };
+        client.devices = devices.iter().map(|d| given(call, *d)).collect::<Result<_, _>>()?;
+        Ok(client)
+    }
+
+    pub(super) fn version(&self) -> (i32, i32) {
+        self.plugin.version()
+    }
+
+    pub(super) fn platform_name(&self) -> Result<String, Error> {
+        self.text("PJRT_Client_PlatformName", self.plugin.api.client_platform_name)
+    }
+
+    pub(super) fn platform_version(&self) -> Result<String, Error> {
+        self.text("PJRT_Client_PlatformVersion", self.plugin.api.client_platform_version)
+    }
+
+    fn text(&self, call: &'static str, f: Call<Text>) -> Result<String, Error> {
+        let fields = Text { of: self.client.as_ptr(), start: ptr::null(), length: 0 };
+        // SAFETY: the client is alive, and its texts as long as it is.
+        unsafe { self.plugin.call(call, f, fields).map(|text| copied(&text)) }
+    }
+
+    /// The number of devices, at least 1.
+    pub(super) fn devices(&self) -> usize {
+        self.devices.len()
+    }
+
+    fn device(&self, k: usize) -> Result<NonNull<c_void>, Error> {
+        self.devices.get(k).copied().ok_or(Error::Device { devices: self.devices.len(), given: k })
+    }
+
+    /// The identifier of a device, and what kind of device it is.
+    pub(super) fn describe(&self, k: usize) -> Result<(i32, String), Error> {
+        let (plugin, call) = (self.plugin, "PJRT_Device_GetDescription");
+        let fields = Related { of: self.device(k)?.as_ptr(), out: ptr::null_mut() };
+        // SAFETY: the device is alive as the client is, and so is its description with its text.
+        unsafe {
+            let of = given(call, plugin.call(call, plugin.api.device_get_description, fields)?.out)?.as_ptr();
+            let f = plugin.api.device_description_id;
+            let id = plugin.call("PJRT_DeviceDescription_Id", f, Number { of, out: 0 })?.out;
+            let f = plugin.api.device_description_kind;
+            let text = plugin.call("PJRT_DeviceDescription_Kind", f, Text { of, start: ptr::null(), length: 0 })?;
+            Ok((id, copied(&text)))
+        }
+    }
+
+    /// A text of MLIR, compiled with these options.
+    pub(super) fn compile(self: &Arc<Self>, text: &str, options: &[u8]) -> Result<RawExecutable, Error> {
+        let (plugin, call, format) = (self.plugin, "PJRT_Client_Compile", "mlir");
+        // The reader of texts looks for a zero after the end, whatever the length is.
+        let code = [text.as_bytes(), &[0]].concat();
+        let program = Args::new(Program {
+            code: code.as_ptr().cast::<c_char>(),
+            code_length: text.len(),
+            format: format.as_ptr().cast::<c_char>(),
+            format_length: format.len(),
+        });
+        let fields = Compile {
+            client: self.client.as_ptr(),
+            program: &raw const program,
+            options: options.as_ptr().cast::<c_char>(),
+            options_length: options.len(),
+            executable: ptr::null_mut(),
+        };
+        // SAFETY: the client is alive, and program and options need to live through the call only.
+        let made = unsafe { plugin.call(call, plugin.api.client_compile, fields) }?;
+        let executable = given(call, made.executable)?;
+        let mut made = RawExecutable { client: self.clone(), executable, outputs: 0 };
+        made.outputs = made.count_outputs()?;
+        Ok(made)
+    }
+
+    /// A buffer with a copy of these elements.
+    pub(super) fn upload<E: Element>(
+        self: &Arc<Self>,
+        device: usize,
+        sizes: &[i64],
+        data: &[E],
+    ) -> Result<RawBuffer, Error> {
+        let (plugin, call) = (self.plugin, "PJRT_Client_BufferFromHostBuffer");
+        let size: i64 = sizes.iter().product();
+        assert_eq!(usize::try_from(size), Ok(data.len()), "the elements are those of the shape");
+        let fields = FromHost {
+            client: self.client.as_ptr(),
+            data: data.as_ptr().cast::<c_void>(),
+            element_type: E::CODE,
+            sizes: sizes.as_ptr(),
+            rank: sizes.len(),
+            strides: ptr::null(),
+            number_of_strides: 0,
+            semantics: IMMUTABLE_ONLY_DURING_CALL,
+            device: self.device(device)?.as_ptr(),
+            memory: ptr::null_mut(),
+            device_layout: ptr::null(),
+            done_with_host_buffer: ptr::null_mut(),
+            buffer: ptr::null_mut(),
+        };
+        // SAFETY: client and device are alive; there are as many elements as the sizes say, in row-major order, which the plugin
+        // does not look at after the call.
+        let made = unsafe { plugin.call(call, plugin.api.client_buffer_from_host_buffer, fields) }?;
+        let event = NonNull::new(made.done_with_host_buffer).map(|event| Event { plugin, event });
+        let buffer = RawBuffer { client: self.clone(), buffer: given(call, made.buffer)? };
+        event.map_or(Ok(()), |event| event.wait(call))?;
+        Ok(buffer)
+    }
+}
+
+impl Drop for RawClient {
+    fn drop(&mut self) {
+        // SAFETY: whatever was made by the client held it, so it is gone.
+        unsafe { self.plugin.destroy("PJRT_Client_Destroy", self.plugin.api.client_destroy, self.client) };
+    }
+}
+
+/// A compiled program on its device.
+pub(super) struct RawExecutable {
+    client: Arc<RawClient>,
+    executable: NonNull<c_void>,
+    outputs: usize,
+}
+
+// SAFETY: the functions of the interface may be called from any thread.
+unsafe impl Send for RawExecutable {}
+// SAFETY: as above.
+unsafe impl Sync for RawExecutable {}
+
+impl RawExecutable {
+    pub(super) fn client(&self) -> &Arc<RawClient> {
+        &self.client
+    }
+
+    /// The number of results.
+    pub(super) fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    fn count_outputs(&self) -> Result<usize, Error> {
+        let (plugin, call) = (self.client.plugin, "PJRT_LoadedExecutable_GetExecutable");
+        let fields = Related { of: self.executable.as_ptr(), out: ptr::null_mut() };
+        // SAFETY: the executable is alive; its description is ours, and destroyed here.
+        unsafe {
+            let found = plugin.call(call, plugin.api.loaded_executable_get_executable, fields)?;
+            let of = given(call, found.out)?;
+            let f = plugin.api.executable_num_outputs;
+            let count = plugin.call("PJRT_Executable_NumOutputs", f, Counted { of: of.as_ptr(), out: 0 });
+            plugin.destroy("PJRT_Executable_Destroy", plugin.api.executable_destroy, of);
+            count.map(|count| count.out)
+        }
+    }
+
+    /// Starts a run, and gives the buffers of its results, which may not have their elements yet. Buffers that go in must
+    /// be of the same client, and are kept.
+    pub(super) fn execute(&self, inputs: &[&RawBuffer]) -> Result<Vec<RawBuffer>, Error> {
+        let (plugin, call) = (self.client.plugin, "PJRT_LoadedExecutable_Execute");
+        for (number, input) in inputs.iter().enumerate() {
+            if !Arc::ptr_eq(&self.client, &input.client) {
+                return Err(Error::OtherClient { number });
+            }
+        }
+        let kept: Vec<i64> = (0..inputs.len() as i64).collect();
+        let mut options = Args::new(ExecuteOptions {
+            callbacks: [ptr::null(); 2],
+            numbers_of_callbacks: [0; 2],
+            launch: 0,
+            kept: kept.as_ptr(),
+            number_of_kept: kept.len(),
+        });
+        let inputs: Vec<Opaque> = inputs.iter().map(|b| b.buffer.as_ptr()).collect();
+        let mut outputs: Vec<Opaque> = vec![ptr::null_mut(); self.outputs];
+        let (inputs_of_devices, outputs_of_devices) = ([inputs.as_ptr()], [outputs.as_mut_ptr()]);
+        let fields = Execute {
+            executable: self.executable.as_ptr(),
+            options: &raw mut options,
+            inputs: inputs_of_devices.as_ptr(),
+            number_of_devices: 1,
+            number_of_inputs: inputs.len(),
+            outputs: outputs_of_devices.as_ptr(),
+            complete_events: ptr::null_mut(),
+            device: ptr::null_mut(),
+        };
+        // SAFETY: the executable is for one device; it and all inputs are alive and of one client; there is a place for
+        // each result; the lists need to live through the call only.
+        let done = unsafe { plugin.call(call, plugin.api.loaded_executable_execute, fields) };
+        // Results are ours even if the call fails halfway.
+        let made = outputs
+            .into_iter()
+            .map(|out| given(call, out).map(|buffer| RawBuffer { client: self.client.clone(), buffer }));
+        let made: Vec<Result<RawBuffer, Error>> = made.collect();
+        done?;
+        made.into_iter().collect()
+    }
+}
+
+impl Drop for RawExecutable {
+    fn drop(&mut self) {
+        let (plugin, call) = (self.client.plugin, "PJRT_LoadedExecutable_Destroy");
+        // SAFETY: the executable is ours; runs that go on hold what they need.
+        unsafe { plugin.destroy(call, plugin.api.loaded_executable_destroy, self.executable) };
+    }
+}
+
+/// An array on a device.
+pub(super) struct RawBuffer {
+    client: Arc<RawClient>,
+    buffer: NonNull<c_void>,
+}
+
+// SAFETY: the functions of the interface may be called from any thread.
+unsafe impl Send for RawBuffer {}
+// SAFETY: as above.
+unsafe impl Sync for RawBuffer {}
+
+impl RawBuffer {
+    /// The code of the element type.
+    pub(super) fn element_type(&self) -> Result<i32, Error> {
+        let (plugin, call) = (self.client.plugin, "PJRT_Buffer_ElementType");
+        let fields = Number { of: self.buffer.as_ptr(), out: 0 };
+        // SAFETY: the buffer is alive.
+        let found = unsafe { plugin.call(call, plugin.api.buffer_element_type, fields) }?;
+        Ok(found.out)
+    }
+
+    /// The shape, which is known before the elements are.
+    pub(super) fn shape(&self) -> Result<Vec<usize>, Error> {
+        let (plugin, call) = (self.client.plugin, "PJRT_Buffer_Dimensions");
+        let fields = Dimensions { buffer: self.buffer.as_ptr(), start: ptr::null(), length: 0 };
+        // SAFETY: the buffer is alive, and its sizes as long as it is.
+        let found = unsafe { plugin.call(call, plugin.api.buffer_dimensions, fields) }?;
+        if found.length == 0 {
+            return Ok(Vec::new());
+        }
+        if found.start.is_null() {
+            return Err(Error::Missing { call, what: "gives a null pointer" });
+        }
+        // SAFETY: the plugin says that there are so many.
+        let sizes = unsafe { slice::from_raw_parts(found.start, found.length) };
+        let known =
+            |n: &i64| usize::try_from(*n).map_err(|_| Error::Missing { call, what: "gives a size that is not known" });
+        sizes.iter().map(known).collect()
+    }
+
+    /// Waits until the elements are there.
+    pub(super) fn wait(&self) -> Result<(), Error> {
+        let (plugin, call) = (self.client.plugin, "PJRT_Buffer_ReadyEvent");
+        let fields = Related { of: self.buffer.as_ptr(), out: ptr::null_mut() };
+        // SAFETY: the buffer is alive.
+        let event = unsafe { plugin.call(call, plugin.api.buffer_ready_event, fields) }?.out;
+        Event { plugin, event: given(call, event)? }.wait(call)
+    }
+
+    /// Copies the elements, in row-major order, as soon as they are there. There must be room for all.
+    pub(super) fn download<B: Bits>(&self, rank: usize, place: &mut [B]) -> Result<(), Error> {
+        let (plugin, call) = (self.client.plugin, "PJRT_Buffer_ToHostBuffer");
+        let order: Vec<i64> = (0..rank as i64).rev().collect();
+        let layout = MemoryLayout::of_order(&order);
+        let fields = |place: *mut c_void, bytes: usize| ToHost {
+            buffer: self.buffer.as_ptr(),
+            layout: &raw const layout,
+            place,
+            bytes,
+            event: ptr::null_mut(),
+        };
+        let needed = size_of_val(place);
+        // SAFETY: the buffer is alive; without a place only the size comes back.
+        let found = unsafe { plugin.call(call, plugin.api.buffer_to_host_buffer, fields(ptr::null_mut(), 0)) }?;
+        if found.bytes != needed {
+            return Err(Error::Bytes { needed, given: found.bytes });
+        }
+        let fields = fields(place.as_mut_ptr().cast::<c_void>(), needed);
+        // SAFETY: the buffer is alive, and there is room for its elements until the event, which is waited for; whatever
+        // bits come are values of the type.
+        let found = unsafe { plugin.call(call, plugin.api.buffer_to_host_buffer, fields) }?;
+        Event { plugin, event: given(call, found.event)? }.wait(call)
+    }
+}
+
+impl Drop for RawBuffer {
+    fn drop(&mut self) {
+        let plugin = self.client.plugin;
+        // SAFETY: the buffer is ours; runs that go on hold what they need.
+        unsafe { plugin.destroy("PJRT_Buffer_Destroy", plugin.api.buffer_destroy, self.buffer) };
+    }
+}
+
+#[cfg(test)]
+mod fake;
