@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer files pjrt check-all miri bless pictures doc bench anchors side-by-side perf size
+.PHONY: test check faer files pjrt xla check-all miri bless pictures doc bench anchors side-by-side perf size
 
 # All features but `faer`, which compiles for minutes: `make faer` tests it.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
@@ -29,6 +29,21 @@ PLUGIN ?= $(POLYGRAD_PJRT_PLUGIN)
 pjrt:
 	@test -f '$(PLUGIN)' || { echo 'name the library of a plugin: make pjrt PLUGIN=/path/of/plugin.so'; exit 1; }
 	POLYGRAD_PJRT_PLUGIN='$(PLUGIN)' cargo test --features pjrt --test pjrt
+
+# Exported programs run by XLA. The versions of JAX and of what it needs are pinned; pip finds them as it is configured.
+XLA_ENV = target/xla-env
+XLA_PYTHON = $(XLA_ENV)/bin/python
+XLA_CASES = $(CURDIR)/target/export
+$(XLA_ENV)/installed: python/requirements.txt
+	python3 -m venv $(XLA_ENV)
+	$(XLA_PYTHON) -m pip install --quiet -r $<
+	touch $@
+
+# The tests of the loader, and the exported cases of the tests of Rust.
+xla: $(XLA_ENV)/installed
+	rm -rf $(XLA_CASES)
+	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test programs export
+	POLYGRAD_EXPORT_DIR=$(XLA_CASES) $(XLA_PYTHON) python/test_polygrad_xla.py
 
 check-all: check faer files
 
