@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer files pjrt xla check-all miri bless pictures doc bench anchors side-by-side perf size
+.PHONY: test check faer files pjrt xla xla-sharded check-all miri bless pictures doc bench anchors side-by-side perf size
 
 # All features but `faer`, which compiles for minutes: `make faer` tests it.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
@@ -29,11 +29,13 @@ PLUGIN ?= $(POLYGRAD_PJRT_PLUGIN)
 pjrt:
 	@test -f '$(PLUGIN)' || { echo 'name the library of a plugin: make pjrt PLUGIN=/path/of/plugin.so'; exit 1; }
 	POLYGRAD_PJRT_PLUGIN='$(PLUGIN)' cargo test --features pjrt --test pjrt
+	cargo run --example export $(XLA_DIGITS) --pjrt '$(PLUGIN)'
 
 # Exported programs run by XLA. The versions of JAX and of what it needs are pinned; pip finds them as it is configured.
 XLA_ENV = target/xla-env
 XLA_PYTHON = $(XLA_ENV)/bin/python
 XLA_CASES = $(CURDIR)/target/export
+XLA_DIGITS = target/export-digits
 $(XLA_ENV)/installed: python/requirements.txt
 	python3 -m venv $(XLA_ENV)
 	$(XLA_PYTHON) -m pip install --quiet -r $<
@@ -44,6 +46,14 @@ xla: $(XLA_ENV)/installed
 	rm -rf $(XLA_CASES)
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test programs export
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) $(XLA_PYTHON) python/test_polygrad_xla.py
+
+# A network trained by an exported step: on one device, on 8 with the batch shared, and on 8 in two processes. Value and
+# gradient of a batch in parts are one collective operation.
+xla-sharded: $(XLA_ENV)/installed
+	cargo run --example export $(XLA_DIGITS)
+	$(XLA_PYTHON) python/train_digits.py $(XLA_DIGITS) --all-reduces 0
+	$(XLA_PYTHON) python/train_digits.py $(XLA_DIGITS) --devices 8 --all-reduces 1
+	$(XLA_PYTHON) python/train_digits.py $(XLA_DIGITS) --devices 8 --processes 2 --all-reduces 1
 
 check-all: check faer files
 

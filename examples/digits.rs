@@ -15,21 +15,21 @@ use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, Tree};
 const PIXELS: usize = 64;
 const CLASSES: usize = 10;
 const HIDDEN: usize = 48;
-const HELD_OUT: usize = 297;
+pub(crate) const HELD_OUT: usize = 297;
 const EPOCHS: usize = 30;
 const BATCH: usize = 50;
 
 /// The parameters: two affine layers.
 #[derive(Tree, Clone)]
-struct Network<T: BaseTensor> {
-    w1: Tensor<T, 2>,
-    b1: Tensor<T, 1>,
-    w2: Tensor<T, 2>,
-    b2: Tensor<T, 1>,
+pub(crate) struct Network<T: BaseTensor> {
+    pub(crate) w1: Tensor<T, 2>,
+    pub(crate) b1: Tensor<T, 1>,
+    pub(crate) w2: Tensor<T, 2>,
+    pub(crate) b2: Tensor<T, 1>,
 }
 
 /// Images, one per row, and their labels.
-type Batch<T> = (Tensor<T, 2>, Tensor<T, 1, i64>);
+pub(crate) type Batch<T> = (Tensor<T, 2>, Tensor<T, 1, i64>);
 
 /// `tanh(x W1 + b1) W2 + b2`, one row of scores per image.
 fn scores<T: BaseTensor>(net: &Network<T>, x: &Tensor<T, 2>) -> Tensor<T, 2> {
@@ -39,18 +39,18 @@ fn scores<T: BaseTensor>(net: &Network<T>, x: &Tensor<T, 2>) -> Tensor<T, 2> {
 }
 
 /// The mean cross-entropy of the predicted distributions and the labels.
-fn loss<T: BaseTensor>(net: &Network<T>, (x, labels): &Batch<T>) -> Tensor<T, 0> {
+pub(crate) fn loss<T: BaseTensor>(net: &Network<T>, (x, labels): &Batch<T>) -> Tensor<T, 0> {
     let log_probability = scores(net, x).log_softmax(1);
     -(log_probability * labels.one_hot(CLASSES)).sum() / x.dim::<0>() as f64
 }
 
 /// The share of images whose highest score is that of their label.
-fn accuracy(net: &Network<Concrete>, (x, labels): &Batch<Concrete>) -> f64 {
+pub(crate) fn accuracy(net: &Network<Concrete>, (x, labels): &Batch<Concrete>) -> f64 {
     let right = scores(net, x).argmax_axis(1).eq(labels);
     right.to_float::<f64>().mean().item()
 }
 
-fn network(rng: &mut Rng) -> Network<Concrete> {
+pub(crate) fn network(rng: &mut Rng) -> Network<Concrete> {
     let mut weights = |n: usize, m: usize| {
         let scale = 1.0 / (n as f64).sqrt();
         Tensor::constant(rng.uniform(&[n, m], -scale, scale))
@@ -64,10 +64,10 @@ fn network(rng: &mut Rng) -> Network<Concrete> {
 }
 
 /// The pixels of an image, and its label.
-type Image = (Vec<f64>, i64);
+pub(crate) type Image = (Vec<f64>, i64);
 
 /// The rows of the data set, pixels scaled to `[0, 1]`.
-fn read() -> Result<Vec<Image>, Box<dyn std::error::Error>> {
+pub(crate) fn read() -> Result<Vec<Image>, Box<dyn std::error::Error>> {
     let row = |(k, line): (usize, &str)| {
         let numbers = line.split(',').map(|n| n.trim().parse::<i64>()).collect::<Result<Vec<i64>, _>>()?;
         match numbers.split_last() {
@@ -80,7 +80,7 @@ fn read() -> Result<Vec<Image>, Box<dyn std::error::Error>> {
     include_str!("data/digits.csv").lines().enumerate().map(row).collect()
 }
 
-fn batch(rows: &[Image], chosen: &[usize]) -> Result<Batch<Concrete>, Box<dyn std::error::Error>> {
+pub(crate) fn batch(rows: &[Image], chosen: &[usize]) -> Result<Batch<Concrete>, Box<dyn std::error::Error>> {
     let pixels: Vec<f64> = chosen.iter().flat_map(|k| rows[*k].0.iter().copied()).collect();
     let labels: Vec<i64> = chosen.iter().map(|k| rows[*k].1).collect();
     let x = Array::try_new(&[chosen.len(), PIXELS], pixels)?;
