@@ -1,7 +1,7 @@
 //! A training step that leaves this library: the network of the example `digits` is trained by a program that was exported
 //! as StableHLO, here on a PJRT plugin, and in Python by XLA on several devices.
 //!
-//! `cargo run --release --example export FOLDER [--pjrt PLUGIN]`
+//! `cargo run --release --example export FOLDER [--pjrt PLUGIN | --models]`
 //!
 //! The step is one program: parameters, the optimizer's state and a batch go in; the loss, new parameters and a new state
 //! come out. The example trains with it in this library, and writes to the folder
@@ -10,12 +10,13 @@
 //!   start, and the losses of all steps, which whoever runs the program must get up to rounding.
 //!
 //! `python/train_digits.py FOLDER` reads them. With `--pjrt` the same training runs on a plugin in this process, its
-//! parameters on the plugin's device all the time.
+//! parameters on the plugin's device all the time. With `--models` gradients of other networks are written, to be measured.
 
 #[allow(dead_code)]
 #[path = "../digits.rs"]
 mod digits;
 mod files;
+mod models;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -148,10 +149,11 @@ fn write(folder: &Path, plan: &Plan, exported: &Exported, start: &Learner<Array>
 }
 
 fn main() -> Result<(), Failure> {
-    let usage = "export FOLDER [--pjrt PLUGIN]";
+    let usage = "export FOLDER [--pjrt PLUGIN | --models]";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (folder, plugin) = match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [folder] => (PathBuf::from(folder), None),
+        [folder, "--models"] => return models::write_all(Path::new(folder)),
         [folder, "--pjrt", plugin] => (PathBuf::from(folder), Some(PathBuf::from(plugin))),
         _ => return Err(usage.into()),
     };
