@@ -83,7 +83,10 @@ impl Plan {
         let steps = self.batches.len();
         let (last, each) = (&losses[steps - steps / EPOCHS..], time.as_secs_f64() * 1e3 / steps as f64);
         let mean = last.iter().sum::<f64>() / last.len() as f64;
-        println!("{where_}: {steps} steps of {each:.3} ms, mean loss of the last epoch {mean:.4}, {} of {HELD_OUT} read correctly", self.right(net)?);
+        println!(
+            "{where_}: {steps} steps of {each:.3} ms, mean loss of the last epoch {mean:.4}, {} of {HELD_OUT} read correctly",
+            self.right(net)?
+        );
         Ok(())
     }
 }
@@ -115,7 +118,8 @@ fn train_there(plan: &Plan, exported: &Exported, start: &Learner<Array>, plugin:
         losses.extend(results.next());
         learner = results.collect();
     }
-    let losses = losses.iter().map(|loss| Ok(loss.to_array()?.item::<f64>()?)).collect::<Result<Vec<f64>, Failure>>()?;
+    let losses =
+        losses.iter().map(|loss| Ok(loss.to_array()?.item::<f64>()?)).collect::<Result<Vec<f64>, Failure>>()?;
     let time = begin.elapsed();
     let arrays = learner.iter().map(pjrt::Buffer::to_array).collect::<Result<Vec<Array>, _>>()?;
     let (net, _) = start.with_leaves(arrays);
@@ -128,7 +132,13 @@ fn difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| ((a - b) / b).abs()).fold(0.0, f64::max)
 }
 
-fn write(folder: &Path, plan: &Plan, exported: &Exported, start: &Learner<Array>, losses: &[f64]) -> Result<(), Failure> {
+fn write(
+    folder: &Path,
+    plan: &Plan,
+    exported: &Exported,
+    start: &Learner<Array>,
+    losses: &[f64],
+) -> Result<(), Failure> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join("step.mlir"), &exported.text)?;
     fs::write(folder.join("step.json"), serde_json::to_string_pretty(&exported.signature)?)?;

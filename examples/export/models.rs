@@ -65,9 +65,8 @@ fn convolutional<T: BaseTensor, E: Float>(
 }
 
 fn convolutional_of<E: Float>(rng: &mut Rng) -> (Convolutional<Array, E>, Images<Array, E>) {
-    let kernels = [[16, 3], [32, 16], [64, 32]].map(|[o, c]: [usize; 2]| {
-        (weights(rng, [o, c, 3, 3], 1.0 / (9.0 * c as f64).sqrt()), weights(rng, [o], 0.1))
-    });
+    let kernels = [[16, 3], [32, 16], [64, 32]]
+        .map(|[o, c]: [usize; 2]| (weights(rng, [o, c, 3, 3], 1.0 / (9.0 * c as f64).sqrt()), weights(rng, [o], 0.1)));
     ((kernels, dense_of(rng, [64, 10])), (weights(rng, [32, 3, 32, 32], 1.0), labels(rng, [32], 10)))
 }
 
@@ -119,7 +118,12 @@ fn transformer_of<E: Float>(rng: &mut Rng) -> (Transformer<Array, E>, Texts<Arra
         ([Tensor::ones([WIDTH]), Tensor::ones([WIDTH])], projections, network)
     };
     let layers = [layer(), layer()];
-    let model = (weights(rng, [LETTERS, WIDTH], 0.5), weights(rng, [PLACES, WIDTH], 0.5), layers, weights(rng, [WIDTH, LETTERS], depth));
+    let model = (
+        weights(rng, [LETTERS, WIDTH], 0.5),
+        weights(rng, [PLACES, WIDTH], 0.5),
+        layers,
+        weights(rng, [WIDTH, LETTERS], depth),
+    );
     (model, (labels(rng, [8, PLACES], LETTERS), labels(rng, [8, PLACES], LETTERS)))
 }
 
@@ -130,11 +134,23 @@ macro_rules! written {
         let function = Function::value_and_gradient_with($loss, &x, &data);
         let (value, gradient) = function.run_with(&x, &data)?;
         let exported = function.exported($name)?;
-        save($folder, $name, &exported, [x.leaves(), data.leaves()].concat(), [value.leaves(), gradient.leaves()].concat())?;
+        save(
+            $folder,
+            $name,
+            &exported,
+            [x.leaves(), data.leaves()].concat(),
+            [value.leaves(), gradient.leaves()].concat(),
+        )?;
     }};
 }
 
-fn save(folder: &Path, name: &str, exported: &polygrad::export::Exported, inputs: Vec<Array>, outputs: Vec<Array>) -> Result<(), Failure> {
+fn save(
+    folder: &Path,
+    name: &str,
+    exported: &polygrad::export::Exported,
+    inputs: Vec<Array>,
+    outputs: Vec<Array>,
+) -> Result<(), Failure> {
     let folder = &folder.join(name);
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("program.mlir"), &exported.text)?;

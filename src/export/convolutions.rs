@@ -10,7 +10,7 @@
 //! them by the zeros of the padding, where the contraction adds nothing.
 
 use super::hlo::brackets;
-use super::text::{Code, Value, types};
+use super::text::{Code, Origin, Value, types};
 use super::views::{Bounds, Part, Row, moved, rows, width};
 use crate::ops::{Contract, View};
 use crate::shape::{Shape, size};
@@ -124,6 +124,10 @@ impl Code {
             }
             brackets(words)
         };
+        let (left, around) = self.within_padding(left, spatial, places[0]);
+        let pad = spatial.iter().zip(&around).map(|(s, [low, high])| brackets([s.pad[0] + low, s.pad[1] + high]));
+        let pad = brackets(pad.collect::<Vec<String>>());
+        let left = &left;
         let each = |f: &dyn Fn(&Spatial) -> String| brackets(spatial.iter().map(f));
         let text = format!(
             "stablehlo.convolution({}, {}) dim_numbers = {}x{}->{}, window = {{stride = {}, pad = {}, lhs_dilate = {}, rhs_dilate = {}, \
@@ -135,13 +139,28 @@ impl Code {
             labels(places[1], ["o", "i"]),
             labels(places[2], ["b", "f"]),
             each(&|s| s.stride.to_string()),
-            each(&|s| brackets(s.pad)),
+            pad,
             each(&|s| s.dilation[0].to_string()),
             each(&|s| s.dilation[1].to_string()),
             each(&|_| "false".to_owned()),
             types([left, right])
         );
         self.op(text, shape, left.ty)
+    }
+
+    /// What an operand is without zeros around it that the convolution can add, and how many along each spatial axis.
+    fn within_padding(&self, left: &Value, spatial: &[Spatial], places: &[usize]) -> (Value, Vec<[i64; 2]>) {
+        let plain = (left.clone(), vec![[0, 0]; spatial.len()]);
+        let Some(Origin::Padded(inner, around)) = self.origin(left) else { return plain };
+        // Zeros between the elements come after those around them.
+        let can_add = |k: &usize| {
+            let axis = places[2..].iter().position(|place| place == k);
+            around[*k] == [0, 0] || axis.is_some_and(|axis| spatial[axis].dilation[0] == 1)
+        };
+        if !(0..around.len()).all(|k| can_add(&k)) {
+            return plain;
+        }
+        (inner, places[2..].iter().map(|place| around[*place].map(|n| n as i64)).collect())
     }
 
     /// The part with one axis for each class, and the place of each class.

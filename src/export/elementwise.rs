@@ -4,7 +4,7 @@
 
 use std::f64::consts::LN_2;
 
-use super::text::{Code, Ty, Value};
+use super::text::{Code, Origin, Ty, Value};
 use crate::ops::{Binary, Unary};
 
 impl Code {
@@ -38,9 +38,8 @@ impl Code {
             Unary::Atanh => self.unary("chlo.atanh", x),
             Unary::Sigmoid => self.unary("logistic", x),
             Unary::Relu => {
-                let below = self.compare_with("LT", x, 0.0);
                 let zero = self.like(0.0, x);
-                self.select(&below, &zero, x)
+                self.binary("maximum", x, &zero)
             }
             Unary::Softplus => {
                 let above = self.compare_with("GT", x, 0.0);
@@ -77,6 +76,12 @@ impl Code {
             Binary::Max => self.first_if("GE", x, y),
             Binary::LogAddExp => self.log_add_exp(x, y),
             Binary::MulNoNan => {
+                for (factor, other) in [(x, y), (y, x)] {
+                    if let Some(Origin::OfMask(mask)) = self.origin(factor) {
+                        let zero = self.like(0.0, other);
+                        return self.select(&mask, other, &zero);
+                    }
+                }
                 let zeros = [x, y].map(|v| self.compare_with("EQ", v, 0.0));
                 let either = self.binary("or", &zeros[0], &zeros[1]);
                 let product = self.binary("multiply", x, y);

@@ -2,7 +2,7 @@
 //!
 //! Law: an operation that changes nothing is left out.
 
-use super::text::{Code, Ty, Value, list, tensor, types};
+use super::text::{Code, Origin, Ty, Value, list, tensor, types};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
 use crate::shape::{Shape, size};
@@ -115,7 +115,11 @@ impl Code {
         if x.ty == ty {
             return x.clone();
         }
-        self.op(format!("stablehlo.convert {} : ({}) -> ", x.name, x.tensor()), &x.shape, ty)
+        let value = self.op(format!("stablehlo.convert {} : ({}) -> ", x.name, x.tensor()), &x.shape, ty);
+        if x.ty == Ty::Bool {
+            self.remember(&value, Origin::OfMask(x.clone()));
+        }
+        value
     }
 
     /// The same bits as another type of the same width.
@@ -196,7 +200,12 @@ impl Code {
             part(2),
             types([x, &zero])
         );
-        self.op(text, &shape, x.ty)
+        let padded = self.op(text, &shape, x.ty);
+        if widths.iter().all(|w| w[2] == 0) {
+            let around = widths.iter().map(|[low, high, _]| [*low, *high]).collect();
+            self.remember(&padded, Origin::Padded(x.clone(), around));
+        }
+        padded
     }
 
     pub(super) fn concat(&mut self, axis: usize, parts: &[Value]) -> Value {

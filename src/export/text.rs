@@ -3,7 +3,7 @@
 //! Laws: every value has one name and is named before its use; equal operations on equal operands are one line; the
 //! text depends on the program alone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::rc::Rc;
 
@@ -119,6 +119,17 @@ pub(super) struct Code {
     depth: usize,
     /// Lines by what stands right of the equality sign. Only looked up, never iterated over.
     known: HashMap<String, Value>,
+    /// What some values are made of, by name, for operations that need not read them as they are.
+    made: HashMap<Rc<str>, Origin>,
+}
+
+/// What a value is made of.
+#[derive(Clone)]
+pub(super) enum Origin {
+    /// Zeros around a value, so many before and after it along each axis.
+    Padded(Value, Vec<[usize; 2]>),
+    /// Ones where a mask holds, and zeros.
+    OfMask(Value),
 }
 
 impl Code {
@@ -150,6 +161,16 @@ impl Code {
         self.line(&format!("{} = {text}", value.name));
         self.known.insert(text, value.clone());
         value
+    }
+
+    /// Says what a value is made of.
+    pub(super) fn remember(&mut self, value: &Value, origin: Origin) {
+        self.made.insert(value.name.clone(), origin);
+    }
+
+    /// What a value is made of, if that was said.
+    pub(super) fn origin(&self, value: &Value) -> Option<Origin> {
+        self.made.get(&value.name).cloned()
     }
 
     /// The results of an operation that has several, or whose text has several lines.
@@ -185,7 +206,24 @@ impl Code {
         self.line(&line);
     }
 
+    /// The lines of a function, without operations whose value no other line reads.
     pub(super) fn finish(self) -> String {
-        self.text
+        let single: HashSet<&str> = self.known.values().map(|value| &value.name[1..]).collect();
+        let (mut read, mut kept) = (HashSet::new(), Vec::new());
+        for line in self.text.lines().rev() {
+            let names: Vec<&str> = line.split('%').skip(1).map(name_at).collect();
+            let defined = line.trim_start().starts_with('%').then(|| names[0]).filter(|name| single.contains(name));
+            if defined.is_none_or(|name| read.contains(name)) {
+                read.extend(names);
+                kept.push(line);
+            }
+        }
+        kept.into_iter().rev().flat_map(|line| [line, "\n"]).collect()
     }
+}
+
+/// The name with which a text begins, without its number among several results.
+fn name_at(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
 }
