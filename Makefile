@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer files pjrt xla xla-sharded check-all miri bless pictures doc bench anchors side-by-side perf size
+.PHONY: test check faer files pjrt xla xla-sharded xla-speed check-all miri bless pictures doc bench anchors side-by-side perf size
 
 # All features but `faer`, which compiles for minutes: `make faer` tests it.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
@@ -54,6 +54,11 @@ xla-sharded: $(XLA_ENV)/installed
 	$(XLA_PYTHON) python/train_digits.py $(XLA_DIGITS) --all-reduces 0
 	$(XLA_PYTHON) python/train_digits.py $(XLA_DIGITS) --devices 8 --all-reduces 1
 	$(XLA_PYTHON) python/train_digits.py $(XLA_DIGITS) --devices 8 --processes 2 --all-reduces 1
+
+# Exported gradients beside the same gradients in JAX, on one thread: ratios, for a machine that does nothing else.
+xla-speed: $(XLA_ENV)/installed
+	cargo run --example export target/export-models --models
+	XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(XLA_PYTHON) python/compare_jax.py target/export-models
 
 check-all: check faer files
 

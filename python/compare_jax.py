@@ -3,8 +3,8 @@
     cargo run --release --example export FOLDER --models
     python compare_jax.py FOLDER [ONLY]
 
-Both get the same numbers and must agree with what the Rust program computed. Rounds of both alternate; the ratio is that of the medians, and the
-smaller of two ratios of the quickest rounds stands beside it. One thread: `taskset -c 0` and `XLA_FLAGS=--xla_cpu_multi_thread_eigen=false`.
+Both get the same numbers and must agree with what the Rust program computed. Rounds of both take turns, measured in processor time, which other
+programs of the machine change less; use one thread, XLA_FLAGS=--xla_cpu_multi_thread_eigen=false. The last column is the ratio of the quickest rounds.
 """
 
 import pathlib
@@ -73,7 +73,7 @@ def transformer(p, data):
 MODELS = {"mlp": mlp, "cnn": cnn, "cnn_pool": cnn_pool, "transformer": transformer}
 
 
-def timed(functions, budget=4.0):
+def timed(functions, budget=6.0):
     """Times of rounds of each function, which take turns."""
     for f in functions:
         jax.block_until_ready(f())
@@ -84,11 +84,11 @@ def timed(functions, budget=4.0):
     times, end = [[] for _ in functions], time.perf_counter() + budget
     while time.perf_counter() < end or len(times[0]) < 9:
         for own, f in zip(times, functions):
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(calls):
                 result = f()
             jax.block_until_ready(result)
-            own.append((time.perf_counter() - start) / calls)
+            own.append((time.process_time() - start) / calls)
     return times
 
 

@@ -24,6 +24,9 @@ pub mod authors {}
 #[doc = include_str!("../docs/higher_order.md")]
 pub mod higher_order {}
 
+#[doc = include_str!("../docs/export.md")]
+pub mod export {}
+
 /// Programs with pictures, in the folder `examples`.
 pub mod examples {
     /// A recurrent network that learns to write like a text, letter by letter.
