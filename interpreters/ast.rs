@@ -18,6 +18,7 @@ use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds}
 use crate::passes::{Options, optimize};
 use crate::program::{Constant, Custom, Loop, Op, Term, Turns};
 use crate::shape::Shape;
+use crate::source::{Site, placed};
 
 /// Terms are the staging interpreter.
 pub type Ast = Term;
@@ -33,6 +34,7 @@ fn kinds(terms: &[Term]) -> Vec<Kind<'_>> {
 }
 
 /// An operation whose result is of the same kind as `like`.
+#[track_caller]
 fn same(op: Op<Term>, like: &Term) -> Term {
     Term::new(op, Shape::from_slice(like.sizes()), like.element_type())
 }
@@ -46,6 +48,15 @@ impl Enter<Array> for Term {
 
 impl BaseTensor for Term {
     type Trace = Self;
+
+    /// Where the operation was written; it has no number.
+    fn site(&self) -> Site {
+        Site { number: 0, place: self.place() }
+    }
+
+    fn attribute(to: Site) -> Site {
+        Site { number: 0, place: placed(to.place) }
+    }
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)

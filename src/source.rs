@@ -33,11 +33,51 @@ impl fmt::Display for SourceLine {
 /// The other interpreters pass sites on: the derivative of an operation runs long after the operation, and says with
 /// [`attribute`](crate::BaseTensor::attribute) whose derivative it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Site(pub(crate) u32);
+pub struct Site {
+    pub(crate) number: u32,
+    /// Where the operation was written, if the interpreter records that.
+    pub(crate) place: Place,
+}
 
 impl Site {
     /// No known operation.
-    pub const UNKNOWN: Site = Site(0);
+    pub const UNKNOWN: Site = Site { number: 0, place: None };
+}
+
+/// Where an operation of a recorded program was written, if that is known. No part of what a program is.
+pub(crate) type Place = Option<&'static Location<'static>>;
+
+thread_local! {
+    /// Where the operations that are recorded now were written, if the caller is not that place: the operation of a
+    /// program that is interpreted, or the one whose derivative runs.
+    static PLACE: Cell<Place> = const { Cell::new(None) };
+}
+
+/// The operations that are recorded from now on were written here; returns what was said before.
+pub(crate) fn placed(to: Place) -> Place {
+    PLACE.replace(to)
+}
+
+/// Says at its end where operations are written.
+pub(crate) struct Restored(pub(crate) Place);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        placed(self.0);
+    }
+}
+
+/// The place of an operation that this caller records.
+pub(crate) fn place_of(caller: &'static Location<'static>) -> Place {
+    PLACE.get().or_else(written).or_else(|| outside(caller).then_some(caller))
+}
+
+/// Whether a place is in the user's source, and neither here nor in the standard library.
+fn outside(at: &Location<'_>) -> bool {
+    let root = file!().strip_suffix("src/source.rs").unwrap_or_default();
+    let own =
+        at.file().strip_prefix(root).is_some_and(|file| file.starts_with("src/") || file.starts_with("interpreters/"));
+    !own && !at.file().starts_with("/rustc/")
 }
 
 thread_local! {

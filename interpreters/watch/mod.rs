@@ -145,13 +145,13 @@ fn is_library(place: &Location<'_>) -> bool {
 
 impl<L> Observation<L> {
     fn source(&self, site: Site) -> Option<&Source> {
-        self.sources.get_index((site.0 as usize).checked_sub(1)?)
+        self.sources.get_index((site.number as usize).checked_sub(1)?)
     }
 
     /// The number of an operation; equal operations have one number.
     fn site(&mut self, source: Source) -> Site {
         let k = self.sources.insert_full(source).0;
-        u32::try_from(k + 1).map_or(Site::UNKNOWN, Site)
+        u32::try_from(k + 1).map_or(Site::UNKNOWN, |number| Site { number, place: None })
     }
 
     /// An operation at a place in words, with what the operation is a part of.

@@ -89,8 +89,10 @@ impl Module {
         known.follow(program, &mut numbers);
         let values = Vec::with_capacity(program.nodes().len());
         let mut lower = Lower { module: self, code, values, facts: known, numbers };
-        for node in program.nodes() {
-            let made = lower.node(node, &inputs)?;
+        for (k, node) in program.nodes().iter().enumerate() {
+            let place = program.place(k as NodeId);
+            lower.code.at_place(place);
+            let made = lower.node(node, &inputs).map_err(|why| why.at(place))?;
             lower.values.push(made);
         }
         let results: Vec<Value> = program.results().iter().map(|id| lower.value(*id)).collect();
@@ -198,7 +200,7 @@ impl Lower<'_> {
                 return self.code.matrix(*op, &args).map(Made::Many);
             }
             Op::Call(Call::External(external), _) => {
-                return Err(Unsupported::External { name: external.name().to_owned() });
+                return Err(Unsupported::External { name: external.name().to_owned(), at: None });
             }
             Op::Custom(c, args) => {
                 let args = self.all(args);

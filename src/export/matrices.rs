@@ -39,7 +39,7 @@ impl Code {
             Matrix::Lstsq => vec![self.least_squares(a, &args[1])],
             Matrix::Expm => vec![self.matrix_exponential(a)],
             Matrix::ExpmTangent { transposed } => vec![self.exponential_tangent(a, &args[1], transposed)],
-            Matrix::Svd => return Err(Unsupported::Matrix { name: op.name() }),
+            Matrix::Svd => return Err(Unsupported::Matrix { name: op.name(), at: None }),
         })
     }
 

@@ -29,6 +29,7 @@ use thiserror::Error;
 pub use signature::{Exported, Port, Signature};
 
 use crate::program::Program;
+use crate::source::{Place, SourceLine};
 
 /// The reason why a program is not exported.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -41,6 +42,8 @@ pub enum Unsupported {
     External {
         /// The name of the code.
         name: String,
+        /// Where the program runs it, if that is known.
+        at: Option<SourceLine>,
     },
     /// The program has linear algebra that has no operation there.
     #[error(
@@ -50,7 +53,18 @@ pub enum Unsupported {
     Matrix {
         /// The name of the operation.
         name: &'static str,
+        /// Where the operation was written, if that is known.
+        at: Option<SourceLine>,
     },
+}
+
+impl Unsupported {
+    /// The same reason, with the place if there is none yet.
+    fn at(mut self, place: Place) -> Unsupported {
+        let (Unsupported::External { at, .. } | Unsupported::Matrix { at, .. }) = &mut self;
+        *at = at.take().or_else(|| place.map(SourceLine::from));
+        self
+    }
 }
 
 impl Program {
@@ -69,6 +83,9 @@ impl Program {
     /// assert!(text.contains("%1 = stablehlo.sine %0 : tensor<2xf64>"), "{text}");
     /// # Ok::<(), String>(())
     /// ```
+    ///
+    /// A line ends with the place in the user's source where its operation was written, as far as the recorded program
+    /// knows it: `loc("src/model.rs":12:9)`; that of a derivative is the place of what is differentiated.
     ///
     /// # Errors
     /// When an operation has no counterpart in StableHLO.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use crate::dtype::DType;
 use crate::shape::Shape;
+use crate::source::Place;
 
 /// An element type of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +118,8 @@ pub(super) struct Code {
     next: usize,
     /// How deep the lines are indented.
     depth: usize,
+    /// Where the operation was written whose lines are made now, as the end of these lines.
+    place: String,
     /// Lines by what stands right of the equality sign. Only looked up, never iterated over.
     known: HashMap<String, Value>,
     /// What some values are made of, by name, for operations that need not read them as they are.
@@ -136,6 +139,14 @@ impl Code {
     /// The code of a function, whose lines stand within two pairs of braces.
     pub(super) fn function() -> Code {
         Code { depth: 2, ..Code::default() }
+    }
+
+    /// The lines from now on belong to an operation that was written here.
+    pub(super) fn at_place(&mut self, place: Place) {
+        self.place = match place {
+            Some(at) => format!(" loc({:?}:{}:{})", at.file(), at.line(), at.column()),
+            None => String::new(),
+        };
     }
 
     /// A value with a new name, which the caller defines.
@@ -158,7 +169,7 @@ impl Code {
             return known.clone();
         }
         let value = self.argument(shape, ty);
-        self.line(&format!("{} = {text}", value.name));
+        self.line(&format!("{} = {text}{}", value.name, self.place));
         self.known.insert(text, value.clone());
         value
     }
@@ -179,7 +190,7 @@ impl Code {
         self.next += 1;
         let count = kinds.len();
         let left = if count == 1 { name.clone() } else { format!("{name}:{count}") };
-        self.line(&format!("{left} = {text}"));
+        self.line(&format!("{left} = {text}{}", self.place));
         let value = |(k, (shape, ty)): (usize, &(Shape, Ty))| {
             let name = if count == 1 { name.as_str().into() } else { format!("{name}#{k}").into() };
             Value { name, shape: shape.clone(), ty: *ty }
@@ -189,7 +200,7 @@ impl Code {
 
     /// The lines of a region, each with its line break; the region may use the values of the code around it.
     pub(super) fn region(&mut self, make: impl FnOnce(&mut Code)) -> String {
-        let mut inner = Code { next: self.next, depth: self.depth + 1, ..Code::default() };
+        let mut inner = Code { next: self.next, depth: self.depth + 1, place: self.place.clone(), ..Code::default() };
         make(&mut inner);
         self.next = inner.next;
         inner.text

@@ -47,8 +47,10 @@ enum Made {
 /// The results of a program some of whose inputs are stacks of `n`; a result is a stack if it depends on one.
 pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[Value]) -> Vec<Value> {
     let mut made: Vec<Made> = inputs.iter().copied().map(Made::One).collect();
-    for node in &program.nodes()[inputs.len()..] {
+    for (k, node) in program.nodes().iter().enumerate().skip(inputs.len()) {
+        let before = b.placed(program.place(k as NodeId));
         let next = Batch { b, n, made: &made }.operation(&node.op);
+        b.placed(before);
         made.push(next);
     }
     let value = |r: &NodeId| match made[*r as usize] {

@@ -13,6 +13,7 @@ use crate::rewrite::rules;
 use crate::rewrite::rules::orders::Orders;
 use crate::rewrite::signs;
 use crate::shape::Shape;
+use crate::source::Place;
 
 /// The deepest nesting of rules that call each other.
 const DEEPEST: u32 = 24;
@@ -31,6 +32,10 @@ pub(crate) struct Assumed {
 pub struct Builder {
     inputs: Vec<Slot>,
     nodes: Vec<Node>,
+    /// Where each operation was written, if that is known.
+    places: Vec<Place>,
+    /// Where the operations that are added now were written.
+    place: Place,
     /// Only looked up, never iterated over, so that its order has no effect.
     known: HashMap<Op<NodeId>, NodeId>,
     facts: Facts,
@@ -78,6 +83,11 @@ impl Builder {
     /// What rules may assume.
     pub(crate) fn assumes(&self) -> Assumed {
         self.assumed
+    }
+
+    /// The operations that are added from now on were written here; returns what was said before.
+    pub(crate) fn placed(&mut self, place: Place) -> Place {
+        std::mem::replace(&mut self.place, place)
     }
 
     /// Logs that a rule made an operation.
@@ -164,6 +174,7 @@ impl Builder {
         let id = self.nodes.len() as NodeId;
         let op = Op::Input(u64::from(id));
         self.nodes.push(Node { op: op.clone(), shape: slot.shape.clone(), dtype: slot.dtype });
+        self.places.push(None);
         self.known.insert(op, id);
         self.facts.push(None);
         self.never_minus_zero.push(!slot.dtype.is_float());
@@ -195,6 +206,7 @@ impl Builder {
         let never = signs::is_never_minus_zero(&op, dtype, &|a| self.never_minus_zero[a as usize]);
         self.never_minus_zero.push(never);
         self.nodes.push(Node { op: op.clone(), shape, dtype });
+        self.places.push(self.place);
         let is_used = |id: NodeId| self.uses.get(id as usize).is_some_and(|uses| *uses > 0);
         self.products.push(&self.nodes, id, &is_used);
         self.known.insert(op, id);
@@ -271,11 +283,13 @@ impl Builder {
         reach(&self.nodes, &mut live, |_| true);
         let mut numbers = vec![0; self.nodes.len()];
         let mut nodes: Vec<Node> = Vec::new();
+        let mut places: Vec<Place> = Vec::new();
         for (k, node) in self.nodes.into_iter().enumerate().filter(|(k, _)| live[*k]) {
             numbers[k] = nodes.len() as NodeId;
+            places.push(self.places[k]);
             nodes.push(Node { op: node.op.map(&mut |a| numbers[*a as usize]), ..node });
         }
         let results = results.iter().map(|r| numbers[*r as usize]).collect();
-        Program::new(self.inputs, nodes, results, names)
+        Program::new(self.inputs, nodes, places, results, names)
     }
 }

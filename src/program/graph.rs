@@ -130,7 +130,9 @@ impl Builder {
             node.op.operands(&mut |a| known &= numbers[*a as usize].is_some());
             if known {
                 let op = node.op.map(&mut |a| numbers[*a as usize].unwrap_or_default());
+                let before = self.placed(program.place(k as NodeId));
                 numbers[k] = Some(self.add(op, node.shape.clone(), node.dtype));
+                self.placed(before);
             }
         }
     }

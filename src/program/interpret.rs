@@ -6,6 +6,7 @@ use crate::base::{BaseTensor, Trip};
 use crate::ops::{Binary, Linear};
 use crate::rewrite::signs::Seen;
 use crate::shape::{Show, size};
+use crate::source::{Restored, placed};
 
 /// The value of an operation.
 enum Value<T> {
@@ -67,10 +68,14 @@ pub(crate) fn check_inputs<T: BaseTensor>(verb: &str, program: &Program, inputs:
 fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     let mut values: Vec<Option<Value<T>>> = Vec::with_capacity(program.nodes().len());
     let last_use = program.last_use();
+    // What is recorded for an operation was written where the operation was.
+    let outer = placed(None);
+    let _restored = Restored(outer);
     let waits = |a: NodeId| program.inner.deferred[a as usize];
     let mut inputs = inputs.into_iter();
     for (k, node) in program.nodes().iter().enumerate() {
         let k = k as NodeId;
+        placed(program.place(k).or(outer));
         let dies = |a: NodeId| last_use[a as usize] == k;
         // The deferred operand of a sum.
         let waiting = node.op.added().and_then(|[a, b]| match (waits(*a), waits(*b)) {

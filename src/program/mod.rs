@@ -40,6 +40,7 @@ pub use term::Term;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::shape::Shape;
+use crate::source::Place;
 
 /// The number of an operation within its program.
 pub type NodeId = u32;
@@ -91,11 +92,28 @@ struct Inner {
     /// For each node whether it is a view whose only user is a sum, which can add the view to its other operand in
     /// place.
     deferred: Vec<bool>,
+    places: Places,
+}
+
+/// Where each operation was written, if that is known; no part of what a program is.
+#[derive(Clone, Debug, Default)]
+struct Places(Vec<Place>);
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Places) -> bool {
+        true
+    }
+}
+
+impl Eq for Places {}
+
+impl std::hash::Hash for Places {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
 impl Program {
     /// A program from parts that obey the laws.
-    fn new(inputs: Vec<Slot>, nodes: Vec<Node>, results: Vec<NodeId>, names: &[String]) -> Program {
+    fn new(inputs: Vec<Slot>, nodes: Vec<Node>, places: Vec<Place>, results: Vec<NodeId>, names: &[String]) -> Program {
         let mut last_use: Vec<NodeId> = (0..nodes.len() as NodeId).collect();
         for (k, node) in nodes.iter().enumerate() {
             node.op.operands(&mut |a| last_use[*a as usize] = k as NodeId);
@@ -109,7 +127,9 @@ impl Program {
         };
         let outputs = results.iter().enumerate().map(slot).collect();
         let deferred = interpret::deferred(&nodes, &results);
-        Program { inner: Arc::new(Inner { inputs, outputs, nodes, results, last_use, deferred }) }
+        Program {
+            inner: Arc::new(Inner { inputs, outputs, nodes, results, last_use, deferred, places: Places(places) }),
+        }
     }
 
     /// The inputs.
@@ -135,6 +155,11 @@ impl Program {
     /// For each operation its last user; the operation itself if it has none, and the number of operations for outputs.
     pub fn last_use(&self) -> &[NodeId] {
         &self.inner.last_use
+    }
+
+    /// Where an operation was written, if that is known.
+    pub(crate) fn place(&self, id: NodeId) -> Place {
+        self.inner.places.0.get(id as usize).copied().flatten()
     }
 
     /// Whether an operation is a view whose only user, a sum, adds it to the other operand in place.
@@ -181,6 +206,7 @@ impl Program {
         }
         let slots = self.inputs().iter().zip(inputs).map(|(s, n)| Slot { name: (*n).to_owned(), ..s.clone() });
         let names: Vec<String> = outputs.iter().map(|n| (*n).to_owned()).collect();
-        Program::new(slots.collect(), self.nodes().to_vec(), self.results().to_vec(), &names)
+        let places = self.inner.places.0.clone();
+        Program::new(slots.collect(), self.nodes().to_vec(), places, self.results().to_vec(), &names)
     }
 }

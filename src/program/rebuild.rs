@@ -53,7 +53,9 @@ impl Builder {
         let mut now = Now(inputs.into_iter().map(Made::One).collect());
         now.0.reserve(program.nodes().len() - now.0.len());
         for (k, node) in program.nodes().iter().enumerate().skip(now.0.len()) {
+            let before = self.placed(program.place(k as NodeId));
             let made = make(self, k as NodeId, node, &now);
+            self.placed(before);
             now.0.push(made);
         }
         now

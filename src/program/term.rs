@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::Location;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -18,6 +19,7 @@ use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::rewrite::signs::Seen;
 use crate::shape::{Shape, check_possible};
+use crate::source::{Place, place_of};
 
 /// A traced value.
 #[derive(Clone)]
@@ -28,6 +30,7 @@ struct Traced {
     op: Op<Term>,
     shape: Shape,
     dtype: DType,
+    place: Place,
 }
 
 thread_local! {
@@ -45,8 +48,14 @@ fn fresh() -> u64 {
 
 impl Term {
     /// The result of an operation, of known shape and element type.
+    #[track_caller]
     pub(crate) fn new(op: Op<Term>, shape: Shape, dtype: DType) -> Term {
-        Term(Rc::new(Traced { id: fresh(), op, shape, dtype }))
+        Term(Rc::new(Traced { id: fresh(), op, shape, dtype, place: place_of(Location::caller()) }))
+    }
+
+    /// Where the operation was written, if that is known.
+    pub(crate) fn place(&self) -> Place {
+        self.0.place
     }
 
     /// A new variable.
@@ -57,7 +66,7 @@ impl Term {
     pub fn variable(shape: &[usize], dtype: DType) -> Term {
         check_possible("array", shape);
         let id = fresh();
-        Term(Rc::new(Traced { id, op: Op::Input(id), shape: Shape::from_slice(shape), dtype }))
+        Term(Rc::new(Traced { id, op: Op::Input(id), shape: Shape::from_slice(shape), dtype, place: None }))
     }
 
     /// A new variable for each input, or output, of a program.
@@ -213,6 +222,7 @@ impl Term {
 struct Tracing {
     inputs: Vec<Slot>,
     nodes: Vec<Node>,
+    places: Vec<Place>,
     numbers: BTreeMap<u64, NodeId>,
 }
 
@@ -227,6 +237,7 @@ impl Tracing {
         let id = NodeId::try_from(self.nodes.len()).expect("a trace has fewer than 2^32 operations");
         self.numbers.insert(term.0.id, id);
         self.nodes.push(Node { op, shape: term.0.shape.clone(), dtype: term.0.dtype });
+        self.places.push(term.place());
         id
     }
 
@@ -253,6 +264,7 @@ impl Tracing {
         let mut now: Vec<NodeId> = self.inputs.into_iter().map(|slot| builder.input(slot)).collect();
         for (k, node) in self.nodes.into_iter().enumerate().skip(count) {
             builder.sign_seen(seen.values[k]);
+            builder.placed(self.places[k]);
             now.push(builder.add(node.op.map(&mut |a| now[*a as usize]), node.shape, node.dtype));
         }
         let results: Vec<NodeId> = results.iter().map(|r| now[*r as usize]).collect();

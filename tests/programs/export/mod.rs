@@ -3,3 +3,4 @@
 mod agree;
 mod golden;
 mod matrices;
+mod places;

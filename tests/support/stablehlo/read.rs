@@ -39,9 +39,14 @@ pub(super) struct Function {
     pub(super) results: Vec<Type>,
 }
 
+/// A line without the place in the source at its end.
+pub(super) fn placeless(line: &str) -> &str {
+    line.split(" loc(").next().unwrap_or(line).trim()
+}
+
 /// The functions of a module.
 pub(super) fn module(text: &str) -> BTreeMap<String, Function> {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.starts_with("//")).peekable();
+    let mut lines = text.lines().map(placeless).filter(|line| !line.starts_with("//"));
     let head = lines.next().expect("a module");
     assert!(head.starts_with("module @") && head.ends_with('{'), "no module: {head}");
     let mut functions = BTreeMap::new();
