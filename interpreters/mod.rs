@@ -8,6 +8,7 @@
 //!   linear map from the inputs' tangents to the value's, evaluated backwards.
 //! * [`compiled`]: evaluation of programs by fused kernels.
 //! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
+//! * [`sparsity`]: the inputs on which each element of a value depends.
 //! * [`count`]: the cost of a program, in any interpreter.
 //! * [`transcript`]: the text of a program, written while it runs, in any interpreter.
 //! * [`watch`]: a program observed value by value, in any interpreter: where a NaN comes from, what is out of bounds.
@@ -33,6 +34,7 @@ mod kernels;
 mod level;
 mod scope;
 pub mod shapes;
+pub mod sparsity;
 pub mod transcript;
 pub mod watch;
 
@@ -43,6 +45,7 @@ pub use count::Count;
 pub use dual::Dual;
 pub use jet::Jet;
 pub use shapes::Shapes;
+pub use sparsity::Sparsity;
 pub use transcript::Transcript;
 pub use watch::Watch;
 

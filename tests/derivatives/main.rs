@@ -31,6 +31,7 @@ mod ode;
 mod optim;
 mod repeat;
 mod repeated;
+mod sparse;
 mod stacked;
 mod taylor;
 mod trees;

@@ -43,8 +43,20 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-const INTERPRETERS: [&str; 11] =
-    ["interpreters", "kernels", "Concrete", "Ast", "ADVal", "Dual", "Jet", "Shapes", "Count", "Transcript", "Watch"];
+const INTERPRETERS: [&str; 12] = [
+    "interpreters",
+    "kernels",
+    "Concrete",
+    "Ast",
+    "ADVal",
+    "Dual",
+    "Jet",
+    "Shapes",
+    "Sparsity",
+    "Count",
+    "Transcript",
+    "Watch",
+];
 
 #[test]
 fn the_language_names_no_interpreter() {
@@ -78,6 +90,7 @@ fn no_interpreter_names_another() {
         ("dual", "Dual"),
         ("jet", "Jet"),
         ("shapes", "Shapes"),
+        ("sparsity", "Sparsity"),
         ("count", "Count"),
         ("transcript", "Transcript"),
         ("watch", "Watch"),

@@ -27,6 +27,7 @@ mod verbs;
 use super::modes::{Choice, Made, Mode, explained};
 use derived::Derived;
 pub use jit::{Gradient, Jit};
+pub(super) use record::program_of;
 
 /// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a program or a derivative of
 /// one.

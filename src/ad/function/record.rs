@@ -4,6 +4,7 @@ use super::derived::Derived;
 use super::{Function, Parts, Shown, both};
 use crate::array::Array;
 use crate::base::BaseTensor;
+use crate::dtype::DType;
 use crate::program::{Program, Term};
 use crate::tensor::Tensor;
 use crate::tree::{Key, Step, Tree, Visitor};
@@ -39,6 +40,12 @@ where
         Ok(program) => Recorded { program, count, results },
         Err(message) => panic!("{message}"),
     }
+}
+
+/// The program of a function of arguments like these.
+#[track_caller]
+pub(in crate::ad) fn program_of<P: Tree<Array>, Z: Tree<Term>>(f: impl Fn(&P::With<Term>) -> Z, x: &P) -> Program {
+    record(|x, _: &()| f(x), x, &()).program
 }
 
 /// Zeros in the structure of recorded results.
@@ -85,5 +92,21 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         let Recorded { program, count, .. } = record(f, x, data);
         let key = key(&|v| x.visit(v), &|v| data.visit(v));
         Function::of(Parts { derived, recorded: program, count, names, template, assemble, key })
+    }
+}
+
+impl<P: Tree<Array>> Function<P, (), Tensor<Array, 1>> {
+    /// A function of arguments like `x` that is a program with one result, a vector.
+    #[track_caller]
+    pub(in crate::ad) fn made(program: Program, x: &P, len: usize) -> Self {
+        Function::of(Parts {
+            derived: Derived::Value,
+            count: program.inputs().len(),
+            recorded: program,
+            names: Vec::new(),
+            template: Tensor::from_raw(Array::zeros(&[len], DType::F64)),
+            assemble: |_, _, mut results| Tensor::from_raw(results.remove(0)),
+            key: key(&|v| x.visit(v), &|v| ().visit(v)),
+        })
     }
 }
