@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use polygrad::base::{Step, Traced, Trip};
+use polygrad::base::{Step, Traced, Trip, Turn};
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::Options;
 use polygrad::program::{Custom, Term};
@@ -66,6 +66,11 @@ fn map_accum<L: Level>(n: usize, reverse: bool, init: Vec<Any>, xs: &[Any], step
         (unwrapped(carry), unwrapped(outputs))
     });
     (wrapped(&last), wrapped(&stacked))
+}
+
+fn repeat<L: Level>(most: Option<usize>, init: Vec<Any>, step: Turn<'_, Any>) -> Vec<Any> {
+    let last = L::repeat(most, unwrapped(init), &mut |carry| unwrapped(step(carry.into_iter().map(L::wrap).collect())));
+    wrapped(&last)
 }
 
 fn discrete<L: Level>(op: &Discrete, args: &[&Any]) -> Any {
@@ -146,6 +151,9 @@ macro_rules! levels {
             }
             fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Any>) -> Trip<Self> {
                 match current() { $(Which::$Name => map_accum::<$L>(n, reverse, init, xs, step),)* }
+            }
+            fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Any>) -> Vec<Self> {
+                match current() { $(Which::$Name => repeat::<$L>(most, init, step),)* }
             }
             fn call(op: &Call, args: &[Self]) -> Vec<Self> {
                 match current() { $(Which::$Name => wrapped(&<$L>::call(op, &all::<$L>(args))),)* }

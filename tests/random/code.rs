@@ -130,6 +130,8 @@ impl Code for Step {
             Step::Concat(axis, parts) => format!("Step::Concat({axis}, {})", parts.code()),
             Step::Ruled(rules, a, b) => format!("Step::Ruled(Rules::{rules:?}, {a}, {b})"),
             Step::Matrix(op, a, b) => format!("Step::Matrix(Matrix::{op:?}, {a}, {b})"),
+            Step::Solved(equation, a, b) => format!("Step::Solved(Equation::{equation:?}, {a}, {b})"),
+            Step::While(k, bound, l) => format!("Step::While({k}, Bound::{bound:?}, Box::new({}))", l.code()),
             Step::Loop(l) => format!("Step::Loop(Box::new({}))", l.code()),
         }
     }

@@ -7,10 +7,13 @@
 use polygrad::array::Rng;
 use polygrad::ops::{Binary, Call, Compare, Contract, Discrete, FloatStep, IntBinary, Linear, Matrix, Unary, View};
 use polygrad::shape::{Shape, size, strides};
-use polygrad::{Array, BaseTensor, DType};
+use polygrad::{Array, BaseTensor, DType, Shapes, Tensor};
 
-use crate::recipe::{Loop, Numbers, Recipe, Step};
+use crate::infinities;
+use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
 use crate::ruled::{self, Rules};
+
+type Vector<T> = Tensor<T, 1>;
 
 /// Bounds of the elements, for floats.
 type Interval = (f64, f64);
@@ -277,7 +280,13 @@ impl<T: BaseTensor> Pool<T> {
             Step::Concat(axis, parts) => self.concat(*axis, parts),
             Step::Matrix(op, a, b) => self.matrix(*op, *a, *b),
             Step::Ruled(rules, x, y) => return self.ruled(*rules, *x, *y),
+            Step::Solved(equation, p, q) => {
+                let within = |x: Entry<T>| Vector::from_raw(x.of_type(DType::F64).of_shape(&[2]).bent((-1.0, 1.0)).t);
+                let (p, q) = (self.get(*p).float(), self.get(*q).float());
+                (equation.solved(&within(p), &within(q)).into_raw(), (-4.0, 4.0))
+            }
             Step::Loop(l) => return self.run(l),
+            Step::While(k, bound, l) => return self.run_while(*k, *bound, l),
         };
         self.push(t, within);
     }
@@ -374,6 +383,7 @@ impl<T: BaseTensor> Pool<T> {
         let b = self.get(b).of_type(a.t.dtype());
         let (a, b) = (a.of_shape(op.a.source()), b.of_shape(op.b.source()));
         let (a, b) = (self.bent(a, USUAL), self.bent(b, USUAL));
+        infinities::note(op, &a.t, &b.t);
         let times = size(op.a.shape()) as f64;
         let products = product(product(a.within, b.within), (times, times));
         (T::contract(op, &a.t, &b.t), hull((0.0, 0.0), products))
@@ -422,8 +432,62 @@ impl<T: BaseTensor> Pool<T> {
         x.of_shape(&shape)
     }
 
+    fn carries(&mut self, l: &Loop) -> Vec<Entry<T>> {
+        l.init.iter().map(|k| self.carried(*k)).collect()
+    }
+
+    /// The next carry, from a pool that has the carry.
+    fn trip(&mut self, l: &Loop, init: &[Entry<T>]) -> Vec<T> {
+        l.body.iter().for_each(|step| self.step(step));
+        let mut like = |k: usize, c: &Entry<T>| {
+            let next = self.get(k).like(c);
+            self.bent(next, USUAL).t
+        };
+        l.next.iter().zip(init).map(|(k, c)| like(*k, c)).collect()
+    }
+
+    /// The pool as far as shapes tell.
+    fn shapes(&self) -> Pool<Shapes> {
+        let of = |x: &Entry<T>| Entry::new(Shapes::new(x.t.shape(), x.t.dtype()), x.within);
+        Pool { tame: self.tame, entries: self.entries.iter().map(of).collect(), used: self.used.clone() }
+    }
+
+    /// A loop that ends when the number of trips is an integer of the pool, or before, as it is bounded.
+    fn run_while(&mut self, k: usize, bound: Bound, l: &Loop) {
+        let init = self.carries(l);
+        let limit = self.get(k).of_type(DType::I64).of_shape(&[]).t;
+        let limit = match bound {
+            Bound::Most => limit,
+            // Nothing else ends it.
+            Bound::None => T::discrete(&Discrete::IntBinary(IntBinary::Rem), &[&limit, &splat(&limit, 4.0)]),
+        };
+        let goes = |done: &T| T::discrete(&Discrete::Compare(Compare::Lt), &[done, &limit]);
+        let pool_of = |carry: &[T]| {
+            let mut pool = self.clone();
+            carry.iter().for_each(|c| pool.push(c.clone(), USUAL));
+            pool
+        };
+        let start = T::zeros(&[], DType::I64);
+        let mut carry = vec![goes(&start), start];
+        carry.extend(init.iter().map(|c| c.t.clone()));
+        let last = T::repeat((bound == Bound::Most).then_some(l.n), carry, &mut |carry| {
+            let next = pool_of(&carry[2..]).trip(l, &init);
+            let done = T::discrete(&Discrete::IntBinary(IntBinary::Add), &[&carry[1], &splat(&carry[1], 1.0)]);
+            [vec![goes(&done), done], next].concat()
+        });
+        // What the body takes from outside is used, even if it does not run.
+        let mut shapes = self.shapes();
+        let kinds: Vec<_> = init.iter().map(|c| (Shapes::new(c.t.shape(), c.t.dtype()), USUAL)).collect();
+        kinds.iter().for_each(|(c, within)| shapes.push(c.clone(), *within));
+        let like: Vec<_> = kinds.into_iter().map(|(c, within)| Entry::new(c, within)).collect();
+        shapes.trip(l, &like);
+        let outside = self.entries.len();
+        self.used.copy_from_slice(&shapes.used[..outside]);
+        last.into_iter().skip(2).for_each(|t| self.push(t, USUAL));
+    }
+
     fn run(&mut self, l: &Loop) {
-        let init: Vec<Entry<T>> = l.init.iter().map(|k| self.carried(*k)).collect();
+        let init = self.carries(l);
         let xs: Vec<Entry<T>> = l.xs.iter().map(|k| self.sequence(*k, l.n)).collect();
         let outside = self.entries.len();
         let mut outputs_within = Vec::new();
@@ -437,12 +501,7 @@ impl<T: BaseTensor> Pool<T> {
             for (element, x) in elements.iter().zip(&xs) {
                 pool.push(element.clone(), x.within);
             }
-            l.body.iter().for_each(|step| pool.step(step));
-            let like = |pool: &mut Pool<T>, k: usize, c: &Entry<T>| {
-                let next = pool.get(k).like(c);
-                pool.bent(next, USUAL).t
-            };
-            let next = l.next.iter().zip(&init).map(|(k, c)| like(&mut pool, *k, c)).collect();
+            let next = pool.trip(l, &init);
             let outputs: Vec<Entry<T>> = l.out.iter().map(|k| pool.get(*k)).collect();
             outputs_within = outputs.iter().map(|out| out.within).collect();
             // What the body takes from outside is used.

@@ -14,8 +14,9 @@ use polygrad::shape::size;
 use polygrad::{BaseTensor, DType};
 
 use crate::eval::{Entry, Pool, SINGULAR};
-use crate::recipe::{Loop, Numbers, Recipe, Step};
+use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
 use crate::ruled::Rules;
+use crate::solved::Equation;
 use crate::support::{random_contract, random_linear, random_shape};
 
 /// Operations whose derivatives exist at every regular matrix.
@@ -78,10 +79,10 @@ fn constants(steps: &mut [Step], at: &mut dyn FnMut(&mut Numbers)) {
     for step in steps {
         match step {
             Step::Constant(numbers) => at(numbers),
-            Step::Loop(l) => constants(&mut l.body, at),
+            Step::Loop(l) | Step::While(_, _, l) => constants(&mut l.body, at),
             Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) | Step::Linear(..) => {}
             Step::Contract(..) | Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) => {}
-            Step::Reduce(..) | Step::Ruled(..) | Step::Matrix(..) => {}
+            Step::Reduce(..) | Step::Ruled(..) | Step::Matrix(..) | Step::Solved(..) => {}
         }
     }
 }
@@ -192,14 +193,22 @@ impl Maker {
             21 => Step::Concat(self.rng.below(2), self.some(1, 3, |maker| maker.pick(pool))),
             22 | 23 => return self.indexed(pool),
             // Rules are given zeros where a term has nothing, so what is not finite may differ.
-            24 if self.tame && self.rng.below(2) == 0 => {
-                Step::Matrix(self.one(MATRICES), self.float(pool), self.float(pool))
-            }
-            24 if self.tame => Step::Ruled(self.one(&[Rules::Jvp, Rules::Both]), self.float(pool), self.float(pool)),
+            24 if self.tame => self.function(pool),
             24 => Step::Unary(self.unary(), self.float(pool)),
+            25 if self.tame && self.rng.below(2) == 0 => self.run_while(pool, depth),
             _ => return self.run(pool, depth),
         };
         vec![step]
+    }
+
+    /// A function with a derivative of its own.
+    fn function(&mut self, pool: &Pool<Shapes>) -> Step {
+        let (kind, a, b) = (self.rng.below(8), self.float(pool), self.float(pool));
+        match kind {
+            0..=3 => Step::Matrix(self.one(MATRICES), a, b),
+            4..=6 => Step::Ruled(self.one(&[Rules::Jvp, Rules::Both, Rules::Host]), a, b),
+            _ => Step::Solved(self.one(&Equation::ALL), a, b),
+        }
     }
 
     /// A read or an addition at an index computed from integers, mostly those of trips: affine, cut off, in turns,
@@ -304,6 +313,22 @@ impl Maker {
             op = Contract::axes(&[2], &[0], &[0], &[]);
         }
         Step::Contract(op, a, b)
+    }
+
+    fn run_while(&mut self, pool: &Pool<Shapes>, depth: usize) -> Step {
+        // Without a bound there is no derivative in reverse mode, and few questions are left.
+        let bound = if self.rng.below(16) == 0 { Bound::None } else { Bound::Most };
+        let (n, k) = (self.rng.below(5), self.int(pool));
+        let init = self.some(1, 2, |maker| maker.pick(pool));
+        let mut inside = pool.clone();
+        for c in init.iter().map(|c| pool.clone().carried(*c).t).collect::<Vec<_>>() {
+            inside.push(c, (-4.0, 4.0));
+        }
+        let count = 1 + self.rng.below(4);
+        let body = self.steps(&mut inside, count, depth - 1);
+        let next = init.iter().map(|_| self.pick(&inside)).collect();
+        let (xs, out) = (Vec::new(), Vec::new());
+        Step::While(k, bound, Box::new(Loop { n, reverse: false, init, xs, body, next, out }))
     }
 
     fn run(&mut self, pool: &Pool<Shapes>, depth: usize) -> Vec<Step> {

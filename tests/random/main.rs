@@ -4,7 +4,8 @@
 //! (`eval`). Named pipelines (`pipelines`) answer questions about it: its values, its derivatives to third order, by
 //! running, by tracing, as programs, saved and loaded. Laws:
 //! * pipelines that answer one question agree up to rounding, relative to the largest number in sight;
-//! * those that are one algorithm agree on infinities and NaN, too, whatever the numbers are;
+//! * those that are one algorithm agree on infinities and NaN, too, whatever the numbers are, but where an infinity is
+//!   multiplied with a sum (`infinities`);
 //! * they agree on the signs of zeros that an operation sees;
 //! * at kinks and ties, every nesting of second derivatives is finite where the derivative of a gradient by running is,
 //!   as long as values and first derivatives are made of finite numbers alone, and no power is one of zero (`poles`);
@@ -53,11 +54,13 @@ mod exact;
 #[path = "../support/forms.rs"]
 mod forms;
 mod generate;
+mod infinities;
 mod pipelines;
 mod poles;
 mod recipe;
 mod regressions;
 mod ruled;
+mod solved;
 #[path = "../support/stablehlo/mod.rs"]
 mod stablehlo;
 #[path = "../support/mod.rs"]
@@ -251,6 +254,8 @@ fn random_programs_are_about_everything() {
                 Step::Concat(..) => "concat".to_string(),
                 Step::Ruled(rules, ..) => format!("rules {rules:?}"),
                 Step::Matrix(op, ..) => format!("matrix {}", op.name()),
+                Step::Solved(equation, ..) => format!("solved {equation:?}"),
+                Step::While(_, bound, _) => format!("while {bound:?}"),
                 Step::Loop(l) => {
                     let inner = l.body.iter().any(|step| matches!(step, Step::Loop(_)));
                     format!("loop {} carry {} nested {inner} reverse {}", l.n.min(2), !l.init.is_empty(), l.reverse)
@@ -271,6 +276,12 @@ fn random_programs_are_about_everything() {
         "scatter by 2",
         "rules Jvp",
         "rules Both",
+        "rules Host",
+        "solved Root",
+        "solved FixedPoint",
+        "solved Minimum",
+        "while Most",
+        "while None",
     ]) {
         assert!(seen.contains(name), "no program has {name}");
     }

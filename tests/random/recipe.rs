@@ -8,6 +8,7 @@ use polygrad::DType;
 use polygrad::ops::{Binary, Contract, Discrete, Linear, Matrix, Reduce, Unary};
 
 use crate::ruled::Rules;
+use crate::solved::Equation;
 
 /// A program: its inputs come first in the pool.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +49,18 @@ pub(crate) enum Step {
     /// Linear algebra of one matrix, or of a matrix and a right-hand side.
     Matrix(Matrix, usize, usize),
     Loop(Box<Loop>),
+    /// The unknowns of an equation in two values.
+    Solved(Equation, usize, usize),
+    /// A loop that ends when the number of its trips is that of an integer; or, if it is bounded, before. It has no
+    /// sequences and no outputs.
+    While(usize, Bound, Box<Loop>),
+}
+
+/// Whether a loop that ends by itself has a bound, which is the number of trips of the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bound {
+    Most,
+    None,
 }
 
 /// A loop. The pool of its body is that outside, then the carry, then the elements of the sequences.
@@ -64,15 +77,22 @@ pub(crate) struct Loop {
     pub(crate) out: Vec<usize>,
 }
 
+impl Loop {
+    fn operands(&mut self, f: &mut dyn FnMut(&mut usize)) {
+        self.init.iter_mut().chain(&mut self.xs).chain(&mut self.next).chain(&mut self.out).for_each(&mut *f);
+        self.body.iter_mut().for_each(|step| step.operands(f));
+    }
+}
+
 impl Step {
     /// How many values it adds to the pool.
     pub(crate) fn results(&self) -> usize {
         match self {
-            Step::Loop(l) => l.init.len() + l.out.len(),
+            Step::Loop(l) | Step::While(_, _, l) => l.init.len() + l.out.len(),
             Step::Ruled(..) => 2,
             Step::Constant(_) | Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => 1,
             Step::Linear(..) | Step::Contract(..) | Step::Reduce(..) => 1,
-            Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) | Step::Matrix(..) => 1,
+            Step::Gather(..) | Step::Scatter(..) | Step::Concat(..) | Step::Matrix(..) | Step::Solved(..) => 1,
         }
     }
 
@@ -82,16 +102,27 @@ impl Step {
             Step::Constant(_) => {}
             Step::Unary(_, a) | Step::Linear(_, a) | Step::Reduce(_, a) => f(a),
             Step::Binary(_, a, b) | Step::Contract(_, a, b) => [a, b].into_iter().for_each(f),
-            Step::Ruled(_, a, b) | Step::Matrix(_, a, b) => [a, b].into_iter().for_each(f),
+            Step::Ruled(_, a, b) | Step::Matrix(_, a, b) | Step::Solved(_, a, b) => [a, b].into_iter().for_each(f),
             Step::Select(m, a, b) => [m, a, b].into_iter().for_each(f),
             Step::Discrete(_, args) | Step::Concat(_, args) => args.iter_mut().for_each(f),
             Step::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
             Step::Scatter(a, ix, v) => std::iter::once(a).chain(ix).chain([v]).for_each(f),
-            Step::Loop(l) => {
-                l.init.iter_mut().chain(&mut l.xs).chain(&mut l.next).chain(&mut l.out).for_each(&mut *f);
-                l.body.iter_mut().for_each(|step| step.operands(f));
+            Step::While(k, _, l) => {
+                f(k);
+                l.operands(f);
             }
+            Step::Loop(l) => l.operands(f),
         }
+    }
+
+    /// Whether it, or a step of its body, is like that.
+    pub(crate) fn any(&self, f: &dyn Fn(&Step) -> bool) -> bool {
+        f(self) || self.a_loop().is_some_and(|l| l.body.iter().any(|step| step.any(f)))
+    }
+
+    /// The loop, if it is one.
+    pub(crate) fn a_loop(&self) -> Option<&Loop> {
+        if let Step::Loop(l) | Step::While(_, _, l) = self { Some(l) } else { None }
     }
 
     /// The operand that stands in for the result when the step is dropped.
@@ -153,9 +184,13 @@ fn simpler(step: &Step, at: usize) -> Vec<(Step, Option<usize>)> {
         Step::Gather(a, ix) => fewer(ix, 1).into_iter().map(|ix| same(Step::Gather(*a, ix))).collect(),
         Step::Scatter(a, ix, v) => fewer(ix, 1).into_iter().map(|ix| same(Step::Scatter(*a, ix, *v))).collect(),
         Step::Loop(l) => simpler_loops(l, at).into_iter().map(|(l, gone)| (Step::Loop(Box::new(l)), gone)).collect(),
+        Step::While(k, bound, l) => {
+            let while_loop = |l: Loop| Step::While(*k, *bound, Box::new(l));
+            simpler_loops(l, at).into_iter().map(|(l, gone)| (while_loop(l), gone)).collect()
+        }
         Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => Vec::new(),
         Step::Linear(..) | Step::Contract(..) | Step::Reduce(..) | Step::Ruled(..) => Vec::new(),
-        Step::Matrix(..) => Vec::new(),
+        Step::Matrix(..) | Step::Solved(..) => Vec::new(),
     }
 }
 
@@ -255,7 +290,7 @@ impl Recipe {
         fn visit(steps: &[Step], f: &mut dyn FnMut(&Step)) {
             for step in steps {
                 f(step);
-                if let Step::Loop(l) = step {
+                if let Some(l) = step.a_loop() {
                     visit(&l.body, f);
                 }
             }

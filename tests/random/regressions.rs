@@ -4,7 +4,7 @@ use polygrad::DType;
 use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary, View};
 
 use crate::check::assert_agree;
-use crate::recipe::{Loop, Numbers, Recipe, Step};
+use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
 use crate::ruled::Rules;
 
 /// The code without the spaces and commas that do not matter.
@@ -156,6 +156,39 @@ regressions! {
             Step::Constant(Numbers { shape: vec![], dtype: DType::F64, seed: 1292 }),
             Step::Binary(Binary::Mul, 3, 2),
             Step::Binary(Binary::Copysign, 1, 4),
+        ],
+    };
+    // A loop that ends by itself, of which one value has a tangent in one of two directions: it was not run in the other.
+    loops_that_end_by_themselves_in_some_directions = Recipe {
+        tame: true,
+        inputs: vec![
+            Numbers { shape: vec![], dtype: DType::F64, seed: 305 },
+            Numbers { shape: vec![], dtype: DType::F64, seed: 712 },
+        ],
+        steps: vec![
+            Step::While(1, Bound::Most, Box::new(Loop { n: 0, reverse: false, init: vec![1], xs: vec![], body: vec![], next: vec![1], out: vec![] })),
+        ],
+    };
+    // The carry of such a loop ends as what does not depend on the inputs.
+    loops_that_end_at_a_number = Recipe {
+        tame: true,
+        inputs: vec![
+            Numbers { shape: vec![], dtype: DType::F64, seed: 305 },
+            Numbers { shape: vec![], dtype: DType::F64, seed: 712 },
+            Numbers { shape: vec![], dtype: DType::I64, seed: 712 },
+        ],
+        steps: vec![
+            Step::While(0, Bound::Most, Box::new(Loop { n: 0, reverse: false, init: vec![1, 2], xs: vec![], body: vec![], next: vec![2, 2], out: vec![] })),
+        ],
+    };
+    // An infinity times a sum, in place of a sum of products: NaN is a number then, and only then.
+    an_infinity_times_a_sum = Recipe {
+        tame: false,
+        inputs: vec![Numbers { shape: vec![2, 3], dtype: DType::F64, seed: 1810 }],
+        steps: vec![
+            Step::Unary(Unary::Ln, 0),
+            Step::Contract(Contract::new(View::affine(&[3, 3], &[3, 3, 3], &[1, 0, 0, 0, 1, 0], &[0, 0]), View::affine(&[3, 3], &[3, 3, 3], &[0, 1, 0, 0, 0, 1], &[0, 0]), View::affine(&[3], &[3, 3, 3], &[1, 0, 0], &[0])), 1, 0),
+            Step::Binary(Binary::LogAddExp, 0, 2),
         ],
     };
     // Two views of which each sees something where the other sees nothing: compiled, the scalar was added nevertheless.
