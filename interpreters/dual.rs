@@ -16,6 +16,7 @@ use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
 use crate::passes::Options;
+use crate::program::repeat::held;
 use crate::program::{Custom, Program, Slot, Taking, Term, Turns, interpret};
 use crate::source::Site;
 
@@ -306,8 +307,15 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         }
     }
 
+    fn runs_all_trips() -> bool {
+        T::runs_all_trips()
+    }
+
     /// Where numbers are unknown and nothing has a tangent, this is the loop of `T`.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+        if let (Some(most), Some(_), true) = (most, init[0].peek(), T::runs_all_trips()) {
+            return Self::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0;
+        }
         let by_host = init[0].peek().is_some() || init.iter().any(|c| c.tangent.is_some());
         let mut still = !by_host;
         if still {

@@ -147,6 +147,13 @@ pub trait BaseTensor: Clone + 'static {
         repeated(most, init, step)
     }
 
+    /// Whether a loop with a bound runs as many trips as there can be, even where numbers say when it ends: the trips of a
+    /// loop around it that is being recorded must leave as much behind as each other.
+    #[doc(hidden)]
+    fn runs_all_trips() -> bool {
+        false
+    }
+
     /// The interpreter at which the plain verbs run their program: one that records the program if values are known
     /// numbers, this one if a program is being traced or differentiated already.
     type Trace: BaseTensor + Enter<Self>;

@@ -16,7 +16,6 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 use super::delta::{Delta, Given, Id, Node, fresh, reachable};
-use super::loops::in_a_loop;
 use super::pull::{self, Env, Fault, Residual, Update};
 use super::push::{self, Tangents};
 use super::{ADVal, differentiable, primals};
@@ -212,7 +211,7 @@ pub(super) fn repeat<T: BaseTensor>(
     };
     if init[0].peek().is_some() {
         return match most {
-            Some(most) if in_a_loop() => all(init, most, step),
+            Some(most) if ADVal::<T>::runs_all_trips() => all(init, most, step),
             Some(_) | None => repeated(most, init, step),
         };
     }

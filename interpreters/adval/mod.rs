@@ -258,6 +258,10 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         again::repeat(most, init, step)
     }
 
+    fn runs_all_trips() -> bool {
+        loops::in_a_loop() || T::runs_all_trips()
+    }
+
     fn peek(&self) -> Option<Array> {
         self.primal.peek()
     }

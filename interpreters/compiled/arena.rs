@@ -11,9 +11,10 @@ use super::steps::{Home, Place, Step};
 /// What takes room in a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Room {
-    Place(Slot),
-    /// The block of the loop at this step.
+    /// The block of the loop at this step. It comes before the places of the step: what is next to it is older then, and
+    /// goes sooner, so that a larger block fits where both were.
     Body(usize),
+    Place(Slot),
 }
 
 /// Gives every place of the arena its part of the block, and returns the bytes of the block. The places `kept` live to

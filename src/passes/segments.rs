@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::optimize;
 use crate::base::BaseTensor;
-use crate::checkpoint::{Checkpoint, Levels, Trips, map_accum};
+use crate::checkpoint::{Checkpoint, Plan, Trips, map_accum};
 use crate::program::{Builder, Loop, Made, NodeId, Now, Op, Program, Slot, Term, interpret};
 use crate::shape::Shape;
 
@@ -24,14 +24,14 @@ use crate::shape::Shape;
 /// assert_eq!(segments(f.program(), checkpoint(100)), *f.program());
 /// ```
 pub fn segments(program: &Program, checkpoint: Checkpoint) -> Program {
-    let levels: Vec<Levels> = program.nodes().iter().map(|node| levels(&node.op, checkpoint)).collect();
-    if levels.iter().all(|levels| levels.is_empty()) {
+    let plans: Vec<Plan> = program.nodes().iter().map(|node| plan(&node.op, checkpoint)).collect();
+    if plans.iter().all(Plan::is_whole) {
         return program.clone();
     }
     let mut b = Builder::new();
     let inputs = b.inputs(program.inputs(), &[]);
     program.rebuilt(b, inputs, &mut |b, k, node, now| match &node.op {
-        Op::Loop(l) if !levels[k as usize].is_empty() => cut(b, l, &levels[k as usize], now),
+        Op::Loop(l) if !plans[k as usize].is_whole() => cut(b, l, &plans[k as usize], now),
         Op::Loop(_) | Op::Custom(..) | Op::Output(..) | Op::Input(_) | Op::Constant(_) => now.again(b, node),
         Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => now.again(b, node),
         Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) => {
@@ -40,11 +40,12 @@ pub fn segments(program: &Program, checkpoint: Checkpoint) -> Program {
     })
 }
 
-/// The lengths of the segments of a loop; none for what is not cut.
-fn levels(op: &Op<NodeId>, checkpoint: Checkpoint) -> Levels {
-    let Op::Loop(l) = op else { return Levels::new() };
-    let levels = checkpoint.levels(l.n);
-    if levels.is_empty() || is_recurrence(l) { levels } else { Levels::new() }
+/// The segments of a loop; none for what is not cut.
+fn plan(op: &Op<NodeId>, checkpoint: Checkpoint) -> Plan {
+    let Op::Loop(l) = op else { return Plan::whole() };
+    // A plan of a run lets states go after their last use.
+    let plan = checkpoint.plan(l.n, true);
+    if plan.is_whole() || is_recurrence(l) { plan } else { Plan::whole() }
 }
 
 /// The results of a loop, from its operands and its trips.
@@ -89,10 +90,10 @@ fn is_recurrence(l: &Loop<NodeId>) -> bool {
 }
 
 /// The results of a loop that is cut.
-fn cut(b: &mut Builder, l: &Loop<NodeId>, levels: &Levels, now: &Now) -> Made {
+fn cut(b: &mut Builder, l: &Loop<NodeId>, plan: &Plan, now: &Now) -> Made {
     let whole = alone(l, &|variables, trips| {
         let (init, rest) = variables.split_at(l.init.len());
-        let (carry, outputs) = map_accum(levels, (l.n, l.reverse), init.to_vec(), &rest[..l.xs.len()], &trips);
+        let (carry, outputs) = map_accum(plan, (l.n, l.reverse), init.to_vec(), &rest[..l.xs.len()], &trips);
         [carry, outputs].concat()
     });
     let operands = l.init.iter().chain(&l.xs).chain(&l.captured).map(|a| now.of(*a)).collect();

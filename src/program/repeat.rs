@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::{Custom, Program, Term, Turns, interpret};
 use crate::base::BaseTensor;
-use crate::checkpoint::{Checkpoint, Trips, map_accum};
+use crate::checkpoint::{Checkpoint, Plan, Trips, map_accum};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Compare, Discrete, Linear};
 
@@ -71,8 +71,8 @@ pub(crate) fn bounded(body: &Program, most: usize) -> Program {
         let mut step = |carry: Vec<Term>| interpret(&body, [carry, captured.clone()].concat());
         (held(carry, &mut step), Vec::new())
     });
-    let levels = if most > FEW { Checkpoint::states(2 * most.isqrt() + 2).levels(most) } else { Default::default() };
-    let (carry, _) = map_accum(&levels, (most, false), init.to_vec(), &[], &step);
+    let plan = if most > FEW { Checkpoint::states(2 * most.isqrt() + 2).plan(most, true) } else { Plan::whole() };
+    let (carry, _) = map_accum(&plan, (most, false), init.to_vec(), &[], &step);
     closed(&variables, &carry)
 }
 

@@ -50,7 +50,9 @@ impl Checkpoint {
             template.get_or_init(|| emptied(&y));
             check.returned(leaves(c), y.leaves(), alike)
         });
-        let (last, outputs) = crate::checkpoint::map_accum(&self.levels(n), (n, reverse), init, &xs, &step);
+        // Where numbers are known, the terms of all segments live until the reverse pass ends.
+        let lets_go = init.iter().chain(&xs).all(|value| value.peek().is_none());
+        let (last, outputs) = crate::checkpoint::map_accum(&self.plan(n, lets_go), (n, reverse), init, &xs, &step);
         trips.so_far();
         (carry.close(last), stacked(&first, outputs))
     }

@@ -3,13 +3,16 @@
 //! Law: results and derivatives of every order, in every interpreter, are those of the loop that is not cut; what is
 //! not added up over trips has the same bits. What a derivative in reverse mode keeps is what the segments ask for.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use polygrad::inspect::{Family, count};
 use polygrad::interpreters::compiled::compile;
 use polygrad::program::{Program, interpret};
 use polygrad::tensor::{map_accum, map_accum_reverse};
 use polygrad::{
-    BaseTensor, Checkpoint, Concrete, Function, FunctionOptions, Tensor, checkpoint, direct, fold, grad, hvp, iterate,
-    jvp, tensor, vjp, vmap,
+    BaseTensor, Checkpoint, Concrete, Function, FunctionOptions, Mode, Tensor, checkpoint, custom_vjp, direct,
+    external, fold, grad, hvp, iterate, jvp, tensor, vjp, vmap,
 };
 
 type Params<T> = (Tensor<T, 1>, Tensor<T, 2>, Tensor<T, 2>);
@@ -198,4 +201,69 @@ fn segments_cost_a_second_run_of_the_loop() {
     let (whole, cut) = (tally(None), tally(Some(checkpoint(20))));
     let work = |tally: &polygrad::inspect::Tally| tally.of(Family::Binary).work;
     assert!(10 * work(&cut) <= 16 * work(&whole), "{whole:?} {cut:?}");
+}
+
+/// How often the trips of a gradient run, counted by code of the host in each.
+fn runs(cut: Checkpoint, n: usize, recorded: bool) -> usize {
+    fn counted<T: BaseTensor>(count: &Arc<AtomicUsize>, x: &Tensor<T, 0>) -> Tensor<T, 0> {
+        let count = count.clone();
+        custom_vjp(
+            "step",
+            move |x| {
+                let count = count.clone();
+                let run = move |x: &Tensor<Concrete, 0>| {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    1.0 - x * x * 1.401155
+                };
+                external("step", run, &tensor(0.0), x)
+            },
+            |x, _, y_bar| -(x * y_bar) * 2.80231,
+            x,
+        )
+    }
+    let count = Arc::new(AtomicUsize::new(0));
+    let here = count.clone();
+    let slope = if recorded {
+        let f = move |x: &Tensor<_, 0>| {
+            let here = here.clone();
+            cut.iterate(n, x, move |_, x: Tensor<_, 0>| counted(&here, &x))
+        };
+        let reverse = FunctionOptions::new().mode(Mode::Reverse);
+        Function::value_and_gradient(f, &tensor(0.3)).with_options(reverse).run(&tensor(0.3)).expect("a number").1
+    } else {
+        let f = |x: &Tensor<_, 0>| {
+            let here = here.clone();
+            cut.iterate(n, x, move |_, x: Tensor<_, 0>| counted(&here, &x))
+        };
+        direct::grad(f, &tensor(0.3))
+    };
+    let known = direct::grad(|x| iterate(n, x, |_, x: Tensor<_, 0>| 1.0 - &x * &x * 1.401155), &tensor(0.3));
+    assert!((&slope - &known).abs().item() <= 1e-9 * known.abs().item(), "{slope} and {known}");
+    count.load(Ordering::Relaxed)
+}
+
+/// With segments of several lengths fewer states are enough for two runs of the loop, and for three.
+#[test]
+fn trips_run_as_often_as_the_number_of_states_asks_for() {
+    let n = 400;
+    // 400 = 20 * 20 in segments of equal length, which keep 40 states; 0.375 s^2 and 0.5 s^2 of several lengths.
+    for (states, recorded, directly) in [(400, 1, 1), (40, 2, 2), (35, 2, 3), (33, 2, 3), (19, 3, 4)] {
+        let cut = Checkpoint::states(states);
+        for (runs, times) in [(runs(cut, n, true), recorded), (runs(cut, n, false), directly)] {
+            // A segment that is shorter than others may need one run less.
+            assert!((times * n - n / 50..=times * n).contains(&runs), "{states} states: {runs}");
+            assert!(times > 2 || runs == times * n, "{states} states: {runs}");
+        }
+    }
+}
+
+#[test]
+fn states_of_later_segments_are_let_go() {
+    let (n, size) = (2500, 128);
+    let x = Tensor::<Concrete, 1>::linspace(0.1, 0.9, size);
+    for (states, most) in [(100, 106), (87, 93), (82, 88)] {
+        let f = Function::gradient(|x| logistic(Some(Checkpoint::states(states)), n, x), &x);
+        let kept = compile(f.optimized()).peak_bytes() / (8 * size);
+        assert!(kept <= most, "{states} states asked for, {kept} kept");
+    }
 }

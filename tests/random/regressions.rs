@@ -181,6 +181,15 @@ regressions! {
             Step::While(0, Bound::Most, Box::new(Loop { n: 0, reverse: false, init: vec![1, 2], xs: vec![], body: vec![], next: vec![2, 2], out: vec![] })),
         ],
     };
+    // A loop that ends by itself in another, of which a derivative is recorded around a tangent: trips recorded as much as ran.
+    loops_that_end_by_themselves_in_recorded_loops = Recipe {
+        tame: true,
+        inputs: vec![Numbers { shape: vec![], dtype: DType::F64, seed: 913 }],
+        steps: vec![
+            Step::Discrete(Discrete::Iota { n: 4 }, vec![]),
+            Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![0], xs: vec![1], body: vec![Step::Unary(Unary::Sin, 0), Step::While(3, Bound::Most, Box::new(Loop { n: 1, reverse: false, init: vec![4], xs: vec![], body: vec![], next: vec![0], out: vec![] }))], next: vec![5], out: vec![] })),
+        ],
+    };
     // An infinity times a sum, in place of a sum of products: NaN is a number then, and only then.
     an_infinity_times_a_sum = Recipe {
         tame: false,
