@@ -140,7 +140,9 @@ pub(super) fn common(views: &[&View]) -> Option<Bounds> {
         }
         let before = bounds.clone();
         for view in views {
-            for (row, n) in rows(view, &bounds).iter().zip(view.source()) {
+            for (k, n) in view.source().iter().enumerate() {
+                // The row before may have cut the box.
+                let row = row_of(view, &bounds, k);
                 match row.moving[..] {
                     [] if !row.is_within(&bounds, *n) => return None,
                     [(axis, m)] => {
@@ -162,15 +164,17 @@ pub(super) fn common(views: &[&View]) -> Option<Bounds> {
     }
 }
 
+/// One row of a view within a box, not yet known to be plain.
+fn row_of(view: &View, bounds: &[(usize, usize)], k: usize) -> Row {
+    let coefficients = view.row(k).iter().enumerate();
+    let start = coefficients.clone().map(|(axis, m)| m * bounds[axis].0 as i64).sum::<i64>() + view.offset()[k];
+    let moving = coefficients.filter(|(axis, m)| **m != 0 && width(bounds, *axis) > 1).map(|(axis, m)| (axis, *m));
+    Row { start, moving: moving.collect(), plain: false }
+}
+
 /// The rows of a view within a box.
 pub(super) fn rows(view: &View, bounds: &[(usize, usize)]) -> Vec<Row> {
-    let row = |k: usize| {
-        let coefficients = view.row(k).iter().enumerate();
-        let start = coefficients.clone().map(|(axis, m)| m * bounds[axis].0 as i64).sum::<i64>() + view.offset()[k];
-        let moving = coefficients.filter(|(axis, m)| **m != 0 && width(bounds, *axis) > 1).map(|(axis, m)| (axis, *m));
-        Row { start, moving: moving.collect(), plain: false }
-    };
-    let mut rows: Vec<Row> = (0..view.source().len()).map(row).collect();
+    let mut rows: Vec<Row> = (0..view.source().len()).map(|k| row_of(view, bounds, k)).collect();
     for k in 0..rows.len() {
         let alone =
             |axis: usize| rows.iter().enumerate().all(|(j, row)| j == k || row.moving.iter().all(|m| m.0 != axis));
@@ -261,6 +265,14 @@ impl Code {
         let index: Vec<Value> = of.iter().map(|row| self.index(row, &axes, bounds)).collect();
         let extents: Vec<usize> = tangled.iter().map(|k| value.shape[*k]).collect();
         let mask = self.mask(&of, &extents, &axes, bounds);
+        // Engines differ in what they read at an index out of bounds.
+        let index: Vec<Value> = match &mask {
+            Some(mask) => {
+                let zero = self.integer(0, &mask.value.shape);
+                index.iter().map(|index| self.select(&mask.value, index, &zero)).collect()
+            }
+            None => index,
+        };
         let value = self.gather_at(&value, &tangled, &index, &[]);
         axes.extend(rest);
         let part = Part { value, axes };

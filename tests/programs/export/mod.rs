@@ -4,3 +4,4 @@ mod agree;
 mod golden;
 mod matrices;
 mod places;
+mod views;
