@@ -200,18 +200,18 @@ impl Custom {
     /// When a program takes or returns other shapes or element types than these.
     ///
     /// ```
-    /// use polygrad::{BaseTensor, DType, Tensor, jvp, ops::Binary, program::{Custom, Term}, tensor};
+    /// use polygrad::{BaseTensor, DType, Tensor, ops::Binary, program::{Custom, Term}, tensor};
     /// use std::sync::Arc;
     /// // The quotient `b / a`, as the solution of `a y = b`.
     /// let [a, b, a_dot] = [(); 3].map(|()| Term::variable(&[], DType::F64));
     /// let quotient = Term::program(&[a.clone(), b.clone()], &[b.binary(Binary::Div, &a)], &[])?;
     /// let moved = Term::program(&[a, b.clone(), a_dot.clone()], &[a_dot.binary(Binary::Mul, &b)], &[])?;
     /// let rule = Arc::new(Custom::inverse("quotient", quotient.clone(), moved.clone(), (quotient, moved))?);
-    /// let f = |a: &Tensor<_, 0>| {
-    ///     let one = Tensor::<_, 0>::scalar(1.0);
-    ///     Tensor::<_, 0>::from_raw(BaseTensor::custom(&rule, &[a.raw().clone(), one.into_raw()]).remove(0))
-    /// };
-    /// assert_eq!(polygrad::direct::grad(f, &tensor(2.0)), tensor(-0.25));
+    /// fn recip<T: BaseTensor>(rule: &Arc<Custom>, a: &Tensor<T, 0>) -> Tensor<T, 0> {
+    ///     let one = Tensor::<T, 0>::scalar(1.0);
+    ///     Tensor::from_raw(T::custom(rule, &[a.raw().clone(), one.into_raw()]).remove(0))
+    /// }
+    /// assert_eq!(polygrad::direct::grad(|a| recip(&rule, a), &tensor(2.0)), tensor(-0.25));
     /// # Ok::<(), String>(())
     /// ```
     pub fn inverse(name: &str, primal: Program, moved: Program, transposed: Transposed) -> Result<Custom, String> {
