@@ -24,7 +24,8 @@ files:
 	cargo clippy -p polygrad-files --all-targets -- -D warnings
 	cargo test -p polygrad-files
 
-# Programs on a PJRT plugin: make pjrt PLUGIN=/path/of/plugin.so. Where to get one: docs/export.md.
+# Programs on a PJRT plugin: make pjrt PLUGIN=/path/of/plugin.so. Where to get one: docs/export.md. With POLYGRAD_EXPORT_DIR the
+# cases that `make xla` has written to that folder (target/export) run there, too.
 PLUGIN ?= $(POLYGRAD_PJRT_PLUGIN)
 pjrt:
 	@test -f '$(PLUGIN)' || { echo 'name the library of a plugin: make pjrt PLUGIN=/path/of/plugin.so'; exit 1; }
@@ -41,10 +42,11 @@ $(XLA_ENV)/installed: python/requirements.txt
 	$(XLA_PYTHON) -m pip install --quiet -r $<
 	touch $@
 
-# The tests of the loader, and the exported cases of the tests of Rust.
+# The tests of the loader, and the exported cases of the tests of Rust: the gallery, linear algebra, random programs.
 xla: $(XLA_ENV)/installed
 	rm -rf $(XLA_CASES)
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test programs export
+	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test random tame_programs
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) $(XLA_PYTHON) python/test_polygrad_xla.py
 
 # A network trained by an exported step: on one device, on 8 with the batch shared, and on 8 in two processes. Value and

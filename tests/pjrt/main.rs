@@ -3,15 +3,25 @@
 //! A binary of its own, which needs a plugin: `make pjrt PLUGIN=..`. Laws: there and back is the identity, to the bit; inputs
 //! outlive runs; what belongs together may be dropped in any order.
 
+mod exported;
+
+use std::sync::LazyLock;
+
 use polygrad::pjrt::{Buffer, Client, Error};
 use polygrad::{Array, DType};
 
-/// A client of the plugin that is named.
-fn client() -> Client {
+/// A new client of the plugin that is named.
+fn new_client() -> Client {
     match Client::from_env() {
         Ok(client) => client,
         Err(e) => panic!("{e}; for example `make pjrt PLUGIN=/path/of/plugin.so`, see docs/export.md"),
     }
+}
+
+/// A client of the plugin that is named, which all tests share.
+fn client() -> Client {
+    static CLIENT: LazyLock<Client> = LazyLock::new(new_client);
+    CLIENT.clone()
 }
 
 /// A module with one function, of inputs and results of these types.
@@ -194,7 +204,7 @@ fn buffers_of_another_device_are_refused() {
 
 #[test]
 fn arguments_that_do_not_fit_are_refused_in_words() {
-    let (client, other) = (client(), client());
+    let (client, other) = (client(), new_client());
     let program = client.compile(&sum_and_product()).expect("a program");
     let upload = |a: Array| client.upload(&a).expect("an upload");
     let (three, two, floats) =
