@@ -159,23 +159,28 @@ impl Code {
         self.op(text, &x.shape, Ty::Bool)
     }
 
-    /// `x / (x^2 + y^2)`, by the length where the sum of squares is out of range.
+    /// `x / (x^2 + y^2)`; where the sum of squares is out of range both are multiplied by a power of two before, and the
+    /// quotient after. (Of two divisions one after the other XLA makes one by a product, which overflows.)
     fn recip_real(&mut self, x: &Value, y: &Value) -> Value {
-        let squares = [x, y].map(|v| self.binary("multiply", v, v));
-        let sum = self.binary("add", &squares[0], &squares[1]);
-        let direct = self.binary("divide", x, &sum);
-        let least = if x.ty == Ty::F32 {
-            f64::from(f32::MIN_POSITIVE / f32::EPSILON)
+        let [least, shrink, grow] = if x.ty == Ty::F32 {
+            [f64::from(f32::MIN_POSITIVE / f32::EPSILON), 2f64.powi(-75), 2f64.powi(75)]
         } else {
-            f64::MIN_POSITIVE / f64::EPSILON
+            [f64::MIN_POSITIVE / f64::EPSILON, 2f64.powi(-600), 2f64.powi(600)]
         };
-        let large = self.compare_with("GE", &sum, least);
-        let finite = self.is_finite(&sum);
-        let within = self.binary("and", &large, &finite);
-        let length = self.hypot(x, y);
-        let once = self.binary("divide", x, &length);
-        let scaled = self.binary("divide", &once, &length);
-        self.select(&within, &direct, &scaled)
+        let sum = self.sum_of_squares(x, y);
+        let (small, finite) = (self.compare_with("LT", &sum, least), self.is_finite(&sum));
+        let [one, shrink, grow] = [1.0, shrink, grow].map(|c| self.like(c, x));
+        let factor = self.select(&finite, &one, &shrink);
+        let factor = self.select(&small, &grow, &factor);
+        let [x, y] = [x, y].map(|v| self.binary("multiply", v, &factor));
+        let sum = self.sum_of_squares(&x, &y);
+        let quotient = self.binary("divide", &x, &sum);
+        self.binary("multiply", &quotient, &factor)
+    }
+
+    fn sum_of_squares(&mut self, x: &Value, y: &Value) -> Value {
+        let squares = [x, y].map(|v| self.binary("multiply", v, v));
+        self.binary("add", &squares[0], &squares[1])
     }
 
     /// `sqrt(x^2 + y^2)` by the larger of both; infinite if either is, also beside NaN.

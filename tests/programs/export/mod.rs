@@ -4,4 +4,5 @@ mod agree;
 mod golden;
 mod matrices;
 mod places;
+mod tables;
 mod views;
