@@ -72,12 +72,11 @@ pub(crate) fn place_of(caller: &'static Location<'static>) -> Place {
     PLACE.get().or_else(written).or_else(|| outside(caller).then_some(caller))
 }
 
-/// Whether a place is in the user's source: neither in the standard library nor in this crate, tests and examples
-/// left out.
+/// Whether a place is in the user's source, and neither here nor in the standard library.
 fn outside(at: &Location<'_>) -> bool {
     let root = file!().strip_suffix("src/source.rs").unwrap_or_default();
-    let users = ["tests/", "examples/", "benches/"];
-    let own = at.file().strip_prefix(root).is_some_and(|file| !users.iter().any(|folder| file.starts_with(folder)));
+    // All modules are reached through `src/`.
+    let own = at.file().strip_prefix(root).is_some_and(|file| file.starts_with("src/"));
     !own && !at.file().starts_with("/rustc/")
 }
 

@@ -23,7 +23,8 @@ use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Matrix, Reduce, Unary};
 use crate::passes::Options;
-use crate::program::{Custom, NodeId, Op, Turns, interpret};
+use crate::program::repeat::held;
+use crate::program::{Custom, NodeId, Op, Program, Turns, interpret};
 use crate::shape::Show;
 use crate::source::Site;
 use series::{convolved, scaled, select};
@@ -227,6 +228,24 @@ fn solution<T: BaseTensor>(op: &Call, args: &[Jet<T>], first: T) -> Jet<T> {
     Jet::of(first, level, known.into_iter().skip(1))
 }
 
+/// The derivative in `t` of a solution `y` of linear equations: `a^-1 (b' - a' y)`.
+fn solved<T: BaseTensor>(
+    rule: &Arc<Custom>,
+    moved: &Program,
+    (x, y): (&[Jet<T>], &Jet<T>),
+    dx: &[Option<Jet<T>>],
+) -> Jet<T> {
+    let slope = |(x, dx): (&Jet<T>, &Option<Jet<T>>)| dx.clone().unwrap_or_else(|| Jet::zeros(x.shape(), x.dtype()));
+    let mut slopes: Vec<Jet<T>> = x.iter().zip(dx).map(slope).collect();
+    let given = &x[..x.len() - 1];
+    let mut right = slopes.pop().expect("equations have a right-hand side");
+    if dx[..given.len()].iter().any(Option::is_some) {
+        let inputs = given.iter().cloned().chain([y.clone()]).chain(slopes).collect();
+        right = right.binary(Binary::Sub, &interpret(moved, inputs)[0]);
+    }
+    Jet::custom(rule, &[given, &[right]].concat()).swap_remove(0)
+}
+
 impl<T: BaseTensor> Moving<T> for Jet<T> {
     fn level(&self) -> Level {
         self.rest.as_ref().map_or(Level::ANY, |(level, _)| *level)
@@ -393,6 +412,10 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
                 interpret(rule.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
             });
         }
+        if let Some((moved, _)) = rule.solves() {
+            let results = T::custom(rule, &primals(args));
+            return by_rule(args, results, &|x, y, dx| vec![Some(solved(rule, moved, (x, &y[0]), dx))]);
+        }
         let jvp = match rule.require_jvp() {
             Ok(jvp) => jvp,
             Err(message) => panic!("{message}"),
@@ -413,8 +436,15 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         }
     }
 
+    fn runs_all_trips() -> bool {
+        T::runs_all_trips()
+    }
+
     /// Where numbers are unknown and nothing moves, this is the loop of `T`.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+        if let (Some(most), Some(_), true) = (most, init[0].peek(), T::runs_all_trips()) {
+            return Self::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0;
+        }
         let mut still = init[0].peek().is_none() && init.iter().all(|c| c.rest.is_none());
         if still {
             let carry = T::repeat(most, primals(&init), &mut |carry| {

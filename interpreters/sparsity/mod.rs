@@ -473,6 +473,10 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         (carry, (0..all[0].len()).map(stacked).collect())
     }
 
+    fn runs_all_trips() -> bool {
+        T::runs_all_trips()
+    }
+
     /// Where the end is not known, the carry depends on whatever it can after any number of trips.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
         let (mut carry, mut left) = (init, most.unwrap_or(usize::MAX));

@@ -138,10 +138,10 @@ fn rows_that_are_a_function_of_what_is_kept_have_no_stack() {
         |x| x.unary(Unary::Square).unary(Unary::Neg),
         |x| Term::constant(Array::full(x.shape(), 1.0)).binary(Binary::Sub, x),
         // A value on the way that is used twice, and a value that is the same in all rows.
-        |x| x.unary(Unary::Tanh).binary(Binary::Mul, &x.unary(Unary::Tanh).unary(Unary::Sin)),
+        |x| x.unary(Unary::Recip).binary(Binary::Mul, &x.unary(Unary::Recip).unary(Unary::Square)),
         |x| {
-            x.binary(Binary::Mul, &Term::constant(waves(&[N])).linear(&Linear::replicate(&[5, N], &[0])))
-                .unary(Unary::Sech2)
+            let same = Term::constant(waves(&[N])).linear(&Linear::replicate(&[5, N], &[0]));
+            x.binary(Binary::Mul, &same).unary(Unary::Abs).unary(Unary::Sqrt)
         },
     ] {
         assert!(run(scale, false) + 4 <= stored);

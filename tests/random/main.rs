@@ -37,6 +37,7 @@ macro_rules! interpreters {
             S = Shapes;
             T = Term;
             AT = ADVal<Term>;
+            J = polygrad::Jet<Concrete>;
         }
     };
 }

@@ -16,7 +16,7 @@ use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::TreeMath;
 use polygrad::{
     ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, checkpoint, gradient_side_by_side,
-    hvp, symbolic,
+    hvp, sparse_jacobian, symbolic,
 };
 
 use crate::any::{self, Level, lists_at};
@@ -191,6 +191,9 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         exported(&optimize(&symbolic::gradient(&in_segments(case.program()))), &case.x.0)
     }),
     row(Slope, "jvp by running", true, |case| vec![jvp(|x| case.at(x), &case.x, &case.v).1.into_raw()]),
+    row(Slope, "series by running", false, |case| {
+        vec![direct::taylor(|x| case.at(x), &case.x, &case.v, 1).remove(1).into_raw()]
+    }),
     row(Slope, "symbolic jvp", true, |case| interpret(&symbolic::jvp(case.program()), case.with(&case.v)).split_off(1)),
     row(Slope, "symbolic jvp of the vectorized program", true, |case| {
         interpret(&symbolic::jvp(case.vectorized()), case.with(&case.v)).split_off(1)
@@ -262,6 +265,10 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         };
         vec![jvp(second, &case.x, &case.v).1.into_raw()]
     }),
+    row(Third, "series by running", false, |case| {
+        let third = direct::taylor(|x| case.at(x), &case.x, &case.v, 3).remove(3);
+        vec![(third * 6.0).into_raw()]
+    }),
     row(Third, "symbolic jvp of vjp of gradient", false, |case| {
         let vjp = symbolic::vjp(case.gradient());
         let all = interpret(&symbolic::jvp(&vjp), {
@@ -279,6 +286,14 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Duality, "vjp by running", false, |case| {
         let (y, pullback) = direct::vjp(|x: &Leaves<_>| case.outputs_at(x), &case.x);
         vec![pullback(&case.weights(&y)).dot(&case.v).into_raw()]
+    }),
+    row(Duality, "sparse Jacobian", false, |case| {
+        let j = sparse_jacobian(|x: &Leaves<Term>| Leaves(interpret(case.outputs(), x.0.clone())), &case.x);
+        let w = case.weights(&case.outputs_at(&case.x)).ravel();
+        let elements = j.run(&case.x).expect("the same point").elements;
+        let (v, w) = (case.v.ravel(), w);
+        let sum = elements.into_iter().map(|(i, j, x)| x * w.at([i as i64]).item() * v.at([j as i64]).item()).sum();
+        vec![Array::scalar::<f64>(sum)]
     }),
     row(Duality, "symbolic jvp", true, |case| {
         let mut all = interpret(&symbolic::jvp(case.outputs()), case.with(&case.v));
