@@ -140,7 +140,7 @@ fn rows_that_are_a_function_of_what_is_kept_have_no_stack() {
         // A value on the way that is used twice, and a value that is the same in all rows.
         |x| x.unary(Unary::Recip).binary(Binary::Mul, &x.unary(Unary::Recip).unary(Unary::Square)),
         |x| {
-            let same = Term::constant(waves(&[N])).linear(&Linear::replicate(&[5, N], &[0]));
+            let same = Term::constant(waves(&[N])).linear(&Linear::replicate(&[5, N], &[1]));
             x.binary(Binary::Mul, &same).unary(Unary::Abs).unary(Unary::Sqrt)
         },
     ] {
