@@ -5,7 +5,7 @@
 //! `x + v t` gives all derivatives along `v` at once, at a cost that grows as the square of the order. This is the Taylor
 //! mode that "Dual-numbers reverse AD for array languages" names as future work; the method is that of A. Griewank and
 //! A. Walther, "Evaluating Derivatives" (2008), chapter 13, with the recurrences derived from the table of rows
-//! ([`series`]).
+//! (the module `series`).
 //!
 //! Laws: the primal part equals the value at `T`; coefficient `k` is the `k`-th derivative along `t`, divided by `k!`.
 //! Integers and masks have no coefficients. Series of two expansions of one level never mix.
