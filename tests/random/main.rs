@@ -17,8 +17,8 @@
 //!
 //! A recipe that fails is made small and printed as code that makes it, for `regressions`.
 //!
-//! By default each test draws a few hundred programs, always the same, and no two tests the same ones: together they
-//! have every row of the tables and nearly every kind of loop, and take about three minutes of processor time without optimization. For more,
+//! By default each test draws about a hundred programs, always the same, and no two tests the same ones: together they
+//! have every row of the tables and nearly every kind of loop, and take about two minutes of processor time without optimization. For more,
 //! the environment variable `POLYGRAD_FUZZ` says how many programs each test tries, and `POLYGRAD_SEED` which is the
 //! first.
 
