@@ -30,7 +30,7 @@ use crate::tree::Tree;
 /// // exp(2 t) = 1 + 2 t + 2 t^2 + 4/3 t^3 + ..
 /// let c = taylor(|x| x.exp(), &tensor(0.0), &tensor(2.0), 3);
 /// assert_eq!(c[..3], [tensor(1.0), tensor(2.0), tensor(2.0)]);
-/// assert!((c[3].item() - 4.0 / 3.0).abs() < 1e-15);
+/// assert!((c[3].item() - 4.0_f64 / 3.0).abs() < 1e-15);
 /// ```
 ///
 /// # Panics
