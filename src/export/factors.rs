@@ -198,18 +198,68 @@ impl Code {
         let found = self.custom_call("Eigh", config, std::slice::from_ref(&symmetric), &kinds);
         let w = &found[1];
         let v = &self.refined(&symmetric, &found[0], w);
+        let down = self.points_down(v);
+        let v = self.turned(v, &down, rank - 1);
+        [self.if_finite(a, w), self.if_finite(a, &v)]
+    }
+
+    /// For each column whether the element of the largest absolute value is negative.
+    fn points_down(&mut self, v: &Value) -> Value {
+        let rank = v.shape.len();
         let sizes = self.unary("abs", v);
         let largest = self.position("GT", &sizes, rank - 2);
         let axes: Vec<usize> = (0..rank - 2).chain([rank - 1]).collect();
-        let largest = self.broadcast(&largest, &a.shape, &axes);
-        let row = self.iota(&a.shape, rank - 2);
+        let largest = self.broadcast(&largest, &v.shape, &axes);
+        let row = self.iota(&v.shape, rank - 2);
         let there = self.compare("EQ", &row, &largest);
         let nothing = self.like(0.0, v);
         let element = self.select(&there, v, &nothing);
         let element = self.sum(&element, &[rank - 2]);
-        let down = self.compare_with("LT", &element, 0.0);
-        let v = self.turned(v, &down, rank - 1);
-        [self.if_finite(a, w), self.if_finite(a, &v)]
+        self.compare_with("LT", &element, 0.0)
+    }
+
+    /// The left vectors as columns, whose largest element is positive, the singular values in descending order, and the right
+    /// vectors as rows.
+    ///
+    /// The matrix `[[0, a], [a^T, 0]]` has the eigenvalues `s` and `-s`, and the eigenvectors `(u, v)` and `(u, -v)`, as
+    /// exact as those of `a`. Where a singular value is 0 the halves of an eigenvector are anything: a factorisation with
+    /// orthonormal columns leaves the vectors before it as they are, and completes them.
+    pub(super) fn svd(&mut self, a: &Value) -> [Value; 3] {
+        let rank = a.shape.len();
+        let (m, n) = (a.shape[rank - 2], a.shape[rank - 1]);
+        let k = m.min(n);
+        let kind = |rows: &[usize]| a.shape[..rank - 2].iter().copied().chain(rows.iter().copied()).collect::<Shape>();
+        if a.shape.contains(&0) {
+            return [kind(&[m, k]), kind(&[k]), kind(&[k, n])].map(|shape| self.full(0.0, &shape, a.ty));
+        }
+        let (top, bottom) = (self.full(0.0, &kind(&[m, m]), a.ty), self.full(0.0, &kind(&[n, n]), a.ty));
+        let t = self.transposed(a);
+        let top = self.concat(rank - 1, &[top, a.clone()]);
+        let bottom = self.concat(rank - 1, &[t, bottom]);
+        let both = self.concat(rank - 2, &[top, bottom]);
+        let [w, x] = self.eigh(&both);
+        // The largest eigenvalues come last.
+        let part = |code: &mut Code, from: &Value, rows: Option<(usize, usize)>| {
+            let mut parts: Vec<_> = from.shape.iter().map(|n| (0, *n, 1)).collect();
+            let last = parts.len() - 1;
+            parts[last] = (m + n - k, m + n, 1);
+            if let Some((start, end)) = rows {
+                parts[last - 1] = (start, end, 1);
+            }
+            let part = code.slice(from, &parts);
+            code.reverse(&part, &[last])
+        };
+        let s = part(self, &w, None);
+        let nothing = self.like(0.0, &s);
+        let s = self.binary("maximum", &s, &nothing);
+        let [u, v] = [(0, m), (m, m + n)].map(|rows| {
+            let half = part(self, &x, Some(rows));
+            self.qr(&half)[0].clone()
+        });
+        let down = self.points_down(&u);
+        let [u, v] = [u, v].map(|columns| self.turned(&columns, &down, rank - 1));
+        let vt = self.transposed(&v);
+        [u, s, vt].map(|value| self.if_finite(a, &value))
     }
 
     /// Eigenvectors with an error below the square of that of `v`, which XLA finds to about half of the digits: to first

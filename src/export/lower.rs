@@ -197,7 +197,7 @@ impl Lower<'_> {
             Op::Loop(l) => return self.map_accum(l).map(Made::Many),
             Op::Call(Call::Matrix(op), args) => {
                 let args = self.all(args);
-                return self.code.matrix(*op, &args).map(Made::Many);
+                return Ok(Made::Many(self.code.matrix(*op, &args)));
             }
             Op::Call(Call::External(external), _) => {
                 return Err(Unsupported::External { name: external.name().to_owned(), at: None });

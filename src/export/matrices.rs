@@ -3,15 +3,14 @@
 //!
 //! Law: a matrix without the result that is asked for gives NaN everywhere, and the solution for zeros is zeros.
 
-use super::Unsupported;
 use super::text::{Code, Ty, Value, types};
 use crate::ops::Matrix;
 use crate::shape::Shape;
 
 impl Code {
-    pub(super) fn matrix(&mut self, op: Matrix, args: &[Value]) -> Result<Vec<Value>, Unsupported> {
+    pub(super) fn matrix(&mut self, op: Matrix, args: &[Value]) -> Vec<Value> {
         let a = &args[0];
-        Ok(match op {
+        match op {
             Matrix::Cholesky => vec![self.cholesky(a)],
             Matrix::SolveTriangular { lower, transposed, unit } => {
                 vec![self.solve_triangular(a, &args[1], [lower, transposed, unit])]
@@ -39,8 +38,8 @@ impl Code {
             Matrix::Lstsq => vec![self.least_squares(a, &args[1])],
             Matrix::Expm => vec![self.matrix_exponential(a)],
             Matrix::ExpmTangent { transposed } => vec![self.exponential_tangent(a, &args[1], transposed)],
-            Matrix::Svd => return Err(Unsupported::Matrix { name: op.name(), at: None }),
-        })
+            Matrix::Svd => self.svd(a).into(),
+        }
     }
 
     /// The matrices with their last two axes exchanged.

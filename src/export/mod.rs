@@ -45,23 +45,12 @@ pub enum Unsupported {
         /// Where the program runs it, if that is known.
         at: Option<SourceLine>,
     },
-    /// The program has linear algebra that has no operation there.
-    #[error(
-        "to_stablehlo: every operation must be one of StableHLO, but `{name}` is none; use eigh of a symmetric matrix, or \
-         export the programs before and after it"
-    )]
-    Matrix {
-        /// The name of the operation.
-        name: &'static str,
-        /// Where the operation was written, if that is known.
-        at: Option<SourceLine>,
-    },
 }
 
 impl Unsupported {
     /// The same reason, with the place if there is none yet.
     fn at(mut self, place: Place) -> Unsupported {
-        let (Unsupported::External { at, .. } | Unsupported::Matrix { at, .. }) = &mut self;
+        let Unsupported::External { at, .. } = &mut self;
         *at = at.take().or_else(|| place.map(SourceLine::from));
         self
     }
@@ -88,7 +77,7 @@ impl Program {
     /// knows it: `loc("src/model.rs":12:9)`; that of a derivative is the place of what is differentiated.
     ///
     /// # Errors
-    /// When an operation has no counterpart in StableHLO.
+    /// When an operation is code of the host, which has no counterpart in StableHLO.
     pub fn to_stablehlo(&self, name: &str) -> Result<String, Unsupported> {
         lower::Module::default().text(self, name)
     }

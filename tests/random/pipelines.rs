@@ -317,7 +317,7 @@ fn exported(program: &Program, inputs: &[Array]) -> Vec<Array> {
             }
             results
         }
-        Err(Unsupported::Matrix { .. } | Unsupported::External { .. }) => interpret(program, inputs.to_vec()),
+        Err(Unsupported::External { .. }) => interpret(program, inputs.to_vec()),
     }
 }
 

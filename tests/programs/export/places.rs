@@ -2,7 +2,7 @@
 //! the lines of the text.
 
 use polygrad::export::Unsupported;
-use polygrad::{BaseTensor, Function, Tensor, build1, fold, tensor};
+use polygrad::{Array, BaseTensor, Function, Tensor, build1, external, fold, tensor};
 
 type Vector<T> = Tensor<T, 1>;
 
@@ -54,7 +54,10 @@ fn loops_keep_the_lines_of_their_bodies() {
 #[test]
 fn what_is_not_exported_has_a_place() {
     let m = tensor([[2.0, 1.0], [1.0, 2.0]]);
-    let why = Function::stage(|m: &Tensor<_, 2>| m.svd().1, &m).to_stablehlo("svd").expect_err("no operation");
-    let Unsupported::Matrix { name: "svd", at: Some(at) } = why else { panic!("{why:?}") };
-    assert_eq!((&at.file[..], at.line), (file!(), line!() - 2));
+    let like = m.clone();
+    let host = |m: &Tensor<_, 2>| external("twice", |x: &Tensor<Array, 2>| x * 2.0, &like, m);
+    let Unsupported::External { name, at } = Function::stage(host, &m).to_stablehlo("host").expect_err("no operation");
+    let at = at.expect("the place is known");
+    assert_eq!(name, "twice");
+    assert_eq!((&at.file[..], at.line), (file!(), line!() - 4));
 }
