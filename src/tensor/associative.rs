@@ -8,7 +8,6 @@ use std::cell::OnceCell;
 
 use super::loops::sequences;
 use super::rows::{Outputs, Rows};
-use super::trips::words;
 use crate::base::BaseTensor;
 use crate::ops::Linear;
 use crate::shape::Shape;
@@ -52,7 +51,7 @@ where
             let combined = f(&row(left), &row(right));
             let difference = key.difference_to::<T>(|visitor| combined.visit(visitor));
             let made = if difference.is_none() { combined.leaves() } else { left.to_vec() };
-            difference.map(|difference| fault.get_or_init(|| words(difference)));
+            difference.map(|difference| fault.get_or_init(|| difference.words()));
             (Vec::new(), made)
         });
         stacks

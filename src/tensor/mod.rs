@@ -93,6 +93,7 @@ pub use einsum::{Operands, einsum};
 pub use index::{Indices, Place, Places, ScalarIndex};
 pub use loops::{build, build1, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, scan, vmap, zip_with};
 pub(crate) use matrix::band;
+pub(crate) use operators::stretch;
 pub use operators::{Elements, Operand, RightSide, SameElements, TakesIntegers};
 pub use parts::{Branch, Condition, Part, Parts, Start, concat, cond, stack};
 pub use rank::{Above, AtLeast, Beside, Plus, Rank, SideOf, Takes};

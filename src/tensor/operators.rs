@@ -46,7 +46,7 @@ pub(super) fn broadcast_shape(op: &str, a: &[usize], b: &[usize]) -> Shape {
 
 /// `t` repeated along its axes of size 1, or from rank 0, into `shape`, if the two are known to fit.
 #[track_caller]
-pub(super) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T> {
+pub(crate) fn stretch<'a, T: BaseTensor>(t: &'a T, shape: &[usize]) -> Cow<'a, T> {
     if same(t.shape(), shape) {
         return Cow::Borrowed(t);
     }

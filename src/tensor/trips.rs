@@ -11,8 +11,8 @@ use crate::array::{Array, with_elem};
 use crate::base::{BaseTensor, Trip};
 use crate::dtype::DType;
 use crate::ops::kinds;
-use crate::shape::{Shape, Show, check_possible, try_possible, try_room};
-use crate::tree::{Difference, Key, Tree};
+use crate::shape::{Shape, check_possible, try_possible, try_room};
+use crate::tree::{Key, Tree};
 
 /// The trips of one loop.
 pub(super) struct Trips {
@@ -52,19 +52,6 @@ fn zeros<T: BaseTensor>((shape, dtype): &(Shape, DType)) -> T {
     T::zeros(shape, *dtype)
 }
 
-/// Where two structures differ, what was there before, and after.
-pub(super) fn words(difference: Difference) -> (String, String, String) {
-    let (at, before, after) = match difference {
-        Difference::Plain { at, needed, given } | Difference::Structure { at, needed, given } => (at, needed, given),
-        Difference::Leaf { at, needed, given } => {
-            let kind = |(shape, dtype): (Vec<usize>, DType)| format!("{dtype} {}", Show(&shape));
-            (at, kind(needed), kind(given))
-        }
-    };
-    let at = if at.is_empty() { at } else { format!(" at `{at}`") };
-    (at, before, after)
-}
-
 impl Trips {
     /// The trips of a loop that has the name `op` and starts with this carry.
     ///
@@ -87,7 +74,7 @@ impl Trips {
     pub(super) fn alike<T: BaseTensor, C: Tree<T>, Y: Tree<T>>(&self, carry: &C, outputs: &Y) -> Result<(), String> {
         let op = self.op;
         if let Some(difference) = self.structure.0.difference_to::<T>(|visitor| carry.visit(visitor)) {
-            let (at, before, after) = words(difference);
+            let (at, before, after) = difference.words();
             return Err(format!(
                 "{op}: the carry must keep its structure, but{at} {before} became {after}; keep what is no tensor, and carry as a tensor \
                  what changes"
@@ -95,7 +82,7 @@ impl Trips {
         }
         let first = self.structure.1.get_or_init(|| outputs.key());
         if let Some(difference) = first.difference_to::<T>(|visitor| outputs.visit(visitor)) {
-            let (at, before, after) = words(difference);
+            let (at, before, after) = difference.words();
             return Err(format!(
                 "{op}: outputs of all trips must have one structure, but{at} {before} was followed by {after}; return as a tensor what \
                  changes"

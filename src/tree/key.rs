@@ -12,7 +12,7 @@ use super::Tree;
 use super::visit::{Path, Step, Visitor};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::shape::Shape;
+use crate::shape::{Shape, Show};
 
 /// Data without tensors in a tree, such as a size, a name or a choice: every type that is `Clone + PartialEq + Debug`,
 /// and can be sent between threads.
@@ -301,6 +301,19 @@ pub(crate) enum Difference {
 }
 
 impl Difference {
+    /// Where two structures differ, as the end of a sentence, and what each of them has there.
+    pub(crate) fn words(self) -> (String, String, String) {
+        let (at, needed, given) = match self {
+            Difference::Plain { at, needed, given } | Difference::Structure { at, needed, given } => (at, needed, given),
+            Difference::Leaf { at, needed, given } => {
+                let kind = |(shape, dtype): (Vec<usize>, DType)| format!("{dtype} {}", Show(&shape));
+                (at, kind(needed), kind(given))
+            }
+        };
+        let at = if at.is_empty() { at } else { format!(" at `{at}`") };
+        (at, needed, given)
+    }
+
     fn of(path: &str, needed: &Part, given: &Part) -> Difference {
         let at = path.to_owned();
         match (needed, given) {

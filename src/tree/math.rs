@@ -5,7 +5,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Linear, Unary};
-use crate::tensor::Tensor;
+use crate::tensor::{Condition, Tensor, stretch};
 
 /// Arithmetic on trees, for optimizers.
 ///
@@ -143,6 +143,34 @@ pub trait TreeMath<T: BaseTensor>: Tree<T, With<T> = Self> {
 }
 
 impl<T: BaseTensor, P: Tree<T, With<T> = P>> TreeMath<T> for P {}
+
+/// `then` if the scalar condition holds and `otherwise` if not, leaf by leaf: [`cond`](crate::cond()) of trees, such as states
+/// of a loop. Both are computed.
+///
+/// ```
+/// use polygrad::{tensor, tree};
+/// let (a, b) = ((tensor([1.0, 2.0]), tensor(3)), (tensor([0.0, 0.0]), tensor(4)));
+/// assert_eq!(tree::cond(tensor(true), &a, &b), a);
+/// assert_eq!(tree::cond(tensor(1.0).lt(0.0), &a, &b), b);
+/// ```
+///
+/// # Panics
+/// When the trees differ in anything but the numbers in their leaves.
+#[track_caller]
+pub fn cond<T: BaseTensor, P: Tree<T, With<T> = P>>(condition: impl Condition<T>, then: &P, otherwise: &P) -> P {
+    if let Some(difference) = then.key().difference_to::<T>(|visitor| otherwise.visit(visitor)) {
+        let (at, then, otherwise) = difference.words();
+        panic!(
+            "cond: both trees must be alike but for the numbers in their leaves, but{at} {then} stands beside {otherwise}; make one \
+             from the other"
+        );
+    }
+    let mut leaves = otherwise.leaves().into_iter();
+    then.map(&mut |leaf| match leaves.next() {
+        Some(other) => T::select(&stretch(condition.condition(), leaf.shape()), leaf, &other),
+        None => leaf.clone(),
+    })
+}
 
 /// `c` in the shape and element type of a leaf.
 fn like<T: BaseTensor>(leaf: &T, c: f64) -> T {

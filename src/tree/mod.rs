@@ -34,7 +34,7 @@ mod visit;
 pub use impls::Keep;
 pub(crate) use key::Difference;
 pub use key::{Key, Plain};
-pub use math::TreeMath;
+pub use math::{TreeMath, cond};
 pub use parameters::{ParameterError, Parameters};
 /// Makes a struct or an enum a tree: see the trait [`Tree`](trait@Tree).
 pub use polygrad_derive::Tree;

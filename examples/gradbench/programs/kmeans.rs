@@ -1,0 +1,18 @@
+//! Clusters: each point belongs to the nearest centroid.
+
+use polygrad::{BaseTensor, Tensor, grad_with, hvp_with};
+
+use super::{Matrix, Scalar};
+
+/// `sum_i min_j |c_j - p_i|^2`
+pub fn cost<T: BaseTensor>(centroids: &Matrix<T>, points: &Matrix<T>) -> Scalar<T> {
+    let apart: Tensor<T, 3> = centroids.insert_axis(0) - points.insert_axis(1);
+    let squares: Matrix<T> = apart.square().sum_axis(2);
+    squares.min_axis::<1>(1).sum()
+}
+
+/// Newton's direction: the gradient over the Hessian, which is diagonal, so that its product with ones is the diagonal.
+pub fn direction<T: BaseTensor>(centroids: &Matrix<T>, points: &Matrix<T>) -> Matrix<T> {
+    let ones = Tensor::ones(centroids.shape());
+    grad_with(cost, centroids, points) / hvp_with(cost, centroids, &ones, points)
+}
