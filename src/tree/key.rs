@@ -304,7 +304,9 @@ impl Difference {
     /// Where two structures differ, as the end of a sentence, and what each of them has there.
     pub(crate) fn words(self) -> (String, String, String) {
         let (at, needed, given) = match self {
-            Difference::Plain { at, needed, given } | Difference::Structure { at, needed, given } => (at, needed, given),
+            Difference::Plain { at, needed, given } | Difference::Structure { at, needed, given } => {
+                (at, needed, given)
+            }
             Difference::Leaf { at, needed, given } => {
                 let kind = |(shape, dtype): (Vec<usize>, DType)| format!("{dtype} {}", Show(&shape));
                 (at, kind(needed), kind(given))

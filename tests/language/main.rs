@@ -21,6 +21,7 @@ mod examples;
 mod expand;
 mod foreign;
 mod fourier;
+mod gradbench;
 mod grouped;
 mod guide;
 mod layering;

@@ -56,7 +56,10 @@ pub type Seen<T> = (Tensor<T, 1, i64>, Tensor<T, 1, i64>, Matrix<T>);
 type Row<T> = (Tensor<T, 0, i64>, Tensor<T, 0, i64>, Scalar<T>, Vector<T>);
 
 /// The errors of all observations, and of all weights.
-pub fn errors<T: BaseTensor>((cameras, points, weights): &Scene<T>, (of, at, seen): &Seen<T>) -> (Matrix<T>, Vector<T>) {
+pub fn errors<T: BaseTensor>(
+    (cameras, points, weights): &Scene<T>,
+    (of, at, seen): &Seen<T>,
+) -> (Matrix<T>, Vector<T>) {
     map((of, at, weights, seen), |(i, j, w, seen): &Row<T>| {
         (distance(&(cameras.at([i]), points.at([j]), w.clone()), seen), doubt(w))
     })

@@ -96,18 +96,18 @@ fn vertices<T: BaseTensor>(theta: &Vector<T>, hand: &Hand<T>) -> Matrix<T> {
 
 /// The measured points less those of the skin, three coordinates each.
 ///
-/// Each pair of weights is moved by `shift`, so the derivatives in `shift` are those of each measurement in its own weights.
+/// All pairs of weights of triangles are moved by `shift`, so the derivatives in `shift` are those of each measurement in its own weights.
 pub fn residuals<T: BaseTensor>(
-    (shift, theta): &(Vector<T>, Vector<T>),
+    (shift, theta): &(Option<Vector<T>>, Vector<T>),
     (hand, measured): &(Hand<T>, Measured<T>),
 ) -> Vector<T> {
     let skin = vertices(theta, hand);
     match measured {
         Measured::Vertices(vertex, points) => (points - skin.take::<1>(vertex)).flatten(),
         Measured::Triangles(corners, weights, points) => {
-            let [a, b] = [0, 1].map(|k| weights.t().row::<1>(k) + shift.at::<_, 1, 0>([k]));
-            let corner = |k: usize| skin.take::<1>(&corners.t().row::<1>(k));
-            let weighted = |k: usize, w: &Vector<T>| corner(k) * w.insert_axis::<2>(1);
+            let weights = shift.as_ref().map_or(weights.clone(), |shift| weights + shift.up_to(weights));
+            let ([a, b], corners) = (weights.t().unstack(), corners.t());
+            let weighted = |k: usize, w: &Vector<T>| skin.take::<1>(&corners.row(k)) * w.insert_axis::<2>(1);
             (points - weighted(0, &a) - weighted(1, &b) - weighted(2, &(1.0 - &a - &b))).flatten()
         }
     }
