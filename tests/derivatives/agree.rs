@@ -431,7 +431,7 @@ macro_rules! files {
     )* };
 }
 
-files! { scalars regression networks physics matrices linalg structure indexing edges statistics rearranged losses signals }
+files! { scalars regression networks physics matrices linalg structure indexing edges statistics rearranged losses signals gradbench }
 
 /// The tests above can fail.
 #[test]

@@ -18,6 +18,7 @@
 //! | `rearranged` | rolls, tiles, differences, cross and Kronecker products, replaced elements |
 //! | `losses` | activations, cross entropies, dropout |
 //! | `signals` | interpolation, Fourier transforms |
+//! | `gradbench` | the programs of the example `gradbench` |
 
 // Every user of the gallery is a crate of its own.
 #![allow(unreachable_pub)]
@@ -63,6 +64,7 @@ macro_rules! objectives {
 }
 
 pub mod edges;
+pub mod gradbench;
 pub mod indexing;
 pub mod linalg;
 pub mod losses;
@@ -116,6 +118,7 @@ pub fn each(visitor: &mut impl Visitor) {
     rearranged::each(visitor);
     losses::each(visitor);
     signals::each(visitor);
+    gradbench::each(visitor);
 }
 
 /// The arguments of an objective: tensors of several ranks and element types.

@@ -9,6 +9,8 @@ use super::{Scalar, Vector};
 const STEPS: usize = 500;
 /// The charge is found after at most so many rounds.
 const ROUNDS: usize = 1000;
+/// Where the particle starts.
+const HEIGHT: f64 = 8.0;
 /// The time of a step.
 const TIME: f64 = 0.1;
 
@@ -18,10 +20,10 @@ fn potential<T: BaseTensor>(x: &Vector<T>, w: &Scalar<T>) -> Scalar<T> {
     1.0 / distance(10.0 - w) + 1.0 / distance(Tensor::scalar(0.0))
 }
 
-/// The square of where the particle falls, moved by the gradient of the potential in mode `inner`.
-pub fn miss<T: BaseTensor>(inner: Mode, w: &Scalar<T>) -> Scalar<T> {
+/// The square of where the particle falls from a height, moved by the gradient of the potential in mode `inner`.
+pub fn miss<T: BaseTensor>(inner: Mode, height: f64, w: &Scalar<T>) -> Scalar<T> {
     let force = |x: &Vector<T>| -jacobian_by_with(inner, potential, x, w);
-    let (x, v) = (Tensor::constant([0.0, 8.0]), Tensor::constant([0.75, 0.0]));
+    let (x, v) = (Tensor::constant([0.0, height]), Tensor::constant([0.75, 0.0]));
     let first = [&x + &v * TIME, v, force(&x)];
     let [x, v, _] = while_loop_within(
         STEPS,
@@ -38,6 +40,7 @@ pub fn miss<T: BaseTensor>(inner: Mode, w: &Scalar<T>) -> Scalar<T> {
 
 /// Where the charge is best, by gradients in mode `outer`.
 pub fn best<T: BaseTensor>(outer: Mode, inner: Mode, w: &Scalar<T>) -> Scalar<T> {
-    let both = |w: &Vector<T>| (miss(inner, &w.at([0])), jacobian_by(outer, |w| miss(inner, &w.at([0])), w));
+    let both =
+        |w: &Vector<T>| (miss(inner, HEIGHT, &w.at([0])), jacobian_by(outer, |w| miss(inner, HEIGHT, &w.at([0])), w));
     argmin(ROUNDS, &w.reshape([1]), both).at([0])
 }

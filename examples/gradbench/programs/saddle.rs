@@ -18,20 +18,23 @@ fn depth<T: BaseTensor>(y: &Vector<T>, x: &Vector<T>) -> Scalar<T> {
 }
 
 /// Where `height` is largest over `x`.
-fn top<T: BaseTensor>(mode: Mode, x: &Vector<T>, start: &Vector<T>) -> Vector<T> {
-    argmin(ROUNDS, start, |y| (depth(y, x), jacobian_by_with(mode, depth, y, x)))
+fn top<T: BaseTensor>(mode: Mode, rounds: usize, x: &Vector<T>, start: &Vector<T>) -> Vector<T> {
+    argmin(rounds, start, |y| (depth(y, x), jacobian_by_with(mode, depth, y, x)))
 }
 
-/// The largest height over `x`.
-pub fn highest<T: BaseTensor>(inner: Mode, x: &Vector<T>, start: &Vector<T>) -> Scalar<T> {
-    height(&top(inner, x, start), x)
+/// The largest height over `x` that is found in so many rounds.
+pub fn highest<T: BaseTensor>(inner: Mode, rounds: usize, x: &Vector<T>, start: &Vector<T>) -> Scalar<T> {
+    height(&top(inner, rounds, x, start), x)
 }
 
 /// The saddle, `x` and `y`, by gradients in mode `outer`.
 pub fn saddle<T: BaseTensor>(outer: Mode, inner: Mode, start: &Vector<T>) -> Vector<T> {
     let x = argmin(ROUNDS, start, |x| {
-        (highest(inner, x, start), jacobian_by_with(outer, |x, start| highest(inner, x, start), x, start))
+        (
+            highest(inner, ROUNDS, x, start),
+            jacobian_by_with(outer, |x, start| highest(inner, ROUNDS, x, start), x, start),
+        )
     });
-    let y = top(outer, &x, start);
+    let y = top(outer, ROUNDS, &x, start);
     concat(0, (x, y))
 }
