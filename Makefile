@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer files pjrt xla xla-sharded xla-speed check-all miri bless pictures doc bench anchors side-by-side perf size
+.PHONY: test check faer files pjrt xla xla-sharded xla-speed check-all miri bless pictures doc bench anchors gradbench side-by-side perf size
 
 # All features but `faer`, which compiles for minutes: `make faer` tests it.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
@@ -88,6 +88,12 @@ bench:
 anchors:
 	cargo build --release --example anchors
 	@for name in $$(target/release/examples/anchors --list); do target/release/examples/anchors --check $$name || exit 1; done
+
+# Times the twelve problems of GradBench in its sizes, on THREADS threads: make gradbench [PROBLEMS=det,lse] [THREADS=1]
+PROBLEMS = hello,llsq,lse,det,ode,kmeans,gmm,lstm,ba,ht,particle,saddle
+gradbench:
+	cargo build --release --example gradbench
+	python3 python/gradbench.py --only $(PROBLEMS) target/release/examples/gradbench --threads $(THREADS)
 
 # Measures workloads next to other programs in one run, and prints ratios:
 #     make side-by-side ANCHORS=DIR PY=PYTHON [ONLY=REGEX] [PEERS=jax,torch] [THREADS=1] [INTERPRET=1]

@@ -176,10 +176,7 @@ impl Product {
     pub(crate) fn has_short_runs(&self) -> bool {
         match &self.kernel {
             Kernel::Loops(nest) => nest.is_box() && nest.inner().len < SHORT_RUN,
-            Kernel::Matrix { product, .. } => {
-                let least = product.rows.len.min(product.columns.len).min(product.depth.len);
-                least * product.depth.len < SHORT_RUN
-            }
+            Kernel::Matrix { product, .. } => is_narrow(product),
             Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => false,
         }
     }
@@ -264,7 +261,7 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
     if !dtype.is_float() {
         return Kernel::Loops(nest);
     }
-    let large = |m: &Matmul| m.rows.len * m.columns.len * m.depth.len >= LARGE;
+    let large = |m: &Matmul| m.rows.len * m.columns.len * m.depth.len >= LARGE && !is_narrow(m);
     let matrix = as_matmul(&nest);
     if !matrix.as_ref().is_some_and(|(product, around)| repeats(around) == 1 || large(product))
         && let Some(plan) = Sums::new(&nest, dtype)
@@ -281,6 +278,12 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
         (Some((product, around)), _) => Kernel::Matrix { product, around },
         (None, _) => Kernel::Loops(nest),
     }
+}
+
+/// Whether a matrix product is so narrow that a pass over the products costs less.
+fn is_narrow(product: &Matmul) -> bool {
+    let least = product.rows.len.min(product.columns.len).min(product.depth.len);
+    least * product.depth.len < SHORT_RUN
 }
 
 /// The size from which on many plain matrix products are as fast as one of several axes (measured).

@@ -6,7 +6,7 @@ use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 
 use polygrad::ops::Binary;
 use polygrad::optim::clip_by_norm;
-use polygrad::tree::{Stacked, TreeMath};
+use polygrad::tree::{self, Stacked, TreeMath};
 use polygrad::{
     Array, BaseTensor, Checkpoint, Conv, Tensor, Tree, associative_scan, build, build1, checkpoint, concat, cond,
     einsum, fold, iterate, map, map_accum, map_accum_reverse, scan, stack, vmap, while_loop, while_loop_within,
@@ -213,6 +213,9 @@ fn operators<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
     log.panics(|| x.gt(0.0).select(0.0, t));
     log.panics(|| cond(x.sum().gt(0.0), x, t));
     log.panics(|| cond(x.sum().gt(0.0), x.slice(0, ..1), x));
+    log.panics(|| tree::cond(x.sum().gt(0.0), &(x.clone(), x.clone()), &(x.clone(), x.slice(0, ..1))));
+    let counted = |count: usize| Counted { sum: x.sum(), count };
+    log.panics(|| tree::cond(x.sum().gt(0.0), &counted(1), &counted(2)));
 }
 
 /// Structures that do not fit, in all forms a structure can have.

@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use polygrad::interpreters::compiled::{Executable, compile};
-use polygrad::ops::{Binary, Compare, Discrete, Linear, Unary, View};
+use polygrad::ops::{Binary, Compare, Contract, Discrete, Linear, Unary, View};
 use polygrad::passes::optimize;
 use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};
 use polygrad::symbolic::value_and_gradient_in;
@@ -205,6 +205,19 @@ fn a_stencil_and_its_adjoint_are_passes_without_copies() {
     );
     assert!(count(&f, "group of") <= 10, "{}", f.explain());
     assert_eq!(count(&f, "interpreted"), 0, "{}", f.explain());
+}
+
+#[test]
+fn narrow_matrices_in_large_products_are_packed() {
+    // Three columns and four rows at the innermost loops, 88 and 84 in all.
+    let (x, y) = (Term::variable(&[22, 4, 1000], DType::F64), Term::variable(&[28, 22, 4, 3], DType::F64));
+    let op = Contract::axes(&[22, 28, 4, 1000, 3], &[0, 2, 3], &[1, 0, 2, 4], &[1, 3, 4]);
+    let program =
+        Term::program(&[x.clone(), y.clone()], &[Term::contract(&op, &x, &y)], &[]).expect("a closed program");
+    let executable = compile(&program);
+    assert_eq!(count(&executable, "packed matrix product [84, 1000, 88]"), 1, "{}", executable.explain());
+    let inputs = [Array::uniform(&[22, 4, 1000], -1.0, 1.0, 1), Array::uniform(&[28, 22, 4, 3], -1.0, 1.0, 2)];
+    assert_agrees(&program, &inputs, 1e-13, "a product of several axes");
 }
 
 /// Views of all kinds of a matrix, of which some lie in one piece within a tile.
