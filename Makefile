@@ -1,7 +1,7 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer files pjrt xla xla-sharded xla-speed check-all miri bless pictures doc bench anchors gradbench side-by-side perf size
+.PHONY: test check faer nalgebra-sparse files pjrt xla xla-sharded xla-speed check-all miri bless pictures doc bench anchors gradbench side-by-side perf size
 
-# All features but `faer`, which compiles for minutes: `make faer` tests it.
+# All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
 PACKAGES = -p polygrad -p polygrad-derive
 
@@ -18,6 +18,11 @@ faer:
 	cargo clippy --features $(FEATURES),faer --lib --test faer -- -D warnings
 	cargo test --features faer --test faer
 	cargo test --features faer --doc foreign
+
+nalgebra-sparse:
+	cargo clippy --features nalgebra-sparse --lib --test nalgebra_sparse -- -D warnings
+	cargo test --features nalgebra-sparse --test nalgebra_sparse
+	cargo test --features nalgebra-sparse --doc sparse::foreign
 
 # The example with csv and npy files, a crate of its own.
 files:
@@ -62,7 +67,7 @@ xla-speed: $(XLA_ENV)/installed
 	cargo run --example export target/export-models --models
 	XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(XLA_PYTHON) python/compare_jax.py target/export-models
 
-check-all: check faer files
+check-all: check faer nalgebra-sparse files
 
 # Small compiled programs in an interpreter that sees every access of unsafe code. It needs a nightly toolchain with `miri`.
 miri:

@@ -15,6 +15,9 @@ pub mod fast {}
 #[doc = include_str!("../docs/guide/loops.md")]
 pub mod loops {}
 
+#[doc = include_str!("../docs/guide/sparse.md")]
+pub mod sparse {}
+
 #[doc = include_str!("../docs/guide/solver.md")]
 pub mod solver {}
 

@@ -9,19 +9,22 @@
 //! Law: an element of a Jacobian that is not in the sets is zero at all inputs, since no reading drops a dependence: what is
 //! not known is the union of all it can be.
 
+mod lately;
 mod sets;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::kernels::runs::Nest;
 use crate::array::Array;
 use crate::base::{BaseTensor, Step, Traced, Trip, Turn};
 use crate::dtype::DType;
-use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, View, kinds};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::Options;
 use crate::program::{Custom, Turns, interpret};
 use crate::shape::{Shape, size};
+use lately::{Lately, Pairs};
 use sets::{NONE, SetId, Sets};
 
 /// The inputs on which an element depends, and those on which it does not depend linearly.
@@ -29,11 +32,18 @@ type Pair = [SetId; 2];
 
 const CONSTANT: Pair = [NONE, NONE];
 
+/// The sets of one reading.
+#[derive(Default)]
+struct Table {
+    sets: Sets,
+    lately: Lately,
+}
+
 /// The elements of an array, in order.
 #[derive(Clone)]
 struct Dependences {
-    table: Rc<RefCell<Sets>>,
-    of: Rc<[Pair]>,
+    table: Rc<RefCell<Table>>,
+    of: Pairs,
 }
 
 /// A value of which is known on what it depends; or, where it depends on no input, the value of `T`.
@@ -50,7 +60,7 @@ pub struct Sparsity<T> {
 /// The inputs of one reading, and what results depend on.
 #[derive(Default)]
 pub struct Reading {
-    table: Rc<RefCell<Sets>>,
+    table: Rc<RefCell<Table>>,
     count: u32,
 }
 
@@ -61,23 +71,24 @@ impl Reading {
         if !dtype.is_float() {
             return Sparsity { shape, dtype, known: None, on: None };
         }
-        let mut table = self.table.borrow_mut();
         let first = self.count;
-        self.count += u32::try_from(size(&shape)).expect("there are fewer inputs than 2^32");
-        let of = (first..self.count).map(|k| [table.single(k), NONE]).collect();
+        let end = u32::try_from(size(&shape)).ok().and_then(|len| first.checked_add(len)).filter(|end| *end <= 1 << 31);
+        self.count = end.expect("there are at most 2^31 elements of inputs");
+        let of = (first..self.count).map(|k| [Sets::single(k), NONE]).collect();
         let on = Dependences { table: self.table.clone(), of };
         Sparsity { shape, dtype, known: None, on: Some(on) }
     }
 
-    /// For each element of a result the numbers of the inputs on which it depends, each with whether it depends on that
-    /// linearly.
-    pub fn result<T: BaseTensor>(&self, y: &Sparsity<T>) -> Vec<Vec<(usize, bool)>> {
+    /// Calls `row` for each element of a result, with the numbers of the inputs on which the element depends, in order,
+    /// each with whether it depends on that input linearly.
+    pub fn result<T: BaseTensor>(&self, y: &Sparsity<T>, mut row: impl FnMut(&mut dyn Iterator<Item = (usize, bool)>)) {
         let table = self.table.borrow();
-        let row = |pair: Pair| {
-            let [all, bent] = pair.map(|id| table.numbers(id).clone());
-            all.iter().map(|k| (*k as usize, bent.binary_search(k).is_err())).collect()
-        };
-        (0..size(&y.shape)).map(|k| row(y.at(k))).collect()
+        for k in 0..size(&y.shape) {
+            let ([all, bent], mut one, mut other) = (y.at(k), 0, 0);
+            let mut bent = table.sets.numbers(bent, &mut other).iter().peekable();
+            let number = |k: &u32| (*k as usize, bent.next_if_eq(&k).is_none());
+            row(&mut table.sets.numbers(all, &mut one).iter().map(number));
+        }
     }
 }
 
@@ -99,6 +110,10 @@ impl<T: BaseTensor> Sparsity<T> {
         self.on.as_ref().map_or(CONSTANT, |on| on.of[k])
     }
 
+    fn pairs(&self) -> impl Iterator<Item = Pair> + Clone {
+        self.on.iter().flat_map(|on| on.of.iter().copied())
+    }
+
     /// The values of all operands, if they are known.
     fn all_known<'a>(args: impl IntoIterator<Item = &'a Self>) -> Option<Vec<T>> {
         args.into_iter().map(|x| x.known.clone()).collect()
@@ -117,9 +132,10 @@ impl<T: BaseTensor> Sparsity<T> {
         if !dtype.is_float() {
             return Sparsity::unknown(shape, dtype);
         }
-        let of = f(&mut Unions(&mut table.borrow_mut()));
+        let of = f(&mut Unions(&mut table.borrow_mut().sets));
         debug_assert_eq!(of.len(), size(shape), "one pair for each element");
-        Sparsity { shape: shape.into(), dtype, known: None, on: Some(Dependences { table, of: of.into() }) }
+        let of = table.borrow_mut().lately.shared(of);
+        Sparsity { shape: shape.into(), dtype, known: None, on: Some(Dependences { table, of }) }
     }
 
     /// The numbers of a known value, if some are zero.
@@ -137,7 +153,7 @@ impl<T: BaseTensor> Sparsity<T> {
     fn all_of_all(args: &[Self], results: Vec<(Shape, DType)>) -> Vec<Self> {
         let made = |(shape, dtype): (Shape, DType)| {
             Sparsity::made((&shape, dtype), args, |u| {
-                let all = args.iter().fold(CONSTANT, |sum, x| u.all(sum, x));
+                let all = u.sum(args.iter().flat_map(Sparsity::pairs));
                 vec![u.bent(all); size(&shape)]
             })
         };
@@ -156,15 +172,49 @@ impl<T: BaseTensor> Sparsity<T> {
         Sparsity { shape, dtype: self.dtype, known, on }
     }
 
+    /// The same inputs, on none of which the elements depend linearly. Not known.
+    fn bent(&self) -> Self {
+        let Some(on) = &self.on else { return Sparsity::unknown(&self.shape, self.dtype) };
+        if on.of.iter().all(|[all, bent]| all == bent) {
+            return Sparsity { known: None, ..self.clone() };
+        }
+        let of = on.table.borrow_mut().lately.shared(on.of.iter().map(|[all, _]| [*all, *all]).collect());
+        Sparsity { known: None, on: Some(Dependences { of, ..on.clone() }), ..self.clone() }
+    }
+
+    /// What depends, element by element, on two operands of one shape. Not known.
+    fn combined(&self, other: &Self, linear: bool) -> Self {
+        let alone = |one: &Self| if linear { Sparsity { known: None, ..one.clone() } } else { one.bent() };
+        let (a, b) = match (&self.on, &other.on) {
+            (Some(a), Some(b)) if !Rc::ptr_eq(&a.of, &b.of) => (a, b),
+            (Some(_), _) | (None, None) => return alone(self),
+            (None, Some(_)) => return alone(other),
+        };
+        let old = a.table.borrow().lately.combination(&a.of, &b.of, linear);
+        if let Some(of) = old {
+            return Sparsity { known: None, on: Some(Dependences { of, ..a.clone() }), ..self.clone() };
+        }
+        let new = Sparsity::made(self.kind(), [self, other], |u| {
+            let both = |(a, b): (&Pair, &Pair)| if linear { u.both(*a, *b) } else { u.bent_both(*a, *b) };
+            a.of.iter().zip(b.of.iter()).map(both).collect()
+        });
+        if let Some(on) = &new.on {
+            a.table.borrow_mut().lately.combine(&a.of, &b.of, linear, &on.of);
+        }
+        new
+    }
+
     /// What a value is that is one of two.
     fn either(&self, other: &Self) -> Self {
-        Sparsity::made(self.kind(), [self, other], |u| {
-            (0..size(&self.shape)).map(|k| u.both(self.at(k), other.at(k))).collect()
-        })
+        self.combined(other, true)
     }
 
     fn same_dependence(&self, other: &Self) -> bool {
-        (0..size(&self.shape)).all(|k| self.at(k) == other.at(k)) && self.known.is_some() == other.known.is_some()
+        let Some(table) = self.on.as_ref().or(other.on.as_ref()).map(|on| on.table.borrow()) else {
+            return self.known.is_some() == other.known.is_some();
+        };
+        let same = |k: usize| self.at(k).into_iter().zip(other.at(k)).all(|(a, b)| table.sets.same(a, b));
+        (0..size(&self.shape)).all(same) && self.known.is_some() == other.known.is_some()
     }
 }
 
@@ -181,40 +231,41 @@ impl Unions<'_> {
         [a[0], a[0]]
     }
 
-    /// A sum and all elements of a value.
-    fn all<T: BaseTensor>(&mut self, sum: Pair, x: &Sparsity<T>) -> Pair {
-        x.on.iter().flat_map(|on| on.of.iter()).fold(sum, |sum, pair| self.both(sum, *pair))
+    fn bent_both(&mut self, a: Pair, b: Pair) -> Pair {
+        let all = self.0.union(a[0], b[0]);
+        [all, all]
     }
-}
 
-/// The position of an index.
-fn flat(shape: &[usize], index: &[usize]) -> usize {
-    shape.iter().zip(index).fold(0, |at, (n, i)| at * n + i)
-}
-
-/// Calls `f` with every index of a box, in order.
-fn each_index(bounds: &[(usize, usize)], mut f: impl FnMut(&[usize])) {
-    if bounds.iter().any(|(lo, hi)| lo >= hi) {
-        return;
+    /// A sum of many.
+    fn sum(&mut self, pairs: impl Iterator<Item = Pair> + Clone) -> Pair {
+        [0, 1].map(|k| self.0.union_of(&mut pairs.clone().map(|pair| pair[k]).collect()))
     }
-    let mut index: Shape = bounds.iter().map(|(lo, _)| *lo).collect();
-    loop {
-        f(&index);
-        let Some(axis) = (0..index.len()).rev().find(|axis| index[*axis] + 1 < bounds[*axis].1) else { return };
-        index[axis] += 1;
-        for later in axis + 1..index.len() {
-            index[later] = bounds[later].0;
+
+    /// For each of `len` places the sum of the terms that go there. `visit` calls its argument with place and term, about
+    /// `count` times.
+    fn sums(
+        &mut self,
+        len: usize,
+        count: usize,
+        visit: impl FnOnce(&mut Self, &mut dyn FnMut(&mut Self, usize, Pair)),
+    ) -> Vec<Pair> {
+        let mut of = vec![CONSTANT; len];
+        if count <= 2 * len {
+            visit(self, &mut |u, place, term| of[place] = u.both(of[place], term));
+            return of;
         }
+        let mut terms: Vec<(usize, Pair)> = Vec::new();
+        visit(self, &mut |_, place, term| {
+            if terms.last() != Some(&(place, term)) {
+                terms.push((place, term));
+            }
+        });
+        terms.sort_unstable_by_key(|(place, _)| *place);
+        for same in terms.chunk_by(|a, b| a.0 == b.0) {
+            of[same[0].0] = self.sum(same.iter().map(|(_, term)| *term));
+        }
+        of
     }
-}
-
-/// The indices at which all views look at something.
-fn common(views: &[&View]) -> Vec<(usize, usize)> {
-    let axis = |k: usize| {
-        let bounds = views.iter().map(|view| view.bounds()[k]);
-        bounds.fold((0, usize::MAX), |(lo, hi), (a, b)| (lo.max(a), hi.min(b)))
-    };
-    (0..views[0].shape().len()).map(axis).collect()
 }
 
 impl<T: BaseTensor> BaseTensor for Sparsity<T> {
@@ -241,10 +292,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             return Sparsity::of_known(x.unary(op));
         }
         kinds::unary(op, self.dtype);
-        Sparsity::made(self.kind(), [self], |u| {
-            let of = |k: usize| if op == Unary::Neg { self.at(k) } else { u.bent(self.at(k)) };
-            (0..size(&self.shape)).map(of).collect()
-        })
+        if op == Unary::Neg { self.clone() } else { self.bent() }
     }
 
     fn binary(&self, op: Binary, other: &Self) -> Self {
@@ -259,16 +307,14 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             || (op == Binary::Div && other.known.is_some());
         // Where a known factor is zero, so is the product.
         let zeros = if product { self.zeros_of().or_else(|| other.zeros_of()) } else { None };
-        Sparsity::made(self.kind(), [self, other], |u| {
-            let of = |k: usize| match &zeros {
-                Some(zeros) if zeros[k] => CONSTANT,
-                _ => {
-                    let both = u.both(self.at(k), other.at(k));
-                    if linear { both } else { u.bent(both) }
-                }
-            };
-            (0..size(&self.shape)).map(of).collect()
-        })
+        match &zeros {
+            None => self.combined(other, linear),
+            Some(zeros) => Sparsity::made(self.kind(), [self, other], |u| {
+                // Linear, as the factor is known.
+                let of = |k: usize| if zeros[k] { CONSTANT } else { u.both(self.at(k), other.at(k)) };
+                (0..size(&self.shape)).map(of).collect()
+            }),
+        }
     }
 
     fn discrete(op: &Discrete, args: &[&Self]) -> Self {
@@ -295,10 +341,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
                     }
                 }
                 // Which one depends on inputs.
-                None => {
-                    let both = u.both(then.at(k), otherwise.at(k));
-                    u.bent(both)
-                }
+                None => u.bent_both(then.at(k), otherwise.at(k)),
             };
             (0..size(&then.shape)).map(of).collect()
         })
@@ -310,28 +353,20 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         }
         let dtype = op.result(&self.shape, self.dtype);
         let shape = op.output_shape();
-        let made = |f: &mut dyn FnMut(&mut Unions<'_>, &mut [Pair])| {
-            Sparsity::made((shape, dtype), [self], |u| {
-                let mut of = vec![CONSTANT; size(shape)];
-                f(u, &mut of);
-                of
-            })
-        };
         match op {
-            Linear::Affine { from, into } => made(&mut |u, of| {
-                each_index(&common(&[from, into]), |index| {
-                    if let (Some(i), Some(o)) = (from.at(index), into.at(index)) {
-                        let o = flat(shape, &o);
-                        of[o] = u.both(of[o], self.at(flat(&self.shape, &i)));
-                    }
-                });
+            Linear::Affine { from, into } => Sparsity::made((shape, dtype), [self], |u| {
+                let nest = Nest::new([from, into], [false; 2]);
+                u.sums(size(shape), size(from.shape()), |u, add| {
+                    nest.iter().for_each(|nest| nest.points(|[i, o]| add(u, o, self.at(i))));
+                })
             }),
-            Linear::Reshape { .. } | Linear::Cast { .. } => {
-                made(&mut |_, of| of.iter_mut().enumerate().for_each(|(k, pair)| *pair = self.at(k)))
+            Linear::Reshape { .. } | Linear::Cast { .. } if dtype.is_float() => {
+                Sparsity { shape: shape.into(), dtype, known: None, on: self.on.clone() }
             }
-            Linear::Fourier { .. } => made(&mut |u, of| {
-                let all = u.all(CONSTANT, self);
-                of.fill(all);
+            Linear::Reshape { .. } | Linear::Cast { .. } => Sparsity::unknown(shape, dtype),
+            Linear::Fourier { .. } => Sparsity::made((shape, dtype), [self], |u| {
+                let all = u.sum(self.pairs());
+                vec![all; size(shape)]
             }),
         }
     }
@@ -344,19 +379,17 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         let linear = a.known.is_some() || b.known.is_some();
         let (no_a, no_b) = (a.zeros_of(), b.zeros_of());
         Sparsity::made((&shape, dtype), [a, b], |u| {
-            let mut of = vec![CONSTANT; size(&shape)];
-            each_index(&common(&[&op.a, &op.b, &op.out]), |index| {
-                let (Some(i), Some(j), Some(o)) = (op.a.at(index), op.b.at(index), op.out.at(index)) else { return };
-                let (i, j, o) = (flat(&a.shape, &i), flat(&b.shape, &j), flat(&shape, &o));
-                let is_zero = |zeros: &Option<Vec<bool>>, k: usize| zeros.as_ref().is_some_and(|zeros| zeros[k]);
-                if is_zero(&no_a, i) || is_zero(&no_b, j) {
-                    return;
-                }
-                let both = u.both(a.at(i), b.at(j));
-                let both = if linear { both } else { u.bent(both) };
-                of[o] = u.both(of[o], both);
-            });
-            of
+            let is_zero = |zeros: &Option<Vec<bool>>, k: usize| zeros.as_ref().is_some_and(|zeros| zeros[k]);
+            let nest = Nest::new([&op.a, &op.b, &op.out], [false; 3]);
+            u.sums(size(&shape), size(op.out.shape()), |u, add| {
+                let Some(nest) = nest else { return };
+                nest.points(|[i, j, o]| {
+                    if !is_zero(&no_a, i) && !is_zero(&no_b, j) {
+                        let both = if linear { u.both(a.at(i), b.at(j)) } else { u.bent_both(a.at(i), b.at(j)) };
+                        add(u, o, both);
+                    }
+                });
+            })
         })
     }
 
@@ -372,7 +405,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         Sparsity::made((&shape, dtype), [self], |u| {
             let of = |k: usize| {
                 let (i, j) = (k / inner.max(1), k % inner.max(1));
-                let line = (0..n).fold(CONSTANT, |sum, m| u.both(sum, self.at((i * n + m) * inner + j)));
+                let line = u.sum((0..n).map(|m| self.at((i * n + m) * inner + j)));
                 u.bent(line)
             };
             (0..outer * inner).map(of).collect()
@@ -386,15 +419,19 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         let shape = kinds::gather(&self.shape, &ix.iter().map(Sparsity::kind).collect::<Vec<_>>());
         let rows = Rows::of(&self.shape, ix);
         Sparsity::made((&shape, self.dtype), [self], |u| {
+            let Some(known) = &rows.known else {
+                let any = |e: usize, u: &mut Unions<'_>| {
+                    let any = u.sum((0..rows.all).map(|row| self.at(row * rows.len + e)));
+                    u.bent(any)
+                };
+                let row: Vec<Pair> = (0..rows.len).map(|e| any(e, u)).collect();
+                return row.repeat(rows.count);
+            };
             let mut of = Vec::with_capacity(size(&shape));
             for k in 0..rows.count {
-                match rows.at(k) {
-                    At::Row(row) => of.extend((0..rows.len).map(|e| self.at(row * rows.len + e))),
-                    At::Nowhere => of.extend((0..rows.len).map(|_| CONSTANT)),
-                    At::Anywhere => of.extend((0..rows.len).map(|e| {
-                        let any = (0..rows.all).fold(CONSTANT, |sum, row| u.both(sum, self.at(row * rows.len + e)));
-                        u.bent(any)
-                    })),
+                match rows.at(known, k) {
+                    Some(row) => of.extend((0..rows.len).map(|e| self.at(row * rows.len + e))),
+                    None => of.extend((0..rows.len).map(|_| CONSTANT)),
                 }
             }
             of
@@ -408,22 +445,25 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         kinds::scatter_add(self.kind(), &ix.iter().map(Sparsity::kind).collect::<Vec<_>>(), v.kind());
         let rows = Rows::of(&self.shape, ix);
         Sparsity::made(self.kind(), [&self, v], |u| {
-            let mut of: Vec<Pair> = (0..size(&self.shape)).map(|k| self.at(k)).collect();
-            for k in 0..rows.count {
-                let places = match rows.at(k) {
-                    At::Row(row) => row..row + 1,
-                    At::Nowhere => 0..0,
-                    At::Anywhere => 0..rows.all,
+            let len = rows.len;
+            let before = |k: usize| self.at(k);
+            let Some(known) = &rows.known else {
+                // Each row may go anywhere.
+                let any = |e: usize, u: &mut Unions<'_>| {
+                    let any = u.sum((0..rows.count).map(|k| v.at(k * len + e)));
+                    u.bent(any)
                 };
-                for (row, e) in places.flat_map(|row| (0..rows.len).map(move |e| (row, e))) {
-                    let mut added = v.at(k * rows.len + e);
-                    if matches!(rows.at(k), At::Anywhere) {
-                        added = u.bent(added);
+                let added: Vec<Pair> = (0..len).map(|e| any(e, u)).collect();
+                return (0..size(&self.shape)).map(|k| u.both(before(k), added[k % len])).collect();
+            };
+            u.sums(size(&self.shape), size(&self.shape) + rows.count * len, |u, add| {
+                (0..size(&self.shape)).for_each(|k| add(u, k, before(k)));
+                for k in 0..rows.count {
+                    if let Some(row) = rows.at(known, k) {
+                        (0..len).for_each(|e| add(u, row * len + e, v.at(k * len + e)));
                     }
-                    of[row * rows.len + e] = u.both(of[row * rows.len + e], added);
                 }
-            }
-            of
+            })
         })
     }
 
@@ -535,11 +575,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             .map(|x| if x.on.is_some() { x.clone() } else { Sparsity::of_known(T::zeros(&x.shape, x.dtype)) });
         let tangents = interpret(jvp, args.iter().map(still).chain(results).chain(dots).collect());
         // Linear in the tangents, but not in what the rule reads.
-        let bent = |y: Self| {
-            let kind = (y.shape.clone(), y.dtype);
-            Sparsity::made((&kind.0, kind.1), [&y], |u| (0..size(&y.shape)).map(|k| u.bent(y.at(k))).collect())
-        };
-        tangents.into_iter().map(bent).collect()
+        tangents.iter().map(Sparsity::bent).collect()
     }
 
     fn peek(&self) -> Option<Array> {
@@ -559,14 +595,6 @@ struct Rows {
     known: Option<Vec<Vec<i64>>>,
 }
 
-/// The row of an index.
-enum At {
-    Row(usize),
-    /// Out of bounds.
-    Nowhere,
-    Anywhere,
-}
-
 impl Rows {
     fn of<T: BaseTensor>(shape: &[usize], ix: &[Sparsity<T>]) -> Rows {
         let (axes, row) = shape.split_at(ix.len());
@@ -575,15 +603,11 @@ impl Rows {
         Rows { count, len: size(row), all: size(axes), axes: axes.into(), known }
     }
 
-    fn at(&self, k: usize) -> At {
-        let Some(known) = &self.known else { return At::Anywhere };
-        let mut row = 0;
-        for (n, ix) in self.axes.iter().zip(known) {
-            match usize::try_from(ix[k]) {
-                Ok(i) if i < *n => row = row * n + i,
-                Ok(_) | Err(_) => return At::Nowhere,
-            }
-        }
-        At::Row(row)
+    /// The row of index `k`, if it is within bounds.
+    fn at(&self, known: &[Vec<i64>], k: usize) -> Option<usize> {
+        self.axes.iter().zip(known).try_fold(0, |row, (n, ix)| {
+            let i = usize::try_from(ix[k]).ok().filter(|i| i < n)?;
+            Some(row * n + i)
+        })
     }
 }

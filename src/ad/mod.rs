@@ -51,6 +51,9 @@ pub use second::{
     hessian, hessian_with, hvp, hvp_with, jacobian, jacobian_by, jacobian_by_with, jacobian_with, nth_derivative,
     nth_derivative_with, value_and_jacobian, value_and_jacobian_with,
 };
-pub use sparse::{SparseFunction, SparsityPattern, Triplets, hessian_diagonal, sparse_hessian, sparse_jacobian};
+pub use sparse::{
+    ColumnPattern, CompressedColumns, CompressedRows, SparseFunction, SparsityPattern, Triplets, hessian_diagonal,
+    sparse_hessian, sparse_jacobian,
+};
 pub use staged::{grad, grad_with, jvp, jvp_with, value_and_grad, value_and_grad_with, vjp, vjp_with};
 pub use taylor::{derivative_tensor, taylor, taylor_along, taylor_with};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use polygrad::array::Rng;
 use polygrad::interpreters::{Ast, Shapes};
 use polygrad::ops::{Contract, Linear, View};
-use polygrad::{Array, DType, GradientError, Tensor, check_gradient, pjrt, tensor};
+use polygrad::{Array, DType, GradientError, Tensor, check_gradient, pjrt, sparse_jacobian, tensor};
 
 use crate::blind::Blind;
 use crate::log::Log;
@@ -25,6 +25,9 @@ pub(crate) fn data(log: &mut Log) {
     log.panics(|| Linear::reverse(&[2, 3], 0).after(&Linear::permute(&[2, 3], &[1, 0])));
     log.panics(|| Contract::new(View::identity(&[2]), View::identity(&[2]), View::identity(&[3])));
     log.panics(|| Contract::axes(&[2, 3], &[0], &[2], &[]));
+    let columns = sparse_jacobian(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0])).pattern().by_columns();
+    log.panics(|| columns.values(&[1.0]));
+    log.panics(|| columns.fill(&[1.0, 2.0], &mut [0.0; 3]));
 
     log.panics(|| View::affine(&[1 << 60], &[], &[], &[0]));
     log.panics(|| View::affine(&[2], &[usize::MAX], &[1], &[0]));

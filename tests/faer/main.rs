@@ -2,8 +2,10 @@
 //!
 //! A binary of its own, compiled with the feature `faer` alone (`make faer`).
 
+use faer::sparse::{SparseColMat, SparseRowMat, SymbolicSparseColMat, SymbolicSparseRowMat};
 use faer::{Col, ColRef, Mat, MatRef, col, mat};
-use polygrad::{Concrete, Elem, Tensor, tensor};
+use polygrad::program::Term;
+use polygrad::{Concrete, Elem, Tensor, sparse_jacobian, tensor};
 
 fn place<E: Elem, const D: usize>(x: &Tensor<Concrete, D, E>) -> Option<*const E> {
     x.as_slice().map(<[E]>::as_ptr)
@@ -68,4 +70,21 @@ fn products_agree() {
     let v = tensor([2.0, -1.0]);
     let product: Col<f64> = MatRef::from(&x) * ColRef::from(&v);
     assert!((Tensor::from(&product) - x.matvec(&v)).abs().max_all().item() < 1e-12);
+}
+
+/// Rows without elements, columns without elements, and a row of several.
+#[test]
+fn sparse_matrices_have_the_elements_of_triplets() {
+    let x = tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let rows = |x: &Tensor<Term, 1>| x.take(&Tensor::constant([3, 9, 1, 3])) * x.take(&Tensor::constant([0, 9, 1, 4]));
+    let j = sparse_jacobian(rows, &x);
+    let (found, values, columns) = (j.run(&x).expect("six"), j.values(&x).expect("six"), j.pattern().by_columns());
+    let by_rows = SparseRowMat::<usize, f64>::from(&found);
+    let by_columns = SparseColMat::<usize, f64>::from(&found);
+    let dense = Mat::from(&found.to_dense());
+    assert_eq!((by_rows.to_dense(), by_columns.to_dense()), (dense.clone(), dense));
+    let made = SparseRowMat::new(SymbolicSparseRowMat::from(j.pattern()), values.clone());
+    assert_eq!((made.val(), made.to_dense()), (by_rows.val(), by_rows.to_dense()));
+    let made = SparseColMat::new(SymbolicSparseColMat::from(&columns), columns.values(&values));
+    assert_eq!((made.val(), made.to_dense()), (by_columns.val(), by_columns.to_dense()));
 }

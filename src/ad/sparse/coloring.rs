@@ -2,26 +2,24 @@
 //!
 //! Greedy colourings, in order of falling degree: A. H. Gebremedhin, F. Manne and A. Pothen, "What color is your Jacobian?
 //! Graph coloring for computing derivatives" (2005), sections 3 and 4. Law: the elements of the matrix can be read off the
-//! sums of columns (or rows) of one colour.
+//! sums of columns (or rows) of one colour. A colouring takes time in proportion to the elements times the colours at most,
+//! and none at all where it is known beforehand that it has too many.
 
-/// For each of `n` groups, its neighbours in the other side: for each row its columns, or the other way round.
-pub(super) type Neighbours = Vec<Vec<usize>>;
+use super::lists::Lists;
 
-/// The neighbours of the other side.
-pub(super) fn turned(neighbours: &Neighbours, count: usize) -> Neighbours {
-    let mut other = vec![Vec::new(); count];
-    for (k, all) in neighbours.iter().enumerate() {
-        all.iter().for_each(|j| other[*j].push(k));
-    }
-    other
-}
+/// A colour for each row or column.
+pub(super) type Colors = Vec<u32>;
+
+/// The colour of what has none yet.
+const NO: u32 = u32::MAX;
 
 /// The smallest colour that is not forbidden; `forbidden[c] == v` forbids `c` to `v`.
-fn smallest(forbidden: &[usize], v: usize) -> usize {
-    forbidden.iter().position(|by| *by != v).unwrap_or(forbidden.len())
+fn smallest(forbidden: &[usize], v: usize) -> u32 {
+    forbidden.iter().position(|by| *by != v).unwrap_or(forbidden.len()) as u32
 }
 
-fn forbid(forbidden: &mut Vec<usize>, color: usize, v: usize) {
+fn forbid(forbidden: &mut Vec<usize>, color: u32, v: usize) {
+    let color = color as usize;
     if forbidden.len() <= color {
         forbidden.resize(color + 1, usize::MAX);
     }
@@ -29,33 +27,41 @@ fn forbid(forbidden: &mut Vec<usize>, color: usize, v: usize) {
 }
 
 /// All numbers, those with most neighbours first.
-fn by_degree(neighbours: &Neighbours) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..neighbours.len()).collect();
-    order.sort_by_key(|v| std::cmp::Reverse(neighbours[*v].len()));
+fn by_degree(neighbours: &Lists) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..neighbours.count()).collect();
+    order.sort_by_key(|v| std::cmp::Reverse(neighbours.of(*v).len()));
     order
 }
 
-/// Colours such that no two columns of one colour have an element in one row.
-pub(super) fn columns(of_columns: &Neighbours, of_rows: &Neighbours) -> Vec<usize> {
-    let mut colors = vec![usize::MAX; of_columns.len()];
+/// Colours such that no two columns of one colour have an element in one row, unless it takes more than `most`. With rows
+/// for columns and columns for rows, colours of rows.
+pub(super) fn columns(of_columns: &Lists, of_rows: &Lists, most: usize) -> Option<Colors> {
+    // The columns of one row need a colour each.
+    if of_rows.longest() > most {
+        return None;
+    }
+    let mut colors = vec![NO; of_columns.count()];
     let mut forbidden = Vec::new();
     for v in by_degree(of_columns) {
-        for w in of_columns[v].iter().flat_map(|row| &of_rows[*row]) {
-            if colors[*w] != usize::MAX {
+        for w in of_columns.of(v).iter().flat_map(|row| of_rows.of(*row)) {
+            if colors[*w] != NO {
                 forbid(&mut forbidden, colors[*w], v);
             }
         }
         colors[v] = smallest(&forbidden, v);
+        if colors[v] as usize >= most {
+            return None;
+        }
     }
-    colors
+    Some(colors)
 }
 
 /// Colours such that no two neighbours have one: enough for the diagonal.
-pub(super) fn neighbours_apart(neighbours: &Neighbours) -> Vec<usize> {
-    let mut colors = vec![usize::MAX; neighbours.len()];
+pub(super) fn neighbours_apart(neighbours: &Lists) -> Colors {
+    let mut colors = vec![NO; neighbours.count()];
     let mut forbidden = Vec::new();
     for v in by_degree(neighbours) {
-        for w in neighbours[v].iter().filter(|w| **w != v && colors[**w] != usize::MAX) {
+        for w in neighbours.of(v).iter().filter(|w| **w != v && colors[**w] != NO) {
             forbid(&mut forbidden, colors[*w], v);
         }
         colors[v] = smallest(&forbidden, v);
@@ -63,30 +69,110 @@ pub(super) fn neighbours_apart(neighbours: &Neighbours) -> Vec<usize> {
     colors
 }
 
+/// A colour among the neighbours of one, with the neighbour that got it first.
+struct Seen {
+    color: u32,
+    first: usize,
+    again: bool,
+}
+
 /// Star colours of a symmetric matrix: no two neighbours have one colour, and no path of four has two.
-pub(super) fn stars(neighbours: &Neighbours) -> Vec<usize> {
-    const NO: usize = usize::MAX;
-    let mut colors = vec![NO; neighbours.len()];
+///
+/// Neighbours of what has no colour have different ones, so whatever gets a colour is no inner part of a path of two
+/// colours. It is no end of one, either, if it avoids the colours of those neighbours of a neighbour whose colour another
+/// of their neighbours has, too. These are written down when the second one gets that colour; so a neighbour costs as many
+/// steps as there are colours, however many neighbours it has.
+pub(super) fn stars(neighbours: &Lists) -> Colors {
+    let mut colors = vec![NO; neighbours.count()];
     let mut forbidden = Vec::new();
+    // For each the colours among its neighbours, and the colours of those neighbours that see its colour again.
+    let mut seen: Vec<Vec<Seen>> = colors.iter().map(|_| Vec::new()).collect();
+    let mut centres: Vec<Vec<u32>> = vec![Vec::new(); neighbours.count()];
     for v in by_degree(neighbours) {
-        for w in neighbours[v].iter().filter(|w| **w != v) {
-            if colors[*w] != NO {
-                forbid(&mut forbidden, colors[*w], v);
-            }
-            for x in neighbours[*w].iter().filter(|x| **x != v && **x != *w && colors[**x] != NO) {
-                // A path v, w, x, y would have two colours if y had that of w, and v that of x.
-                let two = |y: &usize| *y != *x && *y != *w && colors[*y] == colors[*w];
-                if colors[*w] == NO || neighbours[*x].iter().any(two) {
-                    forbid(&mut forbidden, colors[*x], v);
-                }
+        for w in neighbours.of(v).iter().copied().filter(|w| *w != v) {
+            if colors[w] == NO {
+                seen[w].iter().for_each(|of| forbid(&mut forbidden, of.color, v));
+            } else {
+                forbid(&mut forbidden, colors[w], v);
+                centres[w].iter().for_each(|color| forbid(&mut forbidden, *color, v));
             }
         }
-        colors[v] = smallest(&forbidden, v);
+        let color = smallest(&forbidden, v);
+        colors[v] = color;
+        for w in neighbours.of(v).iter().copied().filter(|w| *w != v) {
+            let Some(of) = seen[w].iter_mut().find(|of| of.color == color) else {
+                seen[w].push(Seen { color, first: v, again: false });
+                continue;
+            };
+            if !of.again {
+                of.again = true;
+                centres[of.first].push(colors[w]);
+            }
+            centres[v].push(colors[w]);
+        }
     }
     colors
 }
 
 /// The number of colours.
-pub(super) fn count(colors: &[usize]) -> usize {
-    colors.iter().max().map_or(0, |c| c + 1)
+pub(super) fn count(colors: &[u32]) -> usize {
+    colors.iter().max().map_or(0, |c| *c as usize + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Rng;
+
+    /// A symmetric matrix with a diagonal, and some numbers that meet many others.
+    fn symmetric(n: usize, seed: u64) -> Lists {
+        let mut rng = Rng::new(seed);
+        let mut below = |k: usize| (rng.uniform([1], 0.0, k as f64).to_vec()[0] as usize).min(k - 1);
+        let mut rows = vec![vec![false; n]; n];
+        (0..n).for_each(|k| rows[k][k] = true);
+        for k in 0..2 * n {
+            let (i, j) = (below(if k % 2 == 0 { n } else { 3 }), below(n));
+            (rows[i][j], rows[j][i]) = (true, true);
+        }
+        let mut lists = Lists::default();
+        for row in rows {
+            lists.items.extend((0..n).filter(|j| row[*j]));
+            lists.end();
+        }
+        lists
+    }
+
+    #[test]
+    fn stars_are_apart_and_no_path_of_four_has_two_colours() {
+        for seed in 0..20 {
+            let all = symmetric(14, seed);
+            let colors = stars(&all);
+            let next = |v: usize| all.of(v).iter().copied().filter(move |w| *w != v);
+            for v in 0..all.count() {
+                for w in next(v) {
+                    assert_ne!(colors[v], colors[w], "neighbours, seed {seed}");
+                    for x in next(w).filter(|x| *x != v && colors[*x] == colors[v]) {
+                        let path = next(x).any(|y| y != w && colors[y] == colors[w]);
+                        assert!(!path, "a path through {v}, {w}, {x}, seed {seed}");
+                    }
+                }
+            }
+            let apart = neighbours_apart(&all);
+            assert!((0..all.count()).all(|v| next(v).all(|w| apart[v] != apart[w])), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn columns_of_one_colour_share_no_row() {
+        for seed in 0..20 {
+            let all = symmetric(14, seed);
+            let colors = columns(&all, &all, usize::MAX).expect("as many colours as it takes");
+            for row in (0..all.count()).map(|row| all.of(row)) {
+                let different: std::collections::BTreeSet<u32> = row.iter().map(|j| colors[*j]).collect();
+                assert_eq!(different.len(), row.len(), "seed {seed}");
+            }
+            assert!(columns(&all, &all, count(&colors)).is_some(), "seed {seed}");
+            assert!(columns(&all, &all, count(&colors) - 1).is_none(), "seed {seed}");
+        }
+    }
 }

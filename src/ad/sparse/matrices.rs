@@ -1,0 +1,98 @@
+//! The elements of a sparse matrix: triplets, compressed rows, compressed columns.
+
+use crate::interpreters::Concrete;
+use crate::tensor::Tensor;
+
+/// The elements of a matrix that may not be zero.
+///
+/// ```
+/// use polygrad::{Tensor, sparse_jacobian, tensor};
+/// let x = tensor([1.0, 2.0, 4.0]);
+/// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+/// let triplets = j.run(&x)?;
+/// assert_eq!(triplets.elements, [(0, 0, -2.0), (0, 1, 2.0), (1, 1, -4.0), (1, 2, 4.0)]);
+/// let rows = triplets.to_rows();
+/// assert_eq!((rows.row_pointers, rows.columns), (vec![0, 2, 4], vec![0, 1, 1, 2]));
+/// let columns = triplets.to_columns();
+/// assert_eq!((columns.column_pointers, columns.values), (vec![0, 1, 3, 4], vec![-2.0, 2.0, -4.0, 4.0]));
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Triplets {
+    /// The numbers of rows and columns.
+    pub shape: (usize, usize),
+    /// Row, column and value of each element, by rows.
+    pub elements: Vec<(usize, usize, f64)>,
+}
+
+/// A matrix in compressed rows: the elements from `row_pointers[i]` up to `row_pointers[i + 1]` are those of row `i`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompressedRows {
+    /// The numbers of rows and columns.
+    pub shape: (usize, usize),
+    /// Where the elements of each row begin, and the end: one number more than there are rows.
+    pub row_pointers: Vec<usize>,
+    /// The column of each element.
+    pub columns: Vec<usize>,
+    /// The value of each element.
+    pub values: Vec<f64>,
+}
+
+/// A matrix in compressed columns: the elements from `column_pointers[j]` up to `column_pointers[j + 1]` are those of column
+/// `j`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompressedColumns {
+    /// The numbers of rows and columns.
+    pub shape: (usize, usize),
+    /// Where the elements of each column begin, and the end: one number more than there are columns.
+    pub column_pointers: Vec<usize>,
+    /// The row of each element.
+    pub rows: Vec<usize>,
+    /// The value of each element.
+    pub values: Vec<f64>,
+}
+
+/// Where the elements of each of `count` lines begin, and the end; the number of the other line, and the value of each
+/// element. Elements of one line keep their order.
+fn compressed(
+    count: usize,
+    elements: impl Iterator<Item = (usize, usize, f64)> + Clone,
+) -> (Vec<usize>, Vec<usize>, Vec<f64>) {
+    let mut pointers = vec![0; count + 1];
+    let mut len = 0;
+    elements.clone().for_each(|(line, ..)| {
+        pointers[line + 1] += 1;
+        len += 1;
+    });
+    (0..count).for_each(|k| pointers[k + 1] += pointers[k]);
+    let (mut next, mut others, mut values) = (pointers.clone(), vec![0; len], vec![0.0; len]);
+    for (line, other, value) in elements {
+        (others[next[line]], values[next[line]]) = (other, value);
+        next[line] += 1;
+    }
+    (pointers, others, values)
+}
+
+impl Triplets {
+    /// The matrix with its zeros.
+    pub fn to_dense(&self) -> Tensor<Concrete, 2> {
+        let (rows, columns) = self.shape;
+        let mut all = vec![0.0; rows * columns];
+        self.elements.iter().for_each(|(i, j, x)| all[i * columns + j] = *x);
+        Tensor::new([rows, columns], all)
+    }
+
+    /// The matrix in compressed rows. For many runs of one [`SparseFunction`](crate::SparseFunction), take its
+    /// [`values`](crate::SparseFunction::values) and the pointers of its pattern instead, which are the same each time.
+    pub fn to_rows(&self) -> CompressedRows {
+        let (row_pointers, columns, values) = compressed(self.shape.0, self.elements.iter().copied());
+        CompressedRows { shape: self.shape, row_pointers, columns, values }
+    }
+
+    /// The matrix in compressed columns. For many runs see [`SparsityPattern::by_columns`](crate::SparsityPattern::by_columns).
+    pub fn to_columns(&self) -> CompressedColumns {
+        let turned = self.elements.iter().map(|(i, j, x)| (*j, *i, *x));
+        let (column_pointers, rows, values) = compressed(self.shape.1, turned);
+        CompressedColumns { shape: self.shape, column_pointers, rows, values }
+    }
+}

@@ -1,0 +1,242 @@
+//! Where a matrix may have elements that are not zero: rows of columns, or columns of rows.
+//!
+//! Law: the elements come by rows, those of a row by columns, each once; a pattern by columns has the same elements, and
+//! knows the place of each among those by rows.
+
+use super::lists::Lists;
+use super::reads::Source;
+use crate::base::BaseTensor;
+use crate::interpreters::Concrete;
+use crate::interpreters::sparsity::{Reading, Sparsity};
+use crate::program::{Program, Slot, interpret};
+use crate::shape::size;
+
+/// Where a matrix may have elements that are not zero, in compressed rows.
+///
+/// ```
+/// use polygrad::{Tensor, sparse_jacobian, tensor};
+/// let x = tensor([1.0, 2.0, 4.0]);
+/// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+/// let pattern = j.pattern();
+/// assert_eq!(pattern.entries().collect::<Vec<_>>(), [(0, 0), (0, 1), (1, 1), (1, 2)]);
+/// assert_eq!((pattern.row_pointers(), pattern.columns()), (&[0, 2, 4][..], &[0, 1, 1, 2][..]));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SparsityPattern {
+    /// The number of columns.
+    width: usize,
+    rows: Lists,
+    constant: Vec<bool>,
+}
+
+impl SparsityPattern {
+    /// The numbers of rows and columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows.count(), self.width)
+    }
+
+    /// The number of elements that may not be zero.
+    pub fn len(&self) -> usize {
+        self.rows.items.len()
+    }
+
+    /// Whether all elements are zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Row and column of each element that may not be zero, by rows.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = (usize, usize)> + Clone {
+        self.rows.pairs()
+    }
+
+    /// For each of the [`entries`](Self::entries), whether it is the same at all inputs: the row is linear in the column.
+    pub fn constant(&self) -> &[bool] {
+        &self.constant
+    }
+
+    /// Where the entries of each row begin, and the end: one number more than there are rows.
+    pub fn row_pointers(&self) -> &[usize] {
+        &self.rows.starts
+    }
+
+    /// The column of each entry.
+    pub fn columns(&self) -> &[usize] {
+        &self.rows.items
+    }
+
+    /// The same pattern in compressed columns, for solvers that take these.
+    pub fn by_columns(&self) -> ColumnPattern {
+        let mut order = vec![0; self.len()];
+        let columns = self.rows.turned(self.width, |from, to| order[to] = from);
+        ColumnPattern { height: self.rows.count(), columns, order }
+    }
+
+    /// The pattern of the Jacobian of a program in all its float inputs.
+    pub(super) fn read(program: &Program) -> SparsityPattern {
+        let mut reading = Reading::default();
+        let input = |slot: &Slot| reading.input::<Concrete>(&slot.shape, slot.dtype);
+        let inputs: Vec<Sparsity<Concrete>> = program.inputs().iter().map(input).collect();
+        let results = interpret(program, inputs);
+        let (mut rows, mut constant) = (Lists::default(), Vec::new());
+        for y in results.iter().filter(|y| y.dtype().is_float()) {
+            reading.result(y, |row| {
+                for (column, linear) in row {
+                    rows.items.push(column);
+                    constant.push(linear);
+                }
+                rows.end();
+            });
+        }
+        SparsityPattern { width: raveled(program.inputs()), rows, constant }
+    }
+
+    /// The pattern of a diagonal, and which of its elements are constant.
+    pub(super) fn diagonal(constant: Vec<bool>) -> SparsityPattern {
+        let n = constant.len();
+        SparsityPattern { width: n, rows: Lists { starts: (0..=n).collect(), items: (0..n).collect() }, constant }
+    }
+
+    pub(super) fn rows(&self) -> &Lists {
+        &self.rows
+    }
+
+    /// Whether the element of the diagonal in this row is the same at all inputs.
+    pub(super) fn is_constant_at(&self, row: usize) -> bool {
+        let found = self.rows.of(row).binary_search(&row);
+        found.map_or(true, |at| self.constant[self.rows.starts[row] + at])
+    }
+
+    /// What this pattern and its transpose have in common: what is symmetric has zeros where either has.
+    pub(super) fn symmetric(&self) -> SparsityPattern {
+        let turned = self.by_columns();
+        let (mut rows, mut constant) = (Lists::default(), Vec::new());
+        for row in 0..self.rows.count() {
+            let start = turned.columns.starts[row];
+            let mut others = turned.columns.of(row).iter().zip(&turned.order[start..]).peekable();
+            for (column, linear) in self.rows.of(row).iter().zip(&self.constant[self.rows.starts[row]..]) {
+                while others.next_if(|(other, _)| *other < column).is_some() {}
+                if let Some((_, place)) = others.next_if(|(other, _)| *other == column) {
+                    rows.items.push(*column);
+                    constant.push(*linear || self.constant[*place]);
+                }
+            }
+            rows.end();
+        }
+        SparsityPattern { width: self.width, rows, constant }
+    }
+
+    /// The pattern of the same rows in the columns of which the present ones are copies.
+    pub(super) fn of_copies(&self, sources: &[Source], width: usize) -> Merged {
+        let (mut rows, mut constant) = (Lists::default(), Vec::new());
+        let (mut first, mut further) = (Vec::new(), Vec::new());
+        let mut row: Vec<(usize, usize)> = Vec::new();
+        for ends in self.rows.starts.windows(2) {
+            row.clear();
+            let column = |place: usize| Some((sources[self.rows.items[place]]?.get() as usize - 1, place));
+            row.extend((ends[0]..ends[1]).filter_map(column));
+            row.sort_unstable();
+            let start = rows.items.len();
+            for (column, place) in &row {
+                if rows.items[start..].last() == Some(column) {
+                    further.push((first.len() - 1, *place));
+                    constant[first.len() - 1] &= self.constant[*place];
+                } else {
+                    rows.items.push(*column);
+                    constant.push(self.constant[*place]);
+                    first.push(*place);
+                }
+            }
+            rows.end();
+        }
+        Merged { pattern: SparsityPattern { width, rows, constant }, first, further }
+    }
+}
+
+/// A pattern whose elements are sums of elements of another one.
+pub(super) struct Merged {
+    pub(super) pattern: SparsityPattern,
+    /// For each element the place of the first summand.
+    pub(super) first: Vec<usize>,
+    /// The others: the place of the sum, and that of the summand.
+    pub(super) further: Vec<(usize, usize)>,
+}
+
+/// The number of elements of the float inputs.
+pub(super) fn raveled(slots: &[Slot]) -> usize {
+    slots.iter().filter(|slot| slot.dtype.is_float()).map(|slot| size(&slot.shape)).sum()
+}
+
+/// A [`SparsityPattern`] in compressed columns, and the places of its elements among those by rows.
+///
+/// It is made once, and puts the values of each run in order.
+///
+/// ```
+/// use polygrad::{Tensor, sparse_jacobian, tensor};
+/// let x = tensor([1.0, 2.0, 4.0]);
+/// let j = sparse_jacobian(|x: &Tensor<_, 1>| (x.slice(0, 1..) - x.slice(0, ..2)).square(), &x);
+/// let columns = j.pattern().by_columns();
+/// assert_eq!((columns.column_pointers(), columns.rows()), (&[0, 1, 3, 4][..], &[0, 0, 1, 1][..]));
+/// let by_rows = j.values(&x)?;
+/// assert_eq!(by_rows, [-2.0, 2.0, -4.0, 4.0]);
+/// assert_eq!(columns.values(&by_rows), [-2.0, 2.0, -4.0, 4.0]);
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnPattern {
+    /// The number of rows.
+    height: usize,
+    columns: Lists,
+    order: Vec<usize>,
+}
+
+impl ColumnPattern {
+    /// The numbers of rows and columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.height, self.columns.count())
+    }
+
+    /// Where the elements of each column begin, and the end: one number more than there are columns.
+    pub fn column_pointers(&self) -> &[usize] {
+        &self.columns.starts
+    }
+
+    /// The row of each element, by columns.
+    pub fn rows(&self) -> &[usize] {
+        &self.columns.items
+    }
+
+    /// The place of each element, by columns, among the elements by rows.
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// Values by columns, from values by rows.
+    ///
+    /// # Panics
+    /// When there is not one value for each element.
+    #[track_caller]
+    pub fn values(&self, by_rows: &[f64]) -> Vec<f64> {
+        let mut by_columns = vec![0.0; self.order.len()];
+        self.fill(by_rows, &mut by_columns);
+        by_columns
+    }
+
+    /// [`values`](Self::values), written to those of a matrix that has this pattern.
+    ///
+    /// # Panics
+    /// When there is not one value for each element, or not one place.
+    #[track_caller]
+    pub fn fill(&self, by_rows: &[f64], by_columns: &mut [f64]) {
+        let n = self.order.len();
+        if by_rows.len() != n || by_columns.len() != n {
+            panic!(
+                "fill: values by rows and by columns must be as many as the elements of the pattern, but they are {} and {} for \
+                 {n}; take the values of the function that has this pattern",
+                by_rows.len(),
+                by_columns.len()
+            );
+        }
+        by_columns.iter_mut().zip(&self.order).for_each(|(to, from)| *to = by_rows[*from]);
+    }
+}

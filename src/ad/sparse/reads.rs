@@ -1,0 +1,135 @@
+//! What a program reads of its inputs, apart from what it computes of that.
+//!
+//! An observation sees one camera; but all that see the same camera share its columns, so no two of these rows can be
+//! computed in one pass of reverse mode. They can in copies: of what indices and views choose from the inputs, each
+//! observation has its own. The elements of the matrix are those of the copies, added up where a row reads an element
+//! twice.
+//!
+//! Law: `rest` after `reads` is the program, and each copy is an element of the inputs or 0.
+
+use std::num::NonZeroU32;
+
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::ops::Linear;
+use crate::program::{Builder, NodeId, Op, Program, Slot, interpret};
+use crate::shape::size;
+
+use super::pattern::raveled;
+
+/// A program in two parts.
+pub(super) struct Reads {
+    /// From the inputs to the copies.
+    pub(super) reads: Program,
+    /// From the copies, and the inputs that are no floats, to the results.
+    pub(super) rest: Program,
+    /// For each copy the input element that it is, if it is not 0.
+    pub(super) sources: Vec<Source>,
+}
+
+/// The number of an input element, from 1 on.
+pub(super) type Source = Option<NonZeroU32>;
+
+/// How many elements may be read for each element of the results. What reads more is no sparse matrix, or its rows read the
+/// same elements over and over.
+const MOST: usize = 16;
+
+impl Reads {
+    /// `None` if nothing is read but whole inputs, or too much is.
+    pub(super) fn of(program: &Program) -> Option<Reads> {
+        let copies = copies(program);
+        let frontier = frontier(program, &copies);
+        let is_input = |k: &NodeId| matches!(program.nodes()[*k as usize].op, Op::Input(_));
+        let elements = |k: &NodeId| size(&program.nodes()[*k as usize].shape);
+        let results: usize = program.outputs().iter().map(|slot| size(&slot.shape)).sum();
+        // The numbers of elements must be exact as values.
+        let exact =
+            if program.inputs().iter().any(|slot| slot.dtype == DType::F32) { 1 << 24 } else { u32::MAX as usize };
+        if raveled(program.inputs()) >= exact {
+            return None;
+        }
+        if frontier.iter().all(is_input) || frontier.iter().map(elements).sum::<usize>() > MOST * results {
+            return None;
+        }
+        let reads = program.with_results(&frontier);
+        let rest = rest(program, &frontier)?;
+        let sources = sources(&reads);
+        Some(Reads { reads, rest, sources })
+    }
+}
+
+/// Which values have for elements only elements of the float inputs, or zeros.
+fn copies(program: &Program) -> Vec<bool> {
+    let nodes = program.nodes();
+    let mut copies = vec![false; nodes.len()];
+    for (k, node) in nodes.iter().enumerate() {
+        copies[k] = node.dtype.is_float()
+            && match &node.op {
+                Op::Input(_) => true,
+                Op::Linear(op, a) => copies[*a as usize] && is_choice(op),
+                Op::Gather(a, ix) => {
+                    let known = |i: &NodeId| matches!(nodes[*i as usize].op, Op::Constant(_));
+                    copies[*a as usize] && ix.iter().all(known)
+                }
+                Op::Concat(_, parts) => parts.iter().all(|a| copies[*a as usize]),
+                Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
+                Op::Contract(..) | Op::Reduce(..) | Op::ScatterAdd(..) | Op::Loop(_) | Op::Call(..) => false,
+                Op::Custom(..) | Op::Output(..) => false,
+            };
+    }
+    copies
+}
+
+/// Whether each element of the result is one of the operand, or 0.
+fn is_choice(op: &Linear) -> bool {
+    match op {
+        Linear::Affine { into, .. } => into.is_injective(),
+        Linear::Reshape { .. } => true,
+        Linear::Cast { .. } | Linear::Fourier { .. } => false,
+    }
+}
+
+/// The copies that something else is computed of, or that are results.
+fn frontier(program: &Program, copies: &[bool]) -> Vec<NodeId> {
+    let mut needed = vec![false; copies.len()];
+    for (k, node) in program.nodes().iter().enumerate().filter(|(k, _)| !copies[*k]) {
+        debug_assert!(!copies[k], "copies are made of copies");
+        node.op.operands(&mut |a| needed[*a as usize] = true);
+    }
+    program.results().iter().for_each(|r| needed[*r as usize] = true);
+    (0..copies.len()).filter(|k| needed[*k] && copies[*k]).map(|k| k as NodeId).collect()
+}
+
+/// The program from these values and the inputs that are no floats.
+fn rest(program: &Program, frontier: &[NodeId]) -> Option<Program> {
+    let mut b = Builder::literal();
+    let mut numbers = vec![None; program.nodes().len()];
+    for (k, id) in frontier.iter().enumerate() {
+        let node = &program.nodes()[*id as usize];
+        let slot = Slot { name: format!("read{k}"), shape: node.shape.clone(), dtype: node.dtype };
+        numbers[*id as usize] = Some(b.input(slot));
+    }
+    for (k, slot) in program.inputs().iter().enumerate().filter(|(_, slot)| !slot.dtype.is_float()) {
+        numbers[k] = Some(b.input(slot.clone()));
+    }
+    b.follow(program, &mut numbers);
+    let results: Option<Vec<NodeId>> = program.results().iter().map(|r| numbers[*r as usize]).collect();
+    Some(b.finish(&results?, &[]))
+}
+
+/// The input elements that are read, found by reading their numbers: from 1 on, since zeros are read where there is nothing.
+fn sources(reads: &Program) -> Vec<Source> {
+    let mut next = 1;
+    let input = |slot: &Slot| {
+        if !slot.dtype.is_float() {
+            return Array::zeros(&slot.shape, slot.dtype);
+        }
+        let first = next;
+        next += size(&slot.shape);
+        let numbers = Array::new(&slot.shape, (first..next).map(|k| k as f64).collect::<Vec<f64>>());
+        if slot.dtype == DType::F32 { numbers.cast::<f32>() } else { numbers }
+    };
+    let inputs: Vec<Array> = reads.inputs().iter().map(input).collect();
+    let copies = interpret(reads, inputs).into_iter().flat_map(|a| a.cast::<f64>().to_vec::<f64>().unwrap_or_default());
+    copies.map(|number| NonZeroU32::new(number as u32)).collect()
+}
