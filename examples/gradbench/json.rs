@@ -85,7 +85,7 @@ fn number(x: f64) -> Result<f64, String> {
 }
 
 /// Lists one after the other, as one list.
-pub(crate) fn flat(results: &[Array]) -> serde_json::Result<Box<RawValue>> {
+pub(crate) fn flat<P>(_: &P, results: &[Array]) -> serde_json::Result<Box<RawValue>> {
     let mut numbers = Vec::new();
     for result in results {
         numbers.extend(Nested::of(result)?.into_vec());

@@ -60,15 +60,16 @@ pub(crate) trait Ready {
     fn output(&self) -> serde_json::Result<Box<RawValue>>;
 }
 
-/// Writes results as JSON.
-pub(crate) type Write = Box<dyn Fn(&[Array]) -> serde_json::Result<Box<RawValue>>>;
+/// Writes results as JSON, beside the arguments.
+pub(crate) type Write<P> = fn(&P, &[Array]) -> serde_json::Result<Box<RawValue>>;
 
 struct Recorded<P, Q, Y> {
     function: Arc<Function<P, Q, Y>>,
     workspace: Workspace,
+    x: P,
     inputs: Vec<Array>,
     outputs: Vec<Array>,
-    write: Write,
+    write: Write<P>,
 }
 
 impl<P, Q, Y> Ready for Recorded<P, Q, Y> {
@@ -78,7 +79,7 @@ impl<P, Q, Y> Ready for Recorded<P, Q, Y> {
     }
 
     fn output(&self) -> serde_json::Result<Box<RawValue>> {
-        (self.write)(&self.outputs)
+        (self.write)(&self.x, &self.outputs)
     }
 }
 
@@ -86,14 +87,14 @@ impl<P, Q, Y> Ready for Recorded<P, Q, Y> {
 pub(crate) type Prepared = serde_json::Result<(Box<dyn Ready>, Vec<Timing>)>;
 
 /// A function that is recorded for inputs like these, unless it is already, with these inputs.
-pub(crate) fn prepared<P, Q, Y>(jit: &Jit<P, Q, Y>, x: &P, data: &Q, write: Write) -> Prepared
+pub(crate) fn prepared<P, Q, Y>(jit: &Jit<P, Q, Y>, x: P, data: &Q, write: Write<P>) -> Prepared
 where
     P: Tree<Array> + 'static,
     Q: Tree<Array> + 'static,
     Y: 'static,
 {
     let (start, kept) = (Instant::now(), jit.kept());
-    let function = jit.function(x, data);
+    let function = jit.function(&x, data);
     let traced = start.elapsed();
     let workspace = function.executable().workspace();
     let compiled = start.elapsed() - traced;
@@ -104,5 +105,5 @@ where
     if jit.kept() > kept {
         timings.extend([Timing::new("trace", traced), Timing::new("compile", compiled)]);
     }
-    Ok((Box::new(Recorded { function, workspace, inputs, outputs, write }), timings))
+    Ok((Box::new(Recorded { function, workspace, x, inputs, outputs, write }), timings))
 }

@@ -59,7 +59,7 @@ macro_rules! functions {
                 let read = |input| crate::json::read::<$input>(input).and_then($read);
                 Some(match function {
                     $(stringify!($function) => read(input).and_then(|(x, data): ($x, $data)| {
-                        crate::runs::prepared(&self.$function, &x, &data, Box::new($write))
+                        crate::runs::prepared(&self.$function, x, &data, $write)
                     }),)*
                     _ => return None,
                 })
@@ -70,6 +70,6 @@ macro_rules! functions {
 use functions;
 
 /// Writes the only result.
-fn only(results: &[polygrad::Array]) -> serde_json::Result<Box<RawValue>> {
+fn only<P>(_: &P, results: &[polygrad::Array]) -> serde_json::Result<Box<RawValue>> {
     to_raw_value(&Nested::of(&results[0])?)
 }

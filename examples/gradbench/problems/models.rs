@@ -69,7 +69,7 @@ struct Slopes<'a> {
     l: Nested<'a>,
 }
 
-fn mixture(results: &[Array]) -> serde_json::Result<Box<RawValue>> {
+fn mixture(_: &gmm::Mixture<Concrete>, results: &[Array]) -> serde_json::Result<Box<RawValue>> {
     let [alpha, mu, q, l] = [0, 1, 2, 3].map(|k| Nested::of(&results[k]));
     to_raw_value(&Slopes { alpha: alpha?, mu: mu?, q: q?, l: l? })
 }

@@ -6,10 +6,9 @@ use serde::de::Error;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Problem, functions, only};
-use crate::json::{Nested, matrices, matrix, read, vector};
+use super::{functions, only};
+use crate::json::{Nested, matrices, matrix, vector};
 use crate::programs::{Matrix, Vector, ba, ht};
-use crate::runs::{Prepared, prepared};
 
 /// A camera, a point, a weight, and where the point was seen; and how many copies there are of each.
 #[derive(Deserialize)]
@@ -28,8 +27,8 @@ struct Copies {
 
 impl Copies {
     /// The scene, which sees each copy in turn.
-    fn scene(&self) -> serde_json::Result<(ba::Scene<Concrete>, ba::Seen<Concrete>)> {
-        let Copies { n, m, p, .. } = *self;
+    fn scene(self) -> serde_json::Result<(ba::Scene<Concrete>, ba::Seen<Concrete>)> {
+        let Copies { n, m, p, .. } = self;
         let sizes = [self.cam.len(), self.x.len(), self.feat.len()];
         if sizes != [11, 3, 2] || n == 0 || m == 0 || p < 10 {
             return Err(Error::custom(format!(
@@ -43,36 +42,17 @@ impl Copies {
     }
 }
 
-/// Bundle adjustment.
-pub(super) struct Ba {
-    objective: Jit<ba::Scene<Concrete>, ba::Seen<Concrete>, (Matrix<Concrete>, Vector<Concrete>)>,
-    jacobian: Jit<ba::Scene<Concrete>, ba::Seen<Concrete>, (Tensor<Concrete, 3>, Vector<Concrete>)>,
-}
-
-impl Ba {
-    pub(super) fn new() -> Ba {
-        let (objective, jacobian) = (Jit::stage_with(ba::errors), Jit::stage_with(ba::blocks));
-        Ba { objective: objective.keeping(usize::MAX), jacobian: jacobian.keeping(usize::MAX) }
-    }
-}
-
-impl Problem for Ba {
-    fn prepare(&self, function: &str, input: &RawValue) -> Option<Prepared> {
-        let scene = || read::<Copies>(input).and_then(|copies| Ok((copies.scene()?, copies)));
-        Some(match function {
-            "objective" => scene().and_then(|((scene, seen), copies)| {
-                prepared(&self.objective, &scene, &seen, Box::new(move |results| errors(results, copies.p)))
-            }),
-            "jacobian" => scene().and_then(|((scene, seen), copies)| {
-                prepared(&self.jacobian, &scene, &seen, Box::new(move |results| ends(results, &copies)))
-            }),
-            _ => return None,
-        })
-    }
+functions! {
+    /// Bundle adjustment.
+    Ba(Copies) of ba::Scene<Concrete>, ba::Seen<Concrete>;
+    |copies| copies.scene();
+    objective: Jit::stage_with(ba::errors) => (Matrix<Concrete>, Vector<Concrete>), errors;
+    jacobian: Jit::stage_with(ba::blocks) => (Tensor<Concrete, 3>, Vector<Concrete>), ends;
 }
 
 /// The first errors, and how many there are.
-fn errors(results: &[Array], repeated: usize) -> serde_json::Result<Box<RawValue>> {
+fn errors((_, _, weights): &ba::Scene<Concrete>, results: &[Array]) -> serde_json::Result<Box<RawValue>> {
+    let repeated = weights.len();
     let [distances, doubts] = [0, 1].map(|k| Nested::of(&results[k]).map(Nested::into_vec));
     let (distances, doubts) = (distances?, doubts?);
     to_raw_value(&json!({
@@ -82,7 +62,8 @@ fn errors(results: &[Array], repeated: usize) -> serde_json::Result<Box<RawValue
 }
 
 /// The first entries and the last one of the arrays of compressed rows.
-fn ends(results: &[Array], &Copies { n, m, p, .. }: &Copies) -> serde_json::Result<Box<RawValue>> {
+fn ends((cameras, points, weights): &ba::Scene<Concrete>, results: &[Array]) -> serde_json::Result<Box<RawValue>> {
+    let (n, m, p) = (cameras.len(), points.len(), weights.len());
     const FIRST: usize = 30;
     const ROW: usize = 15;
     let [blocks, slopes] = [0, 1].map(|k| Nested::of(&results[k]).map(Nested::into_vec));

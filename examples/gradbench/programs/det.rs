@@ -16,7 +16,7 @@ pub fn det<T: BaseTensor>(m: &Matrix<T>) -> Scalar<T> {
     let below = m.slice(0, 1..);
     let twice: Matrix<T> = concat(1, (&below, &below));
     let minors: Tensor<T, 3> = twice.window::<3>(1, n - 1, 1).slice(1, 1..=n).permute([1, 0, 2]);
-    let signs: Vector<T> = Tensor::from_fn([n], |[j]| if j * (n - j) % 2 == 0 { 1.0 } else { -1.0 });
+    let signs: Vector<T> = Tensor::from_fn([n], |[j]| if (j * (n - j)).is_multiple_of(2) { 1.0 } else { -1.0 });
     fold(
         Tensor::zeros([]),
         (m.row::<1>(0) * signs, minors),
