@@ -8,8 +8,9 @@
 //! "Dual-numbers reverse AD for array languages" to loops.
 //!
 //! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains, unless its
-//! stacks would exceed the largest array; the program never becomes asymptotically more expensive in operations or
-//! bytes. The peak memory can grow, because values that the trips of a loop held one after the other are held at once.
+//! stacks would exceed the largest array, or are large beside values of a trip that are large, too; the program never becomes
+//! asymptotically more expensive in operations or bytes. The peak memory can grow, because values that the trips of a loop held
+//! one after the other are held at once.
 
 use super::batch::{Value, batch};
 use super::carries::Split;
@@ -71,9 +72,17 @@ fn without_dead_outputs(l: &Loop<NodeId>, taken: &[bool]) -> Program {
     l.body.with_results(&results)
 }
 
-/// Whether arrays can hold a stack of `n` values for each value of the program.
+/// The elements of a value of a trip beside which the cost of a trip is nothing, and those of a stack that is too large to be made
+/// without need: one of a few hundred megabytes.
+const ALONE: usize = 1 << 17;
+const TOO_LARGE: usize = 1 << 25;
+
+/// Whether the trips of a loop of `n` trips are done at once: arrays can hold the stacks, and either these are not too large, or a
+/// trip is so small that it costs more than its elements.
 pub(super) fn has_stacks(n: usize, program: &Program) -> bool {
-    n.saturating_mul(largest(program)) <= MAX_SIZE
+    let most = largest(program);
+    let stack = n.saturating_mul(most);
+    stack <= TOO_LARGE || most < ALONE && stack <= MAX_SIZE
 }
 
 /// The size of the largest value of a program, those inside of its loops and functions included.

@@ -13,8 +13,8 @@ use polygrad::program::{Node, Op, Program, Term, interpret};
 use polygrad::shape::size;
 use polygrad::symbolic::{gradient, jvp, vjp};
 use polygrad::{
-    Array, BaseTensor, Concrete, DType, Tensor, build, build1, concat, cond, custom_jvp, direct, fold, grad, iterate,
-    map, map_accum, map_accum_reverse, scan, vmap, zip_with,
+    Array, BaseTensor, Concrete, DType, Function, Tensor, build, build1, checkpoint, concat, cond, custom_jvp, direct,
+    fold, grad, iterate, map, map_accum, map_accum_reverse, scan, vmap, zip_with,
 };
 
 type Number<T> = Tensor<T, 0>;
@@ -485,4 +485,25 @@ fn states_that_are_subtracted_or_scattered_are_no_sums() {
     let program = Term::program(&[x, at], &results, &[]).expect("closed");
     let inputs = vec![Array::from([1.0, 2.0, 4.0]), Array::new(&[2], vec![1i64, 1])];
     close("the states", &interpret(&program, inputs.clone()), &interpret(&optimize(&program), inputs));
+}
+
+#[test]
+fn large_trips_stay_apart() {
+    // Sorting needs its operand in memory: for all trips at once 300 MB.
+    let summed = |x: &Tensor<Term, 1>| {
+        let t = Tensor::linspace(0.0, 1.0, 1 << 17);
+        fold(0.0, x, move |sum: Tensor<Term, 0>, x| sum + (t.times(x)).sort(0).square().sum())
+    };
+    let cut = |x: &Tensor<Term, 1>| {
+        let t = Tensor::linspace(0.0, 1.0, 1 << 17);
+        checkpoint(1).fold(0.0, x, move |sum: Tensor<Term, 0>, x| sum + (t.times(x)).sort(0).square().sum())
+    };
+    let (few, many) = (Tensor::ones([200]), Tensor::ones([300]));
+    let loops =
+        |f: &Function<Tensor<Concrete, 1>, (), Tensor<Concrete, 1>>| f.optimized().to_string().matches("loop").count();
+    assert_eq!(loops(&Function::gradient(summed, &few)), 0);
+    assert!(Function::stage(summed, &many).executable().peak_bytes() < 16 << 20);
+    let gradient = Function::gradient(cut, &many);
+    assert!(gradient.executable().peak_bytes() < 16 << 20, "{}", gradient.executable().explain());
+    assert_eq!(loops(&gradient), 1, "{}", gradient.optimized());
 }
