@@ -9,12 +9,14 @@
 //! * [`compiled`]: evaluation of programs by fused kernels.
 //! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
 //! * [`sparsity`]: the inputs on which each element of a value depends.
+//! * [`enclosure`]: bounds of each element of a value, for inputs within bounds.
 //! * [`count`]: the cost of a program, in any interpreter.
 //! * [`transcript`]: the text of a program, written while it runs, in any interpreter.
 //! * [`watch`]: a program observed value by value, in any interpreter: where a NaN comes from, what is out of bounds.
 //! * [`higher`]: instances of the higher-order language, whose tensors are those of any interpreter.
 //!
-//! `kernels` is no interpreter: it is the loops over slices that the interpreters share that compute.
+//! `kernels` is no interpreter: it is the loops over slices that the interpreters share that compute. `trips` is the
+//! loop of those that go trip by trip.
 //!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
 //! order and to any depth. This list alone chooses between them: see `run_once`.
@@ -28,6 +30,7 @@ pub mod compiled;
 pub mod concrete;
 pub mod count;
 pub mod dual;
+pub mod enclosure;
 pub mod higher;
 pub mod jet;
 mod kernels;
@@ -36,6 +39,7 @@ mod scope;
 pub mod shapes;
 pub mod sparsity;
 pub mod transcript;
+mod trips;
 pub mod watch;
 
 pub use adval::ADVal;
@@ -43,6 +47,7 @@ pub use ast::Ast;
 pub use concrete::Concrete;
 pub use count::Count;
 pub use dual::Dual;
+pub use enclosure::Enclosure;
 pub use jet::Jet;
 pub use shapes::Shapes;
 pub use sparsity::Sparsity;

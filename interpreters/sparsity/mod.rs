@@ -17,6 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::kernels::runs::Nest;
+use super::trips;
 use crate::array::Array;
 use crate::base::{BaseTensor, Step, Traced, Trip, Turn};
 use crate::dtype::DType;
@@ -484,33 +485,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
 
     /// Trip by trip.
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
-        kinds::sequences(n, xs.iter().map(|x| &x.shape[..]));
-        if n == 0 {
-            let elements: Vec<Self> = xs.iter().map(|x| Sparsity::unknown(&x.shape[1..], x.dtype)).collect();
-            let (_, outputs) = step(init.clone(), &elements);
-            let empty = |y: &Self| Sparsity::of_known(T::zeros(&kinds::stacked(0, &y.shape), y.dtype));
-            return (init, outputs.iter().map(empty).collect());
-        }
-        let (mut carry, mut all) = (init, Vec::new());
-        for trip in 0..n {
-            let k = if reverse { n - 1 - trip } else { trip };
-            let elements: Vec<Self> = xs.iter().map(|x| x.row(k)).collect();
-            let (next, outputs) = step(carry.clone(), &elements);
-            kinds::carry(carry.iter().map(Sparsity::kind), next.iter().map(Sparsity::kind));
-            carry = next;
-            all.push(outputs);
-        }
-        if reverse {
-            all.reverse();
-        }
-        let stacked = |k: usize| {
-            let parts = all.iter().map(|outputs| {
-                let y = &outputs[k];
-                y.linear(&Linear::reshape(&y.shape, &kinds::stacked(1, &y.shape)))
-            });
-            Sparsity::concat(0, &parts.collect::<Vec<Self>>())
-        };
-        (carry, (0..all[0].len()).map(stacked).collect())
+        trips::map_accum((n, reverse), init, xs, Sparsity::row, step)
     }
 
     fn runs_all_trips() -> bool {

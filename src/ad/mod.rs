@@ -9,6 +9,7 @@
 //! * [`symbolic`] maps programs to programs;
 //! * [`custom_jvp`] and [`custom_vjp`] apply a function that has a derivative rule of its own;
 //! * [`external`] runs code of the host as an operation;
+//! * [`enclose`] gives bounds of a program and of its derivatives over a box;
 //! * [`check`] and [`inspect`] read a program without differentiating it; [`check_gradient`] compares derivatives with
 //!   finite differences.
 //!
@@ -19,6 +20,7 @@ mod check;
 mod check_gradient;
 mod custom;
 pub mod direct;
+mod enclose;
 mod external;
 mod function;
 pub mod higher;
@@ -38,6 +40,7 @@ pub use crate::source::SourceLine;
 pub use check::{ShapeError, check};
 pub use check_gradient::{Checked, GradientCheck, GradientError, assert_gradient, check_gradient, check_gradient_with};
 pub use custom::{custom_jvp, custom_vjp};
+pub use enclose::{enclose, enclose_with};
 pub use external::external;
 pub use function::{Function, FunctionOptions, Gradient, Jit, RunError};
 pub use implicit::{LinearSolver, Ode, Solver, fixed_point, minimize, odeint, root};

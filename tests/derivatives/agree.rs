@@ -36,13 +36,16 @@ macro_rules! interpreters {
             ADT = ADVal<Dual<Term>>;
             J = polygrad::Jet<Concrete>;
             AJ = ADVal<polygrad::Jet<Concrete>>;
+            E = polygrad::Enclosure;
+            AE = ADVal<polygrad::Enclosure>;
+            DE = Dual<polygrad::Enclosure>;
         }
     };
 }
 pub(crate) use interpreters;
 
 #[path = "../gallery/any.rs"]
-mod any;
+pub(crate) mod any;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

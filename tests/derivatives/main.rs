@@ -13,6 +13,7 @@ mod anchors;
 mod associative;
 mod checkpoint;
 mod custom;
+mod enclosure;
 mod external;
 mod extrema;
 mod facts;

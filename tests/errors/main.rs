@@ -19,6 +19,7 @@ mod checked;
 mod composed;
 mod data;
 mod direct;
+mod enclosure;
 #[path = "../support/formats.rs"]
 mod formats;
 mod higher;
@@ -70,6 +71,7 @@ fn everything() -> Log {
     direct::verbs(&mut log);
     staged::verbs(&mut log);
     taylor::verbs(&mut log);
+    enclosure::verbs(&mut log);
     programs::programs(&mut log);
     programs::exports(&mut log);
     higher::programs(&mut log);

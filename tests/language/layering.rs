@@ -43,7 +43,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-const INTERPRETERS: [&str; 12] = [
+const INTERPRETERS: [&str; 13] = [
     "interpreters",
     "kernels",
     "Concrete",
@@ -53,6 +53,7 @@ const INTERPRETERS: [&str; 12] = [
     "Jet",
     "Shapes",
     "Sparsity",
+    "Enclosure",
     "Count",
     "Transcript",
     "Watch",
@@ -91,6 +92,7 @@ fn no_interpreter_names_another() {
         ("jet", "Jet"),
         ("shapes", "Shapes"),
         ("sparsity", "Sparsity"),
+        ("enclosure", "Enclosure"),
         ("count", "Count"),
         ("transcript", "Transcript"),
         ("watch", "Watch"),
@@ -122,6 +124,24 @@ fn kernels_are_loops_over_slices() {
             }
         }
     }
+}
+
+/// The lines of a table of ARCHITECTURE.md that say how long interpreters are.
+#[test]
+fn interpreters_cost_what_the_map_says() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the map can be read");
+    let table = map.split("| interpreter | its files | lines of code |").nth(1).expect("the map has a table");
+    let mut seen = 0;
+    for line in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let path = root().join("interpreters").join(cells[2].trim_matches('`'));
+        let files = if path.is_dir() { sources(&path) } else { vec![path] };
+        let lines = files.iter().flat_map(|file| code(file)).filter(|(_, line)| !line.trim().is_empty()).count();
+        let stated: usize = cells[3].parse().expect("a number of lines");
+        assert!(stated.abs_diff(lines) * 10 <= lines, "{} has {lines} lines, and the map says {stated}", cells[1]);
+        seen += 1;
+    }
+    assert!(seen > 4, "{seen} interpreters were found in the table");
 }
 
 #[test]

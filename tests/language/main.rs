@@ -17,6 +17,7 @@ mod concrete;
 mod conv;
 mod derive;
 mod einsum;
+mod enclosure;
 mod examples;
 mod expand;
 mod foreign;

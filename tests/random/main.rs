@@ -50,6 +50,7 @@ mod check;
 mod code;
 #[path = "../support/dumped.rs"]
 mod dumped;
+mod enclosed;
 mod eval;
 mod exact;
 #[path = "../support/forms.rs"]

@@ -435,7 +435,7 @@ impl Case {
         self.loss.get_or_init(|| Function::stage(|x: &Leaves<Term>| self.at(x), &self.x).program().clone())
     }
 
-    fn outputs(&self) -> &Program {
+    pub(crate) fn outputs(&self) -> &Program {
         self.outputs.get_or_init(|| Function::stage(|x: &Leaves<Term>| self.outputs_at(x), &self.x).program().clone())
     }
 

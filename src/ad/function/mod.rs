@@ -412,13 +412,21 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     pub fn run_with(&self, x: &P, data: &Q) -> Result<Y, RunError> {
-        let show = |visitor: &mut dyn Visitor<Array>| both(&|v| x.visit(v), &|v| data.visit(v), visitor);
-        if let Some(difference) = self.key.difference_to(show) {
-            return Err(RunError::from(difference));
-        }
+        self.fitting(x, data)?;
         let mut inputs = x.leaves();
         inputs.extend(data.leaves());
-        Ok((self.assemble)(&self.template, x, self.results(inputs)))
+        Ok(self.assembled(x, self.results(inputs)))
+    }
+
+    /// An error unless the function runs on these arguments and data.
+    pub(super) fn fitting(&self, x: &P, data: &Q) -> Result<(), RunError> {
+        let show = |visitor: &mut dyn Visitor<Array>| both(&|v| x.visit(v), &|v| data.visit(v), visitor);
+        self.key.difference_to(show).map_or(Ok(()), |difference| Err(RunError::from(difference)))
+    }
+
+    /// Results in their structure.
+    pub(super) fn assembled(&self, x: &P, results: Vec<Array>) -> Y {
+        (self.assemble)(&self.template, x, results)
     }
 
     fn results(&self, inputs: Vec<Array>) -> Vec<Array> {

@@ -1,0 +1,192 @@
+//! The least value of a function with many minima, with proof, by branch and bound.
+//!
+//! `cargo run --release --example branch_and_bound`
+//!
+//! A box whose lower bound lies above a value that is known to be taken has no minimum in it, and is left out; others are halved,
+//! the one with the least lower bound first, until what is known from below and from above agree. Three ways to bound a box
+//! are compared: by the range of the function; besides by the gradient, where a slope without a zero says that the box
+//! has its minimum on a side, which only counts at the edge of the domain; and besides by the mean value form
+//! `f(c) + f'(box) (box - c)`. All three come from one program, recorded once with its gradient and run at bounds (`Function::enclose_with`).
+//! `docs/examples/branch_and_bound.md` shows what is printed.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::error::Error;
+use std::io::Write;
+
+use polygrad::{BaseTensor, Concrete, Function, RunError, Tensor, direct};
+
+type Vector<T> = Tensor<T, 1>;
+type Scalar<T> = Tensor<T, 0>;
+
+/// How far apart the bounds of the least value may be in the end, and how many boxes are looked at.
+const TOLERANCE: f64 = 1e-6;
+const MOST: usize = 5000;
+
+/// The six-hump camel back: six minima, of which two are global.
+fn camel<T: BaseTensor>(p: &Vector<T>) -> Scalar<T> {
+    let (x, y) = (p.at([0]), p.at([1]));
+    let (a, b) = (x.square(), y.square());
+    (4.0 - 2.1 * &a + a.square() / 3.0) * &a + x * y + (4.0 * &b - 4.0) * &b
+}
+
+/// McCormick's function.
+fn mccormick<T: BaseTensor>(p: &Vector<T>) -> Scalar<T> {
+    let (x, y) = (p.at([0]), p.at([1]));
+    (&x + &y).sin() + (&x - &y).square() - 1.5 * x + 2.5 * y + 1.0
+}
+
+/// Rastrigin's function, turned so that its variables are not apart: a minimum near each point of a lattice.
+fn rastrigin<T: BaseTensor>(p: &Vector<T>) -> Scalar<T> {
+    let (x, y) = (p.at([0]), p.at([1]));
+    let wave = |z: Scalar<T>| z.square() - 10.0 * (z * std::f64::consts::TAU).cos() + 10.0;
+    wave(0.8 * &x - 0.6 * &y) + wave(0.6 * x + 0.8 * y)
+}
+
+/// The function on a box, its gradient, its mean value form around a point of the box, and its value there.
+type Forms = (Scalar<Concrete>, Vector<Concrete>, Scalar<Concrete>, Scalar<Concrete>);
+
+/// A function on a domain.
+struct Problem {
+    name: &'static str,
+    domain: [Vec<f64>; 2],
+    forms: Function<Vector<Concrete>, Vector<Concrete>, Forms>,
+}
+
+macro_rules! problem {
+    ($f:ident, $dimensions:literal, $lower:expr, $upper:expr) => {{
+        let forms = |x: &Vector<_>, c: &Vector<_>| {
+            let (range, slope) = direct::value_and_grad($f, x);
+            let at = $f(c);
+            let mean = &at + slope.dot(&(x - c));
+            (range, slope, mean, at)
+        };
+        let zeros = Tensor::zeros([$dimensions]);
+        Problem {
+            name: stringify!($f),
+            domain: [$lower.to_vec(), $upper.to_vec()],
+            forms: Function::stage_with(forms, &zeros, &zeros),
+        }
+    }};
+}
+
+/// What a box is bounded by besides the range of the function.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(crate) enum By {
+    Range,
+    Gradient,
+    MeanValue,
+}
+
+/// A part of the domain, and a lower bound of the function on it. The least bound is the largest of a heap.
+struct Part {
+    sides: [Vec<f64>; 2],
+    bound: f64,
+}
+
+impl Ord for Part {
+    fn cmp(&self, other: &Part) -> Ordering {
+        other.bound.total_cmp(&self.bound)
+    }
+}
+
+impl PartialOrd for Part {
+    fn partial_cmp(&self, other: &Part) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Part) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Part {}
+
+/// Bounds of the least value of a problem, and the number of boxes that it took to find them.
+pub(crate) struct Found {
+    pub(crate) name: &'static str,
+    pub(crate) by: By,
+    pub(crate) least: [f64; 2],
+    pub(crate) boxes: usize,
+}
+
+impl Problem {
+    /// The box, or the side of it on which its minimum is, with a bound of it; nothing if the minimum of the domain is not
+    /// there. Lowers what is known from above.
+    fn part(&self, sides: [Vec<f64>; 2], by: By, known: &mut f64) -> Result<Option<Part>, RunError> {
+        let [lower, upper] = sides.each_ref().map(|side| Tensor::new([side.len()], side.clone()));
+        let middle = (&lower + &upper) / 2.0;
+        let (low, high) = self.forms.enclose_with(&lower, &upper, &middle)?;
+        *known = known.min(high.3.item());
+        let mut part = Part { sides, bound: low.0.item() };
+        if by >= By::MeanValue {
+            part.bound = part.bound.max(low.2.item());
+        }
+        if by >= By::Gradient {
+            for (k, (least, most)) in low.1.to_vec().into_iter().zip(high.1.to_vec()).enumerate() {
+                // Where the function rises, the minimum is on the lower side, and where it falls, on the upper one.
+                let side = if least > 0.0 { 0 } else { 1 };
+                if least > 0.0 || most < 0.0 {
+                    let end = part.sides[side][k];
+                    if end != self.domain[side][k] {
+                        return Ok(None);
+                    }
+                    part.sides[1 - side][k] = end;
+                }
+            }
+        }
+        Ok(Some(part))
+    }
+
+    /// Bounds of the least value.
+    fn minimum(&self, by: By) -> Result<Found, RunError> {
+        let (mut known, mut boxes, mut rest) = (f64::INFINITY, 1, BinaryHeap::new());
+        rest.extend(self.part(self.domain.clone(), by, &mut known)?);
+        let mut bound = f64::NEG_INFINITY;
+        while let Some(part) = rest.pop() {
+            bound = part.bound;
+            if bound >= known - TOLERANCE || boxes >= MOST {
+                break;
+            }
+            let width = |k: &usize| part.sides[1][*k] - part.sides[0][*k];
+            let widest = (0..part.sides[0].len()).max_by(|i, j| width(i).total_cmp(&width(j))).unwrap_or(0);
+            let middle = part.sides[0][widest] + width(&widest) / 2.0;
+            for half in [0, 1] {
+                let mut sides = part.sides.clone();
+                sides[1 - half][widest] = middle;
+                boxes += 1;
+                let half = self.part(sides, by, &mut known)?;
+                rest.extend(half.filter(|half| half.bound <= known));
+            }
+        }
+        Ok(Found { name: self.name, by, least: [bound, known], boxes })
+    }
+}
+
+/// Writes the least values, and how many boxes each way takes.
+pub(crate) fn run(out: &mut impl Write) -> Result<Vec<Found>, Box<dyn Error>> {
+    let problems = [
+        problem!(camel, 2, [-3.0, -2.0], [3.0, 2.0]),
+        problem!(mccormick, 2, [-1.5, -3.0], [4.0, 4.0]),
+        problem!(rastrigin, 2, [-4.7, -5.1], [5.3, 4.1]),
+    ];
+    writeln!(out, "function    bounded by       boxes   the least value is between")?;
+    let mut all = Vec::new();
+    for problem in &problems {
+        for by in [By::Range, By::Gradient, By::MeanValue] {
+            let found = problem.minimum(by)?;
+            let Found { name, by, least: [lower, upper], boxes } = found;
+            let (way, open) = (format!("{by:?}"), if upper - lower > TOLERANCE { ">" } else { "" });
+            writeln!(out, "{name:11} {way:12} {open:>2} {boxes:6} {lower:13.8} and {upper:12.8}")?;
+            all.push(found);
+        }
+    }
+    Ok(all)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    run(&mut std::io::stdout().lock())?;
+    Ok(())
+}

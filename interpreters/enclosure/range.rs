@@ -1,0 +1,209 @@
+//! Ranges of integers and of masks, and the operations without derivatives.
+//!
+//! A mask is a range of the integers 0 (it does not hold) and 1 (it holds). Integers wrap around: where a bound does, nothing is known.
+
+use super::Cell;
+use super::interval::Interval;
+use crate::dtype::DType;
+use crate::ops::{Compare, FloatStep, IntBinary, IntUnary};
+
+/// The integers from `lo` to `hi`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) lo: i64,
+    pub(super) hi: i64,
+}
+
+/// All integers.
+const ALL: Range = Range { lo: i64::MIN, hi: i64::MAX };
+
+impl Range {
+    pub(super) fn point(x: i64) -> Range {
+        Range { lo: x, hi: x }
+    }
+
+    /// A mask that may hold, and may not.
+    pub(super) fn mask(may_hold: bool, may_not: bool) -> Range {
+        Range { lo: i64::from(!may_not), hi: i64::from(may_hold) }
+    }
+
+    pub(super) fn known(self) -> Option<i64> {
+        (self.lo == self.hi).then_some(self.lo)
+    }
+
+    /// All integers, if one of these is none.
+    fn between(lo: i128, hi: i128) -> Range {
+        match (i64::try_from(lo), i64::try_from(hi)) {
+            (Ok(lo), Ok(hi)) => Range { lo, hi },
+            _ => ALL,
+        }
+    }
+
+    fn corners(self, other: Range, f: impl Fn(i128, i128) -> i128) -> [i128; 2] {
+        let [a, b, c, d] = [self.lo, self.hi, other.lo, other.hi].map(i128::from);
+        let all = [f(a, c), f(a, d), f(b, c), f(b, d)];
+        [all.into_iter().fold(all[0], i128::min), all.into_iter().fold(all[0], i128::max)]
+    }
+
+    /// The largest absolute value.
+    fn size(self) -> i128 {
+        i128::from(self.lo).abs().max(i128::from(self.hi).abs())
+    }
+
+    pub(super) fn unary(self, op: IntUnary) -> Range {
+        let (lo, hi) = (i128::from(self.lo), i128::from(self.hi));
+        match op {
+            IntUnary::Neg => Range::between(-hi, -lo),
+            IntUnary::Abs if lo <= 0 && hi >= 0 => Range::between(0, self.size()),
+            IntUnary::Abs => Range::between(lo.abs().min(hi.abs()), self.size()),
+        }
+    }
+
+    pub(super) fn binary(self, op: IntBinary, other: Range) -> Range {
+        if let (Some(x), Some(y)) = (self.known(), other.known()) {
+            return Range::point(op.apply(x, y));
+        }
+        let zero = other.lo <= 0 && other.hi >= 0;
+        let [lo, hi] = match op {
+            IntBinary::Add => self.corners(other, |x, y| x + y),
+            IntBinary::Sub => self.corners(other, |x, y| x - y),
+            IntBinary::Mul => self.corners(other, |x, y| x * y),
+            IntBinary::Min => self.corners(other, i128::min),
+            IntBinary::Max => self.corners(other, i128::max),
+            IntBinary::Quot if zero => [-self.size(), self.size()],
+            IntBinary::Quot => self.corners(other, |x, y| x / y),
+            IntBinary::Rem => {
+                // Of the sign of x, not larger than x, and smaller than y unless that is zero.
+                let most = if zero { self.size() } else { self.size().min(other.size() - 1) };
+                match other.known().filter(|y| *y != 0 && self.lo.wrapping_div(*y) == self.hi.wrapping_div(*y)) {
+                    // All quotients are equal, so remainders are as far apart as numbers.
+                    Some(y) => [self.lo, self.hi].map(|x| x.wrapping_rem(y).into()),
+                    None => [if self.lo < 0 { -most } else { 0 }, if self.hi > 0 { most } else { 0 }],
+                }
+            }
+        };
+        Range::between(lo, hi)
+    }
+
+    /// The integers as floats.
+    pub(super) fn to_float(self, dtype: DType) -> Interval {
+        let exact = |x: i64| x as f64 as i128 == i128::from(x);
+        let [lo, hi] = [self.lo as f64, self.hi as f64];
+        let lo = if exact(self.lo) { lo } else { lo.next_down() };
+        let hi = if exact(self.hi) { hi } else { hi.next_up() };
+        Interval::between(lo, hi).widened(0, dtype)
+    }
+}
+
+impl Cell for Range {
+    const ZERO: Range = Range { lo: 0, hi: 0 };
+    type Sum = [i128; 2];
+    type End = i64;
+
+    fn bounds(self) -> Bounds<i64> {
+        ([self.lo, self.hi], false)
+    }
+
+    fn hull(self, other: Range) -> Range {
+        Range { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
+    }
+
+    fn times(self, other: Range, _: DType) -> Range {
+        self.binary(IntBinary::Mul, other)
+    }
+
+    fn squared(self, dtype: DType) -> Range {
+        let size = self.unary(IntUnary::Abs);
+        size.times(size, dtype)
+    }
+
+    fn add(sum: &mut [i128; 2], x: Range) {
+        *sum = [sum[0] + i128::from(x.lo), sum[1] + i128::from(x.hi)];
+    }
+
+    fn total([lo, hi]: &[i128; 2], _: DType) -> Range {
+        if lo == hi { Range::point(*lo as i64) } else { Range::between(*lo, *hi) }
+    }
+}
+
+/// The mask of a comparison: of two values, or of a value with itself.
+pub(super) fn compare<X: PartialOrd>(op: Compare, (x, a): Bounds<X>, (y, b): Bounds<X>, same: bool) -> Range {
+    let nan = a || b;
+    let [may_be_less, may_be_more] = [x[0] < y[1], x[1] > y[0]].map(|may| may && !same);
+    let may_be_equal = same || (x[0] <= y[1] && y[0] <= x[1]);
+    // What the comparison says of numbers that are less, equal, more, and of NaN.
+    let [less, equal, more, unordered] = match op {
+        Compare::Eq => [false, true, false, false],
+        Compare::Ne => [true, false, true, true],
+        Compare::Lt => [true, false, false, false],
+        Compare::Le => [true, true, false, false],
+        Compare::Gt => [false, false, true, false],
+        Compare::Ge => [false, true, true, false],
+    };
+    let cases = [(may_be_less, less), (may_be_equal, equal), (may_be_more, more), (nan, unordered)];
+    let some = |wanted: bool| cases.iter().any(|(may, says)| *may && *says == wanted);
+    Range::mask(some(true), some(false))
+}
+
+/// A step function of a float: all are monotone, and exact.
+pub(super) fn step(op: FloatStep, x: Interval) -> Interval {
+    Interval { lo: op.apply(x.lo), hi: op.apply(x.hi), nan: x.nan }
+}
+
+/// Truncated towards zero; NaN becomes 0.
+pub(super) fn to_int(x: Interval) -> Range {
+    let numbers = Range { lo: x.lo as i64, hi: x.hi as i64 };
+    if x.nan { numbers.hull(Range::ZERO) } else { numbers }
+}
+
+/// Bounds of an element of a line, and whether it may be NaN.
+pub(super) type Bounds<X> = ([X; 2], bool);
+
+/// Whether an element is, for sure, not NaN and before another one in sorted order.
+fn surely_before<X: PartialOrd>((x, nan): &Bounds<X>, (y, _): &Bounds<X>, earlier: bool, descending: bool) -> bool {
+    let (mine, others) = if descending { (&y[1], &x[0]) } else { (&x[1], &y[0]) };
+    !nan && (mine < others || (earlier && mine == others))
+}
+
+/// What is searched in a line.
+#[derive(Clone, Copy)]
+pub(super) enum Search {
+    /// The position of the extremum, see [`Discrete::ArgMax`](crate::ops::Discrete::ArgMax).
+    Extremum { largest: bool },
+    /// The positions in sorted order.
+    Order { descending: bool },
+}
+
+impl Search {
+    /// The positions from the first to the last that may be found.
+    pub(super) fn of<X: PartialOrd>(self, line: &[Bounds<X>]) -> Vec<Range> {
+        match self {
+            Search::Extremum { largest } => vec![extremum(line, largest)],
+            Search::Order { descending } => sorted(line, descending),
+        }
+    }
+}
+
+/// An element that may be NaN may be taken.
+fn extremum<X: PartialOrd>(line: &[Bounds<X>], largest: bool) -> Range {
+    let beaten = |k: usize| (0..line.len()).any(|j| j != k && surely_before(&line[j], &line[k], j < k, largest));
+    let places = || (0..line.len()).filter(|k| line[*k].1 || !beaten(*k));
+    let [first, last] = [places().next(), places().next_back()].map(|k| k.unwrap_or(0) as i64);
+    Range { lo: first, hi: last }
+}
+
+/// An element stands at any place that so many others leave to it as may be before and after it.
+fn sorted<X: PartialOrd>(line: &[Bounds<X>], descending: bool) -> Vec<Range> {
+    let n = line.len();
+    let before = |j: usize, k: usize| j != k && surely_before(&line[j], &line[k], j < k, descending);
+    let place = |k: usize| {
+        let [earlier, later] = [(0..n).filter(|j| before(*j, k)).count(), (0..n).filter(|j| before(k, *j)).count()];
+        earlier..n - later
+    };
+    let places: Vec<std::ops::Range<usize>> = (0..n).map(place).collect();
+    let at = |m: usize| {
+        let may = (0..n).filter(|k| places[*k].contains(&m)).map(|k| Range::point(k as i64));
+        may.reduce(Range::hull).unwrap_or(Range { lo: 0, hi: n as i64 - 1 })
+    };
+    (0..n).map(at).collect()
+}

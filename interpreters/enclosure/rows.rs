@@ -1,0 +1,270 @@
+//! Bounds of the elementwise functions of floats: where each rises and falls, and how exact it is.
+//!
+//! Law: a row holds all values of the function on an interval, exact and as the kernels compute them. So a value at an end
+//! of the interval is widened by more than twice the error of a kernel (`tests/language/accuracy.rs`, and 2 units for kernels of compiled
+//! programs): once for that value, and once for values within.
+
+use std::f64::consts::PI;
+
+use super::Cell;
+use super::interval::{ANYTHING, Interval, LINE, quotient, root};
+use crate::dtype::DType;
+use crate::ops::{Binary, Unary};
+
+/// Where a function rises and falls.
+#[derive(Clone, Copy, PartialEq)]
+enum Course {
+    Rises,
+    Falls,
+    /// Falls up to a number, and rises from there.
+    Valley(f64),
+    /// Rises up to a number, and falls from there.
+    Peak(f64),
+    /// A sine wave with peaks at these even multiples of pi.
+    Wave {
+        peak: f64,
+    },
+    /// Rises between poles, which are at these multiples of pi and all that are 1 apart.
+    Poles(f64),
+}
+
+/// A function of one float.
+struct Row {
+    course: Course,
+    /// Elsewhere the function is NaN.
+    domain: [f64; 2],
+    /// Values lie within.
+    range: [f64; 2],
+    /// Twice the error of the kernel in numbers of the element type, and units in the last place of 1.
+    error: (u32, f64),
+}
+
+const REALS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+const POSITIVE: [f64; 2] = [0.0, f64::INFINITY];
+const FINITE: [f64; 2] = [f64::MIN, f64::MAX];
+const UNIT: [f64; 2] = [-1.0, 1.0];
+
+/// Where lgamma is least.
+const LEAST_GAMMA: f64 = 1.461_632_144_968_362_3;
+
+impl Row {
+    fn of(op: Unary) -> Row {
+        use Course::{Falls, Peak, Poles, Rises, Valley, Wave};
+        let (course, domain, range, steps) = match op {
+            Unary::Neg => (Falls, REALS, REALS, 0),
+            Unary::Abs => (Valley(0.0), REALS, POSITIVE, 0),
+            Unary::Relu => (Rises, REALS, POSITIVE, 0),
+            Unary::Recip => (Falls, REALS, REALS, 0),
+            Unary::Square => (Valley(0.0), REALS, POSITIVE, 0),
+            Unary::Sqrt => (Rises, POSITIVE, POSITIVE, 0),
+            Unary::Exp => (Rises, REALS, POSITIVE, 6),
+            Unary::Expm1 => (Rises, REALS, [-1.0, f64::INFINITY], 6),
+            Unary::Ln => (Rises, POSITIVE, REALS, 6),
+            Unary::Log1p => (Rises, [-1.0, f64::INFINITY], REALS, 6),
+            Unary::Sin => (Wave { peak: 0.5 }, FINITE, UNIT, 24),
+            Unary::Cos => (Wave { peak: 0.0 }, FINITE, UNIT, 24),
+            Unary::Tan => (Poles(0.5), FINITE, REALS, 40),
+            Unary::Asin => (Rises, UNIT, REALS, 6),
+            Unary::Acos => (Falls, UNIT, POSITIVE, 6),
+            Unary::Atan => (Rises, REALS, REALS, 6),
+            Unary::Sinh => (Rises, REALS, REALS, 10),
+            Unary::Cosh => (Valley(0.0), REALS, POSITIVE, 10),
+            Unary::Tanh => (Rises, REALS, UNIT, 10),
+            Unary::Sech2 => (Peak(0.0), REALS, POSITIVE, 12),
+            Unary::Asinh => (Rises, REALS, REALS, 10),
+            Unary::Acosh => (Rises, [1.0, f64::INFINITY], POSITIVE, 10),
+            Unary::Atanh => (Rises, UNIT, REALS, 10),
+            Unary::Sigmoid => (Rises, REALS, [0.0, 1.0], 10),
+            Unary::Softplus => (Rises, REALS, POSITIVE, 10),
+            Unary::Gaussian => (Peak(0.0), REALS, POSITIVE, 10),
+            Unary::Erf => (Rises, REALS, UNIT, 10),
+            Unary::Erfc => (Falls, REALS, [0.0, 2.0], 10),
+            Unary::Erfinv => (Rises, UNIT, REALS, 12),
+            // Of the following three for positive arguments; of others see `left_of_zero`.
+            Unary::Lgamma => (Valley(LEAST_GAMMA), REALS, REALS, 10),
+            Unary::Digamma => (Rises, REALS, REALS, 16),
+            Unary::Trigamma => (Falls, REALS, POSITIVE, 24),
+        };
+        // Near their zeros these have an error that is small beside 1.
+        let units = if matches!(op, Unary::Lgamma | Unary::Digamma) { 40.0 } else { 0.0 };
+        Row { course, domain, range, error: (steps, units) }
+    }
+}
+
+/// The value at one number.
+fn at(op: Unary, row: &Row, x: f64, dtype: DType) -> Interval {
+    let value = if op == Unary::Square {
+        Interval::point(x).square()
+    } else if op == Unary::Recip {
+        quotient(1.0, x)
+    } else if op == Unary::Sqrt {
+        root(x)
+    } else {
+        Interval::point(op.apply(x))
+    };
+    value.blurred(row.error.1, dtype).widened(row.error.0, dtype)
+}
+
+/// Whether there is an integer that leaves this remainder after division by `period` from `lo` to `hi`, or near to them.
+fn meets(lo: f64, hi: f64, period: f64, rest: f64) -> bool {
+    let near = |t: f64| 1e-15 * (t.abs() + 1.0);
+    let first = ((lo - near(lo) - rest) / period).ceil() * period + rest;
+    first <= hi + near(hi) || !(hi - lo).is_finite()
+}
+
+/// All values on an interval.
+pub(super) fn unary(op: Unary, x: Interval, dtype: DType) -> Interval {
+    if let Some(values) = by_poles(op, x, dtype) {
+        return values.or_nan(x.nan);
+    }
+    let row = Row::of(op);
+    let (lo, hi) = (x.lo.max(row.domain[0]), x.hi.min(row.domain[1]));
+    if lo > hi {
+        return ANYTHING;
+    }
+    let at = |x: f64| at(op, &row, x, dtype);
+    let ends = at(lo).hull(at(hi));
+    let values = match row.course {
+        Course::Rises | Course::Falls => ends,
+        Course::Valley(c) | Course::Peak(c) if (lo..=hi).contains(&c) => ends.hull(at(c)),
+        Course::Valley(_) | Course::Peak(_) => ends,
+        Course::Wave { peak } => {
+            let (from, to) = (lo / PI - peak, hi / PI - peak);
+            Interval {
+                lo: if meets(from, to, 2.0, 1.0) { -1.0 } else { ends.lo },
+                hi: if meets(from, to, 2.0, 0.0) { 1.0 } else { ends.hi },
+                nan: ends.nan,
+            }
+        }
+        Course::Poles(c) if meets(lo / PI - c, hi / PI - c, 1.0, 0.0) => LINE,
+        Course::Poles(_) => ends,
+    };
+    values.within(row.range).or_nan(x.nan || lo > x.lo || hi < x.hi)
+}
+
+/// Values on an interval that has poles, or may have.
+fn by_poles(op: Unary, x: Interval, dtype: DType) -> Option<Interval> {
+    if op == Unary::Recip {
+        return x.holds(0.0).then_some(LINE);
+    }
+    if x.lo > 0.0 {
+        return None;
+    }
+    if op == Unary::Lgamma {
+        // |gamma x| = pi / (|sin (pi x)| gamma (1 - x)), which is least where the sine is 1; right of 0 the logarithm is
+        // more than -0.13.
+        let mirrored = Interval::between(1.0 - x.hi.min(0.0), (1.0 - x.lo).next_up());
+        let least = PI.ln() - unary(op, mirrored, dtype).hi;
+        let least = (least - 1e-12 * least.abs()).min(-0.13);
+        return Some(Interval { lo: least, ..LINE }.widened(1, dtype));
+    }
+    if op == Unary::Digamma {
+        let between = x.lo > x.lo.floor() && x.hi < x.lo.ceil();
+        return if between { None } else { Some(ANYTHING) };
+    }
+    (op == Unary::Trigamma).then(|| Interval { lo: 0.0, ..LINE }.or_nan(x.lo == f64::NEG_INFINITY))
+}
+
+/// All values on two intervals.
+pub(super) fn binary(op: Binary, x: Interval, y: Interval, dtype: DType) -> Interval {
+    let nan = x.nan || y.nan;
+    let values = match op {
+        Binary::Add => added(x, y, dtype),
+        Binary::Sub => added(x, y.negated(), dtype),
+        Binary::Mul => x.product(y),
+        Binary::MulNoNan => return x.guarded_product(y).widened(0, dtype),
+        Binary::Div => x.quotient(y),
+        Binary::Pow => power(x, y, dtype),
+        Binary::PowLessOne => power(x, added(y, Interval::point(-1.0), dtype), dtype).widened(4, dtype),
+        Binary::Atan2 => angle(x, y, dtype),
+        Binary::RecipReal => recip_real(x, y, dtype),
+        Binary::Hypot => {
+            let ([a, b], [c, d]) = (x.magnitudes(), y.magnitudes());
+            Interval::between(a.hypot(c), b.hypot(d)).widened(6, dtype).within(POSITIVE)
+        }
+        Binary::Copysign => {
+            let [least, largest] = x.magnitudes();
+            let size = Interval::between(least, largest);
+            match (y.hi >= 0.0 || y.nan, y.lo <= 0.0) {
+                (true, true) => size.hull(size.negated()),
+                (true, false) => size,
+                (false, _) => size.negated(),
+            }
+        }
+        Binary::Min => Interval::between(x.lo.min(y.lo), x.hi.min(y.hi)),
+        Binary::Max => Interval::between(x.lo.max(y.lo), x.hi.max(y.hi)),
+        Binary::LogAddExp => {
+            let at = |x: f64, y: f64| Interval::point(op.apply(x, y)).blurred(8.0, dtype).widened(10, dtype);
+            at(x.lo, y.lo).hull(at(x.hi, y.hi))
+        }
+    };
+    values.widened(0, dtype).or_nan(nan)
+}
+
+/// All values of a function of a value and itself, where that is less than of two equal intervals.
+pub(super) fn of_itself(op: Binary, x: Interval, dtype: DType) -> Option<Interval> {
+    let nan = x.has_infinity() || x.nan;
+    match op {
+        Binary::Mul | Binary::MulNoNan => Some(x.squared(dtype)),
+        Binary::Sub => Some(Interval::ZERO.or_nan(nan)),
+        Binary::Div => Some(Interval::point(1.0).or_nan(nan || x.holds(0.0))),
+        Binary::Min | Binary::Max => Some(x),
+        Binary::Add | Binary::Pow | Binary::PowLessOne | Binary::Atan2 | Binary::RecipReal => None,
+        Binary::Hypot | Binary::Copysign | Binary::LogAddExp => None,
+    }
+}
+
+fn added(x: Interval, y: Interval, dtype: DType) -> Interval {
+    let mut sum = Default::default();
+    [x, y].into_iter().for_each(|x| Interval::add(&mut sum, x));
+    Interval::total(&sum, dtype)
+}
+
+/// `x^y`. Of numbers that are not negative it is monotone in each argument; others have powers at integers alone.
+fn power(x: Interval, y: Interval, dtype: DType) -> Interval {
+    let at = |a: f64, b: f64| {
+        let value = Interval::point(a.powf(b)).widened(6, dtype);
+        if a >= 0.0 { value.within(POSITIVE) } else { value }
+    };
+    let [least, largest] = x.magnitudes();
+    match y.known().filter(|n| n.fract() == 0.0) {
+        Some(0.0) => Interval::point(1.0),
+        Some(n) if n % 2.0 == 0.0 => at(least, n).hull(at(largest, n)),
+        Some(n) if n < 0.0 && x.holds(0.0) => LINE,
+        Some(n) => at(x.lo, n).hull(at(x.hi, n)),
+        // The sign of a zero counts at odd integers.
+        None if x.holds(0.0) && y.lo < 0.0 && y.known().is_none() => LINE.or_nan(x.lo < 0.0),
+        None if x.lo >= 0.0 => x.corners(y, at),
+        None => {
+            let size = Interval::between(least, largest).corners(y, at).hi;
+            Interval { lo: -size, hi: size, nan: true }
+        }
+    }
+}
+
+/// The angle of the points of a rectangle: of its corners, unless the line where angles jump goes through it.
+fn angle(ordinate: Interval, abscissa: Interval, dtype: DType) -> Interval {
+    let at = |y: f64, x: f64| Interval::point(y.atan2(x)).widened(6, dtype);
+    if ordinate.holds(0.0) && abscissa.lo <= 0.0 {
+        return Interval::between(-PI, PI).widened(2, dtype);
+    }
+    ordinate.corners(abscissa, at)
+}
+
+/// `x / (x^2 + y^2)`. For positive `x` it falls with `|y|`, rises with `x` up to `|y|` and falls from there; it is odd in `x`.
+fn recip_real(x: Interval, y: Interval, dtype: DType) -> Interval {
+    if (x.holds(0.0) && y.holds(0.0)) || x.has_infinity() || y.has_infinity() {
+        return ANYTHING;
+    }
+    let at = |x: f64, y: f64| Interval::point(Binary::RecipReal.apply(x, y)).widened(10, dtype);
+    let [near, far] = y.magnitudes();
+    let right = |lo: f64, hi: f64| {
+        let most = at(hi.min(near.max(lo)), near);
+        Interval { hi: most.hi, ..at(lo, far).hull(at(hi, far)) }
+    };
+    let parts = [
+        (x.hi >= 0.0).then(|| right(x.lo.max(0.0), x.hi)),
+        (x.lo < 0.0).then(|| right((-x.hi).max(0.0), -x.lo).negated()),
+    ];
+    parts.into_iter().flatten().reduce(Interval::hull).unwrap_or(ANYTHING)
+}

@@ -1,0 +1,149 @@
+//! `enclose`: verified bounds of a program, and of its derivatives, over a box.
+
+use super::function::{Function, RunError};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::interpreters::Enclosure;
+use crate::tree::Tree;
+
+/// Bounds of all values of a function for arguments within bounds: `lower <= f(x) <= upper` for every `x` of the box, element
+/// by element.
+///
+/// `f : P -> Y`, of any number and shapes of results; integers and masks have bounds, too. The bounds hold for the value in exact
+/// arithmetic and for the value that the library computes: each operation is rounded outwards, by as much as its kernel may
+/// err. They are as narrow as the box allows where each value is used once; a value that is used again counts as another one that lies
+/// in the same interval, so the excess shrinks with the square of the width for the mean value form
+/// `f(c) + f'(box) (box - c)`, and with the width for `f(box)`.
+///
+/// Derivatives within `f` are bounded in the same way: `direct::grad` at bounds gives bounds of all slopes in the box. By
+/// the mean value theorem these tell monotonicity and bound differences where `f` is continuous; at a kink they hold the slopes of
+/// both sides, but derivatives know nothing of jumps (`floor`, a choice between unlike values).
+///
+/// Conventions: a bound is NaN where the value may be NaN, so that no comparison with it holds; a bound of an argument
+/// that is NaN says that nothing is known. Bounds may be infinite, of arguments too. Zero stands for both zeros: `1 / x` is not
+/// bounded near 0. A choice that is not decided is bounded by both branches.
+/// Arrays enter `f` by `lift`, as numbers without error.
+///
+/// Method: R. E. Moore, R. B. Kearfott, M. J. Cloud, "Introduction to Interval Analysis" (2009), chapters 2, 5 and 6.
+///
+/// ```
+/// use polygrad::{BaseTensor, Tensor, direct, enclose, tensor};
+/// fn f<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
+///     x.square() - x.sin()
+/// }
+/// let (lower, upper) = enclose(f, &tensor(0.0), &tensor(0.5));
+/// assert!(lower.item() > -0.48 && lower.item() <= -0.479 && upper.item() >= 0.25 && upper.item() < 0.26);
+/// // From 0.5 to 1 the function rises, since all slopes are positive.
+/// let (slope, _) = enclose(|x| direct::grad(f, x), &tensor(0.5), &tensor(1.0));
+/// assert!(slope.item() > 0.1);
+/// ```
+///
+/// # Panics
+/// When the two trees differ in structure, shapes or element types, or a lower bound is larger than the upper one; when `f` looks
+/// at a value that bounds do not decide, or needs linear algebra or code of the host; when bounds do not decide when a loop
+/// ends that has no bound.
+#[track_caller]
+pub fn enclose<P, Y>(f: impl FnOnce(&P::With<Enclosure>) -> Y, lower: &P, upper: &P) -> (Y::With<Array>, Y::With<Array>)
+where
+    P: Tree<Array>,
+    Y: Tree<Enclosure>,
+{
+    enclose_with(|x, ()| f(x), lower, upper, &())
+}
+
+/// [`enclose`] of a function that also takes `data` that is known exactly.
+///
+/// ```
+/// use polygrad::{enclose_with, tensor};
+/// let (lower, upper) = enclose_with(|x, a| x * a, &tensor(1.0), &tensor(2.0), &tensor(-3.0));
+/// assert_eq!((lower, upper), (tensor(-6.0), tensor(-3.0)));
+/// ```
+///
+/// # Panics
+/// As [`enclose`].
+#[track_caller]
+pub fn enclose_with<P, Q, Y>(
+    f: impl FnOnce(&P::With<Enclosure>, &Q::With<Enclosure>) -> Y,
+    lower: &P,
+    upper: &P,
+    data: &Q,
+) -> (Y::With<Array>, Y::With<Array>)
+where
+    P: Tree<Array>,
+    Q: Tree<Array>,
+    Y: Tree<Enclosure>,
+{
+    let inputs = lower.with_leaves(box_of(lower, upper));
+    let y = f(&inputs, &data.map(&mut |leaf| Enclosure::constant(leaf.clone())));
+    (y.map(&mut |leaf| leaf.lower()), y.map(&mut |leaf| leaf.upper()))
+}
+
+/// The leaves of a box.
+#[track_caller]
+fn box_of<P: Tree<Array>>(lower: &P, upper: &P) -> Vec<Enclosure> {
+    // Both trees are compared here, because a closure does not know who calls it.
+    let mut pairs = Vec::new();
+    lower.zip_map(upper, &mut |a, b| {
+        pairs.push((a.clone(), b.clone()));
+        a.clone()
+    });
+    let mut leaves = Vec::with_capacity(pairs.len());
+    for (number, (a, b)) in pairs.iter().enumerate() {
+        match Enclosure::between(a, b) {
+            Ok(leaf) => leaves.push(leaf),
+            Err(fact) => panic!(
+                "enclose: a lower bound must not be larger than the upper one, but of leaf {number} {fact}; exchange them"
+            ),
+        }
+    }
+    leaves
+}
+
+impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
+    /// Bounds of all results for arguments from `lower` to `upper`, see [`enclose`]: of the program that runs.
+    ///
+    /// # Errors
+    /// As for [`run_with`](Function::run_with).
+    ///
+    /// # Panics
+    /// As [`enclose`].
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let f = Function::gradient_with(|x, a| (x.square() * a).sum(), &tensor([0.0]), &tensor([0.0]));
+    /// let (lower, upper) = f.enclose_with(&tensor([1.0]), &tensor([2.0]), &tensor([3.0]))?;
+    /// assert_eq!((lower, upper), (tensor([6.0]), tensor([12.0])));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn enclose_with(&self, lower: &P, upper: &P, data: &Q) -> Result<(Y, Y), RunError> {
+        self.fitting(lower, data)?;
+        self.fitting(upper, data)?;
+        let mut inputs = box_of(lower, upper);
+        inputs.extend(data.leaves().into_iter().map(Enclosure::constant));
+        let results = crate::program::interpret(self.optimized(), inputs);
+        let side = |of: fn(&Enclosure) -> Array| self.assembled(lower, results.iter().map(of).collect());
+        Ok((side(Enclosure::lower), side(Enclosure::upper)))
+    }
+}
+
+impl<P: Tree<Array>, Y> Function<P, (), Y> {
+    /// Bounds of all results for arguments from `lower` to `upper`, see [`enclose`].
+    ///
+    /// # Errors
+    /// As for [`run_with`](Function::run_with).
+    ///
+    /// # Panics
+    /// As [`enclose`].
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let slope = Function::gradient(|x| x.square().sum(), &tensor([0.0]));
+    /// assert_eq!(slope.enclose(&tensor([-1.0]), &tensor([3.0]))?, (tensor([-2.0]), tensor([6.0])));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn enclose(&self, lower: &P, upper: &P) -> Result<(Y, Y), RunError> {
+        self.enclose_with(lower, upper, &())
+    }
+}

@@ -1,0 +1,226 @@
+//! Bounds of whole programs: the objectives of the gallery and their gradients, in a box around their inputs.
+//!
+//! Laws: values and gradients at points of the box lie within the bounds, by the program as it is written, by dual numbers
+//! in both modes, and recorded; in a small box the bounds are narrow. What cannot be bounded says why.
+
+use std::collections::BTreeSet;
+
+use crate::agree::any::{self, Any, Level};
+use crate::gallery::{self, Leaves, Objective, Visitor};
+use crate::panics::caught;
+use polygrad::array::Rng;
+use polygrad::ops::Binary;
+use polygrad::program::Term;
+use polygrad::{
+    ADVal, Array, BaseTensor, Concrete, DType, Dual, Enclosure, Function, Jet, Tensor, Tree, direct, enclose, grad,
+    hessian, taylor, tensor, while_loop, while_loop_within,
+};
+
+type Point = Leaves<Concrete>;
+
+/// The objective at an interpreter.
+fn at<O: Objective, L: Level>(x: &Leaves<L>) -> Tensor<L, 0> {
+    any::at(|x| O::eval::<Any>(x, &O::data().map(&mut |a| Any::constant(a.clone()))), x)
+}
+
+fn floats(p: &[Array]) -> Vec<f64> {
+    p.iter().flat_map(|a| a.cast::<f64>().to_vec().expect("converted to f64")).collect()
+}
+
+/// The point with as much added to each element as `by` says for its shape.
+fn moved(x: &Point, by: &mut dyn FnMut(&[usize]) -> Array) -> Point {
+    x.map(&mut |a| {
+        let by = by(a.shape());
+        a.binary(Binary::Add, &if a.dtype() == DType::F32 { by.cast::<f32>() } else { by })
+    })
+}
+
+/// What was found of the objectives.
+#[derive(Default)]
+struct Findings {
+    visited: usize,
+    wrong: Vec<String>,
+    /// What has no bounds, and why.
+    refused: Vec<(&'static str, String)>,
+    /// What has no narrow bounds in a small box.
+    wide: BTreeSet<&'static str>,
+}
+
+/// A way to compute a list of quantities: at a point, and over a box.
+type Way<'a> = (&'static str, &'a dyn Fn(&Point) -> Vec<Array>, &'a dyn Fn(&Point, &Point) -> [Vec<Array>; 2]);
+
+fn sides(y: (Leaves<Array>, Leaves<Array>)) -> [Vec<Array>; 2] {
+    [y.0.0, y.1.0]
+}
+
+impl Findings {
+    /// Boxes of several sizes, and points of each.
+    fn look(&mut self, name: &'static str, x: &Point, (way, values, bounds): Way<'_>) {
+        let mut rng = Rng::new(11);
+        for radius in [0.0, 1e-9, 1e-3, 0.1] {
+            let ends = [-radius, radius].map(|r| moved(x, &mut |shape| Array::full(shape, r)));
+            let [lower, upper] = bounds(&ends[0], &ends[1]).map(|side| floats(&side));
+            for _ in 0..3 {
+                let y = floats(&values(&moved(x, &mut |shape| rng.uniform(shape, -radius, radius))));
+                assert_eq!(y.len(), lower.len(), "{name}, {way}");
+                for (k, y) in y.iter().enumerate() {
+                    let [lo, hi] = [lower[k], upper[k]];
+                    if !(lo.is_nan() || (lo <= *y && *y <= hi)) {
+                        self.wrong.push(format!(
+                            "{name}, {way}, radius {radius}, element {k}: {y:e} is not in [{lo:e}, {hi:e}]"
+                        ));
+                    }
+                }
+            }
+            let narrow = |(lo, hi): (&f64, &f64)| hi - lo <= 1e-3 * (1.0 + lo.abs());
+            if radius == 1e-9 && !lower.iter().zip(&upper).all(narrow) {
+                self.wide.insert(name);
+            }
+        }
+    }
+}
+
+impl Visitor for Findings {
+    fn visit<O: Objective>(&mut self) {
+        self.visited += 1;
+        let x = O::inputs();
+        let direction = |leaf: &Array| Array::full_as(leaf.shape(), leaf.dtype(), 0.5);
+        let recorded = Function::gradient(|x: &Leaves<Term>| at::<O, Term>(x), &x);
+        let value: Way<'_> = ("value", &|x| vec![at::<O, Array>(x).into_raw()], &|a, b| {
+            sides(enclose(|x: &Leaves<Enclosure>| Leaves(vec![at::<O, Enclosure>(x).into_raw()]), a, b))
+        });
+        let gradient: Way<'_> =
+            ("gradient", &|x| direct::grad(|x: &Leaves<ADVal<Array>>| at::<O, _>(x), x).0, &|a, b| {
+                sides(enclose(|x: &Leaves<Enclosure>| direct::grad(|x: &Leaves<ADVal<_>>| at::<O, _>(x), x), a, b))
+            });
+        let tangent: Way<'_> = (
+            "tangent",
+            &|x| vec![direct::jvp(|x: &Leaves<Dual<_>>| at::<O, _>(x), x, &x.map(&mut |a| direction(a))).1.into_raw()],
+            &|a, b| {
+                let run = |x: &Leaves<Enclosure>| {
+                    let v = a.map(&mut |a| Enclosure::constant(direction(a)));
+                    Leaves(vec![direct::jvp(|x: &Leaves<Dual<_>>| at::<O, _>(x), x, &v).1.into_raw()])
+                };
+                sides(enclose(run, a, b))
+            },
+        );
+        let program: Way<'_> = ("recorded gradient", &|x| recorded.run(x).expect("the inputs fit").0, &|a, b| {
+            sides(recorded.enclose(a, b).expect("the inputs fit"))
+        });
+        for way in [value, gradient, tangent, program] {
+            // The end is a panic, too, so that one that is expected prints nothing.
+            let words = caught(|| {
+                self.look(O::NAME, &x, way);
+                panic!("looked at")
+            });
+            if words.message != "looked at" {
+                self.refused.push((O::NAME, words.message));
+            }
+        }
+    }
+}
+
+/// Objectives at a kink, a pole or a tie, or of chaos, whose derivatives have no narrow bounds around it.
+const WIDE: &[&str] = &[
+    "at_the_kinks",
+    "deviation_of_equals",
+    "entropy_of_the_rest",
+    "entropy_with_zeros",
+    "guarded_angle",
+    "guarded_functions",
+    "guarded_in_a_loop",
+    "guarded_logarithm",
+    "guarded_quotient",
+    "guarded_root",
+    "logistic_map",
+    "norm_with_zeros",
+    "norms_of_zeros",
+    "only_finite",
+    "quantiles_of_rows_in_a_map",
+    "ties",
+];
+
+#[test]
+fn values_and_gradients_of_the_gallery_lie_within_their_bounds() {
+    let mut found = Findings::default();
+    gallery::each(&mut found);
+    assert!(found.wrong.is_empty(), "{}", found.wrong.join("\n"));
+    for (name, words) in &found.refused {
+        assert!(words.contains("operands must be numbers, but they are bounds"), "{name}: {words}");
+    }
+    let refused: BTreeSet<&str> = found.refused.iter().map(|(name, _)| *name).collect();
+    assert!(found.visited > 150 && refused.len() * 6 < found.visited, "{refused:?}");
+    assert!(found.wide.iter().copied().eq(WIDE.iter().copied()), "{:?}", found.wide);
+}
+
+fn wavy<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {
+    (x.sin() * x.reverse(0)).sum() + x.square().sum().sqrt()
+}
+
+/// Bounds of derivatives of every kind come from the same rows, and so do Taylor coefficients.
+#[test]
+fn interpreters_nest_over_bounds() {
+    let [lower, upper] = [tensor([0.5, 1.0]), tensor([0.501, 1.002])];
+    let inside = tensor([0.5003, 1.0017]);
+    let held = |what: &str, y: &[f64], (lower, upper): (Vec<f64>, Vec<f64>)| {
+        assert_eq!(y.len(), lower.len(), "{what}");
+        for (k, y) in y.iter().enumerate() {
+            assert!(lower[k] <= *y && *y <= upper[k], "{what}: {y} is not in [{}, {}]", lower[k], upper[k]);
+            assert!(upper[k] - lower[k] < 0.2, "{what}: [{}, {}] is wide", lower[k], upper[k]);
+        }
+    };
+    let list = |leaves: Vec<Array>| floats(&leaves);
+    let both = |(a, b): (Tensor<Array, 2>, Tensor<Array, 2>)| (list(a.leaves()), list(b.leaves()));
+    let h = hessian(wavy, &inside);
+    held("hessian", &list(h.leaves()), both(enclose(|x| hessian(wavy, x), &lower, &upper)));
+    let staged = Function::hessian(wavy, &inside);
+    held("recorded hessian", &list(h.leaves()), both(staged.enclose(&lower, &upper).expect("two numbers")));
+    let nested = |x: &Tensor<Enclosure, 1>| direct::grad(|x| direct::grad(wavy, x).square().sum(), x);
+    let y = direct::grad(|x| direct::grad(wavy, x).square().sum(), &inside);
+    let (a, b) = enclose(nested, &lower, &upper);
+    held("gradient of a gradient", &list(y.leaves()), (list(a.leaves()), list(b.leaves())));
+    let v = tensor([1.0, -1.0]);
+    let series = taylor(wavy, &inside, &v, 3);
+    let (a, b) = enclose(|x| taylor(|x: &Tensor<Jet<_>, 1>| wavy(x), x, &v.lift(), 3), &lower, &upper);
+    let all = |c: &[Tensor<Array, 0>]| c.iter().map(Tensor::item).collect::<Vec<f64>>();
+    held("series", &all(&series), (all(&a), all(&b)));
+}
+
+/// A loop whose end bounds decide; one that has a bound; and one that has neither.
+#[test]
+fn loops_end_where_bounds_say_so() {
+    fn halved<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
+        while_loop(x.clone(), |x| x.gt(1.0), |x: Tensor<T, 0>| x / 2.0)
+    }
+    fn halved_at_most<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
+        while_loop_within(5, x.clone(), |x| x.gt(1.0), |x: Tensor<T, 0>| x / 2.0)
+    }
+    assert_eq!(enclose(halved, &tensor(5.0), &tensor(6.0)), (tensor(0.625), tensor(0.75)));
+    // After two trips from 3.9 to 4.1 the loop may end, or go on.
+    let (lower, upper) = enclose(halved_at_most, &tensor(3.9), &tensor(4.1));
+    for x in [3.9, 4.0, 4.1] {
+        let y = halved_at_most(&tensor(x)).item();
+        assert!(lower.item() <= y && y <= upper.item(), "{y} is not in [{}, {}]", lower.item(), upper.item());
+    }
+    assert!(upper.item() < 1.1);
+    let message = caught(|| enclose(halved, &tensor(3.9), &tensor(4.1))).message;
+    assert!(message.contains("after 2 trips it may go on or end"), "{message}");
+    let recorded = Function::stage(|x| grad(halved_at_most, x), &tensor(1.0));
+    let (lower, upper) = recorded.enclose(&tensor(3.9), &tensor(4.1)).expect("a number");
+    assert!(lower.item() <= 0.25 && upper.item() >= 0.25);
+}
+
+/// A choice is decided by bounds, or bounded by both branches, of which one may have no value.
+#[test]
+fn choices_are_bounded() {
+    let root = |x: &Tensor<Enclosure, 0>| x.gt(0.0).select(x.sqrt(), -1.0);
+    assert_eq!(enclose(root, &tensor(4.0), &tensor(9.0)), (tensor(2.0), tensor(3.0)));
+    assert_eq!(enclose(root, &tensor(-9.0), &tensor(-4.0)), (tensor(-1.0), tensor(-1.0)));
+    let (lower, upper) = enclose(root, &tensor(-4.0), &tensor(9.0));
+    assert!(lower.item().is_nan() && upper.item().is_nan());
+    // A bound that is NaN says that nothing is known.
+    let (lower, upper) = enclose(|x| x.tanh().max(0.5), &tensor(f64::NAN), &tensor(f64::NAN));
+    assert!(lower.item().is_nan() && upper.item().is_nan());
+    let (lower, upper) = enclose(|x| x.tanh().max(0.5), &tensor(f64::NEG_INFINITY), &tensor(f64::INFINITY));
+    assert_eq!((lower, upper), (tensor(0.5), tensor(1.0)));
+}
