@@ -2,11 +2,13 @@
 //!
 //! `cargo run --release --example branch_and_bound`
 //!
-//! A box whose lower bound lies above a value that is known to be taken has no minimum in it, and is left out; others are halved,
-//! the one with the least lower bound first, until what is known from below and from above agree. Three ways to bound a box
-//! are compared: by the range of the function; besides by the gradient, where a slope without a zero says that the box
-//! has its minimum on a side, which only counts at the edge of the domain; and besides by the mean value form
-//! `f(c) + f'(box) (box - c)`. All three come from one program, recorded once with its gradient and run at bounds (`Function::enclose_with`).
+//! A box whose lower bound lies above a value that is known to be taken has no minimum in it, and is left out; others
+//! are halved, the one with the least lower bound first, until what is known from below and from above agree. Three
+//! ways to bound a box are compared: by the range of the function; besides by the gradient, where a slope without a
+//! zero says that the box has its minimum on a side, which only counts at the edge of the domain; and besides by the
+//! mean value form
+//! `f(c) + f'(box) (box - c)`. All three come from one program, recorded once with its gradient and run at bounds
+//! (`Function::enclose_with`).
 //! `docs/examples/branch_and_bound.md` shows what is printed.
 
 use std::cmp::Ordering;
@@ -113,8 +115,8 @@ pub(crate) struct Found {
 }
 
 impl Problem {
-    /// The box, or the side of it on which its minimum is, with a bound of it; nothing if the minimum of the domain is not
-    /// there. Lowers what is known from above.
+    /// The box, or the side of it on which its minimum is, with a bound of it; nothing if the minimum of the domain is
+    /// not there. Lowers what is known from above.
     fn part(&self, sides: [Vec<f64>; 2], by: By, known: &mut f64) -> Result<Option<Part>, RunError> {
         let [lower, upper] = sides.each_ref().map(|side| Tensor::new([side.len()], side.clone()));
         let middle = (&lower + &upper) / 2.0;

@@ -1,9 +1,9 @@
 //! Intervals of floats: arithmetic rounded outwards, and sums.
 //!
 //! Law: a result holds the exact result, and the one rounded to its element type, for all numbers that the operands
-//! hold. Bounds are `f64`; those of a value of `f32` are numbers of that type. Whether rounding has moved a result, and to which
-//! side, is computed without an error (T. J. Dekker, "A floating-point technique for extending the available precision",
-//! 1971), so what is exact stays exact.
+//! hold. Bounds are `f64`; those of a value of `f32` are numbers of that type. Whether rounding has moved a result, and
+//! to which side, is computed without an error (T. J. Dekker, "A floating-point technique for extending the available
+//! precision", 1971), so what is exact stays exact.
 
 use super::Cell;
 use super::range::Bounds;
@@ -204,9 +204,9 @@ impl Default for Sum {
 }
 
 impl Sum {
-    /// So much, times the sum of absolute values, is a further error.
-    pub(super) fn blur(&mut self, units: f64) {
-        self.blur = units * self.size;
+    /// A further error, of either sign.
+    pub(super) fn blur(&mut self, error: f64) {
+        (self.blur, self.signs) = (error, [true; 2]);
     }
 }
 

@@ -1,18 +1,19 @@
 //! `Enclosure`: bounds of each element of a value, where the inputs lie within bounds.
 //!
-//! An element is an interval: of floats, which may hold NaN besides; of integers; or of masks, which hold, do not hold, or
-//! either. Each operation gives an interval that holds what the operation gives for all numbers of its operands, so a
-//! program is evaluated on a whole box at once, and so is its derivative, at dual numbers over this interpreter
+//! An element is an interval: of floats, which may hold NaN besides; of integers; or of masks, which hold, do not hold,
+//! or either. Each operation gives an interval that holds what the operation gives for all numbers of its operands, so
+//! a program is evaluated on a whole box at once, and so is its derivative, at dual numbers over this interpreter
 //! (R. E. Moore, R. B. Kearfott, M. J. Cloud, "Introduction to Interval Analysis", 2009; IEEE 1788, whose intervals
 //! hold neither NaN nor infinity as a value, unlike these).
 //!
-//! Law: for inputs within their intervals, each element of each value of the program lies in its interval: the value in exact
-//! arithmetic wherever that is defined, and the value that arrays compute, whose operations are rounded, with sums in any
-//! order. A narrower box gives narrower intervals, up to the rounding of kernels. Bounds are sharp for one operation, and not for a program in which a
-//! value is used more than once: `x - x` and `x x` of one value are sharp, `x (1 - x)` is not.
+//! Law: for inputs within their intervals, each element of each value of the program lies in its interval: the value in
+//! exact arithmetic wherever that is defined, and the value that arrays compute, whose operations are rounded, with
+//! sums in any order. A narrower box gives narrower intervals, up to the rounding of kernels. Bounds are sharp for one
+//! operation, and not for a program in which a value is used more than once: `x - x` and `x x` of one value are sharp,
+//! `x (1 - x)` is not.
 //!
-//! Conventions: zero stands for both zeros, so what sees the sign of a zero (`1 / x`) is not bounded near zero. A value that
-//! may be NaN has bounds that are NaN. A choice that is not decided gives the hull of both branches.
+//! Conventions: zero stands for both zeros, so what sees the sign of a zero (`1 / x`) is not bounded near zero. A value
+//! that may be NaN has bounds that are NaN. A choice that is not decided gives the hull of both branches.
 //!
 //! | module | contents |
 //! |---|---|
@@ -274,29 +275,35 @@ fn scatter<C: Cell>(axes: &[usize], len: usize, base: &[C], ix: &[&[Range]], v: 
     totals(&sums, dtype)
 }
 
-/// A Fourier transform by its definition. The error of a fast one grows as the logarithm of `n`, for prime `n` as the root, too.
+/// A Fourier transform by its definition. The error of a fast one is measured by the sum of all absolute values; it
+/// grows as the logarithm of `n`, and where a factor of `n` is prime as the root, too. On the way numbers may be `n`
+/// times as large.
 fn fourier(x: &[Interval], shape: &[usize], [parts, axis]: [usize; 2], conjugate: bool, dtype: DType) -> Vec<Interval> {
     let (n, step, imaginary) = (shape[axis], size(&shape[axis + 1..]), size(&shape[parts + 1..]));
     let turn = |m: usize| {
-        let angle = std::f64::consts::TAU * (m % n) as f64 / n as f64;
+        let angle = std::f64::consts::TAU * m as f64 / n as f64;
         [angle.cos(), angle.sin()].map(|c| Interval::point(c).blurred(8.0, DType::F64))
     };
     let turns: Vec<[Interval; 2]> = (0..n).map(turn).collect();
     let units = 32.0 * (2.0 + (n as f64).log2()) * (n as f64).sqrt() * f64::EPSILON;
     let mut out = x.to_vec();
     for start in starts(shape, axis).filter(|start| start / imaginary % 2 == 0) {
+        let line: Vec<[Interval; 2]> = (0..n).map(|j| start + j * step).map(|at| [x[at], x[at + imaginary]]).collect();
+        let all: f64 = line.iter().flatten().map(|x| x.magnitudes()[1]).sum();
+        let error = if (4.0 * n as f64 * all).is_finite() { units * all } else { f64::INFINITY };
         for k in 0..n {
             let mut sums: [<Interval as Cell>::Sum; 2] = Default::default();
-            for j in 0..n {
-                let [re, im] = [x[start + j * step], x[start + j * step + imaginary]];
-                let [cos, mut sin] = turns[j * k % n];
-                sin = if conjugate { sin } else { sin.negated() };
-                let terms =
-                    [(0, re.product(cos)), (0, im.product(sin).negated()), (1, re.product(sin)), (1, im.product(cos))];
-                terms.into_iter().for_each(|(part, x)| Interval::add(&mut sums[part], x));
+            for (j, [re, im]) in line.iter().enumerate() {
+                let [cos, sin] = turns[j * k % n];
+                let sin = if conjugate { sin } else { sin.negated() };
+                for (part, term) in
+                    [(0, re.product(cos)), (0, im.product(sin).negated()), (1, re.product(sin)), (1, im.product(cos))]
+                {
+                    Interval::add(&mut sums[part], term);
+                }
             }
             for (part, sum) in sums.iter_mut().enumerate() {
-                sum.blur(units);
+                sum.blur(error);
                 out[start + k * step + part * imaginary] = Interval::total(sum, dtype);
             }
         }

@@ -1,6 +1,7 @@
 //! Ranges of integers and of masks, and the operations without derivatives.
 //!
-//! A mask is a range of the integers 0 (it does not hold) and 1 (it holds). Integers wrap around: where a bound does, nothing is known.
+//! A mask is a range of the integers 0 (it does not hold) and 1 (it holds). Integers wrap around: where a bound does,
+//! nothing is known.
 
 use super::Cell;
 use super::interval::Interval;

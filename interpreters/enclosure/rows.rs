@@ -1,8 +1,8 @@
 //! Bounds of the elementwise functions of floats: where each rises and falls, and how exact it is.
 //!
-//! Law: a row holds all values of the function on an interval, exact and as the kernels compute them. So a value at an end
-//! of the interval is widened by more than twice the error of a kernel (`tests/language/accuracy.rs`, and 2 units for kernels of compiled
-//! programs): once for that value, and once for values within.
+//! Law: a row holds all values of the function on an interval, exact and as the kernels compute them. So a value at an
+//! end of the interval is widened by more than twice the error of a kernel (`tests/language/accuracy.rs`, and 2 units
+//! for kernels of compiled programs): once for that value, and once for values within.
 
 use std::f64::consts::PI;
 
@@ -105,7 +105,8 @@ fn at(op: Unary, row: &Row, x: f64, dtype: DType) -> Interval {
     value.blurred(row.error.1, dtype).widened(row.error.0, dtype)
 }
 
-/// Whether there is an integer that leaves this remainder after division by `period` from `lo` to `hi`, or near to them.
+/// Whether there is an integer that leaves this remainder after division by `period` from `lo` to `hi`, or near to
+/// them.
 fn meets(lo: f64, hi: f64, period: f64, rest: f64) -> bool {
     let near = |t: f64| 1e-15 * (t.abs() + 1.0);
     let first = ((lo - near(lo) - rest) / period).ceil() * period + rest;
@@ -151,8 +152,8 @@ fn by_poles(op: Unary, x: Interval, dtype: DType) -> Option<Interval> {
         return None;
     }
     if op == Unary::Lgamma {
-        // |gamma x| = pi / (|sin (pi x)| gamma (1 - x)), which is least where the sine is 1; right of 0 the logarithm is
-        // more than -0.13.
+        // |gamma x| = pi / (|sin (pi x)| gamma (1 - x)), which is least where the sine is 1; right of 0 the logarithm
+        // is more than -0.13.
         let mirrored = Interval::between(1.0 - x.hi.min(0.0), (1.0 - x.lo).next_up());
         let least = PI.ln() - unary(op, mirrored, dtype).hi;
         let least = (least - 1e-12 * least.abs()).min(-0.13);
@@ -251,7 +252,8 @@ fn angle(ordinate: Interval, abscissa: Interval, dtype: DType) -> Interval {
     ordinate.corners(abscissa, at)
 }
 
-/// `x / (x^2 + y^2)`. For positive `x` it falls with `|y|`, rises with `x` up to `|y|` and falls from there; it is odd in `x`.
+/// `x / (x^2 + y^2)`. For positive `x` it falls with `|y|`, rises with `x` up to `|y|` and falls from there; it is odd
+/// in `x`.
 fn recip_real(x: Interval, y: Interval, dtype: DType) -> Interval {
     if (x.holds(0.0) && y.holds(0.0)) || x.has_infinity() || y.has_infinity() {
         return ANYTHING;

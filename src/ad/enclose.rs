@@ -6,23 +6,23 @@ use crate::base::BaseTensor;
 use crate::interpreters::Enclosure;
 use crate::tree::Tree;
 
-/// Bounds of all values of a function for arguments within bounds: `lower <= f(x) <= upper` for every `x` of the box, element
-/// by element.
+/// Bounds of all values of a function for arguments within bounds: `lower <= f(x) <= upper` for every `x` of the box,
+/// element by element.
 ///
-/// `f : P -> Y`, of any number and shapes of results; integers and masks have bounds, too. The bounds hold for the value in exact
-/// arithmetic and for the value that the library computes: each operation is rounded outwards, by as much as its kernel may
-/// err. They are as narrow as the box allows where each value is used once; a value that is used again counts as another one that lies
-/// in the same interval, so the excess shrinks with the square of the width for the mean value form
-/// `f(c) + f'(box) (box - c)`, and with the width for `f(box)`.
+/// `f : P -> Y`, of any number and shapes of results; integers and masks have bounds, too. The bounds hold for the
+/// value in exact arithmetic and for the value that the library computes: each operation is rounded outwards, by as
+/// much as its kernel may err. Bounds are sharp where each value is used once; a value that is used again counts as
+/// another one that lies in the same interval. The excess of `f(box)` shrinks with the width of the box, and that of the
+/// mean value form `f(c) + f'(box) (box - c)` with the square of the width.
 ///
-/// Derivatives within `f` are bounded in the same way: `direct::grad` at bounds gives bounds of all slopes in the box. By
-/// the mean value theorem these tell monotonicity and bound differences where `f` is continuous; at a kink they hold the slopes of
-/// both sides, but derivatives know nothing of jumps (`floor`, a choice between unlike values).
+/// Derivatives within `f` are bounded in the same way: `direct::grad` at bounds gives bounds of all slopes in the box.
+/// By the mean value theorem these tell monotonicity and bound differences where `f` is continuous; at a kink they hold
+/// the slopes of both sides, but derivatives know nothing of jumps (`floor`, a choice between unlike values).
 ///
 /// Conventions: a bound is NaN where the value may be NaN, so that no comparison with it holds; a bound of an argument
-/// that is NaN says that nothing is known. Bounds may be infinite, of arguments too. Zero stands for both zeros: `1 / x` is not
-/// bounded near 0. A choice that is not decided is bounded by both branches.
-/// Arrays enter `f` by `lift`, as numbers without error.
+/// that is NaN says that nothing is known. Bounds may be infinite, of arguments too. Zero stands for both zeros: a
+/// quotient is not bounded where the divisor may be 0. A choice that is not decided is bounded by both branches. Arrays
+/// enter `f` by `lift`, as numbers without error.
 ///
 /// Method: R. E. Moore, R. B. Kearfott, M. J. Cloud, "Introduction to Interval Analysis" (2009), chapters 2, 5 and 6.
 ///
@@ -39,9 +39,9 @@ use crate::tree::Tree;
 /// ```
 ///
 /// # Panics
-/// When the two trees differ in structure, shapes or element types, or a lower bound is larger than the upper one; when `f` looks
-/// at a value that bounds do not decide, or needs linear algebra or code of the host; when bounds do not decide when a loop
-/// ends that has no bound.
+/// When the two trees differ in structure, shapes or element types, or a lower bound is larger than the upper one; when
+/// `f` looks at a value that bounds do not decide, or needs linear algebra or code of the host; when bounds do not
+/// decide when a loop ends that has no bound.
 #[track_caller]
 pub fn enclose<P, Y>(f: impl FnOnce(&P::With<Enclosure>) -> Y, lower: &P, upper: &P) -> (Y::With<Array>, Y::With<Array>)
 where

@@ -1,7 +1,7 @@
 //! Bounds of whole programs: the objectives of the gallery and their gradients, in a box around their inputs.
 //!
-//! Laws: values and gradients at points of the box lie within the bounds, by the program as it is written, by dual numbers
-//! in both modes, and recorded; in a small box the bounds are narrow. What cannot be bounded says why.
+//! Laws: values and gradients at points of the box lie within the bounds, by the program as it is written, by dual
+//! numbers in both modes, and recorded; in a small box the bounds are narrow. What cannot be bounded says why.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
 //! Bounds: what an operation gives for numbers within bounds lies within the bounds of its result.
 //!
 //! Laws, for every row and every family, in both float types:
-//! * values at the ends and between them lie within, by the kernels of arrays, by those of compiled programs, and exact (`core-math`);
+//! * values at the ends and between them lie within, by the kernels of arrays, by those of compiled programs, and exact
+//!   (`core-math`);
 //! * bounds of a part of the numbers lie within the bounds of all, up to the rounding of kernels;
 //! * bounds of a row are not wider than its values, where it is smooth.
 
@@ -457,6 +458,33 @@ families! {
     product_of_integers |x, n, i, m| T::contract(&dot(2), i, i);
     recurrence |x, n, i, m| T::map_accum(4, true, vec![T::constant(Array::scalar(0.5))], std::slice::from_ref(n),
         &mut |c, x| { let c = c[0].binary(Binary::Mul, &x[0]); (vec![c.clone()], vec![c.unary(Unary::Sin)]) }).1.remove(0);
+}
+
+/// Lengths with all kinds of factors; in some lines of numbers one is large, and its factor zero in exact arithmetic.
+#[test]
+fn fourier_transforms_hold_their_values() {
+    let mut rng = Rng::new(9);
+    for n in [1, 2, 3, 4, 7, 12, 16, 31, 60, 128] {
+        for (spread, conjugate) in [(0, false), (3, true), (300, false)] {
+            let x = uneven::<f64>(&mut rng, 2 * n, spread).lower;
+            let op = Linear::fourier(&[2, n], 0, 1);
+            let op = if conjugate { op.adjoint() } else { op };
+            let a = Array::new(&[2, n], x.clone());
+            let bounds = Enclosure::constant(a.clone()).linear(&op);
+            assert_within("transform", &floats(&a.linear(&op)), &bounds, &|k| format!("element {k} of {n}: {x:?}"));
+            let size: f64 = x.iter().map(|x| x.abs()).sum();
+            let (lower, upper) = (floats(&bounds.lower()), floats(&bounds.upper()));
+            let narrow = lower.iter().zip(&upper).all(|(lower, upper)| upper - lower < 1e-11 * size);
+            assert!(narrow || spread == 300, "bounds of a transform of {n} numbers are wide");
+            let mut x = x;
+            x[0] = f64::INFINITY;
+            let a = Array::new(&[2, n], x);
+            let bounds = Enclosure::constant(a.clone()).linear(&op);
+            assert_within("transform", &floats(&a.linear(&op)), &bounds, &|k| {
+                format!("element {k} of {n} with an infinity")
+            });
+        }
+    }
 }
 
 /// Values above 1, or NaN.

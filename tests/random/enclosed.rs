@@ -1,5 +1,5 @@
-//! Bounds of random programs and of their gradients: at points of a box values lie within the bounds over the box, as the
-//! program was recorded and optimized, interpreted and compiled, whatever the numbers are.
+//! Bounds of random programs and of their gradients: at points of a box values lie within the bounds over the box, as
+//! the program was recorded and optimized, interpreted and compiled, whatever the numbers are.
 
 use polygrad::array::Rng;
 use polygrad::interpreters::compiled::compile;
