@@ -64,6 +64,8 @@ pub(super) struct Limits {
     pub(super) parts: f64,
     /// How much it counts what it costs to compute a value again instead of storing it.
     pub(super) again: f64,
+    /// Whether the bodies of loops over small arrays compute number by number.
+    pub(super) numbers: bool,
 }
 
 impl Limits {
@@ -75,10 +77,11 @@ impl Limits {
         turned: 2048,
         parts: threads::WORTH,
         again: 1.0,
+        numbers: true,
     };
     /// Blocks wherever they are possible, for tests.
     pub(super) const SMALLEST: Limits =
-        Limits { spared: 1, block: 64, sides: (1, 2), turned: 1, parts: 1.0, again: 0.0 };
+        Limits { spared: 1, block: 64, sides: (1, 2), turned: 1, parts: 1.0, again: 0.0, numbers: false };
     /// A row of more bytes does not stay in cache.
     const ROW: usize = 512 << 10;
     /// The number of steps that are looked at after the last one that joined.

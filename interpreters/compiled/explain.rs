@@ -176,6 +176,11 @@ fn straight(code: &Straight) -> String {
     }
     let words = if names.is_empty() { "copy".to_owned() } else { counted(names) };
     let rows = code.moving().count();
+    if code.goes.is_some() {
+        let trips =
+            if code.n == usize::MAX { "trips until it ends".to_owned() } else { format!("at most {} trips", code.n) };
+        return format!("numbers, {trips}: {words}; {flops} operations a trip");
+    }
     match (code.n, &code.affine) {
         (1, _) => format!("numbers: {words}; {flops} operations"),
         (n, Some(_)) => format!("recurrence of {n} trips: {words}; {} operations", n * flops),

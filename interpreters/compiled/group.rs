@@ -253,6 +253,17 @@ impl Group {
         self.nodes.iter().map(|node| (&node.item, node.dtype, node.stored))
     }
 
+    /// Whether the group reads and writes elements, and computes nothing.
+    pub(super) fn only_moves(&self) -> bool {
+        self.nodes.iter().all(|node| match node.item {
+            Item::Read(..) | Item::One(..) | Item::View(..) | Item::Put(..) => true,
+            Item::Places(_) | Item::Unary(..) | Item::Binary(..) | Item::Compare(..) | Item::IntUnary(..) => false,
+            Item::IntBinary(..) | Item::And(..) | Item::Or(..) | Item::Not(_) | Item::Step(..) => false,
+            Item::Convert(..) | Item::Select(_) | Item::Add(..) | Item::Gather(..) => false,
+            Item::Form(..) | Item::Weighted(..) | Item::SinCos(..) | Item::Second(_) => false,
+        })
+    }
+
     /// The places that are read at indices.
     pub(super) fn gathered(&self) -> impl Iterator<Item = Slot> {
         self.nodes.iter().filter(|node| matches!(node.item, Item::Gather(..))).filter_map(|node| node.item.reads())

@@ -9,7 +9,8 @@ use super::memory::Slot;
 use super::schedule::{Known, Lowering};
 use super::steps::{self, Carry, Home, Operand, Row, States, Step};
 use crate::dtype::DType;
-use crate::program::{Custom, Loop, NodeId, Turns};
+use crate::ops::Linear;
+use crate::program::{Custom, Loop, NodeId, Op, Program, Turns};
 use crate::shape::size;
 
 /// Element type and number of elements.
@@ -38,9 +39,13 @@ impl Returned {
     }
 }
 
-/// For each carry, the outputs that are its states. A number has none: a loop of numbers has them in registers.
+/// For each carry, the outputs that are its states. A number has none, and neither has a body of numbers: such a loop
+/// has them in registers.
 fn returned(l: &Loop<NodeId>, carried: &[Kind]) -> Vec<Returned> {
     let (results, inputs) = (l.body.results(), l.body.inputs().len());
+    if is_of_numbers(&l.body) {
+        return vec![Returned::default(); carried.len()];
+    }
     let output = |id: NodeId| (carried.len()..results.len()).find(|j| results[*j] == id);
     let of = |k: usize| {
         let next = results[k];
@@ -53,6 +58,18 @@ fn returned(l: &Loop<NodeId>, carried: &[Kind]) -> Vec<Returned> {
         }
     };
     (0..carried.len()).map(of).collect()
+}
+
+/// Whether a body computes numbers alone, from elements of its inputs, and arrays only by putting these together.
+fn is_of_numbers(body: &Program) -> bool {
+    body.nodes().iter().all(|node| match &node.op {
+        Op::Input(_) | Op::Constant(_) => true,
+        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Gather(..) => node.shape.is_empty(),
+        Op::Linear(op, _) => node.shape.is_empty() || matches!(**op, Linear::Reshape { .. }),
+        Op::Concat(..) => true,
+        Op::Contract(..) | Op::Reduce(..) | Op::ScatterAdd(..) => false,
+        Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => false,
+    })
 }
 
 impl Lowering {

@@ -55,7 +55,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::array::{Array, with_elem};
 use crate::ops::Cost;
-use crate::passes::{inline, inward, recompute};
+use crate::passes::{inline, inward, recompute, scalars};
 use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;
 use blocks::Limits;
@@ -102,7 +102,8 @@ pub fn compile(program: &Program) -> Executable {
     compile_within(program, Limits::DEFAULT)
 }
 
-/// Compiles a program so that steps run by rows wherever they can, however small arrays are: for tests.
+/// Compiles a program so that steps run by rows wherever they can, however small arrays are, and loops over small arrays
+/// as over large ones: for tests.
 #[doc(hidden)]
 pub fn compile_in_small_blocks(program: &Program) -> Executable {
     compile_within(program, Limits::SMALLEST)
@@ -114,7 +115,9 @@ fn compile_within(program: &Program, limits: Limits) -> Executable {
     let rows = inward(whole, limits.again);
     let whole = rows.as_ref().unwrap_or(whole);
     let again = recompute(whole, limits.again);
-    let plan = Arc::new(plan::plan(again.as_ref().unwrap_or(whole), limits));
+    let whole = again.as_ref().unwrap_or(whole);
+    let whole = if limits.numbers { scalars(whole) } else { whole.clone() };
+    let plan = Arc::new(plan::plan(&whole, limits));
     Executable { program: program.clone(), plan, idle: Mutex::new(Vec::new()) }
 }
 

@@ -107,7 +107,7 @@ impl Finish<'_> {
                     *step = Step::Group(group.code(self.number, whole));
                 }
                 Step::Loop(l) => {
-                    let numbers = Some(&**l).filter(|l| l.stacked() == 0 && !l.ends);
+                    let numbers = Some(&**l).filter(|l| l.stacked() == 0);
                     match numbers.and_then(|l| scalars::trips(l, self.places)) {
                         Some(code) => *step = Step::Straight(Box::new(code)),
                         None => {

@@ -145,7 +145,7 @@ fn time(op: &Op<NodeId>, cost: Cost) -> u64 {
 }
 
 /// Whether an operation takes much longer than a product.
-fn is_function(op: &Op<NodeId>) -> bool {
+pub(crate) fn is_function(op: &Op<NodeId>) -> bool {
     match op {
         Op::Unary(op, _) => {
             use Unary::{Abs, Neg, Recip, Relu, Sqrt, Square};

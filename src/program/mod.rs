@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub(crate) use builder::Assumed;
 pub use builder::Builder;
-pub(crate) use cost::Estimate;
+pub(crate) use cost::{Estimate, is_function};
 pub(crate) use custom::Taking;
 pub use custom::{Custom, Transposed, Turns};
 pub(crate) use graph::{reach, results_needed};

@@ -28,6 +28,7 @@ mod export;
 mod functions;
 mod kept;
 mod lengths;
+mod numbers;
 mod parts;
 mod printing;
 mod recognized;

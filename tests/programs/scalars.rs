@@ -275,3 +275,48 @@ fn functions_that_run_together_have_the_bits_of_slices() {
         assert_eq!(run(&whole), run(&single), "{} of {n} numbers", op.name());
     }
 }
+
+#[test]
+fn trips_that_change_nothing_are_what_they_would_be() {
+    let n = 40;
+    let masks: [fn(usize) -> bool; 5] = [|k| k < 7, |k| k > 30, |k| k % 11 == 3, |_| false, |k| !(5..34).contains(&k)];
+    let rows: [fn(usize) -> f64; 3] = [|_| 0.5, |k| if k < 20 { 1.0 } else { 2.0 }, |k| k as f64];
+    for (mask, row) in masks.iter().flat_map(|mask| rows.iter().map(move |row| (mask, row))) {
+        for (reverse, counts) in [(false, false), (true, false), (false, true), (true, true)] {
+            let inputs = vec![
+                Array::scalar(0.3),
+                Array::scalar(0.0),
+                Array::new(&[n], (0..n).map(mask).collect::<Vec<bool>>()),
+                Array::new(&[n], (0..n).map(row).collect::<Vec<f64>>()),
+                Array::new(&[n], (0..n).map(|k| row(k) as f32).collect::<Vec<f32>>()),
+            ];
+            let x: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
+            // Some carry may change though the mask does not hold.
+            let (carry, outputs) = Term::map_accum(n, reverse, x[..2].to_vec(), &x[2..], &mut |carry, rows| {
+                let narrow = Term::discrete(&Discrete::ToInt, &[&rows[2]]);
+                let sum = carry[0].binary(Binary::Mul, &rows[1]).binary(Binary::Add, &rows[1]);
+                let next = Term::select(&rows[0], &sum, &carry[0]);
+                let one = Term::constant(Array::scalar(1.0));
+                let count = if counts { carry[1].binary(Binary::Add, &one) } else { carry[1].clone() };
+                (vec![next.clone(), count], vec![next, narrow, rows[0].clone(), sum])
+            });
+            let program = Term::program(&x, &[carry, outputs].concat(), &[]).expect("a closed program");
+            let executable = compile(&program);
+            assert!(!executable.explain().contains("loop of"), "{}", executable.explain());
+            assert_eq!(interpret(&program, inputs.clone()), executable.run(&inputs), "{program}");
+        }
+    }
+    // A mask that is carried, and does not hold any more.
+    for most in [1, 3, 20] {
+        let x = [Term::variable(&[], DType::Bool), Term::variable(&[], DType::F64)];
+        let (carry, outputs) = Term::map_accum(most, false, x.to_vec(), &[], &mut |carry, _| {
+            let next = carry[1].binary(Binary::Add, &carry[1]);
+            let goes = Term::discrete(&Discrete::Compare(Compare::Lt), &[&next, &Term::constant(Array::scalar(30.0))]);
+            let next = Term::select(&carry[0], &next, &carry[1]);
+            (vec![Term::discrete(&Discrete::And, &[&carry[0], &goes]), next.clone()], vec![carry[0].clone(), next])
+        });
+        let program = Term::program(&x, &[carry, outputs].concat(), &[]).expect("a closed program");
+        let inputs = [Array::scalar(true), Array::scalar(1.0)];
+        assert_eq!(interpret(&program, inputs.to_vec()), compile(&program).run(&inputs), "{program}");
+    }
+}

@@ -9,7 +9,7 @@ use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor, Concrete, DType, Function, Tensor, scan};
 
 /// The elements of a carry: so many that one element is added in place.
-const ROW: usize = 9;
+const ROW: usize = 20;
 
 /// Where a loop starts.
 #[derive(Clone, Copy, Debug)]
@@ -172,9 +172,9 @@ fn loops_in_loops_return_states() {
 fn the_gradient_of_a_cell_with_memory_writes_each_state_once() {
     type Cell<T> = (Tensor<T, 1>, Tensor<T, 1>);
     type Stacks<T> = (Tensor<T, 2>, Tensor<T, 2>);
-    let x = Tensor::<Concrete, 2>::from_raw(waves(&[20, 6], 0.0));
-    let w = Tensor::<Concrete, 2>::from_raw(waves(&[4, 6], 1.0));
-    let start = Tensor::<Concrete, 1>::from_raw(waves(&[6], 2.0));
+    let x = Tensor::<Concrete, 2>::from_raw(waves(&[20, 24], 0.0));
+    let w = Tensor::<Concrete, 2>::from_raw(waves(&[4, 24], 1.0));
+    let start = Tensor::<Concrete, 1>::from_raw(waves(&[24], 2.0));
     let f = Function::gradient_with(
         |(w, start): &(Tensor<_, 2>, Tensor<_, 1>), x: &Tensor<_, 2>| {
             let (hs, _): Stacks<_> = scan((start.clone(), start * 0.5), x.clone(), |(h, c): Cell<_>, x| {

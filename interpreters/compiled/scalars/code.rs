@@ -13,7 +13,7 @@ use super::super::rows::Isa;
 use super::affine::Affine;
 use super::order::{Ordered, ordered};
 use super::values::{Element, Origin, Values};
-use super::{Kind, Micro, Moving, Register, Scalar, Start, Straight, functions};
+use super::{Idle, Kind, Micro, Moving, Register, Scalar, Start, Straight, functions};
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 
@@ -38,6 +38,17 @@ impl What {
     }
 }
 
+impl What {
+    /// Whether the result is the last result for the next instruction.
+    fn is_last(self) -> bool {
+        match self {
+            What::Kind(kind) => !kind.is_mask(),
+            What::Unary(_) | What::Binary(_) => true,
+            What::Tile => false,
+        }
+    }
+}
+
 /// An instruction on values.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
@@ -52,7 +63,7 @@ const END: usize = usize::MAX;
 /// The code of values; `None` if there are not enough registers.
 pub(super) fn code(values: Values) -> Option<Straight> {
     let drafts = drafts(&values);
-    if let ([_], true) = (&drafts[..], values.n > 1) {
+    if let ([_], true) = (&drafts[..], values.n > 1 && !values.ends) {
         let mut straight = Maker::new(&values, &Ordered::single(&drafts), Forms::Plain).code()?;
         straight.affine = Affine::new(&straight);
         if straight.affine.is_some() {
@@ -73,7 +84,7 @@ pub(super) fn code(values: Values) -> Option<Straight> {
 
 /// The carry whose next value is the last result of a trip, so that it is at hand in the next one, if all goes well.
 fn at_hand(drafts: &[Draft], values: &Values) -> Option<Value> {
-    let last = drafts.last().filter(|last| values.n > 1 && !matches!(last.what, What::Tile))?;
+    let last = drafts.last().filter(|last| values.n > 1 && last.what.is_last())?;
     values.carries.iter().find(|carried| carried.next == last.out).map(|carried| carried.value)
 }
 
@@ -102,7 +113,7 @@ fn drafts(values: &Values) -> Vec<Draft> {
     // Products that are part of a sum.
     let mut joined = vec![false; values.list.len()];
     for (k, (origin, dtype)) in values.list.iter().enumerate().rev() {
-        let Origin::Item(item, _) = origin else { continue };
+        let Origin::Item(item, of) = origin else { continue };
         if uses[k] == 0 || joined[k] {
             continue;
         }
@@ -125,6 +136,7 @@ fn drafts(values: &Values) -> Vec<Draft> {
                 let what = match op {
                     Binary::Mul => What::Kind(Kind::Mul),
                     Binary::Div => What::Kind(Kind::Div),
+                    Binary::MulNoNan => What::Kind(Kind::MulNoNan),
                     Binary::Add
                     | Binary::Sub
                     | Binary::Pow
@@ -135,18 +147,22 @@ fn drafts(values: &Values) -> Vec<Draft> {
                     | Binary::LogAddExp
                     | Binary::Copysign
                     | Binary::Min
-                    | Binary::Max
-                    | Binary::MulNoNan => What::Binary(*op),
+                    | Binary::Max => What::Binary(*op),
                 };
                 (what, [*a, *b].as_slice().into())
             }
+            Item::Compare(op, a, b) if *of == DType::F64 => {
+                let (kind, exchanged) = Kind::comparing(*op);
+                (What::Kind(kind), if exchanged { [*b, *a] } else { [*a, *b] }.as_slice().into())
+            }
+            Item::And(..) => (What::Kind(Kind::And), item.operands()),
+            Item::Or(..) => (What::Kind(Kind::Or), item.operands()),
+            Item::Not(_) => (What::Kind(Kind::Not), item.operands()),
+            Item::Select(_) if *dtype == DType::F64 => (What::Kind(Kind::Select), item.operands()),
             Item::Unary(..) | Item::Binary(..) | Item::Compare(..) | Item::IntUnary(..) | Item::IntBinary(..) => {
                 (What::Tile, item.operands())
             }
-            Item::And(..) | Item::Or(..) | Item::Not(_) | Item::Step(..) | Item::Convert(..) | Item::Select(_) => {
-                (What::Tile, item.operands())
-            }
-            Item::Gather(..) => (What::Tile, item.operands()),
+            Item::Step(..) | Item::Convert(..) | Item::Select(_) | Item::Gather(..) => (What::Tile, item.operands()),
             Item::Read(..) | Item::One(..) | Item::View(..) | Item::Places(_) | Item::Put(..) | Item::Add(..) => {
                 unreachable!("reads and writes are no values of their own")
             }
@@ -267,16 +283,16 @@ impl<'a> Maker<'a> {
         self.registers[v as usize].expect("an operand is computed before it is used")
     }
 
-    fn moving(&mut self, v: Value, element: Element) -> Option<Moving> {
+    fn moving(&mut self, v: Value, element: Element, reads: bool) -> Option<Moving> {
         let Element { slot, first, step } = element;
         let dtype = self.values.list[v as usize].1;
         let address = self.take_new()?;
-        Some(Moving { register: self.of(v), dtype, slot, first, step, bytes: step * dtype.width(), address })
+        Some(Moving { register: self.of(v), dtype, slot, first, step, bytes: step * dtype.width(), address, reads })
     }
 
     /// An instruction that moves an element of a row from or to the register of a value.
     fn row(&mut self, kind: Kind, v: Value, element: Element, bytes: u32) -> Option<()> {
-        let moving = self.moving(v, element)?;
+        let moving = self.moving(v, element, kind == Kind::Load)?;
         self.straight.code.push(Scalar::Kind(kind, Micro::row(moving.register, moving.address, bytes)));
         self.straight.coded.push(moving);
         Some(())
@@ -328,7 +344,7 @@ impl<'a> Maker<'a> {
             if self.in_code(*v, *element).is_some() {
                 continue;
             }
-            let moving = self.moving(*v, *element)?;
+            let moving = self.moving(*v, *element, false)?;
             match values.list[*v as usize].0 {
                 Origin::Item(..) => self.straight.late.push(moving),
                 Origin::Start(_) | Origin::Carry | Origin::Row(_) => self.straight.early.push(moving),
@@ -337,6 +353,11 @@ impl<'a> Maker<'a> {
         for (v, slot, at) in &values.stores {
             self.straight.stores.push((self.of(*v), values.list[*v as usize].1, *slot, *at));
         }
+        self.straight.carries = values.carries.iter().map(|carried| self.of(carried.value)).collect();
+        let is_mask = |v: Value| values.list[v as usize].1 == DType::Bool;
+        let carry = values.carries.iter().find(|carried| is_mask(carried.value)).map(|carried| carried.value);
+        let row = self.straight.rows.iter().position(|row| row.dtype == DType::Bool);
+        self.straight.idle = carry.map(|v| Idle::Carry(self.of(v))).or(row.map(Idle::Row)).filter(|_| !values.ends);
         self.straight.bytes = self.next * 8;
         Some(self.straight)
     }
@@ -354,6 +375,8 @@ impl<'a> Maker<'a> {
             self.registers[carried.value as usize] = Some(register);
             self.straight.loads.push((register, values.list[carried.value as usize].1, carried.init));
         }
+        let mask = values.carries.first().filter(|_| values.ends);
+        self.straight.goes = mask.map(|carried| self.of(carried.value));
         // Neighbours of a place come in neighbouring registers, so that they are loaded together.
         let is_start = |(v, (origin, dtype)): (usize, &(Origin, DType))| match origin {
             Origin::Start(start) => Some((v, *start, *dtype)),
@@ -376,7 +399,7 @@ impl<'a> Maker<'a> {
                     match self.in_code(v as Value, *element) {
                         Some(bytes) => self.row(Kind::Load, v as Value, *element, bytes)?,
                         None => {
-                            let row = self.moving(v as Value, *element)?;
+                            let row = self.moving(v as Value, *element, true)?;
                             self.straight.rows.push(row);
                         }
                     }
@@ -457,7 +480,7 @@ impl<'a> Maker<'a> {
             }
         };
         self.straight.code.push(scalar);
-        if let (What::Kind(_) | What::Unary(_) | What::Binary(_), Forms::WithLast(_)) = (draft.what, self.forms) {
+        if let (true, Forms::WithLast(_)) = (draft.what.is_last(), self.forms) {
             self.at_hand = Some(draft.out);
         }
         Some(())

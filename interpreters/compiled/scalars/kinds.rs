@@ -9,6 +9,7 @@
 
 use super::run::{File, Runner, Step, next};
 use super::{Micro, Register};
+use crate::ops::Compare;
 
 /// What an instruction sees.
 #[derive(Clone, Copy)]
@@ -31,6 +32,13 @@ impl View<'_> {
     /// The register is one of the file, and holds 8 bytes.
     #[inline(always)]
     pub(super) unsafe fn get(self, register: Register) -> f64 {
+        unsafe { *self.cell(register) }
+    }
+
+    /// # Safety
+    /// The register is one of the file, and holds a mask.
+    #[inline(always)]
+    unsafe fn mask(self, register: Register) -> bool {
         unsafe { *self.cell(register) }
     }
 
@@ -63,50 +71,66 @@ trait Operation {
 
 /// Declares the instructions: their names, the numbers of their arithmetic operations, and their results.
 macro_rules! kinds {
-    ($([$($Kind:ident)*] $name:literal $operations:literal;)* rows: $($Row:ident)*; $($Value:ident: |$v:ident, $o:ident, $last:ident| $value:expr;)*) => {
+    (
+        $([$($Kind:ident)*] $name:literal $operations:literal;)*
+        single: $([$Single:ident $single:literal])*;
+        rows: $($Row:ident)*;
+        $($Value:ident: |$v:ident, $o:ident, $last:ident| $value:expr;)*
+    ) => {
         /// An instruction that comes in pairs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Kind { $($($Kind,)*)* $($Row,)* }
+        pub(super) enum Kind { $($($Kind,)*)* $($Single,)* $($Row,)* }
 
         impl Kind {
             pub(super) fn name(self) -> &'static str {
-                match self { $( $(Kind::$Kind)|* => $name, )* $(Kind::$Row)|* => "row" }
+                match self { $( $(Kind::$Kind)|* => $name, )* $(Kind::$Single => $single,)* $(Kind::$Row)|* => "row" }
             }
 
             /// The number of arithmetic operations.
             pub(super) fn operations(self) -> usize {
-                match self { $( $(Kind::$Kind)|* => $operations, )* $(Kind::$Row)|* => 0 }
+                match self { $( $(Kind::$Kind)|* => $operations, )* $(Kind::$Single)|* => 1, $(Kind::$Row)|* => 0 }
             }
 
             /// What runs the instruction alone.
             pub(super) fn alone(self) -> Runner {
-                match self { $($(Kind::$Kind => one::<operation::$Kind>,)*)* $(Kind::$Row => one::<operation::$Row>,)* }
+                match self {
+                    $($(Kind::$Kind => one::<operation::$Kind>,)*)*
+                    $(Kind::$Single => one::<operation::$Single>,)*
+                    $(Kind::$Row => one::<operation::$Row>,)*
+                }
             }
 
             /// What runs a list of these instructions.
             pub(super) fn many(self) -> Runner {
-                match self { $($(Kind::$Kind => many::<operation::$Kind>,)*)* $(Kind::$Row => many::<operation::$Row>,)* }
+                match self {
+                    $($(Kind::$Kind => many::<operation::$Kind>,)*)*
+                    $(Kind::$Single => many::<operation::$Single>,)*
+                    $(Kind::$Row => many::<operation::$Row>,)*
+                }
             }
 
-            /// What runs this instruction and another.
-            pub(super) fn before(self, second: Kind) -> Runner {
+            /// What runs this instruction and another, if both come in pairs.
+            pub(super) fn before(self, second: Kind) -> Option<Runner> {
                 match self {
                     $($(Kind::$Kind => pair::<operation::$Kind>(second),)*)*
+                    $(Kind::$Single)|* => None,
                     $(Kind::$Row => pair::<operation::$Row>(second),)*
                 }
             }
         }
 
         /// What runs an instruction and this one.
-        fn pair<A: Operation>(second: Kind) -> Runner {
-            match second {
+        fn pair<A: Operation>(second: Kind) -> Option<Runner> {
+            Some(match second {
                 $($(Kind::$Kind => two::<A, operation::$Kind>,)*)*
+                $(Kind::$Single)|* => return None,
                 $(Kind::$Row => two::<A, operation::$Row>,)*
-            }
+            })
         }
 
         mod operation {
             $($(pub(super) struct $Kind;)*)*
+            $(pub(super) struct $Single;)*
             $(pub(super) struct $Row;)*
         }
 
@@ -135,7 +159,10 @@ kinds! {
     [MulAdd MulAddLast MulAddTo] "a*b+c" 2;
     [MulSub MulSubLast MulSubTo] "a*b-c" 2;
     [SubMul SubMulLast SubMulTo] "c-a*b" 2;
+    [MulNoNan MulNoNanLast] "mul_no_nan" 1;
+    [Select] "select" 1;
     [Copy] "copy" 0;
+    single: [Less "<"] [LessEqual "<="] [Equal "=="] [NotEqual "!="] [And "and"] [Or "or"] [Not "not"];
     rows: Load Store Put;
 
     Add: |v, o, _x| v.get(o.a) + v.get(o.b);
@@ -160,7 +187,40 @@ kinds! {
     SubMul: |v, o, _x| v.get(o.c) - v.get(o.a) * v.get(o.b);
     SubMulLast: |v, o, x| v.get(o.c) - x * v.get(o.b);
     SubMulTo: |v, o, x| x - v.get(o.a) * v.get(o.b);
+    MulNoNan: |v, o, _x| guarded(v.get(o.a), v.get(o.b));
+    MulNoNanLast: |v, o, x| guarded(x, v.get(o.b));
+    Select: |v, o, _x| if v.mask(o.a) { v.get(o.b) } else { v.get(o.c) };
     Copy: |v, o, _x| v.get(o.a);
+}
+
+/// A product that is 0 where a factor is.
+#[inline(always)]
+fn guarded(x: f64, y: f64) -> f64 {
+    if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
+}
+
+/// Instructions that make masks; the last result stays what it is.
+macro_rules! masks {
+    ($($Kind:ident: |$v:ident, $o:ident| $value:expr;)*) => { $(
+        impl Operation for operation::$Kind {
+            #[inline(always)]
+            unsafe fn run($o: &Micro, $v: View<'_>, last: f64) -> f64 {
+                // Safety: as the caller says.
+                unsafe { *$v.cell::<bool>($o.out) = $value };
+                last
+            }
+        }
+    )* };
+}
+
+masks! {
+    Less: |v, o| v.get(o.a) < v.get(o.b);
+    LessEqual: |v, o| v.get(o.a) <= v.get(o.b);
+    Equal: |v, o| v.get(o.a) == v.get(o.b);
+    NotEqual: |v, o| v.get(o.a) != v.get(o.b);
+    And: |v, o| v.mask(o.a) & v.mask(o.b);
+    Or: |v, o| v.mask(o.a) | v.mask(o.b);
+    Not: |v, o| !v.mask(o.a);
 }
 
 /// The element of a row to a register, whatever it is.
@@ -194,6 +254,24 @@ impl Operation for operation::Put {
 }
 
 impl Kind {
+    /// Whether the result is a mask, which is no last result.
+    pub(super) fn is_mask(self) -> bool {
+        use Kind::{And, Equal, Less, LessEqual, Not, NotEqual, Or};
+        matches!(self, Less | LessEqual | Equal | NotEqual | And | Or | Not)
+    }
+
+    /// The instruction that compares numbers, and whether its operands are exchanged.
+    pub(super) fn comparing(op: Compare) -> (Kind, bool) {
+        match op {
+            Compare::Eq => (Kind::Equal, false),
+            Compare::Ne => (Kind::NotEqual, false),
+            Compare::Lt => (Kind::Less, false),
+            Compare::Le => (Kind::LessEqual, false),
+            Compare::Gt => (Kind::Less, true),
+            Compare::Ge => (Kind::LessEqual, true),
+        }
+    }
+
     /// The form of a plain instruction that takes the last result for one of its operands, and its operands; the number
     /// says for which. `square` says that the result is both factors.
     pub(super) fn with_last(self, operand: usize, square: bool, operands: Micro) -> Option<(Kind, Micro)> {
@@ -207,6 +285,7 @@ impl Kind {
             (Kind::Div, 0) => (Kind::DivLast, operands),
             (Kind::Div, 1) => (Kind::DivBy, operands),
             (Kind::Neg, 0) => (Kind::NegLast, operands),
+            (Kind::MulNoNan, 0 | 1) if !square => (Kind::MulNoNanLast, other),
             (Kind::MulAdd, 0 | 1) => (Kind::MulAddLast, other),
             (Kind::MulAdd, 2) => (Kind::MulAddTo, operands),
             (Kind::MulSub, 0 | 1) => (Kind::MulSubLast, other),

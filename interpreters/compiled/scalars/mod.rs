@@ -14,6 +14,7 @@
 //! | `order` | the order of the instructions |
 //! | `code` | values to instructions on registers |
 //! | `run` | runs them: `kinds`: instructions in pairs; `functions`: elementary functions, each with a step around it |
+//! | `still` | trips that change nothing, which need not run |
 //! | `affine` | loops of one multiplication and one addition |
 
 mod affine;
@@ -22,6 +23,7 @@ mod functions;
 mod kinds;
 mod order;
 mod run;
+mod still;
 mod values;
 
 use super::code::Instruction;
@@ -103,6 +105,17 @@ pub(super) struct Moving {
     pub(super) bytes: usize,
     /// The register that holds the address of the element at index 0.
     pub(super) address: Register,
+    /// Whether the element is read.
+    reads: bool,
+}
+
+/// A mask without which a trip seldom changes anything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Idle {
+    /// That of a carry.
+    Carry(Register),
+    /// That of a row: an element of the list of moving elements that are no instructions.
+    Row(usize),
 }
 
 /// The code of a group, or of a loop.
@@ -118,6 +131,11 @@ pub(super) struct Straight {
     /// The number of trips, 1 for a group, and whether the last index comes first.
     pub(super) n: usize,
     pub(super) reverse: bool,
+    /// The register of the mask that says whether the next trip runs, if the loop may end early.
+    pub(super) goes: Option<Register>,
+    /// The registers of carries, and the mask by which trips may be known to change nothing.
+    carries: Vec<Register>,
+    idle: Option<Idle>,
     /// Loaded at each trip; stored before the code of the trip; stored after it.
     pub(super) rows: Vec<Moving>,
     pub(super) early: Vec<Moving>,

@@ -222,7 +222,7 @@ impl Draft {
     /// Whether the instruction can take this value as the last result.
     fn takes_last(&self, value: Value) -> bool {
         match self.what {
-            What::Kind(_) => true,
+            What::Kind(kind) => !kind.is_mask() && kind != Kind::Select,
             What::Unary(_) | What::Binary(_) => self.operands[0] == value,
             What::Tile => false,
         }

@@ -7,6 +7,7 @@
 use super::super::memory::{Block, Slot, Table};
 use super::super::rows::{self, Isa};
 use super::super::tiles::Tile;
+use super::still::Still;
 use super::{Micro, Moving, Register, Scalar, Start, Straight, functions};
 use crate::array::with_elem;
 use crate::dtype::{DType, Elem};
@@ -44,8 +45,15 @@ pub(in super::super) fn run(code: &Straight, table: &mut Table, registers: &mut 
         None => {
             file.addresses(code, table);
             let mut last = code.last.map_or(0.0, |register| file.get(register));
-            for trip in 0..code.n {
-                last = file.trip(code, if code.reverse { code.n - 1 - trip } else { trip }, last);
+            let (mut still, mut trip) = (Still::new(), 0);
+            while trip < code.n && code.goes.is_none_or(|mask| file.holds(mask)) {
+                let i = if code.reverse { code.n - 1 - trip } else { trip };
+                let looked_at = still.before(&file, code, i);
+                last = file.trip(code, i, last);
+                trip += 1;
+                if looked_at {
+                    trip += still.after(&file, code, i, code.n - trip);
+                }
             }
         }
     }
@@ -71,6 +79,13 @@ impl File<'_> {
     pub(super) fn get(&self, register: Register) -> f64 {
         // Safety: the registers of the code lie within the block, which is aligned.
         unsafe { *self.cell::<f64>(register) }
+    }
+
+    /// Whether a mask holds.
+    #[inline(always)]
+    pub(super) fn holds(&self, register: Register) -> bool {
+        // Safety: as in `get`; the register holds a mask.
+        unsafe { *self.cell::<bool>(register) }
     }
 
     #[inline(always)]
@@ -159,13 +174,19 @@ impl File<'_> {
         }
     }
 
+    /// The address of an element that moves, at index 0.
+    #[inline(always)]
+    pub(super) fn address(&self, moving: &Moving) -> *mut u8 {
+        // Safety: `addresses` has written the register.
+        unsafe { *self.cell::<*mut u8>(moving.address) }
+    }
+
     /// Calls `body` for each element of a list, with its address at an index.
     #[inline(always)]
     fn each(&self, elements: &[Moving], i: usize, body: impl Fn(&Moving, *mut u8)) {
         for moving in elements {
-            // Safety: `addresses` has written the register; the place has elements at all indices.
-            let at = unsafe { *self.cell::<*mut u8>(moving.address) };
-            body(moving, at.wrapping_add(i * moving.bytes));
+            // The place has elements at all indices.
+            body(moving, self.address(moving).wrapping_add(i * moving.bytes));
         }
     }
 
@@ -239,16 +260,19 @@ pub(super) fn steps(code: &[Scalar], isa: Isa) -> Vec<Step> {
     let mut steps = Vec::with_capacity(code.len() / 2 + code.len() / CHAIN + 2);
     let mut number = 0;
     while number < code.len() {
-        let next = code.get(number + 1);
-        let (step, count) = match (code[number], next) {
-            (Scalar::Kind(first, a), Some(Scalar::Kind(second, b))) => (Step::new(first.before(*second), a, *b), 2),
-            (Scalar::Kind(kind, operands), _) => (Step::new(kind.alone(), operands, operands), 1),
-            (Scalar::Unary(op, operands), _) => (functions::unary(isa, op, operands), 1),
-            (Scalar::Binary(op, operands), _) => (functions::binary(isa, op, operands), 1),
-            (Scalar::Kinds(kind, first, len), _) => {
+        let (step, count) = match code[number] {
+            Scalar::Kind(first, a) => match code.get(number + 1) {
+                Some(Scalar::Kind(second, b)) if first.before(*second).is_some() => {
+                    (Step::new(first.before(*second).unwrap_or(first.alone()), a, *b), 2)
+                }
+                Some(_) | None => (Step::new(first.alone(), a, a), 1),
+            },
+            Scalar::Unary(op, operands) => (functions::unary(isa, op, operands), 1),
+            Scalar::Binary(op, operands) => (functions::binary(isa, op, operands), 1),
+            Scalar::Kinds(kind, first, len) => {
                 (Step { number: first as usize, ..Step::new(kind.many(), Micro::row(0, 0, len), NONE) }, 1)
             }
-            (Scalar::Move(..) | Scalar::Tile(_) | Scalar::Functions(..), _) => {
+            Scalar::Move(..) | Scalar::Tile(_) | Scalar::Functions(..) => {
                 (Step { number, ..Step::new(other, NONE, NONE) }, 1)
             }
         };

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::super::group::{Group, Item, Value};
 use super::super::memory::Slot;
 use super::super::steps::{Loop, Operand, Place, Row, Step};
+use super::super::walk::Walk;
 use super::Start;
 use crate::dtype::DType;
 use crate::ops::{Binary, IntBinary};
@@ -49,6 +50,8 @@ pub(super) struct Values {
     pub(super) list: Vec<(Origin, DType)>,
     pub(super) n: usize,
     pub(super) reverse: bool,
+    /// Whether the loop ends when the first element that it carries, a mask, does not hold.
+    pub(super) ends: bool,
     pub(super) cleared: Vec<(Slot, usize)>,
     pub(super) carries: Vec<Carried>,
     /// Elements of rows that are written at each trip.
@@ -65,6 +68,9 @@ pub(super) struct Values {
 
 /// The most elements of a carry or of a row.
 const MOST: usize = 64;
+
+/// The most positions of a group that only moves elements, as one number after the other.
+const SMALL: usize = 16;
 
 impl Values {
     /// The values of a group of one position.
@@ -85,7 +91,7 @@ impl Values {
 
     /// The values of the body of a loop, if the body is of single numbers.
     pub(super) fn of_loop(l: &Loop, places: &[Place]) -> Option<Values> {
-        let mut values = Values { n: l.n, reverse: l.reverse, ..Values::default() };
+        let mut values = Values { n: l.n, reverse: l.reverse, ends: l.ends, ..Values::default() };
         let width = |slot: Slot| places[slot as usize].dtype.width();
         let element =
             |row: &Row| Element { slot: row.of, first: row.start / width(row.of), step: row.bytes / width(row.of) };
@@ -107,7 +113,8 @@ impl Values {
         for step in &l.body {
             let Step::Draft(group) = step else { return None };
             // A gather reads a place wherever indices say: none that is registers here.
-            if group.size != 1 || group.gathered().any(|slot| inside.contains(&slot)) {
+            let moves = group.size <= SMALL && group.only_moves();
+            if !(group.size == 1 || moves) || group.gathered().any(|slot| inside.contains(&slot)) {
                 return None;
             }
             values.group(group, places);
@@ -165,35 +172,50 @@ impl Values {
         for (slot, _) in group.cleared() {
             self.zeros.insert(slot);
         }
-        let mut own: Vec<Value> = Vec::with_capacity(group.len());
-        for (item, dtype, stored) in group.items() {
-            let value = self.of_item(item, dtype, &own, places);
-            if let Some(slot) = stored {
-                self.write(slot, 0, value);
+        // As in tiles of one position.
+        for position in 0..group.size {
+            let mut own: Vec<Value> = Vec::with_capacity(group.len());
+            for (item, dtype, stored) in group.items() {
+                let value = self.of_item(item, dtype, (&own, position), places);
+                if let Some(slot) = stored {
+                    self.write(slot, position, value);
+                }
+                own.push(value);
             }
-            own.push(value);
         }
     }
 
-    /// The value of an operation of a group, whose values so far are these.
-    fn of_item(&mut self, item: &Item<Value>, dtype: DType, own: &[Value], places: &[Place]) -> Value {
+    /// The value of an operation of a group at a position, where its values so far are these.
+    fn of_item(
+        &mut self,
+        item: &Item<Value>,
+        dtype: DType,
+        (own, position): (&[Value], usize),
+        places: &[Place],
+    ) -> Value {
+        let seen = |walk: &Walk| {
+            let mut place = None;
+            walk.runs(position, 1, |run| place = run.place);
+            place
+        };
         let number = |self_: &mut Values, x: usize| self_.push(Origin::Start(Start::Integer(x as i64)), dtype);
         match item {
-            Item::Read(slot, at) | Item::One(slot, at) => self.read(*slot, *at, dtype),
-            Item::View(slot, walk) => match walk.only() {
+            Item::Read(slot, at) => self.read(*slot, *at + position, dtype),
+            Item::One(slot, at) => self.read(*slot, *at, dtype),
+            Item::View(slot, walk) => match seen(walk) {
                 Some(at) => self.read(*slot, at, dtype),
                 None => number(self, 0),
             },
-            Item::Places(walk) => number(self, walk.only().unwrap_or(0)),
+            Item::Places(walk) => number(self, seen(walk).unwrap_or(0)),
             Item::Put(slot, walk, a) => {
                 let value = own[*a as usize];
-                if let Some(at) = walk.only() {
+                if let Some(at) = seen(walk) {
                     self.write(*slot, at, value);
                 }
                 value
             }
             Item::Add(slot, walk, a) => {
-                let Some(at) = walk.only() else { return own[*a as usize] };
+                let Some(at) = seen(walk) else { return own[*a as usize] };
                 let dtype = places[*slot as usize].dtype;
                 let (x, y) = (self.read(*slot, at, dtype), own[*a as usize]);
                 let sum = match dtype.is_float() {

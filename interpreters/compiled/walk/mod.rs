@@ -306,11 +306,6 @@ impl Walk {
         self.axes.iter().all(still).then_some(self.base as usize)
     }
 
-    /// The place that the first position looks at, if it looks at something.
-    pub(super) fn only(&self) -> Option<usize> {
-        self.axes.iter().all(|axis| axis.lo == 0 && axis.hi > 0).then_some(self.base as usize)
-    }
-
     /// Whether every position looks at something.
     pub(super) fn is_total(&self) -> bool {
         self.axes.iter().all(|axis| (axis.lo, axis.hi) == (0, axis.len))
