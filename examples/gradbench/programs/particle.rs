@@ -5,7 +5,7 @@ use polygrad::{BaseTensor, Mode, Tensor, jacobian_by, jacobian_by_with, stack, w
 use super::descent::argmin;
 use super::{Scalar, Vector};
 
-/// The particle falls after at most so many steps.
+/// The particle falls after at most so many steps, if it does.
 const STEPS: usize = 500;
 /// The charge is found after at most so many rounds.
 const ROUNDS: usize = 1000;
@@ -35,7 +35,8 @@ pub fn miss<T: BaseTensor>(inner: Mode, height: f64, w: &Scalar<T>) -> Scalar<T>
         },
     );
     let ([x, height], [speed, fall]) = (x.unstack(), v.unstack());
-    (x - height / fall * speed).square()
+    // Where it is after the last step says nothing about where it falls.
+    height.gt(0.0).select(f64::NAN, (x - &height / fall * speed).square())
 }
 
 /// Where the charge is best, by gradients in mode `outer`.
