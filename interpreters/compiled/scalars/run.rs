@@ -45,14 +45,12 @@ pub(in super::super) fn run(code: &Straight, table: &mut Table, registers: &mut 
         None => {
             file.addresses(code, table);
             let mut last = code.last.map_or(0.0, |register| file.get(register));
-            let (mut still, mut trip) = (Still::new(), 0);
-            while trip < code.n && code.goes.is_none_or(|mask| file.holds(mask)) {
-                let i = if code.reverse { code.n - 1 - trip } else { trip };
-                let looked_at = still.before(&file, code, i);
-                last = file.trip(code, i, last);
-                trip += 1;
-                if looked_at {
-                    trip += still.after(&file, code, i, code.n - trip);
+            // A short trip would feel the questions that masks answer.
+            if code.goes.is_some() || code.idle.is_some() {
+                file.trips_by_masks(code, last);
+            } else {
+                for trip in 0..code.n {
+                    last = file.trip(code, if code.reverse { code.n - 1 - trip } else { trip }, last);
                 }
             }
         }
@@ -187,6 +185,22 @@ impl File<'_> {
         for moving in elements {
             // The place has elements at all indices.
             body(moving, self.address(moving).wrapping_add(i * moving.bytes));
+        }
+    }
+
+    /// The trips of a loop that may end early, or have trips that change nothing. Apart from the loop of other trips,
+    /// whose code is shorter without this one: a tenth of the time of a trip of two instructions.
+    #[inline(never)]
+    fn trips_by_masks(&self, code: &Straight, mut last: f64) {
+        let (mut still, mut trip) = (Still::new(), 0);
+        while trip < code.n && code.goes.is_none_or(|mask| self.holds(mask)) {
+            let i = if code.reverse { code.n - 1 - trip } else { trip };
+            let looked_at = still.before(self, code, i);
+            last = self.trip(code, i, last);
+            trip += 1;
+            if looked_at {
+                trip += still.after(self, code, i, code.n - trip);
+            }
         }
     }
 
