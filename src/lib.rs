@@ -11,6 +11,7 @@ mod checkpoint;
 pub mod dtype;
 pub mod export;
 pub mod guide;
+mod hash;
 pub mod higher;
 pub mod linalg;
 pub mod ops;

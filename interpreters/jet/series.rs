@@ -13,12 +13,11 @@
 //!
 //! Law: a coefficient needs a partial to one order less, so the system is finite, and costs the square of the order.
 
-use std::collections::HashMap;
-
 use super::Coefficients;
 use crate::array::{Array, with_elem};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::hash::Table;
 use crate::ops::{Binary, Guard, Linear, Partial, Unary};
 use crate::program::{NodeId, Op, Program, Term};
 use crate::shape::Shape;
@@ -96,7 +95,7 @@ struct System<T> {
     shape: Shape,
     dtype: DType,
     all: Vec<Series<T>>,
-    of: HashMap<Op<NodeId>, NodeId>,
+    of: Table<Op<NodeId>, NodeId>,
 }
 
 /// The coefficients of `op`, a row of a table whose operands are numbered in order, up to this order; `first` is its
@@ -108,7 +107,8 @@ pub(super) fn elementwise<T: BaseTensor>(
     operands: &[Coefficients<T>],
     order: usize,
 ) -> Coefficients<T> {
-    let mut system = System { shape: first.shape().into(), dtype: first.dtype(), all: Vec::new(), of: HashMap::new() };
+    let mut system =
+        System { shape: first.shape().into(), dtype: first.dtype(), all: Vec::new(), of: Table::default() };
     for (k, operand) in operands.iter().enumerate() {
         let id = system.id(Op::Input(k as u64));
         system.all[id as usize].moves = operand[1..].iter().any(Option::is_some);

@@ -3,10 +3,9 @@
 //! Law: the program of a builder means what the calls said, up to rounding. Equal operations are one (hash-consing),
 //! unused operations are left out, and the local rules of [`crate::rewrite`] are applied during construction.
 
-use std::collections::HashMap;
-
 use super::{Loop, Node, NodeId, Op, Program, Slot, reach};
 use crate::dtype::DType;
+use crate::hash::Table;
 use crate::rewrite::facts::{self, Fact, Facts};
 use crate::rewrite::products::{Factors, Multiple, Products};
 use crate::rewrite::rules;
@@ -37,7 +36,7 @@ pub struct Builder {
     /// Where the operations that are added now were written.
     place: Place,
     /// Only looked up, never iterated over, so that its order has no effect.
-    known: HashMap<Op<NodeId>, NodeId>,
+    known: Table<Op<NodeId>, NodeId>,
     facts: Facts,
     products: Products,
     orders: Orders,

@@ -23,6 +23,7 @@ pub(crate) mod repeat;
 mod serial;
 mod term;
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub(crate) use builder::Assumed;
@@ -38,6 +39,7 @@ pub(crate) use rebuild::{Made, Now};
 pub use term::Term;
 
 use crate::dtype::DType;
+use crate::hash::Quick;
 use crate::ops::kinds::Kind;
 use crate::shape::Shape;
 use crate::source::Place;
@@ -75,13 +77,22 @@ pub struct Slot {
 }
 
 /// A closed program; see the [module](self).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
+/// By what was computed when the program was made: a body is looked up with its loop many times.
+impl Hash for Program {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.inner.hash);
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
 struct Inner {
+    /// Of inputs, operations and results. It comes first, since it tells most programs apart.
+    hash: u64,
     inputs: Vec<Slot>,
     outputs: Vec<Slot>,
     /// The inputs come first, in order.
@@ -107,10 +118,6 @@ impl PartialEq for Places {
 
 impl Eq for Places {}
 
-impl std::hash::Hash for Places {
-    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
-}
-
 impl Program {
     /// A program from parts that obey the laws.
     fn new(inputs: Vec<Slot>, nodes: Vec<Node>, places: Vec<Place>, results: Vec<NodeId>, names: &[String]) -> Program {
@@ -127,9 +134,10 @@ impl Program {
         };
         let outputs = results.iter().enumerate().map(slot).collect();
         let deferred = interpret::deferred(&nodes, &results);
-        Program {
-            inner: Arc::new(Inner { inputs, outputs, nodes, results, last_use, deferred, places: Places(places) }),
-        }
+        let mut hash = Quick::default();
+        (&inputs, &nodes, &results).hash(&mut hash);
+        let (hash, places) = (hash.finish(), Places(places));
+        Program { inner: Arc::new(Inner { hash, inputs, outputs, nodes, results, last_use, deferred, places }) }
     }
 
     /// The inputs.

@@ -3,11 +3,10 @@
 //! Law: guarded products of the same factors are equal up to rounding, as long as intermediate results are in range: 0
 //! where a factor is 0, and otherwise NaN or infinite where a factor is.
 
-use std::collections::HashMap;
-
 use smallvec::SmallVec;
 
 use super::{Constant, NodeId, Op};
+use crate::hash::Table;
 use crate::ops::{Binary, Unary};
 use crate::program::Node;
 
@@ -33,8 +32,8 @@ const MODERATE: std::ops::RangeInclusive<f64> = 1.0 / 65536.0..=65536.0;
 /// The products of a builder. Both tables are only looked up.
 #[derive(Default)]
 pub(crate) struct Products {
-    multiples: HashMap<NodeId, Multiple>,
-    values: HashMap<Factors, NodeId>,
+    multiples: Table<NodeId, Multiple>,
+    values: Table<Factors, NodeId>,
 }
 
 /// The number and the value it is multiplied with, if the operation is such a product.

@@ -4,12 +4,11 @@
 //! an order costs depends on the views of the factors and of the result alone, so a program under construction keeps
 //! what it has found: the layers of a network have the same views.
 
-use std::collections::HashMap;
-
 use smallvec::SmallVec;
 
 use super::views::{Axes, moves, over};
 use crate::dtype::DType;
+use crate::hash::Table;
 use crate::ops::{Contract, Cost, Linear, View};
 use crate::shape::Shape;
 
@@ -240,7 +239,7 @@ type Order = (Cost, SmallVec<[Step; 4]>);
 /// The cheapest orders that were found for the program under construction, by the views of the factors and of the
 /// result. Only looked up, never iterated over, so that its order has no effect.
 #[derive(Default)]
-pub(crate) struct Orders(HashMap<(Views, View), Order>);
+pub(crate) struct Orders(Table<(Views, View), Order>);
 
 impl Orders {
     /// The cheapest order of sums and products.
