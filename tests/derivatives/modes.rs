@@ -26,7 +26,7 @@ struct Modes {
 }
 
 impl Modes {
-    /// A function in each mode, and in the one that it chooses.
+    /// A function in each mode, and in the one that it chooses, if that is not the same.
     fn compare<Y>(
         &mut self,
         name: &str,
@@ -38,7 +38,16 @@ impl Modes {
         self.compared += usize::from(function.explain().contains("estimates"));
         let expected = run(&function);
         let size = expected.iter().fold(1.0, |max: f64, x| max.max(x.abs()));
-        for mode in [Mode::Forward, Mode::Reverse] {
+        // One derivative, whose mode is told: `gradient, 1 result in 3 inputs: reverse, since ..`.
+        let told = function.explain();
+        let [forward, reverse] = ["forward", "reverse"].map(|mode| {
+            let is_chosen = told.lines().next().is_some_and(|line| line.contains(&format!(": {mode},")));
+            told.starts_with("gradient") && is_chosen
+        });
+        for (mode, is_chosen) in [(Mode::Forward, forward), (Mode::Reverse, reverse)] {
+            if is_chosen {
+                continue;
+            }
             function = function.with_options(FunctionOptions::new().mode(mode));
             let found = run(&function);
             let near = |(x, y): (&f64, &f64)| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= tolerance * size;
@@ -68,10 +77,11 @@ impl Visitor for Modes {
 
 #[test]
 fn the_modes_agree_on_the_gallery() {
-    let mut modes = Modes::default();
-    gallery::each(&mut modes);
-    assert!(modes.failures.is_empty(), "{} failures:\n{}", modes.failures.len(), modes.failures.join("\n"));
-    assert!(modes.compared > 5, "{}", modes.compared);
+    let modes: Vec<Modes> = gallery::each_apart();
+    let failures: Vec<&str> = modes.iter().flat_map(|modes| &modes.failures).map(String::as_str).collect();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    let compared: usize = modes.iter().map(|modes| modes.compared).sum();
+    assert!(compared > 5, "{compared}");
 }
 
 /// A path with kinks: absolute values, extrema, a choice.

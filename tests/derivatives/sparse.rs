@@ -104,6 +104,7 @@ functions! {
 /// The Hessians of the gallery.
 #[test]
 fn hessians_are_those_of_the_dense_matrix() {
+    #[derive(Default)]
     struct Hessians;
     impl Visitor for Hessians {
         fn visit<O: Objective>(&mut self) {
@@ -135,7 +136,7 @@ fn hessians_are_those_of_the_dense_matrix() {
             }
         }
     }
-    gallery::each(&mut Hessians);
+    gallery::each_apart::<Hessians>();
 }
 
 /// The dense Hessian by the Jacobian of the gradient.

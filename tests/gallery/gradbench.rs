@@ -13,7 +13,7 @@ objectives! {
     square(x = Array::from(1.5));
     signs_by_polynomial(x = real([3], 1));
     log_sum_exp(x = real([4], 2));
-    determinant_by_expansion(m = real([4, 4], 3));
+    determinant_by_expansion(m = real([3, 3], 3));
     chain_of_reactions(x = positive([3], 4));
     clusters(centroids = real([2, 2], 5); points = real([5, 2], 6));
     direction_of_clusters(centroids = real([2, 2], 5); points = real([5, 2], 6));
@@ -109,7 +109,7 @@ fn hand<T: BaseTensor>(
 
 /// From a height from which it falls in a few steps.
 fn falling_particle<T: BaseTensor>(w: &Scalar<T>) -> Scalar<T> {
-    particle::miss(Mode::Forward, 2e-3, w) + particle::miss(Mode::Reverse, 2e-3, w)
+    particle::miss(Mode::Forward, (9, 2e-3), w) + particle::miss(Mode::Reverse, (9, 2e-3), w)
 }
 
 /// Few rounds leave it far from the maximum, so that the place where they start matters.

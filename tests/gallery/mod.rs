@@ -121,6 +121,37 @@ pub fn each(visitor: &mut impl Visitor) {
     gradbench::each(visitor);
 }
 
+/// Visits every objective, each family on a thread of its own, so that no test is the last to run for long: the visitors.
+#[allow(dead_code)]
+pub fn each_apart<V: Visitor + Default + Send>() -> Vec<V> {
+    let families: [fn(&mut V); 14] = [
+        scalars::each,
+        regression::each,
+        networks::each,
+        physics::each,
+        matrices::each,
+        linalg::each,
+        structure::each,
+        indexing::each,
+        edges::each,
+        statistics::each,
+        rearranged::each,
+        losses::each,
+        signals::each,
+        gradbench::each,
+    ];
+    let visit = |family: fn(&mut V)| {
+        let mut visitor = V::default();
+        family(&mut visitor);
+        visitor
+    };
+    std::thread::scope(|scope| {
+        let threads = families.map(|family| scope.spawn(move || visit(family)));
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended.map(|visitor| visitor.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
 /// The arguments of an objective: tensors of several ranks and element types.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaves<T>(pub Vec<T>);

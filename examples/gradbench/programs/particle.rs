@@ -20,13 +20,14 @@ fn potential<T: BaseTensor>(x: &Vector<T>, w: &Scalar<T>) -> Scalar<T> {
     1.0 / distance(10.0 - w) + 1.0 / distance(Tensor::scalar(0.0))
 }
 
-/// The square of where the particle falls from a height, moved by the gradient of the potential in mode `inner`.
-pub fn miss<T: BaseTensor>(inner: Mode, height: f64, w: &Scalar<T>) -> Scalar<T> {
+/// The square of where the particle falls from a height after at most so many steps, moved by the gradient of the potential in
+/// mode `inner`.
+pub fn miss<T: BaseTensor>(inner: Mode, (steps, height): (usize, f64), w: &Scalar<T>) -> Scalar<T> {
     let force = |x: &Vector<T>| -jacobian_by_with(inner, potential, x, w);
     let (x, v) = (Tensor::constant([0.0, height]), Tensor::constant([0.75, 0.0]));
     let first = [&x + &v * TIME, v, force(&x)];
     let [x, v, _] = while_loop_within(
-        STEPS,
+        steps,
         first,
         |[x, ..]: &[Vector<T>; 3]| x.at::<_, 1, 0>([1]).gt(0.0),
         |[x, v, a]: [Vector<T>; 3]| {
@@ -41,7 +42,8 @@ pub fn miss<T: BaseTensor>(inner: Mode, height: f64, w: &Scalar<T>) -> Scalar<T>
 
 /// Where the charge is best, by gradients in mode `outer`.
 pub fn best<T: BaseTensor>(outer: Mode, inner: Mode, w: &Scalar<T>) -> Scalar<T> {
-    let both =
-        |w: &Vector<T>| (miss(inner, HEIGHT, &w.at([0])), jacobian_by(outer, |w| miss(inner, HEIGHT, &w.at([0])), w));
+    let both = |w: &Vector<T>| {
+        (miss(inner, (STEPS, HEIGHT), &w.at([0])), jacobian_by(outer, |w| miss(inner, (STEPS, HEIGHT), &w.at([0])), w))
+    };
     argmin(ROUNDS, &w.reshape([1]), both).at([0])
 }
