@@ -16,7 +16,7 @@ use super::batch::{Value, batch};
 use super::carries::Split;
 use super::counters::counters;
 use super::fission::fission;
-use crate::program::{Builder, Loop, Made, Node, NodeId, Op, Program};
+use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
 use crate::rewrite::signs::Seen;
 use crate::shape::{MAX_SIZE, size};
 
@@ -77,37 +77,70 @@ fn without_dead_outputs(l: &Loop<NodeId>, taken: &[bool]) -> Program {
 const ALONE: usize = 1 << 17;
 const TOO_LARGE: usize = 1 << 25;
 
-/// Whether the trips of a loop of `n` trips are done at once: arrays can hold the stacks, and either these are not too large, or a
-/// trip is so small that it costs more than its elements.
-pub(super) fn has_stacks(n: usize, program: &Program) -> bool {
-    let most = largest(program);
-    let stack = n.saturating_mul(most);
+/// Whether the trips of a loop without a carry are done at once: arrays can hold the stacks, and either these are not too large,
+/// or a trip is so small that it costs more than its elements.
+pub(super) fn is_bulk(l: &Loop<NodeId>) -> bool {
+    let given = l.body.inputs().len() - l.captured.len();
+    let captured = (0..l.body.inputs().len()).map(|k| k < given).collect();
+    let most = largest(&l.body, captured);
+    let stack = l.n.saturating_mul(most);
     stack <= TOO_LARGE || most < ALONE && stack <= MAX_SIZE
 }
 
-/// The size of the largest value of a program, those inside of its loops and functions included.
+/// Whether arrays can hold a stack of `n` values for each value of the program.
+fn has_stacks(n: usize, program: &Program) -> bool {
+    n.saturating_mul(largest(program, vec![true; program.inputs().len()])) <= MAX_SIZE
+}
+
+/// The size of the largest value of a program that moves with one of the inputs that do, those inside of its loops and
+/// functions included.
 #[allow(clippy::wildcard_enum_match_arm, reason = "other operations have no programs inside")]
-fn largest(program: &Program) -> usize {
-    let of = |node: &Node| match &node.op {
-        Op::Loop(l) => largest(&l.body),
-        Op::Custom(c, _) => c.programs().map(largest).max().unwrap_or(1),
-        _ => size(&node.shape),
-    };
-    program.nodes().iter().map(of).max().unwrap_or(1).max(1)
+fn largest(program: &Program, mut moves: Vec<bool>) -> usize {
+    let inputs = moves.len();
+    let mut most = 1;
+    for (k, node) in program.nodes().iter().enumerate() {
+        if k >= inputs {
+            let mut any = false;
+            node.op.operands(&mut |a| any |= moves[*a as usize]);
+            moves.push(any);
+        }
+        if moves[k] {
+            let all = |program: &Program| largest(program, vec![true; program.inputs().len()]);
+            most = most.max(match &node.op {
+                Op::Loop(l) => {
+                    let fixed = l.captured.iter().map(|a| moves[*a as usize]);
+                    let carried = l.body.inputs().len() - l.captured.len();
+                    largest(&l.body, (0..carried).map(|_| true).chain(fixed).collect())
+                }
+                Op::Custom(c, _) => c.programs().map(all).max().unwrap_or(1),
+                _ => size(&node.shape),
+            });
+        }
+    }
+    most
+}
+
+/// The results of a loop that stays as it is.
+fn kept(b: &mut Builder, l: Loop<NodeId>) -> Vec<NodeId> {
+    let results = 0..l.body.results().len();
+    let of = b.apply(Op::Loop(Box::new(l)));
+    results.map(|k| b.apply(Op::Output(of, k))).collect()
 }
 
 /// The results of a loop whose body is vectorised; `seen` says for which of them the sign of zero is seen.
 fn looped(b: &mut Builder, l: Loop<NodeId>, seen: &[bool]) -> Vec<NodeId> {
     if !has_stacks(l.n, &l.body) {
-        let results = 0..l.body.results().len();
-        let of = b.apply(Op::Loop(Box::new(l)));
-        return results.map(|k| b.apply(Op::Output(of, k))).collect();
+        return kept(b, l);
     }
+    let whole = l.clone();
     let (l, counted) = counters(b, l);
     let mut seen =
         (0..).zip(seen).filter(|(k, _)| counted.iter().all(|(counter, _)| counter != k)).map(|(_, seen)| *seen);
     let split = Split::of(l, |init| seen.next() == Some(true) && !b.sign_free(init));
     let l = split.rest();
+    if l.init.is_empty() && !is_bulk(l) {
+        return kept(b, whole);
+    }
     let results = if l.init.is_empty() {
         let xs = l.xs.iter().map(|x| Value::stack(*x));
         let inputs: Vec<Value> = xs.chain(l.captured.iter().map(|c| Value::single(*c))).collect();

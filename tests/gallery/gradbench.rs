@@ -109,7 +109,7 @@ fn hand<T: BaseTensor>(
 
 /// From a height from which it falls in a few steps.
 fn falling_particle<T: BaseTensor>(w: &Scalar<T>) -> Scalar<T> {
-    particle::miss(Mode::Forward, (9, 2e-3), w) + particle::miss(Mode::Reverse, (9, 2e-3), w)
+    particle::miss(Mode::Forward, (9, 3e-4), w) + particle::miss(Mode::Reverse, (9, 3e-4), w)
 }
 
 /// Few rounds leave it far from the maximum, so that the place where they start matters.

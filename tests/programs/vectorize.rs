@@ -488,6 +488,19 @@ fn states_that_are_subtracted_or_scattered_are_no_sums() {
 }
 
 #[test]
+fn what_trips_share_may_be_large() {
+    // A table of 200000 numbers, of which each trip reads one, and to whose cotangent each trip adds one.
+    let table: Vector<Concrete> = Tensor::linspace(0.0, 1.0, 200_000);
+    let places: Vec<i64> = (0..200).map(|k| 997 * k).collect();
+    let read = |table: &Vector<Term>| {
+        map(Tensor::<Term, 1, i64>::constant(places.clone()), |k: &Index<Term>| table.at([k]).sin()).sum()
+    };
+    for f in [Function::gradient(read, &table), Function::stage(|x| read(x).reshape([1]), &table)] {
+        assert!(!f.optimized().to_string().contains("loop"), "{}", f.optimized());
+    }
+}
+
+#[test]
 fn large_trips_stay_apart() {
     // Sorting needs its operand in memory: for all trips at once 300 MB.
     let summed = |x: &Tensor<Term, 1>| {
