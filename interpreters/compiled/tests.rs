@@ -57,8 +57,10 @@ fn arrays_in_tiles_rows_and_products() {
         let sums = v[0].unary(Unary::Exp).linear(&Linear::sum(&[2, 3], &[1]));
         let rows = v[0].binary(Binary::Div, &sums.linear(&Linear::replicate(&[2, 3], &[0])));
         let turned = v[1].linear(&Linear::permute(&[3, 2], &[1, 0])).binary(Binary::Mul, &v[0]);
-        let (carry, outputs) = Term::map_accum(2, false, vec![v[1].clone()], &[v[0].clone()], &mut |carry, rows| {
-            let row = rows[0].linear(&Linear::replicate(&[3, 2], &[0]));
+        // More elements than a loop takes number by number.
+        let wide = v[1].linear(&Linear::replicate(&[3, 2, 3], &[0, 1]));
+        let (carry, outputs) = Term::map_accum(2, false, vec![wide], &[v[0].clone()], &mut |carry, rows| {
+            let row = rows[0].linear(&Linear::replicate(&[3, 2, 3], &[0]));
             let next = carry[0].binary(Binary::Add, &row);
             (vec![next.clone()], vec![next])
         });

@@ -83,7 +83,7 @@ const ROUNDS: usize = 4;
 /// Whether some loop has no carry, though its stacks are possible.
 fn has_build(program: &Program) -> bool {
     program.nodes().iter().any(|node| match &node.op {
-        Op::Loop(l) => (l.init.is_empty() && vectorize::is_bulk(l)) || has_build(&l.body),
+        Op::Loop(l) => (l.init.is_empty() && vectorize::is_bulk(l, l)) || has_build(&l.body),
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
         Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
             false

@@ -77,14 +77,22 @@ fn without_dead_outputs(l: &Loop<NodeId>, taken: &[bool]) -> Program {
 const ALONE: usize = 1 << 17;
 const TOO_LARGE: usize = 1 << 25;
 
+/// The largest size of such stacks, in multiples of what a trip reads and returns.
+const ROOM: usize = 4;
+
 /// Whether the trips of a loop without a carry are done at once: arrays can hold the stacks, and either these are not too large,
-/// or a trip is so small that it costs more than its elements.
-pub(super) fn is_bulk(l: &Loop<NodeId>) -> bool {
+/// or not much larger than what the loop that it was made `of` reads and returns, or a trip is so small that it costs more than
+/// its elements.
+pub(super) fn is_bulk(l: &Loop<NodeId>, of: &Loop<NodeId>) -> bool {
     let given = l.body.inputs().len() - l.captured.len();
     let captured = (0..l.body.inputs().len()).map(|k| k < given).collect();
     let most = largest(&l.body, captured);
+    let carried = of.init.len();
+    let rows = of.body.inputs()[carried..of.body.inputs().len() - of.captured.len()].iter();
+    let rows = rows.chain(&of.body.outputs()[carried..]);
+    let rows = rows.fold(0, |sum: usize, slot| sum.saturating_add(size(&slot.shape)));
     let stack = l.n.saturating_mul(most);
-    stack <= TOO_LARGE || most < ALONE && stack <= MAX_SIZE
+    stack <= TOO_LARGE || (most < ALONE || most / ROOM <= rows) && stack <= MAX_SIZE
 }
 
 /// Whether arrays can hold a stack of `n` values for each value of the program.
@@ -138,7 +146,7 @@ fn looped(b: &mut Builder, l: Loop<NodeId>, seen: &[bool]) -> Vec<NodeId> {
         (0..).zip(seen).filter(|(k, _)| counted.iter().all(|(counter, _)| counter != k)).map(|(_, seen)| *seen);
     let split = Split::of(l, |init| seen.next() == Some(true) && !b.sign_free(init));
     let l = split.rest();
-    if l.init.is_empty() && !is_bulk(l) {
+    if l.init.is_empty() && !is_bulk(l, &whole) {
         return kept(b, whole);
     }
     let results = if l.init.is_empty() {
