@@ -8,7 +8,7 @@ use super::super::memory::{Block, Slot, Table};
 use super::super::rows::{self, Isa};
 use super::super::tiles::Tile;
 use super::still::Still;
-use super::{Micro, Moving, Register, Scalar, Start, Straight, functions};
+use super::{Kind, Micro, Moving, Register, Scalar, Start, Straight, functions};
 use crate::array::with_elem;
 use crate::dtype::{DType, Elem};
 use crate::ops::Unary;
@@ -266,6 +266,12 @@ impl Step {
     }
 }
 
+/// What runs an instruction and the next one, and the operands of that, if both come in pairs.
+fn pair(first: Kind, next: Option<&Scalar>) -> Option<(Runner, Micro)> {
+    let Some(Scalar::Kind(second, operands)) = next else { return None };
+    Some((first.before(*second)?, *operands))
+}
+
 /// No operands.
 const NONE: Micro = Micro { out: 0, a: 0, b: 0, c: 0 };
 
@@ -275,11 +281,9 @@ pub(super) fn steps(code: &[Scalar], isa: Isa) -> Vec<Step> {
     let mut number = 0;
     while number < code.len() {
         let (step, count) = match code[number] {
-            Scalar::Kind(first, a) => match code.get(number + 1) {
-                Some(Scalar::Kind(second, b)) if first.before(*second).is_some() => {
-                    (Step::new(first.before(*second).unwrap_or(first.alone()), a, *b), 2)
-                }
-                Some(_) | None => (Step::new(first.alone(), a, a), 1),
+            Scalar::Kind(first, a) => match pair(first, code.get(number + 1)) {
+                Some((both, b)) => (Step::new(both, a, b), 2),
+                None => (Step::new(first.alone(), a, a), 1),
             },
             Scalar::Unary(op, operands) => (functions::unary(isa, op, operands), 1),
             Scalar::Binary(op, operands) => (functions::binary(isa, op, operands), 1),
