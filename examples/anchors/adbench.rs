@@ -5,12 +5,14 @@
 use std::f64::consts::PI;
 
 use polygrad::{
-    BaseTensor, Concrete, Function, Tensor, Tree, concat, einsum, grad, jacobian_matrix_with, map, map_accum, stack,
-    tensor,
+    BaseTensor, Concrete, Function, Tensor, Tree, concat, einsum, grad, jacobian_matrix_with, map, stack, tensor,
 };
 
 use super::inputs::Inputs;
 use super::measure::{Case, Workload, recipe};
+use super::programs::ba::{Row, Scene, Seen, Sight, cross, dot, doubt};
+use super::programs::gmm::triangle;
+use super::programs::lstm;
 
 /// A mixture of Gaussians.
 #[derive(Tree, Clone, Debug)]
@@ -26,21 +28,6 @@ struct Mixture<T: BaseTensor> {
 /// The strength of the Wishart prior, and the number of its degrees of freedom less the dimension and 1.
 const GAMMA: f64 = 0.9;
 const FREEDOM: f64 = 2.0;
-
-/// For each place of a lower triangular matrix, where its element stands in a row of [`Mixture::roots`]; -1 for the
-/// zeros.
-fn triangle(d: usize) -> Vec<i64> {
-    let mut places = vec![-1; d * d];
-    let mut next = d as i64;
-    for i in 0..d {
-        places[i * d + i] = i as i64;
-        for j in i + 1..d {
-            places[j * d + i] = next;
-            next += 1;
-        }
-    }
-    places
-}
 
 /// What the log likelihood and the log prior have beside the parameters.
 fn normalization(d: usize, gaussians: usize, samples: usize) -> f64 {
@@ -77,21 +64,6 @@ fn mixture(inputs: &Inputs, d: usize, gaussians: usize) -> Vec<Case> {
     Case::gradient(posterior, parameters, inputs.uniform(seed + 4, [1000, d], 0.0, 1.0))
 }
 
-/// What one observation depends on: the camera (rotation 3, centre 3, focal length, principal point 2, distortion 2),
-/// the point, the weight.
-type Sight<T> = (Tensor<T, 1>, Tensor<T, 1>, Tensor<T, 0>);
-
-/// Three coordinates.
-type Vector<T> = [Tensor<T, 0>; 3];
-
-fn dot<T: BaseTensor>([a, b, c]: &Vector<T>, [x, y, z]: &Vector<T>) -> Tensor<T, 0> {
-    a * x + b * y + c * z
-}
-
-fn cross<T: BaseTensor>([a, b, c]: &Vector<T>, [x, y, z]: &Vector<T>) -> Vector<T> {
-    [b * z - c * y, c * x - a * z, a * y - b * x]
-}
-
 /// The weighted distance of the image of a point from where it was seen.
 fn distance<T: BaseTensor>((camera, point, weight): &Sight<T>, seen: &Tensor<T, 1>) -> Tensor<T, 1> {
     let [r0, r1, r2, c0, c1, c2, focus, u, v, k1, k2] = camera.unstack();
@@ -107,25 +79,11 @@ fn distance<T: BaseTensor>((camera, point, weight): &Sight<T>, seen: &Tensor<T, 
     weight * (stack((x * &scale + u, y * scale + v)) - seen)
 }
 
-/// All cameras, points and weights.
-type Scene<T> = (Tensor<T, 2>, Tensor<T, 2>, Tensor<T, 1>);
-
-/// For each observation the camera, the point, and where it was seen.
-type Seen<T> = (Tensor<T, 1, i64>, Tensor<T, 1, i64>, Tensor<T, 2>);
-
-/// One row of the observations, with its weight.
-type Row<T> = (Tensor<T, 0, i64>, Tensor<T, 0, i64>, Tensor<T, 0>, Tensor<T, 1>);
-
 /// The errors of observations and of weights.
 type Errors<T> = (Tensor<T, 2>, Tensor<T, 1>);
 
 /// The same, and their derivatives.
 type Blocks<T> = (Tensor<T, 2>, Tensor<T, 1>, Tensor<T, 3>, Tensor<T, 1>);
-
-/// The error of a weight.
-fn doubt<T: BaseTensor>(weight: &Tensor<T, 0>) -> Tensor<T, 0> {
-    1.0 - weight.square()
-}
 
 /// The errors of all observations and of all weights.
 fn errors<T: BaseTensor>((cameras, points, weights): &Scene<T>, (of, at, seen): &Seen<T>) -> Errors<T> {
@@ -159,52 +117,11 @@ fn bundle(inputs: &Inputs, cameras: usize, points: usize, observations: usize) -
     vec![Case::new(primal, both, 2)]
 }
 
-/// The weights and biases of one layer: axes for these two, for the gates (forget, input, output, change), and for
-/// the numbers.
-type Gates<T> = Tensor<T, 3>;
-
-/// Hidden state and cell of one layer.
-type Memory<T> = (Tensor<T, 1>, Tensor<T, 1>);
-
-/// The state of a layer after it has read `x`.
-fn remember<T: BaseTensor>(gates: &Gates<T>, (hidden, cell): &Memory<T>, x: &Tensor<T, 1>) -> Memory<T> {
-    let gate = |k: usize, x: &Tensor<T, 1>| x * gates.at([0, k]) + gates.at([1, k]);
-    let (forget, write) = (gate(0, x).sigmoid(), gate(1, hidden).sigmoid());
-    let (read, change) = (gate(2, x).sigmoid(), gate(3, hidden).tanh());
-    let cell = cell * forget + write * change;
-    (read * cell.tanh(), cell)
-}
-
-/// The parameters of the layers, and those of the ends: weights of the inputs, weights and biases of the outputs.
-type Sequential<T> = (Tensor<T, 4>, Tensor<T, 2>);
-
-/// The mean loss of predicting each item of a sequence from those before.
-fn prediction<T: BaseTensor>(
-    (layers, ends): &Sequential<T>,
-    (start, sequence): &(Tensor<T, 3>, Tensor<T, 2>),
-) -> Tensor<T, 0> {
-    let [layers_count, _, width] = start.shape();
-    let [from, weight, bias] = ends.unstack();
-    let start: Vec<Memory<T>> = (0..layers_count).map(|k| (start.at([k, 0]), start.at([k, 1]))).collect();
-    let length = sequence.len();
-    let (read, next) = (sequence.slice(0, ..length - 1), sequence.slice(0, 1..));
-    let (_, guesses): (_, Tensor<T, 2>) = map_accum(start, &read, |mut memory: Vec<Memory<T>>, x: &Tensor<T, 1>| {
-        let mut x = x * &from;
-        for (k, layer) in memory.iter_mut().enumerate() {
-            *layer = remember(&layers.at([k]), layer, &x);
-            x = layer.0.clone();
-        }
-        (memory, x * &weight + &bias)
-    });
-    let totals = (2.0 + guesses.exp().sum_keep(1)).ln();
-    -(next * (guesses - totals)).sum() * (1.0 / ((length - 1) * width) as f64)
-}
-
 fn memory(inputs: &Inputs, layers: usize, length: usize, width: usize) -> Vec<Case> {
-    let all = inputs.uniform(3001, [layers, 2, 4, width], -1.0, 1.0);
+    let all = inputs.uniform(3001, [2 * layers, 4 * width], -1.0, 1.0);
     let parameters = (all, inputs.uniform(3002, [3, width], -1.0, 1.0));
-    let start = inputs.uniform(3003, [layers, 2, width], -1.0, 1.0);
-    Case::gradient(prediction, parameters, (start, inputs.integers(3004, [length, width], 2).to_float()))
+    let start = inputs.uniform(3003, [2 * layers, width], -1.0, 1.0);
+    Case::gradient(lstm::loss, parameters, (start, inputs.integers(3004, [length, width], 2).to_float()))
 }
 
 /// The workloads of this family.

@@ -16,6 +16,7 @@
 //! |---|---|
 //! | `inputs` | arrays that any program can rebuild bit for bit |
 //! | `adbench`, `nn`, `micro`, `higher`, `scalar` | the workloads, by family |
+//! | `programs` | those of the example `gradbench`, of which `adbench` runs some |
 //! | `measure` | cases, and how they are timed |
 //! | `perf` | counts in place of times |
 //! | `report` | lines, check sums, tables |
@@ -32,6 +33,9 @@ pub(crate) mod measure;
 mod micro;
 mod nn;
 mod perf;
+#[allow(dead_code, reason = "some of them are run by the example gradbench alone")]
+#[path = "../gradbench/programs/mod.rs"]
+mod programs;
 pub(crate) mod report;
 mod scalar;
 

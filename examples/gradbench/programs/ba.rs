@@ -9,13 +9,15 @@ use super::{Matrix, Scalar, Vector};
 pub type Sight<T> = (Vector<T>, Vector<T>, Scalar<T>);
 
 /// Three coordinates.
-type Space<T> = [Scalar<T>; 3];
+pub type Space<T> = [Scalar<T>; 3];
 
-fn dot<T: BaseTensor>([a, b, c]: &Space<T>, [x, y, z]: &Space<T>) -> Scalar<T> {
+/// The inner product.
+pub fn dot<T: BaseTensor>([a, b, c]: &Space<T>, [x, y, z]: &Space<T>) -> Scalar<T> {
     a * x + b * y + c * z
 }
 
-fn cross<T: BaseTensor>([a, b, c]: &Space<T>, [x, y, z]: &Space<T>) -> Space<T> {
+/// The cross product.
+pub fn cross<T: BaseTensor>([a, b, c]: &Space<T>, [x, y, z]: &Space<T>) -> Space<T> {
     [b * z - c * y, c * x - a * z, a * y - b * x]
 }
 
@@ -53,7 +55,7 @@ pub type Scene<T> = (Matrix<T>, Matrix<T>, Vector<T>);
 pub type Seen<T> = (Tensor<T, 1, i64>, Tensor<T, 1, i64>, Matrix<T>);
 
 /// One row of the observations, with its weight.
-type Row<T> = (Tensor<T, 0, i64>, Tensor<T, 0, i64>, Scalar<T>, Vector<T>);
+pub type Row<T> = (Tensor<T, 0, i64>, Tensor<T, 0, i64>, Scalar<T>, Vector<T>);
 
 /// The errors of all observations, and of all weights.
 pub fn errors<T: BaseTensor>(

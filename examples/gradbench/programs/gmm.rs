@@ -31,7 +31,7 @@ pub struct Samples<T: BaseTensor> {
 }
 
 /// For each place of a lower triangular matrix, where its element stands in a row of `q` and `l`; -1 for the zeros.
-fn triangle(d: usize) -> Vec<i64> {
+pub fn triangle(d: usize) -> Vec<i64> {
     let mut places = vec![-1; d * d];
     let mut next = d as i64;
     for i in 0..d {
