@@ -9,7 +9,6 @@ mod panics;
 mod support;
 
 mod agree;
-mod anchors;
 mod associative;
 mod checkpoint;
 mod custom;

@@ -9,6 +9,7 @@ mod panics;
 mod wrapped;
 
 mod accuracy;
+mod anchors;
 mod array;
 mod beside;
 mod bounds;
