@@ -70,7 +70,7 @@ impl Reading {
     pub fn input<T: BaseTensor>(&mut self, shape: &[usize], dtype: DType) -> Sparsity<T> {
         let shape = Shape::from_slice(shape);
         if !dtype.is_float() {
-            return Sparsity { shape, dtype, known: None, on: None };
+            return Sparsity::unknown(&shape, dtype);
         }
         let first = self.count;
         let end = u32::try_from(size(&shape)).ok().and_then(|len| first.checked_add(len)).filter(|end| *end <= 1 << 31);
@@ -98,8 +98,10 @@ impl<T: BaseTensor> Sparsity<T> {
         Sparsity { shape: known.shape().into(), dtype: known.dtype(), known: Some(known), on: None }
     }
 
-    /// A value that depends on nothing, and is not known.
-    fn unknown(shape: &[usize], dtype: DType) -> Self {
+    /// A value that depends on no input, and is not known: data that differs from run to run. A choice by it is a choice of
+    /// anything, and its product with what depends on inputs does so without being linear, as it is not the same at all
+    /// data.
+    pub fn unknown(shape: &[usize], dtype: DType) -> Self {
         Sparsity { shape: shape.into(), dtype, known: None, on: None }
     }
 
@@ -205,9 +207,9 @@ impl<T: BaseTensor> Sparsity<T> {
         new
     }
 
-    /// What a value is that is one of two.
+    /// What a value is that is one of two; which one depends on inputs, or on what is not known.
     fn either(&self, other: &Self) -> Self {
-        self.combined(other, true)
+        self.combined(other, false)
     }
 
     fn same_dependence(&self, other: &Self) -> bool {
