@@ -120,7 +120,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         self.fitting(lower, data)?;
         self.fitting(upper, data)?;
         let mut inputs = box_of(lower, upper);
-        inputs.extend(data.leaves().into_iter().map(Enclosure::constant));
+        inputs.extend(self.constants(data).map(Enclosure::constant));
         let results = crate::program::interpret(self.optimized(), inputs);
         let side = |of: fn(&Enclosure) -> Array| self.assembled(lower, results.iter().map(of).collect());
         Ok((side(Enclosure::lower), side(Enclosure::upper)))

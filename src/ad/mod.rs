@@ -56,7 +56,7 @@ pub use second::{
 };
 pub use sparse::{
     ColumnPattern, CompressedColumns, CompressedRows, SparseFunction, SparsityPattern, Triplets, hessian_diagonal,
-    sparse_hessian, sparse_jacobian,
+    hessian_diagonal_with, sparse_hessian, sparse_hessian_with, sparse_jacobian, sparse_jacobian_with,
 };
 pub use staged::{grad, grad_with, jvp, jvp_with, value_and_grad, value_and_grad_with, vjp, vjp_with};
 pub use taylor::{derivative_tensor, taylor, taylor_along, taylor_with};

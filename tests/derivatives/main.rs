@@ -32,6 +32,7 @@ mod optim;
 mod repeat;
 mod repeated;
 mod sparse;
+mod sparse_data;
 mod stacked;
 mod taylor;
 mod trees;

@@ -8,7 +8,7 @@ use polygrad::ops::{Call, External, Unary};
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;
 use polygrad::tree::{Keep, Parameters};
-use polygrad::{Array, BaseTensor, DType, Function, Tensor, external, symbolic, tensor};
+use polygrad::{Array, BaseTensor, DType, Function, Tensor, external, sparse_jacobian_with, symbolic, tensor};
 
 use crate::log::Log;
 
@@ -50,6 +50,11 @@ pub(crate) fn programs(log: &mut Log) {
     log.fails(first.run(&(vec![], Keep(4))));
     let given = Function::stage(|x: &Option<Tensor<_, 1>>| x.as_ref().map(Tensor::sum), &Some(v.clone()));
     log.fails(given.run(&None));
+    let seen = (tensor([0, 1]), tensor([true, false]));
+    let at = |x: &Tensor<_, 1>, (i, mask): &(Tensor<_, 1, i64>, Tensor<_, 1, bool>)| mask.select(x.take(i), x);
+    let sparse = sparse_jacobian_with(at, &v, &seen);
+    log.fails(sparse.run_with(&v, &(tensor([0, 2]), seen.1.clone())));
+    log.fails(sparse.run_with(&v, &(seen.0, tensor([false, false]))));
 
     parameters(log);
     log.fails(serde_json::from_value::<Program>(serde_json::json!({"format": 2})));

@@ -18,6 +18,7 @@ use crate::tree::{Difference, Key, Step, Tree, Visitor};
 
 pub(super) mod derived;
 mod export;
+mod fixed;
 mod jit;
 mod matrices;
 mod products;
@@ -26,8 +27,9 @@ mod verbs;
 
 use super::modes::{Choice, Made, Mode, explained};
 use derived::Derived;
+pub(super) use fixed::Fixed;
 pub use jit::{Gradient, Jit};
-pub(super) use record::program_of;
+pub(super) use record::{Recorded, record_at};
 
 /// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a program or a derivative of
 /// one.
@@ -80,6 +82,8 @@ pub struct Function<P, Q, Y> {
     assemble: fn(&Y, &P, Vec<Array>) -> Y,
     /// What the trace depends on.
     key: Key,
+    /// Which data are constants of the program, and no inputs.
+    fixed: Fixed,
     inputs: PhantomData<fn(&P, &Q)>,
 }
 
@@ -119,6 +123,20 @@ pub enum RunError {
         /// What the trace had there.
         needed: String,
         /// What was given.
+        given: String,
+    },
+    /// Integers or masks in the data are others than in the trace, and the program depends on them: see
+    /// [`sparse_jacobian_with`](crate::sparse_jacobian_with).
+    #[error(
+        "run: `{name}` was traced as {needed}, but it is {given}; record the function again for these integers and masks, \
+         which are a part of it"
+    )]
+    Fixed {
+        /// The path to the data, and the index of the first element that differs.
+        name: String,
+        /// This element in the trace, as text.
+        needed: String,
+        /// This element as given, as text.
         given: String,
     },
 }
@@ -302,6 +320,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
             template,
             assemble,
             key,
+            fixed: Fixed::default(),
             inputs: PhantomData,
         }
     }
@@ -414,14 +433,22 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     pub fn run_with(&self, x: &P, data: &Q) -> Result<Y, RunError> {
         self.fitting(x, data)?;
         let mut inputs = x.leaves();
-        inputs.extend(data.leaves());
+        inputs.extend(self.constants(data));
         Ok(self.assembled(x, self.results(inputs)))
+    }
+
+    /// The data that are inputs of the program.
+    pub(super) fn constants(&self, data: &Q) -> impl Iterator<Item = Array> {
+        self.fixed.others(data.leaves())
     }
 
     /// An error unless the function runs on these arguments and data.
     pub(super) fn fitting(&self, x: &P, data: &Q) -> Result<(), RunError> {
         let show = |visitor: &mut dyn Visitor<Array>| both(&|v| x.visit(v), &|v| data.visit(v), visitor);
-        self.key.difference_to(show).map_or(Ok(()), |difference| Err(RunError::from(difference)))
+        if let Some(difference) = self.key.difference_to(show) {
+            return Err(RunError::from(difference));
+        }
+        self.fixed.compared(data)
     }
 
     /// Results in their structure.
@@ -439,6 +466,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     /// Whether the function runs on these arguments and data.
     fn fits(&self, x: &P, data: &Q) -> bool {
         self.key.is_shown(|visitor: &mut dyn Visitor<Array>| both(&|v| x.visit(v), &|v| data.visit(v), visitor))
+            && self.fixed.compared(data).is_ok()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the constructors of [`Function`] have in common: a function is recorded, and the recorded program has a key.
 
 use super::derived::Derived;
+use super::fixed::Fixed;
 use super::{Function, Parts, Shown, both};
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -13,10 +14,10 @@ use crate::tree::{Key, Step, Tree, Visitor};
 pub(super) type Known<const D: usize, E> = Tensor<Array, D, E>;
 
 /// A function recorded for some arguments and data.
-pub(super) struct Recorded<Z> {
-    pub(super) program: Program,
+pub(in crate::ad) struct Recorded<Z> {
+    pub(in crate::ad) program: Program,
     /// The number of inputs that are arguments.
-    pub(super) count: usize,
+    pub(in crate::ad) count: usize,
     pub(super) results: Z,
 }
 
@@ -28,24 +29,36 @@ where
     Q: Tree<Array>,
     Z: Tree<Term>,
 {
-    let variables = |leaves: Vec<Array>| leaves.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
-    let (leaves, constants): (Vec<Term>, Vec<Term>) = (variables(x.leaves()), variables(data.leaves()));
+    record_at(f, x, data, &Fixed::default())
+}
+
+/// Records `f` for arguments like these, and for data like these, of which the fixed ones are constants of the program.
+#[track_caller]
+pub(in crate::ad) fn record_at<P, Q, Z>(
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
+    x: &P,
+    data: &Q,
+    fixed: &Fixed,
+) -> Recorded<Z>
+where
+    P: Tree<Array>,
+    Q: Tree<Array>,
+    Z: Tree<Term>,
+{
+    let variable = |a: &Array| Term::variable(a.shape(), a.dtype());
+    let leaves: Vec<Term> = x.leaves().iter().map(variable).collect();
+    let given = data.leaves();
+    let constants: Vec<Term> = (0..given.len())
+        .map(|k| if fixed.has(k) { Term::constant(given[k].clone()) } else { variable(&given[k]) })
+        .collect();
     let results = f(&x.with_leaves(leaves.clone()), &data.with_leaves(constants.clone()));
-    let mut names = Vec::new();
-    x.paths("x", &mut names);
-    data.paths("data", &mut names);
-    let count = leaves.len();
-    let inputs: Vec<Term> = leaves.into_iter().chain(constants).collect();
+    let (mut names, count) = (paths(x, "x"), leaves.len());
+    names.extend(fixed.others(paths(data, "data")));
+    let inputs: Vec<Term> = leaves.into_iter().chain(fixed.others(constants)).collect();
     match Term::program(&inputs, &results.leaves(), &names) {
         Ok(program) => Recorded { program, count, results },
         Err(message) => panic!("{message}"),
     }
-}
-
-/// The program of a function of arguments like these.
-#[track_caller]
-pub(in crate::ad) fn program_of<P: Tree<Array>, Z: Tree<Term>>(f: impl Fn(&P::With<Term>) -> Z, x: &P) -> Program {
-    record(|x, _: &()| f(x), x, &()).program
 }
 
 /// Zeros in the structure of recorded results.
@@ -95,18 +108,21 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     }
 }
 
-impl<P: Tree<Array>> Function<P, (), Tensor<Array, 1>> {
-    /// A function of arguments like `x` that is a program with one result, a vector.
+impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Tensor<Array, 1>> {
+    /// A function of arguments like `x`, and of data like these, that is a program with one result, a vector. The fixed data
+    /// are constants of the program.
     #[track_caller]
-    pub(in crate::ad) fn made(program: Program, x: &P, len: usize) -> Self {
-        Function::of(Parts {
+    pub(in crate::ad) fn made(program: Program, (x, data): (&P, &Q), fixed: Fixed, len: usize) -> Self {
+        let mut function = Function::of(Parts {
             derived: Derived::Value,
             count: program.inputs().len(),
             recorded: program,
             names: Vec::new(),
             template: Tensor::from_raw(Array::zeros(&[len], DType::F64)),
             assemble: |_, _, mut results| Tensor::from_raw(results.remove(0)),
-            key: key(&|v| x.visit(v), &|v| ().visit(v)),
-        })
+            key: key(&|v| x.visit(v), &|v| data.visit(v)),
+        });
+        function.fixed = fixed;
+        function
     }
 }

@@ -5,87 +5,43 @@
 //! is a [`Function`], recorded once. Rows and columns are the elements of the raveled trees, as in
 //! [`jacobian_matrix`](crate::jacobian_matrix).
 //!
-//! `lists` and `pattern`: patterns in compressed rows and columns; `coloring`: colours; `reads`: what a program copies from
-//! its inputs before it computes; `matrices`: the elements as triplets and in compressed form; `foreign`: as matrices of
-//! other crates.
+//! Law: the pattern holds for all that a run may be given. Of data, integers and masks say which elements there are: which
+//! camera sees which point. So these are constants of the recorded program, as if the function had captured them, and a run
+//! with others is an error. (As inputs they would not be known when the program is read, an index would choose anything, and
+//! the matrix would be full.) Floats in the data may be others in each run. They are inputs without columns, whose values are
+//! as unknown to the reading as those of the argument, and so are indices and masks that are computed from them.
+//!
+//! `subject`: which inputs have columns; `lists` and `pattern`: patterns in compressed rows and columns; `coloring`: colours;
+//! `reads`: what a program copies from its inputs before it computes; `passes`: the passes, and how elements are read off
+//! them; `function`: the recorded matrix; `matrices`: the elements as triplets and in compressed form; `foreign`: as matrices
+//! of other crates.
 
 mod coloring;
 mod foreign;
+mod function;
 mod lists;
 mod matrices;
+mod passes;
 mod pattern;
 mod reads;
+mod subject;
 
-use super::function::{Function, RunError, program_of};
+use super::function::{Fixed, Function, Recorded, record_at};
 use super::modes::Mode;
 use super::symbolic;
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift};
-use crate::dtype::DType;
-use crate::interpreters::adval::{ADVal, Sweep};
-use crate::interpreters::dual::{Dual, Forward};
-use crate::ops::Linear;
+use crate::dtype::Float;
 use crate::passes::optimize;
-use crate::program::{Program, Term, interpret};
-use crate::shape::size;
+use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
-use crate::tree::ravel::{ravel, unravel};
 use coloring::Colors;
+pub use function::SparseFunction;
 pub use matrices::{CompressedColumns, CompressedRows, Triplets};
-use pattern::Merged;
+use passes::{added, closed, copied, passed, pulled, pushed, taken};
 pub use pattern::{ColumnPattern, SparsityPattern};
 use reads::Reads;
-
-/// A sparse Jacobian or Hessian, recorded once and run many times: see [`sparse_jacobian`].
-#[derive(Debug)]
-pub struct SparseFunction<P> {
-    pattern: SparsityPattern,
-    mode: Mode,
-    passes: usize,
-    function: Function<P, (), Tensor<Array, 1>>,
-}
-
-impl<P: Tree<Array>> SparseFunction<P> {
-    /// Where the matrix may have elements that are not zero.
-    pub fn pattern(&self) -> &SparsityPattern {
-        &self.pattern
-    }
-
-    /// The number of passes of forward or reverse mode that a run makes: the number of colours.
-    pub fn passes(&self) -> usize {
-        self.passes
-    }
-
-    /// Whether the passes are those of forward or of reverse mode.
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// The function from the argument to the values of the [`entries`](SparsityPattern::entries), in order.
-    pub fn function(&self) -> &Function<P, (), Tensor<Array, 1>> {
-        &self.function
-    }
-
-    /// The matrix for this argument.
-    ///
-    /// # Errors
-    /// As for [`Function::run`].
-    pub fn run(&self, x: &P) -> Result<Triplets, RunError> {
-        let elements = self.pattern.entries().zip(self.values(x)?).map(|((i, j), x)| (i, j, x)).collect();
-        Ok(Triplets { shape: self.pattern.shape(), elements })
-    }
-
-    /// The values of the [`entries`](SparsityPattern::entries) for this argument: those of the matrix in compressed rows,
-    /// whose [`row_pointers`](SparsityPattern::row_pointers) and [`columns`](SparsityPattern::columns) the pattern has.
-    /// [`SparsityPattern::by_columns`] puts them in the order of compressed columns.
-    ///
-    /// # Errors
-    /// As for [`Function::run`].
-    pub fn values(&self, x: &P) -> Result<Vec<f64>, RunError> {
-        Ok(self.function.run(x)?.into_vec())
-    }
-}
+use subject::Subject;
 
 /// The Jacobian of a function from trees to trees, by as many passes as its pattern has colours: `J[i, j] = d y[i] / d x[j]`,
 /// where `x` and `y` are the raveled trees.
@@ -122,28 +78,68 @@ impl<P: Tree<Array>> SparseFunction<P> {
 /// When `f` looks at values.
 #[track_caller]
 pub fn sparse_jacobian<P: Tree<Array>, Y: Tree<Term>>(f: impl Fn(&P::With<Term>) -> Y, x: &P) -> SparseFunction<P> {
-    let program = optimize(&program_of(f, x));
-    let reads = Reads::of(&program);
-    let of_reads = SparsityPattern::read(reads.as_ref().map_or(&program, |reads| &reads.rest));
-    let merged = reads.as_ref().map(|reads| of_reads.of_copies(&reads.sources, pattern::raveled(program.inputs())));
+    sparse_jacobian_with(|x, _: &()| f(x), x, &())
+}
+
+/// [`sparse_jacobian`] of a function that also takes `data` that is not differentiated: `J[i, j] = d y[i] / d x[j]`, for data
+/// like these.
+///
+/// Integers and masks in the data are a part of the matrix, as those that the function captures: the pattern is that of
+/// their numbers, and [`run_with`](SparseFunction::run_with) others is an error. Floats in the data may be others in each run:
+/// the pattern is that of all of them, so an index or a mask that is computed from floats chooses anything.
+///
+/// ```
+/// use polygrad::{Concrete, Tensor, sparse_jacobian_with, tensor};
+/// type Vector<T> = Tensor<T, 1>;
+/// let x = tensor([1.0, 2.0, 4.0]);
+/// // Which elements are apart how much.
+/// let data = (tensor([1, 2]), tensor([0, 0]), tensor([0.5, 2.0]));
+/// let j = sparse_jacobian_with(
+///     |x: &Vector<_>, (i, j, apart): &(Tensor<_, 1, i64>, Tensor<_, 1, i64>, Vector<_>)| {
+///         (x.take(i) - x.take(j) - apart).square()
+///     },
+///     &x,
+///     &data,
+/// );
+/// assert_eq!(j.pattern().entries().collect::<Vec<_>>(), [(0, 0), (0, 1), (1, 0), (1, 2)]);
+/// assert_eq!(j.values_with(&x, &data)?, [-1.0, 1.0, -2.0, 2.0]);
+/// let farther = (data.0, data.1, tensor([1.0, 1.0]));
+/// assert_eq!(j.values_with(&x, &farther)?, [0.0, 0.0, -4.0, 4.0]);
+/// let others: (Tensor<Concrete, 1, i64>, _, _) = (tensor([1, 1]), farther.1, farther.2);
+/// assert!(j.run_with(&x, &others).is_err());
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn sparse_jacobian_with<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Term>>(
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
+    x: &P,
+    data: &Q,
+) -> SparseFunction<P, Q> {
+    let (subject, fixed) = recorded(f, x, data);
+    let reads = Reads::of(&subject);
+    let of_reads = SparsityPattern::read(reads.as_ref().map_or(&subject, |reads| &reads.rest));
+    let merged = reads.as_ref().map(|reads| of_reads.of_copies(&reads.sources, subject.width()));
     let pattern = merged.as_ref().map_or(&of_reads, |merged| &merged.pattern);
     let (mode, colors) = chosen(pattern, &of_reads);
     let passes = coloring::count(&colors);
-    let inputs = Term::variables(program.inputs());
+    let inputs = Term::variables(subject.program.inputs());
     let place = |pass: u32, len: usize, at: usize| pass as i64 * len as i64 + at as i64;
     let values = match mode {
         Mode::Forward => {
-            let stack = passed(&colors, passes, &|seed| pushed(&program, &inputs, seed));
+            let stack = passed(&colors, passes, &|seed| pushed(&subject, &inputs, seed));
             let rows = pattern.shape().0;
             let places = pattern.entries().map(|(i, j)| place(colors[j], rows, i)).collect();
             taken(stack, places)
         }
         Mode::Reverse => {
-            let (program, inputs) = match &reads {
-                Some(reads) => (&reads.rest, copied(reads, &inputs)),
-                None => (&program, inputs.clone()),
+            let (of, inputs) = match &reads {
+                Some(reads) => (&reads.rest, copied(&subject, reads, &inputs)),
+                None => (&subject, inputs.clone()),
             };
-            let stack = passed(&colors, passes, &|seed| pulled(program, &inputs, seed));
+            let stack = passed(&colors, passes, &|seed| pulled(of, &inputs, seed));
             let columns = of_reads.shape().1;
             let places = of_reads.entries().map(|(i, j)| place(colors[i], columns, j));
             match &merged {
@@ -152,7 +148,8 @@ pub fn sparse_jacobian<P: Tree<Array>, Y: Tree<Term>>(f: impl Fn(&P::With<Term>)
             }
         }
     };
-    let function = Function::made(closed(&program, &inputs, values), x, pattern.len());
+    let program = closed(&subject.program, &inputs, values);
+    let function = Function::made(program, (x, data), fixed, pattern.len());
     let pattern = merged.map_or(of_reads, |merged| merged.pattern);
     SparseFunction { pattern, mode, passes, function }
 }
@@ -197,8 +194,38 @@ fn chosen(of_inputs: &SparsityPattern, of_reads: &SparsityPattern) -> (Mode, Col
 /// # Panics
 /// When `f` looks at values, or has no second derivative.
 #[track_caller]
-pub fn sparse_hessian<P: Tree<Array>>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0>, x: &P) -> SparseFunction<P> {
-    let gradient = gradient_program(f, x);
+pub fn sparse_hessian<P: Tree<Array>, E: Float>(
+    f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E>,
+    x: &P,
+) -> SparseFunction<P> {
+    sparse_hessian_with(|x, _: &()| f(x), x, &())
+}
+
+/// [`sparse_hessian`] of a function that also takes `data` that is not differentiated, of which integers and masks are a part
+/// of the matrix: see [`sparse_jacobian_with`].
+///
+/// ```
+/// use polygrad::{Tensor, sparse_hessian_with, tensor};
+/// type Springs<T> = (Tensor<T, 1, i64>, Tensor<T, 1, i64>, Tensor<T, 1>);
+/// let x = tensor([1.0, 2.0, 4.0]);
+/// // Springs between two points each, and how stiff each is.
+/// let springs = (tensor([0, 0]), tensor([1, 2]), tensor([3.0, 5.0]));
+/// let energy = |x: &Tensor<_, 1>, (i, j, k): &Springs<_>| ((x.take(j) - x.take(i)).square() * k).sum() / 2.0;
+/// let h = sparse_hessian_with(energy, &x, &springs);
+/// let known = [(0, 0, 8.0), (0, 1, -3.0), (0, 2, -5.0), (1, 0, -3.0), (1, 1, 3.0), (2, 0, -5.0), (2, 2, 5.0)];
+/// assert_eq!(h.run_with(&x, &springs)?.elements, known);
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
+///
+/// # Panics
+/// When `f` looks at values, or has no second derivative.
+#[track_caller]
+pub fn sparse_hessian_with<P: Tree<Array>, Q: Tree<Array>, E: Float>(
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
+    x: &P,
+    data: &Q,
+) -> SparseFunction<P, Q> {
+    let (gradient, fixed) = gradient(f, x, data);
     let pattern = SparsityPattern::read(&gradient).symmetric();
     let colors = coloring::stars(pattern.rows());
     // In the pass of the colour of a column, a row has the sum of the elements of that colour: read where there is one.
@@ -211,7 +238,7 @@ pub fn sparse_hessian<P: Tree<Array>>(f: impl Fn(&P::With<Term>) -> Tensor<Term,
         }
     }
     let places = pattern.entries().zip(&alone).map(|((i, j), alone)| if *alone { (j, i) } else { (i, j) });
-    let (passes, function) = hessian_function(&gradient, x, &colors, places);
+    let (passes, function) = hessian_function(&gradient, (x, data), fixed, &colors, places);
     SparseFunction { pattern, mode: Mode::Forward, passes, function }
 }
 
@@ -229,104 +256,77 @@ pub fn sparse_hessian<P: Tree<Array>>(f: impl Fn(&P::With<Term>) -> Tensor<Term,
 /// # Panics
 /// When `f` looks at values, or has no second derivative.
 #[track_caller]
-pub fn hessian_diagonal<P: Tree<Array>>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0>, x: &P) -> SparseFunction<P> {
-    let gradient = gradient_program(f, x);
+pub fn hessian_diagonal<P: Tree<Array>, E: Float>(
+    f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E>,
+    x: &P,
+) -> SparseFunction<P> {
+    hessian_diagonal_with(|x, _: &()| f(x), x, &())
+}
+
+/// [`hessian_diagonal`] of a function that also takes `data` that is not differentiated, of which integers and masks are a
+/// part of the matrix: see [`sparse_jacobian_with`].
+///
+/// ```
+/// use polygrad::{Tensor, hessian_diagonal_with, tensor};
+/// let (x, k) = (tensor([1.0, 2.0, 3.0]), tensor([1.0, 2.0, 0.5]));
+/// let d = hessian_diagonal_with(|x: &Tensor<_, 1>, k: &Tensor<_, 1>| (x * x * x * k).sum(), &x, &k);
+/// assert_eq!((d.passes(), d.values_with(&x, &k)?), (1, vec![6.0, 24.0, 9.0]));
+/// # Ok::<(), polygrad::RunError>(())
+/// ```
+///
+/// # Panics
+/// When `f` looks at values, or has no second derivative.
+#[track_caller]
+pub fn hessian_diagonal_with<P: Tree<Array>, Q: Tree<Array>, E: Float>(
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
+    x: &P,
+    data: &Q,
+) -> SparseFunction<P, Q> {
+    let (gradient, fixed) = gradient(f, x, data);
     let whole = SparsityPattern::read(&gradient).symmetric();
-    let n = whole.shape().0;
-    let (passes, function) =
-        hessian_function(&gradient, x, &coloring::neighbours_apart(whole.rows()), (0..n).map(|k| (k, k)));
+    let (n, colors) = (whole.shape().0, coloring::neighbours_apart(whole.rows()));
+    let (passes, function) = hessian_function(&gradient, (x, data), fixed, &colors, (0..n).map(|k| (k, k)));
     let pattern = SparsityPattern::diagonal((0..n).map(|k| whole.is_constant_at(k)).collect());
     SparseFunction { pattern, mode: Mode::Forward, passes, function }
 }
 
-/// The function from an argument to elements of the Hessian: for each the column whose pass has it, and the row.
-fn hessian_function<P: Tree<Array>>(
-    gradient: &Program,
-    x: &P,
+/// The function from argument and data to elements of the Hessian: for each the column whose pass has it, and the row.
+fn hessian_function<P: Tree<Array>, Q: Tree<Array>>(
+    gradient: &Subject,
+    like: (&P, &Q),
+    fixed: Fixed,
     colors: &Colors,
     places: impl Iterator<Item = (usize, usize)>,
-) -> (usize, Function<P, (), Tensor<Array, 1>>) {
-    let (inputs, passes) = (Term::variables(gradient.inputs()), coloring::count(colors));
+) -> (usize, Function<P, Q, Tensor<Array, 1>>) {
+    let (inputs, passes) = (Term::variables(gradient.program.inputs()), coloring::count(colors));
     let stack = passed(colors, passes, &|seed| pushed(gradient, &inputs, seed));
     let places: Vec<i64> = places.map(|(j, i)| colors[j] as i64 * colors.len() as i64 + i as i64).collect();
     let len = places.len();
-    (passes, Function::made(closed(gradient, &inputs, taken(stack, places)), x, len))
+    let program = closed(&gradient.program, &inputs, taken(stack, places));
+    (passes, Function::made(program, like, fixed, len))
 }
 
-/// The optimized gradient, as a program, in all float inputs.
+/// The optimized program of `f`, in which integers and masks of the data are constants.
 #[track_caller]
-fn gradient_program<P: Tree<Array>>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0>, x: &P) -> Program {
-    let program = optimize(&program_of(f, x));
-    let floats = program.inputs().iter().enumerate().filter(|(_, slot)| slot.dtype.is_float());
-    let wrt: Vec<usize> = floats.map(|(k, _)| k).collect();
-    optimize(&symbolic::gradient_in(&program, &wrt))
+fn recorded<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Term>>(
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Y,
+    x: &P,
+    data: &Q,
+) -> (Subject, Fixed) {
+    let fixed = Fixed::integers(data);
+    let Recorded { program, count, .. } = record_at(f, x, data, &fixed);
+    (Subject { program: optimize(&program), count }, fixed)
 }
 
-/// The results of all passes, one after the other: for each colour one pass, forward along the sum of the columns or backward
-/// from that of the rows of this colour.
-fn passed(colors: &Colors, passes: usize, pass: &dyn Fn(&Term) -> Term) -> Option<Term> {
-    if passes == 0 {
-        return None;
-    }
-    let mut seeds = vec![0.0; passes * colors.len()];
-    colors.iter().enumerate().for_each(|(k, color)| seeds[*color as usize * colors.len() + k] = 1.0);
-    let seeds = Term::constant(Array::new(&[passes, colors.len()], seeds));
-    let (_, stack) =
-        Term::map_accum(passes, false, Vec::new(), &[seeds], &mut |_, seed| (Vec::new(), vec![pass(&seed[0])]));
-    Some(stack[0].linear(&Linear::reshape(stack[0].shape(), &[size(stack[0].shape())])))
-}
-
-/// The elements at these places of the results of all passes; without passes, none.
-fn taken(stack: Option<Term>, places: Vec<i64>) -> Term {
-    let len = places.len();
-    let Some(stack) = stack else { return Term::zeros(&[len], DType::F64) };
-    stack.gather(&[Term::constant(Array::new(&[len], places))])
-}
-
-/// The sums of elements at these places that are one element of the merged pattern.
-fn added(stack: Option<Term>, places: &[i64], merged: &Merged) -> Term {
-    let first = taken(stack.clone(), merged.first.iter().map(|place| places[*place]).collect());
-    if merged.further.is_empty() {
-        return first;
-    }
-    let (to, from): (Vec<i64>, Vec<i64>) = merged.further.iter().map(|(to, from)| (*to as i64, places[*from])).unzip();
-    first.scatter_add(&[Term::constant(Array::new(&[to.len()], to))], &taken(stack, from))
-}
-
-/// The inputs of what computes with what is read: the copies, and the inputs that are no floats.
-fn copied(reads: &Reads, inputs: &[Term]) -> Vec<Term> {
-    let others = inputs.iter().filter(|x| !x.dtype().is_float()).cloned();
-    interpret(&reads.reads, inputs.to_vec()).into_iter().chain(others).collect()
-}
-
-/// The program from these inputs to this value.
-fn closed(program: &Program, inputs: &[Term], value: Term) -> Program {
-    let names: Vec<String> = program.inputs().iter().map(|slot| slot.name.clone()).collect();
-    match Term::program(inputs, &[value], &names) {
-        Ok(program) => program,
-        Err(message) => unreachable!("the elements depend on the inputs alone: {message}"),
-    }
-}
-
-/// The raveled tangents of the results.
-fn pushed(program: &Program, inputs: &[Term], seed: &Term) -> Term {
-    let sweep = Forward::new();
-    let tangents = unravel(inputs, seed);
-    let dual = |(x, dot): (&Term, &Term)| {
-        if x.dtype().is_float() { sweep.input(x, dot) } else { <Dual<Term> as Lift<Term>>::lift(x.clone()) }
-    };
-    let results = interpret(program, inputs.iter().zip(&tangents).map(dual).collect());
-    ravel(&results.iter().filter(|y| y.dtype().is_float()).map(|y| sweep.result(y).1).collect::<Vec<Term>>())
-}
-
-/// The raveled cotangents of the inputs.
-fn pulled(program: &Program, inputs: &[Term], seed: &Term) -> Term {
-    let mut sweep = Sweep::new();
-    let dual = |x: &Term| {
-        if x.dtype().is_float() { sweep.input(x) } else { <ADVal<Term> as Lift<Term>>::lift(x.clone()) }
-    };
-    let results: Vec<ADVal<Term>> = interpret(program, inputs.iter().map(dual).collect());
-    let floats: Vec<ADVal<Term>> = results.into_iter().filter(|y| y.dtype().is_float()).collect();
-    let primals: Vec<Term> = floats.iter().map(|y| y.primal().clone()).collect();
-    ravel(&sweep.pull(&floats, unravel(&primals, seed)))
+/// The optimized gradient, in all floats of the argument.
+#[track_caller]
+fn gradient<P: Tree<Array>, Q: Tree<Array>, E: Float>(
+    f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
+    x: &P,
+    data: &Q,
+) -> (Subject, Fixed) {
+    let (value, fixed) = recorded(f, x, data);
+    let wrt: Vec<usize> = value.inputs(true).map(|(k, _)| k).collect();
+    let program = optimize(&symbolic::gradient_in(&value.program, &wrt));
+    (Subject { program, ..value }, fixed)
 }

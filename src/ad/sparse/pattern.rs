@@ -5,11 +5,11 @@
 
 use super::lists::Lists;
 use super::reads::Source;
+use super::subject::Subject;
 use crate::base::BaseTensor;
 use crate::interpreters::Concrete;
 use crate::interpreters::sparsity::{Reading, Sparsity};
-use crate::program::{Program, Slot, interpret};
-use crate::shape::size;
+use crate::program::{Slot, interpret};
 
 /// Where a matrix may have elements that are not zero, in compressed rows.
 ///
@@ -50,7 +50,7 @@ impl SparsityPattern {
         self.rows.pairs()
     }
 
-    /// For each of the [`entries`](Self::entries), whether it is the same at all inputs: the row is linear in the column.
+    /// For each of the [`entries`](Self::entries), whether it is the same at all arguments and data: the row is linear in the column.
     pub fn constant(&self) -> &[bool] {
         &self.constant
     }
@@ -72,12 +72,15 @@ impl SparsityPattern {
         ColumnPattern { height: self.rows.count(), columns, order }
     }
 
-    /// The pattern of the Jacobian of a program in all its float inputs.
-    pub(super) fn read(program: &Program) -> SparsityPattern {
+    /// The pattern of the Jacobian of a program in all inputs that have columns, for all numbers in all inputs.
+    pub(super) fn read(subject: &Subject) -> SparsityPattern {
         let mut reading = Reading::default();
-        let input = |slot: &Slot| reading.input::<Concrete>(&slot.shape, slot.dtype);
-        let inputs: Vec<Sparsity<Concrete>> = program.inputs().iter().map(input).collect();
-        let results = interpret(program, inputs);
+        let input = |(k, slot): (usize, &Slot)| match subject.has_columns(k) {
+            true => reading.input(&slot.shape, slot.dtype),
+            false => Sparsity::unknown(&slot.shape, slot.dtype),
+        };
+        let inputs: Vec<Sparsity<Concrete>> = subject.program.inputs().iter().enumerate().map(input).collect();
+        let results = interpret(&subject.program, inputs);
         let (mut rows, mut constant) = (Lists::default(), Vec::new());
         for y in results.iter().filter(|y| y.dtype().is_float()) {
             reading.result(y, |row| {
@@ -88,7 +91,7 @@ impl SparsityPattern {
                 rows.end();
             });
         }
-        SparsityPattern { width: raveled(program.inputs()), rows, constant }
+        SparsityPattern { width: subject.width(), rows, constant }
     }
 
     /// The pattern of a diagonal, and which of its elements are constant.
@@ -101,7 +104,7 @@ impl SparsityPattern {
         &self.rows
     }
 
-    /// Whether the element of the diagonal in this row is the same at all inputs.
+    /// Whether the element of the diagonal in this row is the same at all arguments and data.
     pub(super) fn is_constant_at(&self, row: usize) -> bool {
         let found = self.rows.of(row).binary_search(&row);
         found.map_or(true, |at| self.constant[self.rows.starts[row] + at])
@@ -160,11 +163,6 @@ pub(super) struct Merged {
     pub(super) first: Vec<usize>,
     /// The others: the place of the sum, and that of the summand.
     pub(super) further: Vec<(usize, usize)>,
-}
-
-/// The number of elements of the float inputs.
-pub(super) fn raveled(slots: &[Slot]) -> usize {
-    slots.iter().filter(|slot| slot.dtype.is_float()).map(|slot| size(&slot.shape)).sum()
 }
 
 /// A [`SparsityPattern`] in compressed columns, and the places of its elements among those by rows.

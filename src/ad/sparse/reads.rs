@@ -15,14 +15,14 @@ use crate::ops::Linear;
 use crate::program::{Builder, NodeId, Op, Program, Slot, interpret};
 use crate::shape::size;
 
-use super::pattern::raveled;
+use super::subject::Subject;
 
 /// A program in two parts.
 pub(super) struct Reads {
     /// From the inputs to the copies.
     pub(super) reads: Program,
-    /// From the copies, and the inputs that are no floats, to the results.
-    pub(super) rest: Program,
+    /// From the copies, which have the columns, and the inputs that have none, to the results.
+    pub(super) rest: Subject,
     /// For each copy the input element that it is, if it is not 0.
     pub(super) sources: Vec<Source>,
 }
@@ -36,36 +36,37 @@ const MOST: usize = 16;
 
 impl Reads {
     /// `None` if nothing is read but whole inputs, or too much is.
-    pub(super) fn of(program: &Program) -> Option<Reads> {
-        let copies = copies(program);
+    pub(super) fn of(subject: &Subject) -> Option<Reads> {
+        let program = &subject.program;
+        let copies = copies(subject);
         let frontier = frontier(program, &copies);
         let is_input = |k: &NodeId| matches!(program.nodes()[*k as usize].op, Op::Input(_));
         let elements = |k: &NodeId| size(&program.nodes()[*k as usize].shape);
         let results: usize = program.outputs().iter().map(|slot| size(&slot.shape)).sum();
         // The numbers of elements must be exact as values.
         let exact =
-            if program.inputs().iter().any(|slot| slot.dtype == DType::F32) { 1 << 24 } else { u32::MAX as usize };
-        if raveled(program.inputs()) >= exact {
+            if subject.inputs(true).any(|(_, slot)| slot.dtype == DType::F32) { 1 << 24 } else { u32::MAX as usize };
+        if subject.width() >= exact {
             return None;
         }
         if frontier.iter().all(is_input) || frontier.iter().map(elements).sum::<usize>() > MOST * results {
             return None;
         }
         let reads = program.with_results(&frontier);
-        let rest = rest(program, &frontier)?;
-        let sources = sources(&reads);
+        let rest = rest(subject, &frontier)?;
+        let sources = sources(subject, &reads);
         Some(Reads { reads, rest, sources })
     }
 }
 
-/// Which values have for elements only elements of the float inputs, or zeros.
-fn copies(program: &Program) -> Vec<bool> {
-    let nodes = program.nodes();
+/// Which values have for elements only elements of the inputs that have columns, or zeros.
+fn copies(subject: &Subject) -> Vec<bool> {
+    let nodes = subject.program.nodes();
     let mut copies = vec![false; nodes.len()];
     for (k, node) in nodes.iter().enumerate() {
         copies[k] = node.dtype.is_float()
             && match &node.op {
-                Op::Input(_) => true,
+                Op::Input(_) => subject.has_columns(k),
                 Op::Linear(op, a) => copies[*a as usize] && is_choice(op),
                 Op::Gather(a, ix) => {
                     let known = |i: &NodeId| matches!(nodes[*i as usize].op, Op::Constant(_));
@@ -100,8 +101,9 @@ fn frontier(program: &Program, copies: &[bool]) -> Vec<NodeId> {
     (0..copies.len()).filter(|k| needed[*k] && copies[*k]).map(|k| k as NodeId).collect()
 }
 
-/// The program from these values and the inputs that are no floats.
-fn rest(program: &Program, frontier: &[NodeId]) -> Option<Program> {
+/// The program from these values and the inputs that have no columns.
+fn rest(subject: &Subject, frontier: &[NodeId]) -> Option<Subject> {
+    let program = &subject.program;
     let mut b = Builder::literal();
     let mut numbers = vec![None; program.nodes().len()];
     for (k, id) in frontier.iter().enumerate() {
@@ -109,19 +111,19 @@ fn rest(program: &Program, frontier: &[NodeId]) -> Option<Program> {
         let slot = Slot { name: format!("read{k}"), shape: node.shape.clone(), dtype: node.dtype };
         numbers[*id as usize] = Some(b.input(slot));
     }
-    for (k, slot) in program.inputs().iter().enumerate().filter(|(_, slot)| !slot.dtype.is_float()) {
+    for (k, slot) in subject.inputs(false) {
         numbers[k] = Some(b.input(slot.clone()));
     }
     b.follow(program, &mut numbers);
     let results: Option<Vec<NodeId>> = program.results().iter().map(|r| numbers[*r as usize]).collect();
-    Some(b.finish(&results?, &[]))
+    Some(Subject { program: b.finish(&results?, &[]), count: frontier.len() })
 }
 
 /// The input elements that are read, found by reading their numbers: from 1 on, since zeros are read where there is nothing.
-fn sources(reads: &Program) -> Vec<Source> {
+fn sources(subject: &Subject, reads: &Program) -> Vec<Source> {
     let mut next = 1;
-    let input = |slot: &Slot| {
-        if !slot.dtype.is_float() {
+    let input = |(k, slot): (usize, &Slot)| {
+        if !subject.has_columns(k) {
             return Array::zeros(&slot.shape, slot.dtype);
         }
         let first = next;
@@ -129,7 +131,7 @@ fn sources(reads: &Program) -> Vec<Source> {
         let numbers = Array::new(&slot.shape, (first..next).map(|k| k as f64).collect::<Vec<f64>>());
         if slot.dtype == DType::F32 { numbers.cast::<f32>() } else { numbers }
     };
-    let inputs: Vec<Array> = reads.inputs().iter().map(input).collect();
+    let inputs: Vec<Array> = reads.inputs().iter().enumerate().map(input).collect();
     let copies = interpret(reads, inputs).into_iter().flat_map(|a| a.cast::<f64>().to_vec::<f64>().unwrap_or_default());
     copies.map(|number| NonZeroU32::new(number as u32)).collect()
 }

@@ -1,0 +1,84 @@
+//! [`SparseFunction`]: a pattern, and a function from arguments and data to the values of its elements.
+
+use super::matrices::Triplets;
+use super::pattern::SparsityPattern;
+use crate::ad::function::{Function, RunError};
+use crate::ad::modes::Mode;
+use crate::array::Array;
+use crate::tensor::Tensor;
+use crate::tree::Tree;
+
+/// A sparse Jacobian or Hessian, recorded once and run many times: see [`sparse_jacobian`](crate::sparse_jacobian), and
+/// [`sparse_jacobian_with`](crate::sparse_jacobian_with) for those that take data.
+#[derive(Debug)]
+pub struct SparseFunction<P, Q = ()> {
+    pub(super) pattern: SparsityPattern,
+    pub(super) mode: Mode,
+    pub(super) passes: usize,
+    pub(super) function: Function<P, Q, Tensor<Array, 1>>,
+}
+
+impl<P, Q> SparseFunction<P, Q> {
+    /// Where the matrix may have elements that are not zero.
+    pub fn pattern(&self) -> &SparsityPattern {
+        &self.pattern
+    }
+
+    /// The number of passes of forward or reverse mode that a run makes: the number of colours.
+    pub fn passes(&self) -> usize {
+        self.passes
+    }
+
+    /// Whether the passes are those of forward or of reverse mode.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The function from the argument and data to the values of the [`entries`](SparsityPattern::entries), in order.
+    /// Integers and masks in the data are no inputs of its [`program`](Function::program), but constants.
+    pub fn function(&self) -> &Function<P, Q, Tensor<Array, 1>> {
+        &self.function
+    }
+}
+
+impl<P: Tree<Array>, Q: Tree<Array>> SparseFunction<P, Q> {
+    /// The matrix for this argument and these data.
+    ///
+    /// # Errors
+    /// As for [`Function::run_with`]; and when integers or masks in the data are others than those for which the matrix was
+    /// recorded.
+    pub fn run_with(&self, x: &P, data: &Q) -> Result<Triplets, RunError> {
+        let values = self.values_with(x, data)?;
+        let elements = self.pattern.entries().zip(values).map(|((i, j), x)| (i, j, x)).collect();
+        Ok(Triplets { shape: self.pattern.shape(), elements })
+    }
+
+    /// The values of the [`entries`](SparsityPattern::entries) for this argument and these data, as
+    /// [`values`](SparseFunction::values) gives them.
+    ///
+    /// # Errors
+    /// As for [`run_with`](Self::run_with).
+    pub fn values_with(&self, x: &P, data: &Q) -> Result<Vec<f64>, RunError> {
+        Ok(self.function.run_with(x, data)?.into_vec())
+    }
+}
+
+impl<P: Tree<Array>> SparseFunction<P> {
+    /// The matrix for this argument.
+    ///
+    /// # Errors
+    /// As for [`Function::run`].
+    pub fn run(&self, x: &P) -> Result<Triplets, RunError> {
+        self.run_with(x, &())
+    }
+
+    /// The values of the [`entries`](SparsityPattern::entries) for this argument: those of the matrix in compressed rows,
+    /// whose [`row_pointers`](SparsityPattern::row_pointers) and [`columns`](SparsityPattern::columns) the pattern has.
+    /// [`SparsityPattern::by_columns`] puts them in the order of compressed columns.
+    ///
+    /// # Errors
+    /// As for [`Function::run`].
+    pub fn values(&self, x: &P) -> Result<Vec<f64>, RunError> {
+        self.values_with(x, &())
+    }
+}

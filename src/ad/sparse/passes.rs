@@ -1,0 +1,87 @@
+//! The passes of a sparse matrix, and how its elements are read off these.
+//!
+//! Law: a pass gives the sum of the columns of one colour, or that of the rows, in the raveled arguments alone; so each
+//! element of the matrix stands at one known place of the results of all passes.
+
+use super::coloring::Colors;
+use super::pattern::Merged;
+use super::reads::Reads;
+use super::subject::Subject;
+use crate::array::Array;
+use crate::base::{BaseTensor, Lift};
+use crate::dtype::DType;
+use crate::interpreters::adval::{ADVal, Sweep};
+use crate::interpreters::dual::{Dual, Forward};
+use crate::ops::Linear;
+use crate::program::{Program, Term, interpret};
+use crate::shape::size;
+use crate::tree::ravel::{ravel, unravel};
+
+/// The results of all passes, one after the other: for each colour one pass, forward along the sum of the columns or backward
+/// from that of the rows of this colour.
+pub(super) fn passed(colors: &Colors, passes: usize, pass: &dyn Fn(&Term) -> Term) -> Option<Term> {
+    if passes == 0 {
+        return None;
+    }
+    let mut seeds = vec![0.0; passes * colors.len()];
+    colors.iter().enumerate().for_each(|(k, color)| seeds[*color as usize * colors.len() + k] = 1.0);
+    let seeds = Term::constant(Array::new(&[passes, colors.len()], seeds));
+    let (_, stack) =
+        Term::map_accum(passes, false, Vec::new(), &[seeds], &mut |_, seed| (Vec::new(), vec![pass(&seed[0])]));
+    Some(stack[0].linear(&Linear::reshape(stack[0].shape(), &[size(stack[0].shape())])))
+}
+
+/// The elements at these places of the results of all passes; without passes, none.
+pub(super) fn taken(stack: Option<Term>, places: Vec<i64>) -> Term {
+    let len = places.len();
+    let Some(stack) = stack else { return Term::zeros(&[len], DType::F64) };
+    stack.gather(&[Term::constant(Array::new(&[len], places))])
+}
+
+/// The sums of elements at these places that are one element of the merged pattern.
+pub(super) fn added(stack: Option<Term>, places: &[i64], merged: &Merged) -> Term {
+    let first = taken(stack.clone(), merged.first.iter().map(|place| places[*place]).collect());
+    if merged.further.is_empty() {
+        return first;
+    }
+    let (to, from): (Vec<i64>, Vec<i64>) = merged.further.iter().map(|(to, from)| (*to as i64, places[*from])).unzip();
+    first.scatter_add(&[Term::constant(Array::new(&[to.len()], to))], &taken(stack, from))
+}
+
+/// The inputs of what computes with what is read: the copies, and the inputs that have no columns.
+pub(super) fn copied(subject: &Subject, reads: &Reads, inputs: &[Term]) -> Vec<Term> {
+    interpret(&reads.reads, inputs.to_vec()).into_iter().chain(subject.part(inputs, false)).collect()
+}
+
+/// The program from these inputs to this value.
+pub(super) fn closed(program: &Program, inputs: &[Term], value: Term) -> Program {
+    let names: Vec<String> = program.inputs().iter().map(|slot| slot.name.clone()).collect();
+    match Term::program(inputs, &[value], &names) {
+        Ok(program) => program,
+        Err(message) => unreachable!("the elements depend on the inputs alone: {message}"),
+    }
+}
+
+/// The raveled tangents of the results.
+pub(super) fn pushed(subject: &Subject, inputs: &[Term], seed: &Term) -> Term {
+    let sweep = Forward::new();
+    let mut tangents = unravel(&subject.part(inputs, true), seed).into_iter();
+    let dual = |(k, x): (usize, &Term)| match subject.has_columns(k).then(|| tangents.next()).flatten() {
+        Some(dot) => sweep.input(x, &dot),
+        None => <Dual<Term> as Lift<Term>>::lift(x.clone()),
+    };
+    let results = interpret(&subject.program, inputs.iter().enumerate().map(dual).collect());
+    ravel(&results.iter().filter(|y| y.dtype().is_float()).map(|y| sweep.result(y).1).collect::<Vec<Term>>())
+}
+
+/// The raveled cotangents of the inputs that have columns.
+pub(super) fn pulled(subject: &Subject, inputs: &[Term], seed: &Term) -> Term {
+    let mut sweep = Sweep::new();
+    let dual = |(k, x): (usize, &Term)| {
+        if subject.has_columns(k) { sweep.input(x) } else { <ADVal<Term> as Lift<Term>>::lift(x.clone()) }
+    };
+    let results: Vec<ADVal<Term>> = interpret(&subject.program, inputs.iter().enumerate().map(dual).collect());
+    let floats: Vec<ADVal<Term>> = results.into_iter().filter(|y| y.dtype().is_float()).collect();
+    let primals: Vec<Term> = floats.iter().map(|y| y.primal().clone()).collect();
+    ravel(&sweep.pull(&floats, unravel(&primals, seed)))
+}
