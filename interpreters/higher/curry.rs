@@ -20,14 +20,15 @@ use super::bag::Entry;
 use super::choice::chosen;
 use super::linear::{Lin, Mode};
 use super::loops::{Trip, sweep};
-use super::run::{iterated, leafwise, mapped, recursive, rolled, scanned};
+use super::untyped::{
+    choice, first, iterated, leafwise, left, mapped, nil, placed, recursive, right, rolled, same, scanned, second,
+};
 use super::value::{Closure, Val};
 use crate::ad::higher::pull_primitive;
 use crate::base::BaseTensor;
 use crate::higher::{
     Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Mu, Obj, Primitive, Prod, Signature, Stack, Sum, Unit,
 };
-use crate::source::written_at;
 
 /// What the tangent of a function is.
 pub trait FunctionTangent: Sized + 'static {
@@ -61,6 +62,13 @@ pub type CurryLists<T> = Curry<T, Calls>;
 /// Reverse mode in which the tangent of a function is that of its environment.
 pub type CurryClosures<T> = Curry<T, Environment>;
 
+/// A morphism, of the types that the context says. No function, since each pair of types would have one of its own.
+macro_rules! typed {
+    ($run:expr) => {
+        Differentiable { run: $run, types: PhantomData }
+    };
+}
+
 /// A program from `A` to `B` with its pullback.
 pub struct Differentiable<T, K, A, B> {
     run: Closure<T>,
@@ -79,15 +87,6 @@ fn with<T: BaseTensor>(y: Val<T>, pullback: Lin<T>) -> Val<T> {
 }
 
 impl<T: BaseTensor, K, A, B> Differentiable<T, K, A, B> {
-    fn new(run: impl Fn(Val<T>) -> Val<T> + 'static) -> Self {
-        Differentiable { run: Rc::new(run), types: PhantomData }
-    }
-
-    /// A function whose pullback needs nothing of the argument.
-    fn plain(value: fn(Val<T>) -> Val<T>, pullback: fn() -> Lin<T>) -> Self {
-        Differentiable::new(move |x| with(value(x), pullback()))
-    }
-
     /// The value at an argument, paired with the pullback.
     pub(crate) fn at(&self, x: Val<T>) -> Val<T> {
         (self.run)(x)
@@ -154,174 +153,229 @@ impl FunctionTangent for Environment {
     }
 }
 
+// What morphisms do, without their types, as in `untyped`.
+
+/// A function whose pullback needs nothing of the argument.
+fn plain<T: BaseTensor>(value: fn(Val<T>) -> Val<T>, pullback: fn() -> Lin<T>) -> Closure<T> {
+    Rc::new(move |x| with(value(x), pullback()))
+}
+
+fn then<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
+    Rc::new(move |x| {
+        let first = f(x);
+        let second = g(first.fst());
+        with(second.fst(), second.snd().lin().then(first.snd().lin()))
+    })
+}
+
+fn pair<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
+    Rc::new(move |x| {
+        let (first, second) = (f(x.clone()), g(x));
+        let (left, right) = (Lin::fst().then(first.snd().lin()), Lin::snd().then(second.snd().lin()));
+        with(Val::pair(first.fst(), second.fst()), left.plus(right))
+    })
+}
+
+/// From the cotangent of the first part to that of the pair.
+fn to_first<T: BaseTensor>() -> Lin<T> {
+    Lin::pair(Lin::id(), Lin::zero())
+}
+
+/// From the cotangent of the second part to that of the pair.
+fn to_second<T: BaseTensor>() -> Lin<T> {
+    Lin::pair(Lin::zero(), Lin::id())
+}
+
+fn curried<T: BaseTensor, K: FunctionTangent>(f: Closure<T>) -> Closure<T> {
+    Rc::new(move |x| K::curry(f.clone(), x))
+}
+
+fn called<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
+    let ran = x.fst().apply(x.snd());
+    with(ran.fst(), K::call(x.snd(), ran.snd().lin()))
+}
+
+fn bind<T: BaseTensor>(value: Closure<T>, body: Closure<T>) -> Closure<T> {
+    Rc::new(move |g| {
+        let first = value(g.clone());
+        let second = body(Val::pair(g, first.fst()));
+        with(second.fst(), Lin::bind(second.snd().lin(), first.snd().lin()))
+    })
+}
+
+fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
+    let (from, to) = (P::Dom::layout(), P::Cod::layout());
+    Rc::new(move |x| {
+        let at = x.primals(&from);
+        let y = Val::of_leaves(&to, &mut p.run(&at).into_iter().map(Some));
+        let p = p.clone();
+        with(y, leafwise(to.clone(), from.clone(), move |y_bars| pull_primitive(&p, &at, &y_bars)))
+    })
+}
+
+fn case<T: BaseTensor, K: FunctionTangent>(left: Closure<T>, right: Closure<T>) -> Closure<T> {
+    fn branch<T: BaseTensor>(ran: &Val<T>, inject: Lin<T>) -> Val<T> {
+        let to_sum = Lin::pair(Lin::fst(), Lin::snd().then(inject));
+        with(ran.fst(), ran.snd().lin().then(to_sum))
+    }
+    Rc::new(move |x| {
+        let on_left = |a| branch(&left(Val::pair(x.fst(), a)), Lin::inl());
+        let on_right = |b| branch(&right(Val::pair(x.fst(), b)), Lin::inr());
+        let sum = x.snd();
+        if let Val::Either(e) = &sum {
+            return K::choose(&e.0, on_left(e.1.clone()), on_right(e.2.clone()));
+        }
+        sum.split(on_left, on_right)
+    })
+}
+
+fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
+    Rc::new(move |x| {
+        let (g, pullbacks) = (x.fst(), RefCell::new(Vec::new()));
+        let step = |state| {
+            let ran = step(Val::pair(g.clone(), state));
+            pullbacks.borrow_mut().push(ran.snd().lin());
+            ran.fst()
+        };
+        let result = iterated(x.snd(), &step, &|_| None);
+        // From the cotangent of a state to those of the context and of the start.
+        let mut back = Lin::pair(Lin::zero(), Lin::id());
+        let mut pullbacks = pullbacks.into_inner().into_iter().peekable();
+        while let Some(pullback) = pullbacks.next() {
+            let own = Lin::fst().then(Lin::pair(Lin::id(), Lin::zero()));
+            let inject = if pullbacks.peek().is_some() { Lin::inl() } else { Lin::inr() };
+            back = inject.then(pullback).then(own.plus(Lin::snd().then(back)));
+        }
+        with(result, back)
+    })
+}
+
+fn fixed<T: BaseTensor, K: FunctionTangent>(body: Closure<T>) -> Closure<T> {
+    Rc::new(move |g| K::fix(body.clone(), g))
+}
+
+/// The pullback calls the function again at each element, since an array cannot hold its pullbacks.
+fn map<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
+    let (f, xs) = (x.fst(), x.snd());
+    let ys = mapped(&|a| f.apply(a).fst(), &xs);
+    let pullback = Lin::operation(move |mode, gs| {
+        let step = |_, both: Val<T>| {
+            let pulled = K::call(both.fst(), f.apply(both.fst()).snd().lin()).run(mode, both.snd());
+            Trip { carry: Val::Nil, out: pulled.snd(), sum: pulled.fst() }
+        };
+        let swept = sweep("map", false, Val::Nil, &Val::pair(xs.clone(), gs), &step);
+        Val::pair(swept.sum, swept.out)
+    });
+    with(ys, pullback)
+}
+
+fn fold<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
+    let (f, xs) = (x.fst(), x.snd().snd());
+    let (states, last) = scanned(&|a| f.apply(a).fst(), x.snd().fst(), &xs);
+    let trips = Val::pair(states, xs);
+    let pullback = Lin::operation(move |mode, g: Val<T>| {
+        let step = |g: Val<T>, at: Val<T>| {
+            let pulled = K::call(at.clone(), f.apply(at).snd().lin()).run(mode, g);
+            Trip { carry: pulled.snd().fst(), out: pulled.snd().snd(), sum: pulled.fst() }
+        };
+        let swept = sweep("fold", true, g.conform_row(&trips.fst()), &trips, &step);
+        Val::pair(swept.sum, Val::pair(swept.carry, swept.out))
+    });
+    with(last, pullback)
+}
+
 impl<T: BaseTensor, K: FunctionTangent> Ccc for Curry<T, K> {
     type Hom<A: Obj, B: Obj> = Differentiable<T, K, A, B>;
 
     fn id<A: Obj>() -> Self::Hom<A, A> {
-        Differentiable::plain(|x| x, Lin::id)
+        typed!(plain(same, Lin::id))
     }
 
     fn then<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<B, C>) -> Self::Hom<A, C> {
-        Differentiable::new(move |x| {
-            let first = f.at(x);
-            let second = g.at(first.fst());
-            with(second.fst(), second.snd().lin().then(first.snd().lin()))
-        })
+        typed!(then(f.run, g.run))
     }
 
     fn unit<A: Obj>() -> Self::Hom<A, Unit> {
-        Differentiable::plain(|_| Val::Nil, Lin::zero)
+        typed!(plain(nil, Lin::zero))
     }
 
     fn pair<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<A, C>) -> Self::Hom<A, Prod<B, C>> {
-        Differentiable::new(move |x| {
-            let (first, second) = (f.at(x.clone()), g.at(x));
-            let (left, right) = (Lin::fst().then(first.snd().lin()), Lin::snd().then(second.snd().lin()));
-            with(Val::pair(first.fst(), second.fst()), left.plus(right))
-        })
+        typed!(pair(f.run, g.run))
     }
 
     fn fst<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, A> {
-        Differentiable::plain(|x| x.fst(), || Lin::pair(Lin::id(), Lin::zero()))
+        typed!(plain(first, to_first))
     }
 
     fn snd<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, B> {
-        Differentiable::plain(|x| x.snd(), || Lin::pair(Lin::zero(), Lin::id()))
+        typed!(plain(second, to_second))
     }
 
     fn curry<A: Obj, B: Obj, C: Obj>(f: Self::Hom<Prod<A, B>, C>) -> Self::Hom<A, Fun<B, C>> {
-        Differentiable::new(move |x| K::curry(f.run.clone(), x))
+        typed!(curried::<T, K>(f.run))
     }
 
     fn eval<A: Obj, B: Obj>() -> Self::Hom<Prod<Fun<A, B>, A>, B> {
-        Differentiable::new(|x| {
-            let ran = x.fst().apply(x.snd());
-            with(ran.fst(), K::call(x.snd(), ran.snd().lin()))
-        })
+        typed!(Rc::new(called::<T, K>))
     }
 
     fn bind<G: Obj, A: Obj, B: Obj>(value: Self::Hom<G, A>, body: Self::Hom<Prod<G, A>, B>) -> Self::Hom<G, B> {
-        Differentiable::new(move |g| {
-            let first = value.at(g.clone());
-            let second = body.at(Val::pair(g, first.fst()));
-            with(second.fst(), Lin::bind(second.snd().lin(), first.snd().lin()))
-        })
+        typed!(bind(value.run, body.run))
     }
 }
 
 impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
     fn prim<P: Primitive>(p: P) -> Self::Hom<P::Dom, P::Cod> {
-        let (from, to) = (P::Dom::layout(), P::Cod::layout());
-        Differentiable::new(move |x| {
-            let at = x.primals(&from);
-            let y = Val::of_leaves(&to, &mut p.run(&at).into_iter().map(Some));
-            let p = p.clone();
-            with(y, leafwise(to.clone(), from.clone(), move |y_bars| pull_primitive(&p, &at, &y_bars)))
-        })
+        typed!(primitive(p))
     }
 
     fn written<A: Obj, B: Obj>(f: Self::Hom<A, B>, at: &'static Location<'static>) -> Self::Hom<A, B> {
-        Differentiable::new(move |x| written_at(at, || f.at(x)))
+        typed!(placed(f.run, at))
     }
 
     fn inl<A: Obj, B: Obj>() -> Self::Hom<A, Sum<A, B>> {
-        Differentiable::plain(|x| Val::Left(Rc::new(x)), Lin::cast_left)
+        typed!(plain(left, Lin::cast_left))
     }
 
     fn inr<A: Obj, B: Obj>() -> Self::Hom<B, Sum<A, B>> {
-        Differentiable::plain(|x| Val::Right(Rc::new(x)), Lin::cast_right)
+        typed!(plain(right, Lin::cast_right))
     }
 
     fn case<G: Obj, A: Obj, B: Obj, C: Obj>(
         left: Self::Hom<Prod<G, A>, C>,
         right: Self::Hom<Prod<G, B>, C>,
     ) -> Self::Hom<Prod<G, Sum<A, B>>, C> {
-        fn branch<T: BaseTensor>(ran: &Val<T>, inject: Lin<T>) -> Val<T> {
-            let to_sum = Lin::pair(Lin::fst(), Lin::snd().then(inject));
-            with(ran.fst(), ran.snd().lin().then(to_sum))
-        }
-        Differentiable::new(move |x| {
-            let on_left = |a| branch(&left.at(Val::pair(x.fst(), a)), Lin::inl());
-            let on_right = |b| branch(&right.at(Val::pair(x.fst(), b)), Lin::inr());
-            let sum = x.snd();
-            if let Val::Either(e) = &sum {
-                return K::choose(&e.0, on_left(e.1.clone()), on_right(e.2.clone()));
-            }
-            sum.split(on_left, on_right)
-        })
+        typed!(case::<T, K>(left.run, right.run))
     }
 
     fn test() -> Self::Hom<Mask, Sum<Unit, Unit>> {
-        Differentiable::plain(|mask| Val::choice(mask.leaf()), Lin::zero)
+        typed!(plain(choice, Lin::zero))
     }
 
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R> {
-        Differentiable::new(move |x| {
-            let (g, pullbacks) = (x.fst(), RefCell::new(Vec::new()));
-            let step = |state| {
-                let ran = step.at(Val::pair(g.clone(), state));
-                pullbacks.borrow_mut().push(ran.snd().lin());
-                ran.fst()
-            };
-            let result = iterated(x.snd(), &step, &|_| None);
-            // From the cotangent of a state to those of the context and of the start.
-            let mut back = Lin::pair(Lin::zero(), Lin::id());
-            let mut pullbacks = pullbacks.into_inner().into_iter().peekable();
-            while let Some(pullback) = pullbacks.next() {
-                let own = Lin::fst().then(Lin::pair(Lin::id(), Lin::zero()));
-                let inject = if pullbacks.peek().is_some() { Lin::inl() } else { Lin::inr() };
-                back = inject.then(pullback).then(own.plus(Lin::snd().then(back)));
-            }
-            with(result, back)
-        })
+        typed!(iterate(step.run))
     }
 
     fn roll<S: Signature>() -> Self::Hom<S::Of<Mu<S>>, Mu<S>> {
-        Differentiable::plain(rolled, Lin::id)
+        typed!(plain(rolled, Lin::id))
     }
 
     fn unroll<S: Signature>() -> Self::Hom<Mu<S>, S::Of<Mu<S>>> {
-        Differentiable::plain(|x| x, Lin::id)
+        typed!(plain(same, Lin::id))
     }
 
     fn fix<G: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Self::Hom<G, Fun<A, B>> {
-        Differentiable::new(move |g| K::fix(body.run.clone(), g))
+        typed!(fixed::<T, K>(body.run))
     }
 }
 
 impl<T: BaseTensor, K: FunctionTangent> Arrays for Curry<T, K> {
-    /// The pullback calls the function again at each element, since an array cannot hold its pullbacks.
     fn map<A: Stack, B: Stack>() -> Self::Hom<Prod<Fun<A, B>, A::Stacked>, B::Stacked> {
-        Differentiable::new(|x| {
-            let (f, xs) = (x.fst(), x.snd());
-            let ys = mapped(&|a| f.apply(a).fst(), &xs);
-            let pullback = Lin::operation(move |mode, gs| {
-                let step = |_, both: Val<T>| {
-                    let pulled = K::call(both.fst(), f.apply(both.fst()).snd().lin()).run(mode, both.snd());
-                    Trip { carry: Val::Nil, out: pulled.snd(), sum: pulled.fst() }
-                };
-                let swept = sweep("map", false, Val::Nil, &Val::pair(xs.clone(), gs), &step);
-                Val::pair(swept.sum, swept.out)
-            });
-            with(ys, pullback)
-        })
+        typed!(Rc::new(map::<T, K>))
     }
 
     fn fold<S: Stack, A: Stack>() -> Self::Hom<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S> {
-        Differentiable::new(|x| {
-            let (f, xs) = (x.fst(), x.snd().snd());
-            let (states, last) = scanned(&|a| f.apply(a).fst(), x.snd().fst(), &xs);
-            let trips = Val::pair(states, xs);
-            let pullback = Lin::operation(move |mode, g: Val<T>| {
-                let step = |g: Val<T>, at: Val<T>| {
-                    let pulled = K::call(at.clone(), f.apply(at).snd().lin()).run(mode, g);
-                    Trip { carry: pulled.snd().fst(), out: pulled.snd().snd(), sum: pulled.fst() }
-                };
-                let swept = sweep("fold", true, g.conform_row(&trips.fst()), &trips, &step);
-                Val::pair(swept.sum, Val::pair(swept.carry, swept.out))
-            });
-            with(last, pullback)
-        })
+        typed!(Rc::new(fold::<T, K>))
     }
 }
 

@@ -30,6 +30,7 @@ mod recursion;
 mod run;
 mod syntax;
 mod tally;
+mod untyped;
 mod value;
 
 pub use bag::Bag;

@@ -17,6 +17,13 @@ use crate::higher::{
 /// Programs as text.
 pub struct Syntax;
 
+/// A text, of the types that the context says. No function, since each pair of types would have one of its own.
+macro_rules! code {
+    ($node:expr) => {
+        Code { node: Rc::new($node), types: PhantomData }
+    };
+}
+
 /// The text of a program from `A` to `B`.
 pub struct Code<A, B> {
     node: Rc<Node>,
@@ -106,10 +113,6 @@ impl Node {
     }
 }
 
-fn code<A, B>(node: Node) -> Code<A, B> {
-    Code { node: Rc::new(node), types: PhantomData }
-}
-
 impl<A: Ground, B> Code<A, B> {
     /// The text as a term of the lambda calculus, whose inputs are the leaves of `A`.
     pub fn term(&self) -> Lambda {
@@ -133,244 +136,244 @@ impl Ccc for Syntax {
     type Hom<A: Obj, B: Obj> = Code<A, B>;
 
     fn id<A: Obj>() -> Code<A, A> {
-        code(Node::Id)
+        code!(Node::Id)
     }
 
     fn then<A: Obj, B: Obj, C: Obj>(f: Code<A, B>, g: Code<B, C>) -> Code<A, C> {
-        code(Node::Then(f.node, g.node))
+        code!(Node::Then(f.node, g.node))
     }
 
     fn unit<A: Obj>() -> Code<A, Unit> {
-        code(Node::Unit)
+        code!(Node::Unit)
     }
 
     fn pair<A: Obj, B: Obj, C: Obj>(f: Code<A, B>, g: Code<A, C>) -> Code<A, Prod<B, C>> {
-        code(Node::Pair(f.node, g.node))
+        code!(Node::Pair(f.node, g.node))
     }
 
     fn fst<A: Obj, B: Obj>() -> Code<Prod<A, B>, A> {
-        code(Node::Fst)
+        code!(Node::Fst)
     }
 
     fn snd<A: Obj, B: Obj>() -> Code<Prod<A, B>, B> {
-        code(Node::Snd)
+        code!(Node::Snd)
     }
 
     fn curry<A: Obj, B: Obj, C: Obj>(f: Code<Prod<A, B>, C>) -> Code<A, Fun<B, C>> {
-        code(Node::Curry(f.node))
+        code!(Node::Curry(f.node))
     }
 
     fn eval<A: Obj, B: Obj>() -> Code<Prod<Fun<A, B>, A>, B> {
-        code(Node::Eval)
+        code!(Node::Eval)
     }
 
     fn bind<G: Obj, A: Obj, B: Obj>(value: Code<G, A>, body: Code<Prod<G, A>, B>) -> Code<G, B> {
-        code(Node::Bind(value.node, body.node))
+        code!(Node::Bind(value.node, body.node))
     }
 }
 
 impl Language for Syntax {
     fn prim<P: Primitive>(p: P) -> Code<P::Dom, P::Cod> {
-        code(Node::Prim(Rc::new(p)))
+        code!(Node::Prim(Rc::new(p)))
     }
 
     fn inl<A: Obj, B: Obj>() -> Code<A, Sum<A, B>> {
-        code(Node::Inl)
+        code!(Node::Inl)
     }
 
     fn inr<A: Obj, B: Obj>() -> Code<B, Sum<A, B>> {
-        code(Node::Inr)
+        code!(Node::Inr)
     }
 
     fn case<G: Obj, A: Obj, B: Obj, C: Obj>(
         left: Code<Prod<G, A>, C>,
         right: Code<Prod<G, B>, C>,
     ) -> Code<Prod<G, Sum<A, B>>, C> {
-        code(Node::Case(left.node, right.node))
+        code!(Node::Case(left.node, right.node))
     }
 
     fn test() -> Code<Mask, Sum<Unit, Unit>> {
-        code(Node::Test)
+        code!(Node::Test)
     }
 
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Code<Prod<G, S>, Sum<S, R>>) -> Code<Prod<G, S>, R> {
-        code(Node::Iterate(step.node))
+        code!(Node::Iterate(step.node))
     }
 
     /// Terms have no types, so a value of a recursive type is its parts there, as in the next methods.
     fn roll<S: Signature>() -> Code<S::Of<Mu<S>>, Mu<S>> {
-        code(Node::Id)
+        code!(Node::Id)
     }
 
     fn unroll<S: Signature>() -> Code<Mu<S>, S::Of<Mu<S>>> {
-        code(Node::Id)
+        code!(Node::Id)
     }
 
     fn fix<G: Obj, A: Obj, B: Obj>(body: Code<Prod<Prod<G, Fun<A, B>>, A>, B>) -> Code<G, Fun<A, B>> {
-        code(Node::Fix(body.node))
+        code!(Node::Fix(body.node))
     }
 }
 
 impl Target for Syntax {
     fn primal<F: Functor, P: Primitive>(p: P) -> Code<P1<P::Dom, F>, P1<P::Cod, F>> {
-        code(Node::Prim(Rc::new(p)))
+        code!(Node::Prim(Rc::new(p)))
     }
 
     fn pushforward<F: Functor, P: Primitive>(p: P) -> Code<P1<P::Dom, F>, LinFun<P2<P::Dom, F>, P2<P::Cod, F>>> {
-        code(Node::Pushforward(Rc::new(p)))
+        code!(Node::Pushforward(Rc::new(p)))
     }
 
     fn pullback<F: Functor, P: Primitive>(p: P) -> Code<P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>> {
-        code(Node::Pullback(Rc::new(p)))
+        code!(Node::Pullback(Rc::new(p)))
     }
 
     fn differences<F: Functor, P: Primitive>(p: P) -> Code<P1<P::Dom, F>, LinFun<P2<P::Cod, F>, P2<P::Dom, F>>> {
-        code(Node::Differences(Rc::new(p)))
+        code!(Node::Differences(Rc::new(p)))
     }
 
     fn lspread<G: Obj, A: Linear, B: Linear>(from: Layout, to: Layout) -> Code<G, LinFun<A, B>> {
-        code(Node::Spread(from, to))
+        code!(Node::Spread(from, to))
     }
 
     fn zero<G: Obj, A: Linear>() -> Code<G, A> {
-        code(Node::Zero)
+        code!(Node::Zero)
     }
 
     fn plus<G: Obj, A: Linear>(a: Code<G, A>, b: Code<G, A>) -> Code<G, A> {
-        code(Node::Plus(a.node, b.node))
+        code!(Node::Plus(a.node, b.node))
     }
 
     fn lid<G: Obj, A: Linear>() -> Code<G, LinFun<A, A>> {
-        code(Node::Lid)
+        code!(Node::Lid)
     }
 
     fn lcomp<G: Obj, A: Linear, B: Linear, C: Linear>(
         f: Code<G, LinFun<A, B>>,
         g: Code<G, LinFun<B, C>>,
     ) -> Code<G, LinFun<A, C>> {
-        code(Node::Lcomp(f.node, g.node))
+        code!(Node::Lcomp(f.node, g.node))
     }
 
     fn lpair<G: Obj, A: Linear, B: Linear, C: Linear>(
         f: Code<G, LinFun<A, B>>,
         g: Code<G, LinFun<A, C>>,
     ) -> Code<G, LinFun<A, Prod<B, C>>> {
-        code(Node::Lpair(f.node, g.node))
+        code!(Node::Lpair(f.node, g.node))
     }
 
     fn lfst<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<Prod<A, B>, A>> {
-        code(Node::Lfst)
+        code!(Node::Lfst)
     }
 
     fn lsnd<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<Prod<A, B>, B>> {
-        code(Node::Lsnd)
+        code!(Node::Lsnd)
     }
 
     fn lswap<G: Obj, A: Obj, B: Linear, C: Linear>(f: Code<G, Fun<A, LinFun<B, C>>>) -> Code<G, LinFun<B, Fun<A, C>>> {
-        code(Node::Lswap(f.node))
+        code!(Node::Lswap(f.node))
     }
 
     fn leval<G: Obj, A: Obj, B: Linear>(a: Code<G, A>) -> Code<G, LinFun<Fun<A, B>, B>> {
-        code(Node::Leval(a.node))
+        code!(Node::Leval(a.node))
     }
 
     fn singleton<G: Obj, A: Obj, B: Linear>(a: Code<G, A>) -> Code<G, LinFun<B, Copower<A, B>>> {
-        code(Node::Singleton(a.node))
+        code!(Node::Singleton(a.node))
     }
 
     fn lcopowfold<G: Obj, A: Obj, B: Linear, C: Linear>(
         f: Code<G, Fun<A, LinFun<B, C>>>,
     ) -> Code<G, LinFun<Copower<A, B>, C>> {
-        code(Node::Lcopowfold(f.node))
+        code!(Node::Lcopowfold(f.node))
     }
 
     fn lbind<G: Obj, A: Linear, B: Linear, C: Linear>(
         body: Code<G, LinFun<A, Prod<B, C>>>,
         value: Code<G, LinFun<C, B>>,
     ) -> Code<G, LinFun<A, B>> {
-        code(Node::Lbind(body.node, value.node))
+        code!(Node::Lbind(body.node, value.node))
     }
 
     fn linl<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<A, LinSum<A, B>>> {
-        code(Node::Linl)
+        code!(Node::Linl)
     }
 
     fn linr<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<B, LinSum<A, B>>> {
-        code(Node::Linr)
+        code!(Node::Linr)
     }
 
     fn lcastl<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<LinSum<A, B>, A>> {
-        code(Node::Lcastl)
+        code!(Node::Lcastl)
     }
 
     fn lcastr<G: Obj, A: Linear, B: Linear>() -> Code<G, LinFun<LinSum<A, B>, B>> {
-        code(Node::Lcastr)
+        code!(Node::Lcastr)
     }
 
     fn roll_primal<F: Functor, S: Signature>() -> Code<P1<S::Of<Mu<S>>, F>, P1<Mu<S>, F>> {
-        code(Node::Id)
+        code!(Node::Id)
     }
 
     fn unroll_primal<F: Functor, S: Signature>() -> Code<P1<Mu<S>, F>, P1<S::Of<Mu<S>>, F>> {
-        code(Node::Id)
+        code!(Node::Id)
     }
 
     fn lroll<F: Functor, G: Obj, S: Signature>() -> Code<G, LinFun<P2<S::Of<Mu<S>>, F>, P2<Mu<S>, F>>> {
-        code(Node::Lid)
+        code!(Node::Lid)
     }
 
     fn lunroll<F: Functor, G: Obj, S: Signature>() -> Code<G, LinFun<P2<Mu<S>, F>, P2<S::Of<Mu<S>>, F>>> {
-        code(Node::Lid)
+        code!(Node::Lid)
     }
 }
 
 impl Arrays for Syntax {
     fn map<A: Stack, B: Stack>() -> Code<Prod<Fun<A, B>, A::Stacked>, B::Stacked> {
-        code(Node::Map)
+        code!(Node::Map)
     }
 
     fn fold<S: Stack, A: Stack>() -> Code<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S> {
-        code(Node::Fold)
+        code!(Node::Fold)
     }
 }
 
 impl ArrayTarget for Syntax {
     fn map_primal<F: Functor, A: Stack, B: Stack, L: Linear>()
     -> Code<Prod<WithLinear<P1<A, F>, P1<B, F>, L>, P1<A::Stacked, F>>, P1<B::Stacked, F>> {
-        code(Node::MapPrimal)
+        code!(Node::MapPrimal)
     }
 
     fn scan_primal<F: Functor, S: Stack, A: Stack, L: Linear>() -> Code<
         Prod<WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, L>, Prod<P1<S, F>, P1<A::Stacked, F>>>,
         Prod<P1<S::Stacked, F>, P1<S, F>>,
     > {
-        code(Node::ScanPrimal)
+        code!(Node::ScanPrimal)
     }
 
     fn lzip<F: Functor, G: Obj, A: Stack, B: Stack>(
         xs: Code<G, P1<A::Stacked, F>>,
     ) -> Code<G, LinFun<P2<B::Stacked, F>, Copower<P1<A, F>, P2<B, F>>>> {
-        code(Node::Lzip(xs.node))
+        code!(Node::Lzip(xs.node))
     }
 
     fn lzip_with<F: Functor, G: Obj, A: Stack, B: Stack, V: Stack, W: Stack>(
         f: Code<G, WithLinear<P1<A, F>, P1<B, F>, LinFun<P2<V, F>, P2<W, F>>>>,
         xs: Code<G, P1<A::Stacked, F>>,
     ) -> Code<G, LinFun<P2<V::Stacked, F>, P2<W::Stacked, F>>> {
-        code(Node::LzipWith(f.node, xs.node))
+        code!(Node::LzipWith(f.node, xs.node))
     }
 
     fn lmap<F: Functor, G: Obj, A: Stack, B: Stack>(
         xs: Code<G, P1<A::Stacked, F>>,
     ) -> Code<G, LinFun<Fun<P1<A, F>, P2<B, F>>, P2<B::Stacked, F>>> {
-        code(Node::Lmap(xs.node))
+        code!(Node::Lmap(xs.node))
     }
 
     fn lunfold<F: Functor, G: Obj, S: Stack, A: Stack>(
         f: Code<G, WithLinear<Prod<P1<S, F>, P1<A, F>>, P1<S, F>, LinFun<P2<S, F>, Prod<P2<S, F>, P2<A, F>>>>>,
         trips: Code<G, Prod<P1<S::Stacked, F>, P1<A::Stacked, F>>>,
     ) -> Code<G, LinFun<P2<S, F>, Prod<P2<S, F>, Prod<P2<S::Stacked, F>, P2<A::Stacked, F>>>>> {
-        code(Node::Lunfold(f.node, trips.node))
+        code!(Node::Lunfold(f.node, trips.node))
     }
 
     fn lfold<F: Functor, G: Obj, S: Stack, A: Stack>(
@@ -378,6 +381,6 @@ impl ArrayTarget for Syntax {
         trips: Code<G, Prod<P1<S::Stacked, F>, P1<A::Stacked, F>>>,
     ) -> Code<G, LinFun<Prod<Fun<Prod<P1<S, F>, P1<A, F>>, P2<S, F>>, Prod<P2<S, F>, P2<A::Stacked, F>>>, P2<S, F>>>
     {
-        code(Node::Lfold(f.node, trips.node))
+        code!(Node::Lfold(f.node, trips.node))
     }
 }

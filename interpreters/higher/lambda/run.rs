@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::super::bag::Bag;
 use super::super::linear::{Lin, Mode};
-use super::super::run::{iterated, mapped, recursive, scanned, tangent_folded, unfolded};
+use super::super::untyped::{iterated, mapped, recursive, scanned, tangent_folded, unfolded};
 use super::super::value::Val;
 use super::{AnyPrimitive, E, Exp, Lambda, Name, Op};
 use crate::array::Array;

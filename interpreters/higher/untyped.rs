@@ -1,0 +1,333 @@
+//! What the morphisms of [`Run`](super::Run) do, without their types.
+//!
+//! Values are of one type, and so is what works on them: a function here is compiled once for an interpreter of tensors,
+//! where the method that names the types of a morphism is compiled for each combination of types in a program, of which
+//! a transformed program has thousands. So a method only names types, and has no closure of its own.
+
+use std::panic::Location;
+use std::rc::Rc;
+
+use super::bag::Bag;
+use super::linear::Lin;
+use super::loops::{Trip, repeated, sweep};
+use super::recursion::within_stack;
+use super::value::{Closure, Val, known};
+use crate::ad::higher::{Tangents, pull_primitive, push_primitive};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::higher::category::DEEPEST;
+use crate::higher::{Ground, Layout, Parity, Primitive};
+use crate::source::{mistake, written, written_at};
+
+/// A function that captures nothing.
+pub(super) fn plain<T: BaseTensor>(f: fn(Val<T>) -> Val<T>) -> Closure<T> {
+    Rc::new(f)
+}
+
+pub(super) fn same<T: BaseTensor>(x: Val<T>) -> Val<T> {
+    x
+}
+
+pub(super) fn nil<T: BaseTensor>(_: Val<T>) -> Val<T> {
+    Val::Nil
+}
+
+pub(super) fn zero<T: BaseTensor>(_: Val<T>) -> Val<T> {
+    Val::Zero
+}
+
+pub(super) fn first<T: BaseTensor>(x: Val<T>) -> Val<T> {
+    x.fst()
+}
+
+pub(super) fn second<T: BaseTensor>(x: Val<T>) -> Val<T> {
+    x.snd()
+}
+
+pub(super) fn left<T: BaseTensor>(x: Val<T>) -> Val<T> {
+    Val::Left(Rc::new(x))
+}
+
+pub(super) fn right<T: BaseTensor>(x: Val<T>) -> Val<T> {
+    Val::Right(Rc::new(x))
+}
+
+pub(super) fn choice<T: BaseTensor>(mask: Val<T>) -> Val<T> {
+    Val::choice(mask.leaf())
+}
+
+pub(super) fn applied<T: BaseTensor>(x: Val<T>) -> Val<T> {
+    x.fst().apply(x.snd())
+}
+
+pub(super) fn then<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
+    Rc::new(move |x| g(f(x)))
+}
+
+pub(super) fn pair<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
+    Rc::new(move |x| Val::pair(f(x.clone()), g(x)))
+}
+
+pub(super) fn curry<T: BaseTensor>(f: Closure<T>) -> Closure<T> {
+    Rc::new(move |x| {
+        let f = f.clone();
+        Val::fun(move |y| f(Val::pair(x.clone(), y)))
+    })
+}
+
+pub(super) fn case<T: BaseTensor>(left: Closure<T>, right: Closure<T>) -> Closure<T> {
+    Rc::new(move |x| {
+        let g = x.fst();
+        x.snd().split(|a| left(Val::pair(g.clone(), a)), |b| right(Val::pair(g.clone(), b)))
+    })
+}
+
+/// What `f` does, with its mistakes at a place.
+pub(super) fn placed<T: BaseTensor>(f: Closure<T>, at: &'static Location<'static>) -> Closure<T> {
+    Rc::new(move |x| written_at(at, || f(x)))
+}
+
+pub(super) fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
+    Rc::new(move |x| {
+        let step = |state| step(Val::pair(x.fst(), state));
+        iterated(x.snd(), &step, &|unknown| repeated(unknown, &step))
+    })
+}
+
+pub(super) fn fix<T: BaseTensor>(body: Closure<T>) -> Closure<T> {
+    Rc::new(move |g| {
+        let body = body.clone();
+        recursive("fix", move |own, x| body(Val::pair(Val::pair(g.clone(), own), x)))
+    })
+}
+
+/// Steps until one is the right case. What it is of the first one that is not known may be known to `unknown`.
+pub(super) fn iterated<T: BaseTensor>(
+    mut state: Val<T>,
+    step: &dyn Fn(Val<T>) -> Val<T>,
+    unknown: &dyn Fn(&Val<T>) -> Option<Val<T>>,
+) -> Val<T> {
+    loop {
+        match step(state) {
+            Val::Left(next) => state = Rc::unwrap_or_clone(next),
+            Val::Right(result) => return Rc::unwrap_or_clone(result),
+            Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => unreachable!("a step gives a sum"),
+            Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => unreachable!("a step gives a sum"),
+            either @ Val::Either(_) => {
+                return unknown(&either).unwrap_or_else(|| {
+                    mistake(
+                        "iterate: a step that keeps a derivative, or whose state is more than tensors, must be known to go on or to end, \
+                         but its condition is not known while a program is traced; run it with known numbers, or take \
+                         iterate_within, whose number of steps is bounded",
+                    )
+                });
+            }
+        }
+    }
+}
+
+/// The function that may call itself: of itself and its argument.
+pub(super) fn recursive<T: BaseTensor>(op: &'static str, call: impl Fn(Val<T>, Val<T>) -> Val<T> + 'static) -> Val<T> {
+    fn function<T: BaseTensor>(
+        name: (&'static str, Option<&'static Location<'static>>),
+        call: Rc<dyn Fn(Val<T>, Val<T>) -> Val<T>>,
+    ) -> Val<T> {
+        Val::fun(move |x| within_stack(name.0, name.1, || call(function(name, call.clone()), x)))
+    }
+    function((op, written()), Rc::new(call))
+}
+
+/// A value of a recursive type, which is its parts.
+pub(super) fn rolled<T: BaseTensor>(parts: Val<T>) -> Val<T> {
+    if parts.is_deeper_than(DEEPEST) {
+        mistake(&format!(
+            "roll: a value of a recursive type must be at most {DEEPEST} cases and pairs deep, but this one is deeper; take an array, \
+             with map and fold"
+        ));
+    }
+    parts
+}
+
+pub(super) fn sum<T: BaseTensor>(a: Closure<T>, b: Closure<T>) -> Closure<T> {
+    Rc::new(move |x| a(x.clone()).plus(b(x)))
+}
+
+/// A linear function that needs no more than the context.
+pub(super) fn constantly<T: BaseTensor>(l: fn() -> Lin<T>) -> Closure<T> {
+    Rc::new(move |_| Val::Lin(l()))
+}
+
+/// The linear function that a value makes.
+pub(super) fn of_value<T: BaseTensor>(f: Closure<T>, make: fn(Val<T>) -> Lin<T>) -> Closure<T> {
+    Rc::new(move |x| Val::Lin(make(f(x))))
+}
+
+/// A linear function of two linear functions, each of the same context.
+pub(super) fn both<T: BaseTensor>(f: Closure<T>, g: Closure<T>, join: fn(Lin<T>, Lin<T>) -> Lin<T>) -> Closure<T> {
+    Rc::new(move |x| Val::Lin(join(f(x.clone()).lin(), g(x).lin())))
+}
+
+/// What gives every part of one layout the cotangents of another.
+pub(super) fn spread<T: BaseTensor>(from: Layout, to: Layout) -> Closure<T> {
+    Rc::new(move |_| Val::Lin(Lin::spread(from.clone(), to.clone())))
+}
+
+/// A primitive on values.
+pub(super) fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
+    let (from, to) = (P::Dom::layout(), P::Cod::layout());
+    Rc::new(move |x| Val::of_leaves(&to, &mut p.run(&x.primals(&from)).into_iter().map(Some)))
+}
+
+/// The linear function of a derivative that takes leaves to leaves.
+pub(super) fn leafwise<T: BaseTensor>(
+    from: Layout,
+    to: Layout,
+    f: impl Fn(Tangents<T>) -> Tangents<T> + 'static,
+) -> Lin<T> {
+    Lin::operation(move |_, v| {
+        let mut leaves = Vec::new();
+        v.leaves(&from, &mut leaves);
+        Val::of_leaves(&to, &mut f(leaves).into_iter()).without_units()
+    })
+}
+
+pub(super) fn pushed<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
+    Rc::new(move |x| {
+        let (p, at) = (p.clone(), x.primals(&P::Dom::layout()));
+        let push = move |x_dots: Tangents<T>| push_primitive(&p, &at, &x_dots);
+        Val::Lin(leafwise(P::Dom::layout(), P::Cod::layout(), push))
+    })
+}
+
+pub(super) fn pulled<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
+    Rc::new(move |x| {
+        let (p, at) = (p.clone(), x.primals(&P::Dom::layout()));
+        let pull = move |y_bars: Tangents<T>| pull_primitive(&p, &at, &y_bars);
+        Val::Lin(leafwise(P::Cod::layout(), P::Dom::layout(), pull))
+    })
+}
+
+/// For each argument of a function of truth values, which results change with it.
+fn changes<T: BaseTensor, P: Primitive>(p: &P, at: &[T]) -> Vec<Vec<bool>> {
+    let truth = |values: &[T]| {
+        let known = values.iter().map(|t| if t.shape().is_empty() { known(t) } else { None });
+        known.collect::<Option<Vec<bool>>>().unwrap_or_else(|| {
+            mistake(&format!(
+                "differences: formal derivatives are those of functions of single truth values, but {} takes or gives other values, or \
+                 they are not known while a program is traced; run it with known truth values",
+                p.name()
+            ))
+        })
+    };
+    let (inputs, results) = (truth(at), truth(&p.run(at)));
+    let flipped = |k: usize| {
+        let mut changed = at.to_vec();
+        changed[k] = T::constant(Array::scalar(!inputs[k]));
+        truth(&p.run(&changed))
+    };
+    (0..at.len()).map(|k| flipped(k).iter().zip(&results).map(|(a, b)| a != b).collect()).collect()
+}
+
+/// Formal derivatives of a function of truth values.
+pub(super) fn differences<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
+    Rc::new(move |x| {
+        let at = x.primals(&P::Dom::layout());
+        let changes = changes(&p, &at);
+        let back = move |_, v: Val<T>| {
+            let marks: Vec<Parity> = v.marks(&P::Cod::layout());
+            let odd = |changed: &Vec<bool>| changed.iter().zip(&marks).fold(false, |odd, (c, m)| odd ^ (*c && m.0));
+            Val::of_marks(&P::Dom::layout(), &mut changes.iter().map(|changed| Parity(odd(changed))))
+        };
+        Val::Lin(Lin::operation(back))
+    })
+}
+
+/// The function of every element, on values.
+pub(super) fn mapped<T: BaseTensor>(f: &dyn Fn(Val<T>) -> Val<T>, xs: &Val<T>) -> Val<T> {
+    sweep("map", false, Val::Nil, xs, &|_, x| Trip { carry: Val::Nil, out: f(x), sum: Val::Zero }).out
+}
+
+/// A fold on values: all states but the last, and the last.
+pub(super) fn scanned<T: BaseTensor>(f: &dyn Fn(Val<T>) -> Val<T>, start: Val<T>, xs: &Val<T>) -> (Val<T>, Val<T>) {
+    let step = |state: Val<T>, x| Trip { carry: f(Val::pair(state.clone(), x)), out: state, sum: Val::Zero };
+    let swept = sweep("fold", false, start, xs, &step);
+    (swept.out, swept.carry)
+}
+
+/// A fold backwards: `f` takes a state and an element, and the cotangent of the next state to those of both.
+pub(super) fn unfolded<T: BaseTensor>(f: &dyn Fn(Val<T>, Val<T>) -> Val<T>, trips: &Val<T>, last: Val<T>) -> Val<T> {
+    let step = |ct: Val<T>, at: Val<T>| {
+        let parts = f(at, ct.clone());
+        Trip { carry: parts.fst(), out: Val::pair(ct, parts.snd()), sum: Val::Zero }
+    };
+    let swept = sweep("fold", true, last.conform_row(&trips.fst()), trips, &step);
+    Val::pair(swept.carry, swept.out)
+}
+
+/// A fold of tangents: `f` takes a state and an element, and their tangents to that of the next state; `v` are the
+/// tangents of the function, the first state and the elements.
+pub(super) fn tangent_folded<T: BaseTensor>(
+    f: &dyn Fn(Val<T>, Val<T>) -> Val<T>,
+    trips: &Val<T>,
+    v: &Val<T>,
+) -> Val<T> {
+    let (of_f, start, moves) = (v.fst(), v.snd().fst(), v.snd().snd());
+    let step = |dot: Val<T>, at: Val<T>| {
+        let (point, x_dot) = (at.fst(), at.snd());
+        let along = f(point.clone(), Val::pair(dot, x_dot));
+        Trip { carry: along.plus(of_f.apply(point)), out: Val::Nil, sum: Val::Zero }
+    };
+    let start = start.conform_row(&trips.fst());
+    sweep("fold", false, start, &Val::pair(trips.clone(), moves), &step).carry
+}
+
+pub(super) fn map<T: BaseTensor>(x: Val<T>) -> Val<T> {
+    mapped(&|a| x.fst().apply(a), &x.snd())
+}
+
+pub(super) fn fold<T: BaseTensor>(x: Val<T>) -> Val<T> {
+    scanned(&|a| x.fst().apply(a), x.snd().fst(), &x.snd().snd()).1
+}
+
+/// [`map`] by the values of a function that gives its derivative, too.
+pub(super) fn map_primal<T: BaseTensor>(x: Val<T>) -> Val<T> {
+    mapped(&|a| x.fst().apply(a).fst(), &x.snd())
+}
+
+/// All states but the last, and the last, by the values of a function that gives its derivative, too.
+pub(super) fn scan_primal<T: BaseTensor>(x: Val<T>) -> Val<T> {
+    let (states, last) = scanned(&|a| x.fst().apply(a).fst(), x.snd().fst(), &x.snd().snd());
+    Val::pair(states, last)
+}
+
+pub(super) fn zip<T: BaseTensor>(xs: Val<T>) -> Lin<T> {
+    Lin::operation(move |_, vs| Val::Bag(Bag::zip(xs.clone(), vs)))
+}
+
+pub(super) fn map_function<T: BaseTensor>(xs: Val<T>) -> Lin<T> {
+    Lin::operation(move |_, f| mapped(&|a| f.apply(a), &xs))
+}
+
+/// The linear function that a function with its derivative, and what it is applied to, make.
+pub(super) fn of_values<T: BaseTensor>(
+    f: Closure<T>,
+    xs: Closure<T>,
+    make: fn(Val<T>, Val<T>) -> Lin<T>,
+) -> Closure<T> {
+    Rc::new(move |x| Val::Lin(make(f(x.clone()), xs(x))))
+}
+
+pub(super) fn zip_with<T: BaseTensor>(f: Val<T>, xs: Val<T>) -> Lin<T> {
+    Lin::operation(move |mode, vs| {
+        let each = |both: Val<T>| f.apply(both.fst()).snd().lin().run(mode, both.snd());
+        mapped(&each, &Val::pair(xs.clone(), vs))
+    })
+}
+
+pub(super) fn unfold<T: BaseTensor>(f: Val<T>, trips: Val<T>) -> Lin<T> {
+    Lin::operation(move |mode, last| unfolded(&|at, ct| f.apply(at).snd().lin().run(mode, ct), &trips, last))
+}
+
+pub(super) fn fold_tangents<T: BaseTensor>(f: Val<T>, trips: Val<T>) -> Lin<T> {
+    Lin::operation(move |mode, v| tangent_folded(&|at, v| f.apply(at).snd().lin().run(mode, v), &trips, &v))
+}
