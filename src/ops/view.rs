@@ -276,8 +276,27 @@ impl View {
     /// When the iteration space has no such axis.
     pub fn clipped(mut self, axis: usize, lo: usize, hi: usize) -> View {
         let bound = &mut self.bounds[axis];
-        *bound = (bound.0.max(lo), bound.1.min(hi));
-        self.tightened()
+        let side = (bound.0.max(lo), bound.1.min(hi));
+        if self.empty || side == *bound {
+            return self;
+        }
+        // The ranges of the source are sides of the box already, so what changes is the side, or everything.
+        *bound = side;
+        if side.0 < side.1 { self } else { self.emptied() }
+    }
+
+    /// The view restricted to these axes of the iteration space, where it does not depend on the others.
+    pub(crate) fn restricted(&self, axes: &[usize]) -> View {
+        let rows = 0..self.source.len();
+        View {
+            source: self.source.clone(),
+            shape: axes.iter().map(|axis| self.shape[*axis]).collect(),
+            bounds: axes.iter().map(|axis| self.bounds[*axis]).collect(),
+            matrix: rows.flat_map(|k| axes.iter().map(move |axis| self.row(k)[*axis])).collect(),
+            offset: self.offset.clone(),
+            empty: self.empty,
+        }
+        .tightened()
     }
 
     /// The same view under a new outermost axis of size `n` of both the iteration space and the source.
@@ -330,12 +349,15 @@ impl View {
             self.empty |= clip(&mut self.bounds, &row, self.offset[k], 0, self.source[k] as i64) == Side::Outside;
         }
         self.empty |= self.bounds.iter().any(|(lo, hi)| lo >= hi);
-        if self.empty {
-            self.bounds.iter_mut().for_each(|b| *b = (0, 0));
-            self.matrix.iter_mut().for_each(|m| *m = 0);
-            self.offset.iter_mut().for_each(|c| *c = 0);
-        }
-        self
+        if self.empty { self.emptied() } else { self }
+    }
+
+    /// The view of the same shapes that looks at nothing.
+    fn emptied(mut self) -> View {
+        self.bounds.iter_mut().for_each(|b| *b = (0, 0));
+        self.matrix.iter_mut().for_each(|m| *m = 0);
+        self.offset.iter_mut().for_each(|c| *c = 0);
+        View { empty: true, ..self }
     }
 }
 

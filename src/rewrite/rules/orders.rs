@@ -272,10 +272,15 @@ fn cheapest(views: &[View], out: &View) -> Order {
     for p in 0..views.len() {
         for q in p + 1..views.len() {
             let pair = pairing(views, (p, q), out);
+            let is_less = |cost: Cost| best.as_ref().is_none_or(|(least, _)| total(cost) < total(*least));
+            let first = pair.cost();
+            if !is_less(first) {
+                continue;
+            }
             let (next, space) = with_pair(views, out, &pair);
             let (rest, steps) = cheapest(&next, &space);
-            let whole = pair.cost() + rest;
-            if best.as_ref().is_none_or(|(least, _)| total(whole) < total(*least)) {
+            let whole = first + rest;
+            if is_less(whole) {
                 best = Some((whole, [Step::Pair(p, q)].into_iter().chain(steps).collect()));
             }
         }

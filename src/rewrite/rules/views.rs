@@ -24,13 +24,7 @@ pub(crate) fn moves(view: &View, axis: usize) -> bool {
 
 /// The view restricted to these axes of the iteration space, where it does not depend on the others.
 pub(crate) fn over(view: &View, axes: &[usize]) -> View {
-    let shape: Shape = axes.iter().map(|a| view.shape()[*a]).collect();
-    let mut matrix: SmallVec<[i64; 16]> = SmallVec::new();
-    for k in 0..view.source().len() {
-        matrix.extend(axes.iter().map(|a| view.row(k)[*a]));
-    }
-    let small = View::affine(view.source(), &shape, &matrix, view.offset());
-    axes.iter().enumerate().fold(small, |small, (k, a)| small.clipped(k, view.bounds()[*a].0, view.bounds()[*a].1))
+    view.restricted(axes)
 }
 
 /// Whether there is no place of their iteration space at which all of these views see something.
