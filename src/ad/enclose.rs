@@ -73,9 +73,13 @@ where
     Q: Tree<Array>,
     Y: Tree<Enclosure>,
 {
-    let inputs = lower.with_leaves(box_of(lower, upper));
-    let y = f(&inputs, &data.map(&mut |leaf| Enclosure::constant(leaf.clone())));
-    (y.map(&mut |leaf| leaf.lower()), y.map(&mut |leaf| leaf.upper()))
+    let y = f(&lower.with_leaves(box_of(lower, upper)), &exactly(data));
+    (y.map(&mut Enclosure::lower), y.map(&mut Enclosure::upper))
+}
+
+/// Data, which is known.
+fn exactly<Q: Tree<Array>>(data: &Q) -> Q::With<Enclosure> {
+    data.map(&mut |leaf| Enclosure::constant(leaf.clone()))
 }
 
 /// The leaves of a box.
@@ -87,6 +91,11 @@ fn box_of<P: Tree<Array>>(lower: &P, upper: &P) -> Vec<Enclosure> {
         pairs.push((a.clone(), b.clone()));
         a.clone()
     });
+    boxes(&pairs)
+}
+
+#[track_caller]
+fn boxes(pairs: &[(Array, Array)]) -> Vec<Enclosure> {
     let mut leaves = Vec::with_capacity(pairs.len());
     for (number, (a, b)) in pairs.iter().enumerate() {
         match Enclosure::between(a, b) {
@@ -120,7 +129,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         self.fitting(lower, data)?;
         self.fitting(upper, data)?;
         let mut inputs = box_of(lower, upper);
-        inputs.extend(self.constants(data).map(Enclosure::constant));
+        inputs.extend(self.constants(data).into_iter().map(Enclosure::constant));
         let results = crate::program::interpret(self.optimized(), inputs);
         let side = |of: fn(&Enclosure) -> Array| self.assembled(lower, results.iter().map(of).collect());
         Ok((side(Enclosure::lower), side(Enclosure::upper)))

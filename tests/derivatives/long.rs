@@ -70,7 +70,7 @@ fn a_million_trips_of_a_loop_that_ends_by_itself() {
 fn many_trips_that_run_directly() {
     on_a_small_stack(|| {
         // Without optimization, each trip takes 30 microseconds here: allocations and terms, one by one.
-        let (n, r) = (MILLION / 10, 10.0 * RATE);
+        let (n, r) = (MILLION / 40, 40.0 * RATE);
         let f = |r: &Number<_>| {
             let r = r.clone();
             checkpoint(1000).iterate(n, 0.0, move |_, x: Number<_>| closer(x, &r))

@@ -4,8 +4,11 @@
 //! program does not look at.
 
 use super::RunError;
+use super::record::variables;
 use crate::array::Array;
+use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem};
+use crate::program::Term;
 use crate::shape::Show;
 use crate::tree::Tree;
 
@@ -24,15 +27,24 @@ impl Fixed {
         if leaves.iter().all(Option::is_none) { Fixed::default() } else { Fixed { leaves } }
     }
 
+    /// The data as a program takes them: constants, and variables.
+    pub(super) fn terms(&self, given: &[Array]) -> Vec<Term> {
+        let mut terms = variables(given);
+        for k in (0..given.len()).filter(|k| self.has(*k)) {
+            terms[k] = Term::constant(given[k].clone());
+        }
+        terms
+    }
+
     /// Whether this leaf of the data is a constant.
-    pub(super) fn has(&self, leaf: usize) -> bool {
+    fn has(&self, leaf: usize) -> bool {
         self.leaves.get(leaf).is_some_and(Option::is_some)
     }
 
     /// Of what belongs to the leaves of the data, that which belongs to the inputs of the program.
-    pub(super) fn others<X>(&self, of_leaves: Vec<X>) -> impl Iterator<Item = X> {
-        let fixed: Vec<bool> = (0..of_leaves.len()).map(|k| self.has(k)).collect();
-        of_leaves.into_iter().zip(fixed).filter(|(_, fixed)| !fixed).map(|(x, _)| x)
+    pub(super) fn others<X>(&self, of_leaves: Vec<X>) -> Vec<X> {
+        let of_all = of_leaves.into_iter().enumerate();
+        of_all.filter(|(k, _)| !self.has(*k)).map(|(_, x)| x).collect()
     }
 
     /// An error unless data of the same shapes and element types have the elements of the constants.

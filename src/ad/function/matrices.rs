@@ -1,9 +1,9 @@
 //! The constructors of [`Function`] for Jacobians and Hessians, and for derivatives of functions of one number.
 
 use super::super::modes::Wanted;
+use super::Function;
 use super::derived::Derived;
-use super::record::{Known, Recorded, key, record, zeros};
-use super::{Function, Parts};
+use super::record::{Assemble, Known, Recorded, record, single, zeros};
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
@@ -19,9 +19,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, E: Float, const R: usize> Function<P, Q, Kn
         x: &P,
         data: &Q,
     ) -> Self {
-        Function::derived(derived, (f, x, data), Vec::new(), Tensor::zeros([0; R]), |_, _, mut leaves| {
-            Tensor::from_raw(leaves.remove(0))
-        })
+        Function::derived(derived, (f, x, data), Vec::new(), Tensor::zeros([0; R]), single)
     }
 }
 
@@ -105,6 +103,25 @@ impl<E: Float, const N: usize, const R: usize> Function<Known<N, E>, (), Known<R
     }
 }
 
+/// Two results, which are tensors.
+fn two<P, const M: usize, const R: usize, E: Float>(
+    _: &WithValue<M, R, E>,
+    _: &P,
+    mut leaves: Vec<Array>,
+) -> WithValue<M, R, E> {
+    (Tensor::from_raw(leaves.remove(0)), Tensor::from_raw(leaves.remove(0)))
+}
+
+/// A value, and a matrix, which is the last result.
+fn value_and_matrix<P, Y: Tree<Array, With<Array> = Y>>(
+    (y, _): &(Y, Known<2, f64>),
+    _: &P,
+    mut leaves: Vec<Array>,
+) -> (Y, Known<2, f64>) {
+    let matrix = leaves.split_off(y.count()).remove(0);
+    (y.with_leaves(leaves), Tensor::from_raw(matrix))
+}
+
 /// A value and its Jacobian.
 type WithValue<const M: usize, const R: usize, E> = (Known<M, E>, Known<R, E>);
 
@@ -131,13 +148,7 @@ where
         data: &Q,
     ) -> Self {
         let template = (Tensor::zeros([0; M]), Tensor::zeros([0; R]));
-        Function::derived(
-            Derived::By(Wanted::jacobian(true)),
-            (f, x, data),
-            Vec::new(),
-            template,
-            |_, _, mut leaves| (Tensor::from_raw(leaves.remove(0)), Tensor::from_raw(leaves.remove(0))),
-        )
+        Function::derived(Derived::By(Wanted::jacobian(true)), (f, x, data), Vec::new(), template, two)
     }
 }
 
@@ -232,18 +243,9 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
         data: &Q,
     ) -> Self {
         let Recorded { program, count, results } = record(f, x, data);
-        Function::of(Parts {
-            derived: Derived::By(Wanted::jacobian_matrix(true)),
-            recorded: program,
-            count,
-            names: Vec::new(),
-            template: (zeros(&results), Tensor::zeros([0, 0])),
-            assemble: |(y, _), _, mut leaves| {
-                let matrix = leaves.split_off(y.count()).remove(0);
-                (y.with_leaves(leaves), Tensor::from_raw(matrix))
-            },
-            key: key(&|v| x.visit(v), &|v| data.visit(v)),
-        })
+        let made = ((zeros(&results), Tensor::zeros([0, 0])), value_and_matrix as Assemble<P, _>);
+        let derived = Derived::By(Wanted::jacobian_matrix(true));
+        Function::of_program(derived, (program, count), (x, data), Vec::new(), made)
     }
 }
 

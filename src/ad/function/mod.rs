@@ -438,7 +438,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     }
 
     /// The data that are inputs of the program.
-    pub(super) fn constants(&self, data: &Q) -> impl Iterator<Item = Array> {
+    pub(super) fn constants(&self, data: &Q) -> Vec<Array> {
         self.fixed.others(data.leaves())
     }
 

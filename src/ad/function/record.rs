@@ -5,7 +5,7 @@ use super::fixed::Fixed;
 use super::{Function, Parts, Shown, both};
 use crate::array::Array;
 use crate::base::BaseTensor;
-use crate::dtype::DType;
+use crate::dtype::{DType, Float};
 use crate::program::{Program, Term};
 use crate::tensor::Tensor;
 use crate::tree::{Key, Step, Tree, Visitor};
@@ -45,20 +45,39 @@ where
     Q: Tree<Array>,
     Z: Tree<Term>,
 {
-    let variable = |a: &Array| Term::variable(a.shape(), a.dtype());
-    let leaves: Vec<Term> = x.leaves().iter().map(variable).collect();
-    let given = data.leaves();
-    let constants: Vec<Term> = (0..given.len())
-        .map(|k| if fixed.has(k) { Term::constant(given[k].clone()) } else { variable(&given[k]) })
-        .collect();
+    let (leaves, constants) = (variables(&x.leaves()), fixed.terms(&data.leaves()));
     let results = f(&x.with_leaves(leaves.clone()), &data.with_leaves(constants.clone()));
     let (mut names, count) = (paths(x, "x"), leaves.len());
     names.extend(fixed.others(paths(data, "data")));
-    let inputs: Vec<Term> = leaves.into_iter().chain(fixed.others(constants)).collect();
-    match Term::program(&inputs, &results.leaves(), &names) {
-        Ok(program) => Recorded { program, count, results },
+    let inputs = [leaves, fixed.others(constants)].concat();
+    Recorded { program: closed(&inputs, &results.leaves(), &names), count, results }
+}
+
+// What does not depend on the type of a function is compiled once, not for each function of a user's program.
+
+pub(super) fn variables(leaves: &[Array]) -> Vec<Term> {
+    leaves.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect()
+}
+
+#[track_caller]
+fn closed(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
+    match Term::program(inputs, results, names) {
+        Ok(program) => program,
         Err(message) => panic!("{message}"),
     }
+}
+
+/// What makes a value of results: of a value of the same structure, the argument, and the results.
+pub(super) type Assemble<P, Y> = fn(&Y, &P, Vec<Array>) -> Y;
+
+/// Results in the structure of a value.
+pub(super) fn in_place<P, Y: Tree<Array, With<Array> = Y>>(template: &Y, _: &P, leaves: Vec<Array>) -> Y {
+    template.with_leaves(leaves)
+}
+
+/// One result, which is a tensor.
+pub(super) fn single<P, const R: usize, E: Float>(_: &Known<R, E>, _: &P, mut leaves: Vec<Array>) -> Known<R, E> {
+    Tensor::from_raw(leaves.remove(0))
 }
 
 /// Zeros in the structure of recorded results.
@@ -100,11 +119,23 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         (f, x, data): (impl Fn(&P::With<Term>, &Q::With<Term>) -> Z, &P, &Q),
         names: Vec<String>,
         template: Y,
-        assemble: fn(&Y, &P, Vec<Array>) -> Y,
+        assemble: Assemble<P, Y>,
     ) -> Self {
         let Recorded { program, count, .. } = record(f, x, data);
+        Function::of_program(derived, (program, count), (x, data), names, (template, assemble))
+    }
+
+    /// A function of arguments and data like these: a recorded program, and what is computed of it.
+    #[track_caller]
+    pub(super) fn of_program(
+        derived: Derived,
+        (recorded, count): (Program, usize),
+        (x, data): (&P, &Q),
+        names: Vec<String>,
+        (template, assemble): (Y, Assemble<P, Y>),
+    ) -> Self {
         let key = key(&|v| x.visit(v), &|v| data.visit(v));
-        Function::of(Parts { derived, recorded: program, count, names, template, assemble, key })
+        Function::of(Parts { derived, recorded, count, names, template, assemble, key })
     }
 }
 

@@ -1,14 +1,28 @@
 //! The constructors of [`Function`] for values and gradients.
 
 use super::super::modes::Wanted;
+use super::Function;
 use super::derived::Derived;
-use super::record::{Recorded, key, paths, record, zeros, zeros_like};
-use super::{Function, Parts};
+use super::record::{Assemble, Known, Recorded, in_place, paths, record, zeros, zeros_like};
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
+
+/// Results in the structure of the argument.
+fn like_argument<P: Tree<Array, With<Array> = P>>(_: &P, x: &P, leaves: Vec<Array>) -> P {
+    x.with_leaves(leaves)
+}
+
+/// A number, and the other results in the structure of the argument.
+fn value_and_like_argument<P, E: Float>(_: &(Known<0, E>, P), x: &P, mut leaves: Vec<Array>) -> (Known<0, E>, P)
+where
+    P: Tree<Array, With<Array> = P>,
+{
+    let gradient = leaves.split_off(1);
+    (Tensor::from_raw(leaves.remove(0)), x.with_leaves(gradient))
+}
 
 impl<P, Q, Y> Function<P, Q, Y>
 where
@@ -31,15 +45,8 @@ where
         Z: Tree<Term, With<Array> = Y>,
     {
         let Recorded { program, count, results } = record(f, x, data);
-        Function::of(Parts {
-            derived: Derived::Value,
-            recorded: program,
-            count,
-            names: Vec::new(),
-            template: zeros(&results),
-            assemble: |template, _, leaves| template.with_leaves(leaves),
-            key: key(&|v| x.visit(v), &|v| data.visit(v)),
-        })
+        let made = (zeros(&results), in_place as Assemble<P, Y>);
+        Function::of_program(Derived::Value, (program, count), (x, data), Vec::new(), made)
     }
 }
 
@@ -82,7 +89,7 @@ impl<P: Tree<Array, With<Array> = P>, Q: Tree<Array>> Function<P, Q, P> {
         data: &Q,
     ) -> Self {
         let (derived, names) = (Derived::By(Wanted::gradient(false)), paths(x, "grad"));
-        Function::derived(derived, (f, x, data), names, zeros_like(x), |_, x, leaves| x.with_leaves(leaves))
+        Function::derived(derived, (f, x, data), names, zeros_like(x), like_argument)
     }
 }
 
@@ -127,10 +134,8 @@ where
     ) -> Self {
         let names = [vec![String::from("value")], paths(x, "grad")].concat();
         let template = (Tensor::zeros([]), zeros_like(x));
-        Function::derived(Derived::By(Wanted::gradient(true)), (f, x, data), names, template, |_, x, mut leaves| {
-            let gradient = leaves.split_off(1);
-            (Tensor::from_raw(leaves.remove(0)), x.with_leaves(gradient))
-        })
+        let derived = Derived::By(Wanted::gradient(true));
+        Function::derived(derived, (f, x, data), names, template, value_and_like_argument)
     }
 }
 

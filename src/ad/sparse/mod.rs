@@ -13,10 +13,11 @@
 //!
 //! `subject`: which inputs have columns; `lists` and `pattern`: patterns in compressed rows and columns; `coloring`: colours;
 //! `reads`: what a program copies from its inputs before it computes; `passes`: the passes, and how elements are read off
-//! them; `function`: the recorded matrix; `matrices`: the elements as triplets and in compressed form; `foreign`: as matrices
+//! them; `elements`: the program of all this; `function`: the recorded matrix; `matrices`: the elements as triplets and in compressed form; `foreign`: as matrices
 //! of other crates.
 
 mod coloring;
+mod elements;
 mod foreign;
 mod function;
 mod lists;
@@ -26,21 +27,17 @@ mod pattern;
 mod reads;
 mod subject;
 
-use super::function::{Fixed, Function, Recorded, record_at};
-use super::modes::Mode;
-use super::symbolic;
+use super::function::{Fixed, Recorded, record_at};
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::passes::optimize;
 use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
-use coloring::Colors;
+use elements::Elements;
 pub use function::SparseFunction;
 pub use matrices::{CompressedColumns, CompressedRows, Triplets};
-use passes::{added, closed, copied, passed, pulled, pushed, taken};
 pub use pattern::{ColumnPattern, SparsityPattern};
-use reads::Reads;
 use subject::Subject;
 
 /// The Jacobian of a function from trees to trees, by as many passes as its pattern has colours: `J[i, j] = d y[i] / d x[j]`,
@@ -119,63 +116,7 @@ pub fn sparse_jacobian_with<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Term>>(
     data: &Q,
 ) -> SparseFunction<P, Q> {
     let (subject, fixed) = recorded(f, x, data);
-    let reads = Reads::of(&subject);
-    let of_reads = SparsityPattern::read(reads.as_ref().map_or(&subject, |reads| &reads.rest));
-    let merged = reads.as_ref().map(|reads| of_reads.of_copies(&reads.sources, subject.width()));
-    let pattern = merged.as_ref().map_or(&of_reads, |merged| &merged.pattern);
-    let (mode, colors) = chosen(pattern, &of_reads);
-    let passes = coloring::count(&colors);
-    let inputs = Term::variables(subject.program.inputs());
-    let place = |pass: u32, len: usize, at: usize| pass as i64 * len as i64 + at as i64;
-    let values = match mode {
-        Mode::Forward => {
-            let stack = passed(&colors, passes, &|seed| pushed(&subject, &inputs, seed));
-            let rows = pattern.shape().0;
-            let places = pattern.entries().map(|(i, j)| place(colors[j], rows, i)).collect();
-            taken(stack, places)
-        }
-        Mode::Reverse => {
-            let (of, inputs) = match &reads {
-                Some(reads) => (&reads.rest, copied(&subject, reads, &inputs)),
-                None => (&subject, inputs.clone()),
-            };
-            let stack = passed(&colors, passes, &|seed| pulled(of, &inputs, seed));
-            let columns = of_reads.shape().1;
-            let places = of_reads.entries().map(|(i, j)| place(colors[i], columns, j));
-            match &merged {
-                Some(merged) => added(stack, &places.collect::<Vec<i64>>(), merged),
-                None => taken(stack, places.collect()),
-            }
-        }
-    };
-    let program = closed(&subject.program, &inputs, values);
-    let function = Function::made(program, (x, data), fixed, pattern.len());
-    let pattern = merged.map_or(of_reads, |merged| merged.pattern);
-    SparseFunction { pattern, mode, passes, function }
-}
-
-/// The mode that takes less time by the number of its passes, of which one of reverse mode costs about one and a half of
-/// forward mode, and its colours: of columns of a pattern, or of rows of the pattern in what is read of the inputs. What
-/// can be no better than the other is not coloured.
-fn chosen(of_inputs: &SparsityPattern, of_reads: &SparsityPattern) -> (Mode, Colors) {
-    let of_columns = of_inputs.rows().turned(of_inputs.shape().1, |_, _| ());
-    let forward = |most: usize| coloring::columns(&of_columns, of_inputs.rows(), most);
-    let of_copies = of_reads.rows().turned(of_reads.shape().1, |_, _| ());
-    let reverse = |most: usize| coloring::columns(of_reads.rows(), &of_copies, most);
-    let all = "a row has no more colours than rows";
-    if 2 * of_inputs.rows().longest() <= 3 * of_copies.longest() {
-        let colors = forward(usize::MAX).expect(all);
-        match reverse((2 * coloring::count(&colors)).saturating_sub(1) / 3) {
-            Some(better) => (Mode::Reverse, better),
-            None => (Mode::Forward, colors),
-        }
-    } else {
-        let colors = reverse(usize::MAX).expect(all);
-        match forward(3 * coloring::count(&colors) / 2) {
-            Some(better) => (Mode::Forward, better),
-            None => (Mode::Reverse, colors),
-        }
-    }
+    Elements::of_jacobian(&subject).function((x, data), fixed)
 }
 
 /// The Hessian of a scalar function of a tree, by as many passes as its pattern has star colours: symmetric, with both
@@ -226,20 +167,7 @@ pub fn sparse_hessian_with<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     data: &Q,
 ) -> SparseFunction<P, Q> {
     let (gradient, fixed) = gradient(f, x, data);
-    let pattern = SparsityPattern::read(&gradient).symmetric();
-    let colors = coloring::stars(pattern.rows());
-    // In the pass of the colour of a column, a row has the sum of the elements of that colour: read where there is one.
-    let (mut alone, mut last) = (vec![true; pattern.len()], vec![None; coloring::count(&colors)]);
-    for (place, (i, j)) in pattern.entries().enumerate() {
-        if let Some((row, other)) = last[colors[j] as usize].replace((i, place))
-            && row == i
-        {
-            (alone[place], alone[other]) = (false, false);
-        }
-    }
-    let places = pattern.entries().zip(&alone).map(|((i, j), alone)| if *alone { (j, i) } else { (i, j) });
-    let (passes, function) = hessian_function(&gradient, (x, data), fixed, &colors, places);
-    SparseFunction { pattern, mode: Mode::Forward, passes, function }
+    Elements::of_hessian(&gradient).function((x, data), fixed)
 }
 
 /// The diagonal of the Hessian of a scalar function of a tree, as a function of the raveled tree's elements in order: by as
@@ -283,27 +211,7 @@ pub fn hessian_diagonal_with<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     data: &Q,
 ) -> SparseFunction<P, Q> {
     let (gradient, fixed) = gradient(f, x, data);
-    let whole = SparsityPattern::read(&gradient).symmetric();
-    let (n, colors) = (whole.shape().0, coloring::neighbours_apart(whole.rows()));
-    let (passes, function) = hessian_function(&gradient, (x, data), fixed, &colors, (0..n).map(|k| (k, k)));
-    let pattern = SparsityPattern::diagonal((0..n).map(|k| whole.is_constant_at(k)).collect());
-    SparseFunction { pattern, mode: Mode::Forward, passes, function }
-}
-
-/// The function from argument and data to elements of the Hessian: for each the column whose pass has it, and the row.
-fn hessian_function<P: Tree<Array>, Q: Tree<Array>>(
-    gradient: &Subject,
-    like: (&P, &Q),
-    fixed: Fixed,
-    colors: &Colors,
-    places: impl Iterator<Item = (usize, usize)>,
-) -> (usize, Function<P, Q, Tensor<Array, 1>>) {
-    let (inputs, passes) = (Term::variables(gradient.program.inputs()), coloring::count(colors));
-    let stack = passed(colors, passes, &|seed| pushed(gradient, &inputs, seed));
-    let places: Vec<i64> = places.map(|(j, i)| colors[j] as i64 * colors.len() as i64 + i as i64).collect();
-    let len = places.len();
-    let program = closed(&gradient.program, &inputs, taken(stack, places));
-    (passes, Function::made(program, like, fixed, len))
+    Elements::of_diagonal(&gradient).function((x, data), fixed)
 }
 
 /// The optimized program of `f`, in which integers and masks of the data are constants.
@@ -326,7 +234,5 @@ fn gradient<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     data: &Q,
 ) -> (Subject, Fixed) {
     let (value, fixed) = recorded(f, x, data);
-    let wrt: Vec<usize> = value.inputs(true).map(|(k, _)| k).collect();
-    let program = optimize(&symbolic::gradient_in(&value.program, &wrt));
-    (Subject { program, ..value }, fixed)
+    (value.gradient(), fixed)
 }

@@ -3,6 +3,8 @@
 //! Law: the columns are the elements of the floats among the arguments, in order. Data and integers have none, and are not
 //! known to those who read the program.
 
+use crate::ad::symbolic;
+use crate::passes::optimize;
 use crate::program::{Program, Slot};
 use crate::shape::size;
 
@@ -14,6 +16,13 @@ pub(super) struct Subject {
 }
 
 impl Subject {
+    /// The optimized gradient of a number, in all floats among the arguments.
+    #[track_caller]
+    pub(super) fn gradient(&self) -> Subject {
+        let wrt: Vec<usize> = self.inputs(true).map(|(k, _)| k).collect();
+        Subject { program: optimize(&symbolic::gradient_in(&self.program, &wrt)), count: self.count }
+    }
+
     /// Whether an input has columns.
     pub(super) fn has_columns(&self, input: usize) -> bool {
         input < self.count && self.program.inputs()[input].dtype.is_float()

@@ -97,7 +97,7 @@ fn a_long_program_takes_as_many_steps_as_it_is_long() {
     let mut b = Builder::literal();
     let x = b.input(scalar);
     let mut y = x;
-    for k in 0..100_000 {
+    for k in 0..50_000 {
         y = match k % 5 {
             0 => b.apply(Op::Unary(ops::Unary::Neg, y)),
             1 => b.apply(Op::Binary(ops::Binary::Add, y, x)),
