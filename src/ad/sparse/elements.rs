@@ -42,22 +42,22 @@ impl Elements {
         let place = |pass: u32, len: usize, at: usize| pass as i64 * len as i64 + at as i64;
         let values = match mode {
             Mode::Forward => {
-                let stack = passed(&colors, passes, &|seed| pushed(subject, &inputs, seed));
+                let results = passed(subject, &colors, passes, &|seed| pushed(subject, &inputs, seed));
                 let rows = pattern.shape().0;
                 let places = pattern.entries().map(|(i, j)| place(colors[j], rows, i)).collect();
-                taken(stack, places)
+                taken(&results, places)
             }
             Mode::Reverse => {
                 let (of, inputs) = match &reads {
                     Some(reads) => (&reads.rest, copied(subject, reads, &inputs)),
                     None => (subject, inputs.clone()),
                 };
-                let stack = passed(&colors, passes, &|seed| pulled(of, &inputs, seed));
+                let results = passed(of, &colors, passes, &|seed| pulled(of, &inputs, seed));
                 let columns = of_reads.shape().1;
                 let places = of_reads.entries().map(|(i, j)| place(colors[i], columns, j));
                 match &merged {
-                    Some(merged) => added(stack, &places.collect::<Vec<i64>>(), merged),
-                    None => taken(stack, places.collect()),
+                    Some(merged) => added(&results, &places.collect::<Vec<i64>>(), merged),
+                    None => taken(&results, places.collect()),
                 }
             }
         };
@@ -96,9 +96,9 @@ impl Elements {
 /// The passes, and the program of elements of the Hessian: for each the column whose pass has it, and the row.
 fn by_columns(gradient: &Subject, colors: &Colors, places: impl Iterator<Item = (usize, usize)>) -> (usize, Program) {
     let (inputs, passes) = (Term::variables(gradient.program.inputs()), coloring::count(colors));
-    let stack = passed(colors, passes, &|seed| pushed(gradient, &inputs, seed));
+    let results = passed(gradient, colors, passes, &|seed| pushed(gradient, &inputs, seed));
     let places: Vec<i64> = places.map(|(j, i)| colors[j] as i64 * colors.len() as i64 + i as i64).collect();
-    (passes, closed(&gradient.program, &inputs, taken(stack, places)))
+    (passes, closed(&gradient.program, &inputs, taken(&results, places)))
 }
 
 /// The mode that takes less time by the number of its passes, of which one of reverse mode costs about one and a half of

@@ -74,7 +74,8 @@ impl<P: Tree<Array>> SparseFunction<P> {
 
     /// The values of the [`entries`](SparsityPattern::entries) for this argument: those of the matrix in compressed rows,
     /// whose [`row_pointers`](SparsityPattern::row_pointers) and [`columns`](SparsityPattern::columns) the pattern has.
-    /// [`SparsityPattern::by_columns`] puts them in the order of compressed columns.
+    /// [`SparsityPattern::by_columns`] puts them in the order of compressed columns. A run of the
+    /// [`function`](SparseFunction::function) gives them as a tensor, without the copy that a `Vec` is.
     ///
     /// # Errors
     /// As for [`Function::run`].

@@ -5,6 +5,7 @@
 
 use super::coloring::Colors;
 use super::pattern::Merged;
+use super::places;
 use super::reads::Reads;
 use super::subject::Subject;
 use crate::array::Array;
@@ -13,39 +14,75 @@ use crate::dtype::DType;
 use crate::interpreters::adval::{ADVal, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::ops::Linear;
-use crate::program::{Program, Term, interpret};
+use crate::program::{Op, Program, Term, interpret};
 use crate::shape::size;
 use crate::tree::ravel::{ravel, unravel};
 
-/// The results of all passes, one after the other: for each colour one pass, forward along the sum of the columns or backward
-/// from that of the rows of this colour.
-pub(super) fn passed(colors: &Colors, passes: usize, pass: &dyn Fn(&Term) -> Term) -> Option<Term> {
-    if passes == 0 {
-        return None;
+/// The results of passes.
+pub(super) struct Passes {
+    /// One after the other; nothing, if there are no passes.
+    results: Option<Term>,
+    /// Whether each pass has operations of its own.
+    apart: bool,
+}
+
+/// So few passes are made one by one, where that is as cheap as all of them in one loop.
+const FEW: usize = 4;
+
+/// How many products a sum may have in passes that are made one by one.
+const SUMMED: usize = 16;
+
+/// Whether each operation of a program takes as long for several passes at once as for these one by one: elementwise
+/// operations, views and their like. Made one by one, they keep the rows of the program, so that the passes are computed
+/// together for some rows at a time. Not so loops, which would run again for each pass, and products that read a large matrix.
+fn is_bulk(program: &Program) -> bool {
+    program.nodes().iter().all(|node| match &node.op {
+        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => true,
+        Op::Linear(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => true,
+        Op::Contract(op, ..) => size(op.out.shape()) <= SUMMED * size(&node.shape),
+        Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => false,
+    })
+}
+
+/// For each colour one pass, forward along the sum of the columns or backward from that of the rows of this colour.
+pub(super) fn passed(subject: &Subject, colors: &Colors, count: usize, pass: &dyn Fn(&Term) -> Term) -> Passes {
+    if count == 0 {
+        return Passes { results: None, apart: false };
     }
-    let mut seeds = vec![0.0; passes * colors.len()];
+    if count == 1 || count <= FEW && is_bulk(&subject.program) {
+        let seed = |color: u32| {
+            let seed: Vec<f64> = colors.iter().map(|of| if *of == color { 1.0 } else { 0.0 }).collect();
+            Term::constant(Array::new(&[colors.len()], seed))
+        };
+        let all: Vec<Term> = (0..count as u32).map(|color| pass(&seed(color))).collect();
+        return Passes { results: Some(Term::concat(0, &all)), apart: true };
+    }
+    let mut seeds = vec![0.0; count * colors.len()];
     colors.iter().enumerate().for_each(|(k, color)| seeds[*color as usize * colors.len() + k] = 1.0);
-    let seeds = Term::constant(Array::new(&[passes, colors.len()], seeds));
+    let seeds = Term::constant(Array::new(&[count, colors.len()], seeds));
     let (_, stack) =
-        Term::map_accum(passes, false, Vec::new(), &[seeds], &mut |_, seed| (Vec::new(), vec![pass(&seed[0])]));
-    Some(stack[0].linear(&Linear::reshape(stack[0].shape(), &[size(stack[0].shape())])))
+        Term::map_accum(count, false, Vec::new(), &[seeds], &mut |_, seed| (Vec::new(), vec![pass(&seed[0])]));
+    let results = stack[0].linear(&Linear::reshape(stack[0].shape(), &[size(stack[0].shape())]));
+    Passes { results: Some(results), apart: false }
 }
 
 /// The elements at these places of the results of all passes; without passes, none.
-pub(super) fn taken(stack: Option<Term>, places: Vec<i64>) -> Term {
-    let len = places.len();
-    let Some(stack) = stack else { return Term::zeros(&[len], DType::F64) };
-    stack.gather(&[Term::constant(Array::new(&[len], places))])
+pub(super) fn taken(passes: &Passes, places: Vec<i64>) -> Term {
+    match &passes.results {
+        Some(results) if passes.apart => places::read(results, places),
+        Some(results) => places::gathered(results, places),
+        None => Term::zeros(&[places.len()], DType::F64),
+    }
 }
 
 /// The sums of elements at these places that are one element of the merged pattern.
-pub(super) fn added(stack: Option<Term>, places: &[i64], merged: &Merged) -> Term {
-    let first = taken(stack.clone(), merged.first.iter().map(|place| places[*place]).collect());
+pub(super) fn added(passes: &Passes, places: &[i64], merged: &Merged) -> Term {
+    let first = taken(passes, merged.first.iter().map(|place| places[*place]).collect());
     if merged.further.is_empty() {
         return first;
     }
     let (to, from): (Vec<i64>, Vec<i64>) = merged.further.iter().map(|(to, from)| (*to as i64, places[*from])).unzip();
-    first.scatter_add(&[Term::constant(Array::new(&[to.len()], to))], &taken(stack, from))
+    first.scatter_add(&[Term::constant(Array::new(&[to.len()], to))], &taken(passes, from))
 }
 
 /// The inputs of what computes with what is read: the copies, and the inputs that have no columns.
