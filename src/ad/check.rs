@@ -104,9 +104,16 @@ where
     if cfg!(panic = "abort") {
         return Ok(program(&inputs));
     }
+    let (mut program, mut results) = (Some(program), None);
+    refused(&mut || results = program.take().map(|program| program(&inputs)))?;
+    Ok(results.expect("a program that is not refused gives results"))
+}
+
+/// Runs a program, and catches its first mistake. This is compiled once, not for each program.
+fn refused(run: &mut dyn FnMut()) -> Result<(), ShapeError> {
     install_hook();
     let outer = CHECKING.replace(true);
-    let outcome = catch_unwind(AssertUnwindSafe(|| program(&inputs)));
+    let outcome = catch_unwind(AssertUnwindSafe(run));
     CHECKING.set(outer);
     let place = PLACE.take();
     outcome.map_err(|payload| match mistake(&*payload) {

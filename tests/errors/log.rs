@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::panic::Location;
 
-use crate::panics::{Caught, caught};
+use crate::panics::{Caught, caught_in, forgetful};
 use crate::root;
 
 /// One message, and the place it points to.
@@ -44,7 +44,12 @@ impl Log {
     /// A call that must panic, at a place within the call.
     #[track_caller]
     pub(crate) fn panics<R>(&mut self, f: impl FnOnce() -> R) {
-        let (seen, case) = (caught(f), Location::caller());
+        self.panics_in(&mut forgetful(f));
+    }
+
+    #[track_caller]
+    fn panics_in(&mut self, f: &mut dyn FnMut()) {
+        let (seen, case) = (caught_in(f), Location::caller());
         assert!(
             seen.file == case.file() && (case.line()..case.line() + 8).contains(&seen.line),
             "the case at {case} is reported at {}:{}: {}",
@@ -58,7 +63,12 @@ impl Log {
     /// A call that must panic somewhere in the file of the case.
     #[track_caller]
     pub(crate) fn panics_nearby<R>(&mut self, f: impl FnOnce() -> R) {
-        let (seen, case) = (caught(f), Location::caller());
+        self.panics_nearby_in(&mut forgetful(f));
+    }
+
+    #[track_caller]
+    fn panics_nearby_in(&mut self, f: &mut dyn FnMut()) {
+        let (seen, case) = (caught_in(f), Location::caller());
         assert_eq!(seen.file, case.file(), "{}", seen.message);
         self.add(seen);
     }
@@ -67,7 +77,12 @@ impl Log {
     /// message names, in the file of the case; or that of the case.
     #[track_caller]
     pub(crate) fn panics_when_run<R>(&mut self, f: impl FnOnce() -> R) {
-        let (seen, case) = (caught(f), Location::caller());
+        self.panics_when_run_in(&mut forgetful(f));
+    }
+
+    #[track_caller]
+    fn panics_when_run_in(&mut self, f: &mut dyn FnMut()) {
+        let (seen, case) = (caught_in(f), Location::caller());
         match named(&seen) {
             Some(named) if named.file == case.file() => self.add(named),
             Some(named) => panic!("the case at {case} is reported at {}:{}", named.file, named.line),
@@ -78,7 +93,12 @@ impl Log {
     /// A call of a closure of the library, which does not know who calls it: the message must name the call.
     #[track_caller]
     pub(crate) fn panics_naming_the_call<R>(&mut self, f: impl FnOnce() -> R) {
-        let (seen, case) = (caught(f), Location::caller());
+        self.panics_naming_the_call_in(&mut forgetful(f));
+    }
+
+    #[track_caller]
+    fn panics_naming_the_call_in(&mut self, f: &mut dyn FnMut()) {
+        let (seen, case) = (caught_in(f), Location::caller());
         let Some(named) = named(&seen) else { panic!("no call is named: {}", seen.message) };
         let near = (case.line()..case.line() + 8).contains(&named.line);
         assert!(named.file == case.file() && near, "{}", seen.message);

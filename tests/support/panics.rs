@@ -20,9 +20,23 @@ thread_local! {
     static EXPECTED: RefCell<Option<Caught>> = const { RefCell::new(None) };
 }
 
+/// A call as one that forgets what it gives, so that what is done with calls is compiled once for all.
+pub(crate) fn forgetful<R>(f: impl FnOnce() -> R) -> impl FnMut() {
+    let mut f = Some(f);
+    move || {
+        f.take().map(|f| f());
+    }
+}
+
 /// The panic that a call ends in.
 #[track_caller]
 pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Caught {
+    caught_in(&mut forgetful(f))
+}
+
+/// The panic that a call ends in.
+#[track_caller]
+pub(crate) fn caught_in(f: &mut dyn FnMut()) -> Caught {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         // The library installs a hook with its first check. Another test may be at its first: of two hooks that are
