@@ -4,7 +4,7 @@
 //! program does not look at.
 
 use super::RunError;
-use super::record::variables;
+use super::record::{paths, variables};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem};
@@ -56,8 +56,7 @@ impl Fixed {
         let differs =
             |(k, leaf): (usize, &Option<Array>)| leaf.as_ref().is_some_and(|leaf| *leaf != given[k]).then_some(k);
         let Some(k) = self.leaves.iter().enumerate().find_map(differs) else { return Ok(()) };
-        let mut names = Vec::new();
-        data.paths("data", &mut names);
+        let names = paths(data, "data");
         let needed = self.leaves[k].as_ref().expect("a constant");
         Err(match needed.dtype() {
             DType::I64 => difference::<i64>(&names[k], needed, &given[k]),
