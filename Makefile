@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check faer nalgebra-sparse files pjrt xla xla-sharded xla-speed check-all miri bless pictures doc bench anchors gradbench side-by-side perf size
+.PHONY: test check fuzz faer nalgebra-sparse files pjrt xla xla-sharded xla-speed check-all miri bless pictures doc bench anchors gradbench side-by-side perf size
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
@@ -72,6 +72,17 @@ check-all: check faer nalgebra-sparse files
 # Small compiled programs in an interpreter that sees every access of unsafe code. It needs a nightly toolchain with `miri`.
 miri:
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --lib -- compiled::tests
+
+# Random programs in many numbers, optimized and with assertions: make fuzz N=1000000 [SEED=first] [JOBS=processes] [KIND=small]. A
+# summary says how many of which kind there were, and which seeds failed; without SEED they are new ones.
+N = 10000
+SEED = $(shell date +%s)000000
+JOBS = $(shell getconf _NPROCESSORS_ONLN)
+KIND =
+FUZZ_BUILD = CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0
+fuzz:
+	$(FUZZ_BUILD) POLYGRAD_FUZZ=$(N) POLYGRAD_SEED=$(SEED) POLYGRAD_JOBS=$(JOBS) POLYGRAD_KIND=$(KIND) \
+		cargo test --target-dir target/fuzz --test random -- --ignored --exact fuzz::many_programs_agree --nocapture
 
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:

@@ -52,52 +52,53 @@ fn repeated(program: &Program, times: u64) -> [u64; 2] {
     all
 }
 
-#[test]
-fn no_build_remains_and_nothing_gets_dear() {
+/// Holds the laws of the program of this seed against it; the number of single elements that it reads.
+pub(crate) fn check(seed: u64) -> u64 {
     let mut reads = 0;
-    let all = seeds(30_000, 400);
-    // About one in ten programs reads one.
-    let enough = (all.end - all.start) as usize / 50;
-    for seed in all {
-        let case = Case::new(generate::recipe(seed, true));
-        let cost = |program: &Program| -> Cost {
-            count(|x: &Leaves<_>| Leaves(interpret(program, x.0.clone())), &case.x).1.total()
-        };
-        let ends = |step: &Step| matches!(step, Step::While(..) | Step::Solved(..));
-        let waits = case.recipe.any(|step| matches!(step, Step::Loop(l) if l.body.iter().any(|step| step.any(&ends))));
-        let gradient = case.answers(Question::Gradient).then(|| case.gradient());
-        for program in std::iter::once(case.program()).chain(gradient) {
-            let before = cost(program);
-            let ready = optimize(program);
-            reads += single_reads(&ready);
+    let case = Case::new(generate::recipe(seed, true));
+    let cost = |program: &Program| -> Cost {
+        count(|x: &Leaves<_>| Leaves(interpret(program, x.0.clone())), &case.x).1.total()
+    };
+    let ends = |step: &Step| matches!(step, Step::While(..) | Step::Solved(..));
+    let waits = case.recipe.any(|step| matches!(step, Step::Loop(l) if l.body.iter().any(|step| step.any(&ends))));
+    let gradient = case.answers(Question::Gradient).then(|| case.gradient());
+    for program in std::iter::once(case.program()).chain(gradient) {
+        let before = cost(program);
+        let ready = optimize(program);
+        reads += single_reads(&ready) as u64;
+        assert!(reads_only_variables(&ready), "seed {seed}: an element of a formula is read: {program}\nis {ready}");
+        let bulk = vectorize(program);
+        for bulk in [&bulk, &ready] {
+            assert!(has_no_build(bulk), "seed {seed}: a build remains of {program}\nin {bulk}");
+        }
+        // In bulk, rows whose loops have ended wait for the others, and all take as long as the longest.
+        if waits {
+            continue;
+        }
+        // Views that repeat a value, of which the recorded program has fewer.
+        let (recorded, now) = (repeated(program, 1), repeated(&ready, 1));
+        let repeats = [0, 1].map(|k| now[k].saturating_sub(recorded[k]));
+        // Programs of a few elements have a few more now and then.
+        for (bulk, percent, free, [work, bytes]) in [(bulk, 200, 500, [0, 0]), (ready, 5, 32, repeats)] {
+            let after = cost(&bulk);
+            let dear = |before: u64, after: u64, free: u64| 100 * after > (100 + percent) * before + 100 * free;
+            let elements = |cost: Cost| cost.work + cost.bytes / 8;
             assert!(
-                reads_only_variables(&ready),
-                "seed {seed}: an element of a formula is read: {program}\nis {ready}"
+                !dear(elements(before), elements(after), free + work + bytes / 8)
+                    && !dear(before.work, after.work, free + work)
+                    && !dear(before.bytes, after.bytes, 8 * free + bytes),
+                "seed {seed}: {before:?} became {after:?}: {program}\nis {bulk}"
             );
-            let bulk = vectorize(program);
-            for bulk in [&bulk, &ready] {
-                assert!(has_no_build(bulk), "seed {seed}: a build remains of {program}\nin {bulk}");
-            }
-            // In bulk, rows whose loops have ended wait for the others, and all take as long as the longest.
-            if waits {
-                continue;
-            }
-            // Views that repeat a value, of which the recorded program has fewer.
-            let (recorded, now) = (repeated(program, 1), repeated(&ready, 1));
-            let repeats = [0, 1].map(|k| now[k].saturating_sub(recorded[k]));
-            // Programs of a few elements have a few more now and then.
-            for (bulk, percent, free, [work, bytes]) in [(bulk, 200, 500, [0, 0]), (ready, 5, 32, repeats)] {
-                let after = cost(&bulk);
-                let dear = |before: u64, after: u64, free: u64| 100 * after > (100 + percent) * before + 100 * free;
-                let elements = |cost: Cost| cost.work + cost.bytes / 8;
-                assert!(
-                    !dear(elements(before), elements(after), free + work + bytes / 8)
-                        && !dear(before.work, after.work, free + work)
-                        && !dear(before.bytes, after.bytes, 8 * free + bytes),
-                    "seed {seed}: {before:?} became {after:?}: {program}\nis {bulk}"
-                );
-            }
         }
     }
+    reads
+}
+
+#[test]
+fn no_build_remains_and_nothing_gets_dear() {
+    let all = seeds(30_000, 400);
+    // About one in ten programs reads one.
+    let enough = (all.end - all.start) / 50;
+    let reads: u64 = all.map(check).sum();
     assert!(reads >= enough, "only {reads} single elements were read");
 }

@@ -25,6 +25,12 @@ pub(crate) struct Failure {
 
 thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
+    static COMPARED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How many answers this thread has compared with others.
+pub(crate) fn compared() -> u64 {
+    COMPARED.get()
 }
 
 /// The result, or the words of the panic, which are not printed.
@@ -137,6 +143,7 @@ fn compare(case: &Case, pipeline: &Pipeline, reference: &Result<Vec<Array>, Stri
     if !case.recipe.tame && !pipeline.same && !nested {
         return None;
     }
+    COMPARED.set(COMPARED.get() + 1);
     match (reference, quietly(|| (pipeline.run)(case))) {
         (_, Err(words)) => failure(true, format!("panics: {words}")),
         (Err(_), Ok(_)) => None,

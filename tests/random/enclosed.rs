@@ -76,22 +76,37 @@ fn outside(what: &str, program: &Program, x: &[Array], rng: &mut Rng, seen: &mut
     wrong
 }
 
+/// Holds values and derivatives of a program against their bounds.
+fn check(seed: u64, recipe: Recipe, seen: &mut Seen) {
+    let case = Case::new(recipe);
+    let mut rng = Rng::new(seed);
+    let mut programs = vec![("values", case.outputs().clone())];
+    // Not all rows have derivatives.
+    if let Ok(gradient) = quietly(|| case.gradient().clone()) {
+        programs.extend([("optimized gradient", optimize(&gradient)), ("gradient", gradient)]);
+    }
+    for (what, program) in &programs {
+        let wrong = outside(what, program, &case.x.0, &mut rng, seen);
+        assert!(wrong.is_empty(), "seed {seed}: {}\nof {program}", wrong.join("\n"));
+    }
+}
+
+/// One of the programs of this seed: the number of elements that were compared.
+pub(crate) fn check_one(seed: u64) -> u64 {
+    let mut seen = Seen::default();
+    let recipe = match seed % 3 {
+        0 => generate::recipe(seed, true),
+        1 => generate::recipe(seed, false),
+        _ => generate::singular(seed),
+    };
+    check(seed, recipe, &mut seen);
+    seen.elements as u64
+}
+
 /// Of bounds at points so large a share is narrow.
 fn hold(programs: impl Iterator<Item = (u64, Recipe)>, share: f64) {
     let mut seen = Seen::default();
-    for (seed, recipe) in programs {
-        let case = Case::new(recipe);
-        let mut rng = Rng::new(seed);
-        let mut programs = vec![("values", case.outputs().clone())];
-        // Not all rows have derivatives.
-        if let Ok(gradient) = quietly(|| case.gradient().clone()) {
-            programs.extend([("optimized gradient", optimize(&gradient)), ("gradient", gradient)]);
-        }
-        for (what, program) in &programs {
-            let wrong = outside(what, program, &case.x.0, &mut rng, &mut seen);
-            assert!(wrong.is_empty(), "seed {seed}: {}\nof {program}", wrong.join("\n"));
-        }
-    }
+    programs.for_each(|(seed, recipe)| check(seed, recipe, &mut seen));
     let Seen { programs, bounded, elements, narrow } = seen;
     assert!(bounded * 2 > programs, "only {bounded} of {programs} programs have bounds");
     assert!(

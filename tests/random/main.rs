@@ -55,6 +55,7 @@ mod eval;
 mod exact;
 #[path = "../support/forms.rs"]
 mod forms;
+mod fuzz;
 mod generate;
 mod infinities;
 mod pipelines;

@@ -31,7 +31,7 @@ type Point = Leaves<Concrete>;
 type Scalar<T> = Tensor<T, 0>;
 
 /// The program with its loops cut in segments, and what is left of these in segments of one trip.
-fn in_segments(program: &Program) -> Program {
+pub(crate) fn in_segments(program: &Program) -> Program {
     segments(&segments(program, checkpoint(2)), checkpoint(1))
 }
 
@@ -99,12 +99,12 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Outputs, "vectorized, simplified", true, |case| {
         interpret(&simplify(case.vectorized_outputs()), case.x.0.clone())
     }),
-    row(Outputs, "staged, compiled", true, |case| run(case.outputs(), &case.x)),
-    row(Outputs, "staged, compiled in small blocks", true, |case| run_in_blocks(case.outputs(), &case.x)),
-    row(Outputs, "vectorized, simplified, compiled", true, |case| run(&simplify(case.vectorized_outputs()), &case.x)),
+    row(Outputs, "staged, compiled", true, |case| run(case.outputs(), &case.x.0)),
+    row(Outputs, "staged, compiled in small blocks", true, |case| run_in_blocks(case.outputs(), &case.x.0)),
+    row(Outputs, "vectorized, simplified, compiled", true, |case| run(&simplify(case.vectorized_outputs()), &case.x.0)),
     row(Outputs, "cut in segments", true, |case| interpret(&in_segments(case.outputs()), case.x.0.clone())),
     row(Outputs, "cut in segments, optimized, compiled", false, |case| {
-        run(&optimize(&in_segments(case.outputs())), &case.x)
+        run(&optimize(&in_segments(case.outputs())), &case.x.0)
     }),
     row(Outputs, "exported, evaluated", true, |case| exported(case.outputs(), &case.x.0)),
     row(Outputs, "vectorized, simplified, exported, evaluated", true, |case| {
@@ -115,8 +115,8 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Signs, "simplified", true, |case| interpret(&simplify(case.signs()), case.x.0.clone())),
     row(Signs, "vectorized", true, |case| interpret(&vectorize(case.signs()), case.x.0.clone())),
     row(Signs, "vectorized, simplified", true, |case| interpret(&simplify(&vectorize(case.signs())), case.x.0.clone())),
-    row(Signs, "staged, compiled", true, |case| run(case.signs(), &case.x)),
-    row(Signs, "vectorized, simplified, compiled", true, |case| run(&simplify(&vectorize(case.signs())), &case.x)),
+    row(Signs, "staged, compiled", true, |case| run(case.signs(), &case.x.0)),
+    row(Signs, "vectorized, simplified, compiled", true, |case| run(&simplify(&vectorize(case.signs())), &case.x.0)),
     row(Value, "run", true, |case| vec![case.at(&case.x).into_raw()]),
     row(Value, "staged, interpreted", true, |case| interpret(case.program(), case.x.0.clone())),
     row(Primal, "run", true, |case| case.outputs_at(&case.x).0),
@@ -142,7 +142,7 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     }),
     row(Gradient, "symbolic gradient of segments, saved, loaded, optimized, compiled", false, |case| {
         let gradient = symbolic::gradient(&in_segments(case.program()));
-        run(&optimize(&saved_and_loaded(&gradient)), &case.x)
+        run(&optimize(&saved_and_loaded(&gradient)), &case.x.0)
     }),
     row(Gradient, "symbolic vjp", true, |case| {
         let mut all = interpret(&symbolic::vjp(case.program()), case.and_one());
@@ -167,14 +167,14 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         let gradient = symbolic::gradient(&simplify(case.vectorized()));
         interpret(&simplify(&vectorize(&simplify(&gradient))), case.x.0.clone())
     }),
-    row(Gradient, "symbolic gradient, compiled", true, |case| run(case.gradient(), &case.x)),
+    row(Gradient, "symbolic gradient, compiled", true, |case| run(case.gradient(), &case.x.0)),
     row(Gradient, "everything simplified, vectorized and compiled", true, |case| {
         let gradient = symbolic::gradient(&simplify(case.vectorized()));
-        run(&simplify(&vectorize(&simplify(&gradient))), &case.x)
+        run(&simplify(&vectorize(&simplify(&gradient))), &case.x.0)
     }),
     row(Gradient, "everything simplified, vectorized and compiled in small blocks", true, |case| {
         let gradient = symbolic::gradient(&simplify(case.vectorized()));
-        run_in_blocks(&simplify(&vectorize(&simplify(&gradient))), &case.x)
+        run_in_blocks(&simplify(&vectorize(&simplify(&gradient))), &case.x.0)
     }),
     row(Gradient, "forwards, side by side", false, |case| {
         interpret(&case.side_by_side(case.program()), case.x.0.clone())
@@ -308,7 +308,7 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
 ];
 
 /// The results of the exported text; of the program itself, if it has linear algebra that is not exported.
-fn exported(program: &Program, inputs: &[Array]) -> Vec<Array> {
+pub(crate) fn exported(program: &Program, inputs: &[Array]) -> Vec<Array> {
     match program.exported("random") {
         Ok(exported) => {
             let results = evaluate(&exported.text, inputs);
@@ -330,12 +330,12 @@ fn dumped(exported: &Exported, program: &Program, inputs: &[Array]) {
 }
 
 /// The compiled program, run twice: the second run finds memory as the first has left it.
-fn run(program: &Program, x: &Point) -> Vec<Array> {
+pub(crate) fn run(program: &Program, x: &[Array]) -> Vec<Array> {
     run_twice(&compile(program), x)
 }
 
 /// The program compiled so that steps run in blocks and in parts, on one thread and on three, to the same bits.
-fn run_in_blocks(program: &Program, x: &Point) -> Vec<Array> {
+pub(crate) fn run_in_blocks(program: &Program, x: &[Array]) -> Vec<Array> {
     static POOLS: LazyLock<[rayon::ThreadPool; 2]> =
         LazyLock::new(|| [1, 3].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().expect("a pool")));
     let executable = compile_in_small_blocks(program);
@@ -352,9 +352,9 @@ fn run_in_blocks(program: &Program, x: &Point) -> Vec<Array> {
     second
 }
 
-fn run_twice(executable: &Executable, x: &Point) -> Vec<Array> {
-    let first = executable.run(&x.0);
-    let second = executable.run(&x.0);
+fn run_twice(executable: &Executable, x: &[Array]) -> Vec<Array> {
+    let first = executable.run(x);
+    let second = executable.run(x);
     for (a, b) in first.iter().zip(&second) {
         assert!(numbers_same(a, b), "two runs differ: {a:?} and {b:?}");
     }
@@ -544,7 +544,7 @@ pub(crate) fn floats(a: &Array) -> Vec<f64> {
     a.cast::<f64>().to_vec().expect("converted to f64")
 }
 
-fn saved_and_loaded(program: &Program) -> Program {
+pub(crate) fn saved_and_loaded(program: &Program) -> Program {
     let text = serde_json::to_string(program).expect("a program can be saved");
     let loaded: Program = serde_json::from_str(&text).expect("a saved program can be loaded");
     let externals: Vec<External> = program.externals().iter().map(|code| (**code).clone()).collect();

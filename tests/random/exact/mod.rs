@@ -20,6 +20,7 @@ use polygrad::symbolic;
 use polygrad::{Array, DType};
 
 use crate::check::quietly;
+use crate::pipelines::{exported, in_segments, run, run_in_blocks, saved_and_loaded};
 use crate::seeds;
 use crate::support::floats;
 use maker::Maker;
@@ -69,25 +70,47 @@ fn same(a: &[Array], b: &[Array]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(equal)
 }
 
-/// What differs after a pass, or is out of range in it, in words.
-fn fault(program: &Program, at: &[Array]) -> Option<String> {
+/// A way to the results of a program: another program, and what runs it.
+struct Way {
+    name: &'static str,
+    pass: fn(&Program) -> Program,
+    run: fn(&Program, &[Array]) -> Vec<Array>,
+}
+
+const fn way(name: &'static str, pass: fn(&Program) -> Program, run: fn(&Program, &[Array]) -> Vec<Array>) -> Way {
+    Way { name, pass, run }
+}
+
+fn interpreted(program: &Program, at: &[Array]) -> Vec<Array> {
+    interpret(program, at.to_vec())
+}
+
+const WAYS: &[Way] = &[
+    way("rules", simplify, interpreted),
+    way("fast rules", |p| simplify_with(p, Options { fast_math: true, ..Options::default() }), interpreted),
+    way("vectorize", vectorize, interpreted),
+    way("optimize", optimize, interpreted),
+    way("optimize, compile", optimize, run),
+    way("compile", Program::clone, run),
+    way("optimize, compile in small blocks, on several threads", optimize, run_in_blocks),
+    way("cut in segments, optimize, compile", |p| optimize(&in_segments(p)), run),
+    way("save, load, optimize, compile", |p| optimize(&saved_and_loaded(p)), run),
+    way("export, evaluate", Program::clone, exported),
+    way("optimize, export, evaluate", optimize, exported),
+];
+
+/// What differs in some of the ways, or is out of range in it, in words.
+fn fault(program: &Program, at: &[Array], ways: &[&Way]) -> Option<String> {
     let expected = interpret(program, at.to_vec());
     // Larger numbers may round.
     let exact = |a: &Array| a.dtype() == DType::I64 || floats(a).iter().all(|x| x.abs() <= 2f64.powi(45));
     if !expected.iter().all(exact) {
         return None;
     }
-    let fast = Options { fast_math: true, ..Options::default() };
-    let ways: [(&str, &dyn Fn() -> Program); 4] = [
-        ("rules", &|| simplify(program)),
-        ("fast rules", &|| simplify_with(program, fast)),
-        ("vectorize", &|| vectorize(program)),
-        ("optimize", &|| optimize(program)),
-    ];
-    ways.into_iter().find_map(|(way, pass)| {
+    ways.iter().find_map(|Way { name: way, pass, run }| {
         let found = quietly(|| {
-            let simple = pass();
-            (interpret(&simple, at.to_vec()), simple)
+            let simple = pass(program);
+            (run(&simple, at), simple)
         });
         match found {
             Ok((found, _)) if same(&expected, &found) => None,
@@ -110,9 +133,11 @@ fn with_result(program: &Program, result: usize) -> Program {
 }
 
 /// The fault of the first value that differs, if a value alone does.
-fn smallest(program: &Program, at: &[Array]) -> Option<String> {
+fn smallest(program: &Program, at: &[Array], ways: &[&Way]) -> Option<String> {
     let is_value = |k: &usize| !matches!(program.nodes()[*k].op, Op::Loop(_) | Op::Custom(..));
-    (program.inputs().len()..program.nodes().len()).filter(is_value).find_map(|k| fault(&with_result(program, k), at))
+    (program.inputs().len()..program.nodes().len())
+        .filter(is_value)
+        .find_map(|k| fault(&with_result(program, k), at, ways))
 }
 
 /// The gradient of the sum of the floats among the results.
@@ -134,17 +159,28 @@ fn gradient(program: &Program) -> Option<Program> {
     Some(symbolic::gradient(&b.finish(&[total], &[])))
 }
 
-#[test]
-fn rules_keep_exact_numbers() {
-    for seed in seeds(50_000, 300) {
-        let program = program(seed);
-        let at = inputs(&program, &mut Rng::new(seed));
-        let gradient = quietly(|| gradient(&program));
-        let gradient = gradient.unwrap_or_else(|words| panic!("seed {seed}: the gradient panics, {words}: {program}"));
-        for program in [Some(program), gradient].into_iter().flatten() {
-            if let Some(fault) = fault(&program, &at) {
-                panic!("seed {seed}: {}", smallest(&program, &at).unwrap_or(fault));
-            }
+/// Compares so many ways of running the program of this seed, and its gradient, with its results: how many were compared.
+/// It panics with the smallest value that differs.
+pub(crate) fn check(seed: u64, count: usize) -> u64 {
+    let program = program(seed);
+    let mut rng = Rng::new(seed);
+    let at = inputs(&program, &mut rng);
+    let gradient = quietly(|| gradient(&program));
+    let gradient = gradient.unwrap_or_else(|words| panic!("seed {seed}: the gradient panics, {words}: {program}"));
+    let mut compared = 0;
+    for program in [Some(program), gradient].into_iter().flatten() {
+        let ways: Vec<&Way> = rng.permutation(WAYS.len()).into_iter().take(count).map(|k| &WAYS[k]).collect();
+        if let Some(fault) = fault(&program, &at, &ways) {
+            panic!("seed {seed}: {}", smallest(&program, &at, &ways).unwrap_or(fault));
         }
+        compared += ways.len() as u64;
+    }
+    compared
+}
+
+#[test]
+fn passes_keep_exact_numbers() {
+    for seed in seeds(50_000, 300) {
+        check(seed, 6);
     }
 }
