@@ -10,6 +10,7 @@ use polygrad::tree::TreeMath;
 use crate::infinities;
 use crate::pipelines::{Case, PIPELINES, Pipeline, Question, floats, kinds};
 use crate::recipe::Recipe;
+use crate::rounding;
 
 /// How many recipes are tried to make one small.
 const TRIES: usize = 4000;
@@ -117,14 +118,16 @@ fn reference_of(question: Question) -> &'static Pipeline {
     PIPELINES.iter().find(|p| p.question == question).expect("each question has a pipeline")
 }
 
-/// How much rounding of the inputs may change the reference, times a margin; nothing where even the sort of a number
+/// How much rounding of the inputs, or of sums and transforms, may change the reference, times a margin; nothing where even the sort of a number
 /// changes. A program that amplifies rounding so much shows nothing.
 fn sensitivity(case: &Case, question: Question, a: &[Array]) -> Option<f64> {
     let reference = reference_of(question);
     let step = if case.single() { 1e-6 } else { 1e-14 };
     let mut most: f64 = 0.0;
-    for by in [1.0 - step, 1.0 + step] {
-        let b = quietly(|| (reference.run)(&case.scaled(by))).ok()?;
+    let scaled = [1.0 - step, 1.0 + step].map(|by| quietly(|| (reference.run)(&case.scaled(by))));
+    let noisy = [1, 2, 3].map(|seed| quietly(|| rounding::with_noise(seed, || (reference.run)(case))));
+    for b in scaled.into_iter().chain(noisy) {
+        let b = b.ok()?;
         if b.len() != a.len() || differ(a, &b, f64::INFINITY, Beyond::Also).is_some() {
             return None;
         }

@@ -11,6 +11,7 @@ use polygrad::{Array, BaseTensor, DType, Shapes, Tensor};
 
 use crate::infinities;
 use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
+use crate::rounding::rounded;
 use crate::ruled::{self, Rules};
 
 type Vector<T> = Tensor<T, 1>;
@@ -311,7 +312,7 @@ impl<T: BaseTensor> Pool<T> {
                 unreachable!("not among those of random programs")
             }
         };
-        (results.pop().expect("a result"), (-20.0, 20.0))
+        (rounded(results.pop().expect("a result")), (-20.0, 20.0))
     }
 
     fn binary(&mut self, op: Binary, a: usize, b: usize) -> (T, Interval) {
@@ -375,7 +376,13 @@ impl<T: BaseTensor> Pool<T> {
                 product(a.within, (-times, times))
             }
         };
-        (a.t.linear(op), within)
+        let adds = match op {
+            Linear::Affine { into, .. } => !into.is_injective(),
+            Linear::Fourier { .. } => true,
+            Linear::Reshape { .. } | Linear::Cast { .. } => false,
+        };
+        let t = a.t.linear(op);
+        (if adds { rounded(t) } else { t }, within)
     }
 
     fn contract(&mut self, op: &Contract, a: usize, b: usize) -> (T, Interval) {
@@ -386,7 +393,7 @@ impl<T: BaseTensor> Pool<T> {
         infinities::note(op, &a.t, &b.t);
         let times = size(op.a.shape()) as f64;
         let products = product(product(a.within, b.within), (times, times));
-        (T::contract(op, &a.t, &b.t), hull((0.0, 0.0), products))
+        (rounded(T::contract(op, &a.t, &b.t)), hull((0.0, 0.0), products))
     }
 
     fn concat(&mut self, axis: usize, parts: &[usize]) -> (T, Interval) {

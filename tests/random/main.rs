@@ -62,6 +62,7 @@ mod pipelines;
 mod poles;
 mod recipe;
 mod regressions;
+mod rounding;
 mod ruled;
 mod solved;
 #[path = "../support/stablehlo/mod.rs"]

@@ -141,10 +141,13 @@ fn compared(op: Compare, x: &Integers, y: &Integers) -> Option<Mask> {
         Compare::Ge => (0, i64::MAX, true),
     };
     let (least, most) = difference(x, y);
-    if i128::from(lo) <= least && most <= i128::from(hi) {
+    // The difference of two integers may be beyond all integers, where an interval without an end goes on.
+    let from = if lo == i64::MIN { i128::MIN } else { i128::from(lo) };
+    let to = if hi == i64::MAX { i128::MAX } else { i128::from(hi) };
+    if from <= least && most <= to {
         return Mask::constant(inside);
     }
-    if most < i128::from(lo) || i128::from(hi) < least {
+    if most < from || to < least {
         return Mask::constant(!inside);
     }
     let form = x.form.as_ref()?.minus(y.form.as_ref()?)?;

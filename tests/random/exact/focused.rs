@@ -1,22 +1,22 @@
 //! Roots of random programs: groups of operations that rules treat together.
 
-use polygrad::ops::{Binary, Linear, Unary, View};
+use polygrad::Array;
+use polygrad::ops::{Binary, Discrete, IntBinary, Linear, Unary, View};
 use polygrad::program::{NodeId, Op};
 use polygrad::shape::size;
-use polygrad::{Array, DType};
 
-use super::maker::{LARGEST, MOST, Maker};
+use super::maker::{MOST, Maker};
 
 impl Maker {
     /// A value at the root of a program: operations that rules treat together.
     pub(super) fn focused(&mut self, shape: &[usize]) -> NodeId {
-        match self.rng.below(6) {
+        match self.rng.below(8) {
             0 | 1 => {
                 let mask = self.intervals(shape);
                 let branches = [0, 1].map(|_| match self.rng.below(3) {
-                    0 => self.zeros(shape, DType::F64),
+                    0 => self.zeros(shape, self.float),
                     1 => self.number_of_floats(shape),
-                    _ => self.value(shape, DType::F64, 1),
+                    _ => self.value(shape, self.float, 1),
                 });
                 let bound = self.bound(branches[0]).max(self.bound(branches[1]));
                 self.add(Op::Select([mask, branches[0], branches[1]]), bound)
@@ -29,20 +29,22 @@ impl Maker {
                 let ix: Vec<NodeId> = (0..source.len()).map(|_| self.digits(indices)).collect();
                 source.extend(rest);
                 let x = match self.rng.below(3) {
-                    0 => self.moved(&source, DType::F64, 1),
+                    0 => self.moved(&source, self.float, 1),
                     1 => {
-                        let x = self.value(&source, DType::F64, 1);
+                        let x = self.value(&source, self.float, 1);
                         let op = self.one(&[Unary::Neg, Unary::Abs]);
                         Some(self.add(Op::Unary(op, x), self.bound(x)))
                     }
                     _ => None,
                 };
-                let x = x.unwrap_or_else(|| self.leaf(&source, DType::F64));
+                let x = x.unwrap_or_else(|| self.leaf(&source, self.float));
                 let bound = self.bound(x);
                 self.add(Op::Gather(x, ix), bound)
             }
             3 => self.sum_of_products(shape),
             4 => self.sum_of_pieces(shape),
+            5 => self.stencil(shape),
+            6 => self.contraction(shape, self.float, 2),
             _ => {
                 // The sum of a scatter, over the axis of an index or another.
                 let at = self.rng.below(shape.len() + 1);
@@ -52,7 +54,7 @@ impl Maker {
                 let each = vec![1 + self.rng.below(4)];
                 let ix = (0..count).map(|_| self.digits(&each)).collect();
                 let values: Vec<usize> = each.iter().chain(&wide[count..]).copied().collect();
-                let (base, v) = (self.zeros(&wide, DType::F64), self.value(&values, DType::F64, 1));
+                let (base, v) = (self.zeros(&wide, self.float), self.value(&values, self.float, 1));
                 let bound = 4.0 * self.bound(v);
                 let written = self.add(Op::ScatterAdd(base, ix, v), bound);
                 self.linear(Linear::sum(&wide, &[at]), written, 4.0 * bound)
@@ -62,7 +64,7 @@ impl Maker {
 
     fn number_of_floats(&mut self, shape: &[usize]) -> NodeId {
         let c = self.rng.below(4) as f64 - 1.0;
-        self.constant(Array::full(shape, c), c.abs())
+        self.constant(Array::full_as(shape, self.float, c), c.abs())
     }
 
     /// A sum of a product of two or three factors, each of which has some axes of the space.
@@ -71,8 +73,8 @@ impl Maker {
         let mut space = shape.to_vec();
         let summed: Vec<usize> = (0..1 + self.rng.below(2)).map(|k| at + k).collect();
         summed.iter().for_each(|k| space.insert(*k, 2 + self.rng.below(4)));
-        if size(&space) > LARGEST {
-            return self.leaf(shape, DType::F64);
+        if size(&space) > self.largest() {
+            return self.leaf(shape, self.float);
         }
         let mut product = None;
         for _ in 0..2 + self.rng.below(2) {
@@ -86,7 +88,8 @@ impl Maker {
                 View::axes(&space, &axes)
             };
             let source = view.source().to_vec();
-            let x = if self.rarely(3) { self.contraction(&source, 1) } else { self.leaf(&source, DType::F64) };
+            let x =
+                if self.rarely(3) { self.contraction(&source, self.float, 1) } else { self.leaf(&source, self.float) };
             let bound = self.bound(x);
             let x = self.linear(Linear::read(view), x, bound);
             product = Some(match product {
@@ -100,13 +103,52 @@ impl Maker {
         let product = product.expect("two factors");
         let mask = self.intervals(&space);
         let product = if self.rarely(4) {
-            let zeros = self.zeros(&space, DType::F64);
+            let zeros = self.zeros(&space, self.float);
             self.add(Op::Select([mask, product, zeros]), self.bound(product))
         } else {
             product
         };
         let bound = self.bound(product) * size(&space) as f64;
         self.linear(Linear::sum(&space, &summed), product, bound)
+    }
+
+    /// A sum of neighbours along an axis, with zeros beside the ends, which is mostly multiplied by the position.
+    pub(super) fn stencil(&mut self, shape: &[usize]) -> NodeId {
+        let float = self.float;
+        let x = self.value(shape, float, 1);
+        if shape.is_empty() {
+            return x;
+        }
+        let axis = if self.rarely(3) { self.rng.below(shape.len()) } else { shape.len() - 1 };
+        let mut sum = None;
+        for _ in 0..2 + self.rng.below(2) {
+            let mut offset = vec![0; shape.len()];
+            offset[axis] = self.rng.below(5) as i64 - 2;
+            let rank = shape.len();
+            let matrix: Vec<i64> = (0..rank * rank).map(|k| i64::from(k % (rank + 1) == 0)).collect();
+            let bound = self.bound(x);
+            let near = self.linear(Linear::read(View::affine(shape, shape, &matrix, &offset)), x, bound);
+            sum = Some(match sum {
+                Some(y) => self.add(Op::Binary(Binary::Add, y, near), self.bound(y) + bound),
+                None => near,
+            });
+        }
+        let sum = sum.expect("two neighbours");
+        if self.rarely(4) {
+            return sum;
+        }
+        let places = self.places(shape);
+        self.combined(sum, places)
+    }
+
+    /// Positions, or digits of them, as floats.
+    pub(super) fn places(&mut self, shape: &[usize]) -> NodeId {
+        let (mut x, mut most) = (self.positions(shape), shape.iter().copied().max().unwrap_or(0).max(4));
+        if self.rarely(2) || shape.is_empty() {
+            let (digits, four) = (self.digits(shape), self.constant(Array::full(shape, 4i64), 0.0));
+            (x, most) = (self.ints(IntBinary::Rem, digits, four), 4);
+        }
+        self.add(Op::Discrete(Discrete::ToFloat(self.float), [x].as_slice().into()), most as f64)
     }
 
     /// A sum of arrays that are zero but in a box, or in a part of the axes.
@@ -126,7 +168,7 @@ impl Maker {
             let into = View::affine(shape, &space, &matrix, &offset);
             let from = if self.rarely(2) { View::identity(&space) } else { self.view(&space) };
             let source = from.source().to_vec();
-            let x = self.value(&source, DType::F64, 1);
+            let x = self.value(&source, self.float, 1);
             let bound = self.bound(x);
             let piece = self.linear(Linear::affine(from, into), x, bound);
             sum = Some(match sum {

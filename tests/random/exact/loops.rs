@@ -1,11 +1,11 @@
 //! Random loops of exact numbers.
 
-use polygrad::ops::{Binary, IntBinary};
-use polygrad::program::{Builder, Loop, NodeId, Op, Program, Slot};
+use polygrad::ops::{Binary, Discrete, IntBinary, Linear, Unary, View};
+use polygrad::program::{Loop, NodeId, Op, Program, Slot};
 use polygrad::shape::Shape;
 use polygrad::{Array, DType};
 
-use super::maker::Maker;
+use super::maker::{MOST, Maker};
 
 /// The bound on that of a carry of a loop.
 const CARRY: f64 = 64.0;
@@ -13,8 +13,12 @@ const CARRY: f64 = 64.0;
 impl Maker {
     /// A result of a loop: the last carry, or a stacked output if the shape has as many rows as there can be trips.
     pub(super) fn looped(&mut self, shape: &[usize], dtype: DType, depth: usize) -> Option<NodeId> {
-        let stacked = shape.first().is_some_and(|n| (1..=4).contains(n)) && self.rarely(2);
-        let n = if stacked { shape[0] } else { self.rng.below(4) };
+        let stacked = shape.first().is_some_and(|n| (1..=4).contains(n) || *n == self.trips) && self.rarely(2);
+        let n = match (stacked, self.rarely(3)) {
+            (true, _) => shape[0],
+            (false, true) => self.rng.below(4),
+            (false, false) => self.trips,
+        };
         let row = if stacked { &shape[1..] } else { shape };
         // A carry of the result's kind, if that is returned, and another one.
         let mut carries: Vec<(Vec<usize>, DType)> = Vec::new();
@@ -22,7 +26,12 @@ impl Maker {
             carries.push((row.to_vec(), dtype));
         }
         if self.rarely(2) {
-            let kind = self.one(&[(Vec::new(), DType::I64), (row.to_vec(), DType::F64), (vec![3], DType::F64)]);
+            let kind = self.one(&[
+                (Vec::new(), DType::I64),
+                (Vec::new(), DType::Bool),
+                (row.to_vec(), self.float),
+                (vec![3], self.float),
+            ]);
             carries.push(kind);
         }
         let mut init = Vec::new();
@@ -33,11 +42,14 @@ impl Maker {
         let mut rows: Vec<usize> = vec![n];
         let xs: Vec<NodeId> = (0..self.rng.below(3))
             .map(|k| {
-                let dtype = if k == 0 { DType::I64 } else { DType::F64 };
+                let dtype = if k == 0 { DType::I64 } else { self.float };
                 rows.truncate(1);
-                rows.extend((0..self.rng.below(2)).map(|_| 3));
-                let x = self.value(&rows, dtype, depth.min(1));
-                self.clamped(x)
+                if self.rarely(2) {
+                    rows.extend(row);
+                } else {
+                    rows.extend((0..self.rng.below(2)).map(|_| 3));
+                }
+                self.rows(&rows, dtype, depth.min(1))
             })
             .collect();
         let all: Vec<NodeId> =
@@ -59,8 +71,7 @@ impl Maker {
         (stacked, row, dtype): (bool, &[usize], DType),
         depth: usize,
     ) -> Option<(Program, Vec<f64>)> {
-        let mut inner =
-            Maker { rng: self.rng.split(), b: Builder::literal(), bounds: Vec::new(), inside: self.inside + 1 };
+        let mut inner = Maker::new(self.rng.split(), self.inside + 1, self.extents, self.float);
         for (shape, dtype) in carries {
             inner.input(shape, *dtype, CARRY);
         }
@@ -91,26 +102,86 @@ impl Maker {
     /// The next value of a carry: something is added, or it is something else.
     fn next(&mut self, carry: NodeId, x: NodeId) -> NodeId {
         let dtype = self.b.node(x).dtype;
-        if dtype != DType::F64 {
-            return match dtype {
-                DType::I64 if self.rarely(2) => self.ints(IntBinary::Add, carry, x),
-                DType::I64 | DType::Bool | DType::F64 | DType::F32 => x,
-            };
+        match dtype {
+            DType::I64 if self.rarely(2) => return self.ints(IntBinary::Add, carry, x),
+            // A mask that is false at last, beside carries that go on.
+            DType::Bool if !self.rarely(3) => return self.discrete(Discrete::And, &[carry, x]),
+            DType::I64 | DType::Bool => return x,
+            DType::F64 | DType::F32 => {}
+        }
+        if self.rarely(3) {
+            let sum = self.terms(carry, x);
+            return self.clamped(sum);
         }
         // A few trips add little to the initial value.
-        if 4.0 * self.bound(x) <= CARRY - 8.0 && self.rarely(2) {
+        if self.trips.max(4) as f64 * self.bound(x) <= CARRY - 8.0 && self.rarely(2) {
             return self.add(Op::Binary(Binary::Add, carry, x), CARRY);
         }
         self.clamped(x)
     }
 
+    /// A sum and difference, in brackets, of what depends on the carry and of what does not.
+    fn terms(&mut self, carry: NodeId, x: NodeId) -> NodeId {
+        let (shape, dtype) = (self.of_shape(x), self.b.node(x).dtype);
+        let op = self.one(&[Unary::Neg, Unary::Abs, Unary::Relu]);
+        let mut sum = self.add(Op::Unary(op, carry), self.bound(carry));
+        if self.rarely(2) {
+            sum = carry;
+        }
+        for k in 0..2 + self.rng.below(2) {
+            let term = match self.rarely(3) {
+                true if k == 0 => x,
+                true => self.value(&shape, dtype, 1),
+                false => self.given(&shape, dtype),
+            };
+            let bound = self.bound(sum) + self.bound(term);
+            let op = self.one(&[Binary::Add, Binary::Sub, Binary::Sub]);
+            let [a, b] = if self.rarely(2) { [sum, term] } else { [term, sum] };
+            sum = self.add(Op::Binary(op, a, b), bound);
+        }
+        sum
+    }
+
+    /// An input of this kind that is not the first one, or what is made of inputs.
+    fn given(&mut self, shape: &[usize], dtype: DType) -> NodeId {
+        let fits = |id: &NodeId| {
+            let node = self.b.node(*id);
+            matches!(node.op, Op::Input(_)) && node.dtype == dtype && node.shape[..] == *shape
+        };
+        let all: Vec<NodeId> = (1..self.bounds.len() as NodeId).filter(fits).collect();
+        if all.is_empty() { self.leaf(shape, dtype) } else { self.one(&all) }
+    }
+
+    /// Rows of a loop: often what another loop reads, or what is computed of copies of one row.
+    fn rows(&mut self, shape: &[usize], dtype: DType, depth: usize) -> NodeId {
+        let read: Vec<NodeId> = self.sequences.clone();
+        let fits = |id: &NodeId| self.of_shape(*id)[..] == *shape && self.b.node(*id).dtype == dtype;
+        let read: Vec<NodeId> = read.into_iter().filter(fits).collect();
+        let mut x = if read.is_empty() || self.rarely(3) { self.value(shape, dtype, depth) } else { self.one(&read) };
+        if self.rarely(3) && dtype.is_float() && shape.len() > 1 {
+            let bound = self.bound(x);
+            // The axes of the copied rows in any order.
+            let mut axes: Vec<usize> = (1..shape.len()).collect();
+            let order = self.rng.permutation(axes.len());
+            axes = order.into_iter().map(|k| axes[k]).collect();
+            let view = View::axes(shape, &axes);
+            let row = self.value(view.source(), dtype, depth);
+            let copies = self.linear(Linear::read(view), row, self.bound(row));
+            x = if bound + self.bound(row) <= MOST { self.combined(x, copies) } else { copies };
+        }
+        let x = self.clamped(x);
+        self.sequences.push(x);
+        x
+    }
+
     /// A float between -8 and 8.
     fn clamped(&mut self, x: NodeId) -> NodeId {
-        if self.b.node(x).dtype != DType::F64 || self.bound(x) <= 8.0 {
+        if !self.b.node(x).dtype.is_float() || self.bound(x) <= 8.0 {
             return x;
         }
         let shape = self.of_shape(x);
-        let [lo, hi] = [-8.0, 8.0].map(|c| self.constant(Array::full(&shape, c), 8.0));
+        let dtype = self.b.node(x).dtype;
+        let [lo, hi] = [-8.0, 8.0].map(|c| self.constant(Array::full_as(&shape, dtype, c), 8.0));
         let x = self.add(Op::Binary(Binary::Min, x, hi), self.bound(x));
         self.add(Op::Binary(Binary::Max, x, lo), 8.0)
     }

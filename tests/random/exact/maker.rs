@@ -14,8 +14,42 @@ use crate::support::random_view;
 /// The bound on the absolute value of floats: products of a few of them are exact.
 pub(super) const MOST: f64 = 4096.0;
 
-/// The most elements of a value, and points of an iteration space.
-pub(super) const LARGEST: usize = 200;
+/// Which extents arrays have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extents {
+    /// A few.
+    Few,
+    /// Mostly this one, so that no shape tells axes apart.
+    Same(usize),
+    /// The last axes are rows that fill vectors, or nearly so.
+    Rows,
+    /// Thousands of elements: kernels, blocks and threads of their own.
+    Many,
+}
+
+/// Around the lengths of vectors.
+const ROWS: &[usize] = &[7, 8, 9, 15, 16, 17, 33, 64];
+
+impl Extents {
+    /// Those of a program.
+    pub(super) fn drawn(rng: &mut Rng) -> Extents {
+        match rng.below(50) {
+            0 => Extents::Many,
+            1..=9 => Extents::Rows,
+            10..=21 => Extents::Same(2 + rng.below(4)),
+            _ => Extents::Few,
+        }
+    }
+
+    /// The most elements of a value, and points of an iteration space.
+    fn largest(self) -> usize {
+        match self {
+            Extents::Few | Extents::Same(_) => 200,
+            Extents::Rows => 1500,
+            Extents::Many => 20_000,
+        }
+    }
+}
 
 /// A maker of programs, from results to operands: each value is asked for by shape and element type.
 pub(super) struct Maker {
@@ -25,9 +59,21 @@ pub(super) struct Maker {
     pub(super) bounds: Vec<f64>,
     /// How many loops are around.
     pub(super) inside: usize,
+    pub(super) extents: Extents,
+    /// The type of most floats.
+    pub(super) float: DType,
+    /// The number of trips of most loops, and what some of them read.
+    pub(super) trips: usize,
+    pub(super) sequences: Vec<NodeId>,
 }
 
 impl Maker {
+    pub(super) fn new(mut rng: Rng, inside: usize, extents: Extents, float: DType) -> Maker {
+        let trips = if rng.below(4) == 0 { 3 + rng.below(10) } else { rng.below(4) };
+        let (b, bounds, sequences) = (Builder::literal(), Vec::new(), Vec::new());
+        Maker { rng, b, bounds, inside, extents, float, trips, sequences }
+    }
+
     pub(super) fn one<X: Clone>(&mut self, of: &[X]) -> X {
         of[self.rng.below(of.len())].clone()
     }
@@ -37,9 +83,32 @@ impl Maker {
         self.rng.below(times) == 0
     }
 
+    pub(super) fn largest(&self) -> usize {
+        self.extents.largest()
+    }
+
+    /// The extent of an axis before so many others.
+    pub(super) fn extent(&mut self, others: usize) -> usize {
+        let usual = !self.rarely(6);
+        match (self.extents, others) {
+            (Extents::Same(n), _) if usual => n,
+            (Extents::Rows, 0) if usual => self.one(ROWS),
+            (Extents::Many, 0) if usual => self.one(&[16, 33, 64, 100, 200, 257]),
+            (Extents::Many, 1) if usual => self.one(&[1, 3, 8, 17, 40, 64]),
+            (_, _) => {
+                if self.rarely(12) {
+                    6 + self.rng.below(7)
+                } else {
+                    1 + self.rng.below(4)
+                }
+            }
+        }
+    }
+
     pub(super) fn shape(&mut self, rank: usize) -> Vec<usize> {
-        let rank = self.rng.below(rank + 1);
-        (0..rank).map(|_| if self.rarely(12) { 6 + self.rng.below(7) } else { 1 + self.rng.below(4) }).collect()
+        let large = matches!(self.extents, Extents::Rows | Extents::Many);
+        let rank = if large && self.rarely(2) { rank } else { self.rng.below(rank + 1) };
+        (0..rank).rev().map(|others| self.extent(others)).collect()
     }
 
     pub(super) fn add(&mut self, op: Op<NodeId>, bound: f64) -> NodeId {
@@ -149,9 +218,9 @@ impl Maker {
         }
     }
 
-    pub(super) fn is_small(op: &Linear) -> bool {
+    pub(super) fn is_small(&self, op: &Linear) -> bool {
         let points = if let Linear::Affine { from, .. } = op { size(from.shape()) } else { 0 };
-        points <= LARGEST && size(op.input_shape()) <= LARGEST && op.input_shape().len() <= 5
+        points <= self.largest() && size(op.input_shape()) <= self.largest() && op.input_shape().len() <= 5
     }
 
     // ---- values ----
@@ -172,7 +241,7 @@ impl Maker {
         match dtype {
             DType::Bool => self.mask(shape, depth),
             DType::I64 => self.int(shape, depth),
-            DType::F64 | DType::F32 => self.float(shape, depth),
+            DType::F64 | DType::F32 => self.floats(shape, dtype, depth),
         }
     }
 
@@ -183,7 +252,7 @@ impl Maker {
             0..=4 => {
                 let (op, factor) = self.operation(shape);
                 let adds = matches!(&op, Linear::Affine { into, .. } if !into.is_injective());
-                if !Maker::is_small(&op) || (adds && dtype == DType::Bool) {
+                if !self.is_small(&op) || (adds && dtype == DType::Bool) {
                     return None;
                 }
                 let x = self.value(op.input_shape(), dtype, depth);
@@ -254,7 +323,8 @@ impl Maker {
                 }
                 DType::I64 => self.constant(Array::new(shape, all), 0.0),
                 DType::F64 | DType::F32 => {
-                    self.constant(Array::new(shape, all.iter().map(|x| *x as f64).collect()), 4.0)
+                    let all = Array::new(shape, all.iter().map(|x| *x as f64).collect());
+                    self.constant(if dtype == DType::F32 { all.cast::<f32>() } else { all }, 4.0)
                 }
             };
         }
@@ -267,32 +337,31 @@ impl Maker {
         self.linear(Linear::read(view), x, bound)
     }
 
-    pub(super) fn float(&mut self, shape: &[usize], depth: usize) -> NodeId {
-        let Some(depth) = depth.checked_sub(1) else { return self.leaf(shape, DType::F64) };
-        match self.rng.below(14) {
+    pub(super) fn floats(&mut self, shape: &[usize], dtype: DType, depth: usize) -> NodeId {
+        let Some(depth) = depth.checked_sub(1) else { return self.leaf(shape, dtype) };
+        match self.rng.below(15) {
             0..=5 => {
-                let (x, y) = (self.value(shape, DType::F64, depth), self.value(shape, DType::F64, depth));
+                let (x, y) = (self.value(shape, dtype, depth), self.value(shape, dtype, depth));
                 self.combined(x, y)
             }
             6 => {
-                let x = self.value(shape, DType::F64, depth);
+                let x = self.value(shape, dtype, depth);
                 let op = self.one(&[Unary::Neg, Unary::Neg, Unary::Abs, Unary::Relu]);
                 self.add(Op::Unary(op, x), self.bound(x))
             }
-            7 | 8 => self.contraction(shape, depth),
+            7 | 8 => self.contraction(shape, dtype, depth),
             9 | 10 => {
                 let at = self.rng.below(shape.len() + 1).min(2);
                 let mut indices = self.shape(2);
                 indices.truncate(2);
-                let base =
-                    if self.rarely(2) { self.zeros(shape, DType::F64) } else { self.value(shape, DType::F64, depth) };
+                let base = if self.rarely(2) { self.zeros(shape, dtype) } else { self.value(shape, dtype, depth) };
                 let ix = (0..at).map(|_| self.value(&indices, DType::I64, depth)).collect();
                 let values: Vec<usize> =
                     if at == 0 { shape.to_vec() } else { indices.iter().chain(&shape[at..]).copied().collect() };
-                if size(&values) > LARGEST {
+                if size(&values) > self.largest() {
                     return base;
                 }
-                let v = self.value(&values, DType::F64, depth);
+                let v = self.value(&values, dtype, depth);
                 let bound = self.bound(base) + size(&indices).max(1) as f64 * self.bound(v);
                 if bound > MOST { base } else { self.add(Op::ScatterAdd(base, ix, v), bound) }
             }
@@ -300,7 +369,7 @@ impl Maker {
                 let axis = self.rng.below(shape.len() + 1);
                 let mut from = shape.to_vec();
                 from.insert(axis, 1 + self.rng.below(4));
-                let x = self.value(&from, DType::F64, depth);
+                let x = self.value(&from, dtype, depth);
                 let op = self.one(&Reduce::all(axis));
                 self.add(Op::Reduce(op, x), self.bound(x))
             }
@@ -308,11 +377,16 @@ impl Maker {
                 let small = self.value(shape, DType::I64, depth);
                 let four = self.constant(Array::full(shape, 4i64), 0.0);
                 let small = self.ints(IntBinary::Rem, small, four);
-                self.add(Op::Discrete(Discrete::ToFloat(DType::F64), [small].as_slice().into()), 3.0)
+                self.add(Op::Discrete(Discrete::ToFloat(dtype), [small].as_slice().into()), 3.0)
+            }
+            13 => {
+                let other = if dtype == DType::F64 { DType::F32 } else { DType::F64 };
+                let x = self.value(shape, other, depth);
+                self.linear(Linear::cast(shape, other, dtype), x, self.bound(x))
             }
             _ => {
                 let small = self.value(shape, DType::Bool, depth);
-                self.add(Op::Discrete(Discrete::ToFloat(DType::F64), [small].as_slice().into()), 1.0)
+                self.add(Op::Discrete(Discrete::ToFloat(dtype), [small].as_slice().into()), 1.0)
             }
         }
     }
@@ -338,7 +412,7 @@ impl Maker {
         }
     }
 
-    pub(super) fn contraction(&mut self, shape: &[usize], depth: usize) -> NodeId {
+    pub(super) fn contraction(&mut self, shape: &[usize], dtype: DType, depth: usize) -> NodeId {
         let mut space = shape.to_vec();
         let more = self.shape(2);
         space.extend(&more);
@@ -353,12 +427,12 @@ impl Maker {
         };
         let sources = [op.a.source().to_vec(), op.b.source().to_vec()];
         let points = size(op.a.shape());
-        if points > LARGEST || sources.iter().any(|s| size(s) > LARGEST) {
-            return self.leaf(shape, DType::F64);
+        if points > self.largest() || sources.iter().any(|s| size(s) > self.largest()) {
+            return self.leaf(shape, dtype);
         }
-        let [x, y] = sources.map(|source| self.value(&source, DType::F64, depth));
+        let [x, y] = sources.map(|source| self.value(&source, dtype, depth));
         let bound = points.max(1) as f64 * self.bound(x) * self.bound(y);
-        if bound > MOST { self.leaf(shape, DType::F64) } else { self.add(Op::Contract(Box::new(op), x, y), bound) }
+        if bound > MOST { self.leaf(shape, dtype) } else { self.add(Op::Contract(Box::new(op), x, y), bound) }
     }
 
     pub(super) fn discrete(&mut self, op: Discrete, args: &[NodeId]) -> NodeId {
@@ -423,6 +497,9 @@ impl Maker {
             let mut y = maker.number(shape, -2);
             if maker.rarely(5) {
                 y = maker.positions(shape);
+            } else if maker.rarely(12) {
+                let far = maker.one(&[i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX - 1]);
+                y = maker.constant(Array::full(shape, far), 0.0);
             }
             let mask = maker.discrete(Discrete::Compare(op), &[x, y]);
             if maker.rarely(4) { maker.discrete(Discrete::Not, &[mask]) } else { mask }
@@ -462,7 +539,7 @@ impl Maker {
                 self.discrete(Discrete::ToInt, &[x])
             }
             8 => {
-                let dtype = self.one(&[DType::F64, DType::I64]);
+                let dtype = self.one(&[self.float, DType::I64]);
                 if self.rarely(3) && !shape.is_empty() {
                     let x = self.value(shape, dtype, depth);
                     let axis = self.rng.below(shape.len());
@@ -487,7 +564,7 @@ impl Maker {
         }
         match self.rng.below(10) {
             0..=5 => {
-                let dtype = if self.rarely(5) { DType::F64 } else { DType::I64 };
+                let dtype = if self.rarely(5) { self.float } else { DType::I64 };
                 let x = self.value(shape, dtype, depth);
                 let y = if self.rarely(2) { self.leaf(shape, dtype) } else { self.value(shape, dtype, depth) };
                 let op = self.one(Compare::ALL);

@@ -10,11 +10,12 @@
 mod focused;
 mod loops;
 mod maker;
+mod shared;
 
 use polygrad::array::Rng;
-use polygrad::ops::{Binary, Linear};
+use polygrad::ops::{Binary, Compare, Discrete, Linear};
 use polygrad::passes::{Options, optimize, simplify, simplify_with, vectorize};
-use polygrad::program::{Builder, NodeId, Op, Program, Slot, interpret};
+use polygrad::program::{Builder, Constant, NodeId, Op, Program, Slot, interpret};
 use polygrad::shape::size;
 use polygrad::symbolic;
 use polygrad::{Array, DType};
@@ -23,21 +24,27 @@ use crate::check::quietly;
 use crate::pipelines::{exported, in_segments, run, run_in_blocks, saved_and_loaded};
 use crate::seeds;
 use crate::support::floats;
-use maker::Maker;
+use maker::{Extents, Maker};
 
 /// A program of this seed.
 fn program(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
-    let mut maker = Maker { rng: rng.split(), b: Builder::literal(), bounds: Vec::new(), inside: 0 };
-    for dtype in [DType::F64, DType::F64, DType::I64, DType::Bool] {
+    let extents = Extents::drawn(&mut rng);
+    let float = if rng.below(6) == 0 { DType::F32 } else { DType::F64 };
+    let mut maker = Maker::new(rng.split(), 0, extents, float);
+    for dtype in [float, float, DType::I64, DType::Bool] {
         let shape = maker.shape(2);
         maker.input(&shape, dtype, 3.0);
+    }
+    if rng.below(4) == 0 {
+        let results = maker.sharing();
+        return maker.b.finish(&results, &[]);
     }
     let count = 1 + rng.below(2);
     let results: Vec<NodeId> = (0..count)
         .map(|_| {
             let shape = maker.shape(3);
-            let dtype = maker.one(&[DType::F64, DType::F64, DType::F64, DType::I64, DType::Bool]);
+            let dtype = maker.one(&[float, float, float, DType::I64, DType::Bool]);
             let depth = 2 + maker.rng.below(3);
             if maker.rarely(2) { maker.focused(&shape) } else { maker.value(&shape, dtype, depth) }
         })
@@ -52,7 +59,8 @@ fn inputs(program: &Program, rng: &mut Rng) -> Vec<Array> {
         match slot.dtype {
             DType::Bool => Array::new(&slot.shape, all.iter().map(|x| *x > 0).collect()),
             DType::I64 => Array::new(&slot.shape, all.iter().map(|x| 2 * x + 3).collect()),
-            DType::F64 | DType::F32 => Array::new(&slot.shape, all.iter().map(|x| *x as f64).collect()),
+            DType::F64 => Array::new(&slot.shape, all.iter().map(|x| *x as f64).collect()),
+            DType::F32 => Array::new(&slot.shape, all.iter().map(|x| *x as f32).collect()),
         }
     };
     program.inputs().iter().map(&mut one).collect()
@@ -103,7 +111,11 @@ const WAYS: &[Way] = &[
 fn fault(program: &Program, at: &[Array], ways: &[&Way]) -> Option<String> {
     let expected = interpret(program, at.to_vec());
     // Larger numbers may round.
-    let exact = |a: &Array| a.dtype() == DType::I64 || floats(a).iter().all(|x| x.abs() <= 2f64.powi(45));
+    let exact = |a: &Array| match a.dtype() {
+        DType::I64 | DType::Bool => true,
+        DType::F64 => floats(a).iter().all(|x| x.abs() <= 2f64.powi(45)),
+        DType::F32 => floats(a).iter().all(|x| x.abs() <= 2f64.powi(16)),
+    };
     if !expected.iter().all(exact) {
         return None;
     }
@@ -152,7 +164,11 @@ fn gradient(program: &Program) -> Option<Program> {
     let sums = results.iter().map(|r| {
         let shape = b.node(now[*r as usize]).shape.clone();
         let axes: Vec<usize> = (0..shape.len()).collect();
-        b.apply(Op::Linear(Box::new(Linear::sum(&shape, &axes)), now[*r as usize]))
+        let sum = b.apply(Op::Linear(Box::new(Linear::sum(&shape, &axes)), now[*r as usize]));
+        match b.node(sum).dtype {
+            DType::F32 => b.apply(Op::Linear(Box::new(Linear::cast(&[], DType::F32, DType::F64)), sum)),
+            DType::F64 | DType::I64 | DType::Bool => sum,
+        }
     });
     let sums: Vec<NodeId> = sums.collect();
     let total = sums.into_iter().reduce(|x, y| b.apply(Op::Binary(Binary::Add, x, y)))?;
@@ -176,6 +192,21 @@ pub(crate) fn check(seed: u64, count: usize) -> u64 {
         compared += ways.len() as u64;
     }
     compared
+}
+
+/// Masks that compare positions with integers next to which others wrap around.
+#[test]
+fn positions_are_compared_with_extreme_integers() {
+    for far in [i64::MIN, i64::MIN + 1, -1, 0, 3, i64::MAX - 1, i64::MAX] {
+        for op in Compare::ALL {
+            let mut b = Builder::literal();
+            let i = b.apply(Op::Discrete(Discrete::Iota { n: 4 }, [].as_slice().into()));
+            let c = b.apply(Op::Constant(Constant(Array::full(&[4], far))));
+            let masks = [[i, c], [c, i]].map(|args| b.apply(Op::Discrete(Discrete::Compare(*op), args.into())));
+            let program = b.finish(&masks, &[]);
+            assert_eq!(fault(&program, &[], &WAYS.iter().collect::<Vec<_>>()), None);
+        }
+    }
 }
 
 #[test]
