@@ -1,12 +1,12 @@
 //! A process that serves the benchmark suite GradBench: problems come as lines of JSON, values and derivatives go back, with
 //! the times they took.
 //!
-//! `cargo run --release --example gradbench [-- --threads N]`
+//! `cargo run --release --example gradbench [-- --threads N]`, with at most as many threads as the machine has processors
 //!
 //! | file | what |
 //! |---|---|
 //! | `programs/` | the twelve problems, as a user of the library writes them; nothing else knows a formula |
-//! | `problems/` | what a problem's inputs and outputs are in JSON, and which functions it has |
+//! | `problems/` | what a problem's inputs and outputs are in JSON, which sizes must agree, and which functions it has |
 //! | `json.rs` | tensors from nested lists, and nested lists from results |
 //! | `runs.rs` | a recorded function with its input, run and timed as often as asked for |
 //! | `protocol.rs` | messages and answers |
@@ -55,7 +55,14 @@ fn threads(mut words: impl Iterator<Item = String>) -> Result<Option<usize>, Str
 fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut pool = rayon::ThreadPoolBuilder::new();
     if let Some(count) = threads(std::env::args().skip(1))? {
-        pool = pool.num_threads(count);
+        // More threads than processors only wait for each other, and a system has room for some thousands.
+        let most = std::thread::available_parallelism()?.get();
+        if count > most {
+            eprintln!(
+                "--threads {count} is more than this machine has processors for: {most}; so many threads are used"
+            );
+        }
+        pool = pool.num_threads(count.min(most));
     }
     pool.build()?.install(|| serve(&mut io::stdin().lock(), &mut io::stdout().lock()))?;
     Ok(())

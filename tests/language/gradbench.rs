@@ -176,7 +176,11 @@ fn what_is_unknown_or_does_not_fit_is_refused() {
     refused(&mut process, evaluate("lse", "primal", json!({ "x": [1.0, null] })), "expected f64");
     refused(&mut process, evaluate("lse", "primal", json!({ "y": [1.0] })), "missing field `x`");
     refused(&mut process, evaluate("lse", "primal", json!({ "x": [] })), "at least one element");
-    refused(&mut process, evaluate("det", "primal", json!({ "A": [1.0, 2.0], "ell": 2 })), "needs ell * ell numbers");
+    refused(
+        &mut process,
+        evaluate("det", "primal", json!({ "A": [1.0, 2.0], "ell": 2 })),
+        "ell * ell, but they are 2 and 4",
+    );
     let ragged = json!({ "points": [[1.0, 2.0], [3.0]], "centroids": [[1.0, 2.0]] });
     refused(&mut process, evaluate("kmeans", "cost", ragged), "rows need one length");
     // JSON has no word for what a number is divided by 0.
@@ -185,6 +189,274 @@ fn what_is_unknown_or_does_not_fit_is_refused() {
     // After all that the process goes on.
     let answer = process.say(evaluate("hello", "square", json!(3)).to_string().as_bytes());
     assert_eq!(answer["output"], 9.0);
+    process.end();
+}
+
+/// The input of the first evaluation that was recorded for a module.
+fn recorded(module: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/gradbench/{module}.jsonl"));
+    let text = fs::read_to_string(path).expect("the conversation can be read");
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
+    lines.find_map(|line| line["message"].get("input").cloned()).expect("something is evaluated")
+}
+
+/// One size of a good input changed: what then contradicts is named with both numbers.
+#[test]
+fn sizes_that_contradict_each_other_are_refused() {
+    let mut process = Process::start(&[]);
+    let row = |n: usize| vec![0.5; n];
+    let rows = |m: usize, n: usize| vec![row(n); m];
+    let cubes = |l: usize, m: usize, n: usize| vec![rows(m, n); l];
+    let model = |name: &str| format!("/data/model/{name}");
+    let cases: Vec<(&str, &str, String, Value, &str)> = vec![
+        ("gmm", "objective", "/d".into(), json!(3), "`d` must be the width of `x`, but they are 3 and 2"),
+        ("gmm", "jacobian", "/k".into(), json!(5), "`k` must be the length of `alpha`, but they are 5 and 2"),
+        ("gmm", "objective", "/n".into(), json!(1), "`n` must be the number of samples `x`, but they are 1 and 3"),
+        ("gmm", "objective", "/x".into(), json!(rows(3, 1)), "`d` must be the width of `x`, but they are 2 and 1"),
+        (
+            "gmm",
+            "objective",
+            "/mu".into(),
+            json!(rows(1, 2)),
+            "rows of `mu` must be the length of `alpha`, but they are 1 and 2",
+        ),
+        (
+            "gmm",
+            "objective",
+            "/mu".into(),
+            json!(rows(2, 1)),
+            "the width of `mu` must be the width of `x`, but they are 1 and 2",
+        ),
+        (
+            "gmm",
+            "objective",
+            "/q".into(),
+            json!(rows(1, 2)),
+            "rows of `q` must be the length of `alpha`, but they are 1 and 2",
+        ),
+        (
+            "gmm",
+            "objective",
+            "/q".into(),
+            json!(rows(2, 1)),
+            "the width of `q` must be the width of `x`, but they are 1 and 2",
+        ),
+        ("gmm", "objective", "/l".into(), json!(rows(2, 3)), "with the width d of `x`, but they are 3 and 1"),
+        (
+            "gmm",
+            "objective",
+            "/l".into(),
+            json!(rows(1, 1)),
+            "rows of `l` must be the length of `alpha`, but they are 1 and 2",
+        ),
+        ("lstm", "objective", "/l".into(), json!(3), "rows of `state` must be twice `l`, but they are 2 and 6"),
+        ("lstm", "objective", "/c".into(), json!(4), "characters of `sequence` must be `c`, but they are 3 and 4"),
+        (
+            "lstm",
+            "objective",
+            "/state".into(),
+            json!(rows(4, 2)),
+            "rows of `main_params` must be the number of rows of `state`, but they are 2 and 4",
+        ),
+        (
+            "lstm",
+            "objective",
+            "/state".into(),
+            json!(rows(3, 2)),
+            "`state` must be even, two for each layer, but it is 3",
+        ),
+        (
+            "lstm",
+            "jacobian",
+            "/main_params".into(),
+            json!(rows(4, 4)),
+            "rows of `main_params` must be the number of rows of `state`, but they are 4 and 2",
+        ),
+        (
+            "lstm",
+            "objective",
+            "/main_params".into(),
+            json!(rows(2, 4)),
+            "4 times the width of `state`, but they are 4 and 8",
+        ),
+        (
+            "lstm",
+            "objective",
+            "/extra_params".into(),
+            json!(rows(2, 2)),
+            "rows of `extra_params` must be 3, but they are 2 and 3",
+        ),
+        (
+            "lstm",
+            "objective",
+            "/extra_params".into(),
+            json!(rows(3, 1)),
+            "of `extra_params` must be the width of `state`, but they are 1 and 2",
+        ),
+        (
+            "lstm",
+            "objective",
+            "/sequence".into(),
+            json!(rows(3, 1)),
+            "of `sequence` must be the width of `state`, but they are 1 and 2",
+        ),
+        ("lstm", "objective", "/sequence".into(), json!(rows(1, 2)), "`sequence` must be at least 2, but it is 1"),
+        (
+            "kmeans",
+            "cost",
+            "/centroids".into(),
+            json!(rows(2, 1)),
+            "of `centroids` must be the width of `points`, but they are 1 and 2",
+        ),
+        (
+            "kmeans",
+            "dir",
+            "/points".into(),
+            json!(rows(4, 1)),
+            "of `centroids` must be the width of `points`, but they are 2 and 1",
+        ),
+        ("ba", "objective", "/cam".into(), json!(row(10)), "the length of `cam` must be 11, but they are 10 and 11"),
+        ("ba", "objective", "/x".into(), json!(row(1)), "the length of `x` must be 3, but they are 1 and 3"),
+        ("ba", "jacobian", "/feat".into(), json!(row(1)), "the length of `feat` must be 2, but they are 1 and 2"),
+        ("ba", "objective", "/n".into(), json!(0), "`n` must be at least 1, but it is 0"),
+        ("ba", "objective", "/m".into(), json!(0), "`m` must be at least 1, but it is 0"),
+        ("ba", "objective", "/p".into(), json!(9), "`p` must be at least 10, but it is 9"),
+        ("ht", "objective", "/theta".into(), json!(row(5)), "the length of `theta` must be at least 6, but it is 5"),
+        (
+            "ht",
+            "objective",
+            "/us".into(),
+            json!(rows(3, 2)),
+            "the number of `us` must be the number of `points`, but they are 3 and 2",
+        ),
+        ("ht", "objective", "/data/correspondences".into(), json!([0, 7]), "`triangles`, but they are 7 and 2"),
+        (
+            "ht",
+            "objective",
+            "/data/correspondences".into(),
+            json!([0]),
+            "`correspondences` must be the number of `points`, but they are 1 and 2",
+        ),
+        (
+            "ht",
+            "jacobian",
+            "/data/points".into(),
+            json!(rows(2, 1)),
+            "the width of `points` must be 3, but they are 1 and 3",
+        ),
+        (
+            "ht",
+            "objective",
+            model("triangles/0/1"),
+            json!(3),
+            "below the number of `base_positions`, but they are 3 and 3",
+        ),
+        (
+            "ht",
+            "objective",
+            model("triangles/0/1"),
+            json!(-1),
+            "below the number of `base_positions`, but they are -1 and 3",
+        ),
+        (
+            "ht",
+            "objective",
+            model("bone_count"),
+            json!(21),
+            "`bone_count` must be the number of `parents`, but they are 21 and 22",
+        ),
+        (
+            "ht",
+            "objective",
+            model("parents/3"),
+            json!(3),
+            "the parent of bone 3 must be from 0 on and below the number of bones before, but they are 3 and 3",
+        ),
+        ("ht", "objective", model("parents/3"), json!(-2), "but they are -2 and 3"),
+        (
+            "ht",
+            "objective",
+            model("base_relatives"),
+            json!(cubes(1, 4, 4)),
+            "of `base_relatives` must be the number of `parents`, but they are 1 and 22",
+        ),
+        (
+            "ht",
+            "objective",
+            model("base_relatives"),
+            json!(cubes(22, 3, 4)),
+            "rows of one of `base_relatives` must be 4, but they are 3 and 4",
+        ),
+        (
+            "ht",
+            "objective",
+            model("inverse_base_absolutes"),
+            json!(cubes(22, 4, 1)),
+            "one of `inverse_base_absolutes` must be 4, but they are 1 and 4",
+        ),
+        (
+            "ht",
+            "objective",
+            model("base_positions"),
+            json!(rows(3, 1)),
+            "the width of `base_positions` must be 4, but they are 1 and 4",
+        ),
+        (
+            "ht",
+            "objective",
+            model("weights"),
+            json!(rows(1, 22)),
+            "rows of `weights` must be the number of `base_positions`, but they are 1 and 3",
+        ),
+        (
+            "ht",
+            "objective",
+            model("weights"),
+            json!(rows(3, 1)),
+            "of `weights` must be the number of `parents`, but they are 1 and 22",
+        ),
+        ("det", "primal", "/ell".into(), json!(2), "the length of `A` must be ell * ell, but they are 9 and 4"),
+        ("det", "primal", "/ell".into(), json!(0), "`ell` must be at least 1, but it is 0"),
+        ("ode", "primal", "/s".into(), json!(0), "`s` must be at least 1, but it is 0"),
+        ("ode", "gradient", "/x".into(), json!([]), "the length of `x` must be at least 1, but it is 0"),
+        ("llsq", "primal", "/n".into(), json!(1), "`n` must be at least 2, but it is 1"),
+        ("llsq", "gradient", "/x".into(), json!([]), "the length of `x` must be at least 1, but it is 0"),
+        ("saddle", "ff", "/start".into(), json!([]), "the length of `start` must be at least 1, but it is 0"),
+    ];
+    for (module, function, place, size, words) in cases {
+        let mut input = recorded(module);
+        match input.pointer_mut(&place) {
+            Some(at) => *at = size,
+            None => input[&place[1..]] = size,
+        }
+        let message = json!({ "id": 2, "kind": "evaluate", "module": module, "function": function, "input": input });
+        let answer = process.say(message.to_string().as_bytes());
+        assert!(error(&answer).contains(words), "{module} {place}: {answer} should say {words}");
+    }
+    // Vertices instead of triangles.
+    let mut input = recorded("ht");
+    (input["us"], input["data"]["correspondences"]) = (json!([]), json!([0, 3]));
+    let message = json!({ "id": 2, "kind": "evaluate", "module": "ht", "function": "objective", "input": input });
+    let answer = process.say(message.to_string().as_bytes());
+    assert!(error(&answer).contains("below the number of `base_positions`, but they are 3 and 3"), "{answer}");
+    process.end();
+}
+
+#[test]
+fn there_are_no_more_threads_than_processors() {
+    let output = Command::new(executable()).args(["--threads", "999999"]).stdin(Stdio::null()).output();
+    let output = output.expect("the process starts");
+    let most = std::thread::available_parallelism().expect("a machine has processors");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words}");
+    assert!(words.contains("--threads 999999") && words.contains(&format!("processors for: {most};")), "{words}");
+    let mut process = Process::start(&["--threads", "999999"]);
+    process.say(br#"{"id": 1, "kind": "start"}"#);
+    // The threads of the pool, the first one, and what the system adds.
+    if let Ok(status) = fs::read_to_string(format!("/proc/{}/status", process.child.id())) {
+        let threads = status.lines().find_map(|line| line.strip_prefix("Threads:")).expect("Linux says so");
+        assert!(threads.trim().parse::<usize>().expect("a number") <= most.get() + 3, "{threads}");
+    }
     process.end();
 }
 

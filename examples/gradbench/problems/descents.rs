@@ -5,6 +5,7 @@ use polygrad::Mode::{Forward, Reverse};
 use polygrad::{Concrete, Jit, tensor};
 use serde::Deserialize;
 
+use super::sizes::at_least;
 use super::{functions, only};
 use crate::json::vector;
 use crate::programs::{Scalar, Vector, particle, saddle};
@@ -35,7 +36,10 @@ struct Start {
 functions! {
     /// A minimum of maxima.
     Saddle(Start) of Vector<Concrete>, ();
-    |Start { start }| Ok((start, ()));
+    |Start { start }| {
+        at_least(1, ("the length of `start`", start.len()))?;
+        Ok((start, ()))
+    };
     ff: Jit::stage(|start| saddle::saddle(Forward, Forward, start)) => Vector<Concrete>, only;
     fr: Jit::stage(|start| saddle::saddle(Forward, Reverse, start)) => Vector<Concrete>, only;
     rf: Jit::stage(|start| saddle::saddle(Reverse, Forward, start)) => Vector<Concrete>, only;

@@ -8,6 +8,7 @@ use crate::runs::Prepared;
 mod descents;
 mod models;
 mod scenes;
+mod sizes;
 mod vectors;
 
 /// A problem, with what was recorded for it so far.

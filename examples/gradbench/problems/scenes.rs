@@ -2,10 +2,10 @@
 
 use polygrad::{Array, Concrete, Function, Jit, Tensor};
 use serde::Deserialize;
-use serde::de::Error;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
+use super::sizes::{all_equal, at_least, equal, position};
 use super::{functions, only};
 use crate::json::{Nested, matrices, matrix, vector};
 use crate::programs::{Matrix, Vector, ba, ht};
@@ -29,13 +29,14 @@ impl Copies {
     /// The scene, which sees each copy in turn.
     fn scene(self) -> serde_json::Result<(ba::Scene<Concrete>, ba::Seen<Concrete>)> {
         let Copies { n, m, p, .. } = self;
-        let sizes = [self.cam.len(), self.x.len(), self.feat.len()];
-        if sizes != [11, 3, 2] || n == 0 || m == 0 || p < 10 {
-            return Err(Error::custom(format!(
-                "a scene needs 11 numbers of a camera, 3 of a point, 2 of a feature, one camera and point, and 10 observations, but \
-                 there are {sizes:?}, {n}, {m} and {p}"
-            )));
-        }
+        all_equal(&[
+            (("the length of `cam`", self.cam.len()), ("11", 11)),
+            (("the length of `x`", self.x.len()), ("3", 3)),
+            (("the length of `feat`", self.feat.len()), ("2", 2)),
+        ])?;
+        at_least(1, ("`n`", n))?;
+        at_least(1, ("`m`", m))?;
+        at_least(10, ("`p`", p))?;
         let turns = |n: usize| Tensor::from_fn([p], |[k]| (k % n) as i64);
         let scene = (self.cam.replicate(n), self.x.replicate(m), Tensor::full([p], self.w));
         Ok((scene, (turns(n), turns(m), self.feat.replicate(p))))
@@ -84,6 +85,7 @@ fn ends((cameras, points, weights): &ba::Scene<Concrete>, results: &[Array]) -> 
 /// The model of a hand.
 #[derive(Deserialize)]
 struct Model {
+    bone_count: Option<usize>,
     parents: Vec<i64>,
     #[serde(deserialize_with = "matrices")]
     base_relatives: Tensor<Concrete, 3>,
@@ -119,7 +121,47 @@ type Angles = (Option<Vector<Concrete>>, Vector<Concrete>);
 type Skin = (ht::Hand<Concrete>, ht::Measured<Concrete>);
 
 impl Tracking {
+    /// Whether all sizes and positions fit.
+    fn check(&self) -> serde_json::Result<()> {
+        let Measured { model, correspondences, points } = &self.data;
+        let (bones, vertices) = (model.parents.len(), model.base_positions.len());
+        at_least(1, ("the number of `parents`", bones))?;
+        at_least(6, ("the length of `theta`", self.theta.len()))?;
+        let (of_parents, of_positions) =
+            (("the number of `parents`", bones), ("the number of `base_positions`", vertices));
+        let [relatives, inverses] = [&model.base_relatives, &model.inverse_base_absolutes].map(Tensor::shape);
+        let count = model.bone_count.unwrap_or(bones);
+        let of_points = ("the number of `points`", points.len());
+        all_equal(&[
+            (("`bone_count`", count), of_parents),
+            (("the number of `base_relatives`", relatives[0]), of_parents),
+            (("the number of rows of one of `base_relatives`", relatives[1]), ("4", 4)),
+            (("the width of one of `base_relatives`", relatives[2]), ("4", 4)),
+            (("the number of `inverse_base_absolutes`", inverses[0]), of_parents),
+            (("the number of rows of one of `inverse_base_absolutes`", inverses[1]), ("4", 4)),
+            (("the width of one of `inverse_base_absolutes`", inverses[2]), ("4", 4)),
+            (("the width of `base_positions`", model.base_positions.shape()[1]), ("4", 4)),
+            (("the number of rows of `weights`", model.weights.len()), of_positions),
+            (("the width of `weights`", model.weights.shape()[1]), of_parents),
+            (("the number of `correspondences`", correspondences.len()), of_points),
+            (("the width of `points`", points.shape()[1]), ("3", 3)),
+        ])?;
+        for (bone, parent) in model.parents.iter().enumerate().filter(|(_, parent)| **parent != -1) {
+            position(&format!("the parent of bone {bone}"), *parent, ("the number of bones before", bone))?;
+        }
+        for corner in model.triangles.iter().flatten() {
+            position("a corner of a triangle", *corner, of_positions)?;
+        }
+        let among =
+            if self.us.is_empty() { of_positions } else { ("the number of `triangles`", model.triangles.len()) };
+        for k in correspondences {
+            position("one of the `correspondences`", i64::try_from(*k).unwrap_or(i64::MAX), among)?;
+        }
+        if self.us.is_empty() { Ok(()) } else { equal(("the number of `us`", self.us.len()), of_points) }
+    }
+
     fn parts(self) -> serde_json::Result<(Angles, Skin)> {
+        self.check()?;
         let Measured { model, correspondences, points } = self.data;
         let Model { base_relatives: relatives, inverse_base_absolutes: inverses, .. } = model;
         let Model { base_positions: positions, weights, triangles, is_mirrored, .. } = model;
@@ -129,10 +171,7 @@ impl Tracking {
             let vertices: Vec<i64> = correspondences.iter().map(|k| *k as i64).collect();
             return Ok(((None, self.theta), (hand, ht::Measured::Vertices(Tensor::constant(vertices), points))));
         }
-        let corners =
-            correspondences.iter().map(|k| triangles.get(*k).copied().ok_or(*k)).collect::<Result<Vec<_>, _>>();
-        let corners =
-            corners.map_err(|k| Error::custom(format!("there is no triangle {k}; there are {}", triangles.len())))?;
+        let corners: Vec<[i64; 3]> = correspondences.iter().map(|k| triangles[*k]).collect();
         let corners = Tensor::new([corners.len(), 3], corners.concat());
         let weights = Tensor::new([self.us.len(), 2], self.us.concat());
         Ok(((Some(Tensor::zeros([2])), self.theta), (hand, ht::Measured::Triangles(corners, weights, points))))

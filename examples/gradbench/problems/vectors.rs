@@ -2,8 +2,8 @@
 
 use polygrad::{Concrete, Jit, tensor};
 use serde::Deserialize;
-use serde::de::Error;
 
+use super::sizes::{at_least, equal};
 use super::{functions, only};
 use crate::json::{flat, vector};
 use crate::programs::{Matrix, Scalar, Vector, det, hello, llsq, lse, ode};
@@ -30,7 +30,11 @@ struct Fit {
 functions! {
     /// Least squares.
     Llsq(Fit) of Numbers, llsq::Grid;
-    |Fit { x, n }| Ok((x, llsq::Grid { count: n }));
+    |Fit { x, n }| {
+        at_least(1, ("the length of `x`", x.len()))?;
+        at_least(2, ("`n`", n))?;
+        Ok((x, llsq::Grid { count: n }))
+    };
     primal: Jit::stage_with(llsq::cost) => Number, only;
     gradient: Jit::gradient_with(llsq::cost) => Numbers, only;
 }
@@ -61,12 +65,9 @@ struct Square {
 
 impl Square {
     fn matrix(self) -> serde_json::Result<Matrix<Concrete>> {
-        let (size, ell) = (self.A.len(), self.ell);
-        if ell == 0 || ell.checked_mul(ell) != Some(size) {
-            return Err(Error::custom(format!(
-                "A needs ell * ell numbers, 1 or more, but ell is {ell} and A has {size}"
-            )));
-        }
+        let ell = self.ell;
+        at_least(1, ("`ell`", ell))?;
+        equal(("the length of `A`", self.A.len()), ("ell * ell", ell.saturating_mul(ell)))?;
         Ok(self.A.reshape([ell, ell]))
     }
 }
@@ -90,7 +91,11 @@ struct Rates {
 functions! {
     /// A differential equation.
     Ode(Rates) of Numbers, ode::Steps;
-    |Rates { x, s }| Ok((x, ode::Steps { count: s }));
+    |Rates { x, s }| {
+        at_least(1, ("the length of `x`", x.len()))?;
+        at_least(1, ("`s`", s))?;
+        Ok((x, ode::Steps { count: s }))
+    };
     primal: Jit::stage_with(ode::end) => Numbers, only;
     gradient: Jit::gradient_with(ode::last) => Numbers, only;
 }
