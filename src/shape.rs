@@ -15,6 +15,10 @@ pub type Shape = SmallVec<[usize; 6]>;
 /// shape is made. An iteration space of a view has this limit along each axis.
 pub const MAX_SIZE: usize = isize::MAX as usize / 8;
 
+/// The largest number of axes of an array, and of the iteration space of a view. Views have a number for each pair of axes of
+/// both, and rules compare axes with axes: what takes a moment for a few axes takes minutes for thousands.
+pub const MAX_RANK: usize = 64;
+
 /// The number of elements of an array of this shape: the product of its sizes. An iteration space may be larger than
 /// any array; its size counts as `MAX_SIZE + 1` then, so that small multiples of sizes do not overflow.
 ///
@@ -27,16 +31,17 @@ pub fn size(shape: &[usize]) -> usize {
     shape.iter().fold(1usize, |all, n| all.saturating_mul(*n)).min(MAX_SIZE + 1)
 }
 
-/// Whether an array can have this shape: the product of its sizes, zeros left out, is at most [`MAX_SIZE`]. So the
-/// product of the sizes of any of its axes, and the number of bytes, fit into `isize`.
+/// Whether an array can have this shape: it has at most [`MAX_RANK`] axes, and the product of their sizes, zeros left out, is at
+/// most [`MAX_SIZE`]. So the product of the sizes of any of its axes, and the number of bytes, fit into `isize`.
 ///
 /// ```
-/// use polygrad::shape::{MAX_SIZE, is_possible};
-/// assert!(is_possible(&[MAX_SIZE]) && is_possible(&[0, MAX_SIZE]));
+/// use polygrad::shape::{MAX_RANK, MAX_SIZE, is_possible};
+/// assert!(is_possible(&[MAX_SIZE]) && is_possible(&[0, MAX_SIZE]) && is_possible(&[1; MAX_RANK]));
 /// assert!(!is_possible(&[1 << 32, 1 << 32]) && !is_possible(&[0, 1 << 32, 1 << 32]));
+/// assert!(!is_possible(&[1; MAX_RANK + 1]));
 /// ```
 pub fn is_possible(shape: &[usize]) -> bool {
-    shape.iter().fold(1usize, |all, n| all.saturating_mul((*n).max(1))) <= MAX_SIZE
+    shape.len() <= MAX_RANK && shape.iter().fold(1usize, |all, n| all.saturating_mul((*n).max(1))) <= MAX_SIZE
 }
 
 /// Whether an array can have this shape, which would be that of a result of `op`.
@@ -47,10 +52,27 @@ pub(crate) fn try_possible(op: &str, shape: &[usize]) -> Result<(), String> {
 
 #[cold]
 fn impossible(op: &str, shape: &[usize]) -> String {
+    if let Err(message) = try_rank(op, shape) {
+        return message;
+    }
     format!(
         "{op}: the sizes of an array, zeros left out, must have a product of at most {MAX_SIZE}, but the shape would be {}; \
          make it smaller",
         Show(shape)
+    )
+}
+
+/// Whether a shape, or an iteration space, has no more axes than there can be.
+#[inline]
+pub(crate) fn try_rank(op: &str, shape: &[usize]) -> Result<(), String> {
+    if shape.len() <= MAX_RANK { Ok(()) } else { Err(too_many_axes(op, shape.len())) }
+}
+
+#[cold]
+fn too_many_axes(op: &str, rank: usize) -> String {
+    format!(
+        "{op}: an array must have at most {MAX_RANK} axes, but there would be {rank}; join axes that are used together by a \
+         reshape"
     )
 }
 

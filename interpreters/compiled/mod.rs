@@ -17,6 +17,7 @@
 //! | `blocks` | steps that run together, block of rows by block of rows |
 //! | `arena` | which places share memory |
 //! | `parts` | steps in parts, on several threads |
+//! | `outline` | loops that share their bodies, as calls of one plan |
 //! | `plan`, `steps` | the result: what a run does |
 //! | `scalars` | groups of single numbers, and loops of such groups |
 //! | `run`, `tiles`, `whole` | runs it; `memory`: addresses |
@@ -33,6 +34,7 @@ mod group;
 mod loops;
 mod lower;
 mod memory;
+mod outline;
 mod parts;
 mod plan;
 mod run;
@@ -60,6 +62,7 @@ use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;
 use blocks::Limits;
 pub use fuse::Superinstructions;
+use outline::outlined;
 use rows::Isa;
 use run::Memory;
 use steps::{Found, Plan};
@@ -110,6 +113,15 @@ pub fn compile_in_small_blocks(program: &Program) -> Executable {
 }
 
 fn compile_within(program: &Program, limits: Limits) -> Executable {
+    if program.is_shared() {
+        let plan = compile_apart(&outlined(program, limits), limits).plan;
+        return Executable { program: program.clone(), plan, idle: Mutex::new(Vec::new()) };
+    }
+    compile_apart(program, limits)
+}
+
+/// Compiles a program whose loops have a plan of their own each.
+fn compile_apart(program: &Program, limits: Limits) -> Executable {
     let whole = inline(program);
     let whole = whole.as_ref().unwrap_or(program);
     let rows = inward(whole, limits.again);

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::{Array, Elems, Values};
 use crate::dtype::{DType, Elem};
-use crate::shape::{self, MAX_SIZE};
+use crate::shape::{self, MAX_RANK, MAX_SIZE};
 
 /// The reason why data is not the array that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -27,8 +27,8 @@ pub enum ArrayError {
     },
     /// No array can have the shape.
     #[error(
-        "array: the sizes of an array, zeros left out, must have a product of at most {MAX_SIZE}, but the shape is {shape:?}; make \
-         it smaller"
+        "array: an array must have at most {MAX_RANK} axes, whose sizes, zeros left out, have a product of at most {MAX_SIZE}, but \
+         the shape is {shape:?}; make it smaller"
     )]
     Size {
         /// The shape asked for.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Array, Values, with_elem};
 use crate::dtype::{DType, Elem};
-use crate::shape::{Show, is_possible, size};
+use crate::shape::{MAX_RANK, Show, is_possible, size};
 
 /// An array in a file.
 #[derive(Serialize, Deserialize)]
@@ -98,6 +98,12 @@ fn load(saved: Saved) -> Result<Array, String> {
         refused("the element type must be f64, f32, i64 or bool", &format!("it is {:?}", saved.dtype))
     })?;
     let shape = &saved.shape;
+    if shape.len() > MAX_RANK {
+        return Err(refused(
+            &format!("an array must have at most {MAX_RANK} axes"),
+            &format!("it has {}", shape.len()),
+        ));
+    }
     if !is_possible(shape) {
         return Err(refused("the shape must be one of an array", &format!("it is {}", Show(shape))));
     }

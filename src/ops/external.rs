@@ -108,8 +108,14 @@ impl External {
 
     /// Shapes and element types of what the operation returns.
     pub(crate) fn results(&self) -> Vec<(Shape, DType)> {
-        let under = || self.each.iter().map(|(n, _)| *n).rev();
-        self.returns.iter().map(|(shape, dtype)| (under().chain(shape.iter().copied()).collect(), *dtype)).collect()
+        (0..self.returns.len()).filter_map(|k| self.result(k)).collect()
+    }
+
+    /// Shape and element type of one of what the operation returns.
+    pub(crate) fn result(&self, position: usize) -> Option<(Shape, DType)> {
+        let (shape, dtype) = self.returns.get(position)?;
+        let under = self.each.iter().map(|(n, _)| *n).rev();
+        Some((under.chain(shape.iter().copied()).collect(), *dtype))
     }
 
     /// Runs the function, for each element in order.

@@ -13,7 +13,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::kinds::{check_axis, or_panic};
-use crate::shape::{MAX_SIZE, Shape, Show, check_possible, try_possible};
+use crate::shape::{MAX_SIZE, Shape, Show, check_possible, try_possible, try_rank};
 
 /// A half-open interval per axis of the iteration space.
 pub(super) type Bounds = SmallVec<[(usize, usize); 6]>;
@@ -47,7 +47,7 @@ impl View {
     ///
     /// # Panics
     /// When `matrix` or `offset` have the wrong number of entries; when the source cannot be the shape of an array, or
-    /// an axis of the iteration space or an index that is looked at is too large for one.
+    /// the iteration space has too many axes, or an axis of it or an index that is looked at is too large for one.
     #[track_caller]
     pub fn affine(source: &[usize], shape: &[usize], matrix: &[i64], offset: &[i64]) -> View {
         or_panic(View::try_affine(source, shape, matrix, offset))
@@ -60,6 +60,7 @@ impl View {
         matrix: &[i64],
         offset: &[i64],
     ) -> Result<View, String> {
+        try_rank("view", source).and_then(|()| try_rank("view", shape))?;
         if matrix.len() != source.len() * shape.len() || offset.len() != source.len() {
             return Err(format!(
                 "view: from {} into {} needs {} entries of the matrix and {} of the offset, but they are {} and {}; give a row \
@@ -110,10 +111,12 @@ impl View {
     /// named twice gives the diagonal. The source has the sizes of the named axes.
     ///
     /// # Panics
-    /// When an axis is not one of the iteration space.
+    /// When an axis is not one of the iteration space, or there are too many.
     #[track_caller]
     pub fn axes(shape: &[usize], axes: &[usize]) -> View {
         let rank = shape.len();
+        or_panic(try_rank("view", shape));
+        or_panic(try_rank("view", axes));
         let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, axes.len() * rank);
         let mut source = Shape::new();
         for (row, &axis) in axes.iter().enumerate() {
@@ -129,6 +132,8 @@ impl View {
     /// indices within the range of the arithmetic. Without parts, the view that looks at nothing.
     #[cfg(feature = "serde")]
     pub(crate) fn from_parts(source: &[usize], shape: &[usize], parts: Option<Parts<'_>>) -> Option<View> {
+        // The matrix has an entry for each pair of axes.
+        try_rank("view", source).and_then(|()| try_rank("view", shape)).ok()?;
         let Some((matrix, offset, bounds)) = parts else {
             let zeros: SmallVec<[i64; 16]> = SmallVec::from_elem(0, source.len() * shape.len());
             let offset: SmallVec<[i64; 6]> = SmallVec::from_elem(0, source.len());
@@ -321,12 +326,13 @@ impl View {
     /// Index `[b, i]` looks at `self(i)`.
     ///
     /// # Panics
-    /// When no axis can have `n` positions.
+    /// When no axis can have `n` positions, or there are too many axes.
     #[track_caller]
     pub fn widened(&self, n: usize) -> View {
         check_possible("view", &[n]);
         let mut out = self.clone();
         out.shape.insert(0, n);
+        or_panic(try_rank("view", &out.shape));
         out.bounds.insert(0, (0, n));
         let columns = self.shape.len();
         for k in (0..self.source.len()).rev() {

@@ -27,7 +27,10 @@ pub use segments::segments;
 pub use simplify::{Fired, Options, explain, simplify, simplify_with};
 pub use vectorize::vectorize;
 
-use crate::program::{Assumed, Op, Program};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::program::{Assumed, Builder, Made, Op, Program, run_by};
 
 /// The program in the form in which it runs: in bulk, and simplified. The plain verbs and [`Function`](crate::Function)
 /// run this form.
@@ -54,6 +57,9 @@ pub fn optimize(program: &Program) -> Program {
 /// assert_eq!(optimize_with(f.program(), Options { fast_math: true, ..Options::default() }).size(), 0);
 /// ```
 pub fn optimize_with(program: &Program, options: Options) -> Program {
+    if program.is_shared() {
+        return body_by_body(program);
+    }
     let simplify = |program: &Program| simplify_with(program, options);
     let mut ready = simplify(&vectorize(program));
     // Removing a dead carry can leave a loop without a carry; each round removes at least one loop.
@@ -75,6 +81,30 @@ pub fn optimize_with(program: &Program, options: Options) -> Program {
         ready = simplify(&pieces);
     }
     ready
+}
+
+/// The program with each of its bodies simplified once, for itself: what loops know of their operands would make many bodies
+/// of one that they share.
+fn body_by_body(program: &Program) -> Program {
+    let mut simple: HashMap<u64, Program> = HashMap::new();
+    for body in program.distinct(|op| run_by(op).into_iter()) {
+        let mut b = Builder::new();
+        let inputs = b.inputs(body.inputs(), &[]);
+        let made = body.rebuilt(b, inputs, &mut |b, _, node, now| {
+            let mut op = now.op(&node.op);
+            if let Op::Loop(l) = &mut op {
+                l.body = simple[&l.body.class()].clone();
+            } else if let Op::Custom(c, _) = &mut op {
+                let primal = simple[&c.primal().class()].clone();
+                *c = Arc::new(c.with_primal(primal));
+            } else {
+                return now.again(b, node);
+            }
+            Made::One(b.cons(op, node.shape.clone(), node.dtype))
+        });
+        simple.insert(body.class(), made);
+    }
+    simple[&program.class()].clone()
 }
 
 /// The largest number of rounds of [`choices`], each of which may enable another.

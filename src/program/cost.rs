@@ -40,8 +40,10 @@ mod weights {
 impl Program {
     /// What a run costs.
     pub(crate) fn estimate(&self) -> Estimate {
-        let of = (0..self.nodes().len()).map(|k| self.estimate_of(k as NodeId));
-        of.fold(Estimate::default(), Estimate::plus)
+        *self.inner.asked.estimate.get_or_init(|| {
+            let of = (0..self.nodes().len()).map(|k| self.estimate_of(k as NodeId));
+            of.fold(Estimate::default(), Estimate::plus)
+        })
     }
 
     fn estimate_of(&self, id: NodeId) -> Estimate {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Builder, NodeId, Op, Program};
+use super::{Builder, NodeId, Program};
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::shape::Show;
@@ -83,17 +83,6 @@ impl Eq for Memo {}
 
 impl Hash for Memo {
     fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
-/// Whether a program runs a function without a bound.
-fn unbounded(program: &Program) -> bool {
-    program.nodes().iter().any(|node| match &node.op {
-        Op::Custom(c, _) => c.is_unbounded(),
-        Op::Loop(l) => unbounded(&l.body),
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
-        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Call(..) | Op::Output(..) => false,
-    })
 }
 
 /// The program without the inputs that it does not use, and which inputs it uses.
@@ -283,7 +272,7 @@ impl Custom {
 
     /// Whether the function has no derivative in reverse mode: it, or a function that it runs, has no bound.
     pub(crate) fn is_unbounded(&self) -> bool {
-        self.turns == Turns::While || (self.vjp.is_none() && unbounded(&self.primal))
+        self.turns == Turns::While || (self.vjp.is_none() && self.primal.is_unbounded())
     }
 
     /// This function without rules with another program, of whose inputs it takes those that the program uses.
@@ -345,6 +334,11 @@ impl Custom {
             inverse: self.inverse.as_ref().map(|i| Box::new(i.map(&mut *f))),
             derived: Memo::default(),
         }
+    }
+
+    /// The same function with another program for its values.
+    pub(crate) fn with_primal(&self, primal: Program) -> Custom {
+        Custom { primal, derived: Memo::default(), ..self.clone() }
     }
 
     /// The same function that solves equations, with both solutions rewritten by a function of its own, and both

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Builder, Loop, Node, NodeId, Op, Program, Slot};
+use super::{Builder, Loop, Node, NodeId, Op, Program, Question, Slot};
 
 /// The number of uses of each value, as an operand or a result.
 pub(super) fn uses(nodes: &[Node], results: &[NodeId]) -> Vec<u32> {
@@ -59,7 +59,7 @@ pub(crate) fn results_needed(l: &Loop<NodeId>, results: &[bool]) -> (Vec<bool>, 
     let mut results = results.to_vec();
     results.resize(l.body.results().len(), false);
     loop {
-        let inputs = inputs_needed(&l.body, &results);
+        let inputs = l.body.answered(Question::Needs, &results, || inputs_needed(&l.body, &results));
         let before = results.clone();
         (0..l.init.len()).for_each(|k| results[k] |= inputs[k]);
         if results == before {

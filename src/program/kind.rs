@@ -6,7 +6,7 @@
 use super::{Builder, Constant, Loop, NodeId, Op, Slot};
 use crate::dtype::DType;
 use crate::ops::kinds::{self, Kind};
-use crate::ops::{Binary, Discrete, IntBinary};
+use crate::ops::{Binary, Call, Discrete, IntBinary};
 use crate::shape::{Shape, Show};
 
 impl Builder {
@@ -92,6 +92,11 @@ impl Builder {
                     let slot = c.primal().outputs().get(*position);
                     let slot = slot.ok_or("a result is taken that the function does not have")?;
                     return Ok((slot.shape.clone(), slot.dtype));
+                }
+                if let Op::Call(Call::External(external), _) = &self.node(*a).op {
+                    return external
+                        .result(*position)
+                        .ok_or("a result is taken that the function does not have".into());
                 }
                 if let Op::Call(op, args) = &self.node(*a).op {
                     let mut results = op.try_results(&self.kinds_of(args))?;

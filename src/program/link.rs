@@ -2,27 +2,23 @@
 //!
 //! Law: linking changes the functions behind names, and nothing else of a program.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::rebuild::Made;
+use super::shared::programs_of;
 use super::{Builder, Op, Program};
 use crate::ops::{Call, External};
 
 impl Program {
     /// The host code that the program calls, also in its loops and in functions with rules.
     pub fn externals(&self) -> Vec<Arc<External>> {
-        let mut found: Vec<Arc<External>> = Vec::new();
-        let mut work = vec![self];
-        while let Some(program) = work.pop() {
+        // Only looked up; the order is that of the programs.
+        let (mut found, mut known) = (Vec::new(), HashSet::new());
+        for program in self.distinct(programs_of).into_iter().rev() {
             for node in program.nodes() {
-                if let Op::Loop(l) = &node.op {
-                    work.push(&l.body);
-                }
-                if let Op::Custom(c, _) = &node.op {
-                    work.extend(c.programs());
-                }
                 if let Op::Call(Call::External(external), _) = &node.op
-                    && !found.contains(external)
+                    && known.insert(external.clone())
                 {
                     found.push(external.clone());
                 }
@@ -39,7 +35,7 @@ impl Program {
             node.op.operands(&mut |a| any |= depends[*a as usize]);
             depends.push(any);
             let calls = match &node.op {
-                Op::Loop(l) => l.body.calls_host_on(l.body.inputs().len()),
+                Op::Loop(l) => l.body.calls_host(),
                 Op::Call(Call::External(_), _) => true,
                 Op::Call(Call::Matrix(_), _) | Op::Custom(..) | Op::Output(..) | Op::Concat(..) => false,
                 Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => false,
@@ -103,18 +99,24 @@ impl Program {
     }
 
     fn relinked(&self, by: &mut dyn FnMut(&Arc<External>) -> Arc<External>) -> Program {
-        let mut b = Builder::literal();
-        let inputs = b.inputs(self.inputs(), &[]);
-        self.rebuilt(b, inputs, &mut |b, _, node, now| {
-            let mut op = now.op(&node.op);
-            if let Op::Call(Call::External(external), _) = &mut op {
-                *external = by(external);
-            } else if let Op::Loop(l) = &mut op {
-                l.body = l.body.relinked(by);
-            } else if let Op::Custom(c, _) = &mut op {
-                *c = Arc::new(c.map(&mut |p| p.relinked(by)));
-            }
-            Made::One(b.add(op, node.shape.clone(), node.dtype))
-        })
+        // Each program once: those inside come first.
+        let mut linked: HashMap<u64, Program> = HashMap::new();
+        for program in self.distinct(programs_of) {
+            let mut b = Builder::literal();
+            let inputs = b.inputs(program.inputs(), &[]);
+            let made = program.rebuilt(b, inputs, &mut |b, _, node, now| {
+                let mut op = now.op(&node.op);
+                if let Op::Call(Call::External(external), _) = &mut op {
+                    *external = by(external);
+                } else if let Op::Loop(l) = &mut op {
+                    l.body = linked[&l.body.class()].clone();
+                } else if let Op::Custom(c, _) = &mut op {
+                    *c = Arc::new(c.map(&mut |p| linked[&p.class()].clone()));
+                }
+                Made::One(b.add(op, node.shape.clone(), node.dtype))
+            });
+            linked.insert(program.class(), made);
+        }
+        linked[&self.class()].clone()
     }
 }

@@ -3,13 +3,14 @@
 //! A [`Program`] is a list of operations in which operands come before their uses: flat, typed, hash-consed (no two
 //! operations are equal), closed, with named inputs and outputs. The body of a loop is a program of its own whose
 //! captured values are inputs. A program is `Send + Sync`, cheap to clone and printable. Two programs are equal if all
-//! their parts are, names included.
+//! their parts are, names included; that is known when they are made (`class.rs`).
 //!
 //! Laws: [`interpret`] alone gives a program a meaning, and it commutes with every operation: it is the unique
 //! homomorphism from the initial algebra ("Dual-numbers reverse AD for array languages", appendix C.3). Nothing here
 //! recurses over the length of a program, only over the nesting of its loops.
 
 mod builder;
+mod class;
 mod cost;
 mod custom;
 mod graph;
@@ -21,6 +22,7 @@ mod rebuild;
 pub(crate) mod repeat;
 #[cfg(feature = "serde")]
 mod serial;
+mod shared;
 mod term;
 
 use std::hash::{Hash, Hasher};
@@ -36,6 +38,8 @@ pub(crate) use interpret::check_inputs;
 pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
 pub(crate) use rebuild::{Made, Now};
+use shared::Asked;
+pub(crate) use shared::{Question, run_by};
 pub use term::Term;
 
 use crate::dtype::DType;
@@ -77,22 +81,31 @@ pub struct Slot {
 }
 
 /// A closed program; see the [module](self).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Program {
     inner: Arc<Inner>,
 }
 
-/// By what was computed when the program was made: a body is looked up with its loop many times.
-impl Hash for Program {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.inner.hash);
+/// By its class: see [`class`].
+impl PartialEq for Program {
+    fn eq(&self, other: &Program) -> bool {
+        self.class() == other.class()
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
+impl Eq for Program {}
+
+/// By what was computed when the program was made: a body is looked up with its loop many times.
+impl Hash for Program {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.inner.key.0);
+    }
+}
+
+#[derive(Debug)]
 struct Inner {
-    /// Of inputs, operations and results. It comes first, since it tells most programs apart.
-    hash: u64,
+    /// The hash of inputs, operations and outputs, the class, and the number of the program.
+    key: class::Key,
     inputs: Vec<Slot>,
     outputs: Vec<Slot>,
     /// The inputs come first, in order.
@@ -103,20 +116,21 @@ struct Inner {
     /// For each node whether it is a view whose only user is a sum, which can add the view to its other operand in
     /// place.
     deferred: Vec<bool>,
-    places: Places,
+    /// Where each operation was written, if that is known; no part of what a program is.
+    places: Vec<Place>,
+    /// What is asked of a body once for each loop that runs it.
+    asked: Asked,
 }
 
-/// Where each operation was written, if that is known; no part of what a program is.
-#[derive(Clone, Debug, Default)]
-struct Places(Vec<Place>);
-
-impl PartialEq for Places {
-    fn eq(&self, _: &Places) -> bool {
-        true
+impl Inner {
+    /// Whether two programs are equal, if the programs in their operations are compared by class.
+    fn is_alike(&self, other: &Inner) -> bool {
+        self.inputs == other.inputs
+            && self.outputs == other.outputs
+            && self.results == other.results
+            && self.nodes == other.nodes
     }
 }
-
-impl Eq for Places {}
 
 impl Program {
     /// A program from parts that obey the laws.
@@ -134,10 +148,17 @@ impl Program {
         };
         let outputs = results.iter().enumerate().map(slot).collect();
         let deferred = interpret::deferred(&nodes, &results);
+        let outputs: Vec<Slot> = outputs;
         let mut hash = Quick::default();
-        (&inputs, &nodes, &results).hash(&mut hash);
-        let (hash, places) = (hash.finish(), Places(places));
-        Program { inner: Arc::new(Inner { hash, inputs, outputs, nodes, results, last_use, deferred, places }) }
+        (&inputs, &outputs, &nodes, &results).hash(&mut hash);
+        let (key, asked) = ((hash.finish(), 0, 0), Asked::default());
+        let inner = Inner { key, inputs, outputs, nodes, results, last_use, deferred, places, asked };
+        Program { inner: class::classed(inner) }
+    }
+
+    /// The number that all programs equal to this one have while it is there, and no others.
+    pub(crate) fn class(&self) -> u64 {
+        self.inner.key.1
     }
 
     /// The inputs.
@@ -167,7 +188,7 @@ impl Program {
 
     /// Where an operation was written, if that is known.
     pub(crate) fn place(&self, id: NodeId) -> Place {
-        self.inner.places.0.get(id as usize).copied().flatten()
+        self.inner.places.get(id as usize).copied().flatten()
     }
 
     /// Whether an operation is a view whose only user, a sum, adds it to the other operand in place.
@@ -175,17 +196,16 @@ impl Program {
         self.inner.deferred[id as usize]
     }
 
-    /// The number of operations, without inputs and constants, with those in the bodies of loops.
+    /// The number of operations, without inputs and constants, with those in the bodies of loops. A body that several
+    /// loops share counts once.
     pub fn size(&self) -> usize {
-        let count = |node: &Node| match &node.op {
-            Op::Input(_) | Op::Constant(_) | Op::Output(..) => 0,
-            Op::Loop(l) => 1 + l.body.size(),
-            Op::Custom(c, _) => 1 + c.primal().size(),
-            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => 1,
-            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => 1,
-            Op::Call(..) => 1,
-        };
-        self.nodes().iter().map(count).sum()
+        self.distinct(|op| run_by(op).into_iter()).iter().map(|program| program.own_size()).sum()
+    }
+
+    /// The number of operations of the program itself.
+    fn own_size(&self) -> usize {
+        let counts = |node: &&Node| !matches!(node.op, Op::Input(_) | Op::Constant(_) | Op::Output(..));
+        self.nodes().iter().filter(counts).count()
     }
 
     /// The same program with other names of its inputs and outputs.
@@ -214,7 +234,7 @@ impl Program {
         }
         let slots = self.inputs().iter().zip(inputs).map(|(s, n)| Slot { name: (*n).to_owned(), ..s.clone() });
         let names: Vec<String> = outputs.iter().map(|n| (*n).to_owned()).collect();
-        let places = self.inner.places.0.clone();
+        let places = self.inner.places.clone();
         Program::new(slots.collect(), self.nodes().to_vec(), places, self.results().to_vec(), &names)
     }
 }

@@ -51,10 +51,12 @@ impl Hash for Constant {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.shape().hash(state);
         self.0.dtype().hash(state);
-        // The first elements tell most constants apart; equality compares all of them.
+        // Some elements of a long array tell most constants apart; equality compares all of them.
+        const ALL: usize = 1 << 12;
         with_elem!(self.0.dtype(), E => {
             let values = self.0.typed::<E>();
-            let (size, step) = (self.0.size(), (self.0.size() / 16).max(1));
+            let size = self.0.size();
+            let step = if size <= ALL { 1 } else { size / 16 };
             for i in (0..size).step_by(step) {
                 state.write_u64(values.get(i).bits());
                 if matches!(values, Values::Splat(_)) {

@@ -19,7 +19,7 @@ use crate::ops::{
     Binary, Call, Compare, Contract, Discrete, External, FloatStep, IntBinary, IntUnary, Linear, Matrix, Reduce, Unary,
     View, check_fourier,
 };
-use crate::shape::{self, MAX_SIZE, Shape, Show, is_possible};
+use crate::shape::{self, MAX_SIZE, Shape, Show, is_possible, try_rank};
 
 /// The version of the format. A changed format gets a new number.
 const FORMAT: u32 = 1;
@@ -395,11 +395,12 @@ fn load_program(saved: SavedProgram, bodies: &[(Program, usize)]) -> Result<(Pro
         let op = loading.operation(op).map_err(in_operation)?;
         let (needed, kind) = loading.builder.try_kind(&op).map_err(in_operation)?;
         if needed[..] != shape[..] || kind.name() != dtype {
-            let (stated, is) = (format!("{dtype} {}", Show(&shape)), format!("{kind} {}", Show(&needed)));
+            let (stated, is) =
+                (format!("{} {}", shortened(&dtype), shown(&shape)), format!("{kind} {}", shown(&needed)));
             return Err(in_operation(format!("the result is said to be {stated} and is {is}")));
         }
         if !is_possible(&needed) {
-            return Err(in_operation(format!("the result is too large: {}", Show(&needed))));
+            return Err(in_operation(format!("the result is too large: {}", shown(&needed))));
         }
         loading.numbers.push(loading.builder.cons(op, needed, kind));
     }
@@ -462,7 +463,7 @@ impl Loading<'_> {
                 let of = self.value(of)?;
                 let (from, into) = (Shape::from_slice(self.builder.kind_of(of).0), load_shape(&into)?);
                 if shape::size(&from) != shape::size(&into) {
-                    return Err(format!("{} is reshaped into {}", Show(&from), Show(&into)));
+                    return Err(format!("{} is reshaped into {}", shown(&from), shown(&into)));
                 }
                 Op::Linear(Box::new(Linear::Reshape { from, into }), of)
             }
@@ -505,6 +506,7 @@ impl Loading<'_> {
             }
             SavedOp::External { name, takes, returns, each, of } => {
                 let mut external = External::unlinked(&name, load_kinds(takes)?, load_kinds(returns)?);
+                try_rank("external", &each.iter().map(|(n, _)| *n).collect::<Vec<usize>>())?;
                 for (n, stacked) in each {
                     if stacked.len() != external.takes().len() || n > MAX_SIZE {
                         return Err("the stacks of an external function do not fit its arguments".into());
@@ -560,11 +562,22 @@ fn load_kinds(kinds: Vec<SavedKind>) -> Result<Vec<(Shape, DType)>, String> {
     kinds.into_iter().map(|(shape, dtype)| Ok((load_shape(&shape)?, load_dtype(&dtype)?))).collect()
 }
 
+/// A shape from a file, shortened to fit into a message.
+fn shown(shape: &[usize]) -> String {
+    const FEW: usize = 6;
+    if shape.len() <= FEW {
+        Show(shape).to_string()
+    } else {
+        format!("{} and so on, of {} axes", Show(&shape[..FEW]), shape.len())
+    }
+}
+
 fn load_shape(shape: &[usize]) -> Result<Shape, String> {
+    try_rank("a shape", shape)?;
     if is_possible(shape) {
         Ok(Shape::from_slice(shape))
     } else {
-        Err(format!("a shape is too large: {}", Show(shape)))
+        Err(format!("a shape is too large: {}", shown(shape)))
     }
 }
 

@@ -16,7 +16,7 @@ use super::{Constant, NodeId, Op};
 use crate::array::{Values, with_elem};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Discrete, FloatStep, Linear, Unary};
-use crate::program::{Node, Program};
+use crate::program::{Node, Program, Question};
 
 /// Whether a linear operation adds elements: it does if two of them may have the same place, and copies otherwise. All
 /// but Fourier transforms add to +0.
@@ -130,8 +130,11 @@ impl Seen {
 /// result of the previous one.
 fn inside(body: &Program, results: &mut [bool], carried: usize) -> Vec<bool> {
     loop {
-        let mut inputs = Seen::of(body, results).values;
-        inputs.truncate(body.inputs().len());
+        let inputs = body.answered(Question::Signs, results, || {
+            let mut inputs = Seen::of(body, results).values;
+            inputs.truncate(body.inputs().len());
+            inputs
+        });
         let more: Vec<usize> = (0..carried).filter(|k| inputs[*k] && !results[*k]).collect();
         if more.is_empty() {
             return inputs;

@@ -2,8 +2,9 @@
 //!
 //! Law: printing is total and deterministic. Names are given here, in order: inputs keep theirs (or get `x0`, `x1`,
 //! ..), other values are `t0`, `t1`, ... A value with one use is written in the place of its use while lines stay
-//! short, so the text held at a time is bounded however long the program is. Nothing here recurses, except over the
-//! nesting of loops.
+//! short, so the text held at a time is bounded however long the program is. A body that several loops share is printed once,
+//! under a name (`f0`, `f1`, ..), before the operations: the text is as long as the program, not as long as what it runs.
+//! Nothing here recurses, except over the nesting of loops.
 
 mod literal;
 mod words;
@@ -14,7 +15,7 @@ use std::fmt;
 use self::literal::{is_number, literal};
 use self::words::{Text, words};
 use crate::dtype::DType;
-use crate::program::{Constant, Custom, Loop, NodeId, Op, Program, Slot, Turns};
+use crate::program::{Constant, Custom, Loop, NodeId, Op, Program, Slot, Turns, run_by};
 use crate::shape::Show;
 
 /// The width of a line; operands are moved to lines of their own to keep it, if possible.
@@ -47,8 +48,9 @@ impl fmt::Display for Program {
             given.iter().zip(kinds(self.inputs())).map(|(name, kind)| format!("{name}: {kind}")).collect();
         let returns =
             if f.alternate() { format!(" -> {}", one_or_tuple(&kinds(self.outputs()))) } else { String::new() };
-        let mut printer = Printer { names, wide: f.alternate(), out: f };
+        let mut printer = Printer { names, wide: f.alternate(), shared: HashMap::new(), out: f };
         printer.list("program", &inputs, &format!("{returns} {{"), 0)?;
+        printer.shared_bodies(self)?;
         let results = printer.block(self, given.into_iter().map(Text::name).collect(), 1)?;
         let named = |(slot, text): (&Slot, Text)| match given_name(slot) {
             Some(name) => format!("{name} = {}", text.words),
@@ -89,18 +91,24 @@ struct Names {
     /// The names that came with the program. Made-up names differ from these.
     given: HashSet<String>,
     made: HashMap<&'static str, usize>,
+    /// The last number that was appended to a name that came several times.
+    appended: HashMap<String, usize>,
 }
 
 impl Names {
     /// A name that came with the program, with a number appended if the name was given before.
     fn unique(&mut self, name: String) -> String {
-        let mut candidate = name.clone();
-        let mut k = 1;
-        while !self.given.insert(candidate.clone()) {
-            candidate = format!("{name}_{k}");
-            k += 1;
+        if self.given.insert(name.clone()) {
+            return name;
         }
-        candidate
+        let number = self.appended.entry(name.clone()).or_default();
+        loop {
+            *number += 1;
+            let candidate = format!("{name}_{number}");
+            if self.given.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
     }
 
     /// The next name with this letter.
@@ -120,6 +128,21 @@ struct Printer<'a, 'f> {
     out: &'a mut fmt::Formatter<'f>,
     names: Names,
     wide: bool,
+    /// The names of bodies that several loops or functions share, by class.
+    shared: HashMap<u64, String>,
+}
+
+/// The program whose operations are printed with an operation.
+fn printed(op: &Op<NodeId>) -> Option<&Program> {
+    match op {
+        Op::Custom(c, _) if !prints_its_body(c) => None,
+        op => run_by(op),
+    }
+}
+
+/// Whether a function is printed with its operations: it has no rules.
+fn prints_its_body(c: &Custom) -> bool {
+    c.jvp().is_none() && c.vjp().is_none() && c.solves().is_none()
 }
 
 /// A program that is being printed, with the texts of its values.
@@ -156,23 +179,31 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The length of the text of a value.
+    fn length(&self, id: NodeId) -> usize {
+        self.texts[id as usize].as_ref().map_or(0, |text| text.words.len())
+    }
+
     /// The operation of a node in words.
     fn words(&self, id: NodeId) -> Text {
         words(self.program, id, &|a, shape_known, dtype_known| self.text(a, shape_known, dtype_known))
     }
 
-    /// The operand of a node that has the longest text among those without a name.
-    fn longest_operand(&self, id: NodeId) -> Option<NodeId> {
-        let mut longest: Option<(usize, NodeId)> = None;
+    /// The operands of a node that have a text and no name, the one with the longest text last; and how long the texts of all
+    /// operands are.
+    fn unnamed(&self, id: NodeId) -> (Vec<NodeId>, usize) {
+        let (mut unnamed, mut length) = (Vec::new(), 0);
         self.program.nodes()[id as usize].op.operands(&mut |a| {
-            if let Some(text) = self.texts[*a as usize].as_ref().filter(|t| t.depth > 0) {
-                let length = text.words.len();
-                if longest.is_none_or(|(before, _)| length > before) {
-                    longest = Some((length, *a));
+            if let Some(text) = &self.texts[*a as usize] {
+                length += text.words.len();
+                if text.depth > 0 {
+                    unnamed.push(*a);
                 }
             }
         });
-        longest.map(|(_, id)| id)
+        unnamed.reverse();
+        unnamed.sort_by_key(|a| self.texts[*a as usize].as_ref().map_or(0, |text| text.words.len()));
+        (unnamed, length)
     }
 }
 
@@ -215,9 +246,20 @@ impl Printer<'_, '_> {
                 | Op::Concat(..) => {
                     let room = WIDTH.saturating_sub(2 * indent + 8);
                     let mut text = scope.words(id);
-                    while text.words.len() > room || text.depth > DEPTH {
-                        let Some(operand) = scope.longest_operand(id) else { break };
-                        self.name(&mut scope, operand)?;
+                    if text.words.len() > room || text.depth > DEPTH {
+                        let (mut unnamed, mut length) = scope.unnamed(id);
+                        while let Some(operand) = unnamed.pop() {
+                            let before = scope.length(operand);
+                            self.name(&mut scope, operand)?;
+                            length = length - before + scope.length(operand);
+                            // The text is longer than those of its operands.
+                            if length <= room {
+                                text = scope.words(id);
+                                if text.words.len() <= room && text.depth <= DEPTH {
+                                    break;
+                                }
+                            }
+                        }
                         text = scope.words(id);
                     }
                     if scope.uses[k] == 1 && text.words.len() <= INLINE {
@@ -294,6 +336,14 @@ impl Printer<'_, '_> {
         let clauses: String = clauses.iter().map(|clause| format!("{before}{clause}")).collect();
         self.line(scope.indent, &format!("{head}{clauses} {{"))?;
 
+        if let Some(name) = self.shared.get(&l.body.class()).cloned() {
+            let word = match (l.init.len(), l.body.outputs().len()) {
+                (0, _) => "yield",
+                (carried, all) if carried == all => "next",
+                _ => "next, yield",
+            };
+            return self.applied(word, &name, inputs, scope.indent);
+        }
         let mut next = self.block(&l.body, inputs, scope.indent + 1)?;
         let outputs = next.split_off(l.init.len());
         for (word, texts) in [("next", next), ("yield", outputs)] {
@@ -302,6 +352,38 @@ impl Printer<'_, '_> {
             }
         }
         self.line(scope.indent, "}")
+    }
+
+    /// Prints the bodies that are used several times, those inside of a body first:
+    /// `body f0(x0: f64, x1: f64[3]) {`, the operations, and what they return.
+    fn shared_bodies(&mut self, program: &Program) -> fmt::Result {
+        let all = program.distinct(|op| printed(op).into_iter());
+        let mut uses: HashMap<u64, usize> = HashMap::new();
+        for inner in all.iter().flat_map(|p| p.nodes()).filter_map(|node| printed(&node.op)) {
+            *uses.entry(inner.class()).or_default() += 1;
+        }
+        for body in all {
+            if uses.get(&body.class()).is_none_or(|uses| *uses < 2) {
+                continue;
+            }
+            let name = self.names.next("f");
+            let inputs: Vec<String> = body.inputs().iter().map(|_| self.names.next("x")).collect();
+            let kinds = body.inputs().iter().zip(&inputs);
+            let items: Vec<String> = kinds.map(|(slot, x)| format!("{x}: {}", kind(&slot.shape, slot.dtype))).collect();
+            self.list(&format!("body {name}"), &items, " {", 1)?;
+            let results = self.block(body, inputs.into_iter().map(Text::name).collect(), 2)?;
+            self.statement("return", results.into_iter().map(|t| t.words).collect(), 2)?;
+            self.line(1, "}")?;
+            self.shared.insert(body.class(), name);
+        }
+        Ok(())
+    }
+
+    /// The only line of a loop or function whose body has a name, and its end.
+    fn applied(&mut self, word: &str, body: &str, inputs: Vec<Text>, indent: usize) -> fmt::Result {
+        let inputs: Vec<String> = inputs.into_iter().map(|text| text.words).collect();
+        self.list(&format!("{word} {body}"), &inputs, "", indent + 1)?;
+        self.line(indent, "}")
     }
 
     /// `(t0, t1) = name(x, y)`.
@@ -317,7 +399,7 @@ impl Printer<'_, '_> {
     /// `t0 = custom name(x, y)`; `t0 = again name(e0 = x) {`, with the operations, of a function without rules; the first
     /// value of the carry of a `while` says whether a trip runs.
     fn custom(&mut self, scope: &mut Scope<'_>, id: NodeId, c: &Custom, args: &[NodeId]) -> fmt::Result {
-        if c.jvp().is_some() || c.vjp().is_some() || c.solves().is_some() {
+        if !prints_its_body(c) {
             let name = format!("custom {}", c.name());
             return self.several(scope, id, &name, args, c.primal().outputs().len());
         }
@@ -337,6 +419,9 @@ impl Printer<'_, '_> {
         let clauses: Vec<String> = names.zip(&args).map(|(name, arg)| format!("{name} = {arg}")).collect();
         let results = one_or_tuple(&self.results(scope, id, c.primal().outputs().len()));
         self.line(scope.indent, &format!("{results} = {head}{}) {{", clauses.join(", ")))?;
+        if let Some(name) = self.shared.get(&c.primal().class()).cloned() {
+            return self.applied(next, &name, inputs, scope.indent);
+        }
         let results = self.block(c.primal(), inputs, scope.indent + 1)?;
         self.statement(next, results.into_iter().map(|t| t.words).collect(), scope.indent + 1)?;
         self.line(scope.indent, "}")

@@ -26,6 +26,7 @@ mod compiled;
 mod composed;
 mod export;
 mod functions;
+mod hostile;
 mod kept;
 mod lengths;
 mod numbers;

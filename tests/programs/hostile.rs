@@ -1,0 +1,319 @@
+//! Files made to cost much more than they are long: bodies that share bodies, equal bodies written twice, loops nested deep,
+//! arrays of many axes, sizes and counts of all kinds.
+//!
+//! Law: to load, print, save, measure, optimize, compile and export a file takes work in proportion to its length, or the file
+//! is refused in words. Work is what is allocated, which a run repeats exactly; no time is measured.
+
+use polygrad::interpreters::compiled::compile;
+use polygrad::passes::optimize;
+use polygrad::program::{Program, interpret};
+use polygrad::shape::MAX_RANK;
+use polygrad::{Array, Concrete};
+use serde_json::{Value, json};
+
+use crate::compiled::bytes_of;
+
+fn loaded(file: &Value) -> Result<Program, String> {
+    serde_json::from_value(file.clone()).map_err(|e| e.to_string())
+}
+
+// ---- making files ----
+
+fn number(name: &str) -> Value {
+    json!({"name": name, "dtype": "f64", "shape": []})
+}
+
+fn node(op: Value) -> Value {
+    json!({"op": op, "dtype": "f64", "shape": []})
+}
+
+fn trips(body: usize, n: usize, init: &[usize]) -> Value {
+    node(json!({"loop": {"n": n, "reverse": false, "body": body, "init": init, "xs": [], "captured": []}}))
+}
+
+fn output(of: usize, position: usize) -> Value {
+    node(json!({"output": [of, position]}))
+}
+
+fn program(inputs: Vec<Value>, operations: Vec<Value>, of: &[usize]) -> Value {
+    let outputs: Vec<Value> = of.iter().map(|of| json!({"name": "", "of": of})).collect();
+    json!({"inputs": inputs, "operations": operations, "outputs": outputs})
+}
+
+fn file(programs: Vec<Value>) -> Value {
+    json!({"format": 1, "programs": programs})
+}
+
+/// `sin x`.
+fn sine() -> Value {
+    program(vec![number("")], vec![node(json!({"unary": ["sin", 0]}))], &[1])
+}
+
+/// Of each level a program that runs that of the level before in two loops, or in two functions without rules.
+fn sharing(levels: usize, functions: bool) -> Value {
+    let mut programs = vec![sine()];
+    let run = |below: usize, of: usize| match functions {
+        true => node(json!({"custom": {"name": "f", "primal": below, "jvp": null, "vjp": null, "of": [of]}})),
+        false => trips(below, 1, &[of]),
+    };
+    for below in 0..levels {
+        let operations = vec![run(below, 0), output(1, 0), run(below, 2), output(3, 0)];
+        programs.push(program(vec![number("")], operations, &[4]));
+    }
+    file(programs)
+}
+
+/// The same, with each program written twice, of which each runs both of the level before.
+fn twins(levels: usize) -> Value {
+    let mut programs = vec![sine(), sine()];
+    for below in 0..levels {
+        for _ in 0..2 {
+            let operations = vec![trips(2 * below, 1, &[0]), output(1, 0), trips(2 * below + 1, 1, &[2]), output(3, 0)];
+            programs.push(program(vec![number("")], operations, &[4]));
+        }
+    }
+    file(programs)
+}
+
+/// Two loops for each level, of which each has a body that differs in a constant, and both run the same body.
+fn halves(levels: usize) -> Value {
+    let mut programs = vec![sine()];
+    let mut below = 0;
+    for level in 0..levels {
+        for half in 0..2 {
+            let c = json!({"constant": {"dtype": "f64", "shape": [], "elements": {"every": format!("{}", level * 2 + half)}}});
+            let operations = vec![trips(below, 2, &[0]), output(1, 0), node(c), node(json!({"binary": ["add", 2, 3]}))];
+            programs.push(program(vec![number("")], operations, &[4]));
+        }
+        let (a, b) = (programs.len() - 2, programs.len() - 1);
+        let operations = vec![trips(a, 1, &[0]), output(1, 0), trips(b, 1, &[2]), output(3, 0)];
+        programs.push(program(vec![number("")], operations, &[4]));
+        below = programs.len() - 1;
+    }
+    file(programs)
+}
+
+/// One loop in another; each hands its carries round, so that what one of them needs, another needs a trip before.
+fn deep(levels: usize) -> Value {
+    const CARRIES: usize = 3;
+    let inputs = || vec![number(""); CARRIES];
+    let mut programs = vec![program(inputs(), vec![node(json!({"unary": ["sin", 0]}))], &[1, 2, 3])];
+    for below in 0..levels {
+        let operations = vec![trips(below, 2, &[0, 1, 2]), output(3, 0), output(3, 1), output(3, 2)];
+        programs.push(program(inputs(), operations, &[5, 6, 4]));
+    }
+    file(programs)
+}
+
+/// Many loops, side by side, of one body.
+fn wide(count: usize) -> Value {
+    let mut operations = Vec::new();
+    for k in 0..count {
+        operations.push(trips(0, 2, &[2 * k]));
+        operations.push(output(2 * k + 1, 0));
+    }
+    file(vec![sine(), program(vec![number("x")], operations, &[2 * count])])
+}
+
+/// Many inputs with one name, and one operation of all.
+fn namesakes(count: usize) -> Value {
+    let x = json!({"name": "x", "dtype": "f64", "shape": [1]});
+    let one = |op: Value| json!({"op": op, "dtype": "f64", "shape": [1]});
+    let mut operations: Vec<Value> = (0..count).map(|k| one(json!({"unary": ["sin", k]}))).collect();
+    let parts: Vec<usize> = (count..2 * count).collect();
+    operations.push(json!({"op": {"concat": [0, parts]}, "dtype": "f64", "shape": [count]}));
+    file(vec![program(vec![x; count], operations, &[2 * count])])
+}
+
+/// A function of the host with many results.
+fn results(count: usize) -> Value {
+    let kinds = vec![json!([[], "f64"]); count];
+    let call = json!({"external": {"name": "f", "takes": [], "returns": kinds, "each": [], "of": []}});
+    let operations: Vec<Value> = std::iter::once(node(call)).chain((0..count).map(|k| output(0, k))).collect();
+    file(vec![program(vec![], operations, &(1..=count).collect::<Vec<usize>>())])
+}
+
+/// Constants that differ in one place, and bodies that differ in one name.
+fn alike(count: usize) -> Value {
+    let constant = |k: usize| {
+        let elements: Vec<&str> = (0..40).map(|i| if i == k % 40 { "2" } else { "1" }).collect();
+        json!({"op": {"constant": {"dtype": "f64", "shape": [40], "elements": {"each": elements.join(" ")}}}, "dtype": "f64", "shape": [40]})
+    };
+    let mut programs: Vec<Value> =
+        (0..count).map(|k| program(vec![], vec![constant(k), constant(k / 40)], &[0, 1])).collect();
+    for k in 0..count {
+        programs.push(sine());
+        programs[count + k]["outputs"][0]["name"] = json!(format!("y{k}"));
+    }
+    programs.push(sine());
+    file(programs)
+}
+
+/// Operations on arrays of many axes.
+fn axes(rank: usize) -> Value {
+    let shape = vec![1; rank];
+    let x = json!({"name": "x", "dtype": "f64", "shape": shape});
+    let nothing = json!({"nothing": {"source": shape, "shape": shape}});
+    let one = |op: Value| json!({"op": op, "dtype": "f64", "shape": shape});
+    let bounds = vec![json!([0, 1]); rank];
+    let at = |k: usize| json!({"at": {"source": shape, "shape": shape, "matrix": vec![0; rank * rank], "offset": vec![k; rank], "bounds": bounds}});
+    let mut operations = vec![
+        one(json!({"affine": {"from": nothing, "into": nothing, "of": 0}})),
+        one(json!({"unary": ["sin", 1]})),
+        one(json!({"affine": {"from": at(0), "into": nothing, "of": 2}})),
+        one(json!({"contract": {"a": nothing, "b": at(0), "out": at(0), "of": [0, 3]}})),
+        one(json!({"binary": ["add", 4, 0]})),
+        one(json!({"reduce": [{"max": rank - 1}, 5]})),
+    ];
+    operations[5]["shape"] = json!(shape[1..]);
+    file(vec![program(vec![x], operations, &[5, 6])])
+}
+
+// ---- what they cost ----
+
+/// The bytes that everything but a run allocates.
+fn work(file: &Value) -> (usize, usize) {
+    let length = file.to_string().len();
+    let bytes = bytes_of(|| {
+        let program = loaded(file).expect("it is well formed");
+        assert_eq!(loaded(&serde_json::to_value(&program).expect("it can be saved")), Ok(program.clone()));
+        let text = program.to_string();
+        assert!(text.len() < 100 * length, "{} bytes of text for {length}", text.len());
+        assert!(program.size() < length && format!("{program:#}").len() < 100 * length);
+        program.externals();
+        let ready = optimize(&program);
+        assert!(ready.size() <= 40 * length, "{} operations of {length} bytes", ready.size());
+        for program in [&program, &ready] {
+            let plan = compile(program).explain();
+            assert!(plan.len() < 1000 * length + (1 << 22), "{} bytes of plan for {length}", plan.len());
+        }
+    });
+    (length, bytes)
+}
+
+/// The work for a file, and for one that is about twice as long.
+#[track_caller]
+fn assert_linear(name: &str, make: impl Fn(usize) -> Value, n: usize) {
+    let [(short, less), (long, more)] = [n, 2 * n].map(|n| work(&make(n)));
+    let (lengths, works) = (long as f64 / short as f64, more as f64 / less as f64);
+    assert!(
+        works < 1.6 * lengths,
+        "{name}: {lengths} times the length takes {works} times the work, {less} and {more}"
+    );
+}
+
+#[test]
+fn work_is_linear_in_the_file() {
+    assert_linear("sharing", |n| sharing(n, false), 40);
+    assert_linear("functions", |n| sharing(n, true), 40);
+    assert_linear("twins", twins, 40);
+    assert_linear("halves", halves, 20);
+    assert_linear("wide", wide, 100);
+    assert_linear("namesakes", namesakes, 200);
+    assert_linear("results", results, 200);
+    assert_linear("alike", alike, 100);
+    assert_linear("deep", deep, 8);
+}
+
+#[test]
+fn the_deepest_file_that_loads_is_optimized_and_compiled() {
+    let (length, bytes) = work(&deep(100));
+    assert!(bytes < 40_000 * length, "{bytes} bytes for {length}");
+    let (length, bytes) = work(&sharing(120, false));
+    assert!(bytes < 20_000 * length, "{bytes} bytes for {length}");
+    for file in [deep(200), sharing(200, false), sharing(200, true), twins(200)] {
+        assert!(loaded(&file).is_err_and(|e| e.contains("nest deeper than 128")));
+    }
+}
+
+#[test]
+fn ranks_are_limited_in_words() {
+    let (length, bytes) = work(&axes(MAX_RANK - 1));
+    assert!(bytes < 4000 * length, "{bytes} bytes for {length}");
+    for rank in [MAX_RANK + 1, 200] {
+        let mut error = String::new();
+        let file = axes(rank);
+        let bytes = bytes_of(|| error = loaded(&file).expect_err("too many axes"));
+        assert!(error.contains(&format!("at most {MAX_RANK} axes, but there would be {rank}")), "{error}");
+        assert!(error.len() < 400 && bytes < 100 * file.to_string().len(), "{bytes}: {error}");
+    }
+    // The views of a short file: their matrices are not made.
+    let long = vec![1; 5000];
+    let nothing = json!({"nothing": {"source": long, "shape": long}});
+    let op = json!({"affine": {"from": nothing, "into": nothing, "of": 0}});
+    let file = file(vec![program(vec![number("x")], vec![node(op)], &[1])]);
+    let bytes = bytes_of(|| assert!(loaded(&file).is_err()));
+    assert!(bytes < 100 * file.to_string().len(), "{bytes}");
+    // Constants, external functions, inputs.
+    let many = json!({"dtype": "f64", "shape": long, "elements": {"every": "1"}});
+    for operation in [
+        json!({"constant": many}),
+        json!({"external": {"name": "f", "takes": [], "returns": [[long, "f64"]], "each": [], "of": []}}),
+        json!({"external": {"name": "f", "takes": [], "returns": [], "each": vec![json!([1, []]); 65], "of": []}}),
+        json!({"reshape": [long, 0]}),
+    ] {
+        let error = loaded(&self::file(vec![program(vec![number("x")], vec![node(operation)], &[1])]));
+        let error = error.expect_err("too many axes");
+        assert!(error.contains(&format!("at most {MAX_RANK} axes")) && error.len() < 400, "{error}");
+    }
+}
+
+/// What cannot be seen by counting: the values of shared bodies are right, optimized and compiled.
+#[test]
+fn shared_bodies_run_as_if_they_were_not_shared() {
+    for file in [sharing(13, false), sharing(13, true), twins(5), halves(5), wide(20), deep(6)] {
+        let program = loaded(&file).expect("it is well formed");
+        let x: Vec<Array> = (0..program.inputs().len()).map(|k| Array::scalar(0.5 + k as f64)).collect();
+        let expected = interpret::<Concrete>(&program, x.clone());
+        let ready = optimize(&program);
+        for (name, found) in [
+            ("optimized", interpret(&ready, x.clone())),
+            ("compiled", compile(&program).run(&x)),
+            ("both", compile(&ready).run(&x)),
+        ] {
+            for (a, b) in expected.iter().zip(&found) {
+                let (a, b) = (a.item::<f64>().expect("a number"), b.item::<f64>().expect("a number"));
+                assert!((a - b).abs() <= 1e-12 * a.abs(), "{name}: {a} and {b}\n{program}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shared_bodies_are_exported_once() {
+    let text = |levels| {
+        let program = loaded(&sharing(levels, false)).expect("it is well formed");
+        program.to_stablehlo("main").expect("it can be exported").len()
+    };
+    assert!(text(40) < 3 * text(20), "{} and {}", text(20), text(40));
+}
+
+#[test]
+fn shared_bodies_are_printed_once() {
+    let program = loaded(&sharing(2, false)).expect("it is well formed");
+    let expected = "\
+program(x0: f64) {
+  body f0(x1: f64) {
+    return sin x1
+  }
+  body f1(x2: f64) {
+    t0 = loop 1 carry (h0 = x2) {
+      next f0(h0)
+    }
+    t1 = loop 1 carry (h1 = t0) {
+      next f0(h1)
+    }
+    return t1
+  }
+  t2 = loop 1 carry (h2 = x0) {
+    next f1(h2)
+  }
+  t3 = loop 1 carry (h3 = t2) {
+    next f1(h3)
+  }
+  return t3
+}";
+    // The program of the last level runs that of the level before, which runs the first.
+    assert_eq!(program.to_string(), expected);
+    assert_eq!(program.size(), 5);
+}
