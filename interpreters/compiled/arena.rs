@@ -1,7 +1,8 @@
 //! The arena: places of one block, shared by values that do not live at the same time.
 //!
 //! Law: a place lives from the first step that writes it to the last that reads it; places that live at one time are
-//! disjoint. The body of a loop has a block of its own, which lives during the loop.
+//! disjoint. The body of a loop has a block of its own, which lives during the loop. Sizes saturate: a block of more bytes
+//! than there are addresses is planned, but cannot be had.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +53,7 @@ fn assign_frame(places: &mut [Place], steps: &mut [Step], kept: &[Slot], depth: 
             block.give(start, bytes);
         }
         let mut take = |bytes: usize| {
-            let bytes = bytes.next_multiple_of(LINE);
+            let bytes = bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX);
             let start = block.take(bytes);
             if bytes > 0 {
                 ends.insert((to, start, bytes));
@@ -91,13 +92,13 @@ fn shift(places: &mut [Place], steps: &[Step], depth: usize, start: usize) {
         let slots: BTreeSet<Slot> = steps.iter().flat_map(|step| own(places, step, depth)).collect();
         for slot in slots {
             if let Home::Arena(at) = &mut places[slot as usize].home {
-                *at += start;
+                *at = at.saturating_add(start);
             }
         }
     }
     for step in steps {
         if let Step::Loop(l) = step {
-            shift(places, &l.body, depth + 1, start + l.start);
+            shift(places, &l.body, depth + 1, start.saturating_add(l.start));
         }
     }
 }
@@ -123,24 +124,24 @@ impl Free {
         }
         // A free part at the end is extended.
         let start = match self.parts.last_key_value() {
-            Some((start, free)) if start + free == self.end => *start,
+            Some((start, free)) if start.saturating_add(*free) == self.end => *start,
             Some(_) | None => self.end,
         };
         self.parts.remove(&start);
-        self.end = start + bytes;
+        self.end = start.saturating_add(bytes);
         start
     }
 
     fn give(&mut self, start: usize, bytes: usize) {
         let (mut start, mut bytes) = (start, bytes);
         if let Some((before, free)) = self.parts.range(..start).next_back().map(|(a, b)| (*a, *b))
-            && before + free == start
+            && before.saturating_add(free) == start
         {
             self.parts.remove(&before);
-            (start, bytes) = (before, bytes + free);
+            (start, bytes) = (before, bytes.saturating_add(free));
         }
-        if let Some(free) = self.parts.remove(&(start + bytes)) {
-            bytes += free;
+        if let Some(free) = self.parts.remove(&start.saturating_add(bytes)) {
+            bytes = bytes.saturating_add(free);
         }
         self.parts.insert(start, bytes);
     }

@@ -1,14 +1,31 @@
-//! The memory of a run: one aligned block, and the address of each value.
+//! The memory of a run: blocks of bytes, and the address of each value.
 //!
 //! Law: of this interpreter, only `memory`, `run`, `parts`, `tiles`, `whole` and `scalars` say `unsafe`, each access by
-//! way of the table or of the registers. The planner gives two values that live at the same time disjoint places, and no
-//! step reads a place that it writes, so the slices that a step holds never overlap; nor do those of threads, each of
-//! which writes rows of its own. The table knows how many bytes each place has; debug builds check every access against
-//! that.
+//! way of the table or of the registers. The safety of all of it rests on who may hold what:
+//!
+//! | memory | who reads it | who writes it |
+//! |---|---|---|
+//! | a [`Block`]: arena, registers, sums | nobody as a whole: a block is an address | nobody as a whole |
+//! | inputs, constants | any step, on any thread | nobody during a run |
+//! | a place of the arena, an output | the steps between its first and its last use (`arena.rs`) | the same; no step reads a place that it writes, but where it adds to it by way of the slice that it writes |
+//! | a place that the parts of a step write row by row | of each part, its own rows | of each part, its own rows |
+//! | a place to which all rows of a step in parts add | each part its own copy, in the sums | the same |
+//! | a place with memory for some rows, registers | the thread that they belong to | the same |
+//!
+//! A slice of elements lives while one instruction, or one operation on whole places, runs, and lies within the bytes
+//! that the entry of the table gives. So slices that are written overlap no other slice of the same instruction. Each
+//! thread has a table of its own, in which a place that the current step writes in parts is [narrowed](Table::narrow) to
+//! the rows of the part: so slices of several threads that overlap are all read. Debug builds check each slice against
+//! its entry, so a step that touches rows of another part panics in any test, on one thread, too.
+//!
+//! All bytes of a block are written once, as zeros, and each bit pattern is a number. A mask is written before it is
+//! read: what its place had before may have been numbers.
 
 #![allow(unsafe_code)]
 
+use std::alloc::Layout;
 use std::ops::Range;
+use std::ptr::NonNull;
 
 use super::steps::Row;
 use crate::dtype::{DType, Elem};
@@ -19,27 +36,62 @@ pub(super) type Slot = u32;
 /// The alignment of every place: a cache line, and the widest vector register.
 pub(super) const LINE: usize = 64;
 
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line(#[allow(dead_code, reason = "read and written through addresses")] [u8; LINE]);
+/// The alignment that the allocator of the system gives zeroed memory which it does not write: for a larger one, the
+/// standard library writes the zeros itself.
+const NATURAL: usize = align_of::<u64>();
 
-/// Bytes that start at a cache line.
-pub(super) struct Block(Vec<Line>);
+/// Zeroed bytes that start at a cache line. Pages of a large block that no run touches are never written, and the system
+/// gives no memory for them.
+pub(super) struct Block {
+    /// What the allocator gave; nothing for no bytes.
+    memory: Option<(NonNull<u8>, Layout)>,
+    /// The first cache line.
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// Safety: a block owns its bytes, as a vector does.
+unsafe impl Send for Block {}
 
 impl Block {
-    /// At least `bytes` zeros.
-    pub(super) fn new(bytes: usize) -> Block {
-        Block(vec![Line([0; LINE]); bytes.div_ceil(LINE)])
+    /// No bytes.
+    pub(super) const EMPTY: Block = Block { memory: None, start: NonNull::<Line>::dangling().cast(), bytes: 0 };
+
+    /// At least `bytes` zeros, or nothing if there is no memory for them.
+    pub(super) fn new(bytes: usize) -> Option<Block> {
+        if bytes == 0 {
+            return Some(Block::EMPTY);
+        }
+        let bytes = bytes.checked_next_multiple_of(LINE)?;
+        let layout = Layout::from_size_align(bytes.checked_add(LINE - NATURAL)?, NATURAL).ok()?;
+        // Safety: the layout has bytes.
+        let at = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
+        let before = at.as_ptr().addr().next_multiple_of(LINE) - at.as_ptr().addr();
+        // Safety: as many bytes as may come before the first cache line were asked for more.
+        Some(Block { memory: Some((at, layout)), start: unsafe { at.add(before) }, bytes })
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.0.len() * LINE
+        self.bytes
     }
 
     pub(super) fn start(&mut self) -> *mut u8 {
-        self.0.as_mut_ptr().cast()
+        self.start.as_ptr()
     }
 }
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some((at, layout)) = self.memory {
+            // Safety: the allocator gave this memory for this layout.
+            unsafe { std::alloc::dealloc(at.as_ptr(), layout) }
+        }
+    }
+}
+
+/// A cache line, for its alignment.
+#[repr(align(64))]
+struct Line(#[allow(dead_code, reason = "stands for the bytes")] [u8; LINE]);
 
 /// Where a place is, and its size.
 #[derive(Clone, Copy)]
@@ -76,7 +128,11 @@ impl Table {
     pub(super) fn set_row(&mut self, row: &Row, i: usize) {
         let whole = self.0[row.of as usize];
         let start = row.start + i * row.bytes;
-        debug_assert!(start + row.bytes <= whole.bytes, "row {i} at {start} of {} bytes", whole.bytes);
+        debug_assert!(
+            whole.start == 0 && start + row.bytes <= whole.bytes,
+            "row {i} at {start} of {} bytes",
+            whole.bytes
+        );
         self.0[row.row as usize] = Entry { at: whole.at.wrapping_add(start), bytes: row.bytes, start: 0 };
     }
 
@@ -87,6 +143,13 @@ impl Table {
 
     pub(super) fn swap(&mut self, a: Slot, b: Slot) {
         self.0.swap(a as usize, b as usize);
+    }
+
+    /// Leaves a place these of its bytes: what a part of a step may touch.
+    pub(super) fn narrow(&mut self, slot: Slot, bytes: Range<usize>) {
+        let entry = &mut self.0[slot as usize];
+        debug_assert!(entry.start <= bytes.start && bytes.end <= entry.start + entry.bytes);
+        (entry.start, entry.bytes) = (bytes.start, bytes.len());
     }
 
     /// Lets the memory of a place be that of its bytes from this one on.
@@ -127,7 +190,12 @@ impl Table {
     #[inline]
     pub(super) fn address(&self, slot: Slot, dtype: DType, at: usize, len: usize) -> *mut u8 {
         let entry = self.0[slot as usize];
-        debug_assert!((at + len) * dtype.width() <= entry.bytes, "place {slot} has {} bytes", entry.bytes);
+        let (start, end) = (at * dtype.width(), (at + len) * dtype.width());
+        debug_assert!(
+            entry.start <= start && end <= entry.start + entry.bytes,
+            "place {slot} has {} bytes",
+            entry.bytes
+        );
         entry.at.wrapping_add(at * dtype.width())
     }
 
@@ -149,8 +217,10 @@ impl Table {
     /// Copies some bytes to a place from as many of another, which starts at this byte.
     pub(super) fn copy(&mut self, from: Slot, start: usize, into: Slot, bytes: Range<usize>) {
         let (from, into) = (self.0[from as usize], self.0[into as usize]);
-        debug_assert!(start + bytes.end <= from.bytes && bytes.end <= into.bytes && (from.start, into.start) == (0, 0));
-        // Safety: both places have as many bytes.
+        let has =
+            |entry: Entry, bytes: Range<usize>| entry.start <= bytes.start && bytes.end <= entry.start + entry.bytes;
+        debug_assert!(has(from, start + bytes.start..start + bytes.end) && has(into, bytes.clone()));
+        // Safety: both places have these bytes. The initial value of a carry may be where the carry is.
         unsafe {
             std::ptr::copy(from.at.wrapping_add(start + bytes.start), into.at.wrapping_add(bytes.start), bytes.len())
         }
@@ -178,5 +248,59 @@ impl Table {
         debug_assert!(entry.start <= bytes.start && bytes.end <= entry.start + entry.bytes);
         // Safety: the place has these bytes; zero bytes are zeros of every element type.
         unsafe { std::ptr::write_bytes(entry.at.wrapping_add(bytes.start), 0, bytes.len()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of one place of eight numbers.
+    fn table(block: &mut Block) -> Table {
+        let mut table = Table::new(1);
+        // Safety: the block has these bytes, and outlives the table.
+        unsafe { table.set(0, block.start(), 64) };
+        table
+    }
+
+    #[test]
+    fn a_part_has_its_own_rows_of_a_place() {
+        let mut block = Block::new(64).expect("memory");
+        let (mut low, mut high) = (table(&mut block), table(&mut block));
+        low.narrow(0, 0..24);
+        high.narrow(0, 24..64);
+        assert_eq!((low.extent::<f64>(0), high.extent::<f64>(0)), ((0, 3), (3, 5)));
+        // Safety: the slices are apart.
+        let (x, y) = unsafe { (low.write::<f64>(0, 0, 3), high.write::<f64>(0, 3, 5)) };
+        (x.fill(1.0), y.fill(2.0));
+        let whole = table(&mut block);
+        // Safety: nothing is written any more.
+        assert_eq!(unsafe { whole.read::<f64>(0, 2, 2) }, [1.0, 2.0]);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "place 0 has 24 bytes from 0, not 2 f64 from 2")]
+    fn rows_of_another_part_are_refused() {
+        let mut block = Block::new(64).expect("memory");
+        let mut low = table(&mut block);
+        low.narrow(0, 0..24);
+        // Safety: the check comes first.
+        unsafe { low.read::<f64>(0, 2, 2) };
+    }
+
+    #[test]
+    fn blocks_are_zeros_at_cache_lines_or_nothing() {
+        for bytes in [0, 1, 64, 1000, 40 << 20] {
+            let mut block = Block::new(bytes).expect("memory");
+            assert!(block.bytes() >= bytes && block.bytes() < bytes + LINE);
+            assert_eq!(block.start().addr() % LINE, 0);
+            // Safety: the block has these bytes.
+            let seen = unsafe { std::slice::from_raw_parts(block.start(), bytes.min(1000)) };
+            assert!(seen.iter().all(|byte| *byte == 0));
+        }
+        for bytes in [1 << 60, isize::MAX as usize, usize::MAX - 64, usize::MAX] {
+            assert!(Block::new(bytes).is_none(), "{bytes}");
+        }
     }
 }

@@ -142,7 +142,7 @@ impl Executable {
     /// The bytes of memory that a run takes beside inputs and results; known before any run. Each further thread takes
     /// registers, and some rows of the values of steps that run in blocks.
     pub fn peak_bytes(&self) -> usize {
-        self.plan.bytes + self.plan.registers + self.plan.sums
+        self.plan.memory()
     }
 
     /// What a run does: passes over memory with their operations, kernels, loops, and operations left to the
@@ -190,7 +190,7 @@ impl Executable {
     /// The results for these inputs.
     ///
     /// # Panics
-    /// When there is not one value of the right shape and element type per input.
+    /// When there is not one value of the right shape and element type per input, or no memory for the run.
     #[track_caller]
     pub fn run(&self, inputs: &[Array]) -> Vec<Array> {
         check_inputs("run", &self.program, inputs);
@@ -198,10 +198,14 @@ impl Executable {
     }
 
     /// [`run`](Self::run) for inputs that are known to fit.
+    #[track_caller]
     pub(crate) fn run_fitting(&self, inputs: &[Array]) -> Vec<Array> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = idle().pop();
-        let mut memory = memory.unwrap_or_else(|| Box::new(self.memory()));
+        let mut memory = match memory {
+            Some(memory) => memory,
+            None => Box::new(self.memory()),
+        };
         // Results that the caller has dropped since are written again.
         let last = std::mem::take(&mut memory.results);
         let mut outputs = if last.iter().all(Array::is_unique) && !last.is_empty() { last } else { self.outputs() };
@@ -220,7 +224,12 @@ impl Executable {
         outputs
     }
 
-    /// Memory for runs by [`run_into`](Self::run_into), one at a time.
+    /// Memory for runs by [`run_into`](Self::run_into), one at a time: zeros of the system, which gives memory for what
+    /// runs touch.
+    ///
+    /// # Panics
+    /// When there is no memory for [`peak_bytes`](Self::peak_bytes).
+    #[track_caller]
     pub fn workspace(&self) -> Workspace {
         Workspace { memory: self.memory(), plan: self.plan.clone() }
     }
@@ -262,11 +271,21 @@ impl Executable {
         workspace.memory.run(&self.plan, inputs, outputs);
     }
 
+    /// Memory of its own for a run.
+    #[track_caller]
     fn memory(&self) -> Memory {
-        Memory::new(&self.plan, Isa::detect())
+        let Some(memory) = Memory::new(&self.plan, Isa::detect()) else {
+            let (bytes, more) = (self.plan.memory(), if self.plan.memory() == usize::MAX { " or more" } else { "" });
+            panic!(
+                "run: the values of a program must fit into memory while it runs, but beside inputs and results they \
+                 take {bytes} bytes{more}, which cannot be allocated; make the arrays smaller, or the loops shorter"
+            );
+        };
+        memory
     }
 
     /// Arrays for the results, in memory of their own.
+    #[track_caller]
     fn outputs(&self) -> Vec<Array> {
         let zeros = |(slot, found): (&Slot, &Found)| {
             let mut out = Array::zeros(&slot.shape, slot.dtype);

@@ -10,13 +10,15 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use smallvec::SmallVec;
+
 use super::blocks::{self, Use, Uses};
 use super::group::Item;
 use super::kernels::threads;
 use super::memory::{Block, LINE, Slot, Table};
 use super::rows;
 use super::run::{Frame, Memory};
-use super::steps::{Loop, Place, Span, Step, Whole, WholeOp};
+use super::steps::{Home, Loop, Place, Span, Step, Whole, WholeOp};
 use super::tiles;
 use crate::array::with_num;
 use crate::dtype::DType;
@@ -36,6 +38,8 @@ pub(super) struct Parts {
     sums: Vec<Sum>,
     /// The places that have memory for some rows, with the bytes of this memory.
     local: Vec<(Slot, usize)>,
+    /// The places that are written row by row, with the bytes of a row.
+    written: Vec<(Slot, usize)>,
 }
 
 /// A place to which all rows add.
@@ -86,7 +90,8 @@ impl Parts {
         let share = worth / threads::WORTH;
         let most = (time / (share * BYTE * bytes as f64)).min(2.0 * time / worth).min(MOST as f64) as usize;
         let adds = uses.values().any(|touched| touched.written && touched.added);
-        let mut parts = Parts { rows, most: most.max(1), together: 1, fixed: adds, sums, local: Vec::new() };
+        let mut parts =
+            Parts { rows, most: most.max(1), together: 1, fixed: adds, sums, local: Vec::new(), written: Vec::new() };
         if let Step::Loop(l) = step {
             // What parts cost once more is little even on one thread, if these are fixed.
             let most = loop_parts(l) / share / if adds { EACH as f64 } else { 1.0 };
@@ -97,6 +102,12 @@ impl Parts {
             parts.fixed = !parts.sums.is_empty();
             parts.local = blocks.local.iter().map(|(slot, _)| (*slot, places[*slot as usize].bytes())).collect();
         }
+        let own = |slot: Slot| {
+            // What moves with the trips of a loop is narrowed by the loop.
+            places[slot as usize].home != Home::Loop && parts.local.iter().all(|(local, _)| *local != slot)
+        };
+        let by_rows = uses.iter().filter(|(slot, touched)| touched.written && touched.by_rows && own(**slot));
+        parts.written = by_rows.map(|(slot, _)| (*slot, places[*slot as usize].bytes() / rows)).collect();
         (parts.count(MOST) > 1).then_some(parts)
     }
 
@@ -112,6 +123,11 @@ impl Parts {
         self.rows.div_ceil(self.part(threads))
     }
 
+    /// The places that are elsewhere, or smaller, in a part.
+    fn changed(&self) -> impl Iterator<Item = Slot> {
+        self.sums.iter().map(|sum| sum.slot).chain(self.written.iter().map(|(slot, _)| *slot))
+    }
+
     /// The bytes of what one part adds up.
     fn bytes(&self) -> usize {
         self.sums.iter().map(Sum::bytes).sum()
@@ -119,7 +135,7 @@ impl Parts {
 
     /// The bytes of what all parts add up.
     pub(super) fn all_bytes(&self) -> usize {
-        self.bytes() * self.count(MOST)
+        self.bytes().saturating_mul(self.count(MOST))
     }
 }
 
@@ -312,22 +328,28 @@ impl Memory {
         if threads == 1 && !parts.fixed {
             return self.step(step, Frame::ALL);
         }
-        let entries: Vec<_> = parts.sums.iter().map(|sum| self.table.entry(sum.slot)).collect();
+        let own = |table: &Table, slot: Slot| (slot, table.entry(slot));
+        let entries: SmallVec<[_; 8]> = parts.changed().map(|slot| own(&self.table, slot)).collect();
         if threads == 1 {
             self.take_parts(&shares);
         } else {
             let mut others = std::mem::take(&mut self.others);
             let bytes = self.registers.bytes();
-            others.resize_with(others.len().max(threads - 1), || Memory::helper(bytes, self.isa));
-            for other in &mut others[..threads - 1] {
-                other.follow(&self.table, parts);
+            while others.len() < threads - 1
+                && let Some(other) = Memory::helper(bytes, self.isa)
+            {
+                others.push(other);
             }
-            let jobs: Vec<&mut Memory> = std::iter::once(&mut *self).chain(&mut others[..threads - 1]).collect();
-            threads::share(threads, jobs, |memory| memory.take_parts(&shares));
+            // A thread for which there is no memory leaves its parts to the others.
+            let ready = others.iter_mut().take(threads - 1);
+            let ready: Vec<&mut Memory> =
+                ready.map_while(|other| other.follow(&self.table, parts).then_some(other)).collect();
+            let jobs: Vec<&mut Memory> = std::iter::once(&mut *self).chain(ready).collect();
+            threads::share(jobs.len(), jobs, |memory| memory.take_parts(&shares));
             self.others = others;
         }
-        for (k, (sum, entry)) in parts.sums.iter().zip(entries).enumerate() {
-            self.table.restore(sum.slot, entry);
+        entries.into_iter().for_each(|(slot, entry)| self.table.restore(slot, entry));
+        for (k, sum) in parts.sums.iter().enumerate() {
             let size = sum.size;
             if sum.cleared {
                 self.table.clear(sum.slot, 0..size * sum.dtype.width());
@@ -346,25 +368,34 @@ impl Memory {
 
     /// Runs the parts that no other thread has taken.
     fn take_parts(&mut self, shares: &Shares<'_>) {
-        let sums = &shares.parts.sums;
-        let all: Vec<Slot> = sums.iter().map(|sum| sum.slot).collect();
+        let Parts { sums, written, .. } = shares.parts;
+        let all: SmallVec<[Slot; 8]> = sums.iter().map(|sum| sum.slot).collect();
+        let whole: SmallVec<[_; 8]> =
+            written.iter().map(|(slot, row)| (*slot, *row, self.table.entry(*slot))).collect();
         while let Some(part) = shares.take() {
+            let span = shares.span(part);
+            for (slot, row, entry) in &whole {
+                self.table.restore(*slot, *entry);
+                self.table.narrow(*slot, span.from * row..span.to * row);
+            }
             for (k, sum) in sums.iter().enumerate() {
                 let bytes = sum.size * sum.dtype.width();
                 // Safety: these bytes belong to this sum of this part; the table has its own entry back at the end.
                 unsafe { self.table.set(sum.slot, shares.sum(part, k), bytes) };
                 self.table.clear(sum.slot, 0..bytes);
             }
-            self.step(shares.step, Frame { span: shares.span(part), all: &all, parts: &[] });
+            self.step(shares.step, Frame { span, all: &all, parts: &[] });
         }
     }
 
-    /// Takes the places of another memory, with memory of its own for those that have it for some rows.
-    fn follow(&mut self, table: &Table, parts: &Parts) {
+    /// Takes the places of another memory, with memory of its own for those that have it for some rows; says whether
+    /// there is as much.
+    fn follow(&mut self, table: &Table, parts: &Parts) -> bool {
         self.table.follow(table);
         let needed: usize = parts.local.iter().map(|(_, bytes)| bytes.next_multiple_of(LINE)).sum();
         if self.arena.bytes() < needed {
-            self.arena = Block::new(needed);
+            let Some(block) = Block::new(needed) else { return false };
+            self.arena = block;
         }
         let mut at = self.arena.start();
         for (slot, bytes) in &parts.local {
@@ -372,5 +403,6 @@ impl Memory {
             unsafe { self.table.set(*slot, at, *bytes) };
             at = at.wrapping_add(bytes.next_multiple_of(LINE));
         }
+        true
     }
 }

@@ -13,7 +13,7 @@ use super::parts::Parts;
 use super::rows::Isa;
 use super::steps::{Call, Carry, Found, Home, Loop, Operand, Place, Plan, Row, Span, States, Step};
 use super::{scalars, tiles};
-use crate::array::{Array, Values, with_elem};
+use crate::array::{Array, Values, pool, with_elem};
 use crate::dtype::Elem;
 use crate::program::interpret;
 
@@ -51,10 +51,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(plan: &Plan, isa: Isa) -> Memory {
-        let mut memory = Memory::helper(plan.registers, isa);
+    /// Memory for a plan, or nothing if there is not as much.
+    pub(super) fn new(plan: &Plan, isa: Isa) -> Option<Memory> {
+        let mut memory = Memory::helper(plan.registers, isa)?;
         memory.table = Table::new(plan.places.len());
-        (memory.arena, memory.sums) = (Block::new(plan.bytes), Block::new(plan.sums));
+        (memory.arena, memory.sums) = (Block::new(plan.bytes)?, Block::new(plan.sums)?);
         let start = memory.arena.start();
         for (slot, place) in (0..).zip(&plan.places) {
             match place.home {
@@ -64,22 +65,22 @@ impl Memory {
                 Home::Input | Home::Output | Home::Loop => {}
             }
         }
-        memory
+        Some(memory)
     }
 
-    /// Memory without places.
-    pub(super) fn helper(registers: usize, isa: Isa) -> Memory {
-        Memory {
+    /// Memory without places, or nothing if there is not as much.
+    pub(super) fn helper(registers: usize, isa: Isa) -> Option<Memory> {
+        Some(Memory {
             table: Table::new(0),
-            arena: Block::new(0),
-            registers: Block::new(registers),
-            sums: Block::new(0),
+            arena: Block::EMPTY,
+            registers: Block::new(registers)?,
+            sums: Block::EMPTY,
             others: Vec::new(),
             isa,
             scratch: Scratch::default(),
             results: Vec::new(),
             clock: None,
-        }
+        })
     }
 
     /// Lets a place be the elements of an array, which is stored element by element and is only read.
@@ -188,9 +189,13 @@ impl Memory {
             for row in l.xs.iter().chain(&l.outputs) {
                 self.table.set_row(row, i);
             }
+            for row in &l.outputs {
+                self.narrow(row.row, row.bytes, frame.span);
+            }
             for carry in &l.carries {
                 if let Some(states) = carry.states {
                     self.set_state(carry.output, carry, states, trip + 1, l);
+                    self.narrow(carry.output, carry.bytes, frame.span);
                 }
             }
             self.steps(&l.body, l.first, frame);
@@ -209,6 +214,14 @@ impl Memory {
             {
                 self.table.copy(carry.output, 0, carry.result, frame.span.of(carry.bytes));
             }
+        }
+    }
+
+    /// Leaves a place the rows that run.
+    #[inline]
+    fn narrow(&mut self, slot: Slot, bytes: usize, span: Span) {
+        if span.rows > 1 {
+            self.table.narrow(slot, span.of(bytes));
         }
     }
 
@@ -254,6 +267,10 @@ impl Memory {
             self.table.set_same(carry.input, first);
             self.table.set_same(carry.output, second);
         }
+        self.narrow(carry.input, carry.bytes, span);
+        if carry.states.is_none() && carry.output != carry.input {
+            self.narrow(carry.output, carry.bytes, span);
+        }
         let init = &carry.init;
         let (width, part) = (carry.dtype.width(), span.of(carry.bytes));
         if !init.one {
@@ -271,7 +288,7 @@ impl Memory {
             let size = crate::shape::size(shape);
             with_elem!(slot.dtype, E => {
                 let elements = self.slice::<E>(operand, size);
-                if operand.one { Array::full(shape, elements[0]) } else { Array::new(shape, elements.to_vec()) }
+                if operand.one { Array::full(shape, elements[0]) } else { Array::new(shape, pool::collected(elements.iter().copied())) }
             })
         });
         for (result, out) in interpret(&call.program, inputs.collect()).into_iter().zip(&call.out) {

@@ -295,3 +295,10 @@ pub(super) struct Plan {
     /// How steps run in parts, by their numbers.
     pub(super) parts: Vec<Option<Box<Parts>>>,
 }
+
+impl Plan {
+    /// The bytes of memory that a run on one thread takes beside inputs and results.
+    pub(super) fn memory(&self) -> usize {
+        self.bytes.saturating_add(self.registers).saturating_add(self.sums)
+    }
+}

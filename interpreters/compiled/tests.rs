@@ -1,14 +1,20 @@
 //! Small programs with a step of each kind, by which the unsafe code of runs is checked: `make miri` runs them in an
-//! interpreter that sees every access.
+//! interpreter that sees every access, `make tsan` where the accesses of threads are watched. The steps in parts run on
+//! several threads, with all that one thread touches in slices of its own rows.
 
-use super::compile;
+use super::{Executable, compile, compile_in_small_blocks};
 use crate::array::Array;
 use crate::base::BaseTensor;
-use crate::ops::{Binary, Compare, Discrete, Linear, Unary};
-use crate::program::{Term, interpret};
+use crate::ops::{Binary, Compare, Contract, Discrete, Linear, Reduce, Unary, View};
+use crate::program::{Program, Term, interpret};
 
 /// Runs a program of one function twice, and compares.
 fn agrees(inputs: &[Array], f: impl FnOnce(&[Term]) -> Vec<Term>) -> String {
+    agrees_in(compile, inputs, f)
+}
+
+/// [`agrees`] as compiled by a function.
+fn agrees_in(compile: fn(&Program) -> Executable, inputs: &[Array], f: impl FnOnce(&[Term]) -> Vec<Term>) -> String {
     let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
     let program = Term::program(&variables, &f(&variables), &[]).expect("a closed program");
     let executable = compile(&program);
@@ -67,4 +73,58 @@ fn arrays_in_tiles_rows_and_products() {
         [vec![rows, turned], carry, outputs].concat()
     });
     assert!(text.contains("loop of 2 trips") && text.contains("group of 6"), "{text}");
+}
+
+/// Some numbers.
+fn waves(shape: &[usize]) -> Array {
+    let n: usize = shape.iter().product();
+    Array::new(shape, (0..n).map(|i| (i as f64 * 0.7).sin() * 2.0).collect())
+}
+
+/// [`agrees`] in small blocks and parts, on three threads.
+#[cfg(feature = "rayon")]
+fn agrees_on_threads(inputs: &[Array], f: impl Fn(&[Term]) -> Vec<Term> + Send + Sync) -> String {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("a pool");
+    pool.install(|| agrees_in(compile_in_small_blocks, inputs, f))
+}
+
+#[test]
+#[cfg(feature = "rayon")]
+fn rows_on_several_threads() {
+    // An extremum, a group and a sum along rows, and neighbours in rows that another step of the same blocks has written.
+    let text = agrees_on_threads(&[waves(&[24, 5])], |v| {
+        let rows = |y: &Term| y.linear(&Linear::replicate(&[24, 5], &[0]));
+        let y = v[0].binary(Binary::Sub, &rows(&v[0].reduce(Reduce::Max { axis: 1 }))).unary(Unary::Exp);
+        let share = y.binary(Binary::Div, &rows(&y.linear(&Linear::sum(&[24, 5], &[1]))));
+        let left = share.linear(&Linear::slice(&[24, 5], 1, 0, 4, 1)).linear(&Linear::pad(&[24, 4], &[0, 1], &[0, 0]));
+        let down = left.binary(Binary::Mul, &share).linear(&Linear::sum(&[24, 5], &[0]));
+        vec![share.binary(Binary::Add, &left), down]
+    });
+    assert!(text.contains("24 rows") && text.contains("in up to"), "{text}");
+    // Many products of small matrices between elementwise operations, and values that are moved to another order.
+    let text = agrees_on_threads(&[waves(&[12, 3, 4]), waves(&[12, 4, 2])], |v| {
+        let views = [&[0, 1, 3][..], &[0, 3, 2], &[0, 1, 2]].map(|axes| View::axes(&[12, 3, 2, 4], axes));
+        let [a, b, out] = views;
+        let product = Contract::new(a, b, out);
+        let product = Term::contract(&product, &v[0].unary(Unary::Sin), &v[1].unary(Unary::Cos));
+        let turned = v[0].linear(&Linear::permute(&[12, 3, 4], &[0, 2, 1])).unary(Unary::Exp);
+        vec![product.unary(Unary::Tanh), turned.linear(&Linear::reshape(&[12, 4, 3], &[144])), product]
+    });
+    assert!(text.contains("in up to"), "{text}");
+}
+
+#[test]
+#[cfg(feature = "rayon")]
+fn loops_and_sums_on_several_threads() {
+    for reverse in [false, true] {
+        let text = agrees_on_threads(&[waves(&[12, 2]), waves(&[3, 12, 2])], |v| {
+            let (carry, outputs) = Term::map_accum(3, reverse, vec![v[0].clone()], &v[1..], &mut |carry, rows| {
+                let next = carry[0].unary(Unary::Sin).binary(Binary::Add, &rows[0]);
+                (vec![next.clone()], vec![carry[0].clone(), next.unary(Unary::Tanh), next])
+            });
+            let sums = outputs[1].linear(&Linear::sum(&[3, 12, 2], &[0, 2]));
+            [carry, outputs, vec![sums]].concat()
+        });
+        assert!(text.contains("loop of 3 trips") && text.contains("in up to"), "{text}");
+    }
 }

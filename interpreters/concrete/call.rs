@@ -28,7 +28,7 @@ pub(super) fn call(op: &Call, args: &[Array]) -> Vec<Array> {
 fn dense<E: Elem>(a: &Array) -> std::borrow::Cow<'_, [E]> {
     match a.typed::<E>() {
         Values::Dense(v) => v.into(),
-        Values::Splat(x) => vec![x; a.size()].into(),
+        Values::Splat(x) => pool::full(x, a.size()).into(),
     }
 }
 

@@ -50,7 +50,7 @@ fn operand<E: Num>(a: &Array, work: usize) -> Cow<'_, [E]> {
         Values::Dense(v) => Cow::Borrowed(v),
         Values::Splat(x) if work / 8 > a.size() => {
             check_room::<E>(a.shape());
-            Cow::Owned(vec![x; a.size()])
+            Cow::Owned(pool::full(x, a.size()))
         }
         Values::Splat(x) => Cow::Owned(vec![x]),
     }

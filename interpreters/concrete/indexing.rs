@@ -68,7 +68,7 @@ fn gather_blocks(t: &Array, ix: &[Array]) -> Array {
         Values::Splat(x) if x.same_bits(E::ZERO) || (0..count).all(|i| blocks.at(i).is_some()) => Array::full(&out, x),
         Values::Splat(x) => {
             check_room::<E>(&out);
-            let mut v = Vec::with_capacity(count * block);
+            let mut v = pool::empty(count * block);
             (0..count).for_each(|i| v.extend(std::iter::repeat_n(blocks.at(i).map_or(E::ZERO, |_| x), block)));
             Array::dense(out, v)
         }

@@ -4,7 +4,7 @@
 
 use super::kernels;
 use super::views::linear;
-use crate::array::{Array, Values};
+use crate::array::{Array, Values, pool};
 use crate::dtype::{DType, Num};
 use crate::ops::Linear;
 use crate::shape::{self, Shape};
@@ -20,7 +20,7 @@ pub(super) fn argsort<E: Num>(x: &Array, axis: usize, descending: bool) -> Array
     let Values::Dense(v) = x.typed::<E>() else {
         return linear(&Linear::replicate(sizes, &[axis]), &Array::iota(len));
     };
-    let mut out = vec![0i64; v.len()];
+    let mut out = pool::any::<i64>(v.len());
     kernels::sorting::argsort(v, len, inner, descending, &mut out, &mut Vec::with_capacity(len));
     Array::dense(Shape::from_slice(sizes), out)
 }

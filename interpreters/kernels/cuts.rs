@@ -15,6 +15,7 @@ use super::runs::{Axis, Nest};
 use super::sums::Sums;
 use super::threads;
 use crate::dtype::{DType, Num};
+use crate::shape::check_room;
 
 /// Lines are summed several together, so a cut leaves a multiple of so many before it.
 const TOGETHER: usize = 8;
@@ -177,6 +178,7 @@ pub(super) fn add_apart<E: Num>(
     let size = out.len();
     let mut results = scratch.room().map(|room| std::mem::take(&mut room.results)).unwrap_or_default();
     results.clear();
+    check_room::<E>(&[parts.len(), size]);
     results.resize(parts.len() * size, E::ZERO);
     let each = parts.len().div_ceil(threads);
     let jobs = parts.chunks(each).zip(results.chunks_mut(each * size));

@@ -228,7 +228,8 @@ fn windows(op: &Contract, dtype: DType) -> Option<(Packed, [Option<Pad>; 2], Nes
     Packed::new(&nest, dtype).filter(Packed::pays).map(|plan| (plan, pads, nest))
 }
 
-/// Adds the products to `out`; `false`, with nothing done, if a zero beside an operand would meet an infinity or NaN.
+/// Adds the products to `out`; `false`, with nothing done, if a zero beside an operand would meet an infinity or NaN, or
+/// if there is no memory for a copy of an operand.
 fn packed<E: Num>(plan: &Packed, pads: &[Option<Pad>; 2], v: [&[E]; 2], out: &mut [E], room: &mut Room<E>) -> bool {
     let Some(copies) = between_zeros(pads, v, room) else { return false };
     let operand = |k: usize| copies[k].as_deref().unwrap_or(v[k]);
@@ -237,7 +238,8 @@ fn packed<E: Num>(plan: &Packed, pads: &[Option<Pad>; 2], v: [&[E]; 2], out: &mu
     done
 }
 
-/// The operands that are copied between zeros; nothing if a zero beside an operand would meet an infinity or NaN.
+/// The operands that are copied between zeros; nothing if a zero beside an operand would meet an infinity or NaN, or if
+/// there is no memory for the copies.
 pub(super) fn between_zeros<E: Num>(
     pads: &[Option<Pad>; 2],
     v: [&[E]; 2],
@@ -247,13 +249,11 @@ pub(super) fn between_zeros<E: Num>(
         return None;
     }
     let mut copy = |k: usize| {
-        pads[k].as_ref().map(|pad| {
-            let mut copy = std::mem::take(&mut room.padded[k]);
-            pad.run(v[k], &mut copy);
-            copy
-        })
+        let Some(pad) = &pads[k] else { return Some(None) };
+        let mut copy = std::mem::take(&mut room.padded[k]);
+        pad.run(v[k], &mut copy).then_some(Some(copy))
     };
-    Some([copy(0), copy(1)])
+    Some([copy(0)?, copy(1)?])
 }
 
 /// The kernel that suits the loops of a nest.

@@ -53,14 +53,32 @@ pub(crate) fn share<J: Send>(threads: usize, jobs: impl IntoIterator<Item = J>, 
 #[cfg(feature = "rayon")]
 static UNHEARD: AtomicUsize = AtomicUsize::new(0);
 
+/// The address of a function in a frame of the caller. A thread that comes late has the address of a frame that is gone,
+/// so it is no reference.
+#[cfg(feature = "rayon")]
+#[derive(Clone, Copy)]
+struct Lent(*const (dyn Fn() + Sync));
+
+// SAFETY: the function may be called by any thread.
+#[cfg(feature = "rayon")]
+unsafe impl Send for Lent {}
+
+#[cfg(feature = "rayon")]
+impl Lent {
+    /// Calls the function, if the gate is open.
+    fn pass(self, gate: &gate::Gate) {
+        // SAFETY: between `enter` and `leave`, the guard of the gate keeps the frame of the caller.
+        gate.pass(&|| unsafe { (*self.0)() });
+    }
+}
+
 /// Calls a function, and lets so many other threads call it, too, if they come before the caller is done.
 #[cfg(feature = "rayon")]
 fn with_help(helpers: usize, work: &(dyn Fn() + Sync)) {
     use gate::{Gate, Guard};
     let gate = std::sync::Arc::new(Gate::new());
-    // SAFETY: a thread calls the function only between `enter` and `leave`, and the guard lets this frame end only when
-    // no thread can enter any more and all have left.
-    let function: &'static (dyn Fn() + Sync) = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), _>(work) };
+    // SAFETY: the lifetime of the pointee is left to the gate: see `Lent`.
+    let function = Lent(unsafe { std::mem::transmute::<&(dyn Fn() + Sync), *const (dyn Fn() + Sync)>(work) });
     let guard = Guard(&gate);
     for _ in 0..helpers {
         // Where all threads are busy, calls that nobody has heard do not pile up.
@@ -71,7 +89,7 @@ fn with_help(helpers: usize, work: &(dyn Fn() + Sync)) {
         let gate = gate.clone();
         rayon::spawn(move || {
             UNHEARD.fetch_sub(1, Ordering::Relaxed);
-            gate.pass(function);
+            function.pass(&gate);
         });
     }
     work();
@@ -112,7 +130,7 @@ mod gate {
         }
 
         /// Calls a function inside, if the gate is open.
-        pub(super) fn pass(&self, work: &(dyn Fn() + Sync)) {
+        pub(super) fn pass(&self, work: &dyn Fn()) {
             let enter = |inside: usize| (inside & CLOSED == 0).then_some(inside + 1);
             if self.inside.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter).is_err() {
                 return;

@@ -23,11 +23,15 @@ pub(super) struct Pad {
 }
 
 impl Pad {
-    /// Copies an operand between zeros.
-    pub(super) fn run<E: Elem>(&self, v: &[E], to: &mut Vec<E>) {
+    /// Copies an operand between zeros, if there is memory for it.
+    pub(super) fn run<E: Elem>(&self, v: &[E], to: &mut Vec<E>) -> bool {
         to.clear();
+        if to.try_reserve_exact(self.size).is_err() {
+            return false;
+        }
         to.resize(self.size, E::ZERO);
         views::copy(&self.nest, v, to);
+        true
     }
 }
 

@@ -461,6 +461,9 @@ impl Array {
             unreachable!("rank-0 arrays have no vector of elements");
         }
         let Array::Shared(arc) = self else { unreachable!() };
+        if Arc::strong_count(arc) > 1 {
+            check_room::<E>(&arc.shape);
+        }
         let stored = Arc::make_mut(arc);
         let size = shape::size(&stored.shape);
         let elems = match E::of_data_mut(&mut stored.data) {

@@ -3,13 +3,14 @@
 //!
 //! Law: a thread keeps at most [`BYTES`] bytes in at most [`BUFFERS`] buffers for each element type, the oldest given
 //! up first, and returns all of it when it ends. Arrays below [`SMALL`] bytes are left to the allocator, which does
-//! these well.
+//! these well. Memory that cannot be had is a panic in words: all arrays that the interpreter fills take theirs here.
 
 use std::any::Any;
 use std::cell::RefCell;
 
 use super::{Data, Elems, Stored};
 use crate::dtype::Elem;
+use crate::shape::check_room;
 
 /// The most bytes of each element type that a thread keeps.
 const BYTES: usize = 64 << 20;
@@ -70,34 +71,50 @@ impl Pool {
 }
 
 /// As many elements, each of any value.
+#[track_caller]
 pub(crate) fn any<E: Elem>(len: usize) -> Vec<E> {
-    recycled(len).unwrap_or_else(|| vec![E::ZERO; len])
+    match recycled(len) {
+        Some(v) => v,
+        None => {
+            check_room::<E>(&[len]);
+            vec![E::ZERO; len]
+        }
+    }
 }
 
-/// As many elements of one value.
+/// As many elements of one value. Zeros of the system are not written.
+#[track_caller]
 pub(crate) fn full<E: Elem>(x: E, len: usize) -> Vec<E> {
     match recycled(len) {
         Some(mut v) => {
             v.fill(x);
             v
         }
-        None => vec![x; len],
+        None => {
+            check_room::<E>(&[len]);
+            vec![x; len]
+        }
     }
 }
 
 /// No elements, with room for as many.
+#[track_caller]
 pub(crate) fn empty<E: Elem>(len: usize) -> Vec<E> {
     match recycled(len) {
         Some(mut v) => {
             v.clear();
             v
         }
-        None => Vec::with_capacity(len),
+        None => {
+            check_room::<E>(&[len]);
+            Vec::with_capacity(len)
+        }
     }
 }
 
 /// The elements of an iterator.
 #[inline]
+#[track_caller]
 pub(crate) fn collected<E: Elem>(elements: impl ExactSizeIterator<Item = E>) -> Vec<E> {
     let mut v = any(elements.len());
     v.iter_mut().zip(elements).for_each(|(to, x)| *to = x);
@@ -106,7 +123,7 @@ pub(crate) fn collected<E: Elem>(elements: impl ExactSizeIterator<Item = E>) -> 
 
 /// As many elements of the past, if there are.
 fn recycled<E: Elem>(len: usize) -> Option<Vec<E>> {
-    if len * size_of::<E>() < SMALL {
+    if len.saturating_mul(size_of::<E>()) < SMALL {
         return None;
     }
     // Arrays are made, too, while a thread ends.

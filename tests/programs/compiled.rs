@@ -19,6 +19,7 @@ use crate::gallery::{self, Leaves, Objective, Visitor};
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
     static BYTES: Cell<usize> = const { Cell::new(0) };
+    static ZEROED: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The bytes that something allocates on this thread, given back or not.
@@ -26,6 +27,13 @@ pub(crate) fn bytes_of(run: impl FnOnce()) -> usize {
     let before = BYTES.with(Cell::get);
     run();
     BYTES.with(Cell::get) - before
+}
+
+/// The bytes of [`bytes_of`] that are asked for as zeros.
+pub(crate) fn zeroed_of(run: impl FnOnce()) -> usize {
+    let before = ZEROED.with(Cell::get);
+    run();
+    ZEROED.with(Cell::get) - before
 }
 
 /// The system's allocator, which counts the allocations and the bytes of each thread.
@@ -39,6 +47,14 @@ unsafe impl GlobalAlloc for Counting {
         let _ = BYTES.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
         // SAFETY: as required of the caller.
         unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        let _ = BYTES.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
+        let _ = ZEROED.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
+        // SAFETY: as required of the caller.
+        unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {

@@ -29,6 +29,8 @@ mod functions;
 mod hostile;
 mod kept;
 mod lengths;
+mod memory;
+mod neighbours;
 mod numbers;
 mod parts;
 mod printing;
