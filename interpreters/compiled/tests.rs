@@ -22,7 +22,7 @@ fn agrees_in(compile: fn(&Program) -> Executable, inputs: &[Array], f: impl FnOn
     let (found, needed) = (executable.run(inputs), interpret(&program, inputs.to_vec()));
     let numbers = |a: &Array| a.cast::<f64>().to_vec::<f64>().expect("numbers");
     for (x, y) in found.iter().zip(&needed) {
-        let near = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-14 * y.abs();
+        let near = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-14 * y.abs().max(1.0);
         assert!(numbers(x).iter().zip(&numbers(y)).all(near), "{x} and {y}\n{program}");
     }
     executable.explain()
