@@ -14,9 +14,6 @@ impl Code {
         let Some(bounds) = common(&[&op.a, &op.b, &op.out]) else {
             return self.full(0.0, op.out.source(), a.ty);
         };
-        if let Some(value) = self.convolution(op, a, b, &bounds) {
-            return value;
-        }
         let (of_a, of_b, of_out) = (rows(&op.a, &bounds), rows(&op.b, &bounds), rows(&op.out, &bounds));
         let kept = moved(&of_out);
         let sides = [moved(&of_a), moved(&of_b)];
@@ -24,6 +21,9 @@ impl Code {
             .filter(|axis| !kept.contains(axis) && sides.iter().all(|side| !side.contains(axis)))
             .map(|axis| width(&bounds, axis))
             .product();
+        if let Some(value) = self.convolution(op, a, b, &bounds, times) {
+            return value;
+        }
         let part = if is_total(&of_a, op.a.source(), &bounds) && is_total(&of_b, op.b.source(), &bounds) {
             let parts = [self.read(a, &op.a, &bounds), self.read(b, &op.b, &bounds)];
             self.product(parts, &kept, &bounds)

@@ -17,6 +17,8 @@ use crate::shape::{Shape, size};
 
 /// One spatial axis.
 struct Spatial {
+    /// The row of the image (0) or of the result (2) that is this window.
+    window: (usize, usize),
     /// The axis of the operand, of the kernel and of the result.
     axes: [usize; 3],
     stride: usize,
@@ -40,17 +42,24 @@ type Classes = Vec<Vec<usize>>;
 
 impl Code {
     /// The contraction as a convolution, if it is one.
-    pub(super) fn convolution(&mut self, op: &Contract, a: &Value, b: &Value, bounds: &Bounds) -> Option<Value> {
+    pub(super) fn convolution(
+        &mut self,
+        op: &Contract,
+        a: &Value,
+        b: &Value,
+        bounds: &Bounds,
+        times: usize,
+    ) -> Option<Value> {
         if !a.ty.is_float() {
             return None;
         }
         let plan = Plan::of([&op.a, &op.b, &op.out], bounds).map(|plan| (plan, false));
         let (plan, swapped) = plan.or_else(|| Plan::of([&op.b, &op.a, &op.out], bounds).map(|plan| (plan, true)))?;
         let (left, right) = if swapped { (b, a) } else { (a, b) };
-        Some(self.convolved(&plan, left, right))
+        Some(self.convolved(&plan, left, right, times))
     }
 
-    fn convolved(&mut self, plan: &Plan, left: &Value, right: &Value) -> Value {
+    fn convolved(&mut self, plan: &Plan, left: &Value, right: &Value, times: usize) -> Value {
         let Plan { spatial, views, bounds } = plan;
         let [of_left, of_right, of_out] = [0, 1, 2].map(|k| moved(&rows(&views[k], bounds)));
         let own = |side: usize| spatial.iter().map(move |s| s.axes[side]);
@@ -105,6 +114,7 @@ impl Code {
         let kept: Shape = axes.iter().filter(|axis| moving.contains(axis)).map(|axis| width(bounds, *axis)).collect();
         let value = self.reshape(&value, &kept);
         let part = Part { value, axes: axes.into_iter().filter(|axis| moving.contains(axis)).collect() };
+        let part = self.times(part, times);
         self.write(part, &views[2], bounds)
     }
 
@@ -187,115 +197,135 @@ impl Code {
 
 impl Plan {
     /// The views of a left operand, a kernel and a result as a convolution.
+    ///
+    /// An axis serves one window of a convolution: a window that shares an axis with another one, or that is no window of
+    /// a convolution, is read or written as it is, by [`Code::read`] and [`Code::write`].
     fn of(views: [&View; 3], bounds: &Bounds) -> Option<Plan> {
         let all = views.map(|view| rows(view, bounds));
-        let moves = [moved(&all[0]), moved(&all[1]), moved(&all[2])];
-        let simple = |row: &Row| row.plain || row.moving.len() == 2;
-        if !all.iter().flatten().all(simple) || all[1].iter().any(|row| !row.plain) {
-            return None;
-        }
-        let windows = |side: usize| all[side].iter().enumerate().filter(|(_, row)| !row.plain);
-        let count = windows(0).count() + windows(2).count();
-        // XLA has kernels for one to three spatial axes.
-        if count == 0 || count > 3 {
-            return None;
-        }
-        let only = |axis: usize, side: usize| (0..3).all(|k| moves[k].contains(&axis) == (k == side));
-        let alone = |axis: usize, side: usize| {
-            moves[side].contains(&axis)
-                && all[side].iter().filter(|row| row.moving.iter().any(|m| m.0 == axis)).count() == 1
-        };
         let mut plan = Plan { spatial: Vec::new(), views: views.map(View::clone), bounds: bounds.clone() };
-        let rank = bounds.len();
-        for side in [0, 2] {
-            let other = 2 - side;
-            for (k, row) in windows(side) {
-                // Of the two axes one moves the kernel, the other one what is left.
-                let besides = |axis: usize, one: usize| {
-                    alone(axis, side) && alone(axis, one) && !only(axis, side) && !moves[3 - side - one].contains(&axis)
-                };
-                let [(x, m), (y, n)] = row.moving[..] else { return None };
-                let (of_other, of_kernel) = if besides(x, other) && besides(y, 1) {
-                    ((x, m), (y, n))
-                } else if besides(y, other) && besides(x, 1) {
-                    ((y, n), (x, m))
-                } else {
-                    return None;
-                };
-                let new = rank + plan.spatial.len();
-                let extent = views[side].source()[k];
-                plan.bounds.push((0, extent));
-                let widths = [width(bounds, of_other.0), width(bounds, of_kernel.0)];
-                plan.spatial.push(if side == 0 {
-                    Spatial::forwards(new, (of_other, of_kernel), widths, row.start, extent)
-                } else {
-                    Spatial::adjoint(new, (of_other, of_kernel), widths, row.start, extent)
-                });
+        let mut taken: Vec<usize> = Vec::new();
+        // Windows that do not overlap come last: as they are, they cost nothing but a reshape.
+        for tiles in [false, true] {
+            for side in [0, 2] {
+                for (k, row) in all[side].iter().enumerate() {
+                    let is_tiled = row.window(&all[side], bounds).is_some_and(|window| window.ratio().is_some());
+                    let Some(steps) = steps(&all, side, row).filter(|_| is_tiled == tiles) else { continue };
+                    let axes = [steps.0.0, steps.1.0];
+                    if taken.iter().any(|axis| axes.contains(axis)) {
+                        continue;
+                    }
+                    taken.extend(axes);
+                    let extent = views[side].source()[k];
+                    let new = plan.bounds.len();
+                    plan.bounds.push((0, extent));
+                    let widths = axes.map(|axis| width(bounds, axis));
+                    let made = if side == 0 { Spatial::forwards } else { Spatial::adjoint };
+                    plan.spatial.push(made((side, k), new, steps, widths, row.start, extent));
+                }
             }
         }
-        plan.widen([&all[0], &all[1], &all[2]]);
+        // XLA has kernels for one to three spatial axes.
+        if !(1..=3).contains(&plan.spatial.len()) {
+            return None;
+        }
+        // What is read as it is looks at something everywhere: a zero in its place would be multiplied.
+        let is_read = |side: usize, k: usize| plan.spatial.iter().all(|s| s.window != (side, k));
+        let is_within = |side: usize, k: usize| all[side][k].is_within(bounds, views[side].source()[k]);
+        if [0, 1].iter().any(|side| (0..all[*side].len()).any(|k| is_read(*side, k) && !is_within(*side, k))) {
+            return None;
+        }
+        plan.widen();
         // The larger one of two windows that slide over each other is the image.
         let span = |side: usize| plan.spatial.iter().map(|s| width(&plan.bounds, s.axes[side])).product::<usize>();
-        (windows(0).count() > 0 || span(0) >= span(1)).then_some(plan)
+        let has_image = plan.spatial.iter().any(|s| s.window.0 == 0);
+        (has_image || span(0) >= span(1)).then_some(plan)
     }
 
     /// The views over the box with an axis more for each window, whose index is that axis.
-    fn widen(&mut self, all: [&Vec<Row>; 3]) {
+    fn widen(&mut self) {
         let shape: Shape = self.bounds.iter().map(|(_, end)| *end).collect();
-        let rank = shape.len() - self.spatial.len();
-        let mut next = rank;
-        for side in [0, 2] {
-            let view = &self.views[side];
+        for (side, view) in self.views.iter_mut().enumerate() {
             let (mut matrix, mut offset) = (Vec::new(), view.offset().to_vec());
-            for (k, row) in all[side].iter().enumerate() {
-                let mut coefficients = view.row(k).to_vec();
-                coefficients.resize(shape.len(), 0);
-                if !row.plain {
-                    coefficients.fill(0);
-                    coefficients[next] = 1;
+            for k in 0..view.source().len() {
+                let mut row = view.row(k).to_vec();
+                row.resize(shape.len(), 0);
+                let window = self.spatial.iter().position(|s| s.window == (side, k));
+                if let Some(window) = window {
+                    row.fill(0);
+                    row[shape.len() - self.spatial.len() + window] = 1;
                     offset[k] = 0;
-                    next += 1;
                 }
-                matrix.extend(coefficients);
+                matrix.extend(row);
             }
-            self.views[side] = View::affine(view.source(), &shape, &matrix, &offset);
+            *view = View::affine(view.source(), &shape, &matrix, &offset);
         }
-        let view = &self.views[1];
-        let matrix: Vec<i64> = (0..view.source().len())
-            .flat_map(|k| {
-                view.row(k).iter().copied().chain(std::iter::repeat_n(0, shape.len() - rank)).collect::<Vec<i64>>()
-            })
-            .collect();
-        self.views[1] = View::affine(view.source(), &shape, &matrix, view.offset());
         debug_assert!(size(&shape) > 0, "a box is not empty");
     }
 }
 
+/// The two steps of a row of the image (`side` 0) or of the result (2) that is a window of a convolution: of the axis that
+/// moves the other one of both, and of the axis that moves the kernel.
+fn steps(all: &[Vec<Row>; 3], side: usize, row: &Row) -> Option<(Step, Step)> {
+    let [x, y] = row.moving[..] else { return None };
+    // How many rows of an operand or of the result an axis moves.
+    let uses = |axis: usize, one: usize| {
+        all[one].iter().filter(|row| row.moving.iter().any(|(moving, _)| *moving == axis)).count()
+    };
+    // Whether an axis moves this window and one row of another operand, and nothing else.
+    let besides =
+        |axis: usize, one: usize| uses(axis, side) == 1 && uses(axis, one) == 1 && uses(axis, 3 - side - one) == 0;
+    let other = 2 - side;
+    if besides(x.0, other) && besides(y.0, 1) {
+        Some((x, y))
+    } else if besides(y.0, other) && besides(x.0, 1) {
+        Some((y, x))
+    } else {
+        None
+    }
+}
+
+/// An axis and how far it moves a row.
 type Step = (usize, i64);
 
 impl Spatial {
     /// An operand with the row `s v + e u + start`, of this extent.
-    fn forwards(new: usize, ((v, s), (u, e)): (Step, Step), [p, d]: [usize; 2], start: i64, extent: usize) -> Spatial {
-        let (last, window) = (s.abs() * (p as i64 - 1), e.abs() * (d as i64 - 1));
+    fn forwards(
+        window: (usize, usize),
+        new: usize,
+        ((v, s), (u, e)): (Step, Step),
+        [p, d]: [usize; 2],
+        start: i64,
+        extent: usize,
+    ) -> Spatial {
+        let (last, reach) = (s.abs() * (p as i64 - 1), e.abs() * (d as i64 - 1));
         let start = start + s.min(0) * (p as i64 - 1) + e.min(0) * (d as i64 - 1);
         Spatial {
+            window,
             axes: [new, u, v],
             stride: s.unsigned_abs() as usize,
-            pad: [-start, last + window + 1 - extent as i64 + start],
+            pad: [-start, last + reach + 1 - extent as i64 + start],
             dilation: [1, e.unsigned_abs() as usize],
             backwards: [false, e < 0, s < 0],
         }
     }
 
     /// A result with the row `s v + e u + start`, of this extent.
-    fn adjoint(new: usize, ((v, s), (u, e)): (Step, Step), [p, d]: [usize; 2], start: i64, extent: usize) -> Spatial {
-        let (dilated, window) = (s.abs() * (p as i64 - 1) + 1, e.abs() * (d as i64 - 1));
+    fn adjoint(
+        window: (usize, usize),
+        new: usize,
+        ((v, s), (u, e)): (Step, Step),
+        [p, d]: [usize; 2],
+        start: i64,
+        extent: usize,
+    ) -> Spatial {
+        let (dilated, reach) = (s.abs() * (p as i64 - 1) + 1, e.abs() * (d as i64 - 1));
         let start = start + s.min(0) * (p as i64 - 1);
         let low = start + e.max(0) * (d as i64 - 1);
         Spatial {
+            window,
             axes: [v, u, new],
             stride: 1,
-            pad: [low, extent as i64 + window - dilated - low],
+            pad: [low, extent as i64 + reach - dilated - low],
             dilation: [s.unsigned_abs() as usize, e.unsigned_abs() as usize],
             backwards: [s < 0, e > 0, false],
         }

@@ -41,7 +41,7 @@ impl Row {
     }
 
     /// The row as a window, if two axes move it, which move no other row, and slices are not too many.
-    fn window(&self, rows: &[Row], bounds: &[(usize, usize)]) -> Option<Window> {
+    pub(super) fn window(&self, rows: &[Row], bounds: &[(usize, usize)]) -> Option<Window> {
         let [x, y] = self.moving[..] else { return None };
         let uses = |axis: usize| rows.iter().filter(|row| row.moving.iter().any(|m| m.0 == axis)).count();
         if uses(x.0) > 1 || uses(y.0) > 1 {
@@ -58,7 +58,7 @@ impl Row {
         both.into_iter().min_by_key(slices).filter(|window| slices(window) <= SLICES)
     }
 
-    fn is_within(&self, bounds: &[(usize, usize)], n: usize) -> bool {
+    pub(super) fn is_within(&self, bounds: &[(usize, usize)], n: usize) -> bool {
         let (lo, hi) = self.range(bounds);
         0 <= lo && hi < n as i64
     }
@@ -69,7 +69,7 @@ const SLICES: usize = 32;
 
 /// A row that two axes of the iteration space move, each with its coefficient: the positions of windows, and those
 /// within a window.
-struct Window {
+pub(super) struct Window {
     outer: (usize, i64),
     inner: (usize, i64),
     start: i64,
@@ -78,7 +78,7 @@ struct Window {
 
 impl Window {
     /// How many steps within a window there are from one window to the next, if windows do not overlap.
-    fn ratio(&self) -> Option<usize> {
+    pub(super) fn ratio(&self) -> Option<usize> {
         let (step, inner) = (self.outer.1, self.inner.1);
         let ratio = usize::try_from(step / inner).ok()?;
         (step % inner == 0 && self.widths[1] <= ratio).then_some(ratio)

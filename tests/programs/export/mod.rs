@@ -1,6 +1,7 @@
 //! Programs exported as StableHLO: the text, and what it means, by an evaluator of the text.
 
 mod agree;
+mod contractions;
 mod golden;
 mod matrices;
 mod places;

@@ -20,7 +20,7 @@ fn program(kinds: &[(&[usize], DType)], op: impl FnOnce(&[u32]) -> Op<u32>) -> P
 }
 
 /// Whole numbers between -3 and 3.
-fn whole(rng: &mut Rng, shape: &[usize], dtype: DType) -> Array {
+pub(super) fn whole(rng: &mut Rng, shape: &[usize], dtype: DType) -> Array {
     let numbers: Vec<f64> = (0..shape.iter().product()).map(|_| rng.below(7) as f64 - 3.0).collect();
     let a = Array::new(shape, numbers);
     match dtype {
@@ -33,7 +33,7 @@ fn whole(rng: &mut Rng, shape: &[usize], dtype: DType) -> Array {
 
 /// Panics unless the text gives what the program gives; returns the text.
 #[track_caller]
-fn assert_exact(name: &str, program: &Program, inputs: &[Array]) -> String {
+pub(super) fn assert_exact(name: &str, program: &Program, inputs: &[Array]) -> String {
     let exported = program.exported(name).expect("views are exported");
     let expected = interpret(program, inputs.to_vec());
     dump(name, &exported, inputs, &expected, 1e-11);

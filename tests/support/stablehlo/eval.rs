@@ -1,6 +1,6 @@
 //! Lines to values, and the operations with regions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use super::read::{Block, Function, Line, Type};
 use super::tensor::{Tensor, flat, indices};
@@ -16,27 +16,11 @@ struct Scope<'m> {
 
 /// The results of a function.
 pub(super) fn call(module: &Module, function: &Function, inputs: Vec<Tensor>) -> Vec<Tensor> {
-    let mut defined = BTreeSet::new();
-    check_names(&function.body, &mut defined);
     let mut scope = Scope { module, values: HashMap::new() };
     let results = scope.block(&function.body, inputs);
     let types: Vec<Type> = results.iter().map(|t| t.ty.clone()).collect();
     assert_eq!(types, function.results, "a function gives what it says");
     results
-}
-
-/// Every name of a function is defined once, in its regions too.
-fn check_names(block: &Block, defined: &mut BTreeSet<String>) {
-    for (name, _) in &block.arguments {
-        // The two regions of a loop have the same arguments.
-        defined.insert(name.clone());
-    }
-    for line in &block.lines {
-        if let Some((name, _)) = &line.defines {
-            assert!(defined.insert(name.clone()), "{name} is defined twice");
-        }
-        line.regions.iter().for_each(|region| check_names(region, defined));
-    }
 }
 
 impl Scope<'_> {

@@ -1,14 +1,17 @@
 //! A reader and evaluator of StableHLO, of as much as is exported, written from the specification and independently of
 //! what writes the text.
 //!
-//! Laws: every name is defined once and before its use, and every value has the type that the text states, of operands
-//! as of results; what breaks them panics with the line.
+//! Laws: a text is checked as a whole before it runs, as a parser and verifier of StableHLO checks it ([`check`]): names,
+//! types, attributes, elements of constants, regions and calls, whether they run or not; and every value has the type that
+//! the text states. What breaks them panics with the line.
 
+mod check;
 mod eval;
 mod indexed;
 mod linalg;
 mod numbers;
 mod read;
+mod rules;
 mod shaped;
 mod tensor;
 
@@ -18,6 +21,7 @@ use polygrad::Array;
 #[track_caller]
 pub(crate) fn evaluate(text: &str, inputs: &[Array]) -> Vec<Array> {
     let module = read::module(text);
+    check::module(&module);
     let main = module.get("main").expect("a module has a function main");
     assert!(main.public, "main is public");
     let inputs = inputs.iter().map(tensor::Tensor::of).collect();

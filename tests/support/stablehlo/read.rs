@@ -39,6 +39,9 @@ pub(super) struct Function {
     pub(super) results: Vec<Type>,
 }
 
+/// The word with which a region gives its results.
+const REGION: &str = "stablehlo.return";
+
 /// A line without the place in the source at its end.
 pub(super) fn placeless(line: &str) -> &str {
     line.split(" loc(").next().unwrap_or(line).trim()
@@ -62,7 +65,7 @@ pub(super) fn module(text: &str) -> BTreeMap<String, Function> {
         let (name, rest) = rest.split_once('(').expect("arguments");
         let (arguments, results) = rest.split_once(") -> (").expect("results");
         let mut body = Block { arguments: bound(arguments), ..Block::default() };
-        assert_eq!(block(&mut lines, &mut body), "}", "a function ends");
+        assert_eq!(block(&mut lines, &mut body, "return"), "}", "a function ends");
         let results = types(results.strip_suffix(") {").expect("a body"));
         assert!(
             functions.insert(name.to_owned(), Function { public, body, results }).is_none(),
@@ -73,23 +76,26 @@ pub(super) fn module(text: &str) -> BTreeMap<String, Function> {
     functions
 }
 
-/// The lines of a block up to the one that ends it, which is returned.
-fn block<'a>(lines: &mut dyn Iterator<Item = &'a str>, into: &mut Block) -> &'a str {
+/// The lines of a block up to the one that ends it, which is returned. The last line of the block is this word and what
+/// the block gives.
+fn block<'a>(lines: &mut dyn Iterator<Item = &'a str>, into: &mut Block, give: &str) -> &'a str {
     loop {
         let line = lines.next().expect("a block ends");
-        if line.starts_with('}') {
-            return line;
-        }
-        let give = line.strip_prefix("stablehlo.return ").or(line.strip_prefix("return "));
-        if let Some((names, types_)) = give.and_then(|give| give.split_once(" : ")) {
-            into.gives = names.split(", ").map(str::to_owned).zip(types(types_)).collect();
+        let Some(given) = line.strip_prefix(give).filter(|rest| rest.is_empty() || rest.starts_with(' ')) else {
+            let line = operation(line, lines);
+            into.lines.push(line);
             continue;
+        };
+        if let Some((names, given)) = given.split_once(" : ") {
+            let (names, given): (Vec<&str>, Vec<Type>) = (names.trim().split(", ").collect(), types(given));
+            assert_eq!(names.len(), given.len(), "a type for each value: {line}");
+            into.gives = names.into_iter().map(str::to_owned).zip(given).collect();
+        } else {
+            assert!(given.is_empty(), "values have types: {line}");
         }
-        if line == "return" {
-            continue;
-        }
-        let line = operation(line, lines);
-        into.lines.push(line);
+        let end = lines.next().expect("a block ends");
+        assert!(end.starts_with('}'), "text after what a block gives: {end}");
+        return end;
     }
 }
 
@@ -111,7 +117,7 @@ fn operation<'a>(text: &'a str, lines: &mut dyn Iterator<Item = &'a str>) -> Lin
         let head = lines.next().expect("a region");
         let arguments = head.strip_prefix("^bb0(").and_then(|h| h.strip_suffix("):")).expect("arguments of a region");
         region.arguments = bound(arguments);
-        let last = block(lines, &mut region);
+        let last = block(lines, &mut region, REGION);
         line.regions.push(region);
         format!("{words} {}", last.strip_prefix("})").expect("a region ends"))
     } else {
@@ -125,7 +131,10 @@ fn operation<'a>(text: &'a str, lines: &mut dyn Iterator<Item = &'a str>) -> Lin
             line.takes = types(takes.trim_start_matches('(').trim_end_matches(')'));
             line.results = types(results.trim_start_matches('(').trim_end_matches(')'));
         }
-        None => line.results = types(kinds),
+        None => {
+            line.results = types(kinds);
+            line.takes = implied(&line);
+        }
     }
     match &line.op[..] {
         // The types of the mask and of the branches are stated.
@@ -142,7 +151,7 @@ fn operation<'a>(text: &'a str, lines: &mut dyn Iterator<Item = &'a str>) -> Lin
             line.operands = line.operands.chunks(2).map(|pair| pair[1].clone()).collect();
             for end in ["} do {", "}"] {
                 let mut region = Block { arguments: bound.clone(), ..Block::default() };
-                assert_eq!(block(lines, &mut region), end);
+                assert_eq!(block(lines, &mut region, REGION), end);
                 line.regions.push(region);
             }
         }
@@ -156,12 +165,26 @@ fn operation<'a>(text: &'a str, lines: &mut dyn Iterator<Item = &'a str>) -> Lin
             // Of each operand both arguments stand together; the block takes all first ones, then all second ones.
             let arguments = [0, 1].into_iter().flat_map(|k| pairs.iter().skip(k).step_by(2)).cloned().collect();
             let mut region = Block { arguments, ..Block::default() };
-            assert_eq!(block(lines, &mut region), "}");
+            assert_eq!(block(lines, &mut region, REGION), "}");
             line.regions.push(region);
         }
         _ => {}
     }
     line
+}
+
+/// The types of the operands of an operation whose results alone have theirs in the text.
+fn implied(line: &Line) -> Vec<Type> {
+    let own = line.results.first();
+    match &line.op[..] {
+        "stablehlo.while" | "stablehlo.optimization_barrier" => line.results.clone(),
+        "stablehlo.complex" => {
+            let element = own.and_then(|ty| ty.element.strip_prefix("complex<")).and_then(|e| e.strip_suffix('>'));
+            let element = element.expect("complex numbers").to_owned();
+            vec![Type { shape: line.results[0].shape.clone(), element }; 2]
+        }
+        _ => line.operands.iter().filter_map(|_| own.cloned()).collect(),
+    }
 }
 
 /// `%0: tensor<f64>, %1: tensor<2xi64>`.
@@ -219,6 +242,20 @@ impl Line {
         self.numbers(key).into_iter().map(|k| usize::try_from(k).expect("an index")).collect()
     }
 
+    /// The two lists of `key = [0] x [1]`; none if there is no such key.
+    pub(super) fn pairs(&self, key: &str) -> [Vec<usize>; 2] {
+        let Some(text) = self.after(key) else { return [Vec::new(), Vec::new()] };
+        let (left, right) = text.split_once(" x ").expect("two lists");
+        [left, right].map(|side| list(side).into_iter().map(|k| usize::try_from(k).expect("an axis")).collect())
+    }
+
+    /// The words of the three lists of `dim_numbers`.
+    pub(super) fn labels(&self) -> [Vec<String>; 3] {
+        let text = self.after("dim_numbers").expect("dimension numbers");
+        let mut lists = text.split(']').map(|part| part.rsplit('[').next().unwrap_or(""));
+        [(); 3].map(|()| lists.next().expect("three lists").split(", ").map(str::to_owned).collect())
+    }
+
     /// The number or word after a key.
     pub(super) fn word(&self, key: &str) -> &str {
         let text = self.after(key).unwrap_or_else(|| panic!("no {key}: {}", self.words));
@@ -231,7 +268,7 @@ impl Line {
 }
 
 /// The numbers of `[1, 2]`, or of `[[1, 2], [3, 4]]` one after the other.
-pub(super) fn list(text: &str) -> Vec<i64> {
+fn list(text: &str) -> Vec<i64> {
     assert!(text.starts_with('['), "no list: {text}");
     let mut depth = 0;
     let end = text.find(|c: char| {

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use super::linalg;
-use super::read::{Line, list};
+use super::read::Line;
 use super::tensor::{Data, Tensor, flat, indices, size};
 
 /// The result, if it is such an operation.
@@ -102,15 +102,8 @@ fn pad(line: &Line, x: &Tensor, zero: &Tensor) -> Tensor {
     x.picked(&shape, &at, zero)
 }
 
-/// The two lists of `key = [0] x [1]`.
-fn lists(line: &Line, key: &str) -> [Vec<usize>; 2] {
-    let Some(text) = line.after(key) else { return [Vec::new(), Vec::new()] };
-    let (left, right) = text.split_once(" x ").expect("two lists");
-    [left, right].map(|side| list(side).into_iter().map(|k| k as usize).collect())
-}
-
 fn dot(line: &Line, x: &Tensor, y: &Tensor) -> Tensor {
-    let (batch, summed) = (lists(line, "batching_dims"), lists(line, "contracting_dims"));
+    let (batch, summed) = (line.pairs("batching_dims"), line.pairs("contracting_dims"));
     let free = |t: &Tensor, side: usize| -> Vec<usize> {
         (0..t.shape().len()).filter(|k| !batch[side].contains(k) && !summed[side].contains(k)).collect()
     };
@@ -147,15 +140,8 @@ fn dot(line: &Line, x: &Tensor, y: &Tensor) -> Tensor {
     }
 }
 
-/// The words of the three lists of `dim_numbers`.
-fn labels(line: &Line) -> [Vec<String>; 3] {
-    let text = line.after("dim_numbers").expect("dimension numbers");
-    let mut lists = text.split(']').map(|part| part.rsplit('[').next().unwrap_or(""));
-    [(); 3].map(|()| lists.next().expect("three lists").split(", ").map(str::to_owned).collect())
-}
-
 fn convolution(line: &Line, x: &Tensor, y: &Tensor) -> Tensor {
-    let [of_x, of_y, of_out] = labels(line);
+    let [of_x, of_y, of_out] = line.labels();
     let place = |names: &[String], name: &str| names.iter().position(|n| n == name).expect("a label");
     let spatial = of_x.len() - 2;
     let keys = ["stride", "lhs_dilate", "rhs_dilate", "pad"].map(|key| line.numbers(key));
