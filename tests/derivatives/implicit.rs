@@ -4,10 +4,10 @@
 //! one to three, in both modes, staged and direct, with matrices and by products; those in the start are zero; a search
 //! that does not end is NaN.
 
-use polygrad::program::Term;
+use polygrad::program::{Program, Term, interpret};
 use polygrad::{
     BaseTensor, Concrete, Function, LinearSolver, Solver, Tensor, assert_gradient, direct, fixed_point, grad, hessian,
-    jacobian, jvp, map, minimize, nth_derivative, root, tensor, vmap,
+    jacobian, jvp, map, minimize, nth_derivative, root, symbolic, tensor, vmap,
 };
 
 type Number<T> = Tensor<T, 0>;
@@ -18,10 +18,11 @@ fn near<const D: usize>(what: &str, a: &Tensor<Concrete, D>, b: &Tensor<Concrete
     assert!(off <= tolerance, "{what}: {a} and {b} differ by {off}");
 }
 
-/// Two masses between hardening springs, at equilibrium.
+/// Two parts that hold each other, each in its own way: the derivative of the force is no symmetric matrix, so that one in place of its
+/// transpose is seen.
 fn force<T: BaseTensor>(x: &Vector<T>, p: &Vector<T>) -> Vector<T> {
-    let apart = x - x.reverse(0) * 0.7;
-    p - x - x.powi(3) - apart * 0.5
+    let held = Tensor::<T, 2>::constant([[1.4, -0.8], [0.3, 1.6]]).matvec(x);
+    p - held - x.powi(3)
 }
 
 fn equilibrium<T: BaseTensor>(solver: Solver, p: &Vector<T>) -> Vector<T> {
@@ -124,19 +125,79 @@ fn products_give_every_order() {
     near("around a batch", &slope(gmres), &slope(dense), 1e-9);
 }
 
+/// A program that was saved and loaded, where programs can be.
+fn saved_and_loaded(program: &Program) -> Program {
+    #[cfg(feature = "serde")]
+    {
+        let text = serde_json::to_string(program).expect("a program can be saved");
+        serde_json::from_str(&text).expect("what was saved loads")
+    }
+    #[cfg(not(feature = "serde"))]
+    program.clone()
+}
+
+/// `m x + x^3 = p`, whose matrix is not symmetric: the derivative of the root is `(m + diag 3 x^2)^-1`.
+#[test]
+fn equations_and_their_transposes_are_told_apart() {
+    fn solved<T: BaseTensor>(linear: LinearSolver, p: &Vector<T>) -> Vector<T> {
+        let m = || Tensor::<Term, 2>::constant([[2.0, 1.0], [-0.5, 3.0]]);
+        let f = move |x: &Vector<Term>, p: &Vector<Term>| m().matvec(x) + x.powi(3) - p;
+        Solver::default().linear(linear).root(f, &Vector::zeros([2]), p)
+    }
+    fn miss<T: BaseTensor>(linear: LinearSolver, p: &Vector<T>) -> Number<T> {
+        let [x, y] = solved(linear, p).unstack();
+        x - y * 2.0
+    }
+    let p = tensor([0.8, -0.4]);
+    let x = solved(LinearSolver::Dense, &p);
+    let slopes = tensor([[2.0, 1.0], [-0.5, 3.0]]) + (x.square() * 3.0).diag();
+    let known = slopes.t().solve(&tensor([1.0, -2.0]));
+    // The known answer to the equation in the other sense is another one.
+    assert!((&known - slopes.solve(&tensor([1.0, -2.0]))).abs().min_all().item() > 0.1);
+    for linear in [LinearSolver::Dense, LinearSolver::Gmres(5), LinearSolver::Gmres(2)] {
+        let what = |way: &str| format!("{linear:?}, {way}");
+        near(&what("reverse"), &grad(|p: &Vector<_>| miss(linear, p), &p), &known, 1e-10);
+        near(&what("direct"), &direct::grad(|p: &Vector<_>| miss(linear, p), &p), &known, 1e-10);
+        let along = tensor([0.3, 0.7]);
+        near(&what("forward"), &jvp(|p: &Vector<_>| miss(linear, p), &p, &along).1, &known.dot(&along), 1e-10);
+        let both = Tensor::constant([[0.8, -0.4], [0.1, 0.9]]);
+        let in_bulk = grad(|p: &Tensor<_, 2>| map(p, |p: &Vector<_>| miss(linear, p)).sum(), &both);
+        near(&what("in bulk"), &in_bulk.row(0), &known, 1e-10);
+        // Saved and loaded, the equation still knows its transpose.
+        let f = Function::stage(move |p: &Vector<_>| miss(linear, p), &p);
+        for program in [f.program(), f.optimized()] {
+            let loaded = saved_and_loaded(program);
+            let gradient = symbolic::gradient(&loaded);
+            let found = interpret(&gradient, vec![p.raw().clone()]).pop().expect("a gradient");
+            near(&what("loaded"), &Tensor::from_raw(found), &known, 1e-10);
+            let gradient = symbolic::gradient(&saved_and_loaded(&loaded));
+            let found = interpret(&saved_and_loaded(&gradient), vec![p.raw().clone()]).pop().expect("a gradient");
+            near(&what("loaded again"), &Tensor::from_raw(found), &known, 1e-10);
+        }
+        let h = hessian(|p: &Vector<_>| miss(linear, p), &p);
+        let expected = hessian(|p: &Vector<_>| miss(LinearSolver::Dense, p), &p);
+        near(&what("hessian"), &h, &expected, 1e-9);
+        near(&what("a symmetric hessian"), &h, &h.t(), 1e-9);
+        assert_gradient(|p: &Vector<_>| grad(|p: &Vector<_>| miss(linear, p), p).sin().sum(), &p);
+    }
+}
+
 #[test]
 fn fixed_points_have_the_derivative_of_the_fixed_point() {
-    let step = |x: &Vector<_>, p: &Vector<_>| (x.reverse(0) * 0.4 + p).sin() * 0.8;
+    fn step<T: BaseTensor>(x: &Vector<T>, p: &Vector<T>) -> Vector<T> {
+        (Tensor::<T, 2>::constant([[0.1, 0.5], [-0.3, 0.2]]).matvec(x) + p).sin() * 0.8
+    }
     let p = tensor([0.3, 0.9]);
-    let x = fixed_point(step, &tensor([0.0, 0.0]), &p);
-    near("fixed point", &((x.reverse(0) * 0.4 + &p).sin() * 0.8), &x, 1e-11);
-    assert_gradient(
-        |p: &Vector<_>| {
-            let step = |x: &Vector<_>, p: &Vector<_>| (x.reverse(0) * 0.4 + p).sin() * 0.8;
-            fixed_point(step, &Vector::zeros([2]), p).square().sum()
-        },
-        &p,
-    );
+    let x = fixed_point(|x: &Vector<_>, p: &Vector<_>| step(x, p), &tensor([0.0, 0.0]), &p);
+    near("fixed point", &step(&x, &p), &x, 1e-11);
+    for linear in [LinearSolver::Dense, LinearSolver::Gmres(2)] {
+        let f = move |p: &Vector<_>| {
+            let solver = Solver::default().linear(linear);
+            let x = solver.fixed_point(|x: &Vector<_>, p: &Vector<_>| step(x, p), &Vector::zeros([2]), p);
+            x.at([0]).square() - x.at([1])
+        };
+        assert_gradient(f, &p);
+    }
 }
 
 /// A ridge regression, whose minimum is known.

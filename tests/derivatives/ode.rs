@@ -7,8 +7,8 @@
 use polygrad::program::Term;
 use polygrad::tree::TreeMath;
 use polygrad::{
-    ADVal, BaseTensor, Concrete, Dual, Function, Ode, Tensor, Tree, direct, grad, hessian_matrix, hvp, iterate, jvp,
-    nth_derivative, odeint, tensor, vjp,
+    ADVal, Array, BaseTensor, Concrete, Dual, Function, Ode, Tensor, Tree, direct, grad, hessian_matrix, hvp, iterate,
+    jvp, nth_derivative, odeint, tensor, vjp,
 };
 
 type Number<T> = Tensor<T, 0>;
@@ -113,33 +113,42 @@ fn stricter_settings_are_more_exact() {
     assert!(off(1e-4) > off(1e-10) && off(1e-4) < 1e-3 && off(1e-10) < 1e-9);
 }
 
-/// Start, two times and parameters of an equation whose solution is known.
+/// Start, times and parameters of an equation whose solution is known.
 type Problem<T> = (Number<T>, Vector<T>, Vector<T>);
 
-/// The state at the second time.
+/// A sum of the states, each of which has another weight, and the square of the last.
 trait Known {
-    fn solved<T: BaseTensor>(x: &Problem<T>) -> Number<T>;
-    fn formula<T: BaseTensor>(x: &Problem<T>) -> Number<T>;
+    fn rate(x: &Number<Term>, t: &Number<Term>, p: &Vector<Term>) -> Number<Term>;
+    /// The state at a time, from that at another.
+    fn at<T: BaseTensor>(start: &Number<T>, from: &Number<T>, to: &Number<T>, p: &Vector<T>) -> Number<T>;
 }
 
-/// The solution of an equation in few steps.
-fn second_state<T: BaseTensor>(
-    rate: impl Fn(&Number<Term>, &Number<Term>, &Vector<Term>) -> Number<Term>,
-    (start, times, p): &Problem<T>,
-) -> Number<T> {
+fn mixed<T: BaseTensor>(states: Vec<Number<T>>) -> Number<T> {
+    let last = states[states.len() - 1].square();
+    states.into_iter().skip(1).fold(last * 0.25, |sum, x| sum * -0.5 + x)
+}
+
+fn solved<K: Known, T: BaseTensor>((start, times, p): &Problem<T>) -> Number<T> {
     // Derivatives of the equations of derivatives run as many trips as there can be.
-    Ode::default().relative(1e-10).absolute(1e-12).steps(150).solve(rate, start, times, p).remove(1)
+    let trips = if times.shape() == [2] { 150 } else { 9 };
+    let ode = Ode::default().relative(1e-10).absolute(1e-12).steps(trips);
+    mixed(ode.solve(|x: &Number<_>, t: &Number<_>, p: &Vector<_>| K::rate(x, t, p), start, times, p))
+}
+
+fn formula<K: Known, T: BaseTensor>((start, times, p): &Problem<T>) -> Number<T> {
+    let [n] = times.shape();
+    mixed((0..n as i64).map(|k| K::at(start, &times.at([0]), &times.at([k]), p)).collect())
 }
 
 /// `x' = -k x`.
 struct Decay;
 
 impl Known for Decay {
-    fn solved<T: BaseTensor>(x: &Problem<T>) -> Number<T> {
-        second_state(|x: &Number<_>, _: &Number<_>, p: &Vector<_>| -(x * p.at([0])), x)
+    fn rate(x: &Number<Term>, _: &Number<Term>, p: &Vector<Term>) -> Number<Term> {
+        -(x * p.at([0]))
     }
-    fn formula<T: BaseTensor>((start, times, p): &Problem<T>) -> Number<T> {
-        start * (-(times.at([1]) - times.at([0])) * p.at([0])).exp()
+    fn at<T: BaseTensor>(start: &Number<T>, from: &Number<T>, to: &Number<T>, p: &Vector<T>) -> Number<T> {
+        start * (-(to - from) * p.at([0])).exp()
     }
 }
 
@@ -147,11 +156,11 @@ impl Known for Decay {
 struct Logistic;
 
 impl Known for Logistic {
-    fn solved<T: BaseTensor>(x: &Problem<T>) -> Number<T> {
-        second_state(|x: &Number<_>, _: &Number<_>, p: &Vector<_>| x * p.at([0]) * (1.0 - x / p.at([1])), x)
+    fn rate(x: &Number<Term>, _: &Number<Term>, p: &Vector<Term>) -> Number<Term> {
+        x * p.at([0]) * (1.0 - x / p.at([1]))
     }
-    fn formula<T: BaseTensor>((start, times, p): &Problem<T>) -> Number<T> {
-        let (growth, most) = ((times.at([1]) - times.at([0])) * p.at([0]), p.at([1]));
+    fn at<T: BaseTensor>(start: &Number<T>, from: &Number<T>, to: &Number<T>, p: &Vector<T>) -> Number<T> {
+        let (growth, most) = ((to - from) * p.at([0]), p.at([1]));
         &most / ((&most / start - 1.0) * (-growth).exp() + 1.0)
     }
 }
@@ -160,35 +169,37 @@ impl Known for Logistic {
 struct Seasons;
 
 impl Known for Seasons {
-    fn solved<T: BaseTensor>(x: &Problem<T>) -> Number<T> {
-        second_state(|x: &Number<_>, t: &Number<_>, p: &Vector<_>| x * p.at([0]) * (t * p.at([1])).cos(), x)
+    fn rate(x: &Number<Term>, t: &Number<Term>, p: &Vector<Term>) -> Number<Term> {
+        x * p.at([0]) * (t * p.at([1])).cos()
     }
-    fn formula<T: BaseTensor>((start, times, p): &Problem<T>) -> Number<T> {
+    fn at<T: BaseTensor>(start: &Number<T>, from: &Number<T>, to: &Number<T>, p: &Vector<T>) -> Number<T> {
         let (gain, w) = (p.at([0]), p.at([1]));
-        let sines = (times.at([1]) * &w).sin() - (times.at([0]) * &w).sin();
+        let sines = (to * &w).sin() - (from * &w).sin();
         start * (gain / w * sines).exp()
     }
 }
 
 /// Second derivatives in start, times and parameters, by every nesting of the two modes.
-fn second_derivatives<K: Known>(what: &str) {
-    let at: Problem<Concrete> = (tensor(0.6), tensor([0.2, 0.9]), tensor([1.3, 2.1]));
-    let along: Problem<Concrete> = (tensor(0.4), tensor([-0.7, 0.9]), tensor([0.5, -1.1]));
+fn second_derivatives<K: Known>(what: &str, times: &[f64]) {
+    let part = |c: f64| Array::new(&[times.len()], (0..times.len()).map(|k| (k as f64 * 1.6 + c).sin()).collect());
+    let at: Problem<Concrete> =
+        (tensor(0.6), Tensor::constant(Array::new(&[times.len()], times.to_vec())), tensor([1.3, 2.1]));
+    let along: Problem<Concrete> = (tensor(0.4), Tensor::constant(part(-0.7)), tensor([0.5, -1.1]));
     let near = |way: &str, found: &Problem<Concrete>, expected: &Problem<Concrete>| {
-        near(&format!("{what}, {way}"), &found.ravel(), &expected.ravel(), 2e-6);
+        near(&format!("{what} at {times:?}, {way}"), &found.ravel(), &expected.ravel(), 2e-6);
     };
-    let whole: Tensor<Concrete, 2> = hessian_matrix(|x| K::formula(x), &at);
-    let found = hessian_matrix(|x| K::solved(x), &at);
-    assert!((&found - &whole).abs().max_all().item() < 2e-6, "{what}: {found} and {whole}");
-    let curved = hvp(|x| K::formula(x), &at, &along);
-    near("forward over reverse", &hvp(|x| K::solved(x), &at, &along), &curved);
-    let slope = |x: &Problem<ADVal<Concrete>>| direct::grad(|x| K::solved(x), x).dot(&along.lift());
+    let whole: Tensor<Concrete, 2> = hessian_matrix(|x| formula::<K, _>(x), &at);
+    let found = hessian_matrix(|x| solved::<K, _>(x), &at);
+    assert!((&found - &whole).abs().max_all().item() < 2e-6, "{what} at {times:?}: {found} and {whole}");
+    let curved = hvp(|x| formula::<K, _>(x), &at, &along);
+    near("forward over reverse", &hvp(|x| solved::<K, _>(x), &at, &along), &curved);
+    let slope = |x: &Problem<ADVal<Concrete>>| direct::grad(|x| solved::<K, _>(x), x).dot(&along.lift());
     near("reverse over reverse", &direct::grad(slope, &at), &curved);
-    let moved = |x: &Problem<ADVal<Concrete>>| direct::jvp(|x| K::solved(x), x, &along.lift()).1;
+    let moved = |x: &Problem<ADVal<Concrete>>| direct::jvp(|x| solved::<K, _>(x), x, &along.lift()).1;
     near("reverse over forward", &direct::grad(moved, &at), &curved);
-    let moved = |x: &Problem<Dual<Concrete>>| direct::grad(|x| K::solved(x), x);
+    let moved = |x: &Problem<Dual<Concrete>>| direct::grad(|x| solved::<K, _>(x), x);
     near("forward over reverse, direct", &direct::jvp(moved, &at, &along).1, &curved);
-    let moved = |x: &Problem<Dual<Concrete>>| direct::jvp(|x| K::solved(x), x, &along.lift()).1;
+    let moved = |x: &Problem<Dual<Concrete>>| direct::jvp(|x| solved::<K, _>(x), x, &along.lift()).1;
     let twice = direct::jvp(moved, &at, &along).1.item();
     let expected = curved.dot(&along).item();
     assert!((twice - expected).abs() < 5e-6, "{what}, forward over forward: {twice} and {expected}");
@@ -196,18 +207,33 @@ fn second_derivatives<K: Known>(what: &str) {
 
 #[test]
 fn second_derivatives_are_the_known_ones() {
-    second_derivatives::<Decay>("decay");
-    second_derivatives::<Logistic>("logistic");
-    second_derivatives::<Seasons>("seasons");
+    second_derivatives::<Decay>("decay", &[0.2, 0.9]);
+    second_derivatives::<Logistic>("logistic", &[0.2, 0.9]);
+    second_derivatives::<Seasons>("seasons", &[0.2, 0.9]);
+}
+
+/// The state at the end of an empty interval depends on both of its ends.
+#[test]
+fn equal_times_have_the_second_derivatives_of_others() {
+    let decay = |times: &Vector<_>| {
+        let states =
+            odeint(|x: &Number<_>, _: &Number<_>, _: &Number<_>| -x, &Number::scalar(2.0), times, &Number::scalar(0.0));
+        states[1].clone()
+    };
+    near("two", &hessian_matrix(decay, &tensor([0.5, 0.5])), &tensor([[2.0, -2.0], [-2.0, 2.0]]), 1e-12);
+    // Equal ones first, last and in between, and times that fall.
+    second_derivatives::<Decay>("decay", &[0.3, 0.3, 0.3]);
+    second_derivatives::<Seasons>("seasons", &[0.3, 0.3, 0.31, 0.31, 0.295, 0.295]);
+    second_derivatives::<Logistic>("logistic", &[0.3, 0.28, 0.28]);
 }
 
 #[test]
 fn third_derivatives_are_the_known_ones() {
     // x = exp(-k): derivatives in k have alternating signs.
     fn at_one<T: BaseTensor>(k: &Number<T>) -> Number<T> {
-        let times = Vector::<T>::constant([0.0, 1.0]);
-        let p = polygrad::stack([k, k]);
-        Decay::solved(&(Number::scalar(1.0), times, p))
+        let ode = Ode::default().relative(1e-10).absolute(1e-12).steps(150);
+        let rate = |x: &Number<_>, _: &Number<_>, k: &Number<_>| -(x * k);
+        ode.solve(rate, &Number::scalar(1.0), &Vector::constant([0.0, 1.0]), k).remove(1)
     }
     for order in 1..=3 {
         let (found, known) =
@@ -220,4 +246,27 @@ fn third_derivatives_are_the_known_ones() {
     }
     let third = direct::grad(curved, &tensor(0.5)).item();
     assert!((third + (-0.5f64).exp()).abs() < 1e-6, "{third}");
+}
+
+/// Times that meet and part: all derivatives are those of the formula.
+#[test]
+fn third_derivatives_at_equal_times_are_the_known_ones() {
+    fn of<T: BaseTensor>(f: impl Fn(&Problem<T>) -> Number<T>, s: &Number<T>) -> Number<T> {
+        let times = Vector::constant([0.3, 0.3, 0.3]) + Vector::constant([0.6, -1.0, 0.8]).times(s);
+        f(&(Number::scalar(0.6) + s * 0.2, times, Vector::constant([1.3, 2.1])))
+    }
+    for order in 1..=4 {
+        let found = nth_derivative(|s| of(solved::<Seasons, _>, s), order, &tensor(0.0));
+        let known = nth_derivative(|s| of(formula::<Seasons, _>, s), order, &tensor(0.0));
+        near(&format!("order {order}"), &found, &known, 1e-9);
+    }
+    fn third<T: BaseTensor>(
+        f: impl Fn(&Number<ADVal<Dual<ADVal<T>>>>) -> Number<ADVal<Dual<ADVal<T>>>>,
+        s: &Number<T>,
+    ) -> Number<T> {
+        direct::grad(|s| direct::jvp(|s| direct::grad(&f, s), s, &Number::scalar(1.0)).1, s)
+    }
+    let at = tensor(0.0);
+    let known = third(|s| of(formula::<Seasons, _>, s), &at);
+    near("reverse, forward, reverse", &third(|s| of(solved::<Seasons, _>, s), &at), &known, 1e-9);
 }

@@ -13,6 +13,7 @@ pub(crate) enum Equation {
     RootByProducts,
     /// What an iteration that contracts converges to.
     FixedPoint,
+    FixedPointByProducts,
     /// A minimum.
     Minimum,
     MinimumByProducts,
@@ -21,10 +22,11 @@ pub(crate) enum Equation {
 type Vector<T> = Tensor<T, 1>;
 
 impl Equation {
-    pub(crate) const ALL: [Equation; 5] = [
+    pub(crate) const ALL: [Equation; 6] = [
         Equation::Root,
         Equation::RootByProducts,
         Equation::FixedPoint,
+        Equation::FixedPointByProducts,
         Equation::Minimum,
         Equation::MinimumByProducts,
     ];
@@ -32,7 +34,7 @@ impl Equation {
     fn linear(self) -> LinearSolver {
         match self {
             Equation::Root | Equation::FixedPoint | Equation::Minimum => LinearSolver::Dense,
-            Equation::RootByProducts => LinearSolver::Gmres(3),
+            Equation::RootByProducts | Equation::FixedPointByProducts => LinearSolver::Gmres(3),
             Equation::MinimumByProducts => LinearSolver::ConjugateGradients(6),
         }
     }
@@ -43,14 +45,16 @@ impl Equation {
         let parameters = (p.clone(), q.clone());
         let solver = Solver::default().linear(self.linear());
         match self {
-            // The derivative has `2 + q cos x >= 1` on the diagonal, beside a multiple of ones.
+            // The derivative has `2 + q cos x >= 1` on the diagonal, beside a multiple of ones below it: no symmetric matrix.
             Equation::Root | Equation::RootByProducts => solver.root(
-                |x: &Vector<_>, (p, q): &(Vector<_>, Vector<_>)| x * 2.0 + x.sin() * q + x.sum() * 0.2 - p,
+                |x: &Vector<_>, (p, q): &(Vector<_>, Vector<_>)| x * 2.0 + x.sin() * q + x.cumsum(0) * 0.2 - p,
                 &start,
                 &parameters,
             ),
-            Equation::FixedPoint => solver.fixed_point(
-                |x: &Vector<_>, (p, q): &(Vector<_>, Vector<_>)| (x * q + x.mean()).sin() * 0.3 + p,
+            Equation::FixedPoint | Equation::FixedPointByProducts => solver.fixed_point(
+                |x: &Vector<_>, (p, q): &(Vector<_>, Vector<_>)| {
+                    (x * q + x.cumsum(0) / x.shape()[0] as f64).sin() * 0.3 + p
+                },
                 &start,
                 &parameters,
             ),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::super::symbolic;
 use super::search::{choose, nan_if};
 use super::{closed, unlike};
+use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::Linear;
@@ -311,14 +312,17 @@ impl Equation {
     fn first(&self, rate: Rate<'_>, t: &Number, x: &Vector) -> Number {
         let (state, change) = (self.size(x, x), self.size(&rate(t, x), x));
         let known = state.gt(1e-5) & change.gt(1e-5);
-        known.select(&(state / change.max(1e-5) * 0.01), number(1e-6))
+        known.select(&(state / change.max(1e-5) * 0.01), number(1e-6)).stop_gradient()
     }
 
     /// The state at a time from that at another, and the length of the next step.
+    ///
+    /// The derivative is that of the steps, at lengths that stay: all but the last, which ends where the interval does. An empty interval
+    /// has a step, too, of length 0, so that the state depends on both of its ends.
     fn between(&self, rate: Rate<'_>, x: &Vector, from: &Number, to: &Number, step: &Number) -> (Vector, Number) {
         let forwards = to.gt(from).select(number(1.0), number(-1.0));
         let init = vec![
-            to.ne(from).into_raw(),
+            Term::constant(Array::full(&[], true)),
             from.raw().clone(),
             x.raw().clone(),
             rate(from, x).into_raw(),
@@ -327,20 +331,20 @@ impl Equation {
         let carry = Term::repeat(Some(self.settings.steps), init, &mut |carry| {
             let [t, step] = [1, 4].map(|k| Number::from_raw(carry[k].clone()));
             let [x, k] = [2, 3].map(|k| Vector::from_raw(carry[k].clone()));
-            let left = (to - &t).abs();
-            let whole = step.ge(&left);
-            let h = whole.select(&left, &step);
-            let moved = whole.select(to, &(&t + &h * &forwards));
-            let (next, rate_there, error) = step_of(rate, &t, &x, &k, &(&h * &forwards));
+            let left = to - &t;
+            let whole = step.ge(&left.abs());
+            let h = whole.select(&left, &(&step * &forwards));
+            let moved = whole.select(to, &(&t + &h));
+            let (next, rate_there, error) = step_of(rate, &t, &x, &k, &h);
             let larger = x.abs().max(next.abs());
-            let error = self.size(&error, &larger);
+            let error = self.size(&error, &larger).stop_gradient();
             let good = error.le(1.0);
             let factor = error.max(1e-8).powf(-0.2) * 0.9;
             let factor = good.select(factor.clamp(0.2, 10.0), factor.clamp(0.2, 0.9));
             // NaN, too, makes the step shorter.
             let factor = factor.is_nan().select(number(0.2), &factor);
             // A step that ended at the time says little of what comes.
-            let length = &h * factor;
+            let length = h.stop_gradient().abs() * factor;
             let length = (&good & &whole).select(length.max(&step), &length);
             let t = good.select(&moved, &t);
             let choose = |then: &Vector, otherwise: &Vector| choose(good.raw(), then.raw(), otherwise.raw());
