@@ -98,6 +98,11 @@ fn one<'a, E: Real>(
         (Matrix::Cholesky, [l]) => matrix::cholesky(n, a, l),
         (Matrix::Inverse, [x]) => matrix::inverse(n, a, x),
         (Matrix::Det, [x]) => x[0] = matrix::det(n, a),
+        (Matrix::Minors { without }, [x]) => matrix::minors(n, without.into(), a, x),
+        (Matrix::Pivots, [sign]) => {
+            let (rows, columns) = integers.split_at_mut(n);
+            sign[0] = matrix::pivots(n, a, rows, columns);
+        }
         (Matrix::SlogDet, [sign, log]) => (sign[0], log[0]) = matrix::slogdet(n, a),
         (Matrix::Lu, [l, u]) => matrix::lu(n, a, l, u, integers),
         (Matrix::LuFactor, [lu]) => matrix::lu_factor(n, a, lu, integers),

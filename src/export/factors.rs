@@ -151,7 +151,16 @@ impl Code {
             return [self.full(0.0, &left, a.ty), self.full(0.0, &right, a.ty)];
         }
         let taus: Shape = a.shape[..rank - 2].iter().copied().chain([k]).collect();
-        let factors = self.custom_call("Qr", "", std::slice::from_ref(a), &[(a.shape.clone(), a.ty), (taus, a.ty)]);
+        // Columns of elements up to one have lengths in range.
+        let sizes = self.unary("abs", a);
+        let most = self.reduce("maximum", &sizes, 0.0, &[rank - 2]);
+        let nothing = self.compare_with("EQ", &most, 0.0);
+        let one = self.like(1.0, &most);
+        let most = self.select(&nothing, &one, &most);
+        let axes: Vec<usize> = (0..rank - 2).chain([rank - 1]).collect();
+        let by = self.broadcast(&most, &a.shape, &axes);
+        let unit = self.binary("divide", a, &by);
+        let factors = self.custom_call("Qr", "", std::slice::from_ref(&unit), &[(a.shape.clone(), a.ty), (taus, a.ty)]);
         let part = |code: &mut Code, axis: usize| {
             let mut parts: Vec<_> = a.shape.iter().map(|n| (0, *n, 1)).collect();
             parts[axis].1 = k;
@@ -170,6 +179,8 @@ impl Code {
         let diagonal = self.sum(&diagonal, &[rank - 1]);
         let negative = self.compare_with("LT", &diagonal, 0.0);
         let [q, r] = [(&q[0], rank - 1), (&r, rank - 2)].map(|(v, axis)| self.turned(v, &negative, axis));
+        let by = self.broadcast(&most, &r.shape, &axes);
+        let r = self.binary("multiply", &r, &by);
         [self.if_finite(a, &q), self.if_finite(a, &r)]
     }
 
@@ -329,7 +340,17 @@ impl Code {
                 vec![code.binary("add", &state[0], &one), next, state[2].clone(), state[3].clone()]
             },
         );
-        self.if_finite(a, &state[1])
+        // After as many squarings as there are digits no digit of a number in range is right.
+        let digits = if a.ty == Ty::F32 { 23.0 } else { 52.0 };
+        let (many, finite) = (self.compare_with("GT", &state[3], digits), self.finite(&state[1]));
+        let other = self.compare_with("NE", &state[1], 0.0);
+        let open = self.binary("and", &finite, &other);
+        let open = self.reduce("or", &open, 0.0, &[rank - 2, rank - 1]);
+        let unknown = self.binary("and", &many, &open);
+        let unknown = self.broadcast(&unknown, &a.shape, &batch);
+        let nan = self.like(f64::NAN, a);
+        let found = self.select(&unknown, &nan, &state[1]);
+        self.if_finite(a, &found)
     }
 
     /// Numerator and denominator of the approximant of order 13.

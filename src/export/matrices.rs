@@ -32,6 +32,8 @@ impl Code {
                 vec![self.solve([&lu, &p], &one, false)]
             }
             Matrix::Det => vec![self.determinant(a)],
+            Matrix::Minors { without } => vec![self.minors(without.into(), a)],
+            Matrix::Pivots => self.complete_pivots(a).into(),
             Matrix::SlogDet => self.log_determinant(a).into(),
             Matrix::Qr => self.qr(a).into(),
             Matrix::Eigh => self.eigh(a).into(),
@@ -192,11 +194,16 @@ impl Code {
         let (on, one) = (self.triangle("EQ", &lu), self.like(1.0, &lu));
         let pivots = self.select(&on, &lu, &one);
         let pivots = self.reduce("multiply", &pivots, 1.0, &[rank - 2]);
-        // The number of pairs that are not in order is odd or even as the permutation is.
+        (pivots, self.parity(&p, a))
+    }
+
+    /// -1 or 1 as the orders of rows are odd or even, of the type of `a`: the number of pairs that are not in order is.
+    pub(super) fn parity(&mut self, p: &Value, a: &Value) -> Value {
+        let rank = a.shape.len();
         let batch: Vec<usize> = (0..rank - 2).collect();
         let [left, right] = [rank - 2, rank - 1].map(|axis| {
             let axes: Vec<usize> = batch.iter().copied().chain([axis]).collect();
-            self.broadcast(&p, &a.shape, &axes)
+            self.broadcast(p, &a.shape, &axes)
         });
         let (before, above) = (self.triangle("LT", &left), self.compare("GT", &left, &right));
         let wrong = self.binary("and", &before, &above);
@@ -206,10 +213,10 @@ impl Code {
         let odd = self.binary("remainder", &count, &two);
         let odd = self.compare_with("EQ", &odd, 1.0);
         let [plus, minus] = [1.0, -1.0].map(|sign| self.full(sign, &odd.shape, a.ty));
-        (pivots, self.select(&odd, &minus, &plus))
+        self.select(&odd, &minus, &plus)
     }
 
-    fn determinant(&mut self, a: &Value) -> Value {
+    pub(super) fn determinant(&mut self, a: &Value) -> Value {
         let rank = a.shape.len();
         if a.shape.contains(&0) {
             return self.full(1.0, &a.shape[..rank - 2], a.ty);

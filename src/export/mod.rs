@@ -19,6 +19,7 @@ mod hlo;
 mod indexing;
 mod lower;
 mod matrices;
+mod minors;
 mod signature;
 mod special;
 mod text;

@@ -108,13 +108,16 @@ pub(super) fn reciprocal_off_diagonal<T: BaseTensor>(x: &T) -> T {
     T::select(&on, &T::zeros(x.shape(), x.dtype()), &recip)
 }
 
-/// The sum of the products of the elements of `a` and of the transposed `b`: the trace of their product.
-pub(super) fn trace_of_product<T: BaseTensor>(a: &T, b: &T) -> T {
-    let batch = a.shape().len() - 2;
-    let axes: Shape = (0..batch + 2).collect();
-    let mut turned = axes.clone();
-    turned.swap(batch, batch + 1);
-    T::contract(&Contract::axes(a.shape(), &axes, &turned, &axes[..batch]), a, b)
+/// The sum of the products of the elements.
+pub(super) fn inner<T: BaseTensor>(a: &T, b: &T) -> T {
+    let axes: Shape = (0..a.shape().len()).collect();
+    T::contract(&Contract::axes(a.shape(), &axes, &axes, &axes[..axes.len() - 2]), a, b)
+}
+
+/// The numbers of a batch, repeated for all elements of matrices of this shape.
+pub(super) fn stretch<T: BaseTensor>(x: &T, shape: &[usize]) -> T {
+    let axes: Shape = (0..shape.len() - 2).collect();
+    x.linear(&Linear::replicate(shape, &axes))
 }
 
 /// The matrix with a one at column `p[i]` of row `i`.
@@ -129,6 +132,11 @@ pub(super) fn permutation<T: BaseTensor>(p: &T, dtype: DType) -> T {
 /// Some of the columns.
 pub(super) fn columns<T: BaseTensor>(x: &T, start: usize, len: usize) -> T {
     x.linear(&Linear::slice(x.shape(), x.shape().len() - 1, start, len, 1))
+}
+
+/// Some of the rows.
+pub(super) fn rows<T: BaseTensor>(x: &T, start: usize, len: usize) -> T {
+    x.linear(&Linear::slice(x.shape(), x.shape().len() - 2, start, len, 1))
 }
 
 /// An operation of linear algebra with one result.

@@ -9,7 +9,8 @@
 //! | [`cholesky`](Tensor::cholesky) | `l` with `l l^T = a` | not positive definite |
 //! | [`solve`](Tensor::solve), [`inverse`](Tensor::inverse) | `a^-1 b`, `a^-1` | singular |
 //! | [`solve_triangular`](Tensor::solve_triangular) | the same for a triangle | a zero on the diagonal |
-//! | [`det`](Tensor::det), [`logdet`](Tensor::logdet), [`slogdet`](Tensor::slogdet) | the determinant | singular |
+//! | [`det`](Tensor::det) | the determinant | |
+//! | [`logdet`](Tensor::logdet), [`slogdet`](Tensor::slogdet) | its logarithm and sign | singular |
 //! | [`lu`](Tensor::lu) | `l`, `u` and the order of rows | singular |
 //! | [`qr`](Tensor::qr), [`lstsq`](Tensor::lstsq) | `q`, `r`; least squares | linearly dependent columns |
 //! | [`eigh`](Tensor::eigh) | eigenvalues and vectors, symmetric | of vectors: equal eigenvalues |
@@ -18,8 +19,14 @@
 //!
 //! A matrix that has no result gives NaN in every interpreter, and so do derivatives that do not exist; the methods of
 //! tensors of known numbers whose names begin with `try_` give an error instead. A matrix of a batch does not see the
-//! others. Values come from the crate nalgebra, in blocks; factors whose signs are free have them fixed, as each method
-//! says, so that results are the same everywhere.
+//! others. Factors whose signs are free have them fixed, as each method says, so that results are the same everywhere.
+//! Most values come from the crate nalgebra, in blocks.
+//!
+//! A matrix times a power of two has the factors and solutions that the formulas say, to the bit, for elements of 1e-300 to
+//! 1e300 (in `f32` of 1e-37 to 1e37), and so have derivatives; only what is itself out of range overflows, as determinants
+//! do soonest. Where rows or columns differ in scale, errors are relative to the largest elements of the matrix, with these
+//! exceptions: [`qr`](Tensor::qr) and [`lstsq`](Tensor::lstsq) treat each column by its own scale, and the derivatives of
+//! [`det`](Tensor::det) each row and each column.
 //!
 //! ```
 //! use polygrad::{BaseTensor, Tensor, grad, tensor};
@@ -36,6 +43,7 @@
 
 mod algebra;
 mod checked;
+mod minors;
 pub(crate) mod rules;
 
 pub use checked::MatrixError;
@@ -270,7 +278,19 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         Tensor::from_raw(x)
     }
 
-    /// The determinant; `d det(a) = det(a) tr(a^-1 da)`, which is NaN where the matrix is singular.
+    /// The determinant, a polynomial; its gradient is the matrix of cofactors, also where the matrix is singular.
+    ///
+    /// Up to 8 rows, derivatives of every order are sums of products, exact to rounding at any matrix. Of a larger matrix
+    /// the first derivative is exact everywhere too, and those of higher order where at most 4 of its singular values are
+    /// zero or nearly so. Where there are more, the second and third derivatives, which are zero at such a matrix, are
+    /// about zero or NaN, and those beyond have no meaning. Infinite or zero only if the determinant itself is out of the
+    /// range of floats: [`slogdet`](Tensor::slogdet) is not.
+    ///
+    /// ```
+    /// use polygrad::{grad, tensor};
+    /// let gradient = grad(|a| a.det(), &tensor([[1.0, 2.0], [2.0, 4.0]]));
+    /// assert_eq!(gradient, tensor([[4.0, -2.0], [-2.0, 1.0]]));
+    /// ```
     ///
     /// ```
     /// use polygrad::tensor;
@@ -291,6 +311,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The sign of the determinant, which is 0 where the matrix is singular, and the logarithm of its absolute value:
     /// finite where the determinant is too large or too small for a number.
     ///
+    /// The derivative of the sign is 0, that of the logarithm `tr(a^-1 da)`, which is NaN where the matrix is singular.
+    ///
     /// ```
     /// use polygrad::tensor;
     /// let (sign, log) = tensor([[0.0, 1.0], [1.0, 0.0]]).slogdet();
@@ -308,7 +330,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         (Tensor::from_raw(sign), Tensor::from_raw(log))
     }
 
-    /// The logarithm of the absolute value of the determinant; `d logdet(a) = tr(a^-1 da)`.
+    /// The logarithm of the absolute value of the determinant; `d logdet(a) = tr(a^-1 da)`. Where the matrix is singular
+    /// it is `-inf` and its derivative NaN.
     ///
     /// ```
     /// use polygrad::{grad, tensor};
@@ -417,6 +440,13 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 
     /// The exponential of a matrix, `e^a = sum_k a^k / k!`: the state after time 1 of `x' = a x`.
+    ///
+    /// The error is that of a change of `a` by rounding. So elements that are out of range are infinite or zero, as far as
+    /// they are known, or NaN; and where the norm of `a` exceeds the inverse of the rounding unit (about 1e16, in `f32` 1e7)
+    /// and the result is in range, nothing is known, and all elements are NaN. Rows and columns that no element of `a`
+    /// connects do not see each other: a diagonal matrix gives exponentials of numbers. All elements are NaN if one of `a`
+    /// is not finite. Method: A. Al-Mohy and N. Higham, "A new scaling and squaring algorithm for the matrix exponential"
+    /// (2009).
     ///
     /// ```
     /// use polygrad::tensor;

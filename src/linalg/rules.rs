@@ -8,6 +8,7 @@
 
 use super::algebra::Side::{As, T};
 use super::algebra::*;
+use super::minors;
 use crate::base::BaseTensor;
 use crate::ops::{Call, Compare, Linear, Matrix, Unary};
 
@@ -37,7 +38,9 @@ fn tangents<U: BaseTensor>(op: Matrix, x: &[U], y: &[U], dx: &[Tangent<U>]) -> V
     match op {
         Matrix::Cholesky => vec![Some(cholesky(&y[0], &given()))],
         Matrix::Inverse => vec![Some(negated(&mm(As(&mm(As(&y[0]), As(&given()))), As(&y[0]))))],
-        Matrix::Det => vec![Some(times(&y[0], &relative(a, &given())))],
+        Matrix::Det => vec![Some(inner(&one(Matrix::Minors { without: 1 }, std::slice::from_ref(a)), &given()))],
+        Matrix::Minors { without } => vec![minors::minors(without, a, &y[0], &given())],
+        Matrix::Pivots => vec![None, None],
         Matrix::SlogDet => vec![None, Some(relative(a, &given()))],
         Matrix::Lu => lu(y, &given()),
         Matrix::LuFactor => vec![None, None],
@@ -86,7 +89,7 @@ fn cholesky<U: BaseTensor>(l: &U, da: &U) -> U {
 
 /// The trace of `a^-1 da`: the relative change of the determinant.
 fn relative<U: BaseTensor>(a: &U, da: &U) -> U {
-    trace_of_product(&one(Matrix::Inverse, std::slice::from_ref(a)), da)
+    inner(&t(&one(Matrix::Inverse, std::slice::from_ref(a))), da)
 }
 
 /// With `m = l^-1 p da u^-1`: `dl = l lower(m)` without the diagonal, `du = upper(m) u`.
@@ -138,11 +141,12 @@ fn svd<U: BaseTensor>(y: &[U], da: &U) -> Vec<Tangent<U>> {
     let p = mm(T(u), As(&mm(As(da), T(vt))));
     let shape = p.shape();
     let (by_columns, by_rows) = (along(s, shape, 1), along(s, shape, 0));
-    let squares = |x: &U| times(x, x);
-    let f = reciprocal_off_diagonal(&minus(&squares(&by_columns), &squares(&by_rows)));
-    let twice = |x: U| times(&f, &plus(&x, &t(&x)));
-    let mut du = mm(As(u), As(&twice(times(&p, &by_columns))));
-    let mut dv = mm(T(vt), As(&twice(times(&by_rows, &p))));
+    // The squares of singular values are not made, since they leave the range of floats before the values do.
+    let share = reciprocal_off_diagonal(&plus(&by_columns, &by_rows));
+    let gap = reciprocal_off_diagonal(&minus(&by_columns, &by_rows));
+    let twice = |x: U| times(&gap, &plus(&x, &t(&x)));
+    let mut du = mm(As(u), As(&twice(times(&p, &times(&share, &by_columns)))));
+    let mut dv = mm(T(vt), As(&twice(times(&times(&share, &by_rows), &p))));
     let (m, n) = (da.shape()[da.shape().len() - 2], da.shape()[da.shape().len() - 1]);
     // A part outside of the span of `u` or `v`, over the singular values.
     let outside = |basis: Side<'_, U>, coordinates: U, moved: U| {
@@ -161,7 +165,7 @@ fn svd<U: BaseTensor>(y: &[U], da: &U) -> Vec<Tangent<U>> {
     vec![Some(du), Some(diagonal(&p)), Some(t(&dv))]
 }
 
-/// With `a = q r`: `dx = r^-1 (q^T (db - da x) + r^-T da^T (b - a x))`.
+/// With `a = q r`: `dx = r^-1 (q^T (db - da x) + (da r^-1)^T (b - a x))`.
 fn lstsq<U: BaseTensor>(x: &[U], y: &U, dx: &[Tangent<U>]) -> U {
     let (a, b) = (&x[0], &x[1]);
     let factors = U::call(&Call::Matrix(Matrix::Qr), std::slice::from_ref(a));
@@ -169,7 +173,8 @@ fn lstsq<U: BaseTensor>(x: &[U], y: &U, dx: &[Tangent<U>]) -> U {
     let mut right = dx[1].as_ref().map(|db| mm(T(q), As(db)));
     if let Some(da) = &dx[0] {
         let residual = minus(b, &mm(As(a), As(y)));
-        let turned = triangular(r, &mm(T(da), As(&residual)), false, true, false);
+        // In this order no number is of the size of `a` times that of `b`.
+        let turned = mm(As(&triangular(r, &t(da), false, true, false)), As(&residual));
         let moved = minus(&turned, &mm(T(q), As(&mm(As(da), As(y)))));
         right = both(right, Some(moved));
     }

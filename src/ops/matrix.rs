@@ -5,6 +5,7 @@
 //! are in [`crate::linalg`], and are made of these operations.
 
 use super::kinds::Kind;
+use super::minors;
 use crate::dtype::DType;
 use crate::shape::{Shape, Show, size};
 
@@ -17,6 +18,17 @@ pub enum Matrix {
     Inverse,
     /// The determinant.
     Det,
+    /// The minors without so many rows and columns: the determinants of what is left where these are taken out of the
+    /// matrix, a row for each set of rows and a column for each set of columns (with the set as a number whose bits are
+    /// the positions, these are in ascending order), with another sign where the sum of all positions is odd. Without one
+    /// row and column: the cofactors, the derivatives of the determinant.
+    Minors {
+        /// From 1 to 8; 1 for matrices of more than 8 rows.
+        without: u8,
+    },
+    /// The rows and the columns in the order of elimination with the largest pivots of all, as two rows of positions, and
+    /// -1 or 1 as these orders are together odd or even; without a derivative.
+    Pivots,
     /// The sign of the determinant, and the logarithm of its absolute value.
     SlogDet,
     /// `l`, unit lower triangular, `u`, upper triangular, and the row of `a` at each row of `l u`.
@@ -60,6 +72,15 @@ impl Matrix {
         Matrix::Cholesky,
         Matrix::Inverse,
         Matrix::Det,
+        Matrix::Minors { without: 1 },
+        Matrix::Minors { without: 2 },
+        Matrix::Minors { without: 3 },
+        Matrix::Minors { without: 4 },
+        Matrix::Minors { without: 5 },
+        Matrix::Minors { without: 6 },
+        Matrix::Minors { without: 7 },
+        Matrix::Minors { without: 8 },
+        Matrix::Pivots,
         Matrix::SlogDet,
         Matrix::Lu,
         Matrix::LuFactor,
@@ -88,6 +109,17 @@ impl Matrix {
             Matrix::Cholesky => "cholesky",
             Matrix::Inverse => "inverse",
             Matrix::Det => "det",
+            Matrix::Minors { without } => match without {
+                ..=1 => "cofactors",
+                2 => "minors.2",
+                3 => "minors.3",
+                4 => "minors.4",
+                5 => "minors.5",
+                6 => "minors.6",
+                7 => "minors.7",
+                8.. => "minors.8",
+            },
+            Matrix::Pivots => "pivots",
             Matrix::SlogDet => "slogdet",
             Matrix::Lu => "lu",
             Matrix::LuFactor => "lu_factor",
@@ -117,7 +149,7 @@ impl Matrix {
     pub fn arity(self) -> usize {
         match self {
             Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor => 1,
-            Matrix::Qr | Matrix::Eigh | Matrix::Svd | Matrix::Expm => 1,
+            Matrix::Qr | Matrix::Eigh | Matrix::Svd | Matrix::Expm | Matrix::Minors { .. } | Matrix::Pivots => 1,
             Matrix::SolveTriangular { .. } | Matrix::Lstsq | Matrix::ExpmTangent { .. } => 2,
             Matrix::Solve { .. } => 4,
         }
@@ -130,6 +162,7 @@ impl Matrix {
             Matrix::Solve { .. } | Matrix::SolveTriangular { .. } | Matrix::ExpmTangent { .. } => Some(1),
             Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor => None,
             Matrix::Qr | Matrix::Eigh | Matrix::Svd | Matrix::Lstsq | Matrix::Expm => None,
+            Matrix::Minors { .. } | Matrix::Pivots => None,
         }
     }
 
@@ -144,6 +177,7 @@ impl Matrix {
             Matrix::ExpmTangent { transposed } => Matrix::ExpmTangent { transposed: !transposed },
             Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor => self,
             Matrix::Qr | Matrix::Eigh | Matrix::Svd | Matrix::Lstsq | Matrix::Expm => self,
+            Matrix::Minors { .. } | Matrix::Pivots => self,
         }
     }
 
@@ -187,6 +221,14 @@ impl Matrix {
         Ok(match self {
             Matrix::Cholesky | Matrix::Inverse | Matrix::Expm => vec![float(&[n, n])],
             Matrix::Det => vec![float(&[])],
+            Matrix::Minors { without } => {
+                let count = match without {
+                    1 => n,
+                    without => minors::count(n, without.into()),
+                };
+                vec![float(&[count, count])]
+            }
+            Matrix::Pivots => vec![(shape(&[2, n]), DType::I64), float(&[])],
             Matrix::SlogDet => vec![float(&[]), float(&[])],
             Matrix::Lu => vec![float(&[n, n]), float(&[n, n]), (shape(&[n]), DType::I64)],
             Matrix::LuFactor => vec![float(&[n, n]), (shape(&[n]), DType::I64)],
@@ -208,6 +250,16 @@ impl Matrix {
         if self.is_square() && m != n {
             return Err(format!(
                 "{name}: the matrix must be square, but the shape is {}; slice it, or use lstsq",
+                Show(a)
+            ));
+        }
+        if let Matrix::Minors { without } = self
+            && (!(1..=minors::MOST).contains(&without.into()) || without > 1 && *n > minors::MOST)
+        {
+            return Err(format!(
+                "{name}: leaves out 1 row, or up to {} rows of a matrix of at most {}, but leaves out {without} and the shape is {}; slice it",
+                minors::MOST,
+                minors::MOST,
                 Show(a)
             ));
         }
@@ -247,6 +299,9 @@ impl Matrix {
             Matrix::Cholesky => cube / 3,
             Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor => cube / 3 * 2,
             Matrix::Inverse => cube.saturating_mul(2),
+            Matrix::Minors { without: 1 } => cube.saturating_mul(3),
+            Matrix::Minors { without } => minors::count(*n, without.into()) << n.min(&minors::MOST),
+            Matrix::Pivots => cube,
             Matrix::Solve { .. } => m.saturating_mul(*n).saturating_mul(columns.saturating_mul(2)),
             Matrix::SolveTriangular { .. } => m.saturating_mul(*n).saturating_mul(columns),
             Matrix::Qr => cube.saturating_mul(4),

@@ -29,6 +29,7 @@ mod familiar;
 pub mod kinds;
 mod linear;
 mod matrix;
+pub(crate) mod minors;
 mod reduce;
 mod special;
 mod unary;

@@ -285,7 +285,14 @@ fn matrices(out: &mut String) {
             "`l Phi(l^-1 sym(a_dot) l^-T)`, where `Phi` takes the lower triangle and half of the diagonal",
         ),
         ("inverse", "Inverse,", "`-a^-1 a_dot a^-1`"),
-        ("det", "Det,", "`det(a) tr(a^-1 a_dot)`"),
+        ("det", "Det,", "the sum of `cofactors(a) a_dot`"),
+        (
+            "cofactors, minors.2, .., minors.8",
+            "Minors {",
+            "the sum of the products of the elements of `a_dot` and the minors without their rows and columns, too, with their signs. Of \
+             more than 8 rows the same after elimination up to the 4 smallest pivots: NaN where what is eliminated is singular",
+        ),
+        ("pivots", "Pivots,", "none"),
         ("slogdet", "SlogDet,", "0 and `tr(a^-1 a_dot)`"),
         ("lu", "Lu,", "with `m = l^-1 p a_dot u^-1`: `l lower(m)` without the diagonal, `upper(m) u`"),
         ("lu_factor", "LuFactor,", "none"),

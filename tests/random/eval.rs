@@ -307,8 +307,15 @@ impl<T: BaseTensor> Pool<T> {
                 call(op, &[&[regular, b], &factors[..]].concat())
             }
             Matrix::SolveTriangular { .. } | Matrix::Lstsq => call(op, &[regular, b]),
-            Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Qr => call(op, &[regular]),
-            Matrix::Lu | Matrix::LuFactor | Matrix::Eigh | Matrix::Svd | Matrix::ExpmTangent { .. } => {
+            Matrix::Cholesky | Matrix::Inverse | Matrix::SlogDet | Matrix::Qr => call(op, &[regular]),
+            // Polynomials: of any matrix.
+            Matrix::Det | Matrix::Minors { .. } => call(op, &[a]),
+            Matrix::Lu
+            | Matrix::LuFactor
+            | Matrix::Eigh
+            | Matrix::Svd
+            | Matrix::ExpmTangent { .. }
+            | Matrix::Pivots => {
                 unreachable!("not among those of random programs")
             }
         };

@@ -24,6 +24,7 @@ const MATRICES: &[Matrix] = &[
     Matrix::Cholesky,
     Matrix::Inverse,
     Matrix::Det,
+    Matrix::Minors { without: 1 },
     Matrix::SlogDet,
     Matrix::Solve { transposed: false },
     Matrix::Solve { transposed: true },

@@ -1,15 +1,19 @@
-//! Linear algebra of one matrix, by the crate nalgebra.
+//! Linear algebra of one matrix, some of it by the crate nalgebra.
 //!
 //! Laws: results are defined by [`crate::ops::Matrix`]. A matrix with an element that is not finite, or without the
 //! result that is asked for, gives NaN everywhere, and integers that are still positions; right-hand sides of zeros give
 //! zeros. Vectors whose sign is free have it so that their largest element is positive.
 
 mod blocks;
+mod exponential;
+mod minors;
+mod orthogonal;
 
 use nalgebra::{DMatrix, RealField, SVD, SymmetricEigen};
 
-use crate::dtype::Float;
+use crate::dtype::{DType, Float};
 use blocks::{Triangle, copy_rows};
+pub(crate) use minors::{minors, pivots};
 
 /// A float type of both this crate and nalgebra.
 pub(crate) trait Real: Float + RealField {}
@@ -31,6 +35,29 @@ fn is_finite<E: Real>(x: &[E]) -> bool {
 
 fn is_zero<E: Real>(x: &[E]) -> bool {
     x.iter().all(|x| *x == E::ZERO)
+}
+
+/// The exponent of the power of two above all absolute values; 0 if there is no number but zero.
+fn exponent<E: Real>(x: impl Iterator<Item = E>) -> i64 {
+    let most = x.fold(0.0f64, |most, x| most.max(abs(x).as_f64()));
+    if most == 0.0 || !most.is_finite() {
+        return 0;
+    }
+    // A subnormal number becomes a normal one first.
+    let (most, shift) = if most < f64::MIN_POSITIVE { (most * 2f64.powi(100), 100) } else { (most, 0) };
+    ((most.to_bits() >> 52) & 0x7ff) as i64 - 1022 - shift
+}
+
+/// `x 2^power`, rounded where it is subnormal.
+fn scaled<E: Real>(mut x: E, power: i64) -> E {
+    let step = if E::DTYPE == DType::F64 { 1000 } else { 120 };
+    let mut left = power.clamp(-5000, 5000);
+    while left != 0 && x != E::ZERO && num_traits::Float::is_finite(x) {
+        let part = left.clamp(-step, step);
+        x *= E::of_f64(2f64.powi(part as i32));
+        left -= part;
+    }
+    x
 }
 
 /// The lower triangular factor of the symmetric part of a matrix.
@@ -144,13 +171,25 @@ fn determinant<E: Real>(n: usize, a: &[E]) -> (Vec<E>, bool, bool) {
     (diagonal, odd, finite)
 }
 
+/// The product of numbers, with another sign if that is odd, as a number and a power of two: no product on the way leaves
+/// the range of floats.
+fn product<E: Real>(x: Vec<E>, odd: bool) -> (E, i64) {
+    x.into_iter().fold((if odd { -E::ONE } else { E::ONE }, 0), |(product, size), x| {
+        let of = exponent([x].into_iter());
+        let next = product * scaled(x, -of);
+        let here = exponent([next].into_iter());
+        (scaled(next, -here), size + of + here)
+    })
+}
+
 /// The determinant.
 pub(crate) fn det<E: Real>(n: usize, a: &[E]) -> E {
     let (diagonal, odd, finite) = determinant(n, a);
     if !finite {
         return nan();
     }
-    diagonal.into_iter().fold(if odd { -E::ONE } else { E::ONE }, |product, x| product * x)
+    let (product, size) = product(diagonal, odd);
+    scaled(product, size)
 }
 
 /// The sign of the determinant, and the logarithm of its absolute value.
@@ -187,16 +226,7 @@ pub(crate) fn qr<E: Real>([m, n]: [usize; 2], a: &[E], q: &mut [E], r: &mut [E])
         q.fill(nan());
         return r.fill(nan());
     }
-    let factors = nalgebra::QR::new(DMatrix::from_row_slice(m, n, a));
-    let (mut left, mut right) = factors.unpack();
-    for k in 0..m.min(n) {
-        if right[(k, k)] < E::ZERO {
-            left.column_mut(k).iter_mut().for_each(|x| *x = -*x);
-            right.row_mut(k).iter_mut().for_each(|x| *x = -*x);
-        }
-    }
-    copy_rows(&left, q);
-    copy_rows(&right, r);
+    orthogonal::factors([m, n], a, q, r);
 }
 
 /// Whether the element of the largest absolute value is negative.
@@ -266,20 +296,14 @@ pub(crate) fn lstsq<E: Real>([m, n]: [usize; 2], a: &[E], b: &[E], x: &mut [E]) 
 
 /// The exponential.
 pub(crate) fn expm<E: Real>(n: usize, a: &[E], out: &mut [E]) {
-    if n == 0 {
-        return;
-    }
     if !is_finite(a) {
         return out.fill(nan());
     }
-    copy_rows(&DMatrix::from_row_slice(n, n, a).exp(), out);
+    exponential::exponential(n, &|i, j| a[i * n + j], None, out);
 }
 
-/// The derivative of the exponential in the direction `e`: a block of the exponential of a matrix of twice the size.
+/// The derivative of the exponential in the direction `e`.
 pub(crate) fn expm_tangent<E: Real>(n: usize, a: &[E], transposed: bool, e: &[E], out: &mut [E]) {
-    if n == 0 {
-        return;
-    }
     if is_zero(e) {
         return out.fill(E::ZERO);
     }
@@ -287,12 +311,5 @@ pub(crate) fn expm_tangent<E: Real>(n: usize, a: &[E], transposed: bool, e: &[E]
         return out.fill(nan());
     }
     let at = |i: usize, j: usize| if transposed { a[j * n + i] } else { a[i * n + j] };
-    let block = DMatrix::from_fn(2 * n, 2 * n, |i, j| match (i < n, j < n) {
-        (true, true) => at(i, j),
-        (true, false) => e[i * n + j - n],
-        (false, true) => E::ZERO,
-        (false, false) => at(i - n, j - n),
-    });
-    let whole = block.exp();
-    (0..n * n).for_each(|k| out[k] = whole[(k / n, n + k % n)]);
+    exponential::exponential(n, &at, Some(e), out);
 }

@@ -49,6 +49,35 @@ fn without_batch(args: &[Array]) -> Vec<Array> {
     args.iter().map(|a| a.linear(&Linear::row(a.shape(), 0, 0))).collect()
 }
 
+/// The exported text of an operation gives what the operation gives.
+fn check(op: Matrix, case: &str, args: &[Array]) {
+    let mut b = Builder::new();
+    let slot = |a: &Array| Slot { name: String::new(), shape: a.shape().into(), dtype: a.dtype() };
+    let ids: Vec<_> = args.iter().map(|a| b.input(slot(a))).collect();
+    let call = Call::Matrix(op);
+    let kinds: Vec<_> = args.iter().map(|a| (a.shape(), a.dtype())).collect();
+    let count = call.results(&kinds).len();
+    let call = b.apply(Op::Call(call, ids));
+    let results: Vec<_> = (0..count).map(|k| b.apply(Op::Output(call, k))).collect();
+    let program = b.finish(&results, &[]);
+    let name = format!("matrix_{}_{case}", op.name());
+    let exported = match program.exported(&name) {
+        Ok(exported) => exported,
+        Err(why @ Unsupported::External { .. }) => panic!("{why}"),
+    };
+    let expected = interpret(&program, args.to_vec());
+    dump(&name, &exported, args, &expected, 1e-10);
+    let found = evaluate(&exported.text, args);
+    for (k, (x, y)) in found.iter().zip(&expected).enumerate() {
+        assert_eq!((x.shape(), x.dtype()), (y.shape(), y.dtype()), "{name}: result {k}");
+        let (x, y) = (floats(x), floats(y));
+        let size = y.iter().filter(|y| y.is_finite()).fold(1.0, |m: f64, y| m.max(y.abs()));
+        let close = |x: f64, y: f64| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-10 * size;
+        let same = x.iter().zip(&y).all(|(x, y)| close(*x, *y));
+        assert!(same, "{name}: result {k} is {x:?}, not {y:?}\n{}", exported.text);
+    }
+}
+
 #[test]
 fn every_operation() {
     let mut rng = Rng::new(11);
@@ -61,30 +90,28 @@ fn every_operation() {
             let batched = arguments(*op, &mut rng, kind);
             let single = without_batch(&batched);
             for (form, args) in [batched, single].into_iter().enumerate() {
-                let mut b = Builder::new();
-                let slot = |a: &Array| Slot { name: String::new(), shape: a.shape().into(), dtype: a.dtype() };
-                let ids: Vec<_> = args.iter().map(|a| b.input(slot(a))).collect();
-                let call = Call::Matrix(*op);
-                let kinds: Vec<_> = args.iter().map(|a| (a.shape(), a.dtype())).collect();
-                let count = call.results(&kinds).len();
-                let call = b.apply(Op::Call(call, ids));
-                let results: Vec<_> = (0..count).map(|k| b.apply(Op::Output(call, k))).collect();
-                let program = b.finish(&results, &[]);
-                let name = format!("matrix_{}_{kind}_{form}", op.name());
-                let exported = match program.exported(&name) {
-                    Ok(exported) => exported,
-                    Err(why @ Unsupported::External { .. }) => panic!("{why}"),
-                };
-                let expected = interpret(&program, args.clone());
-                dump(&name, &exported, &args, &expected, 1e-10);
-                let found = evaluate(&exported.text, &args);
-                for (k, (x, y)) in found.iter().zip(&expected).enumerate() {
-                    assert_eq!((x.shape(), x.dtype()), (y.shape(), y.dtype()), "{name}: result {k}");
-                    let (x, y) = (floats(x), floats(y));
-                    let size = y.iter().filter(|y| y.is_finite()).fold(1.0, |m: f64, y| m.max(y.abs()));
-                    let close = |x: f64, y: f64| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-10 * size;
-                    let same = x.iter().zip(&y).all(|(x, y)| close(*x, *y));
-                    assert!(same, "{name}: result {k} is {x:?}, not {y:?}\n{}", exported.text);
+                check(*op, &format!("{kind}_{form}"), &args);
+            }
+        }
+    }
+}
+
+/// Minors of sizes that are expanded and of one that is factorised, regular and singular, and orders of pivots.
+#[test]
+fn minors_and_pivots_of_several_sizes() {
+    let mut rng = Rng::new(13);
+    for n in [1, 2, 5, 10] {
+        for rank in [n, n - 1] {
+            let (left, right) = (rng.uniform(&[2, n, rank], -1.0, 1.0), rng.uniform(&[2, rank, n], -1.0, 1.0));
+            let product = |k: usize| {
+                let row = |x: &Array| Tensor::<Array, 3>::from_raw(x.clone()).row(k);
+                row(&left).matmul(&row(&right))
+            };
+            let a = polygrad::stack(vec![product(0), product(1)]).into_raw();
+            let without = (1..=8).map(|without| Matrix::Minors { without }).take(if n > 8 { 1 } else { n });
+            for op in without.chain((rank == n).then_some(Matrix::Pivots)) {
+                for (form, a) in [a.clone(), a.linear(&Linear::row(a.shape(), 0, 0))].into_iter().enumerate() {
+                    check(op, &format!("{n}_{rank}_{form}"), &[a]);
                 }
             }
         }

@@ -1,0 +1,138 @@
+//! The derivatives of minors, and so those of the determinant beyond the first.
+//!
+//! Laws: the determinant is a polynomial, and so is each rule for matrices of at most [`MOST`] rows: made of additions and
+//! products alone, right at every matrix and for derivatives of any order. Larger matrices are eliminated up to [`LAST`]
+//! rows and columns with the smallest pivots, whose determinant is such a polynomial; what is eliminated must be regular.
+
+use super::algebra::Side::{As, T};
+use super::algebra::*;
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::ops::minors::{MOST, larger};
+use crate::ops::{Call, Contract, Discrete, Linear, Matrix, Unary};
+use crate::shape::Shape;
+
+/// The rows and columns of a large matrix that are not eliminated.
+const LAST: usize = 4;
+
+/// The tangent of the minors `y` of `a` without so many rows and columns; `None` where they are constants.
+pub(super) fn minors<U: BaseTensor>(without: u8, a: &U, y: &U, da: &U) -> Option<U> {
+    let n = a.shape()[a.shape().len() - 1];
+    if n > MOST {
+        return Some(of_large(a, y, da));
+    }
+    (usize::from(without) < n).then(|| expanded(without, a, da))
+}
+
+/// The minor without `I` and `J` changes by the sum, over a row `i` and a column `j` more, of `da_ij` times the minor without
+/// these, too; times -1 if the members of `I` less than `i` and of `J` less than `j` are odd in number.
+fn expanded<U: BaseTensor>(without: u8, a: &U, da: &U) -> U {
+    let n = a.shape()[a.shape().len() - 1];
+    let (size, left) = (usize::from(without), n - usize::from(without));
+    let [members, places, signs] = larger(n, size).map(|x| {
+        let sets = x.len() / left;
+        U::constant(Array::new(&[sets, left], x))
+    });
+    let signs = U::discrete(&Discrete::ToFloat(a.dtype()), &[&signs]);
+    let next = spread(&one(Matrix::Minors { without: without + 1 }, std::slice::from_ref(a)), &places, Some(&signs));
+    let da = spread(da, &members, None);
+    // The axes are `J`, the columns beside it, `I`, the rows beside it, and the batch.
+    let axes: Shape = (0..da.shape().len()).collect();
+    let out: Shape = (4..axes.len()).chain([2, 0]).collect();
+    U::contract(&Contract::axes(da.shape(), &axes, &axes, &out), &next, &da)
+}
+
+/// The elements of matrices at the rows `ix` and at the columns `ix`, which has two axes, times a sign for each: axes are
+/// those of the columns, of the rows, and of the batch.
+fn spread<U: BaseTensor>(x: &U, ix: &U, signs: Option<&U>) -> U {
+    let batch = x.shape().len() - 2;
+    let front: Shape = [batch, batch + 1].into_iter().chain(0..batch).collect();
+    let mut x = x.linear(&Linear::permute(x.shape(), &front));
+    for rows_are_done in [false, true] {
+        if rows_are_done {
+            let axes: Shape = [2, 0, 1].into_iter().chain(3..x.shape().len()).collect();
+            x = x.linear(&Linear::permute(x.shape(), &axes));
+        }
+        x = x.gather(std::slice::from_ref(ix));
+        if let Some(signs) = signs {
+            let signs = signs.linear(&Linear::replicate(x.shape(), &[0, 1]));
+            x = times(&x, &signs);
+        }
+    }
+    x
+}
+
+/// A matrix in four blocks.
+struct Blocks<U> {
+    first: U,
+    right: U,
+    below: U,
+    last: U,
+}
+
+impl<U: BaseTensor> Blocks<U> {
+    fn of(x: &U) -> Self {
+        let n = x.shape()[x.shape().len() - 1];
+        let h = n - LAST;
+        let (top, bottom) = (rows(x, 0, h), rows(x, h, LAST));
+        Blocks {
+            first: columns(&top, 0, h),
+            right: columns(&top, h, LAST),
+            below: columns(&bottom, 0, h),
+            last: columns(&bottom, h, LAST),
+        }
+    }
+
+    fn joined(self) -> U {
+        let axis = self.first.shape().len() - 1;
+        let top = U::concat(axis, &[self.first, self.right]);
+        let bottom = U::concat(axis, &[self.below, self.last]);
+        U::concat(axis - 1, &[top, bottom])
+    }
+}
+
+fn sum<U: BaseTensor>(parts: &[U]) -> U {
+    parts[1..].iter().fold(parts[0].clone(), |sum, x| plus(&sum, x))
+}
+
+/// The tangent of the cofactors `y` of a large matrix. With the pivots in order, `a = [b c; d e]`, `i = b^-1`, `x = i c`,
+/// `z = d i`, `s = e - d x` and the cofactors `k` of `s`, the cofactors of `a` are
+/// `det(b) [det(s) i^T + z^T k x^T, -z^T k; -k x^T, k]`.
+fn of_large<U: BaseTensor>(a: &U, y: &U, da: &U) -> U {
+    let results = U::call(&Call::Matrix(Matrix::Pivots), std::slice::from_ref(a));
+    let [p, q] = [0, 1].map(|k| {
+        let order = &results[0];
+        permutation(&order.linear(&Linear::row(order.shape(), order.shape().len() - 2, k)), a.dtype())
+    });
+    let ordered = |x: &U| Blocks::of(&mm(As(&p), As(&mm(As(x), T(&q)))));
+    let (b, db) = (ordered(a), ordered(da));
+    let product = |a: &U, b: &U| mm(As(a), As(b));
+    let negated = |x: &U| x.unary(Unary::Neg);
+    let i = one(Matrix::Inverse, std::slice::from_ref(&b.first));
+    let (x, z) = (product(&i, &b.right), product(&b.below, &i));
+    let s = minus(&b.last, &product(&b.below, &x));
+    let di = negated(&product(&product(&i, &db.first), &i));
+    let dx = product(&i, &minus(&db.right, &product(&db.first, &x)));
+    let dz = product(&minus(&db.below, &product(&z, &db.first)), &i);
+    let ds = minus(&db.last, &plus(&product(&db.below, &x), &product(&b.below, &dx)));
+    let k = one(Matrix::Minors { without: 1 }, std::slice::from_ref(&s));
+    let dk = expanded(1, &s, &ds);
+    let (det, ddet) = (one(Matrix::Det, std::slice::from_ref(&s)), inner(&k, &ds));
+    let all = |number: &U| stretch(number, i.shape());
+    let changes = Blocks {
+        first: sum(&[
+            times(&all(&ddet), &t(&i)),
+            times(&all(&det), &t(&di)),
+            mm(T(&dz), As(&mm(As(&k), T(&x)))),
+            mm(T(&z), As(&mm(As(&dk), T(&x)))),
+            mm(T(&z), As(&mm(As(&k), T(&dx)))),
+        ]),
+        right: negated(&plus(&mm(T(&dz), As(&k)), &mm(T(&z), As(&dk)))),
+        below: negated(&plus(&mm(As(&dk), T(&x)), &mm(As(&k), T(&dx)))),
+        last: dk.clone(),
+    };
+    let changes = mm(T(&p), As(&mm(As(&changes.joined()), As(&q))));
+    let factor = times(&results[1], &one(Matrix::Det, std::slice::from_ref(&b.first)));
+    let relative = inner(&t(&i), &db.first);
+    plus(&times(&stretch(&relative, y.shape()), y), &times(&stretch(&factor, y.shape()), &changes))
+}
