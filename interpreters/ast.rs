@@ -49,6 +49,15 @@ impl Enter<Array> for Term {
 impl BaseTensor for Term {
     type Trace = Self;
 
+    /// What depends on no input is known.
+    fn peek(&self) -> Option<Array> {
+        self.value()
+    }
+
+    fn records() -> bool {
+        true
+    }
+
     /// Where the operation was written; it has no number.
     fn site(&self) -> Site {
         Site { number: 0, place: self.place() }

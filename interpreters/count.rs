@@ -285,6 +285,10 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
         (carry, stacks)
     }
 
+    fn records() -> bool {
+        T::records()
+    }
+
     fn peek(&self) -> Option<Array> {
         self.0.peek()
     }

@@ -313,10 +313,11 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
 
     /// Where numbers are unknown and nothing has a tangent, this is the loop of `T`.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
-        if let (Some(most), Some(_), true) = (most, init[0].peek(), T::runs_all_trips()) {
+        let known = !T::records() && init[0].peek().is_some();
+        if let (Some(most), true, true) = (most, known, T::runs_all_trips()) {
             return Self::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0;
         }
-        let by_host = init[0].peek().is_some() || init.iter().any(|c| c.tangent.is_some());
+        let by_host = known || init.iter().any(|c| c.tangent.is_some());
         let mut still = !by_host;
         if still {
             let values = init.iter().map(|c| c.primal.clone()).collect();
@@ -330,6 +331,10 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             }
         }
         repeated(most, init, step)
+    }
+
+    fn records() -> bool {
+        T::records()
     }
 
     fn peek(&self) -> Option<Array> {

@@ -253,6 +253,10 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
         (results, outputs)
     }
 
+    fn records() -> bool {
+        T::records()
+    }
+
     fn peek(&self) -> Option<Array> {
         self.value.peek()
     }

@@ -154,6 +154,13 @@ pub trait BaseTensor: Clone + 'static {
         false
     }
 
+    /// Whether operations are recorded: numbers that depend on inputs are unknown, whatever [`peek`](Self::peek) shows of
+    /// others, and what the host language repeats stands in the recorded program as often.
+    #[doc(hidden)]
+    fn records() -> bool {
+        false
+    }
+
     /// The interpreter at which the plain verbs run their program: one that records the program if values are known
     /// numbers, this one if a program is being traced or differentiated already.
     type Trace: BaseTensor + Enter<Self>;
@@ -179,8 +186,8 @@ pub trait BaseTensor: Clone + 'static {
         None
     }
 
-    /// The array behind this value, if there is one: `None` while a program is being traced. Through it the host
-    /// language looks at values and decides.
+    /// The array behind this value, if it is known: `None` of what depends on an input while a program is being traced.
+    /// Through it the host language looks at values and decides.
     fn peek(&self) -> Option<Array> {
         None
     }
@@ -226,7 +233,8 @@ pub trait BaseTensor: Clone + 'static {
 pub(crate) fn repeated<T: BaseTensor>(most: Option<usize>, init: Vec<T>, step: Turn<'_, T>) -> Vec<T> {
     let (mut carry, mut left) = (init, most.unwrap_or(usize::MAX));
     while left > 0 {
-        match (known(&carry[0]), most) {
+        // What is recorded is one loop if it can be one.
+        match (known(&carry[0]).filter(|_| most.is_none() || !T::records()), most) {
             (Some(true), _) => carry = step(carry),
             (Some(false), _) => break,
             (None, Some(_)) => {

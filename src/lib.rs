@@ -20,6 +20,7 @@ pub mod passes;
 #[cfg(feature = "pjrt")]
 pub mod pjrt;
 pub mod program;
+mod release;
 pub mod rewrite;
 pub mod shape;
 pub mod source;

@@ -64,10 +64,6 @@ impl<F, R> Applied<F, R> {
         self.to.iter().flatten().chain(self.captured.iter().map(|(_, to)| to)).for_each(r);
     }
 
-    pub(super) fn into_refs(self, r: &mut dyn FnMut(R)) {
-        self.to.into_iter().flatten().chain(self.captured.into_iter().map(|(_, to)| to)).for_each(r);
-    }
-
     /// The arguments as new inputs, and what the function makes of them.
     fn run<T: BaseTensor>(&self, env: &Env<'_, T>) -> (Vec<ADVal<T>>, Vec<ADVal<T>>)
     where
@@ -174,7 +170,7 @@ pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Ve
     if captured.is_empty() && args.iter().all(|arg| arg.node.is_none()) {
         return results.into_iter().map(ADVal::constant_of).collect();
     }
-    if results.iter().any(|y| y.peek().is_none()) {
+    if T::records() || results.iter().any(|y| y.peek().is_none()) {
         // The function cannot run again at variables of a loop that has ended: the derivative is that of one run. A
         // recorded program of the values alone has the function.
         return f(args).into_iter().zip(results).map(|(y, primal)| ADVal { primal, ..y }).collect();
@@ -209,7 +205,7 @@ pub(super) fn repeat<T: BaseTensor>(
     let all = |init: Vec<ADVal<T>>, most: usize, step: Turn<'_, ADVal<T>>| {
         ADVal::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0
     };
-    if init[0].peek().is_some() {
+    if !T::records() && init[0].peek().is_some() {
         return match most {
             Some(most) if ADVal::<T>::runs_all_trips() => all(init, most, step),
             Some(_) | None => repeated(most, init, step),

@@ -53,10 +53,6 @@ impl<F, R> Ruled<F, R> {
         self.to.iter().flatten().for_each(r);
     }
 
-    pub(super) fn into_refs(self, r: &mut dyn FnMut(R)) {
-        self.to.into_iter().flatten().for_each(r);
-    }
-
     /// The arguments and results of the function, which are the first inputs of a rule.
     fn known<T: BaseTensor>(&self, env: &Env<'_, T>) -> Vec<T>
     where

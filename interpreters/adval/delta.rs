@@ -12,8 +12,6 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use smallvec::SmallVec;
-
 use super::again::Applied;
 use super::call::Called;
 use super::custom::Ruled;
@@ -21,6 +19,7 @@ use super::loops::LoopTerm;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Contract, Guard, Linear, Reduce};
+use crate::release::release;
 use crate::shape::Shape;
 use crate::source::Site;
 
@@ -228,33 +227,10 @@ impl<F, R> Delta<F, R> {
             Delta::Concat(..) | Delta::Call(_) | Delta::Again(_) | Delta::Output(..) => false,
         }
     }
-
-    /// Moves every reference out, dropping the rest.
-    fn into_refs(self, r: &mut dyn FnMut(R)) {
-        match self {
-            Delta::Input(_) | Delta::Unbounded => {}
-            Delta::Scale(t) => r(t.to),
-            Delta::Scale2(s, t) => {
-                r(s.to);
-                r(t.to);
-            }
-            Delta::Select { then, otherwise, .. } => then.into_iter().chain(otherwise).for_each(r),
-            Delta::Linear(_, to) | Delta::Output(to, _) => r(to),
-            Delta::Contract(p) => p.left.into_iter().chain(p.right).for_each(|(to, _)| r(to)),
-            Delta::Reduce(m) => r(m.of),
-            Delta::Gather(g) => r(g.of),
-            Delta::ScatterAdd(s) => s.base.into_iter().chain(s.v).for_each(r),
-            Delta::Concat(_, parts) => parts.into_iter().filter_map(|(_, to)| to).for_each(r),
-            Delta::Loop(l) => l.into_refs(r),
-            Delta::Call(c) => r(c.to),
-            Delta::Custom(c) => c.into_refs(r),
-            Delta::Again(a) => a.into_refs(r),
-        }
-    }
 }
 
 /// A shared term at top level.
-pub(super) struct Node<T> {
+pub(super) struct Node<T: 'static> {
     pub(super) id: Id,
     pub(super) dtype: DType,
     /// The operation that made the value.
@@ -286,24 +262,17 @@ pub(super) fn reachable<'a, T>(from: impl Iterator<Item = &'a Rc<Node<T>>>, base
     found
 }
 
-/// Terms are as deep as the program was long, so they are dropped with a work list, not by recursion.
-impl<T> Drop for Node<T> {
+/// Terms are as deep as the program was long, so they are released.
+impl<T: 'static> Drop for Node<T> {
     fn drop(&mut self) {
-        let mut unique = false;
-        self.delta.refs(&mut |to| unique |= Rc::strong_count(to) == 1);
-        if !unique {
-            return;
-        }
-        let mut work: SmallVec<[Rc<Node<T>>; 8]> = SmallVec::new();
-        let mut delta = std::mem::replace(&mut self.delta, Delta::Input(Given::Argument));
-        loop {
-            delta.into_refs(&mut |to| work.push(to));
-            // Only the last owner goes on; other owners only release their pointer.
-            let next = std::iter::from_fn(|| work.pop()).find_map(Rc::into_inner);
-            match next {
-                Some(mut node) => delta = std::mem::replace(&mut node.delta, Delta::Input(Given::Argument)),
-                None => return,
-            }
+        // A term of which no reference is the last one holds nothing up, however often it refers to another.
+        let (mut count, mut fewest) = (0, usize::MAX);
+        self.delta.refs(&mut |to| {
+            count += 1;
+            fewest = fewest.min(Rc::strong_count(to));
+        });
+        if fewest <= count || matches!(self.delta, Delta::Again(_)) {
+            release(std::mem::replace(&mut self.delta, Delta::Input(Given::Argument)));
         }
     }
 }

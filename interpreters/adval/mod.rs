@@ -37,14 +37,14 @@ use crate::source::Site;
 /// A value of the interpreter `T` with the delta term of its derivative.
 ///
 /// Made by the verbs of [`crate::direct`]; a program sees it only as its `T: BaseTensor`.
-pub struct ADVal<T> {
+pub struct ADVal<T: 'static> {
     primal: T,
     /// The id of the primal value, and of the term if there is one.
     id: Id,
     node: Option<Rc<Node<T>>>,
 }
 
-impl<T: Clone> Clone for ADVal<T> {
+impl<T: Clone + 'static> Clone for ADVal<T> {
     fn clone(&self) -> Self {
         ADVal { primal: self.primal.clone(), id: self.id, node: self.node.clone() }
     }
@@ -260,6 +260,10 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn runs_all_trips() -> bool {
         loops::in_a_loop() || T::runs_all_trips()
+    }
+
+    fn records() -> bool {
+        T::records()
     }
 
     fn peek(&self) -> Option<Array> {

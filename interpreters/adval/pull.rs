@@ -196,7 +196,7 @@ type Entry<'a, T> = Option<(&'a Node<T>, Cotangent<T>)>;
 
 /// The pending cotangents of a reverse pass, by id. Ids are dense for terms at top level and sparse for terms in the
 /// body of a loop, hence a vector of pages.
-struct Pending<'a, T> {
+struct Pending<'a, T: 'static> {
     first: Id,
     pages: Vec<Option<Box<[Entry<'a, T>; PAGE]>>>,
 }

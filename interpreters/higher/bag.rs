@@ -4,26 +4,22 @@
 //! makes: so the sum over all elements of an array is one loop, and no list of pairs is ever built ("CHAD", section
 //! 9.4). Law: a copower is a quotient. Nothing outside of the closure-tangents of [`super::curry`] sees entries.
 
-use std::rc::Rc;
-
 use super::loops::{Trip, sweep};
 use super::value::Val;
 use crate::base::BaseTensor;
+use crate::release::Shared;
 
 /// A value of a copower type; zero is [`Val::Zero`].
-pub struct Bag<T>(
-    /// Taken only by [`drop`](Drop::drop).
-    Option<Rc<Entries<T>>>,
-);
+pub struct Bag<T: 'static>(Shared<Entries<T>>);
 
-enum Entries<T> {
+enum Entries<T: 'static> {
     One(Val<T>, Val<T>),
     Zip(Val<T>, Val<T>),
     Both(Bag<T>, Bag<T>),
 }
 
 /// An entry.
-pub(super) enum Entry<'a, T> {
+pub(super) enum Entry<'a, T: 'static> {
     /// A point and a vector.
     One(&'a Val<T>, &'a Val<T>),
     /// An array of points, and an array of vectors.
@@ -36,26 +32,13 @@ impl<T> Clone for Bag<T> {
     }
 }
 
-/// Sums of many entries are taken apart in a loop.
-impl<T> Drop for Bag<T> {
-    fn drop(&mut self) {
-        let (mut next, mut work) = (self.0.take(), Vec::new());
-        while let Some(entries) = next {
-            if let Some(Entries::Both(mut a, mut b)) = Rc::into_inner(entries) {
-                work.extend(a.0.take().into_iter().chain(b.0.take()));
-            }
-            next = work.pop();
-        }
-    }
-}
-
 impl<T: BaseTensor> Bag<T> {
     fn of(entries: Entries<T>) -> Self {
-        Bag(Some(Rc::new(entries)))
+        Bag(Shared::new(entries))
     }
 
     fn parts(&self) -> &Entries<T> {
-        self.0.as_deref().expect("a copower that is not dropped")
+        &self.0
     }
 
     /// A point with a vector.

@@ -10,9 +10,9 @@ use super::value::Val;
 use crate::base::BaseTensor;
 
 /// An accumulator.
-pub(super) struct Cell<T>(Rc<RefCell<Slot<T>>>);
+pub(super) struct Cell<T: 'static>(Rc<RefCell<Slot<T>>>);
 
-enum Slot<T> {
+enum Slot<T: 'static> {
     Empty,
     Sum(Val<T>),
     Parts(Cell<T>, Cell<T>),
@@ -101,7 +101,7 @@ impl<T: BaseTensor> Cell<T> {
 }
 
 /// Where a vector goes.
-pub(super) enum Place<T> {
+pub(super) enum Place<T: 'static> {
     /// It is not needed.
     Nowhere,
     /// To a cell.

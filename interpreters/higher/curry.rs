@@ -70,7 +70,7 @@ macro_rules! typed {
 }
 
 /// A program from `A` to `B` with its pullback.
-pub struct Differentiable<T, K, A, B> {
+pub struct Differentiable<T: 'static, K, A, B> {
     run: Closure<T>,
     types: PhantomData<fn(A, K) -> B>,
 }
@@ -89,7 +89,7 @@ fn with<T: BaseTensor>(y: Val<T>, pullback: Lin<T>) -> Val<T> {
 impl<T: BaseTensor, K, A, B> Differentiable<T, K, A, B> {
     /// The value at an argument, paired with the pullback.
     pub(crate) fn at(&self, x: Val<T>) -> Val<T> {
-        (self.run)(x)
+        self.run.at(x)
     }
 }
 
@@ -97,10 +97,10 @@ impl FunctionTangent for Calls {
     fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T> {
         let (own, captured) = (f.clone(), x.clone());
         let function = Val::fun(move |y| {
-            let ran = own(Val::pair(captured.clone(), y));
+            let ran = own.at(Val::pair(captured.clone(), y));
             with(ran.fst(), ran.snd().lin().then(Lin::snd()))
         });
-        let again = Val::fun(move |y| Val::Lin(f(Val::pair(x.clone(), y)).snd().lin().then(Lin::fst())));
+        let again = Val::fun(move |y| Val::Lin(f.at(Val::pair(x.clone(), y)).snd().lin().then(Lin::fst())));
         with(function, Lin::fold(again))
     }
 
@@ -111,14 +111,14 @@ impl FunctionTangent for Calls {
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
         fn function<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
             recursive("fix", move |own, x| {
-                let ran = body(Val::pair(Val::pair(g.clone(), own), x));
+                let ran = body.at(Val::pair(Val::pair(g.clone(), own), x));
                 with(ran.fst(), ran.snd().lin().then(Lin::snd()))
             })
         }
         fn total<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Lin<T> {
             let own = function(body.clone(), g.clone());
             Lin::fold(Val::fun(move |x| {
-                let ran = body(Val::pair(Val::pair(g.clone(), own.clone()), x));
+                let ran = body.at(Val::pair(Val::pair(g.clone(), own.clone()), x));
                 let inner = Lin::snd().then(total(body.clone(), g.clone()));
                 Val::Lin(ran.snd().lin().then(Lin::fst()).then(Lin::fst().plus(inner)))
             }))
@@ -129,7 +129,7 @@ impl FunctionTangent for Calls {
 
 impl FunctionTangent for Environment {
     fn curry<T: BaseTensor>(f: Closure<T>, x: Val<T>) -> Val<T> {
-        with(Val::fun(move |y| f(Val::pair(x.clone(), y))), Lin::id())
+        with(Val::fun(move |y| f.at(Val::pair(x.clone(), y))), Lin::id())
     }
 
     fn call<T: BaseTensor>(_: Val<T>, pullback: Lin<T>) -> Lin<T> {
@@ -138,7 +138,7 @@ impl FunctionTangent for Environment {
 
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
         let function = recursive("fix", move |own, x| {
-            let ran = body(Val::pair(Val::pair(g.clone(), own), x));
+            let ran = body.at(Val::pair(Val::pair(g.clone(), own), x));
             // The function captures what its inner calls capture.
             let both = Lin::fst().then(Lin::fst().plus(Lin::snd()));
             with(ran.fst(), ran.snd().lin().then(Lin::pair(both, Lin::snd())))
@@ -157,20 +157,20 @@ impl FunctionTangent for Environment {
 
 /// A function whose pullback needs nothing of the argument.
 fn plain<T: BaseTensor>(value: fn(Val<T>) -> Val<T>, pullback: fn() -> Lin<T>) -> Closure<T> {
-    Rc::new(move |x| with(value(x), pullback()))
+    Closure::new(move |x| with(value(x), pullback()))
 }
 
 fn then<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
-    Rc::new(move |x| {
-        let first = f(x);
-        let second = g(first.fst());
+    Closure::new(move |x| {
+        let first = f.at(x);
+        let second = g.at(first.fst());
         with(second.fst(), second.snd().lin().then(first.snd().lin()))
     })
 }
 
 fn pair<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
-    Rc::new(move |x| {
-        let (first, second) = (f(x.clone()), g(x));
+    Closure::new(move |x| {
+        let (first, second) = (f.at(x.clone()), g.at(x));
         let (left, right) = (Lin::fst().then(first.snd().lin()), Lin::snd().then(second.snd().lin()));
         with(Val::pair(first.fst(), second.fst()), left.plus(right))
     })
@@ -187,7 +187,7 @@ fn to_second<T: BaseTensor>() -> Lin<T> {
 }
 
 fn curried<T: BaseTensor, K: FunctionTangent>(f: Closure<T>) -> Closure<T> {
-    Rc::new(move |x| K::curry(f.clone(), x))
+    Closure::new(move |x| K::curry(f.clone(), x))
 }
 
 fn called<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
@@ -196,16 +196,16 @@ fn called<T: BaseTensor, K: FunctionTangent>(x: Val<T>) -> Val<T> {
 }
 
 fn bind<T: BaseTensor>(value: Closure<T>, body: Closure<T>) -> Closure<T> {
-    Rc::new(move |g| {
-        let first = value(g.clone());
-        let second = body(Val::pair(g, first.fst()));
+    Closure::new(move |g| {
+        let first = value.at(g.clone());
+        let second = body.at(Val::pair(g, first.fst()));
         with(second.fst(), Lin::bind(second.snd().lin(), first.snd().lin()))
     })
 }
 
 fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
     let (from, to) = (P::Dom::layout(), P::Cod::layout());
-    Rc::new(move |x| {
+    Closure::new(move |x| {
         let at = x.primals(&from);
         let y = Val::of_leaves(&to, &mut p.run(&at).into_iter().map(Some));
         let p = p.clone();
@@ -218,9 +218,9 @@ fn case<T: BaseTensor, K: FunctionTangent>(left: Closure<T>, right: Closure<T>) 
         let to_sum = Lin::pair(Lin::fst(), Lin::snd().then(inject));
         with(ran.fst(), ran.snd().lin().then(to_sum))
     }
-    Rc::new(move |x| {
-        let on_left = |a| branch(&left(Val::pair(x.fst(), a)), Lin::inl());
-        let on_right = |b| branch(&right(Val::pair(x.fst(), b)), Lin::inr());
+    Closure::new(move |x| {
+        let on_left = |a| branch(&left.at(Val::pair(x.fst(), a)), Lin::inl());
+        let on_right = |b| branch(&right.at(Val::pair(x.fst(), b)), Lin::inr());
         let sum = x.snd();
         if let Val::Either(e) = &sum {
             return K::choose(&e.0, on_left(e.1.clone()), on_right(e.2.clone()));
@@ -230,10 +230,10 @@ fn case<T: BaseTensor, K: FunctionTangent>(left: Closure<T>, right: Closure<T>) 
 }
 
 fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
-    Rc::new(move |x| {
+    Closure::new(move |x| {
         let (g, pullbacks) = (x.fst(), RefCell::new(Vec::new()));
         let step = |state| {
-            let ran = step(Val::pair(g.clone(), state));
+            let ran = step.at(Val::pair(g.clone(), state));
             pullbacks.borrow_mut().push(ran.snd().lin());
             ran.fst()
         };
@@ -251,7 +251,7 @@ fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
 }
 
 fn fixed<T: BaseTensor, K: FunctionTangent>(body: Closure<T>) -> Closure<T> {
-    Rc::new(move |g| K::fix(body.clone(), g))
+    Closure::new(move |g| K::fix(body.clone(), g))
 }
 
 /// The pullback calls the function again at each element, since an array cannot hold its pullbacks.
@@ -316,7 +316,7 @@ impl<T: BaseTensor, K: FunctionTangent> Ccc for Curry<T, K> {
     }
 
     fn eval<A: Obj, B: Obj>() -> Self::Hom<Prod<Fun<A, B>, A>, B> {
-        typed!(Rc::new(called::<T, K>))
+        typed!(Closure::new(called::<T, K>))
     }
 
     fn bind<G: Obj, A: Obj, B: Obj>(value: Self::Hom<G, A>, body: Self::Hom<Prod<G, A>, B>) -> Self::Hom<G, B> {
@@ -371,11 +371,11 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
 
 impl<T: BaseTensor, K: FunctionTangent> Arrays for Curry<T, K> {
     fn map<A: Stack, B: Stack>() -> Self::Hom<Prod<Fun<A, B>, A::Stacked>, B::Stacked> {
-        typed!(Rc::new(map::<T, K>))
+        typed!(Closure::new(map::<T, K>))
     }
 
     fn fold<S: Stack, A: Stack>() -> Self::Hom<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S> {
-        typed!(Rc::new(fold::<T, K>))
+        typed!(Closure::new(fold::<T, K>))
     }
 }
 

@@ -10,10 +10,12 @@ use std::rc::Rc;
 
 use super::bag::{Bag, Entry};
 use super::cells::{Cell, Place};
+use super::recursion::called;
 use super::tally;
 use super::value::Val;
 use crate::base::BaseTensor;
 use crate::higher::Layout;
+use crate::release::Shared;
 
 /// How a linear function runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +29,9 @@ pub enum Mode {
 /// The function of an operation that is no combination of others.
 type Operation<T> = Rc<dyn Fn(Mode, Val<T>) -> Val<T>>;
 
-/// A linear function.
-pub struct Lin<T> {
-    /// Taken only by [`drop`](Drop::drop).
-    node: Option<Rc<Node<T>>>,
+/// A linear function. Those it combines, and those that others capture, may be as many as a program was long.
+pub struct Lin<T: 'static> {
+    node: Shared<Node<T>>,
     /// The number of nodes of a function that only moves vectors; 0 of any other.
     moves: u8,
 }
@@ -44,7 +45,7 @@ impl<T> Clone for Lin<T> {
 /// The largest function that moves vectors: where they end is found by recursion.
 const LARGEST: u8 = 100;
 
-enum Node<T> {
+enum Node<T: 'static> {
     Id,
     Zero,
     Then(Lin<T>, Lin<T>),
@@ -65,34 +66,8 @@ enum Node<T> {
     Operation(Operation<T>),
 }
 
-impl<T> Node<T> {
-    /// The functions that this one combines.
-    fn parts(self) -> Option<[Lin<T>; 2]> {
-        match self {
-            Node::Then(f, g) | Node::Pair(f, g) | Node::Plus(f, g) | Node::Bind(f, g) | Node::Select(_, f, g) => {
-                Some([f, g])
-            }
-            Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) => None,
-            Node::Fold(_) | Node::Inl | Node::Inr | Node::CastLeft | Node::CastRight | Node::Operation(_) => None,
-        }
-    }
-}
-
-/// Chains of many functions are taken apart in a loop.
-impl<T> Drop for Lin<T> {
-    fn drop(&mut self) {
-        let (mut next, mut work) = (self.node.take(), Vec::new());
-        while let Some(node) = next {
-            if let Some(parts) = Rc::into_inner(node).and_then(Node::parts) {
-                work.extend(parts.into_iter().filter_map(|mut part| part.node.take()));
-            }
-            next = work.pop();
-        }
-    }
-}
-
 /// What is left to do while a linear function runs. There is one current vector.
-enum Task<T> {
+enum Task<T: 'static> {
     /// The function of the current vector is the next one.
     Apply(Lin<T>),
     /// The function of a vector is the next one.
@@ -135,11 +110,11 @@ impl<T: BaseTensor> Lin<T> {
             Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Fold(_) | Node::Select(..) => 0,
             Node::CastLeft | Node::CastRight | Node::Operation(_) => 0,
         };
-        Lin { node: Some(Rc::new(node)), moves }
+        Lin { node: Shared::new(node), moves }
     }
 
     fn node(&self) -> &Node<T> {
-        self.node.as_deref().expect("a function that is not dropped")
+        &self.node
     }
 
     pub(super) fn id() -> Self {
@@ -236,6 +211,7 @@ impl<T: BaseTensor> Lin<T> {
 
     /// The result at a vector.
     pub(crate) fn run(&self, mode: Mode, v: Val<T>) -> Val<T> {
+        let _leave = called();
         let (mut tasks, mut current) = (vec![Task::Apply(self.clone())], v);
         while let Some(task) = tasks.pop() {
             match task {

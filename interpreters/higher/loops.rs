@@ -14,7 +14,7 @@ use crate::ops::Linear;
 use crate::source::mistake;
 
 /// What a trip makes: the next carry, outputs to be stacked, and values to be added up.
-pub(super) struct Trip<T> {
+pub(super) struct Trip<T: 'static> {
     pub(super) carry: Val<T>,
     pub(super) out: Val<T>,
     pub(super) sum: Val<T>,

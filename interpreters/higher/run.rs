@@ -31,7 +31,7 @@ macro_rules! typed {
 }
 
 /// A program from `A` to `B`, to be run.
-pub struct Morphism<T, A, B> {
+pub struct Morphism<T: 'static, A, B> {
     pub(super) run: Closure<T>,
     types: PhantomData<fn(A) -> B>,
 }
@@ -50,7 +50,7 @@ impl<T: BaseTensor, A, B> Morphism<T, A, B> {
 
     /// The result at a value, which must be one of type `A`.
     pub(crate) fn at(&self, x: Val<T>) -> Val<T> {
-        (self.run)(x)
+        self.run.at(x)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::higher::{
     ArrayTarget, Arrays, Ccc, Copower, Fun, Functor, Ground, Language, Layout, LinFun, LinSum, Linear, Mask, Mu, Obj,
     Primitive, Prod, Signature, Stack, Sum, Target, Unit,
 };
+use crate::release::Shared;
 
 /// Programs as text.
 pub struct Syntax;
@@ -20,13 +21,13 @@ pub struct Syntax;
 /// A text, of the types that the context says. No function, since each pair of types would have one of its own.
 macro_rules! code {
     ($node:expr) => {
-        Code { node: Rc::new($node), types: PhantomData }
+        Code { node: Shared::new($node), types: PhantomData }
     };
 }
 
 /// The text of a program from `A` to `B`.
 pub struct Code<A, B> {
-    node: Rc<Node>,
+    node: Shared<Node>,
     types: PhantomData<fn(A) -> B>,
 }
 
@@ -39,21 +40,21 @@ impl<A, B> Clone for Code<A, B> {
 /// A combinator. Those with parts are named after the methods of [`Ccc`], [`Language`] and [`Target`].
 pub(super) enum Node {
     Id,
-    Then(Rc<Node>, Rc<Node>),
-    Bind(Rc<Node>, Rc<Node>),
+    Then(Shared<Node>, Shared<Node>),
+    Bind(Shared<Node>, Shared<Node>),
     Unit,
-    Pair(Rc<Node>, Rc<Node>),
+    Pair(Shared<Node>, Shared<Node>),
     Fst,
     Snd,
-    Curry(Rc<Node>),
+    Curry(Shared<Node>),
     Eval,
     Prim(Rc<dyn AnyPrimitive>),
     Inl,
     Inr,
-    Case(Rc<Node>, Rc<Node>),
+    Case(Shared<Node>, Shared<Node>),
     Test,
-    Iterate(Rc<Node>),
-    Fix(Rc<Node>),
+    Iterate(Shared<Node>),
+    Fix(Shared<Node>),
     Map,
     Fold,
     MapPrimal,
@@ -63,31 +64,31 @@ pub(super) enum Node {
     Differences(Rc<dyn AnyPrimitive>),
     Spread(Layout, Layout),
     Zero,
-    Plus(Rc<Node>, Rc<Node>),
+    Plus(Shared<Node>, Shared<Node>),
     Lid,
-    Lcomp(Rc<Node>, Rc<Node>),
-    Lpair(Rc<Node>, Rc<Node>),
+    Lcomp(Shared<Node>, Shared<Node>),
+    Lpair(Shared<Node>, Shared<Node>),
     Lfst,
     Lsnd,
-    Lswap(Rc<Node>),
-    Leval(Rc<Node>),
-    Singleton(Rc<Node>),
-    Lcopowfold(Rc<Node>),
-    Lbind(Rc<Node>, Rc<Node>),
+    Lswap(Shared<Node>),
+    Leval(Shared<Node>),
+    Singleton(Shared<Node>),
+    Lcopowfold(Shared<Node>),
+    Lbind(Shared<Node>, Shared<Node>),
     Linl,
     Linr,
     Lcastl,
     Lcastr,
-    Lzip(Rc<Node>),
-    LzipWith(Rc<Node>, Rc<Node>),
-    Lmap(Rc<Node>),
-    Lunfold(Rc<Node>, Rc<Node>),
-    Lfold(Rc<Node>, Rc<Node>),
+    Lzip(Shared<Node>),
+    LzipWith(Shared<Node>, Shared<Node>),
+    Lmap(Shared<Node>),
+    Lunfold(Shared<Node>, Shared<Node>),
+    Lfold(Shared<Node>, Shared<Node>),
 }
 
 impl Node {
     /// The parts.
-    fn parts(&self) -> [Option<&Rc<Node>>; 2] {
+    fn parts(&self) -> [Option<&Shared<Node>>; 2] {
         match self {
             Node::Then(a, b) | Node::Bind(a, b) | Node::Pair(a, b) | Node::Case(a, b) | Node::Plus(a, b) => {
                 [Some(a), Some(b)]
@@ -109,7 +110,12 @@ impl Node {
     }
 
     fn size(&self) -> usize {
-        1 + self.parts().into_iter().flatten().map(|part| part.size()).sum::<usize>()
+        let (mut size, mut work) = (0, vec![self]);
+        while let Some(node) = work.pop() {
+            size += 1;
+            work.extend(node.parts().into_iter().flatten().map(|part| &**part));
+        }
+        size
     }
 }
 

@@ -21,7 +21,7 @@ use crate::source::{mistake, written, written_at};
 
 /// A function that captures nothing.
 pub(super) fn plain<T: BaseTensor>(f: fn(Val<T>) -> Val<T>) -> Closure<T> {
-    Rc::new(f)
+    Closure::new(f)
 }
 
 pub(super) fn same<T: BaseTensor>(x: Val<T>) -> Val<T> {
@@ -61,43 +61,43 @@ pub(super) fn applied<T: BaseTensor>(x: Val<T>) -> Val<T> {
 }
 
 pub(super) fn then<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
-    Rc::new(move |x| g(f(x)))
+    Closure::new(move |x| g.at(f.at(x)))
 }
 
 pub(super) fn pair<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
-    Rc::new(move |x| Val::pair(f(x.clone()), g(x)))
+    Closure::new(move |x| Val::pair(f.at(x.clone()), g.at(x)))
 }
 
 pub(super) fn curry<T: BaseTensor>(f: Closure<T>) -> Closure<T> {
-    Rc::new(move |x| {
+    Closure::new(move |x| {
         let f = f.clone();
-        Val::fun(move |y| f(Val::pair(x.clone(), y)))
+        Val::fun(move |y| f.at(Val::pair(x.clone(), y)))
     })
 }
 
 pub(super) fn case<T: BaseTensor>(left: Closure<T>, right: Closure<T>) -> Closure<T> {
-    Rc::new(move |x| {
+    Closure::new(move |x| {
         let g = x.fst();
-        x.snd().split(|a| left(Val::pair(g.clone(), a)), |b| right(Val::pair(g.clone(), b)))
+        x.snd().split(|a| left.at(Val::pair(g.clone(), a)), |b| right.at(Val::pair(g.clone(), b)))
     })
 }
 
 /// What `f` does, with its mistakes at a place.
 pub(super) fn placed<T: BaseTensor>(f: Closure<T>, at: &'static Location<'static>) -> Closure<T> {
-    Rc::new(move |x| written_at(at, || f(x)))
+    Closure::new(move |x| written_at(at, || f.at(x)))
 }
 
 pub(super) fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
-    Rc::new(move |x| {
-        let step = |state| step(Val::pair(x.fst(), state));
+    Closure::new(move |x| {
+        let step = |state| step.at(Val::pair(x.fst(), state));
         iterated(x.snd(), &step, &|unknown| repeated(unknown, &step))
     })
 }
 
 pub(super) fn fix<T: BaseTensor>(body: Closure<T>) -> Closure<T> {
-    Rc::new(move |g| {
+    Closure::new(move |g| {
         let body = body.clone();
-        recursive("fix", move |own, x| body(Val::pair(Val::pair(g.clone(), own), x)))
+        recursive("fix", move |own, x| body.at(Val::pair(Val::pair(g.clone(), own), x)))
     })
 }
 
@@ -149,33 +149,33 @@ pub(super) fn rolled<T: BaseTensor>(parts: Val<T>) -> Val<T> {
 }
 
 pub(super) fn sum<T: BaseTensor>(a: Closure<T>, b: Closure<T>) -> Closure<T> {
-    Rc::new(move |x| a(x.clone()).plus(b(x)))
+    Closure::new(move |x| a.at(x.clone()).plus(b.at(x)))
 }
 
 /// A linear function that needs no more than the context.
 pub(super) fn constantly<T: BaseTensor>(l: fn() -> Lin<T>) -> Closure<T> {
-    Rc::new(move |_| Val::Lin(l()))
+    Closure::new(move |_| Val::Lin(l()))
 }
 
 /// The linear function that a value makes.
 pub(super) fn of_value<T: BaseTensor>(f: Closure<T>, make: fn(Val<T>) -> Lin<T>) -> Closure<T> {
-    Rc::new(move |x| Val::Lin(make(f(x))))
+    Closure::new(move |x| Val::Lin(make(f.at(x))))
 }
 
 /// A linear function of two linear functions, each of the same context.
 pub(super) fn both<T: BaseTensor>(f: Closure<T>, g: Closure<T>, join: fn(Lin<T>, Lin<T>) -> Lin<T>) -> Closure<T> {
-    Rc::new(move |x| Val::Lin(join(f(x.clone()).lin(), g(x).lin())))
+    Closure::new(move |x| Val::Lin(join(f.at(x.clone()).lin(), g.at(x).lin())))
 }
 
 /// What gives every part of one layout the cotangents of another.
 pub(super) fn spread<T: BaseTensor>(from: Layout, to: Layout) -> Closure<T> {
-    Rc::new(move |_| Val::Lin(Lin::spread(from.clone(), to.clone())))
+    Closure::new(move |_| Val::Lin(Lin::spread(from.clone(), to.clone())))
 }
 
 /// A primitive on values.
 pub(super) fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
     let (from, to) = (P::Dom::layout(), P::Cod::layout());
-    Rc::new(move |x| Val::of_leaves(&to, &mut p.run(&x.primals(&from)).into_iter().map(Some)))
+    Closure::new(move |x| Val::of_leaves(&to, &mut p.run(&x.primals(&from)).into_iter().map(Some)))
 }
 
 /// The linear function of a derivative that takes leaves to leaves.
@@ -192,7 +192,7 @@ pub(super) fn leafwise<T: BaseTensor>(
 }
 
 pub(super) fn pushed<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
-    Rc::new(move |x| {
+    Closure::new(move |x| {
         let (p, at) = (p.clone(), x.primals(&P::Dom::layout()));
         let push = move |x_dots: Tangents<T>| push_primitive(&p, &at, &x_dots);
         Val::Lin(leafwise(P::Dom::layout(), P::Cod::layout(), push))
@@ -200,7 +200,7 @@ pub(super) fn pushed<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
 }
 
 pub(super) fn pulled<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
-    Rc::new(move |x| {
+    Closure::new(move |x| {
         let (p, at) = (p.clone(), x.primals(&P::Dom::layout()));
         let pull = move |y_bars: Tangents<T>| pull_primitive(&p, &at, &y_bars);
         Val::Lin(leafwise(P::Cod::layout(), P::Dom::layout(), pull))
@@ -230,7 +230,7 @@ fn changes<T: BaseTensor, P: Primitive>(p: &P, at: &[T]) -> Vec<Vec<bool>> {
 
 /// Formal derivatives of a function of truth values.
 pub(super) fn differences<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
-    Rc::new(move |x| {
+    Closure::new(move |x| {
         let at = x.primals(&P::Dom::layout());
         let changes = changes(&p, &at);
         let back = move |_, v: Val<T>| {
@@ -314,7 +314,7 @@ pub(super) fn of_values<T: BaseTensor>(
     xs: Closure<T>,
     make: fn(Val<T>, Val<T>) -> Lin<T>,
 ) -> Closure<T> {
-    Rc::new(move |x| Val::Lin(make(f(x.clone()), xs(x))))
+    Closure::new(move |x| Val::Lin(make(f.at(x.clone()), xs.at(x))))
 }
 
 pub(super) fn zip_with<T: BaseTensor>(f: Val<T>, xs: Val<T>) -> Lin<T> {

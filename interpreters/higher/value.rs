@@ -11,20 +11,42 @@ use std::rc::Rc;
 use super::bag::Bag;
 use super::decisions::decide;
 use super::linear::Lin;
+use super::recursion::called;
 use super::tally;
 use crate::array::{Array, Values};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::higher::{Ground, Layout, Monoid};
 use crate::ops::Linear;
+use crate::release::Shared;
 use crate::source::mistake;
 use crate::tree::Tree;
 
-/// A function of values.
-pub(super) type Closure<T> = Rc<dyn Fn(Val<T>) -> Val<T>>;
+/// A function of values. Functions that call each other, or capture each other, may be as many as a program was long: so
+/// calls that nest deeper than the stack are refused, and what is captured is released.
+pub struct Closure<T: 'static>(Shared<dyn Fn(Val<T>) -> Val<T>>);
+
+impl<T> Clone for Closure<T> {
+    fn clone(&self) -> Self {
+        Closure(self.0.clone())
+    }
+}
+
+impl<T> Closure<T> {
+    pub(super) fn new(f: impl Fn(Val<T>) -> Val<T> + 'static) -> Self {
+        Closure(Shared::of(Rc::new(f)))
+    }
+
+    /// The result at a value. It is inlined even without optimization, since calls nest.
+    #[inline(always)]
+    pub(super) fn at(&self, x: Val<T>) -> Val<T> {
+        let _leave = called();
+        (*self.0)(x)
+    }
+}
 
 /// A value of any type of the language, with tensors of the interpreter `T`.
-pub enum Val<T> {
+pub enum Val<T: 'static> {
     /// Zero, of any type with addition.
     Zero,
     /// The value of the unit type.
@@ -93,7 +115,7 @@ fn mistyped(needed: &str) -> ! {
 
 impl<T: BaseTensor> Val<T> {
     pub(super) fn fun(f: impl Fn(Val<T>) -> Val<T> + 'static) -> Self {
-        Val::Fun(Rc::new(f))
+        Val::Fun(Closure::new(f))
     }
 
     /// A pair; of zeros, zero.
@@ -126,7 +148,7 @@ impl<T: BaseTensor> Val<T> {
     /// The function, applied.
     pub(crate) fn apply(&self, x: Val<T>) -> Val<T> {
         match self {
-            Val::Fun(f) => f(x),
+            Val::Fun(f) => f.at(x),
             Val::Zero => Val::Zero,
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a function"),
             Val::Either(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => mistyped("a function"),
@@ -174,7 +196,7 @@ impl<T: BaseTensor> Val<T> {
                 let (left, right) = (e.1.clone().plus(f.1.clone()), e.2.clone().plus(f.2.clone()));
                 Val::Either(Rc::new((e.0.clone(), left, right)))
             }
-            (Val::Fun(f), Val::Fun(g)) => Val::fun(move |x| f(x.clone()).plus(g(x))),
+            (Val::Fun(f), Val::Fun(g)) => Val::fun(move |x| f.at(x.clone()).plus(g.at(x))),
             (Val::Lin(f), Val::Lin(g)) => Val::Lin(f.plus(g)),
             (Val::Bag(a), Val::Bag(b)) => Val::Bag(a.both(b)),
             (Val::Mono(a), Val::Mono(b)) => Val::Mono(a.sum(&*b)),

@@ -442,10 +442,11 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
 
     /// Where numbers are unknown and nothing moves, this is the loop of `T`.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
-        if let (Some(most), Some(_), true) = (most, init[0].peek(), T::runs_all_trips()) {
+        let known = !T::records() && init[0].peek().is_some();
+        if let (Some(most), true, true) = (most, known, T::runs_all_trips()) {
             return Self::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0;
         }
-        let mut still = init[0].peek().is_none() && init.iter().all(|c| c.rest.is_none());
+        let mut still = !known && init.iter().all(|c| c.rest.is_none());
         if still {
             let carry = T::repeat(most, primals(&init), &mut |carry| {
                 let next = step(carry.into_iter().map(Jet::constant_of).collect());
@@ -457,6 +458,10 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
             }
         }
         repeated(most, init, step)
+    }
+
+    fn records() -> bool {
+        T::records()
     }
 
     fn peek(&self) -> Option<Array> {

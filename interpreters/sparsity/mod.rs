@@ -555,6 +555,10 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         tangents.iter().map(Sparsity::bent).collect()
     }
 
+    fn records() -> bool {
+        T::records()
+    }
+
     fn peek(&self) -> Option<Array> {
         self.known.as_ref().and_then(BaseTensor::peek)
     }

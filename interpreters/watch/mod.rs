@@ -386,6 +386,10 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
         (finals, stacks.into_iter().zip(stacked).flat_map(made).collect())
     }
 
+    fn records() -> bool {
+        T::records()
+    }
+
     fn peek(&self) -> Option<Array> {
         observation::<T, M, _>(|seen| self.mark.shown(&mut seen.log));
         self.value.peek()

@@ -50,7 +50,7 @@ pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize)
 }
 
 /// What a verb differentiates.
-pub(super) enum Source<U> {
+pub(super) enum Source<U: 'static> {
     /// A recorded and optimized program, with its inputs.
     Recorded(Program, Vec<U>),
     /// A function that was run at dual numbers, since it cannot be recorded.

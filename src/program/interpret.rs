@@ -150,7 +150,7 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     results.iter().enumerate().map(out).collect()
 }
 
-fn run_loop<T: BaseTensor>(l: &Loop<NodeId>, init: Vec<T>, xs: Vec<T>, captured: Vec<T>) -> Trip<T> {
+pub(super) fn run_loop<T: BaseTensor, R>(l: &Loop<R>, init: Vec<T>, xs: Vec<T>, captured: Vec<T>) -> Trip<T> {
     let carried = init.len();
     T::map_accum(l.n, l.reverse, init, &xs, &mut |mut inputs, elements| {
         inputs.extend(elements.iter().chain(&captured).cloned());

@@ -16,6 +16,7 @@ mod custom;
 mod graph;
 mod interpret;
 mod kind;
+mod known;
 mod link;
 mod op;
 mod rebuild;

@@ -29,7 +29,7 @@ impl Custom {
         let mut carry = args;
         let captured = carry.split_off(self.primal().outputs().len());
         for _ in 0..most {
-            match known(&carry[0]) {
+            match known(&carry[0]).filter(|_| !T::records()) {
                 Some(true) => {
                     carry = interpret(self.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
                 }

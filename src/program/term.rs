@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
 use std::rc::Rc;
 
-use smallvec::SmallVec;
-
+use super::known::Known;
 use super::{Builder, Node, NodeId, Op, Program, Slot};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::release::release;
 use crate::rewrite::signs::Seen;
 use crate::shape::{Shape, check_possible};
 use crate::source::{Place, place_of};
@@ -31,6 +31,7 @@ struct Traced {
     shape: Shape,
     dtype: DType,
     place: Place,
+    known: Known,
 }
 
 thread_local! {
@@ -50,12 +51,18 @@ impl Term {
     /// The result of an operation, of known shape and element type.
     #[track_caller]
     pub(crate) fn new(op: Op<Term>, shape: Shape, dtype: DType) -> Term {
-        Term(Rc::new(Traced { id: fresh(), op, shape, dtype, place: place_of(Location::caller()) }))
+        let known = Known::of(&op, &shape);
+        Term(Rc::new(Traced { id: fresh(), op, shape, dtype, place: place_of(Location::caller()), known }))
     }
 
     /// Where the operation was written, if that is known.
     pub(crate) fn place(&self) -> Place {
         self.0.place
+    }
+
+    /// What is known of its values.
+    pub(super) fn known(&self) -> &Known {
+        &self.0.known
     }
 
     /// A new variable.
@@ -66,7 +73,8 @@ impl Term {
     pub fn variable(shape: &[usize], dtype: DType) -> Term {
         check_possible("array", shape);
         let id = fresh();
-        Term(Rc::new(Traced { id, op: Op::Input(id), shape: Shape::from_slice(shape), dtype, place: None }))
+        let (op, shape) = (Op::Input(id), Shape::from_slice(shape));
+        Term(Rc::new(Traced { id, op, shape, dtype, place: None, known: Known::Never }))
     }
 
     /// A new variable for each input, or output, of a program.
@@ -272,25 +280,17 @@ impl Tracing {
     }
 }
 
-/// Terms are as deep as the traced program was long, so they are dropped with a work list, not by recursion.
+/// Terms are as deep as the traced program was long, so they are released.
 impl Drop for Traced {
     fn drop(&mut self) {
-        let mut unique = false;
-        self.op.operands(&mut |a| unique |= Rc::strong_count(&a.0) == 1);
-        if !unique {
-            return;
-        }
-        let mut work: SmallVec<[Term; 8]> = SmallVec::new();
-        let mut op = std::mem::replace(&mut self.op, Op::Input(0));
-        loop {
-            op.operands(&mut |a| work.push(a.clone()));
-            drop(op);
-            // Only the last owner goes on; other owners only release their pointer.
-            let next = std::iter::from_fn(|| work.pop()).find_map(|term| Rc::into_inner(term.0));
-            match next {
-                Some(mut traced) => op = std::mem::replace(&mut traced.op, Op::Input(0)),
-                None => return,
-            }
+        // A term of which no operand has its last owner here holds nothing up, however often it uses another.
+        let (mut count, mut fewest) = (0, usize::MAX);
+        self.op.operands(&mut |a| {
+            count += 1;
+            fewest = fewest.min(Rc::strong_count(&a.0));
+        });
+        if fewest <= count {
+            release(std::mem::replace(&mut self.op, Op::Input(0)));
         }
     }
 }

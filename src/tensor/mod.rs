@@ -385,20 +385,24 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
         self.size() == 0
     }
 
-    /// The numbers in this tensor, if they are known: `None` while a program is being traced.
+    /// The numbers in this tensor, if they are known: `None` of what depends on inputs while a program is being traced.
     ///
     /// The host language may look at the numbers and decide: an ordinary `if` or `while` on a primal value is dynamic
-    /// control flow, and works in every interpreter that computes. While a program is traced there are no numbers; such
-    /// a program uses [`cond`] or [`select`](Tensor::select).
+    /// control flow, and works in every interpreter that computes. While a program is traced, only numbers that depend on no
+    /// input are known (of at most 4096 elements, unless they are written as a constant; and not those of code of the host,
+    /// of functions with rules and of long loops); for others the program uses [`cond`] or [`select`](Tensor::select).
     ///
     /// ```
-    /// use polygrad::{Array, Function, tensor};
+    /// use polygrad::{Array, Function, Tensor, tensor};
     /// let x = tensor([1.0, 2.0]);
     /// assert_eq!(x.peek(), Some(Array::from([1.0, 2.0])));
     /// Function::stage(
     ///     |x| {
     ///         assert_eq!(x.peek(), None);
-    ///         x.sum()
+    ///         let six = Tensor::full([2], 2.0) * 3.0;
+    ///         let y = x * &six;
+    ///         assert_eq!((six.peek(), y.peek()), (Some(Array::from([6.0, 6.0])), None));
+    ///         y.sum()
     ///     },
     ///     &x,
     /// );

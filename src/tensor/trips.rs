@@ -141,6 +141,9 @@ impl Trips {
     /// Whether there is memory for the stacks of `n` trips, if these have numbers. A stack is stored as one number as
     /// long as the rows are that number.
     pub(super) fn storable<T: BaseTensor>(&self, n: usize, outputs: &[T]) -> Result<(), String> {
+        if T::records() {
+            return Ok(());
+        }
         let mut stored = self.stored.borrow_mut();
         stored.resize(outputs.len(), None);
         for (stack, y) in stored.iter_mut().zip(outputs) {

@@ -38,4 +38,5 @@ mod sparse_data;
 mod stacked;
 mod taylor;
 mod trees;
+mod twice;
 mod users;

@@ -2,7 +2,11 @@
 
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
+#[path = "../support/mod.rs"]
+mod support;
+
 mod agree;
+mod deep;
 #[path = "../../examples/higher_order.rs"]
 #[allow(dead_code, reason = "the program of the example is not run")]
 mod example;

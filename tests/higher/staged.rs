@@ -1,7 +1,8 @@
 //! Conditions that are not known while a program is traced.
 
 use polygrad::higher::{
-    self, Arrays, Expr, Language, Prod, Real, Sum, Vector, case, fun2, if_, inl, inr, lam, let_, map, num, tup,
+    self, Arrays, Expr, Language, Prod, Real, Sum, Vector, case, fix, fun2, if_, inl, inr, iterate, lam, let_, map, num,
+    tup,
 };
 use polygrad::interpreters::compiled::compile;
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
@@ -106,6 +107,76 @@ fn functions_chosen_while_traced() {
     let [a, b, c, d] = points();
     check!(chosen_case: a, b, c, d);
     check!(chosen_and_mapped: (tensor([0.3, -0.2]), tensor(0.5)), (tensor([0.3, -0.2]), tensor(1.5)));
+}
+
+/// `x y^3 + x`, by an iteration that counts.
+fn counted<C: Language>() -> Expr<C, Two, Real> {
+    fun2(|x, y| {
+        iterate(tup(x.at(), num(3.0)), |s| {
+            if_(
+                num(0.5).less(s.at().snd()),
+                || inl(tup(s.at().fst() * y.at(), s.at().snd() - 1.0)),
+                || inr(s.at().fst() + x.at()),
+            )
+        })
+    })
+}
+
+/// A recursion for each element, as deep as a number says that is written.
+fn counted_by_element<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Real> {
+    fun2(|v, x| {
+        let_(fix(|f, n| if_(n.at().less(num(0.5)), || x.at(), || x.at() * f.at().app(n.at() - 1.0))), |power| {
+            map(lam(|a| a.at() * power.at().app(num(2.0) + num(1.0))), v.at()).sum()
+        })
+    })
+}
+
+/// A function that an iteration makes, which a number that is written chooses at each step.
+fn composed<C: Language>() -> Expr<C, Two, Real> {
+    fun2(|x, y| {
+        let_(
+            iterate(tup(lam(|z| z.at() * x.at()), num(4.0)), |s| {
+                if_(
+                    num(0.5).less(s.at().snd()),
+                    || {
+                        inl(tup(
+                            if_(
+                                s.at().snd().less(num(2.5)),
+                                || lam(|z| s.at().fst().app(z.at()) + y.at()),
+                                || lam(|z| s.at().fst().app(z.at().sin())),
+                            ),
+                            s.at().snd() - 1.0,
+                        ))
+                    },
+                    || inr(s.at().fst()),
+                )
+            }),
+            |f| f.at().app(y.at()),
+        )
+    })
+}
+
+/// What numbers decide that are written in the program is known while the program is traced.
+#[test]
+fn counters_that_are_written_are_known() {
+    let points = || [(0.7, 1.3), (-0.5, 0.9)].map(|(x, y)| (tensor(x), tensor(y)));
+    let [a, b] = points();
+    check!(counted: a, b);
+    let [a, b] = points();
+    check!(composed: a, b);
+    // The recursion of `docs/higher_order.md`.
+    let [a, b] = points();
+    staged_agree!(gallery::power as gallery::power::<CurryClosures<Term>>(), gallery::power::<CurryLists<Term>>(),
+        gallery::power::<Reverse<Run<Term>>>(); a, b);
+    check!(counted_by_element: (tensor([0.3, -0.2]), tensor(0.5)));
+    let x = (tensor(0.7), tensor(1.3));
+    let slopes = numbers(&higher::grad(counted(), &x));
+    close("recorded", &numbers(&polygrad::grad(|x| higher::run(counted(), x), &x)), &slopes, 1e-13);
+    let (_, slope) = polygrad::jvp(|x| higher::run(counted(), x), &x, &(tensor(0.0), tensor(1.0)));
+    close("forward", &[slope.item()], &slopes[1..], 1e-13);
+    let staged = higher::stage(counted(), &x);
+    let value = interpret(&staged, polygrad::tree::Tree::leaves(&x)).swap_remove(0);
+    assert_eq!(value, higher::run::<_, _, Array>(counted(), &x).into_raw());
 }
 
 /// An iteration whose number of steps depends on inputs is recorded as a loop that ends by itself, with derivatives forwards;

@@ -8,7 +8,12 @@ use polygrad::{Array, BaseTensor};
 
 /// Runs a test of long programs on a stack so small that recursion over the length of a program would overflow it.
 pub(crate) fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(512 << 10).spawn(test);
+    on_a_stack_of(512 << 10, test);
+}
+
+/// Runs a test on a stack of so many bytes.
+pub(crate) fn on_a_stack_of(bytes: usize, test: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(bytes).spawn(test);
     if let Err(panic) = thread.expect("a thread").join() {
         std::panic::resume_unwind(panic);
     }

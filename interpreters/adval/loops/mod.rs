@@ -134,12 +134,6 @@ impl<F, R> LoopTerm<F, R> {
         self.captured.iter().for_each(|(_, to)| r(to));
     }
 
-    pub(super) fn into_refs(self, r: &mut dyn FnMut(R)) {
-        self.carry.into_iter().filter_map(|(_, _, to)| to).for_each(&mut *r);
-        self.elements.into_iter().filter_map(|(_, to)| to).for_each(&mut *r);
-        self.captured.into_iter().for_each(|(_, to)| r(to));
-    }
-
     /// The positions of the carry that have a tangent.
     fn live(&self) -> Vec<usize> {
         (0..self.carry.len()).filter(|k| self.carry[*k].1).collect()

@@ -42,7 +42,7 @@ pub(in super::super) fn in_a_loop() -> bool {
 }
 
 /// The record of the trips of a loop.
-struct Recorder<T> {
+struct Recorder<T: 'static> {
     /// Ids from here on were born inside the loop.
     start: Id,
     bodies: Vec<Body>,

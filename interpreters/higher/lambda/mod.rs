@@ -6,8 +6,10 @@
 
 use std::rc::Rc;
 
+use super::recursion::called;
 use super::syntax::Node;
 use crate::higher::Layout;
+use crate::release::Shared;
 
 mod primitive;
 mod print;
@@ -17,7 +19,7 @@ mod simplify;
 pub use primitive::AnyPrimitive;
 
 /// A term; terms share their parts.
-type E = Rc<Exp>;
+type E = Shared<Exp>;
 
 /// A variable: binders have different numbers in one term.
 type Name = u32;
@@ -93,22 +95,22 @@ impl Names {
     fn let_(&mut self, value: E, body: impl FnOnce(&mut Names, E) -> E) -> E {
         let x = self.fresh();
         let body = body(self, var(x));
-        Rc::new(Exp::Let(x, value, body))
+        Shared::new(Exp::Let(x, value, body))
     }
 
     fn lam(&mut self, body: impl FnOnce(&mut Names, E) -> E) -> E {
         let x = self.fresh();
         let body = body(self, var(x));
-        Rc::new(Exp::Lam(x, body))
+        Shared::new(Exp::Lam(x, body))
     }
 }
 
 fn var(x: Name) -> E {
-    Rc::new(Exp::Var(x))
+    Shared::new(Exp::Var(x))
 }
 
 fn op(op: Op, args: Vec<E>) -> E {
-    Rc::new(Exp::Op(op, args))
+    Shared::new(Exp::Op(op, args))
 }
 
 fn pair(a: E, b: E) -> E {
@@ -147,7 +149,12 @@ impl Exp {
     }
 
     fn size(&self) -> usize {
-        1 + self.parts().into_iter().map(|part| part.size()).sum::<usize>()
+        let (mut size, mut work) = (0, vec![self]);
+        while let Some(e) = work.pop() {
+            size += 1;
+            work.extend(e.parts().into_iter().map(|part| &**part));
+        }
+        size
     }
 }
 
@@ -198,6 +205,7 @@ fn linear_from(a: &Node, names: &mut Names, x: E, body: impl FnOnce(&mut Names, 
 
 /// The combinator applied to a variable.
 fn concrete(node: &Node, names: &mut Names, x: E) -> E {
+    let _leave = called();
     match node {
         Node::Id => x,
         Node::Then(f, g) => {
@@ -224,7 +232,7 @@ fn concrete(node: &Node, names: &mut Names, x: E) -> E {
             let (a, b) = (names.fresh(), names.fresh());
             let left = names.let_(pair(fst(x.clone()), var(a)), |names, both| concrete(left, names, both));
             let right = names.let_(pair(fst(x.clone()), var(b)), |names, both| concrete(right, names, both));
-            Rc::new(Exp::Case(snd(x), (a, left), (b, right)))
+            Shared::new(Exp::Case(snd(x), (a, left), (b, right)))
         }
         Node::Test => op(Op::Test, vec![x]),
         Node::Iterate(step) => {
@@ -272,6 +280,7 @@ fn concrete(node: &Node, names: &mut Names, x: E) -> E {
 
 /// [`concrete`] of a combinator that makes a linear function.
 fn concrete_linear(node: &Node, names: &mut Names, x: E) -> E {
+    let _leave = called();
     match node {
         Node::Spread(from, to) => names.lam(|_, v| op(Op::Spread(from.clone(), to.clone()), vec![v])),
         Node::Lid => names.lam(|_, v| v),

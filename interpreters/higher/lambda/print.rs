@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use super::super::recursion::called;
 use super::{E, Exp, Lambda, Name, Op};
 use crate::ops::{Binary, Notation};
 
@@ -46,6 +47,7 @@ impl Printer {
     }
 
     fn text(&mut self, e: &E) -> Text {
+        let _leave = called();
         match &**e {
             Exp::Var(x) => (Tight::Atom, self.names.get(x).cloned().unwrap_or_else(|| format!("v{x}"))),
             Exp::Let(..) => (Tight::Block, self.block(e)),

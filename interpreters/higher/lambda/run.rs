@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::super::bag::Bag;
 use super::super::linear::{Lin, Mode};
+use super::super::recursion::called;
 use super::super::untyped::{iterated, mapped, recursive, scanned, tangent_folded, unfolded};
 use super::super::value::Val;
 use super::{AnyPrimitive, E, Exp, Lambda, Name, Op};
@@ -47,6 +48,7 @@ fn derivative(p: &Rc<dyn AnyPrimitive>, push: bool, x: &Value, v: &Value) -> Val
 }
 
 fn run(e: &E, environment: &Environment) -> Value {
+    let _leave = called();
     match &**e {
         Exp::Var(x) => environment.get(x).cloned().expect("a closed term"),
         Exp::Let(x, a, b) => {

@@ -4,9 +4,10 @@
 //! there. So a function that is called at several places is copied to them only if it is small.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
+use super::super::recursion::called;
 use super::{E, Exp, Lambda, Name, Names, Op, app, op, pair, plus, var, zero};
+use crate::release::Shared;
 
 /// A rule: the term in place of this one, if the rule applies to it.
 type Rule = fn(&mut Names, &E) -> Option<E>;
@@ -77,13 +78,14 @@ struct Pass {
 
 impl Pass {
     fn term(&mut self, e: &E) -> E {
+        let _leave = called();
         let mut e = match &**e {
             Exp::Var(_) => e.clone(),
-            Exp::Let(x, a, b) => Rc::new(Exp::Let(*x, self.term(a), self.term(b))),
-            Exp::Lam(x, a) => Rc::new(Exp::Lam(*x, self.term(a))),
+            Exp::Let(x, a, b) => Shared::new(Exp::Let(*x, self.term(a), self.term(b))),
+            Exp::Lam(x, a) => Shared::new(Exp::Lam(*x, self.term(a))),
             Exp::Case(s, (x, a), (y, b)) => {
                 let (s, a) = (self.term(s), self.term(a));
-                Rc::new(Exp::Case(s, (*x, a), (*y, self.term(b))))
+                Shared::new(Exp::Case(s, (*x, a), (*y, self.term(b))))
             }
             Exp::Op(o, args) => op(o.clone(), args.iter().map(|a| self.term(a)).collect()),
         };
@@ -108,6 +110,7 @@ fn replace(names: &mut Names, e: &E, x: Name, by: &E) -> E {
 
 /// [`replace`], if the variable stands in the term.
 fn replaced(names: &mut Names, e: &E, x: Name, by: &E) -> Option<E> {
+    let _leave = called();
     let mut changed = false;
     let mut part = |names: &mut Names, part: &E| match replaced(names, part, x, by) {
         Some(next) => {
@@ -123,11 +126,12 @@ fn replaced(names: &mut Names, e: &E, x: Name, by: &E) -> Option<E> {
         Exp::Case(s, (y, a), (z, b)) => Exp::Case(part(names, s), (*y, part(names, a)), (*z, part(names, b))),
         Exp::Op(o, args) => Exp::Op(o.clone(), args.iter().map(|a| part(names, a)).collect()),
     };
-    changed.then(|| Rc::new(next))
+    changed.then(|| Shared::new(next))
 }
 
 /// The term with new names for its binders.
 fn renamed(names: &mut Names, e: &E, map: &mut HashMap<Name, Name>) -> E {
+    let _leave = called();
     let bind = |names: &mut Names, map: &mut HashMap<Name, Name>, x: Name| {
         let y = names.fresh();
         map.insert(x, y);
@@ -138,17 +142,17 @@ fn renamed(names: &mut Names, e: &E, map: &mut HashMap<Name, Name>) -> E {
         Exp::Let(x, a, b) => {
             let a = renamed(names, a, map);
             let y = bind(names, map, *x);
-            Rc::new(Exp::Let(y, a, renamed(names, b, map)))
+            Shared::new(Exp::Let(y, a, renamed(names, b, map)))
         }
         Exp::Lam(x, a) => {
             let y = bind(names, map, *x);
-            Rc::new(Exp::Lam(y, renamed(names, a, map)))
+            Shared::new(Exp::Lam(y, renamed(names, a, map)))
         }
         Exp::Case(s, (x, a), (y, b)) => {
             let s = renamed(names, s, map);
             let (u, v) = (bind(names, map, *x), bind(names, map, *y));
             let a = renamed(names, a, map);
-            Rc::new(Exp::Case(s, (u, a), (v, renamed(names, b, map))))
+            Shared::new(Exp::Case(s, (u, a), (v, renamed(names, b, map))))
         }
         Exp::Op(o, args) => op(o.clone(), args.iter().map(|a| renamed(names, a, map)).collect()),
     }
@@ -156,6 +160,7 @@ fn renamed(names: &mut Names, e: &E, map: &mut HashMap<Name, Name>) -> E {
 
 /// How often a variable is used: within a function or a branch, more than once.
 fn uses(e: &E, x: Name) -> usize {
+    let _leave = called();
     match &**e {
         Exp::Var(y) => usize::from(*y == x),
         Exp::Lam(_, a) => 2 * uses(a, x),
@@ -165,6 +170,7 @@ fn uses(e: &E, x: Name) -> usize {
 
 /// How often a variable stands in a term.
 fn occurrences(e: &E, x: Name) -> usize {
+    let _leave = called();
     match &**e {
         Exp::Var(y) => usize::from(*y == x),
         Exp::Lam(..) | Exp::Let(..) | Exp::Case(..) | Exp::Op(..) => {
@@ -207,11 +213,11 @@ fn as_lam(e: &E) -> Option<(Name, E)> {
 }
 
 fn let_(x: Name, a: E, b: E) -> E {
-    Rc::new(Exp::Let(x, a, b))
+    Shared::new(Exp::Let(x, a, b))
 }
 
 fn lam(x: Name, a: E) -> E {
-    Rc::new(Exp::Lam(x, a))
+    Shared::new(Exp::Lam(x, a))
 }
 
 /// `(\x. e) a ~> let x = a in e`.
@@ -266,6 +272,7 @@ fn pair_eta(_: &mut Names, e: &E) -> Option<E> {
 
 /// Whether two terms are one variable, or the same projections of it.
 fn same(a: &E, b: &E) -> bool {
+    let _leave = called();
     match (&**a, &**b) {
         (Exp::Var(x), Exp::Var(y)) => x == y,
         (Exp::Op(Op::Fst, a), Exp::Op(Op::Fst, b)) | (Exp::Op(Op::Snd, a), Exp::Op(Op::Snd, b)) => same(&a[0], &b[0]),

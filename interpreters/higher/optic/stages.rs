@@ -8,19 +8,17 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::super::run::Run;
-use super::super::value::Val;
+use super::super::value::{Closure, Val};
 use super::{ReverseOptic, Wire, Wires, Wiring};
 use crate::base::BaseTensor;
 use crate::higher::{Ground, Obj};
 
-/// A function of values that may keep something for a later stage.
-type Turn<T> = Rc<dyn Fn(Val<T>) -> Val<T>>;
-
 /// One program of a nested optic.
-pub struct Stage<T> {
+pub struct Stage<T: 'static> {
     /// Which one: the way forward (`l`) or back (`r`) at each level, from the outermost.
     pub label: String,
-    run: Turn<T>,
+    /// It may keep something for a later stage.
+    run: Closure<T>,
 }
 
 impl<T> Clone for Stage<T> {
@@ -32,7 +30,7 @@ impl<T> Clone for Stage<T> {
 impl<T: BaseTensor> Stage<T> {
     /// The value that comes out for a value that goes in. Stages run in order, each once for each run of the one before.
     pub fn take<A: Ground, B: Ground>(&self, x: &A::Value<T>) -> B::Value<T> {
-        let y = (self.run)(Val::of_value::<A>(x));
+        let y = self.run.at(Val::of_value::<A>(x));
         let mut leaves = Vec::new();
         y.leaves(&B::layout(), &mut leaves);
         let zero = || T::zeros(&[], crate::dtype::DType::F64);
@@ -67,13 +65,13 @@ impl<T: BaseTensor, C: Staged<T>> Staged<T> for ReverseOptic<C> {
             let wire = Rc::new(RefCell::new(Val::Zero));
             let (residual, [label, other]) = (wire.clone(), [first.label.clone(), second.label.clone()]);
             let turn = move |x| {
-                let out = (first.run)(x);
+                let out = first.run.at(x);
                 *residual.borrow_mut() = out.fst();
                 out.snd()
             };
-            stages.push(Stage { label, run: Rc::new(turn) });
-            let turn = move |x| (second.run)(Val::pair(wire.borrow().clone(), x));
-            stages.push(Stage { label: other, run: Rc::new(turn) });
+            stages.push(Stage { label, run: Closure::new(turn) });
+            let turn = move |x| second.run.at(Val::pair(wire.borrow().clone(), x));
+            stages.push(Stage { label: other, run: Closure::new(turn) });
         }
         stages
     }
@@ -85,7 +83,7 @@ pub fn woven<T: BaseTensor>(f: &[Stage<T>], g: &[Stage<T>]) -> Vec<Stage<T>> {
     let each = f.iter().cloned().zip(g.iter().cloned()).enumerate();
     let stages = each.map(|(k, (f, g))| {
         let (first, second) = if k % 2 == 0 { (f, g) } else { (g, f) };
-        Stage { label: first.label.clone(), run: Rc::new(move |x| (second.run)((first.run)(x))) }
+        Stage { label: first.label.clone(), run: Closure::new(move |x| second.run.at(first.run.at(x))) }
     });
     stages.collect()
 }

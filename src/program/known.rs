@@ -1,0 +1,128 @@
+//! What a term is known to be while a program is traced.
+//!
+//! A term that depends on no variable has a value at once, whoever runs the recorded program later. It is computed when it
+//! is asked for, operation by operation in the order of the trace, and kept beside the term. Law: the value is that of the
+//! operations at known arrays, so what the host language decides by it is what it would decide there.
+
+use std::cell::OnceCell;
+
+use super::interpret::run_loop;
+use super::{Loop, Op, Term};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::ops::Call;
+use crate::shape::size;
+
+/// What a recorded operation may compute to be known: a counter or a small table, at a cost that nobody notices.
+const LARGEST: usize = 4096;
+
+/// The values of an operation's results, as far as they are asked for.
+pub(super) enum Known {
+    /// They depend on a variable, or are not to be computed while a program is traced.
+    Never,
+    /// They depend on no variable; one for each result, once computed.
+    Once(OnceCell<Box<[Array]>>),
+}
+
+impl Known {
+    /// What can be known of an operation whose result has this shape.
+    pub(super) fn of(op: &Op<Term>, shape: &[usize]) -> Known {
+        let small = match op {
+            // A variable is unknown, and a constant needs no computation.
+            Op::Input(_) | Op::Constant(_) => false,
+            // Code of the host runs when the program runs, and a function with rules may be a loop without an end.
+            Op::Call(Call::External(_), _) | Op::Custom(..) => false,
+            Op::Call(Call::Matrix(_), args) => args.iter().all(|a| size(a.sizes()) <= LARGEST),
+            Op::Loop(l) => elements(l) <= LARGEST,
+            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => size(shape) <= LARGEST,
+            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
+                size(shape) <= LARGEST
+            }
+            Op::Output(..) => size(shape) <= LARGEST,
+        };
+        let mut closed = small;
+        op.operands(&mut |a| closed &= a.is_closed());
+        if closed { Known::Once(OnceCell::new()) } else { Known::Never }
+    }
+}
+
+/// The elements that all trips of a loop compute at the least.
+fn elements(l: &Loop<Term>) -> usize {
+    let results = l.body.outputs().iter().map(|slot| size(&slot.shape)).fold(l.body.nodes().len(), usize::saturating_add);
+    l.n.saturating_mul(results)
+}
+
+impl Term {
+    /// Whether the term depends on no variable, so that its value can be known.
+    fn is_closed(&self) -> bool {
+        self.as_constant().is_some() || matches!(self.known(), Known::Once(_))
+    }
+
+    /// The values, if they have been computed.
+    fn computed(&self) -> Option<&[Array]> {
+        match self.known() {
+            Known::Once(values) => values.get().map(|values| &**values),
+            Known::Never => None,
+        }
+    }
+
+    /// The value, if it depends on no variable. Uses a work list, because terms are as deep as the traced program was long.
+    pub(crate) fn value(&self) -> Option<Array> {
+        if let Some(constant) = self.as_constant() {
+            return Some(constant.clone());
+        }
+        if !self.is_closed() {
+            return None;
+        }
+        let mut work = vec![self];
+        while let Some(term) = work.last().copied() {
+            let Known::Once(values) = term.known() else { unreachable!("the operands of a known term are known") };
+            let before = work.len();
+            if values.get().is_none() {
+                term.op().operands(&mut |a| {
+                    if a.as_constant().is_none() && a.computed().is_none() {
+                        work.push(a);
+                    }
+                });
+                if work.len() == before {
+                    values.get_or_init(|| evaluated(term.op()).into());
+                }
+            }
+            if work.len() == before {
+                work.pop();
+            }
+        }
+        self.computed().map(|values| values[0].clone())
+    }
+}
+
+/// The results of an operation whose operands are known.
+fn evaluated(op: &Op<Term>) -> Vec<Array> {
+    let get = |a: &Term| match a.as_constant() {
+        Some(constant) => constant.clone(),
+        None => a.computed().expect("operands are computed first")[0].clone(),
+    };
+    let all = |args: &[Term]| args.iter().map(get).collect::<Vec<Array>>();
+    vec![match op {
+        Op::Input(_) | Op::Constant(_) | Op::Custom(..) => unreachable!("no operation of known operands"),
+        Op::Unary(op, a) => get(a).unary(*op),
+        Op::Binary(op, a, b) => get(a).binary(*op, &get(b)),
+        Op::Discrete(op, args) => {
+            let args = all(args);
+            Array::discrete(op, &args.iter().collect::<Vec<&Array>>())
+        }
+        Op::Select([mask, a, b]) => Array::select(&get(mask), &get(a), &get(b)),
+        Op::Linear(op, a) => get(a).linear(op),
+        Op::Contract(op, a, b) => Array::contract(op, &get(a), &get(b)),
+        Op::Reduce(op, a) => get(a).reduce(*op),
+        Op::Gather(a, ix) => get(a).gather(&all(ix)),
+        Op::ScatterAdd(a, ix, v) => get(a).scatter_add(&all(ix), &get(v)),
+        Op::Concat(axis, parts) => Array::concat(*axis, &all(parts)),
+        Op::Loop(l) => {
+            let (carry, outputs) = run_loop(l, all(&l.init), all(&l.xs), all(&l.captured));
+            return carry.into_iter().chain(outputs).collect();
+        }
+        Op::Call(op, args) => return Array::call(op, &all(args)),
+        Op::Output(of, k) => of.computed().expect("operands are computed first")[*k].clone(),
+    }]
+}

@@ -1,0 +1,138 @@
+//! Long chains of values, functions and parts of programs.
+//!
+//! Law: nothing recurses over the number of steps of an iteration, nor over the number of functions that capture each
+//! other; what must nest on the stack is refused in words before the stack ends.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use polygrad::higher::{
+    self, Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Var, fun1, fun2, if_, inl, inr, iterate, lam, let_, num,
+    roll, tup, unroll,
+};
+use polygrad::interpreters::higher::{CurryLists, Reverse, Run, Syntax};
+use polygrad::program::interpret;
+use polygrad::{Array, direct, tensor};
+
+use crate::support::on_a_stack_of;
+
+/// A stack that a recursion over [`LONG`] steps would overflow: 128 bytes each.
+const STACK: usize = 256 << 10;
+
+const LONG: f64 = 2000.0;
+
+/// Each step uses the value of the one before twice.
+fn squares<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| {
+        iterate(tup(x.at(), num(LONG)), |s| {
+            if_(
+                num(0.5).less(s.at().snd()),
+                || inl(tup(s.at().fst() * s.at().fst(), s.at().snd() - 1.0)),
+                || inr(s.at().fst()),
+            )
+        })
+    })
+}
+
+/// Each step makes a function that captures that of the step before. The last one may be called.
+fn functions<C: Language>(n: f64, called: bool) -> Expr<C, Real, Real> {
+    fun1(|x| {
+        let last = iterate(tup(lam(|z| z.at() * x.at()), num(n)), |s| {
+            if_(
+                num(0.5).less(s.at().snd()),
+                || inl(tup(lam(|z| s.at().fst().app(z.at()) + z.at()), s.at().snd() - 1.0)),
+                || inr(s.at().fst()),
+            )
+        });
+        let_(last, |f: Var<_, Fun<Real, Real>>| if called { f.at().app(x.at()) } else { x.at() * x.at() })
+    })
+}
+
+/// An expression of so many sums.
+fn sums<C: Language>(n: usize) -> Expr<C, Real, Real> {
+    fun1(|x| (0..n).fold(x.at(), |sum, _| sum + x.at()))
+}
+
+/// A function of itself.
+struct Own;
+
+impl Signature for Own {
+    type Of<X: Obj> = Fun<X, Fun<Real, Real>>;
+}
+
+/// `x^n`, by a function that takes itself.
+fn power<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
+    fun2(|x, n| {
+        let half = lam(|own: Var<_, Mu<Own>>| {
+            lam(|n| {
+                if_(
+                    n.at().less(num(0.5)),
+                    || num(1.0),
+                    || x.at() * unroll(own.at()).app(own.at()).app(n.at() - 1.0),
+                )
+            })
+        });
+        let_(half, |half| half.at().app(roll(half.at())).app(n.at()))
+    })
+}
+
+/// The message of a call that must panic.
+#[track_caller]
+fn refused<R>(f: impl FnOnce() -> R) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(|| drop(f()))).expect_err("a call that panics");
+    panic.downcast_ref::<String>().expect("a message").clone()
+}
+
+#[track_caller]
+fn refused_for_stack<R>(f: impl FnOnce() -> R) {
+    let message = refused(f);
+    assert!(message.contains("within the stack of a thread"), "{message}");
+}
+
+#[test]
+fn values_that_are_used_twice() {
+    on_a_stack_of(STACK, || {
+        let x = tensor(1.0);
+        assert_eq!(higher::value_and_grad(squares(), &x).1.item(), f64::INFINITY);
+        assert_eq!(higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(squares(), &x).1.item(), f64::INFINITY);
+        assert_eq!(direct::grad(|x| higher::run(squares(), x), &x).item(), f64::INFINITY);
+        let staged = higher::stage(squares(), &x);
+        assert_eq!(interpret(&staged, vec![Array::scalar(1.0)]), [Array::scalar(1.0)]);
+    });
+}
+
+#[test]
+fn functions_that_capture_functions() {
+    on_a_stack_of(STACK, || {
+        let (x, expected) = (tensor(3.0), (tensor(9.0), tensor(6.0)));
+        assert_eq!(higher::run(functions(LONG, false), &x), expected.0);
+        assert_eq!(higher::value_and_grad(functions(LONG, false), &x), expected);
+        assert_eq!(higher::value_and_grad_by::<CurryLists<Array>, _, _>(functions(LONG, false), &x), expected);
+        assert_eq!(higher::value_and_grad_by::<Reverse<Run<Array>>, _, _>(functions(LONG, false), &x), expected);
+        assert_eq!(higher::jvp(functions(LONG, false), &x, &tensor(1.0)), expected);
+    });
+    let x = tensor(3.0);
+    assert_eq!(higher::value_and_grad(functions(10.0, true), &x), (tensor(39.0), tensor(16.0)));
+    refused_for_stack(|| higher::run(functions(10.0 * LONG, true), &x));
+    refused_for_stack(|| higher::grad(functions(10.0 * LONG, true), &x));
+}
+
+#[test]
+fn large_expressions() {
+    let x = tensor(3.0);
+    assert_eq!(higher::grad(sums(20), &x).item(), 21.0);
+    refused_for_stack(|| higher::run(sums(20_000), &x));
+    refused_for_stack(|| higher::grad(sums(20_000), &x));
+    let text = sums::<Syntax>(20_000).hom();
+    assert!(text.size() > 20_000);
+    refused_for_stack(|| text.term());
+}
+
+#[test]
+fn a_function_that_takes_itself() {
+    let x = (tensor(3.0), tensor(4.0));
+    assert_eq!(higher::run(power(), &x).item(), 81.0);
+    assert_eq!(higher::grad(power(), &x).0.item(), 108.0);
+    refused_for_stack(|| higher::run(power(), &(tensor(1.0), tensor(1e9))));
+    refused_for_stack(|| higher::stage(power(), &x));
+    refused_for_stack(|| higher::stage_gradient(power(), &x));
+}
