@@ -8,6 +8,7 @@
 use crate::forms::{has_no_build, reads_only_variables};
 use crate::gallery::{self, Leaves, Objective, Visitor};
 use polygrad::inspect::{Cost, count};
+use polygrad::ops::{Binary, Unary};
 use polygrad::passes::{optimize, vectorize};
 use polygrad::program::{Node, Op, Program, Term, interpret};
 use polygrad::shape::size;
@@ -519,4 +520,33 @@ fn large_trips_stay_apart() {
     let gradient = Function::gradient(cut, &many);
     assert!(gradient.executable().peak_bytes() < 16 << 20, "{}", gradient.executable().explain());
     assert_eq!(loops(&gradient), 1, "{}", gradient.optimized());
+}
+
+/// `x - (y - sin h)` is `sin h + (x - y)`: in a sum or difference of a function of the state and of two rows, in all
+/// brackets, orders and signs, the rows are added up before the loop, which reads one.
+#[test]
+fn rows_in_sums_of_any_brackets_are_added_before_the_loop() {
+    let binary = |minus: bool, a: &Term, b: &Term| a.binary(if minus { Binary::Sub } else { Binary::Add }, b);
+    let inputs = [(&[][..], 1), (&[6], 2), (&[6], 3)].map(|(shape, seed)| Array::uniform(shape, -1.0, 1.0, seed));
+    for case in 0..48 {
+        let [left, first, second] = [1, 2, 4].map(|bit| case & bit != 0);
+        let order = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]][case / 8];
+        let variables = inputs.each_ref().map(|a| Term::variable(a.shape(), DType::F64));
+        let [h, x, y] = &variables;
+        let mut step = |carry: Vec<Term>, rows: &[Term]| {
+            let terms = [carry[0].unary(Unary::Sin), rows[0].clone(), rows[1].clone()];
+            let [p, q, r] = order.map(|k| &terms[k]);
+            let next =
+                if left { binary(second, &binary(first, p, q), r) } else { binary(first, p, &binary(second, q, r)) };
+            (vec![next], Vec::new())
+        };
+        let (last, _) = Term::map_accum(6, false, vec![h.clone()], &[x.clone(), y.clone()], &mut step);
+        let program = Term::program(&variables, &last, &[]).expect("closed");
+        let ready = optimize(&program);
+        let values = [&program, &ready].map(|p| interpret(p, inputs.to_vec())[0].item::<f64>().expect("a number"));
+        assert!((values[0] - values[1]).abs() < 1e-12, "{values:?}: {program}\nis {ready}");
+        let rows =
+            ready.nodes().iter().filter_map(|node| if let Op::Loop(l) = &node.op { Some(l.xs.len()) } else { None });
+        assert_eq!(rows.collect::<Vec<_>>(), [1], "{program}\nis {ready}");
+    }
 }

@@ -129,11 +129,14 @@ impl<T: BaseTensor> Entry<T> {
             }
             (DType::F64 | DType::F32, DType::I64) => {
                 let doubled = t.binary(Binary::Mul, &splat(t, 2.0));
+                infinities::note_decision(&Discrete::ToInt, &doubled);
                 T::discrete(&Discrete::ToInt, &[&doubled])
             }
             (DType::Bool, DType::I64) => T::discrete(&Discrete::ToInt, &[t]),
             (DType::F64 | DType::F32 | DType::I64, DType::Bool) => {
-                T::discrete(&Discrete::Compare(Compare::Gt), &[t, &splat(t, 0.0)])
+                let above = Discrete::Compare(Compare::Gt);
+                infinities::note_decision(&above, t);
+                T::discrete(&above, &[t, &splat(t, 0.0)])
             }
             // Integers can be as large as they like.
             (DType::I64, DType::F64 | DType::F32) => {
@@ -244,7 +247,9 @@ impl<T: BaseTensor> Pool<T> {
             Step::Unary(op, a) => {
                 let a = self.get(*a).float();
                 let a = self.bent(a, unary_domain(*op));
-                (a.t.unary(*op), around(samples(a.within).map(|x| op.apply(x))))
+                let t = a.t.unary(*op);
+                infinities::note_values(&[&a.t], &t);
+                (t, around(samples(a.within).map(|x| op.apply(x))))
             }
             Step::Binary(op, a, b) => self.binary(*op, *a, *b),
             Step::Discrete(op, args) => self.discrete(op, args),
@@ -328,7 +333,9 @@ impl<T: BaseTensor> Pool<T> {
         let [left, right] = binary_domain(op);
         let (a, b) = (self.bent(a, left), self.bent(b, right));
         let pairs = samples(a.within).flat_map(|x| samples(b.within).map(move |y| (x, y)));
-        (a.t.binary(op, &b.t), around(pairs.map(|(x, y)| op.apply(x, y))))
+        let t = a.t.binary(op, &b.t);
+        infinities::note_values(&[&a.t, &b.t], &t);
+        (t, around(pairs.map(|(x, y)| op.apply(x, y))))
     }
 
     fn discrete(&mut self, op: &Discrete, args: &[usize]) -> (T, Interval) {
@@ -360,6 +367,7 @@ impl<T: BaseTensor> Pool<T> {
         };
         let rest: Vec<T> = args.iter().skip(1).map(|b| b.like(&first).t).collect();
         let operands: Vec<&T> = std::iter::once(&first.t).chain(&rest).collect();
+        operands.iter().for_each(|x| infinities::note_decision(op, *x));
         (T::discrete(op, &operands), within)
     }
 

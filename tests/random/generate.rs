@@ -35,11 +35,47 @@ const MATRICES: &[Matrix] = &[
     Matrix::Expm,
 ];
 
-/// The most elements of a value; and in a program of long axes.
-const LARGEST: [usize; 2] = [60, 1000];
+/// Which extents the inputs of a program have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extents {
+    Few,
+    /// Some axes are long.
+    Long,
+    /// All axes have this one, so that no shape tells them apart.
+    Same(usize),
+    /// The last axes fill vectors, or nearly so.
+    Rows,
+}
 
-/// The most operations a linear operation or contraction may do; and in a program of long axes.
-const DEAREST: [usize; 2] = [400, 4000];
+impl Extents {
+    /// Those of a program without long axes.
+    fn drawn(rng: &mut Rng) -> Extents {
+        match rng.below(16) {
+            0..=2 => Extents::Same(2 + rng.below(3)),
+            3 => Extents::Rows,
+            _ => Extents::Few,
+        }
+    }
+
+    /// The most elements of a value.
+    fn largest(self) -> usize {
+        match self {
+            Extents::Few => 60,
+            Extents::Same(_) => 100,
+            Extents::Rows => 300,
+            Extents::Long => 1000,
+        }
+    }
+
+    /// The most operations a linear operation or contraction may do.
+    fn dearest(self) -> usize {
+        match self {
+            Extents::Few | Extents::Same(_) => 400,
+            Extents::Rows => 2000,
+            Extents::Long => 4000,
+        }
+    }
+}
 
 /// A tame recipe of this seed, or one in which everything may happen.
 pub(crate) fn recipe(seed: u64, tame: bool) -> Recipe {
@@ -54,7 +90,8 @@ pub(crate) fn long(seed: u64) -> Recipe {
 
 fn made(seed: u64, tame: bool, long: bool) -> Recipe {
     let mut rng = Rng::new(seed);
-    let mut maker = Maker { rng: rng.split(), tame, long };
+    let extents = if long { Extents::Long } else { Extents::drawn(&mut rng) };
+    let mut maker = Maker { rng: rng.split(), tame, extents };
     let mut inputs = vec![maker.numbers(Some(DType::F64))];
     for _ in 0..rng.below(3) {
         inputs.push(maker.numbers(None));
@@ -91,8 +128,7 @@ fn constants(steps: &mut [Step], at: &mut dyn FnMut(&mut Numbers)) {
 struct Maker {
     rng: Rng,
     tame: bool,
-    /// Whether some axes are long.
-    long: bool,
+    extents: Extents,
 }
 
 impl Maker {
@@ -103,11 +139,20 @@ impl Maker {
     fn numbers(&mut self, dtype: Option<DType>) -> Numbers {
         let dtypes = [DType::F64, DType::F64, DType::F64, DType::F32, DType::I64, DType::I64, DType::Bool];
         let dtype = dtype.unwrap_or_else(|| self.one(&dtypes));
-        let mut shape = random_shape(&mut self.rng, if self.long { 2 } else { 3 }).to_vec();
-        // Indices stay few.
-        if self.long && dtype != DType::I64 && !shape.is_empty() {
-            let axis = self.rng.below(shape.len());
-            shape[axis] = 40 + self.rng.below(161);
+        let rank = if matches!(self.extents, Extents::Long | Extents::Rows) { 2 } else { 3 };
+        let mut shape = random_shape(&mut self.rng, rank).to_vec();
+        match self.extents {
+            // Indices stay few.
+            Extents::Long if dtype != DType::I64 && !shape.is_empty() => {
+                let axis = self.rng.below(shape.len());
+                shape[axis] = 40 + self.rng.below(161);
+            }
+            Extents::Rows => {
+                let n = self.one(&[7, 8, 9, 15, 16, 17, 33]);
+                shape.iter_mut().skip(1).for_each(|axis| *axis = n);
+            }
+            Extents::Same(n) => shape.iter_mut().for_each(|axis| *axis = n),
+            Extents::Few | Extents::Long => {}
         }
         let mut seed = 100 + self.rng.below(900) as u64;
         if self.tame && seed.is_multiple_of(7) {
@@ -154,7 +199,7 @@ impl Maker {
             let mut tried = pool.clone();
             new_steps.iter().for_each(|step| tried.step(step));
             let new = &tried.entries()[pool.entries().len()..];
-            if new.iter().all(|x| size(x.t.shape()) <= LARGEST[usize::from(self.long)] && x.t.shape().len() <= 5) {
+            if new.iter().all(|x| size(x.t.shape()) <= self.extents.largest() && x.t.shape().len() <= 5) {
                 *pool = tried;
                 steps.extend(new_steps);
             }
@@ -164,7 +209,7 @@ impl Maker {
 
     /// A step, or what a step needs before it and the step.
     fn step(&mut self, pool: &Pool<Shapes>, depth: usize) -> Vec<Step> {
-        if self.long && self.rng.below(4) == 0 {
+        if self.extents == Extents::Long && self.rng.below(4) == 0 {
             return match self.rng.below(2) {
                 0 => vec![Step::Gather(self.pick(pool), vec![self.int(pool)])],
                 _ => self.indexed(pool),
@@ -192,6 +237,7 @@ impl Maker {
             18 | 19 => Step::Gather(self.pick(pool), self.some(1, 2, |maker| maker.int(pool))),
             20 => Step::Scatter(self.float(pool), self.some(1, 2, |maker| maker.int(pool)), self.float(pool)),
             21 => Step::Concat(self.rng.below(2), self.some(1, 3, |maker| maker.pick(pool))),
+            22 if self.rng.below(2) == 0 => return self.stencil(pool),
             22 | 23 => return self.indexed(pool),
             // Rules are given zeros where a term has nothing, so what is not finite may differ.
             24 if self.tame => self.function(pool),
@@ -238,6 +284,30 @@ impl Maker {
         steps
     }
 
+    /// A sum of neighbours along an axis, with zeros beside its ends, multiplied by positions.
+    fn stencil(&mut self, pool: &Pool<Shapes>) -> Vec<Step> {
+        let start = pool.entries().len();
+        let a = self.float(pool);
+        let shape = pool.entries()[a].t.shape().to_vec();
+        if shape.is_empty() || !self.tame {
+            return self.indexed(pool);
+        }
+        let (rank, axis) = (shape.len(), self.rng.below(shape.len()));
+        let matrix: Vec<i64> = (0..rank * rank).map(|k| i64::from(k % (rank + 1) == 0)).collect();
+        let mut near = || {
+            let mut offset = vec![0; rank];
+            offset[axis] = self.rng.below(5) as i64 - 2;
+            Step::Linear(Linear::read(View::affine(&shape, &shape, &matrix, &offset)), a)
+        };
+        let mut steps = vec![near(), near(), Step::Binary(Binary::Add, start, start + 1)];
+        if self.rng.below(2) == 0 {
+            steps.push(Step::Discrete(Discrete::Iota { n: shape[axis] }, Vec::new()));
+            let along = Step::Linear(Linear::replicate(&shape, &[axis]), start + 3);
+            steps.extend([along, Step::Binary(Binary::Mul, start + 2, start + 4)]);
+        }
+        steps
+    }
+
     /// A list of some items.
     fn some(&mut self, least: usize, most: usize, mut item: impl FnMut(&mut Maker) -> usize) -> Vec<usize> {
         let count = least + self.rng.below(most - least + 1);
@@ -281,8 +351,8 @@ impl Maker {
             return Step::Linear(self.fourier(), a);
         }
         let op = random_linear(&mut self.rng, &shape);
-        let dear = matches!(&op, Linear::Affine { from, .. } if size(from.shape()) > DEAREST[usize::from(self.long)]);
-        let large = dear || size(op.output_shape()) > LARGEST[usize::from(self.long)];
+        let dear = matches!(&op, Linear::Affine { from, .. } if size(from.shape()) > self.extents.dearest());
+        let large = dear || size(op.output_shape()) > self.extents.largest();
         // What is read outside of an array and multiplied with infinity may be 0 or NaN.
         let padded = matches!(&op, Linear::Affine { from, into } if !from.is_total() || !covers(into));
         Step::Linear(if large || (padded && !self.tame) { Linear::sum(&shape, &[]) } else { op }, a)
@@ -300,7 +370,11 @@ impl Maker {
     fn contract(&mut self, pool: &Pool<Shapes>) -> Step {
         let (a, b) = (self.float(pool), self.float(pool));
         let mut op = random_contract(&mut self.rng);
-        if self.rng.below(2) == 0 || !self.tame {
+        if let ([p, q], [r, s]) = (pool.entries()[a].t.shape(), pool.entries()[b].t.shape())
+            && self.rng.below(2) == 0
+        {
+            op = self.product([*p, *q], [*r, *s]);
+        } else if self.rng.below(2) == 0 || !self.tame {
             // The left operand as it is, the right one along some of its axes and new ones.
             let mut space = pool.entries()[a].t.shape().to_vec();
             let left: Vec<usize> = (0..space.len()).collect();
@@ -309,11 +383,33 @@ impl Maker {
             let (right, out) = (axes(), axes());
             op = Contract::axes(&space, &left, &right, &out);
         }
-        let large = [&op.a, &op.b, &op.out].iter().any(|view| size(view.source()) > LARGEST[usize::from(self.long)]);
-        if large || size(op.a.shape()) > DEAREST[usize::from(self.long)] {
+        let large = [&op.a, &op.b, &op.out].iter().any(|view| size(view.source()) > self.extents.largest());
+        if large || size(op.a.shape()) > self.extents.dearest() {
             op = Contract::axes(&[2], &[0], &[0], &[]);
         }
         Step::Contract(op, a, b)
+    }
+
+    /// A product of parts of two matrices, each of them perhaps transposed, backwards, and from some row and column on.
+    fn product(&mut self, left: [usize; 2], right: [usize; 2]) -> Contract {
+        let turned = [0, 1].map(|_| self.rng.below(2) == 0);
+        let extents = |shape: [usize; 2], turned: bool| if turned { [shape[1], shape[0]] } else { shape };
+        let ([rows, depth], [inner, columns]) = (extents(left, turned[0]), extents(right, turned[1]));
+        let mut cut = |n: usize| n - self.rng.below(3).min(n.saturating_sub(1));
+        let space = [cut(rows), cut(depth.min(inner)), cut(columns)];
+        let mut side = |shape: [usize; 2], turned: bool, axes: [usize; 2]| {
+            let axes = if turned { [axes[1], axes[0]] } else { axes };
+            let (mut matrix, mut offset) = (Vec::new(), Vec::new());
+            for (k, axis) in axes.into_iter().enumerate() {
+                let first = self.rng.below(shape[k].saturating_sub(space[axis]) + 1) as i64;
+                let step = if self.rng.below(4) == 0 { -1 } else { 1 };
+                matrix.extend((0..3).map(|other| if other == axis { step } else { 0 }));
+                offset.push(if step < 0 { first + space[axis] as i64 - 1 } else { first });
+            }
+            View::affine(&shape, &space, &matrix, &offset)
+        };
+        let (a, b) = (side(left, turned[0], [0, 1]), side(right, turned[1], [1, 2]));
+        Contract::new(a, b, View::axes(&space, &[0, 2]))
     }
 
     fn run_while(&mut self, pool: &Pool<Shapes>, depth: usize) -> Step {
@@ -362,10 +458,18 @@ impl Maker {
         for k in 0..init.len() {
             let mut to = self.pick(&inside);
             if self.rng.below(3) == 0 {
-                let sum = Step::Binary(Binary::Add, outside.entries().len() + k, to);
-                inside.step(&sum);
-                body.push(sum);
-                to = inside.entries().len() - 1;
+                let mut sums = vec![(Binary::Add, outside.entries().len() + k)];
+                if !xs.is_empty() && self.rng.below(3) == 0 {
+                    // `x - (y - f)`, of rows and of what was computed.
+                    let row = |maker: &mut Maker| outside.entries().len() + init.len() + maker.rng.below(xs.len());
+                    sums = vec![(Binary::Sub, row(self)), (Binary::Sub, row(self))];
+                }
+                for (op, operand) in sums {
+                    let sum = Step::Binary(op, operand, to);
+                    inside.step(&sum);
+                    body.push(sum);
+                    to = inside.entries().len() - 1;
+                }
             }
             next.push(to);
         }

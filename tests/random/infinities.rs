@@ -1,20 +1,46 @@
-//! Whether a program multiplies an infinity with a sum.
+//! What a program does with infinities and NaN, where pipelines may differ by more than rounding and all are right.
 //!
 //! A contraction that sums over an axis which one of its factors alone has may sum that factor first, so `inf (b + c)` is
 //! computed in place of `inf b + inf c`: one is NaN where `b` and `c` differ in sign or one is zero, and the other need not
 //! be. The rules of a recorded program do that, as the README says. So where an infinity is such a factor, and only there, a
-//! NaN of the program as it is written may be a number in another pipeline.
+//! NaN of the program as it is written may be a number in another pipeline, and so may what it decides: a mask, an order.
+//!
+//! An infinity may be NaN in another pipeline, so an integer made of one shows nothing. And the derivative of a value that is
+//! finite again after an infinity, as `1 / (1 / x)` at 0, is whatever the guards of both operations say; a program that
+//! knows it to be `x` has another one.
 
 use std::cell::Cell;
 
-use polygrad::ops::{Contract, View};
+use polygrad::ops::{Contract, Discrete, View};
 use polygrad::{Array, BaseTensor};
 
 use crate::pipelines::floats;
 
+/// What was seen of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// An infinity was multiplied with a sum.
+    pub(crate) multiplied: bool,
+    /// A mask, an integer or an order was made of a NaN.
+    pub(crate) decided: bool,
+    /// An integer was made of a number that is not finite.
+    pub(crate) integer: bool,
+    /// A finite number was made of an infinity.
+    pub(crate) returned: bool,
+}
+
 thread_local! {
-    /// Whether somebody looks, and whether such a factor was seen.
-    static SEEN: Cell<Option<bool>> = const { Cell::new(None) };
+    /// What was seen, if somebody looks.
+    static SEEN: Cell<Option<Seen>> = const { Cell::new(None) };
+}
+
+/// Notes something, if somebody looks and it holds.
+fn seen(what: impl FnOnce(&mut Seen) -> Option<()>) {
+    if let Some(mut all) = SEEN.get()
+        && what(&mut all).is_some()
+    {
+        SEEN.set(Some(all));
+    }
 }
 
 /// Whether a view looks at the same element all along an axis of its iteration space.
@@ -22,26 +48,45 @@ fn ignores(view: &View, axis: usize) -> bool {
     (0..view.source().len()).all(|row| view.row(row)[axis] == 0)
 }
 
-/// Looks at the factors of a contraction, if somebody wants to know.
+fn any<T: BaseTensor>(x: &T, what: impl Fn(&f64) -> bool) -> bool {
+    x.dtype().is_float() && x.peek().is_some_and(|x| floats(&x).iter().any(what))
+}
+
+/// Looks at the factors of a contraction.
 pub(crate) fn note<T: BaseTensor>(op: &Contract, a: &T, b: &T) {
-    if SEEN.get() != Some(false) {
-        return;
-    }
-    let infinite = |x: &T| x.peek().is_some_and(|x| floats(&x).iter().any(|x| x.is_infinite()));
     let summed = |factor: &View| {
         let shape = factor.shape();
         (0..shape.len()).any(|axis| shape[axis] > 1 && ignores(&op.out, axis) && ignores(factor, axis))
     };
-    if (summed(&op.a) && infinite(a)) || (summed(&op.b) && infinite(b)) {
-        SEEN.set(Some(true));
-    }
+    let infinite = |x: &T| any(x, |x| x.is_infinite());
+    seen(|all| {
+        let found = (summed(&op.a) && infinite(a)) || (summed(&op.b) && infinite(b));
+        found.then(|| all.multiplied = true)
+    });
 }
 
-/// Whether `run` multiplies an infinity with a sum.
-pub(crate) fn multiply_sums(run: impl FnOnce() -> Vec<Array>) -> bool {
-    SEEN.set(Some(false));
+/// Looks at the operand of which masks, integers or positions are made.
+pub(crate) fn note_decision<T: BaseTensor>(op: &Discrete, x: &T) {
+    seen(|all| {
+        all.decided |= any(x, |x| x.is_nan());
+        all.integer |= *op == Discrete::ToInt && any(x, |x| !x.is_finite());
+        Some(())
+    });
+}
+
+/// Looks at operands and the result of an elementwise function of floats.
+pub(crate) fn note_values<T: BaseTensor>(operands: &[&T], result: &T) {
+    seen(|all| {
+        let infinite = operands.iter().any(|x| any(*x, |x| x.is_infinite()));
+        (infinite && any(result, |y| y.is_finite())).then(|| all.returned = true)
+    });
+}
+
+/// What a run does.
+pub(crate) fn seen_in(run: impl FnOnce() -> Vec<Array>) -> Seen {
+    SEEN.set(Some(Seen::default()));
     let _ = run();
-    SEEN.take() == Some(true)
+    SEEN.take().unwrap_or_default()
 }
 
 #[test]
@@ -50,12 +95,27 @@ fn an_infinite_factor_of_a_sum_is_seen() {
     let (finite, b) = (Array::full(&[2], 1.0), Array::full(&[2, 3], 1.0));
     let infinite = |shape: &[usize]| Array::full(shape, f64::INFINITY);
     let seen = |a: &Array, b: &Array| {
-        multiply_sums(|| {
+        let noted = || {
             note(&op, a, b);
             Vec::new()
-        })
+        };
+        seen_in(noted).multiplied
     };
     assert!(seen(&infinite(&[2]), &b));
     // The other factor has the axis that is summed.
     assert!(!seen(&finite, &infinite(&[2, 3])) && !seen(&finite, &b));
+}
+
+#[test]
+fn integers_of_infinities_and_ways_back_from_them_are_seen() {
+    let x = Array::new(&[2], vec![1.0, f64::INFINITY]);
+    let noted = |x: &Array| {
+        seen_in(|| {
+            note_decision(&Discrete::ToInt, x);
+            note_values(&[x], &x.unary(polygrad::ops::Unary::Recip));
+            Vec::new()
+        })
+    };
+    let expected = Seen { integer: true, returned: true, ..Seen::default() };
+    assert_eq!((noted(&x), noted(&Array::full(&[2], 2.0))), (expected, Seen::default()));
 }

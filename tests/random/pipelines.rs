@@ -58,7 +58,7 @@ pub(crate) enum Question {
 
 impl Question {
     /// How many derivatives are taken.
-    fn order(self) -> u32 {
+    pub(crate) fn order(self) -> u32 {
         match self {
             Question::Outputs | Question::Signs | Question::Value => 0,
             Question::Primal | Question::Gradient | Question::Slope | Question::Duality => 1,

@@ -11,33 +11,34 @@ use polygrad::ops::Binary;
 use polygrad::{Array, BaseTensor, DType};
 
 thread_local! {
-    /// The seed of what is added, if something is.
-    static NOISE: Cell<Option<u64>> = const { Cell::new(None) };
+    /// The seed of what is added, if something is, and a factor.
+    static NOISE: Cell<Option<(u64, f64)>> = const { Cell::new(None) };
 }
 
-/// Runs something in which other numbers of this seed are added.
-pub(crate) fn with_noise<R>(seed: u64, run: impl FnOnce() -> R) -> R {
+/// Runs something in which numbers of this seed, times a factor, are added: with 1 and -1 something is added in both directions.
+pub(crate) fn with_noise<R>(seed: u64, factor: f64, run: impl FnOnce() -> R) -> R {
     struct Silent;
     impl Drop for Silent {
         fn drop(&mut self) {
             NOISE.set(None);
         }
     }
-    NOISE.set(Some(seed));
+    NOISE.set(Some((seed, factor)));
     let _silent = Silent;
     run()
 }
 
 /// A result that pipelines may round in other ways, whose operands are about 1.
 pub(crate) fn rounded<T: BaseTensor>(t: T) -> T {
-    let Some(seed) = NOISE.get() else { return t };
+    let Some((seed, factor)) = NOISE.get() else { return t };
     let step = match t.dtype() {
         DType::F64 => 1e-14,
         DType::F32 => 1e-6,
         DType::I64 | DType::Bool => return t,
     };
-    NOISE.set(Some(seed.wrapping_add(0x9e37)));
+    NOISE.set(Some((seed.wrapping_add(0x9e37), factor)));
     let noise = Rng::new(seed).uniform(t.shape(), -step, step);
+    let noise = noise.binary(Binary::Mul, &Array::full(t.shape(), factor));
     let noise = if t.dtype() == DType::F32 { noise.cast::<f32>() } else { noise };
     t.binary(Binary::Add, &T::constant(noise))
 }
@@ -51,5 +52,5 @@ fn a_mask_decided_by_rounding_is_seen() {
         let mask = Array::discrete(&Discrete::Compare(Compare::Ne), &[&sum, &Array::scalar(0.0)]);
         mask.item::<bool>().expect("a mask")
     };
-    assert!(!differs_from_zero() && with_noise(1, differs_from_zero) && !differs_from_zero());
+    assert!(!differs_from_zero() && with_noise(1, 1.0, differs_from_zero) && !differs_from_zero());
 }

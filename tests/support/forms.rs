@@ -63,8 +63,12 @@ fn is_read(program: &Program, uses: &[u32], of: NodeId, indexed: usize, elements
         Op::Linear(op, a) => match &**op {
             // Outside of a view there may be something in what it looks at.
             Linear::Affine { from, into } => !into.is_identity() || !is_rearrangement(from, indexed),
-            // The same elements.
-            Linear::Reshape { .. } => is_read(program, uses, *a, indexed, elements),
+            // The same elements, at the same indices but for axes of one element; of other axes, an index out of bounds
+            // would have to become one.
+            Linear::Reshape { from, into } => {
+                let longer = |shape: &[usize]| shape.iter().copied().filter(|n| *n != 1).collect::<Vec<usize>>();
+                longer(from) != longer(into) || is_read(program, uses, *a, indexed, elements)
+            }
             Linear::Cast { .. } => false,
             // Each element depends on a whole line.
             Linear::Fourier { .. } => true,

@@ -42,7 +42,7 @@ impl Maker {
         let mut rows: Vec<usize> = vec![n];
         let xs: Vec<NodeId> = (0..self.rng.below(3))
             .map(|k| {
-                let dtype = if k == 0 { DType::I64 } else { self.float };
+                let dtype = if k == 0 && self.rarely(2) { DType::I64 } else { self.float };
                 rows.truncate(1);
                 if self.rarely(2) {
                     rows.extend(row);
@@ -103,7 +103,7 @@ impl Maker {
     fn next(&mut self, carry: NodeId, x: NodeId) -> NodeId {
         let dtype = self.b.node(x).dtype;
         match dtype {
-            DType::I64 if self.rarely(2) => return self.ints(IntBinary::Add, carry, x),
+            DType::I64 if self.rarely(2) => return self.counted(carry, x),
             // A mask that is false at last, beside carries that go on.
             DType::Bool if !self.rarely(3) => return self.discrete(Discrete::And, &[carry, x]),
             DType::I64 | DType::Bool => return x,
@@ -115,9 +115,24 @@ impl Maker {
         }
         // A few trips add little to the initial value.
         if self.trips.max(4) as f64 * self.bound(x) <= CARRY - 8.0 && self.rarely(2) {
-            return self.add(Op::Binary(Binary::Add, carry, x), CARRY);
+            let op = self.one(&[Binary::Add, Binary::Sub]);
+            let [a, b] = if self.rarely(3) { [x, carry] } else { [carry, x] };
+            return self.add(Op::Binary(op, a, b), CARRY);
         }
         self.clamped(x)
+    }
+
+    /// What an integer carry becomes: more or less by something, mostly the same in all trips.
+    fn counted(&mut self, carry: NodeId, x: NodeId) -> NodeId {
+        let shape = self.of_shape(carry);
+        let by = match self.rng.below(3) {
+            0 => x,
+            1 => self.number(&shape, -2),
+            _ => self.given(&shape, DType::I64),
+        };
+        let op = self.one(&[IntBinary::Add, IntBinary::Add, IntBinary::Sub]);
+        let [a, b] = if self.rarely(4) { [by, carry] } else { [carry, by] };
+        self.ints(op, a, b)
     }
 
     /// A sum and difference, in brackets, of what depends on the carry and of what does not.

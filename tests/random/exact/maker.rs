@@ -106,7 +106,7 @@ impl Maker {
     }
 
     pub(super) fn shape(&mut self, rank: usize) -> Vec<usize> {
-        let large = matches!(self.extents, Extents::Rows | Extents::Many);
+        let large = !matches!(self.extents, Extents::Few);
         let rank = if large && self.rarely(2) { rank } else { self.rng.below(rank + 1) };
         (0..rank).rev().map(|others| self.extent(others)).collect()
     }
