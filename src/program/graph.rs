@@ -58,6 +58,12 @@ fn inputs_needed(program: &Program, results: &[bool]) -> Vec<bool> {
 pub(crate) fn results_needed(l: &Loop<NodeId>, results: &[bool]) -> (Vec<bool>, Vec<bool>) {
     let mut results = results.to_vec();
     results.resize(l.body.results().len(), false);
+    if l.n == 0 {
+        // The last carries are the initial ones, whatever the body does.
+        let carried = (0..l.body.inputs().len()).map(|k| k < l.init.len() && results[k]);
+        let inputs = carried.collect();
+        return (results, inputs);
+    }
     loop {
         let inputs = l.body.answered(Question::Needs, &results, || inputs_needed(&l.body, &results));
         let before = results.clone();

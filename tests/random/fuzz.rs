@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 use polygrad::array::Rng;
 
 use crate::check::{self, quietly};
-use crate::pipelines::{Pipeline, Question};
+use crate::pipelines::{PIPELINES, Pipeline, Question};
+use crate::recipe::Recipe;
 use crate::{bulk, enclosed, exact, from_environment, generate};
 
 /// How long a program may take, with what makes it small if it fails.
@@ -60,26 +61,34 @@ fn kind_of(seed: u64) -> &'static Kind {
     unreachable!("the shares are 1000 together")
 }
 
-/// What a whole program is asked: values and gradients in what saves, loads, exports, compiles and runs on several threads; of
-/// the other pipelines, which take longer the more derivatives they take, some.
-fn whole(seed: u64, recipe: &crate::recipe::Recipe) -> u64 {
-    let mut rng = Rng::new(seed ^ 0xa5ced);
-    let salt = rng.below(1 << 20) as u64;
+/// Gradients that are saved, loaded, optimized and compiled, run in blocks on several threads, and exported: every whole
+/// program is asked for these.
+const ALWAYS: [&str; 3] = [
+    "symbolic gradient of segments, saved, loaded, optimized, compiled",
+    "everything simplified, vectorized and compiled in small blocks",
+    "everything simplified and vectorized, exported, evaluated",
+];
+
+/// What a whole program is asked: what all are asked, and some of the other pipelines, fewer the more derivatives they take.
+fn whole(seed: u64, recipe: &Recipe) -> u64 {
+    let salt = Rng::new(seed ^ 0xa5ced).below(1 << 20) as u64;
     let drawn = |p: &Pipeline| {
-        let hash =
-            p.name.bytes().fold(salt ^ p.question as u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-        let always = ["saved", "exported", "threads", "blocks", "compiled"].iter().any(|word| p.name.contains(word));
+        let mix = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3);
         let one_in = match p.question {
-            Question::Outputs | Question::Gradient if always => 2,
-            Question::Outputs | Question::Signs | Question::Value | Question::Primal => 4,
+            Question::Outputs | Question::Signs | Question::Value | Question::Primal => 3,
             Question::Gradient | Question::Slope | Question::Duality => 5,
             Question::Curvature | Question::Third => 8,
         };
-        (hash >> 20) % one_in == 0
+        ALWAYS.contains(&p.name) || (p.name.bytes().fold(salt ^ p.question as u64, mix) >> 20).is_multiple_of(one_in)
     };
     let before = check::compared();
     check::assert_agree_about(recipe, &drawn);
     check::compared() - before
+}
+
+#[test]
+fn what_all_are_asked_exists() {
+    assert!(ALWAYS.iter().all(|name| PIPELINES.iter().any(|p| p.name == *name)));
 }
 
 /// Lines of a process that others read start with this.

@@ -243,6 +243,33 @@ mod tests {
         assert!(found > 1000, "{found}");
     }
 
+    /// Digits of digits: the higher ones wrap around before the lower ones are through, unless one divides the other.
+    #[test]
+    fn quotients_and_remainders_of_remainders() {
+        let i = Form::linear(&[24], &[1], 0).expect("small");
+        let (mut found, mut none) = (0, 0);
+        for (c, d, e) in (0..864).map(|k: i64| (k % 6, 1 + k / 6 % 12, 1 + k / 72)) {
+            let Some((quotient, rest)) = i.plus(&Form::constant(c).expect("small")).and_then(|x| x.divided(d)) else {
+                continue;
+            };
+            let at = |k: usize| (k as i64 + c).div_euclid(d);
+            let of_rest = |k: usize| (k as i64 + c).rem_euclid(d);
+            let pairs: [(&Form, &dyn Fn(usize) -> i64); 2] = [(&quotient, &at), (&rest, &of_rest)];
+            for (form, x) in pairs {
+                let Some((again, low)) = form.divided(e) else {
+                    none += 1;
+                    continue;
+                };
+                found += 1;
+                for k in 0..24 {
+                    let both = [value(&again, &[k]), value(&low, &[k])];
+                    assert_eq!(both, [x(k).div_euclid(e), x(k).rem_euclid(e)], "{form:?} by {e} at {k}");
+                }
+            }
+        }
+        assert!(found > 200 && none > 20, "{found} {none}");
+    }
+
     /// The remainder of -1 is one less than the divisor, so that bounds of a remainder could wrap.
     #[test]
     fn divisors_are_within_reach() {

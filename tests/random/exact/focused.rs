@@ -154,6 +154,8 @@ impl Maker {
     /// A sum of arrays that are zero but in a box, or in a part of the axes.
     fn sum_of_pieces(&mut self, shape: &[usize]) -> NodeId {
         let mut sum = None;
+        // Pieces of one array or another, at their own places.
+        let wholes = [0, 1].map(|_| self.leaf(shape, self.float));
         for _ in 0..2 + self.rng.below(3) {
             let (mut space, mut offset) = (Vec::new(), Vec::new());
             for n in shape {
@@ -166,9 +168,14 @@ impl Maker {
             let mut step = |k: usize| if self.rarely(6) && offset[k / rank.max(1)] == 0 && rank == 1 { 2 } else { 1 };
             let matrix: Vec<i64> = (0..rank * rank).map(|k| if k % (rank + 1) == 0 { step(k) } else { 0 }).collect();
             let into = View::affine(shape, &space, &matrix, &offset);
-            let from = if self.rarely(2) { View::identity(&space) } else { self.view(&space) };
-            let source = from.source().to_vec();
-            let x = self.value(&source, self.float, 1);
+            let (from, x) = match self.rng.below(3) {
+                0 => (into.clone(), self.one(&wholes)),
+                kind => {
+                    let from = if kind == 1 { View::identity(&space) } else { self.view(&space) };
+                    let source = from.source().to_vec();
+                    (from, self.value(&source, self.float, 1))
+                }
+            };
             let bound = self.bound(x);
             let piece = self.linear(Linear::affine(from, into), x, bound);
             sum = Some(match sum {

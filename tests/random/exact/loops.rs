@@ -58,9 +58,16 @@ impl Maker {
         let (body, bounds) = self.body(&carries, (&xs, &captured), (stacked, row, dtype), depth)?;
         let position = if stacked { carries.len() } else { 0 };
         let bound = bounds[position];
+        let further = if stacked { position + 1 } else { carries.len() };
         let l = Loop { n, reverse: self.rarely(2), body, init, xs, captured };
         let of = self.add(Op::Loop(Box::new(l)), 0.0);
-        Some(self.add(Op::Output(of, position), bound))
+        let result = self.add(Op::Output(of, position), bound);
+        // Others may use the states of the trips, too.
+        for (k, bound) in bounds.iter().enumerate().skip(further) {
+            let states = self.add(Op::Output(of, k), *bound);
+            self.states.push(states);
+        }
+        Some(result)
     }
 
     /// The body of a loop, and the bounds of its results.
@@ -88,6 +95,11 @@ impl Maker {
         }
         if stacked {
             results.push(inner.value(row, dtype, depth));
+        }
+        for k in 0..carries.len() {
+            if carries[k].1.is_float() && self.rarely(3) {
+                results.extend([k as NodeId, results[k]]);
+            }
         }
         let bounds = results.iter().map(|r| inner.bound(*r)).collect();
         Some((inner.b.finish(&results, &[]), bounds))

@@ -65,13 +65,15 @@ pub(super) struct Maker {
     /// The number of trips of most loops, and what some of them read.
     pub(super) trips: usize,
     pub(super) sequences: Vec<NodeId>,
+    /// The states of loops before and after their trips.
+    pub(super) states: Vec<NodeId>,
 }
 
 impl Maker {
     pub(super) fn new(mut rng: Rng, inside: usize, extents: Extents, float: DType) -> Maker {
         let trips = if rng.below(4) == 0 { 3 + rng.below(10) } else { rng.below(4) };
-        let (b, bounds, sequences) = (Builder::literal(), Vec::new(), Vec::new());
-        Maker { rng, b, bounds, inside, extents, float, trips, sequences }
+        let (b, bounds) = (Builder::literal(), Vec::new());
+        Maker { rng, b, bounds, inside, extents, float, trips, sequences: Vec::new(), states: Vec::new() }
     }
 
     pub(super) fn one<X: Clone>(&mut self, of: &[X]) -> X {

@@ -18,6 +18,10 @@ impl Maker {
         let x = self.value(&shape, float, 2);
         let y = self.computed(x);
         let mut results: Vec<NodeId> = (0..2 + self.rng.below(3)).map(|_| self.reading(y)).collect();
+        // What reads the states of a loop, too, shares them with the loop.
+        if let Some(states) = self.states.last().copied().filter(|id| !self.of_shape(*id).is_empty()) {
+            results.push(self.reading(states));
+        }
         if self.rarely(4) {
             results.push(y);
         }
@@ -132,8 +136,8 @@ impl Maker {
             let axes = if maker.rarely(2) { [axes[1], axes[0]] } else { axes };
             let (mut matrix, mut offset, mut source) = (Vec::new(), Vec::new(), Vec::new());
             for (k, axis) in axes.into_iter().enumerate() {
-                let n = if of_y { shape[k] } else { space[axis] + maker.rng.below(3) };
-                let step = maker.one(&[1i64, 1, 1, -1]);
+                let step = maker.one(&[1i64, 1, 1, -1, 2]);
+                let n = if of_y { shape[k] } else { step.unsigned_abs() as usize * space[axis] + maker.rng.below(3) };
                 let first = maker.rng.below(4).min(n) as i64;
                 matrix.extend((0..3).map(|other| if other == axis { step } else { 0 }));
                 offset.push(if step < 0 { first + space[axis] as i64 - 1 } else { first });
