@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use super::kinds::Kind;
@@ -32,6 +33,11 @@ pub struct External {
     /// None for the name of a function that is not known, as in a program that was saved.
     function: Option<Arc<HostFunction>>,
 }
+
+/// What code of the host keeps between its calls is its own: a panic in it leaves no array half written, and the next call
+/// is one like any other.
+impl UnwindSafe for External {}
+impl RefUnwindSafe for External {}
 
 impl External {
     /// A function under a name.

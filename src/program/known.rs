@@ -34,7 +34,9 @@ impl Known {
             Op::Call(Call::External(_), _) | Op::Custom(..) => false,
             Op::Call(Call::Matrix(_), args) => args.iter().all(|a| size(a.sizes()) <= LARGEST),
             Op::Loop(l) => elements(l) <= LARGEST,
-            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => size(shape) <= LARGEST,
+            Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => {
+                size(shape) <= LARGEST
+            }
             Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
                 size(shape) <= LARGEST
             }
@@ -48,7 +50,8 @@ impl Known {
 
 /// The elements that all trips of a loop compute at the least.
 fn elements(l: &Loop<Term>) -> usize {
-    let results = l.body.outputs().iter().map(|slot| size(&slot.shape)).fold(l.body.nodes().len(), usize::saturating_add);
+    let results =
+        l.body.outputs().iter().map(|slot| size(&slot.shape)).fold(l.body.nodes().len(), usize::saturating_add);
     l.n.saturating_mul(results)
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A [`Program`] is a list of operations in which operands come before their uses: flat, typed, hash-consed (no two
 //! operations are equal), closed, with named inputs and outputs. The body of a loop is a program of its own whose
-//! captured values are inputs. A program is `Send + Sync`, cheap to clone and printable. Two programs are equal if all
-//! their parts are, names included; that is known when they are made (`class.rs`).
+//! captured values are inputs. A program is `Send + Sync`, `UnwindSafe`, cheap to clone and printable. Two programs are
+//! equal if all their parts are, names included; that is known when they are made (`class.rs`).
 //!
 //! Laws: [`interpret`] alone gives a program a meaning, and it commutes with every operation: it is the unique
 //! homomorphism from the initial algebra ("Dual-numbers reverse AD for array languages", appendix C.3). Nothing here

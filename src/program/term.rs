@@ -8,7 +8,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
 use super::known::Known;
@@ -24,6 +24,10 @@ use crate::source::{Place, place_of};
 /// A traced value.
 #[derive(Clone)]
 pub struct Term(Rc<Traced>);
+
+/// What is known of a term is written at once, when it has been computed: a panic before leaves it unknown.
+impl UnwindSafe for Term {}
+impl RefUnwindSafe for Term {}
 
 struct Traced {
     id: u64,

@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::fmt::{self, Debug};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use super::Tree;
@@ -73,6 +74,10 @@ fn same<X: PartialEq + Debug + 'static>(a: &X, b: &X) -> bool {
 pub struct Key {
     parts: Vec<Part>,
 }
+
+/// Plain data are compared and shown, never changed: a panic while they are leaves the key as it was.
+impl UnwindSafe for Key {}
+impl RefUnwindSafe for Key {}
 
 #[derive(Clone)]
 enum Part {

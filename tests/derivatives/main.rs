@@ -21,6 +21,7 @@ mod gradients;
 mod implicit;
 mod inside;
 mod interpreters;
+mod known;
 mod laws;
 mod levels;
 mod lifting;

@@ -2,8 +2,8 @@
 
 use polygrad::higher::primitive::{Compact, Constant, Logic, MatVec, Recorded};
 use polygrad::higher::{
-    self, Arrays, Expr, Language, Matrix, Monoid, Obj, Primitive, Prod, Real, Signature, Sum, Unit, Var, Vector, fix,
-    fun1, fun2, if_, inl, inr, iterate, lam, map, num, roll, tup,
+    self, Arrays, Expr, Fun, Language, Matrix, Monoid, Mu, Obj, Primitive, Prod, Real, Signature, Sum, Unit, Var,
+    Vector, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll, tup, unroll,
 };
 use polygrad::interpreters::higher::optic::lens::{Either, Optic};
 use polygrad::interpreters::higher::optic::wired;
@@ -20,6 +20,25 @@ fn endless<C: Language>() -> Expr<C, Real, Real> {
 /// A recursion that a condition on the input would end.
 fn power<C: Language>() -> Expr<C, Real, Real> {
     fun1(|x| fix(|f, n| if_(n.at().less(num(0.5)), || x.at(), || x.at() * f.at().app(n.at() - 1.0))).app(x.at()))
+}
+
+/// A function of itself.
+struct Own;
+
+impl Signature for Own {
+    type Of<X: Obj> = Fun<X, Real>;
+}
+
+/// A recursion by a function that takes itself.
+fn selves<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| {
+        let_(
+            lam(|own: Var<_, Mu<Own>>| {
+                if_(x.at().less(num(0.5)), || x.at(), || x.at() * unroll(own.at()).app(own.at()))
+            }),
+            |half| half.at().app(roll(half.at())),
+        )
+    })
 }
 
 struct Numbers;
@@ -84,6 +103,7 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
     log.panics_when_run(|| higher::stage_gradient(endless(), &a));
     log.panics_when_run(|| higher::stage(power(), &a));
+    log.panics_when_run(|| higher::stage(selves(), &a));
     log.panics_when_run(|| higher::run(endless_list(), &a));
 
     log.panics(|| higher::dependencies::<Paths, _, _, Array>(smaller(), &(a.clone(), b.clone()), &[]));

@@ -39,3 +39,4 @@ mod sorting;
 mod special;
 mod tensor;
 mod tree;
+mod unwind;

@@ -1,6 +1,7 @@
 //! `Jit`: a function recorded again for each new shape, structure or plain field, and kept.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Function, FunctionOptions};
@@ -137,6 +138,11 @@ impl<P, Q, Y> Jit<P, Q, Y> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// A recording that panics is not kept, and nothing that is done to the list of the others can leave it broken: the next
+/// call records again.
+impl<P, Q, Y: RefUnwindSafe> UnwindSafe for Jit<P, Q, Y> {}
+impl<P, Q, Y: RefUnwindSafe> RefUnwindSafe for Jit<P, Q, Y> {}
 
 impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
     /// The results for these arguments and data.

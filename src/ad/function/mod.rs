@@ -36,7 +36,8 @@ pub(super) use record::{Recorded, record_at};
 ///
 /// A `Function` is data: it can be sent to other threads and run from several at once, printed (its
 /// [`program`](Function::program)), and run on any inputs like those for which it was traced: of the same shapes,
-/// structure and plain fields. [`Jit`](super::Jit) traces again for others.
+/// structure and plain fields. [`Jit`](super::Jit) traces again for others. After a run that panics, in code of the host, the
+/// next one is like any other: it is `UnwindSafe`.
 ///
 /// | constructor | runs on | gives |
 /// |---|---|---|
