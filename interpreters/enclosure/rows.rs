@@ -198,6 +198,7 @@ pub(super) fn binary(op: Binary, x: Interval, y: Interval, dtype: DType) -> Inte
             let at = |x: f64, y: f64| Interval::point(op.apply(x, y)).blurred(8.0, dtype).widened(10, dtype);
             at(x.lo, y.lo).hull(at(x.hi, y.hi))
         }
+        Binary::Polygamma => polygamma(x, y, dtype),
     };
     values.widened(0, dtype).or_nan(nan)
 }
@@ -211,7 +212,7 @@ pub(super) fn of_itself(op: Binary, x: Interval, dtype: DType) -> Option<Interva
         Binary::Div => Some(Interval::point(1.0).or_nan(nan || x.holds(0.0))),
         Binary::Min | Binary::Max => Some(x),
         Binary::Add | Binary::Pow | Binary::PowLessOne | Binary::Atan2 | Binary::RecipReal => None,
-        Binary::Hypot | Binary::Copysign | Binary::LogAddExp => None,
+        Binary::Hypot | Binary::Copysign | Binary::LogAddExp | Binary::Polygamma => None,
     }
 }
 
@@ -250,6 +251,18 @@ fn angle(ordinate: Interval, abscissa: Interval, dtype: DType) -> Interval {
         return Interval::between(-PI, PI).widened(2, dtype);
     }
     ordinate.corners(abscissa, at)
+}
+
+/// Of positive numbers and one order of 2 or more: it rises where the order is even, and falls where it is odd.
+fn polygamma(x: Interval, order: Interval, dtype: DType) -> Interval {
+    let n = order.lo.round();
+    // Beyond, the values are exponentials of sums.
+    let one = (2.0..=170.0).contains(&n) && n - order.lo <= 0.25 && order.hi - n <= 0.25;
+    if !one || x.lo <= 0.0 || x.nan {
+        return ANYTHING;
+    }
+    let at = |x: f64| Interval::point(Binary::Polygamma.apply(x, n)).widened(40 + 4 * n as u32, dtype);
+    at(x.lo).hull(at(x.hi))
 }
 
 /// `x / (x^2 + y^2)`. For positive `x` it falls with `|y|`, rises with `x` up to `|y|` and falls from there; it is odd

@@ -75,6 +75,7 @@ impl Code {
             Binary::Min => self.first_if("LE", x, y),
             Binary::Max => self.first_if("GE", x, y),
             Binary::LogAddExp => self.log_add_exp(x, y),
+            Binary::Polygamma => self.polygamma(x, y),
             Binary::MulNoNan => {
                 for (factor, other) in [(x, y), (y, x)] {
                     if let Some(Origin::OfMask(mask)) = self.origin(factor) {

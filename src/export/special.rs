@@ -90,4 +90,149 @@ impl Code {
         let value = self.select(&bottom, &nan, &value);
         self.convert(&value, x.ty)
     }
+
+    /// The derivative of `digamma` of an order that may be any number, as the row: raised, then by the asymptotic series; negative arguments
+    /// are reflected.
+    pub(super) fn polygamma(&mut self, x: &Value, order: &Value) -> Value {
+        let (wide, given) = (self.convert(x, Ty::F64), self.convert(order, Ty::F64));
+        let [zero, one, half, infinite, nan] = [0.0, 1.0, 0.5, f64::INFINITY, f64::NAN].map(|c| self.like(c, &wide));
+        let n = self.unary("round_nearest_afz", &given);
+        let factorial = self.factorial(&n);
+        let right = self.compare("GT", &wide, &zero);
+        let (floor, ceil) = (self.unary("floor", &wide), self.unary("ceil", &wide));
+        let [mirrored, from_below, to_above] =
+            [(&one, &wide), (&wide, &floor), (&ceil, &wide)].map(|(a, b)| self.binary("subtract", a, b));
+        let [near, below, above] = [(&wide, mirrored), (&one, from_below), (&one, to_above)].map(|(there, other)| {
+            let at = self.select(&right, there, &other);
+            self.polygamma_size(&at, &n, &factorial)
+        });
+        let halves = self.binary("multiply", &n, &half);
+        let even = {
+            let floor = self.unary("floor", &halves);
+            self.compare("EQ", &halves, &floor)
+        };
+        let minus = self.unary("negate", &near);
+        let positive = self.select(&even, &minus, &near);
+        let (apart, sum) = (self.binary("subtract", &above, &below), self.binary("add", &above, &below));
+        let both = self.select(&even, &apart, &sum);
+        let reflected = self.binary("subtract", &both, &near);
+        let value = self.select(&right, &positive, &reflected);
+        // Poles, and what is no order.
+        let (whole, at_most) = (self.compare("EQ", &wide, &floor), self.compare("LE", &wide, &zero));
+        let pole = self.binary("and", &whole, &at_most);
+        let bottom = self.compare_with("EQ", &wide, f64::NEG_INFINITY);
+        let both_signs = self.binary("or", &even, &bottom);
+        let at_pole = self.select(&both_signs, &nan, &infinite);
+        let value = self.select(&pole, &at_pole, &value);
+        let first = self.compare("EQ", &n, &zero);
+        let digamma = self.unary("chlo.digamma", &wide);
+        let value = self.select(&first, &digamma, &value);
+        let off = self.binary("subtract", &given, &n);
+        let off = self.unary("abs", &off);
+        let (close, large) = (self.compare_with("LE", &off, 0.25), self.compare("GE", &n, &zero));
+        let is_order = self.binary("and", &close, &large);
+        let value = self.select(&is_order, &value, &nan);
+        self.convert(&value, x.ty)
+    }
+
+    /// The factorials of whole numbers up to 170, of which the next is no float.
+    fn factorial(&mut self, n: &Value) -> Value {
+        let (start, one) = (self.integer(0, &[]), self.like(1.0, n));
+        let state = self.repeat(
+            &[start, one.clone(), one.clone()],
+            |code, state| {
+                let most = code.integer(170, &[]);
+                code.compare("LT", &state[0], &most)
+            },
+            |code, state| {
+                let (step, one) = (code.integer(1, &[]), code.like(1.0, n));
+                let counts = code.compare("LE", &state[1], n);
+                let factor = code.select(&counts, &state[1], &one);
+                let product = code.binary("multiply", &state[2], &factor);
+                vec![code.binary("add", &state[0], &step), code.binary("add", &state[1], &one), product]
+            },
+        );
+        state[2].clone()
+    }
+
+    /// `n! sum_k 1 / (x + k)^(n + 1)` for positive `x`.
+    fn polygamma_size(&mut self, x: &Value, n: &Value, factorial: &Value) -> Value {
+        let [zero, one, half, two] = [0.0, 1.0, 0.5, 2.0].map(|c| self.like(c, x));
+        let power = self.binary("add", n, &one);
+        let large = {
+            let (slope, least) = (self.like(1.5, x), self.like(LARGE.into(), x));
+            let more = self.binary("multiply", &slope, n);
+            self.binary("add", &least, &more)
+        };
+        let start = self.integer(0, &[]);
+        let state = self.repeat(
+            &[start, x.clone(), one.clone(), zero.clone()],
+            |code, state| {
+                // Of any argument and order fewer terms count.
+                let most = code.integer(64, &[]);
+                code.compare("LT", &state[0], &most)
+            },
+            |code, state| {
+                let [_, y, part, terms] = state else { unreachable!("the state has four parts") };
+                let (step, one, zero) = (code.integer(1, &[]), code.like(1.0, x), code.like(0.0, x));
+                let (short, seen) = (code.compare("LT", y, &large), code.compare_with("GT", part, f64::EPSILON / 64.0));
+                let counts = code.binary("and", &short, &seen);
+                let term = code.select(&counts, part, &zero);
+                let next = {
+                    let step = code.select(&counts, &one, &zero);
+                    code.binary("add", y, &step)
+                };
+                let ratio = code.binary("divide", x, &next);
+                let raised = code.binary("power", &ratio, &power);
+                let part = code.select(&counts, &raised, part);
+                let terms = code.binary("add", terms, &term);
+                vec![code.binary("add", &state[0], &step), next, part, terms]
+            },
+        );
+        let [_, y, part, terms] = &state[..] else { unreachable!("the state has four parts") };
+        let square = self.binary("multiply", y, y);
+        let z = self.binary("divide", &one, &square);
+        let twice = self.binary("multiply", &two, y);
+        let mut factor = self.binary("divide", &power, &twice);
+        let integral = self.binary("divide", y, n);
+        let mut rest = self.binary("add", &integral, &half);
+        for (k, b) in BERNOULLI.iter().enumerate() {
+            let b = self.like(*b, x);
+            let term = self.binary("multiply", &b, &factor);
+            rest = self.binary("add", &rest, &term);
+            let k = 2.0 * (k + 1) as f64;
+            for (more, below) in [(k, k + 1.0), (k + 1.0, k + 2.0)] {
+                let (more, below) = (self.like(more, x), self.like(below, x));
+                let above = self.binary("add", n, &more);
+                let ratio = self.binary("divide", &above, &below);
+                factor = self.binary("multiply", &factor, &ratio);
+            }
+            factor = self.binary("multiply", &factor, &z);
+        }
+        let rest = self.binary("multiply", part, &rest);
+        // Where the terms ended before, the series is none.
+        let hidden = self.compare_with("LE", part, f64::EPSILON / 64.0);
+        let rest = self.select(&hidden, &zero, &rest);
+        let whole = self.binary("add", terms, &rest);
+        // Neither power is out of range where the result is not.
+        let lower = self.binary("multiply", n, &half);
+        let lower = self.unary("floor", &lower);
+        let upper = self.binary("subtract", &power, &lower);
+        let (low, high) = (self.binary("power", x, &lower), self.binary("power", x, &upper));
+        let value = self.binary("divide", factorial, &low);
+        let value = self.binary("multiply", &value, &whole);
+        let value = self.binary("divide", &value, &high);
+        let logs = {
+            let of_factorial = self.unary("chlo.lgamma", &power);
+            let (x, whole) = (self.unary("log", x), self.unary("log", &whole));
+            let product = self.binary("multiply", &power, &x);
+            let sum = self.binary("subtract", &of_factorial, &product);
+            self.binary("add", &sum, &whole)
+        };
+        let by_logs = self.unary("exponential", &logs);
+        let far = self.compare_with("GT", n, 170.0);
+        let value = self.select(&far, &by_logs, &value);
+        let infinite = self.compare_with("EQ", x, f64::INFINITY);
+        self.select(&infinite, &zero, &value)
+    }
 }

@@ -283,6 +283,15 @@ binary_ops! {
         domain: -2.0..2.0, -2.0..2.0,
         example: ([1000.0, 0.0], f64::NEG_INFINITY) => [1000.0, 0.0],
     }
+    /// Derivative of order `y` of `digamma` at `x`: the function itself for 0, `trigamma` for 1. NaN where the order is no integer or
+    /// negative; at 0 and the negative integers NaN for even orders, which have opposite infinities on either side, and `inf` for odd ones.
+    /// Partials `polygamma(x, y + 1)`, and 0 in `y`, which is rounded if it is less than a quarter away from an integer.
+    polygamma => Polygamma {
+        written: function,
+        kernel: |x, y| F::of_f64(special::polygamma(x.as_f64(), y.as_f64())),
+        partials: |x, y, z| [x.with(Binary::Polygamma, &(y + 1.0)).singular(), y.c(0.0).mask()],
+        domain: 0.5..3.0, 1.8..2.2,
+    }
     /// Product that is 0 where either factor is 0, even if the other is infinite or NaN there. Partials `y`
     /// and `x`, which multiply in the same way: guarded products are closed under differentiation.
     mul_no_nan => MulNoNan {

@@ -3,7 +3,7 @@
 //! Law: kernels that are not generic compute in `f64` for every float type, so results of a narrower type are correctly
 //! rounded almost everywhere. `tests/language/accuracy.rs` bounds the errors.
 //!
-//! `digamma` and `trigamma`: the argument is raised above [`LARGE`] by the recurrence and put into the asymptotic
+//! `digamma`, `trigamma` and `polygamma`: the argument is raised above [`LARGE`] by the recurrence and put into the asymptotic
 //! series there; negative arguments are reflected.
 
 use std::f64::consts::{LN_2, PI};
@@ -158,3 +158,81 @@ pub(super) fn trigamma(x: f64) -> f64 {
     let z = 1.0 / (x * x);
     (1.0 + 0.5 / x + series(z, |_, b| b)) / x + below
 }
+
+/// How far an order may be from an integer: orders are integers, of which a computed one is rounded.
+const ORDER_SLACK: f64 = 0.25;
+
+/// The derivative of order `order` of [`digamma`]. NaN where the order is no integer or negative, and at the poles where it is even, as
+/// infinities have opposite signs there; infinite at the other poles.
+///
+/// `psi_n(x) = psi_n(f) - (-1)^n (psi_n(g) - psi_n(1 - x))` for negative `x`, where `f` and `g` are the distances of `x` from the integers
+/// below and above: the poles between `x` and 0 are those of two series that end, by which nothing cancels but what does in the function.
+pub(super) fn polygamma(x: f64, order: f64) -> f64 {
+    let n = order.round();
+    if !(n >= 0.0 && (order - n).abs() <= ORDER_SLACK && n.is_finite()) || x.is_nan() {
+        return f64::NAN;
+    }
+    if n == 0.0 {
+        return digamma(x);
+    }
+    if n == 1.0 {
+        return trigamma(x);
+    }
+    let even = n % 2.0 == 0.0;
+    if x > 0.0 {
+        let size = polygamma_size(x, n);
+        return if even { -size } else { size };
+    }
+    if x == x.floor() {
+        return if even || x.is_infinite() { f64::NAN } else { f64::INFINITY };
+    }
+    let (below, above) = (polygamma_size(x - x.floor(), n), polygamma_size(x.ceil() - x, n));
+    let both = if even { above - below } else { above + below };
+    both - polygamma_size(1.0 - x, n)
+}
+
+/// `n! sum_k 1 / (x + k)^(n + 1)` for positive `x` and `n >= 2`: the terms up to [`LARGE`] and more, since the series takes the longer the
+/// larger the order is, and the rest by the series
+/// `1 / (n y^n) + 1 / (2 y^(n + 1)) + sum_k B_2k (n + 1) .. (n + 2k - 1) / ((2k)! y^(n + 2k))`.
+fn polygamma_size(x: f64, n: f64) -> f64 {
+    if x.is_infinite() {
+        return 0.0;
+    }
+    let (mut y, mut terms) = (x, 0.0);
+    let mut part = 1.0;
+    for _ in 0..MOST_TERMS {
+        if y >= LARGE + 1.5 * n || part <= HIDDEN {
+            break;
+        }
+        terms += part;
+        y += 1.0;
+        part = (x / y).powf(n + 1.0);
+    }
+    let z = 1.0 / (y * y);
+    // The factor (n + 1) .. (n + 2k - 1) / (2k)!, times y^(1 - 2k), from k = 1 on.
+    let mut factor = (n + 1.0) / (2.0 * y);
+    let mut rest = y / n + 0.5;
+    for (k, b) in BERNOULLI.iter().enumerate() {
+        rest += b * factor;
+        let k = 2.0 * (k + 1) as f64;
+        factor *= (n + k) * (n + k + 1.0) / ((k + 1.0) * (k + 2.0)) * z;
+    }
+    // Below the bound the series is none.
+    let whole = if part <= HIDDEN { terms } else { terms + part * rest };
+    // Neither power is out of range where the result is not.
+    let lower = (n / 2.0).floor();
+    if n <= MOST_FACTORIAL {
+        let factorial = (1..=n as u32).map(f64::from).product::<f64>();
+        return factorial / x.powf(lower) * whole / x.powf(n + 1.0 - lower);
+    }
+    (libm::lgamma(n + 1.0) - (n + 1.0) * x.ln() + whole.ln()).exp()
+}
+
+/// Terms below this are hidden by the first, which is 1.
+const HIDDEN: f64 = f64::EPSILON / 64.0;
+
+/// More terms than this count for no argument and order: of those below `1.5 n` all but the first 62 are hidden by the first.
+const MOST_TERMS: u32 = 64;
+
+/// The largest number whose factorial is a float.
+const MOST_FACTORIAL: f64 = 170.0;

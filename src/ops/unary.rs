@@ -3,9 +3,7 @@
 //! Law: a row is everything. Kernel, derivative and test domain stand side by side here; the
 //! operation is named nowhere else, and `tests/derivatives/laws.rs` checks each row against finite differences.
 //!
-//! The table is closed under differentiation with one exception: nothing here is the derivative of
-//! `trigamma`, so differentiating that is an error, never a wrong number. [`Unary::order`] says how
-//! often a row can be differentiated.
+//! The two tables are closed under differentiation: every derivative is made of rows.
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
@@ -19,8 +17,6 @@ use crate::tensor::Tensor;
 
 /// Makes the enum, its table functions and the documented methods of [`Tensor`] from the rows.
 macro_rules! unary_ops {
-    (@order) => { None };
-    (@order $order:literal) => { Some($order) };
     ($(
         $(#[doc = $doc:literal])*
         $name:ident => $Op:ident {
@@ -28,7 +24,6 @@ macro_rules! unary_ops {
             derivative: |$x:ident, $y:ident| $derivative:expr,
             domain: $lo:literal .. $hi:literal,
             $(example: $at:literal => $value:literal,)?
-            $(order: $order:literal,)?
         }
     )*) => {
         /// An elementwise function of one float argument.
@@ -54,12 +49,6 @@ macro_rules! unary_ops {
                 match self { $( Unary::$Op => ($lo, $hi), )* }
             }
 
-            /// How many times the function can be differentiated; `None` for any number of times. One more
-            /// differentiation panics.
-            pub fn order(self) -> Option<u32> {
-                match self { $( Unary::$Op => unary_ops!(@order $($order)?), )* }
-            }
-
             /// The function at one number.
             #[inline]
             pub fn apply<F: Float>(self, x: F) -> F {
@@ -73,9 +62,6 @@ macro_rules! unary_ops {
             }
 
             /// The derivative at `x`, where `y` is the function's value there.
-            ///
-            /// # Panics
-            /// When the table has no row for the derivative, see [`order`](Unary::order).
             ///
             /// ```
             /// use polygrad::{Array, ops::Unary};
@@ -330,16 +316,15 @@ unary_ops! {
         example: 0.0 => 0.0,
     }
     /// Logarithm of the absolute value of the gamma function; `inf` at 0 and the negative integers.
-    /// Derivative `digamma x`, NaN there. Can be differentiated twice.
+    /// Derivative `digamma x`, NaN there.
     lgamma => Lgamma {
         kernel: |x| c(libm::lgamma(x.as_f64())),
         derivative: |x, _y| x.map(Unary::Digamma).singular(),
         domain: 0.5..3.0,
         example: 1.0 => 0.0,
-        order: 2,
     }
     /// Digamma function, the derivative of `lgamma`; NaN at 0 and the negative integers, where it has
-    /// opposite infinities on either side. Derivative `trigamma x`. Can be differentiated once.
+    /// opposite infinities on either side. Derivative `trigamma x`.
     ///
     /// The error in `f64` is below `4e-15` relative to the larger of `|digamma x|` and 1, where `x` is not so
     /// near to a negative integer that its own rounding counts for more.
@@ -347,29 +332,17 @@ unary_ops! {
         kernel: |x| c(special::digamma(x.as_f64())),
         derivative: |x, _y| x.map(Unary::Trigamma).singular(),
         domain: 0.5..3.0,
-        order: 1,
     }
-    /// Trigamma function, the second derivative of `lgamma`; `inf` at 0 and the negative integers. It cannot
-    /// be differentiated: that panics.
+    /// Trigamma function, the second derivative of `lgamma`; `inf` at 0 and the negative integers.
+    /// Derivative `polygamma(x, 2)`.
     ///
     /// The relative error in `f64` is below `2e-15`, where `x` is not so near to a negative integer that its
     /// own rounding counts for more.
     trigamma => Trigamma {
         kernel: |x| c(special::trigamma(x.as_f64())),
-        derivative: |_x, _y| underivable(
-            "trigamma",
-            "the third derivative of lgamma",
-            "apply stop_gradient, or differentiate fewer times"
-        ),
+        derivative: |x, _y| x.with(Binary::Polygamma, &x.c(2.0)).singular(),
         domain: 0.5..3.0,
-        order: 0,
     }
-}
-
-/// Where the table ends: there is no row for the derivative.
-#[track_caller]
-fn underivable<T>(op: &str, wanted: &str, way_out: &str) -> Partial<T> {
-    panic!("{op}: must not be differentiated, but {wanted} was asked for, which is no operation; {way_out}")
 }
 
 /// `1 - x^2`, factored so that it does not cancel near the ends of `[-1, 1]`; guarded, as it is part of singular

@@ -154,8 +154,8 @@ pub(crate) fn is_function(op: &Op<NodeId>) -> bool {
             !matches!(op, Abs | Neg | Recip | Relu | Sqrt | Square)
         }
         Op::Binary(op, ..) => {
-            use Binary::{Atan2, Hypot, LogAddExp, Pow, PowLessOne};
-            matches!(op, Atan2 | Hypot | LogAddExp | Pow | PowLessOne)
+            use Binary::{Atan2, Hypot, LogAddExp, Polygamma, Pow, PowLessOne};
+            matches!(op, Atan2 | Hypot | LogAddExp | Polygamma | Pow | PowLessOne)
         }
         Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => false,
         Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,

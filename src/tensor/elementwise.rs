@@ -11,6 +11,27 @@ use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Linear};
 
+impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
+    /// The derivative of this order of [`digamma`](Tensor::digamma), which is the one of order 0; that of order 1 is
+    /// [`trigamma`](Tensor::trigamma). At 0 and the negative integers `inf` where the order is odd, and NaN where it is even, as infinities
+    /// have opposite signs on either side.
+    ///
+    /// For `x > 0` it is `(-1)^(n + 1) n! sum_k 1 / (x + k)^(n + 1)`. The relative error in `f64` is below `1e-14` up to the order 20, and
+    /// below `1e-13` up to 170, beyond which values are exponentials of logarithms; for negative `x` relative to the largest such sum at the distances of `x` from the integers beside it.
+    /// Abramowitz and Stegun, "Handbook of mathematical functions" (1964), section 6.4.
+    ///
+    /// ```
+    /// use polygrad::{grad, tensor};
+    /// let x = tensor(2.5);
+    /// assert_eq!(x.polygamma(1), x.trigamma());
+    /// assert_eq!(grad(|x| x.trigamma(), &x), x.polygamma(2));
+    /// ```
+    #[track_caller]
+    pub fn polygamma(&self, order: u32) -> Self {
+        self.binary(Binary::Polygamma, E::of_f64(order.into()))
+    }
+}
+
 impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// This tensor and an operand in their common shape.
     #[track_caller]

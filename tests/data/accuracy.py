@@ -115,7 +115,7 @@ def digamma(x):
 
 
 def trigamma(x):
-    return (INF if at_pole(x) else psi(1, x), None)
+    return (INF, NAN) if at_pole(x) else (psi(1, x), psi(2, x))
 
 
 def gauss(x):
@@ -197,7 +197,7 @@ UNARY = {
                [-3.0, -2.5, -2.457, -7.25, -20.5, 3.0, 1.4616321449683623, 1e5, 1e10, 2.5e305] + spread("lgamma", 1e-3, 170, 24, False)),
     "digamma": (digamma, [(NAN, INF), (NAN, INF), (INF, 0.0), (NAN, None)],
                 [-3.0, -2.5, -7.25, -20.5, 3.0, 1.4616321449683623, 1e5, 1e10, 2.5e305] + spread("digamma", 1e-3, 170, 24, False)),
-    "trigamma": (trigamma, [(INF, None), (INF, None), (0.0, None), (NAN, None)],
+    "trigamma": (trigamma, [(INF, NAN), (INF, NAN), (0.0, -0.0), (NAN, NAN)],
                  [-3.0, -2.5, -7.25, -20.5, 3.0, 1e5, 1e10] + spread("trigamma", 1e-3, 170, 24, False)),
 }
 # Functions whose arguments far below zero are all poles or of no use in a table.
@@ -212,7 +212,7 @@ def unary(name):
         xs = [x for x in xs if not x < -1e6 and not -1e-300 < x < 0]
     for x in dict.fromkeys(xs):
         if x != x:
-            slope = {"neg": -1.0, "relu": 0.0, "trigamma": None}.get(name, NAN)
+            slope = {"neg": -1.0, "relu": 0.0}.get(name, NAN)
             yield [x], [NAN, slope]
         elif repr(x) in at:
             yield [x], list(at[repr(x)])
@@ -383,6 +383,25 @@ def pairs(seed, low, high, n, signs="++"):
     return out
 
 
+def polygamma(x, n):
+    """The derivative of order n of digamma, and its own; orders are integers."""
+    if x != x or x == -INF or n != n or n == INF or n < 0:
+        return [NAN, None, 0.0]
+    if x == INF:
+        return [INF if n == 0 else (0.0 if n % 2 else -0.0), None, 0.0]
+    if at_pole(x):
+        value = [NAN, INF]
+        return [value[int(n) % 2], value[int(n + 1) % 2], 0.0]
+    return [psi(int(n), mpf(x)), psi(int(n) + 1, mpf(x)), 0.0]
+
+
+def orders(seed):
+    """Positive numbers of all magnitudes and orders up to 20, and negative numbers."""
+    near = [(x, float(k % 21)) for k, x in enumerate(spread(seed, 1e-3, 170, 42, False))]
+    far = [(1e5, 2.0), (1e150, 2.0), (1e10, 7.0), (1e16, 18.0), (1e-16, 9.0), (2.0, 40.0), (30.5, 60.0), (3.0, 150.0)]
+    return near + far + [(-0.3, 2.0), (-2.4, 3.0), (-7.25, 4.0), (-20.6, 5.0), (-2.125, 10.0), (-0.75, 11.0), (-3.9, 20.0)]
+
+
 CORNERS = [0.0, -0.0, 1.0, -2.5, INF, -INF, NAN]
 CORNER_PAIRS = [(x, y) for x in CORNERS for y in CORNERS]
 EXTREMES = [(1e308, 1e308), (1e308, 1.0), (1.0, 1e308), (1e200, 1e200), (1e200, -3e200), (1e-200, 1e-200), (3e-200, -1e-200),
@@ -414,6 +433,7 @@ BINARY = {
     "min": (extremum(lambda x, y: x <= y), pairs("min", 1e-3, 1e3, 8, "--")),
     "max": (extremum(lambda x, y: x >= y), pairs("max", 1e-3, 1e3, 8, "--")),
     "mul_no_nan": (mul_no_nan, pairs("mul_no_nan", 1e-100, 1e100, 8, "--")),
+    "polygamma": (polygamma, orders("polygamma")),
     "logaddexp": (logaddexp, LOGS + pairs("logaddexp", 1e-3, 700, 24, "--")),
 }
 

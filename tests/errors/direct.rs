@@ -31,11 +31,6 @@ pub(crate) fn verbs(log: &mut Log) {
     log.panics(|| sweep.pull(&[], vec![v.raw().clone()]));
     log.panics(|| sweep.push(&[], vec![v.raw().clone()]));
 
-    // Where the table of derivatives ends.
-    log.panics(|| grad(|x: &Vector<_>| x.trigamma().sum(), &v));
-    log.panics(|| grad(|x: &Vector<_>| grad(|x: &Vector<_>| x.digamma().sum(), x).sum(), &v));
-    log.panics(|| jvp(|x: &Vector<_>| x.trigamma(), &v, &v));
-
     let log = RefCell::new(log);
     reverse_levels(&log);
     forward_levels(&log);

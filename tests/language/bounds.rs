@@ -41,7 +41,7 @@ pub(crate) const BOUNDS: &[Bound] = &[
     // The recurrence of `digamma` adds up to 12 reciprocals.
     ("lgamma", &[1.0, 7.0], &[0.5, 0.5]),
     ("digamma", &[4.0, 2.0], &[0.5, 0.5]),
-    ("trigamma", &[3.0], &[0.5]),
+    ("trigamma", &[3.0, 4.0], &[0.5, 0.5]),
     ("add", &[0.5, 0.5, 0.5], &[0.5, 0.5, 0.5]),
     ("sub", &[0.5, 0.5, 0.5], &[0.5, 0.5, 0.5]),
     ("mul", &[0.5, 0.5, 0.5], &[0.5, 0.5, 0.5]),
@@ -61,5 +61,7 @@ pub(crate) const BOUNDS: &[Bound] = &[
     ("max", &[0.5, 0.5, 0.5], &[0.5, 0.5, 0.5]),
     // The rounding of x - y counts as often as that is large: so many units the smaller partial errs by.
     ("logaddexp", &[2.0, 2.0, 23.0], &[1.0, 17.0, 5.0]),
+    // The rounding of a term of the recurrence counts as often as the order says.
+    ("polygamma", &[6.0, 5.0, 0.5], &[0.5, 0.5, 0.5]),
     ("mul_no_nan", &[0.5, 0.5, 0.5], &[0.5, 0.5, 0.5]),
 ];

@@ -134,12 +134,9 @@ fn floats(out: &mut String) {
                 derivative and `digamma`, where that number is less. A derivative below `2.2e-308` may be 0.";
     section(out, "Functions of one float", text, &["name", "meaning", "derivative", "guard", "errors"]);
     for op in Unary::ALL {
-        let (meaning, derivative) = split(op.doc(), &["Derivative ", "It cannot be differentiated"]);
+        let (meaning, derivative) = split(op.doc(), &["Derivative "]);
         let x = number(op.domain().0);
-        let guard = match op.order() {
-            Some(0) => "none",
-            _ => guard(&op.derivative(&x, &x.unary(*op))),
-        };
+        let guard = guard(&op.derivative(&x, &x.unary(*op)));
         row(out, &[&format!("`{}`", op.name()), &meaning, &derivative, guard, &errors(op.name())]);
     }
     let text = "Operators, and methods with the same name. The guards are those of the first and of the second partial; the errors \

@@ -113,11 +113,7 @@ pub(crate) fn computed<E: Float>(name: &str, arguments: &[f64]) -> Vec<E> {
     let args: Vec<Concrete> = arguments.iter().map(|x| Array::scalar(E::of_f64(*x))).collect();
     if let Some(op) = Unary::ALL.iter().find(|op| op.name() == name) {
         let y = args[0].unary(*op);
-        let mut all = vec![y.item::<E>().expect("a float")];
-        if op.order() != Some(0) {
-            all.push(slope(op.derivative(&args[0], &y)));
-        }
-        return all;
+        return vec![y.item::<E>().expect("a float"), slope(op.derivative(&args[0], &y))];
     }
     let op = Binary::ALL.iter().find(|op| op.name() == name).unwrap_or_else(|| panic!("there is no row {name}"));
     let z = args[0].binary(*op, &args[1]);

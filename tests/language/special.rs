@@ -1,11 +1,9 @@
-//! Special functions: their values against references and functional equations, their conventions, and the end of the
-//! table of derivatives.
+//! Special functions: their values against references and functional equations, their conventions; the table has all
+//! their derivatives.
 
 use polygrad::direct::{grad, jvp};
-use polygrad::ops::Unary;
-use polygrad::{BaseTensor, Concrete, Tensor, array::Rng, tensor};
-
-use crate::panics::caught;
+use polygrad::ops::{Binary, Unary};
+use polygrad::{Concrete, Tensor, array::Rng, tensor};
 
 /// `x`, then erf, erfc, lgamma, digamma and trigamma there, to the nearest `f64`.
 const REFERENCES: [[f64; 6]; 15] = [
@@ -124,31 +122,152 @@ fn copysign_has_derivatives_by_convention() {
     assert_eq!(at(0.0, 1.0), (0.0, 0.0, 0.0));
 }
 
-fn third<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
-    grad(|x| grad(|x| grad(|x| x.lgamma(), x), x), x)
+/// Orders, arguments and values, from series with 40 digits.
+#[rustfmt::skip]
+const POLYGAMMA: [(u32, f64, f64); 72] = [
+    (2, 0.0009765625, -2147483650.3977838),
+    (2, 0.5, -16.82879664423432),
+    (2, 1.4375, -0.9241320031823456),
+    (2, 7.5, -0.020305252536644666),
+    (2, 41.25, -0.0006021149468670896),
+    (2, 1000.0, -1.0010004999998333e-06),
+    (2, -0.3125, 58.765869516630985),
+    (2, -5.75, -124.05054526159039),
+    (3, 0.0009765625, 6597069766662.47),
+    (3, 0.5, 97.40909103400244),
+    (3, 1.4375, 1.6498423815742391),
+    (3, 7.5, 0.005772436656578694),
+    (3, 41.25, 2.954720724472502e-05),
+    (3, 1000.0, 2.003001999999e-09),
+    (3, -0.3125, 656.9166501515012),
+    (3, -5.75, 1558.5373671367583),
+    (4, 0.0009765625, -2.7021597764223e+16),
+    (4, 0.5, -771.4742498266672),
+    (4, 1.4375, -4.262600230382206),
+    (4, 7.5, -0.002457482989368555),
+    (4, 41.25, -2.1748181991956675e-06),
+    (4, 1000.0, -6.0120099999930004e-12),
+    (4, -0.3125, 7894.824831471548),
+    (4, -5.75, -24481.578633607674),
+    (7, 0.0009765625, 6.092986130857731e+27),
+    (7, 0.5, 1290440.218185598),
+    (7, 1.4375, 280.7646958332672),
+    (7, 7.5, 0.0008347246670225489),
+    (7, 41.25, 3.853270454366224e-09),
+    (7, 1000.0, 7.2252335999496e-19),
+    (7, -0.3125, 55516447.86254287),
+    (7, -5.75, 330352695.85368866),
+    (12, 0.0009765625, -6.519831928276664e+47),
+    (12, 0.5, -3923983571677.6094),
+    (12, 1.4375, -4284432.915508222),
+    (12, 7.5, -0.0025431917396943953),
+    (12, 41.25, -1.896388524221842e-12),
+    (12, 1000.0, -4.01568197165838e-29),
+    (12, -0.3125, 1767141497375554.8),
+    (12, -5.75, -3.214523309387412e+16),
+    (20, 0.0009765625, -4.003351341970575e+81),
+    (20, 0.5, -5.10216531273943e+24),
+    (20, 1.4375, -1192247263090357.0),
+    (20, 7.5, -1.1049321493589161),
+    (20, 41.25, -7.550608250669957e-16),
+    (20, 1000.0, -1.2286580895552956e-43),
+    (20, -0.3125, 9.869022375163824e+28),
+    (20, -5.75, -1.0700016187896298e+31),
+    (21, 0.0009765625, 8.608806725773525e+85),
+    (21, 0.5, 2.1429094312139835e+26),
+    (21, 1.4375, 1.7417068162090796e+16),
+    (21, 7.5, 3.0644161563205676),
+    (21, 41.25, 3.701942523776487e-16),
+    (21, 1000.0, 2.458541145128089e-45),
+    (21, -0.3125, 6.631983657686375e+30),
+    (21, -5.75, 8.988013598978536e+32),
+    (60, 0.0009765625, -3.535673914652518e+265),
+    (60, 0.5, -1.9186889963671973e+100),
+    (60, 1.4375, -2.0234654545262964e+72),
+    (60, 7.5, -3.480549763898849e+28),
+    (60, 41.25, -3.128588582916211e-17),
+    (60, 1000.0, -1.4288590769986702e-100),
+    (60, -0.3125, 5.424048034326347e+112),
+    (60, -5.75, -4.424195609128541e+118),
+    (170, 1.4375, -8.125293735034633e+279),
+    (170, 7.5, -1.6799871313946692e+157),
+    (170, 41.25, -4.271551461672243e+30),
+    (170, 1000.0, -4.642275481885541e-206),
+    (171, 1.4375, 9.665566808284677e+281),
+    (171, 7.5, 3.830370659351464e+158),
+    (171, 41.25, 1.7700412250762144e+31),
+    (171, 1000.0, 7.895703658426907e-207),
+];
+
+#[test]
+fn polygamma_of_any_order_matches_references() {
+    let of = |x: f64, order: u32| Binary::Polygamma.apply(x, f64::from(order));
+    for (order, x, expected) in POLYGAMMA {
+        let got = of(x, order);
+        let allowed = if order <= 20 {
+            1e-14
+        } else if order <= 170 {
+            1e-13
+        } else {
+            1e-11
+        };
+        assert!(
+            (got - expected).abs() <= allowed * expected.abs(),
+            "polygamma({x}, {order}) is {expected:e}, not {got:e}"
+        );
+        let narrow = x as f32;
+        assert_eq!(
+            Binary::Polygamma.apply(narrow, order as f32),
+            of(narrow.into(), order) as f32,
+            "polygamma({narrow}, {order})"
+        );
+    }
+    // The recurrence, on both sides of 0.
+    let mut rng = Rng::new(2);
+    for (k, x) in rng.uniform(&[300], -9.0, 40.0).to_vec::<f64>().expect("floats").into_iter().enumerate() {
+        let order = k as u32 % 25;
+        let step = (1..=order).map(f64::from).product::<f64>() / x.powi(order as i32 + 1);
+        let step = if order % 2 == 0 { step } else { -step };
+        let (here, next) = (of(x, order), of(x + 1.0, order));
+        let largest = here.abs().max(next.abs()).max(of(x - x.floor(), order).abs()).max(of(x.ceil() - x, order).abs());
+        assert!((next - here - step).abs() <= 1e-12 * largest, "{order} at {x}: {next} and {here} + {step}");
+    }
 }
 
 #[test]
-fn the_table_ends_with_an_error() {
-    let ends: Vec<(&str, u32)> =
-        Unary::ALL.iter().filter_map(|op| op.order().map(|order| (op.name(), order))).collect();
-    assert_eq!(ends, [("lgamma", 2), ("digamma", 1), ("trigamma", 0)]);
+fn polygamma_ends_as_documented() {
+    let of = |x: f64, order: f64| Binary::Polygamma.apply(x, order);
+    for x in [0.0, -0.0, -1.0, -1e200] {
+        assert!(of(x, 2.0).is_nan() && of(x, 3.0) == f64::INFINITY, "{x}");
+    }
+    assert_eq!([of(f64::INFINITY, 2.0), of(f64::INFINITY, 3.0)], [0.0; 2]);
+    assert!(of(f64::NEG_INFINITY, 3.0).is_nan() && of(f64::NAN, 3.0).is_nan());
+    assert!([-1.0, 2.5, 2.3, f64::INFINITY, f64::NAN].into_iter().all(|order| of(1.5, order).is_nan()));
+    // An order that was computed is rounded, and has no derivative.
+    assert_eq!(of(1.5, 2.0 + 1e-9), of(1.5, 2.0));
+    assert_eq!([of(1.5, 0.0), of(1.5, 1.0)], [Unary::Digamma.apply(1.5), Unary::Trigamma.apply(1.5)]);
+    // Large orders end soon, and powers on the way do not overflow.
+    assert_eq!(
+        [of(1.0, 1e9), of(1e300, 5.0), of(1e-300, 5.0)],
+        [-f64::INFINITY, 0.0, f64::INFINITY].map(|x| if x < 0.0 { f64::INFINITY.copysign(-1.0) } else { x })
+    );
+    assert!(
+        (of(1e150, 2.0) / -1e-300 - 1.0).abs() < 1e-14
+            && (of(1e16, 19.0) / 6.402373705728e15 * 1e304 - 1.0).abs() < 1e-14
+    );
+}
 
+#[test]
+fn every_row_has_every_derivative() {
     let x = tensor(2.5);
-    // As often as documented.
     assert_eq!(grad(|x| grad(|x| x.lgamma(), x), &x), x.trigamma());
-    assert_eq!(grad(|x| x.digamma(), &x), x.trigamma());
-    // Not once more: in reverse, forward, and through the chain of rows.
-    let said = [
-        caught(|| grad(|x| x.trigamma(), &x)),
-        caught(|| jvp(|x: &Tensor<_, 0>| x.trigamma(), &x, &x)),
-        caught(|| grad(|x| grad(|x| x.digamma(), x), &x)),
-        caught(|| third(&x)),
-    ];
-    assert!(said.iter().all(|panic| panic.message.starts_with("trigamma: must not be differentiated")), "{said:?}");
-    // The value alone is no derivative, nor is what counts as a constant.
-    assert_eq!(grad(|x| x * x.stop_gradient().trigamma(), &x), x.trigamma());
-    assert_eq!(grad(|x| x * Tensor::constant(2.5).trigamma(), &x), x.trigamma());
+    assert_eq!(grad(|x| grad(|x| grad(|x| x.lgamma(), x), x), &x), x.polygamma(2));
+    assert_eq!(jvp(|x: &Tensor<_, 0>| x.polygamma(7), &x, &tensor(1.0)).1, x.polygamma(8));
+    // The first argument may be any tensor of floats.
+    assert_eq!(
+        tensor([2.5f32, 0.5]).polygamma(3),
+        tensor([Binary::Polygamma.apply(2.5f32, 3.0), Binary::Polygamma.apply(0.5f32, 3.0)])
+    );
 }
 
 #[test]

@@ -315,9 +315,7 @@ impl Maker {
     }
 
     fn unary(&mut self) -> Unary {
-        let op = self.one(Unary::ALL);
-        // Those that can be differentiated a few times only would keep the others from it.
-        if op.order().is_some() && self.rng.below(4) > 0 { Unary::Neg } else { op }
+        self.one(Unary::ALL)
     }
 
     fn discrete(&mut self, pool: &Pool<Shapes>) -> Step {

@@ -479,9 +479,6 @@ impl Case {
     fn order(&self) -> u32 {
         let mut order = 3;
         self.recipe.each(&mut |step| {
-            if let Step::Unary(op, _) = step {
-                order = order.min(op.order().unwrap_or(order));
-            }
             // Forward mode alone, which is no question of its own.
             if let Step::While(_, Bound::None, _) = step {
                 order = 0;

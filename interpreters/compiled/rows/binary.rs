@@ -64,7 +64,7 @@ pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>
         isa, op, x, y, out;
         rows: Add Sub Mul Div Copysign Min Max MulNoNan;
         guarded: LogAddExp Pow Atan2;
-        library: PowLessOne RecipReal Hypot;
+        library: PowLessOne RecipReal Hypot Polygamma;
     }
 }
 
@@ -116,7 +116,7 @@ macro_rules! as_function {
 pub(crate) fn binary_function<U: Use>(op: Binary, f: U) -> U::Output {
     as_function! {
         op, f;
-        rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne RecipReal Hypot;
+        rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne RecipReal Hypot Polygamma;
         guarded: LogAddExp Pow Atan2;
     }
 }

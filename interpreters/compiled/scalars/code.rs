@@ -145,6 +145,7 @@ fn drafts(values: &Values) -> Vec<Draft> {
                     | Binary::RecipReal
                     | Binary::Hypot
                     | Binary::LogAddExp
+                    | Binary::Polygamma
                     | Binary::Copysign
                     | Binary::Min
                     | Binary::Max => What::Binary(*op),

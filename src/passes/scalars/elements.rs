@@ -214,7 +214,9 @@ impl Body {
             }
             Binary::Add => find(0.0).map(|(_, other)| other).filter(|other| self.b.sign_free(*other)),
             Binary::Sub | Binary::Div | Binary::Pow | Binary::PowLessOne | Binary::Atan2 | Binary::RecipReal => None,
-            Binary::Hypot | Binary::LogAddExp | Binary::Copysign | Binary::Min | Binary::Max => None,
+            Binary::Hypot | Binary::LogAddExp | Binary::Polygamma | Binary::Copysign | Binary::Min | Binary::Max => {
+                None
+            }
         }
     }
 
