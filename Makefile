@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check fuzz faer nalgebra-sparse files pjrt xla xla-sharded xla-speed check-all miri bless pictures doc bench anchors gradbench side-by-side perf size
+.PHONY: test check fuzz faer nalgebra-sparse files pjrt xla xla-sharded xla-speed check-all miri tsan bless pictures doc bench anchors gradbench side-by-side perf size
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,ndarray,pjrt,safetensors,serde
@@ -69,9 +69,29 @@ xla-speed: $(XLA_ENV)/installed
 
 check-all: check faer nalgebra-sparse files
 
-# Small compiled programs in an interpreter that sees every access of unsafe code. It needs a nightly toolchain with `miri`.
+# Small compiled programs, on one thread and on several, in an interpreter that sees every access. Where the toolchain lacks
+# it, a sentence says so. The queues of rayon need the model of borrows by trees; its threads outlive the tests.
 miri:
-	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --lib -- compiled::tests
+	@if cargo +nightly miri --version > /dev/null 2>&1; then \
+		MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks' \
+			cargo +nightly miri test --lib -- compiled::tests compiled::memory; \
+	else \
+		echo 'miri: nothing was run, since there is no nightly toolchain with Miri; rustup +nightly component add miri rust-src'; \
+	fi
+
+# The same programs, and the sharing of work, with every access of every thread watched. Where there is no nightly toolchain,
+# or no sanitizer for the machine, a sentence says so. The standard library is not watched: what it synchronizes is listed.
+TSAN_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+TSAN_LIBRARY = $(shell rustc +nightly --print target-libdir 2> /dev/null)/librustc-nightly_rt.tsan.a
+tsan:
+	@if test -f '$(TSAN_LIBRARY)'; then \
+		RUSTFLAGS='-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer' \
+		TSAN_OPTIONS='allocator_may_return_null=1 suppressions=$(CURDIR)/tests/data/tsan.txt' \
+			cargo +nightly test --target $(TSAN_HOST) --target-dir target/tsan --lib -- \
+				--test-threads 1 compiled::tests compiled::memory kernels::threads kernels::cuts; \
+	else \
+		echo 'tsan: nothing was run, since there is no nightly toolchain with a thread sanitizer for this machine'; \
+	fi
 
 # Random programs in many numbers, optimized and with assertions: make fuzz N=1000000 [SEED=first] [JOBS=processes] [KIND=small]. A
 # summary says how many of which kind there were, and which seeds failed; without SEED they are new ones.

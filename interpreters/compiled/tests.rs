@@ -2,6 +2,8 @@
 //! interpreter that sees every access, `make tsan` where the accesses of threads are watched. The steps in parts run on
 //! several threads, with all that one thread touches in slices of its own rows.
 
+#[cfg(feature = "rayon")]
+use super::kernels::threads::with_threads;
 use super::{Executable, compile, compile_in_small_blocks};
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -81,50 +83,53 @@ fn waves(shape: &[usize]) -> Array {
     Array::new(shape, (0..n).map(|i| (i as f64 * 0.7).sin() * 2.0).collect())
 }
 
-/// [`agrees`] in small blocks and parts, on three threads.
+/// [`agrees`] in small blocks and parts, on three threads, with a plan that says all of these words.
 #[cfg(feature = "rayon")]
-fn agrees_on_threads(inputs: &[Array], f: impl Fn(&[Term]) -> Vec<Term> + Send + Sync) -> String {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("a pool");
-    pool.install(|| agrees_in(compile_in_small_blocks, inputs, f))
+fn agrees_on_threads(words: &[&str], f: impl Fn(&[Term]) -> Vec<Term> + Send, shapes: &[&[usize]]) {
+    with_threads(3, || {
+        let inputs: Vec<Array> = shapes.iter().map(|shape| waves(shape)).collect();
+        let text = agrees_in(compile_in_small_blocks, &inputs, f);
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    });
 }
 
 #[test]
 #[cfg(feature = "rayon")]
 fn rows_on_several_threads() {
     // An extremum, a group and a sum along rows, and neighbours in rows that another step of the same blocks has written.
-    let text = agrees_on_threads(&[waves(&[24, 5])], |v| {
+    let normalized = |v: &[Term]| {
         let rows = |y: &Term| y.linear(&Linear::replicate(&[24, 5], &[0]));
         let y = v[0].binary(Binary::Sub, &rows(&v[0].reduce(Reduce::Max { axis: 1 }))).unary(Unary::Exp);
         let share = y.binary(Binary::Div, &rows(&y.linear(&Linear::sum(&[24, 5], &[1]))));
         let left = share.linear(&Linear::slice(&[24, 5], 1, 0, 4, 1)).linear(&Linear::pad(&[24, 4], &[0, 1], &[0, 0]));
         let down = left.binary(Binary::Mul, &share).linear(&Linear::sum(&[24, 5], &[0]));
         vec![share.binary(Binary::Add, &left), down]
-    });
-    assert!(text.contains("24 rows") && text.contains("in up to"), "{text}");
+    };
+    agrees_on_threads(&["24 rows", "in up to"], normalized, &[&[24, 5]]);
     // Many products of small matrices between elementwise operations, and values that are moved to another order.
-    let text = agrees_on_threads(&[waves(&[12, 3, 4]), waves(&[12, 4, 2])], |v| {
+    let multiplied = |v: &[Term]| {
         let views = [&[0, 1, 3][..], &[0, 3, 2], &[0, 1, 2]].map(|axes| View::axes(&[12, 3, 2, 4], axes));
         let [a, b, out] = views;
         let product = Contract::new(a, b, out);
         let product = Term::contract(&product, &v[0].unary(Unary::Sin), &v[1].unary(Unary::Cos));
         let turned = v[0].linear(&Linear::permute(&[12, 3, 4], &[0, 2, 1])).unary(Unary::Exp);
         vec![product.unary(Unary::Tanh), turned.linear(&Linear::reshape(&[12, 4, 3], &[144])), product]
-    });
-    assert!(text.contains("in up to"), "{text}");
+    };
+    agrees_on_threads(&["in up to"], multiplied, &[&[12, 3, 4], &[12, 4, 2]]);
 }
 
 #[test]
 #[cfg(feature = "rayon")]
 fn loops_and_sums_on_several_threads() {
     for reverse in [false, true] {
-        let text = agrees_on_threads(&[waves(&[12, 2]), waves(&[3, 12, 2])], |v| {
+        let oscillators = |v: &[Term]| {
             let (carry, outputs) = Term::map_accum(3, reverse, vec![v[0].clone()], &v[1..], &mut |carry, rows| {
                 let next = carry[0].unary(Unary::Sin).binary(Binary::Add, &rows[0]);
                 (vec![next.clone()], vec![carry[0].clone(), next.unary(Unary::Tanh), next])
             });
             let sums = outputs[1].linear(&Linear::sum(&[3, 12, 2], &[0, 2]));
             [carry, outputs, vec![sums]].concat()
-        });
-        assert!(text.contains("loop of 3 trips") && text.contains("in up to"), "{text}");
+        };
+        agrees_on_threads(&["loop of 3 trips", "in up to"], oscillators, &[&[12, 2], &[3, 12, 2]]);
     }
 }

@@ -508,8 +508,10 @@ fn plain_verbs_run_large_programs_compiled() {
     // What is kept between calls is allocated by the first.
     allocations(100_000);
     // Interpreted, each trip allocates; compiled, the number does not depend on the trips, where these are so many that
-    // stacks are larger than the cache: what is computed again instead of stored depends on that.
-    assert_eq!(allocations(100_000), allocations(200_000));
+    // stacks are larger than the cache: what is computed again instead of stored depends on that. A few allocations more or
+    // less are those of tables that grow, and of calls for threads.
+    let (few, many) = (allocations(100_000), allocations(200_000));
+    assert!(many < few + 1000, "{few} and {many}");
     assert!(allocations(6) > allocations(3));
     let (value, slope) = polygrad::value_and_grad(|x| trips(5000, x), &x);
     let f = Function::value_and_gradient(|x| trips(5000, x), &x).with_options(FunctionOptions::new().interpreted(true));

@@ -106,6 +106,28 @@ fn stencils_beside_positions() {
             vec![sum.binary(Binary::Mul, &positions(&shape))]
         });
         assert_agrees(&p, &x);
+        // Neighbours in rows beside neighbours in the flat array, which end elsewhere.
+        let n = shape[0] * shape[1];
+        let p = program(&x, |v| {
+            let flat = shifted(&v[0].linear(&Linear::reshape(&shape, &[n])), &[1]);
+            vec![shifted(&v[0], &[0, -1]).binary(Binary::Add, &flat.linear(&Linear::reshape(&[n], &shape)))]
+        });
+        assert_agrees(&p, &x);
+    }
+}
+
+/// `turns.rs`: values in two other orders are not taken for values in one.
+#[test]
+fn two_other_orders_of_three_axes() {
+    let orders = [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let x = [waves(&[9, 9, 9]), waves(&[9, 9, 9])];
+    for (p, q) in orders.iter().flat_map(|p| orders.iter().map(move |q| (p, q))) {
+        let p = program(&x, |v| {
+            let turned = |x: &Term, by: &[usize]| x.linear(&Linear::permute(&[9, 9, 9], by));
+            let (a, b) = (turned(&v[0], p).unary(Unary::Exp), turned(&v[1], q).unary(Unary::Sin));
+            vec![a.binary(Binary::Sub, &b)]
+        });
+        assert_agrees(&p, &x);
     }
 }
 
@@ -117,7 +139,7 @@ fn carries_that_move_while_a_mask_rests() {
         let p = program(&x, |v| {
             let rows = v[4].linear(&Linear::replicate(&[40, 1], &[1])).linear(&Linear::reshape(&[40, 1], &[40]));
             let scale = Term::constant(0.9.into());
-            let init = [&v[..moving], &v[3..4], &v[moving..3]].concat();
+            let init = [&v[..=moving], &v[3..4], &v[moving + 1..3]].concat();
             let (carry, outputs) = Term::map_accum(40, false, init, &[rows], &mut |carry, rows| {
                 let mask = carry.iter().find(|c| c.dtype() == DType::Bool).expect("a mask").clone();
                 let floats: Vec<&Term> = carry.iter().filter(|c| c.dtype() != DType::Bool).collect();
@@ -128,7 +150,9 @@ fn carries_that_move_while_a_mask_rests() {
                     next.push(if k == moving { other } else { Term::select(&mask, &other, x) });
                 }
                 let shown = next[moving].binary(Binary::Mul, &rows[0]);
-                next.insert(moving, mask);
+                // The mask never holds, but is carried.
+                let below = Term::discrete(&Discrete::Compare(Compare::Lt), &[&next[moving], &rows[0]]);
+                next.insert(moving + 1, Term::discrete(&Discrete::And, &[&mask, &below]));
                 (next, vec![shown])
             });
             [carry, outputs].concat()
@@ -171,6 +195,41 @@ fn rows_beside_what_is_read_one_further() {
     }
 }
 
+/// `blocks.rs`: what is read from a place on, as it lies there, is read in other rows than it is written.
+#[test]
+fn rows_beside_other_rows() {
+    let x = [waves(&[128, 50])];
+    for start in [0, 1, 32, 64] {
+        let p = program(&x, |v| {
+            let y = v[0].unary(Unary::Sin);
+            let half = y.linear(&Linear::slice(&[128, 50], 0, start, 64, 1)).unary(Unary::Exp);
+            vec![half.linear(&Linear::sum(&[64, 50], &[1])), half, y]
+        });
+        assert_agrees(&p, &x);
+        let p = program(&x, |v| {
+            let y = v[0].unary(Unary::Sin);
+            let half = y.linear(&Linear::slice(&[128, 50], 0, start, 64, 1));
+            vec![half.reduce(Reduce::Max { axis: 1 }), y]
+        });
+        assert_agrees(&p, &x);
+    }
+}
+
+/// `blocks.rs`: a table is read in its own rows only if each position looks at an index.
+#[test]
+fn tables_that_are_read_at_their_positions_but_for_some() {
+    let x = [waves(&[24, 6]), Array::new(&[24], (0..24).map(|i| (5 * i) % 6).collect::<Vec<i64>>())];
+    for hole in [[0, 24], [0, 20], [5, 24]] {
+        let p = program(&x, |v| {
+            let iota = Term::discrete(&Discrete::Iota { n: 24 }, &[]);
+            let seen = View::identity(&[24]).clipped(0, hole[0], hole[1]);
+            let rows = iota.linear(&Linear::read(seen));
+            vec![v[0].unary(Unary::Sin).gather(&[rows, v[1].clone()])]
+        });
+        assert_agrees(&p, &x);
+    }
+}
+
 /// Random values of one square shape.
 struct Values {
     n: usize,
@@ -189,7 +248,7 @@ impl Values {
         let (n, x) = (self.n, self.pick(rng));
         let shape = [n, n];
         let offset = |rng: &mut Rng| rng.below(5) as i64 - 2;
-        match rng.below(14) {
+        match rng.below(16) {
             0 => x.unary([Unary::Sin, Unary::Tanh, Unary::Cos][rng.below(3)]),
             1 => x.binary([Binary::Add, Binary::Mul, Binary::Max][rng.below(3)], &self.pick(rng)).unary(Unary::Tanh),
             2 => x.linear(&Linear::permute(&shape, &[1, 0])),
@@ -233,6 +292,13 @@ impl Values {
             12 => {
                 let mask = Term::discrete(&Discrete::Compare(Compare::Lt), &[&x, &self.pick(rng)]);
                 Term::select(&mask, &self.pick(rng), &shifted(&x, &[0, offset(rng)]))
+            }
+            // Some rows as they lie, elsewhere.
+            13 | 14 => {
+                let half = n / 2;
+                let (from, to) = (rng.below(n - half + 1), rng.below(n - half + 1));
+                let part = x.linear(&Linear::slice(&shape, 0, from, half, 1)).unary(Unary::Tanh);
+                part.linear(&Linear::pad(&[half, n], &[to, 0], &[n - half - to, 0]))
             }
             _ => x.linear(&Linear::read(random_view(rng, &shape, &shape))),
         }

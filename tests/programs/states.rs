@@ -6,7 +6,7 @@
 use polygrad::interpreters::compiled::{compile, compile_in_small_blocks};
 use polygrad::ops::{Binary, Linear, Unary, View};
 use polygrad::program::{Program, Term, interpret};
-use polygrad::{Array, BaseTensor, Concrete, DType, Function, Tensor, scan};
+use polygrad::{Array, BaseTensor, Concrete, DType, Function, Tensor, scan, while_loop_within};
 
 /// The elements of a carry: so many that one element is added in place.
 const ROW: usize = 20;
@@ -193,4 +193,30 @@ fn the_gradient_of_a_cell_with_memory_writes_each_state_once() {
     let body: Vec<&str> = lines.take_while(|line| line.starts_with("    ")).collect();
     // What is stored is stored by the operation that computes it.
     assert!(body.len() == 1 && !body[0].contains("write") && !body[0].contains("copy"), "{text}\n{}", f.optimized());
+}
+
+#[test]
+fn a_loop_that_ends_has_the_last_states_after_any_number_of_trips() {
+    type State = (Tensor<Term, 1>, Tensor<Term, 0>);
+    for most in [4, 5] {
+        // A carry of many elements has two places in turn.
+        let f = |(x, end): &State| {
+            let go = |(_, k): &State| k.lt(&end.clone());
+            let next = |(y, k): State| (y.reverse(0).sin() + 0.1, k + 1.0);
+            while_loop_within(most, (x.clone(), Tensor::<Term, 0>::scalar(0.0)), go, next)
+        };
+        let x = Tensor::<Concrete, 1>::new([70], (0..70).map(|i| (f64::from(i) * 0.3).sin()).collect());
+        let f = Function::stage(f, &(x.clone(), Tensor::scalar(0.0)));
+        for trips in 0..7 {
+            let inputs = [x.array().clone(), Array::scalar(f64::from(trips))];
+            let expected = interpret(f.program(), inputs.to_vec());
+            for executable in [compile(f.program()), compile_in_small_blocks(f.program())] {
+                for (a, b) in expected.iter().zip(executable.run(&inputs)) {
+                    let numbers = |a: &Array| a.to_vec::<f64>().expect("floats");
+                    let near = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-14;
+                    assert!(numbers(a).iter().zip(&numbers(&b)).all(near), "{trips} of {most}: {a} and {b}");
+                }
+            }
+        }
+    }
 }
