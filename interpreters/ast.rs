@@ -2,7 +2,7 @@
 //!
 //! Running a generic program at this interpreter records the program: each operation makes a [`Term`], nothing is
 //! computed. The step of a loop runs once, on variables; its body becomes a closed program with explicitly captured
-//! values. This is the syntactic algebra of "Dual-numbers reverse AD for array languages", appendix C.1, except that
+//! values. This is the syntactic algebra of "Dual arrays", appendix C.1, except that
 //! sharing is observed instead of declared.
 //!
 //! Law: interpreting the recorded program at `T` is running the generic program at `T`.

@@ -1,8 +1,8 @@
 //! `Dual<T>`: forward-mode differentiation over any interpreter `T`.
 //!
 //! A value is a primal and, unless the tangent is a known zero, a tangent. Every operation computes both, and nothing
-//! is recorded. This is the first reading of a derivative in "Dual-numbers reverse AD for array languages", section
-//! 2.1, for arrays.
+//! is recorded. This is the first evaluator of derivatives of "Dual arrays", section 2.3, at once and for
+//! arrays.
 //!
 //! Laws: the primal part equals the value at `T`. Integers and masks have no tangent. Tangents of two differentiations
 //! of one level never mix: each tangent carries its level, and an operation on two different levels panics.

@@ -13,6 +13,7 @@ import unittest
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend import mlir
 from jax.sharding import Mesh, PartitionSpec
 
 import polygrad_xla
@@ -204,6 +205,25 @@ class Cases(unittest.TestCase):
         print(f"{len(loose)} of them differ by more than 1e-13, or 1e-5 where there is f32, as their tolerance allows; the largest:")
         for name, d in sorted(loose.items(), key=lambda item: -item[1])[:12]:
             print(f"    {d:.0e} {name}")
+
+
+class Faults(unittest.TestCase):
+    """Texts with one fault each, of which the reader in the tests of Rust has said whether it takes them."""
+
+    def test_what_the_reader_takes_is_a_text(self):
+        folder = pathlib.Path(os.environ.get("POLYGRAD_EXPORT_DIR", "")) / "faults"
+        files = sorted(folder.glob("*.mlir")) if "POLYGRAD_EXPORT_DIR" in os.environ else []
+        if not files:
+            self.skipTest("POLYGRAD_EXPORT_DIR names no folder with texts that have faults")
+        stricter, refused = 0, 0
+        for file in files:
+            try:
+                mlir.serialize_portable_artifact(file.read_text(), polygrad_xla.STABLEHLO)
+                stricter += file.stem.startswith("refused")
+            except Exception as why:
+                refused += 1
+                self.assertFalse(file.stem.startswith("taken"), f"{file}: {why}"[:600])
+        print(f"{len(files)} texts with a fault: JAX refuses {refused}, the reader {refused + stricter}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 //! else is an interpreter, that is, an instance of this trait.
 //!
 //! Law: an instance is a meaning. The primal values of a program are the same in every instance; instances differ in
-//! what they carry along (derivatives, shapes, syntax). The dozen required methods are the families of [`crate::ops`];
-//! an instance implements each once.
+//! what they carry along (derivatives, shapes, syntax). An instance has seventeen required methods and a type:
+//! three that make and describe values, one for each family of operations of [`crate::ops`], and
+//! [`trace`](BaseTensor::trace) with its type. Each is implemented once.
 //!
 //! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element type rustc checks,
 //! and needs the single bound `T: BaseTensor`.

@@ -5,7 +5,7 @@
 //! other terms. At top level these are the value itself and a pointer to a node; in the body of a loop both are numbers
 //! (see [`super::loops`]). So one function evaluates both.
 //!
-//! Law: the references of a node have smaller ids. A node is one `Share` of the paper (section 2.4, Fig. 5), fused with
+//! Law: the references of a node have smaller ids. A node is one `Share` of "Dual arrays" (section 2.5), fused with
 //! the operation under it. Nothing here recurses over the depth of a term.
 
 use std::cell::Cell;

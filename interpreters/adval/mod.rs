@@ -3,7 +3,7 @@
 //! A value of this interpreter is a primal value of `T` and a `Delta` term, which says how its tangent is made from the
 //! tangents of earlier values. Running a program builds the term as a side effect of computing the primal. Evaluating
 //! the transposed term from the result to the inputs is the reverse pass; evaluating the term itself pushes tangents
-//! forward. This is the array dual-numbers algorithm of "Dual-numbers reverse AD for array languages", sections 2 and 6
+//! forward. This is the array dual-numbers algorithm of "Dual arrays", sections 2 and 6
 //! and appendix D.
 //!
 //! Laws: the primal part equals the value at `T`, whatever is differentiated. Integers, masks and constants have no

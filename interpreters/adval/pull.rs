@@ -1,4 +1,5 @@
-//! The reverse pass: evaluation of the transposed term (the paper's `reversePass`, sections 2.3, 2.4 and 6).
+//! The reverse pass: evaluation of the transposed term (`reversePass` of "Dual arrays",
+//! sections 2.6 and 6.4).
 //!
 //! `pull : Delta -> cotangent of the value -> updates of the cotangents of its references`.
 //!

@@ -1,5 +1,5 @@
 //! Forward evaluation of a term: the linear map itself, of which [`pull`](super::pull) is the transpose. One term
-//! serves both (the paper's section 2.3), any number of times.
+//! serves both ("Dual arrays", section 2.3), any number of times.
 //!
 //! `push : Delta -> tangents of its references -> tangent of the value`.
 //!

@@ -118,6 +118,10 @@ fn one<'a, E: Real>(
         (Matrix::Lstsq, [x]) => matrix::lstsq([m, n], a, operand(1), x),
         (Matrix::Expm, [x]) => matrix::expm(n, a, x),
         (Matrix::ExpmTangent { transposed }, [x]) => matrix::expm_tangent(n, a, transposed, operand(1), x),
-        (_, out) => unreachable!("{} has {} results", op.name(), out.len()),
+        (Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor, out)
+        | (Matrix::Solve { .. } | Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Eigh | Matrix::Svd, out)
+        | (Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. }, out) => {
+            unreachable!("{} has {} results", op.name(), out.len())
+        }
     }
 }

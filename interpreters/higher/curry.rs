@@ -4,7 +4,7 @@
 //! What the tangent of a function is, is a parameter. [`CurryLists`]: the list of its calls, each with the tangent of
 //! its result (Figs. 3 and 6); the pullback of `curry` runs the function again for each. [`CurryClosures`]: the tangent
 //! of what the function has captured (section 5, Fig. 5); nothing runs twice, so the work of nested functions is linear
-//! where that of lists is exponential. Uniform values make the type of captured values, which the paper hides in an
+//! where that of lists is exponential. Uniform values make the type of captured values, which Fig. 5 hides in an
 //! existential, one that needs no cast.
 //!
 //! Laws: the equations of cartesian closed categories hold up to the equality of cotangents, not of lists; both

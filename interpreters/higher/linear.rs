@@ -1,7 +1,7 @@
 //! Linear functions as data, and how they run.
 //!
 //! A linear function is made by the operations of "CHAD", Fig. 8, and by nothing else: the fields are private. It runs
-//! in one of two ways. [`Mode::Tuples`] is the text of the paper: the cotangent of a variable is a vector of the type of
+//! in one of two ways. [`Mode::Tuples`] is the text of "CHAD": the cotangent of a variable is a vector of the type of
 //! its context, zero elsewhere. [`Mode::Cells`] is efficient CHAD: vectors are added to cells (`cells.rs`), and what only
 //! moves vectors says in which cells they end. Laws: both give the same results, up to the order of sums; a linear
 //! function runs, and is dropped, without recursion, so a loop of any number of steps goes back.

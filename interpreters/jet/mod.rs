@@ -3,7 +3,7 @@
 //! A value is a polynomial in one number `t`, up to a power that the expansion has chosen: a primal, and the coefficients
 //! of `t`, `t^2`, .. unless they are known zeros. Every operation gives the coefficients of its result, so a program run on
 //! `x + v t` gives all derivatives along `v` at once, at a cost that grows as the square of the order. This is the Taylor
-//! mode that "Dual-numbers reverse AD for array languages" names as future work; the method is that of A. Griewank and
+//! mode that "Dual arrays", section 2.2, names as future work; the method is that of A. Griewank and
 //! A. Walther, "Evaluating Derivatives" (2008), chapter 13, with the recurrences derived from the table of rows
 //! (the module `series`).
 //!

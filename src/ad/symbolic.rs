@@ -1,7 +1,7 @@
 //! Derivatives of programs, as programs.
 //!
 //! A program is interpreted at dual numbers over terms, and the resulting delta term is evaluated at terms, forward or
-//! transposed: the recorded terms are the derivative program ("Dual-numbers reverse AD for array languages", section
+//! transposed: the recorded terms are the derivative program ("Dual arrays", section
 //! 7.3, without a separate symbolic evaluator, because terms are an interpreter like any other).
 //!
 //! Law: the results are programs of the same language, so every function here applies to them again; derivatives of

@@ -7,8 +7,9 @@
 
 use super::Unsupported;
 use super::lower::Lower;
+use super::rules::{self, rule};
 use super::text::{Code, Ty, Value, list, names, types};
-use crate::program::{Custom, Loop, NodeId, Program, Turns};
+use crate::program::{Custom, Loop, NodeId, Program, Slot, Turns};
 use crate::shape::Shape;
 
 /// Shapes and element types of the results of a program.
@@ -19,6 +20,13 @@ fn outputs(program: &Program) -> Vec<(Shape, Ty)> {
 impl Code {
     /// The results of a function of the module.
     fn call(&mut self, name: &str, args: &[Value], program: &Program) -> Vec<Value> {
+        let fits = |(slot, v): (&Slot, &Value)| slot.shape == v.shape && Ty::of(slot.dtype) == v.ty;
+        let fits = args.len() == program.inputs().len() && program.inputs().iter().zip(args).all(fits);
+        debug_assert!(
+            fits,
+            "export: `{name}` must be called with what it takes, but it is called with {}",
+            types(args)
+        );
         let kinds = outputs(program);
         let call = format!("@{name}({}) : ({}) -> ", names(args), types(args));
         if kinds.is_empty() {
@@ -38,10 +46,15 @@ impl Code {
         let state: Vec<Value> = start.iter().map(|v| self.argument(&v.shape, v.ty)).collect();
         let cond = self.region(|code| {
             let mask = cond(code, &state);
+            rule!("while", [&mask], mask.ty == Ty::Bool && mask.shape.is_empty());
             code.give(&[&mask]);
         });
         let step = self.region(|code| {
             let next = step(code, &state);
+            debug_assert_eq!(next.len(), state.len(), "export: the next state of `while` must have as many values");
+            for (next, state) in next.iter().zip(&state) {
+                rule!("while", [next, state], rules::alike(next, state));
+            }
             code.give(&next.iter().collect::<Vec<&Value>>());
         });
         let indent = self.indent();

@@ -10,6 +10,7 @@
 //! them by the zeros of the padding, where the contraction adds nothing.
 
 use super::hlo::brackets;
+use super::rules::rule;
 use super::text::{Code, Origin, Value, types};
 use super::views::{Bounds, Part, Row, moved, rows, width};
 use crate::ops::{Contract, View};
@@ -135,6 +136,16 @@ impl Code {
             brackets(words)
         };
         let (left, around) = self.within_padding(left, spatial, places[0]);
+        let fits = spatial.iter().zip(&around).enumerate().all(|(k, (s, around))| {
+            let [x, y, out] = [left.shape[places[0][k + 2]], right.shape[places[1][k + 2]], shape[places[2][k + 2]]];
+            s.fits([x as i64, y as i64, out as i64], around)
+        });
+        let [(b, f), (o, i), out] = [0, 1, 2].map(|side| (places[side][0], places[side][1]));
+        let fits = fits
+            && (left.shape[b], right.shape[o]) == (shape[out.0], shape[out.1])
+            && left.shape[f] == groups * right.shape[i]
+            && right.shape[o] % groups == 0;
+        rule!(format!("convolution of {groups} groups into {shape:?}"), [&left, right], fits);
         let pad = spatial.iter().zip(&around).map(|(s, [low, high])| brackets([s.pad[0] + low, s.pad[1] + high]));
         let pad = brackets(pad.collect::<Vec<String>>());
         let left = &left;
@@ -288,6 +299,14 @@ fn steps(all: &[Vec<Row>; 3], side: usize, row: &Row) -> Option<(Step, Step)> {
 type Step = (usize, i64);
 
 impl Spatial {
+    /// Whether a convolution of these extents of operand and kernel has this extent.
+    fn fits(&self, [x, y, out]: [i64; 3], around: &[i64; 2]) -> bool {
+        let dilated = |n: i64, by: usize| (n - 1) * by as i64 + 1;
+        let [low, high] = [0, 1].map(|k| self.pad[k] + around[k]);
+        let rest = dilated(x, self.dilation[0]) + low + high - dilated(y, self.dilation[1]);
+        rest >= 0 && rest / self.stride as i64 + 1 == out
+    }
+
     /// An operand with the row `s v + e u + start`, of this extent.
     fn forwards(
         window: (usize, usize),

@@ -2,6 +2,7 @@
 //!
 //! Law: an operation that changes nothing is left out.
 
+use super::rules::{self, rule};
 use super::text::{Code, Origin, Ty, Value, list, tensor, types};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
@@ -86,11 +87,13 @@ impl Code {
 
     /// An elementwise operation of two operands of one type.
     pub(super) fn binary(&mut self, name: &str, x: &Value, y: &Value) -> Value {
+        rule!(name, [x, y], rules::alike(x, y));
         self.op(format!("stablehlo.{name} {}, {} : ", x.name, y.name), &x.shape, x.ty)
     }
 
     /// A comparison: `EQ`, `NE`, `LT`, `LE`, `GT`, `GE`.
     pub(super) fn compare(&mut self, how: &str, x: &Value, y: &Value) -> Value {
+        rule!("compare", [x, y], rules::alike(x, y));
         let kind = match x.ty {
             Ty::F64 | Ty::F32 | Ty::C128 | Ty::C64 => "FLOAT",
             Ty::I64 | Ty::I32 => "SIGNED",
@@ -107,6 +110,8 @@ impl Code {
     }
 
     pub(super) fn select(&mut self, mask: &Value, then: &Value, otherwise: &Value) -> Value {
+        let fits = rules::alike(then, otherwise) && mask.shape == then.shape && mask.ty == Ty::Bool;
+        rule!("select", [mask, then, otherwise], fits);
         let text = format!("stablehlo.select {}, {}, {} : {}, ", mask.name, then.name, otherwise.name, mask.tensor());
         self.op(text, &then.shape, then.ty)
     }
@@ -124,6 +129,7 @@ impl Code {
 
     /// The same bits as another type of the same width.
     pub(super) fn bitcast(&mut self, x: &Value, ty: Ty) -> Value {
+        rule!("bitcast_convert", [x], x.ty.bits() == ty.bits());
         self.op(format!("stablehlo.bitcast_convert {} : ({}) -> ", x.name, x.tensor()), &x.shape, ty)
     }
 
@@ -131,6 +137,7 @@ impl Code {
         if x.shape[..] == *shape {
             return x.clone();
         }
+        rule!(format!("reshape into {shape:?}"), [x], size(&x.shape) == size(shape));
         self.op(format!("stablehlo.reshape {} : ({}) -> ", x.name, x.tensor()), shape, x.ty)
     }
 
@@ -139,6 +146,8 @@ impl Code {
         if x.shape[..] == *shape && axes.iter().copied().eq(0..shape.len()) {
             return x.clone();
         }
+        let fits = rules::broadcasts(&x.shape, shape, axes);
+        rule!(format!("broadcast_in_dim along {axes:?} into {shape:?}"), [x], fits);
         let text = format!("stablehlo.broadcast_in_dim {}, dims = {} : ({}) -> ", x.name, brackets(axes), x.tensor());
         self.op(text, shape, x.ty)
     }
@@ -148,6 +157,8 @@ impl Code {
         if order.iter().copied().eq(0..order.len()) {
             return x.clone();
         }
+        let fits = order.len() == x.shape.len() && rules::are_axes(order, x.shape.len());
+        rule!(format!("transpose by {order:?}"), [x], fits);
         let shape: Shape = order.iter().map(|k| x.shape[*k]).collect();
         let text = format!("stablehlo.transpose {}, dims = {} : ({}) -> ", x.name, brackets(order), x.tensor());
         self.op(text, &shape, x.ty)
@@ -158,6 +169,9 @@ impl Code {
         if parts.iter().zip(&x.shape).all(|(part, n)| *part == (0, *n, 1)) {
             return x.clone();
         }
+        let fits = |((start, end, step), n): (&(usize, usize, usize), &usize)| start <= end && end <= n && *step > 0;
+        let fits = parts.len() == x.shape.len() && parts.iter().zip(&x.shape).all(fits);
+        rule!(format!("slice at {parts:?}"), [x], fits);
         let shape: Shape = parts.iter().map(|(start, end, step)| (end - start).div_ceil(*step)).collect();
         let part = |(start, end, step): &(usize, usize, usize)| match step {
             1 => format!("{start}:{end}"),
@@ -178,6 +192,7 @@ impl Code {
         if axes.is_empty() {
             return x.clone();
         }
+        rule!(format!("reverse along {axes:?}"), [x], rules::are_axes(axes, x.shape.len()));
         self.op(format!("stablehlo.reverse {}, dims = {} : ", x.name, brackets(axes)), &x.shape, x.ty)
     }
 
@@ -187,6 +202,7 @@ impl Code {
         {
             return x.clone();
         }
+        rule!(format!("pad by {widths:?}"), [x], widths.len() == x.shape.len());
         let zero = self.full(0.0, &[], x.ty);
         let grown = |([low, high, inner], n): (&[usize; 3], &usize)| low + high + n + inner * n.saturating_sub(1);
         let shape: Shape = widths.iter().zip(&x.shape).map(grown).collect();
@@ -212,6 +228,9 @@ impl Code {
         if let [part] = parts {
             return part.clone();
         }
+        for part in parts {
+            rule!(format!("concatenate along {axis}"), [&parts[0], part], rules::alike_but_for(axis, &parts[0], part));
+        }
         let mut shape = parts[0].shape.clone();
         shape[axis] = parts.iter().map(|p| p.shape[axis]).sum();
         let text =
@@ -221,6 +240,7 @@ impl Code {
 
     /// The index along an axis.
     pub(super) fn iota(&mut self, shape: &[usize], axis: usize) -> Value {
+        debug_assert!(axis < shape.len(), "export: `iota` must be along an axis of {shape:?}, but it is along {axis}");
         self.op(format!("stablehlo.iota dim = {axis} : "), shape, Ty::I64)
     }
 
@@ -229,6 +249,7 @@ impl Code {
         if axes.is_empty() {
             return x.clone();
         }
+        rule!(format!("reduce over {axes:?}"), [x], rules::are_axes(axes, x.shape.len()));
         let start = match x.ty {
             Ty::I64 if start.is_infinite() => self.integer(if start < 0.0 { i64::MIN } else { i64::MAX }, &[]),
             Ty::I64 | Ty::I32 | Ty::F64 | Ty::F32 | Ty::Bool | Ty::C128 | Ty::C64 => self.full(start, &[], x.ty),
@@ -251,6 +272,9 @@ impl Code {
 
     /// The product of two operands along batch axes, summed along others; the free axes of both follow the batch axes.
     pub(super) fn dot(&mut self, x: &Value, y: &Value, batch: [&[usize]; 2], summed: [&[usize]; 2]) -> Value {
+        let axes = |v: &Value, side: usize| rules::are_axes(&[batch[side], summed[side]].concat(), v.shape.len());
+        let fits = x.ty == y.ty && axes(x, 0) && axes(y, 1) && [batch, summed].iter().all(|p| rules::paired(x, y, *p));
+        rule!(format!("dot_general with batch {batch:?} over {summed:?}"), [x, y], fits);
         let free = |v: &Value, side: usize| {
             (0..v.shape.len())
                 .filter(|k| !batch[side].contains(k) && !summed[side].contains(k))
@@ -280,6 +304,7 @@ impl Code {
         if at.is_empty() {
             return x.clone();
         }
+        rule!(format!("dynamic_slice of {sizes:?}"), [x], rules::starts(x, at, sizes));
         let text = format!(
             "stablehlo.dynamic_slice {}, {}, sizes = {} : ({}) -> ",
             x.name,
@@ -295,6 +320,7 @@ impl Code {
         if at.is_empty() {
             return part.clone();
         }
+        rule!("dynamic_update_slice", [x, part], x.ty == part.ty && rules::starts(x, at, &part.shape));
         let text = format!(
             "stablehlo.dynamic_update_slice {}, {}, {} : ({}) -> ",
             x.name,

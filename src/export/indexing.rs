@@ -8,6 +8,7 @@
 //! devices share the work without exchanging anything.
 
 use super::hlo::brackets;
+use super::rules::{self, rule};
 use super::text::{Code, Ty, Value, types};
 use crate::shape::Shape;
 
@@ -62,6 +63,7 @@ impl Code {
     /// The subarrays of `t` at indices within bounds into some of its axes; the axes of the indices come first. A pair
     /// in `batch` is an index and the axis of the indices whose positions it counts.
     pub(super) fn gather_at(&mut self, t: &Value, dims: &[usize], ix: &[Value], batch: &[(usize, usize)]) -> Value {
+        rule!(format!("gather along {dims:?}"), [t, &ix[0]], rules::indexes(t, dims, ix));
         let places = ix[0].shape.clone();
         let is_batch = |k: &usize| batch.iter().any(|(index, _)| index == k);
         let (indexed, starts) = self.starts(ix, &is_batch);
@@ -137,6 +139,10 @@ impl Code {
         v: &Value,
         batch: &[(usize, usize)],
     ) -> Value {
+        let rest = (0..base.shape.len()).filter(|k| !dims.contains(k)).map(|k| base.shape[k]);
+        let fits =
+            rules::indexes(base, dims, ix) && ix[0].shape.iter().copied().chain(rest).eq(v.shape.iter().copied());
+        rule!(format!("scatter along {dims:?}"), [base, &ix[0], v], fits && base.ty == v.ty);
         let places = ix[0].shape.len();
         let is_batch = |k: &usize| batch.iter().any(|(index, _)| index == k);
         let (indexed, starts) = self.starts(ix, &is_batch);

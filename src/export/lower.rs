@@ -96,6 +96,12 @@ impl Module {
             lower.values.push(made);
         }
         let results: Vec<Value> = program.results().iter().map(|id| lower.value(*id)).collect();
+        let fits = |(slot, v): (&Slot, &Value)| slot.shape == v.shape && Ty::of(slot.dtype) == v.ty;
+        debug_assert!(
+            program.outputs().iter().zip(&results).all(fits),
+            "export: {head} must give what its program gives, but it gives {}",
+            types(&results)
+        );
         let mut code = lower.code;
         let give = match &results[..] {
             [] => "return".to_owned(),

@@ -7,7 +7,8 @@
 //! zeros.
 //!
 //! The export belongs to the language: it reads programs, and names no interpreter. A file of this folder is a family of
-//! operations; `text.rs` and `hlo.rs` are the text itself, `lower.rs` is the walk over a program.
+//! operations; `text.rs` and `hlo.rs` are the text itself, with the rules of types in `rules.rs`, and `lower.rs` is the walk over a
+//! program.
 
 mod contractions;
 mod control;
@@ -20,6 +21,7 @@ mod indexing;
 mod lower;
 mod matrices;
 mod minors;
+mod rules;
 mod signature;
 mod special;
 mod text;

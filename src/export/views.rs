@@ -10,6 +10,7 @@
 
 use smallvec::SmallVec;
 
+use super::rules::rule;
 use super::text::{Code, Ty, Value};
 use crate::ops::View;
 use crate::ops::view::interval;
@@ -234,6 +235,9 @@ impl Code {
     /// The part repeated and transposed to these axes.
     pub(super) fn spread(&mut self, part: &Part, axes: &[usize], bounds: &[(usize, usize)]) -> Value {
         let shape: Shape = axes.iter().map(|axis| width(bounds, *axis)).collect();
+        let fits = part.axes.iter().all(|axis| axes.contains(axis))
+            && part.axes.iter().map(|axis| width(bounds, *axis)).eq(part.value.shape.iter().copied());
+        rule!(format!("a part with the axes {:?} of {bounds:?} along {axes:?}", part.axes), [&part.value], fits);
         let place = |axis: &usize| axes.iter().position(|a| a == axis).unwrap_or_default();
         let places: Vec<usize> = part.axes.iter().map(place).collect();
         if places.len() == axes.len() {

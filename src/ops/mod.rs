@@ -14,7 +14,7 @@
 //! Selection, indexing, concatenation and loops stand alone; their shape rules are in [`kinds`].
 //!
 //! Law: everything an interpreter must know about an operation is said here, once, without
-//! naming an interpreter. No `_ =>` arm over these enums: rustc is the checklist.
+//! naming an interpreter. No `_ =>` arm stands for these operations: rustc is the checklist.
 //!
 #![doc = include_str!("../../docs/operations.md")]
 

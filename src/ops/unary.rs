@@ -1,7 +1,9 @@
 //! Elementwise functions of one float argument: one row each.
 //!
-//! Law: a row is everything. Kernel, derivative and test domain stand side by side here; the
-//! operation is named nowhere else, and `tests/derivatives/laws.rs` checks each row against finite differences.
+//! Law: a row is everything. Kernel, derivative and test domain stand side by side here,
+//! and whatever holds for all rows is made from them. An operation is named elsewhere for what is peculiar to it alone
+//! (rewriting, bounds, its text in StableHLO), in matches that rustc completes; `tests/derivatives/laws.rs`
+//! checks each row against finite differences.
 //!
 //! The two tables are closed under differentiation: every derivative is made of rows.
 

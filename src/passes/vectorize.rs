@@ -5,7 +5,7 @@
 //! an output, which is summed outside ([`super::carries`]). A carry that counts becomes a sequence
 //! ([`super::counters`]). The loops that remain are recurrences: their bodies are vectorised, and the parts that need
 //! not run trip by trip are computed in bulk before and after the loop ([`super::fission`]). This extends section 5 of
-//! "Dual-numbers reverse AD for array languages" to loops.
+//! "Dual arrays" to loops.
 //!
 //! Laws: values and derivatives are unchanged up to the order of sums; no `build` remains, unless its
 //! stacks would exceed the largest array, or are large beside values of a trip that are large, too; the program never becomes

@@ -6,7 +6,7 @@
 //! equal if all their parts are, names included; that is known when they are made (`class.rs`).
 //!
 //! Laws: [`interpret`] alone gives a program a meaning, and it commutes with every operation: it is the unique
-//! homomorphism from the initial algebra ("Dual-numbers reverse AD for array languages", appendix C.3). Nothing here
+//! homomorphism from the initial algebra ("Dual arrays", appendix C.3). Nothing here
 //! recurses over the length of a program, only over the nesting of its loops.
 
 mod builder;

@@ -300,7 +300,7 @@ fn nest_8<C: Language>() -> Expr<C, Real, Real> {
 }
 
 /// Nested functions cost linear work where the tangent of a function is that of its environment, and exponential work
-/// where it is the list of its calls ("The Differentiable Curry", section 5).
+/// where it is the list of its calls ("The Differentiable Curry", sections 4 and 5).
 #[test]
 fn nested_functions_cost_linear_work() {
     type N = Count<Array>;

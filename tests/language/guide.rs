@@ -1,8 +1,11 @@
-//! The page of names for people who come from other libraries: what it says to write here exists.
+//! The tables of the documentation: what they say to write exists, and takes as many arguments.
+//!
+//! Law: each name in a code span of a table is declared in the sources, and each call has the number of arguments of a
+//! declaration of its name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The words of a text: letters, digits and underscores, with what stands before and after.
 fn words(text: &str) -> Vec<(&str, &str, &str)> {
@@ -17,52 +20,201 @@ fn words(text: &str) -> Vec<(&str, &str, &str)> {
     out
 }
 
-/// Every name that the sources declare, or that a row of a table has.
-fn declared(dir: &Path, names: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(dir).expect("a folder of sources") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            declared(&path, names);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            let text = fs::read_to_string(&path).expect("a source");
-            for (before, word, after) in words(&text) {
-                let keywords = ["fn ", "struct ", "enum ", "trait ", "type ", "mod ", "macro_rules! "];
-                if keywords.iter().any(|k| before.ends_with(k)) || [" => ", " of "].iter().any(|k| after.starts_with(k))
-                {
-                    names.insert(word.to_owned());
+/// The parts between commas of a text that begins with a bracket, and what follows its closing one.
+fn parts(text: &str) -> (Vec<&str>, &str) {
+    let (mut found, mut depth, mut start, mut before) = (Vec::new(), 0, 1, ' ');
+    for (at, c) in text.char_indices() {
+        let closes = ")]}".contains(c) || (c == '>' && before != '-' && before != '=');
+        depth += i32::from("([{<".contains(c)) - i32::from(closes);
+        if (depth == 1 && c == ',') || depth == 0 {
+            found.push(text[start..at].trim());
+            start = at + 1;
+        }
+        if depth == 0 {
+            found.retain(|part| !part.is_empty());
+            return (found, &text[at + 1..]);
+        }
+        before = c;
+    }
+    (found, "")
+}
+
+/// What the sources declare.
+#[derive(Default)]
+struct Declared {
+    names: BTreeSet<String>,
+    /// How many arguments functions of a name take beside the receiver, and whether there is one.
+    arities: BTreeMap<String, BTreeSet<(usize, bool)>>,
+}
+
+impl Declared {
+    /// Every name that a source declares, or that a row of a table has.
+    fn read(&mut self, text: &str) {
+        for (before, word, after) in words(text) {
+            let keywords = ["fn ", "struct ", "enum ", "trait ", "type ", "mod ", "macro_rules! "];
+            let is_row = [" => ", " of "].iter().any(|k| after.starts_with(k));
+            // A variant where it is used.
+            let is_variant = before.ends_with("::") && word.starts_with(|c: char| c.is_ascii_uppercase());
+            if keywords.iter().any(|k| before.ends_with(k)) || is_row || is_variant {
+                self.names.insert(word.to_owned());
+            }
+            if before.ends_with("fn ") {
+                let rest = if after.starts_with('<') { parts(after).1 } else { after };
+                if rest.starts_with('(') {
+                    let takes = parts(rest).0;
+                    let receiver = takes.first().is_some_and(|first| {
+                        let first = first.trim_start_matches('&').trim_start_matches("mut ");
+                        first == "self" || first.starts_with("self:")
+                    });
+                    let count = takes.len() - usize::from(receiver);
+                    self.arities.entry(word.to_owned()).or_default().insert((count, receiver));
                 }
             }
         }
     }
-}
 
-/// The names of functions, methods, macros and types in a piece of code.
-fn used(code: &str) -> Vec<&str> {
-    let called = |(before, word, after): &(&str, &str, &str)| {
+    /// What is wrong with the name or the call at a place of a piece of code.
+    fn fault(&self, code: &str, (before, word, after): (&str, &str, &str)) -> Option<String> {
         let called = after.starts_with('(') || after.starts_with('!') || after.starts_with("::");
         let first = word.starts_with(|c: char| c.is_ascii_alphabetic());
-        first && (called || before.ends_with("::") && !before.ends_with("::<") || *word == code)
+        let is_name = first && (called || before.ends_with("::") && !before.ends_with("::<") || word == code);
+        if !is_name || FOREIGN.contains(&word) {
+            return None;
+        }
+        if !self.names.contains(word) {
+            return Some(format!("`{word}` is no name of this library"));
+        }
+        let rest = if after.starts_with("::<") { parts(&after[2..]).1 } else { after };
+        let arities = self.arities.get(word).filter(|_| rest.starts_with('('))?;
+        let count = parts(rest).0.len();
+        // A path may give the receiver as an argument.
+        let fits = |(takes, receiver): &(usize, bool)| {
+            count == *takes || (*receiver && before.ends_with("::") && count == takes + 1)
+        };
+        (!arities.iter().any(fits)).then(|| format!("`{word}` is called with {count} arguments, but takes {arities:?}"))
+    }
+}
+
+/// Names of other crates and of the language, and of parameters in signatures.
+const FOREIGN: &[&str] = &[
+    "A",
+    "BTreeMap",
+    "CscMatrix",
+    "CsrMatrix",
+    "From",
+    "I",
+    "Option",
+    "SparseColMat",
+    "SparseRowMat",
+    "SparsityPattern",
+    "SymbolicSparseColMat",
+    "SymbolicSparseRowMat",
+    "T",
+    "Vec",
+    "_axis",
+    "_keep",
+    "csv",
+    "derive",
+    "f32",
+    "from",
+    "go",
+    "if",
+    "nalgebra_sparse",
+    "npyz",
+    "serde",
+    "try_from_pattern_and_values",
+    "val_mut",
+    "values_mut",
+];
+
+/// The files with an ending in a folder and below it.
+fn files(dir: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files(&path, ending, found);
+        } else if path.extension().is_some_and(|e| e == ending) {
+            found.push(path);
+        }
+    }
+}
+
+fn sources() -> Declared {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut declared = Declared::default();
+    let mut paths = Vec::new();
+    ["src", "derive", "interpreters"].iter().for_each(|dir| files(&root.join(dir), "rs", &mut paths));
+    paths.iter().for_each(|path| declared.read(&fs::read_to_string(path).expect("a source")));
+    // An example is named by its file.
+    let mut examples = Vec::new();
+    files(&root.join("examples"), "rs", &mut examples);
+    let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    declared.names.extend(examples.iter().filter_map(stem));
+    declared
+}
+
+/// The code spans of a line of a table; of the page of names those of the last column, as others are of other libraries.
+fn spans<'a>(line: &'a str, page: &Path) -> impl Iterator<Item = &'a str> {
+    let of = if page.ends_with("names.md") {
+        line.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default()
+    } else {
+        line
     };
-    words(code).into_iter().filter(called).map(|(_, word, _)| word).collect()
+    of.split('`').skip(1).step_by(2)
 }
 
 #[test]
-fn the_names_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut names = BTreeSet::new();
-    declared(&root.join("src"), &mut names);
-    declared(&root.join("derive"), &mut names);
-    let page = fs::read_to_string(root.join("docs/guide/names.md")).expect("the page of names");
-    let foreign = ["f32", "Vec", "BTreeMap", "Option", "derive", "if"];
-    let mut count = 0;
-    for line in page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| NumPy")) {
-        let last = line.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
-        for code in last.split('`').skip(1).step_by(2) {
-            for name in used(code).into_iter().filter(|name| !foreign.contains(name)) {
-                assert!(names.contains(name), "`{name}` in `{code}` is no name of this library:\n{line}");
+fn what_tables_say_to_write_exists() {
+    let declared = sources();
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let mut pages = vec![docs.join("higher_order.md")];
+    files(&docs.join("guide"), "md", &mut pages);
+    let (mut count, mut faults) = (0, Vec::new());
+    for page in &pages {
+        let text = fs::read_to_string(page).expect("a page");
+        for line in text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| NumPy")) {
+            for code in spans(line, page).filter(|code| !code.contains('/')) {
                 count += 1;
+                let fault =
+                    |found| declared.fault(code, found).map(|why| format!("{}: `{code}`: {why}", page.display()));
+                faults.extend(words(code).into_iter().filter_map(fault));
             }
         }
     }
-    assert!(count > 120, "the page was read: {count} names");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(count > 250, "the pages were read: {count} pieces of code");
+}
+
+/// The operations that the page on exports says are written stand in the sources of the exporter.
+#[test]
+fn what_is_exported_is_as_the_page_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = Vec::new();
+    files(&root.join("src/export"), "rs", &mut paths);
+    let code: String = paths.iter().map(|path| fs::read_to_string(path).expect("a source")).collect();
+    // Names of operations are spelled with and without underscores.
+    let plain = |word: &str| word.replace('_', "").to_lowercase();
+    let known: BTreeSet<String> = words(&code).into_iter().map(|(_, word, _)| plain(word)).collect();
+    let page = fs::read_to_string(root.join("docs/export.md")).expect("the page on exports");
+    let table = page.split("## How each operation is written").nth(1).expect("a table").split("\n## ").next();
+    let rows = table.unwrap_or_default().lines().filter(|line| line.starts_with("| "));
+    let mut count = 0;
+    for line in rows.skip(1) {
+        for code in line.rsplit(" | ").next().unwrap_or_default().split('`').skip(1).step_by(2) {
+            let is_word = code.chars().all(|c| c.is_alphanumeric() || c == '_');
+            assert!(!is_word || known.contains(&plain(code)), "`{code}` is not written:\n{line}");
+            count += usize::from(is_word);
+        }
+    }
+    assert!(count > 60, "the table was read: {count} names");
+}
+
+#[test]
+fn faults_of_tables_are_seen() {
+    let declared = sources();
+    let seen = |code: &str| words(code).into_iter().any(|found| declared.fault(code, found).is_some());
+    let wrong = ["rng.normal([n, m])", "x.no_such(1)", "no_such", "grad(f)", "optim::NoSuch", "x.slice(a..b)"];
+    assert!(wrong.iter().all(|code| seen(code)), "{:?}", wrong.map(seen));
+    let right = ["rng.normal([n, m], mean, sd)", "x.sum()", "grad(f, &x)", "optim::Adam", "x.cast::<f32>()", "a + b"];
+    assert!(!right.iter().any(|code| seen(code)), "{:?}", right.map(seen));
 }

@@ -144,6 +144,19 @@ fn interpreters_cost_what_the_map_says() {
     assert!(seen > 4, "{seen} interpreters were found in the table");
 }
 
+/// The number of methods without a body, and of types, that an interpreter has is the one that is written.
+#[test]
+fn an_interpreter_has_as_many_methods_as_is_written() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let base = fs::read_to_string(root.join("src/base.rs")).expect("the file can be read");
+    let language =
+        base.split("pub trait BaseTensor").nth(1).and_then(|rest| rest.split("\n}").next()).expect("a trait");
+    let required = |word: &str| language.lines().filter(|line| line.starts_with(word) && line.ends_with(';')).count();
+    assert_eq!((required("    fn "), required("    type ")), (17, 1));
+    let map = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the file can be read");
+    assert!(base.contains("seventeen required methods and a type") && map.contains("seventeen methods and a type"));
+}
+
 #[test]
 fn the_guard_can_fail() {
     assert!(says("use crate::interpreters::ADVal;", "ADVal"));

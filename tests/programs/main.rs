@@ -8,6 +8,9 @@ mod forms;
 #[allow(dead_code)]
 #[path = "../gallery/mod.rs"]
 mod gallery;
+#[allow(dead_code)]
+#[path = "../support/panics.rs"]
+mod panics;
 #[path = "../support/programs.rs"]
 mod programs;
 #[path = "../support/seen.rs"]

@@ -305,7 +305,7 @@ fn copies_of_few_elements_are_made_in_the_trips() {
     assert!(after.work <= before.work && after.bytes <= before.bytes, "{before:?} became {after:?}: {ready}");
 }
 
-/// The paper's recurrence of two reads, each step a `build`: pushing indices into what is read would double it per
+/// The recurrence of two reads of "Dual arrays", each step a `build`: pushing indices into what is read would double it per
 /// step.
 #[test]
 fn a_recurrence_of_two_reads_stays_linear() {

@@ -1,4 +1,4 @@
-//! Random programs in bulk: what the paper's theorem 5.1 says of them, and what they cost.
+//! Random programs in bulk: what theorem 5.1 of "Dual arrays" says of them, and what they cost.
 //!
 //! Laws, of a program and of its gradient: no loop without a carry remains; single elements are read of variables
 //! alone; a vectorized program does not take more than a few times the work and the bytes of the recorded one; an

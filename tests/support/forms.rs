@@ -1,4 +1,4 @@
-//! The normal forms of the paper's theorem 5.1: the form of programs in bulk.
+//! The normal forms of theorem 5.1 of "Dual arrays": the form of programs in bulk.
 #![allow(dead_code)]
 
 use polygrad::ops::{Linear, View};

@@ -1,7 +1,7 @@
 //! Programs of the target language as terms of the lambda calculus: linear functions are functions, copowers are sums.
 //!
 //! This is the concrete target language of "CHAD", section 9.2: [`Lambda`] is the text of a program, which
-//! [`simplify`](Lambda::simplify) makes legible by the rules of the paper's Table 1, and [`linear`](Lambda::linear)
+//! [`simplify`](Lambda::simplify) makes legible by the rules of Table 1 there, and [`linear`](Lambda::linear)
 //! runs. Law: a simplified term has the values of the term.
 
 use std::rc::Rc;

@@ -236,7 +236,7 @@ fn the_gradient_of_foo_is_that_by_hand() {
     assert_eq!(lines(&ready(&gradient(&program))), by_hand.concat());
 }
 
-/// The program `t_sc` of the paper, section 7.1.
+/// The program `t_sc` of "Dual arrays", section 7.1.
 #[test]
 fn self_convolution() {
     let program = staged(&["a"], &vector(6), |a| build1(6, |i| a.at([i]) * a.at([5 - i])).sum());

@@ -138,7 +138,7 @@ impl Terms<'_> {
 }
 
 /// A random program, and its gradient if it is one of floats, plain and optimized.
-fn programs(seed: u64) -> Vec<(&'static str, Program)> {
+pub(super) fn programs(seed: u64) -> Vec<(&'static str, Program)> {
     let mut rng = Rng::new(seed);
     let dtype = [DType::F64, DType::F64, DType::F32, DType::I64][rng.below(4)];
     let mut terms = Terms { rng: &mut rng, dtype, variables: Vec::new() };
@@ -186,6 +186,33 @@ fn random_contractions_of_views_and_their_gradients() {
         }
     }
     assert!(seen.iter().all(|n| *n > 3), "{seen:?}");
+}
+
+fn of_contract(op: &Contract) -> Program {
+    let [a, b] = [&op.a, &op.b].map(|view| Term::variable(view.source(), DType::F64));
+    Term::program(&[a.clone(), b.clone()], &[Term::contract(op, &a, &b)], &[]).expect("it is closed")
+}
+
+/// Each element of a convolution counts as often as an axis is long that moves nothing.
+#[test]
+fn an_axis_that_moves_nothing_counts() {
+    let space = [4, 2, 3];
+    let row = View::affine(&[5], &space, &[1, 1, 0], &[0]);
+    let op = Contract::new(row, View::axes(&space, &[1]), View::axes(&space, &[0]));
+    let inputs = [Array::from([1.0, 2.0, 3.0, 4.0, 5.0]), Array::from([1.0, -2.0])];
+    let text = assert_exact("counted", &of_contract(&op), &inputs);
+    assert!(text.contains("convolution"), "{text}");
+}
+
+/// A kernel with a window that reaches out of it adds nothing there, whatever the signal is.
+#[test]
+fn kernels_that_are_read_out_of_range_add_nothing() {
+    let space = [3, 2, 2, 2];
+    let signal = View::affine(&[4], &space, &[1, 1, 0, 0], &[0]);
+    let kernel = View::affine(&[2, 2], &space, &[0, 1, 0, 0, 0, 0, 1, 1], &[0, 0]);
+    let op = Contract::new(signal, kernel, View::axes(&space, &[0, 2]));
+    let inputs = [Array::from([1.0, f64::INFINITY, 2.0, 3.0]), Array::new(&[2, 2], vec![1.0, 2.0, 3.0, 4.0])];
+    assert_exact("out_of_kernel", &of_contract(&op), &inputs);
 }
 
 /// The gradient of a convolution in a kernel that is a part of a vector: the axis within a window moves the row of the

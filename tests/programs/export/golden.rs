@@ -10,7 +10,7 @@ use polygrad::{Function, Tensor, concat, fold, tensor, while_loop_within};
 type Vector<T> = Tensor<T, 1>;
 
 /// Texts by name.
-fn texts() -> Vec<(&'static str, String)> {
+pub(super) fn texts() -> Vec<(&'static str, String)> {
     let x = tensor([1.0, 2.0, 3.0]);
     let m = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     let image: Tensor<Array, 1> = Tensor::linspace(0.0, 1.0, 8);
@@ -63,12 +63,14 @@ fn texts() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// The text without places in the source.
+pub(super) fn placeless(text: &str) -> String {
+    text.lines().flat_map(|line| [line.split(" loc(").next().unwrap_or(line), "\n"]).collect()
+}
+
 #[test]
 fn texts_are_as_recorded() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/export/golden.txt");
-    let placeless = |text: &str| -> String {
-        text.lines().flat_map(|line| [line.split(" loc(").next().unwrap_or(line), "\n"]).collect()
-    };
     let text = texts().iter().map(|(_, text)| placeless(text)).collect::<Vec<String>>().join("\n");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &text).expect("the record can be written");

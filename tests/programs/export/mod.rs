@@ -3,7 +3,9 @@
 mod agree;
 mod contractions;
 mod golden;
+mod kept;
 mod matrices;
 mod places;
+mod refused;
 mod tables;
 mod views;

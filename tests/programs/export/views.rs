@@ -45,7 +45,7 @@ pub(super) fn assert_exact(name: &str, program: &Program, inputs: &[Array]) -> S
     exported.text
 }
 
-fn of_linear(op: &Linear, dtype: DType) -> Program {
+pub(super) fn of_linear(op: &Linear, dtype: DType) -> Program {
     program(&[(op.input_shape(), dtype)], |ids| Op::Linear(Box::new(op.clone()), ids[0]))
 }
 

@@ -17,6 +17,12 @@ mod tensor;
 
 use polygrad::Array;
 
+/// Panics unless a parser and verifier of StableHLO takes the text.
+#[allow(dead_code)]
+pub(crate) fn check(text: &str) {
+    check::module(&read::module(text));
+}
+
 /// The results of the function `main` of a module.
 #[track_caller]
 pub(crate) fn evaluate(text: &str, inputs: &[Array]) -> Vec<Array> {

@@ -1,0 +1,61 @@
+//! What StableHLO asks of the operands of an operation: each method that writes one states its rule, which is checked in
+//! debug builds, where the line is written. The tests check texts again, as a parser reads them
+//! (`tests/support/stablehlo/check.rs`).
+
+use super::text::{Ty, Value};
+
+/// Panics in debug builds unless the rule of an operation of these values holds.
+macro_rules! rule {
+    ($op:expr, [$($value:expr),*], $holds:expr) => {
+        debug_assert!(
+            $holds,
+            "export: `{}` must have operands that StableHLO allows, but they are ({}); this is a fault of the exporter",
+            $op,
+            $crate::export::text::types([$($value),*])
+        )
+    };
+}
+pub(super) use rule;
+
+/// Whether values have one shape and element type.
+pub(super) fn alike(x: &Value, y: &Value) -> bool {
+    x.shape == y.shape && x.ty == y.ty
+}
+
+/// Whether values have one shape and element type but for one axis.
+pub(super) fn alike_but_for(axis: usize, x: &Value, y: &Value) -> bool {
+    let same = |k: usize| k == axis || x.shape[k] == y.shape[k];
+    x.ty == y.ty && axis < x.shape.len() && x.shape.len() == y.shape.len() && (0..x.shape.len()).all(same)
+}
+
+/// Whether these are different axes of so many.
+pub(super) fn are_axes(axes: &[usize], rank: usize) -> bool {
+    axes.iter().enumerate().all(|(k, axis)| *axis < rank && !axes[..k].contains(axis))
+}
+
+/// Whether each axis of a shape is repeated along, or is as long as, its axis of another shape.
+pub(super) fn broadcasts(from: &[usize], into: &[usize], axes: &[usize]) -> bool {
+    let fits = |(n, axis): (&usize, &usize)| *n == 1 || *n == into[*axis];
+    from.len() == axes.len() && are_axes(axes, into.len()) && from.iter().zip(axes).all(fits)
+}
+
+/// Whether these are an index for each axis of a value, and parts of these sizes are within it.
+pub(super) fn starts(x: &Value, at: &[Value], sizes: &[usize]) -> bool {
+    let index = |i: &Value| i.ty == Ty::I64 && i.shape.is_empty();
+    at.len() == x.shape.len()
+        && at.iter().all(index)
+        && sizes.len() == x.shape.len()
+        && sizes.iter().zip(&x.shape).all(|(size, n)| size <= n)
+}
+
+/// Whether axes of two values are as long as each other.
+pub(super) fn paired(x: &Value, y: &Value, axes: [&[usize]; 2]) -> bool {
+    let of = |v: &Value, k: &usize| v.shape[*k];
+    axes[0].len() == axes[1].len() && axes[0].iter().zip(axes[1]).all(|(i, j)| of(x, i) == of(y, j))
+}
+
+/// Whether these are indices into different axes of a value, each of one shape.
+pub(super) fn indexes(x: &Value, dims: &[usize], ix: &[Value]) -> bool {
+    let index = |i: &Value| i.ty == Ty::I64 && i.shape == ix[0].shape;
+    !ix.is_empty() && ix.len() == dims.len() && are_axes(dims, x.shape.len()) && ix.iter().all(index)
+}

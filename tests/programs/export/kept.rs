@@ -1,0 +1,79 @@
+//! What texts keep beside numbers: barriers, masks, names, places of loops in loops, and their size.
+
+use polygrad::export::Unsupported;
+use polygrad::ops::{Linear, Unary};
+use polygrad::program::{Term, interpret};
+use polygrad::{Array, BaseTensor, DType, Function, Tensor, checkpoint, external, fold, tensor};
+
+use super::views::of_linear;
+use crate::stablehlo::evaluate;
+
+type Vector<T> = Tensor<T, 1>;
+
+fn step<T: BaseTensor>(c: Tensor<T, 0>, x: &Tensor<T, 0>) -> Tensor<T, 0> {
+    (c * x).sin()
+}
+
+fn whole<T: BaseTensor>(x: &Vector<T>) -> Tensor<T, 0> {
+    fold(Tensor::scalar(0.5), x, step)
+}
+
+fn cut<T: BaseTensor>(x: &Vector<T>) -> Tensor<T, 0> {
+    checkpoint(2).fold(Tensor::scalar(0.5), x, step)
+}
+
+/// What is run again takes its arguments through a barrier.
+#[test]
+fn segments_stand_behind_barriers() {
+    let x = tensor([0.5, 0.25, 1.0, 2.0]);
+    let texts =
+        [Function::gradient(whole, &x), Function::gradient(cut, &x)].map(|f| f.to_stablehlo("f").expect("a text"));
+    assert_eq!(texts.map(|text| text.contains("optimization_barrier")), [false, true]);
+}
+
+fn reads<T: BaseTensor>(x: &Vector<T>, ix: &Tensor<T, 1, i64>) -> Tensor<T, 0> {
+    fold(Tensor::scalar(0.0), ix, |c: Tensor<T, 0>, i: &Tensor<T, 0, i64>| c * 0.5 + x.at([i]))
+}
+
+/// Equal bodies are one function only if as much is known of what they read: elsewhere a read is masked.
+#[test]
+fn equal_bodies_with_other_facts_are_two_functions() {
+    let (x, ix) = (tensor([1.0, 2.0, 4.0]), tensor([0, 5, -1]));
+    let both = |x: &Vector<_>, ix: &Tensor<_, 1, i64>| reads(x, &Tensor::iota(3)) + reads(x, ix);
+    let f = Function::stage_with(both, &x, &ix);
+    let inputs = [x.into_raw(), ix.into_raw()];
+    let text = f.program().to_stablehlo("f").expect("a text");
+    assert_eq!(evaluate(&text, &inputs), interpret(f.program(), inputs.to_vec()), "{text}");
+    assert_eq!(text.matches("func.func private").count(), 2, "{text}");
+}
+
+/// Inputs and outputs without names have those of their positions.
+#[test]
+fn what_has_no_name_has_a_position() {
+    let x = Term::variable(&[2], DType::F64);
+    let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[]).expect("it is closed");
+    let signature = program.signature("f");
+    assert_eq!((&signature.inputs[0].path[..], &signature.outputs[0].path[..]), ("in.0", "out.0"));
+}
+
+/// Beyond 32 positions within a window there is one gather, and no slice for each.
+#[test]
+fn wide_windows_are_one_gather() {
+    for (size, wide) in [(32, false), (33, true)] {
+        let text = of_linear(&Linear::window(&[80], 0, size, 1), DType::F64).to_stablehlo("f").expect("a text");
+        assert_eq!((text.contains("gather"), text.matches("slice").count() > 9), (wide, !wide), "{text}");
+    }
+}
+
+fn host<T: BaseTensor>(c: Tensor<T, 0>, x: &Tensor<T, 0>) -> Tensor<T, 0> {
+    c + external("twice", |x: &Tensor<Array, 0>| x * 2.0, &tensor(1.0), x)
+}
+
+/// Of code of the host in a loop the innermost place is named.
+#[test]
+fn the_innermost_place_is_named() {
+    let line = line!() - 6;
+    let f = Function::stage(|x: &Vector<_>| fold(Tensor::scalar(0.0), x, host), &tensor([1.0, 2.0]));
+    let Unsupported::External { at, .. } = f.program().to_stablehlo("f").expect_err("no operation");
+    assert_eq!(at.expect("the place is known").line, line);
+}
