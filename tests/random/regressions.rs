@@ -208,4 +208,38 @@ regressions! {
             Step::Linear(Linear::affine(View::affine(&[], &[3, 3], &[], &[]).clipped(0, 1, 2).clipped(1, 2, 3), View::affine(&[], &[3, 3], &[], &[]).clipped(1, 1, 2)), 0),
         ],
     };
+    // Both are zero but for rounding, and a mask tells them apart.
+    masks_decided_by_the_rounding_of_a_transform = Recipe {
+        tame: true,
+        inputs: vec![
+            Numbers { shape: vec![], dtype: DType::F64, seed: 124 },
+        ],
+        steps: vec![
+            Step::Linear(Linear::fourier(&[2, 2], 0, 1).adjoint(), 0),
+            Step::Discrete(Discrete::Or, vec![1, 1]),
+        ],
+    };
+    // An infinity times a sum is NaN or not, which decides a mask.
+    masks_decided_by_an_infinity_times_a_sum = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![2], dtype: DType::F64, seed: 756 },
+            Numbers { shape: vec![], dtype: DType::Bool, seed: 462 },
+        ],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![1], xs: vec![], body: vec![Step::Contract(Contract::new(View::affine(&[3], &[3, 2], &[1, 0], &[0]), View::affine(&[2], &[3, 2], &[0, 1], &[0]), View::affine(&[3], &[3, 2], &[1, 0], &[0])), 0, 0)], next: vec![3], out: vec![] })),
+        ],
+    };
+    // `(1 / x) ^ -1` is `x`, for which one has to come back from an infinity.
+    derivatives_behind_an_infinity = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![3], dtype: DType::F64, seed: 1595 },
+        ],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 0, reverse: false, init: vec![], xs: vec![], body: vec![], next: vec![], out: vec![0] })),
+            Step::Unary(Unary::Recip, 0),
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![], xs: vec![], body: vec![Step::Binary(Binary::PowLessOne, 2, 1)], next: vec![], out: vec![3] })),
+        ],
+    };
 }

@@ -10,7 +10,7 @@ use super::maker::{MOST, Maker};
 impl Maker {
     /// A value at the root of a program: operations that rules treat together.
     pub(super) fn focused(&mut self, shape: &[usize]) -> NodeId {
-        match self.rng.below(8) {
+        match self.rng.below(9) {
             0 | 1 => {
                 let mask = self.intervals(shape);
                 let branches = [0, 1].map(|_| match self.rng.below(3) {
@@ -45,6 +45,10 @@ impl Maker {
             4 => self.sum_of_pieces(shape),
             5 => self.stencil(shape),
             6 => self.contraction(shape, self.float, 2),
+            7 => match self.looped(shape, self.float, 1) {
+                Some(x) => x,
+                None => self.leaf(shape, self.float),
+            },
             _ => {
                 // The sum of a scatter, over the axis of an index or another.
                 let at = self.rng.below(shape.len() + 1);
@@ -155,7 +159,11 @@ impl Maker {
     fn sum_of_pieces(&mut self, shape: &[usize]) -> NodeId {
         let mut sum = None;
         // Pieces of one array or another, at their own places.
-        let wholes = [0, 1].map(|_| self.leaf(shape, self.float));
+        let wholes = [0, 1].map(|_| {
+            let x = self.leaf(shape, self.float);
+            // Never a zero with a sign.
+            if self.rarely(2) { self.add(Op::Unary(Unary::Abs, x), self.bound(x)) } else { x }
+        });
         for _ in 0..2 + self.rng.below(3) {
             let (mut space, mut offset) = (Vec::new(), Vec::new());
             for n in shape {

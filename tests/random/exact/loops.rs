@@ -91,10 +91,12 @@ impl Maker {
         let mut results = Vec::new();
         for (k, (shape, dtype)) in carries.iter().enumerate() {
             let next = inner.value(shape, *dtype, depth);
+            let next = inner.with_number_of_trip(carries, next);
             results.push(inner.next(k as NodeId, next));
         }
         if stacked {
-            results.push(inner.value(row, dtype, depth));
+            let output = inner.value(row, dtype, depth);
+            results.push(inner.with_number_of_trip(carries, output));
         }
         for k in 0..carries.len() {
             if carries[k].1.is_float() && self.rarely(3) {
@@ -103,6 +105,18 @@ impl Maker {
         }
         let bounds = results.iter().map(|r| inner.bound(*r)).collect();
         Some((inner.b.finish(&results, &[]), bounds))
+    }
+
+    /// A float with an integer that is carried added to it, now and then.
+    fn with_number_of_trip(&mut self, carries: &[(Vec<usize>, DType)], x: NodeId) -> NodeId {
+        let (shape, dtype) = (self.of_shape(x), self.b.node(x).dtype);
+        let count = carries.iter().position(|(shape, dtype)| shape.is_empty() && *dtype == DType::I64);
+        let Some(count) = count.filter(|_| dtype.is_float() && self.bound(x) < 8.0 && self.rarely(2)) else { return x };
+        let four = self.constant(Array::scalar(4i64), 0.0);
+        let small = self.ints(IntBinary::Rem, count as NodeId, four);
+        let float = self.add(Op::Discrete(Discrete::ToFloat(dtype), [small].as_slice().into()), 3.0);
+        let all = self.linear(Linear::replicate(&shape, &[]), float, 3.0);
+        self.add(Op::Binary(Binary::Add, x, all), self.bound(x) + 3.0)
     }
 
     pub(super) fn input(&mut self, shape: &[usize], dtype: DType, bound: f64) -> NodeId {
@@ -185,7 +199,8 @@ impl Maker {
         let fits = |id: &NodeId| self.of_shape(*id)[..] == *shape && self.b.node(*id).dtype == dtype;
         let read: Vec<NodeId> = read.into_iter().filter(fits).collect();
         let mut x = if read.is_empty() || self.rarely(3) { self.value(shape, dtype, depth) } else { self.one(&read) };
-        if self.rarely(3) && dtype.is_float() && shape.len() > 1 {
+        let often = if shape.len() > 2 { 2 } else { 3 };
+        if self.rarely(often) && dtype.is_float() && shape.len() > 1 {
             let bound = self.bound(x);
             // The axes of the copied rows in any order.
             let mut axes: Vec<usize> = (1..shape.len()).collect();
