@@ -125,8 +125,7 @@ fn sensitivity(case: &Case, question: Question, a: &[Array]) -> Option<f64> {
     let step = if case.single() { 1e-6 } else { 1e-14 };
     let mut most: f64 = 0.0;
     let scaled = [1.0 - step, 1.0 + step].map(|by| quietly(|| (reference.run)(&case.scaled(by))));
-    let noise = [(1, 1.0), (1, -1.0), (2, 1.0), (2, -1.0), (3, 1.0), (3, -1.0)];
-    let noisy = noise.map(|(seed, factor)| quietly(|| rounding::with_noise(seed, factor, || (reference.run)(case))));
+    let noisy = rounding::NOISES.map(|noise| quietly(|| rounding::with_noise(noise, || (reference.run)(case))));
     for b in scaled.into_iter().chain(noisy) {
         let b = b.ok()?;
         if b.len() != a.len() || differ(a, &b, f64::INFINITY, Beyond::Also).is_some() {

@@ -20,7 +20,7 @@
 //! By default each test draws 70 to 100 programs, always the same, and no two tests the same ones: together they
 //! have every row of the tables and nearly every kind of loop, and take about a minute and a half of processor time without optimization. For more,
 //! the environment variable `POLYGRAD_FUZZ` says how many programs each test tries, and `POLYGRAD_SEED` which is the
-//! first.
+//! first. `make fuzz` (`fuzz`) tries a million in several processes, and goes on after a failure.
 
 /// The interpreters of [`any`], by the initials of their types.
 macro_rules! interpreters {

@@ -129,6 +129,14 @@ fn placed() -> Vec<Case> {
             let y = lin(b, Linear::pad(&[3], &[3], &[0]), v[1]);
             vec![add(b, x, y)]
         }),
+        // Column, element and row have as many elements as the whole, but the column is not contiguous and meets the row.
+        case("add_placed", &[(&[2, 1], F), (&[1, 1], F), (&[1, 3], F)], |b, v| {
+            let column = lin(b, Linear::pad(&[2, 1], &[0, 0], &[0, 2]), v[0]);
+            let element = lin(b, Linear::pad(&[1, 1], &[0, 2], &[1, 0]), v[1]);
+            let row = lin(b, Linear::pad(&[1, 3], &[1, 0], &[0, 0]), v[2]);
+            let sum = add(b, column, element);
+            vec![add(b, sum, row)]
+        }),
     ]
 }
 

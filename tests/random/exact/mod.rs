@@ -1,9 +1,13 @@
-//! Small programs whose numbers are exact: with rules and without, the results are equal to the bit.
+//! Small programs whose numbers are exact: with rules and without, interpreted, compiled, exported, saved, the results are
+//! equal to the bit.
 //!
 //! Law: all numbers of such a program, and of its gradient, are integers or multiples of a half, so small that no
 //! operation rounds. Every rule and every pass therefore keeps each result. The programs are about what rules ask:
 //! views that read out of bounds, masks and indices computed from `iota` and from extreme integers, gathers and
-//! scatters out of bounds, values with one use and with several, loops of a few trips.
+//! scatters out of bounds, values with one use and with several, loops of a few trips; and about what compiled steps ask:
+//! views with offsets on both sides of products, stencils beside positions, values that several read at shifted places,
+//! carries that become still, counters, rows that loops share, equal extents, and now and then rows as long as vectors and
+//! thousands of elements. One in six programs is in single precision.
 //!
 //! `POLYGRAD_FUZZ` and `POLYGRAD_SEED` are as for the other random programs.
 
@@ -212,6 +216,6 @@ fn positions_are_compared_with_extreme_integers() {
 #[test]
 fn passes_keep_exact_numbers() {
     for seed in seeds(50_000, 300) {
-        check(seed, 6);
+        check(seed, 3);
     }
 }
