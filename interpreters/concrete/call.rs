@@ -120,7 +120,8 @@ fn one<'a, E: Real>(
         (Matrix::ExpmTangent { transposed }, [x]) => matrix::expm_tangent(n, a, transposed, operand(1), x),
         (Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor, out)
         | (Matrix::Solve { .. } | Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Eigh | Matrix::Svd, out)
-        | (Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. }, out) => {
+        | (Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. }, out)
+        | (Matrix::Minors { .. } | Matrix::Pivots, out) => {
             unreachable!("{} has {} results", op.name(), out.len())
         }
     }
