@@ -4,6 +4,8 @@
 //! Where the values hold what no array can hold (a function that captures an element, cases that differ from trip to
 //! trip), the trips run one after the other. Law: both ways give the same values.
 
+use std::rc::Rc;
+
 use super::bag::{Bag, Entry};
 use super::choice::cases;
 use super::decisions::Followed;
@@ -231,6 +233,27 @@ pub(super) fn repeated<T: BaseTensor>(first: &Val<T>, step: &dyn Fn(Val<T>) -> V
         if fits { after } else { carry }
     });
     fits.then(|| rebuild(&of_result, Way::Same, &mut last.into_iter().skip(split)))
+}
+
+/// Steps that are known to go on stand in a recorded program one after the other, up to so many.
+pub(super) const STEPS: usize = 1000;
+
+/// [`repeated`], from a state whose step is known to go on: the steps that follow are recorded as a loop.
+pub(super) fn resumed<T: BaseTensor>(state: &Val<T>, step: &dyn Fn(Val<T>) -> Val<T>) -> Option<Val<T>> {
+    let go = T::constant(Array::scalar(true));
+    let mut init = vec![go.clone()];
+    let of_state = flatten(state, &mut init)?;
+    // A loop that nothing uses shows the form of the result.
+    let mut result = None;
+    T::repeat(None, init, &mut |carry| {
+        let (_, _, ended) = cases(&step(rebuild(&of_state, Way::Same, &mut carry[1..].iter().cloned())));
+        let mut leaves = Vec::new();
+        if let Some(form) = flatten(&ended, &mut leaves) {
+            result = Some(rebuild(&form, Way::Same, &mut leaves.iter().map(|t| T::zeros(t.shape(), t.dtype()))));
+        }
+        carry
+    });
+    repeated(&Val::Either(Rc::new((go, state.clone(), result?))), step)
 }
 
 /// The trips one after the other.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::bag::Bag;
 use super::linear::Lin;
-use super::loops::{Trip, repeated, sweep};
+use super::loops::{STEPS, Trip, repeated, resumed, sweep};
 use super::recursion::within_stack;
 use super::value::{Closure, Val, known};
 use crate::ad::higher::{Tangents, pull_primitive, push_primitive};
@@ -90,7 +90,11 @@ pub(super) fn placed<T: BaseTensor>(f: Closure<T>, at: &'static Location<'static
 pub(super) fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
     Closure::new(move |x| {
         let step = |state| step.at(Val::pair(x.fst(), state));
-        iterated(x.snd(), &step, &|unknown| repeated(unknown, &step))
+        iterated(x.snd(), &step, &|ran| match (ran, T::records()) {
+            (Val::Left(state), true) => resumed(state, &step),
+            (Val::Left(_), false) => None,
+            (_, _) => repeated(ran, &step),
+        })
     })
 }
 
@@ -101,20 +105,30 @@ pub(super) fn fix<T: BaseTensor>(body: Closure<T>) -> Closure<T> {
     })
 }
 
-/// Steps until one is the right case. What it is of the first one that is not known may be known to `unknown`.
+/// Steps until one is the right case. What it is may be known to `recorded`, of the first step that is not known, or of the
+/// left case after many steps, of which there may be many more.
 pub(super) fn iterated<T: BaseTensor>(
     mut state: Val<T>,
     step: &dyn Fn(Val<T>) -> Val<T>,
-    unknown: &dyn Fn(&Val<T>) -> Option<Val<T>>,
+    recorded: &dyn Fn(&Val<T>) -> Option<Val<T>>,
 ) -> Val<T> {
+    let mut count = 0;
     loop {
         match step(state) {
-            Val::Left(next) => state = Rc::unwrap_or_clone(next),
+            Val::Left(next) => {
+                count += 1;
+                if count == STEPS {
+                    if let Some(result) = recorded(&Val::Left(next.clone())) {
+                        return result;
+                    }
+                }
+                state = Rc::unwrap_or_clone(next);
+            }
             Val::Right(result) => return Rc::unwrap_or_clone(result),
             Val::Zero | Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) => unreachable!("a step gives a sum"),
             Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => unreachable!("a step gives a sum"),
             either @ Val::Either(_) => {
-                return unknown(&either).unwrap_or_else(|| {
+                return recorded(&either).unwrap_or_else(|| {
                     mistake(
                         "iterate: a step that keeps a derivative, or whose state is more than tensors, must be known to go on or to end, \
                          but its condition is not known while a program is traced; run it with known numbers, or take \

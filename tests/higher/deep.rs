@@ -47,6 +47,19 @@ fn functions<C: Language>(n: f64, called: bool) -> Expr<C, Real, Real> {
     })
 }
 
+/// `(n + 1) x`, by an iteration that counts.
+fn counted<C: Language>(n: f64) -> Expr<C, Real, Real> {
+    fun1(|x| {
+        iterate(tup(x.at(), num(n)), |s| {
+            if_(
+                num(0.5).less(s.at().snd()),
+                || inl(tup(s.at().fst() + x.at(), s.at().snd() - 1.0)),
+                || inr(s.at().fst()),
+            )
+        })
+    })
+}
+
 /// An expression of so many sums.
 fn sums<C: Language>(n: usize) -> Expr<C, Real, Real> {
     fun1(|x| (0..n).fold(x.at(), |sum, _| sum + x.at()))
@@ -94,6 +107,17 @@ fn values_that_are_used_twice() {
         let staged = higher::stage(squares(), &x);
         assert_eq!(interpret(&staged, vec![Array::scalar(1.0)]), [Array::scalar(1.0)]);
     });
+}
+
+/// Of many steps that are known to go on, the last ones are recorded as one loop.
+#[test]
+fn iterations_that_count_are_recorded() {
+    let x = tensor(3.0);
+    for n in [10.0, 999.0, 1000.0, 1001.0, 2500.0] {
+        let staged = higher::stage(counted(n), &x);
+        assert_eq!(interpret(&staged, vec![Array::scalar(3.0)]), [Array::scalar(3.0 * (n + 1.0))], "{n} steps");
+        assert!(staged.size() < 1050, "{n} steps: {} operations", staged.size());
+    }
 }
 
 #[test]
