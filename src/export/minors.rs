@@ -2,7 +2,7 @@
 
 use super::text::{Code, Ty, Value};
 use crate::array::Array;
-use crate::ops::minors::{MOST, count, is_odd, members, sets, smaller};
+use crate::ops::minors::{LAST, MOST, count, is_odd, members, sets, smaller};
 use crate::shape::{Shape, size};
 
 impl Code {
@@ -96,7 +96,10 @@ impl Code {
         let rest = self.reshape(&rest, &[batch, n, n]);
         // The steps at which rows and columns are taken; those that are not taken come last.
         let later = self.integer(n as i64, &[batch, n]);
-        let start = [self.integer(0, &[]), rest, later.clone(), later];
+        // The first pivot, and the last one that derivatives divide by.
+        let pivots = [0, n.saturating_sub(LAST + 1)];
+        let unit = self.full(1.0, &[batch], a.ty);
+        let start = [self.integer(0, &[]), rest, later.clone(), later, unit.clone(), unit];
         let state = self.repeat(
             &start,
             |code, state| {
@@ -104,9 +107,14 @@ impl Code {
                 code.compare("LT", &state[0], &end)
             },
             |code, state| {
-                let [rest, rows, columns] = code.completely_eliminated(state);
+                let [rest, rows, columns, size] = code.completely_eliminated(state);
+                let [first, last] = [0, 1].map(|k| {
+                    let here = code.compare_with("EQ", &state[0], pivots[k] as f64);
+                    let here = code.broadcast(&here, &size.shape, &[]);
+                    code.select(&here, &size, &state[4 + k])
+                });
                 let one = code.integer(1, &[]);
-                vec![code.binary("add", &state[0], &one), rest, rows, columns]
+                vec![code.binary("add", &state[0], &one), rest, rows, columns, first, last]
             },
         );
         let own: Shape = a.shape[..rank - 1].into();
@@ -122,15 +130,24 @@ impl Code {
         let [left, right] = [&rows, &columns].map(|order| self.parity(order, a));
         let sign = self.binary("multiply", &left, &right);
         let nan = self.like(f64::NAN, &sign);
-        let sign = self.select(&finite, &sign, &nan);
+        let mut fine = finite;
+        if n > LAST {
+            let epsilon = if a.ty == Ty::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+            let small = self.like(epsilon.sqrt(), &state[4]);
+            let small = self.binary("multiply", &state[4], &small);
+            let large = self.compare("GT", &state[5], &small);
+            let large = self.reshape(&large, &a.shape[..rank - 2]);
+            fine = self.binary("and", &fine, &large);
+        }
+        let sign = self.select(&fine, &sign, &nan);
         let one: Shape = a.shape[..rank - 2].iter().copied().chain([1, n]).collect();
         let [rows, columns] = [rows, columns].map(|order| self.reshape(&order, &one));
         [self.concat(rank - 2, &[rows, columns]), sign]
     }
 
-    /// A step: of what is left, and of the steps at which rows and columns were taken.
-    fn completely_eliminated(&mut self, state: &[Value]) -> [Value; 3] {
-        let [k, rest, rows, columns] = state else { unreachable!("four values") };
+    /// A step: of what is left, and of the steps at which rows and columns were taken; and the size of the pivot.
+    fn completely_eliminated(&mut self, state: &[Value]) -> [Value; 4] {
+        let [k, rest, rows, columns, ..] = state else { unreachable!("six values") };
         let (batch, n) = (rest.shape[0], rest.shape[1]);
         let wide = rest.shape.clone();
         let free = |code: &mut Code, steps: &Value, axis: usize| {
@@ -144,6 +161,7 @@ impl Code {
         let sizes = self.select(&free, &sizes, &minus);
         let sizes = self.reshape(&sizes, &[batch, n * n]);
         let best = self.position("GT", &sizes, 1);
+        let size = self.reduce("maximum", &sizes, 0.0, &[1]);
         let count = self.integer(n as i64, &[batch]);
         let at = [self.binary("divide", &best, &count), self.binary("remainder", &best, &count)];
         let k = self.broadcast(k, &rows.shape, &[]);
@@ -170,6 +188,6 @@ impl Code {
         let product = self.binary("multiply", &factor, &of_row);
         let rest = self.binary("subtract", rest, &product);
         let done = self.binary("or", &row, &column);
-        [self.select(&done, &zero, &rest), rows, columns]
+        [self.select(&done, &zero, &rest), rows, columns, size]
     }
 }

@@ -2,18 +2,16 @@
 //!
 //! Laws: the determinant is a polynomial, and so is each rule for matrices of at most [`MOST`] rows: made of additions and
 //! products alone, right at every matrix and for derivatives of any order. Larger matrices are eliminated up to [`LAST`]
-//! rows and columns with the smallest pivots, whose determinant is such a polynomial; what is eliminated must be regular.
+//! rows and columns with the smallest pivots, whose determinant is such a polynomial; what is eliminated must be regular,
+//! which [`Matrix::Pivots`] says.
 
 use super::algebra::Side::{As, T};
 use super::algebra::*;
 use crate::array::Array;
 use crate::base::BaseTensor;
-use crate::ops::minors::{MOST, larger};
+use crate::ops::minors::{LAST, MOST, larger};
 use crate::ops::{Call, Contract, Discrete, Linear, Matrix, Unary};
 use crate::shape::Shape;
-
-/// The rows and columns of a large matrix that are not eliminated.
-const LAST: usize = 4;
 
 /// The tangent of the minors `y` of `a` without so many rows and columns; `None` where they are constants.
 pub(super) fn minors<U: BaseTensor>(without: u8, a: &U, y: &U, da: &U) -> Option<U> {

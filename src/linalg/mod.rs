@@ -281,9 +281,9 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The determinant, a polynomial; its gradient is the matrix of cofactors, also where the matrix is singular.
     ///
     /// Up to 8 rows, derivatives of every order are sums of products, exact to rounding at any matrix. Of a larger matrix
-    /// the first derivative is exact everywhere too, and those of higher order where at most 4 of its singular values are
-    /// zero or nearly so. Where there are more, the second and third derivatives, which are zero at such a matrix, are
-    /// about zero or NaN, and those beyond have no meaning. Infinite or zero only if the determinant itself is out of the
+    /// the first derivative is exact everywhere too, and those of higher order where at most 4 pivots of elimination with
+    /// the largest pivots are zero or small (below the first one times the square root of the rounding unit): they divide by
+    /// the others. Where more are small, derivatives beyond the first are NaN. Infinite or zero only if the determinant itself is out of the
     /// range of floats: [`slogdet`](Tensor::slogdet) is not.
     ///
     /// ```

@@ -27,7 +27,8 @@ pub enum Matrix {
         without: u8,
     },
     /// The rows and the columns in the order of elimination with the largest pivots of all, as two rows of positions, and
-    /// -1 or 1 as these orders are together odd or even; without a derivative.
+    /// -1 or 1 as these orders are together odd or even; NaN instead where more than 4 pivots are small: not above the
+    /// first one times the square root of the rounding unit. Without a derivative.
     Pivots,
     /// The sign of the determinant, and the logarithm of its absolute value.
     SlogDet,

@@ -3,6 +3,9 @@
 /// The most rows of a matrix whose minors are made without divisions, a product for each set of columns.
 pub(crate) const MOST: usize = 8;
 
+/// The rows and columns of a larger matrix that are not eliminated, for the derivatives of its minors.
+pub(crate) const LAST: usize = 4;
+
 /// The sets of `size` of the numbers below `n`, in order.
 pub(crate) fn sets(n: usize, size: usize) -> Vec<u32> {
     (0..1u32 << n).filter(|set| set.count_ones() as usize == size).collect()

@@ -114,7 +114,8 @@ fn every_scale<E: Float>(logs: &[i32]) {
 #[test]
 fn factors_and_solutions_scale_with_the_matrix() {
     every_scale::<f64>(&[-996, -534, 534, 996]);
-    every_scale::<f32>(&[-122, -74, 74, 122]);
+    // Elements and tangents of a thousandth are still normal numbers.
+    every_scale::<f32>(&[-112, -74, 74, 112]);
 }
 
 /// The logarithm moves by `n` times that of the scale; the determinant leaves the range where its value does, and not before.

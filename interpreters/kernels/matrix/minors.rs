@@ -15,10 +15,12 @@ struct Balanced<E> {
 }
 
 fn balanced<E: Real>(n: usize, a: &[E]) -> Balanced<E> {
-    let rows: Vec<i64> = a.chunks_exact(n).map(|row| exponent(row.iter().copied())).collect();
-    let mut elements: Vec<E> = a.iter().enumerate().map(|(at, x)| scaled(*x, -rows[at / n])).collect();
-    let columns: Vec<i64> = (0..n).map(|j| exponent(elements.iter().skip(j).step_by(n).copied())).collect();
-    elements.iter_mut().enumerate().for_each(|(at, x)| *x = scaled(*x, -columns[at % n]));
+    // Only powers are divided twice, so that no element leaves the range between.
+    let powers: Vec<Option<i64>> = a.iter().map(|x| (*x != E::ZERO).then(|| exponent([*x].into_iter()))).collect();
+    let most = |of: &dyn Fn(usize) -> Option<i64>| (0..n).filter_map(of).max().unwrap_or(0);
+    let rows: Vec<i64> = (0..n).map(|i| most(&|j| powers[i * n + j])).collect();
+    let columns: Vec<i64> = (0..n).map(|j| most(&|i| powers[i * n + j].map(|power| power - rows[i]))).collect();
+    let elements = a.iter().enumerate().map(|(at, x)| scaled(*x, -rows[at / n] - columns[at % n])).collect();
     Balanced { elements, rows, columns }
 }
 
@@ -159,7 +161,8 @@ fn eliminated<E: Real>(n: usize, a: &[E]) -> Eliminated<E> {
     Eliminated { lu, rows, columns, odd }
 }
 
-/// The orders of rows and columns, as positions of the matrix, and -1 or 1 as they are together odd or even.
+/// The orders of rows and columns, as positions of the matrix, and -1 or 1 as they are together odd or even; NaN where the
+/// last pivot that derivatives divide by is small.
 pub(crate) fn pivots<E: Real>(n: usize, a: &[E], rows: &mut [i64], columns: &mut [i64]) -> E {
     if !is_finite(a) {
         (0..n).for_each(|i| (rows[i], columns[i]) = (i as i64, i as i64));
@@ -167,5 +170,11 @@ pub(crate) fn pivots<E: Real>(n: usize, a: &[E], rows: &mut [i64], columns: &mut
     }
     let found = eliminated(n, a);
     (0..n).for_each(|i| (rows[i], columns[i]) = (found.rows[i] as i64, found.columns[i] as i64));
-    if found.odd { -E::ONE } else { E::ONE }
+    let epsilon = num_traits::Float::sqrt(<E as num_traits::Float>::epsilon());
+    let is_small = |k: usize| abs(found.lu[k * n + k]) <= epsilon * abs(found.lu[0]);
+    match n.checked_sub(minors::LAST + 1).is_some_and(is_small) {
+        true => nan(),
+        false if found.odd => -E::ONE,
+        false => E::ONE,
+    }
 }
