@@ -62,7 +62,7 @@ fn products_give_what_matrices_give() {
     near("gradient", &grad(|p: &Vector<_>| sines(gmres, p), &p), &expected.0, 1e-10);
     near("hessian", &hessian(|p: &Vector<_>| sines(gmres, p), &p), &expected.1, 1e-9);
     // One direction at a time: begun anew.
-    let slow = known.linear(LinearSolver::Gmres(1)).tolerance(1e-6);
+    let slow = known.linear(LinearSolver::Gmres(1)).relative(1e-6);
     near("begun anew", &grad(|p: &Vector<_>| sines(slow, p), &p), &expected.0, 1e-5);
 }
 
@@ -277,4 +277,69 @@ fn recorded_and_in_bulk_they_are_the_same() {
         &p,
     );
     near("gradient", &f.run(&p).unwrap(), &p.recip(), 1e-11);
+}
+
+/// Unknowns in another unit are the same unknowns, and so are their derivatives.
+#[test]
+fn searches_know_of_no_units() {
+    type Solved = fn(&Vector<Term>, f64) -> Vector<Term>;
+    let by_root: Solved = |p, unit| {
+        let f = move |x: &Vector<Term>, p: &Vector<Term>| force(&(x / unit), p);
+        Solver::default().root(f, &(Vector::zeros([2]) + 0.3 * unit), p)
+    };
+    let by_products: Solved = |p, unit| {
+        let f = move |x: &Vector<Term>, p: &Vector<Term>| force(&(x / unit), p) * unit;
+        Solver::default().linear(LinearSolver::Gmres(2)).root(f, &Vector::zeros([2]), p)
+    };
+    let by_iteration: Solved = |p, unit| {
+        let f = move |x: &Vector<Term>, p: &Vector<Term>| x + force(&(x / unit), p) * (0.3 * unit);
+        Solver::default().steps(500).fixed_point(f, &Vector::zeros([2]), p)
+    };
+    fn energy(x: &Vector<Term>, p: &Vector<Term>) -> Number<Term> {
+        (x.square() + x.powi(4)).sum() + (x.at([0]) - x.at([1]) * 0.7).square() - x.dot(p)
+    }
+    let by_minimum: Solved = |p, unit| {
+        let f = move |x: &Vector<Term>, p: &Vector<Term>| energy(&(x / unit), p);
+        Solver::default().minimize(f, &(Vector::zeros([2]) + unit), p)
+    };
+    let by_gradients: Solved = |p, unit| {
+        let f = move |x: &Vector<Term>, p: &Vector<Term>| energy(&(x / unit), p) * 1e-5;
+        Solver::default().linear(LinearSolver::ConjugateGradients(4)).minimize(f, &Vector::zeros([2]), p)
+    };
+    let p = tensor([1.0, -0.3]);
+    let all = [by_root, by_products, by_iteration, by_minimum, by_gradients];
+    for (k, solved) in all.into_iter().enumerate() {
+        let of = |unit: f64| {
+            let x = Function::stage(move |p: &Vector<_>| solved(p, unit), &p).run(&p).expect("the same shape");
+            let slopes = Function::gradient(move |p: &Vector<_>| solved(p, unit).sum(), &p).run(&p).expect("the same");
+            [x / unit, slopes / unit]
+        };
+        let exact = of(1.0);
+        for unit in [1e-12, 1e-6, 1e6, 1e12] {
+            for (found, exact) in of(unit).iter().zip(&exact) {
+                near(&format!("search {k}, unit {unit:e}"), found, exact, 1e-10);
+            }
+        }
+    }
+}
+
+/// A search that comes closer by a third with each step, and unknowns that are small beside the numbers of their equation.
+#[test]
+fn small_roots_are_found_as_far_as_rounding_lets_them() {
+    let f = |x: &Number<_>, p: &Number<_>| x.powi(3) - p;
+    let x = root(f, &tensor(1.0), &tensor(1e-36));
+    near("a small root", &(x * 1e12), &tensor(1.0), 1e-11);
+    let f = |x: &Vector<_>, p: &Vector<_>| (x + 1e3).square() - p;
+    for small in [1e-5, 3e-7, 2e-9] {
+        let x = root(f, &tensor([1.0, -1.0]), &(tensor([small, -small]) * 2e3 + 1e6));
+        near("beside large numbers", &x, &tensor([small, -small]), 1e-12);
+    }
+    // Exactly 0, from elsewhere and from there.
+    let f = |x: &Number<_>, p: &Number<_>| x.exp() - p;
+    for start in [0.7, 0.0] {
+        near("zero", &root(f, &tensor(start), &tensor(1.0)), &tensor(0.0), 1e-16);
+    }
+    // No root, in a small unit: the steps never become short.
+    let f = |x: &Number<_>, p: &Number<_>| x.square() + p;
+    assert!(root(f, &tensor(0.5e-12), &tensor(1e-24)).item().is_nan());
 }

@@ -270,3 +270,116 @@ fn third_derivatives_at_equal_times_are_the_known_ones() {
     let known = third(|s| of(formula::<Seasons, _>, s), &at);
     near("reverse, forward, reverse", &third(|s| of(solved::<Seasons, _>, s), &at), &known, 1e-9);
 }
+
+type Equation = fn(&Vector<Term>, &Number<Term>, &Vector<Term>) -> Vector<Term>;
+
+/// Equations with starts, times and parameters: growth and decay, waves, what is stiff or grows apart.
+fn equations() -> Vec<(&'static str, Equation, Vec<f64>, Vec<f64>, Vec<f64>)> {
+    let decay: Equation = |x, _, p| -(x * p);
+    let predators: Equation = |x, _, p| {
+        let both = x.at([0]) * x.at([1]);
+        polygrad::stack([x.at([0]) * p.at([0]) - &both * p.at([1]), both * p.at([2]) - x.at([1]) * p.at([3])])
+    };
+    let reaction: Equation = |x, _, p| {
+        let (a, b, c) = (x.at([0]) * p.at([0]), x.at([1]) * x.at([2]) * p.at([1]), x.at([1]).square() * p.at([2]));
+        polygrad::stack([&b - &a, a - b - &c, c])
+    };
+    let relaxation: Equation =
+        |x, _, p| polygrad::stack([x.at([1]), (1.0 - x.at([0]).square()) * x.at([1]) * p.at([0]) - x.at([0])]);
+    let pendulum: Equation = |x, t, p| {
+        polygrad::stack([x.at([1]), x.at([0]).sin() * -p.at([0]) - x.at([1]) * p.at([1]) + (t * p.at([2])).cos()])
+    };
+    let lorenz: Equation = |x, _, p| {
+        let [a, b, c] = [0, 1, 2].map(|k| x.at([k]));
+        polygrad::stack([(&b - &a) * p.at([0]), &a * (p.at([1]) - &c) - &b, a * b - c * p.at([2])])
+    };
+    vec![
+        ("decay", decay, vec![2.0, 50.0], vec![0.0, 1.0, 4.0], vec![0.5, 1.5]),
+        ("predators", predators, vec![30.0, 4.0], vec![0.0, 2.0, 5.0, 9.0], vec![0.55, 0.028, 0.024, 0.8]),
+        ("reaction", reaction, vec![1.0, 0.1, 0.1], vec![0.0, 0.4, 3.0], vec![0.4, 10.0, 30.0]),
+        ("relaxation", relaxation, vec![2.0, 0.1], vec![0.0, 1.0, 3.0], vec![2.0]),
+        ("pendulum", pendulum, vec![1.0, 0.2], vec![0.5, 2.0, 4.0], vec![2.0, 0.1, 1.3]),
+        ("lorenz", lorenz, vec![1.0, 2.0, 20.0], vec![0.0, 0.3, 0.8], vec![10.0, 28.0, 2.6]),
+    ]
+}
+
+type Group<T> = (Vector<T>, Vector<T>, Vector<T>);
+
+fn vector<T: BaseTensor>(x: &[f64]) -> Vector<T> {
+    Vector::constant(Array::new(&[x.len()], x.to_vec()))
+}
+
+/// The states, and the gradient of a weighted sum of the states in start, times and parameters.
+fn states_and_gradient(ode: Ode, f: Equation, at: &Group<Concrete>, unit: f64) -> (Vector<Concrete>, Group<Concrete>) {
+    let states = move |x: &Group<Term>| polygrad::stack(ode.solve(f, &x.0, &x.1, &x.2)).flatten();
+    let loss = move |x: &Group<Term>| {
+        let all = states(x);
+        let [n] = all.shape();
+        all.dot(&vector(&(0..n).map(|k| unit * (1.0 + k as f64).sin()).collect::<Vec<f64>>()))
+    };
+    let all = Function::stage(states, at).run(at).expect("the same shapes");
+    (all, Function::gradient(loss, at).run(at).expect("the same shapes"))
+}
+
+fn off(found: &Vector<Concrete>, exact: &Vector<Concrete>) -> f64 {
+    (found - exact).abs().max_all().item() / exact.abs().max_all().item()
+}
+
+/// Whatever the tolerances, and whatever the unit of the loss, which the state knows nothing of.
+#[test]
+fn gradients_are_as_exact_as_solutions() {
+    for (name, f, start, times, p) in equations().into_iter().take(1) {
+        let at = (vector(&start), vector(&times), vector(&p));
+        let exact = states_and_gradient(Ode::default().relative(1e-11), f, &at, 1.0);
+        for (relative, absolute, unit) in [(1e-5, 1e-3, 1.0), (1e-5, 1e-3, 1e-6), (1e-3, 0.0, 1.0), (1e-6, 0.0, 1e9)] {
+            let ode = Ode::default().relative(relative).absolute(absolute);
+            let (states, gradient) = states_and_gradient(ode, f, &at, unit);
+            let allowed = relative + absolute / exact.0.abs().max_all().item();
+            let of_states = off(&states, &exact.0);
+            let [a, b, c] = [(&gradient.0, &exact.1.0), (&gradient.1, &exact.1.1), (&gradient.2, &exact.1.2)]
+                .map(|(found, exact)| off(&(found / unit), exact));
+            println!(
+                "{name} at {relative:e}, {absolute:e}: states {of_states:.1e}, gradients {a:.1e} {b:.1e} {c:.1e}, allowed {allowed:.1e}"
+            );
+            let most = 10.0 * of_states.max(allowed);
+            assert!(a.max(b).max(c) <= most, "{name} at {relative:e}, {absolute:e}: {of_states:e}, {a:e} {b:e} {c:e}");
+        }
+    }
+}
+
+/// The state in another unit is the same state: so are its derivatives.
+#[test]
+fn solutions_know_of_no_units() {
+    let logistic: Equation = |x, _, p| x * p.at([0]) * (1.0 - x / p.at([1]));
+    let times = [0.3, 1.0, 1.0, 2.5];
+    let of = |unit: f64| {
+        let at = (vector(&[0.6 * unit, 0.1 * unit]), vector(&times), vector(&[1.3, 2.1 * unit]));
+        let (states, gradient) = states_and_gradient(Ode::default(), logistic, &at, 1.0 / unit);
+        let [a, b] = [0, 1].map(|k| gradient.2.at([k]));
+        let parameters = polygrad::stack([a, b * unit]);
+        [states / unit, gradient.0 * unit, gradient.1, parameters]
+    };
+    let exact = of(1.0);
+    for unit in [1e-12, 1e-5, 1e7, 1e12] {
+        for (found, exact) in of(unit).iter().zip(&exact) {
+            assert!(off(found, exact) < 1e-7, "unit {unit:e}: {found} and {exact}");
+        }
+    }
+}
+
+/// More steps than can be made: an interval without a solution is given up, as are those after it.
+#[test]
+fn what_has_no_solution_is_given_up() {
+    let ode = Ode::default().steps(1_000_000_000);
+    let f = |x: &Number<_>, _: &Number<_>, p: &Number<_>| x.square() * p;
+    let times = tensor([0.0, 0.5, 2.0, 3.0, 4.0]);
+    let states = ode.solve(f, &tensor(1.0), &times, &tensor(1.0));
+    assert!((states[1].item() - 2.0).abs() < 1e-6 && states[2..].iter().all(|x| x.item().is_nan()));
+    let states = ode.solve(f, &tensor(f64::NAN), &times, &tensor(1.0));
+    assert!(states.iter().all(|x| x.item().is_nan()));
+    let gradient = grad(
+        |p: &Number<_>| ode.solve(f, &Number::scalar(1.0), &Vector::constant([0.0, 2.0, 3.0]), p)[2].clone(),
+        &tensor(1.0),
+    );
+    assert!(gradient.item().is_nan());
+}

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::search::exceeds;
+use super::search::{exceeds, largest};
 use super::{Recorded, Solver, closed, symbolic};
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -46,22 +46,31 @@ pub(super) fn solve<T: BaseTensor>(of: &Recorded, solver: &Solver, x: &[T], p: &
     }
 }
 
-/// The solution of `(df/dx + damping) y = right`.
+/// The solution of `(df/dx + c damping) y = right`, where `c` is the size of `df/dx` along the right-hand side.
 pub(super) fn damped(of: &Recorded, solver: &Solver, x: &[Term], p: &[Term], right: &Term, damping: &Term) -> Term {
     let (right, damping) = (Vector::from_raw(right.clone()), Tensor::<Term, 0>::from_raw(damping.clone()));
     match solver.linear {
         LinearSolver::Dense => {
             let a: Matrix<Term> = matrix(of, x, p);
             let n = a.shape()[0];
+            let damping = damping * along(&right, &a.matvec(&right));
             (a + Matrix::eye(n).times(&damping)).solve(&right).into_raw()
         }
         LinearSolver::ConjugateGradients(_) | LinearSolver::Gmres(_) => {
             let forward = products(of, false);
             let given = [x, p].concat();
+            let damping = damping * along(&right, &product(&forward, &given, &right));
             let by = |v: &Vector<Term>| product(&forward, &given, v) + v.times(&damping);
             iterate(&by, &right, solver).into_raw()
         }
     }
+}
+
+/// The size of an image beside that of a vector; 1 where there is none.
+fn along(x: &Vector<Term>, image: &Vector<Term>) -> Tensor<Term, 0> {
+    let [x, image] = [x, image].map(|x| Tensor::<Term, 0>::from_raw(largest(x.raw())));
+    let ratio = image / x;
+    ratio.gt(0.0).select(&ratio, Tensor::scalar(1.0))
 }
 
 /// The matrix `df/dx`, row by row.
@@ -126,8 +135,8 @@ fn by_products(of: &Recorded, solver: &Solver) -> Arc<Custom> {
 /// The solution by products.
 fn iterate(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, right: &Vector<Term>, solver: &Solver) -> Vector<Term> {
     match solver.linear {
-        LinearSolver::Gmres(most) => gmres(by, right, most.min(right.shape()[0]).max(1), solver.tolerance),
-        LinearSolver::ConjugateGradients(most) => conjugate_gradients(by, right, most, solver.tolerance),
+        LinearSolver::Gmres(most) => gmres(by, right, most.min(right.shape()[0]).max(1), solver.relative),
+        LinearSolver::ConjugateGradients(most) => conjugate_gradients(by, right, most, solver.relative),
         LinearSolver::Dense => unreachable!("the matrix is known"),
     }
 }

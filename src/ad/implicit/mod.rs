@@ -28,30 +28,45 @@ pub use ode::{Ode, odeint};
 ///
 /// ```
 /// use polygrad::{LinearSolver, Solver};
-/// let loose = Solver::default().tolerance(1e-6).steps(30).linear(LinearSolver::Gmres(20));
+/// let loose = Solver::default().relative(1e-6).steps(30).linear(LinearSolver::Gmres(20));
 /// assert_eq!(loose.steps, 30);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solver {
-    /// The search ends with a step that is at most this, relative to `1 + |x|`.
-    pub tolerance: f64,
+    /// The search ends with a step that is at most this part of the largest unknown, ..
+    pub relative: f64,
+    /// .. and this: of the size of unknowns that count as 0.
+    pub absolute: f64,
     /// The most steps; a search that has not ended after these gives NaN.
     pub steps: usize,
     /// How linear equations are solved, in the search and in the derivative.
     pub linear: LinearSolver,
 }
 
-/// `1e-12`, 100 steps, and matrices.
+/// A relative tolerance of `1e-12`, no absolute one, 100 steps, and matrices.
 impl Default for Solver {
     fn default() -> Self {
-        Solver { tolerance: 1e-12, steps: 100, linear: LinearSolver::Dense }
+        Solver { relative: 1e-12, absolute: 0.0, steps: 100, linear: LinearSolver::Dense }
     }
 }
 
 impl Solver {
-    /// The same with this tolerance.
-    pub fn tolerance(self, tolerance: f64) -> Solver {
-        Solver { tolerance, ..self }
+    /// The same with this relative tolerance.
+    pub fn relative(self, relative: f64) -> Solver {
+        Solver { relative, ..self }
+    }
+
+    /// The same with this absolute tolerance, in the unit of the unknowns. One is needed where all unknowns may be 0 and
+    /// rounding keeps the equation from being exact there.
+    ///
+    /// ```
+    /// use polygrad::{Solver, tensor};
+    /// let f = |x: &polygrad::Tensor<_, 0>, p: &polygrad::Tensor<_, 0>| x.sin() - p;
+    /// let x = Solver::default().absolute(1e-14).root(f, &tensor(0.5), &tensor(0.0));
+    /// assert!(x.item().abs() <= 1e-14);
+    /// ```
+    pub fn absolute(self, absolute: f64) -> Solver {
+        Solver { absolute, ..self }
     }
 
     /// The same with at most so many steps.
@@ -71,7 +86,7 @@ impl Solver {
     ///
     /// ```
     /// use polygrad::{Solver, tensor};
-    /// let x = Solver::default().tolerance(1e-9).root(|x, p| x.exp() - p, &tensor(0.0), &tensor(2.0));
+    /// let x = Solver::default().relative(1e-9).root(|x, p| x.exp() - p, &tensor(0.0), &tensor(2.0));
     /// assert!((x - 2.0f64.ln()).item().abs() < 1e-9);
     /// ```
     #[track_caller]
@@ -154,7 +169,8 @@ impl Solver {
 /// The root of `f(x, p) = 0` in `x`, by Newton's method from `start`, as a function of the parameters `p`.
 ///
 /// Derivatives of any order in `p`, in both modes, by the implicit function theorem; those in `start` are zero. `f` is
-/// recorded for the shapes of its arguments and may use only these; it returns a tree like `start`. A root that is not
+/// recorded for the shapes of its arguments and may use only these; it returns a tree like `start`. The search does not know of
+/// units: it ends with a step that is small beside the largest unknown, or that is what rounding leaves. A root that is not
 /// found within the steps of the [`Solver`], or at which `df/dx` is singular, is NaN, or has NaN as derivative.
 ///
 /// ```

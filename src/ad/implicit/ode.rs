@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use super::super::symbolic;
-use super::search::{choose, nan_if};
+use super::search::{choose, largest, nan_if};
 use super::{closed, unlike};
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -24,22 +24,22 @@ use crate::tree::ravel::{ravel, unravel};
 ///
 /// ```
 /// use polygrad::Ode;
-/// assert_eq!(Ode::default().relative(1e-6).steps(500).steps, 500);
+/// assert_eq!(Ode::default().relative(1e-6).absolute(1e-9).steps(500).steps, 500);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ode {
-    /// The error of a step is at most this part of the state, ..
+    /// The error of a step is at most this part of each number of the state, and a hundredth of this part of the largest one so far, ..
     pub relative: f64,
-    /// .. and this.
+    /// .. and this, in the unit of the state.
     pub absolute: f64,
     /// The most steps between two times; a solution that needs more is NaN.
     pub steps: usize,
 }
 
-/// `1e-8`, `1e-10`, and 10,000 steps.
+/// A relative error of `1e-8`, no absolute one, and 10,000 steps.
 impl Default for Ode {
     fn default() -> Self {
-        Ode { relative: 1e-8, absolute: 1e-10, steps: 10_000 }
+        Ode { relative: 1e-8, absolute: 0.0, steps: 10_000 }
     }
 }
 
@@ -111,7 +111,8 @@ impl Ode {
 ///
 /// Times may fall, and be equal. Derivatives in start, times and parameters, in both modes, by the equations of the
 /// derivative; those of higher orders differentiate these. A solution that does not exist up to a time, or needs more
-/// steps than [`Ode`] says, is NaN from there on. `f` is recorded for the shapes of its arguments and may use only these.
+/// steps than [`Ode`] says, is NaN from there on. Tolerances are those of the state: derivatives, which have units of their own, have errors
+/// as large beside them as those of the state are beside that. `f` is recorded for the shapes of its arguments and may use only these.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, grad, odeint, tensor};
@@ -146,6 +147,11 @@ where
 
 fn number(x: f64) -> Number {
     Number::scalar(x)
+}
+
+/// The largest absolute value of each number of the states.
+fn most(states: &Tensor<Term, 2>) -> Vector {
+    states.stop_gradient().abs().max_axis(0)
 }
 
 /// A recorded equation `(x, t, p) -> x'`.
@@ -196,7 +202,9 @@ impl Equation {
         let args = self.arguments();
         let (x, p) = (&args[..self.states], &args[self.states + 1..]);
         let rate = |t: &Number, u: &Vector| self.rate(&unravel(x, u.raw()), t, p);
-        let states = self.through(&rate, &Tensor::from_raw(ravel(x)), &Tensor::from_raw(args[self.states].clone()));
+        let start: Vector = Tensor::from_raw(ravel(x));
+        let of = Moving { rate: &rate, parts: &start.shape(), state: start.clone() };
+        let states = self.through(&of, &start, &Tensor::from_raw(args[self.states].clone()));
         closed("odeint", &args, &[states.into_raw()])
     }
 
@@ -219,8 +227,9 @@ impl Equation {
         };
         // A later start is a start from where the solution was before.
         let first = u_dot - self.rate(x, &t.at([0]), p).times(&t_dot.at([0]));
-        let all = self.through(&both, &crate::tensor::concat(0, [u, first]), &t);
         let states = Tensor::<Term, 2>::from_raw(Term::variable(&[self.times, n], DType::F64));
+        let of = Moving { rate: &both, parts: &[n, n], state: most(&states) };
+        let all = self.through(&of, &crate::tensor::concat(0, [u, first]), &t);
         let rates = self.rates(x, &t, p, &states);
         let moved = all.slice(1, n..2 * n) + rates * t_dot.insert_axis::<2>(1);
         closed("odeint", &[args, vec![states.into_raw()], dots].concat(), &[moved.into_raw()])
@@ -247,17 +256,21 @@ impl Equation {
             [(); 2].map(|()| Tensor::<Term, 2>::from_raw(Term::variable(&[self.times, n], DType::F64)));
         let rates = self.rates(x, &t, p, &states);
         let last = self.times - 1;
-        let init = vec![bars.row(last).into_raw(), Vector::zeros([parameters]).into_raw()];
+        let of = Moving { rate: &backwards, parts: &[n, n, parameters], state: most(&states) };
+        let [none, g] = [n, parameters].map(|n| Vector::zeros([n]));
+        let top = of.largest(&crate::tensor::concat(0, [most(&states), none, g.clone()]));
+        let init = vec![bars.row(last).into_raw(), g.into_raw(), top.into_raw()];
         let rows = [t.slice(0, 0..last), t.slice(0, 1..)].map(Tensor::into_raw);
         let rows = [&rows[..], &[states.slice(0, 1..).into_raw(), bars.slice(0, 0..last).into_raw()]].concat();
         let (done, later) = Term::map_accum(last, true, init, &rows, &mut |carry, row| {
-            let [a, g] = [0, 1].map(|k| Vector::from_raw(carry[k].clone()));
+            let [a, g, top] = [0, 1, 2].map(|k| Vector::from_raw(carry[k].clone()));
             let [before, after] = [0, 1].map(|k| Number::from_raw(row[k].clone()));
             let [state, bar] = [2, 3].map(|k| Vector::from_raw(row[k].clone()));
             let from = crate::tensor::concat(0, [state, a, g]);
-            let (to, _) = self.between(&backwards, &from, &after, &before, &self.first(&backwards, &after, &from));
+            let step = of.first(&after, &from);
+            let (to, _, top) = self.between(&of, (from, step, top), &after, &before);
             let a = to.slice(0, n..2 * n);
-            (vec![(&a + bar).into_raw(), to.slice(0, 2 * n..).into_raw()], vec![a.into_raw()])
+            (vec![(&a + bar).into_raw(), to.slice(0, 2 * n..).into_raw(), top.into_raw()], vec![a.into_raw()])
         });
         let start_bar = unravel(x, &done[0]);
         // A time moves its own state, and the first one the start of all others.
@@ -288,56 +301,72 @@ impl Equation {
     }
 
     /// The states at all times, a row for each.
-    fn through(&self, rate: Rate<'_>, start: &Vector, t: &Vector) -> Tensor<Term, 2> {
+    fn through(&self, of: &Moving<'_>, start: &Vector, t: &Vector) -> Tensor<Term, 2> {
         let trips = self.times - 1;
         let rows = [t.slice(0, 0..trips), t.slice(0, 1..)].map(Tensor::into_raw);
-        let init = vec![start.raw().clone(), self.first(rate, &t.at([0]), start).into_raw()];
+        let init = vec![start.raw().clone(), of.first(&t.at([0]), start).into_raw(), of.largest(start).into_raw()];
         let (_, states) = Term::map_accum(trips, false, init, &rows, &mut |carry, row| {
             let [from, to] = [0, 1].map(|k| Number::from_raw(row[k].clone()));
-            let step = Number::from_raw(carry[1].clone());
-            let (state, step) = self.between(rate, &Vector::from_raw(carry[0].clone()), &from, &to, &step);
-            (vec![state.raw().clone(), step.into_raw()], vec![state.into_raw()])
+            let [step, state, top] = [&carry[1], &carry[0], &carry[2]];
+            let at = (Vector::from_raw(state.clone()), Number::from_raw(step.clone()), Vector::from_raw(top.clone()));
+            let (state, step, top) = self.between(of, at, &from, &to);
+            (vec![state.raw().clone(), step.into_raw(), top.into_raw()], vec![state.into_raw()])
         });
         crate::tensor::concat(0, [start.insert_axis::<2>(0), Tensor::from_raw(states[0].clone())])
     }
 
-    /// The size of a vector beside the errors that are allowed in another.
-    fn size(&self, x: &Vector, beside: &Vector) -> Number {
-        let allowed = beside.abs() * self.settings.relative + self.settings.absolute;
-        let n = x.shape()[0].max(1) as f64;
-        ((x / allowed).square().sum() / n).sqrt()
+    /// The size of an error beside those that are allowed in a vector, where `top` has the largest numbers so far: that of the part where it
+    /// is largest. Derivatives have units of their own, so what is allowed in them is the part of them that is allowed of the state.
+    fn size(&self, of: &Moving<'_>, error: &Vector, x: &Vector, top: &Vector) -> Number {
+        let Ode { relative, absolute, .. } = self.settings;
+        let mut sizes = of.ranges().map(|range| {
+            let [error, x, top] = [error, x, top].map(|x| x.slice(0, range.clone()));
+            let scale = x.abs() + top * 0.01;
+            let allowed = if range.start == 0 {
+                scale * relative + absolute
+            } else if absolute == 0.0 {
+                scale * relative
+            } else {
+                // Where the state is below its tolerance nothing is known of derivatives.
+                let state = Number::from_raw(largest(of.state.raw()));
+                let part = (number(absolute) / state.max(f64::MIN_POSITIVE)).min(f64::max(relative, 1e-3));
+                scale.times(&(part + relative))
+            };
+            let n = x.shape()[0].max(1) as f64;
+            ((error / (allowed + f64::MIN_POSITIVE)).square().sum() / n).sqrt()
+        });
+        let first = sizes.next().expect("there is a state");
+        sizes.fold(first, |size, other| size.max(&other))
     }
 
-    /// The length of a first step.
-    fn first(&self, rate: Rate<'_>, t: &Number, x: &Vector) -> Number {
-        let (state, change) = (self.size(x, x), self.size(&rate(t, x), x));
-        let known = state.gt(1e-5) & change.gt(1e-5);
-        known.select(&(state / change.max(1e-5) * 0.01), number(1e-6)).stop_gradient()
-    }
-
-    /// The state at a time from that at another, and the length of the next step.
+    /// From a state, the length of the next step and the largest numbers so far, to the same at another time.
     ///
     /// The derivative is that of the steps, at lengths that stay: all but the last, which ends where the interval does. An empty interval
     /// has a step, too, of length 0, so that the state depends on both of its ends.
-    fn between(&self, rate: Rate<'_>, x: &Vector, from: &Number, to: &Number, step: &Number) -> (Vector, Number) {
+    fn between(&self, of: &Moving<'_>, at: At, from: &Number, to: &Number) -> At {
+        let (x, step, top) = at;
         let forwards = to.gt(from).select(number(1.0), number(-1.0));
+        let step = step.gt(0.0).select(&step, (to - from).abs().stop_gradient() * 1e-6);
+        let top = top.max(of.largest(&x));
         let init = vec![
             Term::constant(Array::full(&[], true)),
             from.raw().clone(),
             x.raw().clone(),
-            rate(from, x).into_raw(),
-            step.raw().clone(),
+            (of.rate)(from, &x).into_raw(),
+            step.into_raw(),
+            top.into_raw(),
         ];
         let carry = Term::repeat(Some(self.settings.steps), init, &mut |carry| {
             let [t, step] = [1, 4].map(|k| Number::from_raw(carry[k].clone()));
-            let [x, k] = [2, 3].map(|k| Vector::from_raw(carry[k].clone()));
+            let [x, k, top] = [2, 3, 5].map(|k| Vector::from_raw(carry[k].clone()));
             let left = to - &t;
             let whole = step.ge(&left.abs());
             let h = whole.select(&left, &(&step * &forwards));
             let moved = whole.select(to, &(&t + &h));
-            let (next, rate_there, error) = step_of(rate, &t, &x, &k, &h);
-            let larger = x.abs().max(next.abs());
-            let error = self.size(&error, &larger).stop_gradient();
+            let (next, rate_there, error) = step_of(of.rate, &t, &x, &k, &h);
+            let larger = x.abs().max(next.abs()).stop_gradient();
+            let reached = top.max(of.largest(&larger));
+            let error = self.size(of, &error.stop_gradient(), &larger, &reached);
             let good = error.le(1.0);
             let factor = error.max(1e-8).powf(-0.2) * 0.9;
             let factor = good.select(factor.clamp(0.2, 10.0), factor.clamp(0.2, 0.9));
@@ -346,13 +375,63 @@ impl Equation {
             // A step that ended at the time says little of what comes.
             let length = h.stop_gradient().abs() * factor;
             let length = (&good & &whole).select(length.max(&step), &length);
+            // From where there is no rate, and by steps that do not change the time, no step leads on.
+            let shortest = t.abs() * f64::EPSILON + left.abs() * 1e-30;
+            let lost = k.sum().is_nan() | (!&good & length.le(shortest.stop_gradient()));
             let t = good.select(&moved, &t);
             let choose = |then: &Vector, otherwise: &Vector| choose(good.raw(), then.raw(), otherwise.raw());
-            let (x, k) = (choose(&next, &x), choose(&rate_there, &k));
-            vec![to.ne(&t).into_raw(), t.into_raw(), x, k, length.into_raw()]
+            let (x, k, top) = (choose(&next, &x), choose(&rate_there, &k), choose(&reached, &top));
+            vec![(to.ne(&t) & !&lost).into_raw(), t.into_raw(), x, k, length.into_raw(), top]
         });
-        let x = Vector::from_raw(nan_if(&carry[0], &carry[2]));
-        (x, Number::from_raw(carry[4].clone()))
+        let missed = to.ne(Number::from_raw(carry[1].clone()));
+        let x = Vector::from_raw(nan_if(missed.raw(), &carry[2]));
+        (x, Number::from_raw(carry[4].clone()), Vector::from_raw(carry[5].clone()))
+    }
+}
+
+/// A state, the length of the next step, and for each number the largest so far of those beside which it is small or large.
+type At = (Vector, Number, Vector);
+
+/// What moves: a state, and beside it derivatives, with the rate of all.
+struct Moving<'a> {
+    rate: Rate<'a>,
+    /// The lengths of the parts, each of which has a unit of its own; the first is the state.
+    parts: &'a [usize],
+    /// The largest number of the state, or a vector of it, as far as it is known before.
+    state: Vector,
+}
+
+impl Moving<'_> {
+    /// The positions of the parts that are not empty, and of the state.
+    fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        let mut end = 0;
+        let ranges = self.parts.iter().map(move |n| {
+            end += n;
+            end - n..end
+        });
+        ranges.filter(|range| range.start == 0 || !range.is_empty())
+    }
+
+    /// For each number the largest of its part.
+    fn largest(&self, x: &Vector) -> Vector {
+        let x = x.stop_gradient();
+        let of = |range: std::ops::Range<usize>| {
+            let part = x.slice(0, range.clone());
+            Vector::ones([range.len()]).times(&Number::from_raw(largest(part.raw())))
+        };
+        crate::tensor::concat(0, self.ranges().map(of).collect::<Vec<Vector>>())
+    }
+
+    /// The length of a first step, by the change of the parts that are not 0; 0 if nothing is known.
+    fn first(&self, t: &Number, x: &Vector) -> Number {
+        let change = (self.rate)(t, x);
+        let fastest = self.ranges().fold(number(0.0), |fastest, range| {
+            let [size, change] = [x, &change].map(|x| Number::from_raw(largest(x.slice(0, range.clone()).raw())));
+            let speed = size.gt(0.0).select(change / size.max(f64::MIN_POSITIVE), number(0.0));
+            speed.gt(&fastest).select(&speed, &fastest)
+        });
+        let known = fastest.gt(0.0);
+        known.select(number(0.01) / fastest.max(f64::MIN_POSITIVE), number(0.0)).stop_gradient()
     }
 }
 

@@ -40,44 +40,81 @@ pub(super) fn nan_if<T: BaseTensor>(mask: &T, x: &T) -> T {
     choose(mask, &T::constant(Array::full(x.shape(), f64::NAN)), x)
 }
 
-/// Whether a step is large beside what it moves.
-fn moves<T: BaseTensor>(step: &T, x: &T, solver: &Solver) -> T {
-    let scale = largest(x).binary(Binary::Add, &number(1.0)).binary(Binary::Mul, &number(solver.tolerance));
-    exceeds(&largest(step), &scale)
+/// A step of a search.
+struct Step {
+    /// The next unknowns, as a vector.
+    next: Term,
+    /// What was added to the unknowns, or would have been.
+    change: Term,
+    /// Whether the search goes on, however short the step is, and whether it goes on at all; `None`: both are as the step is.
+    goes: Option<[Term; 2]>,
+    /// What else is carried.
+    others: Vec<Term>,
 }
 
-/// A search as a program: a step takes the unknowns, as a vector, and what else is carried, to the next ones and
-/// whether to go on.
-fn searched(of: &Recorded, solver: &Solver, others: Vec<Term>, step: &mut Step<'_>) -> Program {
+/// So many steps in a row that are no shorter than the shortest one, and short: what is left is rounding.
+const STALLED: f64 = 6.0;
+
+/// A search as a program: a step takes the unknowns, as a vector, and what else is carried, to the next ones. It ends with a step that is
+/// small beside the largest unknown. Rounding may keep it from that, where the equation has numbers that are larger than its unknowns: so it
+/// ends as well where short steps become no shorter, `short` of the largest unknown so far.
+fn searched(of: &Recorded, solver: &Solver, short: f64, others: Vec<Term>, step: &mut Next<'_>) -> Program {
     let inputs = Term::variables(of.program.inputs());
     let (start, p) = inputs.split_at(of.unknowns);
-    let mut init = vec![Term::constant(Array::full(&[], true)), ravel(start)];
+    let first = ravel(start);
+    let mut init = vec![Term::constant(Array::full(&[], true)), first.clone()];
+    // The shortest step, the number of steps since then, the largest unknown so far.
+    init.extend([number(f64::INFINITY), number(0.0), largest(&first)]);
+    let own = init.len();
     init.extend(others);
     let carry = Term::repeat(Some(solver.steps), init, &mut |carry| {
         let x = unravel(start, &carry[1]);
-        step(&carry, &x, p)
+        let Step { next, change, goes, others } = step(&carry[1], &carry[own..], &x, p);
+        let (size, at) = (largest(&change), largest(&next));
+        let allowed = at.binary(Binary::Mul, &number(solver.relative)).binary(Binary::Add, &number(solver.absolute));
+        let moves = exceeds(&size, &allowed);
+        let shorter = exceeds(&carry[2], &size);
+        let shortest = choose(&shorter, &size, &carry[2]);
+        let since = choose(&shorter, &number(0.0), &carry[3].binary(Binary::Add, &number(1.0)));
+        let top = carry[4].binary(Binary::Max, &at);
+        let is_short = exceeds(&top.binary(Binary::Mul, &number(short)), &size);
+        let stalled = and(&exceeds(&since, &number(STALLED - 0.5)), &is_short);
+        let goes_on = match goes {
+            Some([always, ever]) => {
+                and(&Term::discrete(&Discrete::Or, &[&always, &and(&moves, &not(&stalled))]), &ever)
+            }
+            None => and(&moves, &not(&stalled)),
+        };
+        [vec![goes_on, next, shortest, since, top], others].concat()
     });
     // A search that would go on has not ended.
     closed(of.name, &inputs, &unravel(start, &nan_if(&carry[0], &carry[1])))
 }
 
-/// From a carry (whether to go on, the unknowns as a vector, others), the unknowns and the parameters to the next carry.
-type Step<'a> = dyn FnMut(&[Term], &[Term], &[Term]) -> Vec<Term> + 'a;
+/// From the unknowns as a vector, what else is carried, the unknowns and the parameters to a step.
+type Next<'a> = dyn FnMut(&Term, &[Term], &[Term], &[Term]) -> Step + 'a;
 
-/// Newton's method.
+fn and(x: &Term, y: &Term) -> Term {
+    Term::discrete(&Discrete::And, &[x, y])
+}
+
+fn not(x: &Term) -> Term {
+    Term::discrete(&Discrete::Not, &[x])
+}
+
+/// Newton's method. Near a root its steps become much shorter, each than the one before, so steps that do not are short by rounding.
 pub(super) fn newton(of: &Recorded, solver: &Solver) -> Program {
-    searched(of, solver, Vec::new(), &mut |carry, x, p| {
-        let step = linear::solve(of, solver, x, p, &ravel(&of.at(x, p)));
-        let next = carry[1].binary(Binary::Sub, &step);
-        vec![moves(&step, &next, solver), next]
+    searched(of, solver, solver.relative.sqrt(), Vec::new(), &mut |now, _, x, p| {
+        let change = linear::solve(of, solver, x, p, &ravel(&of.at(x, p)));
+        Step { next: now.binary(Binary::Sub, &change), change, goes: None, others: Vec::new() }
     })
 }
 
-/// `x` becomes `f(x, p)`.
+/// `x` becomes `f(x, p)`. Steps may become longer for a while on the way.
 pub(super) fn iteration(of: &Recorded, solver: &Solver) -> Program {
-    searched(of, solver, Vec::new(), &mut |carry, x, p| {
+    searched(of, solver, 1e3 * solver.relative, Vec::new(), &mut |now, _, x, p| {
         let next = ravel(&of.at(x, p));
-        vec![moves(&next.binary(Binary::Sub, &carry[1]), &next, solver), next]
+        Step { change: next.binary(Binary::Sub, now), next, goes: None, others: Vec::new() }
     })
 }
 
@@ -91,12 +128,13 @@ pub(super) fn difference(of: &Recorded) -> Program {
 }
 
 /// Newton's method for a minimum: to the second derivative a multiple of the identity is added, which grows where the
-/// objective does, and shrinks where it does not (Levenberg and Marquardt).
+/// objective does, and shrinks where it does not (Levenberg and Marquardt). The multiple is one of the curvature along the slope, so that
+/// the search knows of no units.
 pub(super) fn damped(objective: &Recorded, slope: &Recorded, solver: &Solver) -> Program {
-    searched(objective, solver, vec![number(1e-3)], &mut |carry, x, p| {
-        let (now, damping) = (&carry[1], &carry[2]);
-        let step = linear::damped(slope, solver, x, p, &ravel(&slope.at(x, p)), damping);
-        let next = now.binary(Binary::Sub, &step);
+    searched(objective, solver, solver.relative.sqrt(), vec![number(1e-3)], &mut |now, others, x, p| {
+        let damping = &others[0];
+        let change = linear::damped(slope, solver, x, p, &ravel(&slope.at(x, p)), damping);
+        let next = now.binary(Binary::Sub, &change);
         let value = |x: &[Term]| cast(&objective.at(x, p)[0]);
         let (before, after) = (value(x), value(&unravel(x, &next)));
         // NaN is no progress, either.
@@ -104,12 +142,10 @@ pub(super) fn damped(objective: &Recorded, slope: &Recorded, solver: &Solver) ->
         let damping =
             choose(&better, &damping.binary(Binary::Mul, &number(0.1)), &damping.binary(Binary::Mul, &number(10.0)));
         let stuck = exceeds(&damping, &number(1e12));
-        let worse = Term::discrete(&Discrete::Not, &[&better]);
-        let goes = Term::discrete(&Discrete::Or, &[&worse, &moves(&step, now, solver)]);
-        let goes = Term::discrete(&Discrete::And, &[&goes, &Term::discrete(&Discrete::Not, &[&stuck])]);
         let chosen = choose(&better, &next, now);
         // Without progress in any direction there is no minimum.
-        vec![goes, nan_if(&stuck, &chosen), damping]
+        let goes = Some([not(&better), not(&stuck)]);
+        Step { next: nan_if(&stuck, &chosen), change, goes, others: vec![damping] }
     })
 }
 
