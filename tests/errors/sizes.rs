@@ -1,6 +1,8 @@
 //! Arrays that cannot be, in every interpreter: no product or sum of sizes wraps.
 
-use polygrad::ops::{Contract, Discrete, Linear};
+use polygrad::interpreters::compiled::compile;
+use polygrad::ops::{Contract, Discrete, Linear, Unary};
+use polygrad::program::Term;
 use polygrad::shape::MAX_SIZE;
 use polygrad::{
     BaseTensor, Concrete, Conv, DType, Tensor, build, build1, concat, einsum, iterate, map, scan, stack, tensor, vmap,
@@ -95,4 +97,14 @@ pub(crate) fn memory(log: &mut Log) {
         vmap(move |_: &Tensor<_, 0>| tensor(trip.replace(1.0)))(long)
     });
     log.panics(|| polygrad::array::Rng::new(0).uniform(&[N], 0.0, 1.0));
+    // The states of a loop, which a compiled run keeps.
+    let x = Term::variable(&[], DType::F64);
+    let (_, states) = Term::map_accum(N, false, vec![x.clone()], &[], &mut |carry, _| {
+        let next = carry[0].unary(Unary::Sin);
+        (vec![next.clone()], vec![next])
+    });
+    let sum = states[0].linear(&Linear::sum(&[N], &[0]));
+    let executable = compile(&Term::program(&[x], &[sum], &[]).expect("a closed program"));
+    log.panics(|| executable.workspace());
+    log.panics(|| executable.run(&[0.5.into()]));
 }

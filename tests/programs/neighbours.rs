@@ -78,6 +78,21 @@ fn what_is_changed_in_place_is_read_before() {
     assert_agrees(&p, &x);
 }
 
+/// `lower.rs`: a place to which a part of it is added is not changed while it is read.
+#[test]
+fn a_part_of_a_value_is_added_to_the_value() {
+    // So many positions that a tile changes what a later one reads.
+    let (n, part) = (40_000, 3000);
+    let x = [waves(&[n])];
+    let p = program(&x, |v| {
+        let y = v[0].unary(Unary::Sin);
+        let moved =
+            y.linear(&Linear::slice(&[n], 0, 0, part, 1)).linear(&Linear::pad(&[part], &[700], &[n - part - 700]));
+        vec![y.binary(Binary::Add, &moved)]
+    });
+    assert_agrees(&p, &x);
+}
+
 /// `turns.rs`: a view with an offset of what is in another order has its offset in that order.
 #[test]
 fn products_of_a_part_of_what_is_in_another_order() {

@@ -5,7 +5,7 @@
 
 use polygrad::interpreters::compiled::{compile, compile_in_small_blocks};
 use polygrad::ops::{Binary, Linear, Unary, View};
-use polygrad::program::{Program, Term, interpret};
+use polygrad::program::{Builder, Loop, Op, Program, Slot, Term, interpret};
 use polygrad::{Array, BaseTensor, Concrete, DType, Function, Tensor, scan, while_loop_within};
 
 /// The elements of a carry: so many that one element is added in place.
@@ -217,6 +217,30 @@ fn a_loop_that_ends_has_the_last_states_after_any_number_of_trips() {
                     assert!(numbers(a).iter().zip(&numbers(&b)).all(near), "{trips} of {most}: {a} and {b}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_state_that_is_the_one_before_by_another_name_is_written() {
+    // A program of a file is not simplified: its carry goes on under another shape and back.
+    let slot = |name: &str, shape: &[usize]| Slot { name: name.into(), shape: shape.into(), dtype: DType::F64 };
+    let mut body = Builder::literal();
+    let h = body.input(slot("h", &[4]));
+    let wide = body.apply(Op::Linear(Box::new(Linear::reshape(&[4], &[2, 2])), h));
+    let next = body.apply(Op::Linear(Box::new(Linear::reshape(&[2, 2], &[4])), wide));
+    let body = body.finish(&[next, h, next], &[]);
+    for reverse in [false, true] {
+        let mut b = Builder::literal();
+        let x = b.input(slot("x", &[4]));
+        let (xs, captured) = (Vec::new(), Vec::new());
+        let l = b.apply(Op::Loop(Box::new(Loop { n: 3, reverse, body: body.clone(), init: vec![x], xs, captured })));
+        let results: Vec<_> = (0..3).map(|k| b.apply(Op::Output(l, k))).collect();
+        let program = b.finish(&results, &[]);
+        let inputs = [Array::from([1.0, 2.0, 3.0, 4.0])];
+        let expected = interpret(&program, inputs.to_vec());
+        for executable in [compile(&program), compile_in_small_blocks(&program)] {
+            assert_eq!(executable.run(&inputs), expected, "{program}");
         }
     }
 }
