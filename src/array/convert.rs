@@ -28,7 +28,8 @@ pub enum ArrayError {
     /// No array can have the shape.
     #[error(
         "array: an array must have at most {MAX_RANK} axes, whose sizes, zeros left out, have a product of at most {MAX_SIZE}, but \
-         the shape is {shape:?}; make it smaller"
+         the shape is {shape:?}, of {} axes; make it smaller",
+        shape.len()
     )]
     Size {
         /// The shape asked for.

@@ -50,6 +50,9 @@ type Interval = (usize, Range<usize>, bool);
 /// assert!(simplify(&bulk).to_string().contains(expected));
 /// ```
 pub fn choices(program: &Program) -> Program {
+    if program.is_shared() {
+        return program.clone();
+    }
     chosen(program, &[]).unwrap_or_else(|| program.clone())
 }
 

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use super::body_by_body;
 use crate::program::{Assumed, Builder, Custom, Loop, Made, NodeId, Op, Program, Taking, Turns};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::rules::loops;
@@ -59,7 +60,8 @@ impl fmt::Display for Fired {
 /// An equal, cheaper program: rebuilt through the [rules](crate::rewrite::rules()) until nothing changes.
 ///
 /// The result has the same values and derivatives up to rounding, infinities and NaN included; it does no more work and
-/// moves no more bytes.
+/// moves no more bytes. Where loops share bodies, so that the program would be very much longer without sharing, each body is
+/// simplified once, for itself.
 ///
 /// ```
 /// use polygrad::passes::simplify;
@@ -113,6 +115,9 @@ struct Simplifier {
 
 impl Simplifier {
     fn run(&mut self, program: &Program) -> Program {
+        if program.is_shared() {
+            return body_by_body(program);
+        }
         let mut program = program.clone();
         for round in 0..self.options.rounds {
             self.round = round;

@@ -20,7 +20,8 @@ use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
 use crate::rewrite::signs::Seen;
 use crate::shape::{MAX_SIZE, size};
 
-/// The program in bulk: no loop without a carry remains.
+/// The program in bulk: no loop without a carry remains. A program whose loops share bodies, so that it would be very much
+/// longer without sharing, stays as it is.
 ///
 /// ```
 /// use polygrad::passes::vectorize;
@@ -30,7 +31,7 @@ use crate::shape::{MAX_SIZE, size};
 /// assert_eq!(vectorize(f.program()).to_string(), "program(x: f64[3]) {\n  return 2.0 * sin x\n}");
 /// ```
 pub fn vectorize(program: &Program) -> Program {
-    vectorized(program, &[])
+    if program.is_shared() { program.clone() } else { vectorized(program, &[]) }
 }
 
 /// [`vectorize`] of a program; `seen` says for which results an operation outside sees the sign of zero, none if empty.

@@ -95,9 +95,11 @@ impl Program {
 
     /// Whether the program runs a function without a bound.
     pub(super) fn is_unbounded(&self) -> bool {
-        let of = |node: &Node| match &node.op {
-            Op::Custom(c, _) => c.is_unbounded(),
-            op => run_by(op).is_some_and(Program::is_unbounded),
+        let of = |node: &Node| {
+            if let Op::Custom(c, _) = &node.op {
+                return c.is_unbounded();
+            }
+            run_by(&node.op).is_some_and(Program::is_unbounded)
         };
         *self.inner.asked.unbounded.get_or_init(|| self.nodes().iter().any(of))
     }

@@ -134,10 +134,12 @@ struct Printer<'a, 'f> {
 
 /// The program whose operations are printed with an operation.
 fn printed(op: &Op<NodeId>) -> Option<&Program> {
-    match op {
-        Op::Custom(c, _) if !prints_its_body(c) => None,
-        op => run_by(op),
+    if let Op::Custom(c, _) = op
+        && !prints_its_body(c)
+    {
+        return None;
     }
+    run_by(op)
 }
 
 /// Whether a function is printed with its operations: it has no rules.

@@ -34,6 +34,8 @@ mod optim;
 mod repeat;
 mod repeated;
 mod scales;
+#[cfg(feature = "serde")]
+mod saved;
 mod sparse;
 mod sparse_data;
 mod stacked;

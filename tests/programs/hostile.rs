@@ -4,11 +4,14 @@
 //! Law: to load, print, save, measure, optimize, compile and export a file takes work in proportion to its length, or the file
 //! is refused in words. Work is what is allocated, which a run repeats exactly; no time is measured.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use polygrad::interpreters::compiled::compile;
-use polygrad::passes::optimize;
-use polygrad::program::{Program, interpret};
+use polygrad::ops::{Linear, View};
+use polygrad::passes::{optimize, simplify, vectorize};
+use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};
 use polygrad::shape::MAX_RANK;
-use polygrad::{Array, Concrete};
+use polygrad::{Array, BaseTensor, Concrete, DType};
 use serde_json::{Value, json};
 
 use crate::compiled::bytes_of;
@@ -258,12 +261,145 @@ fn ranks_are_limited_in_words() {
     }
 }
 
+/// All that makes arrays, views and traced values has one limit of the axes, and panics in words of it.
+#[test]
+fn every_constructor_has_the_limit_of_axes() {
+    let (most, more) = (vec![1; MAX_RANK], vec![1; MAX_RANK + 1]);
+    let axes: Vec<usize> = (0..=MAX_RANK).collect();
+    let variable = || Term::variable(&vec![1; MAX_RANK], DType::F64);
+    let makers: Vec<(&str, Box<dyn Fn() + '_>)> = vec![
+        ("array", Box::new(|| drop(Array::zeros(&more, DType::F64)))),
+        ("from elements", Box::new(|| drop(Array::new(&more, vec![1.0])))),
+        ("variable", Box::new(|| drop(Term::variable(&more, DType::F64)))),
+        ("affine", Box::new(|| drop(View::affine(&[], &more, &[], &[])))),
+        ("identity", Box::new(|| drop(View::identity(&more)))),
+        ("axes", Box::new(|| drop(View::axes(&[1], &vec![0; MAX_RANK + 1])))),
+        ("batched", Box::new(|| drop(View::identity(&most).batched(2)))),
+        ("widened", Box::new(|| drop(View::identity(&most).widened(2)))),
+        ("reshape", Box::new(|| drop(Linear::reshape(&[1], &more)))),
+        ("replicate", Box::new(|| drop(Linear::replicate(&more, &axes)))),
+        ("gather", Box::new(|| drop(variable().gather(&[Term::zeros(&[1, 1], DType::I64)])))),
+        (
+            "stack of trips",
+            Box::new(|| {
+                drop(Term::map_accum(2, false, vec![], &[], &mut |_, _| (vec![], vec![variable()])));
+            }),
+        ),
+        (
+            "builder",
+            Box::new(|| {
+                let mut b = Builder::new();
+                let x = b.input(Slot { name: "x".into(), shape: most.as_slice().into(), dtype: DType::F64 });
+                let row = b.input(Slot { name: "k".into(), shape: [1, 1].as_slice().into(), dtype: DType::I64 });
+                b.apply(Op::Gather(x, vec![row]));
+            }),
+        ),
+    ];
+    for (name, make) in makers {
+        let payload = catch_unwind(AssertUnwindSafe(make)).expect_err(name);
+        let words = payload.downcast_ref::<String>().cloned().unwrap_or_default();
+        assert!(
+            words.contains(&format!("at most {MAX_RANK} axes")) && words.contains(&(MAX_RANK + 1).to_string()),
+            "{name}: {words}"
+        );
+    }
+    let error = Array::try_new(&more, vec![1.0]).expect_err("too many axes").to_string();
+    assert!(error.contains(&format!("at most {MAX_RANK} axes")), "{error}");
+    // As many as there can be.
+    assert_eq!(variable().linear(&Linear::sum(&most, &[0])).sizes().len(), MAX_RANK - 1);
+}
+
+/// Loops that share a body and differ in all else: the number of trips, and the direction, which the sequence shows.
+fn differing(levels: usize) -> Value {
+    let mut programs = sharing(levels, false)["programs"].as_array().expect("a list").clone();
+    let mixed = vec![trips(levels, 1, &[0]), output(2, 0), node(json!({"binary": ["sub", 3, 1]}))];
+    programs.push(program(vec![number(""), number("")], mixed, &[4]));
+    let over = |n: usize, reverse: bool, xs: usize, init: usize| {
+        node(
+            json!({"loop": {"n": n, "reverse": reverse, "body": levels + 1, "init": [init], "xs": [xs], "captured": []}}),
+        )
+    };
+    let row = |n: usize| json!({"name": "", "dtype": "f64", "shape": [n]});
+    let operations =
+        vec![over(2, false, 1, 0), output(3, 0), over(2, true, 1, 4), output(5, 0), over(1, false, 2, 6), output(7, 0)];
+    programs.push(program(vec![number("x"), row(2), row(1)], operations, &[4, 6, 8]));
+    file(programs)
+}
+
+#[test]
+fn long_constants_that_differ_in_one_element_are_not_equal() {
+    let of = |other: usize| {
+        let elements: Vec<&str> = (0..5000).map(|i| if i == other { "2" } else { "1" }).collect();
+        let c = json!({"constant": {"dtype": "f64", "shape": [5000], "elements": {"each": elements.join(" ")}}});
+        loaded(&file(vec![program(vec![], vec![json!({"op": c, "dtype": "f64", "shape": [5000]})], &[0])]))
+    };
+    let all: Vec<Program> = [7, 8, 4999, 7].map(of).into_iter().map(|p| p.expect("it is well formed")).collect();
+    assert!(all[0] == all[3] && all[0] != all[1] && all[0] != all[2] && all[1] != all[2]);
+    // One that is gone tells nothing about those that come later.
+    drop(all);
+    assert!(of(9) != of(10) && of(9) == of(9));
+}
+
+/// What is asked of a body is asked for each loop anew: which carries one loop needs, and whether the signs of zeros that
+/// go into it are seen, says nothing about another loop of this body.
+#[test]
+fn loops_that_share_a_body_are_asked_apart() {
+    let zero = || node(json!({"constant": {"dtype": "f64", "shape": [], "elements": {"every": "0"}}}));
+    let unary = |name: &str, of: usize| node(json!({"unary": [name, of]}));
+    let binary = |name: &str, a: usize, b: usize| node(json!({"binary": [name, a, b]}));
+    // Two carries, each of itself; and one whose next value shows no sign.
+    let inner = program(vec![number(""), number("")], vec![trips(0, 2, &[0]), output(2, 0), unary("neg", 1)], &[3, 4]);
+    let outer = program(vec![number(""), number("")], vec![trips(1, 3, &[0, 1]), output(2, 0), output(2, 1)], &[3, 4]);
+    // `x + 0` is 0 for -0: one loop hands it to a quotient, the loops before it and after it do not.
+    let quotient = |at: usize, which: usize, all: &mut Vec<Value>| {
+        all.extend([
+            trips(2, 1, &[at, at]),
+            output(at + 1, which),
+            unary(if which == 0 { "abs" } else { "recip" }, at + 2),
+        ]);
+    };
+    let mut operations = vec![zero(), binary("add", 0, 2)];
+    quotient(3, 1, &mut operations);
+    operations.extend([binary("add", 1, 2)]);
+    quotient(7, 0, &mut operations);
+    operations.extend([binary("add", 1, 2)]);
+    quotient(11, 1, &mut operations);
+    operations.extend([binary("add", 0, 2)]);
+    quotient(15, 0, &mut operations);
+    let file = file(vec![sine(), inner, outer, program(vec![number("x"), number("y")], operations, &[6, 10, 14, 18])]);
+    let program = loaded(&file).expect("it is well formed");
+    for x in [[-0.0, -0.0], [0.0, -0.0], [-0.0, 0.5]] {
+        let x = x.map(Array::scalar).to_vec();
+        let number = |y: &Array| y.item::<f64>().expect("a number");
+        let expected: Vec<f64> = interpret::<Concrete>(&program, x.clone()).iter().map(number).collect();
+        for ready in [optimize(&program), simplify(&program), vectorize(&program)] {
+            let found: Vec<f64> = interpret::<Concrete>(&ready, x.clone()).iter().map(number).collect();
+            assert_eq!(found, expected, "{program}\n{ready}");
+        }
+    }
+}
+
+/// Equal programs are found while other threads make and drop theirs.
+#[test]
+fn programs_of_several_threads_are_equal() {
+    let file = halves(2);
+    let some = || (0..20).map(|_| loaded(&file).expect("it is well formed")).collect::<Vec<Program>>();
+    let all: Vec<Program> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(some)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("it loads")).collect()
+    });
+    assert!(all.iter().all(|program| *program == all[0]));
+}
+
 /// What cannot be seen by counting: the values of shared bodies are right, optimized and compiled.
 #[test]
 fn shared_bodies_run_as_if_they_were_not_shared() {
-    for file in [sharing(13, false), sharing(13, true), twins(5), halves(5), wide(20), deep(6)] {
+    for file in [sharing(13, false), sharing(13, true), twins(5), halves(5), wide(20), deep(6), differing(12)] {
         let program = loaded(&file).expect("it is well formed");
-        let x: Vec<Array> = (0..program.inputs().len()).map(|k| Array::scalar(0.5 + k as f64)).collect();
+        let some = |(k, shape): (usize, &[usize])| {
+            Array::new(shape, (0..shape.iter().product()).map(|i: usize| 0.5 + (k + 3 * i) as f64).collect())
+        };
+        let x: Vec<Array> = program.inputs().iter().map(|slot| &slot.shape[..]).enumerate().map(some).collect();
         let expected = interpret::<Concrete>(&program, x.clone());
         let ready = optimize(&program);
         for (name, found) in [

@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::Linear;
-use crate::program::{Builder, NodeId, Op, Program, Slot, interpret};
+use crate::program::{Builder, Made, NodeId, Op, Program, Slot, interpret};
 use crate::shape::size;
 
 use super::subject::Subject;
@@ -43,10 +43,7 @@ impl Reads {
         let is_input = |k: &NodeId| matches!(program.nodes()[*k as usize].op, Op::Input(_));
         let elements = |k: &NodeId| size(&program.nodes()[*k as usize].shape);
         let results: usize = program.outputs().iter().map(|slot| size(&slot.shape)).sum();
-        // The numbers of elements must be exact as values.
-        let exact =
-            if subject.inputs(true).any(|(_, slot)| slot.dtype == DType::F32) { 1 << 24 } else { u32::MAX as usize };
-        if subject.width() >= exact {
+        if subject.width() >= u32::MAX as usize {
             return None;
         }
         if frontier.iter().all(is_input) || frontier.iter().map(elements).sum::<usize>() > MOST * results {
@@ -121,17 +118,61 @@ fn rest(subject: &Subject, frontier: &[NodeId]) -> Option<Subject> {
 
 /// The input elements that are read, found by reading their numbers: from 1 on, since zeros are read where there is nothing.
 fn sources(subject: &Subject, reads: &Program) -> Vec<Source> {
-    let mut next = 1;
+    sources_from(1, subject, reads)
+}
+
+/// [`sources`], numbered from `next` on. The numbers are f64, whatever the inputs are: those of f32 are exact up to 2^24 alone.
+fn sources_from(mut next: usize, subject: &Subject, reads: &Program) -> Vec<Source> {
+    let reads = in_f64(reads);
     let input = |(k, slot): (usize, &Slot)| {
         if !subject.has_columns(k) {
             return Array::zeros(&slot.shape, slot.dtype);
         }
         let first = next;
         next += size(&slot.shape);
-        let numbers = Array::new(&slot.shape, (first..next).map(|k| k as f64).collect::<Vec<f64>>());
-        if slot.dtype == DType::F32 { numbers.cast::<f32>() } else { numbers }
+        Array::new(&slot.shape, (first..next).map(|k| k as f64).collect::<Vec<f64>>())
     };
     let inputs: Vec<Array> = reads.inputs().iter().enumerate().map(input).collect();
-    let copies = interpret(reads, inputs).into_iter().flat_map(|a| a.cast::<f64>().to_vec::<f64>().unwrap_or_default());
+    let copies = interpret(&reads, inputs).into_iter().flat_map(|a| a.to_vec::<f64>().unwrap_or_default());
     copies.map(|number| NonZeroU32::new(number as u32)).collect()
+}
+
+/// A program that moves elements, with f64 in the place of other floats.
+fn in_f64(reads: &Program) -> Program {
+    let wide = |dtype: DType| if dtype.is_float() { DType::F64 } else { dtype };
+    let mut b = Builder::literal();
+    let slots: Vec<Slot> = reads.inputs().iter().map(|slot| Slot { dtype: wide(slot.dtype), ..slot.clone() }).collect();
+    let inputs = b.inputs(&slots, &[]);
+    reads.rebuilt(b, inputs, &mut |b, _, node, now| {
+        Made::One(b.cons(now.op(&node.op), node.shape.clone(), wide(node.dtype)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BaseTensor;
+    use crate::program::Term;
+
+    /// As for the last of more than 2^24 inputs, without making these.
+    #[test]
+    fn numbers_of_f32_inputs_are_exact_beyond_its_integers() {
+        for dtype in [DType::F32, DType::F64] {
+            let (x, y) = (Term::variable(&[3, 2], dtype), Term::variable(&[2], dtype));
+            let part = x.linear(&Linear::permute(&[3, 2], &[1, 0])).linear(&Linear::reshape(&[2, 3], &[6]));
+            let all = Term::concat(0, &[part.linear(&Linear::slice(&[6], 0, 1, 4, 1)), y.clone()]);
+            let row = Term::constant(Array::from([2_i64, 0]));
+            let results = [x.gather(&[row]), all.linear(&Linear::pad(&[6], &[1], &[0]))];
+            let reads = Term::program(&[x, y], &results, &[]).expect("closed");
+            let subject = Subject { program: reads.clone(), count: 2 };
+            for first in [1, (1 << 24) - 3, (1 << 24) + 1, (1 << 30) + 5] {
+                let found: Vec<usize> =
+                    sources_from(first, &subject, &reads).iter().map(|of| of.map_or(0, |k| k.get() as usize)).collect();
+                let at = |k: usize| first + k;
+                let rows = [at(4), at(5), at(0), at(1)];
+                let second = [0, at(2), at(4), at(1), at(3), at(6), at(7)];
+                assert_eq!(found, [&rows[..], &second].concat(), "{dtype} from {first}");
+            }
+        }
+    }
 }

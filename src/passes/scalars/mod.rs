@@ -49,7 +49,7 @@ const OPERATIONS: usize = 2000;
 /// assert!(text.contains("row 0 x - 0.1 * row 0 h0"), "{text}");
 /// ```
 pub fn scalars(program: &Program) -> Program {
-    by_loops(program).unwrap_or_else(|| program.clone())
+    if program.is_shared() { program.clone() } else { by_loops(program).unwrap_or_else(|| program.clone()) }
 }
 
 /// The program with other loops; nothing, if none is over small arrays.
