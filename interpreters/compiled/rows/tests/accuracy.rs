@@ -116,7 +116,7 @@ fn biased(isa: Isa, (op, place): (Unary, fn(f64) -> f64), x: &[f64], exact: &[f6
         counts[at] += 1.0;
     }
     let means: Vec<f64> = sums.iter().zip(counts).map(|(sum, n)| if n > 0.0 { sum / n } else { 0.0 }).collect();
-    let wrong = means.iter().zip(counts).any(|(mean, n)| n > 100.0 && mean.abs() > 0.08);
+    let wrong = means.iter().zip(counts).any(|(mean, n)| n > 100.0 && mean.abs() > 0.06);
     wrong.then(|| format!("{} on {} errs to one side: {means:.3?}", op.name(), isa.name()))
 }
 
