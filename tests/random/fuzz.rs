@@ -235,7 +235,7 @@ fn summary(counts: &Counts, start: Instant) -> String {
         counts.failed.len()
     );
     for (seed, kind, how) in &counts.failed {
-        text += &format!("    seed {seed}: a {kind} program {how}; make fuzz N=1 SEED={seed}\n");
+        text += &format!("    seed {seed}: a {kind} program {how}; make fuzz N=1 SEED={seed} KIND={kind}\n");
     }
     text
 }
