@@ -33,9 +33,9 @@ mod ode;
 mod optim;
 mod repeat;
 mod repeated;
-mod scales;
 #[cfg(feature = "serde")]
 mod saved;
+mod scales;
 mod sparse;
 mod sparse_data;
 mod stacked;
