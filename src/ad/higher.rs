@@ -264,8 +264,8 @@ pub fn hvp<A: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// When the program looks at numbers: in recursion that a condition ends, and in `iterate` with a state that is more than
-/// tensors.
+/// When the program looks at numbers that depend on inputs: in recursion that a condition ends, and in `iterate` with a state
+/// that is more than tensors.
 #[track_caller]
 pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
     staged::<A>(like, |inputs| program.hom().at(inputs).primals(&B::layout()))

@@ -423,8 +423,8 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When there is not exactly one element, and while a program is being traced: there is no number
-    /// then, see [`Tensor::peek`].
+    /// When there is not exactly one element, and while a program is being traced, if the value depends on an input: there is
+    /// no number then, see [`Tensor::peek`].
     #[track_caller]
     pub fn item(&self) -> E {
         let Some(a) = self.peek() else {

@@ -3,9 +3,11 @@
 //! Law: results and derivatives of every order, in every interpreter, are those of the loop that is not cut; what is
 //! not added up over trips has the same bits. What a derivative in reverse mode keeps is what the segments ask for.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use polygrad::base::Again;
 use polygrad::inspect::{Family, count};
 use polygrad::interpreters::compiled::compile;
 use polygrad::program::{Program, interpret};
@@ -266,4 +268,25 @@ fn states_of_later_segments_are_let_go() {
         let kept = compile(f.optimized()).peak_bytes() / (8 * size);
         assert!(kept <= most, "{states} states asked for, {kept} kept");
     }
+}
+
+/// A function that runs again captures values in any order, one of which was made just before.
+#[test]
+fn what_is_captured_in_any_order_has_derivatives() {
+    fn product<T: BaseTensor>(again: bool, x: &Tensor<T, 0>) -> Tensor<T, 0> {
+        let (y, first, last) = (x.sin(), x.exp(), x.cos());
+        let f = move |y: &[T]| {
+            let y = Tensor::<T, 0>::from_raw(y[0].clone());
+            vec![((y * &last).tanh() * &first * &last).into_raw()]
+        };
+        if again {
+            let f: Again<T> = Rc::new(f);
+            return Tensor::from_raw(T::again(&f, &[y.into_raw()]).swap_remove(0));
+        }
+        Tensor::from_raw(f(&[y.into_raw()]).swap_remove(0))
+    }
+    let x = tensor(0.7);
+    let expected = direct::grad(|x| product(false, x), &x).item();
+    assert!((direct::grad(|x| product(true, x), &x).item() - expected).abs() < 1e-14);
+    assert!((grad(|x| product(true, x), &x).item() - expected).abs() < 1e-14);
 }

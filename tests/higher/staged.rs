@@ -1,8 +1,8 @@
 //! Conditions that are not known while a program is traced.
 
 use polygrad::higher::{
-    self, Arrays, Expr, Language, Prod, Real, Sum, Vector, case, fix, fun2, if_, inl, inr, iterate, lam, let_, map,
-    num, tup,
+    self, Arrays, Expr, Language, Prod, Real, Sum, Vector, case, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_,
+    map, num, tup,
 };
 use polygrad::interpreters::compiled::compile;
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
@@ -56,6 +56,11 @@ fn chosen_case<C: Language>() -> Expr<C, Two, Real> {
     })
 }
 
+/// Functions without arithmetic: the cotangent of the result only moves, to the argument or to what was captured.
+fn chosen_to_move<C: Language>() -> Expr<C, Two, Real> {
+    fun2(|x, y| let_(if_(x.at().less(y.at()), || lam(|z| z.at()), || lam(|_| y.at())), |f| f.at().app(x.at()) * x.at()))
+}
+
 /// A function that is chosen by a condition and mapped.
 fn chosen_and_mapped<C: Arrays>() -> Expr<C, Prod<Vector, Real>, Real> {
     fun2(|v, x| {
@@ -106,6 +111,8 @@ fn functions_chosen_while_traced() {
     check!(chosen_of_higher_order: a, b, c, d);
     let [a, b, c, d] = points();
     check!(chosen_case: a, b, c, d);
+    let [a, b, c, d] = points();
+    check!(chosen_to_move: a, b, c, d);
     check!(chosen_and_mapped: (tensor([0.3, -0.2]), tensor(0.5)), (tensor([0.3, -0.2]), tensor(1.5)));
 }
 
@@ -183,6 +190,23 @@ fn counters_that_are_written_are_known() {
     let staged = higher::stage(counted(), &x);
     let value = interpret(&staged, polygrad::tree::Tree::leaves(&x)).swap_remove(0);
     assert_eq!(value, higher::run::<_, _, Array>(counted(), &x).into_raw());
+}
+
+/// A state that changes its shape is not recorded as a loop.
+#[test]
+fn a_state_of_another_shape_is_refused() {
+    fn longer<C: Language>() -> Expr<C, Vector, Real> {
+        fun1(|v| {
+            iterate(v.at(), |s| {
+                if_(s.at().sum().less(num(9.0)), || inl(s.at().sum().replicate(3)), || inr(s.at().sum()))
+            })
+        })
+    }
+    let v = tensor([1.0, 2.0]);
+    assert_eq!(higher::run::<_, _, Array>(longer(), &v).item(), 9.0);
+    let staged = std::panic::catch_unwind(|| higher::stage(longer(), &v));
+    let message = staged.expect_err("refused").downcast_ref::<String>().expect("a message").clone();
+    assert!(message.starts_with("iterate: "), "{message}");
 }
 
 /// An iteration whose number of steps depends on inputs is recorded as a loop that ends by itself, with derivatives forwards;
