@@ -142,6 +142,10 @@ fn rows_and_columns_of_different_scales() {
     let ((q, r), (q_known, r_known)) = ((&a * powers.expand::<2>()).qr(), a.qr());
     assert_eq!(q, q_known);
     assert_eq!(r, r_known * powers.expand::<2>());
+    // Numbers at the end of the range, whose sums are beyond.
+    let a: Matrix<Concrete> = tensor([[1e308, 1e308], [1e308, 1e308], [1e308, -1e308]]);
+    let ((q, r), (q_known, r_known)) = (a.qr(), (&a * 2f64.powi(-100)).qr());
+    assert_eq!((q, r), (q_known, r_known * 2f64.powi(100)));
     // Below the first row everything is small: the second pivot is the length of what is there.
     let a: Matrix<Concrete> = tensor([[1.0, 1.0], [0.0, 3e-200], [0.0, 4e-200]]);
     let (q, r) = a.qr();
