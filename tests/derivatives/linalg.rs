@@ -136,3 +136,32 @@ fn matrices_without_a_result_have_no_derivative() {
     assert!(nan(grad(|a: &Matrix<_>| a.logdet(), &singular).to_vec()));
     assert!(nan(grad(|a: &Matrix<_>| a.cholesky().sum(), &-singular).to_vec()));
 }
+
+/// The adjoint of a solution is the solution with the transposed matrix, also where elimination exchanges rows.
+#[test]
+fn adjoints_of_solutions_exchange_rows_back() {
+    let a = tensor([[0.0, 2.0, 0.5], [0.25, 0.5, 3.0], [4.0, 1.0, 0.0]]);
+    let (b, w) = (tensor([1.0, -2.0, 0.5]), tensor([0.5, 1.0, -3.0]));
+    let gradient = grad(
+        |b: &Tensor<_, 1>| {
+            let a = Tensor::constant([[0.0, 2.0, 0.5], [0.25, 0.5, 3.0], [4.0, 1.0, 0.0]]);
+            (a.solve(b) * Tensor::constant([0.5, 1.0, -3.0])).sum()
+        },
+        &b,
+    );
+    near("adjoint", &gradient.to_vec(), &a.t().solve(&w).to_vec(), 1e-14);
+}
+
+/// The largest element of each vector is positive, whatever sign an algorithm gives.
+#[test]
+fn signs_of_vectors_are_fixed() {
+    for seed in 0..8 {
+        let a = Matrix::<Concrete>::from_raw(polygrad::Array::normal(&[5, 5], 0.0, 1.0, seed));
+        for v in [a.eigh::<1>().1, a.svd::<1>().0] {
+            for column in v.t().to_vec().chunks(5) {
+                let largest = column.iter().fold(0.0f64, |most, x| if x.abs() > most.abs() { *x } else { most });
+                assert!(largest > 0.0, "{column:?}");
+            }
+        }
+    }
+}
