@@ -127,6 +127,9 @@ impl Ode {
 /// assert!((grad(|k| at_one(k), &tensor(4.0)) + 2.0f64.sin() / 4.0).item().abs() < 1e-6);
 /// ```
 ///
+/// Reverse mode integrates the state backwards, too: where states come together quickly (stiff equations, contraction by many powers of ten
+/// between two times), the way back loses the state, and gradients are wrong. Give more times there, or use forward mode.
+///
 /// # Panics
 /// When there are no times; when `f` returns other shapes than those of `start`, uses a value from outside, or looks at
 /// values.
@@ -148,6 +151,10 @@ where
 fn number(x: f64) -> Number {
     Number::scalar(x)
 }
+
+/// The part of the allowed errors that the way back may use up: what it makes wrong in a state that it comes from grows where states come
+/// together on the way there.
+const BACKWARDS: f64 = 0.1;
 
 /// The largest absolute value of each number of the states.
 fn most(states: &Tensor<Term, 2>) -> Vector {
@@ -203,7 +210,7 @@ impl Equation {
         let (x, p) = (&args[..self.states], &args[self.states + 1..]);
         let rate = |t: &Number, u: &Vector| self.rate(&unravel(x, u.raw()), t, p);
         let start: Vector = Tensor::from_raw(ravel(x));
-        let of = Moving { rate: &rate, parts: &start.shape(), state: start.clone() };
+        let of = Moving { rate: &rate, parts: &start.shape(), share: 1.0, state: start.clone() };
         let states = self.through(&of, &start, &Tensor::from_raw(args[self.states].clone()));
         closed("odeint", &args, &[states.into_raw()])
     }
@@ -228,7 +235,7 @@ impl Equation {
         // A later start is a start from where the solution was before.
         let first = u_dot - self.rate(x, &t.at([0]), p).times(&t_dot.at([0]));
         let states = Tensor::<Term, 2>::from_raw(Term::variable(&[self.times, n], DType::F64));
-        let of = Moving { rate: &both, parts: &[n, n], state: most(&states) };
+        let of = Moving { rate: &both, parts: &[n, n], share: 1.0, state: most(&states) };
         let all = self.through(&of, &crate::tensor::concat(0, [u, first]), &t);
         let rates = self.rates(x, &t, p, &states);
         let moved = all.slice(1, n..2 * n) + rates * t_dot.insert_axis::<2>(1);
@@ -256,7 +263,7 @@ impl Equation {
             [(); 2].map(|()| Tensor::<Term, 2>::from_raw(Term::variable(&[self.times, n], DType::F64)));
         let rates = self.rates(x, &t, p, &states);
         let last = self.times - 1;
-        let of = Moving { rate: &backwards, parts: &[n, n, parameters], state: most(&states) };
+        let of = Moving { rate: &backwards, parts: &[n, n, parameters], share: BACKWARDS, state: most(&states) };
         let [none, g] = [n, parameters].map(|n| Vector::zeros([n]));
         let top = of.largest(&crate::tensor::concat(0, [most(&states), none, g.clone()]));
         let init = vec![bars.row(last).into_raw(), g.into_raw(), top.into_raw()];
@@ -318,7 +325,7 @@ impl Equation {
     /// The size of an error beside those that are allowed in a vector, where `top` has the largest numbers so far: that of the part where it
     /// is largest. Derivatives have units of their own, so what is allowed in them is the part of them that is allowed of the state.
     fn size(&self, of: &Moving<'_>, error: &Vector, x: &Vector, top: &Vector) -> Number {
-        let Ode { relative, absolute, .. } = self.settings;
+        let [relative, absolute] = [self.settings.relative, self.settings.absolute].map(|x| x * of.share);
         let mut sizes = of.ranges().map(|range| {
             let [error, x, top] = [error, x, top].map(|x| x.slice(0, range.clone()));
             let scale = x.abs() + top * 0.01;
@@ -397,6 +404,8 @@ struct Moving<'a> {
     rate: Rate<'a>,
     /// The lengths of the parts, each of which has a unit of its own; the first is the state.
     parts: &'a [usize],
+    /// The part of the allowed errors that this may use up.
+    share: f64,
     /// The largest number of the state, or a vector of it, as far as it is known before.
     state: Vector,
 }
