@@ -201,7 +201,7 @@ fn a_loop_that_ends_has_the_last_states_after_any_number_of_trips() {
     for most in [4, 5] {
         // A carry of many elements has two places in turn.
         let f = |(x, end): &State| {
-            let go = |(_, k): &State| k.lt(&end.clone());
+            let go = |(_, k): &State| k.lt(end.clone());
             let next = |(y, k): State| (y.reverse(0).sin() + 0.1, k + 1.0);
             while_loop_within(most, (x.clone(), Tensor::<Term, 0>::scalar(0.0)), go, next)
         };
