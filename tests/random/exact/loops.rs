@@ -65,7 +65,9 @@ impl Maker {
         // Others may use the states of the trips, too.
         for (k, bound) in bounds.iter().enumerate().skip(further) {
             let states = self.add(Op::Output(of, k), *bound);
-            self.states.push(states);
+            if self.b.node(states).dtype == self.float {
+                self.states.push(states);
+            }
         }
         Some(result)
     }
