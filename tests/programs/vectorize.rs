@@ -8,7 +8,7 @@
 use crate::forms::{has_no_build, reads_only_variables};
 use crate::gallery::{self, Leaves, Objective, Visitor};
 use polygrad::inspect::{Cost, count};
-use polygrad::ops::{Binary, Linear, Unary};
+use polygrad::ops::{Binary, Unary};
 use polygrad::passes::{optimize, vectorize};
 use polygrad::program::{Node, Op, Program, Term, interpret};
 use polygrad::shape::size;
@@ -549,21 +549,4 @@ fn rows_in_sums_of_any_brackets_are_added_before_the_loop() {
             ready.nodes().iter().filter_map(|node| if let Op::Loop(l) = &node.op { Some(l.xs.len()) } else { None });
         assert_eq!(rows.collect::<Vec<_>>(), [1], "{program}\nis {ready}");
     }
-}
-
-/// What a loop without trips returns is what it starts with, though its body does not use that: the carry around it that it
-/// starts with is needed.
-#[test]
-fn a_loop_without_trips_needs_what_it_starts_with() {
-    let variables = [Term::variable(&[3], DType::F64), Term::variable(&[3], DType::F64)];
-    let mut outer = |carry: Vec<Term>, _: &[Term]| {
-        let none = carry[0].linear(&Linear::replicate(&[0, 3], &[1]));
-        let mut inner = |_: Vec<Term>, rows: &[Term]| (vec![rows[0].clone()], Vec::new());
-        let (start, _) = Term::map_accum(0, false, vec![carry[1].clone()], &[none], &mut inner);
-        (vec![carry[0].binary(Binary::Add, &start[0]), carry[0].unary(Unary::Sin)], Vec::new())
-    };
-    let (last, _) = Term::map_accum(3, false, variables.to_vec(), &[], &mut outer);
-    let program = Term::program(&variables, &last[..1], &[]).expect("closed");
-    let inputs = vec![Array::zeros(&[3], DType::F64), Array::new(&[3], vec![3.0, 2.0, 1.0])];
-    assert_eq!(interpret(&optimize(&program), inputs.clone()), interpret(&program, inputs), "{program}");
 }
