@@ -117,10 +117,10 @@ pub(super) fn iterated<T: BaseTensor>(
         match step(state) {
             Val::Left(next) => {
                 count += 1;
-                if count == STEPS {
-                    if let Some(result) = recorded(&Val::Left(next.clone())) {
-                        return result;
-                    }
+                if count == STEPS
+                    && let Some(result) = recorded(&Val::Left(next.clone()))
+                {
+                    return result;
                 }
                 state = Rc::unwrap_or_clone(next);
             }

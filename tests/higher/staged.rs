@@ -1,8 +1,8 @@
 //! Conditions that are not known while a program is traced.
 
 use polygrad::higher::{
-    self, Arrays, Expr, Language, Prod, Real, Sum, Vector, case, fix, fun2, if_, inl, inr, iterate, lam, let_,
-    map, num, tup,
+    self, Arrays, Expr, Language, Prod, Real, Sum, Vector, case, fix, fun2, if_, inl, inr, iterate, lam, let_, map,
+    num, tup,
 };
 use polygrad::interpreters::compiled::compile;
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
