@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
 use polygrad::array::Rng;
-use polygrad::program::Term;
+use polygrad::program::{Program, Term, interpret};
 use polygrad::{
-    ADVal, Array, BaseTensor, Concrete, Function, FunctionOptions, Gradient, Jit, RunError, Tensor, Tree, direct, grad,
-    grad_with, hessian_matrix_with, hessian_with, hvp_with, jacobian_matrix_with, jacobian_with, jvp_with,
-    nth_derivative_with, tensor, value_and_grad_with, value_and_jacobian_matrix_with, value_and_jacobian_with, vjp,
-    vjp_with,
+    ADVal, Array, BaseTensor, Concrete, Function, FunctionOptions, Gradient, Jit, RunError, Tensor, Tree, custom_vjp,
+    direct, fold, grad, grad_with, gradient_side_by_side, hessian_matrix_with, hessian_with, hvp_with, jacobian,
+    jacobian_matrix_with, jacobian_with, jvp_with, nth_derivative_with, symbolic, tensor, value_and_grad_with,
+    value_and_jacobian_matrix_with, value_and_jacobian_with, vjp, vjp_with,
 };
 
 /// Parameters with data that a program branches on.
@@ -301,4 +301,47 @@ fn a_pullback_keeps_integers_loops_and_constant_results() {
     let y_bar = like(&y, 1);
     assert_close(&pullback(&y_bar), &direct(&y_bar));
     assert_eq!(pullback(&y_bar).1, tensor([0, 0]));
+}
+
+/// Tangents side by side, of a loop whose arguments have integers between floats.
+#[test]
+fn integers_have_no_lane_among_tangents() {
+    let x = (tensor(0.7), tensor([2, 1]), tensor([1.3, -0.4]));
+    let f = Function::stage(
+        |(x, k, w): &(Tensor<_, 0>, Tensor<_, 1, i64>, Tensor<_, 1>)| {
+            let rows: Tensor<_, 1> = k.to_float();
+            fold(x, &rows, |h: Tensor<_, 0>, e: &Tensor<_, 0>| (h * w.at([0]) + e * w.at([1])).sin())
+        },
+        &x,
+    );
+    let inputs = || vec![x.0.raw().clone(), x.1.raw().clone(), x.2.raw().clone()];
+    let numbers = |program: &Program| -> Vec<f64> {
+        let results = interpret::<Concrete>(program, inputs());
+        results.iter().flat_map(|y| y.cast::<f64>().to_vec::<f64>().expect("floats")).collect()
+    };
+    let (found, expected) =
+        (numbers(&gradient_side_by_side(f.program())), numbers(&symbolic::gradient_in(f.program(), &[0, 2])));
+    // Integers have zeros.
+    let floats = [&found[..1], &found[3..]].concat();
+    assert!(found[1..3] == [0.0, 0.0] && expected.iter().all(|g| g.abs() > 1e-3), "{found:?}");
+    assert!(floats.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-14), "{found:?} and {expected:?}");
+}
+
+/// A rule for cotangents alone, in a loop: many results of one number are differentiated backwards all the same.
+#[test]
+fn a_rule_in_a_loop_decides_the_mode() {
+    fn clipped<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
+        custom_vjp("clipped", |x: &Tensor<_, 0>| x * 3.0, |_, _, y_bar| y_bar.clamp(-1.0, 1.0), x)
+    }
+    fn many<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 1> {
+        let rows: Tensor<T, 1> = Tensor::constant([0.3, 0.2]);
+        let last = fold(x.at::<_, 1, 0>([0]), &rows, |h: Tensor<T, 0>, e: &Tensor<T, 0>| clipped(&(h.sin() + e)));
+        Tensor::constant([1.0, -2.0, 0.5, 4.0, -0.25, 3.0, 0.1, 0.7]).times(&last)
+    }
+    let x = tensor([0.4]);
+    let found: Tensor<Concrete, 2> = jacobian(many, &x);
+    let rows: Vec<f64> = (0..8)
+        .map(|k| vjp(move |x: &Tensor<_, 1>| many(x).at::<_, 1, 0>([k]), &x).1(&tensor(1.0)).to_vec()[0])
+        .collect();
+    assert!(rows.iter().zip(found.to_vec()).all(|(a, b)| (a - b).abs() < 1e-14 && *a != 0.0), "{found} and {rows:?}");
 }

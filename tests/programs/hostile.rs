@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use polygrad::interpreters::compiled::compile;
 use polygrad::ops::{Linear, View};
-use polygrad::passes::optimize;
+use polygrad::passes::{optimize, simplify, vectorize};
 use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};
 use polygrad::shape::MAX_RANK;
 use polygrad::{Array, BaseTensor, Concrete, DType};
@@ -338,6 +338,45 @@ fn long_constants_that_differ_in_one_element_are_not_equal() {
     // One that is gone tells nothing about those that come later.
     drop(all);
     assert!(of(9) != of(10) && of(9) == of(9));
+}
+
+/// What is asked of a body is asked for each loop anew: which carries one loop needs, and whether the signs of zeros that
+/// go into it are seen, says nothing about another loop of this body.
+#[test]
+fn loops_that_share_a_body_are_asked_apart() {
+    let zero = || node(json!({"constant": {"dtype": "f64", "shape": [], "elements": {"every": "0"}}}));
+    let unary = |name: &str, of: usize| node(json!({"unary": [name, of]}));
+    let binary = |name: &str, a: usize, b: usize| node(json!({"binary": [name, a, b]}));
+    // Two carries, each of itself; and one whose next value shows no sign.
+    let inner = program(vec![number(""), number("")], vec![trips(0, 2, &[0]), output(2, 0), unary("neg", 1)], &[3, 4]);
+    let outer = program(vec![number(""), number("")], vec![trips(1, 3, &[0, 1]), output(2, 0), output(2, 1)], &[3, 4]);
+    // `x + 0` is 0 for -0: one loop hands it to a quotient, the loops before it and after it do not.
+    let quotient = |at: usize, which: usize, all: &mut Vec<Value>| {
+        all.extend([
+            trips(2, 1, &[at, at]),
+            output(at + 1, which),
+            unary(if which == 0 { "abs" } else { "recip" }, at + 2),
+        ]);
+    };
+    let mut operations = vec![zero(), binary("add", 0, 2)];
+    quotient(3, 1, &mut operations);
+    operations.extend([binary("add", 1, 2)]);
+    quotient(7, 0, &mut operations);
+    operations.extend([binary("add", 1, 2)]);
+    quotient(11, 1, &mut operations);
+    operations.extend([binary("add", 0, 2)]);
+    quotient(15, 0, &mut operations);
+    let file = file(vec![sine(), inner, outer, program(vec![number("x"), number("y")], operations, &[6, 10, 14, 18])]);
+    let program = loaded(&file).expect("it is well formed");
+    for x in [[-0.0, -0.0], [0.0, -0.0], [-0.0, 0.5]] {
+        let x = x.map(Array::scalar).to_vec();
+        let number = |y: &Array| y.item::<f64>().expect("a number");
+        let expected: Vec<f64> = interpret::<Concrete>(&program, x.clone()).iter().map(number).collect();
+        for ready in [optimize(&program), simplify(&program), vectorize(&program)] {
+            let found: Vec<f64> = interpret::<Concrete>(&ready, x.clone()).iter().map(number).collect();
+            assert_eq!(found, expected, "{program}\n{ready}");
+        }
+    }
 }
 
 /// Equal programs are found while other threads make and drop theirs.

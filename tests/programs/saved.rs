@@ -3,11 +3,13 @@
 //! Laws: what is loaded equals what was saved, to the bit, and runs alike; loading any file gives a program that runs
 //! or an error in words.
 
+use std::sync::Arc;
+
 use polygrad::array::{Rng, Values};
 use polygrad::interpreters::Ast;
-use polygrad::ops::{Contract, Linear, Unary, View};
-use polygrad::program::{Op, Program, Term, interpret};
-use polygrad::shape::{MAX_SIZE, size};
+use polygrad::ops::{Call, Contract, External, Linear, Unary, View};
+use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};
+use polygrad::shape::{MAX_SIZE, Shape, size};
 use polygrad::{Array, BaseTensor, DType, Tensor, fold};
 use serde_json::{Value, json};
 
@@ -59,6 +61,25 @@ fn a_loaded_program_is_the_one_that_was_saved() {
 fn names_of_inputs_and_outputs_stay() {
     let program = staged([("x", &[], DType::F64)], |[x]| vec![x.unary(Unary::Sin)]).named(&["a\"b\n"], &["loss"]);
     assert_eq!(loaded(&saved(&program)), Ok(program));
+}
+
+/// A function of the host that is called for each element, along two axes of other arguments.
+#[test]
+fn functions_of_the_host_in_bulk_stay() {
+    let kind = |shape: &[usize], dtype| (Shape::from_slice(shape), dtype);
+    let takes = vec![kind(&[2], DType::F64), kind(&[], DType::I64)];
+    let external = External::unlinked("f", takes, vec![kind(&[2], DType::F64), kind(&[], DType::Bool)]);
+    let external = external.batched(3, vec![true, false]).batched(4, vec![false, true]);
+    let mut b = Builder::new();
+    let slot = |shape: &[usize], dtype| Slot { name: String::new(), shape: Shape::from_slice(shape), dtype };
+    let args = vec![b.input(slot(&[3, 2], DType::F64)), b.input(slot(&[4], DType::I64))];
+    let call = b.apply(Op::Call(Call::External(Arc::new(external)), args));
+    let results = [0, 1].map(|k| b.apply(Op::Output(call, k)));
+    let program = b.finish(&results, &[]);
+    assert_eq!(program.outputs().iter().map(|y| &y.shape[..]).collect::<Vec<_>>(), [&[4, 3, 2][..], &[4, 3]]);
+    let back = loaded(&saved(&program)).expect("it can be loaded");
+    assert_eq!(back, program);
+    assert_eq!(back.outputs(), program.outputs());
 }
 
 #[test]
@@ -170,6 +191,10 @@ fn what_is_no_program_is_refused_in_words() {
     let view = |source: Value, shape: Value, matrix: Value| json!({"at": {"source": source, "shape": shape, "matrix": matrix, "offset": [0], "bounds": [[0, 3]]}});
     let affine = |from: Value, into: Value| json!({"affine": {"from": from, "into": into, "of": 0}});
     let eye = json!([1]);
+    // A view of an array of 3 by so many positions; a function of the host without arguments.
+    let at = |n: usize| json!({"at": {"source": [3], "shape": [n], "matrix": [1], "offset": [0], "bounds": [[0, n]]}});
+    let contract = |a: Value, b: Value, out: Value| json!({"contract": {"a": a, "b": b, "out": out, "of": [0, 0]}});
+    let external = |each: Value| json!({"name": "f", "takes": [], "returns": [[[], "f64"]], "each": each, "of": []});
     let cases = [
         (node(json!({"unary": ["sin", 1]}), json!([2, 3])), "operand 1 does not come before its use"),
         (node(json!({"unary": ["sine", 0]}), json!([2, 3])), "\"sine\" is not an operation of its kind"),
@@ -229,6 +254,22 @@ fn what_is_no_program_is_refused_in_words() {
             "the shape must be one of an array",
         ),
     ];
+    let cases = cases.into_iter().chain([
+        (node(affine(at(2), at(3)), json!([3])), "two views have different iteration spaces"),
+        (node(contract(at(3), at(2), at(3)), json!([3])), "three views have different iteration spaces"),
+        (node(contract(at(3), at(3), at(2)), json!([3])), "three views have different iteration spaces"),
+        (
+            node(json!({"external": external(json!([[1, [true]]]))}), json!([])),
+            "the stacks of an external function do not fit its arguments",
+        ),
+        (
+            json!([
+                {"op": {"external": external(json!([]))}, "dtype": "f64", "shape": []},
+                {"op": {"unary": ["sin", 1]}, "dtype": "f64", "shape": []},
+            ]),
+            "a loop or function is used as if it had one result",
+        ),
+    ]);
     for (operations, words) in cases {
         let error = loaded(&file(x.clone(), operations)).expect_err(words);
         assert!(error.contains(words), "{error}");
