@@ -153,3 +153,23 @@ impl Builder {
         numbers
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+    use crate::shape::Shape;
+
+    /// The next carry is an element of a sequence: what the loop starts with is needed if there are no trips, and only then.
+    #[test]
+    fn what_a_loop_without_trips_starts_with_is_needed() {
+        for n in [0, 2] {
+            let mut b = Builder::literal();
+            let slot = || Slot { name: String::new(), shape: Shape::from_slice(&[3]), dtype: DType::F64 };
+            let (_, element) = (b.input(slot()), b.input(slot()));
+            let body = b.finish(&[element], &[]);
+            let l: Loop<NodeId> = Loop { n, reverse: false, body, init: vec![0], xs: vec![1], captured: Vec::new() };
+            assert_eq!(results_needed(&l, &[true]).1, [n == 0, n > 0], "{n} trips");
+        }
+    }
+}
