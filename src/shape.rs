@@ -17,7 +17,7 @@ pub const MAX_SIZE: usize = isize::MAX as usize / 8;
 
 /// The largest number of axes of an array, and of the iteration space of a view. Views have a number for each pair of axes of
 /// both, and rules compare axes with axes: what takes a moment for a few axes takes minutes for thousands.
-pub const MAX_RANK: usize = 64;
+pub const MAX_RANK: usize = 128;
 
 /// The number of elements of an array of this shape: the product of its sizes. An iteration space may be larger than
 /// any array; its size counts as `MAX_SIZE + 1` then, so that small multiples of sizes do not overflow.

@@ -258,7 +258,7 @@ impl Matrix {
             && (!(1..=minors::MOST).contains(&without.into()) || without > 1 && *n > minors::MOST)
         {
             return Err(format!(
-                "{name}: leaves out 1 row, or up to {} rows of a matrix of at most {}, but leaves out {without} and the shape is {}; slice it",
+                "{name}: must leave out 1 row, or up to {} rows of a matrix of at most {}, but leaves out {without} and the shape is {}; slice the matrix",
                 minors::MOST,
                 minors::MOST,
                 Show(a)
