@@ -77,9 +77,9 @@ fn the_adjoint_agrees_with_the_derivative_of_steps() {
     }
     let p = tensor([1.1, 0.4, 0.3, 0.6]);
     near("value", &adaptive(&p), &steps(&p), 1e-6);
-    near("gradient", &grad(adaptive, &p), &grad(steps, &p), 1e-5);
+    near("gradient", &grad(adaptive, &p), &grad(steps, &p), 5e-5);
     let f = Function::value_and_gradient(adaptive, &p);
-    near("recorded", &f.run(&p).unwrap().1, &grad(steps, &p), 1e-5);
+    near("recorded", &f.run(&p).unwrap().1, &grad(steps, &p), 5e-5);
 }
 
 #[test]
@@ -293,7 +293,9 @@ fn equations() -> Vec<(&'static str, Equation, Vec<f64>, Vec<f64>, Vec<f64>)> {
         let [a, b, c] = [0, 1, 2].map(|k| x.at([k]));
         polygrad::stack([(&b - &a) * p.at([0]), &a * (p.at([1]) - &c) - &b, a * b - c * p.at([2])])
     };
+    let contraction: Equation = |x, t, p| (x - t.cos()) * -p.at([0]);
     vec![
+        ("contraction", contraction, vec![1.5], vec![0.0, 1.0], vec![1000.0]),
         ("decay", decay, vec![2.0, 50.0], vec![0.0, 1.0, 4.0], vec![0.5, 1.5]),
         ("predators", predators, vec![30.0, 4.0], vec![0.0, 2.0, 5.0, 9.0], vec![0.55, 0.028, 0.024, 0.8]),
         ("reaction", reaction, vec![1.0, 0.1, 0.1], vec![0.0, 0.4, 3.0], vec![0.4, 10.0, 30.0]),
@@ -309,43 +311,62 @@ fn vector<T: BaseTensor>(x: &[f64]) -> Vector<T> {
     Vector::constant(Array::new(&[x.len()], x.to_vec()))
 }
 
+/// The weights of the states in a loss.
+fn weights(n: usize) -> Vec<f64> {
+    (0..n).map(|k| (1.0 + k as f64).sin()).collect()
+}
+
 /// The states, and the gradient of a weighted sum of the states in start, times and parameters.
 fn states_and_gradient(ode: Ode, f: Equation, at: &Group<Concrete>, unit: f64) -> (Vector<Concrete>, Group<Concrete>) {
-    let states = move |x: &Group<Term>| polygrad::stack(ode.solve(f, &x.0, &x.1, &x.2)).flatten();
-    let loss = move |x: &Group<Term>| {
-        let all = states(x);
+    let both = move |x: &Group<Term>| {
+        let states = |x: &Group<ADVal<Term>>| polygrad::stack(ode.solve(f, &x.0, &x.1, &x.2)).flatten();
+        let (all, pull) = direct::vjp(states, x);
         let [n] = all.shape();
-        all.dot(&vector(&(0..n).map(|k| unit * (1.0 + k as f64).sin()).collect::<Vec<f64>>()))
+        (all, pull(&(vector(&weights(n)) * unit)))
     };
-    let all = Function::stage(states, at).run(at).expect("the same shapes");
-    (all, Function::gradient(loss, at).run(at).expect("the same shapes"))
+    Function::stage(both, at).run(at).expect("the same shapes")
+}
+
+/// The same in forward mode.
+fn states_and_slopes(ode: Ode, f: Equation, at: &Group<Concrete>) -> (Vector<Concrete>, Vector<Concrete>) {
+    let both = move |(x, along): &(Group<Term>, Group<Term>)| {
+        direct::jvp(|x: &Group<Dual<Term>>| polygrad::stack(ode.solve(f, &x.0, &x.1, &x.2)).flatten(), x, along)
+    };
+    let flat = at.ravel();
+    let [n] = flat.shape();
+    let axis = |k: usize| at.unravel(&vector(&(0..n).map(|j| f64::from(u8::from(j == k))).collect::<Vec<f64>>()));
+    let push = Function::stage(both, &(at.clone(), at.clone()));
+    let each: Vec<_> = (0..n).map(|k| push.run(&(at.clone(), axis(k))).expect("the same shapes")).collect();
+    let weights = vector(&weights(each[0].0.shape()[0]));
+    let slopes = polygrad::stack(each.iter().map(|(_, moved)| moved.dot(&weights)).collect::<Vec<_>>());
+    (each[0].0.clone(), slopes)
 }
 
 fn off(found: &Vector<Concrete>, exact: &Vector<Concrete>) -> f64 {
     (found - exact).abs().max_all().item() / exact.abs().max_all().item()
 }
 
-/// Whatever the tolerances, and whatever the unit of the loss, which the state knows nothing of.
+/// Whatever the tolerances, and whatever the unit of the loss, which the state knows nothing of. What is exact is found in the other mode.
 #[test]
 fn gradients_are_as_exact_as_solutions() {
     let mut wrong = Vec::new();
-    // Of the others, whose states come together, the way back loses the state: the adjoint integrates that backwards, too.
-    let kept = equations().into_iter().filter(|equation| ["decay", "predators", "pendulum"].contains(&equation.0));
-    for (name, f, start, times, p) in kept {
+    for (name, f, start, times, p) in equations() {
         let at = (vector(&start), vector(&times), vector(&p));
-        let exact = states_and_gradient(Ode::default().relative(1e-11), f, &at, 1.0);
-        for (relative, absolute, unit) in [(1e-5, 1e-3, 1.0), (1e-5, 1e-3, 1e-6), (1e-3, 0.0, 1.0), (1e-6, 0.0, 1e9)] {
+        let t0 = std::time::Instant::now();
+        let exact = states_and_slopes(Ode::default().relative(1e-11), f, &at);
+        println!("{name} ref {:?}", t0.elapsed());
+        for (relative, absolute, unit) in [(1e-8, 0.0, 1e9), (1e-5, 1e-3, 1.0), (1e-3, 0.0, 1e-9)] {
             let ode = Ode::default().relative(relative).absolute(absolute);
+            let t0 = std::time::Instant::now();
             let (states, gradient) = states_and_gradient(ode, f, &at, unit);
+            println!("{name} {relative} {:?}", t0.elapsed());
             let allowed = relative + absolute / exact.0.abs().max_all().item();
             let of_states = off(&states, &exact.0);
-            let [a, b, c] = [(&gradient.0, &exact.1.0), (&gradient.1, &exact.1.1), (&gradient.2, &exact.1.2)]
-                .map(|(found, exact)| off(&(found / unit), exact));
-            let said = format!(
-                "{name} at {relative:e}, {absolute:e}: {of_states:.1e}, {a:.1e} {b:.1e} {c:.1e} of {allowed:.1e}"
-            );
-            println!("{said}");
-            if a.max(b).max(c) > 12.0 * of_states.max(allowed) {
+            let found = gradient.ravel() / unit;
+            let of_slopes = off(&found, &exact.1);
+            let said = format!("{name} at {relative:e}, {absolute:e}: {of_states:.1e}, {of_slopes:.1e} of {allowed:.1e}");
+            println!("{said} {found} {}", exact.1);
+            if !(of_slopes <= 20.0 * of_states.max(allowed)) {
                 wrong.push(said);
             }
         }

@@ -1,10 +1,11 @@
 //! Solutions of ordinary differential equations, with steps as long as an error allows.
 //!
-//! Law: the derivative of the solution is the solution of the equation of the derivative: forward mode integrates
-//! `v' = df/dx v + df/dp p_dot` beside `x' = f`, reverse mode the adjoint `a' = -(df/dx)^T a` backwards, with
-//! `p_bar' = -(df/dp)^T a`. So nothing of the steps is kept, and each of these has steps of its own. Steps: Dormand and
-//! Prince (1980), of order 5 with an error of order 4; their lengths: Hairer, Norsett and Wanner, "Solving ordinary
-//! differential equations I", section II.4; the adjoint: Pontryagin, as in Chen et al. (2018), appendix C.
+//! Laws. Forward mode: the derivative of the solution is the solution of the equation of the derivative,
+//! `v' = df/dx v + df/dp p_dot` beside `x' = f`, with steps of its own. Reverse mode: the gradient is the exact derivative of the
+//! steps that the solution took, at lengths that stay (`adjoint`). Steps: Dormand and Prince (1980), of order 5 with an error of
+//! order 4; their lengths: Hairer, Norsett and Wanner, "Solving ordinary differential equations I", section II.4.
+
+mod adjoint;
 
 use std::sync::Arc;
 
@@ -32,7 +33,8 @@ pub struct Ode {
     pub relative: f64,
     /// .. and this, in the unit of the state.
     pub absolute: f64,
-    /// The most steps between two times; a solution that needs more is NaN.
+    /// The most steps between two times, those that were too long among them; a solution that needs more is NaN. Reverse mode keeps two
+    /// square roots of so many states of one interval at a time.
     pub steps: usize,
 }
 
@@ -45,6 +47,7 @@ impl Default for Ode {
 
 type Number = Tensor<Term, 0>;
 type Vector = Tensor<Term, 1>;
+type Mask = Tensor<Term, 0, bool>;
 /// From time and state to the rate of change.
 type Rate<'a> = &'a dyn Fn(&Number, &Vector) -> Vector;
 
@@ -109,10 +112,11 @@ impl Ode {
 
 /// The solution of `x' = f(x, t, p)` at each of these times, the first of which is that of the start.
 ///
-/// Times may fall, and be equal. Derivatives in start, times and parameters, in both modes, by the equations of the
-/// derivative; those of higher orders differentiate these. A solution that does not exist up to a time, or needs more
-/// steps than [`Ode`] says, is NaN from there on. Tolerances are those of the state: derivatives, which have units of their own, have errors
-/// as large beside them as those of the state are beside that. `f` is recorded for the shapes of its arguments and may use only these.
+/// Times may fall, and be equal. Derivatives in start, times and parameters: forward mode solves the equation of the derivative beside
+/// that of the state, reverse mode transposes the steps of the solution, which it makes again; those of higher orders differentiate
+/// these. A solution that does not exist up to a time, or needs more steps than [`Ode`] says, is NaN from there on. Tolerances are those
+/// of the state: derivatives, which have units of their own, have errors of the order of those of the solution, each beside what is largest.
+/// `f` is recorded for the shapes of its arguments and may use only these.
 ///
 /// ```
 /// use polygrad::{BaseTensor, Tensor, grad, odeint, tensor};
@@ -126,9 +130,6 @@ impl Ode {
 /// assert!((at_one(&tensor(4.0)) - 2.0f64.cos()).item().abs() < 1e-7);
 /// assert!((grad(|k| at_one(k), &tensor(4.0)) + 2.0f64.sin() / 4.0).item().abs() < 1e-6);
 /// ```
-///
-/// Reverse mode integrates the state backwards, too: where states come together quickly (stiff equations, contraction by many powers of ten
-/// between two times), the way back loses the state, and gradients are wrong. Give more times there, or use forward mode.
 ///
 /// # Panics
 /// When there are no times; when `f` returns other shapes than those of `start`, uses a value from outside, or looks at
@@ -151,10 +152,6 @@ where
 fn number(x: f64) -> Number {
     Number::scalar(x)
 }
-
-/// The part of the allowed errors that the way back may use up: what it makes wrong in a state that it comes from grows where states come
-/// together on the way there.
-const BACKWARDS: f64 = 0.1;
 
 /// The largest absolute value of each number of the states.
 fn most(states: &Tensor<Term, 2>) -> Vector {
@@ -183,7 +180,8 @@ impl Equation {
         Equation { program, states, times, settings }
     }
 
-    /// `(start, times, p) -> states`, a row for each time, with the equations of its derivatives.
+    /// `(start, times, p) -> (states, lengths, tops)`, with the equations of its derivatives: a row for each time, and for the start of
+    /// each interval the length of the first step and the largest number so far, from which its steps can be made again.
     fn function(&self) -> Arc<Custom> {
         let custom = Custom::new("odeint", self.primal(), Some(self.tangent()), Some(self.adjoint()));
         match custom {
@@ -210,12 +208,18 @@ impl Equation {
         let (x, p) = (&args[..self.states], &args[self.states + 1..]);
         let rate = |t: &Number, u: &Vector| self.rate(&unravel(x, u.raw()), t, p);
         let start: Vector = Tensor::from_raw(ravel(x));
-        let of = Moving { rate: &rate, parts: &start.shape(), share: 1.0, state: start.clone() };
-        let states = self.through(&of, &start, &Tensor::from_raw(args[self.states].clone()));
-        closed("odeint", &args, &[states.into_raw()])
+        let of = Moving { rate: &rate, parts: &start.shape(), state: start.clone() };
+        let results = self.through(&of, &start, &Tensor::from_raw(args[self.states].clone()));
+        closed("odeint", &args, &results)
     }
 
-    /// `(start, times, p, states, start_dot, times_dot, p_dot) -> states_dot`.
+    /// Variables for the results.
+    fn results(&self, n: usize) -> [Term; 3] {
+        let each = || Term::variable(&[self.times - 1], DType::F64);
+        [Term::variable(&[self.times, n], DType::F64), each(), each()]
+    }
+
+    /// `(start, times, p, states, lengths, tops, start_dot, times_dot, p_dot) -> (states_dot, 0, 0)`.
     fn tangent(&self) -> Program {
         let (args, dots) = (self.arguments(), self.arguments());
         let (x, p) = (&args[..self.states], &args[self.states + 1..]);
@@ -234,67 +238,14 @@ impl Equation {
         };
         // A later start is a start from where the solution was before.
         let first = u_dot - self.rate(x, &t.at([0]), p).times(&t_dot.at([0]));
-        let states = Tensor::<Term, 2>::from_raw(Term::variable(&[self.times, n], DType::F64));
-        let of = Moving { rate: &both, parts: &[n, n], share: 1.0, state: most(&states) };
-        let all = self.through(&of, &crate::tensor::concat(0, [u, first]), &t);
+        let results = self.results(n);
+        let states = Tensor::<Term, 2>::from_raw(results[0].clone());
+        let of = Moving { rate: &both, parts: &[n, n], state: most(&states) };
+        let all = self.through(&of, &crate::tensor::concat(0, [u, first]), &t).swap_remove(0);
         let rates = self.rates(x, &t, p, &states);
-        let moved = all.slice(1, n..2 * n) + rates * t_dot.insert_axis::<2>(1);
-        closed("odeint", &[args, vec![states.into_raw()], dots].concat(), &[moved.into_raw()])
-    }
-
-    /// `(start, times, p, states, states_bar) -> (start_bar, times_bar, p_bar)`.
-    fn adjoint(&self) -> Program {
-        let args = self.arguments();
-        let (x, p) = (&args[..self.states], &args[self.states + 1..]);
-        let t = Vector::from_raw(args[self.states].clone());
-        let n = ravel(x).shape()[0];
-        let parameters = ravel(p).shape()[0];
-        let pull = symbolic::vjp(&self.program);
-        let backwards = |t: &Number, w: &Vector| {
-            let (state, a) = (unravel(x, w.slice(0, 0..n).raw()), w.slice(0, n..2 * n));
-            let bars = unravel(x, a.raw());
-            let inputs = state.into_iter().chain([t.raw().clone()]).chain(p.iter().cloned()).chain(bars);
-            let pulled = interpret(&pull, inputs.collect());
-            let (rate, bars) = pulled.split_at(self.states);
-            let [x_bar, p_bar] = [&bars[..self.states], &bars[self.states + 1..]].map(|b| Vector::from_raw(ravel(b)));
-            crate::tensor::concat(0, [Vector::from_raw(ravel(rate)), -x_bar, -p_bar])
-        };
-        let [states, bars] =
-            [(); 2].map(|()| Tensor::<Term, 2>::from_raw(Term::variable(&[self.times, n], DType::F64)));
-        let rates = self.rates(x, &t, p, &states);
-        let last = self.times - 1;
-        let of = Moving { rate: &backwards, parts: &[n, n, parameters], share: BACKWARDS, state: most(&states) };
-        let [none, g] = [n, parameters].map(|n| Vector::zeros([n]));
-        let top = of.largest(&crate::tensor::concat(0, [most(&states), none, g.clone()]));
-        let init = vec![bars.row(last).into_raw(), g.into_raw(), top.into_raw()];
-        let rows = [t.slice(0, 0..last), t.slice(0, 1..)].map(Tensor::into_raw);
-        let rows = [&rows[..], &[states.slice(0, 1..).into_raw(), bars.slice(0, 0..last).into_raw()]].concat();
-        let (done, later) = Term::map_accum(last, true, init, &rows, &mut |carry, row| {
-            let [a, g, top] = [0, 1, 2].map(|k| Vector::from_raw(carry[k].clone()));
-            let [before, after] = [0, 1].map(|k| Number::from_raw(row[k].clone()));
-            let [state, bar] = [2, 3].map(|k| Vector::from_raw(row[k].clone()));
-            let from = crate::tensor::concat(0, [state, a, g]);
-            let step = of.first(&after, &from);
-            let (to, _, top) = self.between(&of, (from, step, top), &after, &before);
-            let a = to.slice(0, n..2 * n);
-            (vec![(&a + bar).into_raw(), to.slice(0, 2 * n..).into_raw(), top.into_raw()], vec![a.into_raw()])
-        });
-        let start_bar = unravel(x, &done[0]);
-        // A time moves its own state, and the first one the start of all others.
-        let own = (&rates * &bars).sum_axis::<1>(1);
-        let mut t_bar = own.slice(0, 1..);
-        if last > 0 {
-            let from = Tensor::<Term, 2>::from_raw(later[0].clone()).row(0);
-            let first = -rates.row(0).dot(&from);
-            t_bar = crate::tensor::concat(0, [first.insert_axis::<1>(0), t_bar]);
-        } else {
-            t_bar = Vector::zeros([1]);
-        }
-        let p_bar = unravel(p, &done[1]);
-        let zero = |x: &Term, bar: Term| if x.dtype().is_float() { bar } else { Term::zeros(x.shape(), x.dtype()) };
-        let p_bar = p.iter().zip(p_bar).map(|(p, bar)| zero(p, bar));
-        let results: Vec<Term> = start_bar.into_iter().chain([t_bar.into_raw()]).chain(p_bar).collect();
-        closed("odeint", &[args, vec![states.into_raw(), bars.into_raw()]].concat(), &results)
+        let moved = Tensor::<Term, 2>::from_raw(all).slice(1, n..2 * n) + rates * t_dot.insert_axis::<2>(1);
+        let still = Term::zeros(&[self.times - 1], DType::F64);
+        closed("odeint", &[args, results.to_vec(), dots].concat(), &[moved.into_raw(), still.clone(), still])
     }
 
     /// The rates at the states, a row for each time.
@@ -307,25 +258,28 @@ impl Equation {
         Tensor::from_raw(rates[0].clone())
     }
 
-    /// The states at all times, a row for each.
-    fn through(&self, of: &Moving<'_>, start: &Vector, t: &Vector) -> Tensor<Term, 2> {
+    /// The states at all times, a row for each; the length of the first step of each interval, and the largest number before it.
+    fn through(&self, of: &Moving<'_>, start: &Vector, t: &Vector) -> Vec<Term> {
         let trips = self.times - 1;
         let rows = [t.slice(0, 0..trips), t.slice(0, 1..)].map(Tensor::into_raw);
         let init = vec![start.raw().clone(), of.first(&t.at([0]), start).into_raw(), of.largest(start).into_raw()];
-        let (_, states) = Term::map_accum(trips, false, init, &rows, &mut |carry, row| {
+        let (_, each) = Term::map_accum(trips, false, init, &rows, &mut |carry, row| {
             let [from, to] = [0, 1].map(|k| Number::from_raw(row[k].clone()));
             let [step, state, top] = [&carry[1], &carry[0], &carry[2]];
             let at = (Vector::from_raw(state.clone()), Number::from_raw(step.clone()), Vector::from_raw(top.clone()));
-            let (state, step, top) = self.between(of, at, &from, &to);
-            (vec![state.raw().clone(), step.into_raw(), top.into_raw()], vec![state.into_raw()])
+            let before = [step.clone(), largest(top)];
+            let (state, step, top) = self.between(of, at, &Way::of(&from, &to));
+            let each = [&[state.raw().clone()], &before[..]].concat();
+            (vec![state.into_raw(), step.into_raw(), top.into_raw()], each)
         });
-        crate::tensor::concat(0, [start.insert_axis::<2>(0), Tensor::from_raw(states[0].clone())])
+        let states = crate::tensor::concat(0, [start.insert_axis::<2>(0), Tensor::from_raw(each[0].clone())]);
+        vec![states.into_raw(), each[1].clone(), each[2].clone()]
     }
 
     /// The size of an error beside those that are allowed in a vector, where `top` has the largest numbers so far: that of the part where it
     /// is largest. Derivatives have units of their own, so what is allowed in them is the part of them that is allowed of the state.
     fn size(&self, of: &Moving<'_>, error: &Vector, x: &Vector, top: &Vector) -> Number {
-        let [relative, absolute] = [self.settings.relative, self.settings.absolute].map(|x| x * of.share);
+        let Ode { relative, absolute, .. } = self.settings;
         let mut sizes = of.ranges().map(|range| {
             let [error, x, top] = [error, x, top].map(|x| x.slice(0, range.clone()));
             let scale = x.abs() + top * 0.01;
@@ -350,50 +304,74 @@ impl Equation {
     ///
     /// The derivative is that of the steps, at lengths that stay: all but the last, which ends where the interval does. An empty interval
     /// has a step, too, of length 0, so that the state depends on both of its ends.
-    fn between(&self, of: &Moving<'_>, at: At, from: &Number, to: &Number) -> At {
-        let (x, step, top) = at;
-        let forwards = to.gt(from).select(number(1.0), number(-1.0));
-        let step = step.gt(0.0).select(&step, (to - from).abs().stop_gradient() * 1e-6);
-        let top = top.max(of.largest(&x));
-        let init = vec![
-            Term::constant(Array::full(&[], true)),
-            from.raw().clone(),
-            x.raw().clone(),
-            (of.rate)(from, &x).into_raw(),
-            step.into_raw(),
-            top.into_raw(),
-        ];
-        let carry = Term::repeat(Some(self.settings.steps), init, &mut |carry| {
-            let [t, step] = [1, 4].map(|k| Number::from_raw(carry[k].clone()));
-            let [x, k, top] = [2, 3, 5].map(|k| Vector::from_raw(carry[k].clone()));
-            let left = to - &t;
-            let whole = step.ge(&left.abs());
-            let h = whole.select(&left, &(&step * &forwards));
-            let moved = whole.select(to, &(&t + &h));
-            let (next, rate_there, error) = step_of(of.rate, &t, &x, &k, &h);
-            let larger = x.abs().max(next.abs()).stop_gradient();
-            let reached = top.max(of.largest(&larger));
-            let error = self.size(of, &error.stop_gradient(), &larger, &reached);
-            let good = error.le(1.0);
-            let factor = error.max(1e-8).powf(-0.2) * 0.9;
-            let factor = good.select(factor.clamp(0.2, 10.0), factor.clamp(0.2, 0.9));
-            // NaN, too, makes the step shorter.
-            let factor = factor.is_nan().select(number(0.2), &factor);
-            // A step that ended at the time says little of what comes.
-            let length = h.stop_gradient().abs() * factor;
-            let length = (&good & &whole).select(length.max(&step), &length);
-            // From where there is no rate, and by steps that do not change the time, no step leads on.
-            let shortest = t.abs() * f64::EPSILON + left.abs() * 1e-30;
-            let lost = k.sum().is_nan() | (!&good & length.le(shortest.stop_gradient()));
-            let t = good.select(&moved, &t);
-            let choose = |then: &Vector, otherwise: &Vector| choose(good.raw(), then.raw(), otherwise.raw());
-            let (x, k, top) = (choose(&next, &x), choose(&rate_there, &k), choose(&reached, &top));
-            vec![(to.ne(&t) & !&lost).into_raw(), t.into_raw(), x, k, length.into_raw(), top]
-        });
-        let missed = to.ne(Number::from_raw(carry[1].clone()));
+    fn between(&self, of: &Moving<'_>, at: At, way: &Way) -> At {
+        let init = self.begun(of, at, way);
+        let carry = Term::repeat(Some(self.settings.steps), init, &mut |carry| self.attempt(of, way, &carry).carry);
+        let missed = way.to.ne(Number::from_raw(carry[1].clone()));
         let x = Vector::from_raw(nan_if(missed.raw(), &carry[2]));
         (x, Number::from_raw(carry[4].clone()), Vector::from_raw(carry[5].clone()))
     }
+
+    /// What the steps of an interval carry: whether they go on, time, state, rate, the length of the next one, and the largest numbers.
+    fn begun(&self, of: &Moving<'_>, (x, step, top): At, way: &Way) -> Vec<Term> {
+        let step = step.gt(0.0).select(&step, (&way.to - &way.from).abs().stop_gradient() * 1e-6);
+        let top = top.max(of.largest(&x));
+        let rate = (of.rate)(&way.from, &x);
+        let on = Term::constant(Array::full(&[], true));
+        vec![on, way.from.raw().clone(), x.into_raw(), rate.into_raw(), step.into_raw(), top.into_raw()]
+    }
+
+    /// A step that is made if its error is allowed.
+    fn attempt(&self, of: &Moving<'_>, way: &Way, carry: &[Term]) -> Attempt {
+        let [t, step] = [1, 4].map(|k| Number::from_raw(carry[k].clone()));
+        let [x, k, top] = [2, 3, 5].map(|k| Vector::from_raw(carry[k].clone()));
+        let to = &way.to;
+        let left = to - &t;
+        let whole = step.ge(&left.abs());
+        let h = whole.select(&left, &(&step * &way.forwards));
+        let moved = whole.select(to, &(&t + &h));
+        let (next, rate_there, error) = step_of(of.rate, &t, &x, &k, &h);
+        let larger = x.abs().max(next.abs()).stop_gradient();
+        let reached = top.max(of.largest(&larger));
+        let error = self.size(of, &error.stop_gradient(), &larger, &reached);
+        let good = error.le(1.0);
+        let factor = error.max(1e-8).powf(-0.2) * 0.9;
+        let factor = good.select(factor.clamp(0.2, 10.0), factor.clamp(0.2, 0.9));
+        // NaN, too, makes the step shorter.
+        let factor = factor.is_nan().select(number(0.2), &factor);
+        // A step that ended at the time says little of what comes.
+        let length = h.stop_gradient().abs() * factor;
+        let length = (&good & &whole).select(length.max(&step), &length);
+        // From where there is no rate, and by steps that do not change the time, no step leads on.
+        let shortest = t.abs() * f64::EPSILON + left.abs() * 1e-30;
+        let lost = k.sum().is_nan() | (!&good & length.le(shortest.stop_gradient()));
+        let t = good.select(&moved, &t);
+        let choose = |then: &Vector, otherwise: &Vector| choose(good.raw(), then.raw(), otherwise.raw());
+        let (x, k, top) = (choose(&next, &x), choose(&rate_there, &k), choose(&reached, &top));
+        let carry = vec![(to.ne(&t) & !&lost).into_raw(), t.into_raw(), x, k, length.into_raw(), top];
+        Attempt { carry, h, whole, good }
+    }
+}
+
+/// An interval, and the sign of its steps.
+struct Way {
+    from: Number,
+    to: Number,
+    forwards: Number,
+}
+
+impl Way {
+    fn of(from: &Number, to: &Number) -> Way {
+        Way { from: from.clone(), to: to.clone(), forwards: to.gt(from).select(number(1.0), number(-1.0)) }
+    }
+}
+
+/// What a step leaves, as [`Equation::begun`] says; its length, whether it would end where the interval does, and whether it was made.
+struct Attempt {
+    carry: Vec<Term>,
+    h: Number,
+    whole: Mask,
+    good: Mask,
 }
 
 /// A state, the length of the next step, and for each number the largest so far of those beside which it is small or large.
@@ -404,8 +382,6 @@ struct Moving<'a> {
     rate: Rate<'a>,
     /// The lengths of the parts, each of which has a unit of its own; the first is the state.
     parts: &'a [usize],
-    /// The part of the allowed errors that this may use up.
-    share: f64,
     /// The largest number of the state, or a vector of it, as far as it is known before.
     state: Vector,
 }
