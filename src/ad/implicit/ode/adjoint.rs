@@ -22,7 +22,7 @@ type Count = Tensor<Term, 0, i64>;
 type Rows = Tensor<Term, 2>;
 
 /// A segment is no shorter than that so many numbers hold its steps: that much memory costs less than making the steps again.
-const NUMBERS: usize = 1 << 12;
+const NUMBERS: usize = 1 << 10;
 
 /// The number of values that steps carry, as [`Equation::begun`] gives them.
 const CARRIED: usize = 6;
@@ -96,7 +96,8 @@ impl Equation {
         let args = Term::variables(self.program.inputs());
         let (x, p) = (&args[..self.states], &args[self.states + 1..]);
         let t = Number::from_raw(args[self.states].clone());
-        let (u, h) = (Vector::from_raw(Term::variable(&[raveled_size(x)], DType::F64)), Term::variable(&[], DType::F64));
+        let (u, h) =
+            (Vector::from_raw(Term::variable(&[raveled_size(x)], DType::F64)), Term::variable(&[], DType::F64));
         let rate: Rate<'_> = &|t, u| self.rate(&unravel(x, u.raw()), t, p);
         let (next, _, _) = step_of(rate, &t, &u, &rate(&t, &u), &Number::from_raw(h.clone()));
         let inputs = [&args[..], &[u.into_raw(), h]].concat();
@@ -130,9 +131,21 @@ impl Back<'_> {
     }
 
     /// The time at which the steps end, and the cotangents.
-    fn segments(&self, init: Vec<Term>, way: &Way, [segments, steps]: [usize; 2], lost: &Mask, bars: Vec<Term>) -> (Term, Vec<Term>) {
+    fn segments(
+        &self,
+        init: Vec<Term>,
+        way: &Way,
+        [segments, steps]: [usize; 2],
+        lost: &Mask,
+        bars: Vec<Term>,
+    ) -> (Term, Vec<Term>) {
         let width = init[2].shape()[0] + 3;
-        let own = [Rows::zeros([segments, width]).into_raw(), count(0).into_raw(), self.none(steps, width - 3).rows.into_raw(), count(0).into_raw()];
+        let own = [
+            Rows::zeros([segments, width]).into_raw(),
+            count(0).into_raw(),
+            self.none(steps, width - 3).rows.into_raw(),
+            count(0).into_raw(),
+        ];
         let there = Term::repeat(Some(segments), [init, own.to_vec()].concat(), &mut |mut carry| {
             let own = carry.split_off(CARRIED);
             let (k, marks) = (Count::from_raw(own[1].clone()), Rows::from_raw(own[0].clone()));
