@@ -248,3 +248,44 @@ fn matrices_that_are_parts_of_a_concatenation() {
         assert_exact(&format!("matrix_{n}"), gradient.optimized(), &[t.into_raw(), x.into_raw()]);
     }
 }
+
+/// `a[s j + e k + ..] b[t i + f k + ..]`: windows of both operands slide along one axis, which is summed or kept, as are
+/// the positions of the windows; a window may reach out of its operand.
+fn two_windows(rng: &mut Rng) -> Contract {
+    let mut draw = |lo: usize, n: usize| lo + rng.below(n);
+    let space = [draw(1, 4), draw(1, 4), draw(1, 4)];
+    let mut row = |axis: usize| {
+        let (stride, within) = (draw(1, 3) as i64, [1, 1, 1, 2, -1][draw(0, 5)]);
+        let reach = within * (space[2] as i64 - 1);
+        let (low, rest) = (draw(0, 3) as i64 - 1, draw(0, 3) as i64 - 1);
+        let extent = stride * (space[axis] as i64 - 1) + reach.abs() + 1 + low + rest;
+        let mut row = [0, 0, within];
+        row[axis] = stride;
+        View::affine(&[extent.max(1) as usize], &space, &row, &[low - reach.min(0)])
+    };
+    let (a, b) = (row(1), row(0));
+    let kept: Vec<usize> = (0..3).filter(|_| rng.below(2) == 0).collect();
+    Contract::new(a, b, View::axes(&space, &kept))
+}
+
+#[test]
+fn windows_of_both_operands_along_one_axis() {
+    let first = from_environment("POLYGRAD_SEED").unwrap_or(0);
+    for seed in first..first + from_environment("POLYGRAD_FUZZ").unwrap_or(40) {
+        let mut rng = Rng::new(seed);
+        let op = two_windows(&mut rng);
+        for (k, op) in [op.adjoint_left(), op.adjoint_right(), op.clone()].into_iter().enumerate() {
+            let inputs = [&op.a, &op.b].map(|view| whole(&mut rng, view.source(), DType::F64));
+            assert_exact(&format!("windows_{seed}_{k}"), &of_contract(&op), &inputs);
+        }
+        let [a, b] = [&op.a, &op.b].map(|view| Term::variable(view.source(), DType::F64));
+        let y = Term::contract(&op, &a, &b);
+        let axes: Vec<usize> = (0..y.shape().len()).collect();
+        let loss = Term::contract(&Contract::axes(y.shape(), &axes, &axes, &[]), &y, &y);
+        let gradient = symbolic::gradient(&Term::program(&[a, b], &[loss], &[]).expect("it is closed"));
+        let inputs = [&op.a, &op.b].map(|view| whole(&mut rng, view.source(), DType::F64));
+        for (form, program) in [("gradient", optimize(&gradient)), ("recorded", gradient)] {
+            assert_exact(&format!("windows_{seed}_{form}"), &program, &inputs);
+        }
+    }
+}

@@ -39,8 +39,10 @@ pub(super) fn assert_exact(name: &str, program: &Program, inputs: &[Array]) -> S
     dump(name, &exported, inputs, &expected, 1e-11);
     let found = evaluate(&exported.text, inputs);
     let same = |x: f64, y: f64| x == y || (x.is_nan() && y.is_nan());
-    let equal = found[0].shape() == expected[0].shape()
-        && floats(&found[0]).iter().zip(floats(&expected[0])).all(|(x, y)| same(*x, y));
+    let equal = |(found, expected): (&Array, &Array)| {
+        found.shape() == expected.shape() && floats(found).iter().zip(floats(expected)).all(|(x, y)| same(*x, y))
+    };
+    let equal = found.len() == expected.len() && found.iter().zip(&expected).all(equal);
     assert!(equal, "{name}: {found:?}, not {expected:?} of {inputs:?}\n{program}\n{}", exported.text);
     exported.text
 }
