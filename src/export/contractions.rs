@@ -10,7 +10,8 @@ use super::views::{Bounds, Part, common, is_total, moved, rows, width};
 use crate::ops::Contract;
 
 impl Code {
-    pub(super) fn contract(&mut self, op: &Contract, a: &Value, b: &Value) -> Value {
+    /// `signed` says that an operation sees the sign of a zero of the result.
+    pub(super) fn contract(&mut self, op: &Contract, a: &Value, b: &Value, signed: bool) -> Value {
         let Some(bounds) = common(&[&op.a, &op.b, &op.out]) else {
             return self.full(0.0, op.out.source(), a.ty);
         };
@@ -32,6 +33,8 @@ impl Code {
         };
         let part = self.summed(part, &kept);
         let part = self.times(part, times);
+        let summed = sides.iter().flatten().any(|axis| !kept.contains(axis));
+        let part = if signed && !summed { self.added_to_zero(part) } else { part };
         self.write(part, &op.out, &bounds)
     }
 

@@ -91,8 +91,9 @@ impl Code {
 }
 
 impl Lower<'_> {
-    /// A loop: its last carry, and its stacked outputs.
-    pub(super) fn map_accum(&mut self, l: &Loop<NodeId>) -> Result<Vec<Value>, Unsupported> {
+    /// A loop: its last carry, and its stacked outputs. `seen` are the results of the body of which the sign of a zero is
+    /// seen.
+    pub(super) fn map_accum(&mut self, l: &Loop<NodeId>, seen: &[bool]) -> Result<Vec<Value>, Unsupported> {
         let facts = self.facts_inside(l);
         let (n, carried, sequences) = (l.n, l.init.len(), l.xs.len());
         let mut start = self.all(&l.init);
@@ -105,7 +106,7 @@ impl Lower<'_> {
         if n == 0 {
             return Ok(start);
         }
-        let body = self.module.function(&l.body, &facts, "body")?;
+        let body = self.module.function(&l.body, &facts, seen, "body")?;
         start.extend(self.all(&l.xs));
         start.extend(self.all(&l.captured));
         start.insert(0, self.code.integer(0, &[]));
@@ -142,8 +143,10 @@ impl Lower<'_> {
     }
 
     /// A function with rules, run again, or repeated.
-    pub(super) fn custom(&mut self, c: &Custom, args: &[Value]) -> Result<Vec<Value>, Unsupported> {
-        let name = self.module.function(c.primal(), &[], c.name())?;
+    pub(super) fn custom(&mut self, c: &Custom, args: &[Value], seen: bool) -> Result<Vec<Value>, Unsupported> {
+        // What is repeated takes its results as arguments.
+        let seen = vec![seen || c.turns() != Turns::Once; c.primal().outputs().len()];
+        let name = self.module.function(c.primal(), &[], &seen, c.name())?;
         let most = match c.turns() {
             Turns::Once => {
                 let args = if c.is_again() { self.behind_barrier(args) } else { args.to_vec() };

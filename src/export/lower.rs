@@ -1,7 +1,8 @@
 //! Programs as functions of the text: one operation after the other.
 //!
-//! Law: a function gives the results of its program. Equal programs, of whose inputs the same facts are known, are one
-//! function. The matches are exhaustive, so an operation is lowered, or refused in words.
+//! Law: a function gives the results of its program. Equal programs, of whose inputs the same facts are known and of
+//! whose results the same signs of zeros are seen, are one function. The matches are exhaustive, so an operation is
+//! lowered, or refused in words.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,13 +12,14 @@ use super::text::{Code, Ty, Value, list, names, tensor, types};
 use crate::ops::{Call, Linear};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot};
 use crate::rewrite::facts::Fact;
+use crate::rewrite::signs::{Seen, adds_up};
 
 /// The functions of a module.
 #[derive(Default)]
 pub(super) struct Module {
     functions: Vec<String>,
     /// Only looked up, never iterated over.
-    known: HashMap<(Program, String), String>,
+    known: HashMap<(Program, String, Vec<bool>), String>,
     taken: BTreeSet<String>,
 }
 
@@ -36,13 +38,15 @@ pub(super) struct Lower<'m> {
     /// The program again, with what is known of its values.
     facts: Builder,
     numbers: Vec<Option<NodeId>>,
+    /// The values for which an operation sees the sign of a zero.
+    signs: Seen,
 }
 
 impl Module {
     /// The text of a module whose public function `main` is the program.
     pub(super) fn text(mut self, program: &Program, name: &str) -> Result<String, Unsupported> {
         self.taken.insert("main".into());
-        let main = self.lowered(program, &[], "func.func public @main")?;
+        let main = self.lowered(program, &[], &[], "func.func public @main")?;
         let words = |what: &str, slots: &[Slot]| {
             let names =
                 list(slots.iter().map(|slot| slot.name.escape_debug().to_string()).filter(|name| !name.is_empty()));
@@ -56,15 +60,16 @@ impl Module {
         Ok(text)
     }
 
-    /// The name of the private function of a program.
+    /// The name of the private function of a program; `seen` are the results of which the sign of a zero is seen.
     pub(super) fn function(
         &mut self,
         program: &Program,
         facts: &[Option<Fact>],
+        seen: &[bool],
         wanted: &str,
     ) -> Result<String, Unsupported> {
         let facts_in_words = if facts.iter().any(Option::is_some) { format!("{facts:?}") } else { String::new() };
-        let key = (program.clone(), facts_in_words);
+        let key = (program.clone(), facts_in_words, seen.to_vec());
         if let Some(name) = self.known.get(&key) {
             return Ok(name.clone());
         }
@@ -72,13 +77,19 @@ impl Module {
         let free = |k: &usize| !self.taken.contains(&format!("{base}_{k}"));
         let name = format!("{base}_{}", (0..).find(free).unwrap_or_default());
         self.taken.insert(name.clone());
-        let text = self.lowered(program, facts, &format!("func.func private @{name}"))?;
+        let text = self.lowered(program, facts, seen, &format!("func.func private @{name}"))?;
         self.functions.push(text);
         self.known.insert(key, name.clone());
         Ok(name)
     }
 
-    fn lowered(&mut self, program: &Program, facts: &[Option<Fact>], head: &str) -> Result<String, Unsupported> {
+    fn lowered(
+        &mut self,
+        program: &Program,
+        facts: &[Option<Fact>],
+        seen: &[bool],
+        head: &str,
+    ) -> Result<String, Unsupported> {
         let mut code = Code::function();
         let inputs: Vec<Value> =
             program.inputs().iter().map(|slot| code.argument(&slot.shape, Ty::of(slot.dtype))).collect();
@@ -88,11 +99,12 @@ impl Module {
         numbers.resize(program.nodes().len(), None);
         known.follow(program, &mut numbers);
         let values = Vec::with_capacity(program.nodes().len());
-        let mut lower = Lower { module: self, code, values, facts: known, numbers };
+        let signs = Seen::of(program, seen);
+        let mut lower = Lower { module: self, code, values, facts: known, numbers, signs };
         for (k, node) in program.nodes().iter().enumerate() {
             let place = program.place(k as NodeId);
             lower.code.at_place(place);
-            let made = lower.node(node, &inputs).map_err(|why| why.at(place))?;
+            let made = lower.node(k, node, &inputs).map_err(|why| why.at(place))?;
             lower.values.push(made);
         }
         let results: Vec<Value> = program.results().iter().map(|id| lower.value(*id)).collect();
@@ -154,7 +166,8 @@ impl Lower<'_> {
         facts
     }
 
-    fn node(&mut self, node: &Node, inputs: &[Value]) -> Result<Made, Unsupported> {
+    fn node(&mut self, k: usize, node: &Node, inputs: &[Value]) -> Result<Made, Unsupported> {
+        let seen = self.signs.values[k];
         let one = match &node.op {
             Op::Input(k) => inputs[*k as usize].clone(),
             Op::Constant(c) => self.code.constant(&c.0),
@@ -176,11 +189,11 @@ impl Lower<'_> {
             }
             Op::Linear(op, a) => {
                 let a = self.value(*a);
-                self.linear(op, &a)
+                self.linear(op, &a, seen)
             }
             Op::Contract(op, a, b) => {
                 let (a, b) = (self.value(*a), self.value(*b));
-                self.code.contract(op, &a, &b)
+                self.code.contract(op, &a, &b, seen)
             }
             Op::Reduce(op, a) => {
                 let a = self.value(*a);
@@ -200,7 +213,10 @@ impl Lower<'_> {
                 let parts = self.all(parts);
                 self.code.concat(*axis, &parts)
             }
-            Op::Loop(l) => return self.map_accum(l).map(Made::Many),
+            Op::Loop(l) => {
+                let seen = self.signs.results[k].take().unwrap_or_default();
+                return self.map_accum(l, &seen).map(Made::Many);
+            }
             Op::Call(Call::Matrix(op), args) => {
                 let args = self.all(args);
                 return Ok(Made::Many(self.code.matrix(*op, &args)));
@@ -210,7 +226,7 @@ impl Lower<'_> {
             }
             Op::Custom(c, args) => {
                 let args = self.all(args);
-                return self.custom(c, &args).map(Made::Many);
+                return self.custom(c, &args, seen).map(Made::Many);
             }
             Op::Output(a, position) => match &self.values[*a as usize] {
                 Made::Many(results) => results[*position].clone(),
@@ -220,9 +236,9 @@ impl Lower<'_> {
         Ok(Made::One(one))
     }
 
-    fn linear(&mut self, op: &Linear, a: &Value) -> Value {
+    fn linear(&mut self, op: &Linear, a: &Value, seen: bool) -> Value {
         match op {
-            Linear::Affine { from, into } => self.code.affine(a, from, into),
+            Linear::Affine { from, into } => self.code.affine(a, from, into, seen && adds_up(op)),
             Linear::Reshape { into, .. } => self.code.reshape(a, into),
             Linear::Cast { into, .. } => self.code.convert(a, Ty::of(*into)),
             Linear::Fourier { parts, axis, conjugate, .. } => self.code.fourier(a, *parts, *axis, *conjugate),

@@ -200,20 +200,33 @@ pub(super) fn is_total(rows: &[Row], source: &[usize], bounds: &[(usize, usize)]
 }
 
 impl Code {
-    /// `out[into i] += t[from i]`.
-    pub(super) fn affine(&mut self, t: &Value, from: &View, into: &View) -> Value {
+    /// `out[into i] += t[from i]`; `signed` says that an operation sees that a sum of zeros is +0.
+    pub(super) fn affine(&mut self, t: &Value, from: &View, into: &View, signed: bool) -> Value {
         let Some(bounds) = common(&[from, into]) else {
             return self.full(0.0, into.source(), t.ty);
         };
         let part = self.read(t, from, &bounds);
         let kept = moved(&rows(into, &bounds));
+        let signed = signed && part.axes.iter().all(|axis| kept.contains(axis));
         let part = self.summed(part, &kept);
         let times = (0..bounds.len())
             .filter(|axis| !kept.contains(axis) && !moved(&rows(from, &bounds)).contains(axis))
             .map(|axis| width(&bounds, axis))
             .product();
         let part = self.times(part, times);
+        let part = if signed { self.added_to_zero(part) } else { part };
         self.write(part, into, &bounds)
+    }
+
+    /// The part with +0 in the place of each -0, as a sum from +0 has it. XLA drops an addition of 0, whatever that does
+    /// to signs, so this is a choice.
+    pub(super) fn added_to_zero(&mut self, part: Part) -> Part {
+        if !part.value.ty.is_float() {
+            return part;
+        }
+        let zero = self.like(0.0, &part.value);
+        let is_zero = self.compare("EQ", &part.value, &zero);
+        Part { value: self.select(&is_zero, &zero, &part.value), ..part }
     }
 
     /// The part summed over all axes but these.

@@ -20,7 +20,7 @@ use crate::program::{Node, Program, Question};
 
 /// Whether a linear operation adds elements: it does if two of them may have the same place, and copies otherwise. All
 /// but Fourier transforms add to +0.
-pub(super) fn adds_up(op: &Linear) -> bool {
+pub(crate) fn adds_up(op: &Linear) -> bool {
     match op {
         Linear::Affine { into, .. } => !into.is_injective(),
         Linear::Reshape { .. } | Linear::Cast { .. } => false,

@@ -1,12 +1,13 @@
 //! What texts keep beside numbers: barriers, masks, names, places of loops in loops, and their size.
 
 use polygrad::export::Unsupported;
-use polygrad::ops::{Linear, Unary};
-use polygrad::program::{Term, interpret};
+use polygrad::ops::{Binary, Contract, Linear, Unary, View};
+use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor, DType, Function, Tensor, checkpoint, external, fold, tensor};
 
 use super::views::of_linear;
 use crate::stablehlo::evaluate;
+use crate::support::floats;
 
 type Vector<T> = Tensor<T, 1>;
 
@@ -76,4 +77,64 @@ fn the_innermost_place_is_named() {
     let f = Function::stage(|x: &Vector<_>| fold(Tensor::scalar(0.0), x, host), &tensor([1.0, 2.0]));
     let Unsupported::External { at, .. } = f.program().to_stablehlo("f").expect_err("no operation");
     assert_eq!(at.expect("the place is known").line, line);
+}
+
+/// The text of a program gives the bits that the program gives.
+#[track_caller]
+fn assert_bits(program: &Program, inputs: &[Array]) -> String {
+    let text = program.to_stablehlo("f").expect("a text");
+    let bits = |all: Vec<Array>| all.iter().flat_map(floats).map(f64::to_bits).collect::<Vec<u64>>();
+    assert_eq!(bits(evaluate(&text, inputs)), bits(interpret(program, inputs.to_vec())), "{program}\n{text}");
+    text
+}
+
+/// A contraction and a sum add to +0, also where there is one product or element: the sign of a zero is seen by
+/// `atan2`, by `recip` and behind a loop, and elsewhere nothing is done about it.
+#[test]
+fn sums_of_zeros_are_positive_where_an_operation_sees_it() {
+    let pair = |space: &[usize], out: &[usize]| {
+        let axes: Vec<usize> = (0..space.len()).collect();
+        Contract::axes(space, &axes, &axes, out)
+    };
+    for (op, is_sum) in [(pair(&[1], &[]), false), (pair(&[2], &[0]), false), (pair(&[2], &[]), true)] {
+        let t = Term::variable(op.a.source(), DType::F64);
+        let inputs = [Array::full(op.a.source(), 0.0)];
+        let product = Term::contract(&op, &t, &t.unary(Unary::Neg));
+        let four = Term::constant(Array::full(product.shape(), 4.0));
+        let scaled = product.binary(Binary::Mul, &four);
+        let below = Term::constant(Array::full(product.shape(), -0.0));
+        for (result, sees) in
+            [(scaled.binary(Binary::Atan2, &below), true), (product.unary(Unary::Recip), true), (scaled, false)]
+        {
+            let program = Term::program(&[t.clone()], &[result], &[]).expect("it is closed");
+            if sees {
+                let text = assert_bits(&program, &inputs);
+                assert_eq!(text.contains("select"), !is_sum, "{text}");
+            } else {
+                assert!(!program.to_stablehlo("f").expect("a text").contains("select"));
+            }
+        }
+    }
+    // Two axes that count in one: as often as they meet.
+    let space = [2, 1];
+    let sum = Linear::affine(View::axes(&space, &[0]), View::affine(&[2], &space, &[1, 1], &[0]));
+    let t = Term::variable(&[2], DType::F64);
+    let program = Term::program(&[t.clone()], &[t.linear(&sum).unary(Unary::Recip)], &[]).expect("it is closed");
+    assert_bits(&program, &[Array::from([-0.0, -0.0])]);
+}
+
+fn last<T: BaseTensor>(x: &Vector<T>) -> Tensor<T, 0> {
+    fold(Tensor::scalar(1.0), x, |_: Tensor<T, 0>, x: &Tensor<T, 0>| x.reshape([1]).dot(&(-x).reshape([1])))
+}
+
+/// What an operation sees behind a loop or a segment is seen within it, and one body is two functions for two reasons.
+#[test]
+fn signs_are_seen_within_loops() {
+    let x = tensor([1.0, 0.0]);
+    let seen = Function::stage(|x: &Vector<_>| last(x).recip(), &x);
+    let text = assert_bits(seen.program(), &[x.clone().into_raw()]);
+    assert!(text.contains("while") && text.contains("select"), "{text}");
+    let both = Function::stage(|x: &Vector<_>| (last(x), last(&(x * 2.0)).recip()), &x);
+    let text = both.program().to_stablehlo("f").expect("a text");
+    assert_eq!((text.matches("func.func private").count(), text.matches("stablehlo.select").count()), (2, 1), "{text}");
 }
