@@ -4,8 +4,9 @@
 use std::cell::{Cell, RefCell};
 
 use polygrad::direct::{grad, jvp, vjp};
+use polygrad::program::interpret;
 use polygrad::tensor::{build, build1, fold, map, map_accum, map_accum_reverse, scan, stack, tensor};
-use polygrad::{ADVal, BaseTensor, Concrete, Dual, Tensor};
+use polygrad::{ADVal, BaseTensor, Concrete, Dual, Function, Tensor, symbolic};
 
 type Params<T> = (Tensor<T, 0>, Tensor<T, 1>, Tensor<T, 1>);
 
@@ -155,6 +156,52 @@ fn scans_and_maps() {
     for (g, x) in g.to_vec().iter().zip(x.to_vec()) {
         assert!((g - (x.sin() + x * x.cos())).abs() < 1e-15);
     }
+}
+
+/// What a result depends on, beside an inner loop whose other carry, sequence and captured value overflow, and that nothing
+/// uses.
+fn overflowing<T: BaseTensor>(unused: bool, (x, w, rows): &Params<T>) -> Tensor<T, 0> {
+    type Both<T> = (Tensor<T, 0>, Tensor<T, 0>);
+    // What is infinite is made of a derivative's argument outside of the loops, too.
+    let large = (w.sum() * 1e3).exp();
+    let beside = rows.exp() * 1e300;
+    let both: Tensor<T, 2> = stack([rows.clone(), beside]);
+    fold(x.clone(), &both.t(), |h: Tensor<T, 0>, row: &Tensor<T, 1>| {
+        let (row, further): Both<T> = (row.at([0]), row.at([1]));
+        if !unused {
+            return fold(h, w, |a: Tensor<T, 0>, w: &Tensor<T, 0>| (a * w).sin() + &row);
+        }
+        let start: Both<T> = (h.clone(), h * 1e200);
+        let ((last, _), _): (Both<T>, Tensor<T, 1>) = map_accum(start, w, |(a, b): Both<T>, w: &Tensor<T, 0>| {
+            let shown = (&b * &further).exp();
+            (((a * w).sin() + &row, b.square() * w * &large), shown)
+        });
+        last
+    })
+}
+
+/// Zero times an infinite partial is NaN: what no result depends on has no cotangent, not even zeros.
+#[test]
+fn what_nothing_uses_has_no_cotangent() {
+    let x = params();
+    let expected = grad(|x| overflowing(false, x), &x);
+    close(&grad(|x| overflowing(true, x), &x), &expected);
+    close(&polygrad::grad(|x| overflowing(true, x), &x), &expected);
+    let f = Function::stage(|x| overflowing(true, x), &x);
+    for program in [symbolic::gradient(f.program()), symbolic::gradient(f.optimized())] {
+        let found = interpret::<Concrete>(&program, vec![x.0.raw().clone(), x.1.raw().clone(), x.2.raw().clone()]);
+        let [a, b, c] = <[Concrete; 3]>::try_from(found).expect("three derivatives");
+        close(&(Tensor::from_raw(a), Tensor::from_raw(b), Tensor::from_raw(c)), &expected);
+    }
+    let twice = |unused: bool| {
+        grad(
+            move |x: &Params<ADVal<Concrete>>| {
+                slope(if unused { |x| overflowing(true, x) } else { |x| overflowing(false, x) }, x)
+            },
+            &x,
+        )
+    };
+    close(&twice(true), &twice(false));
 }
 
 #[test]

@@ -1,11 +1,29 @@
 //! The transposed loop: cotangents flow against the order of the trips.
 //!
 //! Law: the adjoint of [`super::push`]. Every captured value has one cotangent, which is part of the carry and is added
-//! up.
+//! up. What no result with a cotangent depends on has none, not even zeros: zero times an infinite partial is NaN.
 
+use super::super::delta::Delta;
 use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull};
 use super::{Body, LoopTerm, Place, zeros};
 use crate::base::{BaseTensor, Trip, attributed};
+
+/// The positions of what a cotangent reaches, ascending.
+struct Reached {
+    carry: Vec<usize>,
+    captured: Vec<usize>,
+    /// The sequences that have a tangent.
+    elements: Vec<usize>,
+}
+
+/// What is found so far of what a cotangent reaches.
+struct Marks {
+    results: Vec<bool>,
+    captured: Vec<bool>,
+    elements: Vec<bool>,
+    /// A value of the carry was found, so that the trip before is looked at again.
+    more: bool,
+}
 
 impl<F, R> LoopTerm<F, R> {
     /// The transposed loop: from the cotangents of the results, carry first, to the cotangents of the initial carry, of
@@ -19,10 +37,11 @@ impl<F, R> LoopTerm<F, R> {
         F: Residual<T>,
     {
         cts.resize_with(self.carry.len() + self.outputs.len(), || None);
-        let live = self.live();
+        let reached = self.reached(&cts.iter().map(Option::is_some).collect::<Vec<bool>>());
+        let live = &reached.carry;
         let mut init: Vec<T> =
             live.iter().map(|k| cts[*k].take().unwrap_or_else(|| zeros(&self.carry[*k].0))).collect();
-        init.extend(self.captured.iter().map(|(kind, _)| zeros::<T>(kind)));
+        init.extend(reached.captured.iter().map(|k| zeros::<T>(&self.captured[*k].0)));
 
         let held: Vec<T> = self.held.iter().map(|f| f.get(env).clone()).collect();
         let mut xs: Vec<T> = self.residuals.iter().chain(&self.factors).map(|f| f.get(env).clone()).collect();
@@ -43,7 +62,7 @@ impl<F, R> LoopTerm<F, R> {
             self.pull_trip(
                 &self.bodies[body],
                 &Env { held: &held, stacked, elements },
-                &live,
+                &reached,
                 carry,
                 seeds.iter().copied().zip(cts),
             )
@@ -56,24 +75,112 @@ impl<F, R> LoopTerm<F, R> {
                 emit(to, Update::Add(ct));
             }
         }
-        for ((_, to), ct) in self.captured.iter().zip(captured) {
-            emit(to, Update::Add(ct));
+        for (k, ct) in reached.captured.iter().zip(captured) {
+            emit(&self.captured[*k].1, Update::Add(ct));
         }
-        for (to, ct) in self.elements.iter().filter_map(|(_, to)| to.as_ref()).zip(stacks) {
+        for (to, ct) in reached.elements.iter().filter_map(|k| self.elements[*k].1.as_ref()).zip(stacks) {
             emit(to, Update::Add(ct));
         }
     }
 
-    /// One transposed trip: `carry` consists of the cotangents of the live carry, then of captured values.
+    /// What the results with a cotangent depend on: the least fixpoint over the carry, over all bodies.
+    fn reached(&self, seeded: &[bool]) -> Reached {
+        let carried = self.carry.len();
+        let mut marks = Marks {
+            results: seeded.to_vec(),
+            captured: vec![false; self.captured.len()],
+            elements: vec![false; self.elements.len()],
+            more: false,
+        };
+        let tangents = self.carry.iter().map(|(_, has, _)| *has).chain(self.outputs.iter().map(|(_, has)| *has));
+        if seeded.iter().zip(tangents).all(|(seeded, has)| *seeded || !has) {
+            // No body holds what no result depends on.
+            marks.captured.fill(true);
+            marks.elements.fill(true);
+        } else {
+            loop {
+                self.bodies.iter().for_each(|body| self.mark(body, &mut marks));
+                if !std::mem::take(&mut marks.more) {
+                    break;
+                }
+            }
+        }
+        let marked = |marks: &[bool]| (0..marks.len()).filter(|k| marks[*k]).collect::<Vec<usize>>();
+        Reached {
+            carry: marked(&marks.results[..carried]).into_iter().filter(|k| self.carry[*k].1).collect(),
+            captured: marked(&marks.captured),
+            elements: marked(&marks.elements).into_iter().filter(|k| self.elements[*k].1.is_some()).collect(),
+        }
+    }
+
+    /// Marks what the marked results of a trip depend on.
+    fn mark(&self, body: &Body, marks: &mut Marks) {
+        let results = body.results.iter().zip(&marks.results).filter(|(_, marked)| **marked);
+        let results: Vec<Place> = results.filter_map(|(to, _)| *to).collect();
+        // The marked results of each term.
+        let mut terms: Vec<Vec<bool>> = vec![Vec::new(); body.terms.len()];
+        let mut mark = |terms: &mut Vec<Vec<bool>>, to: Place, result: usize| match to {
+            Place::Local(k) => {
+                let length = terms[k].len().max(result + 1);
+                terms[k].resize(length, false);
+                terms[k][result] = true;
+            }
+            Place::Captured(k) => marks.captured[k] = true,
+            Place::Element(k) => marks.elements[k] = true,
+            Place::Carry(k) if self.carry[k].1 && !marks.results[k] => {
+                marks.results[k] = true;
+                marks.more = true;
+            }
+            Place::Carry(_) => {}
+        };
+        results.into_iter().for_each(|to| mark(&mut terms, to, 0));
+        for (k, term) in body.terms.iter().enumerate().rev() {
+            let mut of = std::mem::take(&mut terms[k]);
+            if of.is_empty() {
+                continue;
+            }
+            match term {
+                Delta::Output(of, index) => mark(&mut terms, *of, *index),
+                Delta::Loop(l) => {
+                    of.resize(l.carry.len() + l.outputs.len(), false);
+                    let reached = l.reached(&of);
+                    let carry = reached.carry.iter().filter_map(|k| l.carry[*k].2);
+                    let captured = reached.captured.iter().map(|k| l.captured[*k].1);
+                    let elements = reached.elements.iter().filter_map(|k| l.elements[*k].1);
+                    carry.chain(captured).chain(elements).for_each(|to| mark(&mut terms, to, 0));
+                }
+                Delta::Input(_)
+                | Delta::Unbounded
+                | Delta::Scale(_)
+                | Delta::Scale2(..)
+                | Delta::Select { .. }
+                | Delta::Linear(..)
+                | Delta::Contract(_)
+                | Delta::Reduce(_)
+                | Delta::Gather(_)
+                | Delta::ScatterAdd(_)
+                | Delta::Concat(..)
+                | Delta::Call(_)
+                | Delta::Custom(_)
+                | Delta::Again(_) => {
+                    term.refs(&mut |to| mark(&mut terms, *to, 0));
+                }
+            }
+        }
+    }
+
+    /// One transposed trip: `carry` consists of the cotangents of the carry that is reached, then of captured values.
     fn pull_trip<'x, T: BaseTensor>(
         &self,
         body: &Body,
         env: &Env<'_, T>,
-        live: &[usize],
+        reached: &Reached,
         mut carry: Vec<T>,
         outputs: impl Iterator<Item = (usize, &'x T)>,
     ) -> Trip<T> {
-        let mut captured: Vec<Option<T>> = carry.split_off(live.len()).into_iter().map(Some).collect();
+        let live = &reached.carry;
+        let mut captured: Vec<Option<T>> = self.captured.iter().map(|_| None).collect();
+        reached.captured.iter().zip(carry.split_off(live.len())).for_each(|(k, ct)| captured[*k] = Some(ct));
         let mut before: Vec<Option<T>> = self.carry.iter().map(|_| None).collect();
         let mut elements: Vec<Option<T>> = self.elements.iter().map(|_| None).collect();
         let mut pending: Vec<Option<Cotangent<T>>> = body.terms.iter().map(|_| None).collect();
@@ -100,7 +207,7 @@ impl<F, R> LoopTerm<F, R> {
         let mut next: Vec<T> =
             live.iter().map(|k| before[*k].take().unwrap_or_else(|| zeros(&self.carry[*k].0))).collect();
         next.extend(captured.into_iter().flatten());
-        let sequences = self.elements.iter().zip(elements).filter(|((_, to), _)| to.is_some());
-        (next, sequences.map(|((kind, _), ct)| ct.unwrap_or_else(|| zeros(kind))).collect())
+        let sequence = |k: &usize| elements[*k].take().unwrap_or_else(|| zeros(&self.elements[*k].0));
+        (next, reached.elements.iter().map(sequence).collect())
     }
 }
