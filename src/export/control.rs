@@ -24,7 +24,7 @@ impl Code {
         let fits = args.len() == program.inputs().len() && program.inputs().iter().zip(args).all(fits);
         debug_assert!(
             fits,
-            "export: `{name}` must be called with what it takes, but it is called with {}",
+            "a fault of the exporter: the function `{name}` does not take operands of the types {}",
             types(args)
         );
         let kinds = outputs(program);

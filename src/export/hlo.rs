@@ -240,7 +240,7 @@ impl Code {
 
     /// The index along an axis.
     pub(super) fn iota(&mut self, shape: &[usize], axis: usize) -> Value {
-        debug_assert!(axis < shape.len(), "export: `iota` must be along an axis of {shape:?}, but it is along {axis}");
+        debug_assert!(axis < shape.len(), "a fault of the exporter: {shape:?} has no axis {axis} for `iota`");
         self.op(format!("stablehlo.iota dim = {axis} : "), shape, Ty::I64)
     }
 

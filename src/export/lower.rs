@@ -111,7 +111,7 @@ impl Module {
         let fits = |(slot, v): (&Slot, &Value)| slot.shape == v.shape && Ty::of(slot.dtype) == v.ty;
         debug_assert!(
             program.outputs().iter().zip(&results).all(fits),
-            "export: {head} must give what its program gives, but it gives {}",
+            "a fault of the exporter: the results of {head} do not have the types {}",
             types(&results)
         );
         let mut code = lower.code;

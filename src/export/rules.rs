@@ -9,7 +9,7 @@ macro_rules! rule {
     ($op:expr, [$($value:expr),*], $holds:expr) => {
         debug_assert!(
             $holds,
-            "export: `{}` must have operands that StableHLO allows, but they are ({}); this is a fault of the exporter",
+            "a fault of the exporter: StableHLO allows `{}` no operands of the types {}",
             $op,
             $crate::export::text::types([$($value),*])
         )

@@ -67,7 +67,6 @@ pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| all(Matrix::Cholesky, &[square, square]));
     log.panics(|| all(Matrix::Eigh, &[n]));
     log.panics(|| all(Matrix::Det, &[&T::zeros(&[2], DType::F64)]));
-    log.panics(|| all(Matrix::Minors { without: 9 }, &[square]));
     log.panics(|| all(Matrix::Lstsq, &[x, x]));
     log.panics(|| all(Matrix::Lstsq, &[t, square]));
     log.panics(|| all(Matrix::ExpmTangent { transposed: false }, &[square, x]));
