@@ -144,7 +144,7 @@ impl Code {
         let fits = fits
             && (left.shape[b], right.shape[o]) == (shape[out.0], shape[out.1])
             && left.shape[f] == groups * right.shape[i]
-            && right.shape[o] % groups == 0;
+            && right.shape[o].is_multiple_of(groups);
         rule!(format!("convolution of {groups} groups into {shape:?}"), [&left, right], fits);
         let pad = spatial.iter().zip(&around).map(|(s, [low, high])| brackets([s.pad[0] + low, s.pad[1] + high]));
         let pad = brackets(pad.collect::<Vec<String>>());
@@ -257,14 +257,14 @@ impl Plan {
         let shape: Shape = self.bounds.iter().map(|(_, end)| *end).collect();
         for (side, view) in self.views.iter_mut().enumerate() {
             let (mut matrix, mut offset) = (Vec::new(), view.offset().to_vec());
-            for k in 0..view.source().len() {
+            for (k, first) in offset.iter_mut().enumerate() {
                 let mut row = view.row(k).to_vec();
                 row.resize(shape.len(), 0);
                 let window = self.spatial.iter().position(|s| s.window == (side, k));
                 if let Some(window) = window {
                     row.fill(0);
                     row[shape.len() - self.spatial.len() + window] = 1;
-                    offset[k] = 0;
+                    *first = 0;
                 }
                 matrix.extend(row);
             }

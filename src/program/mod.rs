@@ -87,7 +87,7 @@ pub struct Program {
     inner: Arc<Inner>,
 }
 
-/// By its class: see [`class`].
+/// By its class: see `class.rs`.
 impl PartialEq for Program {
     fn eq(&self, other: &Program) -> bool {
         self.class() == other.class()

@@ -19,10 +19,13 @@ pub(crate) enum Question {
     Needs,
 }
 
+/// A mark for each result, or for each input.
+type Marks = Vec<bool>;
+
 /// What was asked of a program so far: it follows from the program, and is no part of it.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    inputs: Mutex<BTreeMap<(Question, Vec<bool>), Vec<bool>>>,
+    inputs: Mutex<BTreeMap<(Question, Marks), Marks>>,
     pub(super) estimate: OnceLock<Estimate>,
     unrolled: OnceLock<usize>,
     unbounded: OnceLock<bool>,

@@ -134,7 +134,9 @@ fn squared<E: Real>(a: Pair<E>) -> Pair<E> {
     let mut x = rational(&b, powers, size - times, last);
     for done in 0..times {
         let next = x.times(&x);
-        let is_still = |a: &DMatrix<E>, b: &DMatrix<E>| a.iter().zip(b).all(|(a, b)| a == b || (a != a && b != b));
+        let is_nan = |x: &E| num_traits::Float::is_nan(*x);
+        let equal = |(a, b): (&E, &E)| a == b || (is_nan(a) && is_nan(b));
+        let is_still = |a: &DMatrix<E>, b: &DMatrix<E>| a.iter().zip(b).all(equal);
         let stays = is_still(&x.x, &next.x) && x.dx.as_ref().zip(next.dx.as_ref()).is_none_or(|(a, b)| is_still(a, b));
         x = next;
         // Each squaring doubles the relative error: after as many as there are digits, no digit of a number is right but of
