@@ -310,7 +310,7 @@ fn integers_have_no_lane_among_tangents() {
     let f = Function::stage(
         |(x, k, w): &(Tensor<_, 0>, Tensor<_, 1, i64>, Tensor<_, 1>)| {
             let rows: Tensor<_, 1> = k.to_float();
-            fold(x, &rows, |h: Tensor<_, 0>, e: &Tensor<_, 0>| (h * w.at([0]) + e * w.at([1])).sin())
+            fold(x, &rows, |h: Tensor<_, 0>, e: &Tensor<_, 0>| (e * w.at([1]) - h * w.at([0])).sin())
         },
         &x,
     );

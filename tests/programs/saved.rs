@@ -263,6 +263,10 @@ fn what_is_no_program_is_refused_in_words() {
             "the stacks of an external function do not fit its arguments",
         ),
         (
+            node(json!({"external": external(json!([[1u64 << 60, []]]))}), json!([])),
+            "the stacks of an external function do not fit its arguments",
+        ),
+        (
             json!([
                 {"op": {"external": external(json!([]))}, "dtype": "f64", "shape": []},
                 {"op": {"unary": ["sin", 1]}, "dtype": "f64", "shape": []},
@@ -277,6 +281,35 @@ fn what_is_no_program_is_refused_in_words() {
     let error = loaded(&json!({"format": 1, "programs": []})).expect_err("nothing");
     assert_eq!(error, "load: there must be a program, but there is none; the file is damaged, save it anew");
     assert!(loaded(&json!("program")).is_err());
+}
+
+/// Loops and functions have results, which are taken before they are used.
+#[test]
+fn loops_and_functions_are_no_values() {
+    let x = json!({"name": "", "dtype": "f64", "shape": []});
+    let body = json!({"inputs": [x.clone()], "operations": [], "outputs": [{"name": "", "of": 0}]});
+    let several = [
+        json!({"loop": {"n": 2, "reverse": false, "body": 0, "init": [0], "xs": [], "captured": []}}),
+        json!({"custom": {"name": "f", "primal": 0, "jvp": null, "vjp": null, "of": [0]}}),
+    ];
+    for op in several {
+        for operand in [1, 2] {
+            let operations = json!([
+                {"op": op, "dtype": "f64", "shape": []},
+                {"op": {"output": [1, 0]}, "dtype": "f64", "shape": []},
+                {"op": {"unary": ["sin", operand]}, "dtype": "f64", "shape": []},
+            ]);
+            let main = json!({"inputs": [x.clone()], "operations": operations, "outputs": [{"name": "", "of": 3}]});
+            let found = loaded(&json!({"format": 1, "programs": [body.clone(), main]}));
+            match operand {
+                1 => {
+                    let error = found.expect_err("it has several results");
+                    assert!(error.contains("a loop or function is used as if it had one result"), "{error}");
+                }
+                _ => assert!(found.is_ok(), "{found:?}"),
+            }
+        }
+    }
 }
 
 /// A file of a program whose loop has a body: both programs of the file have these fields.

@@ -2,7 +2,7 @@
 
 use polygrad::Array;
 use polygrad::ops::{Binary, Discrete, IntBinary, Linear, Unary, View};
-use polygrad::program::{NodeId, Op};
+use polygrad::program::{Loop, NodeId, Op};
 use polygrad::shape::size;
 
 use super::maker::{MOST, Maker};
@@ -10,7 +10,7 @@ use super::maker::{MOST, Maker};
 impl Maker {
     /// A value at the root of a program: operations that rules treat together.
     pub(super) fn focused(&mut self, shape: &[usize]) -> NodeId {
-        match self.rng.below(9) {
+        match self.rng.below(10) {
             0 | 1 => {
                 let mask = self.intervals(shape);
                 let branches = [0, 1].map(|_| match self.rng.below(3) {
@@ -49,6 +49,7 @@ impl Maker {
                 Some(x) => x,
                 None => self.leaf(shape, self.float),
             },
+            8 => self.recurrent_rows(shape),
             _ => {
                 // The sum of a scatter, over the axis of an index or another.
                 let at = self.rng.below(shape.len() + 1);
@@ -64,6 +65,32 @@ impl Maker {
                 self.linear(Linear::sum(&wide, &[at]), written, 4.0 * bound)
             }
         }
+    }
+
+    /// The last state of a recurrence that no bulk operation computes, over rows that are computed of copies of one value, along
+    /// any of the axes in any order.
+    fn recurrent_rows(&mut self, shape: &[usize]) -> NodeId {
+        let n = if self.rarely(2) { 2 + self.rng.below(3) } else { shape.first().map_or(2, |n| *n) };
+        let wide: Vec<usize> = [&[n], shape].concat();
+        if shape.is_empty() || size(&wide) > self.largest() {
+            return self.leaf(shape, self.float);
+        }
+        let axes: Vec<usize> = self.rng.permutation(wide.len()).into_iter().take(shape.len()).collect();
+        let view = View::axes(&wide, &axes);
+        let one = self.value(view.source(), self.float, 1);
+        let copies = self.linear(Linear::read(view), one, self.bound(one));
+        let rows = self.value(&wide, self.float, 1);
+        let rows = if self.bound(rows) + self.bound(one) <= MOST { self.combined(rows, copies) } else { copies };
+        let (rows, start) = (self.clamped(rows), self.value(shape, self.float, 1));
+        let init = vec![self.clamped(start)];
+        let mut inner = Maker::new(self.rng.split(), self.inside + 1, self.extents, self.float);
+        let [carry, row] = [0, 1].map(|_| inner.input(shape, self.float, 8.0));
+        let back = inner.add(Op::Unary(Unary::Neg, carry), 8.0);
+        let next = inner.add(Op::Binary(Binary::Max, back, row), 8.0);
+        let (body, reverse) = (inner.b.finish(&[next], &[]), self.rarely(2));
+        let of =
+            self.add(Op::Loop(Box::new(Loop { n, reverse, body, init, xs: vec![rows], captured: Vec::new() })), 0.0);
+        self.add(Op::Output(of, 0), 8.0)
     }
 
     fn number_of_floats(&mut self, shape: &[usize]) -> NodeId {

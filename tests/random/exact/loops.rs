@@ -219,7 +219,7 @@ impl Maker {
     }
 
     /// A float between -8 and 8.
-    fn clamped(&mut self, x: NodeId) -> NodeId {
+    pub(super) fn clamped(&mut self, x: NodeId) -> NodeId {
         if !self.b.node(x).dtype.is_float() || self.bound(x) <= 8.0 {
             return x;
         }
