@@ -112,3 +112,29 @@ impl Program {
         *self.inner.asked.calls_host.get_or_init(|| self.calls_host_on(self.inputs().len()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Builder, Slot};
+    use super::*;
+    use crate::dtype::DType;
+    use crate::shape::Shape;
+
+    /// What was found before is the answer to the same question about the same results, and to no other one.
+    #[test]
+    fn answers_are_kept_by_question_and_results() {
+        let mut b = Builder::literal();
+        let inputs = [(); 2].map(|()| b.input(Slot { name: String::new(), shape: Shape::new(), dtype: DType::F64 }));
+        let program = b.finish(&inputs, &[]);
+        let marks = [[true, false], [false, true], [true, true], [false, false]];
+        let questions = [Question::Signs, Question::Needs].into_iter().flat_map(|q| marks.map(|results| (q, results)));
+        let all: Vec<(usize, (Question, [bool; 2]))> = questions.enumerate().collect();
+        let answer = |k: usize| vec![k & 1 == 0, k & 2 == 0, k & 4 == 0];
+        for (k, (question, results)) in &all {
+            assert_eq!(program.answered(*question, results, || answer(*k)), answer(*k));
+        }
+        for (k, (question, results)) in &all {
+            assert_eq!(program.answered(*question, results, || unreachable!("it is known")), answer(*k));
+        }
+    }
+}

@@ -6,7 +6,7 @@
 use polygrad::array::Rng;
 use polygrad::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
 use polygrad::passes::{Options, explain};
-use polygrad::program::{Constant, Op, interpret};
+use polygrad::program::{Builder, Constant, Op, interpret};
 use polygrad::{Array, DType};
 
 use super::cases::structure::{S, body, looped, step};
@@ -241,6 +241,27 @@ fn loops() -> Vec<Case> {
             let out = looped(b, 3, [&v[..1], &v[1..2], &[]], inner);
             vec![con(b, Contract::axes(&[3, 4], &[0], &[0, 1], &[1]), out[1], v[2]), out[2]]
         }),
+        // States that are read at every second trip, or all at two places.
+        case("contract_states_before", &[S, X], |b, v| {
+            let inner = body(&[S], |b, v| {
+                let next = un(b, Unary::Sin, v[0]);
+                vec![next, v[0], next]
+            });
+            let out = looped(b, 6, [&v[..1], &[], &[]], inner);
+            let second = View::affine(&[6], &[3], &[2], &[0]);
+            let sum = Contract::new(second, View::identity(&[3]), View::affine(&[], &[3], &[], &[]));
+            vec![con(b, sum, out[1], v[1]), out[2]]
+        }),
+        case("contract_states_before", &[S, A], |b, v| {
+            let inner = body(&[S], |b, v| {
+                let next = un(b, Unary::Sin, v[0]);
+                vec![next, v[0], next]
+            });
+            let out = looped(b, 6, [&v[..1], &[], &[]], inner);
+            let moved = View::affine(&[6], &[3, 4], &[1, 1], &[0]);
+            let sum = Contract::new(moved, View::identity(&[3, 4]), View::affine(&[], &[3, 4], &[], &[]));
+            vec![con(b, sum, out[1], v[1]), out[2]]
+        }),
         // The last state is made of the element and the state before.
         case("loop_last_element", &[S, X, S], |b, v| looped(b, 3, [&v[..1], &v[1..2], &v[2..]], step())),
         case("loop_invariant_code", &[S, X, S], |b, v| looped(b, 3, [&v[..1], &v[1..2], &v[2..]], step())),
@@ -333,6 +354,36 @@ fn parts() -> Vec<Case> {
             let first = lin(b, Linear::slice(&[3, 4], 0, 0, 1, 1), v[0]);
             let second = lin(b, Linear::read(View::affine(&[3, 4], &[1, 4], &[0, 0, 0, -1], &[1, 3])), v[0]);
             vec![b.apply(Op::Concat(0, vec![first, second]))]
+        }),
+        // Of an array that may hold -0, of which the sum of a piece and zeros makes 0.
+        case("add_adjacent", &[X], |b, v| {
+            let piece = |b: &mut Builder, k: usize| {
+                let part = lin(b, Linear::slice(&[3], 0, k, 1, 1), v[0]);
+                lin(b, Linear::pad(&[1], &[k], &[2 - k]), part)
+            };
+            let (first, second) = (piece(b, 0), piece(b, 1));
+            let sum = add(b, first, second);
+            vec![un(b, Unary::Recip, sum)]
+        }),
+        // A row, and a part of the next one.
+        case("add_adjacent", &[A], |b, v| {
+            let y = un(b, Unary::Abs, v[0]);
+            let mut piece = |row: usize, n: usize| {
+                let part = View::affine(&[3, 4], &[1, n], &[1, 0, 0, 1], &[row as i64, 0]);
+                lin(b, Linear::affine(part.clone(), part), y)
+            };
+            let (first, second) = (piece(0, 4), piece(1, 2));
+            vec![add(b, first, second)]
+        }),
+        // Adjacent places of two arrays.
+        case("add_adjacent", &[X, X], |b, v| {
+            let piece = |b: &mut Builder, k: usize| {
+                let y = un(b, Unary::Abs, v[k]);
+                let part = lin(b, Linear::slice(&[3], 0, k, 1, 1), y);
+                lin(b, Linear::pad(&[1], &[k], &[2 - k]), part)
+            };
+            let (first, second) = (piece(b, 0), piece(b, 1));
+            vec![add(b, first, second)]
         }),
         // To one place.
         case("add_adjacent", &[X], |b, v| {

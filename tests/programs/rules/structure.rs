@@ -496,6 +496,25 @@ pub(super) fn loops() -> Vec<Case> {
             let forth = [1, 2].map(|k| b.apply(Op::Output(l, k)));
             vec![dot(b, back[1]), back[2], dot(b, forth[0]), forth[1]]
         }),
+        // The states are read from the last one on.
+        regrouping("contract_states_before", &[S, X, X], |b, v| {
+            let inner = body(&[S, S], |b, v| {
+                let next = un(b, Unary::Sin, v[0]);
+                let next = add(b, next, v[1]);
+                vec![next, v[0], next]
+            });
+            let turned = View::affine(&[3], &[3], &[-1], &[2]);
+            let sum = Contract::new(View::identity(&[3]), turned, View::affine(&[], &[3], &[], &[]));
+            let mut results = Vec::new();
+            for reverse in [false, true] {
+                let (init, xs) = (vec![v[0]], vec![v[1]]);
+                let l = Loop { n: 3, reverse, body: inner.clone(), init, xs, captured: vec![] };
+                let l = b.apply(Op::Loop(Box::new(l)));
+                let [before, after] = [1, 2].map(|k| b.apply(Op::Output(l, k)));
+                results.extend([con(b, sum.clone(), v[2], before), after]);
+            }
+            results
+        }),
         case("loop_last_element", &[S, X], |b, v| {
             let element = body(&[S, S], |_, v| vec![v[1]]);
             let (init, xs) = (vec![v[0]], vec![v[1]]);
