@@ -136,8 +136,8 @@ fn matrices_without_a_result_have_no_derivative() {
     assert!(nan(grad(|a: &Matrix<_>| a.logdet(), &singular).to_vec()));
     assert!(nan(grad(|a: &Matrix<_>| a.cholesky().sum(), &-singular).to_vec()));
     // An element of a factor is beyond the range.
-    let large = tensor([[1.0, 0.0, 1.5e308], [-1.0, 1.0, 1.5e308], [0.0, 0.0, 1.0]]);
-    assert!(nan(large.solve(&tensor([1.0, 1.0, 0.0])).to_vec()));
+    let large = tensor([[1.0, 1.5e308], [-1.0, 1.5e308]]);
+    assert!(nan(large.solve(&tensor([1.0, 1.0])).to_vec()));
 }
 
 /// The adjoint of a solution is the solution with the transposed matrix, also where elimination exchanges rows.
