@@ -19,6 +19,7 @@ pub(crate) fn data(log: &mut Log) {
     log.panics(|| Linear::sum(&[2, 3], &[2]));
     log.panics(|| Linear::replicate(&[2, 3], &[2]));
     log.panics(|| Linear::slice(&[2, 3], 1, 2, 2, 1));
+    log.panics(|| Linear::window(&[2, 3], 1, 0, 1));
     log.panics(|| Linear::row(&[2, 3], 1, 3));
     log.panics(|| Linear::pad(&[2, 3], &[1], &[1, 1]));
     log.panics(|| Linear::cast(&[2, 3], DType::I64, DType::F64));
@@ -64,6 +65,7 @@ pub(crate) fn data(log: &mut Log) {
     log.panics(|| Rng::new(0).uniform(&[2], 2.0, 1.0));
     log.panics(|| Rng::new(0).uniform_as::<f32, _>(&[2], f64::NAN, 1.0));
     log.panics(|| Rng::new(0).normal(&[2], 0.0, -1.0));
+    log.panics(|| Rng::new(0).normal(&[2], 0.0, f64::NAN));
     log.panics(|| Rng::new(0).normal_as::<f32, _>(&[2], 0.0, -1.0));
 
     log.panics(|| Tensor::<Blind, 0>::scalar(1.0).item());

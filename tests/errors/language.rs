@@ -31,6 +31,7 @@ pub(crate) fn language<T: BaseTensor>(x: &T, log: &mut Log) {
     log.panics(|| mask.clone().accumulate(mask));
     log.panics(|| T::select(x, x, x));
     log.panics(|| T::select(mask, x, t));
+    log.panics(|| T::select(mask, t, t));
     log.panics(|| T::select(mask, x, f));
 
     log.panics(|| T::discrete(&Discrete::Not, &[]));

@@ -191,6 +191,8 @@ fn what_is_no_program_is_refused_in_words() {
     let view = |source: Value, shape: Value, matrix: Value| json!({"at": {"source": source, "shape": shape, "matrix": matrix, "offset": [0], "bounds": [[0, 3]]}});
     let affine = |from: Value, into: Value| json!({"affine": {"from": from, "into": into, "of": 0}});
     let eye = json!([1]);
+    // A view with these bounds, of an array of as many elements.
+    let within = |bounds: [usize; 2]| json!({"at": {"source": [3], "shape": [3], "matrix": [1], "offset": [0], "bounds": [bounds]}});
     // A view of an array of 3 by so many positions; a function of the host without arguments.
     let at = |n: usize| json!({"at": {"source": [3], "shape": [n], "matrix": [1], "offset": [0], "bounds": [[0, n]]}});
     let contract = |a: Value, b: Value, out: Value| json!({"contract": {"a": a, "b": b, "out": out, "of": [0, 0]}});
@@ -223,6 +225,8 @@ fn what_is_no_program_is_refused_in_words() {
             ),
             "the parts of a view do not fit together",
         ),
+        (node(affine(within([2, 1]), at(3)), json!([3])), "the parts of a view do not fit together"),
+        (node(affine(within([0, 4]), at(3)), json!([3])), "the parts of a view do not fit together"),
         (
             node(
                 affine(view(json!([3]), json!([3]), json!([i64::MAX])), view(json!([3]), json!([3]), eye)),

@@ -10,7 +10,7 @@ use polygrad::passes::optimize;
 use polygrad::program::{Program, Term};
 use polygrad::{Array, BaseTensor, Conv, DType, Function, Tensor, concat, symbolic};
 
-use super::views::{assert_exact, whole};
+use super::views::{assert_exact, of_contract, whole};
 
 /// Terms of random shapes made of few variables.
 struct Terms<'r> {
@@ -188,11 +188,6 @@ fn random_contractions_of_views_and_their_gradients() {
     assert!(seen.iter().all(|n| *n > 3), "{seen:?}");
 }
 
-fn of_contract(op: &Contract) -> Program {
-    let [a, b] = [&op.a, &op.b].map(|view| Term::variable(view.source(), DType::F64));
-    Term::program(&[a.clone(), b.clone()], &[Term::contract(op, &a, &b)], &[]).expect("it is closed")
-}
-
 /// Each element of a convolution counts as often as an axis is long that moves nothing.
 #[test]
 fn an_axis_that_moves_nothing_counts() {
@@ -200,7 +195,7 @@ fn an_axis_that_moves_nothing_counts() {
     let row = View::affine(&[5], &space, &[1, 1, 0], &[0]);
     let op = Contract::new(row, View::axes(&space, &[1]), View::axes(&space, &[0]));
     let inputs = [Array::from([1.0, 2.0, 3.0, 4.0, 5.0]), Array::from([1.0, -2.0])];
-    let text = assert_exact("counted", &of_contract(&op), &inputs);
+    let text = assert_exact("counted", &of_contract(&op, DType::F64), &inputs);
     assert!(text.contains("convolution"), "{text}");
 }
 
@@ -212,7 +207,7 @@ fn kernels_that_are_read_out_of_range_add_nothing() {
     let kernel = View::affine(&[2, 2], &space, &[0, 1, 0, 0, 0, 0, 1, 1], &[0, 0]);
     let op = Contract::new(signal, kernel, View::axes(&space, &[0, 2]));
     let inputs = [Array::from([1.0, f64::INFINITY, 2.0, 3.0]), Array::new(&[2, 2], vec![1.0, 2.0, 3.0, 4.0])];
-    assert_exact("out_of_kernel", &of_contract(&op), &inputs);
+    assert_exact("out_of_kernel", &of_contract(&op, DType::F64), &inputs);
 }
 
 /// The gradient of a convolution in a kernel that is a part of a vector: the axis within a window moves the row of the
@@ -276,7 +271,7 @@ fn windows_of_both_operands_along_one_axis() {
         let op = two_windows(&mut rng);
         for (k, op) in [op.adjoint_left(), op.adjoint_right(), op.clone()].into_iter().enumerate() {
             let inputs = [&op.a, &op.b].map(|view| whole(&mut rng, view.source(), DType::F64));
-            assert_exact(&format!("windows_{seed}_{k}"), &of_contract(&op), &inputs);
+            assert_exact(&format!("windows_{seed}_{k}"), &of_contract(&op, DType::F64), &inputs);
         }
         let [a, b] = [&op.a, &op.b].map(|view| Term::variable(view.source(), DType::F64));
         let y = Term::contract(&op, &a, &b);

@@ -3,6 +3,7 @@
 mod agree;
 mod contractions;
 mod golden;
+mod indices;
 mod kept;
 mod matrices;
 mod places;

@@ -51,7 +51,7 @@ pub(super) fn of_linear(op: &Linear, dtype: DType) -> Program {
     program(&[(op.input_shape(), dtype)], |ids| Op::Linear(Box::new(op.clone()), ids[0]))
 }
 
-fn of_contract(op: &Contract, dtype: DType) -> Program {
+pub(super) fn of_contract(op: &Contract, dtype: DType) -> Program {
     let kinds = [(op.a.source(), dtype), (op.b.source(), dtype)];
     program(&kinds, |ids| Op::Contract(Box::new(op.clone()), ids[0], ids[1]))
 }
