@@ -250,10 +250,8 @@ impl Code {
             return x.clone();
         }
         rule!(format!("reduce over {axes:?}"), [x], rules::are_axes(axes, x.shape.len()));
-        let start = match x.ty {
-            Ty::I64 if start.is_infinite() => self.integer(if start < 0.0 { i64::MIN } else { i64::MAX }, &[]),
-            Ty::I64 | Ty::I32 | Ty::F64 | Ty::F32 | Ty::Bool | Ty::C128 | Ty::C64 => self.full(start, &[], x.ty),
-        };
+        // An infinity is the last integer of its sign.
+        let start = self.full(start, &[], x.ty);
         let shape: Shape = (0..x.shape.len()).filter(|k| !axes.contains(k)).map(|k| x.shape[k]).collect();
         let text = format!(
             "stablehlo.reduce({} init: {}) applies stablehlo.{name} across dimensions = {} : ({}) -> ",

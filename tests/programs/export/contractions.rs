@@ -7,7 +7,7 @@
 use polygrad::array::Rng;
 use polygrad::ops::{Binary, Contract, Linear, View};
 use polygrad::passes::optimize;
-use polygrad::program::{Program, Term};
+use polygrad::program::{Builder, Op, Program, Slot, Term};
 use polygrad::{Array, BaseTensor, Conv, DType, Function, Tensor, concat, symbolic};
 
 use super::views::{assert_exact, of_contract, whole};
@@ -205,9 +205,31 @@ fn kernels_that_are_read_out_of_range_add_nothing() {
     let space = [3, 2, 2, 2];
     let signal = View::affine(&[4], &space, &[1, 1, 0, 0], &[0]);
     let kernel = View::affine(&[2, 2], &space, &[0, 1, 0, 0, 0, 0, 1, 1], &[0, 0]);
-    let op = Contract::new(signal, kernel, View::axes(&space, &[0, 2]));
+    let op = Contract::new(signal, kernel, View::axes(&space, &[0, 2, 3]));
     let inputs = [Array::from([1.0, f64::INFINITY, 2.0, 3.0]), Array::new(&[2, 2], vec![1.0, 2.0, 3.0, 4.0])];
     assert_exact("out_of_kernel", &of_contract(&op, DType::F64), &inputs);
+}
+
+/// Zeros around the image of the adjoint of a convolution with strides: the zeros between its elements come after them.
+#[test]
+fn zeros_around_an_image_that_is_dilated() {
+    // Batch, features that are summed and those of the result, positions, and those within a window.
+    let space = [2, 2, 2, 5, 2];
+    for stride in [1, 2] {
+        let rows = [[1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, stride, 1]].concat();
+        let out = View::affine(&[2, 2, 4 * stride as usize + 2], &space, &rows, &[0, 0, 0]);
+        let op = Contract::new(View::axes(&space, &[0, 1, 3]), View::axes(&space, &[2, 1, 4]), out);
+        let mut b = Builder::literal();
+        let [x, kernel] = [[2, 2, 3], [2, 2, 2]]
+            .map(|shape| b.input(Slot { name: String::new(), shape: shape.as_slice().into(), dtype: DType::F64 }));
+        let padded = b.apply(Op::Linear(Box::new(Linear::pad(&[2, 2, 3], &[0, 0, 1], &[0, 0, 1])), x));
+        let result = b.apply(Op::Contract(Box::new(op), padded, kernel));
+        let program = b.finish(&[result], &[]);
+        let mut rng = Rng::new(5);
+        let inputs = [[2, 2, 3], [2, 2, 2]].map(|shape| whole(&mut rng, &shape, DType::F64));
+        let text = assert_exact(&format!("dilated_{stride}"), &program, &inputs);
+        assert_eq!((text.contains("convolution"), text.contains("stablehlo.pad")), (true, stride == 2), "{text}");
+    }
 }
 
 /// The gradient of a convolution in a kernel that is a part of a vector: the axis within a window moves the row of the

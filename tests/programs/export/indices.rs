@@ -37,9 +37,14 @@ fn program(shape: &[usize], counts: &[Option<usize>], adds: bool) -> Program {
 fn indices_that_count_positions() {
     let (mut rng, mut batched) = (Rng::new(31), 0);
     let counts = [None, Some(0), Some(1)];
-    for shape in [[2, 3], [3, 2], [3, 3], [2, 2], [4, 1]] {
-        let all = counts.iter().flat_map(|x| counts.iter().map(move |y| vec![*x, *y]));
-        for counts in all.chain(counts.iter().map(|x| vec![*x])) {
+    let one: Vec<Vec<Option<usize>>> = counts.iter().map(|x| vec![*x]).collect();
+    let more = |all: &[Vec<Option<usize>>]| -> Vec<Vec<Option<usize>>> {
+        all.iter().flat_map(|of| counts.map(|x| [&of[..], &[x]].concat())).collect()
+    };
+    let (two, three) = (more(&one), more(&more(&one)));
+    let pairs = [[2, 3], [3, 2], [3, 3], [2, 2], [4, 1]].map(|shape| (shape.to_vec(), [&one[..], &two].concat()));
+    for (shape, all) in pairs.into_iter().chain([(vec![3, 3, 2], three)]) {
+        for counts in all {
             for adds in [false, true] {
                 let program = program(&shape, &counts, adds);
                 let inputs: Vec<Array> = program.inputs().iter().map(|s| whole(&mut rng, &s.shape, s.dtype)).collect();

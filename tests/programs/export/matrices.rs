@@ -146,7 +146,7 @@ fn singular_values_of_zero() {
 /// The sign of a singular matrix is +0, also where rows were exchanged an odd number of times.
 #[test]
 fn the_sign_of_a_singular_matrix_is_positive_zero() {
-    let a: Tensor<Array, 2> = Tensor::from([[1.0, 2.0], [2.0, 4.0]]);
+    let a: Tensor<Array, 2> = polygrad::tensor([[1.0, 2.0], [2.0, 4.0]]);
     let f = Function::stage(|a: &Tensor<_, 2>| a.slogdet::<0>().0, &a);
     let found = evaluate(&f.to_stablehlo("sign").expect("it is exported"), &[a.into_raw()]);
     assert_eq!(floats(&found[0])[0].to_bits(), 0.0f64.to_bits());
