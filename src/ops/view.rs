@@ -102,6 +102,10 @@ impl View {
     }
 
     /// Every index looks at itself.
+    ///
+    /// # Panics
+    /// When there are too many axes.
+    #[track_caller]
     pub fn identity(shape: &[usize]) -> View {
         let axes: SmallVec<[usize; 6]> = (0..shape.len()).collect();
         View::axes(shape, &axes)
