@@ -34,7 +34,7 @@ pub(crate) fn data(log: &mut Log) {
     log.panics(|| View::affine(&[2], &[usize::MAX], &[1], &[0]));
     log.panics(|| View::affine(&[2], &[3, 2], &[1, i64::MAX], &[0]));
     log.panics(|| View::affine(&[2, 3], &[2], &[1, -1], &[0, i64::MIN]));
-    log.panics(|| View::identity(&[1; 65]));
+    log.panics(|| View::identity(&[1; 129]));
     log.panics(|| View::identity(&[2]).widened(usize::MAX));
     log.panics(|| View::identity(&[1 << 30]).batched(1 << 30));
     log.panics(|| Linear::slice(&[2, 3], 1, 2, 2, usize::MAX));
