@@ -154,6 +154,7 @@ fn equations_and_their_transposes_are_told_apart() {
     let known = slopes.t().solve(&tensor([1.0, -2.0]));
     // The known answer to the equation in the other sense is another one.
     assert!((&known - slopes.solve(&tensor([1.0, -2.0]))).abs().min_all().item() > 0.1);
+    let expected = hessian(|p: &Vector<_>| miss(LinearSolver::Dense, p), &p);
     for linear in [LinearSolver::Dense, LinearSolver::Gmres(5), LinearSolver::Gmres(2)] {
         let what = |way: &str| format!("{linear:?}, {way}");
         near(&what("reverse"), &grad(|p: &Vector<_>| miss(linear, p), &p), &known, 1e-10);
@@ -175,7 +176,6 @@ fn equations_and_their_transposes_are_told_apart() {
             near(&what("loaded again"), &Tensor::from_raw(found), &known, 1e-10);
         }
         let h = hessian(|p: &Vector<_>| miss(linear, p), &p);
-        let expected = hessian(|p: &Vector<_>| miss(LinearSolver::Dense, p), &p);
         near(&what("hessian"), &h, &expected, 1e-9);
         near(&what("a symmetric hessian"), &h, &h.t(), 1e-9);
         assert_gradient(|p: &Vector<_>| grad(|p: &Vector<_>| miss(linear, p), p).sin().sum(), &p);
@@ -315,7 +315,7 @@ fn searches_know_of_no_units() {
             [x / unit, slopes / unit]
         };
         let exact = of(1.0);
-        for unit in [1e-12, 1e-6, 1e6, 1e12] {
+        for unit in [1e-12, 1e12] {
             for (found, exact) in of(unit).iter().zip(&exact) {
                 near(&format!("search {k}, unit {unit:e}"), found, exact, 1e-10);
             }

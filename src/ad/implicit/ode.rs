@@ -33,8 +33,8 @@ pub struct Ode {
     pub relative: f64,
     /// .. and this, in the unit of the state.
     pub absolute: f64,
-    /// The most steps between two times, those that were too long among them; a solution that needs more is NaN. Reverse mode keeps two
-    /// square roots of so many states of one interval at a time.
+    /// The most steps between two times, those that were too long among them; a solution that needs more is NaN. Reverse mode has memory
+    /// for twice the square root of so many states, and makes the steps again once or twice.
     pub steps: usize,
 }
 
@@ -115,7 +115,9 @@ impl Ode {
 /// Times may fall, and be equal. Derivatives in start, times and parameters: forward mode solves the equation of the derivative beside
 /// that of the state, reverse mode transposes the steps of the solution, which it makes again; those of higher orders differentiate
 /// these. A solution that does not exist up to a time, or needs more steps than [`Ode`] says, is NaN from there on. Tolerances are those
-/// of the state: derivatives, which have units of their own, have errors of the order of those of the solution, each beside what is largest.
+/// of the state: derivatives, which have units of their own, have errors of the order of those of the solution (in reverse mode up to some
+/// 20 times these), beside the largest of them. A derivative in a time is a rate, which errors of the state change by `df/dx` times as
+/// much. For stiff equations steps are as long as is stable: at loose tolerances reverse mode has errors of that size in parameters, too.
 /// `f` is recorded for the shapes of its arguments and may use only these.
 ///
 /// ```

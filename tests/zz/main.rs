@@ -1,0 +1,4 @@
+#[path = "../derivatives/implicit.rs"]
+mod implicit;
+#[path = "../derivatives/ode.rs"]
+mod ode;
