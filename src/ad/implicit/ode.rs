@@ -329,7 +329,7 @@ impl Equation {
         let [x, k, top] = [2, 3, 5].map(|k| Vector::from_raw(carry[k].clone()));
         let to = &way.to;
         let left = to - &t;
-        let whole = step.ge(&left.abs());
+        let whole = step.ge(left.abs());
         let h = whole.select(&left, &(&step * &way.forwards));
         let moved = whole.select(to, &(&t + &h));
         let (next, rate_there, error) = step_of(of.rate, &t, &x, &k, &h);

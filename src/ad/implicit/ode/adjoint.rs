@@ -189,7 +189,7 @@ impl Back<'_> {
             let head = crate::tensor::stack([Number::from_raw(t.clone()), made.h, whole]);
             let row = crate::tensor::concat(0, [head, Vector::from_raw(x.clone())]);
             // A step that is not made has no place.
-            let place = made.good.select(&k, &count(steps as i64));
+            let place = made.good.select(&k, count(steps as i64));
             let rows = rows.add_at([&place], &row);
             let k = k + made.good.to_int();
             [made.carry, vec![rows.into_raw(), k.into_raw()]].concat()
@@ -223,7 +223,7 @@ impl Back<'_> {
             let (h_bar, u_bar) = (Number::from_raw(bar()), bar());
             let g = Vector::from_raw(carry[5].clone()) + Vector::from_raw(ravel(&pulled[2..]));
             // Every step begins as much later as the interval does; the last one ends with it.
-            let ends = Number::from_raw(whole).gt(0.5).select(&h_bar, &Number::scalar(0.0));
+            let ends = Number::from_raw(whole).gt(0.5).select(&h_bar, Number::scalar(0.0));
             let from_bar = from_bar + Number::from_raw(pulled[1].clone()) - &ends;
             let (on, k) = (k.gt(0), k - 1);
             vec![on.into_raw(), k.into_raw(), u_bar, from_bar.into_raw(), (to_bar + ends).into_raw(), g.into_raw()]

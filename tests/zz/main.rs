@@ -1,4 +1,0 @@
-#[path = "../derivatives/implicit.rs"]
-mod implicit;
-#[path = "../derivatives/ode.rs"]
-mod ode;
