@@ -272,7 +272,8 @@ mod tests {
         assert_eq!((low.extent::<f64>(0), high.extent::<f64>(0)), ((0, 3), (3, 5)));
         // Safety: the slices are apart.
         let (x, y) = unsafe { (low.write::<f64>(0, 0, 3), high.write::<f64>(0, 3, 5)) };
-        (x.fill(1.0), y.fill(2.0));
+        x.fill(1.0);
+        y.fill(2.0);
         let whole = table(&mut block);
         // Safety: nothing is written any more.
         assert_eq!(unsafe { whole.read::<f64>(0, 2, 2) }, [1.0, 2.0]);

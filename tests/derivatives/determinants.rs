@@ -23,7 +23,7 @@ fn times(a: &Polynomial, b: &Polynomial, into: &mut Polynomial, sign: i128) {
     let right = terms(b);
     for (k, x) in terms(a) {
         for (l, y) in &right {
-            if k % 8 & l % 8 == 0 && k / 8 + l / 8 < POWERS {
+            if (k % 8) & (l % 8) == 0 && k / 8 + l / 8 < POWERS {
                 into[k + l] += sign * x * y;
             }
         }

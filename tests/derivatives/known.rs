@@ -29,8 +29,8 @@ fn results<T: BaseTensor>(start: impl Fn(Array) -> T) -> Vec<(String, Option<Str
 fn cube<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
     let (mut n, mut y) = (Tensor::<T, 0>::scalar(3.0), Tensor::scalar(1.0));
     while n.item() > 0.5 {
-        n = n - 1.0;
-        y = y * x;
+        n -= 1.0;
+        y *= x;
     }
     y
 }
@@ -106,7 +106,7 @@ fn loops_that_count_are_recorded_as_loops() {
     let variable = || Term::variable(&[], DType::F64);
     for most in [Some(600), None] {
         let x = variable();
-        assert!(size(&[x.clone()], counted(most, &Tensor::from_raw(x)).raw()) < 20);
+        assert!(size(std::slice::from_ref(&x), counted(most, &Tensor::from_raw(x.clone())).raw()) < 20);
         let (x, dot, forward) = (variable(), variable(), Forward::new());
         let dual = forward.input(&x, &dot);
         if most.is_some() {

@@ -166,7 +166,7 @@ fn overflowing<T: BaseTensor>(unused: bool, (x, w, rows): &Params<T>) -> Tensor<
     let large = (w.sum() * 1e3).exp();
     let beside = rows.exp() * 1e300;
     let both: Tensor<T, 2> = stack([rows.clone(), beside]);
-    fold(x.clone(), &both.t(), |h: Tensor<T, 0>, row: &Tensor<T, 1>| {
+    fold(x.clone(), both.t(), |h: Tensor<T, 0>, row: &Tensor<T, 1>| {
         let (row, further): Both<T> = (row.at([0]), row.at([1]));
         if !unused {
             return fold(h, w, |a: Tensor<T, 0>, w: &Tensor<T, 0>| (a * w).sin() + &row);

@@ -117,7 +117,8 @@ fn series_of_gamma_functions_are_the_known_ones() {
         a.lgamma() + b.lgamma() - (a + b).lgamma()
     }
     type Of<T> = fn(&Number<T>) -> Number<T>;
-    let cases: [(Of<Jet<Term>>, Of<Jet<Concrete>>, Of<Term>, f64, [f64; 13]); 4] = [
+    type Case = (Of<Jet<Term>>, Of<Jet<Concrete>>, Of<Term>, f64, [f64; 13]);
+    let cases: [Case; 4] = [
         (lgamma, lgamma, lgamma, 2.5, LGAMMA),
         (lgamma, lgamma, lgamma, -1.375, LEFT),
         (digamma, digamma, digamma, 0.75, DIGAMMA),

@@ -126,7 +126,8 @@ fn recorded() {
         |_| 40,
         variable,
         |name, x, y| {
-            let program = Term::program(&[x.clone()], &[y.clone()], &[]).expect("a closed program");
+            let program =
+                Term::program(std::slice::from_ref(x), std::slice::from_ref(y), &[]).expect("a closed program");
             assert!(!program.to_string().is_empty(), "{name}");
         },
     );

@@ -227,7 +227,7 @@ fn polygamma_of_any_order_matches_references() {
     for (k, x) in rng.uniform(&[300], -9.0, 40.0).to_vec::<f64>().expect("floats").into_iter().enumerate() {
         let order = k as u32 % 25;
         let step = (1..=order).map(f64::from).product::<f64>() / x.powi(order as i32 + 1);
-        let step = if order % 2 == 0 { step } else { -step };
+        let step = if order.is_multiple_of(2) { step } else { -step };
         let (here, next) = (of(x, order), of(x + 1.0, order));
         let largest = here.abs().max(next.abs()).max(of(x - x.floor(), order).abs()).max(of(x.ceil() - x, order).abs());
         assert!((next - here - step).abs() <= 1e-12 * largest, "{order} at {x}: {next} and {here} + {step}");

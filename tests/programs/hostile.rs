@@ -267,7 +267,8 @@ fn every_constructor_has_the_limit_of_axes() {
     let (most, more) = (vec![1; MAX_RANK], vec![1; MAX_RANK + 1]);
     let axes: Vec<usize> = (0..=MAX_RANK).collect();
     let variable = || Term::variable(&vec![1; MAX_RANK], DType::F64);
-    let makers: Vec<(&str, Box<dyn Fn() + '_>)> = vec![
+    type Maker<'a> = (&'a str, Box<dyn Fn() + 'a>);
+    let makers: Vec<Maker<'_>> = vec![
         ("array", Box::new(|| drop(Array::zeros(&more, DType::F64)))),
         ("from elements", Box::new(|| drop(Array::new(&more, vec![1.0])))),
         ("variable", Box::new(|| drop(Term::variable(&more, DType::F64)))),

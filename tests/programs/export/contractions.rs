@@ -154,7 +154,7 @@ pub(super) fn programs(seed: u64) -> Vec<(&'static str, Program)> {
     let axes: Vec<usize> = (0..y.shape().len()).collect();
     let loss = Term::contract(&Contract::axes(y.shape(), &axes, &axes, &[]), &y, &weights);
     let variables = std::mem::take(&mut terms.variables);
-    let program = |result: &Term| Term::program(&variables, &[result.clone()], &[]).expect("it is closed");
+    let program = |result: &Term| Term::program(&variables, std::slice::from_ref(result), &[]).expect("it is closed");
     let (value, loss) = (program(&y), program(&loss));
     let mut all = vec![("optimized", optimize(&value)), ("value", value)];
     if dtype != DType::I64 {

@@ -52,7 +52,7 @@ fn equal_bodies_with_other_facts_are_two_functions() {
 #[test]
 fn what_has_no_name_has_a_position() {
     let x = Term::variable(&[2], DType::F64);
-    let program = Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[]).expect("it is closed");
+    let program = Term::program(std::slice::from_ref(&x), &[x.unary(Unary::Sin)], &[]).expect("it is closed");
     let signature = program.signature("f");
     assert_eq!((&signature.inputs[0].path[..], &signature.outputs[0].path[..]), ("in.0", "out.0"));
 }
@@ -106,7 +106,7 @@ fn sums_of_zeros_are_positive_where_an_operation_sees_it() {
         for (result, sees) in
             [(scaled.binary(Binary::Atan2, &below), true), (product.unary(Unary::Recip), true), (scaled, false)]
         {
-            let program = Term::program(&[t.clone()], &[result], &[]).expect("it is closed");
+            let program = Term::program(std::slice::from_ref(&t), &[result], &[]).expect("it is closed");
             if sees {
                 let text = assert_bits(&program, &inputs);
                 assert_eq!(text.contains("select"), !is_sum, "{text}");
@@ -119,7 +119,8 @@ fn sums_of_zeros_are_positive_where_an_operation_sees_it() {
     let space = [2, 1];
     let sum = Linear::affine(View::axes(&space, &[0]), View::affine(&[2], &space, &[1, 1], &[0]));
     let t = Term::variable(&[2], DType::F64);
-    let program = Term::program(&[t.clone()], &[t.linear(&sum).unary(Unary::Recip)], &[]).expect("it is closed");
+    let program =
+        Term::program(std::slice::from_ref(&t), &[t.linear(&sum).unary(Unary::Recip)], &[]).expect("it is closed");
     assert_bits(&program, &[Array::from([-0.0, -0.0])]);
 }
 

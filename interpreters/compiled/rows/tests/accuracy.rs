@@ -91,8 +91,11 @@ fn random_points_are_within_the_bounds() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A row, and where in its piece an argument lies.
+type Piece = (Unary, fn(f64) -> f64);
+
 /// Rows that err by little more than a rounding, and where in its piece an argument lies: from there on a polynomial computes.
-const PIECES: &[(Unary, fn(f64) -> f64)] = &[
+const PIECES: &[Piece] = &[
     (Unary::Exp, |x| x / std::f64::consts::LN_2 + 0.5),
     (Unary::Expm1, |x| x / std::f64::consts::LN_2 + 0.5),
     (Unary::Ln, |x| x.log2() + 0.5),
