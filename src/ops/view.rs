@@ -346,7 +346,8 @@ impl View {
     }
 
     /// The canonical form: range checks that are sides of a box become the box, an empty box is
-    /// empty along every axis, and an axis of size 1 has no coefficients.
+    /// empty along every axis, a view of an array without elements has an empty box, and an axis of size 1 has no
+    /// coefficients.
     pub(super) fn tightened(mut self) -> View {
         let columns = self.shape.len();
         for k in 0..self.source.len() {
@@ -358,7 +359,8 @@ impl View {
             let row = SmallVec::<[i64; 6]>::from_slice(&self.matrix[k * columns..(k + 1) * columns]);
             self.empty |= clip(&mut self.bounds, &row, self.offset[k], 0, self.source[k] as i64) == Side::Outside;
         }
-        self.empty |= self.bounds.iter().any(|(lo, hi)| lo >= hi);
+        // A row that several axes move is no side of a box, so it does not tell that its axis has no index.
+        self.empty |= self.source.contains(&0) || self.bounds.iter().any(|(lo, hi)| lo >= hi);
         if self.empty { self.emptied() } else { self }
     }
 

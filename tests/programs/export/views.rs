@@ -181,3 +181,29 @@ fn products_out_of_range_add_nothing() {
     let text = assert_exact("out_of_range", &of_contract(&op, DType::F64), &inputs);
     assert!(!text.contains("convolution") && text.contains("select"), "{text}");
 }
+
+/// A view of an array without elements looks at nothing, whether one axis moves each of its rows or several do: nothing
+/// is read, and nothing is added to such an array.
+#[test]
+fn views_of_arrays_without_elements_look_at_nothing() {
+    let space = [4, 2, 3];
+    let slanted = View::affine(&[0, 4, 0], &space, &[2, 1, 0, -1, 0, 2, -1, -1, -1], &[-3, -1, 3]);
+    let rest = View::affine(&[4, 2], &space, &[1, 0, 0, 0, 1, 0], &[0, 0]);
+    assert!(slanted.is_empty() && !rest.is_empty());
+    for dtype in [DType::F64, DType::F32, DType::I64] {
+        let inputs = |first: &View, second: &View| {
+            let mut rng = Rng::new(29);
+            [whole(&mut rng, first.source(), dtype), whole(&mut rng, second.source(), dtype)]
+        };
+        for (from, into) in [(&slanted, &rest), (&rest, &slanted)] {
+            let op = Linear::affine(from.clone(), into.clone());
+            let text = assert_exact("nothing_moved", &of_linear(&op, dtype), &inputs(from, into)[..1]);
+            assert!(!text.contains("gather") && !text.contains("scatter"), "{text}");
+        }
+        for [a, b, out] in [[&slanted, &rest, &rest], [&rest, &slanted, &rest], [&rest, &rest, &slanted]] {
+            let op = Contract::new(a.clone(), b.clone(), out.clone());
+            let text = assert_exact("nothing_multiplied", &of_contract(&op, dtype), &inputs(a, b));
+            assert!(!text.contains("gather") && !text.contains("scatter"), "{text}");
+        }
+    }
+}
