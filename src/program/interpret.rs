@@ -180,7 +180,7 @@ fn add_up<T: BaseTensor>(
 /// Which operations are deferred to the sum that is their only use: views that write each place once, or few places, so
 /// that adding their result costs no more than making it. A deferred view adds nothing, not even 0, to the places that
 /// it does not write; so the other summand must never be -0, or no operation of the program may see the sign of zero of
-/// the sum.
+/// the sum. Results of the program are not seen, also if it is a body: what sees the results of the loop is outside.
 pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
     let uses = uses(nodes, results);
     let mut deferred = vec![false; nodes.len()];

@@ -13,6 +13,7 @@ use crate::infinities;
 use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
 use crate::rounding::rounded;
 use crate::ruled::{self, Rules};
+use crate::unwritten::unwritten;
 
 type Vector<T> = Tensor<T, 1>;
 
@@ -35,6 +36,8 @@ pub(crate) struct Pool<T> {
     tame: bool,
     entries: Vec<Entry<T>>,
     used: Vec<bool>,
+    /// Whether this is the pool of a body.
+    inside: bool,
 }
 
 fn hull(a: Interval, b: Interval) -> Interval {
@@ -212,7 +215,7 @@ impl<T: BaseTensor> Entry<T> {
 impl<T: BaseTensor> Pool<T> {
     pub(crate) fn new(tame: bool, entries: Vec<Entry<T>>) -> Pool<T> {
         let used = vec![false; entries.len()];
-        Pool { tame, entries, used }
+        Pool { tame, entries, used, inside: false }
     }
 
     pub(crate) fn entries(&self) -> &[Entry<T>] {
@@ -397,6 +400,7 @@ impl<T: BaseTensor> Pool<T> {
             Linear::Reshape { .. } | Linear::Cast { .. } => false,
         };
         let t = a.t.linear(op);
+        let t = if self.inside { unwritten(op, &a.t, t) } else { t };
         (if adds { rounded(t) } else { t }, within)
     }
 
@@ -460,6 +464,7 @@ impl<T: BaseTensor> Pool<T> {
 
     /// The next carry, from a pool that has the carry.
     fn trip(&mut self, l: &Loop, init: &[Entry<T>]) -> Vec<T> {
+        self.inside = true;
         l.body.iter().for_each(|step| self.step(step));
         let mut like = |k: usize, c: &Entry<T>| {
             let next = self.get(k).like(c);
@@ -471,7 +476,12 @@ impl<T: BaseTensor> Pool<T> {
     /// The pool as far as shapes tell.
     fn shapes(&self) -> Pool<Shapes> {
         let of = |x: &Entry<T>| Entry::new(Shapes::new(x.t.shape(), x.t.dtype()), x.within);
-        Pool { tame: self.tame, entries: self.entries.iter().map(of).collect(), used: self.used.clone() }
+        Pool {
+            tame: self.tame,
+            entries: self.entries.iter().map(of).collect(),
+            used: self.used.clone(),
+            inside: self.inside,
+        }
     }
 
     /// A loop that ends when the number of trips is an integer of the pool, or before, as it is bounded.

@@ -69,6 +69,7 @@ mod solved;
 mod stablehlo;
 #[path = "../support/mod.rs"]
 mod support;
+mod unwritten;
 
 use std::collections::BTreeSet;
 

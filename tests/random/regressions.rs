@@ -242,4 +242,15 @@ regressions! {
             Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![], xs: vec![], body: vec![Step::Binary(Binary::PowLessOne, 2, 1)], next: vec![], out: vec![3] })),
         ],
     };
+    // A view in a body writes nothing in the first row, where the addition in place of the interpreter leaves a -0, and
+    // the addition of arrays gives +0.
+    signs_where_a_view_in_a_body_writes_nothing = Recipe {
+        tame: true,
+        inputs: vec![
+            Numbers { shape: vec![2, 3, 3], dtype: DType::F64, seed: 981 },
+        ],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![0], xs: vec![], body: vec![Step::Linear(Linear::affine(View::affine(&[2, 3, 3], &[2, 3, 3], &[1, 0, 0, 0, 1, 0, 0, 0, 1], &[0, -1, 0]).clipped(1, 1, 3), View::affine(&[2, 3, 3], &[2, 3, 3], &[1, 0, 0, 0, 1, 0, 0, 0, 1], &[0, 0, 0])), 1), Step::Binary(Binary::Add, 1, 2), Step::Discrete(Discrete::Iota { n: 3 }, vec![]), Step::Binary(Binary::Mul, 3, 4)], next: vec![5], out: vec![] })),
+        ],
+    };
 }
