@@ -11,7 +11,7 @@ use polygrad::{Array, BaseTensor, DType, Shapes, Tensor};
 
 use crate::infinities;
 use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
-use crate::rounding::rounded;
+use crate::rounding::{rounded, rounded_last};
 use crate::ruled::{self, Rules};
 use crate::unwritten::unwritten;
 
@@ -252,7 +252,7 @@ impl<T: BaseTensor> Pool<T> {
                 let a = self.bent(a, unary_domain(*op));
                 let t = a.t.unary(*op);
                 infinities::note_values(&[&a.t], &t);
-                (t, around(samples(a.within).map(|x| op.apply(x))))
+                (rounded_last(t), around(samples(a.within).map(|x| op.apply(x))))
             }
             Step::Binary(op, a, b) => self.binary(*op, *a, *b),
             Step::Discrete(op, args) => self.discrete(op, args),

@@ -1,7 +1,7 @@
 //! Recipes that failed once. Each is what a failure printed.
 
 use polygrad::DType;
-use polygrad::ops::{Binary, Contract, Discrete, Linear, Unary, View};
+use polygrad::ops::{Binary, Contract, Discrete, IntBinary, Linear, Unary, View};
 
 use crate::check::assert_agree;
 use crate::recipe::{Bound, Loop, Numbers, Recipe, Step};
@@ -251,6 +251,21 @@ regressions! {
         ],
         steps: vec![
             Step::Loop(Box::new(Loop { n: 2, reverse: false, init: vec![0], xs: vec![], body: vec![Step::Linear(Linear::affine(View::affine(&[2, 3, 3], &[2, 3, 3], &[1, 0, 0, 0, 1, 0, 0, 0, 1], &[0, -1, 0]).clipped(1, 1, 3), View::affine(&[2, 3, 3], &[2, 3, 3], &[1, 0, 0, 0, 1, 0, 0, 0, 1], &[0, 0, 0])), 1), Step::Binary(Binary::Add, 1, 2), Step::Discrete(Discrete::Iota { n: 3 }, vec![]), Step::Binary(Binary::Mul, 3, 4)], next: vec![5], out: vec![] })),
+        ],
+    };
+    // `expm1` is nearly in the middle of -1 and its neighbour, which a kernel rounds to -1: a pole of what comes next.
+    poles_at_the_rounding_of_a_function = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![3, 3, 3], dtype: DType::F64, seed: 863 },
+            Numbers { shape: vec![3], dtype: DType::F32, seed: 652 },
+        ],
+        steps: vec![
+            Step::Constant(Numbers { shape: vec![], dtype: DType::I64, seed: 3 }),
+            Step::Discrete(Discrete::IntBinary(IntBinary::Max), vec![0, 2]),
+            Step::Scatter(1, vec![3], 1),
+            Step::Unary(Unary::Expm1, 4),
+            Step::Unary(Unary::Trigamma, 5),
         ],
     };
 }
