@@ -12,7 +12,7 @@ use polygrad::{
     value_and_jacobian_matrix, vjp,
 };
 
-use crate::panics::caught;
+use crate::panics::{caught, install};
 
 type Number<T> = Tensor<T, 0>;
 type Vector<T> = Tensor<T, 1>;
@@ -132,6 +132,7 @@ fn a_check_passes_other_panics_on() {
 
 #[test]
 fn a_check_reports_mistakes_in_every_verb() {
+    install();
     let x = Vector::<Concrete>::ones([2]);
     for (name, verb) in VERBS {
         let error = check(|x: &Vector<Shapes>| verb(Stop::Mistake, x), &x).expect_err(name);

@@ -46,7 +46,9 @@ pub(crate) fn caught_if_any<R>(f: impl FnOnce() -> R) -> Option<Caught> {
     caught_in_if_any(&mut forgetful(f))
 }
 
-fn caught_in_if_any(f: &mut dyn FnMut()) -> Option<Caught> {
+/// Installs the hook. Until that is done, a mistake that a check of another test finds may miss its place: so a test that
+/// looks at such a place comes after this.
+pub(crate) fn install() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         // The library installs a hook with its first check. Another test may be at its first: of two hooks that are
@@ -67,6 +69,10 @@ fn caught_in_if_any(f: &mut dyn FnMut()) -> Option<Caught> {
             });
         }));
     });
+}
+
+fn caught_in_if_any(f: &mut dyn FnMut()) -> Option<Caught> {
+    install();
     EXPECTED.set(Some(Caught::default()));
     let outcome = catch_unwind(AssertUnwindSafe(f));
     let seen = EXPECTED.take().unwrap_or_default();
