@@ -252,7 +252,7 @@ fn ranks_are_limited_in_words() {
     for operation in [
         json!({"constant": many}),
         json!({"external": {"name": "f", "takes": [], "returns": [[long, "f64"]], "each": [], "of": []}}),
-        json!({"external": {"name": "f", "takes": [], "returns": [], "each": vec![json!([1, []]); 65], "of": []}}),
+        json!({"external": {"name": "f", "takes": [], "returns": [], "each": vec![json!([1, []]); MAX_RANK + 1], "of": []}}),
         json!({"reshape": [long, 0]}),
     ] {
         let error = loaded(&self::file(vec![program(vec![number("x")], vec![node(operation)], &[1])]));
