@@ -62,6 +62,9 @@ impl Maker {
     /// A result that reads a value in its own way.
     fn reading(&mut self, y: NodeId) -> NodeId {
         let (shape, bound) = (self.of_shape(y), self.bound(y));
+        if shape.is_empty() {
+            return y;
+        }
         let (n, axis) = (size(&shape), self.rng.below(shape.len()));
         if n == 0 {
             return y;
