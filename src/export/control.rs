@@ -36,6 +36,30 @@ impl Code {
         self.results(&format!("func.call {call}{}", super::hlo::result_types(&kinds)), &kinds)
     }
 
+    /// A loop of `n` trips over a state, from the number of a trip and the state before it.
+    pub(super) fn trips(
+        &mut self,
+        n: usize,
+        mut start: Vec<Value>,
+        step: impl FnOnce(&mut Code, &Value, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        start.insert(0, self.integer(0, &[]));
+        let mut state = self.repeat(
+            &start,
+            |code, state| {
+                let end = code.integer(n as i64, &[]);
+                code.compare("LT", &state[0], &end)
+            },
+            |code, state| {
+                let mut next = step(code, &state[0], &state[1..]);
+                let one = code.integer(1, &[]);
+                next.insert(0, code.binary("add", &state[0], &one));
+                next
+            },
+        );
+        state.split_off(1)
+    }
+
     /// A loop whose state starts with these values: `cond` gives a mask of rank 0, `step` the next state.
     pub(super) fn repeat(
         &mut self,
@@ -109,37 +133,26 @@ impl Lower<'_> {
         let body = self.module.function(&l.body, &facts, seen, "body")?;
         start.extend(self.all(&l.xs));
         start.extend(self.all(&l.captured));
-        start.insert(0, self.code.integer(0, &[]));
-        let state = self.code.repeat(
-            &start,
-            |code, state| {
-                let end = code.integer(n as i64, &[]);
-                code.compare("LT", &state[0], &end)
-            },
-            |code, state| {
-                let (trip, rest) = (&state[0], &state[1..]);
-                let at = if l.reverse {
-                    let last = code.integer(n as i64 - 1, &[]);
-                    code.binary("subtract", &last, trip)
-                } else {
-                    trip.clone()
-                };
-                let mut args = rest[..carried].to_vec();
-                for x in &rest[results..results + sequences] {
-                    args.push(code.row_at(x, &at));
-                }
-                args.extend_from_slice(&rest[results + sequences..]);
-                let mut next = code.call(&body, &args, &l.body);
-                for k in carried..results {
-                    next[k] = code.with_row(&rest[k], &next[k], &at);
-                }
-                next.extend_from_slice(&rest[results..]);
-                let one = code.integer(1, &[]);
-                next.insert(0, code.binary("add", trip, &one));
-                next
-            },
-        );
-        Ok(state[1..=results].to_vec())
+        let state = self.code.trips(n, start, |code, trip, rest| {
+            let at = if l.reverse {
+                let last = code.integer(n as i64 - 1, &[]);
+                code.binary("subtract", &last, trip)
+            } else {
+                trip.clone()
+            };
+            let mut args = rest[..carried].to_vec();
+            for x in &rest[results..results + sequences] {
+                args.push(code.row_at(x, &at));
+            }
+            args.extend_from_slice(&rest[results + sequences..]);
+            let mut next = code.call(&body, &args, &l.body);
+            for k in carried..results {
+                next[k] = code.with_row(&rest[k], &next[k], &at);
+            }
+            next.extend_from_slice(&rest[results..]);
+            next
+        });
+        Ok(state[..results].to_vec())
     }
 
     /// A function with rules, run again, or repeated.

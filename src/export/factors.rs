@@ -53,21 +53,10 @@ impl Code {
         }
         let stack = self.reshape(a, &[batch, n, n]);
         let order = self.iota(&[batch, n], 1);
-        let start = [self.integer(0, &[]), stack, order];
-        let state = self.repeat(
-            &start,
-            |code, state| {
-                let end = code.integer(n as i64, &[]);
-                code.compare("LT", &state[0], &end)
-            },
-            |code, state| {
-                let [lu, p] = code.eliminated(&state[0], &state[1], &state[2]);
-                let one = code.integer(1, &[]);
-                vec![code.binary("add", &state[0], &one), lu, p]
-            },
-        );
-        let lu = self.reshape(&state[1], &a.shape);
-        let p = self.reshape(&state[2], &rows);
+        let state =
+            self.trips(n, vec![stack, order], |code, step, state| code.eliminated(step, &state[0], &state[1]).into());
+        let lu = self.reshape(&state[0], &a.shape);
+        let p = self.reshape(&state[1], &rows);
         let finite = self.finite(a);
         let finite = self.reduce("and", &finite, 1.0, &[rank - 2, rank - 1]);
         let axes: Vec<usize> = (0..rank - 2).collect();

@@ -99,30 +99,22 @@ impl Code {
         // The first pivot, and the last one that derivatives divide by.
         let pivots = [0, n.saturating_sub(LAST + 1)];
         let unit = self.full(1.0, &[batch], a.ty);
-        let start = [self.integer(0, &[]), rest, later.clone(), later, unit.clone(), unit];
-        let state = self.repeat(
-            &start,
-            |code, state| {
-                let end = code.integer(n as i64, &[]);
-                code.compare("LT", &state[0], &end)
-            },
-            |code, state| {
-                let [rest, rows, columns, size] = code.completely_eliminated(state);
-                let [first, last] = [0, 1].map(|k| {
-                    let here = code.compare_with("EQ", &state[0], pivots[k] as f64);
-                    let here = code.broadcast(&here, &size.shape, &[]);
-                    code.select(&here, &size, &state[4 + k])
-                });
-                let one = code.integer(1, &[]);
-                vec![code.binary("add", &state[0], &one), rest, rows, columns, first, last]
-            },
-        );
+        let start = vec![rest, later.clone(), later, unit.clone(), unit];
+        let state = self.trips(n, start, |code, step, state| {
+            let [rest, rows, columns, size] = code.completely_eliminated(step, state);
+            let [first, last] = [0, 1].map(|k| {
+                let here = code.compare_with("EQ", step, pivots[k] as f64);
+                let here = code.broadcast(&here, &size.shape, &[]);
+                code.select(&here, &size, &state[3 + k])
+            });
+            vec![rest, rows, columns, first, last]
+        });
         let own: Shape = a.shape[..rank - 1].into();
         let finite = self.reduce("and", &finite, 1.0, &[rank - 2, rank - 1]);
         let axes: Vec<usize> = (0..rank - 2).collect();
         let known = self.broadcast(&finite, &own, &axes);
         let unmoved = self.iota(&own, rank - 2);
-        let [rows, columns] = [2, 3].map(|k| {
+        let [rows, columns] = [1, 2].map(|k| {
             let order = self.argsort(&state[k], 1, false);
             let order = self.reshape(&order, &own);
             self.select(&known, &order, &unmoved)
@@ -133,9 +125,9 @@ impl Code {
         let mut fine = finite;
         if n > LAST {
             let epsilon = if a.ty == Ty::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-            let small = self.like(epsilon.sqrt(), &state[4]);
-            let small = self.binary("multiply", &state[4], &small);
-            let large = self.compare("GT", &state[5], &small);
+            let small = self.like(epsilon.sqrt(), &state[3]);
+            let small = self.binary("multiply", &state[3], &small);
+            let large = self.compare("GT", &state[4], &small);
             let large = self.reshape(&large, &a.shape[..rank - 2]);
             fine = self.binary("and", &fine, &large);
         }
@@ -146,8 +138,8 @@ impl Code {
     }
 
     /// A step: of what is left, and of the steps at which rows and columns were taken; and the size of the pivot.
-    fn completely_eliminated(&mut self, state: &[Value]) -> [Value; 4] {
-        let [k, rest, rows, columns, ..] = state else { unreachable!("six values") };
+    fn completely_eliminated(&mut self, k: &Value, state: &[Value]) -> [Value; 4] {
+        let [rest, rows, columns, ..] = state else { unreachable!("five values") };
         let (batch, n) = (rest.shape[0], rest.shape[1]);
         let wide = rest.shape.clone();
         let free = |code: &mut Code, steps: &Value, axis: usize| {

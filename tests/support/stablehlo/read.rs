@@ -224,6 +224,13 @@ fn names(text: &str) -> Vec<String> {
 }
 
 impl Line {
+    /// What stands in brackets after the operand of a slice: the words, and the bounds of each axis.
+    pub(super) fn ranges(&self) -> (&str, Vec<Vec<usize>>) {
+        let text = self.words.split_once('[').and_then(|(_, t)| t.split_once(']')).expect("ranges").0;
+        let bounds = |part: &str| part.split(':').map(|n| n.parse().expect("a bound")).collect();
+        (text, text.split(", ").filter(|p| !p.is_empty()).map(bounds).collect())
+    }
+
     /// What stands after `key` and an equality sign, up to the end of its bracket.
     pub(super) fn after(&self, key: &str) -> Option<&str> {
         let key = format!("{key} = ");

@@ -265,12 +265,7 @@ fn nested<'a>(text: &'a str, shape: &[usize], word: &dyn Fn(&str) -> bool) -> Op
 }
 
 fn slice(line: &Line, x: &Type) -> Type {
-    let text = line.words.split_once('[').and_then(|(_, t)| t.split_once(']')).expect("ranges").0;
-    let parts: Vec<Vec<usize>> = text
-        .split(", ")
-        .filter(|p| !p.is_empty())
-        .map(|p| p.split(':').map(|n| n.parse().expect("a bound")).collect())
-        .collect();
+    let (text, parts) = line.ranges();
     line.says(&format!("{} [{text}]", line.operands[0]));
     assert_eq!(parts.len(), x.shape.len(), "a range for each axis: {line:?}");
     let one = |(part, n): (&Vec<usize>, &usize)| {

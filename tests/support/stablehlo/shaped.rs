@@ -46,12 +46,7 @@ pub(super) fn shaped(name: &str, line: &Line, args: &[Tensor]) -> Option<Tensor>
             x.taken(x.shape(), indices(x.shape()).map(|index| from(&index)))
         }
         ("slice", [x]) => {
-            let text = line.words.split_once('[').and_then(|(_, t)| t.split_once(']')).expect("ranges").0;
-            let parts: Vec<Vec<usize>> = text
-                .split(", ")
-                .filter(|p| !p.is_empty())
-                .map(|p| p.split(':').map(|n| n.parse().expect("a bound")).collect())
-                .collect();
+            let (_, parts) = line.ranges();
             let step = |part: &[usize]| part.get(2).copied().unwrap_or(1);
             assert!(parts.iter().zip(x.shape()).all(|(p, n)| p[0] <= p[1] && p[1] <= *n && step(p) > 0), "{line:?}");
             let shape: Vec<usize> = parts.iter().map(|p| (p[1] - p[0]).div_ceil(step(p))).collect();
