@@ -515,12 +515,6 @@ impl Case {
             || has_pole(&symbolic::jvp(self.program()), &self.with(&self.v))
     }
 
-    /// Whether it may have the kink of an absolute value, which is not recorded if it is that of a square: then the
-    /// second derivative is that of the square.
-    pub(crate) fn has_absolute_value(&self) -> bool {
-        self.recipe.any(|step| matches!(step, Step::Unary(Unary::Abs, _)))
-    }
-
     /// Whether the question can be asked of it.
     pub(crate) fn answers(&self, question: Question) -> bool {
         question.order() <= self.order()

@@ -41,7 +41,7 @@ fn operands(op: &Op<NodeId>) -> Option<(Binary, NodeId, NodeId)> {
     if let Op::Binary(op, x, y) = op { Some((*op, *x, *y)) } else { None }
 }
 
-/// exp (ln x) = ln (exp x) = x, square (sqrt x) = x, sqrt (square x) = |x|, log1p (expm1 x) = expm1 (log1p x) = x
+/// exp (ln x) = ln (exp x) = x, square (sqrt x) = x, sqrt (square x) = |x|, |x^2| = x^2, log1p (expm1 x) = expm1 (log1p x) = x
 fn inverse_functions(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let Op::Unary(f, a) = op else { return None };
     let Op::Unary(g, x) = b.node(*a).op else { return None };
@@ -54,6 +54,9 @@ fn inverse_functions(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DTy
     ];
     if pairs.contains(&(*f, g)) {
         return Some(x);
+    }
+    if (*f, g) == (Unary::Abs, Unary::Square) {
+        return Some(*a);
     }
     ((*f, g) == (Unary::Sqrt, Unary::Square)).then(|| b.add(Op::Unary(Unary::Abs, x), shape.clone(), dtype))
 }

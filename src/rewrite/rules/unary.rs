@@ -109,10 +109,10 @@ fn odd_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     Some(negation(b, positive))
 }
 
-/// |f(x)| = f(x) for f = abs, exp, cosh, and |x^2| = x^2, whose second derivative at 0 is then that of the square, not that
-/// of the kink
+/// |f(x)| = f(x) for f = abs, exp, cosh: these have the derivatives of `f` at 0, too; `x^2` has not, since the derivative
+/// of `abs` at 0 is 0 by convention, also behind an infinite cotangent
 fn absolute(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
     let (Unary::Abs, a) = applied(op)? else { return None };
     let Op::Unary(f, _) = b.node(a).op else { return None };
-    matches!(f, Unary::Abs | Unary::Square | Unary::Exp | Unary::Cosh).then_some(a)
+    matches!(f, Unary::Abs | Unary::Exp | Unary::Cosh).then_some(a)
 }

@@ -141,3 +141,12 @@ fn fact_14_shared_values_do_not_blow_up() {
     near(&gradient!(five, x()), &[2.9999995500000267, 1.9999997000000178], FINE);
     near(&gradient!(fifty, x()), &[2.999995500001215, 1.99999700000081], FINE);
 }
+
+#[test]
+fn the_kink_of_an_absolute_value_hides_a_pole() {
+    fn program<T: BaseTensor>(x: &Scalar<T>) -> Scalar<T> {
+        (x * x).abs().recip()
+    }
+    near(&gradient!(program, tensor(0.0)), &[0.0], 0.0);
+    near(&gradient!(program, tensor(2.0)), &[-0.25], FINE);
+}

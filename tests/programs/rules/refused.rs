@@ -110,6 +110,12 @@ fn numbers() -> Vec<Case> {
             let (z, w) = (sub(b, y, v[0]), sub(b, v[0], y));
             vec![un(b, Unary::Recip, z), un(b, Unary::Recip, w)]
         }),
+        // At 0, the derivative of the absolute value is 0 behind an infinite cotangent, too; that of the square is NaN.
+        case("absolute", &[X], |b, v| {
+            let y = un(b, Unary::Square, v[0]);
+            let z = un(b, Unary::Abs, y);
+            vec![un(b, Unary::Recip, z)]
+        }),
         // The negation is there anyway, and each function would have its own.
         case("odd_function", &[X], |b, v| {
             let y = neg(b, v[0]);
