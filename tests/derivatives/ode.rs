@@ -480,3 +480,52 @@ fn what_has_no_solution_is_given_up() {
     );
     assert!(gradient.item().is_nan());
 }
+
+/// `x' = -17 p t^16 x`, whose rate is NaN where the state is negative: steps that become long while `t` is small come there, and are not made.
+fn gated<T: BaseTensor>((start, times, p): &(Number<T>, Vector<T>, Number<T>)) -> Number<T> {
+    let rate = |x: &Number<_>, t: &Number<_>, p: &Number<_>| {
+        -(p * (x.powf(1.5) / x.sqrt()) * t.square().square().square().square() * 17.0)
+    };
+    let ode = Ode::default().relative(1e-7).absolute(1e-9).steps(120);
+    ode.solve(rate, start, times, p).swap_remove(1).square()
+}
+
+#[test]
+fn steps_that_are_not_made_have_no_derivatives() {
+    type Gated<T> = (Number<T>, Vector<T>, Number<T>);
+    fn formula<T: BaseTensor>((start, times, p): &Gated<T>) -> Number<T> {
+        let powers = times.square().square().square().square() * times;
+        (start * ((powers.at([0]) - powers.at([1])) * p).exp()).square()
+    }
+    let at: Gated<Concrete> = (tensor(1.0), tensor([0.0, 0.95]), tensor(10.0));
+    let along: Gated<Concrete> = (tensor(0.4), tensor([0.1, -0.3]), tensor(0.5));
+    let near = |way: &str, found: &Gated<Concrete>, known: &Gated<Concrete>| {
+        near(way, &found.ravel(), &known.ravel(), 1e-6);
+    };
+    near("gradient", &direct::grad(gated, &at), &direct::grad(formula, &at));
+    let curved = hvp(formula, &at, &along);
+    let slope = |x: &Gated<ADVal<Concrete>>| direct::grad(gated, x).dot(&along.lift());
+    near("reverse over reverse", &direct::grad(slope, &at), &curved);
+    let moved = |x: &Gated<ADVal<Concrete>>| direct::jvp(gated, x, &along.lift()).1;
+    near("reverse over forward", &direct::grad(moved, &at), &curved);
+    let moved = |x: &Gated<Dual<Concrete>>| direct::grad(gated, x);
+    near("forward over reverse", &direct::jvp(moved, &at, &along).1, &curved);
+}
+
+/// A parameter that is a whole number has no derivative.
+#[test]
+fn whole_numbers_are_parameters() {
+    fn of<T: BaseTensor>(p: &Number<T>) -> Number<T> {
+        let rate =
+            |x: &Number<_>, _: &Number<_>, (p, k): &(Number<_>, Tensor<_, 0, i64>)| -(x * p * k.to_float::<f64>());
+        let times = Vector::constant([0.0, 1.0]);
+        let ode = Ode::default().steps(100);
+        ode.solve(rate, &Number::scalar(1.0), &times, &(p.clone(), Tensor::scalar(2))).swap_remove(1)
+    }
+    for order in 1..=2 {
+        let known = (-2.0f64).powi(order as i32) * (-1.0f64).exp();
+        near("forward", &nth_derivative(of, order, &tensor(0.5)), &tensor(known), 1e-6);
+    }
+    let twice = direct::grad(|p: &Number<ADVal<Concrete>>| direct::grad(of, p), &tensor(0.5));
+    near("reverse", &twice, &tensor(4.0 * (-1.0f64).exp()), 1e-6);
+}

@@ -210,7 +210,7 @@ impl Equation {
         let (x, p) = (&args[..self.states], &args[self.states + 1..]);
         let rate = |t: &Number, u: &Vector| self.rate(&unravel(x, u.raw()), t, p);
         let start: Vector = Tensor::from_raw(ravel(x));
-        let of = Moving { rate: &rate, parts: &start.shape(), state: start.clone() };
+        let of = Moving { rate: &rate, reads: p.to_vec(), parts: &start.shape(), state: start.clone() };
         let results = self.through(&of, &start, &Tensor::from_raw(args[self.states].clone()));
         closed("odeint", &args, &results)
     }
@@ -242,7 +242,7 @@ impl Equation {
         let first = u_dot - self.rate(x, &t.at([0]), p).times(&t_dot.at([0]));
         let results = self.results(n);
         let states = Tensor::<Term, 2>::from_raw(results[0].clone());
-        let of = Moving { rate: &both, parts: &[n, n], state: most(&states) };
+        let of = Moving { rate: &both, reads: [p, p_dot].concat(), parts: &[n, n], state: most(&states) };
         let all = self.through(&of, &crate::tensor::concat(0, [u, first]), &t).swap_remove(0);
         let rates = self.rates(x, &t, p, &states);
         let moved = Tensor::<Term, 2>::from_raw(all).slice(1, n..2 * n) + rates * t_dot.insert_axis::<2>(1);
@@ -332,7 +332,7 @@ impl Equation {
         let whole = step.ge(left.abs());
         let h = whole.select(&left, &(&step * &way.forwards));
         let moved = whole.select(to, &(&t + &h));
-        let (next, rate_there, error) = step_of(of.rate, &t, &x, &k, &h);
+        let (next, rate_there, error) = of.step(&t, &x, &k, &h);
         let larger = x.abs().max(next.abs()).stop_gradient();
         let reached = top.max(of.largest(&larger));
         let error = self.size(of, &error.stop_gradient(), &larger, &reached);
@@ -382,6 +382,8 @@ type At = (Vector, Number, Vector);
 /// What moves: a state, and beside it derivatives, with the rate of all.
 struct Moving<'a> {
     rate: Rate<'a>,
+    /// The variables that the rate reads, beside time and state.
+    reads: Vec<Term>,
     /// The lengths of the parts, each of which has a unit of its own; the first is the state.
     parts: &'a [usize],
     /// The largest number of the state, or a vector of it, as far as it is known before.
@@ -407,6 +409,41 @@ impl Moving<'_> {
             Vector::ones([range.len()]).times(&Number::from_raw(largest(part.raw())))
         };
         crate::tensor::concat(0, self.ranges().map(of).collect::<Vec<Vector>>())
+    }
+
+    /// A step, whose derivative is finite where its results are not: there it is that of a step of length 0. Such a step is not made, so its
+    /// cotangents are 0, but 0 times what is not finite would be NaN.
+    fn step(&self, t: &Number, x: &Vector, first: &Vector, h: &Number) -> (Vector, Vector, Vector) {
+        let args = [t.raw(), x.raw(), first.raw(), h.raw()].map(Clone::clone);
+        let own = [&args[0], &args[1], &args[2], &args[3]].map(|x| Term::variable(x.shape(), DType::F64));
+        let [at, from, rate, length] = own.clone();
+        let (next, there, error) = step_of(
+            self.rate,
+            &Tensor::from_raw(at),
+            &Tensor::from_raw(from),
+            &Tensor::from_raw(rate),
+            &Tensor::from_raw(length),
+        );
+        let inputs = [&own[..], &self.reads].concat();
+        let primal = closed("odeint", &inputs, &[next, there, error].map(Tensor::into_raw));
+        let rule = |derived: &Program, along: Vec<Term>, skip: usize| {
+            let (args, results) = (Term::variables(primal.inputs()), Term::variables(primal.outputs()));
+            let sum = results.iter().map(|y| Vector::from_raw(y.clone()).abs().sum()).reduce(|a, b| a + b);
+            let finite = sum.expect("a step has results").lt(f64::INFINITY);
+            let mut safe = args.clone();
+            safe[3] = finite.select(&Number::from_raw(args[3].clone()), number(0.0)).into_raw();
+            let derivatives = interpret(derived, [safe, along.clone()].concat()).split_off(skip);
+            closed("odeint", &[args, results, along].concat(), &derivatives)
+        };
+        let jvp = rule(&symbolic::jvp(&primal), Term::variables(primal.inputs()), 3);
+        let vjp = rule(&symbolic::vjp(&primal), Term::variables(primal.outputs()), 3);
+        let custom = match Custom::new("step", primal, Some(jvp), Some(vjp)) {
+            Ok(custom) => Arc::new(custom),
+            Err(fault) => unreachable!("the rules of a step fit: {fault}"),
+        };
+        let results = Term::custom(&custom, &[&args[..], &self.reads].concat());
+        let [next, there, error] = [0, 1, 2].map(|k| Vector::from_raw(results[k].clone()));
+        (next, there, error)
     }
 
     /// The length of a first step, by the change of the parts that are not 0; 0 if nothing is known.
