@@ -21,7 +21,7 @@ type Equation<C> = (&'static str, [<C as Ccc>::Hom<Two, Real>; 2]);
 
 /// The equations, on random programs.
 fn equations<C: Arrays>(seed: u64) -> Vec<Equation<C>> {
-    let part = |k: u64| program::<C>(&mut Random(seed.wrapping_mul(31).wrapping_add(k)), 1);
+    let part = |k: u64| program::<C>(&mut Random::new(seed.wrapping_mul(31).wrapping_add(k)), 1);
     let (f, g) = (|| part(1), || part(2));
     let (h, i) = (|| C::pair(part(3), part(4)), || C::pair(part(5), part(6)));
     let mul = || C::prim(Pointwise2::<0>(Binary::Mul));
@@ -137,7 +137,7 @@ fn cartesian_closed_categories() {
 }
 
 fn two_results<C: Arrays>(seed: u64) -> Expr<C, Two, Two> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let first = program::<C>(&mut random, 2);
     Expr::of(C::pair(first, program::<C>(&mut random, 2)))
 }
