@@ -210,7 +210,7 @@ impl Equation {
         let (x, p) = (&args[..self.states], &args[self.states + 1..]);
         let rate = |t: &Number, u: &Vector| self.rate(&unravel(x, u.raw()), t, p);
         let start: Vector = Tensor::from_raw(ravel(x));
-        let of = Moving { rate: &rate, reads: p.to_vec(), parts: &start.shape(), state: start.clone() };
+        let of = Moving { rate: &rate, reads: None, parts: &start.shape(), state: start.clone() };
         let results = self.through(&of, &start, &Tensor::from_raw(args[self.states].clone()));
         closed("odeint", &args, &results)
     }
@@ -242,7 +242,7 @@ impl Equation {
         let first = u_dot - self.rate(x, &t.at([0]), p).times(&t_dot.at([0]));
         let results = self.results(n);
         let states = Tensor::<Term, 2>::from_raw(results[0].clone());
-        let of = Moving { rate: &both, reads: [p, p_dot].concat(), parts: &[n, n], state: most(&states) };
+        let of = Moving { rate: &both, reads: Some([p, p_dot].concat()), parts: &[n, n], state: most(&states) };
         let all = self.through(&of, &crate::tensor::concat(0, [u, first]), &t).swap_remove(0);
         let rates = self.rates(x, &t, p, &states);
         let moved = Tensor::<Term, 2>::from_raw(all).slice(1, n..2 * n) + rates * t_dot.insert_axis::<2>(1);
@@ -382,8 +382,9 @@ type At = (Vector, Number, Vector);
 /// What moves: a state, and beside it derivatives, with the rate of all.
 struct Moving<'a> {
     rate: Rate<'a>,
-    /// The variables that the rate reads, beside time and state.
-    reads: Vec<Term>,
+    /// The variables that the rate reads, beside time and state; nothing for a program that is not differentiated, since it is one of
+    /// values, which have derivatives of their own.
+    reads: Option<Vec<Term>>,
     /// The lengths of the parts, each of which has a unit of its own; the first is the state.
     parts: &'a [usize],
     /// The largest number of the state, or a vector of it, as far as it is known before.
@@ -414,6 +415,7 @@ impl Moving<'_> {
     /// A step, whose derivative is finite where its results are not: there it is that of a step of length 0. Such a step is not made, so its
     /// cotangents are 0, but 0 times what is not finite would be NaN.
     fn step(&self, t: &Number, x: &Vector, first: &Vector, h: &Number) -> (Vector, Vector, Vector) {
+        let Some(reads) = &self.reads else { return step_of(self.rate, t, x, first, h) };
         let args = [t.raw(), x.raw(), first.raw(), h.raw()].map(Clone::clone);
         let own = [&args[0], &args[1], &args[2], &args[3]].map(|x| Term::variable(x.shape(), DType::F64));
         let [at, from, rate, length] = own.clone();
@@ -424,7 +426,7 @@ impl Moving<'_> {
             &Tensor::from_raw(rate),
             &Tensor::from_raw(length),
         );
-        let inputs = [&own[..], &self.reads].concat();
+        let inputs = [&own[..], reads].concat();
         let primal = closed("odeint", &inputs, &[next, there, error].map(Tensor::into_raw));
         let rule = |derived: &Program, along: Vec<Term>, skip: usize| {
             let (args, results) = (Term::variables(primal.inputs()), Term::variables(primal.outputs()));
@@ -441,7 +443,7 @@ impl Moving<'_> {
             Ok(custom) => Arc::new(custom),
             Err(fault) => unreachable!("the rules of a step fit: {fault}"),
         };
-        let results = Term::custom(&custom, &[&args[..], &self.reads].concat());
+        let results = Term::custom(&custom, &[&args[..], reads].concat());
         let [next, there, error] = [0, 1, 2].map(|k| Vector::from_raw(results[k].clone()));
         (next, there, error)
     }

@@ -58,7 +58,7 @@ impl Equation {
         let states = Rows::from_raw(results[0].clone());
         let own = Rows::from_raw(bars[0].clone());
         let rate = |t: &Number, u: &Vector| self.rate(&unravel(x, u.raw()), t, p);
-        let of = Moving { rate: &rate, reads: p.to_vec(), parts: &[n], state: Vector::zeros([n]) };
+        let of = Moving { rate: &rate, reads: Some(p.to_vec()), parts: &[n], state: Vector::zeros([n]) };
         let back = Back { equation: self, of: &of, pull: &self.pulled_step(), x, p };
         let init = vec![own.row(last).into_raw(), Vector::zeros([raveled_size(p)]).into_raw()];
         let rows = [
