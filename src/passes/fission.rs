@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use super::batch::{Value, batch};
 use crate::ops::{Binary, Linear};
 use crate::program::{Builder, Loop, Made, Node, NodeId, Now, Op, Program, Slot, reach};
+use crate::rewrite::signs::Seen;
 use crate::shape::size;
 
 /// The largest size of the stacks between the parts, in multiples of what a trip reads and returns.
@@ -27,9 +28,10 @@ enum Part {
     After,
 }
 
-/// The results of a loop with a carry: the last carry, and the stacked outputs.
-pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>) -> Vec<Value> {
-    let gathered = gathered(l).map(|body| Loop { body, ..l.clone() });
+/// The results of a loop with a carry: the last carry, and the stacked outputs. `is_any_seen` says whether the sign of zero
+/// of any result is seen.
+pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>, is_any_seen: bool) -> Vec<Value> {
+    let gathered = gathered(l, is_any_seen).map(|body| Loop { body, ..l.clone() });
     let l = gathered.as_ref().unwrap_or(l);
     let parts = parts(l);
     let carried = l.init.len();
@@ -190,9 +192,11 @@ fn is_copy(op: &Op<NodeId>) -> bool {
 type Term = (NodeId, bool);
 
 /// The body in which each sum first adds its terms that do not depend on the carry, if some sum has several such terms:
-/// `(x + h) + b` is `h + (x + b)`, of which `x + b` is done in bulk.
-fn gathered(l: &Loop<NodeId>) -> Option<Program> {
+/// `(x + h) + b` is `h + (x + b)`, of which `x + b` is done in bulk. Differences stay as they are where the sign of zero is
+/// seen: of zeros, `a - (b - h)` may be -0 where `(a - b) + h` is +0.
+fn gathered(l: &Loop<NodeId>, is_any_seen: bool) -> Option<Program> {
     let (parts, uses, nodes) = (parts(l), l.body.uses(), l.body.nodes());
+    let seen = Seen::of(&l.body, &vec![is_any_seen; l.body.results().len()]);
     let mut sums: BTreeMap<usize, [Vec<Term>; 2]> = BTreeMap::new();
     let mut inner = vec![false; nodes.len()];
     // From results to operands: a sum comes before its parts.
@@ -212,7 +216,9 @@ fn gathered(l: &Loop<NodeId>) -> Option<Program> {
                 Some(_) | None => split[usize::from(parts[at] == Part::Before)].push((id, minus)),
             }
         }
-        if split[1].len() > 1 {
+        let subtracts = split.iter().flatten().any(|(_, minus)| *minus);
+        let keeps_sign = !subtracts || !seen.values[k] || seen.never_minus_zero[k];
+        if split[1].len() > 1 && keeps_sign {
             sums.insert(k, split);
         }
     }

@@ -145,6 +145,7 @@ fn looped(b: &mut Builder, l: Loop<NodeId>, seen: &[bool]) -> Vec<NodeId> {
     let (l, counted) = counters(b, l);
     let mut seen =
         (0..).zip(seen).filter(|(k, _)| counted.iter().all(|(counter, _)| counter != k)).map(|(_, seen)| *seen);
+    let is_any_seen = seen.clone().any(|seen| seen);
     let split = Split::of(l, |init| seen.next() == Some(true) && !b.sign_free(init));
     let l = split.rest();
     if l.init.is_empty() && !is_bulk(l, &whole) {
@@ -155,7 +156,7 @@ fn looped(b: &mut Builder, l: Loop<NodeId>, seen: &[bool]) -> Vec<NodeId> {
         let inputs: Vec<Value> = xs.chain(l.captured.iter().map(|c| Value::single(*c))).collect();
         batch(b, l.n, &l.body, &inputs)
     } else {
-        fission(b, l)
+        fission(b, l, is_any_seen)
     };
     let mut results = split.together(b, results);
     counted.into_iter().for_each(|(k, last)| results.insert(k, last));

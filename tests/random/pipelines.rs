@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use polygrad::direct::{self, grad, jvp};
 use polygrad::export::{Exported, Unsupported};
 use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
-use polygrad::ops::{Binary, Discrete, External, FloatStep, Unary};
+use polygrad::ops::{Binary, Discrete, External, FloatStep};
 use polygrad::passes::{Options, optimize, segments, simplify, simplify_with, vectorize};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::TreeMath;

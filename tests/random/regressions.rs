@@ -268,4 +268,15 @@ regressions! {
             Step::Unary(Unary::Trigamma, 5),
         ],
     };
+    // A difference is -0, and the sum of the same terms in another order, some of them before the loop, is +0.
+    sums_keep_their_signs_if_terms_are_added_before_the_loop = Recipe {
+        tame: false,
+        inputs: vec![
+            Numbers { shape: vec![2], dtype: DType::F64, seed: 1402 },
+        ],
+        steps: vec![
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![0], xs: vec![], body: vec![Step::Constant(Numbers { shape: vec![], dtype: DType::F64, seed: 1000 })], next: vec![2], out: vec![] })),
+            Step::Loop(Box::new(Loop { n: 1, reverse: false, init: vec![1], xs: vec![1], body: vec![Step::Gather(1, vec![2]), Step::Binary(Binary::Sub, 3, 4), Step::Binary(Binary::Sub, 3, 5)], next: vec![6], out: vec![] })),
+        ],
+    };
 }

@@ -54,7 +54,8 @@ impl Maker {
             .collect();
         let all: Vec<NodeId> =
             (0..self.bounds.len() as NodeId).filter(|id| !matches!(self.b.node(*id).op, Op::Loop(_))).collect();
-        let captured: Vec<NodeId> = (0..self.rng.below(3)).map(|_| self.one(&all)).collect();
+        let count = if all.is_empty() { 0 } else { self.rng.below(3) };
+        let captured: Vec<NodeId> = (0..count).map(|_| self.one(&all)).collect();
         let (body, bounds) = self.body(&carries, (&xs, &captured), (stacked, row, dtype), depth)?;
         let position = if stacked { carries.len() } else { 0 };
         let bound = bounds[position];
