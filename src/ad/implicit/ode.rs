@@ -433,7 +433,7 @@ impl Moving<'_> {
             let sum = results.iter().map(|y| Vector::from_raw(y.clone()).abs().sum()).reduce(|a, b| a + b);
             let finite = sum.expect("a step has results").lt(f64::INFINITY);
             let mut safe = args.clone();
-            safe[3] = finite.select(&Number::from_raw(args[3].clone()), number(0.0)).into_raw();
+            safe[3] = finite.select(Number::from_raw(args[3].clone()), number(0.0)).into_raw();
             let derivatives = interpret(derived, [safe, along.clone()].concat()).split_off(skip);
             closed("odeint", &[args, results, along].concat(), &derivatives)
         };
