@@ -74,7 +74,7 @@ check-all: check faer nalgebra-sparse files
 miri:
 	@if cargo +nightly miri --version > /dev/null 2>&1; then \
 		MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks' \
-			cargo +nightly miri test --lib -- compiled::tests compiled::memory; \
+			cargo +nightly miri test --lib -- backend::tests backend::memory; \
 	else \
 		echo 'miri: nothing was run, since there is no nightly toolchain with Miri; rustup +nightly component add miri rust-src'; \
 	fi
@@ -88,7 +88,7 @@ tsan:
 		RUSTFLAGS='-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer' \
 		TSAN_OPTIONS='allocator_may_return_null=1 suppressions=$(CURDIR)/tests/data/tsan.txt' \
 			cargo +nightly test --target $(TSAN_HOST) --target-dir target/tsan --lib -- \
-				--test-threads 1 compiled::tests compiled::memory kernels::threads kernels::cuts; \
+				--test-threads 1 backend::tests backend::memory kernels::threads kernels::contract::partition; \
 	else \
 		echo 'tsan: nothing was run, since there is no nightly toolchain with a thread sanitizer for this machine'; \
 	fi
@@ -107,7 +107,7 @@ fuzz:
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:
 	UPDATE_EXPECT=1 cargo test --test errors
-	UPDATE_EXPECT=1 cargo test --test language --test programs -- kept operations examples pictures printing recognized
+	UPDATE_EXPECT=1 cargo test --test language --test programs -- architecture kept operations examples pictures printing recognized
 
 # Draws the picture that takes too long for a test. Its page shows what is printed.
 pictures:

@@ -15,8 +15,8 @@
 //! 1000   0.0000000      2.0000     0.3000     0.5000
 //! ```
 
+use polygrad::backend::compile;
 use polygrad::higher::{self, Arrays, Expr, Fun, Language, Obj, Prod, Real, Vector, fun2, lam, let_, num, tup};
-use polygrad::interpreters::compiled::compile;
 use polygrad::{Array, Tensor, tensor};
 
 /// Position and velocity.

@@ -6,7 +6,6 @@
 //! * [`jet`]: Taylor series over any interpreter: a value and the coefficients of its powers.
 //! * [`adval`]: reverse-mode differentiation over any interpreter: a value and a `Delta` term, the
 //!   linear map from the inputs' tangents to the value's, evaluated backwards.
-//! * [`compiled`]: evaluation of programs by fused kernels.
 //! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
 //! * [`sparsity`]: the inputs on which each element of a value depends.
 //! * [`enclosure`]: bounds of each element of a value, for inputs within bounds.
@@ -15,8 +14,8 @@
 //! * [`watch`]: a program observed value by value, in any interpreter: where a NaN comes from, what is out of bounds.
 //! * [`higher`]: instances of the higher-order language, whose tensors are those of any interpreter.
 //!
-//! `kernels` is no interpreter: it is the loops over slices that the interpreters share that compute. `trips` is the
-//! loop of those that go trip by trip.
+//! `level`, `scope` and `trips` are no interpreters: the levels of tangents, the notes of observers, and the loop of the
+//! interpreters that go trip by trip. Compiled programs run in [`backend`](crate::backend).
 //!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
 //! order and to any depth. This list alone chooses between them: see `run_once`.
@@ -26,14 +25,12 @@ use crate::program::{Program, interpret};
 
 pub mod adval;
 pub mod ast;
-pub mod compiled;
 pub mod concrete;
 pub mod count;
 pub mod dual;
 pub mod enclosure;
 pub mod higher;
 pub mod jet;
-mod kernels;
 mod level;
 mod scope;
 pub mod shapes;
@@ -56,8 +53,8 @@ pub use watch::Watch;
 
 /// The results of a program of arrays that runs once: compiled, where that is worth the time it takes.
 pub(crate) fn run_once(program: &Program, inputs: Vec<Array>) -> Vec<Array> {
-    if compiled::is_off() || !compiled::pays_once(program) {
+    if crate::backend::is_off() || !crate::backend::pays_once(program) {
         return interpret(program, inputs);
     }
-    compiled::compile(program).run(&inputs)
+    crate::backend::compile(program).run(&inputs)
 }

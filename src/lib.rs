@@ -6,6 +6,7 @@ extern crate self as polygrad;
 
 pub mod ad;
 pub mod array;
+pub mod backend;
 pub mod base;
 mod checkpoint;
 pub mod dtype;
@@ -13,6 +14,7 @@ pub mod export;
 pub mod guide;
 mod hash;
 pub mod higher;
+mod kernels;
 pub mod linalg;
 pub mod ops;
 pub mod optim;

@@ -1,6 +1,6 @@
 //! What does a first call cost: recording, differentiating, optimizing, compiling?
 
-use polygrad::interpreters::compiled::compile;
+use polygrad::backend::compile;
 use polygrad::{Array, BaseTensor, Function, Tensor, tensor};
 
 use crate::harness::{case, compare};

@@ -10,8 +10,8 @@ use std::fs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use polygrad::backend::Superinstructions;
 use polygrad::inspect::count;
-use polygrad::interpreters::compiled::Superinstructions;
 use polygrad::program::{Term, interpret};
 use polygrad::tree::{Step, Visitor};
 use polygrad::{Array, BaseTensor, Concrete, Float, Function, FunctionOptions, Tensor, Tree};

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use polygrad::interpreters::compiled::Workspace;
+use polygrad::backend::Workspace;
 use polygrad::{Array, Function, Jit, Tree};
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -12,8 +12,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::again::Applied;
 use super::call::Called;
+use super::checkpointed_call::Applied;
 use super::custom::Ruled;
 use super::loops::LoopTerm;
 use crate::base::BaseTensor;

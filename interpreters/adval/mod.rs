@@ -10,8 +10,8 @@
 //! term: their tangent is a known zero. `ADVal<T>` uses `T` only through [`BaseTensor`], so it nests, over itself and
 //! over any other interpreter.
 
-mod again;
 mod call;
+mod checkpointed_call;
 mod custom;
 mod delta;
 mod loops;
@@ -251,11 +251,11 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     }
 
     fn again(f: &Again<Self>, args: &[Self]) -> Vec<Self> {
-        again::apply(f, args)
+        checkpointed_call::apply(f, args)
     }
 
     fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
-        again::repeat(most, init, step)
+        checkpointed_call::repeat(most, init, step)
     }
 
     fn runs_all_trips() -> bool {

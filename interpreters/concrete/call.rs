@@ -3,9 +3,9 @@
 //! Law: operands are checked before anything is computed; the matrices of a batch do not see each other.
 
 use super::elementwise::kind;
-use super::kernels::matrix::{self, Real};
 use crate::array::{Array, Values, pool, with_float};
 use crate::dtype::{DType, Elem};
+use crate::kernels::matrix::{self, Real};
 use crate::ops::kinds::Kind;
 use crate::ops::{Call, Matrix};
 use crate::shape::{Shape, size};

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use super::elementwise::kind;
-use super::kernels::products::{Product, Scratch};
 use crate::array::{Array, Values, pool, with_num};
 use crate::dtype::Num;
+use crate::kernels::contract::{Product, Scratch};
 use crate::ops::Contract;
 use crate::shape::{self, check_room};
 

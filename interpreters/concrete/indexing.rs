@@ -6,11 +6,12 @@
 use smallvec::SmallVec;
 
 use super::elementwise::{accumulate, kind};
-use super::kernels::indexing::{Blocks, scatter_add_one, step};
+use super::is_zero;
 use super::views::elements;
-use super::{is_zero, kernels};
 use crate::array::{Array, Data, Elems, Values, pool, with_elem, with_num};
 use crate::dtype::{DType, Elem, Num};
+use crate::kernels;
+use crate::kernels::indexing::{Blocks, scatter_add_one, step};
 use crate::ops::kinds;
 use crate::shape::{self, Shape, check_room};
 

@@ -17,7 +17,6 @@
 
 use std::sync::Arc;
 
-use super::kernels;
 use crate::array::{Array, Elems};
 use crate::base::{BaseTensor, Recorded, Step, Traced, Trip};
 use crate::dtype::{DType, Elem};

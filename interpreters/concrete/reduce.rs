@@ -4,9 +4,9 @@
 //! first of the largest or smallest elements.
 
 use super::elementwise::kind;
-use super::kernels;
 use crate::array::{Array, Values, pool, with_num};
 use crate::dtype::Num;
+use crate::kernels;
 use crate::ops::Reduce;
 use crate::shape::{self, Shape};
 

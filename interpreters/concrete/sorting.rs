@@ -2,10 +2,10 @@
 //!
 //! Law: stable in both directions, and NaN comes last in both.
 
-use super::kernels;
 use super::views::linear;
 use crate::array::{Array, Values, pool};
 use crate::dtype::{DType, Num};
+use crate::kernels;
 use crate::ops::Linear;
 use crate::shape::{self, Shape};
 

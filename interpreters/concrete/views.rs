@@ -5,10 +5,10 @@
 
 use super::elementwise::{accumulate, map};
 use super::is_zero;
-use super::kernels::runs::Nest;
-use super::kernels::views::{add, copy, covers, hits};
 use crate::array::{Array, Values, pool, with_elem, with_num};
 use crate::dtype::{DType, Elem, Num};
+use crate::kernels::loop_nest::Nest;
+use crate::kernels::views::{add, copy, covers, hits};
 use crate::ops::{Linear, View};
 use crate::shape::{self, Shape, check_room};
 

@@ -28,11 +28,11 @@ mod rows;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::kernels::runs::Nest;
 use super::trips;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Step, Traced, Trip, Turn};
 use crate::dtype::DType;
+use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View, kinds};
 use crate::passes::Options;
 use crate::program::repeat::{held, known};

@@ -16,8 +16,8 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::bag::Entry;
 use super::choice::chosen;
+use super::copower::Entry;
 use super::linear::{Lin, Mode};
 use super::loops::{Trip, sweep};
 use super::untyped::{

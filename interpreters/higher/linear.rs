@@ -2,16 +2,16 @@
 //!
 //! A linear function is made by the operations of "CHAD", Fig. 8, and by nothing else: the fields are private. It runs
 //! in one of two ways. [`Mode::Tuples`] is the text of "CHAD": the cotangent of a variable is a vector of the type of
-//! its context, zero elsewhere. [`Mode::Cells`] is efficient CHAD: vectors are added to cells (`cells.rs`), and what only
+//! its context, zero elsewhere. [`Mode::Cells`] is efficient CHAD: vectors are added to cells (`accumulators.rs`), and what only
 //! moves vectors says in which cells they end. Laws: both give the same results, up to the order of sums; a linear
 //! function runs, and is dropped, without recursion, so a loop of any number of steps goes back.
 
 use std::rc::Rc;
 
-use super::bag::{Bag, Entry};
-use super::cells::{Cell, Place};
+use super::accumulators::{Cell, Place};
+use super::copower::{Bag, Entry};
+use super::counter;
 use super::recursion::called;
-use super::tally;
 use super::value::Val;
 use crate::base::BaseTensor;
 use crate::higher::Layout;
@@ -355,7 +355,7 @@ impl<T: BaseTensor> Lin<T> {
         match self.node() {
             Node::Id => v,
             Node::Zero => {
-                tally::zero::<T>();
+                counter::zero::<T>();
                 Val::Zero
             }
             Node::Fst => v.fst(),

@@ -6,8 +6,8 @@
 
 use std::rc::Rc;
 
-use super::bag::{Bag, Entry};
 use super::choice::cases;
+use super::copower::{Bag, Entry};
 use super::decisions::Followed;
 use super::value::Val;
 use crate::array::Array;

@@ -16,10 +16,11 @@
 use crate::base::BaseTensor;
 use crate::higher::{Arrays, Obj};
 
-mod bag;
-mod cells;
+mod accumulators;
 pub mod chad;
 mod choice;
+mod copower;
+mod counter;
 pub mod curry;
 mod decisions;
 pub mod lambda;
@@ -29,19 +30,18 @@ pub mod optic;
 mod recursion;
 mod run;
 mod syntax;
-mod tally;
 mod untyped;
 mod value;
 
-pub use bag::Bag;
 pub use chad::{Booleans, Dependency, Derivatives, Forward, Generators, Reverse};
+pub use copower::Bag;
+pub use counter::{Tally, tallied};
 pub use curry::{Curry, CurryClosures, CurryLists};
 pub use lambda::Lambda;
 pub use linear::{Lin, Mode};
 pub use optic::{ReverseOptic, Wires};
 pub use run::{Morphism, Run};
 pub use syntax::{Code, Syntax};
-pub use tally::{Tally, tallied};
 pub use value::{AnyMonoid, Val};
 
 /// An instance that goes backwards: a morphism gives a value, and a pullback of cotangents.

@@ -7,7 +7,7 @@
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::bag::Bag;
+use super::copower::Bag;
 use super::linear::Lin;
 use super::loops::{STEPS, Trip, repeated, resumed, sweep};
 use super::recursion::within_stack;

@@ -8,11 +8,11 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use super::bag::Bag;
+use super::copower::Bag;
+use super::counter;
 use super::decisions::decide;
 use super::linear::Lin;
 use super::recursion::called;
-use super::tally;
 use crate::array::{Array, Values};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -180,7 +180,7 @@ impl<T: BaseTensor> Val<T> {
 
     /// The sum, in any type with addition.
     pub(super) fn plus(self, other: Val<T>) -> Val<T> {
-        tally::addition::<T>();
+        counter::addition::<T>();
         match (self, other) {
             (Val::Zero, v) | (v, Val::Zero) => v,
             (Val::Nil, Val::Nil) => Val::Nil,

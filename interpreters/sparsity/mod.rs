@@ -9,23 +9,23 @@
 //! Law: an element of a Jacobian that is not in the sets is zero at all inputs, since no reading drops a dependence: what is
 //! not known is the union of all it can be.
 
-mod lately;
+mod interning;
 mod sets;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::kernels::runs::Nest;
 use super::trips;
 use crate::array::Array;
 use crate::base::{BaseTensor, Step, Traced, Trip, Turn};
 use crate::dtype::DType;
+use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::Options;
 use crate::program::{Custom, Turns, interpret};
 use crate::shape::{Shape, size};
-use lately::{Lately, Pairs};
+use interning::{Lately, Pairs};
 use sets::{NONE, SetId, Sets};
 
 /// The inputs on which an element depends, and those on which it does not depend linearly.

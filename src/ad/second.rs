@@ -4,7 +4,7 @@
 //! evaluated in a loop over basis vectors, forward or transposed.
 
 use super::arguments::Arguments;
-use super::function::derived::Derived;
+use super::function::derivative_programs::Derived;
 use super::modes::{Mode, Wanted};
 use super::pipeline;
 use super::staged::traced;

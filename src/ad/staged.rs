@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::fmt::Display;
 
 use super::arguments::Arguments;
-use super::function::derived::Pullback;
+use super::function::derivative_programs::Pullback;
 use super::linear_map::LinearMap;
 use super::modes::Wanted;
 use super::pipeline;

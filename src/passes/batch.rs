@@ -1,4 +1,4 @@
-//! The bulk form of a program: one operation on a stack in place of one operation per element.
+//! Batching: a program on stacks, with one operation in place of one per element.
 //!
 //! [`batch`] runs a program once on values some of which are stacks of `n` values along a new outermost axis. An
 //! operation without a stack among its operands is computed once: a value that does not depend on the element is not

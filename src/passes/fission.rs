@@ -1,4 +1,4 @@
-//! Moves out of a recurrence what need not be computed trip by trip.
+//! Loop fission: what a recurrence need not compute trip by trip is computed in bulk before or after it.
 //!
 //! The body of a loop has three parts: the values that do not depend on the carry, the values that the next carry
 //! depends on, and the values computed from those for the outputs alone. Only the second part must run trip by trip;

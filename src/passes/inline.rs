@@ -1,4 +1,4 @@
-//! Functions without rules become their operations.
+//! Inlining: functions without rules become their operations.
 //!
 //! Such a function holds what a reverse pass runs again apart from its surroundings, so that no pass stores what is to
 //! be computed again. A plan of a run has no such passes after it, and knows better what to reuse if it sees all

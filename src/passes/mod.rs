@@ -3,28 +3,28 @@
 //! Law: a pass keeps the meaning of a program, up to rounding, in every interpreter, and never makes the program
 //! asymptotically more expensive. No pass names an interpreter; none recurses over the length of a program.
 
-mod basis;
 mod batch;
-mod carries;
-mod choices;
-mod counters;
+mod checkpoint_loops;
 mod fission;
+mod induction_variables;
 mod inline;
-mod inward;
-pub(crate) mod lanes;
-mod recompute;
-mod scalars;
-mod segments;
+pub(crate) mod multi_tangent;
+mod propagate_one_hot;
+mod reductions;
+mod rematerialize;
+mod replace_scalars;
 mod simplify;
+mod sink;
+mod split_index_sets;
 mod vectorize;
 
-pub use choices::choices;
+pub use checkpoint_loops::checkpoint_loops;
 pub(crate) use inline::inline;
-pub(crate) use inward::inward;
-pub(crate) use recompute::recompute;
-pub use scalars::scalars;
-pub use segments::segments;
+pub(crate) use rematerialize::rematerialize;
+pub use replace_scalars::replace_scalars;
 pub use simplify::{Fired, Options, explain, simplify, simplify_with};
+pub(crate) use sink::sink;
+pub use split_index_sets::split_index_sets;
 pub use vectorize::vectorize;
 
 use std::collections::HashMap;
@@ -68,7 +68,7 @@ pub fn optimize_with(program: &Program, options: Options) -> Program {
     }
     // At least one round for each axis along which a choice is made.
     for _ in 0..ROUNDS {
-        let chosen = choices(&ready);
+        let chosen = split_index_sets(&ready);
         if chosen == ready {
             break;
         }
@@ -76,7 +76,7 @@ pub fn optimize_with(program: &Program, options: Options) -> Program {
     }
     let assumed = Assumed { fast: options.fast_math, basis: options.basis };
     if options.basis
-        && let Some(pieces) = basis::basis(&ready, assumed)
+        && let Some(pieces) = propagate_one_hot::propagate_one_hot(&ready, assumed)
     {
         ready = simplify(&pieces);
     }
@@ -107,7 +107,7 @@ fn body_by_body(program: &Program) -> Program {
     simple[&program.class()].clone()
 }
 
-/// The largest number of rounds of [`choices`], each of which may enable another.
+/// The largest number of rounds of [`split_index_sets`], each of which may enable another.
 const ROUNDS: usize = 4;
 
 /// Whether some loop has no carry, though its stacks are possible.

@@ -1,4 +1,4 @@
-//! `simplify`: an equal, cheaper program.
+//! Simplification: the rewrite rules, applied until nothing changes.
 //!
 //! Law: the result has the same values and derivatives up to rounding, infinities and NaN included unless
 //! [`Options::fast_math`] says otherwise, does no more work and moves no more bytes. The pass rebuilds a program,

@@ -1,9 +1,9 @@
-//! `vectorize`: loops become bulk operations.
+//! Vectorization: loops become bulk operations.
 //!
 //! A loop without a carry is a `build`: its trips do not depend on each other, and the loop becomes its body on stacks
 //! ([`super::batch`]). A carry that only adds up, like those of a transposed loop, is removed: the added values become
-//! an output, which is summed outside ([`super::carries`]). A carry that counts becomes a sequence
-//! ([`super::counters`]). The loops that remain are recurrences: their bodies are vectorised, and the parts that need
+//! an output, which is summed outside ([`crate::passes::reductions`]). A carry that counts becomes a sequence
+//! ([`crate::passes::induction_variables`]). The loops that remain are recurrences: their bodies are vectorised, and the parts that need
 //! not run trip by trip are computed in bulk before and after the loop ([`super::fission`]). This extends section 5 of
 //! "Dual arrays" to loops.
 //!
@@ -13,9 +13,9 @@
 //! one after the other are held at once.
 
 use super::batch::{Value, batch};
-use super::carries::Split;
-use super::counters::counters;
 use super::fission::fission;
+use super::induction_variables::induction_variables;
+use super::reductions::Split;
 use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
 use crate::rewrite::signs::Seen;
 use crate::shape::{MAX_SIZE, size};
@@ -142,7 +142,7 @@ fn looped(b: &mut Builder, l: Loop<NodeId>, seen: &[bool]) -> Vec<NodeId> {
         return kept(b, l);
     }
     let whole = l.clone();
-    let (l, counted) = counters(b, l);
+    let (l, counted) = induction_variables(b, l);
     let mut seen =
         (0..).zip(seen).filter(|(k, _)| counted.iter().all(|(counter, _)| counter != k)).map(|(_, seen)| *seen);
     let is_any_seen = seen.clone().any(|seen| seen);

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use polygrad::backend::compile;
 use polygrad::base::Again;
 use polygrad::inspect::{Family, count};
-use polygrad::interpreters::compiled::compile;
 use polygrad::program::{Program, interpret};
 use polygrad::tensor::{map_accum, map_accum_reverse};
 use polygrad::{

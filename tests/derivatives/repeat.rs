@@ -2,8 +2,8 @@
 //!
 //! Law: they are the loop of the host language, in every interpreter; a bound changes nothing unless it is reached.
 
+use polygrad::backend::compile;
 use polygrad::inspect::{Family, count};
-use polygrad::interpreters::compiled::compile;
 use polygrad::program::Program;
 use polygrad::{
     Array, BaseTensor, Concrete, Function, FunctionOptions, Tensor, direct, fold, grad, hessian, hvp, jvp, map, tensor,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use polygrad::interpreters::compiled::compile;
+use polygrad::backend::compile;
 use polygrad::ops::{Call, External, Matrix, Unary};
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;

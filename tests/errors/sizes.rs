@@ -1,6 +1,6 @@
 //! Arrays that cannot be, in every interpreter: no product or sum of sizes wraps.
 
-use polygrad::interpreters::compiled::compile;
+use polygrad::backend::compile;
 use polygrad::ops::{Contract, Discrete, Linear, Unary};
 use polygrad::program::Term;
 use polygrad::shape::MAX_SIZE;

@@ -1,10 +1,10 @@
 //! Conditions that are not known while a program is traced.
 
+use polygrad::backend::compile;
 use polygrad::higher::{
     self, Arrays, Expr, Language, Prod, Real, Sum, Vector, case, fix, fun2, if_, inl, inr, iterate, lam, let_, map,
     num, tup,
 };
-use polygrad::interpreters::compiled::compile;
 use polygrad::interpreters::higher::{CurryClosures, CurryLists, Reverse, Run};
 use polygrad::program::{Term, interpret};
 use polygrad::{Array, Tensor, tensor};

@@ -9,8 +9,8 @@
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use polygrad::array::Rng;
+use polygrad::backend::compile;
 use polygrad::interpreters::Enclosure;
-use polygrad::interpreters::compiled::compile;
 use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
 use polygrad::program::Term;
 use polygrad::{Array, BaseTensor, DType, Float};

@@ -53,15 +53,26 @@ static PAGES: Mutex<()> = Mutex::new(());
 
 /// Compares what an example prints with the block of a page that begins with the same line.
 pub(crate) fn assert_printed_in(page: &str, report: &str, tolerance: f64) {
+    let first = format!("{}\n", report.lines().next().unwrap_or_default());
+    assert_block(page, "```text\n", &first, report, |a, b| alike(a, b, tolerance));
+}
+
+/// Compares a text with the block of a page that follows a marker: `<!-- marker -->`.
+pub(crate) fn assert_marked_in(page: &str, marker: &str, report: &str) {
+    assert_block(page, &format!("<!-- {marker} -->\n```text\n"), "", report, |a, b| a == b);
+}
+
+/// Compares a text with the block of a page that has these words before it and as its first line.
+fn assert_block(page: &str, before: &str, first: &str, report: &str, same: impl Fn(&str, &str) -> bool) {
     let _guard = PAGES.lock().unwrap_or_else(PoisonError::into_inner);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let text = fs::read_to_string(&path).expect("the page can be read");
-    let head = format!("```text\n{}\n", report.lines().next().unwrap_or_default());
+    let head = format!("{before}{first}");
     let start = text.find(&head).unwrap_or_else(|| panic!("{page} has no block that begins with {head}"));
-    let start = start + "```text\n".len();
+    let start = start + before.len();
     let end = start + text[start..].find("```").expect("the block has an end");
     let printed = &text[start..end];
-    if alike(report, printed, tolerance) {
+    if same(report, printed) {
         return;
     }
     assert!(

@@ -6,9 +6,9 @@
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use polygrad::backend::Executable;
 use polygrad::base::BaseTensor;
 use polygrad::higher::{self, Language, fun1, lam, let_};
-use polygrad::interpreters::compiled::Executable;
 use polygrad::ops::External;
 use polygrad::program::{Custom, Program, Term};
 use polygrad::{

@@ -5,7 +5,7 @@
 
 mod turned;
 
-use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
+use polygrad::backend::{Executable, compile, compile_in_small_blocks};
 use polygrad::passes::optimize;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::symbolic::value_and_gradient_in;

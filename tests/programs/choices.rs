@@ -7,7 +7,7 @@
 use polygrad::array::Rng;
 use polygrad::inspect::{Cost, count};
 use polygrad::ops::{Binary, Compare, Discrete, Linear, Unary};
-use polygrad::passes::{choices, optimize, simplify};
+use polygrad::passes::{optimize, simplify, split_index_sets};
 use polygrad::program::{Builder, Constant, NodeId, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;
 use polygrad::symbolic::{gradient, jvp, vjp};
@@ -132,7 +132,7 @@ fn values_are_unchanged_and_nothing_gets_dearer() {
     for seed in 0..200 {
         let simple = simplify(&program(seed));
         for program in [simple.clone(), simplify(&vjp(&simple))] {
-            let chosen = choices(&program);
+            let chosen = split_index_sets(&program);
             let x = inputs(&program, seed);
             let (a, b) = (interpret(&program, x.clone()), interpret(&chosen, x.clone()));
             assert_eq!(bits(&a), bits(&b), "seed {seed}: {program}\nbecame {chosen}");
@@ -165,7 +165,7 @@ fn a_decision_list_computes_each_position_once() {
     }
     let program = b.finish(&[y], &[]);
     assert_eq!(
-        simplify(&choices(&program)).to_string().lines().skip(1).map(str::trim).collect::<Vec<&str>>(),
+        simplify(&split_index_sets(&program)).to_string().lines().skip(1).map(str::trim).collect::<Vec<&str>>(),
         [
             "t0 = tanh (slice axis=0 0..1 x)",
             "t1 = cos (slice axis=0 1..3 x)",

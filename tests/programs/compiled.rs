@@ -6,7 +6,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use polygrad::interpreters::compiled::{Executable, compile};
+use polygrad::backend::{Executable, compile};
 use polygrad::ops::{Binary, Compare, Contract, Discrete, Linear, Unary, View};
 use polygrad::passes::optimize;
 use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};

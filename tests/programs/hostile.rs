@@ -6,7 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use polygrad::interpreters::compiled::compile;
+use polygrad::backend::compile;
 use polygrad::ops::{Linear, View};
 use polygrad::passes::{optimize, simplify, vectorize};
 use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};

@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use polygrad::interpreters::compiled::compile;
+use polygrad::backend::compile;
 use polygrad::ops::{Binary, Linear, Unary};
 use polygrad::program::{Program, Term};
 use polygrad::shape::MAX_SIZE;

@@ -5,9 +5,9 @@
 //! registers, and which stay as they are.
 
 use polygrad::array::Rng;
-use polygrad::interpreters::compiled::compile;
+use polygrad::backend::compile;
 use polygrad::ops::{Binary, Compare, Discrete, Linear, Reduce, Unary};
-use polygrad::passes::scalars;
+use polygrad::passes::replace_scalars;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::shape::size;
 use polygrad::{
@@ -143,7 +143,7 @@ fn random_bodies_of_small_arrays_have_the_same_results() {
     for seed in 0..600 {
         let (program, inputs) = random(seed);
         let expected = interpret(&program, inputs.clone());
-        let numbers = scalars(&program);
+        let numbers = replace_scalars(&program);
         assert_eq!(interpret(&numbers, inputs.clone()), expected, "seed {seed}: {program}\n{numbers}");
         let executable = compile(&program);
         let text = executable.explain();
@@ -174,7 +174,7 @@ program(x: f64[2]) {
   }
   return t1
 }";
-    assert_eq!(scalars(f.optimized()).to_string(), expected);
+    assert_eq!(replace_scalars(f.optimized()).to_string(), expected);
 }
 
 /// A particle that falls towards the origin, pushed by these forces, with all that it comes by.
@@ -261,7 +261,7 @@ fn derivatives_of_small_loops_agree() {
 #[test]
 fn large_values_and_operations_without_a_form_stay() {
     fn same(f: &Program) {
-        assert_eq!(&scalars(f), f);
+        assert_eq!(&replace_scalars(f), f);
     }
     let of = |n: usize| -> Vector<Concrete> { Tensor::constant(Array::uniform(&[n], 0.1, 0.9, 1)) };
     // One large value is enough.

@@ -3,7 +3,7 @@
 //! Law: on random bodies, with carries that move, swap and stay, with values of all element types, compiled loops give
 //! the bits that the interpreter gives; and such bodies are single pieces of code.
 
-use polygrad::interpreters::compiled::compile;
+use polygrad::backend::compile;
 use polygrad::ops::{Binary, Compare, Discrete, FloatStep, IntBinary, Linear, Unary};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor, DType};

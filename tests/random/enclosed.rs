@@ -2,7 +2,7 @@
 //! the program was recorded and optimized, interpreted and compiled, whatever the numbers are.
 
 use polygrad::array::Rng;
-use polygrad::interpreters::compiled::compile;
+use polygrad::backend::compile;
 use polygrad::ops::Binary;
 use polygrad::passes::optimize;
 use polygrad::program::{Program, interpret};

@@ -7,11 +7,11 @@ use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
+use polygrad::backend::{Executable, compile, compile_in_small_blocks};
 use polygrad::direct::{self, grad, jvp};
 use polygrad::export::{Exported, Unsupported};
-use polygrad::interpreters::compiled::{Executable, compile, compile_in_small_blocks};
 use polygrad::ops::{Binary, Discrete, External, FloatStep};
-use polygrad::passes::{Options, optimize, segments, simplify, simplify_with, vectorize};
+use polygrad::passes::{Options, checkpoint_loops, optimize, simplify, simplify_with, vectorize};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::TreeMath;
 use polygrad::{
@@ -32,7 +32,7 @@ type Scalar<T> = Tensor<T, 0>;
 
 /// The program with its loops cut in segments, and what is left of these in segments of one trip.
 pub(crate) fn in_segments(program: &Program) -> Program {
-    segments(&segments(program, checkpoint(2)), checkpoint(1))
+    checkpoint_loops(&checkpoint_loops(program, checkpoint(2)), checkpoint(1))
 }
 
 /// What is computed, of the loss where nothing else is said.

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::super::bag::Bag;
 use super::super::linear::{Lin, Mode};
 use super::super::recursion::called;
 use super::super::untyped::{iterated, mapped, recursive, scanned, tangent_folded, unfolded};
@@ -11,6 +10,7 @@ use super::super::value::Val;
 use super::{AnyPrimitive, E, Exp, Lambda, Name, Op};
 use crate::array::Array;
 use crate::higher::Ground;
+use crate::interpreters::higher::copower::Bag;
 
 type Value = Val<Array>;
 type Environment = HashMap<Name, Value>;

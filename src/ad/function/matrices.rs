@@ -2,7 +2,7 @@
 
 use super::super::modes::Wanted;
 use super::Function;
-use super::derived::Derived;
+use super::derivative_programs::Derived;
 use super::record::{Assemble, Known, Recorded, record, single, zeros};
 use crate::array::Array;
 use crate::dtype::Float;

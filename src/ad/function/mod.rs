@@ -8,28 +8,28 @@ use std::sync::OnceLock;
 use thiserror::Error;
 
 use crate::array::Array;
+use crate::backend::{self, Executable, compile};
 use crate::checkpoint::Checkpoint;
 use crate::dtype::DType;
-use crate::interpreters::compiled::{self, Executable, compile};
-use crate::passes::{Options, optimize_with, segments};
+use crate::passes::{Options, checkpoint_loops, optimize_with};
 use crate::program::{Program, interpret};
 use crate::shape::Show;
 use crate::tree::{Difference, Key, Step, Tree, Visitor};
 
-pub(super) mod derived;
+pub(super) mod derivative_programs;
 mod export;
-mod fixed;
 mod jit;
 mod matrices;
 mod products;
 mod record;
+mod static_arguments;
 mod verbs;
 
 use super::modes::{Choice, Made, Mode, explained};
-use derived::Derived;
-pub(super) use fixed::Fixed;
+use derivative_programs::Derived;
 pub use jit::{Gradient, Jit};
 pub(super) use record::{Recorded, record_at};
+pub(super) use static_arguments::Fixed;
 
 /// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a program or a derivative of
 /// one.
@@ -256,7 +256,7 @@ impl FunctionOptions {
     /// The recorded program as it is differentiated.
     fn cut<'a>(&self, recorded: &'a Program) -> Cow<'a, Program> {
         match self.checkpoint {
-            Some(checkpoint) => Cow::Owned(segments(recorded, checkpoint)),
+            Some(checkpoint) => Cow::Owned(checkpoint_loops(recorded, checkpoint)),
             None => Cow::Borrowed(recorded),
         }
     }
@@ -458,7 +458,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     }
 
     fn results(&self, inputs: Vec<Array>) -> Vec<Array> {
-        if self.options.interpreted || compiled::is_off() {
+        if self.options.interpreted || backend::is_off() {
             return interpret(&self.ready, inputs);
         }
         self.executable().run_fitting(&inputs)

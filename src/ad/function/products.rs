@@ -1,7 +1,7 @@
 //! The constructors of [`Function`] for products with derivatives: of a Hessian or Jacobian with a direction, of a
 //! cotangent with a Jacobian.
 
-use super::derived::Derived;
+use super::derivative_programs::Derived;
 use super::record::{Recorded, key, pair, paths, record, zeros, zeros_like};
 use super::{Function, Parts};
 use crate::array::Array;

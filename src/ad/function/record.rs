@@ -1,7 +1,7 @@
 //! What the constructors of [`Function`] have in common: a function is recorded, and the recorded program has a key.
 
-use super::derived::Derived;
-use super::fixed::Fixed;
+use super::derivative_programs::Derived;
+use super::static_arguments::Fixed;
 use super::{Function, Parts, Shown, both};
 use crate::array::Array;
 use crate::base::BaseTensor;

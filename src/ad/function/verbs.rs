@@ -2,7 +2,7 @@
 
 use super::super::modes::Wanted;
 use super::Function;
-use super::derived::Derived;
+use super::derivative_programs::Derived;
 use super::record::{Assemble, Known, Recorded, in_place, paths, record, zeros, zeros_like};
 use crate::array::Array;
 use crate::dtype::Float;

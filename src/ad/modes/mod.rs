@@ -14,8 +14,8 @@
 //! Laws: the choice depends on the program and the options alone; the way that comes first is taken unless another is
 //! faster by more than the estimate is good for; a mode that the user asks for is taken.
 
+mod candidates;
 mod explain;
-mod made;
 #[cfg(test)]
 mod tests;
 mod traced;

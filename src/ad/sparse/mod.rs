@@ -16,17 +16,17 @@
 //! them; `places`: elements at known places; `elements`: the program of all this; `function`: the recorded matrix;
 //! `matrices`: the elements as triplets and in compressed form; `foreign`: as matrices of other crates.
 
+mod affine_gathers;
 mod coloring;
-mod elements;
+mod decompression;
 mod foreign;
 mod function;
+mod input_slicing;
 mod lists;
 mod matrices;
 mod passes;
 mod pattern;
-mod places;
-mod reads;
-mod subject;
+mod seeding;
 
 use super::function::{Fixed, Recorded, record_at};
 use crate::array::Array;
@@ -35,11 +35,11 @@ use crate::passes::optimize;
 use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
-use elements::Elements;
+use decompression::Elements;
 pub use function::SparseFunction;
 pub use matrices::{CompressedColumns, CompressedRows, Triplets};
 pub use pattern::{ColumnPattern, SparsityPattern};
-use subject::Subject;
+use seeding::Subject;
 
 /// The Jacobian of a function from trees to trees, by as many passes as its pattern has colours: `J[i, j] = d y[i] / d x[j]`,
 /// where `x` and `y` are the raveled trees.

@@ -3,11 +3,11 @@
 //! Law: a pass gives the sum of the columns of one colour, or that of the rows, in the raveled arguments alone; so each
 //! element of the matrix stands at one known place of the results of all passes.
 
+use super::affine_gathers;
 use super::coloring::Colors;
+use super::input_slicing::Reads;
 use super::pattern::Merged;
-use super::places;
-use super::reads::Reads;
-use super::subject::Subject;
+use super::seeding::Subject;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
 use crate::dtype::DType;
@@ -69,8 +69,8 @@ pub(super) fn passed(subject: &Subject, colors: &Colors, count: usize, pass: &dy
 /// The elements at these places of the results of all passes; without passes, none.
 pub(super) fn taken(passes: &Passes, places: Vec<i64>) -> Term {
     match &passes.results {
-        Some(results) if passes.apart => places::read(results, places),
-        Some(results) => places::gathered(results, places),
+        Some(results) if passes.apart => affine_gathers::read(results, places),
+        Some(results) => affine_gathers::gathered(results, places),
         None => Term::zeros(&[places.len()], DType::F64),
     }
 }

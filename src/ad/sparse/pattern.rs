@@ -3,9 +3,9 @@
 //! Law: the elements come by rows, those of a row by columns, each once; a pattern by columns has the same elements, and
 //! knows the place of each among those by rows.
 
+use super::input_slicing::Source;
 use super::lists::Lists;
-use super::reads::Source;
-use super::subject::Subject;
+use super::seeding::Subject;
 use crate::base::BaseTensor;
 use crate::interpreters::Concrete;
 use crate::interpreters::sparsity::{Reading, Sparsity};

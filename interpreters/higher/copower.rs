@@ -1,0 +1,100 @@
+//! Copowers: formal sums of points with vectors.
+//!
+//! An entry is one point with a vector, or an array of points with an array of vectors, which the derivative of `map`
+//! makes: so the sum over all elements of an array is one loop, and no list of pairs is ever built ("CHAD", section
+//! 9.4). Law: a copower is a quotient. Nothing outside of the closure-tangents of [`crate::interpreters::higher::curry`] sees entries.
+
+use super::loops::{Trip, sweep};
+use super::value::Val;
+use crate::base::BaseTensor;
+use crate::release::Shared;
+
+/// A value of a copower type; zero is [`Val::Zero`].
+pub struct Bag<T: 'static>(Shared<Entries<T>>);
+
+enum Entries<T: 'static> {
+    One(Val<T>, Val<T>),
+    Zip(Val<T>, Val<T>),
+    Both(Bag<T>, Bag<T>),
+}
+
+/// An entry.
+pub(super) enum Entry<'a, T: 'static> {
+    /// A point and a vector.
+    One(&'a Val<T>, &'a Val<T>),
+    /// An array of points, and an array of vectors.
+    Zip(&'a Val<T>, &'a Val<T>),
+}
+
+impl<T> Clone for Bag<T> {
+    fn clone(&self) -> Self {
+        Bag(self.0.clone())
+    }
+}
+
+impl<T: BaseTensor> Bag<T> {
+    fn of(entries: Entries<T>) -> Self {
+        Bag(Shared::new(entries))
+    }
+
+    fn parts(&self) -> &Entries<T> {
+        &self.0
+    }
+
+    /// A point with a vector.
+    pub(super) fn one(a: Val<T>, v: Val<T>) -> Self {
+        Bag::of(Entries::One(a, v))
+    }
+
+    /// Every element of an array with the vector at its position.
+    pub(super) fn zip(xs: Val<T>, vs: Val<T>) -> Self {
+        Bag::of(Entries::Zip(xs, vs))
+    }
+
+    /// The entries of both.
+    pub(super) fn both(self, other: Bag<T>) -> Self {
+        Bag::of(Entries::Both(self, other))
+    }
+
+    /// All entries, in order.
+    pub(super) fn entries(&self) -> Vec<Entry<'_, T>> {
+        let (mut found, mut work) = (Vec::new(), vec![self]);
+        while let Some(bag) = work.pop() {
+            match bag.parts() {
+                Entries::One(a, v) => found.push(Entry::One(a, v)),
+                Entries::Zip(xs, vs) => found.push(Entry::Zip(xs, vs)),
+                Entries::Both(a, b) => work.extend([b, a]),
+            }
+        }
+        found
+    }
+
+    /// The same points with other vectors.
+    pub(super) fn each(&self, f: &dyn Fn(Val<T>) -> Val<T>) -> Self {
+        let mut bags = self.entries().into_iter().map(|entry| match entry {
+            Entry::One(a, v) => Bag::one(a.clone(), f(v.clone())),
+            Entry::Zip(xs, vs) => Bag::zip(xs.clone(), f(vs.clone())),
+        });
+        let first = bags.next().expect("a copower that is not zero has an entry");
+        bags.fold(first, Bag::both)
+    }
+
+    /// Shows `f` of every entry; an array of entries gives the sum of its results.
+    pub(super) fn fold(&self, f: &dyn Fn(Val<T>, Val<T>) -> Val<T>, show: &mut dyn FnMut(Val<T>)) {
+        for entry in self.entries() {
+            match entry {
+                Entry::One(a, v) => show(f(a.clone(), v.clone())),
+                Entry::Zip(xs, vs) => show(Bag::summed(xs.clone(), vs.clone(), f)),
+            }
+        }
+    }
+
+    /// The sum of `f` of the elements of two arrays.
+    pub(super) fn summed(xs: Val<T>, vs: Val<T>, f: &dyn Fn(Val<T>, Val<T>) -> Val<T>) -> Val<T> {
+        if vs.is_zero() {
+            return Val::Zero;
+        }
+        let step = |_, both: Val<T>| Trip { carry: Val::Nil, out: Val::Nil, sum: f(both.fst(), both.snd()) };
+        sweep("fold", false, Val::Nil, &Val::pair(xs, vs), &step).sum
+    }
+}

@@ -1,0 +1,165 @@
+//! Derivative programs: what a [`Function`](crate::ad::function::Function) runs, its program or a derivative of it.
+
+use crate::ad::modes::{Made, Mode, Wanted};
+use crate::ad::pipeline::dual;
+use crate::ad::symbolic;
+use crate::base::Lift;
+use crate::interpreters::adval::Fault;
+use crate::interpreters::dual::{Dual, Forward};
+use crate::passes::{Options, optimize_with};
+use crate::program::{Program, Slot, Term, interpret};
+
+/// A program made of a recorded one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Derived {
+    /// The program itself.
+    Value,
+    /// A gradient, Jacobian or Hessian, in the mode that takes the least time.
+    By(Wanted),
+    /// The derivative of this order of a function of one number.
+    Nth(usize),
+    /// The Hessian times a direction, which comes after the arguments.
+    Hvp,
+    /// Values, and their tangents for those that come after the arguments.
+    Jvp,
+    /// Values, and the cotangents of the arguments for those of the results that come after the arguments.
+    Vjp,
+}
+
+/// The lowest order at which one Taylor expansion is tried. `tests/derivatives/taylor.rs` prints the operations of both
+/// ways: in programs that grow with each derivative an expansion has fewer from about order 6 on.
+const EXPANDED: usize = 4;
+
+/// The `n`-th derivative of a program in its first input, a number: by one Taylor expansion or by derivatives of
+/// derivatives, whichever has fewer operations.
+fn nth(program: Program, n: usize, options: Options) -> Program {
+    let expanded = (n >= EXPANDED).then(|| optimize_with(&symbolic::nth_in_first(&program, n), options));
+    let mut again = program;
+    for _ in 0..n {
+        again = optimize_with(&symbolic::derivative_in_first(&again), options);
+        if let Some(expanded) = expanded.as_ref().filter(|expanded| expanded.size() < again.size()) {
+            return expanded.clone();
+        }
+    }
+    again
+}
+
+impl Derived {
+    /// The options of the last pass.
+    pub(crate) fn last(self, options: Options) -> Options {
+        if let Derived::By(wanted) = self { wanted.last(options) } else { options }
+    }
+
+    /// The derivative of a program in its first `count` inputs; the other inputs are data.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn of(
+        self,
+        program: &Program,
+        count: usize,
+        mode: Option<Mode>,
+        options: Options,
+    ) -> Result<Made, Fault> {
+        // Optimized before and after each derivative, as in `pipeline`.
+        let ready = || optimize_with(program, options);
+        let made = match self {
+            Derived::By(wanted) => return wanted.made(program, count, mode, options),
+            Derived::Value => program.clone(),
+            Derived::Nth(n) => nth(ready(), n, options),
+            Derived::Hvp => {
+                let wrt: Vec<usize> = (0..count).collect();
+                push(&optimize_with(&symbolic::gradient_in(&ready(), &wrt), options), count)?
+            }
+            Derived::Jvp => jvp(&ready(), count),
+            Derived::Vjp => vjp(&ready(), count)?,
+        };
+        Ok(Made::only(made))
+    }
+}
+
+/// The program from inputs to results. The names of further inputs, which come after the first `count`, are those of
+/// others with a mark.
+pub(crate) fn closed(
+    program: &Program,
+    further: &[Slot],
+    mark: &str,
+    inputs: &[Vec<Term>; 3],
+    results: &[Term],
+) -> Program {
+    let [x, dot, data] = inputs;
+    let name = |slot: &Slot| slot.name.clone();
+    let mut names: Vec<String> = program.inputs()[..x.len()].iter().map(name).collect();
+    names.extend(further.iter().enumerate().map(|(k, slot)| match (slot.name.as_str(), further.len()) {
+        ("", 1) => format!("y_{mark}"),
+        ("", _) => format!("y{k}_{mark}"),
+        (name, _) => format!("{name}_{mark}"),
+    }));
+    names.extend(program.inputs()[x.len()..].iter().map(name));
+    let inputs: Vec<Term> = x.iter().chain(dot).chain(data).cloned().collect();
+    match Term::program(&inputs, results, &names) {
+        Ok(program) => program,
+        Err(message) => unreachable!("a program is closed: {message}"),
+    }
+}
+
+/// The inputs of a program as variables, arguments apart from data.
+pub(crate) fn split(program: &Program, count: usize) -> (Vec<Term>, Vec<Term>) {
+    let mut x = Term::variables(program.inputs());
+    let data = x.split_off(count);
+    (x, data)
+}
+
+/// The tangents of the results alone.
+fn push(program: &Program, count: usize) -> Result<Program, Fault> {
+    let (x, data) = split(program, count);
+    let x_dot = Term::variables(&program.inputs()[..count]);
+    let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), count);
+    let y_dot = sweep.try_push(&y, x_dot.clone())?;
+    Ok(closed(program, &program.inputs()[..count], "dot", &[x, x_dot, data], &y_dot))
+}
+
+pub(crate) fn jvp(program: &Program, count: usize) -> Program {
+    let (x, data) = split(program, count);
+    let x_dot = Term::variables(&program.inputs()[..count]);
+    let sweep = Forward::new();
+    let mut duals: Vec<Dual<Term>> = x.iter().zip(&x_dot).map(|(x, x_dot)| sweep.input(x, x_dot)).collect();
+    duals.extend(data.iter().map(|leaf| <Dual<Term> as Lift<Term>>::lift(leaf.clone())));
+    let (y, y_dot): (Vec<Term>, Vec<Term>) = interpret(program, duals).iter().map(|y| sweep.result(y)).unzip();
+    let results = [y, y_dot].concat();
+    closed(program, &program.inputs()[..count], "dot", &[x, x_dot, data], &results)
+}
+
+fn vjp(program: &Program, count: usize) -> Result<Program, Fault> {
+    let (x, data) = split(program, count);
+    let y_bar = Term::variables(program.outputs());
+    let (sweep, y) = dual(program, &[&x[..], &data[..]].concat(), count);
+    let x_bar = sweep.try_pull(&y, y_bar.clone())?;
+    let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(x_bar).collect();
+    Ok(closed(program, program.outputs(), "bar", &[x, y_bar, data], &results))
+}
+
+/// The pullback of a program at arguments that are known before the cotangents.
+pub(crate) struct Pullback {
+    /// From the arguments and data to the values and residuals.
+    pub(crate) primal: Program,
+    /// From the cotangents and residuals to the cotangents of the arguments.
+    pub(crate) linear: Program,
+}
+
+impl Pullback {
+    /// The pullback of a program in its first `count` inputs.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn of(program: &Program, count: usize) -> Result<Pullback, Fault> {
+        let x = Term::variables(program.inputs());
+        let (sweep, y) = dual(program, &x, count);
+        let y_bar = Term::variables(program.outputs());
+        let x_bar = sweep.try_pull(&y, y_bar.clone())?;
+        let (linear, residuals) = Term::body(&y_bar, &x_bar, 0);
+        let results: Vec<Term> = y.iter().map(|y| y.primal().clone()).chain(residuals).collect();
+        let primal = closed(program, &[], "", &[x, Vec::new(), Vec::new()], &results);
+        Ok(Pullback { primal, linear })
+    }
+}

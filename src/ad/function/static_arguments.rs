@@ -1,0 +1,79 @@
+//! Static arguments: data that are constants of a recorded program.
+//!
+//! Law: a program in which data are constants runs for these data alone; others are an error, and never an input that the
+//! program does not look at.
+
+use super::RunError;
+use super::record::{paths, variables};
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::{DType, Elem};
+use crate::program::Term;
+use crate::shape::Show;
+use crate::tree::Tree;
+
+/// Which leaves of the data are constants of the program, with their elements. By default none is.
+#[derive(Clone, Debug, Default)]
+pub(in crate::ad) struct Fixed {
+    /// For each leaf its elements, if it is a constant; nothing, if none is.
+    leaves: Vec<Option<Array>>,
+}
+
+impl Fixed {
+    /// Integers and masks are constants, floats are not.
+    pub(in crate::ad) fn integers<Q: Tree<Array>>(data: &Q) -> Fixed {
+        let leaves: Vec<Option<Array>> =
+            data.leaves().into_iter().map(|leaf| (!leaf.dtype().is_float()).then_some(leaf)).collect();
+        if leaves.iter().all(Option::is_none) { Fixed::default() } else { Fixed { leaves } }
+    }
+
+    /// The data as a program takes them: constants, and variables.
+    pub(super) fn terms(&self, given: &[Array]) -> Vec<Term> {
+        let mut terms = variables(given);
+        for k in (0..given.len()).filter(|k| self.has(*k)) {
+            terms[k] = Term::constant(given[k].clone());
+        }
+        terms
+    }
+
+    /// Whether this leaf of the data is a constant.
+    fn has(&self, leaf: usize) -> bool {
+        self.leaves.get(leaf).is_some_and(Option::is_some)
+    }
+
+    /// Of what belongs to the leaves of the data, that which belongs to the inputs of the program.
+    pub(super) fn others<X>(&self, of_leaves: Vec<X>) -> Vec<X> {
+        let of_all = of_leaves.into_iter().enumerate();
+        of_all.filter(|(k, _)| !self.has(*k)).map(|(_, x)| x).collect()
+    }
+
+    /// An error unless data of the same shapes and element types have the elements of the constants.
+    pub(super) fn compared<Q: Tree<Array>>(&self, data: &Q) -> Result<(), RunError> {
+        if self.leaves.is_empty() {
+            return Ok(());
+        }
+        let given = data.leaves();
+        let differs =
+            |(k, leaf): (usize, &Option<Array>)| leaf.as_ref().is_some_and(|leaf| *leaf != given[k]).then_some(k);
+        let Some(k) = self.leaves.iter().enumerate().find_map(differs) else { return Ok(()) };
+        let names = paths(data, "data");
+        let needed = self.leaves[k].as_ref().expect("a constant");
+        Err(match needed.dtype() {
+            DType::I64 => difference::<i64>(&names[k], needed, &given[k]),
+            DType::Bool => difference::<bool>(&names[k], needed, &given[k]),
+            DType::F64 | DType::F32 => unreachable!("floats are no constants"),
+        })
+    }
+}
+
+/// The first element that differs.
+fn difference<E: Elem>(path: &str, needed: &Array, given: &Array) -> RunError {
+    let (a, b) = (needed.typed::<E>(), given.typed::<E>());
+    let first = (0..needed.size()).find(|k| a.get(*k) != b.get(*k)).expect("arrays that differ");
+    let (mut index, mut rest) = (needed.shape().to_vec(), first);
+    for place in index.iter_mut().rev() {
+        (*place, rest) = (rest % *place, rest / *place);
+    }
+    let name = if index.is_empty() { path.to_owned() } else { format!("{path}{}", Show(&index)) };
+    RunError::Fixed { name, needed: format!("{:?}", a.get(first)), given: format!("{:?}", b.get(first)) }
+}

@@ -1,0 +1,144 @@
+//! Candidates: the derivative of a program in each mode.
+
+use super::{Form, Mode, Task, Wanted, Way};
+use crate::ad::function::derivative_programs::{closed, jvp, split};
+use crate::ad::matrix;
+use crate::ad::pipeline::dual;
+use crate::ad::second::derivatives;
+use crate::array::Array;
+use crate::base::BaseTensor;
+use crate::dtype::DType;
+use crate::interpreters::adval::{ADVal, Fault, Sweep};
+use crate::ops::Linear;
+use crate::passes::multi_tangent::{Value, multi_tangent};
+use crate::program::{Builder, Constant, NodeId, Op, Program, Slot, Term, interpret};
+use crate::shape::{Shape, size};
+use crate::tree::ravel::{ravel, unravel};
+
+impl Form {
+    /// The derivatives of the results of a sweep in its inputs, whose primals are `x`.
+    ///
+    /// # Errors
+    /// When a result depends on a differentiated value that is no input.
+    fn of<U: BaseTensor>(self, sweep: &Sweep<U>, y: &[ADVal<U>], x: &[U], mode: Mode) -> Result<Vec<U>, Fault> {
+        match (self, mode) {
+            (Form::Tensor, _) => Ok(vec![derivatives(sweep, &y[0], x[0].shape(), mode)?]),
+            (Form::Matrix, _) => Ok(vec![matrix::jacobian_of(sweep, y, x, mode)?]),
+            (Form::Leaves, Mode::Reverse) => sweep.try_pull(y, vec![U::constant(Array::ones(&[], y[0].dtype()))]),
+            (Form::Leaves, Mode::Forward) => {
+                let row = matrix::jacobian_of(sweep, y, x, mode)?;
+                Ok(leaves(x, &row.linear(&Linear::reshape(row.shape(), &[row.shape()[1]]))))
+            }
+        }
+    }
+}
+
+impl Wanted {
+    /// The values, if they are asked for, and the derivatives, from the results of a sweep.
+    ///
+    /// # Errors
+    /// When a result depends on a differentiated value that is no input.
+    pub(super) fn results<U: BaseTensor>(
+        self,
+        sweep: &Sweep<U>,
+        y: &[ADVal<U>],
+        x: &[U],
+        mode: Mode,
+    ) -> Result<Vec<U>, Fault> {
+        let values = y.iter().filter(|_| self.value).map(|y| y.primal().clone());
+        Ok(values.chain(self.form.of(sweep, y, x, mode)?).collect())
+    }
+}
+
+/// The elements of a vector in leaves like `x`; zeros for integers and masks.
+fn leaves<U: BaseTensor>(x: &[U], vector: &U) -> Vec<U> {
+    let zeros: Vec<U> = x.iter().map(|x| U::zeros(x.shape(), x.dtype())).collect();
+    unravel(&zeros, vector)
+}
+
+impl Task<'_> {
+    /// The derivative, made in a way.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn by(&self, way: Way) -> Result<Program, Fault> {
+        let (x, data) = split(self.program, self.count);
+        let results = match way {
+            // Without inputs there are no lanes.
+            Way::Lanes if self.inputs() > 0 => self.by_lanes(&x, &data),
+            Way::Pull | Way::Push | Way::Lanes => {
+                let (sweep, y) = dual(self.program, &[&x[..], &data].concat(), self.count);
+                self.wanted.results(&sweep, &y, &x, way.mode())?
+            }
+        };
+        Ok(closed(self.program, &[], "", &[x, Vec::new(), data], &results))
+    }
+
+    /// Values and derivatives by dual numbers, with the tangents for all basis vectors side by side.
+    fn by_lanes(&self, x: &[Term], data: &[Term]) -> Vec<Term> {
+        let (n, outputs) = (self.inputs(), self.program.outputs());
+        let (program, live) = self.in_lanes(x);
+        let mut made = interpret(&program, [x, data].concat()).into_iter();
+        let mut results: Vec<Term> = made.by_ref().take(outputs.len()).filter(|_| self.wanted.value).collect();
+        let mut tangent = |(slot, live): (&Slot, &bool)| {
+            let known = live.then(|| made.next()).flatten();
+            known.unwrap_or_else(|| Term::constant(Array::zeros(&slot.shape, slot.dtype)))
+        };
+        let mut row = |k: usize| {
+            let y_dot: Vec<Term> = outputs.iter().zip(&live[k * outputs.len()..]).map(&mut tangent).collect();
+            let flat = match self.wanted.form {
+                Form::Tensor => y_dot[0].clone(),
+                Form::Matrix | Form::Leaves => ravel(&y_dot),
+            };
+            flat.linear(&Linear::reshape(flat.shape(), &[1, size(flat.shape())]))
+        };
+        let rows: Vec<Term> = (0..n).map(&mut row).collect();
+        let columns = Term::concat(0, &rows);
+        let m = columns.shape()[1];
+        let matrix = columns.linear(&Linear::permute(&[n, m], &[1, 0]));
+        match self.wanted.form {
+            Form::Tensor => {
+                let both: Shape = outputs[0].shape.iter().chain(x[0].shape()).copied().collect();
+                results.push(matrix.linear(&Linear::reshape(&[m, n], &both)));
+            }
+            Form::Matrix => results.push(matrix),
+            Form::Leaves => results.extend(leaves(x, &matrix.linear(&Linear::reshape(&[m, n], &[n])))),
+        }
+        results
+    }
+
+    /// The program from arguments and data to values, and to the tangents for each basis vector that are not known to
+    /// be zero; and which those are.
+    fn in_lanes(&self, x: &[Term]) -> (Program, Vec<bool>) {
+        let (n, jvp) = (self.inputs(), jvp(self.program, self.count));
+        let mut b = Builder::new();
+        let known = b.inputs(self.program.inputs(), &[]);
+        let (x_ids, data) = known.split_at(self.count);
+        let mut inputs: Vec<Value> = x_ids.iter().copied().map(Value::Same).collect();
+        let mut start = 0;
+        for leaf in x {
+            let count = if leaf.dtype().is_float() { size(leaf.shape()) } else { 0 };
+            let lane = |k: usize| (start..start + count).contains(&k).then(|| one_hot(&mut b, leaf, k - start));
+            inputs.push(Value::Each((0..n).map(lane).collect()));
+            start += count;
+        }
+        inputs.extend(data.iter().copied().map(Value::Same));
+        let results = multi_tangent(&mut b, n, &jvp, inputs);
+        let (y, y_dot) = results.split_at(self.program.outputs().len());
+        let tangents: Vec<Option<NodeId>> = (0..n).flat_map(|k| y_dot.iter().map(move |y| y.lane(k))).collect();
+        let live = tangents.iter().map(Option::is_some).collect();
+        let ids: Vec<NodeId> = y.iter().filter_map(|y| y.lane(0)).chain(tangents.into_iter().flatten()).collect();
+        (b.finish(&ids, &[]), live)
+    }
+}
+
+/// The constant like `x` that is 1 at an element.
+fn one_hot(b: &mut Builder, x: &Term, at: usize) -> NodeId {
+    let mut elements = vec![0.0; size(x.shape())];
+    elements[at] = 1.0;
+    let array = match x.dtype() {
+        DType::F32 => Array::new(x.shape(), elements.iter().map(|x| *x as f32).collect()),
+        DType::F64 | DType::I64 | DType::Bool => Array::new(x.shape(), elements),
+    };
+    b.apply(Op::Constant(Constant(array)))
+}

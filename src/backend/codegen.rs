@@ -1,0 +1,147 @@
+//! Code generation: every fusion group becomes tile code or register code, and steps are numbered.
+//!
+//! A fusion group of one position, and a loop of nothing but such groups, become code on registers ([`register`]); any
+//! other group becomes code for tiles ([`tile`]).
+//!
+//! Law: steps keep their order, and those of a list have numbers before those of its bodies. A step that runs in parts
+//! has no step inside that does.
+
+use super::ir::fusion::FusionGroup;
+use super::ir::limits::Limits;
+use super::ir::step::{Buffer, BufferId, FusedStep, Loop, RowBlocks, Step, Storage};
+use super::lower::known_number;
+use super::plan::halo::FullPass;
+use super::plan::partition::Partition;
+use super::plan::{Plan, ResultSource};
+use super::register::{self, RegisterCode};
+use super::tile;
+use crate::array::Array;
+
+/// The code of a pass.
+pub(crate) enum Code {
+    /// A pass tile by tile.
+    Tile(tile::TileCode),
+    /// A group of one position, or a loop of such groups.
+    Register(Box<RegisterCode>),
+}
+
+/// A step that can run.
+pub(crate) type CompiledStep = Step<Code>;
+
+/// A plan with its code.
+pub(crate) struct CompiledPlan {
+    pub(crate) steps: Vec<CompiledStep>,
+    /// The number of all steps, with those of bodies.
+    pub(crate) count: usize,
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) constants: Vec<Array>,
+    /// Where the results are. The buffers of the inputs are the first.
+    pub(crate) outputs: Vec<ResultSource>,
+    /// The bytes of the block of a workspace, those of the registers of the largest group, and those of what the parts
+    /// of a step add up.
+    pub(crate) bytes: usize,
+    pub(crate) registers: usize,
+    pub(crate) sums: usize,
+    /// How steps run in parts, by their numbers.
+    pub(crate) parts: Vec<Option<Box<Partition>>>,
+}
+
+impl CompiledPlan {
+    /// The bytes of memory that a run on one thread takes beside inputs and results.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.saturating_add(self.registers).saturating_add(self.sums)
+    }
+}
+
+/// The code of a plan.
+pub(crate) fn generate(plan: Plan, limits: Limits) -> CompiledPlan {
+    let Plan { steps, buffers, constants, outputs, bytes } = plan;
+    let number = |buf: BufferId, at: usize| match buffers[buf as usize].storage {
+        Storage::Constant(k) => known_number(&constants[k], at),
+        Storage::Input | Storage::Output | Storage::Workspace(_) | Storage::Loop => None,
+    };
+    let mut generator =
+        Generator { buffers: &buffers, number: &number, limits, next: 0, registers: 0, parts: Vec::new() };
+    let steps = generator.steps(steps, Some(limits.halo), true);
+    let Generator { next: count, registers, parts, .. } = generator;
+    let sums = parts.iter().flatten().map(|parts| parts.all_bytes()).max().unwrap_or_default();
+    CompiledPlan { steps, count, buffers, constants, outputs, bytes, registers, sums, parts }
+}
+
+/// The elements of buffers that are known numbers.
+type Numbers<'a> = &'a dyn Fn(BufferId, usize) -> Option<f64>;
+
+struct Generator<'a> {
+    buffers: &'a [Buffer],
+    number: Numbers<'a>,
+    limits: Limits,
+    /// The number of the next step.
+    next: usize,
+    /// The bytes of the registers of the largest group so far.
+    registers: usize,
+    parts: Vec<Option<Box<Partition>>>,
+}
+
+impl Generator<'_> {
+    /// The code of steps. `sides` is that of the limits, if groups run over all their positions at once; `whole` says
+    /// whether no step around runs in parts.
+    fn steps(&mut self, steps: Vec<FusedStep>, halo: Option<(usize, usize)>, whole: bool) -> Vec<CompiledStep> {
+        let first = self.next;
+        self.next += steps.len();
+        self.parts.resize_with(self.next, || None);
+        let mut made = Vec::with_capacity(steps.len());
+        for (number, step) in (first..).zip(steps) {
+            let parts = if whole { Partition::of(&step, self.buffers, self.limits.partition) } else { None };
+            let whole = whole && parts.is_none();
+            let step = match step {
+                Step::Pass(group) => Step::Pass(self.group(group, halo)),
+                Step::Loop(l) => self.trips(*l, halo.filter(|_| whole), whole),
+                Step::RowBlocks(blocks) => {
+                    let RowBlocks { rows, block, steps, first: _, local, whole, uses } = *blocks;
+                    let first = self.next;
+                    let steps = self.steps(steps, None, false);
+                    Step::RowBlocks(Box::new(RowBlocks { rows, block, steps, first, local, whole, uses }))
+                }
+                Step::KernelCall(whole) => Step::KernelCall(whole),
+                Step::Interpreted(call) => Step::Interpreted(call),
+            };
+            if let Step::Pass(code) = &step {
+                self.registers = self.registers.max(code.bytes());
+            }
+            let apart = !matches!(step, Step::Pass(Code::Register(_)));
+            self.parts[number] = parts.map(Box::new).filter(|_| apart);
+            made.push(step);
+        }
+        made
+    }
+
+    fn group(&mut self, mut group: FusionGroup, halo: Option<(usize, usize)>) -> Code {
+        if group.size == 1 {
+            return Code::Register(Box::new(register::group(&group, self.buffers)));
+        }
+        let whole = halo.map(|limits| FullPass { buffers: self.buffers, limits });
+        Code::Tile(group.code(self.number, whole))
+    }
+
+    fn trips(&mut self, l: Loop<FusionGroup>, halo: Option<(usize, usize)>, whole: bool) -> CompiledStep {
+        if l.stacked() == 0
+            && let Some(code) = register::trips(&l, self.buffers)
+        {
+            return Step::Pass(Code::Register(Box::new(code)));
+        }
+        let Loop { n, reverse, ends, body, first: _, carries, xs, outputs, captured, bytes, start } = l;
+        let first = self.next;
+        let body = self.steps(body, halo, whole);
+        Step::Loop(Box::new(Loop { n, reverse, ends, body, first, carries, xs, outputs, captured, bytes, start }))
+    }
+}
+
+impl Code {
+    /// The bytes of the registers.
+    fn bytes(&self) -> usize {
+        match self {
+            Code::Tile(code) => code.halo.iter().fold(code.bytes, |bytes, side| bytes.max(side.bytes)),
+            Code::Register(code) => code.bytes,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The compiled plan as text: passes, kernels, loops, buffers and estimates, which say why a program is slow.
+//!
+//! Law: the text depends on the program alone, but for measured times.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::backend::codegen::{Code, CompiledPlan, CompiledStep};
+use crate::backend::ir::fusion::FusedOp;
+use crate::backend::ir::step::{Interpreted, KernelCall, KernelOp, Loop, RowBlocks, Step, Storage};
+use crate::backend::register::RegisterCode;
+use crate::backend::tile::superinstructions::Superinstructions;
+use crate::backend::tile::{self, Arg};
+use crate::program::Program;
+
+/// The times of the steps with how often each ran, and the number of runs.
+type Clock<'a> = (&'a [(Duration, u64)], usize);
+
+pub(crate) fn text(program: &Program, plan: &CompiledPlan, clock: Option<Clock<'_>>) -> String {
+    let mut lines = Lines { plan, clock, text: String::new() };
+    let buffers = plan.buffers.iter().filter(|buffer| matches!(buffer.storage, Storage::Workspace(_))).count();
+    let Superinstructions { cheap, inside, count } = superinstructions(&plan.steps);
+    let _ = writeln!(
+        lines.text,
+        "{} operations in {} steps; {buffers} values in {} bytes, {} bytes of registers; {inside} of {cheap} cheap \
+         operations in {count} superinstructions",
+        program.size(),
+        plan.count,
+        plan.bytes,
+        plan.registers
+    );
+    lines.steps(&plan.steps, 0, 1);
+    lines.text
+}
+
+/// The superinstructions of steps.
+pub(crate) fn superinstructions(steps: &[CompiledStep]) -> Superinstructions {
+    let mut all = Superinstructions::default();
+    for step in steps {
+        let of = match step {
+            Step::Pass(Code::Tile(code)) => code.counts,
+            Step::Pass(Code::Register(code)) => code.counts(),
+            Step::Loop(l) => superinstructions(&l.body),
+            Step::RowBlocks(blocks) => superinstructions(&blocks.steps),
+            Step::KernelCall(_) | Step::Interpreted(_) => Superinstructions::default(),
+        };
+        all.cheap += of.cheap;
+        all.inside += of.inside;
+        all.count += of.count;
+    }
+    all
+}
+
+struct Lines<'a> {
+    plan: &'a CompiledPlan,
+    clock: Option<Clock<'a>>,
+    text: String,
+}
+
+impl Lines<'_> {
+    fn steps(&mut self, steps: &[CompiledStep], first: usize, depth: usize) {
+        for (number, step) in (first..).zip(steps) {
+            let words = match step {
+                Step::Pass(Code::Tile(code)) => self.group(code),
+                Step::Pass(Code::Register(code)) => straight(code),
+                Step::KernelCall(whole) => self.whole(whole),
+                Step::Loop(l) => {
+                    let stacked = match l.stacked() {
+                        0 => String::new(),
+                        n => format!(" ({n} in stacks)"),
+                    };
+                    let trips = match (l.ends, l.n) {
+                        (false, n) => format!("of {n} trips"),
+                        (true, usize::MAX) => "until it ends".into(),
+                        (true, n) => format!("of at most {n} trips"),
+                    };
+                    format!("loop {trips}, {} carried{stacked}, {} bytes a trip", l.carries.len(), l.bytes)
+                }
+                Step::Interpreted(call) => interpreted(call),
+                Step::RowBlocks(blocks) => {
+                    let (n, bytes) = (blocks.local.len(), blocks.local.iter().map(|(_, bytes)| bytes).sum::<usize>());
+                    let RowBlocks { rows, block, .. } = **blocks;
+                    format!("{rows} rows, {block} at a time; {n} values for these alone, {bytes} bytes a row")
+                }
+            };
+            let time = self.clock.map_or_else(String::new, |(times, runs)| {
+                let (time, count) = times[number];
+                format!("{:>10.2} us, {} times: ", time.as_secs_f64() * 1e6 / runs as f64, count / runs as u64)
+            });
+            let parts = self.plan.parts[number]
+                .as_deref()
+                .map_or_else(String::new, |parts| format!("; in up to {} parts", parts.count(usize::MAX)));
+            let _ = writeln!(self.text, "{:indent$}{time}{words}{parts}", "", indent = 2 * depth);
+            if let Step::Loop(l) = step {
+                let l: &Loop<Code> = l;
+                self.steps(&l.body, l.first, depth + 1);
+            }
+            if let Step::RowBlocks(blocks) = step {
+                self.steps(&blocks.steps, blocks.first, depth + 1);
+            }
+        }
+    }
+
+    fn group(&self, code: &tile::TileCode) -> String {
+        let mut names: BTreeMap<String, usize> = BTreeMap::new();
+        let (mut flops, mut moved) = (0, 0);
+        let once = code.before.iter().filter(|instruction| matches!(instruction.item, FusedOp::View(..)));
+        for instruction in once.chain(&code.each) {
+            let (name, arithmetic) = name(&instruction.item);
+            *names.entry(name).or_default() += 1;
+            flops += usize::from(arithmetic);
+            let buffers =
+                instruction.item.operands().iter().filter(|arg| matches!(arg, Arg::Buffer(..) | Arg::View(_))).count();
+            let out = matches!(instruction.out, Arg::Buffer(..)) && instruction.item.writes().is_none();
+            let through = instruction.item.reads().is_some() || instruction.item.writes().is_some();
+            moved += buffers * instruction.operand.width() + usize::from(out || through) * instruction.dtype.width();
+        }
+        let views = copied_views(code);
+        let halo: usize = code.halo.iter().map(|side| side.size).sum();
+        let halo = if halo > 0 { format!("; {halo} at sides computed apart") } else { String::new() };
+        format!(
+            "group of {} in tiles of {}: {}; {} operations, {} bytes{views}{halo}",
+            code.size,
+            code.tile,
+            counted(names),
+            flops * code.size,
+            moved * code.size
+        )
+    }
+
+    fn whole(&self, whole: &KernelCall) -> String {
+        let bytes: usize = whole
+            .operands
+            .iter()
+            .map(|(operand, len)| {
+                let width = self.plan.buffers[operand.buf as usize].dtype.width();
+                width * if operand.one { 1 } else { *len }
+            })
+            .sum();
+        match &whole.op {
+            KernelOp::Product(product) => {
+                format!("product: {}; {} operations, {bytes} bytes", product.describe(), product.flops())
+            }
+            KernelOp::Extremum(op, len, _) => format!("{} of lines of {len}; {bytes} bytes", op.name()),
+            KernelOp::Position(op, len, _) => format!("arg{} of lines of {len}; {bytes} bytes", op.name()),
+            KernelOp::Gather(_, block) => format!("gather of blocks of {block}; {bytes} bytes"),
+            KernelOp::Scatter(_, block, _) => format!("scatter_add of blocks of {block}; {bytes} bytes"),
+            KernelOp::Transpose(_) => format!("elements in another order; {bytes} bytes"),
+            KernelOp::Affine(_, add) => {
+                format!("{} through a slanted view; {bytes} bytes", if *add { "sum" } else { "copy" })
+            }
+        }
+    }
+}
+
+/// Names with how many there are of each.
+fn counted(names: BTreeMap<String, usize>) -> String {
+    let counted = |(name, count)| if count == 1 { name } else { format!("{count} {name}") };
+    names.into_iter().map(counted).collect::<Vec<_>>().join(", ")
+}
+
+/// A group or a loop of single numbers.
+fn straight(code: &RegisterCode) -> String {
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let mut flops = 0;
+    for (name, count) in code.names() {
+        *names.entry(name.to_owned()).or_default() += 1;
+        flops += count;
+    }
+    for instruction in &code.tiles {
+        let (name, arithmetic) = name(&instruction.item);
+        *names.entry(name).or_default() += 1;
+        flops += usize::from(arithmetic);
+    }
+    let words = if names.is_empty() { "copy".to_owned() } else { counted(names) };
+    let rows = code.moving().count();
+    if code.goes.is_some() {
+        let trips =
+            if code.n == usize::MAX { "trips until it ends".to_owned() } else { format!("at most {} trips", code.n) };
+        return format!("numbers, {trips}: {words}; {flops} operations a trip");
+    }
+    match (code.n, &code.affine) {
+        (1, _) => format!("numbers: {words}; {flops} operations"),
+        (n, Some(_)) => format!("recurrence of {n} trips: {words}; {} operations", n * flops),
+        (n, None) => format!("numbers, {n} trips with {rows} elements of rows: {words}; {} operations", n * flops),
+    }
+}
+
+/// How often the views of a group are copied, for all tiles; nothing if they are all read where they lie.
+fn copied_views(code: &tile::TileCode) -> String {
+    let (mut copied, mut all) = (0, 0);
+    for (start, len) in code.tiles(0..code.size) {
+        for instruction in &code.each {
+            if let (FusedOp::View(_, access), Arg::View(sighting)) = (&instruction.item, instruction.out) {
+                copied += usize::from(sighting.is_copied(access.footprint(start, len)));
+                all += 1;
+            }
+        }
+    }
+    if copied > 0 { format!("; views copied {copied} of {all} times") } else { String::new() }
+}
+
+/// An operation that the interpreter of arrays does.
+fn interpreted(call: &Interpreted) -> String {
+    // The last line of a program is a brace; the line before says what is returned.
+    let text = call.program.to_string();
+    let line = text.lines().rev().nth(1).unwrap_or_default();
+    format!("interpreted: {}", line.trim().trim_start_matches("return "))
+}
+
+/// The name of an operation of a group, and whether it computes.
+fn name(item: &FusedOp<Arg>) -> (String, bool) {
+    let words = match item {
+        FusedOp::Read(..) => return ("copy".into(), false),
+        FusedOp::One(..) => return ("fill".into(), false),
+        FusedOp::View(..) => return ("view".into(), false),
+        FusedOp::Positions(_) => return ("iota".into(), false),
+        FusedOp::Gather(..) => return ("gather".into(), false),
+        FusedOp::Put(..) => return ("write".into(), false),
+        FusedOp::Add(..) => "sum",
+        FusedOp::Unary(op, _) => op.name(),
+        FusedOp::Binary(op, ..) => op.symbol(),
+        FusedOp::Compare(op, ..) => op.name(),
+        FusedOp::IntUnary(op, _) => op.name(),
+        FusedOp::IntBinary(op, ..) => op.name(),
+        FusedOp::And(..) => "and",
+        FusedOp::Or(..) => "or",
+        FusedOp::Not(_) => "not",
+        FusedOp::FloatStep(op, _) => op.name(),
+        FusedOp::Convert(..) => "convert",
+        FusedOp::Select(_) => "select",
+        FusedOp::Form(form, _) => form.name(),
+        FusedOp::Weighted(_, terms) => return (format!("sum of {} with weights", terms.len()), true),
+        FusedOp::SinCos(..) => "sin_cos",
+        FusedOp::Second(_) => unreachable!("the instruction before has computed both results"),
+    };
+    (words.to_owned(), true)
+}

@@ -1,0 +1,593 @@
+//! Strided accesses: the elements of a buffer that a flat range of an iteration space reads or writes.
+//!
+//! A group runs over its iteration space in row-major order, tile by tile. An access turns the affine view of an operand,
+//! or of a result, into runs of one stride for any flat range, so a tile reads and writes through views of any kind.
+//!
+//! Law: an access visits each flat position of a range once, and gives the place that the view looks at, or none where the
+//! view looks at nothing. Where the innermost axes are short, runs go along the axis around them, so they are long
+//! anyway.
+#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
+
+use std::ops::{Range, RangeInclusive};
+
+use smallvec::SmallVec;
+
+use crate::ops::View;
+use crate::shape;
+
+/// One axis of an iteration space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Axis {
+    len: usize,
+    /// The distance in the array of a step.
+    stride: i64,
+    /// The steps at which the view looks at something.
+    lo: usize,
+    hi: usize,
+}
+
+impl Axis {
+    /// Axes that were merged, apart again: the outer one, and the inner one of this length.
+    fn split(self, n: usize) -> Option<[Axis; 2]> {
+        let Axis { len, stride, lo, hi } = self;
+        [len, lo, hi].iter().all(|k| k.is_multiple_of(n)).then(|| {
+            let outer = Axis { len: len / n, stride: stride.wrapping_mul(n as i64), lo: lo / n, hi: hi / n };
+            [outer, Axis { len: n, stride, lo: 0, hi: n }]
+        })
+    }
+}
+
+/// A view as strides of the flat array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Access {
+    /// The place of index 0, which may lie outside of the array.
+    base: i64,
+    /// Outermost first; at least one.
+    axes: SmallVec<[Axis; 4]>,
+    /// The number of innermost axes that runs go across, and of their steps.
+    across: (usize, usize),
+    /// The number of elements of the array if positions at the sides of rows may look at other elements than those that
+    /// the view gives, 0 if not.
+    beyond: usize,
+}
+
+/// The largest number of steps of innermost axes that runs go across.
+const SHORT: usize = 16;
+
+/// The least length of two axes for which another order of axes pays.
+const TURNED: usize = 8;
+
+/// Another order of the axes of an iteration space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AxisOrder {
+    /// The lengths of the axes, outermost first.
+    pub(crate) lens: SmallVec<[usize; 4]>,
+    /// The axes in the other order.
+    pub(crate) order: SmallVec<[usize; 4]>,
+}
+
+/// A run of flat positions, `step` apart, whose places are `stride` apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// The first position of the run within the range.
+    pub(crate) at: usize,
+    pub(crate) step: usize,
+    pub(crate) len: usize,
+    /// The place of the first, if the view looks at something there.
+    pub(crate) place: Option<usize>,
+    pub(crate) stride: i64,
+}
+
+/// Short rows of flat positions, one after the other, whose places have one distance from row to row and one within a
+/// row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    /// The first position within the range.
+    pub(crate) at: usize,
+    pub(crate) rows: usize,
+    /// The length of a row.
+    pub(crate) len: usize,
+    /// The place of the first position.
+    pub(crate) place: usize,
+    pub(crate) row_stride: usize,
+    /// At most [`STEPS`].
+    pub(crate) stride: usize,
+}
+
+impl Grid {
+    /// The number of elements from the first place to the last.
+    pub(crate) fn reach(&self) -> usize {
+        (self.rows - 1) * self.row_stride + (self.len - 1) * self.stride + 1
+    }
+}
+
+/// What an access looks at in a range of positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Footprint {
+    /// As many places one after the other, from this one on.
+    Contiguous(usize),
+    /// One place.
+    Single(usize),
+    /// Anything else.
+    Strided,
+}
+
+/// Rows that lie one after the other in an array, but for positions at their sides that look at nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Holed {
+    /// The place of the first position, as if it looked at something.
+    place: i64,
+    /// The length of the rows.
+    row: usize,
+    /// The column of the first position.
+    column: usize,
+    /// The columns that look at something.
+    seen: (usize, usize),
+}
+
+impl Holed {
+    /// The place of the first of some positions, if the elements behind all of them are among these of the array.
+    pub(crate) fn within(&self, len: usize, elements: Range<usize>) -> Option<usize> {
+        let place = usize::try_from(self.place).ok()?;
+        (elements.start <= place && place + len <= elements.end).then_some(place)
+    }
+
+    /// Calls `hole` for the ranges among the first `len` positions that look at nothing.
+    pub(crate) fn holes(&self, len: usize, mut hole: impl FnMut(Range<usize>)) {
+        let (lo, hi) = self.seen;
+        let clip = |at: usize| at.saturating_sub(self.column).min(len);
+        let mut row = 0;
+        while row < self.column + len {
+            for (from, to) in [(row, row + lo), (row + hi, row + self.row)] {
+                let range = clip(from)..clip(to);
+                if !range.is_empty() {
+                    hole(range);
+                }
+            }
+            row += self.row;
+        }
+    }
+}
+
+/// The largest distance of neighbors in a grid.
+const STEPS: i64 = 4;
+
+/// The lengths of rows that are read as grids: longer ones are runs that are worth a call.
+pub(crate) const READ: RangeInclusive<usize> = 2..=64;
+
+/// The lengths of rows that are added up as grids: shorter ones are run across.
+pub(crate) const ADDED: RangeInclusive<usize> = 8..=64;
+
+impl Access {
+    /// The access of a view, or `None` if whether the view looks at something is no condition on the axes one by one.
+    pub(crate) fn new(view: &View) -> Option<Access> {
+        if !view.is_empty() && !view.is_total_in_box() {
+            return None;
+        }
+        let source = view.source();
+        let mut base = 0i64;
+        let axis = |(len, (lo, hi)): (&usize, &(usize, usize))| Axis { len: *len, stride: 0, lo: *lo, hi: *hi };
+        let mut axes: SmallVec<[Axis; 4]> = view.shape().iter().zip(view.bounds()).map(axis).collect();
+        let mut step = 1i64;
+        for k in (0..source.len()).rev() {
+            base = base.wrapping_add(view.offset()[k].wrapping_mul(step));
+            for (axis, m) in axes.iter_mut().zip(view.row(k)) {
+                axis.stride = axis.stride.wrapping_add(m.wrapping_mul(step));
+            }
+            step = step.wrapping_mul(source[k] as i64);
+        }
+        if view.is_empty() {
+            axes.push(Axis { len: 1, stride: 0, lo: 0, hi: 0 });
+        }
+        Some(Access::of(base, axes))
+    }
+
+    fn of(base: i64, axes: SmallVec<[Axis; 4]>) -> Access {
+        Access { base, axes, across: (0, 1), beyond: 0 }.merged()
+    }
+
+    /// The same access with as few axes as possible: none of one step, and two that continue each other are one.
+    fn merged(mut self) -> Access {
+        let mut merged: SmallVec<[Axis; 4]> = SmallVec::new();
+        for axis in &self.axes {
+            let whole = axis.lo == 0 && axis.hi == axis.len;
+            if axis.len == 1 && whole {
+                continue;
+            }
+            match merged.last_mut() {
+                // An inner axis that is whole continues the rows between the sides of an outer one.
+                Some(outer) if whole && outer.stride == axis.stride.wrapping_mul(axis.len as i64) => {
+                    let n = axis.len;
+                    *outer = Axis { len: outer.len * n, stride: axis.stride, lo: outer.lo * n, hi: outer.hi * n };
+                }
+                Some(_) | None => merged.push(*axis),
+            }
+        }
+        if merged.is_empty() {
+            merged.push(Axis { len: 1, stride: 0, lo: 0, hi: 1 });
+        }
+        self.across = (0, 1);
+        for (k, axis) in merged.iter().enumerate().skip(1).rev() {
+            let steps = self.across.1 * axis.len;
+            if steps > SHORT || merged[k - 1].len < steps {
+                break;
+            }
+            self.across = (merged.len() - k, steps);
+        }
+        self.axes = merged;
+        self
+    }
+
+    /// The places `0, 1, .., n - 1`.
+    pub(crate) fn along(n: usize) -> Access {
+        Access::of(0, SmallVec::from_slice(&[Axis { len: n, stride: 1, lo: 0, hi: n }]))
+    }
+
+    /// This access, from a place further on.
+    pub(crate) fn moved(mut self, at: usize) -> Access {
+        self.base = self.base.wrapping_add(at as i64);
+        self
+    }
+
+    /// An access that stays at one place where this one looks at something.
+    pub(crate) fn still(mut self, at: usize) -> Access {
+        self.base = at as i64;
+        self.axes.iter_mut().for_each(|axis| axis.stride = 0);
+        self.merged()
+    }
+
+    /// The order of the axes in which the access goes through neighbors, if there is one and the access does not do so
+    /// anyway.
+    pub(crate) fn axis_order(&self) -> Option<AxisOrder> {
+        let inner = self.axes.last()?;
+        let (near, still) = (|axis: &Axis| axis.stride.abs() == 1, |axis: &Axis| axis.stride == 0);
+        if near(inner) || inner.len < TURNED || self.axes.iter().any(still) {
+            return None;
+        }
+        self.axes.iter().find(|axis| near(axis) && axis.len >= TURNED)?;
+        let mut order: SmallVec<[usize; 4]> = (0..self.axes.len()).collect();
+        order.sort_by_key(|k| std::cmp::Reverse(self.axes[*k].stride.unsigned_abs()));
+        Some(AxisOrder { lens: self.axes.iter().map(|axis| axis.len).collect(), order })
+    }
+
+    /// The access over the same positions in another order, if it has these axes.
+    pub(crate) fn reordered(&self, turn: &AxisOrder) -> Option<Access> {
+        let mut left = self.axes.iter().rev().copied();
+        let mut outer = None;
+        let mut axes: SmallVec<[Axis; 4]> = SmallVec::new();
+        for n in turn.lens.iter().rev() {
+            let axis = outer.take().or_else(|| left.next())?;
+            if axis.len == *n {
+                axes.push(axis);
+                continue;
+            }
+            let [rest, inner] = axis.split(*n)?;
+            axes.push(inner);
+            outer = Some(rest);
+        }
+        if outer.is_some() || left.next().is_some() {
+            return None;
+        }
+        let axes = turn.order.iter().map(|k| axes[axes.len() - 1 - k]).collect();
+        Some(Access::of(self.base, axes))
+    }
+
+    /// The distance of neighboring positions of the innermost axis.
+    pub(crate) fn steps(&self) -> i64 {
+        self.axes.last().map_or(0, |axis| axis.stride)
+    }
+
+    /// Whether neighboring positions look at neighboring places, or at one.
+    pub(crate) fn is_near(&self) -> bool {
+        self.axes.last().is_some_and(|axis| axis.stride.abs() <= 1)
+    }
+
+    /// The access of the part of an array that comes from `before` on along the middle one of its axes, as `concat`
+    /// writes it.
+    pub(crate) fn block(outer: usize, rows: usize, inner: usize, whole: usize, before: usize) -> Access {
+        let axis = |len: usize, stride: usize| Axis { len, stride: stride as i64, lo: 0, hi: len };
+        let axes = SmallVec::from_slice(&[axis(outer, whole * inner), axis(rows * inner, 1)]);
+        Access::of((before * inner) as i64, axes)
+    }
+
+    /// Whether the flat position is its own place, moved by a constant: the array is read as it lies from that place
+    /// on.
+    pub(crate) fn straight(&self) -> Option<usize> {
+        match &self.axes[..] {
+            [Axis { len, stride: 1, lo: 0, hi }] if hi == len => Some(self.base as usize),
+            [Axis { len: 1, lo: 0, hi: 1, .. }] => Some(self.base as usize),
+            _ => None,
+        }
+    }
+
+    /// The one place that all positions look at.
+    pub(crate) fn constant(&self) -> Option<usize> {
+        let still = |axis: &Axis| axis.stride == 0 && (axis.lo, axis.hi) == (0, axis.len);
+        self.axes.iter().all(still).then_some(self.base as usize)
+    }
+
+    /// Whether every position looks at something.
+    pub(crate) fn is_total(&self) -> bool {
+        self.axes.iter().all(|axis| (axis.lo, axis.hi) == (0, axis.len))
+    }
+
+    /// Whether the positions of each row, of so many, look only at the elements of the same row, of so many each. The
+    /// answer may be no though they do.
+    pub(crate) fn stays_in_rows(&self, rows: usize, row: usize) -> bool {
+        if self.axes.iter().any(|axis| axis.lo >= axis.hi) {
+            return true;
+        }
+        let mut left = rows;
+        let (mut lowest, mut highest) = (self.base, self.base);
+        for axis in &self.axes {
+            // An axis counts rows, or elements of a row, or, if axes have been merged, both.
+            let (step, counted, (lo, hi)) = match left {
+                1 => (1, 1, (axis.lo, axis.hi)),
+                _ if left.is_multiple_of(axis.len) => (1, axis.len, (0, 1)),
+                _ if axis.len.is_multiple_of(left) => (axis.len / left, left, (0, axis.len / left)),
+                _ => return false,
+            };
+            left /= counted;
+            // From row to row, the places may move within the rows.
+            let drift = axis.stride.wrapping_mul(step as i64).wrapping_sub((row * left) as i64);
+            let seen = if step == 1 && counted > 1 { (axis.lo, axis.hi) } else { (0, counted) };
+            for (stride, (lo, hi)) in [(axis.stride, (lo, hi)), (drift, seen)] {
+                let (a, b) = (stride.wrapping_mul(lo as i64), stride.wrapping_mul(hi as i64 - 1));
+                (lowest, highest) = (lowest.wrapping_add(a.min(b)), highest.wrapping_add(a.max(b)));
+            }
+        }
+        left == 1 && lowest >= 0 && highest < row as i64
+    }
+
+    /// Calls `f` with the number of steps of the first axes, for each number of axes but all.
+    pub(crate) fn outer_sizes(&self, f: &mut dyn FnMut(usize)) {
+        let outer = &self.axes[..self.axes.len() - 1];
+        outer.iter().fold(1, |steps, axis| {
+            f(steps * axis.len);
+            steps * axis.len
+        });
+    }
+
+    /// Calls `body` for each grid of the flat positions `start .. start + len`; returns whether these are grids with
+    /// rows of one of the lengths.
+    pub(crate) fn grids(
+        &self,
+        lengths: RangeInclusive<usize>,
+        start: usize,
+        len: usize,
+        mut body: impl FnMut(Grid),
+    ) -> bool {
+        let [outer @ .., rows, inner] = &self.axes[..] else { return false };
+        let n = inner.len;
+        if !lengths.contains(&n) || rows.stride < 0 || !(0..=STEPS).contains(&inner.stride) || !self.is_total() {
+            return false;
+        }
+        // Few short rows are a part of what runs go across.
+        if n < *ADDED.start() && rows.len * n < 64 && !outer.is_empty() {
+            return false;
+        }
+        let (mut at, end) = (start, start + len);
+        while at < end {
+            let (row, j) = (at / n, at % n);
+            let (mut rest, i) = (row / rows.len, row % rows.len);
+            let mut place = self.base + rows.stride * i as i64 + inner.stride * j as i64;
+            for axis in outer.iter().rev() {
+                (place, rest) = (place + axis.stride * (rest % axis.len) as i64, rest / axis.len);
+            }
+            // A row that the range cuts is a grid of its own.
+            let (count, width) = match end - at {
+                left if j > 0 || left < n => (1, left.min(n - j)),
+                left => ((left / n).min(rows.len - i), n),
+            };
+            let (row_stride, stride) = (rows.stride as usize, inner.stride as usize);
+            body(Grid { at: at - start, rows: count, len: width, place: place as usize, row_stride, stride });
+            at += count * width;
+        }
+        true
+    }
+
+    /// What the access looks at from the flat positions `start .. start + len`, if these are part of one row.
+    pub(crate) fn footprint(&self, start: usize, len: usize) -> Footprint {
+        let [outer @ .., inner] = &self.axes[..] else { return Footprint::Strided };
+        let (mut rest, j) = (start / inner.len, start % inner.len);
+        if self.beyond > 0
+            && let Some(holed) = self.straight_with_holes(start, len)
+            && let Some(place) = holed.within(len, 0..self.beyond)
+        {
+            return Footprint::Contiguous(place);
+        }
+        if j < inner.lo || j + len > inner.hi {
+            return Footprint::Strided;
+        }
+        let mut place = self.base.wrapping_add(inner.stride.wrapping_mul(j as i64));
+        for axis in outer.iter().rev() {
+            let i = rest % axis.len;
+            if i < axis.lo || i >= axis.hi {
+                return Footprint::Strided;
+            }
+            (place, rest) = (place.wrapping_add(axis.stride.wrapping_mul(i as i64)), rest / axis.len);
+        }
+        match inner.stride {
+            0 => Footprint::Single(place as usize),
+            1 => Footprint::Contiguous(place as usize),
+            _ => Footprint::Strided,
+        }
+    }
+
+    /// If the positions `start .. start + len` lie one after the other in the array but for some at the sides of rows,
+    /// which look at nothing: the place at which the first would lie, and the rows' length, first and last seen
+    /// positions.
+    pub(crate) fn straight_with_holes(&self, start: usize, len: usize) -> Option<Holed> {
+        let [rows, inner] = self.straight_rows()?;
+        let (first, last) = (start / inner.len, (start + len - 1) / inner.len);
+        (len > 0 && rows.lo <= first && last < rows.hi).then(|| Holed {
+            place: self.base + start as i64,
+            row: inner.len,
+            column: start % inner.len,
+            seen: (inner.lo, inner.hi),
+        })
+    }
+
+    /// Whether long ranges of positions lie one after the other in the array, or look at one place.
+    pub(crate) fn is_mostly_straight(&self) -> bool {
+        self.axes.last().is_some_and(|inner| matches!(inner.stride, 0 | 1) && inner.len > *READ.end())
+    }
+
+    /// The length of rows such that the access is seen straight, or stays at one place, within each but not beyond.
+    pub(crate) fn row(&self) -> Option<usize> {
+        let [_, .., inner] = &self.axes[..] else { return None };
+        let whole = (inner.lo, inner.hi) == (0, inner.len);
+        (whole && matches!(inner.stride, 0 | 1)).then_some(inner.len)
+    }
+
+    /// The number of positions after which the access looks at the same places again, if it does.
+    pub(crate) fn period(&self) -> Option<usize> {
+        let [Axis { stride: 0, .. }, rest @ ..] = &self.axes[..] else { return None };
+        (self.is_total() && !rest.is_empty()).then(|| rest.iter().map(|axis| axis.len).product())
+    }
+
+    /// If rows lie one after the other in the array but for positions at their sides that look at nothing: the length
+    /// of rows, and the number of such positions at their starts and at their ends.
+    pub(crate) fn halo(&self) -> Option<(usize, usize, usize)> {
+        let [_, inner] = self.straight_rows()?;
+        let holes = (inner.lo, inner.hi) != (0, inner.len);
+        holes.then_some((inner.len, inner.lo, inner.len - inner.hi))
+    }
+
+    /// Rows and the positions in a row, some of which look at something, if they lie one after the other in the array.
+    fn straight_rows(&self) -> Option<&[Axis; 2]> {
+        let axes: &[Axis; 2] = self.axes[..].try_into().ok()?;
+        let [rows, inner] = axes;
+        (inner.lo < inner.hi && inner.stride == 1 && rows.stride == inner.len as i64).then_some(axes)
+    }
+
+    /// The same access, which may look at other elements of an array of this size where it looks at nothing.
+    pub(crate) fn beyond(mut self, size: usize) -> Access {
+        self.beyond = size;
+        self
+    }
+
+    /// The access of some columns of rows of this length: `count` of them, `step` apart.
+    pub(crate) fn columns_of(&self, row: usize, first: usize, step: usize, count: usize) -> Option<Access> {
+        let mut axes = self.axes.clone();
+        let inner = *axes.last()?;
+        if inner.len > row {
+            axes.pop();
+            axes.extend(inner.split(row)?);
+        }
+        let inner = axes.last_mut().filter(|inner| inner.len == row)?;
+        let base = self.base.wrapping_add(inner.stride.wrapping_mul(first as i64));
+        let before = |side: usize| side.saturating_sub(first).div_ceil(step).min(count);
+        let (lo, hi) = (before(inner.lo), before(inner.hi));
+        *inner = Axis { len: count, stride: inner.stride.wrapping_mul(step as i64), lo, hi };
+        Some(Access::of(base, axes))
+    }
+
+    /// Calls `body` for each run of the flat positions `start .. start + len`.
+    #[inline]
+    pub(crate) fn runs(&self, start: usize, len: usize, mut body: impl FnMut(Run)) {
+        let (inner, outer) = match &self.axes[..] {
+            [outer @ .., inner] => (inner, outer),
+            [] => unreachable!("a walk has an axis"),
+        };
+        if let ([], true) = (outer, (inner.lo, inner.hi) == (0, inner.len)) {
+            let place = self.base + inner.stride * start as i64;
+            body(Run { at: 0, step: 1, len, place: Some(place as usize), stride: inner.stride });
+            return;
+        }
+        if self.across.0 > 0 {
+            return self.columns(start, len, &mut body);
+        }
+        let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
+        let index = &mut index[..];
+        let (mut rest, mut j) = (start / inner.len, start % inner.len);
+        for k in (0..outer.len()).rev() {
+            (index[k], rest) = (rest % outer[k].len, rest / outer[k].len);
+        }
+        let mut done = 0;
+        while done < len {
+            let count = (inner.len - j).min(len - done);
+            let (mut inside, mut row) = (true, self.base);
+            for k in 0..outer.len() {
+                inside &= outer[k].lo <= index[k] && index[k] < outer[k].hi;
+                row = row.wrapping_add(outer[k].stride.wrapping_mul(index[k] as i64));
+            }
+            let (lo, hi) = if inside { (inner.lo.clamp(j, j + count), inner.hi.clamp(j, j + count)) } else { (j, j) };
+            let (lo, hi) = (lo, hi.max(lo));
+            let mut part = |from: usize, to: usize, place: Option<usize>| {
+                if from < to {
+                    body(Run { at: done + from - j, step: 1, len: to - from, place, stride: inner.stride });
+                }
+            };
+            part(j, lo, None);
+            part(lo, hi, Some(row.wrapping_add(inner.stride * lo as i64) as usize));
+            part(hi, j + count, None);
+            done += count;
+            j = 0;
+            for k in (0..outer.len()).rev() {
+                index[k] += 1;
+                if index[k] < outer[k].len {
+                    break;
+                }
+                index[k] = 0;
+            }
+        }
+    }
+}
+
+impl Access {
+    /// Runs along the axis around short innermost axes, one for each index of these.
+    fn columns(&self, start: usize, len: usize, body: &mut impl FnMut(Run)) {
+        if len == 0 {
+            return;
+        }
+        let (outer, across) = self.axes.split_at(self.axes.len() - self.across.0);
+        let (rows, outer) = match outer {
+            [outer @ .., rows] => (*rows, outer),
+            [] => unreachable!("an axis is around the innermost ones"),
+        };
+        let (width, end) = (self.across.1, start + len);
+        let (mut row, last) = (start / width, (end - 1) / width);
+        while row <= last {
+            let until = (last + 1).min((row / rows.len + 1) * rows.len);
+            let (mut rest, mut block, mut inside) = (row / rows.len, self.base, true);
+            for axis in outer.iter().rev() {
+                let i = rest % axis.len;
+                (block, rest) = (block.wrapping_add(axis.stride * i as i64), rest / axis.len);
+                inside &= axis.lo <= i && i < axis.hi;
+            }
+            let first = row - row % rows.len;
+            for column in 0..width {
+                let (mut rest, mut base, mut seen) = (column, block, inside);
+                for axis in across.iter().rev() {
+                    let i = rest % axis.len;
+                    (base, rest) = (base.wrapping_add(axis.stride * i as i64), rest / axis.len);
+                    seen &= axis.lo <= i && i < axis.hi;
+                }
+                // The rows whose position in this column lies within the range.
+                let from = row.max(start.saturating_sub(column).div_ceil(width)) - first;
+                let to = until.min((end + width - 1 - column) / width).max(from + first) - first;
+                let (lo, hi) = if seen { (rows.lo.clamp(from, to), rows.hi.clamp(from, to)) } else { (from, from) };
+                let (lo, hi) = (lo, hi.max(lo));
+                let mut part = |a: usize, b: usize, place: Option<usize>| {
+                    if a < b {
+                        let at = (first + a) * width + column - start;
+                        body(Run { at, step: width, len: b - a, place, stride: rows.stride });
+                    }
+                };
+                part(from, lo, None);
+                part(lo, hi, Some(base.wrapping_add(rows.stride * lo as i64) as usize));
+                part(hi, to, None);
+            }
+            row = until;
+        }
+    }
+}
+
+/// The number of positions of the iteration space of a view.
+pub(crate) fn positions(view: &View) -> usize {
+    shape::size(view.shape())
+}
+
+#[cfg(test)]
+mod tests;

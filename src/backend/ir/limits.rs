@@ -1,0 +1,55 @@
+//! Thresholds, in bytes, elements and nanoseconds, from which on an optimization of a plan pays.
+
+use crate::kernels::threads;
+
+/// When steps share blocks, and how large these are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The least number of bytes that blocks spare the memory.
+    pub(crate) spared: usize,
+    /// The bytes that a block touches, if a row is not larger.
+    pub(crate) block: usize,
+    /// The least number of positions of a group whose sides are computed apart, and the least length of a row for each
+    /// position at its sides.
+    pub(crate) halo: (usize, usize),
+    /// The least number of elements of a value that is computed in another order of its axes.
+    pub(crate) interchange: usize,
+    /// The least number of nanoseconds of a step that runs in parts.
+    pub(crate) partition: f64,
+    /// How much it counts what it costs to compute a value again instead of storing it.
+    pub(crate) rematerialization: f64,
+    /// Whether the bodies of loops over small arrays compute number by number.
+    pub(crate) scalar_replacement: bool,
+}
+
+impl Limits {
+    /// What measured best: less stays in cache anyway.
+    pub(crate) const DEFAULT: Limits = Limits {
+        spared: 128 << 10,
+        block: 128 << 10,
+        halo: (4096, 16),
+        interchange: 2048,
+        partition: threads::WORTH,
+        rematerialization: 1.0,
+        scalar_replacement: true,
+    };
+    /// Row blocks wherever they are possible, for tests.
+    pub(crate) const SMALLEST: Limits = Limits {
+        spared: 1,
+        block: 64,
+        halo: (1, 2),
+        interchange: 1,
+        partition: 1.0,
+        rematerialization: 0.0,
+        scalar_replacement: false,
+    };
+    /// A row of more bytes does not stay in cache.
+    pub(crate) const ROW: usize = 512 << 10;
+    /// The number of steps that are looked at after the last one that joined.
+    pub(crate) const WINDOW: usize = 16;
+    /// The largest number of rows that are tried for a first step.
+    pub(crate) const TRIES: usize = 6;
+}
+
+/// The least length of a row that has tiles of its own.
+pub(crate) const LONG: usize = 192;

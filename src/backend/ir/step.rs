@@ -1,0 +1,297 @@
+//! Steps and buffers: what a run does one after the other, and the memory that it reads and writes.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::fusion::FusionGroup;
+use crate::dtype::DType;
+use crate::kernels::contract::Product;
+use crate::kernels::loop_nest::Nest;
+use crate::ops::Reduce;
+use crate::program::Program;
+use crate::shape::Shape;
+
+/// The number of a buffer.
+pub(crate) type BufferId = u32;
+
+/// The alignment of every buffer: a cache line, and the widest vector register.
+pub(crate) const LINE: usize = 64;
+
+/// Where the memory of a buffer comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Storage {
+    Input,
+    Constant(usize),
+    /// The elements of a result, which the caller takes.
+    Output,
+    /// A part of the block of the workspace, from this byte on.
+    Workspace(usize),
+    /// Set by a loop.
+    Loop,
+}
+
+/// A buffer of a plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    pub(crate) dtype: DType,
+    pub(crate) size: usize,
+    pub(crate) storage: Storage,
+    /// The number of loops around the steps that it belongs to.
+    pub(crate) depth: usize,
+    /// The first step that may read it.
+    pub(crate) ready: usize,
+    /// One more than the last step that reads it.
+    pub(crate) read: usize,
+    /// Whether it is a result, which has no other.
+    pub(crate) taken: bool,
+}
+
+impl Buffer {
+    pub(crate) fn bytes(&self) -> usize {
+        self.size * self.dtype.width()
+    }
+}
+
+/// Elements of a buffer, from this one on; or one element for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Operand {
+    pub(crate) buf: BufferId,
+    pub(crate) at: usize,
+    /// Whether one element stands for all.
+    pub(crate) one: bool,
+}
+
+/// One step. `P` is a pass over an iteration space: a fusion group until code is generated, its code afterwards.
+pub(crate) enum Step<P> {
+    /// A pass over an iteration space.
+    Pass(P),
+    /// An operation on whole buffers, by a kernel of its own.
+    KernelCall(Box<KernelCall>),
+    /// A loop.
+    Loop(Box<Loop<P>>),
+    /// An operation without a kernel here, done by the interpreter of arrays.
+    Interpreted(Box<Interpreted>),
+    /// Steps that run together, block of rows by block of rows.
+    RowBlocks(Box<RowBlocks<P>>),
+}
+
+/// A step before code generation.
+pub(crate) type FusedStep = Step<FusionGroup>;
+
+/// Steps that run block by block.
+pub(crate) struct RowBlocks<P> {
+    pub(crate) rows: usize,
+    /// The number of rows of a block; the last block may have fewer.
+    pub(crate) block: usize,
+    pub(crate) steps: Vec<Step<P>>,
+    /// The number of the first of the steps, in the order in which a report lists all steps.
+    pub(crate) first: usize,
+    /// Buffers that have memory for one block, with the bytes of a row.
+    pub(crate) local: Vec<(BufferId, usize)>,
+    /// Buffers that are filled with zeros before the first block, not row by row.
+    pub(crate) whole: Vec<BufferId>,
+    /// How the steps touch buffers.
+    pub(crate) uses: Uses,
+}
+
+/// How steps touch a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    pub(crate) written: bool,
+    /// Whether nothing happens to the buffer but additions.
+    pub(crate) added: bool,
+    /// Whether row `r` of the steps touches row `r` of the buffer alone.
+    pub(crate) by_rows: bool,
+    /// The number of steps.
+    pub(crate) steps: usize,
+}
+
+pub(crate) type Uses = HashMap<BufferId, Use>;
+
+/// Some of the rows in which steps run, of so many rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowRange {
+    pub(crate) rows: usize,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+impl RowRange {
+    /// All there is.
+    pub(crate) const ALL: RowRange = RowRange { rows: 1, from: 0, to: 1 };
+
+    /// The part of so many elements.
+    #[inline]
+    pub(crate) fn of(self, n: usize) -> Range<usize> {
+        if self.rows == 1 {
+            return 0..n;
+        }
+        let row = n / self.rows;
+        row * self.from..row * self.to
+    }
+}
+
+/// An operation on whole buffers, by a kernel of its own.
+pub(crate) struct KernelCall {
+    pub(crate) op: KernelOp,
+    /// The element type of the first operand.
+    pub(crate) dtype: DType,
+    /// The operands, each with the number of elements that is read.
+    pub(crate) operands: SmallVec<[(Operand, usize); 4]>,
+    pub(crate) out: BufferId,
+    /// The number of elements of the result.
+    pub(crate) size: usize,
+}
+
+/// Which operation.
+pub(crate) enum KernelOp {
+    /// A bilinear operation.
+    Product(Box<Product>),
+    /// The extremum of each line of so many elements, and the distance of its elements.
+    Extremum(Reduce, usize, usize),
+    /// Its position, the first operand's element type being that of the lines.
+    Position(Reduce, usize, usize),
+    /// Subarrays of so many elements, from a table of these indexed sizes, which is the first operand.
+    Gather(Vec<usize>, usize),
+    /// Subarrays of so many elements, the first operand, added at the other operands; to zeros if the flag holds.
+    Scatter(Vec<usize>, usize, bool),
+    /// Elements in another order, that of a nest of which no two visits go to one position, and which goes to all.
+    Transpose(Box<Nest<2>>),
+    /// Elements moved through views; added up, if several have one position.
+    Affine(Box<Nest<2>>, bool),
+}
+
+/// The loop of elements in another order that runs over so many rows of the operand, or of the result, and of which of
+/// both it does.
+pub(crate) fn transposed_by_rows(nest: &Nest<2>, size: usize, rows: usize) -> Option<(usize, [bool; 2])> {
+    nest.by_rows([size; 2], nest.axes().len(), &[], rows).max_by_key(|(_, by_rows)| *by_rows)
+}
+
+/// A loop whose body runs in place.
+pub(crate) struct Loop<P> {
+    pub(crate) n: usize,
+    pub(crate) reverse: bool,
+    /// Whether the loop ends as soon as the first value that it carries, a mask, does not hold.
+    pub(crate) ends: bool,
+    pub(crate) body: Vec<Step<P>>,
+    /// The number of the first step of the body, in the order in which a report lists all steps.
+    pub(crate) first: usize,
+    pub(crate) carries: Vec<Carry>,
+    /// Rows that the body reads, and rows that it writes.
+    pub(crate) xs: Vec<Row>,
+    pub(crate) outputs: Vec<Row>,
+    /// Buffers from outside that the body reads.
+    pub(crate) captured: Vec<BufferId>,
+    /// The bytes that the body needs, and where they start.
+    pub(crate) bytes: usize,
+    pub(crate) start: usize,
+}
+
+/// A value that a loop carries.
+#[derive(Debug)]
+pub(crate) struct Carry {
+    /// Where the initial value is.
+    pub(crate) init: Operand,
+    /// Where the result is.
+    pub(crate) result: BufferId,
+    /// A second buffer, unless the body updates the value in place, or a stack has the initial value, too.
+    pub(crate) other: Option<BufferId>,
+    /// The stack whose rows the states are, if the loop returns them.
+    pub(crate) states: Option<States>,
+    /// What the body reads and writes.
+    pub(crate) input: BufferId,
+    pub(crate) output: BufferId,
+    pub(crate) dtype: DType,
+    pub(crate) bytes: usize,
+}
+
+/// The stack of the states of a carry: the state before the first trip, and those after each trip, or all but one end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct States {
+    pub(crate) of: BufferId,
+    /// Whether the state before the first trip is a row, and whether the one after the last trip is.
+    pub(crate) first: bool,
+    pub(crate) last: bool,
+}
+
+impl States {
+    /// The number of rows, for so many trips.
+    pub(crate) fn rows(self, n: usize) -> usize {
+        n - 1 + usize::from(self.first) + usize::from(self.last)
+    }
+
+    /// The row of the state after so many trips of `n`.
+    pub(crate) fn row(self, trips: usize, n: usize, reverse: bool) -> Option<usize> {
+        let has = (trips > 0 || self.first) && (trips < n || self.last);
+        let forward = trips.checked_sub(usize::from(!self.first)).filter(|_| has)?;
+        Some(if reverse { self.rows(n) - 1 - forward } else { forward })
+    }
+}
+
+/// A row of a buffer that moves with the trips.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// What the body sees.
+    pub(crate) row: BufferId,
+    /// The whole, and the byte at which its rows start.
+    pub(crate) of: BufferId,
+    pub(crate) start: usize,
+    /// The bytes of a row.
+    pub(crate) bytes: usize,
+}
+
+/// An operation done by the interpreter of arrays.
+#[derive(Debug)]
+pub(crate) struct Interpreted {
+    /// The operation alone.
+    pub(crate) program: Program,
+    pub(crate) operands: Vec<(Operand, Shape)>,
+    pub(crate) out: Vec<BufferId>,
+}
+
+impl<P> Loop<P> {
+    /// The number of carries whose states lie in stacks.
+    pub(crate) fn stacked(&self) -> usize {
+        self.carries.iter().filter(|carry| carry.states.is_some()).count()
+    }
+}
+
+impl FusedStep {
+    /// The buffers that the step reads and writes, each with whether it is written; not those of the body of a loop.
+    pub(crate) fn buffers(&self, f: &mut dyn FnMut(BufferId, bool)) {
+        match self {
+            Step::Pass(group) => group.buffers(f),
+            Step::KernelCall(whole) => {
+                whole.operands.iter().for_each(|(operand, _)| f(operand.buf, false));
+                f(whole.out, true);
+            }
+            Step::Loop(l) => {
+                for carry in &l.carries {
+                    f(carry.init.buf, false);
+                    f(carry.result, true);
+                    carry.other.into_iter().chain(carry.states.map(|states| states.of)).for_each(|buf| f(buf, true));
+                }
+                l.xs.iter().for_each(|row| f(row.of, false));
+                l.outputs.iter().for_each(|row| f(row.of, true));
+                l.captured.iter().for_each(|buf| f(*buf, false));
+            }
+            Step::RowBlocks(blocks) => blocks.steps.iter().for_each(|step| step.buffers(f)),
+            Step::Interpreted(call) => {
+                call.operands.iter().for_each(|(operand, _)| f(operand.buf, false));
+                call.out.iter().for_each(|out| f(*out, true));
+            }
+        }
+    }
+
+    /// The buffers that are zeros before the step adds to them.
+    pub(crate) fn cleared(&self, f: &mut dyn FnMut(BufferId)) {
+        match self {
+            Step::Pass(group) => group.cleared().for_each(|(buf, _)| f(buf)),
+            Step::KernelCall(whole) => f(whole.out),
+            Step::RowBlocks(blocks) => blocks.steps.iter().for_each(|step| step.cleared(f)),
+            Step::Loop(_) | Step::Interpreted(_) => {}
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Loop interchange: groups whose operands are transposed iterate in the order of the memory of these operands.
+//!
+//! A transposed array is read element by element, each from another line of cache. Where all that an elementwise
+//! operation reads lies in another order, the operation is done in that order, so that neighbors are read and written,
+//! and so are the operations on its result. Products of arrays take such a value as it is. What else needs the elements
+//! in their own order has them moved, once, by a kernel that goes tile by tile.
+//!
+//! Law: a value is the same in both orders.
+
+use smallvec::SmallVec;
+
+use super::operations::{Scope, product_item, sum_item};
+use super::{LoweredValue, Lowering};
+use crate::array::Array;
+use crate::backend::ir::access::{Access, AxisOrder, positions};
+use crate::backend::ir::limits::LONG;
+use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, Operand, Step};
+use crate::dtype::DType;
+use crate::kernels::loop_nest::Nest;
+use crate::ops::{Contract, Discrete, Linear, View};
+use crate::program::{Node, NodeId, Op};
+use crate::shape::{Shape, size};
+
+type Operands = SmallVec<[LoweredValue; 4]>;
+
+impl LoweredValue {
+    /// A buffer seen through an access.
+    pub(crate) fn through(buf: BufferId, access: Access) -> LoweredValue {
+        match (access.straight(), access.constant()) {
+            (Some(at), _) => LoweredValue::Dense(buf, at),
+            (None, Some(at)) => LoweredValue::One(buf, at),
+            (None, None) => LoweredValue::View(buf, access),
+        }
+    }
+
+    /// The other order in which a value is, or is read well.
+    fn axis_order(&self) -> Option<AxisOrder> {
+        match self {
+            LoweredValue::Permuted(_, turn) => Some((**turn).clone()),
+            LoweredValue::View(_, access) => access.axis_order(),
+            LoweredValue::Dense(..) | LoweredValue::One(..) | LoweredValue::Positions(_) | LoweredValue::Fused(..) => {
+                None
+            }
+            LoweredValue::Many(_) | LoweredValue::Deferred => None,
+        }
+    }
+
+    /// Whether neighboring positions have one number.
+    fn is_still(&self) -> bool {
+        match self {
+            LoweredValue::One(..) => true,
+            LoweredValue::View(_, access) => access.steps() == 0,
+            LoweredValue::Permuted(inner, _) => inner.is_still(),
+            LoweredValue::Dense(..)
+            | LoweredValue::Positions(_)
+            | LoweredValue::Fused(..)
+            | LoweredValue::Many(_)
+            | LoweredValue::Deferred => false,
+        }
+    }
+
+    /// The value in another order, if that needs no elements to be moved.
+    fn reordered(&self, turn: &AxisOrder) -> Option<LoweredValue> {
+        match self {
+            LoweredValue::One(..) => Some(self.clone()),
+            LoweredValue::Permuted(inner, other) => (**other == *turn).then(|| (**inner).clone()),
+            LoweredValue::View(buf, access) => {
+                access.reordered(turn).filter(Access::is_near).map(|access| LoweredValue::through(*buf, access))
+            }
+            LoweredValue::Positions(access) => access.reordered(turn).map(LoweredValue::Positions),
+            LoweredValue::Dense(..) | LoweredValue::Fused(..) | LoweredValue::Many(_) | LoweredValue::Deferred => None,
+        }
+    }
+}
+
+impl Lowering {
+    /// Another order in which all of these values are read well, and the values in that order, if they are not read
+    /// well in their own.
+    pub(crate) fn interchanged(
+        &self,
+        size: usize,
+        operands: &[(&LoweredValue, DType)],
+    ) -> Option<(AxisOrder, Operands)> {
+        if size < self.interchange {
+            return None;
+        }
+        let turn = operands.iter().find_map(|(known, _)| known.axis_order())?;
+        let operands: Option<Operands> = operands.iter().map(|(known, _)| known.reordered(&turn)).collect();
+        Some((turn, operands?))
+    }
+
+    /// Lets the operands of an operation on so many elements be in their own order, unless the operation is done in
+    /// another.
+    pub(crate) fn settle_operands(&mut self, scope: &mut Scope<'_>, op: &Op<NodeId>, n: usize) {
+        let elementwise = match op {
+            Op::Unary(..) | Op::Binary(..) | Op::Select(_) => true,
+            Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
+            Op::Discrete(op, _) => match op {
+                Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => true,
+                Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => true,
+                Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => false,
+                Discrete::Iota { .. } => false,
+            },
+            // Products settle their operands themselves.
+            Op::Contract(..) => return,
+            Op::Input(_) | Op::Constant(_) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
+            Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
+        };
+        let mut operands: SmallVec<[NodeId; 4]> = SmallVec::new();
+        op.operands(&mut |a| operands.push(*a));
+        if operands.iter().any(|a| matches!(scope.known[*a as usize], LoweredValue::Deferred)) {
+            // A sum in place settles the other operand itself.
+            return;
+        }
+        if elementwise {
+            let known: SmallVec<[(&LoweredValue, DType); 4]> = operands.iter().map(|a| scope.operand(*a)).collect();
+            if self.interchanged(n, &known).is_some() {
+                return;
+            }
+        }
+        for a in operands {
+            match elementwise {
+                true => self.settle_view(scope, a),
+                false => self.settle(scope, a),
+            }
+        }
+    }
+
+    /// Lets the operands of a sum, one of which is a value of its own, be in their own order, unless they are summed in
+    /// another.
+    pub(crate) fn settle_sum(&mut self, scope: &mut Scope<'_>, a: NodeId, added: &mut LoweredValue) {
+        let (dtype, n) = scope.kind(a);
+        self.agree(n, dtype, [&mut scope.known[a as usize], added]);
+    }
+
+    /// Lets two values be in their own order, unless they are read well in another.
+    pub(crate) fn agree(&mut self, n: usize, dtype: DType, mut operands: [&mut LoweredValue; 2]) {
+        if self.interchanged(n, &operands.each_ref().map(|known| (&**known, dtype))).is_none() {
+            for known in &mut operands {
+                self.turn_view(known, n);
+                self.in_order(known, dtype, n);
+            }
+        }
+    }
+
+    /// Lets a value be in its own order, and in memory if it is a view of something in another.
+    fn settle_view(&mut self, scope: &mut Scope<'_>, a: NodeId) {
+        let n = scope.kind(a).1;
+        self.turn_view(&mut scope.known[a as usize], n);
+        self.settle(scope, a);
+    }
+
+    /// Makes a view of something in another order a value in that order.
+    fn turn_view(&self, known: &mut LoweredValue, n: usize) {
+        if n >= self.interchange
+            && let (LoweredValue::View(..), Some(turn)) = (&*known, known.axis_order())
+            && let Some(inner) = known.reordered(&turn)
+        {
+            *known = LoweredValue::Permuted(Box::new(inner), Box::new(turn));
+        }
+    }
+
+    /// Lets a value be in its own order.
+    pub(crate) fn settle(&mut self, scope: &mut Scope<'_>, a: NodeId) {
+        let (dtype, n) = scope.kind(a);
+        self.in_order(&mut scope.known[a as usize], dtype, n);
+    }
+
+    pub(crate) fn in_order(&mut self, known: &mut LoweredValue, dtype: DType, n: usize) {
+        let LoweredValue::Permuted(inner, turn) = known else { return };
+        let (buf, at) = self.dense(inner, dtype, n);
+        let views = [View::axes(&turn.lens, &turn.order), View::identity(&turn.lens)];
+        let nest = Nest::new([&views[0], &views[1]], [false; 2]).expect("there are elements");
+        let out = self.workspace(dtype, n);
+        let operands = SmallVec::from_iter([(Operand { buf, at, one: false }, n)]);
+        self.push(Step::KernelCall(Box::new(KernelCall {
+            op: KernelOp::Transpose(Box::new(nest)),
+            dtype,
+            operands,
+            out,
+            size: n,
+        })));
+        *known = LoweredValue::Dense(out, 0);
+    }
+
+    /// A bilinear operation, on operands in any order.
+    pub(crate) fn bilinear(
+        &mut self,
+        scope: &mut Scope<'_>,
+        op: &Contract,
+        a: NodeId,
+        b: NodeId,
+        node: &Node,
+    ) -> LoweredValue {
+        let mut op = op.clone();
+        let mut own: SmallVec<[(NodeId, LoweredValue); 2]> = SmallVec::new();
+        for (id, view) in [(a, &mut op.a), (b, &mut op.b)] {
+            let known = &scope.known[id as usize];
+            // An operand that is there twice is in the other order already.
+            let turn = own.iter().find(|(other, _)| *other == id).map_or(known, |(_, known)| known).axis_order();
+            let Some(turn) =
+                turn.filter(|_| matches!(known, LoweredValue::Permuted(..)) || own.iter().any(|o| o.0 == id))
+            else {
+                continue;
+            };
+            match reordered(view, &turn) {
+                Some(new) => {
+                    *view = new;
+                    if let LoweredValue::Permuted(inner, _) = known {
+                        let inner = (**inner).clone();
+                        own.push((id, std::mem::replace(&mut scope.known[id as usize], inner)));
+                    }
+                }
+                None => self.settle(scope, id),
+            }
+        }
+        let result = match self.plain_product(scope, &op, a, b, node) {
+            Some(product) => product,
+            None => self.product(scope, &op, a, b, node),
+        };
+        own.into_iter().for_each(|(id, known)| scope.known[id as usize] = known);
+        result
+    }
+
+    /// A bilinear operation of which each element is one product, as an elementwise operation.
+    fn plain_product(
+        &mut self,
+        scope: &mut Scope<'_>,
+        op: &Contract,
+        a: NodeId,
+        b: NodeId,
+        node: &Node,
+    ) -> Option<LoweredValue> {
+        let (n, dtype) = (size(&node.shape), node.dtype);
+        if positions(&op.out) != n || [&op.a, &op.b, &op.out].iter().any(|view| !view.is_total()) {
+            return None;
+        }
+        let back = op.out.inverse()?;
+        let mut seen = |id: NodeId, view: &View| {
+            let of = scope.kind(id).1;
+            self.seen(&mut scope.known[id as usize], &view.after(&back)?, dtype, of)
+        };
+        let (mut x, mut y) = (seen(a, &op.a)?, seen(b, &op.b)?);
+        self.agree(n, dtype, [&mut x, &mut y]);
+        // Views of short rows would be copied, which costs more than the kernel.
+        let copied = |known: &LoweredValue| matches!(known, LoweredValue::View(_, access) if access.row().is_none_or(|row| row < LONG));
+        if self.interchanged(n, &[(&x, dtype), (&y, dtype)]).is_none() && (copied(&x) || copied(&y)) {
+            return None;
+        }
+        // Superinstructions take one number for a row of positions as a later operand.
+        if x.is_still() {
+            std::mem::swap(&mut x, &mut y);
+        }
+        let product = self.elementwise(n, dtype, &[(&x, dtype), (&y, dtype)], |v| product_item(dtype, v[0], v[1]));
+        if !dtype.is_float() {
+            return Some(product);
+        }
+        // Added to zero, as in a sum: a product of -0 is 0 there.
+        let zero = self.constant(&Array::zeros(&node.shape, dtype));
+        Some(self.elementwise(n, dtype, &[(&product, dtype), (&zero, dtype)], |v| sum_item(dtype, v[0], v[1])))
+    }
+}
+
+/// A view of an array as a view of the array in another order, if that has the axes of the array.
+fn reordered(view: &View, turn: &AxisOrder) -> Option<View> {
+    if *view.source() != turn.lens[..] || view.is_empty() {
+        return None;
+    }
+    let source: Shape = turn.order.iter().map(|k| turn.lens[*k]).collect();
+    let matrix: Vec<i64> = turn.order.iter().flat_map(|k| view.row(*k).iter().copied()).collect();
+    let offset: Vec<i64> = turn.order.iter().map(|k| view.offset()[*k]).collect();
+    let turned = View::affine(&source, view.shape(), &matrix, &offset);
+    let halo = view.bounds().iter().enumerate();
+    Some(halo.fold(turned, |view, (axis, (lo, hi))| view.clipped(axis, *lo, *hi)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The positions that an access reads, all of them.
+    fn places(access: &Access, n: usize) -> Vec<Option<i64>> {
+        let mut places = vec![None; n];
+        access.runs(0, n, |run| {
+            for i in 0..run.len {
+                places[run.at + i * run.step] = run.place.map(|place| place as i64 + run.stride * i as i64);
+            }
+        });
+        places
+    }
+
+    #[test]
+    fn an_access_in_another_order_visits_the_same_places() {
+        let views = [
+            View::axes(&[9, 12], &[1, 0]),
+            View::axes(&[8, 3, 9], &[2, 1, 0]),
+            View::axes(&[8, 3, 9], &[2, 0, 1]),
+            View::affine(&[9, 12], &[12, 9], &[0, 1, 1, 0], &[-1, 0]),
+            View::affine(&[9, 12], &[12, 9], &[0, -1, 1, 0], &[8, 2]).clipped(0, 1, 8),
+            View::axes(&[9, 12], &[0]),
+            View::identity(&[9, 12]),
+            View::identity(&[9, 12]).clipped(0, 2, 5),
+        ];
+        let access = |view: &View| Access::new(view).expect("a box");
+        let turns: Vec<AxisOrder> = views.iter().filter_map(|view| access(view).axis_order()).collect();
+        assert_eq!(turns.len(), 5);
+        let mut count = 0;
+        for (view, turn) in views.iter().flat_map(|view| turns.iter().map(move |turn| (view, turn))) {
+            let n = positions(view);
+            let Some(turned) = access(view).reordered(turn).filter(|_| turn.lens.iter().product::<usize>() == n) else {
+                continue;
+            };
+            let (own, other) = (places(&access(view), n), places(&turned, n));
+            let order = places(&access(&View::axes(&turn.lens, &turn.order)), n);
+            assert!(own.iter().zip(order).all(|(place, at)| *place == other[at.expect("a place") as usize]), "{view}");
+            count += 1;
+        }
+        assert!(count > 10, "{count}");
+    }
+}

@@ -1,0 +1,284 @@
+//! Lowering of loops: a body is lowered once, its carries are double-buffered, and its rows are accessed where they lie.
+//!
+//! Law: a carry has two buffers that change roles from trip to trip, or one if the body updates it in place. Rows of
+//! sequences are read where they lie, outputs are written where they belong, and captured values are not copied. A
+//! carry that the loop returns, before or after each trip or both, lies in one stack of its states, of which both
+//! outputs are parts: each state is written once.
+
+use super::{LoweredValue, Lowering};
+use crate::backend::ir::step::{self, BufferId, Carry, FusedStep, Operand, Row, States, Step, Storage};
+use crate::dtype::DType;
+use crate::ops::Linear;
+use crate::program::{Custom, Loop, NodeId, Op, Program, Turns};
+use crate::shape::size;
+
+/// Element type and number of elements.
+type Kind = (DType, usize);
+
+/// A carry: its initial value, the buffer that the body reads, and where its states are returned.
+type Carried = (Operand, BufferId, Returned);
+
+/// An input of the body that is a row of a sequence.
+enum Element {
+    Row(Row),
+    /// All rows are one value.
+    Same(LoweredValue),
+}
+
+/// The outputs that are a carry before each trip and after it, by their positions among the results.
+#[derive(Clone, Copy, Default)]
+struct Returned {
+    before: Option<usize>,
+    after: Option<usize>,
+}
+
+impl Returned {
+    fn any(self) -> bool {
+        self.before.is_some() || self.after.is_some()
+    }
+}
+
+/// For each carry, the outputs that are its states. A number has none, and neither has a body of numbers: such a loop
+/// has them in registers.
+fn returned(l: &Loop<NodeId>, carried: &[Kind]) -> Vec<Returned> {
+    let (results, inputs) = (l.body.results(), l.body.inputs().len());
+    if is_of_numbers(&l.body) {
+        return vec![Returned::default(); carried.len()];
+    }
+    let output = |id: NodeId| (carried.len()..results.len()).find(|j| results[*j] == id);
+    let of = |k: usize| {
+        let next = results[k];
+        // The next value is computed, for this carry alone.
+        let own = next as usize >= inputs && !results[..k].contains(&next);
+        if own && carried[k].1 > 1 {
+            Returned { before: output(k as NodeId), after: output(next) }
+        } else {
+            Returned::default()
+        }
+    };
+    (0..carried.len()).map(of).collect()
+}
+
+/// Whether a body computes numbers alone, from elements of its inputs, and arrays only by putting these together.
+fn is_of_numbers(body: &Program) -> bool {
+    body.nodes().iter().all(|node| match &node.op {
+        Op::Input(_) | Op::Constant(_) => true,
+        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Gather(..) => node.shape.is_empty(),
+        Op::Linear(op, _) => node.shape.is_empty() || matches!(**op, Linear::Reshape { .. }),
+        Op::Concat(..) => true,
+        Op::Contract(..) | Op::Reduce(..) | Op::ScatterAdd(..) => false,
+        Op::Loop(_) | Op::Call(..) | Op::Custom(..) | Op::Output(..) => false,
+    })
+}
+
+impl Lowering {
+    /// The results of a loop: carries, then stacked outputs. `kinds` and `known` are those of the initial carry, of the
+    /// sequences and of the captured values.
+    pub(crate) fn map_accum(
+        &mut self,
+        l: &Loop<NodeId>,
+        kinds: [Vec<Kind>; 3],
+        [mut init, mut xs, mut captured]: [Vec<LoweredValue>; 3],
+    ) -> LoweredValue {
+        let [carried, sequences, outside] = &kinds;
+        if l.n == 0 {
+            return self.no_trip(l, carried, &mut init);
+        }
+        let init: Vec<Operand> = init.iter_mut().zip(carried).map(|(known, k)| self.operand(known, k.0, k.1)).collect();
+        let mut buffers = Vec::new();
+        let xs: Vec<(Operand, Kind)> = xs
+            .iter_mut()
+            .zip(sequences)
+            .map(|(known, (dtype, n))| (self.operand(known, *dtype, *n), (*dtype, n / l.n)))
+            .collect();
+        for (known, (dtype, n)) in captured.iter_mut().zip(outside) {
+            self.capture(known, *dtype, *n, &mut buffers);
+        }
+        self.enter();
+        let inputs: Vec<BufferId> = carried.iter().map(|(dtype, n)| self.buffer(*dtype, *n, Storage::Loop)).collect();
+        let elements: Vec<Element> = xs.iter().map(|(x, kind)| self.element(*x, *kind, &mut buffers)).collect();
+        let mut known: Vec<LoweredValue> = inputs.iter().map(|buf| LoweredValue::Dense(*buf, 0)).collect();
+        known.extend(elements.iter().map(|element| match element {
+            Element::Row(row) => LoweredValue::Dense(row.row, 0),
+            Element::Same(known) => known.clone(),
+        }));
+        known.extend(captured);
+        let returned = returned(l, carried);
+        let owned: Vec<bool> = (0..known.len()).map(|k| returned.get(k).is_some_and(|states| !states.any())).collect();
+        let mut results = self.program(&l.body, &known, &owned);
+        let is_state = |k: usize| returned.iter().any(|states| states.before == Some(k) || states.after == Some(k));
+        let outputs: Vec<Option<BufferId>> = results
+            .iter_mut()
+            .zip(l.body.outputs())
+            .enumerate()
+            .map(|(k, (known, buf))| match known {
+                _ if is_state(k) => None,
+                // A state that the loop returns is written anew, though it is the one before by another name.
+                LoweredValue::Dense(buffer, 0) if inputs.get(k) == Some(buffer) && !returned[k].any() => Some(*buffer),
+                LoweredValue::Dense(..)
+                | LoweredValue::One(..)
+                | LoweredValue::View(..)
+                | LoweredValue::Positions(_)
+                | LoweredValue::Fused(..)
+                | LoweredValue::Many(_)
+                | LoweredValue::Deferred
+                | LoweredValue::Permuted(..) => {
+                    let buffer = self.result(known, buf.dtype, size(&buf.shape));
+                    self.buffers[buffer as usize].storage = Storage::Loop;
+                    Some(buffer)
+                }
+            })
+            .collect();
+        let body = self.leave();
+        let rows: Vec<Row> = elements
+            .into_iter()
+            .filter_map(|element| match element {
+                Element::Row(row) => Some(row),
+                Element::Same(_) => None,
+            })
+            .collect();
+        let carries = init.into_iter().zip(inputs).zip(returned).map(|((init, input), states)| (init, input, states));
+        self.finish(l, body, (carries.collect(), outputs), rows, buffers)
+    }
+
+    /// The results of a function that repeats its program: a loop that may end early.
+    pub(crate) fn repeated(
+        &mut self,
+        rule: &Custom,
+        mut kinds: Vec<Kind>,
+        mut known: Vec<LoweredValue>,
+    ) -> LoweredValue {
+        let carried = rule.primal().outputs().len();
+        let (captured, others) = (known.split_off(carried), kinds.split_off(carried));
+        let n = if let Turns::Within(most) = rule.turns() { most } else { usize::MAX };
+        let (init, xs, none) = (Vec::new(), Vec::new(), Vec::new());
+        let l = Loop { n, reverse: false, body: rule.primal().clone(), init, xs, captured: none };
+        let results = self.map_accum(&l, [kinds, Vec::new(), others], [known, Vec::new(), captured]);
+        if let Some(Step::Loop(made)) = self.last().filter(|_| n > 0) {
+            made.ends = true;
+        }
+        results
+    }
+
+    /// A captured value as the body reads it: in memory, unless the view of it is much larger than the memory.
+    fn capture(&mut self, known: &mut LoweredValue, dtype: DType, n: usize, buffers: &mut Vec<BufferId>) {
+        let keep = match known {
+            LoweredValue::View(buf, _) => n > 2 * self.buffers[*buf as usize].size,
+            LoweredValue::Dense(..) | LoweredValue::One(..) | LoweredValue::Positions(_) => true,
+            LoweredValue::Fused(..) | LoweredValue::Many(_) | LoweredValue::Deferred | LoweredValue::Permuted(..) => {
+                false
+            }
+        };
+        if !keep {
+            let (buf, at) = self.dense(known, dtype, n);
+            *known = LoweredValue::Dense(buf, at);
+        }
+        match known {
+            LoweredValue::Dense(buf, _) | LoweredValue::One(buf, _) | LoweredValue::View(buf, _) => buffers.push(*buf),
+            LoweredValue::Positions(_)
+            | LoweredValue::Fused(..)
+            | LoweredValue::Many(_)
+            | LoweredValue::Deferred
+            | LoweredValue::Permuted(..) => {}
+        }
+    }
+
+    fn element(&mut self, x: Operand, (dtype, n): Kind, buffers: &mut Vec<BufferId>) -> Element {
+        if x.one {
+            buffers.push(x.buf);
+            return Element::Same(LoweredValue::One(x.buf, x.at));
+        }
+        let (start, bytes) = (x.at * dtype.width(), n * dtype.width());
+        Element::Row(Row { row: self.buffer(dtype, n, Storage::Loop), of: x.buf, start, bytes })
+    }
+
+    /// Adds the loop to the steps around it. `outputs` are the buffers of the results in the body, but for those that
+    /// are states of a carry.
+    fn finish(
+        &mut self,
+        l: &Loop<NodeId>,
+        body: Vec<FusedStep>,
+        (carried, outputs): (Vec<Carried>, Vec<Option<BufferId>>),
+        xs: Vec<Row>,
+        captured: Vec<BufferId>,
+    ) -> LoweredValue {
+        let mut results: Vec<Option<LoweredValue>> = vec![None; outputs.len()];
+        let mut carries = Vec::with_capacity(carried.len());
+        for (k, (init, input, returned)) in carried.into_iter().enumerate() {
+            let output = outputs[k].expect("a carry is no output");
+            let (dtype, n) = self.kind(input);
+            let bytes = n * dtype.width();
+            let states = returned.any().then(|| self.states(l, (dtype, n), returned, &mut results));
+            let whole = states.filter(|states| states.first && states.last);
+            let (result, at) = match whole.and_then(|states| Some((states.of, states.row(l.n, l.n, l.reverse)?))) {
+                Some((of, row)) => (of, row * n),
+                None => (self.workspace(dtype, n), 0),
+            };
+            let apart = input != output && states.is_none_or(|states| !states.first);
+            let other = apart.then(|| self.workspace(dtype, n));
+            carries.push(Carry { init, result, other, states, input, output, dtype, bytes });
+            results[k] = Some(LoweredValue::Dense(result, at));
+        }
+        let mut stacks = Vec::new();
+        for (k, row) in outputs.iter().enumerate().skip(carries.len()) {
+            let Some(row) = *row else { continue };
+            let (dtype, n) = self.kind(row);
+            let of = self.workspace(dtype, n * l.n);
+            stacks.push(Row { row, of, start: 0, bytes: n * dtype.width() });
+            results[k] = Some(LoweredValue::Dense(of, 0));
+        }
+        self.push(Step::Loop(Box::new(step::Loop {
+            n: l.n,
+            reverse: l.reverse,
+            ends: false,
+            body,
+            first: 0,
+            carries,
+            xs,
+            outputs: stacks,
+            captured,
+            bytes: 0,
+            start: 0,
+        })));
+        LoweredValue::Many(results.into_iter().map(|known| known.expect("each result has a place")).collect())
+    }
+
+    /// A stack for the states of a carry, and the outputs in it.
+    fn states(
+        &mut self,
+        l: &Loop<NodeId>,
+        (dtype, n): Kind,
+        returned: Returned,
+        results: &mut [Option<LoweredValue>],
+    ) -> States {
+        let (first, last) = (returned.before.is_some(), returned.after.is_some());
+        let mut states = States { of: 0, first, last };
+        states.of = self.workspace(dtype, n * states.rows(l.n));
+        // If both outputs are asked for, the one starts a row after the other.
+        let later = if first && last { n } else { 0 };
+        let at = if l.reverse { [later, 0] } else { [0, later] };
+        for (output, at) in [returned.before, returned.after].into_iter().zip(at) {
+            if let Some(k) = output {
+                results[k] = Some(LoweredValue::Dense(states.of, at));
+            }
+        }
+        states
+    }
+
+    fn kind(&self, buf: BufferId) -> Kind {
+        let buffer = &self.buffers[buf as usize];
+        (buffer.dtype, buffer.size)
+    }
+
+    /// The results of a loop of no trips: the initial carry, and empty outputs.
+    fn no_trip(&mut self, l: &Loop<NodeId>, carried: &[Kind], init: &mut [LoweredValue]) -> LoweredValue {
+        let mut results: Vec<LoweredValue> = Vec::new();
+        for (known, (dtype, n)) in init.iter_mut().zip(carried) {
+            results.push(LoweredValue::Dense(self.copied(known, *dtype, *n), 0));
+        }
+        for buf in &l.body.outputs()[init.len()..] {
+            results.push(LoweredValue::Dense(self.workspace(buf.dtype, 0), 0));
+        }
+        LoweredValue::Many(results)
+    }
+}

@@ -1,0 +1,548 @@
+//! Lowering of operations, one by one: reshapes vanish, views become accesses, other operations groups or kernel calls.
+//!
+//! A view is read where it is used, and a reshape is nothing, because groups run over flat positions. See `lower/mod.rs`
+//! for the order of the steps.
+//!
+//! Law: an operand is changed in place only if nothing else needs its value, under any name.
+
+use smallvec::SmallVec;
+
+use super::views::as_read;
+use super::{LoweredValue, Lowering};
+use crate::backend::ir::access::{Access, positions};
+use crate::backend::ir::fusion::{FusedOp, ValueId};
+use crate::backend::ir::step::{BufferId, Interpreted, KernelCall, KernelOp, Step, Storage};
+use crate::dtype::DType;
+use crate::kernels::contract::Product;
+use crate::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Reduce, View};
+use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named, Turns};
+use crate::shape::{Shape, size};
+
+/// A program with what is known of its operations.
+pub(crate) struct Scope<'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) known: Vec<LoweredValue>,
+    /// The last operation that uses a value or another name of it, for each value.
+    life: Vec<NodeId>,
+    /// The value whose elements an operation only names anew.
+    root: Vec<NodeId>,
+    /// Whether inputs may be changed in place: buffers of a carry.
+    owned: &'p [bool],
+}
+
+impl Lowering {
+    /// The results of a program.
+    pub(crate) fn program(&mut self, program: &Program, inputs: &[LoweredValue], owned: &[bool]) -> Vec<LoweredValue> {
+        let mut scope = Scope::new(program, owned);
+        for (k, node) in program.nodes().iter().enumerate() {
+            let known = self.node(&mut scope, k as NodeId, node, inputs);
+            scope.known.push(known);
+        }
+        program.results().iter().for_each(|id| self.settle(&mut scope, *id));
+        program.results().iter().map(|id| scope.known[*id as usize].clone()).collect()
+    }
+
+    fn node(&mut self, scope: &mut Scope<'_>, k: NodeId, node: &Node, inputs: &[LoweredValue]) -> LoweredValue {
+        let n = size(&node.shape);
+        let dtype = node.dtype;
+        self.settle_operands(scope, &node.op, n);
+        match &node.op {
+            Op::Input(i) => inputs[*i as usize].clone(),
+            Op::Constant(c) => self.constant(&c.0),
+            Op::Unary(op, a) => self.elementwise(n, dtype, &[scope.operand(*a)], |v| FusedOp::Unary(*op, v[0])),
+            Op::Binary(op, a, b) => {
+                if let Some(sum) = self.sum_in_place(scope, k, *a, *b) {
+                    return sum;
+                }
+                let operands = [scope.operand(*a), scope.operand(*b)];
+                self.elementwise(n, dtype, &operands, |v| FusedOp::Binary(*op, v[0], v[1]))
+            }
+            Op::Discrete(op, args) => self.discrete(scope, k, op, args, n, node),
+            Op::Select(args) => {
+                let operands = args.map(|a| scope.operand(a));
+                self.elementwise(n, dtype, &operands, |v| FusedOp::Select([v[0], v[1], v[2]]))
+            }
+            Op::Linear(..) if scope.program.is_deferred(k) => LoweredValue::Deferred,
+            Op::Linear(op, a) => self.linear(scope, op, *a, node),
+            Op::Contract(op, a, b) => self.bilinear(scope, op, *a, *b, node),
+            Op::Reduce(op, a) => {
+                self.spread(scope, *a);
+                let (len, inner) = line(scope.shape(*a), op.axis());
+                self.whole(scope, KernelOp::Extremum(*op, len, inner), &[*a], node)
+            }
+            Op::Gather(a, ix) if !ix.is_empty() && ix.len() == scope.shape(*a).len() => {
+                let (of, sizes) = (scope.kind(*a), scope.shape(*a).iter().copied().collect());
+                let (buf, at) = self.dense(&mut scope.known[*a as usize], of.0, of.1);
+                if at != 0 {
+                    return self.gather_blocks(scope, *a, ix, node);
+                }
+                let operands: SmallVec<[(&LoweredValue, DType); 4]> = ix.iter().map(|i| scope.operand(*i)).collect();
+                self.gathered(buf, sizes, &operands, n, dtype)
+            }
+            Op::Gather(a, ix) => self.gather_blocks(scope, *a, ix, node),
+            Op::ScatterAdd(base, ix, v) => self.scatter_add(scope, k, *base, ix, *v),
+            Op::Concat(axis, parts) => self.concat(scope, *axis, parts, node),
+            Op::Loop(l) => {
+                let sized = |ids: &[NodeId]| ids.iter().map(|a| scope.kind(*a)).collect::<Vec<_>>();
+                let (init, xs, captured) = (sized(&l.init), sized(&l.xs), sized(&l.captured));
+                let take = |ids: &[NodeId]| ids.iter().map(|a| scope.known[*a as usize].clone()).collect::<Vec<_>>();
+                let known = [take(&l.init), take(&l.xs), take(&l.captured)];
+                self.map_accum(l, [init, xs, captured], known)
+            }
+            Op::Call(call, args) => {
+                let kinds: Vec<_> = args.iter().map(|a| scope.program.nodes()[*a as usize].kind()).collect();
+                let results = call.results(&kinds);
+                LoweredValue::Many(self.interpreted(scope, node, &results))
+            }
+            Op::Custom(rule, args) if rule.turns() != Turns::Once => {
+                let kinds: Vec<_> = args.iter().map(|a| scope.kind(*a)).collect();
+                let known: Vec<LoweredValue> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
+                self.repeated(rule, kinds, known)
+            }
+            Op::Custom(rule, args) => {
+                let inputs: Vec<LoweredValue> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
+                let owned = vec![false; inputs.len()];
+                LoweredValue::Many(self.program(rule.primal(), &inputs, &owned))
+            }
+            Op::Output(a, i) => match &scope.known[*a as usize] {
+                LoweredValue::Many(results) => results[*i].clone(),
+                LoweredValue::Dense(..)
+                | LoweredValue::One(..)
+                | LoweredValue::View(..)
+                | LoweredValue::Positions(_)
+                | LoweredValue::Fused(..)
+                | LoweredValue::Deferred
+                | LoweredValue::Permuted(..) => unreachable!("an output is of an operation with several results"),
+            },
+        }
+    }
+
+    fn gathered(
+        &mut self,
+        buf: BufferId,
+        sizes: SmallVec<[usize; 4]>,
+        ix: &[(&LoweredValue, DType)],
+        n: usize,
+        dtype: DType,
+    ) -> LoweredValue {
+        let step = self.group_for(n, ix, self.ready(buf));
+        let values: SmallVec<[ValueId; 4]> = ix.iter().map(|(known, dtype)| self.within(step, known, *dtype)).collect();
+        self.reads(buf, step);
+        LoweredValue::Fused(step, self.group_at(step).push(FusedOp::Gather(buf, sizes, values), dtype))
+    }
+
+    fn discrete(
+        &mut self,
+        scope: &mut Scope<'_>,
+        k: NodeId,
+        op: &Discrete,
+        args: &[NodeId],
+        n: usize,
+        node: &Node,
+    ) -> LoweredValue {
+        if let (Discrete::IntBinary(_), [a, b]) = (op, args)
+            && let Some(sum) = self.sum_in_place(scope, k, *a, *b)
+        {
+            return sum;
+        }
+        match op {
+            Discrete::Iota { n } => return LoweredValue::Positions(Access::along(*n)),
+            Discrete::FloatStep(FloatStep::StopGradient) => return scope.known[args[0] as usize].clone(),
+            Discrete::ToInt if scope.kind(args[0]).0 == DType::I64 => return scope.known[args[0] as usize].clone(),
+            Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => {
+                let reduce = if let Discrete::ArgMax { .. } = op {
+                    Reduce::Max { axis: *axis }
+                } else {
+                    Reduce::Min { axis: *axis }
+                };
+                self.spread(scope, args[0]);
+                let (len, inner) = line(scope.shape(args[0]), *axis);
+                return self.whole(scope, KernelOp::Position(reduce, len, inner), &[args[0]], node);
+            }
+            Discrete::ArgSort { .. } => return self.call(scope, node),
+            Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => {}
+            Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => {}
+        }
+        let from = scope.kind(args[0]).0;
+        let operands: SmallVec<[(&LoweredValue, DType); 2]> = args.iter().map(|a| scope.operand(*a)).collect();
+        self.elementwise(n, node.dtype, &operands, |v| match op {
+            Discrete::Compare(op) => FusedOp::Compare(*op, v[0], v[1]),
+            Discrete::And => FusedOp::And(v[0], v[1]),
+            Discrete::Or => FusedOp::Or(v[0], v[1]),
+            Discrete::Not => FusedOp::Not(v[0]),
+            Discrete::FloatStep(op) => FusedOp::FloatStep(*op, v[0]),
+            Discrete::IntUnary(op) => FusedOp::IntUnary(*op, v[0]),
+            Discrete::IntBinary(op) => FusedOp::IntBinary(*op, v[0], v[1]),
+            Discrete::ToInt | Discrete::ToFloat(_) => FusedOp::Convert(from, v[0]),
+            Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } | Discrete::Iota { .. } => {
+                unreachable!("the operation is not elementwise")
+            }
+        })
+    }
+
+    /// The buffer of a value that may be changed, and the first step that may do so: its own if nothing else needs the
+    /// value, otherwise that of a copy. `others` are the other operands of the operation.
+    fn changeable_place(
+        &mut self,
+        scope: &mut Scope<'_>,
+        a: NodeId,
+        k: NodeId,
+        others: &[NodeId],
+    ) -> (BufferId, usize) {
+        let (dtype, of) = scope.kind(a);
+        let root = scope.root[a as usize];
+        let last = scope.life[root as usize] == k && others.iter().all(|b| scope.root[*b as usize] != root);
+        let whole = !matches!(
+            scope.known[a as usize],
+            LoweredValue::One(..) | LoweredValue::View(..) | LoweredValue::Positions(_)
+        );
+        let input = scope.input_of(a);
+        let owned = input.is_none_or(|i| scope.owned[i]);
+        if last && whole && owned {
+            let (buf, at) = self.dense(&mut scope.known[a as usize], dtype, of);
+            let buffer = self.at(buf);
+            let own =
+                matches!(buffer.storage, Storage::Workspace(_)) || input.is_some() && buffer.storage == Storage::Loop;
+            if at == 0 && buffer.depth == self.depth() && buffer.size == of && own && !buffer.taken {
+                return (buf, self.changeable(buf));
+            }
+        }
+        let buf = self.copied(&scope.known[a as usize].clone(), dtype, of);
+        (buf, self.changeable(buf))
+    }
+
+    /// A sum of which one operand is a deferred linear operation.
+    fn sum_in_place(&mut self, scope: &mut Scope<'_>, k: NodeId, a: NodeId, b: NodeId) -> Option<LoweredValue> {
+        let (base, of) = match (scope.program.is_deferred(a), scope.program.is_deferred(b)) {
+            (_, true) => (a, b),
+            (true, false) => (b, a),
+            (false, false) => return None,
+        };
+        let program = scope.program;
+        let node = &program.nodes()[of as usize];
+        let Op::Linear(op, source) = &node.op else { unreachable!("linear operations are deferred") };
+        let Linear::Affine { from, into } = &**op else { unreachable!("views are deferred") };
+        let (dtype, n) = scope.kind(*source);
+        // A view that writes most positions is read by the pass that adds.
+        let read = as_read(from, into);
+        let added = read.and_then(|read| self.seen(&mut scope.known[*source as usize], &read, dtype, n));
+        let (access, seen) = match added {
+            Some(_) => (None, None),
+            None => (Access::new(into), self.seen(&mut scope.known[*source as usize], from, dtype, n)),
+        };
+        let (Some(access), Some(mut seen)) = (access, seen) else {
+            let mut added = added.unwrap_or_else(|| self.linear(scope, op, *source, node));
+            self.settle_sum(scope, base, &mut added);
+            let operands = [scope.operand(base), (&added, dtype)];
+            return Some(self.elementwise(size(&node.shape), dtype, &operands, |v| sum_item(dtype, v[0], v[1])));
+        };
+        self.settle(scope, base);
+        self.in_order(&mut seen, dtype, positions(into));
+        let (buf, from) = self.changeable_place(scope, base, k, &[*source]);
+        let step = self.group_for(positions(into), &[(&seen, dtype)], from);
+        let value = self.within(step, &seen, dtype);
+        self.group_at(step).push(FusedOp::Add(buf, access, value), dtype);
+        self.writes(buf, step);
+        Some(LoweredValue::Dense(buf, 0))
+    }
+
+    fn scatter_add(
+        &mut self,
+        scope: &mut Scope<'_>,
+        k: NodeId,
+        base: NodeId,
+        ix: &[NodeId],
+        of: NodeId,
+    ) -> LoweredValue {
+        let node = &scope.program.nodes()[k as usize];
+        let shape = scope.shape(base);
+        let (indexed, rest) = shape.split_at(ix.len());
+        let (sizes, block) = (indexed.to_vec(), size(rest));
+        if ix.is_empty() {
+            return self.call(scope, node);
+        }
+        let zero = matches!(&scope.program.nodes()[base as usize].op, Op::Constant(c) if c.is_zero());
+        let n = size(&node.shape);
+        let (out, fresh) = match zero {
+            true => (self.workspace(node.dtype, n), true),
+            false => (self.changeable_place(scope, base, k, &[ix, &[of]].concat()).0, false),
+        };
+        let operands: SmallVec<[NodeId; 4]> = std::iter::once(of).chain(ix.iter().copied()).collect();
+        self.whole_into(scope, KernelOp::Scatter(sizes, block, fresh), &operands, out, n)
+    }
+
+    fn gather_blocks(&mut self, scope: &mut Scope<'_>, a: NodeId, ix: &[NodeId], node: &Node) -> LoweredValue {
+        if ix.is_empty() {
+            return scope.known[a as usize].clone();
+        }
+        let (indexed, rest) = scope.shape(a).split_at(ix.len());
+        let op = KernelOp::Gather(indexed.to_vec(), size(rest));
+        self.spread(scope, a);
+        let operands: SmallVec<[NodeId; 4]> = std::iter::once(a).chain(ix.iter().copied()).collect();
+        self.whole(scope, op, &operands, node)
+    }
+
+    /// Writes out a value that is one number for all, for a kernel that takes no such.
+    fn spread(&mut self, scope: &mut Scope<'_>, a: NodeId) {
+        let (dtype, n) = scope.kind(a);
+        if let known @ LoweredValue::One(..) = &scope.known[a as usize] {
+            scope.known[a as usize] = LoweredValue::Dense(self.copied(&known.clone(), dtype, n), 0);
+        }
+    }
+
+    /// A bilinear operation.
+    pub(crate) fn product(
+        &mut self,
+        scope: &mut Scope<'_>,
+        op: &Contract,
+        a: NodeId,
+        b: NodeId,
+        node: &Node,
+    ) -> LoweredValue {
+        let mut singles = [false; 2];
+        for (single, operand) in singles.iter_mut().zip([a, b]) {
+            let (dtype, n) = scope.kind(operand);
+            *single = self.operand(&mut scope.known[operand as usize], dtype, n).one;
+        }
+        let product = Product::new(op, node.dtype, singles);
+        if (product.has_short_runs() || is_dot_through_views(op, node))
+            && let Some(sum) = self.short_product(scope, op, a, b, node)
+        {
+            return sum;
+        }
+        self.whole(scope, KernelOp::Product(Box::new(product)), &[a, b], node)
+    }
+
+    /// A bilinear operation as a pass over all products, if both operands are seen everywhere: elsewhere a product of
+    /// NaN with an element out of bounds would be NaN.
+    fn short_product(
+        &mut self,
+        scope: &mut Scope<'_>,
+        op: &Contract,
+        a: NodeId,
+        b: NodeId,
+        node: &Node,
+    ) -> Option<LoweredValue> {
+        let access = Access::new(&op.out)?;
+        if !op.a.is_total() || !op.b.is_total() || !access.is_total() {
+            return None;
+        }
+        let n = positions(&op.out);
+        let dtype = node.dtype;
+        let mut seen = |lowering: &mut Lowering, id: NodeId, view: &View| {
+            let of = scope.kind(id).1;
+            lowering.seen(&mut scope.known[id as usize], view, dtype, of)
+        };
+        let (mut a, mut b) = (seen(self, a, &op.a)?, seen(self, b, &op.b)?);
+        self.agree(n, dtype, [&mut a, &mut b]);
+        let product = self.elementwise(n, dtype, &[(&a, dtype), (&b, dtype)], |v| product_item(dtype, v[0], v[1]));
+        let out = self.workspace(dtype, size(&node.shape));
+        // Added to zeros even if each position has one product: a product of -0 is 0 in a sum.
+        self.sink(product, out, access, &op.out, true);
+        Some(LoweredValue::Dense(out, 0))
+    }
+
+    /// An operation on whole buffers.
+    pub(crate) fn whole(
+        &mut self,
+        scope: &mut Scope<'_>,
+        op: KernelOp,
+        operands: &[NodeId],
+        node: &Node,
+    ) -> LoweredValue {
+        let n = size(&node.shape);
+        let out = self.workspace(node.dtype, n);
+        self.whole_into(scope, op, operands, out, n)
+    }
+
+    fn whole_into(
+        &mut self,
+        scope: &mut Scope<'_>,
+        op: KernelOp,
+        operands: &[NodeId],
+        out: BufferId,
+        n: usize,
+    ) -> LoweredValue {
+        let dtype = scope.kind(operands[0]).0;
+        let operands = operands
+            .iter()
+            .map(|a| {
+                let (dtype, n) = scope.kind(*a);
+                (self.operand(&mut scope.known[*a as usize], dtype, n), n)
+            })
+            .collect();
+        self.push(Step::KernelCall(Box::new(KernelCall { op, dtype, operands, out, size: n })));
+        LoweredValue::Dense(out, 0)
+    }
+
+    fn concat(&mut self, scope: &mut Scope<'_>, axis: usize, parts: &[NodeId], node: &Node) -> LoweredValue {
+        let (dtype, shape) = (node.dtype, &node.shape);
+        let (outer, inner, whole) = (size(&shape[..axis]), size(&shape[axis + 1..]), shape[axis]);
+        let out = self.workspace(dtype, size(shape));
+        let mut before = 0;
+        for part in parts {
+            let rows = scope.shape(*part)[axis];
+            let n = scope.kind(*part).1;
+            let operands = [scope.operand(*part)];
+            let step = self.group_for(n, &operands, 0);
+            let value = self.within(step, operands[0].0, dtype);
+            let access = Access::block(outer, rows, inner, whole, before);
+            self.group_at(step).push(FusedOp::Put(out, access, value), dtype);
+            self.writes(out, step);
+            before += rows;
+        }
+        LoweredValue::Dense(out, 0)
+    }
+
+    /// An operation with one result that the interpreter of arrays does.
+    pub(crate) fn call(&mut self, scope: &mut Scope<'_>, node: &Node) -> LoweredValue {
+        self.interpreted(scope, node, &[(node.shape.clone(), node.dtype)]).swap_remove(0)
+    }
+
+    /// An operation that the interpreter of arrays does, with these results.
+    fn interpreted(&mut self, scope: &mut Scope<'_>, node: &Node, results: &[(Shape, DType)]) -> Vec<LoweredValue> {
+        let mut builder = Builder::new();
+        let (mut ids, mut operands) = (Vec::new(), Vec::new());
+        let mut order: Vec<NodeId> = Vec::new();
+        node.op.operands(&mut |a| {
+            if !order.contains(a) {
+                order.push(*a);
+            }
+        });
+        for a in &order {
+            let (dtype, n) = scope.kind(*a);
+            let shape = Shape::from_slice(scope.shape(*a));
+            operands.push((self.operand(&mut scope.known[*a as usize], dtype, n), shape.clone()));
+            ids.push(builder.input(Named { name: String::new(), shape, dtype }));
+        }
+        let buffer = |a: &NodeId| ids[order.iter().position(|b| b == a).expect("an operand is an input")];
+        let of = builder.add(node.op.map(&mut |a| buffer(a)), node.shape.clone(), node.dtype);
+        let mut found = vec![of];
+        if let Op::Call(..) = node.op {
+            let result =
+                |(k, (shape, dtype)): (usize, &(Shape, DType))| builder.add(Op::Output(of, k), shape.clone(), *dtype);
+            found = results.iter().enumerate().map(result).collect();
+        }
+        let program = builder.finish(&found, &[]);
+        let out: Vec<BufferId> = results.iter().map(|(shape, dtype)| self.workspace(*dtype, size(shape))).collect();
+        self.push(Step::Interpreted(Box::new(Interpreted { program, operands, out: out.clone() })));
+        out.into_iter().map(|out| LoweredValue::Dense(out, 0)).collect()
+    }
+}
+
+/// Whether an operation sums the products of two values seen through views: a pass over these may compute other things.
+fn is_dot_through_views(op: &Contract, node: &Node) -> bool {
+    let straight = |view: &View| Access::new(view).is_some_and(|access| access.straight().is_some());
+    size(&node.shape) == 1 && !(straight(&op.a) && straight(&op.b))
+}
+
+/// The number of elements of the lines along an axis, and their distance.
+fn line(shape: &[usize], axis: usize) -> (usize, usize) {
+    (shape[axis], size(&shape[axis + 1..]))
+}
+
+/// A product of floats or integers.
+pub(crate) fn product_item(dtype: DType, a: ValueId, b: ValueId) -> FusedOp<ValueId> {
+    if dtype.is_float() { FusedOp::Binary(Binary::Mul, a, b) } else { FusedOp::IntBinary(IntBinary::Mul, a, b) }
+}
+
+/// A sum of floats or integers.
+pub(crate) fn sum_item(dtype: DType, a: ValueId, b: ValueId) -> FusedOp<ValueId> {
+    if dtype.is_float() { FusedOp::Binary(Binary::Add, a, b) } else { FusedOp::IntBinary(IntBinary::Add, a, b) }
+}
+
+impl<'p> Scope<'p> {
+    fn new(program: &'p Program, owned: &'p [bool]) -> Scope<'p> {
+        let nodes = program.nodes();
+        let mut root: Vec<NodeId> = (0..nodes.len() as NodeId).collect();
+        let mut life = program.last_use().to_vec();
+        for (k, node) in nodes.iter().enumerate() {
+            if let Some(a) = named_anew(&node.op) {
+                root[k] = root[a as usize];
+            }
+        }
+        for k in 0..nodes.len() {
+            let of = root[k] as usize;
+            life[of] = life[of].max(life[k]);
+        }
+        // The results of a function with rules may be its arguments: neither is changed.
+        let never = nodes.len() as NodeId;
+        for (k, node) in nodes.iter().enumerate() {
+            match &node.op {
+                Op::Custom(_, args) => args.iter().for_each(|a| life[root[*a as usize] as usize] = never),
+                Op::Output(a, _) if matches!(nodes[*a as usize].op, Op::Custom(..) | Op::Call(..)) => life[k] = never,
+                Op::Output(..)
+                | Op::Input(_)
+                | Op::Constant(_)
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Discrete(..)
+                | Op::Select(_)
+                | Op::Linear(..)
+                | Op::Contract(..)
+                | Op::Reduce(..)
+                | Op::Gather(..)
+                | Op::ScatterAdd(..)
+                | Op::Concat(..)
+                | Op::Call(..)
+                | Op::Loop(_) => {}
+            }
+        }
+        // The source of a deferred operation is read when the sum is made, and an array that is scaled when views look
+        // at it.
+        for (k, node) in nodes.iter().enumerate() {
+            let Op::Linear(_, a) = &node.op else { continue };
+            let time = if program.is_deferred(k as NodeId) { program.last_use()[k] } else { k as NodeId };
+            let mut read = [*a; 3];
+            if let Op::Binary(Binary::Mul, x, y) = nodes[root[*a as usize] as usize].op {
+                (read[0], read[1]) = (x, y);
+            }
+            for x in read {
+                let of = root[x as usize] as usize;
+                life[of] = life[of].max(time);
+            }
+        }
+        Scope { program, known: Vec::with_capacity(nodes.len()), life, root, owned }
+    }
+
+    /// Element type and size.
+    pub(crate) fn kind(&self, a: NodeId) -> (DType, usize) {
+        let node = &self.program.nodes()[a as usize];
+        (node.dtype, size(&node.shape))
+    }
+
+    fn shape(&self, a: NodeId) -> &'p [usize] {
+        &self.program.nodes()[a as usize].shape
+    }
+
+    pub(crate) fn operand(&self, a: NodeId) -> (&LoweredValue, DType) {
+        (&self.known[a as usize], self.program.nodes()[a as usize].dtype)
+    }
+
+    /// The input that a value is, perhaps under another name.
+    fn input_of(&self, a: NodeId) -> Option<usize> {
+        match self.program.nodes()[self.root[a as usize] as usize].op {
+            Op::Input(i) => Some(i as usize),
+            Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => {
+                None
+            }
+            Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
+            Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
+        }
+    }
+}
+
+/// The operand whose elements an operation may only name anew: nothing is computed, so both may be one buffer.
+fn named_anew(op: &Op<NodeId>) -> Option<NodeId> {
+    match op {
+        Op::Linear(op, a) => match &**op {
+            Linear::Reshape { .. } => Some(*a),
+            Linear::Affine { from, into } if as_read(from, into).is_some() => Some(*a),
+            Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => op.is_identity().then_some(*a),
+        },
+        Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient) | Discrete::ToInt, args) => Some(args[0]),
+        Op::Discrete(..) | Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Select(_) => None,
+        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
+        Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
+    }
+}

@@ -1,0 +1,152 @@
+//! Lowering of views: operations that move elements are read where they are used, or written where they belong.
+//!
+//! Law: a value that a view looks at is in memory, or a number times such a value: an array is not scaled in memory to
+//! be looked at.
+
+use super::operations::Scope;
+use super::{LoweredValue, Lowering, known_number};
+use crate::array::Array;
+use crate::backend::ir::access::{Access, positions};
+use crate::backend::ir::fusion::FusedOp;
+use crate::backend::ir::step::{BufferId, KernelOp, Storage};
+use crate::dtype::DType;
+use crate::kernels::loop_nest::Nest;
+use crate::ops::{Binary, Linear, View};
+use crate::program::{Node, NodeId};
+use crate::shape::size;
+
+impl Lowering {
+    pub(crate) fn linear(&mut self, scope: &mut Scope<'_>, op: &Linear, a: NodeId, node: &Node) -> LoweredValue {
+        if op.is_identity() {
+            return scope.known[a as usize].clone();
+        }
+        match op {
+            Linear::Reshape { .. } => scope.known[a as usize].clone(),
+            Linear::Cast { from, .. } => {
+                let operands = [scope.operand(a)];
+                self.elementwise(size(&node.shape), node.dtype, &operands, |v| FusedOp::Convert(*from, v[0]))
+            }
+            Linear::Affine { from, into } => {
+                let (dtype, of) = scope.kind(a);
+                if let Some(read) = as_read(from, into)
+                    && let Some(seen) = self.seen(&mut scope.known[a as usize], &read, dtype, of)
+                {
+                    return seen;
+                }
+                let Some(seen) = self.seen(&mut scope.known[a as usize], from, dtype, of) else {
+                    return self.moved(scope, from, into, a, node);
+                };
+                let Some(access) = Access::new(into) else { return self.moved(scope, from, into, a, node) };
+                let out = self.workspace(node.dtype, size(&node.shape));
+                self.sink(seen, out, access, into, !into.is_injective());
+                LoweredValue::Dense(out, 0)
+            }
+            Linear::Fourier { .. } => self.call(scope, node),
+        }
+    }
+
+    /// Writes a value to a buffer through a view, where nothing is written zeros; or adds it to zeros.
+    pub(crate) fn sink(&mut self, mut seen: LoweredValue, out: BufferId, mut access: Access, into: &View, adds: bool) {
+        let (dtype, bytes) = (self.at(out).dtype, self.at(out).bytes());
+        // In the order of the value, if that has the axes of the access.
+        if let LoweredValue::Permuted(inner, turn) = &seen
+            && let Some(turned) = access.reordered(turn)
+        {
+            (seen, access) = ((**inner).clone(), turned);
+        }
+        self.in_order(&mut seen, dtype, positions(into));
+        let step = self.group_for(positions(into), &[(&seen, dtype)], 0);
+        let value = self.within(step, &seen, dtype);
+        let covers = !adds && into.is_total() && positions(into) == size(into.source());
+        let group = self.group_at(step);
+        if !covers {
+            group.clear(out, bytes);
+        }
+        group.push(if adds { FusedOp::Add(out, access, value) } else { FusedOp::Put(out, access, value) }, dtype);
+        self.writes(out, step);
+    }
+
+    /// A value seen through a view, if the view is an access.
+    pub(crate) fn seen(
+        &mut self,
+        known: &mut LoweredValue,
+        view: &View,
+        dtype: DType,
+        of: usize,
+    ) -> Option<LoweredValue> {
+        if view.is_identity() {
+            return Some(known.clone());
+        }
+        let access = Access::new(view)?;
+        // The same elements in the same order.
+        if access.straight() == Some(0) && positions(view) == of {
+            return Some(known.clone());
+        }
+        if let LoweredValue::Positions(whole) = known
+            && *whole == Access::along(of)
+        {
+            return Some(LoweredValue::Positions(access));
+        }
+        if let LoweredValue::One(buf, at) = known {
+            return Some(if access.is_total() {
+                LoweredValue::One(*buf, *at)
+            } else {
+                LoweredValue::View(*buf, access.still(*at))
+            });
+        }
+        if let Some(scaled) = self.scaled(known, &access, dtype, (positions(view), of)) {
+            return Some(scaled);
+        }
+        let (buf, at) = self.dense(known, dtype, of);
+        Some(LoweredValue::through(buf, access.moved(at)))
+    }
+
+    /// A view of an array times a number, as the number times what the view sees of the array. `sizes` are those of the
+    /// view and of the array.
+    fn scaled(
+        &mut self,
+        known: &LoweredValue,
+        access: &Access,
+        dtype: DType,
+        sizes: (usize, usize),
+    ) -> Option<LoweredValue> {
+        let LoweredValue::Fused(step, value) = known else { return None };
+        let ((buf, at), (number, i)) = self.group_at(*step).scaling(*value)?;
+        let Storage::Constant(constant) = self.at(number).storage else { return None };
+        // The zeros where a view looks at nothing keep their sign.
+        let keeps = |x: f64| access.is_total() || x > 0.0 && x.is_finite();
+        let weight = known_number(&self.constants[constant], i)?;
+        if sizes.0 > sizes.1 || !keeps(weight) {
+            return None;
+        }
+        let (array, number) = (LoweredValue::through(buf, access.clone().moved(at)), LoweredValue::One(number, i));
+        Some(self.elementwise(sizes.0, dtype, &[(&array, dtype), (&number, dtype)], |v| {
+            FusedOp::Binary(Binary::Mul, v[0], v[1])
+        }))
+    }
+
+    /// Elements moved through views that are no accesses.
+    fn moved(&mut self, scope: &mut Scope<'_>, from: &View, into: &View, a: NodeId, node: &Node) -> LoweredValue {
+        let (dtype, n) = scope.kind(a);
+        let one = self.operand(&mut scope.known[a as usize], dtype, n).one;
+        match Nest::new([from, into], [one, false]) {
+            Some(nest) => {
+                let op = KernelOp::Affine(Box::new(nest), !into.is_injective());
+                self.whole(scope, op, &[a], node)
+            }
+            None => self.constant(&Array::zeros(&node.shape, node.dtype)),
+        }
+    }
+}
+
+/// An operation that writes each position at most once, and many of them, as a view to be read.
+pub(crate) fn as_read(from: &View, into: &View) -> Option<View> {
+    if into.is_identity() {
+        return Some(from.clone());
+    }
+    if positions(into) < size(into.source()) / 4 {
+        return None;
+    }
+    let inverse = into.inverse()?;
+    if from.is_identity() { Some(inverse) } else { from.after(&inverse) }
+}

@@ -1,0 +1,301 @@
+//! The memory of a run: zeroed blocks, and the address of each buffer.
+//!
+//! Law: of the compiler, only `memory`, `run`, `tile/machine` and `register` say `unsafe`, each access by
+//! way of the table or of the registers. The safety of all of it rests on who may hold what:
+//!
+//! | memory | who reads it | who writes it |
+//! |---|---|---|
+//! | a [`Block`]: workspace, registers, sums | nobody as a whole: a block is an address | nobody as a whole |
+//! | inputs, constants | any step, on any thread | nobody during a run |
+//! | a buffer of the workspace, an output | the steps between its first and its last use (`plan/buffers.rs`) | the same; no step reads a buffer that it writes, but where it adds to it by way of the slice that it writes |
+//! | a buffer that the parts of a step write row by row | of each part, its own rows | of each part, its own rows |
+//! | a buffer to which all rows of a step in parts add | each part its own copy, in the sums | the same |
+//! | a buffer with memory for some rows, registers | the thread that they belong to | the same |
+//!
+//! A slice of elements lives while one instruction, or one operation on whole buffers, runs, and lies within the bytes
+//! that the entry of the table gives. So slices that are written overlap no other slice of the same instruction. Each
+//! thread has a table of its own, in which a buffer that the current step writes in parts is [narrowed](Table::narrow) to
+//! the rows of the part: so slices of several threads that overlap are all read. Debug builds check each slice against
+//! its entry, so a step that touches rows of another part panics in any test, on one thread, too.
+//!
+//! All bytes of a block are written once, as zeros, and each bit pattern is a number. A mask is written before it is
+//! read: what its buffer had before may have been numbers.
+
+#![allow(unsafe_code)]
+
+use std::alloc::Layout;
+use std::ops::Range;
+use std::ptr::NonNull;
+
+use crate::backend::ir::step::{BufferId, LINE, Row};
+use crate::dtype::{DType, Elem};
+
+/// The alignment that the allocator of the system gives zeroed memory which it does not write: for a larger one, the
+/// standard library writes the zeros itself.
+const NATURAL: usize = align_of::<u64>();
+
+/// Zeroed bytes that start at a cache line. Pages of a large block that no run touches are never written, and the system
+/// gives no memory for them.
+pub(crate) struct Block {
+    /// What the allocator gave; nothing for no bytes.
+    memory: Option<(NonNull<u8>, Layout)>,
+    /// The first cache line.
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// Safety: a block owns its bytes, as a vector does.
+unsafe impl Send for Block {}
+
+impl Block {
+    /// No bytes.
+    pub(crate) const EMPTY: Block = Block { memory: None, start: NonNull::<Line>::dangling().cast(), bytes: 0 };
+
+    /// At least `bytes` zeros, or nothing if there is no memory for them.
+    pub(crate) fn new(bytes: usize) -> Option<Block> {
+        if bytes == 0 {
+            return Some(Block::EMPTY);
+        }
+        let bytes = bytes.checked_next_multiple_of(LINE)?;
+        let layout = Layout::from_size_align(bytes.checked_add(LINE - NATURAL)?, NATURAL).ok()?;
+        // Safety: the layout has bytes.
+        let at = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
+        let before = at.as_ptr().addr().next_multiple_of(LINE) - at.as_ptr().addr();
+        // Safety: as many bytes as may come before the first cache line were asked for more.
+        Some(Block { memory: Some((at, layout)), start: unsafe { at.add(before) }, bytes })
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn start(&mut self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some((at, layout)) = self.memory {
+            // Safety: the allocator gave this memory for this layout.
+            unsafe { std::alloc::dealloc(at.as_ptr(), layout) }
+        }
+    }
+}
+
+/// A cache line, for its alignment.
+#[repr(align(64))]
+struct Line(#[allow(dead_code, reason = "stands for the bytes")] [u8; LINE]);
+
+/// Where a buffer is, and its size.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    /// The first byte of the buffer, even if it has no memory.
+    at: *mut u8,
+    /// The bytes that have memory, and the first of them.
+    bytes: usize,
+    start: usize,
+}
+
+/// The addresses of all buffers of a run.
+pub(crate) struct Table(Vec<Entry>);
+
+// Safety: the addresses point into the workspace that owns the table, or are set anew at the start of each run.
+unsafe impl Send for Table {}
+
+impl Table {
+    pub(crate) fn new(len: usize) -> Table {
+        Table(vec![Entry { at: std::ptr::null_mut(), bytes: 0, start: 0 }; len])
+    }
+
+    /// Sets the address of a buffer.
+    ///
+    /// # Safety
+    /// The bytes are valid for the run, aligned for the elements of the buffer, and written through this table alone if
+    /// a step writes to the buffer.
+    #[inline]
+    pub(crate) unsafe fn set(&mut self, buf: BufferId, at: *mut u8, bytes: usize) {
+        self.0[buf as usize] = Entry { at, bytes, start: 0 };
+    }
+
+    /// Sets a buffer to one row of another.
+    pub(crate) fn set_row(&mut self, row: &Row, i: usize) {
+        let whole = self.0[row.of as usize];
+        let start = row.start + i * row.bytes;
+        debug_assert!(
+            whole.start == 0 && start + row.bytes <= whole.bytes,
+            "row {i} at {start} of {} bytes",
+            whole.bytes
+        );
+        self.0[row.row as usize] = Entry { at: whole.at.wrapping_add(start), bytes: row.bytes, start: 0 };
+    }
+
+    /// Makes a buffer the same as another.
+    pub(crate) fn set_same(&mut self, buf: BufferId, other: BufferId) {
+        self.0[buf as usize] = self.0[other as usize];
+    }
+
+    pub(crate) fn swap(&mut self, a: BufferId, b: BufferId) {
+        self.0.swap(a as usize, b as usize);
+    }
+
+    /// Leaves a buffer these of its bytes: what a part of a step may touch.
+    pub(crate) fn narrow(&mut self, buf: BufferId, bytes: Range<usize>) {
+        let entry = &mut self.0[buf as usize];
+        debug_assert!(entry.start <= bytes.start && bytes.end <= entry.start + entry.bytes);
+        (entry.start, entry.bytes) = (bytes.start, bytes.len());
+    }
+
+    /// Lets the memory of a buffer be that of its bytes from this one on.
+    pub(crate) fn set_start(&mut self, buf: BufferId, start: usize) {
+        let entry = &mut self.0[buf as usize];
+        entry.at = entry.at.wrapping_add(entry.start).wrapping_sub(start);
+        entry.start = start;
+    }
+
+    /// The number of the first element of a buffer that has memory, and the number of those that have.
+    pub(crate) fn extent<E: Elem>(&self, buf: BufferId) -> (usize, usize) {
+        let entry = self.0[buf as usize];
+        (entry.start / size_of::<E>(), entry.bytes / size_of::<E>())
+    }
+
+    /// Elements of a buffer.
+    ///
+    /// # Safety
+    /// The buffer holds elements of this type, and no slice of them that can be written is alive.
+    #[inline(always)]
+    pub(crate) unsafe fn read<E: Elem>(&self, buf: BufferId, start: usize, len: usize) -> &[E] {
+        let entry = self.checked::<E>(buf, start, len);
+        unsafe { std::slice::from_raw_parts(entry.at.cast::<E>().wrapping_add(start), len) }
+    }
+
+    /// Elements of a buffer, to be written.
+    ///
+    /// # Safety
+    /// The buffer holds elements of this type, and no other slice of them is alive.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref, reason = "the planner keeps places apart, not the borrow of the table")]
+    pub(crate) unsafe fn write<E: Elem>(&self, buf: BufferId, start: usize, len: usize) -> &mut [E] {
+        let entry = self.checked::<E>(buf, start, len);
+        unsafe { std::slice::from_raw_parts_mut(entry.at.cast::<E>().wrapping_add(start), len) }
+    }
+
+    /// The address of an element of a buffer that has so many from there on.
+    #[inline]
+    pub(crate) fn address(&self, buf: BufferId, dtype: DType, at: usize, len: usize) -> *mut u8 {
+        let entry = self.0[buf as usize];
+        let (start, end) = (at * dtype.width(), (at + len) * dtype.width());
+        debug_assert!(
+            entry.start <= start && end <= entry.start + entry.bytes,
+            "buffer {buf} has {} bytes",
+            entry.bytes
+        );
+        entry.at.wrapping_add(at * dtype.width())
+    }
+
+    #[inline(always)]
+    fn checked<E: Elem>(&self, buf: BufferId, start: usize, len: usize) -> Entry {
+        let entry = self.0[buf as usize];
+        debug_assert!(!entry.at.is_null(), "buffer {buf} has no address");
+        debug_assert!(entry.at.cast::<E>().is_aligned(), "buffer {buf} is not aligned for {}", E::DTYPE);
+        debug_assert!(
+            entry.start <= start * size_of::<E>() && (start + len) * size_of::<E>() <= entry.start + entry.bytes,
+            "buffer {buf} has {} bytes from {}, not {len} {} from {start}",
+            entry.bytes,
+            entry.start,
+            E::DTYPE
+        );
+        entry
+    }
+
+    /// Copies some bytes to a buffer from as many of another, which starts at this byte.
+    pub(crate) fn copy(&mut self, from: BufferId, start: usize, into: BufferId, bytes: Range<usize>) {
+        let (from, into) = (self.0[from as usize], self.0[into as usize]);
+        let has =
+            |entry: Entry, bytes: Range<usize>| entry.start <= bytes.start && bytes.end <= entry.start + entry.bytes;
+        debug_assert!(has(from, start + bytes.start..start + bytes.end) && has(into, bytes.clone()));
+        // Safety: both buffers have these bytes. The initial value of a carry may be where the carry is.
+        unsafe {
+            std::ptr::copy(from.at.wrapping_add(start + bytes.start), into.at.wrapping_add(bytes.start), bytes.len())
+        }
+    }
+
+    /// Lets all buffers be where they are in another table.
+    pub(crate) fn follow(&mut self, other: &Table) {
+        self.0.clone_from(&other.0);
+    }
+
+    /// Where a buffer is.
+    pub(crate) fn entry(&self, buf: BufferId) -> Entry {
+        self.0[buf as usize]
+    }
+
+    /// Lets a buffer be where it was.
+    pub(crate) fn restore(&mut self, buf: BufferId, entry: Entry) {
+        self.0[buf as usize] = entry;
+    }
+
+    /// Fills bytes of a buffer with zeros (`false`).
+    #[inline]
+    pub(crate) fn clear(&mut self, buf: BufferId, bytes: Range<usize>) {
+        let entry = self.0[buf as usize];
+        debug_assert!(entry.start <= bytes.start && bytes.end <= entry.start + entry.bytes);
+        // Safety: the buffer has these bytes; zero bytes are zeros of every element type.
+        unsafe { std::ptr::write_bytes(entry.at.wrapping_add(bytes.start), 0, bytes.len()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::backend::memory::*;
+
+    /// A table of one buffer of eight numbers.
+    fn table(block: &mut Block) -> Table {
+        let mut table = Table::new(1);
+        // Safety: the block has these bytes, and outlives the table.
+        unsafe { table.set(0, block.start(), 64) };
+        table
+    }
+
+    #[test]
+    fn a_part_has_its_own_rows_of_a_place() {
+        let mut block = Block::new(64).expect("memory");
+        let (mut low, mut high) = (table(&mut block), table(&mut block));
+        low.narrow(0, 0..24);
+        high.narrow(0, 24..64);
+        assert_eq!((low.extent::<f64>(0), high.extent::<f64>(0)), ((0, 3), (3, 5)));
+        // Safety: the slices are apart.
+        let (x, y) = unsafe { (low.write::<f64>(0, 0, 3), high.write::<f64>(0, 3, 5)) };
+        x.fill(1.0);
+        y.fill(2.0);
+        let whole = table(&mut block);
+        // Safety: nothing is written any more.
+        assert_eq!(unsafe { whole.read::<f64>(0, 2, 2) }, [1.0, 2.0]);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "buffer 0 has 24 bytes from 0, not 2 f64 from 2")]
+    fn rows_of_another_part_are_refused() {
+        let mut block = Block::new(64).expect("memory");
+        let mut low = table(&mut block);
+        low.narrow(0, 0..24);
+        // Safety: the check comes first.
+        unsafe { low.read::<f64>(0, 2, 2) };
+    }
+
+    #[test]
+    fn blocks_are_zeros_at_cache_lines_or_nothing() {
+        for bytes in [0, 1, 64, 1000, 40 << 20] {
+            let mut block = Block::new(bytes).expect("memory");
+            assert!(block.bytes() >= bytes && block.bytes() < bytes + LINE);
+            assert_eq!(block.start().addr() % LINE, 0);
+            // Safety: the block has these bytes.
+            let seen = unsafe { std::slice::from_raw_parts(block.start(), bytes.min(1000)) };
+            assert!(seen.iter().all(|byte| *byte == 0));
+        }
+        for bytes in [1 << 60, isize::MAX as usize, usize::MAX - 64, usize::MAX] {
+            assert!(Block::new(bytes).is_none(), "{bytes}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! The compiler: programs become plans of fused passes over buffers, which run many times.
+//!
+//! Law: an [`Executable`] agrees with [`interpret`](crate::program::interpret) at arrays, within the rounding that the
+//! kernels document. An operation without a kernel is done by the interpreter of arrays.
+//!
+//! What rounds otherwise than in the interpreter are elementary functions and sums (see `kernels/elementwise`), and products of
+//! arrays. Sums, differences, products and quotients of numbers do not, fused in superinstructions or not: they are
+//! rounded one by one, on every machine.
+//!
+//!     Program -lower-> steps over values -plan-> steps over buffers -codegen-> tile and register code -run-> arrays
+//!
+//! | module | does |
+//! |---|---|
+//! | [`ir`] | what stages share: steps, buffers, fusion groups, strided accesses, thresholds |
+//! | [`lower`] | operations, views and loops to steps; loop interchange |
+//! | [`plan`] | row-block fusion, buffer assignment by liveness, parallel partition, halo peeling |
+//! | [`tile`] | code for tiles: superinstructions, register assignment, and the machine that runs it |
+//! | [`register`] | code for single numbers: SSA, list scheduling, register assignment, and the machine that runs it |
+//! | [`codegen`] | chooses between both for each group, and numbers the steps |
+//! | [`memory`] | blocks of bytes, and the table of addresses |
+//! | [`run`] | the executor: steps, row blocks, kernel calls, workers |
+//! | `outline` | loops with equal bodies, compiled once |
+//! | `explain` | the compiled plan as text |
+//!
+//! Law: a stage names those above it in this table alone, but for `memory`, which is below all that run.
+
+pub(crate) mod codegen;
+mod explain;
+pub(crate) mod ir;
+pub(crate) mod lower;
+pub(crate) mod memory;
+mod outline;
+pub(crate) mod plan;
+pub(crate) mod register;
+pub(crate) mod run;
+#[cfg(test)]
+mod tests;
+pub(crate) mod tile;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::array::{Array, with_elem};
+use crate::kernels::elementwise::Isa;
+use crate::ops::Cost;
+use crate::passes::{inline, rematerialize, replace_scalars, sink};
+use crate::program::{Program, Slot, check_inputs};
+use crate::shape::Show;
+use codegen::CompiledPlan;
+use ir::limits::Limits;
+use outline::outlined;
+use plan::ResultSource;
+use run::Memory;
+pub use tile::superinstructions::Superinstructions;
+
+/// A program made ready to run many times.
+///
+/// ```
+/// use polygrad::{Array, BaseTensor, DType, backend::compile, ops::Unary, program::Term};
+/// let x = Term::variable(&[2], DType::F64);
+/// let p = Term::program(&[x.clone()], &[x.unary(Unary::Square)], &[])?;
+/// let run = compile(&p);
+/// assert_eq!(run.run(&[Array::from([1.0, 3.0])]), [Array::from([1.0, 9.0])]);
+/// # Ok::<(), String>(())
+/// ```
+pub struct Executable {
+    program: Program,
+    plan: Arc<CompiledPlan>,
+    /// Memories of runs that are over, for the next.
+    #[allow(clippy::vec_box, reason = "a memory is large: each run would move one twice")]
+    idle: Mutex<Vec<Box<Memory>>>,
+}
+
+/// Whether the environment asks for interpretation: `POLYGRAD_INTERPRET=1`.
+pub(crate) fn is_off() -> bool {
+    static OFF: OnceLock<bool> = OnceLock::new();
+    *OFF.get_or_init(|| std::env::var_os("POLYGRAD_INTERPRET").is_some_and(|value| value == "1"))
+}
+
+/// Whether a program that runs once is done earlier compiled than interpreted. To compile an operation takes as long as
+/// to interpret about a thousand elements; a trip of an interpreted loop costs some tens of elements an operation.
+pub(crate) fn pays_once(program: &Program) -> bool {
+    const ELEMENTS: u64 = 1000;
+    const CALL: u64 = 50;
+    let Cost { calls, work, .. } = program.estimate().cost;
+    work.saturating_add(calls.saturating_mul(CALL)) / ELEMENTS > program.size() as u64
+}
+
+/// Compiles a program.
+pub fn compile(program: &Program) -> Executable {
+    compile_within(program, Limits::DEFAULT)
+}
+
+/// Compiles a program so that steps run by rows wherever they can, however small arrays are, and loops over small arrays
+/// as over large ones: for tests.
+#[doc(hidden)]
+pub fn compile_in_small_blocks(program: &Program) -> Executable {
+    compile_within(program, Limits::SMALLEST)
+}
+
+fn compile_within(program: &Program, limits: Limits) -> Executable {
+    if program.is_shared() {
+        let plan = compile_apart(&outlined(program, limits), limits).plan;
+        return Executable { program: program.clone(), plan, idle: Mutex::new(Vec::new()) };
+    }
+    compile_apart(program, limits)
+}
+
+/// Compiles a program whose loops have a plan of their own each.
+fn compile_apart(program: &Program, limits: Limits) -> Executable {
+    let whole = inline(program);
+    let whole = whole.as_ref().unwrap_or(program);
+    let rows = sink(whole, limits.rematerialization);
+    let whole = rows.as_ref().unwrap_or(whole);
+    let stored_less = rematerialize(whole, limits.rematerialization);
+    let whole = stored_less.as_ref().unwrap_or(whole);
+    let whole = if limits.scalar_replacement { replace_scalars(whole) } else { whole.clone() };
+    let plan = Arc::new(codegen::generate(plan::plan(&whole, limits), limits));
+    Executable { program: program.clone(), plan, idle: Mutex::new(Vec::new()) }
+}
+
+impl Executable {
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The bytes of memory that a run takes beside inputs and results; known before any run. Each further thread takes
+    /// registers, and some rows of the values of steps that run in blocks.
+    pub fn peak_bytes(&self) -> usize {
+        self.plan.memory()
+    }
+
+    /// What a run does: passes over memory with their operations, kernels, loops, and operations left to the
+    /// interpreter of arrays; with the memory they take, and estimates of the arithmetic operations and the bytes that
+    /// are moved.
+    ///
+    /// ```
+    /// use polygrad::{Function, backend::compile, tensor};
+    /// let f = Function::gradient(|x| (x.sin() * x).sum(), &tensor([1.0, 2.0]));
+    /// assert!(compile(f.optimized()).explain().contains("sin"));
+    /// ```
+    pub fn explain(&self) -> String {
+        explain::text(&self.program, &self.plan, None)
+    }
+
+    /// [`explain`](Self::explain), with the time that each step takes, measured over some runs on these inputs after a
+    /// first one, which finds memory and caches cold.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    #[track_caller]
+    pub fn profile(&self, inputs: &[Array], runs: usize) -> String {
+        check_inputs("profile", &self.program, inputs);
+        let (mut memory, mut outputs) = (self.memory(), self.outputs());
+        memory.run(&self.plan, inputs, &mut outputs);
+        memory.clock = Some(vec![Default::default(); self.plan.count]);
+        for _ in 0..runs {
+            memory.run(&self.plan, inputs, &mut outputs);
+        }
+        explain::text(&self.program, &self.plan, memory.clock.as_deref().map(|clock| (clock, runs)))
+    }
+
+    /// How many elementwise operations run together with others, in superinstructions.
+    ///
+    /// ```
+    /// use polygrad::{Function, backend::compile, tensor};
+    /// let f = Function::stage(|x| x.square() * 2.0 + x, &tensor([1.0, 2.0]));
+    /// let found = compile(f.optimized()).superinstructions();
+    /// assert_eq!((found.cheap, found.inside, found.count), (3, 2, 1));
+    /// ```
+    pub fn superinstructions(&self) -> Superinstructions {
+        explain::superinstructions(&self.plan.steps)
+    }
+
+    /// The results for these inputs.
+    ///
+    /// # Panics
+    /// When there is not one value of the right shape and element type per input, or no memory for the run.
+    #[track_caller]
+    pub fn run(&self, inputs: &[Array]) -> Vec<Array> {
+        check_inputs("run", &self.program, inputs);
+        self.run_fitting(inputs)
+    }
+
+    /// [`run`](Self::run) for inputs that are known to fit.
+    #[track_caller]
+    pub(crate) fn run_fitting(&self, inputs: &[Array]) -> Vec<Array> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = idle().pop();
+        let mut memory = match memory {
+            Some(memory) => memory,
+            None => Box::new(self.memory()),
+        };
+        // Results that the caller has dropped since are written again.
+        let last = std::mem::take(&mut memory.results);
+        let mut outputs = if last.iter().all(Array::is_unique) && !last.is_empty() { last } else { self.outputs() };
+        memory.run(&self.plan, inputs, &mut outputs);
+        // Numbers have no memory.
+        if outputs.iter().any(|out| out.rank() > 0) {
+            memory.results.clone_from(&outputs);
+        }
+        for (result, found) in memory.results.iter_mut().zip(&self.plan.outputs) {
+            // Inputs belong to the caller.
+            if let ResultSource::Input(_) = found {
+                *result = Array::zeros(result.shape(), result.dtype());
+            }
+        }
+        idle().push(memory);
+        outputs
+    }
+
+    /// Memory for runs by [`run_into`](Self::run_into), one at a time: zeros of the system, which gives memory for what
+    /// runs touch.
+    ///
+    /// # Panics
+    /// When there is no memory for [`peak_bytes`](Self::peak_bytes).
+    #[track_caller]
+    pub fn workspace(&self) -> Workspace {
+        Workspace { memory: self.memory(), plan: self.plan.clone() }
+    }
+
+    /// Writes the results for these inputs into arrays of the caller, which keep their memory unless they share it with
+    /// other arrays: a run allocates nothing.
+    ///
+    /// ```
+    /// use polygrad::{Array, Function, backend::compile, tensor};
+    /// let f = compile(Function::stage(|x| x.square(), &tensor([1.0, 2.0])).optimized());
+    /// let (mut workspace, mut y) = (f.workspace(), [Array::from([0.0, 0.0])]);
+    /// f.run_into(&mut workspace, &[Array::from([3.0, 4.0])], &mut y);
+    /// assert_eq!(y, [Array::from([9.0, 16.0])]);
+    /// ```
+    ///
+    /// # Panics
+    /// When an input or a result has another shape or element type than in the program, or the workspace is that of
+    /// another executable.
+    #[track_caller]
+    pub fn run_into(&self, workspace: &mut Workspace, inputs: &[Array], outputs: &mut [Array]) {
+        check_inputs("run_into", &self.program, inputs);
+        let kinds = self.program.outputs().iter().map(|slot| (&slot.shape[..], slot.dtype));
+        if !kinds.eq(outputs.iter().map(|out| (out.shape(), out.dtype()))) {
+            let kind = |shape: &[usize], dtype| format!("{dtype} {}", Show(shape));
+            let needed: Vec<String> = self.program.outputs().iter().map(|s| kind(&s.shape, s.dtype)).collect();
+            let given: Vec<String> = outputs.iter().map(|out| kind(out.shape(), out.dtype())).collect();
+            panic!(
+                "run_into: the arrays for the results must be {}, but they are {}; pass one of the right kind for each",
+                needed.join(", "),
+                given.join(", ")
+            );
+        }
+        if !Arc::ptr_eq(&workspace.plan, &self.plan) {
+            panic!(
+                "run_into: a workspace must be that of the executable, but it was made by another one; call workspace() \
+                 on this one"
+            );
+        }
+        workspace.memory.run(&self.plan, inputs, outputs);
+    }
+
+    /// Memory of its own for a run.
+    #[track_caller]
+    fn memory(&self) -> Memory {
+        let Some(memory) = Memory::new(&self.plan, Isa::detect()) else {
+            let (bytes, more) = (self.plan.memory(), if self.plan.memory() == usize::MAX { " or more" } else { "" });
+            panic!(
+                "run: the values of a program must fit into memory while it runs, but beside inputs and results they \
+                 take {bytes} bytes{more}, which cannot be allocated; make the arrays smaller, or the loops shorter"
+            );
+        };
+        memory
+    }
+
+    /// Arrays for the results, in memory of their own.
+    #[track_caller]
+    fn outputs(&self) -> Vec<Array> {
+        let zeros = |(slot, found): (&Slot, &ResultSource)| {
+            let mut out = Array::zeros(&slot.shape, slot.dtype);
+            if out.rank() > 0 && matches!(found, ResultSource::Buffer(_)) {
+                with_elem!(slot.dtype, E => {
+                    out.make_dense::<E>();
+                });
+            }
+            out
+        };
+        self.program.outputs().iter().zip(&self.plan.outputs).map(zeros).collect()
+    }
+}
+
+/// The memory of an [`Executable`] while it runs, for callers that keep it: see [`Executable::run_into`].
+pub struct Workspace {
+    memory: Memory,
+    /// Keeps what the memory points to.
+    plan: Arc<CompiledPlan>,
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workspace").field("bytes", &self.plan.bytes).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Executable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executable")
+            .field("program", &self.program)
+            .field("bytes", &self.peak_bytes())
+            .finish_non_exhaustive()
+    }
+}

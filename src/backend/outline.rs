@@ -1,0 +1,79 @@
+//! Outlining: loops with equal bodies call one plan of that body.
+//!
+//! A plan has the steps of each loop at buffers of their own. Of a program whose loops share bodies that share bodies, these
+//! would be exponentially many. So what runs a shared body is a function of arrays there: an operation that calls the plan
+//! of that loop, which is compiled once.
+//!
+//! Law: each loop with a shared body is compiled once for all loops that are equal, so the plans together are as long as the
+//! program; the values are the same.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::array::Array;
+use crate::backend::compile_apart;
+use crate::backend::ir::limits::Limits;
+use crate::ops::{Call, External};
+use crate::program::{Builder, Made, NodeId, Op, Program, Slot, run_by};
+
+/// The program with calls for all that runs a shared body.
+pub(crate) fn outlined(program: &Program, limits: Limits) -> Program {
+    let all = program.distinct(|op| run_by(op).into_iter());
+    let mut uses: HashMap<u64, usize> = HashMap::new();
+    for body in all.iter().flat_map(|p| p.nodes()).filter_map(|node| run_by(&node.op)) {
+        *uses.entry(body.class()).or_default() += 1;
+    }
+    // Only looked up: the programs with calls, by class, and the calls, by the program of one operation that they run.
+    let (mut made, mut calls): (HashMap<u64, Program>, HashMap<u64, Arc<External>>) = Default::default();
+    for body in all {
+        let mut b = Builder::literal();
+        let inputs = b.inputs(body.inputs(), &[]);
+        let with_calls = body.rebuilt(b, inputs, &mut |b, k, node, now| {
+            let Some(inner) = run_by(&node.op) else { return now.again(b, node) };
+            let whole = |inner: Program| with_body(&now.op(&node.op), inner);
+            if uses[&inner.class()] < 2 {
+                return Made::One(b.cons(whole(made[&inner.class()].clone()), node.shape.clone(), node.dtype));
+            }
+            let lone = alone(body, k, inner.clone());
+            let call = calls.entry(lone.class()).or_insert_with(|| {
+                let executable = compile_apart(&alone(body, k, made[&inner.class()].clone()), limits);
+                let kinds = |slots: &[Slot]| slots.iter().map(|slot| (slot.shape.clone(), slot.dtype)).collect();
+                let run = Arc::new(move |args: &[Array]| executable.run_fitting(args));
+                Arc::new(External::new("shared", kinds(lone.inputs()), kinds(lone.outputs()), run))
+            });
+            let mut args = Vec::new();
+            node.op.operands(&mut |a| args.push(now.of(*a)));
+            Made::One(b.cons(Op::Call(Call::External(call.clone()), args), node.shape.clone(), node.dtype))
+        });
+        made.insert(body.class(), with_calls);
+    }
+    made[&program.class()].clone()
+}
+
+/// What runs a program, with another one.
+fn with_body(op: &Op<NodeId>, body: Program) -> Op<NodeId> {
+    let mut op = op.clone();
+    if let Op::Loop(l) = &mut op {
+        l.body = body;
+    } else if let Op::Custom(c, _) = &mut op {
+        *c = Arc::new(c.with_primal(body));
+    }
+    op
+}
+
+/// The program of one operation of a program, which runs this body: from its operands to all its results.
+fn alone(program: &Program, id: NodeId, body: Program) -> Program {
+    let nodes = program.nodes();
+    let mut b = Builder::literal();
+    let mut slots = Vec::new();
+    nodes[id as usize].op.operands(&mut |a| {
+        let node = &nodes[*a as usize];
+        slots.push(Slot { name: String::new(), shape: node.shape.clone(), dtype: node.dtype });
+    });
+    let mut inputs = b.inputs(&slots, &[]).into_iter();
+    let op = nodes[id as usize].op.map(&mut |_| inputs.next().expect("an input for each operand"));
+    let count = body.outputs().len();
+    let of = b.apply(with_body(&op, body));
+    let results: Vec<NodeId> = (0..count).map(|k| b.apply(Op::Output(of, k))).collect();
+    b.finish(&results, &[])
+}

@@ -1,0 +1,103 @@
+//! Halo peeling: the positions of a stencil at which some neighbours do not exist are a group of their own.
+//!
+//! A stencil reads the neighbours of each position, which lie one after the other in memory but at the sides of rows.
+//! To look at these neighbours where they lie, the group computes all positions as if no view ended at a side, and a
+//! second, small group computes the positions at the sides again.
+//!
+//! Law: a group and its sides write what the group alone would write. A group is split only if it does nothing but
+//! compute elements and store them, so that the second group may write some of them again.
+
+use crate::backend::ir::access::Access;
+use crate::backend::ir::fusion::{FusedNode, FusedOp, FusionGroup, ValueId};
+use crate::backend::ir::step::Buffer;
+
+/// What is known of a group that runs over all its positions at once.
+#[derive(Clone, Copy)]
+pub(crate) struct FullPass<'a> {
+    pub(crate) buffers: &'a [Buffer],
+    /// See `Limits::halo`.
+    pub(crate) limits: (usize, usize),
+}
+
+/// Columns of rows.
+#[derive(Clone, Copy)]
+struct Columns {
+    row: usize,
+    first: usize,
+    step: usize,
+    count: usize,
+}
+
+impl Columns {
+    fn of(self, access: &Access) -> Option<Access> {
+        access.columns_of(self.row, self.first, self.step, self.count)
+    }
+}
+
+impl FusionGroup {
+    /// Lets views look beyond the sides of rows, and returns the groups that compute the positions there.
+    pub(crate) fn peel_halo(&mut self, whole: FullPass<'_>) -> Vec<FusionGroup> {
+        let Some((row, before, after)) = self.halo(whole.limits) else { return Vec::new() };
+        let columns = match (before, after) {
+            (1, 1) => vec![Columns { row, first: 0, step: row - 1, count: 2 }],
+            _ => [(0, before), (row - after, after)]
+                .into_iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(first, count)| Columns { row, first, step: 1, count })
+                .collect(),
+        };
+        let halo: Option<Vec<FusionGroup>> = columns.into_iter().map(|columns| self.at(columns)).collect();
+        let Some(halo) = halo else { return Vec::new() };
+        for node in &mut self.nodes {
+            if let FusedOp::View(buf, access) = &mut node.item
+                && access.halo().is_some()
+            {
+                *access = access.clone().beyond(whole.buffers[*buf as usize].size);
+            }
+        }
+        halo
+    }
+
+    /// The length of rows, and the numbers of positions at their starts and at their ends where a view looks at
+    /// nothing, if there are such views and the group may be split.
+    fn halo(&self, (least, part): (usize, usize)) -> Option<(usize, usize, usize)> {
+        let only_stores = self.cleared.is_empty() && self.nodes.iter().all(|node| node.item.writes().is_none());
+        if self.size < least || !only_stores {
+            return None;
+        }
+        let mut found: Option<(usize, usize, usize)> = None;
+        for node in &self.nodes {
+            if let FusedOp::View(_, access) = &node.item
+                && let Some((row, before, after)) = access.halo()
+            {
+                let (all, first, last) = found.unwrap_or((row, 0, 0));
+                found = (all == row).then(|| (row, first.max(before), last.max(after)));
+                found?;
+            }
+        }
+        found.filter(|(row, before, after)| (before + after) * part <= *row && self.size.is_multiple_of(*row))
+    }
+
+    /// What the group computes at some columns.
+    fn at(&self, columns: Columns) -> Option<FusionGroup> {
+        let mut out = FusionGroup::new(self.size / columns.row * columns.count);
+        let mut values: Vec<ValueId> = Vec::with_capacity(self.nodes.len());
+        for FusedNode { item, dtype, stored } in &self.nodes {
+            let item = if let FusedOp::Read(buf, at) = item {
+                FusedOp::View(*buf, columns.of(&Access::along(self.size).moved(*at))?)
+            } else if let FusedOp::View(buf, access) = item {
+                FusedOp::View(*buf, columns.of(access)?)
+            } else if let FusedOp::Positions(access) = item {
+                FusedOp::Positions(columns.of(access)?)
+            } else {
+                item.map(|v| values[v as usize])
+            };
+            let value = out.push(item, *dtype);
+            values.push(value);
+            if let Some(buf) = stored {
+                out.push(FusedOp::Put(*buf, columns.of(&Access::along(self.size))?, value), *dtype);
+            }
+        }
+        Some(out)
+    }
+}

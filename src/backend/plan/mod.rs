@@ -1,0 +1,76 @@
+//! Planning: row-block fusion, then buffer assignment; halo peeling and partition are asked during code generation.
+
+mod buffers;
+pub(crate) mod halo;
+pub(crate) mod partition;
+pub(crate) mod row_blocks;
+
+use crate::array::Array;
+use crate::backend::ir::limits::Limits;
+use crate::backend::ir::step::{Buffer, BufferId, FusedStep, Storage};
+use crate::backend::lower::{LoweredValue, Lowering};
+use crate::program::Program;
+use crate::shape::size;
+
+/// Where a result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResultSource {
+    /// In a buffer that the run writes.
+    Buffer(BufferId),
+    /// The result is this input.
+    Input(usize),
+}
+
+/// A plan: the steps of a program, and the buffers they read and write.
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<FusedStep>,
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) constants: Vec<Array>,
+    /// Where the results are. The buffers of the inputs are the first.
+    pub(crate) outputs: Vec<ResultSource>,
+    /// The bytes of the block of a workspace.
+    pub(crate) bytes: usize,
+}
+
+/// Plans a program.
+pub(crate) fn plan(program: &Program, limits: Limits) -> Plan {
+    let mut lowering = Lowering::new(limits.interchange);
+    let inputs: Vec<LoweredValue> = program
+        .inputs()
+        .iter()
+        .map(|buf| LoweredValue::Dense(lowering.buffer(buf.dtype, size(&buf.shape), Storage::Input), 0))
+        .collect();
+    let owned = vec![false; inputs.len()];
+    let mut results = lowering.program(program, &inputs, &owned);
+    let outputs: Vec<ResultSource> = results
+        .iter_mut()
+        .zip(program.outputs())
+        .map(|(known, buf)| {
+            // The buffers of the inputs come first, so their numbers are those of the inputs.
+            if let LoweredValue::Dense(buffer, 0) = known
+                && let Some(input) = program.inputs().get(*buffer as usize)
+                && input.shape == buf.shape
+            {
+                return ResultSource::Input(*buffer as usize);
+            }
+            let buffer = lowering.result(known, buf.dtype, size(&buf.shape));
+            // A number is read from the workspace.
+            if !buf.shape.is_empty() {
+                lowering.buffers[buffer as usize].storage = Storage::Output;
+            }
+            ResultSource::Buffer(buffer)
+        })
+        .collect();
+    let kept: Vec<BufferId> = outputs
+        .iter()
+        .filter_map(|found| match found {
+            ResultSource::Buffer(buf) => Some(*buf),
+            ResultSource::Input(_) => None,
+        })
+        .collect();
+    let steps = lowering.leave();
+    let Lowering { mut buffers, constants, .. } = lowering;
+    let mut steps = row_blocks::form(steps, &mut buffers, &kept, limits);
+    let bytes = buffers::assign(&mut buffers, &mut steps, &kept);
+    Plan { steps, buffers, constants, outputs, bytes }
+}

@@ -1,0 +1,282 @@
+//! Parallel partition: the rows of a step in parts, which run on several threads.
+//!
+//! A step whose rows need nothing of each other runs in parts of some rows, each on the next thread that is free. What
+//! all rows add to has memory of its own in each part, and the parts are added in order at the end.
+//!
+//! Law: the parts of a step depend on the program alone, so results do not depend on the number of threads. A buffer that
+//! the step writes is touched row by row, or only added to. Products of arrays are shared by their kernels.
+
+use super::row_blocks;
+use crate::backend::ir::fusion::{FusedOp, FusionGroup};
+use crate::backend::ir::step::{
+    Buffer, BufferId, FusedStep, KernelCall, KernelOp, LINE, Loop, Step, Storage, Use, Uses,
+};
+use crate::dtype::DType;
+use crate::kernels::threads;
+use crate::ops::{Binary, Unary};
+
+/// How a step runs in parts.
+pub(crate) struct Partition {
+    pub(crate) rows: usize,
+    /// The number of parts from which on more are no faster.
+    most: usize,
+    /// The number of rows that stay together.
+    pub(crate) together: usize,
+    /// Whether the parts are the same on any number of threads, since something is added up: tiles, which start where a
+    /// part starts, cut the sums of rows, too.
+    pub(crate) fixed: bool,
+    /// The buffers to which all rows add.
+    pub(crate) sums: Vec<Sum>,
+    /// The buffers that have memory for some rows, with the bytes of this memory.
+    pub(crate) local: Vec<(BufferId, usize)>,
+    /// The buffers that are written row by row, with the bytes of a row.
+    pub(crate) written: Vec<(BufferId, usize)>,
+}
+
+/// A buffer to which all rows add.
+pub(crate) struct Sum {
+    pub(crate) buf: BufferId,
+    pub(crate) dtype: DType,
+    pub(crate) size: usize,
+    /// Whether it is zeros before the step.
+    pub(crate) cleared: bool,
+}
+
+impl Sum {
+    pub(crate) fn bytes(&self) -> usize {
+        (self.size * self.dtype.width()).next_multiple_of(LINE)
+    }
+}
+
+/// The largest number of parts.
+const MOST: usize = 64;
+
+/// The number of parts for each thread, so that a thread that is late holds up few others.
+const EACH: usize = 3;
+
+/// The number of nanoseconds for each byte that a part has of a sum.
+const BYTE: f64 = 5.0;
+
+/// Parts of groups are no shorter than the longest tiles, if groups are much longer.
+const TILE: usize = 1024;
+
+impl Partition {
+    /// The parts of a step, if it has rows and takes longer than so many nanoseconds.
+    pub(crate) fn of(step: &FusedStep, buffers: &[Buffer], worth: f64) -> Option<Partition> {
+        let time = nanoseconds(step);
+        if time < worth {
+            return None;
+        }
+        let (rows, uses) = match step {
+            Step::Pass(group) => group_rows(group.size, step, buffers)?,
+            Step::RowBlocks(blocks) => (blocks.rows, blocks.uses.clone()),
+            Step::Loop(l) if l.ends => return None,
+            Step::Loop(l) => loop_rows(l, buffers)?,
+            Step::KernelCall(whole) => whole_rows(whole, step, buffers)?,
+            Step::Interpreted(_) => return None,
+        };
+        let sums = sums(step, &uses, buffers)?;
+        let bytes: usize = sums.iter().map(Sum::bytes).sum();
+        // What parts cost beside their work counts less where less work is worth a part: in tests.
+        let share = worth / threads::WORTH;
+        let most = (time / (share * BYTE * bytes as f64)).min(2.0 * time / worth).min(MOST as f64) as usize;
+        let adds = uses.values().any(|touched| touched.written && touched.added);
+        let mut parts = Partition {
+            rows,
+            most: most.max(1),
+            together: 1,
+            fixed: adds,
+            sums,
+            local: Vec::new(),
+            written: Vec::new(),
+        };
+        if let Step::Loop(l) = step {
+            // What parts cost once more is little even on one thread, if these are fixed.
+            let most = loop_parts(l) / share / if adds { EACH as f64 } else { 1.0 };
+            parts.most = parts.most.min(most as usize).max(1);
+        }
+        if let Step::RowBlocks(blocks) = step {
+            parts.together = blocks.block;
+            parts.fixed = !parts.sums.is_empty();
+            parts.local = blocks.local.iter().map(|(buf, _)| (*buf, buffers[*buf as usize].bytes())).collect();
+        }
+        let own = |buf: BufferId| {
+            // What moves with the trips of a loop is narrowed by the loop.
+            buffers[buf as usize].storage != Storage::Loop && parts.local.iter().all(|(local, _)| *local != buf)
+        };
+        let by_rows = uses.iter().filter(|(buf, touched)| touched.written && touched.by_rows && own(**buf));
+        parts.written = by_rows.map(|(buf, _)| (*buf, buffers[*buf as usize].bytes() / rows)).collect();
+        (parts.count(MOST) > 1).then_some(parts)
+    }
+
+    /// The number of rows of a part where there are so many threads; the last part may have fewer.
+    pub(crate) fn part(&self, threads: usize) -> usize {
+        let parts = if self.fixed { self.most } else { self.most.min(EACH.saturating_mul(threads)) };
+        let part = self.rows.div_ceil(parts).next_multiple_of(self.together);
+        if self.together == 1 && part > TILE { part.next_multiple_of(TILE) } else { part }
+    }
+
+    /// The number of parts where there are so many threads.
+    pub(crate) fn count(&self, threads: usize) -> usize {
+        self.rows.div_ceil(self.part(threads))
+    }
+
+    /// The buffers that are elsewhere, or smaller, in a part.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = BufferId> {
+        self.sums.iter().map(|sum| sum.buf).chain(self.written.iter().map(|(buf, _)| *buf))
+    }
+
+    /// The bytes of what one part adds up.
+    pub(crate) fn bytes(&self) -> usize {
+        self.sums.iter().map(Sum::bytes).sum()
+    }
+
+    /// The bytes of what all parts add up.
+    pub(crate) fn all_bytes(&self) -> usize {
+        self.bytes().saturating_mul(self.count(MOST))
+    }
+}
+
+/// The buffers that are added to; nothing, if another buffer is written that is not touched row by row.
+fn sums(step: &FusedStep, uses: &Uses, buffers: &[Buffer]) -> Option<Vec<Sum>> {
+    let mut cleared = Vec::new();
+    step.cleared(&mut |buf| cleared.push(buf));
+    let mut sums = Vec::new();
+    for (buf, touched) in uses {
+        if touched.written && !touched.by_rows {
+            let Buffer { dtype, size, .. } = buffers[*buf as usize];
+            if !touched.added || dtype == DType::Bool {
+                return None;
+            }
+            sums.push(Sum { buf: *buf, dtype, size, cleared: cleared.contains(buf) });
+        }
+    }
+    sums.sort_unstable_by_key(|sum| sum.buf);
+    Some(sums)
+}
+
+/// The rows of a group of so many positions: those for which parts add up least, or else its positions.
+fn group_rows(size: usize, step: &FusedStep, buffers: &[Buffer]) -> Option<(usize, Uses)> {
+    let mut candidates = vec![size];
+    row_blocks::suggestions(step, &mut |n| {
+        if n > 1 && !candidates.contains(&n) {
+            candidates.push(n);
+        }
+    });
+    let added = |uses: &Uses| -> usize {
+        let apart = uses.iter().filter(|(_, touched)| touched.written && !touched.by_rows);
+        apart.map(|(buf, _)| buffers[*buf as usize].bytes()).sum()
+    };
+    let found = candidates.into_iter().filter_map(|rows| Some((rows, row_blocks::by_rows(step, rows, buffers)?)));
+    let fits = |uses: &Uses| uses.values().all(|touched| !touched.written || touched.by_rows || touched.added);
+    found.filter(|(_, uses)| fits(uses)).min_by_key(|(rows, uses)| (added(uses), std::cmp::Reverse(*rows)))
+}
+
+/// The rows of an operation on whole buffers that has any.
+fn whole_rows(whole: &KernelCall, step: &FusedStep, buffers: &[Buffer]) -> Option<(usize, Uses)> {
+    // A kernel shares its products itself.
+    if matches!(whole.op, KernelOp::Product(_)) {
+        return None;
+    }
+    let mut rows = 0;
+    row_blocks::suggestions(step, &mut |n| {
+        if row_blocks::by_rows(step, n, buffers).is_some_and(|uses| uses[&whole.out].by_rows) {
+            rows = rows.max(n);
+        }
+    });
+    let uses = if rows > 1 { row_blocks::by_rows(step, rows, buffers) } else { None };
+    Some((rows, uses?))
+}
+
+/// The rows of a loop whose trips need of each row the same row of the trip before: those of the values it carries.
+fn loop_rows(l: &Loop<FusionGroup>, buffers: &[Buffer]) -> Option<(usize, Uses)> {
+    let mut candidates = Vec::new();
+    for step in &l.body {
+        row_blocks::suggestions(step, &mut |n| candidates.push(n));
+    }
+    candidates.extend(l.carries.iter().map(|carry| buffers[carry.input as usize].size));
+    candidates.sort_unstable();
+    candidates.dedup();
+    candidates.into_iter().rev().filter(|rows| *rows > 1).find_map(|rows| Some((rows, loop_by_rows(l, rows, buffers)?)))
+}
+
+/// How a loop touches the buffers of its body if it runs in so many rows, where each row needs only itself.
+fn loop_by_rows(l: &Loop<FusionGroup>, rows: usize, buffers: &[Buffer]) -> Option<Uses> {
+    let mut uses = Uses::new();
+    for step in &l.body {
+        for (buf, touched) in row_blocks::by_rows(step, rows, buffers)? {
+            row_blocks::note_use(&mut uses, buf, touched);
+        }
+    }
+    let carried = |buf: BufferId| l.carries.iter().any(|carry| carry.input == buf || carry.output == buf);
+    let apart = |(buf, touched): (&BufferId, &Use)| touched.by_rows || !(touched.written || carried(*buf));
+    let whole = l.carries.iter().all(|carry| buffers[carry.input as usize].size.is_multiple_of(rows));
+    (whole && uses.iter().all(apart)).then_some(uses)
+}
+
+/// The number of parts whose trips take as long as it takes to start their operations.
+fn loop_parts(l: &Loop<FusionGroup>) -> f64 {
+    let (mut work, mut starts) = (0.0, 0.0);
+    for step in &l.body {
+        work += nanoseconds(step);
+        starts += match step {
+            Step::Pass(group) => START * group.len() as f64,
+            Step::KernelCall(_) | Step::Loop(_) | Step::RowBlocks(_) => 2.0 * START,
+            Step::Interpreted(_) => 0.0,
+        };
+    }
+    work / starts
+}
+
+/// A rough estimate of the time that a step takes on one thread.
+fn nanoseconds(step: &FusedStep) -> f64 {
+    let size = |n: usize| n as f64;
+    match step {
+        Step::Pass(group) => {
+            let each: f64 = group.items().map(|(item, dtype, _)| cost(item) * dtype.width() as f64 / 8.0).sum();
+            each * size(group.size)
+        }
+        Step::KernelCall(whole) => {
+            let read: usize = whole.operands.iter().map(|(_, len)| len).sum();
+            match &whole.op {
+                KernelOp::Product(product) => product.nanoseconds(),
+                KernelOp::Extremum(..) => 0.5 * size(read),
+                KernelOp::Position(..) | KernelOp::Transpose(_) => size(read),
+                KernelOp::Gather(..) => 2.0 * size(whole.size),
+                KernelOp::Scatter(..) | KernelOp::Affine(..) => 2.0 * size(read),
+            }
+        }
+        Step::Loop(l) => size(l.n) * l.body.iter().map(nanoseconds).sum::<f64>(),
+        Step::RowBlocks(blocks) => blocks.steps.iter().map(nanoseconds).sum(),
+        Step::Interpreted(_) => 0.0,
+    }
+}
+
+/// The nanoseconds of work that make up for the start of an operation on another tile.
+const START: f64 = 80.0;
+
+/// The nanoseconds that an operation takes for each position, of elements of 8 bytes.
+fn cost<V>(item: &FusedOp<V>) -> f64 {
+    match item {
+        FusedOp::Read(..) | FusedOp::One(..) | FusedOp::Second(_) => 0.1,
+        FusedOp::View(_, access) if access.is_mostly_straight() => 0.05,
+        FusedOp::View(..)
+        | FusedOp::Positions(_)
+        | FusedOp::Put(..)
+        | FusedOp::Convert(..)
+        | FusedOp::FloatStep(..) => 0.5,
+        FusedOp::Add(..)
+        | FusedOp::Compare(..)
+        | FusedOp::IntUnary(..)
+        | FusedOp::And(..)
+        | FusedOp::Or(..)
+        | FusedOp::Not(_) => 0.2,
+        FusedOp::IntBinary(..) | FusedOp::Select(_) | FusedOp::Form(..) | FusedOp::Weighted(..) => 0.3,
+        FusedOp::Unary(Unary::Neg | Unary::Square | Unary::Abs | Unary::Relu, _) => 0.25,
+        FusedOp::Binary(Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan, ..) => 0.25,
+        FusedOp::Binary(Binary::Div, ..) => 0.8,
+        FusedOp::Unary(..) | FusedOp::Gather(..) => 2.5,
+        FusedOp::SinCos(..) => 4.0,
+        FusedOp::Binary(..) => 8.0,
+    }
+}

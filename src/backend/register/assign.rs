@@ -1,0 +1,558 @@
+//! Instruction selection and register assignment for single numbers; products join the sums that use them.
+//!
+//! Law: a register is written again only after the last use of what it holds. Rows that are only passed on are stored
+//! before the first instruction of a trip, so a carry may be overwritten by its next value at once.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use super::linear_recurrence::LinearRecurrence;
+use super::list_schedule::{Ordered, ordered};
+use super::ssa::{Element, Origin, SsaValues};
+use super::{InitialValue, NoChange, Opcode, Operands, Register, RegisterCode, RegisterOp, StridedElement, functions};
+use crate::backend::ir::fusion::{FusedOp, ValueId};
+use crate::backend::tile::{Arg, Instruction};
+use crate::dtype::DType;
+use crate::kernels::elementwise::Isa;
+use crate::ops::{Binary, Unary};
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Selection {
+    Simple(Opcode),
+    Unary(Unary),
+    Binary(Binary),
+    /// The item of the value, as on a tile.
+    Tile,
+}
+
+impl Selection {
+    /// Whether equal instructions may run together: arithmetic, and functions that a vector computes faster.
+    pub(crate) fn runs(self) -> bool {
+        match self {
+            Selection::Simple(_) => true,
+            Selection::Unary(op) => functions::is_vector(op),
+            Selection::Binary(_) | Selection::Tile => false,
+        }
+    }
+}
+
+impl Selection {
+    /// Whether the result is the last result for the next instruction.
+    fn is_last(self) -> bool {
+        match self {
+            Selection::Simple(kind) => !kind.is_mask(),
+            Selection::Unary(_) | Selection::Binary(_) => true,
+            Selection::Tile => false,
+        }
+    }
+}
+
+/// An instruction on values.
+#[derive(Clone, Debug)]
+pub(crate) struct Selected {
+    pub(crate) what: Selection,
+    pub(crate) out: ValueId,
+    pub(crate) operands: SmallVec<[ValueId; 4]>,
+}
+
+/// The time after all instructions.
+const END: usize = usize::MAX;
+
+/// The code of values; `None` if there are not enough registers.
+pub(crate) fn code(values: SsaValues) -> Option<RegisterCode> {
+    let selected = selected(&values);
+    if let ([_], true) = (&selected[..], values.n > 1 && !values.ends) {
+        let mut straight = Maker::new(&values, &Ordered::single(&selected), Forms::Plain).code()?;
+        straight.affine = LinearRecurrence::new(&straight);
+        if straight.affine.is_some() {
+            return Some(straight);
+        }
+    }
+    let ordered = ordered(&selected, &values);
+    // The order decides how many registers are needed: where there are not enough, the order of the program is left.
+    let orders = [ordered, Ordered::single(&selected)];
+    let starts = orders.iter().flat_map(|order| [at_hand(&order.selected, &values), None].map(|last| (order, last)));
+    let mut straight = starts.into_iter().find_map(|(order, last)| {
+        let code = Maker::new(&values, order, Forms::WithLast(last)).code()?;
+        Some(code).filter(|code| last.is_none() || code.last.is_some())
+    })?;
+    straight.steps = crate::backend::register::machine::steps(&straight.code, Isa::detect());
+    Some(straight)
+}
+
+/// The carry whose next value is the last result of a trip, so that it is at hand in the next one, if all goes well.
+fn at_hand(selected: &[Selected], values: &SsaValues) -> Option<ValueId> {
+    let last = selected.last().filter(|last| values.n > 1 && last.what.is_last())?;
+    values.carries.iter().find(|carried| carried.next == last.out).map(|carried| carried.value)
+}
+
+/// The forms of instructions.
+#[derive(Clone, Copy)]
+enum Forms {
+    /// Those that read registers alone; rows are no instructions.
+    Plain,
+    /// Those that take the last result, too, which is this value before the first instruction.
+    WithLast(Option<ValueId>),
+}
+
+/// The instructions for all values that are needed.
+fn selected(values: &SsaValues) -> Vec<Selected> {
+    let mut uses = vec![0usize; values.list.len()];
+    let ends = values.carries.iter().map(|c| c.next).chain(values.outputs.iter().map(|o| o.0));
+    for v in ends.chain(values.stores.iter().map(|s| s.0)) {
+        uses[v as usize] += 1;
+    }
+    for (k, (origin, _)) in values.list.iter().enumerate().rev() {
+        if let (Origin::Computed(item, _), true) = (origin, uses[k] > 0) {
+            item.operands().iter().for_each(|v| uses[*v as usize] += 1);
+        }
+    }
+    let mut selected: Vec<Selected> = Vec::with_capacity(values.list.len());
+    // Products that are part of a sum.
+    let mut joined = vec![false; values.list.len()];
+    for (k, (origin, dtype)) in values.list.iter().enumerate().rev() {
+        let Origin::Computed(item, of) = origin else { continue };
+        if uses[k] == 0 || joined[k] {
+            continue;
+        }
+        let product = |v: ValueId| product(values, v).filter(|_| uses[v as usize] == 1);
+        let (what, operands) = match item {
+            FusedOp::Unary(op, a) if *dtype == DType::F64 => unary(*op, *a),
+            FusedOp::Binary(op @ (Binary::Add | Binary::Sub), a, b) if *dtype == DType::F64 => {
+                let add = *op == Binary::Add;
+                if let Some((x, y)) = product(*b) {
+                    joined[*b as usize] = true;
+                    (Selection::Simple(if add { Opcode::MulAdd } else { Opcode::SubMul }), [x, y, *a].as_slice().into())
+                } else if let Some((x, y)) = product(*a) {
+                    joined[*a as usize] = true;
+                    (Selection::Simple(if add { Opcode::MulAdd } else { Opcode::MulSub }), [x, y, *b].as_slice().into())
+                } else {
+                    (Selection::Simple(if add { Opcode::Add } else { Opcode::Sub }), [*a, *b].as_slice().into())
+                }
+            }
+            FusedOp::Binary(op, a, b) if *dtype == DType::F64 => {
+                let what = match op {
+                    Binary::Mul => Selection::Simple(Opcode::Mul),
+                    Binary::Div => Selection::Simple(Opcode::Div),
+                    Binary::MulNoNan => Selection::Simple(Opcode::MulNoNan),
+                    Binary::Add
+                    | Binary::Sub
+                    | Binary::Pow
+                    | Binary::PowLessOne
+                    | Binary::Atan2
+                    | Binary::RecipReal
+                    | Binary::Hypot
+                    | Binary::LogAddExp
+                    | Binary::Polygamma
+                    | Binary::Copysign
+                    | Binary::Min
+                    | Binary::Max => Selection::Binary(*op),
+                };
+                (what, [*a, *b].as_slice().into())
+            }
+            FusedOp::Compare(op, a, b) if *of == DType::F64 => {
+                let (kind, exchanged) = Opcode::comparing(*op);
+                (Selection::Simple(kind), if exchanged { [*b, *a] } else { [*a, *b] }.as_slice().into())
+            }
+            FusedOp::And(..) => (Selection::Simple(Opcode::And), item.operands()),
+            FusedOp::Or(..) => (Selection::Simple(Opcode::Or), item.operands()),
+            FusedOp::Not(_) => (Selection::Simple(Opcode::Not), item.operands()),
+            FusedOp::Select(_) if *dtype == DType::F64 => (Selection::Simple(Opcode::Select), item.operands()),
+            FusedOp::Unary(..)
+            | FusedOp::Binary(..)
+            | FusedOp::Compare(..)
+            | FusedOp::IntUnary(..)
+            | FusedOp::IntBinary(..) => (Selection::Tile, item.operands()),
+            FusedOp::FloatStep(..) | FusedOp::Convert(..) | FusedOp::Select(_) | FusedOp::Gather(..) => {
+                (Selection::Tile, item.operands())
+            }
+            FusedOp::Read(..)
+            | FusedOp::One(..)
+            | FusedOp::View(..)
+            | FusedOp::Positions(_)
+            | FusedOp::Put(..)
+            | FusedOp::Add(..) => {
+                unreachable!("reads and writes are no values of their own")
+            }
+            FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) => {
+                unreachable!("groups of one position have no superinstructions of tiles")
+            }
+        };
+        selected.push(Selected { what, out: k as ValueId, operands });
+    }
+    selected.reverse();
+    selected
+}
+
+fn unary(op: Unary, a: ValueId) -> (Selection, SmallVec<[ValueId; 4]>) {
+    if op == Unary::Square {
+        return (Selection::Simple(Opcode::Mul), [a, a].as_slice().into());
+    }
+    let what = if op == Unary::Neg { Selection::Simple(Opcode::Neg) } else { Selection::Unary(op) };
+    (what, [a].as_slice().into())
+}
+
+/// The factors of a product of `f64`.
+fn product(values: &SsaValues, v: ValueId) -> Option<(ValueId, ValueId)> {
+    match &values.list[v as usize] {
+        (Origin::Computed(FusedOp::Binary(Binary::Mul, a, b), _), DType::F64) => Some((*a, *b)),
+        (Origin::Computed(FusedOp::Unary(Unary::Square, a), _), DType::F64) => Some((*a, *a)),
+        (Origin::Computed(..) | Origin::Initial(_) | Origin::Carry | Origin::Row(_), _) => None,
+    }
+}
+
+/// The code while it is made.
+struct Maker<'a> {
+    values: &'a SsaValues,
+    order: &'a Ordered,
+    forms: Forms,
+    /// The value that the last result is.
+    at_hand: Option<ValueId>,
+    /// The last instruction that uses a value.
+    last: Vec<usize>,
+    registers: Vec<Option<Register>>,
+    /// Elements of rows that instructions write where the value is computed.
+    stores: HashMap<ValueId, SmallVec<[Element; 2]>>,
+    free: Vec<Register>,
+    next: usize,
+    /// A register that nothing reads.
+    unread: Option<Register>,
+    /// How many instructions are left of a run.
+    left: usize,
+    straight: RegisterCode,
+}
+
+impl<'a> Maker<'a> {
+    fn new(values: &'a SsaValues, order: &'a Ordered, forms: Forms) -> Maker<'a> {
+        let mut last = vec![0; values.list.len()];
+        for (k, instruction) in order.selected.iter().enumerate() {
+            instruction.operands.iter().for_each(|v| last[*v as usize] = k);
+        }
+        let mut maker = Maker {
+            values,
+            order,
+            forms,
+            at_hand: None,
+            last,
+            registers: vec![None; values.list.len()],
+            stores: HashMap::new(),
+            free: Vec::new(),
+            next: 0,
+            unread: None,
+            left: 0,
+            straight: RegisterCode {
+                cleared: values.cleared.clone(),
+                n: values.n,
+                reverse: values.reverse,
+                ..RegisterCode::default()
+            },
+        };
+        for (v, element) in
+            values.outputs.iter().filter(|(v, _)| matches!(values.list[*v as usize].0, Origin::Computed(..)))
+        {
+            match maker.in_code(*v, *element) {
+                Some(_) => maker.stores.entry(*v).or_default().push(*element),
+                None => maker.last[*v as usize] = END,
+            }
+        }
+        for carried in &values.carries {
+            maker.last[carried.next as usize] = END;
+        }
+        values.stores.iter().for_each(|(v, ..)| maker.last[*v as usize] = END);
+        maker
+    }
+
+    /// The bytes to the next index, if instructions move the element of a row.
+    fn in_code(&self, v: ValueId, element: Element) -> Option<u32> {
+        let width = self.values.list[v as usize].1.width();
+        match self.forms {
+            Forms::WithLast(_) if width == 8 => u32::try_from(element.step * width).ok(),
+            Forms::WithLast(_) | Forms::Plain => None,
+        }
+    }
+
+    fn take(&mut self) -> Option<Register> {
+        if let Some(register) = self.free.pop() {
+            return Some(register);
+        }
+        let register = Register::try_from(self.next).ok();
+        self.next += 1;
+        register
+    }
+
+    /// A register that nothing else has, before or after.
+    fn take_new(&mut self) -> Option<Register> {
+        let register = Register::try_from(self.next).ok();
+        self.next += 1;
+        register
+    }
+
+    fn of(&self, v: ValueId) -> Register {
+        self.registers[v as usize].expect("an operand is computed before it is used")
+    }
+
+    fn moving(&mut self, v: ValueId, element: Element, reads: bool) -> Option<StridedElement> {
+        let Element { buf, first, step } = element;
+        let dtype = self.values.list[v as usize].1;
+        let address = self.take_new()?;
+        Some(StridedElement {
+            register: self.of(v),
+            dtype,
+            buf,
+            first,
+            step,
+            bytes: step * dtype.width(),
+            address,
+            reads,
+        })
+    }
+
+    /// An instruction that moves an element of a row from or to the register of a value.
+    fn row(&mut self, kind: Opcode, v: ValueId, element: Element, bytes: u32) -> Option<()> {
+        let moving = self.moving(v, element, kind == Opcode::Load)?;
+        self.straight.code.push(RegisterOp::Simple(kind, Operands::row(moving.register, moving.address, bytes)));
+        self.straight.coded.push(moving);
+        Some(())
+    }
+
+    fn code(mut self) -> Option<RegisterCode> {
+        self.starts()?;
+        let mut carry_of = vec![None; self.values.list.len()];
+        for carried in self.values.carries.iter().rev() {
+            carry_of[carried.next as usize] = Some(carried.value);
+        }
+        if let Forms::WithLast(value) = self.forms {
+            self.at_hand = value;
+        }
+        // The number of instructions in the run, for each of it.
+        let lens = self.order.runs.iter().flat_map(|len| std::iter::repeat_n(*len, *len));
+        for ((k, instruction), len) in self.order.selected.iter().enumerate().zip(lens) {
+            let mut over: SmallVec<[ValueId; 4]> = instruction.operands.clone();
+            over.retain(|v| self.last[*v as usize] == k && !self.is_kept(*v));
+            over.sort_unstable();
+            over.dedup();
+            let operands: SmallVec<[Register; 4]> = instruction.operands.iter().map(|v| self.of(*v)).collect();
+            // As on a tile, a result is no register of an operand.
+            let apart = matches!(instruction.what, Selection::Tile);
+            // The next value of a carry replaces the carry, where nothing reads the carry later.
+            let replaces = |carry: &ValueId| self.last[*carry as usize] < k + usize::from(!apart);
+            let carry = carry_of[instruction.out as usize].filter(replaces).map(|carry| self.of(carry));
+            let early = if apart { None } else { over.pop() };
+            self.free.extend(early.map(|v| self.of(v)));
+            let out = carry.or_else(|| self.take())?;
+            for v in over {
+                self.free.push(self.of(v));
+            }
+            self.registers[instruction.out as usize] = Some(out);
+            self.instruction(instruction, out, &operands, len)?;
+            for element in self.stores.remove(&instruction.out).into_iter().flatten() {
+                let kind = if self.at_hand == Some(instruction.out) { Opcode::Store } else { Opcode::Put };
+                let bytes = self.in_code(instruction.out, element).expect("the element is one that instructions move");
+                self.row(kind, instruction.out, element, bytes)?;
+            }
+            // Stored, and not used.
+            if self.last[instruction.out as usize] == 0 {
+                self.free.push(out);
+            }
+        }
+        self.ends()?;
+        let values = self.values;
+        for (v, element) in &values.outputs {
+            if self.in_code(*v, *element).is_some() {
+                continue;
+            }
+            let moving = self.moving(*v, *element, false)?;
+            match values.list[*v as usize].0 {
+                Origin::Computed(..) => self.straight.late.push(moving),
+                Origin::Initial(_) | Origin::Carry | Origin::Row(_) => self.straight.early.push(moving),
+            }
+        }
+        for (v, buf, at) in &values.stores {
+            self.straight.stores.push((self.of(*v), values.list[*v as usize].1, *buf, *at));
+        }
+        self.straight.carries = values.carries.iter().map(|carried| self.of(carried.value)).collect();
+        let is_mask = |v: ValueId| values.list[v as usize].1 == DType::Bool;
+        let carry = values.carries.iter().find(|carried| is_mask(carried.value)).map(|carried| carried.value);
+        let row = self.straight.rows.iter().position(|row| row.dtype == DType::Bool);
+        self.straight.idle =
+            carry.map(|v| NoChange::Carry(self.of(v))).or(row.map(NoChange::Row)).filter(|_| !values.ends);
+        self.straight.bytes = self.next * 8;
+        Some(self.straight)
+    }
+
+    /// Whether a value has its register for all trips.
+    fn is_kept(&self, v: ValueId) -> bool {
+        matches!(self.values.list[v as usize].0, Origin::Initial(_) | Origin::Carry)
+    }
+
+    /// Registers for what is held before the first trip, and for rows; and what is moved before anything is computed.
+    fn starts(&mut self) -> Option<()> {
+        let values = self.values;
+        for carried in &values.carries {
+            let register = self.take()?;
+            self.registers[carried.value as usize] = Some(register);
+            self.straight.loads.push((register, values.list[carried.value as usize].1, carried.init));
+        }
+        let mask = values.carries.first().filter(|_| values.ends);
+        self.straight.goes = mask.map(|carried| self.of(carried.value));
+        // Neighbours of a buffer come in neighbouring registers, so that they are loaded together.
+        let is_start = |(v, (origin, dtype)): (usize, &(Origin, DType))| match origin {
+            Origin::Initial(start) => Some((v, *start, *dtype)),
+            Origin::Carry | Origin::Row(_) | Origin::Computed(..) => None,
+        };
+        let mut starts: Vec<(usize, InitialValue, DType)> =
+            values.list.iter().enumerate().filter_map(is_start).collect();
+        starts.sort_by_key(|(_, start, _)| match start {
+            InitialValue::Buffer(buf, at) => (0, u64::from(*buf), *at),
+            InitialValue::Integer(x) => (1, *x as u64, 0),
+        });
+        for (v, start, dtype) in starts {
+            let register = self.take()?;
+            self.registers[v] = Some(register);
+            self.straight.loads.push((register, dtype, start));
+        }
+        for (v, (origin, _)) in values.list.iter().enumerate() {
+            match origin {
+                Origin::Row(element) => {
+                    self.registers[v] = Some(self.take()?);
+                    match self.in_code(v as ValueId, *element) {
+                        Some(bytes) => self.row(Opcode::Load, v as ValueId, *element, bytes)?,
+                        None => {
+                            let row = self.moving(v as ValueId, *element, true)?;
+                            self.straight.rows.push(row);
+                        }
+                    }
+                }
+                Origin::Initial(_) | Origin::Carry | Origin::Computed(..) => {}
+            }
+        }
+        self.gather_loads();
+        for (v, element) in &values.outputs {
+            let computed = matches!(values.list[*v as usize].0, Origin::Computed(..));
+            if let (false, Some(bytes)) = (computed, self.in_code(*v, *element)) {
+                self.row(Opcode::Put, *v, *element, bytes)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Takes loads of neighbours to neighbours together.
+    fn gather_loads(&mut self) {
+        let mut single = Vec::new();
+        for (register, dtype, start) in std::mem::take(&mut self.straight.loads) {
+            let (InitialValue::Buffer(buf, at), 8) = (start, dtype.width()) else {
+                single.push((register, dtype, start));
+                continue;
+            };
+            match self.straight.blocks.last_mut() {
+                Some((first, of, from, len))
+                    if *of == buf && *from + *len == at && usize::from(*first) + *len == usize::from(register) =>
+                {
+                    *len += 1;
+                }
+                Some(_) | None => self.straight.blocks.push((register, buf, at, 1)),
+            }
+        }
+        self.straight.loads = single;
+    }
+
+    /// The instruction of a draft that is one of a run of this length.
+    fn instruction(&mut self, instruction: &Selected, out: Register, operands: &[Register], len: usize) -> Option<()> {
+        let operand = |k: usize| operands.get(k).copied().unwrap_or(out);
+        let micro = Operands { out, a: operand(0), b: operand(1), c: operand(2) };
+        if len > 1 {
+            self.straight.runs.push(micro);
+            self.left = if self.left == 0 { len - 1 } else { self.left - 1 };
+            if self.left == 0 {
+                let first = (self.straight.runs.len() - len) as u32;
+                self.straight.code.push(match instruction.what {
+                    Selection::Simple(kind) => RegisterOp::Kinds(kind, first, len as u32),
+                    Selection::Unary(op) => RegisterOp::Functions(op, first, len as u32),
+                    Selection::Binary(_) | Selection::Tile => unreachable!("these do not come in runs"),
+                });
+            }
+            return Some(());
+        }
+        let scalar = match instruction.what {
+            Selection::Simple(kind) => {
+                let is_last = |v: &ValueId| self.at_hand == Some(*v);
+                let square = instruction.operands.len() == 2 && instruction.operands.iter().all(is_last);
+                let form = instruction.operands.iter().position(is_last).and_then(|k| kind.with_last(k, square, micro));
+                let (kind, micro) = form.unwrap_or((kind, micro));
+                RegisterOp::Simple(kind, micro)
+            }
+            Selection::Unary(op) => {
+                self.bring(instruction.operands[0], micro.a)?;
+                RegisterOp::Unary(op, micro)
+            }
+            Selection::Binary(op) => {
+                self.bring(instruction.operands[0], micro.a)?;
+                RegisterOp::Binary(op, micro)
+            }
+            Selection::Tile => {
+                let (origin, dtype) = &self.values.list[instruction.out as usize];
+                let Origin::Computed(item, operand) = origin else { unreachable!("an instruction computes") };
+                let item = item.map(|v| Arg::Register(usize::from(self.of(v)) * 8));
+                let out = Arg::Register(usize::from(out) * 8);
+                self.straight.tiles.push(Instruction { item, dtype: *dtype, operand: *operand, out });
+                RegisterOp::Tile((self.straight.tiles.len() - 1) as u32)
+            }
+        };
+        self.straight.code.push(scalar);
+        if let (true, Forms::WithLast(_)) = (instruction.what.is_last(), self.forms) {
+            self.at_hand = Some(instruction.out);
+        }
+        Some(())
+    }
+
+    /// Makes a value the last result.
+    fn bring(&mut self, v: ValueId, register: Register) -> Option<()> {
+        if self.at_hand != Some(v) {
+            let out = match self.unread {
+                Some(out) => out,
+                None => self.take_new()?,
+            };
+            self.unread = Some(out);
+            self.straight
+                .code
+                .push(RegisterOp::Simple(Opcode::Copy, Operands { out, a: register, b: register, c: register }));
+        }
+        Some(())
+    }
+
+    /// Moves the next values of carries to where the next trip reads them, as if all at once; and notes the results.
+    fn ends(&mut self) -> Option<()> {
+        let values = self.values;
+        let mut moves = Vec::new();
+        for carried in &values.carries {
+            let (from, to) = (self.of(carried.next), self.of(carried.value));
+            if from == to {
+                continue;
+            }
+            // Another carry, which may be overwritten before it is read.
+            let from = match values.list[carried.next as usize].0 {
+                Origin::Carry => {
+                    let kept = self.take()?;
+                    self.straight.code.push(RegisterOp::Move(kept, from));
+                    kept
+                }
+                Origin::Initial(_) | Origin::Row(_) | Origin::Computed(..) => from,
+            };
+            moves.push(RegisterOp::Move(to, from));
+        }
+        self.straight.code.extend(moves);
+        // No instruction between: the last result is what the register of the carry holds.
+        if let Forms::WithLast(Some(carry)) = self.forms {
+            let next = values.carries.iter().find(|carried| carried.value == carry).map(|carried| carried.next);
+            self.straight.last = next.filter(|_| next == self.at_hand).map(|_| self.of(carry));
+        }
+        for carried in &values.carries {
+            let (buf, at) = carried.result;
+            let dtype = values.list[carried.value as usize].1;
+            self.straight.stores.push((self.of(carried.value), dtype, buf, at));
+        }
+        Some(())
+    }
+}

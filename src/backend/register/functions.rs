@@ -1,0 +1,102 @@
+//! Elementary functions as threaded code: a function is compiled together with the jump to the next instruction.
+//!
+//! So a trip of a recurrence waits for no call. The argument, or the first one, is the result of the instruction before.
+//!
+//! Law: a step computes the bits that the loop over slices computes on the same machine.
+
+#![allow(unsafe_code)]
+
+use super::Operands;
+use super::instructions::View;
+use super::machine::{File, Runner, Threaded, next};
+use crate::kernels::elementwise::{
+    BinaryFunction, Fused, Isa, Plain, UnaryFunction, UseBinary, UseUnary, binary_function, unary_function,
+};
+use crate::ops::{Binary, Unary};
+
+/// What makes a step.
+struct Maker {
+    isa: Isa,
+    operands: Operands,
+}
+
+/// The step of a function of one number.
+pub(crate) fn unary(isa: Isa, op: Unary, operands: Operands) -> Threaded {
+    unary_function(op, Maker { isa, operands })
+}
+
+/// The step of a function of two numbers.
+pub(crate) fn binary(isa: Isa, op: Binary, operands: Operands) -> Threaded {
+    binary_function(op, Maker { isa, operands })
+}
+
+impl UseUnary for Maker {
+    type Output = Threaded;
+    fn with<F: UnaryFunction>(self) -> Threaded {
+        let fused = F::BY_MACHINE && self.isa.has_fma();
+        Threaded::new(if fused { one_fused::<F> as Runner } else { one::<F> }, self.operands, self.operands)
+    }
+}
+
+impl UseBinary for Maker {
+    type Output = Threaded;
+    fn with<F: BinaryFunction>(self) -> Threaded {
+        let fused = F::BY_MACHINE && self.isa.has_fma();
+        Threaded::new(if fused { two_fused::<F> as Runner } else { two::<F> }, self.operands, self.operands)
+    }
+}
+
+/// Asks whether a row has a vector kernel.
+struct IsVector;
+
+impl UseUnary for IsVector {
+    type Output = bool;
+    fn with<F: UnaryFunction>(self) -> bool {
+        F::BY_MACHINE
+    }
+}
+
+/// Whether a function of many numbers takes less time than one number after the other.
+pub(crate) fn is_vector(op: Unary) -> bool {
+    unary_function(op, IsVector)
+}
+
+/// Declares the steps of functions as compiled for a machine.
+macro_rules! steps {
+    ($($(#[$feature:meta])? $one:ident $two:ident $Machine:ty;)*) => { $(
+        /// # Safety
+        /// As for `kinds::one`, on a machine that has the instructions.
+        $(#[$feature])?
+        unsafe fn $one<F: UnaryFunction>(
+            step: *const Threaded, at: *mut u8, trip: usize, last: f64, file: &File<'_>,
+        ) -> f64 {
+            // Safety: as the caller says.
+            unsafe {
+                let y = F::at::<$Machine>(last);
+                View { at, file, trip }.set((*step).first.out, y);
+                next(step, at, trip, y, file)
+            }
+        }
+
+        /// # Safety
+        /// As for `kinds::one`, on a machine that has the instructions.
+        $(#[$feature])?
+        unsafe fn $two<F: BinaryFunction>(
+            step: *const Threaded, at: *mut u8, trip: usize, last: f64, file: &File<'_>,
+        ) -> f64 {
+            let view = View { at, file, trip };
+            // Safety: as the caller says.
+            unsafe {
+                let Operands { out, b, .. } = (*step).first;
+                let z = F::at::<$Machine>(last, view.get(b));
+                view.set(out, z);
+                next(step, at, trip, z, file)
+            }
+        }
+    )* };
+}
+
+steps! {
+    one two Plain;
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))] one_fused two_fused Fused;
+}

@@ -1,0 +1,173 @@
+//! Linear recurrences: loops of one multiplication and one addition, by kernels.
+//!
+//! The next value of the one carried number `h` is `h a`, `h + b`, `h a + b`, `h a - b`, `b - h a` or `h + a b` with numbers or
+//! rows `a` and `b`: sums, products, Horner's rule, and the transposes of recurrences.
+//!
+//! Law: the loop computes what the instruction computes at each trip.
+
+#![allow(unsafe_code)]
+
+use super::machine::File;
+use super::{Opcode, Operands, Register, RegisterCode, RegisterOp, StridedElement};
+use crate::backend::ir::step::BufferId;
+use crate::backend::memory::Table;
+use crate::dtype::DType;
+
+/// What an operand is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Source {
+    Carry,
+    /// One number for all trips.
+    One(Register),
+    /// The elements of a buffer from this one on.
+    Row(BufferId, usize),
+}
+
+/// The instructions that are recurrences.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    Add,
+    Sub,
+    Mul,
+    MulAdd,
+    MulSub,
+    SubMul,
+}
+
+/// A loop of one instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinearRecurrence {
+    kind: Next,
+    carry: Register,
+    /// Operands but the carry: `x` and `y` with the carry's place given by the form.
+    form: Form,
+    x: Source,
+    y: Source,
+    early: Option<(BufferId, usize)>,
+    late: Option<(BufferId, usize)>,
+}
+
+/// Where the carry is among the operands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// The first operand of `a + b`, `a - b`, `a b`, or a factor of a product that joins a sum.
+    First,
+    /// The second of `a - b`.
+    Second,
+    /// What a product is added to.
+    Sum,
+}
+
+impl LinearRecurrence {
+    /// The recurrence that a loop is, if it is one.
+    pub(crate) fn new(straight: &RegisterCode) -> Option<LinearRecurrence> {
+        let ([scalar], [(carry, ..)]) = (&straight.code[..], &straight.stores[..]) else { return None };
+        let RegisterOp::Simple(kind, Operands { out, a, b, c }) = *scalar else { return None };
+        let all = straight.rows.iter().chain(&straight.early).chain(&straight.late);
+        let plain = |row: &StridedElement| row.step == 1 && row.dtype == DType::F64;
+        if straight.n == 1 || out != *carry || !all.clone().all(plain) || !straight.cleared.is_empty() {
+            return None;
+        }
+        let source = |register: Register| match straight.rows.iter().find(|row| row.register == register) {
+            _ if register == *carry => Source::Carry,
+            Some(row) => Source::Row(row.buf, row.first),
+            None => Source::One(register),
+        };
+        let [a, b, c] = [a, b, c].map(source);
+        let plain = [
+            (Opcode::Add, Next::Add),
+            (Opcode::Sub, Next::Sub),
+            (Opcode::Mul, Next::Mul),
+            (Opcode::MulAdd, Next::MulAdd),
+            (Opcode::MulSub, Next::MulSub),
+            (Opcode::SubMul, Next::SubMul),
+        ];
+        let (_, kind) = *plain.iter().find(|(plain, _)| *plain == kind)?;
+        let (form, x, y) = match (kind, [a, b, c].map(|source| source == Source::Carry)) {
+            (Next::Add | Next::Mul, [true, false, _]) => (Form::First, b, b),
+            (Next::Add | Next::Mul, [false, true, _]) => (Form::First, a, a),
+            (Next::Sub, [true, false, _]) => (Form::First, b, b),
+            (Next::Sub, [false, true, _]) => (Form::Second, a, a),
+            (Next::MulAdd | Next::MulSub | Next::SubMul, [true, false, false]) => (Form::First, b, c),
+            (Next::MulAdd | Next::MulSub | Next::SubMul, [false, true, false]) => (Form::First, a, c),
+            (Next::MulAdd | Next::MulSub | Next::SubMul, [false, false, true]) => (Form::Sum, a, b),
+            (_, _) => return None,
+        };
+        let one = |rows: &[StridedElement]| match rows {
+            [] => Some(None),
+            [row] if row.register == *carry => Some(Some((row.buf, row.first))),
+            _ => None,
+        };
+        let (early, late) = (one(&straight.early)?, one(&straight.late)?);
+        Some(LinearRecurrence { kind, carry: *carry, form, x, y, early, late })
+    }
+
+    /// Runs all trips.
+    pub(crate) fn run(&self, straight: &RegisterCode, file: &File<'_>, table: &Table) {
+        let n = straight.n;
+        let number = |source: Source| match source {
+            Source::One(register) => file.get(register),
+            Source::Carry | Source::Row(..) => 0.0,
+        };
+        // Safety: see `memory.rs`; a loop reads no buffer that it writes.
+        let row = |source: Source| match source {
+            Source::Row(buf, first) => Some(unsafe { table.read::<f64>(buf, first, n) }),
+            Source::Carry | Source::One(_) => None,
+        };
+        let (x, y) = ((row(self.x), number(self.x)), (row(self.y), number(self.y)));
+        // Safety: as before; results have buffers of their own.
+        let written = |(buf, first)| unsafe { table.write::<f64>(buf, first, n) };
+        let trips =
+            Trips { n, reverse: straight.reverse, early: self.early.map(written), late: self.late.map(written) };
+        let h = file.get(self.carry);
+        let h = match (x, y) {
+            ((Some(x), _), (Some(y), _)) => self.with(trips, h, |i| (x[i], y[i])),
+            ((Some(x), _), (None, y)) => self.with(trips, h, |i| (x[i], y)),
+            ((None, x), (Some(y), _)) => self.with(trips, h, |i| (x, y[i])),
+            ((None, x), (None, y)) => self.with(trips, h, |_| (x, y)),
+        };
+        file.set(self.carry, h);
+    }
+
+    /// One loop for each kind of instruction.
+    #[inline(always)]
+    fn with(&self, trips: Trips<'_>, h: f64, at: impl Fn(usize) -> (f64, f64)) -> f64 {
+        match (self.kind, self.form) {
+            (Next::Add, _) => trips.run(h, |h, i| h + at(i).0),
+            (Next::Mul, _) => trips.run(h, |h, i| h * at(i).0),
+            (Next::Sub, Form::Second) => trips.run(h, |h, i| at(i).0 - h),
+            (Next::Sub, Form::First | Form::Sum) => trips.run(h, |h, i| h - at(i).0),
+            (Next::MulAdd, Form::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 + h),
+            (Next::MulSub, Form::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 - h),
+            (Next::SubMul, Form::Sum) => trips.run(h, |h, i| h - at(i).0 * at(i).1),
+            (Next::MulAdd, Form::First | Form::Second) => trips.run(h, |h, i| h * at(i).0 + at(i).1),
+            (Next::MulSub, Form::First | Form::Second) => trips.run(h, |h, i| h * at(i).0 - at(i).1),
+            (Next::SubMul, Form::First | Form::Second) => trips.run(h, |h, i| at(i).1 - h * at(i).0),
+        }
+    }
+}
+
+/// The trips of a recurrence, and where its values before and after each are written.
+struct Trips<'a> {
+    n: usize,
+    reverse: bool,
+    early: Option<&'a mut [f64]>,
+    late: Option<&'a mut [f64]>,
+}
+
+impl Trips<'_> {
+    #[inline(always)]
+    fn run(mut self, mut h: f64, next: impl Fn(f64, usize) -> f64) -> f64 {
+        for trip in 0..self.n {
+            let i = if self.reverse { self.n - 1 - trip } else { trip };
+            if let Some(early) = &mut self.early {
+                early[i] = h;
+            }
+            h = next(h, i);
+            if let Some(late) = &mut self.late {
+                late[i] = h;
+            }
+        }
+        h
+    }
+}

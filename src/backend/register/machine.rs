@@ -1,0 +1,331 @@
+//! The machine that runs register code.
+//!
+//! Law: a register is a part of the block of registers, which has all that the code names.
+
+#![allow(unsafe_code)]
+
+use super::fixed_point::FixedPoint;
+use super::{InitialValue, Opcode, Operands, Register, RegisterCode, RegisterOp, StridedElement, functions};
+use crate::array::with_elem;
+use crate::backend::ir::step::BufferId;
+use crate::backend::memory::{Block, Table};
+use crate::backend::tile::machine::Tile;
+use crate::dtype::{DType, Elem};
+use crate::kernels::elementwise::{self, Isa};
+use crate::ops::Unary;
+
+/// The registers, as `f64`.
+pub(crate) struct File<'a> {
+    at: *mut u8,
+    bytes: usize,
+    tile: Tile<'a>,
+    isa: Isa,
+    code: &'a RegisterCode,
+}
+
+/// Runs the code of a group or of a loop.
+pub(crate) fn run(code: &RegisterCode, table: &mut Table, registers: &mut Block, isa: Isa) {
+    for (buf, bytes) in &code.cleared {
+        table.clear(*buf, 0..*bytes);
+    }
+    debug_assert!(code.bytes <= registers.bytes());
+    let (bytes, at) = (registers.bytes(), registers.start());
+    let table = &*table;
+    let file = File { at, bytes, tile: Tile::new(table, at, bytes, isa), isa, code };
+    for (register, dtype, start) in &code.loads {
+        match start {
+            InitialValue::Buffer(buf, at) => file.load(*register, *dtype, table, *buf, *at),
+            InitialValue::Integer(x) => file.put(*register, *x),
+        }
+    }
+    for (register, buf, at, len) in &code.blocks {
+        file.load_block(*register, table, *buf, *at, *len);
+    }
+    match &code.affine {
+        Some(affine) => affine.run(code, &file, table),
+        None => {
+            file.addresses(code, table);
+            let mut last = code.last.map_or(0.0, |register| file.get(register));
+            // A short trip would feel the questions that masks answer.
+            if code.goes.is_some() || code.idle.is_some() {
+                file.trips_by_masks(code, last);
+            } else {
+                for trip in 0..code.n {
+                    last = file.trip(code, if code.reverse { code.n - 1 - trip } else { trip }, last);
+                }
+            }
+        }
+    }
+    for (register, dtype, buf, at) in &code.stores {
+        file.store(*register, *dtype, table, *buf, *at);
+    }
+}
+
+impl File<'_> {
+    /// Checks the number of a register, in debug builds.
+    #[inline(always)]
+    pub(crate) fn check(&self, register: Register) {
+        debug_assert!((usize::from(register) + 1) * 8 <= self.bytes, "register {register} of {} bytes", self.bytes);
+    }
+
+    #[inline(always)]
+    fn cell<E>(&self, register: Register) -> *mut E {
+        self.check(register);
+        self.at.wrapping_add(usize::from(register) * 8).cast()
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, register: Register) -> f64 {
+        // Safety: the registers of the code lie within the block, which is aligned.
+        unsafe { *self.cell::<f64>(register) }
+    }
+
+    /// Whether a mask holds.
+    #[inline(always)]
+    pub(crate) fn holds(&self, register: Register) -> bool {
+        // Safety: as in `get`; the register holds a mask.
+        unsafe { *self.cell::<bool>(register) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, register: Register, x: f64) {
+        self.put(register, x);
+    }
+
+    #[inline(always)]
+    fn put<E: Elem>(&self, register: Register, x: E) {
+        // Safety: the registers of the code lie within the block, which is aligned, and none is borrowed.
+        unsafe { *self.cell::<E>(register) = x }
+    }
+
+    #[inline(always)]
+    fn load(&self, register: Register, dtype: DType, table: &Table, buf: BufferId, at: usize) {
+        // Safety: see `memory.rs`.
+        match dtype {
+            DType::F64 => self.put(register, unsafe { table.read::<f64>(buf, at, 1) }[0]),
+            DType::F32 | DType::I64 | DType::Bool => self.load_other(register, dtype, table, buf, at),
+        }
+    }
+
+    /// Elements of a buffer to registers.
+    #[inline(always)]
+    fn load_block(&self, register: Register, table: &Table, buf: BufferId, at: usize, len: usize) {
+        self.check(register + (len - 1) as Register);
+        // Safety: see `memory.rs`; the registers lie within the block. Elements of 8 bytes are moved whatever they are.
+        unsafe {
+            let from = table.address(buf, DType::I64, at, len).cast::<u64>();
+            if len == 1 {
+                *self.cell::<u64>(register) = *from;
+            } else {
+                std::ptr::copy_nonoverlapping(from, self.cell::<u64>(register), len);
+            }
+        }
+    }
+
+    /// The operands of the instructions of a run.
+    #[inline(always)]
+    pub(crate) fn run_of(&self, step: &Threaded) -> &[Operands] {
+        &self.code.runs[step.number..][..step.first.bytes()]
+    }
+
+    /// The same function of many numbers.
+    #[inline(never)]
+    fn functions(&self, op: Unary, list: &[Operands]) {
+        const MOST: usize = 64;
+        let (mut x, mut y) = ([0.0; MOST], [0.0; MOST]);
+        // A result may replace an argument of an instruction before it, whose result is computed by then.
+        for list in list.chunks(MOST) {
+            list.iter().zip(&mut x).for_each(|(operands, x)| *x = self.get(operands.a));
+            elementwise::unary(self.isa, op, &x[..list.len()], &mut y[..list.len()]);
+            list.iter().zip(&y).for_each(|(operands, y)| self.set(operands.out, *y));
+        }
+    }
+
+    #[inline(never)]
+    fn load_other(&self, register: Register, dtype: DType, table: &Table, buf: BufferId, at: usize) {
+        // Safety: see `memory.rs`.
+        with_elem!(dtype, E => self.put(register, unsafe { table.read::<E>(buf, at, 1) }[0]));
+    }
+
+    #[inline(always)]
+    fn store(&self, register: Register, dtype: DType, table: &Table, buf: BufferId, at: usize) {
+        // Safety: see `memory.rs`.
+        match dtype {
+            DType::F64 => unsafe { table.write::<f64>(buf, at, 1)[0] = self.get(register) },
+            DType::F32 | DType::I64 | DType::Bool => self.store_other(register, dtype, table, buf, at),
+        }
+    }
+
+    #[inline(never)]
+    fn store_other(&self, register: Register, dtype: DType, table: &Table, buf: BufferId, at: usize) {
+        // Safety: see `memory.rs`; the register holds an element of this type.
+        with_elem!(dtype, E => unsafe { table.write::<E>(buf, at, 1)[0] = *self.cell::<E>(register) });
+    }
+
+    /// Where the elements that move with the trips are at index 0: in registers, found once for all trips.
+    fn addresses(&self, code: &RegisterCode, table: &Table) {
+        for list in [&code.rows, &code.early, &code.late, &code.coded] {
+            for StridedElement { dtype, buf, first, step, address, .. } in list {
+                let at = table.address(*buf, *dtype, *first, (code.n - 1) * step + 1);
+                // Safety: the register is one of the block.
+                unsafe { *self.cell::<*mut u8>(*address) = at };
+            }
+        }
+    }
+
+    /// The address of an element that moves, at index 0.
+    #[inline(always)]
+    pub(crate) fn address(&self, moving: &StridedElement) -> *mut u8 {
+        // Safety: `addresses` has written the register.
+        unsafe { *self.cell::<*mut u8>(moving.address) }
+    }
+
+    /// Calls `body` for each element of a list, with its address at an index.
+    #[inline(always)]
+    fn each(&self, elements: &[StridedElement], i: usize, body: impl Fn(&StridedElement, *mut u8)) {
+        for moving in elements {
+            // The buffer has elements at all indices.
+            body(moving, self.address(moving).wrapping_add(i * moving.bytes));
+        }
+    }
+
+    /// The trips of a loop that may end early, or have trips that change nothing. Apart from the loop of other trips,
+    /// whose code is shorter without this one: a tenth of the time of a trip of two instructions.
+    #[inline(never)]
+    fn trips_by_masks(&self, code: &RegisterCode, mut last: f64) {
+        let (mut still, mut trip) = (FixedPoint::new(), 0);
+        while trip < code.n && code.goes.is_none_or(|mask| self.holds(mask)) {
+            let i = if code.reverse { code.n - 1 - trip } else { trip };
+            let looked_at = still.before(self, code, i);
+            last = self.trip(code, i, last);
+            trip += 1;
+            if looked_at {
+                trip += still.after(self, code, i, code.n - trip);
+            }
+        }
+    }
+
+    /// A trip; the last result before it and after it.
+    #[inline(always)]
+    fn trip(&self, code: &RegisterCode, i: usize, mut last: f64) -> f64 {
+        // Safety: see `memory.rs`; the addresses are those of elements of this type.
+        self.each(&code.rows, i, |row, at| match row.dtype {
+            DType::F64 | DType::I64 => self.set(row.register, unsafe { *at.cast::<f64>() }),
+            DType::F32 => self.put(row.register, unsafe { *at.cast::<f32>() }),
+            DType::Bool => self.put(row.register, unsafe { *at.cast::<bool>() }),
+        });
+        let store = |out: &StridedElement, at: *mut u8| match out.dtype {
+            DType::F64 | DType::I64 => unsafe { *at.cast::<f64>() = self.get(out.register) },
+            DType::F32 => unsafe { *at.cast::<f32>() = *self.cell::<f32>(out.register) },
+            DType::Bool => unsafe { *at.cast::<bool>() = *self.cell::<bool>(out.register) },
+        };
+        self.each(&code.early, i, store);
+        for chain in code.steps.chunks(CHAIN + 1) {
+            // Safety: the last step of a chain stops.
+            last = unsafe { (chain[0].run)(chain.as_ptr(), self.at, i, last, self) };
+        }
+        self.each(&code.late, i, store);
+        last
+    }
+
+    /// An instruction that does not come in pairs.
+    #[inline(never)]
+    fn other(&self, scalar: RegisterOp) {
+        if let RegisterOp::Move(out, a) = scalar {
+            // Safety: as in `put`.
+            unsafe { *self.cell::<u64>(out) = *self.cell::<u64>(a) }
+        } else if let RegisterOp::Tile(k) = scalar {
+            self.tile.run(&self.code.tiles[k as usize]);
+        } else if let RegisterOp::Functions(op, first, len) = scalar {
+            self.functions(op, &self.code.runs[first as usize..][..len as usize]);
+        }
+    }
+}
+
+/// What runs a step, at this address of the registers, and all that follow in its chain: in the trip of this index,
+/// with this last result. The answer is the last result of the chain.
+pub(crate) type Runner = unsafe fn(*const Threaded, *mut u8, usize, f64, &File<'_>) -> f64;
+
+/// An instruction or two as the address of their code. A step goes on to the next by a call in the last place, which an
+/// optimized build makes a jump: so each instruction has a jump of its own, which the processor predicts better than
+/// one for all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Threaded {
+    run: Runner,
+    pub(crate) first: Operands,
+    pub(crate) second: Operands,
+    /// The number of an instruction that does not come in pairs, or of the first operands of a run.
+    number: usize,
+}
+
+/// The steps of a chain: a build without optimization nests as many calls.
+const CHAIN: usize = 64;
+
+impl Threaded {
+    pub(crate) fn new(run: Runner, first: Operands, second: Operands) -> Threaded {
+        Threaded { run, first, second, number: 0 }
+    }
+}
+
+/// What runs an instruction and the next one, and the operands of that, if both come in pairs.
+fn pair(first: Opcode, next: Option<&RegisterOp>) -> Option<(Runner, Operands)> {
+    let Some(RegisterOp::Simple(second, operands)) = next else { return None };
+    Some((first.before(*second)?, *operands))
+}
+
+/// No operands.
+const NONE: Operands = Operands { out: 0, a: 0, b: 0, c: 0 };
+
+/// The chains of instructions, of which neighbours come in pairs; each chain ends with a step that stops.
+pub(crate) fn steps(code: &[RegisterOp], isa: Isa) -> Vec<Threaded> {
+    let mut steps = Vec::with_capacity(code.len() / 2 + code.len() / CHAIN + 2);
+    let mut number = 0;
+    while number < code.len() {
+        let (step, count) = match code[number] {
+            RegisterOp::Simple(first, a) => match pair(first, code.get(number + 1)) {
+                Some((both, b)) => (Threaded::new(both, a, b), 2),
+                None => (Threaded::new(first.alone(), a, a), 1),
+            },
+            RegisterOp::Unary(op, operands) => (functions::unary(isa, op, operands), 1),
+            RegisterOp::Binary(op, operands) => (functions::binary(isa, op, operands), 1),
+            RegisterOp::Kinds(kind, first, len) => {
+                (Threaded { number: first as usize, ..Threaded::new(kind.many(), Operands::row(0, 0, len), NONE) }, 1)
+            }
+            RegisterOp::Move(..) | RegisterOp::Tile(_) | RegisterOp::Functions(..) => {
+                (Threaded { number, ..Threaded::new(other, NONE, NONE) }, 1)
+            }
+        };
+        steps.push(step);
+        number += count;
+        if steps.len() % (CHAIN + 1) == CHAIN || number == code.len() {
+            steps.push(Threaded::new(stop, NONE, NONE));
+        }
+    }
+    steps
+}
+
+/// Goes on to the next step.
+///
+/// # Safety
+/// A chain has a step after this one.
+#[inline(always)]
+pub(crate) unsafe fn next(step: *const Threaded, at: *mut u8, trip: usize, last: f64, file: &File<'_>) -> f64 {
+    // Safety: as the caller says.
+    unsafe { ((*step.add(1)).run)(step.add(1), at, trip, last, file) }
+}
+
+unsafe fn stop(_: *const Threaded, _: *mut u8, _: usize, last: f64, _: &File<'_>) -> f64 {
+    last
+}
+
+/// An instruction that does not come in pairs.
+///
+/// # Safety
+/// As for `kinds::one`.
+unsafe fn other(step: *const Threaded, at: *mut u8, trip: usize, last: f64, file: &File<'_>) -> f64 {
+    // Safety: as the caller says.
+    unsafe {
+        file.other(file.code.code[(*step).number]);
+        next(step, at, trip, last, file)
+    }
+}

@@ -1,0 +1,259 @@
+//! Single numbers in static single assignment: what groups read, compute and write.
+//!
+//! Law: buffers are names of values. A read of an element gives the value that was written there last, or else what the
+//! buffer holds before the first operation.
+
+use std::collections::{HashMap, HashSet};
+
+use super::InitialValue;
+use crate::backend::ir::access::Access;
+use crate::backend::ir::fusion::{FusedOp, FusionGroup, ValueId};
+use crate::backend::ir::step::{Buffer, BufferId, Loop, Operand, Row, Step};
+use crate::dtype::DType;
+use crate::ops::{Binary, IntBinary};
+
+/// Where a value comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// Held by a register before the first trip.
+    Initial(InitialValue),
+    /// An element of a carry.
+    Carry,
+    /// The element of a row.
+    Row(Element),
+    /// Computed; with the element type of the last operand.
+    Computed(FusedOp<ValueId>, DType),
+}
+
+/// An element of a buffer that moves with the trips: the element at the first index, and how many come to the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Element {
+    pub(crate) buf: BufferId,
+    pub(crate) first: usize,
+    pub(crate) step: usize,
+}
+
+/// An element of a carry.
+#[derive(Debug)]
+pub(crate) struct Carried {
+    pub(crate) value: ValueId,
+    pub(crate) init: InitialValue,
+    pub(crate) next: ValueId,
+    /// The buffer of the result and the element there.
+    pub(crate) result: (BufferId, usize),
+}
+
+/// The values of a group or of the body of a loop, in the order in which they are computed.
+#[derive(Debug, Default)]
+pub(crate) struct SsaValues {
+    pub(crate) list: Vec<(Origin, DType)>,
+    pub(crate) n: usize,
+    pub(crate) reverse: bool,
+    /// Whether the loop ends when the first element that it carries, a mask, does not hold.
+    pub(crate) ends: bool,
+    pub(crate) cleared: Vec<(BufferId, usize)>,
+    pub(crate) carries: Vec<Carried>,
+    /// Elements of rows that are written at each trip.
+    pub(crate) outputs: Vec<(ValueId, Element)>,
+    /// Elements that are written at the end.
+    pub(crate) stores: Vec<(ValueId, BufferId, usize)>,
+    /// The values of elements of buffers, and the elements in the order in which they were first written.
+    now: HashMap<(BufferId, usize), ValueId>,
+    written: Vec<(BufferId, usize)>,
+    /// Buffers that are zeros where nothing is written.
+    zeros: HashSet<BufferId>,
+    rows: HashMap<BufferId, Element>,
+}
+
+/// The most elements of a carry or of a row.
+const MOST: usize = 64;
+
+/// The most positions of a group that only moves elements, as one number after the other.
+const SMALL: usize = 16;
+
+impl SsaValues {
+    /// The values of a group of one position.
+    pub(crate) fn of_group(group: &FusionGroup, buffers: &[Buffer]) -> SsaValues {
+        let mut values = SsaValues { n: 1, ..SsaValues::default() };
+        values.group(group, buffers);
+        // A buffer of one element is stored, others are zeros around what is stored.
+        values.cleared.extend(group.cleared());
+        // An element that was written more than once is stored once.
+        let mut seen = HashSet::new();
+        for (buf, at) in std::mem::take(&mut values.written) {
+            if seen.insert((buf, at)) {
+                values.stores.push((values.now[&(buf, at)], buf, at));
+            }
+        }
+        values
+    }
+
+    /// The values of the body of a loop, if the body is of single numbers.
+    pub(crate) fn of_loop(l: &Loop<FusionGroup>, buffers: &[Buffer]) -> Option<SsaValues> {
+        let mut values = SsaValues { n: l.n, reverse: l.reverse, ends: l.ends, ..SsaValues::default() };
+        let width = |buf: BufferId| buffers[buf as usize].dtype.width();
+        let element =
+            |row: &Row| Element { buf: row.of, first: row.start / width(row.of), step: row.bytes / width(row.of) };
+        values.rows.extend(l.xs.iter().map(|row| (row.row, element(row))));
+        let mut init = Vec::new();
+        for carry in &l.carries {
+            let count = carry.bytes / carry.dtype.width();
+            if count > MOST {
+                return None;
+            }
+            for e in 0..count {
+                let Operand { buf, at, one } = carry.init;
+                let value = values.push(Origin::Carry, carry.dtype);
+                values.now.insert((carry.input, e), value);
+                init.push((value, InitialValue::Buffer(buf, if one { at } else { at + e }), carry, e));
+            }
+        }
+        let inside: HashSet<BufferId> = inside(l);
+        for step in &l.body {
+            let Step::Pass(group) = step else { return None };
+            // A gather reads a buffer wherever indices say: none that is registers here.
+            let moves = group.size <= SMALL && group.only_moves();
+            if !(group.size == 1 || moves) || group.gathered().any(|buf| inside.contains(&buf)) {
+                return None;
+            }
+            values.group(group, buffers);
+        }
+        for (value, start, carry, e) in init {
+            let next = values.read(carry.output, e, carry.dtype);
+            values.carries.push(Carried { value, init: start, next, result: (carry.result, e) });
+        }
+        for row in &l.outputs {
+            let buffer = &buffers[row.row as usize];
+            if buffer.size > MOST {
+                return None;
+            }
+            for e in 0..buffer.size {
+                let value = values.read(row.row, e, buffer.dtype);
+                let Element { buf, first, step } = element(row);
+                values.outputs.push((value, Element { buf, first: first + e, step }));
+            }
+        }
+        Some(values)
+    }
+
+    fn push(&mut self, origin: Origin, dtype: DType) -> ValueId {
+        self.list.push((origin, dtype));
+        (self.list.len() - 1) as ValueId
+    }
+
+    fn item(&mut self, item: FusedOp<ValueId>, dtype: DType) -> ValueId {
+        let operand = item.operands().last().map_or(dtype, |v| self.list[*v as usize].1);
+        self.push(Origin::Computed(item, operand), dtype)
+    }
+
+    /// The value of an element of a buffer.
+    fn read(&mut self, buf: BufferId, at: usize, dtype: DType) -> ValueId {
+        if let Some(value) = self.now.get(&(buf, at)) {
+            return *value;
+        }
+        let origin = match self.rows.get(&buf) {
+            _ if self.zeros.contains(&buf) => Origin::Initial(InitialValue::Integer(0)),
+            Some(row) => Origin::Row(Element { first: row.first + at, ..*row }),
+            None => Origin::Initial(InitialValue::Buffer(buf, at)),
+        };
+        let value = self.push(origin, dtype);
+        self.now.insert((buf, at), value);
+        value
+    }
+
+    fn write(&mut self, buf: BufferId, at: usize, value: ValueId) {
+        self.now.insert((buf, at), value);
+        self.written.push((buf, at));
+    }
+
+    /// The operations of a group.
+    fn group(&mut self, group: &FusionGroup, buffers: &[Buffer]) {
+        for (buf, _) in group.cleared() {
+            self.zeros.insert(buf);
+        }
+        // As in tiles of one position.
+        for position in 0..group.size {
+            let mut own: Vec<ValueId> = Vec::with_capacity(group.len());
+            for (item, dtype, stored) in group.items() {
+                let value = self.of_item(item, dtype, (&own, position), buffers);
+                if let Some(buf) = stored {
+                    self.write(buf, position, value);
+                }
+                own.push(value);
+            }
+        }
+    }
+
+    /// The value of an operation of a group at a position, where its values so far are these.
+    fn of_item(
+        &mut self,
+        item: &FusedOp<ValueId>,
+        dtype: DType,
+        (own, position): (&[ValueId], usize),
+        buffers: &[Buffer],
+    ) -> ValueId {
+        let seen = |access: &Access| {
+            let mut place = None;
+            access.runs(position, 1, |run| place = run.place);
+            place
+        };
+        let number =
+            |self_: &mut SsaValues, x: usize| self_.push(Origin::Initial(InitialValue::Integer(x as i64)), dtype);
+        match item {
+            FusedOp::Read(buf, at) => self.read(*buf, *at + position, dtype),
+            FusedOp::One(buf, at) => self.read(*buf, *at, dtype),
+            FusedOp::View(buf, access) => match seen(access) {
+                Some(at) => self.read(*buf, at, dtype),
+                None => number(self, 0),
+            },
+            FusedOp::Positions(access) => number(self, seen(access).unwrap_or(0)),
+            FusedOp::Put(buf, access, a) => {
+                let value = own[*a as usize];
+                if let Some(at) = seen(access) {
+                    self.write(*buf, at, value);
+                }
+                value
+            }
+            FusedOp::Add(buf, access, a) => {
+                let Some(at) = seen(access) else { return own[*a as usize] };
+                let dtype = buffers[*buf as usize].dtype;
+                let (x, y) = (self.read(*buf, at, dtype), own[*a as usize]);
+                let sum = match dtype.is_float() {
+                    true => self.item(FusedOp::Binary(Binary::Add, x, y), dtype),
+                    false => self.item(FusedOp::IntBinary(IntBinary::Add, x, y), dtype),
+                };
+                self.write(*buf, at, sum);
+                sum
+            }
+            FusedOp::Unary(..)
+            | FusedOp::Binary(..)
+            | FusedOp::Compare(..)
+            | FusedOp::IntUnary(..)
+            | FusedOp::IntBinary(..) => self.item(item.map(|v| own[v as usize]), dtype),
+            FusedOp::And(..)
+            | FusedOp::Or(..)
+            | FusedOp::Not(_)
+            | FusedOp::FloatStep(..)
+            | FusedOp::Convert(..)
+            | FusedOp::Select(_) => self.item(item.map(|v| own[v as usize]), dtype),
+            FusedOp::Gather(..) => self.item(item.map(|v| own[v as usize]), dtype),
+            FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) => {
+                unreachable!("groups of one position have no superinstructions of tiles")
+            }
+        }
+    }
+}
+
+/// The buffers that are registers while a loop runs: what its steps write, carries and rows.
+fn inside(l: &Loop<FusionGroup>) -> HashSet<BufferId> {
+    let mut found: HashSet<BufferId> = l.carries.iter().flat_map(|carry| [carry.input, carry.output]).collect();
+    found.extend(l.xs.iter().chain(&l.outputs).map(|row| row.row));
+    for step in &l.body {
+        step.buffers(&mut |buf, written| {
+            if written {
+                found.insert(buf);
+            }
+        });
+    }
+    found
+}

@@ -1,0 +1,200 @@
+//! Operations on whole buffers, by the loops over slices that all interpreters of numbers share.
+
+#![allow(unsafe_code)]
+
+use smallvec::SmallVec;
+
+use super::Memory;
+use crate::array::{with_elem, with_num};
+use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, Operand, RowRange, transposed_by_rows};
+use crate::dtype::{Elem, Num};
+use crate::kernels::elementwise::{self, Isa};
+use crate::kernels::indexing::{self, Blocks};
+use crate::kernels::loop_nest::Nest;
+use crate::kernels::{reduce, threads, views};
+use crate::ops::Reduce;
+
+/// The nanoseconds that an element of a gather takes.
+const GATHER: f64 = 2.0;
+
+/// The least number of elements for which loops for the instruction set of the machine are called.
+const LONG: usize = 32;
+
+/// The number of elements of a part of a line that threads share.
+const SHARE: usize = 1 << 18;
+
+/// The extremum of a line, from those of its parts: the same on any number of threads.
+fn in_parts<E: Num>(line: &[E], of_line: impl Fn(&[E]) -> E + Sync) -> E {
+    let mut parts: SmallVec<[E; 64]> = SmallVec::from_elem(E::ZERO, line.len().div_ceil(SHARE));
+    let jobs = line.chunks(SHARE).zip(&mut parts[..]);
+    threads::share(threads::available(), jobs, |(line, part)| *part = of_line(line));
+    of_line(&parts)
+}
+
+/// The extrema of lines of so many elements, which are `inner` apart.
+fn extrema<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), out: &mut [E]) {
+    let largest = matches!(op, Reduce::Max { .. });
+    let (of_line, with_row) = match largest {
+        true => (elementwise::max as fn(Isa, &[E]) -> E, elementwise::max_to as fn(Isa, &[E], &mut [E])),
+        false => (elementwise::min as fn(Isa, &[E]) -> E, elementwise::min_to as fn(Isa, &[E], &mut [E])),
+    };
+    if inner == 1 && len >= 2 * SHARE {
+        return out
+            .iter_mut()
+            .zip(x.chunks_exact(len))
+            .for_each(|(out, line)| *out = in_parts(line, |x| of_line(isa, x)));
+    }
+    if inner == 1 && len >= LONG {
+        return out.iter_mut().zip(x.chunks_exact(len)).for_each(|(out, line)| *out = of_line(isa, line));
+    }
+    if inner >= LONG {
+        for (best, block) in out.chunks_exact_mut(inner).zip(x.chunks_exact(len * inner)) {
+            best.copy_from_slice(&block[..inner]);
+            block.chunks_exact(inner).skip(1).for_each(|row| with_row(isa, row, best));
+        }
+        return;
+    }
+    match largest {
+        true => reduce::extrema(x, len, inner, out, |x, y| x > y),
+        false => reduce::extrema(x, len, inner, out, |x, y| x < y),
+    }
+}
+
+impl Memory {
+    /// Runs some rows of an operation. The buffers `all` are not cleared row by row.
+    pub(crate) fn whole(&mut self, whole: &KernelCall, span: RowRange, all: &[BufferId]) {
+        match &whole.op {
+            KernelOp::Product(_) if span.rows == 1 => with_num!(whole.dtype, E => self.product::<E>(whole)),
+            KernelOp::Product(_) => {
+                let (width, here) = (whole.dtype.width(), !all.contains(&whole.out));
+                if here || span.from == 0 {
+                    let rows = if here { span } else { RowRange::ALL };
+                    self.table.clear(whole.out, rows.of(whole.size * width));
+                }
+                with_num!(whole.dtype, E => self.product_rows::<E>(whole, span));
+            }
+            KernelOp::Extremum(op, len, inner) => with_num!(whole.dtype, E => {
+                extrema(self.isa, *op, self.lines::<E>(whole, span), (*len, *inner), self.rows(whole, span));
+            }),
+            KernelOp::Position(op, len, inner) => with_num!(whole.dtype, E => {
+                let (x, out) = (self.lines::<E>(whole, span), self.rows::<i64>(whole, span));
+                match op {
+                    Reduce::Max { .. } => reduce::positions(x, *len, *inner, out, |x, y| x > y),
+                    Reduce::Min { .. } => reduce::positions(x, *len, *inner, out, |x, y| x < y),
+                }
+            }),
+            KernelOp::Gather(sizes, block) => with_elem!(whole.dtype, E => {
+                let (table, ix, block) = (self.operand::<E>(whole, 0), self.indices(whole), *block);
+                // Each part has positions of its own.
+                let threads = threads::number(GATHER * whole.size as f64);
+                let part = (whole.size / block.max(1)).div_ceil(threads).max(1);
+                let parts = self.out::<E>(whole).chunks_mut(part * block.max(1)).enumerate();
+                threads::share(threads, parts, |(k, out)| {
+                    let here = k * part..k * part + out.len() / block.max(1);
+                    let here = |len: usize| if len > 1 { here.clone() } else { 0..len };
+                    let ix: SmallVec<[&[i64]; 4]> = ix.iter().map(|ix| &ix[here(ix.len())]).collect();
+                    indexing::gather(table, sizes, &ix, block, out);
+                });
+            }),
+            KernelOp::Scatter(sizes, block, fresh) => {
+                if *fresh {
+                    self.table.clear(whole.out, 0..whole.size * whole.dtype.width());
+                }
+                with_num!(whole.dtype, E => self.scatter::<E>(whole, sizes, *block));
+            }
+            KernelOp::Transpose(nest) => with_elem!(whole.dtype, E => self.turn::<E>(whole, nest, span)),
+            KernelOp::Affine(nest, add) => {
+                self.table.clear(whole.out, 0..whole.size * whole.dtype.width());
+                if *add {
+                    with_num!(whole.dtype, E => views::add(nest, self.operand::<E>(whole, 0), self.out(whole)));
+                } else {
+                    with_elem!(whole.dtype, E => views::copy(nest, self.operand::<E>(whole, 0), self.out(whole)));
+                }
+            }
+        }
+    }
+
+    fn operand<E: Elem>(&self, whole: &KernelCall, k: usize) -> &[E] {
+        let (operand, len) = &whole.operands[k];
+        self.slice(operand, *len)
+    }
+
+    /// Some rows of the first operand.
+    fn lines<E: Elem>(&self, whole: &KernelCall, span: RowRange) -> &[E] {
+        let (operand, len) = &whole.operands[0];
+        let part = span.of(*len);
+        self.slice(&Operand { at: operand.at + part.start, ..*operand }, part.len())
+    }
+
+    /// Some rows of the result.
+    #[allow(clippy::mut_from_ref, reason = "a step writes one place, which it does not read")]
+    fn rows<E: Elem>(&self, whole: &KernelCall, span: RowRange) -> &mut [E] {
+        let part = span.of(whole.size);
+        // Safety: see `memory.rs`.
+        unsafe { self.table.write(whole.out, part.start, part.len()) }
+    }
+
+    #[allow(clippy::mut_from_ref, reason = "a step writes one place, which it does not read")]
+    fn out<E: Elem>(&self, whole: &KernelCall) -> &mut [E] {
+        // Safety: see `memory.rs`.
+        unsafe { self.table.write(whole.out, 0, whole.size) }
+    }
+
+    /// The operands but the first.
+    fn indices(&self, whole: &KernelCall) -> SmallVec<[&[i64]; 4]> {
+        (1..whole.operands.len()).map(|k| self.operand::<i64>(whole, k)).collect()
+    }
+
+    fn product<E: Num>(&mut self, whole: &KernelCall) {
+        let KernelOp::Product(product) = &whole.op else { unreachable!("the operation is a product") };
+        let mut scratch = std::mem::take(&mut self.scratch);
+        product.run(self.operand::<E>(whole, 0), self.operand::<E>(whole, 1), self.out(whole), true, &mut scratch);
+        self.scratch = scratch;
+    }
+
+    fn product_rows<E: Num>(&self, whole: &KernelCall, span: RowRange) {
+        let KernelOp::Product(product) = &whole.op else { unreachable!("the operation is a product") };
+        let (buffer, _) = product.by_rows(span.rows).expect("the product runs in these rows");
+        // An operand that has memory for some rows is read from the first of these on.
+        let factor = |k: usize| {
+            let (operand, len) = &whole.operands[k];
+            let (first, n) = self.table.extent::<E>(operand.buf);
+            match operand.one || first == 0 {
+                true => (self.slice::<E>(operand, (*len).min(n - operand.at)), 0),
+                // Safety: see `memory.rs`.
+                false => (unsafe { self.table.read::<E>(operand.buf, first, n) }, first as i64),
+            }
+        };
+        let ((a, first_a), (b, first_b)) = (factor(0), factor(1));
+        let (first, n) = self.table.extent::<E>(whole.out);
+        // Safety: see `memory.rs`.
+        let out = unsafe { self.table.write::<E>(whole.out, first, n.min(whole.size)) };
+        product.run_part((buffer, span.from..span.to), [first_a, first_b, first as i64], a, b, out);
+    }
+
+    fn turn<E: Elem>(&self, whole: &KernelCall, nest: &Nest<2>, span: RowRange) {
+        if span.rows == 1 {
+            return views::copy(nest, self.operand::<E>(whole, 0), self.out(whole));
+        }
+        let (buffer, _) =
+            transposed_by_rows(nest, whole.size, span.rows).expect("the elements are moved in these rows");
+        let (first, n) = self.table.extent::<E>(whole.operands[0].0.buf);
+        // Safety: see `memory.rs`.
+        let from = unsafe { self.table.read::<E>(whole.operands[0].0.buf, first, n) };
+        let (start, n) = self.table.extent::<E>(whole.out);
+        // Safety: see `memory.rs`.
+        let out = unsafe { self.table.write::<E>(whole.out, start, n.min(whole.size)) };
+        views::copy(&nest.part(buffer, span.from..span.to, [first as i64, start as i64]), from, out);
+    }
+
+    fn scatter<E: Num>(&self, whole: &KernelCall, sizes: &[usize], block: usize) {
+        let (v, ix, out) = (self.operand::<E>(whole, 0), self.indices(whole), self.out::<E>(whole));
+        let (operand, len) = &whole.operands[0];
+        if operand.one {
+            let blocks = Blocks { indexed: sizes, ix: &ix };
+            indexing::scatter_add_one(out, blocks, len / block.max(1), block, v[0]);
+        } else {
+            indexing::scatter_add(out, sizes, &ix, block, v);
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Running a plan.
+//!
+//! Law: a run writes the workspace, the outputs, and nothing else; in steady state it allocates nothing but what operations
+//! without a kernel need.
+
+#![allow(unsafe_code)]
+
+mod kernel_calls;
+mod row_blocks;
+mod workers;
+
+use std::time::{Duration, Instant};
+
+use crate::array::{Array, Values, pool, with_elem};
+use crate::backend::codegen::{Code, CompiledPlan, CompiledStep};
+use crate::backend::ir::step::{
+    Buffer, BufferId, Carry, Interpreted, Loop, Operand, Row, RowRange, States, Step, Storage,
+};
+use crate::backend::memory::{Block, Table};
+use crate::backend::plan::ResultSource;
+use crate::backend::plan::partition::Partition;
+use crate::backend::register;
+use crate::backend::tile::machine;
+use crate::dtype::Elem;
+use crate::kernels::contract::Scratch;
+use crate::kernels::elementwise::Isa;
+use crate::program::interpret;
+
+/// Which part of its steps runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'p> {
+    /// The rows.
+    pub(crate) span: RowRange,
+    /// Buffers that are not cleared row by row.
+    pub(crate) all: &'p [BufferId],
+    /// How steps run in parts, by their numbers.
+    pub(crate) parts: &'p [Option<Box<Partition>>],
+}
+
+impl Context<'_> {
+    /// All rows, one after the other.
+    pub(crate) const ALL: Context<'static> = Context { span: RowRange::ALL, all: &[], parts: &[] };
+}
+
+/// The memory of one run at a time.
+pub(crate) struct Memory {
+    pub(crate) table: Table,
+    pub(crate) workspace: Block,
+    pub(crate) registers: Block,
+    /// What the parts of a step add up.
+    pub(crate) sums: Block,
+    /// For parts on other threads.
+    pub(crate) others: Vec<Memory>,
+    pub(crate) isa: Isa,
+    pub(crate) scratch: Scratch,
+    /// The results of the last run, whose memory the next one takes if the caller has dropped them.
+    pub(crate) results: Vec<Array>,
+    /// The time spent in each step and how often it ran, if this is measured.
+    pub(crate) clock: Option<Vec<(Duration, u64)>>,
+}
+
+impl Memory {
+    /// Memory for a plan, or nothing if there is not as much.
+    pub(crate) fn new(plan: &CompiledPlan, isa: Isa) -> Option<Memory> {
+        let mut memory = Memory::helper(plan.registers, isa)?;
+        memory.table = Table::new(plan.buffers.len());
+        (memory.workspace, memory.sums) = (Block::new(plan.bytes)?, Block::new(plan.sums)?);
+        let start = memory.workspace.start();
+        for (buf, buffer) in (0..).zip(&plan.buffers) {
+            match buffer.storage {
+                // Safety: the planner has given the buffer these bytes of the block, which lives as long as the table.
+                Storage::Workspace(at) => unsafe { memory.table.set(buf, start.wrapping_add(at), buffer.bytes()) },
+                Storage::Constant(k) => memory.set_array(buf, buffer, &plan.constants[k]),
+                Storage::Input | Storage::Output | Storage::Loop => {}
+            }
+        }
+        Some(memory)
+    }
+
+    /// Memory without buffers, or nothing if there is not as much.
+    pub(crate) fn helper(registers: usize, isa: Isa) -> Option<Memory> {
+        Some(Memory {
+            table: Table::new(0),
+            workspace: Block::EMPTY,
+            registers: Block::new(registers)?,
+            sums: Block::EMPTY,
+            others: Vec::new(),
+            isa,
+            scratch: Scratch::default(),
+            results: Vec::new(),
+            clock: None,
+        })
+    }
+
+    /// Lets a buffer be the elements of an array, which is stored element by element and is only read.
+    fn set_array(&mut self, buf: BufferId, buffer: &Buffer, array: &Array) {
+        with_elem!(buffer.dtype, E => {
+            let elements: &[E] = match (E::scalar_of(array), array.values::<E>()) {
+                (Some(x), _) => std::slice::from_ref(x),
+                (None, Some(Values::Dense(v))) => v,
+                (None, _) => unreachable!("the array is stored element by element"),
+            };
+            debug_assert_eq!(elements.len(), buffer.size);
+            // Safety: no step writes inputs or constants; the caller keeps the array during the run.
+            unsafe { self.table.set(buf, elements.as_ptr().cast_mut().cast(), buffer.bytes()) }
+        });
+    }
+
+    /// Lets a buffer be a slice that the run writes.
+    fn set_output<E: Elem>(&mut self, buf: BufferId, out: &mut [E]) {
+        // Safety: the caller lends the slice for the run.
+        unsafe { self.table.set(buf, out.as_mut_ptr().cast(), std::mem::size_of_val(out)) }
+    }
+
+    /// Runs a plan on inputs that fit, into outputs that fit.
+    pub(crate) fn run(&mut self, plan: &CompiledPlan, inputs: &[Array], outputs: &mut [Array]) {
+        // Repeated values are written out; the buffers of inputs come first.
+        let mut dense: Vec<Array> = Vec::new();
+        for (buf, array) in (0..).zip(inputs) {
+            let buffer = &plan.buffers[buf as usize];
+            if is_repeated(array) {
+                let mut array = array.clone();
+                with_elem!(array.dtype(), E => {
+                    array.make_dense::<E>();
+                });
+                self.set_array(buf, buffer, &array);
+                dense.push(array);
+            } else {
+                self.set_array(buf, buffer, array);
+            }
+        }
+        for (found, out) in plan.outputs.iter().zip(&mut *outputs) {
+            match found {
+                ResultSource::Input(k) => *out = inputs[*k].clone(),
+                ResultSource::Buffer(buf) => {
+                    let buffer = &plan.buffers[*buf as usize];
+                    if let Storage::Output = buffer.storage {
+                        with_elem!(buffer.dtype, E => self.set_output(*buf, out.make_dense::<E>()));
+                    }
+                }
+            }
+        }
+        self.steps(&plan.steps, 0, Context { parts: &plan.parts, ..Context::ALL });
+        for (found, out) in plan.outputs.iter().zip(outputs) {
+            if let (ResultSource::Buffer(buf), 0) = (found, out.rank()) {
+                // Safety: the run has written the buffer.
+                with_elem!(out.dtype(), E => *out = unsafe { self.table.read::<E>(*buf, 0, 1) }[0].into_scalar());
+            }
+        }
+    }
+
+    /// Runs steps, the first of which has this number.
+    pub(crate) fn steps(&mut self, steps: &[CompiledStep], first: usize, frame: Context<'_>) {
+        for (number, step) in (first..).zip(steps) {
+            let start = self.clock.is_some().then(Instant::now);
+            match frame.parts.get(number) {
+                Some(Some(parts)) => self.parts(step, parts),
+                Some(None) | None => self.step(step, frame),
+            }
+            if let (Some(start), Some(clock)) = (start, &mut self.clock) {
+                clock[number].0 += start.elapsed();
+                clock[number].1 += 1;
+            }
+        }
+    }
+
+    /// Runs one step, which does not run in parts.
+    pub(crate) fn step(&mut self, step: &CompiledStep, frame: Context<'_>) {
+        match step {
+            Step::Pass(Code::Tile(code)) => {
+                machine::clear(code, &mut self.table, frame.span, frame.all);
+                machine::run(code, &self.table, &mut self.registers, self.isa, frame.span);
+            }
+            Step::Pass(Code::Register(code)) => register::run(code, &mut self.table, &mut self.registers, self.isa),
+            Step::KernelCall(whole) => self.whole(whole, frame.span, frame.all),
+            Step::Loop(l) => self.trips(l, frame),
+            Step::Interpreted(call) => self.call(call),
+            Step::RowBlocks(blocks) => self.blocks(blocks, frame.span),
+        }
+    }
+
+    pub(crate) fn slice<E: Elem>(&self, operand: &Operand, len: usize) -> &[E] {
+        // Safety: see `memory.rs`.
+        unsafe { self.table.read(operand.buf, operand.at, if operand.one { 1 } else { len }) }
+    }
+
+    /// Runs some rows of a loop.
+    fn trips(&mut self, l: &Loop<Code>, frame: Context<'_>) {
+        for carry in &l.carries {
+            self.start(carry, l, frame.span);
+        }
+        for trip in 0..l.n {
+            if l.ends && !self.goes_on(l) {
+                return self.end(l, trip, frame.span);
+            }
+            let i = if l.reverse { l.n - 1 - trip } else { trip };
+            for row in l.xs.iter().chain(&l.outputs) {
+                self.table.set_row(row, i);
+            }
+            for row in &l.outputs {
+                self.narrow(row.row, row.bytes, frame.span);
+            }
+            for carry in &l.carries {
+                if let Some(states) = carry.states {
+                    self.set_state(carry.output, carry, states, trip + 1, l);
+                    self.narrow(carry.output, carry.bytes, frame.span);
+                }
+            }
+            self.steps(&l.body, l.first, frame);
+            for carry in &l.carries {
+                if carry.states.is_some() {
+                    self.table.set_same(carry.input, carry.output);
+                } else if carry.other.is_some() {
+                    self.table.swap(carry.input, carry.output);
+                }
+            }
+        }
+        for carry in &l.carries {
+            if let Some(states) = carry.states
+                && states.of != carry.result
+                && states.last
+            {
+                self.table.copy(carry.output, 0, carry.result, frame.span.of(carry.bytes));
+            }
+        }
+    }
+
+    /// Leaves a buffer the rows that run.
+    #[inline]
+    fn narrow(&mut self, buf: BufferId, bytes: usize, span: RowRange) {
+        if span.rows > 1 {
+            self.table.narrow(buf, span.of(bytes));
+        }
+    }
+
+    /// Whether the first value that a loop carries, a mask, holds.
+    fn goes_on(&self, l: &Loop<Code>) -> bool {
+        // Safety: see `memory.rs`.
+        let go: &[bool] = unsafe { self.table.read(l.carries[0].input, 0, 1) };
+        go[0]
+    }
+
+    /// Puts what a loop carries where its results are, if it has ended after so many trips.
+    fn end(&mut self, l: &Loop<Code>, trips: usize, span: RowRange) {
+        for carry in &l.carries {
+            // Buffers were chosen for the last trip there could be.
+            if carry.other.is_some() && (l.n - trips) % 2 == 1 {
+                self.table.copy(carry.input, 0, carry.result, span.of(carry.bytes));
+            }
+        }
+    }
+
+    /// Lets a buffer be that of the state of a carry after so many trips.
+    fn set_state(&mut self, buf: BufferId, carry: &Carry, states: States, trips: usize, l: &Loop<Code>) {
+        match (states.row(trips, l.n, l.reverse), carry.other) {
+            (Some(i), _) => {
+                self.table.set_row(&Row { row: buf, of: states.of, start: 0, bytes: carry.bytes }, i);
+            }
+            (None, Some(first)) if trips == 0 => self.table.set_same(buf, first),
+            (None, _) => self.table.set_same(buf, carry.result),
+        }
+    }
+
+    /// Puts some rows of the initial value of a carry where the first trip reads it, so that the last trip writes the
+    /// result.
+    fn start(&mut self, carry: &Carry, l: &Loop<Code>, span: RowRange) {
+        if let Some(states) = carry.states {
+            self.set_state(carry.input, carry, states, 0, l);
+        } else {
+            let (first, second) = match carry.other {
+                Some(other) if l.n % 2 == 1 => (other, carry.result),
+                Some(other) => (carry.result, other),
+                None => (carry.result, carry.result),
+            };
+            self.table.set_same(carry.input, first);
+            self.table.set_same(carry.output, second);
+        }
+        self.narrow(carry.input, carry.bytes, span);
+        if carry.states.is_none() && carry.output != carry.input {
+            self.narrow(carry.output, carry.bytes, span);
+        }
+        let init = &carry.init;
+        let (width, part) = (carry.dtype.width(), span.of(carry.bytes));
+        if !init.one {
+            return self.table.copy(init.buf, init.at * width, carry.input, part);
+        }
+        with_elem!(carry.dtype, E => {
+            let x = self.slice::<E>(init, 1)[0];
+            // Safety: see `memory.rs`.
+            unsafe { self.table.write::<E>(carry.input, part.start / width, part.len() / width) }.fill(x);
+        });
+    }
+
+    fn call(&mut self, call: &Interpreted) {
+        let inputs = call.operands.iter().zip(call.program.inputs()).map(|((operand, shape), buf)| {
+            let size = crate::shape::size(shape);
+            with_elem!(buf.dtype, E => {
+                let elements = self.slice::<E>(operand, size);
+                if operand.one { Array::full(shape, elements[0]) } else { Array::new(shape, pool::collected(elements.iter().copied())) }
+            })
+        });
+        for (result, out) in interpret(&call.program, inputs.collect()).into_iter().zip(&call.out) {
+            with_elem!(result.dtype(), E => {
+                // Safety: see `memory.rs`.
+                let out: &mut [E] = unsafe { self.table.write(*out, 0, result.size()) };
+                match (result.values::<E>(), E::from_scalar(&result)) {
+                    (_, Some(x)) | (Some(Values::Splat(x)), None) => out.fill(x),
+                    (Some(Values::Dense(v)), None) => out.copy_from_slice(v),
+                    (None, None) => unreachable!("the result has this element type"),
+                }
+            });
+        }
+    }
+}
+
+/// Whether an array stores one element for many.
+fn is_repeated(array: &Array) -> bool {
+    array.rank() > 0 && with_elem!(array.dtype(), E => matches!(array.values::<E>(), Some(Values::Splat(_))))
+}

@@ -1,0 +1,417 @@
+//! The code of groups, run tile by tile.
+//!
+//! Law: an instruction writes one register or buffer, and reads others. What it reads is of the element type that the
+//! planner has checked. See `memory.rs` for the invariant of the slices.
+
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use super::{Arg, Instruction, ResolvedView, TileCode, ViewOperand};
+use crate::array::{with_elem, with_float, with_num};
+use crate::backend::ir::access::{ADDED, Access, Footprint, READ, Run};
+use crate::backend::ir::fusion::{FusedOp, Weights};
+use crate::backend::ir::step::{BufferId, RowRange};
+use crate::backend::memory::{Block, Table};
+use crate::dtype::{DType, Elem, Num};
+use crate::kernels::elementwise::{self, Arg as Operand, Isa, MAX_TERMS, Real};
+
+/// A tile while it is computed.
+pub(crate) struct Tile<'a> {
+    table: &'a Table,
+    registers: *mut u8,
+    /// The bytes of all registers.
+    bytes: usize,
+    /// The byte at which what views see starts.
+    seen: usize,
+    /// The first position, and the number of positions.
+    start: usize,
+    len: usize,
+    isa: Isa,
+}
+
+/// Fills buffers with zeros before some rows of a group run: those of these rows, or all of the buffers `whole` before
+/// the first.
+pub(crate) fn clear(code: &TileCode, table: &mut Table, span: RowRange, whole: &[BufferId]) {
+    for (buf, bytes) in &code.cleared {
+        if !whole.contains(buf) {
+            table.clear(*buf, span.of(*bytes));
+        } else if span.from == 0 {
+            table.clear(*buf, 0..*bytes);
+        }
+    }
+}
+
+/// Runs some rows of a group.
+pub(crate) fn run(code: &TileCode, table: &Table, registers: &mut Block, isa: Isa, span: RowRange) {
+    let positions = span.of(code.size);
+    let all = positions.len() == code.size;
+    run_positions(code, table, registers, isa, positions);
+    if all {
+        halo(code, table, registers, isa);
+    }
+}
+
+/// Runs the sides of a group, after all its rows.
+pub(crate) fn halo(code: &TileCode, table: &Table, registers: &mut Block, isa: Isa) {
+    for side in &code.halo {
+        run_positions(side, table, registers, isa, 0..side.size);
+    }
+}
+
+/// Runs some positions of a group.
+fn run_positions(code: &TileCode, table: &Table, registers: &mut Block, isa: Isa, positions: Range<usize>) {
+    debug_assert!(code.bytes <= registers.bytes());
+    let (bytes, registers) = (registers.bytes(), registers.start());
+    let len = code.tile.min(positions.len());
+    let mut tile = Tile { table, registers, bytes, seen: code.seen, start: positions.start, len, isa };
+    for instruction in &code.before {
+        tile.run(instruction);
+    }
+    for (start, len) in code.tiles(positions) {
+        (tile.start, tile.len) = (start, len);
+        for instruction in &code.each {
+            tile.run(instruction);
+        }
+    }
+}
+
+impl<'a> Tile<'a> {
+    /// Tiles of one element, in registers of these bytes.
+    pub(crate) fn new(table: &'a Table, registers: *mut u8, bytes: usize, isa: Isa) -> Tile<'a> {
+        Tile { table, registers, bytes, seen: 0, start: 0, len: 1, isa }
+    }
+
+    /// The elements of an operand that has one for each position.
+    #[inline]
+    fn slice<E: Elem>(&self, arg: Arg) -> &[E] {
+        match arg {
+            Arg::Register(byte) => {
+                debug_assert!(byte + self.len * size_of::<E>() <= self.bytes);
+                // Safety: registers are parts of one block, aligned to its lines, that instructions before this one
+                // have filled with elements of the type that the planner gave the value.
+                unsafe { std::slice::from_raw_parts(self.registers.add(byte).cast::<E>(), self.len) }
+            }
+            // Safety: see `memory.rs`.
+            Arg::Buffer(buf, at) => unsafe { self.table.read(buf, at + self.start, self.len) },
+            Arg::View(view) => {
+                let seen = self.seen(view);
+                debug_assert!(!seen.one, "one number is read by kernels that take one");
+                // Safety: the instruction that looked found as many elements there.
+                unsafe { std::slice::from_raw_parts(seen.at.cast::<E>(), self.len) }
+            }
+            Arg::One(..) => unreachable!("one number is read by kernels that take one, or spread over a register"),
+        }
+    }
+
+    #[inline]
+    fn operand<E: Elem>(&self, arg: Arg) -> Operand<'_, E> {
+        match arg {
+            // Safety: see `memory.rs`.
+            Arg::One(buf, at) => Operand::Scalar(unsafe { self.table.read::<E>(buf, at, 1) }[0]),
+            // Safety: the instruction that looked found an element there.
+            Arg::View(view) if self.seen(view).one => Operand::Scalar(unsafe { *self.seen(view).at.cast::<E>() }),
+            Arg::Register(_) | Arg::Buffer(..) | Arg::View(_) => Operand::Slice(self.slice(arg)),
+        }
+    }
+
+    /// Where what a view sees is remembered.
+    fn resolved_at(&self, view: ViewOperand) -> *mut ResolvedView {
+        debug_assert!(self.seen + (view.view + 1) * size_of::<ResolvedView>() <= self.bytes);
+        self.registers.wrapping_add(self.seen).cast::<ResolvedView>().wrapping_add(view.view)
+    }
+
+    /// What a view sees in this tile.
+    fn seen(&self, view: ViewOperand) -> ResolvedView {
+        // Safety: the code keeps room for each of its views, and the instruction of the view has run.
+        unsafe { *self.resolved_at(view) }
+    }
+
+    /// Looks through a view: what lies in one piece is read there, anything else copied.
+    fn see<E: Elem>(&self, item: &FusedOp<Arg>, out: ViewOperand) {
+        let FusedOp::View(buf, access) = item else { unreachable!("a view is read") };
+        let (at, one) = match access.footprint(self.start, self.len) {
+            // Safety: see `memory.rs`.
+            Footprint::Contiguous(place) => (unsafe { self.table.read::<E>(*buf, place, self.len) }, false),
+            // Safety: see `memory.rs`.
+            Footprint::Single(place) if out.one => (unsafe { self.table.read::<E>(*buf, place, 1) }, true),
+            Footprint::Single(_) | Footprint::Strided => {
+                self.view::<E>(item, self.out(Arg::Register(out.register)));
+                (self.slice(Arg::Register(out.register)), false)
+            }
+        };
+        // Safety: as in `seen`.
+        unsafe { *self.resolved_at(out) = ResolvedView { at: at.as_ptr().cast(), one } }
+    }
+
+    /// The elements of the result.
+    #[inline]
+    #[allow(clippy::mut_from_ref, reason = "an instruction writes one place, which it does not read")]
+    fn out<E: Elem>(&self, arg: Arg) -> &mut [E] {
+        match arg {
+            Arg::Register(byte) => {
+                debug_assert!(byte + self.len * size_of::<E>() <= self.bytes);
+                // Safety: the register of a result is not one of an operand.
+                unsafe { std::slice::from_raw_parts_mut(self.registers.add(byte).cast::<E>(), self.len) }
+            }
+            // Safety: see `memory.rs`.
+            Arg::Buffer(buf, at) => unsafe { self.table.write(buf, at + self.start, self.len) },
+            Arg::One(..) | Arg::View(_) => unreachable!("a result has an element for each position"),
+        }
+    }
+
+    pub(crate) fn run(&self, instruction: &Instruction) {
+        let Instruction { item, dtype, operand, out } = instruction;
+        let (isa, out) = (self.isa, *out);
+        match item {
+            FusedOp::Read(buf, at) => with_elem!(*dtype, E => {
+                self.out::<E>(out).copy_from_slice(self.slice(Arg::Buffer(*buf, *at)));
+            }),
+            FusedOp::One(buf, at) => with_elem!(*dtype, E => {
+                // Safety: see `memory.rs`.
+                self.out::<E>(out).fill(unsafe { self.table.read::<E>(*buf, *at, 1) }[0]);
+            }),
+            FusedOp::View(..) => with_elem!(*dtype, E => match out {
+                Arg::View(view) => self.see::<E>(item, view),
+                Arg::Register(_) | Arg::Buffer(..) | Arg::One(..) => self.view(item, self.out::<E>(out)),
+            }),
+            FusedOp::Positions(access) => {
+                let out = self.out::<i64>(out);
+                access.runs(self.start, self.len, |run| {
+                    let out = out[run.at..].iter_mut().step_by(run.step).take(run.len);
+                    match run.place {
+                        Some(place) => {
+                            (0i64..).zip(out).for_each(|(i, out)| *out = place as i64 + run.stride * i);
+                        }
+                        None => out.for_each(|out| *out = 0),
+                    }
+                });
+            }
+            FusedOp::Unary(op, a) => {
+                with_float!(*dtype, E => elementwise::unary::<E>(isa, *op, self.slice(*a), self.out(out)))
+            }
+            FusedOp::Binary(op, a, b) => {
+                with_float!(*dtype, E => elementwise::binary::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out)))
+            }
+            FusedOp::Compare(op, a, b) => with_elem!(*operand, E => {
+                elementwise::compare::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
+            }),
+            FusedOp::IntUnary(op, a) => elementwise::int_unary(isa, *op, self.slice(*a), self.out(out)),
+            FusedOp::IntBinary(op, a, b) => {
+                elementwise::int_binary(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
+            }
+            FusedOp::And(a, b) => elementwise::and(isa, self.operand(*a), self.operand(*b), self.out(out)),
+            FusedOp::Or(a, b) => elementwise::or(isa, self.operand(*a), self.operand(*b), self.out(out)),
+            FusedOp::Not(a) => elementwise::not(isa, self.slice(*a), self.out(out)),
+            FusedOp::FloatStep(op, a) => {
+                with_float!(*dtype, E => elementwise::float_step::<E>(isa, *op, self.slice(*a), self.out(out)));
+            }
+            FusedOp::Convert(from, a) => self.convert(*from, *a, *dtype, out),
+            FusedOp::Select([mask, a, b]) => with_elem!(*dtype, E => {
+                elementwise::select::<E>(isa, self.slice(*mask), self.operand(*a), self.operand(*b), self.out(out));
+            }),
+            FusedOp::Form(form, args) => with_float!(*dtype, E => {
+                let mut operands = [Operand::Scalar(E::ZERO); 4];
+                operands.iter_mut().zip(args).for_each(|(operand, arg)| *operand = self.operand(*arg));
+                elementwise::form::<E>(isa, *form, &operands, self.out(out));
+            }),
+            FusedOp::Weighted(weights, terms) => with_float!(*dtype, E => self.weighted::<E>(weights, terms, out)),
+            FusedOp::SinCos(a, second) => {
+                with_float!(*dtype, E => elementwise::sin_cos::<E>(isa, self.slice(*a), self.out(out), self.out(*second)))
+            }
+            FusedOp::Second(_) => unreachable!("the instruction before has computed both results"),
+            FusedOp::Gather(buf, sizes, ix) => with_elem!(*dtype, E => {
+                let size = sizes.iter().product();
+                let (first, n) = self.table.extent::<E>(*buf);
+                // Safety: see `memory.rs`.
+                let table = unsafe { self.table.read::<E>(*buf, first, n.min(size)) };
+                self.gather((table, first), sizes, ix, self.out::<E>(out));
+            }),
+            FusedOp::Put(..) => with_elem!(*operand, E => self.put::<E>(item)),
+            FusedOp::Add(..) => with_num!(*operand, E => self.add::<E>(item)),
+        }
+    }
+
+    fn weighted<E: Real>(&self, sum: &Weights, terms: &[Arg], out: Arg) {
+        let (mut slices, mut weights) = ([&[][..]; MAX_TERMS], [E::ZERO; MAX_TERMS]);
+        for (k, (term, weight)) in terms.iter().zip(&sum.weights).enumerate() {
+            (slices[k], weights[k]) = (self.slice(*term), E::of_f64(*weight));
+        }
+        let n = terms.len();
+        let constant = sum.constant.map(E::of_f64);
+        elementwise::linear_combination(self.isa, &slices[..n], &weights[..n], constant, self.out(out));
+    }
+
+    fn convert(&self, from: DType, a: Arg, into: DType, out: Arg) {
+        let isa = self.isa;
+        match (from, into) {
+            (DType::F64, DType::I64) => elementwise::to_int::<f64>(isa, self.slice(a), self.out(out)),
+            (DType::F32, DType::I64) => elementwise::to_int::<f32>(isa, self.slice(a), self.out(out)),
+            (DType::Bool, DType::I64) => elementwise::to_int::<bool>(isa, self.slice(a), self.out(out)),
+            (DType::I64, DType::F64) => elementwise::to_float::<i64, f64>(isa, self.slice(a), self.out(out)),
+            (DType::I64, DType::F32) => elementwise::to_float::<i64, f32>(isa, self.slice(a), self.out(out)),
+            (DType::Bool, DType::F64) => elementwise::to_float::<bool, f64>(isa, self.slice(a), self.out(out)),
+            (DType::Bool, DType::F32) => elementwise::to_float::<bool, f32>(isa, self.slice(a), self.out(out)),
+            (DType::F64, DType::F32) => {
+                let (x, out) = (self.slice::<f64>(a), self.out::<f32>(out));
+                out.iter_mut().zip(x).for_each(|(out, x)| *out = *x as f32);
+            }
+            (DType::F32, DType::F64) => {
+                let (x, out) = (self.slice::<f32>(a), self.out::<f64>(out));
+                out.iter_mut().zip(x).for_each(|(out, x)| *out = f64::from(*x));
+            }
+            (DType::F64 | DType::F32 | DType::I64 | DType::Bool, _) => {
+                unreachable!("there is no conversion from {from} to {into}")
+            }
+        }
+    }
+
+    fn view<E: Elem>(&self, item: &FusedOp<Arg>, out: &mut [E]) {
+        let FusedOp::View(buf, access) = item else { unreachable!("a view is read") };
+        let grids = access.grids(READ, self.start, self.len, |grid| {
+            let (n, stride) = (grid.len, grid.row_stride);
+            let out = &mut out[grid.at..][..grid.rows * n];
+            // Safety: see `memory.rs`; the elements of a grid lie between its first and its last.
+            let source = unsafe { self.table.read::<E>(*buf, grid.place, grid.reach()) };
+            match grid.stride {
+                0 => elementwise::spread(self.isa, source, stride, n, out),
+                1 => elementwise::copy(self.isa, source, stride, n, out),
+                step => elementwise::copy_apart(self.isa, source, (stride, step), n, out),
+            }
+        });
+        if grids || self.straight_with_holes(*buf, access, out) {
+            return;
+        }
+        access.runs(self.start, self.len, |run| {
+            let out = &mut out[run.at..run.at + (run.len - 1) * run.step + 1];
+            let Some(place) = run.place else {
+                return match run.step {
+                    1 => out.fill(E::ZERO),
+                    step => out.iter_mut().step_by(step).for_each(|x| *x = E::ZERO),
+                };
+            };
+            let reach = (run.len - 1) * run.stride.unsigned_abs() as usize;
+            let lowest = if run.stride < 0 { place - reach } else { place };
+            // Safety: see `memory.rs`; the elements of a run lie between its first and its last.
+            let source = unsafe { self.table.read::<E>(*buf, lowest, reach + 1) };
+            let stride = run.stride.unsigned_abs() as usize;
+            match (run.step, run.stride) {
+                (1, 0) => out.fill(source[0]),
+                (1, 1) => out.copy_from_slice(source),
+                (1, -1) => elementwise::reverse(self.isa, source, out),
+                // Indices, since iterators with steps are calls in builds that are split in many units.
+                (1, 2..=4) => elementwise::copy_apart(self.isa, source, (0, stride), run.len, out),
+                (step, ..0) => (0..run.len).for_each(|i| out[i * step] = source[reach - i * stride]),
+                (step, 0..) => (0..run.len).for_each(|i| out[i * step] = source[i * stride]),
+            }
+        });
+    }
+
+    /// Copies what lies in one piece but for holes, if it does: the elements behind the holes, too, then zeros.
+    fn straight_with_holes<E: Elem>(&self, buf: BufferId, access: &Access, out: &mut [E]) -> bool {
+        let Some(holed) = access.straight_with_holes(self.start, self.len) else { return false };
+        let (first, n) = self.table.extent::<E>(buf);
+        let Some(place) = holed.within(self.len, first..first + n) else { return false };
+        // Safety: see `memory.rs`; the elements lie between the first of the buffer and its last.
+        out.copy_from_slice(unsafe { self.table.read::<E>(buf, place, self.len) });
+        holed.holes(self.len, |range| out[range].fill(E::ZERO));
+        true
+    }
+
+    /// Reads a table, of which there are the elements from `first` on: no index looks at others.
+    fn gather<E: Elem>(&self, (table, first): (&[E], usize), sizes: &[usize], ix: &[Arg], out: &mut [E]) {
+        if let [ix] = ix {
+            let ix = self.slice::<i64>(*ix);
+            let at = |i: &i64| usize::try_from(*i).ok().and_then(|i| i.checked_sub(first));
+            let read = |i: &i64| at(i).and_then(|i| table.get(i)).copied().unwrap_or(E::ZERO);
+            return out.iter_mut().zip(ix).for_each(|(out, i)| *out = read(i));
+        }
+        for (k, out) in out.iter_mut().enumerate() {
+            let place = ix.iter().zip(sizes).try_fold(0usize, |at, (ix, size)| {
+                let i = self.slice::<i64>(*ix)[k];
+                ((i as u64) < *size as u64).then(|| at * size + i as usize)
+            });
+            *out = place.map_or(E::ZERO, |place| table[place - first]);
+        }
+    }
+
+    fn put<E: Elem>(&self, item: &FusedOp<Arg>) {
+        let FusedOp::Put(buf, access, a) = item else { unreachable!("a value is written") };
+        let x = self.slice::<E>(*a);
+        // Rows that lie on each other are written in order, run by run.
+        let apart = access.steps() > 1
+            && access.grids(ADDED, self.start, self.len, |grid| {
+                let x = &x[grid.at..][..grid.rows * grid.len];
+                // Safety: see `memory.rs`.
+                let out = unsafe { self.table.write::<E>(*buf, grid.place, grid.reach()) };
+                elementwise::put_apart(self.isa, x, (grid.row_stride, grid.stride), grid.len, out);
+            });
+        if apart {
+            return;
+        }
+        self.places::<E>(*buf, access, |out, run| {
+            let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
+            match (run.step, run.stride) {
+                (1, 1) => out.copy_from_slice(x),
+                (step, 1) => out.iter_mut().zip(x.iter().step_by(step)).for_each(|(out, x)| *out = *x),
+                (step, _) => each(out, run.stride, |out, i| *out = x[i * step], run.len),
+            }
+        });
+    }
+
+    fn add<E: Num>(&self, item: &FusedOp<Arg>) {
+        let FusedOp::Add(buf, access, a) = item else { unreachable!("a value is added") };
+        let x = self.slice::<E>(*a);
+        let grids = access.grids(ADDED, self.start, self.len, |grid| {
+            let (n, stride) = (grid.len, grid.row_stride);
+            let x = &x[grid.at..][..grid.rows * n];
+            // Safety: see `memory.rs`.
+            let out = unsafe { self.table.write::<E>(*buf, grid.place, grid.reach()) };
+            match (grid.stride, stride) {
+                (0, _) => elementwise::sum_each(self.isa, x, n, stride, out),
+                (1, 0) => elementwise::sum_all(self.isa, x, out),
+                (2.., _) => elementwise::add_apart(self.isa, x, (stride, grid.stride), n, out),
+                (1, _) => (0..grid.rows)
+                    .for_each(|r| elementwise::add_to(self.isa, &x[r * n..][..n], &mut out[r * stride..][..n])),
+            }
+        });
+        if grids {
+            return;
+        }
+        self.places::<E>(*buf, access, |out, run| {
+            let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
+            match (run.step, run.stride) {
+                (1, 0) => out[0] = out[0].plus(elementwise::sum(self.isa, x)),
+                (1, 1) => elementwise::add_to(self.isa, x, out),
+                (step, 1) => out.iter_mut().zip(x.iter().step_by(step)).for_each(|(out, x)| *out = out.plus(*x)),
+                (step, _) => each(out, run.stride, |out, i| *out = out.plus(x[i * step]), run.len),
+            }
+        });
+    }
+
+    /// Calls `body` for each run of an access that writes: the part of the buffer from the lowest element of the run to the
+    /// highest, and the run.
+    fn places<E: Elem>(&self, buf: BufferId, access: &Access, mut body: impl FnMut(&mut [E], Run)) {
+        access.runs(self.start, self.len, |run| {
+            let Some(place) = run.place else { return };
+            let reach = (run.len - 1) * run.stride.unsigned_abs() as usize;
+            let lowest = if run.stride < 0 { place - reach } else { place };
+            // Safety: see `memory.rs`.
+            body(unsafe { self.table.write(buf, lowest, reach + 1) }, run);
+        });
+    }
+}
+
+/// Calls `body` for each element of a run with a stride, with its position in the run.
+fn each<E>(out: &mut [E], stride: i64, mut body: impl FnMut(&mut E, usize), len: usize) {
+    let step = stride.unsigned_abs() as usize;
+    if step == 0 {
+        return (0..len).for_each(|i| body(&mut out[0], i));
+    }
+    let places = out.iter_mut().step_by(step);
+    if stride > 0 {
+        places.enumerate().for_each(|(i, out)| body(out, i));
+    } else {
+        places.enumerate().for_each(|(i, out)| body(out, len - 1 - i));
+    }
+}

@@ -1,0 +1,369 @@
+//! Superinstructions: operations of a group that one pass over a tile computes together.
+//!
+//! A cheap operation costs its reads and writes of the first level of cache, so a sum of products costs three times
+//! what it must when each operation has a pass of its own. One pass over the operations of a group, from the last to
+//! the first, finds for each the largest form of the table that it ends, and the sums with constant weights.
+//!
+//! Law: a value is absorbed only if one operation of the group uses it, and nothing else needs it. A superinstruction
+//! has the bits of the operations that it stands for.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use crate::backend::ir::fusion::{FusedNode, FusedOp, ValueId, Weights};
+use crate::backend::ir::step::BufferId;
+use crate::kernels::elementwise::{Form, MAX_TERMS};
+use crate::ops::{Binary, Unary};
+
+/// Operations on the operands of a form.
+enum Tree {
+    /// The operand of this number. Those that a kernel wants as slices are not one number for all positions.
+    Leaf(usize),
+    Unary(Unary, &'static Tree),
+    Binary(Binary, &'static Tree, &'static Tree),
+}
+
+/// A superinstruction: a form, and the operations that it stands for.
+struct Rule {
+    form: Form,
+    tree: Tree,
+}
+
+const X: Tree = Tree::Leaf(0);
+const Y: Tree = Tree::Leaf(1);
+const Z: Tree = Tree::Leaf(2);
+const W: Tree = Tree::Leaf(3);
+
+macro_rules! rules {
+    ($($form:ident: $outer:ident($($arg:tt)*);)*) => {
+        &[$( Rule { form: Form::$form, tree: rules!(@ $outer $($arg)*) }, )*]
+    };
+    (@ Add $a:tt $b:tt) => { Tree::Binary(Binary::Add, &rules!(@@ $a), &rules!(@@ $b)) };
+    (@ Sub $a:tt $b:tt) => { Tree::Binary(Binary::Sub, &rules!(@@ $a), &rules!(@@ $b)) };
+    (@ Mul $a:tt $b:tt) => { Tree::Binary(Binary::Mul, &rules!(@@ $a), &rules!(@@ $b)) };
+    (@ $op:ident $a:tt) => { Tree::Unary(Unary::$op, &rules!(@@ $a)) };
+    (@@ ($op:ident $($arg:tt)*)) => { rules!(@ $op $($arg)*) };
+    (@@ $leaf:ident) => { $leaf };
+}
+
+/// The table, in the order of preference among forms of one size.
+const RULES: &[Rule] = rules! {
+    TwoProductsSum: Add((Mul X Y) (Mul Z W));
+    TwoProductsDifference: Sub((Mul X Y) (Mul Z W));
+    MulAdd: Add((Mul X Y) Z);
+    MulSub: Sub((Mul X Y) Z);
+    SubMul: Sub(Z (Mul X Y));
+    MulMul: Mul((Mul X Y) Z);
+    SumMul: Mul((Add X Y) Z);
+    DifferenceMul: Mul((Sub X Y) Z);
+    RestMul: Mul((Sub Y X) Z);
+    Add3: Add((Add X Y) Z);
+    DifferenceSquare: Square((Sub X Y));
+    DifferenceExp: Exp((Sub X Y));
+};
+
+/// How many of the elementwise operations of an executable superinstructions compute: a superinstruction computes
+/// several in one pass over its operands. Of operations on single numbers, products that are part of sums count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Superinstructions {
+    /// Operations that cost little beside their reads and writes: sums, differences, products, squares, ..
+    pub cheap: usize,
+    /// Those of them that superinstructions compute.
+    pub inside: usize,
+    /// The superinstructions.
+    pub count: usize,
+}
+
+/// Whether an operation costs little beside its reads and writes.
+fn is_cheap(node: &FusedNode) -> bool {
+    match &node.item {
+        FusedOp::Binary(op, ..) => matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan),
+        FusedOp::Unary(op, _) => matches!(op, Unary::Neg | Unary::Square | Unary::Abs | Unary::Relu),
+        FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Positions(_) | FusedOp::Compare(..) => {
+            false
+        }
+        FusedOp::IntUnary(..) | FusedOp::IntBinary(..) | FusedOp::And(..) | FusedOp::Or(..) | FusedOp::Not(_) => false,
+        FusedOp::FloatStep(..) | FusedOp::Convert(..) | FusedOp::Select(_) | FusedOp::Gather(..) => false,
+        FusedOp::Put(..) | FusedOp::Add(..) | FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) => false,
+        FusedOp::Second(_) => false,
+    }
+}
+
+/// The operations of a group with superinstructions. `number` says which elements of buffers are known numbers.
+pub(crate) fn fuse(
+    nodes: Vec<FusedNode>,
+    number: &dyn Fn(BufferId, usize) -> Option<f64>,
+) -> (Vec<FusedNode>, Superinstructions) {
+    let mut counts =
+        Superinstructions { cheap: nodes.iter().filter(|node| is_cheap(node)).count(), ..Superinstructions::default() };
+    let finder = Finder::new(&nodes, number);
+    let mut absorbed = vec![false; nodes.len()];
+    let mut found: HashMap<usize, FusedOp<ValueId>> = HashMap::new();
+    for k in (0..nodes.len()).rev() {
+        if !absorbed[k]
+            && let Some(Candidate { item, inside, .. }) = finder.best(k)
+        {
+            let cheap = inside.iter().filter(|v| is_cheap(&nodes[**v as usize])).count();
+            counts.inside += cheap + usize::from(is_cheap(&nodes[k]));
+            counts.count += 1;
+            inside.iter().for_each(|v| absorbed[*v as usize] = true);
+            found.insert(k, item);
+        }
+    }
+    let pairs = finder.sines();
+    if found.is_empty() && pairs.is_empty() {
+        return (nodes, counts);
+    }
+    let mut out: Vec<FusedNode> = Vec::with_capacity(nodes.len());
+    let mut new: Vec<ValueId> = vec![0; nodes.len()];
+    for (k, node) in nodes.iter().enumerate() {
+        if absorbed[k] {
+            continue;
+        }
+        match pairs.get(&k) {
+            // The second of the two comes with the first.
+            Some((first, _)) if *first != k => continue,
+            Some((_, [sine, cosine])) => {
+                let FusedOp::Unary(_, x) = node.item else { unreachable!("a sine is of one value") };
+                let at = out.len() as ValueId;
+                (new[*sine], new[*cosine]) = (at, at + 1);
+                let dtype = node.dtype;
+                let item = FusedOp::SinCos(new[x as usize], at + 1);
+                counts.count += 1;
+                out.push(FusedNode { item, dtype, stored: nodes[*sine].stored });
+                out.push(FusedNode { item: FusedOp::Second(at), dtype, stored: nodes[*cosine].stored });
+            }
+            None => {
+                new[k] = out.len() as ValueId;
+                let item = found.remove(&k).unwrap_or_else(|| node.item.clone()).map(|v| new[v as usize]);
+                out.push(FusedNode { item, dtype: node.dtype, stored: node.stored });
+            }
+        }
+    }
+    (out, counts)
+}
+
+/// A superinstruction found, and the values that it absorbs.
+struct Candidate {
+    item: FusedOp<ValueId>,
+    inside: SmallVec<[ValueId; 8]>,
+    /// The passes it saves.
+    gain: usize,
+}
+
+/// What a pattern has matched.
+#[derive(Clone, Default)]
+struct Match {
+    leaves: [Option<ValueId>; 4],
+    inside: SmallVec<[ValueId; 8]>,
+}
+
+/// The first of a pair of a sine and a cosine of one angle, and both.
+type Pair = (usize, [usize; 2]);
+
+struct Finder<'a> {
+    nodes: &'a [FusedNode],
+    uses: Vec<u32>,
+    number: &'a dyn Fn(BufferId, usize) -> Option<f64>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(nodes: &'a [FusedNode], number: &'a dyn Fn(BufferId, usize) -> Option<f64>) -> Finder<'a> {
+        let mut uses = vec![0; nodes.len()];
+        for v in nodes.iter().flat_map(|node| node.item.operands()) {
+            uses[v as usize] += 1;
+        }
+        Finder { nodes, uses, number }
+    }
+
+    fn node(&self, v: ValueId) -> &'a FusedNode {
+        &self.nodes[v as usize]
+    }
+
+    /// Whether a value is needed by one operation alone.
+    fn is_free(&self, v: ValueId) -> bool {
+        self.uses[v as usize] == 1 && self.node(v).stored.is_none()
+    }
+
+    fn is_one(&self, v: ValueId) -> bool {
+        matches!(self.node(v).item, FusedOp::One(..))
+    }
+
+    fn constant(&self, v: ValueId) -> Option<f64> {
+        if let FusedOp::One(buf, at) = &self.node(v).item { (self.number)(*buf, *at) } else { None }
+    }
+
+    /// The largest superinstruction that ends with this operation.
+    fn best(&self, k: usize) -> Option<Candidate> {
+        if !matches!(self.nodes[k].item, FusedOp::Unary(..) | FusedOp::Binary(..)) {
+            return None;
+        }
+        let mut best: Option<Candidate> = None;
+        let forms = RULES.iter().filter_map(|rule| self.form(rule, k as ValueId));
+        for found in forms.chain(self.weighted(k as ValueId)) {
+            if best.as_ref().is_none_or(|best| best.gain < found.gain) {
+                best = Some(found);
+            }
+        }
+        best
+    }
+
+    fn form(&self, rule: &Rule, v: ValueId) -> Option<Candidate> {
+        let found = self.matches(rule, &rule.tree, v, true, Match::default())?;
+        let leaves: SmallVec<[ValueId; 4]> = found.leaves.iter().map_while(|leaf| *leaf).collect();
+        // A square uses its operand once, though it is both factors.
+        if leaves.iter().any(|leaf| found.inside.contains(leaf)) {
+            return None;
+        }
+        let gain = found.inside.len();
+        Some(Candidate { item: FusedOp::Form(rule.form, leaves), inside: found.inside, gain })
+    }
+
+    /// What a pattern matches at a value, beside what it has matched already.
+    fn matches(&self, rule: &Rule, tree: &Tree, v: ValueId, is_last: bool, mut found: Match) -> Option<Match> {
+        let operation = |mut found: Match| {
+            if is_last {
+                return Some(found);
+            }
+            found.inside.push(v);
+            self.is_free(v).then_some(found)
+        };
+        match tree {
+            Tree::Leaf(k) => {
+                let suits = *k >= rule.form.slices() || !self.is_one(v);
+                let leaf = found.leaves[*k].get_or_insert(v);
+                (*leaf == v && suits).then_some(found)
+            }
+            Tree::Unary(op, a) => {
+                let FusedOp::Unary(own, x) = self.node(v).item else { return None };
+                if *op == own { self.matches(rule, a, x, false, operation(found)?) } else { None }
+            }
+            Tree::Binary(op, a, b) => {
+                let found = operation(found)?;
+                let both = |x: ValueId, y: ValueId| {
+                    let found = self.matches(rule, a, x, false, found.clone())?;
+                    self.matches(rule, b, y, false, found)
+                };
+                if let FusedOp::Unary(Unary::Square, x) = self.node(v).item
+                    && *op == Binary::Mul
+                {
+                    return both(x, x);
+                }
+                let FusedOp::Binary(own, x, y) = self.node(v).item else { return None };
+                if *op != own {
+                    return None;
+                }
+                let exchanged = || if let Binary::Add | Binary::Mul = op { both(y, x) } else { None };
+                both(x, y).or_else(exchanged)
+            }
+        }
+    }
+
+    /// The longest sum with constant weights that ends with this operation.
+    fn weighted(&self, v: ValueId) -> Option<Candidate> {
+        let mut inside: SmallVec<[ValueId; 8]> = SmallVec::new();
+        // From the last term to the first.
+        let mut terms: SmallVec<[(ValueId, f64); MAX_TERMS]> = SmallVec::new();
+        let (mut sum, mut constant) = (v, None);
+        while let Some((before, last, sign)) = self.sum(sum) {
+            // A number is added first.
+            let numbers = [before, last].map(|v| self.constant(v));
+            match numbers {
+                [Some(c), None] => {
+                    terms.push(self.term(last, sign, &mut inside));
+                    constant = Some(c);
+                }
+                [None, Some(c)] => {
+                    terms.push(self.term(before, 1.0, &mut inside));
+                    constant = Some(sign * c);
+                }
+                [None, None] if self.is_sum(before) && terms.len() + 2 < MAX_TERMS => {
+                    terms.push(self.term(last, sign, &mut inside));
+                    inside.push(before);
+                    sum = before;
+                    continue;
+                }
+                [None, None] => {
+                    terms.push(self.term(last, sign, &mut inside));
+                    terms.push(self.term(before, 1.0, &mut inside));
+                }
+                [Some(_), Some(_)] => return None,
+            }
+            break;
+        }
+        if terms.iter().any(|(term, _)| self.is_one(*term)) {
+            return None;
+        }
+        // A term that is a product of two values is better absorbed by a form, together with one of the sums.
+        let products = terms.iter().filter(|(term, _)| self.is_product(*term)).count();
+        let gain = inside.len().saturating_sub(products);
+        if gain == 0 {
+            return None;
+        }
+        terms.reverse();
+        let weights = Weights { constant, weights: terms.iter().map(|(_, weight)| *weight).collect() };
+        let terms = terms.iter().map(|(term, _)| *term).collect();
+        Some(Candidate { item: FusedOp::Weighted(Box::new(weights), terms), inside, gain })
+    }
+
+    /// Whether a value is a sum or difference that may be absorbed.
+    fn is_sum(&self, v: ValueId) -> bool {
+        self.is_free(v) && matches!(self.node(v).item, FusedOp::Binary(Binary::Add | Binary::Sub, ..))
+    }
+
+    /// Whether a value is a product that may be absorbed.
+    fn is_product(&self, v: ValueId) -> bool {
+        self.is_free(v)
+            && matches!(self.node(v).item, FusedOp::Binary(Binary::Mul, ..) | FusedOp::Unary(Unary::Square, _))
+    }
+
+    /// The operands of a sum or difference, first one that is a sum itself if there is one, and the sign of the second.
+    fn sum(&self, v: ValueId) -> Option<(ValueId, ValueId, f64)> {
+        let FusedOp::Binary(op, a, b) = self.node(v).item else { return None };
+        if op == Binary::Add {
+            let exchange = !self.is_sum(a) && self.is_sum(b);
+            Some(if exchange { (b, a, 1.0) } else { (a, b, 1.0) })
+        } else {
+            (op == Binary::Sub).then_some((a, b, -1.0))
+        }
+    }
+
+    /// A term of a sum: a value and its weight, which may be a product that is absorbed.
+    fn term(&self, v: ValueId, sign: f64, inside: &mut SmallVec<[ValueId; 8]>) -> (ValueId, f64) {
+        let weighted = if let FusedOp::Unary(Unary::Neg, x) = self.node(v).item {
+            Some((x, -1.0))
+        } else if let FusedOp::Binary(Binary::Mul, x, y) = self.node(v).item {
+            self.constant(y).map(|c| (x, c)).or_else(|| self.constant(x).map(|c| (y, c)))
+        } else {
+            None
+        };
+        match weighted.filter(|(x, _)| self.is_free(v) && !self.is_one(*x)) {
+            Some((x, weight)) => {
+                inside.push(v);
+                (x, sign * weight)
+            }
+            None => (v, sign),
+        }
+    }
+
+    /// The sines and cosines of one angle: for each of the two, which comes first, and both.
+    fn sines(&self) -> HashMap<usize, Pair> {
+        let mut angles: HashMap<ValueId, [Option<usize>; 2]> = HashMap::new();
+        for (k, node) in self.nodes.iter().enumerate() {
+            if let FusedOp::Unary(op @ (Unary::Sin | Unary::Cos), x) = node.item {
+                angles.entry(x).or_default()[usize::from(op == Unary::Cos)] = Some(k);
+            }
+        }
+        let pairs = angles.into_values().filter_map(|pair| match pair {
+            [Some(sine), Some(cosine)] => Some((sine, cosine)),
+            _ => None,
+        });
+        let both = pairs.map(|(sine, cosine)| (sine.min(cosine), [sine, cosine]));
+        both.flat_map(|pair| pair.1.map(|k| (k, pair))).collect()
+    }
+}

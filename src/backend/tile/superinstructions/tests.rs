@@ -1,0 +1,208 @@
+//! Each row of the table, and sums with constant weights, against the same operations without superinstructions.
+
+use super::*;
+use crate::array::{Array, with_float};
+use crate::backend::compile;
+use crate::base::BaseTensor;
+use crate::dtype::{DType, Float};
+use crate::ops::Linear;
+use crate::program::{Program, Term, interpret};
+
+/// Numbers of all kinds.
+fn hostile(n: usize, seed: usize, dtype: DType) -> Array {
+    let special = [0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, -1e-310, 1e308, -1e308];
+    let number = |i: usize| match i % 3 {
+        0 => special[(i / 3 + seed * i / 40) % special.len()],
+        _ => ((i * (seed + 1)) as f64 * 0.37).sin() * 3.0,
+    };
+    let all = Array::new(&[n], (0..n).map(number).collect::<Vec<f64>>());
+    if dtype == DType::F32 { all.cast::<f32>() } else { all }
+}
+
+/// The bits of the elements as double precision; all NaN are one.
+fn bits(array: &Array) -> Vec<u64> {
+    let numbers = array.cast::<f64>().to_vec::<f64>().expect("floats");
+    numbers.into_iter().map(|x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }).collect()
+}
+
+/// Asserts that a program gives the same bits compiled, and says what it has of superinstructions.
+#[track_caller]
+fn assert_same_bits(program: &Program, inputs: &[Array], name: &str) -> String {
+    let executable = compile(program);
+    let text = executable.explain();
+    for (a, b) in interpret(program, inputs.to_vec()).iter().zip(executable.run(inputs)) {
+        for (i, (x, y)) in bits(a).into_iter().zip(bits(&b)).enumerate() {
+            let [u, v] = [x, y].map(f64::from_bits);
+            assert!(x == y, "{name}, element {i} of {}: {u:e} and {v:e}\n{program}\n{text}", a.size());
+        }
+    }
+    text
+}
+
+/// Results made of four inputs.
+type Make<'a> = dyn Fn(&[Term; 4]) -> Vec<Term> + 'a;
+
+/// A program of four inputs of this many elements, of which those that `ones` names are one number for all.
+fn of_four(n: usize, dtype: DType, ones: usize, f: &Make<'_>) -> (Program, Vec<Array>) {
+    let is_one = |k: usize| ones >> k & 1 == 1;
+    let shape = |k: usize| if is_one(k) { vec![] } else { vec![n] };
+    let inputs: [Term; 4] = std::array::from_fn(|k| Term::variable(&shape(k), dtype));
+    let replicate = Linear::replicate(&[n], &[]);
+    let wide: [Term; 4] =
+        std::array::from_fn(|k| if is_one(k) { inputs[k].linear(&replicate) } else { inputs[k].clone() });
+    let program = Term::program(&inputs, &f(&wide), &[]).expect("a closed program");
+    let one = |k: usize| with_float!(dtype, E => Array::scalar(E::of_f64(k as f64 - 1.5)));
+    (program, (0..4).map(|k| if is_one(k) { one(k) } else { hostile(n, k, dtype) }).collect())
+}
+
+/// The operations of a tree.
+fn term(tree: &Tree, leaves: &[Term; 4]) -> Term {
+    match tree {
+        Tree::Leaf(k) => leaves[*k].clone(),
+        Tree::Unary(op, a) => term(a, leaves).unary(*op),
+        Tree::Binary(op, a, b) => term(a, leaves).binary(*op, &term(b, leaves)),
+    }
+}
+
+/// The number of operands of a tree.
+fn arity(tree: &Tree) -> usize {
+    match tree {
+        Tree::Leaf(k) => k + 1,
+        Tree::Unary(_, a) => arity(a),
+        Tree::Binary(_, a, b) => arity(a).max(arity(b)),
+    }
+}
+
+/// Lengths around those of vectors and tiles.
+const LENGTHS: [usize; 5] = [2, 9, 65, 511, 1030];
+
+/// The values inside of a tree.
+fn inside(tree: &Tree, leaves: &[Term; 4]) -> Vec<Term> {
+    let operands = match tree {
+        Tree::Leaf(_) => return Vec::new(),
+        Tree::Unary(_, a) => vec![*a],
+        Tree::Binary(_, a, b) => vec![*a, *b],
+    };
+    operands.into_iter().filter(|tree| !matches!(tree, Tree::Leaf(_))).map(|tree| term(tree, leaves)).collect()
+}
+
+#[test]
+fn each_row_has_the_bits_of_its_operations() {
+    for rule in RULES {
+        let (name, arity) = (rule.form.name(), arity(&rule.tree));
+        let mut seen = false;
+        for (dtype, n) in [DType::F64, DType::F32].into_iter().flat_map(|dtype| LENGTHS.map(|n| (dtype, n))) {
+            // Each set of operands that are one number, but not all.
+            for ones in 0..(1 << arity) - 1 {
+                let (program, inputs) = of_four(n, dtype, ones, &|x| vec![term(&rule.tree, x)]);
+                let executable = compile(&program);
+                // The same operations, whose values are all results.
+                let all = |x: &[Term; 4]| [vec![term(&rule.tree, x)], inside(&rule.tree, x)].concat();
+                let (program, _) = of_four(n, dtype, ones, &all);
+                let apart = compile(&program);
+                let (text, apart_text) = (executable.explain(), apart.explain());
+                assert_eq!(apart.superinstructions().count, 0, "{name} with ones {ones:b}\n{apart_text}");
+                let (x, y) = (executable.run(&inputs).remove(0), apart.run(&inputs).remove(0));
+                assert_eq!(bits(&x), bits(&y), "{name} with ones {ones:b}\n{text}{apart_text}");
+                assert!(ones != 0 || executable.superinstructions().count == 1, "{name}\n{text}");
+                seen |= text.contains(&format!(": {name};"));
+            }
+        }
+        assert!(seen, "{name} is never used");
+    }
+}
+
+#[test]
+fn squares_are_products() {
+    let (program, inputs) = of_four(1030, DType::F64, 0, &|[x, y, z, _]| {
+        let square = x.unary(Unary::Square);
+        vec![square.binary(Binary::Add, y), z.binary(Binary::Sub, &y.unary(Unary::Square))]
+    });
+    let text = assert_same_bits(&program, &inputs, "squares");
+    assert!(text.contains(": mul_add, sub_mul;"), "{text}");
+}
+
+/// A number as often as there are elements.
+fn full(n: usize, dtype: DType, x: f64) -> Term {
+    Term::constant(with_float!(dtype, E => Array::full(&[n], E::of_f64(x))))
+}
+
+#[test]
+fn sums_with_constant_weights_have_the_bits_of_their_operations() {
+    for (dtype, n) in [DType::F64, DType::F32].into_iter().flat_map(|dtype| LENGTHS.map(|n| (dtype, n))) {
+        for (length, shape) in (1..12).flat_map(|length| (0..6).map(move |shape| (length, shape))) {
+            let (program, inputs) = of_four(n, dtype, 0, &|x| {
+                let term = |k: usize| {
+                    let scaled = x[k % 4].binary(Binary::Mul, &full(n, dtype, 0.1 + k as f64));
+                    match (k + shape) % 4 {
+                        0 => x[k % 4].clone(),
+                        1 => scaled.unary(Unary::Neg),
+                        _ => scaled,
+                    }
+                };
+                let constant = full(n, dtype, 0.7);
+                let start = match shape {
+                    0..2 => term(0),
+                    2 => constant.binary(Binary::Sub, &term(0)),
+                    3 => term(0).binary(Binary::Sub, &constant),
+                    _ => term(0).binary(Binary::Add, &constant),
+                };
+                vec![(1..length).fold(start, |sum, k| match (k * shape) % 3 {
+                    0 => sum.binary(Binary::Add, &term(k)),
+                    1 => term(k).binary(Binary::Add, &sum),
+                    _ => sum.binary(Binary::Sub, &term(k)),
+                })]
+            });
+            let text = assert_same_bits(&program, &inputs, "sum");
+            if length > 2 {
+                assert!(text.contains(" with weights"), "{program}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_needed_elsewhere_is_not_absorbed() {
+    // A product used twice, one that is a result, and a difference that is subtracted from.
+    let used_twice = |[x, y, z, w]: &[Term; 4]| {
+        let product = x.binary(Binary::Mul, y);
+        vec![product.binary(Binary::Add, z), product.binary(Binary::Sub, w)]
+    };
+    let result = |[x, y, z, _]: &[Term; 4]| {
+        let product = x.binary(Binary::Mul, y);
+        vec![product.binary(Binary::Add, z), product]
+    };
+    let from_the_left = |[x, y, z, _]: &[Term; 4]| vec![z.binary(Binary::Sub, &x.binary(Binary::Sub, y))];
+    let programs: [&Make<'_>; 3] = [&used_twice, &result, &from_the_left];
+    for f in programs {
+        let (program, inputs) = of_four(600, DType::F64, 0, f);
+        let text = assert_same_bits(&program, &inputs, "used twice");
+        assert!(text.contains("0 superinstructions"), "{text}");
+    }
+}
+
+#[test]
+fn sine_and_cosine_of_an_angle_come_together() {
+    let sine = |x: &Term| x.unary(Unary::Sin);
+    let cosine = |x: &Term| x.unary(Unary::Cos);
+    for (dtype, n) in [DType::F64, DType::F32].into_iter().flat_map(|dtype| LENGTHS.map(|n| (dtype, n))) {
+        let alone = |f: &dyn Fn(&Term) -> Term| {
+            let (program, inputs) = of_four(n, dtype, 0, &|x| vec![f(&x[0])]);
+            compile(&program).run(&inputs).remove(0)
+        };
+        let apart = [alone(&sine), alone(&cosine)];
+        for order in 0..3 {
+            let (program, inputs) = of_four(n, dtype, 0, &|[x, y, ..]| match order {
+                0 => vec![sine(x), cosine(x)],
+                1 => vec![cosine(x).binary(Binary::Max, y), sine(x), cosine(x)],
+                _ => vec![sine(x).binary(Binary::Max, y).binary(Binary::Min, &cosine(x)), sine(x), cosine(x)],
+            });
+            let executable = compile(&program);
+            assert!(executable.explain().contains("sin_cos"), "{}", executable.explain());
+            let results = executable.run(&inputs);
+            for (a, b) in results[results.len() - 2..].iter().zip(&apart) {
+                assert_eq!(bits(a), bits(b), "{dtype} {n}\n{program}");
+            }
+        }
+    }
+}

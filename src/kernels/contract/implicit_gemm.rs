@@ -1,0 +1,339 @@
+//! Implicit GEMM: convolutions and their adjoints as matrix products whose window matrix (im2col) is packed, never stored.
+//!
+//! An axis of the iteration space moves the left operand and the result (a row), the right operand and the result (a
+//! column), or both operands (a step of the sum). Positions are affine, so a place in an operand is the sum of two
+//! parts, which may overlap as windows do: the matrix of windows is packed in parts that stay in the cache, and never
+//! written out.
+//!
+//! Law: every visit of the nest contributes one product; an index out of bounds contributes nothing.
+
+use smallvec::SmallVec;
+
+use super::micro_kernel::{self, COLUMNS, Lines, Origin, Piece, Place, SIDES};
+use super::windows::all_finite;
+use crate::dtype::{DType, Num};
+use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
+use crate::kernels::loop_nest::{Axis, Nest};
+
+/// The number of steps of the sum that are packed at once: a tile's part of the rows stays in the first cache.
+const STEPS: usize = 256;
+
+/// The number of columns that are packed at once: their part of the operand stays in the second cache.
+const PANELS: usize = 42;
+
+/// The range checks of an array, as an [`Origin`] has them.
+type Checks = SmallVec<[(usize, i64, i64); SIDES]>;
+
+/// A product, planned.
+pub(crate) struct Packed {
+    base: [i64; 3],
+    /// The loops around the product, which move all arrays or none.
+    around: SmallVec<[Axis<3>; 2]>,
+    rows: Group,
+    columns: Group,
+    steps: Group,
+    /// The arrays of the rows and of the columns.
+    operands: [usize; 2],
+    checks: SmallVec<[Check; 2]>,
+}
+
+/// A range check: `0 <= at + .. < size` for an index of an array.
+struct Check {
+    array: usize,
+    at: i64,
+    size: i64,
+    /// What each of the loops around adds.
+    around: SmallVec<[i64; 2]>,
+}
+
+/// Several loops, one after the other in one numbering.
+struct Group {
+    /// Outermost first: the number of trips, and what one adds.
+    axes: SmallVec<[(usize, Place); 4]>,
+    len: usize,
+}
+
+impl Group {
+    fn new(axes: impl Iterator<Item = (usize, Place)>) -> Group {
+        let axes: SmallVec<[(usize, Place); 4]> = axes.collect();
+        let len = axes.iter().map(|axis| axis.0).product();
+        Group { axes, len }
+    }
+
+    /// Lists the lines from a number on in pieces of one loop each, which start and end at distances from it.
+    fn list(&self, from: usize, len: usize, pieces: &mut Vec<Piece>) {
+        pieces.clear();
+        let one = (1, Place::default());
+        let (inner, outer) = self.axes.split_last().unwrap_or((&one, &[]));
+        let mut start = 0;
+        while start < len {
+            let (mut rest, trip) = ((from + start) / inner.0, (from + start) % inner.0);
+            let mut first = Place::default().stepped(&inner.1, trip);
+            for (len, by) in outer.iter().rev() {
+                first = first.stepped(by, rest % len);
+                rest /= len;
+            }
+            let end = len.min(start + inner.0 - trip);
+            pieces.push(Piece { start, end, first, by: inner.1 });
+            start = end;
+        }
+    }
+
+    /// The places from a number on.
+    fn fill(&self, from: usize, places: &mut [Place], pieces: &mut Vec<Piece>) {
+        self.list(from, places.len(), pieces);
+        for piece in pieces {
+            let places = places[piece.start..piece.end].iter_mut().enumerate();
+            places.for_each(|(i, place)| *place = piece.first.stepped(&piece.by, i));
+        }
+    }
+}
+
+/// Memory for packed parts of operands.
+pub(crate) struct Room<E> {
+    pub(crate) rows: Vec<E>,
+    pub(crate) columns: Vec<E>,
+    steps: Vec<Place>,
+    column_places: Vec<Place>,
+    pieces: Vec<Piece>,
+    /// Operands between zeros.
+    pub(crate) padded: [Vec<E>; 2],
+    /// The results of parts of a sum.
+    pub(crate) results: Vec<E>,
+}
+
+impl<E> Default for Room<E> {
+    fn default() -> Self {
+        Room {
+            rows: Vec::new(),
+            columns: Vec::new(),
+            steps: Vec::new(),
+            column_places: Vec::new(),
+            pieces: Vec::new(),
+            padded: Default::default(),
+            results: Vec::new(),
+        }
+    }
+}
+
+impl<E> Room<E> {
+    /// Keeps copies of operands for the next product.
+    pub(crate) fn keep(&mut self, copies: [Option<Vec<E>>; 2]) {
+        for (kept, copy) in self.padded.iter_mut().zip(copies) {
+            if let Some(copy) = copy {
+                *kept = copy;
+            }
+        }
+    }
+}
+
+impl Packed {
+    /// The plan of a nest, if it has rows, columns and steps.
+    pub(crate) fn new(nest: &Nest<3>, dtype: DType) -> Option<Packed> {
+        let sides: SmallVec<[_; 2]> = nest.sides().collect();
+        if sides.len() > SIDES {
+            return None;
+        }
+        let moves = |axis: &Axis<3>| axis.strides.map(|s| s != 0);
+        let is_row = |m: [bool; 3], left: usize| m[left] && !m[1 - left] && m[2];
+        let size = |left: usize| {
+            let rows = nest.axes().iter().filter(|axis| is_row(moves(axis), left));
+            rows.map(|axis| axis.len).fold(1, usize::saturating_mul)
+        };
+        // Rows are summed side by side in registers, so the rows are the loop in which the result is contiguous.
+        let contiguous = nest.axes().iter().rev().find(|axis| moves(axis)[2])?;
+        let lanes = lanes(dtype)?;
+        let waste = |left: usize| (size(left).next_multiple_of(lanes) * size(1 - left)) as f64;
+        let along = usize::from(!is_row(moves(contiguous), 0));
+        let left = if waste(along) <= 2.0 * waste(1 - along) { along } else { 1 - along };
+        let operands = [left, 1 - left];
+
+        let place = |axis: &Axis<3>, arrays: [usize; 2]| {
+            let mut sides_of = [0; SIDES];
+            sides_of.iter_mut().zip(&sides).for_each(|(s, side)| *s = side.moved_by(axis));
+            (axis.len, Place { at: arrays.map(|k| axis.strides[k]), sides: sides_of })
+        };
+        let (mut rows, mut columns, mut steps, mut around) = (Vec::new(), Vec::new(), Vec::new(), SmallVec::new());
+        for axis in nest.axes() {
+            match [operands[0], operands[1], 2].map(|k| axis.strides[k] != 0) {
+                [_, false, true] => rows.push(*axis),
+                [false, true, true] => columns.push(*axis),
+                [true, _, false] | [_, true, false] => steps.push(*axis),
+                [true, true, true] | [false, false, false] => around.push(*axis),
+            }
+        }
+        // A check of an array may depend on the loops that move this array, and on those around.
+        let sound = sides.iter().all(|side| {
+            let still = |axes: &[Axis<3>]| axes.iter().all(|axis| side.moved_by(axis) == 0);
+            match side.array {
+                2 => still(&steps),
+                array if array == operands[0] => still(&columns),
+                _ => still(&rows),
+            }
+        });
+        if !sound || rows.is_empty() || columns.is_empty() || steps.is_empty() {
+            return None;
+        }
+        let check = |side: &&crate::kernels::loop_nest::Side| Check {
+            array: side.array,
+            at: side.at,
+            size: side.size,
+            around: around.iter().map(|axis| side.moved_by(axis)).collect(),
+        };
+        let checks = sides.iter().map(check).collect();
+        let group = |axes: &[Axis<3>], arrays: [usize; 2]| Group::new(axes.iter().map(|axis| place(axis, arrays)));
+        Some(Packed {
+            base: nest.base(),
+            rows: group(&rows, [operands[0], 2]),
+            columns: group(&columns, [operands[1], 2]),
+            steps: group(&steps, operands),
+            around,
+            operands,
+            checks,
+        })
+    }
+
+    /// The numbers of rows, columns and steps, and of products of matrices.
+    pub(crate) fn sizes(&self) -> [usize; 4] {
+        let times = self.around.iter().map(|axis| axis.len).product();
+        [self.rows.len, self.columns.len, self.steps.len, times]
+    }
+
+    /// Whether tiles are filled well enough, and often enough, for packing to pay (measured).
+    pub(crate) fn pays(&self) -> bool {
+        let [rows, columns, steps, _] = self.sizes();
+        rows >= 4 && columns >= 2 && steps >= 2 && rows.saturating_mul(columns).saturating_mul(steps) >= 512
+    }
+
+    /// Adds the products to `out`; `false`, with nothing done, if a zero would stand for an element out of bounds
+    /// beside an infinity or NaN.
+    pub(crate) fn run<E: Num>(&self, isa: Isa, a: &[E], b: &[E], out: &mut [E], room: &mut Room<E>) -> bool {
+        let operands = self.operands.map(|k| [a, b][k]);
+        for check in &self.checks {
+            if check.array < 2 && !all_finite([b, a][check.array]) {
+                return false;
+            }
+        }
+        // The branches are constants, so that no other tiles are compiled.
+        if const { matches!(E::DTYPE, DType::F32) } {
+            dispatch(isa, Job::<E, 16> { plan: self, operands, out, room });
+        } else if const { matches!(E::DTYPE, DType::F64) } {
+            dispatch(isa, Job::<E, 8> { plan: self, operands, out, room });
+        } else {
+            unreachable!("only floats are packed");
+        }
+        true
+    }
+
+    /// The positions and the range checks of the three arrays at an index of the loops around.
+    fn start(&self, index: &[usize]) -> ([i64; 3], [Checks; 3]) {
+        let mut base = self.base;
+        for (axis, i) in self.around.iter().zip(index) {
+            (0..3).for_each(|k| base[k] = base[k].wrapping_add(axis.strides[k].wrapping_mul(*i as i64)));
+        }
+        let mut checks = [SmallVec::new(), SmallVec::new(), SmallVec::new()];
+        for (s, check) in self.checks.iter().enumerate() {
+            let moved: i64 = check.around.iter().zip(index).map(|(m, i)| m * *i as i64).sum();
+            checks[check.array].push((s, check.at + moved, check.size));
+        }
+        (base, checks)
+    }
+}
+
+/// The number of rows of a tile: two vectors of AVX2.
+fn lanes(dtype: DType) -> Option<usize> {
+    match dtype {
+        DType::F32 => Some(16),
+        DType::F64 => Some(8),
+        DType::I64 | DType::Bool => None,
+    }
+}
+
+/// A run of a product with tiles of `R` rows.
+struct Job<'j, E, const R: usize> {
+    plan: &'j Packed,
+    operands: [&'j [E]; 2],
+    out: &'j mut [E],
+    room: &'j mut Room<E>,
+}
+
+impl<E: Num, const R: usize> Kernel for Job<'_, E, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<M: Machine>(mut self) {
+        let plan = self.plan;
+        let mut index: SmallVec<[usize; 2]> = SmallVec::from_elem(0, plan.around.len());
+        loop {
+            let (base, checks) = plan.start(&index);
+            let [left, right] = plan.operands;
+            let origin = |k: usize| Origin { base: base[k], checks: &checks[k] };
+            self.product::<M>([origin(left), origin(right), origin(2)]);
+            let Some(moving) = (0..index.len()).rev().find(|i| index[*i] + 1 < plan.around[*i].len) else { return };
+            index[moving] += 1;
+            index[moving + 1..].fill(0);
+        }
+    }
+}
+
+impl<E: Num, const R: usize> Job<'_, E, R> {
+    /// One product of matrices.
+    #[inline(always)]
+    fn product<M: Machine>(&mut self, [left, right, result]: [Origin<'_>; 3]) {
+        let Packed { rows, columns, steps, .. } = self.plan;
+        let checked = !self.plan.checks.is_empty();
+        let Room { rows: packed_row, columns: packed, steps: step_places, column_places, pieces, .. } = &mut *self.room;
+        let (depth, width) = (STEPS.min(steps.len), (PANELS * COLUMNS).min(columns.len));
+        packed_row.resize(packed_row.len().max(depth * R), E::ZERO);
+        packed.resize(packed.len().max(depth * width.next_multiple_of(COLUMNS)), E::ZERO);
+        step_places.resize(step_places.len().max(depth), Place::default());
+        column_places.resize(column_places.len().max(width), Place::default());
+        for first_column in (0..columns.len).step_by(width) {
+            let width = width.min(columns.len - first_column);
+            let column_places = &mut column_places[..width];
+            columns.fill(first_column, column_places, pieces);
+            for first_step in (0..steps.len).step_by(depth) {
+                let depth = depth.min(steps.len - first_step);
+                let step_places = &mut step_places[..depth];
+                steps.fill(first_step, step_places, pieces);
+                let panels = width.div_ceil(COLUMNS);
+                for panel in 0..panels {
+                    let count = COLUMNS.min(width - panel * COLUMNS);
+                    let to = &mut packed[panel * COLUMNS * depth..][..COLUMNS * depth];
+                    columns.list(first_column + panel * COLUMNS, count, pieces);
+                    let lines = Lines::<COLUMNS>::new(pieces, checked);
+                    micro_kernel::pack::<E, 1, COLUMNS>(
+                        self.operands[1],
+                        right,
+                        &lines,
+                        step_places,
+                        to.as_chunks_mut().0,
+                    );
+                }
+                let packed_row = &mut packed_row.as_chunks_mut::<R>().0[..depth];
+                let mut first_row = 0;
+                while first_row < rows.len {
+                    rows.list(first_row, R.min(rows.len - first_row), pieces);
+                    let lines = Lines::<R>::new(pieces, checked);
+                    micro_kernel::pack::<E, 0, R>(self.operands[0], left, &lines, step_places, packed_row);
+                    for panel in 0..panels {
+                        let count = COLUMNS.min(width - panel * COLUMNS);
+                        let from = packed[panel * COLUMNS * depth..][..COLUMNS * depth].as_chunks().0;
+                        let places = &column_places[panel * COLUMNS..][..count];
+                        let mut sums = [[E::ZERO; R]; COLUMNS];
+                        match count {
+                            1 => micro_kernel::multiply::<M, E, R, 1>(packed_row, from, &mut sums),
+                            2 => micro_kernel::multiply::<M, E, R, 2>(packed_row, from, &mut sums),
+                            3 => micro_kernel::multiply::<M, E, R, 3>(packed_row, from, &mut sums),
+                            4 => micro_kernel::multiply::<M, E, R, 4>(packed_row, from, &mut sums),
+                            5 => micro_kernel::multiply::<M, E, R, 5>(packed_row, from, &mut sums),
+                            _ => micro_kernel::multiply::<M, E, R, 6>(packed_row, from, &mut sums),
+                        }
+                        micro_kernel::add(&sums, &lines, places, result, self.out);
+                    }
+                    first_row += R;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Matrix products as long inner products along runs of both operands: adjoints of convolutions in the kernel.
+//!
+//! A tile of some rows and columns is summed in registers along the runs, several elements of a run side by side, and
+//! the sides are added up at the end. Operands are read where they lie, so windows that overlap need no copy, and the
+//! sum may be long: it goes in parts, during which the columns of a tile stay in the first cache. What is left of runs
+//! that are no multiple of the sides is packed, for all runs of a part together.
+//!
+//! Law: every visit of the nest contributes one product. The order of the sum depends on the shapes alone.
+
+#![allow(clippy::needless_range_loop, reason = "adapters of iterators are compiled for the baseline")]
+
+use smallvec::SmallVec;
+
+use super::implicit_gemm::Room;
+use crate::dtype::{DType, Num};
+use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
+use crate::kernels::loop_nest::{Axis, Nest};
+
+/// The numbers of rows and columns of a tile.
+const ROWS: usize = 2;
+const COLUMNS: usize = 6;
+
+/// The number of steps of the sum during which the lines of a tile stay in the first cache; a multiple of all sides.
+const STEPS: usize = 1024;
+
+/// The least length of a run.
+const RUN: usize = 16;
+
+/// The least number of steps of the sum for which tiles pay.
+const LEAST: usize = 256;
+
+/// A product, planned.
+pub(crate) struct Sums {
+    base: [i64; 3],
+    /// The places of the rows in their operand and in the result, and those of the columns.
+    rows: Vec<[i64; 2]>,
+    columns: Vec<[i64; 2]>,
+    /// The loops of the sum around the runs, and the length of a run.
+    steps: SmallVec<[Axis<3>; 4]>,
+    run: usize,
+    /// The operands of the rows and of the columns.
+    operands: [usize; 2],
+}
+
+impl Sums {
+    /// The plan of a nest whose sum goes along runs, if tiles pay.
+    pub(crate) fn new(nest: &Nest<3>, dtype: DType) -> Option<Sums> {
+        let (inner, mut steps) = (nest.inner(), SmallVec::new());
+        if !nest.is_box() || !dtype.is_float() || inner.strides != [1, 1, 0] || inner.len < RUN {
+            return None;
+        }
+        let mut lines = [Vec::new(), Vec::new()];
+        for axis in &nest.axes()[..nest.axes().len() - 1] {
+            match axis.strides.map(|s| s != 0) {
+                [true, false, true] => lines[0].push(*axis),
+                [false, true, true] => lines[1].push(*axis),
+                [_, _, false] => steps.push(*axis),
+                [_, _, true] => return None,
+            }
+        }
+        let count = |axes: &[Axis<3>]| axes.iter().fold(1, |n: usize, axis| n.saturating_mul(axis.len));
+        let [m, n] = [count(&lines[0]), count(&lines[1])];
+        let filled = |m: usize, n: usize| m.next_multiple_of(ROWS).saturating_mul(n.next_multiple_of(COLUMNS));
+        let wasteful = filled(m, n).min(filled(n, m)) > m.saturating_mul(n).saturating_mul(3) / 2;
+        if wasteful || count(&steps).saturating_mul(inner.len) < LEAST {
+            return None;
+        }
+        let operands = if filled(m, n) <= filled(n, m) { [0, 1] } else { [1, 0] };
+        let [rows, columns] = operands.map(|k| places(&lines[k], k));
+        Some(Sums { base: nest.base(), rows, columns, steps, run: inner.len, operands })
+    }
+
+    /// The numbers of rows, columns and steps.
+    pub(crate) fn sizes(&self) -> [usize; 3] {
+        [self.rows.len(), self.columns.len(), self.steps.iter().map(|axis| axis.len).product::<usize>() * self.run]
+    }
+
+    /// Adds the products to `out`.
+    pub(crate) fn run<E: Num>(&self, isa: Isa, a: &[E], b: &[E], out: &mut [E], room: &mut Room<E>) {
+        let operands = self.operands.map(|k| [a, b][k]);
+        // The branches are constants, so that no other tiles are compiled.
+        if const { matches!(E::DTYPE, DType::F32) } {
+            dispatch(isa, Job::<E, 8> { plan: self, operands, out, room });
+        } else if const { matches!(E::DTYPE, DType::F64) } {
+            dispatch(isa, Job::<E, 4> { plan: self, operands, out, room });
+        } else {
+            unreachable!("only floats are summed here");
+        }
+    }
+}
+
+/// The places of all steps of some loops, in an operand and in the result.
+fn places(axes: &[Axis<3>], operand: usize) -> Vec<[i64; 2]> {
+    let mut places = vec![[0, 0]];
+    for axis in axes {
+        let by = [axis.strides[operand], axis.strides[2]];
+        let steps = |at: &[i64; 2]| {
+            let at = *at;
+            (0..axis.len as i64).map(move |i| [at[0] + by[0] * i, at[1] + by[1] * i])
+        };
+        places = places.iter().flat_map(steps).collect();
+    }
+    places
+}
+
+/// A part of a run: its places in the operands of rows and columns, and its length.
+#[derive(Clone, Copy)]
+struct Piece {
+    at: [i64; 2],
+    len: usize,
+}
+
+/// The runs of a sum, part by part.
+struct Parts<'p> {
+    plan: &'p Sums,
+    index: SmallVec<[usize; 4]>,
+    /// The places of the current run, and how much of it is over.
+    at: [i64; 2],
+    done: usize,
+    over: bool,
+}
+
+impl<'p> Parts<'p> {
+    fn new(plan: &'p Sums) -> Parts<'p> {
+        let index = SmallVec::from_elem(0, plan.steps.len());
+        Parts { plan, index, at: plan.operands.map(|k| plan.base[k]), done: 0, over: false }
+    }
+
+    /// Lists the pieces of the next part; `false` if there is none.
+    fn next(&mut self, pieces: &mut SmallVec<[Piece; 64]>) -> bool {
+        pieces.clear();
+        let mut steps = 0;
+        while !self.over && steps < STEPS {
+            let len = (self.plan.run - self.done).min(STEPS);
+            pieces.push(Piece { at: self.at.map(|at| at + self.done as i64), len });
+            (self.done, steps) = (self.done + len, steps + len);
+            if self.done == self.plan.run {
+                self.done = 0;
+                self.advance();
+            }
+        }
+        steps > 0
+    }
+
+    /// Goes to the next run.
+    fn advance(&mut self) {
+        for i in (0..self.index.len()).rev() {
+            let axis = &self.plan.steps[i];
+            let last = self.index[i] + 1 == axis.len;
+            let by = if last { -(self.index[i] as i64) } else { 1 };
+            self.index[i] = if last { 0 } else { self.index[i] + 1 };
+            for (at, k) in self.at.iter_mut().zip(self.plan.operands) {
+                *at += by * axis.strides[k];
+            }
+            if !last {
+                return;
+            }
+        }
+        self.over = true;
+    }
+}
+
+/// A run of a product with `L` elements side by side.
+struct Job<'j, E, const L: usize> {
+    plan: &'j Sums,
+    operands: [&'j [E]; 2],
+    out: &'j mut [E],
+    room: &'j mut Room<E>,
+}
+
+impl<E: Num, const L: usize> Kernel for Job<'_, E, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<M: Machine>(mut self) {
+        let mut pieces = SmallVec::new();
+        let mut parts = Parts::new(self.plan);
+        while parts.next(&mut pieces) {
+            let left: usize = pieces.iter().map(|piece| piece.len % L).sum();
+            let width = left.next_multiple_of(L);
+            if left > 0 {
+                let Sums { rows, columns, .. } = self.plan;
+                let Room { rows: packed_rows, columns: packed_columns, .. } = &mut *self.room;
+                pack::<E, L>(self.operands[0], rows, 0, &pieces, width, packed_rows);
+                pack::<E, L>(self.operands[1], columns, 1, &pieces, width, packed_columns);
+            }
+            // First the whole chunks of runs, then what is left, which lies packed.
+            for packed in 0..1 + usize::from(left > 0) {
+                self.part::<M>(&pieces, if packed == 1 { width } else { 0 });
+            }
+        }
+    }
+}
+
+/// Copies what is left of the pieces of each line, and zeros up to a width.
+fn pack<E: Num, const L: usize>(
+    v: &[E],
+    lines: &[[i64; 2]],
+    side: usize,
+    pieces: &[Piece],
+    width: usize,
+    to: &mut Vec<E>,
+) {
+    to.clear();
+    for (k, line) in lines.iter().enumerate() {
+        for piece in pieces {
+            let start = (line[0] + piece.at[side]) as usize;
+            to.extend_from_slice(&v[start + piece.len / L * L..start + piece.len]);
+        }
+        to.resize((k + 1) * width, E::ZERO);
+    }
+}
+
+impl<E: Num, const L: usize> Job<'_, E, L> {
+    /// Adds the products of the whole chunks of some pieces; or, if `packed` is not 0, those of packed lines of so many
+    /// elements.
+    #[inline(always)]
+    fn part<M: Machine>(&mut self, pieces: &[Piece], packed: usize) {
+        let Sums { rows, columns, base, .. } = self.plan;
+        let whole = [Piece { at: [0, 0], len: packed }];
+        let (operands, pieces) = match packed {
+            0 => (self.operands, pieces),
+            _ => ([&self.room.rows[..], &self.room.columns[..]], &whole[..]),
+        };
+        let line = |k: usize, places: &[[i64; 2]]| {
+            // Lines that are not there repeat the last.
+            let k = k.min(places.len() - 1);
+            if packed == 0 { places[k][0] } else { (k * packed) as i64 }
+        };
+        let (mut row, mut column) = (0, 0);
+        while row < rows.len() {
+            let (mut x, mut y) = ([0; ROWS], [0; COLUMNS]);
+            for r in 0..ROWS {
+                x[r] = line(row + r, rows);
+            }
+            for c in 0..COLUMNS {
+                y[c] = line(column + c, columns);
+            }
+            let sums = tile::<M, E, L>(operands, x, y, pieces);
+            for r in 0..ROWS.min(rows.len() - row) {
+                for c in 0..COLUMNS.min(columns.len() - column) {
+                    let out = &mut self.out[(base[2] + rows[row + r][1] + columns[column + c][1]) as usize];
+                    *out = out.plus(sums[r][c]);
+                }
+            }
+            column += COLUMNS;
+            if column >= columns.len() {
+                (row, column) = (row + ROWS, 0);
+            }
+        }
+    }
+}
+
+/// A line, as many elements at a time as lie side by side.
+type Chunks<'v, E, const L: usize> = &'v [[E; L]];
+
+/// The products of some rows and columns over the whole chunks of the pieces.
+#[inline(always)]
+fn tile<M: Machine, E: Num, const L: usize>(
+    [a, b]: [&[E]; 2],
+    x: [i64; ROWS],
+    y: [i64; COLUMNS],
+    pieces: &[Piece],
+) -> [[E; COLUMNS]; ROWS] {
+    let mut sums = [[[E::ZERO; L]; COLUMNS]; ROWS];
+    for k in 0..pieces.len() {
+        let Piece { at, len } = pieces[k];
+        let len = len / L * L;
+        let (mut u, mut v): ([Chunks<'_, E, L>; ROWS], [Chunks<'_, E, L>; COLUMNS]) = ([&[]; ROWS], [&[]; COLUMNS]);
+        for r in 0..ROWS {
+            u[r] = &a[(x[r] + at[0]) as usize..][..len].as_chunks::<L>().0[..len / L];
+        }
+        for c in 0..COLUMNS {
+            v[c] = &b[(y[c] + at[1]) as usize..][..len].as_chunks::<L>().0[..len / L];
+        }
+        for i in 0..len / L {
+            for c in 0..COLUMNS {
+                for r in 0..ROWS {
+                    for l in 0..L {
+                        let (x, y, sum) = (u[r][i][l], v[c][i][l], sums[r][c][l]);
+                        sums[r][c][l] = if M::FMA { x.fused(y, sum) } else { sum.plus(x.mul(y)) };
+                    }
+                }
+            }
+        }
+    }
+    // What follows halves the sides, so it has a copy: the sums stay in registers.
+    let mut totals = [[E::ZERO; COLUMNS]; ROWS];
+    for r in 0..ROWS {
+        for c in 0..COLUMNS {
+            let mut sides = sums[r][c];
+            let mut width = L;
+            while width > 1 {
+                width /= 2;
+                for l in 0..width {
+                    sides[l] = sides[l].plus(sides[l + width]);
+                }
+            }
+            totals[r][c] = sides[0];
+        }
+    }
+    totals
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::contract::inner_products::*;
+    use crate::kernels::contract::{Product, Scratch};
+    use crate::ops::{Contract, View};
+    use crate::shape::size;
+
+    /// The adjoint of a convolution in its kernel: sums over images and positions, for each channel of both and each
+    /// place of the window.
+    fn adjoint([images, left, right, window, high, wide]: [usize; 6], swapped: bool) -> Contract {
+        let space = [left, right, window, window, images, high, wide];
+        let image = [images, left, high + window - 1, wide + window - 1];
+        let rows: Vec<i64> =
+            [[0, 0, 0, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 1, 0], [0, 0, 0, 1, 0, 0, 1]].concat();
+        let image = View::affine(&image, &space, &rows, &[0; 4]);
+        let result = View::axes(&space, &[4, 1, 5, 6]);
+        let kernel = View::axes(&space, &[1, 0, 2, 3]);
+        if swapped { Contract::new(result, image, kernel) } else { Contract::new(image, result, kernel) }
+    }
+
+    /// The definition of a contraction whose views look at something everywhere.
+    fn defined(op: &Contract, a: &[f64], b: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; size(op.out.source())];
+        let shape = op.a.shape();
+        for mut k in 0..size(shape) {
+            let mut index = vec![0; shape.len()];
+            for (i, n) in index.iter_mut().zip(shape).rev() {
+                (*i, k) = (k % n, k / n);
+            }
+            let flat = |view: &View| {
+                let at = view.at(&index).expect("an index within the array");
+                at.iter().zip(view.source()).fold(0, |flat, (i, n)| flat * n + i)
+            };
+            out[flat(&op.out)] += a[flat(&op.a)] * b[flat(&op.b)];
+        }
+        out
+    }
+
+    /// Small integers: their sums are exact in any order.
+    fn integers(n: usize, by: usize) -> Vec<f64> {
+        (0..n).map(|i| ((i * by) % 11) as f64 - 5.0).collect()
+    }
+
+    #[test]
+    fn sums_along_runs_are_the_product() {
+        let mut count = 0;
+        for shape in [
+            [2, 3, 4, 3, 9, 16],
+            [1, 2, 6, 2, 40, 17],
+            [3, 1, 6, 3, 5, 23],
+            [1, 3, 2, 2, 1, 2500],
+            [2, 5, 3, 1, 20, 31],
+            [1, 1, 1, 3, 3, 100],
+            [2, 2, 3, 2, 70, 29],
+        ] {
+            for swapped in [false, true] {
+                let op = adjoint(shape, swapped);
+                let (a, b) = (integers(size(op.a.source()), 7), integers(size(op.b.source()), 5));
+                let expected = defined(&op, &a, &b);
+                let mut scratch = Scratch::default();
+                let product = Product::new(&op, DType::F64, [false; 2]);
+                count += usize::from(product.describe().contains("sums along runs"));
+                let mut out = vec![f64::NAN; expected.len()];
+                product.run(&a, &b, &mut out, true, &mut scratch);
+                assert_eq!(out, expected, "{shape:?}");
+                let single = |v: &[f64]| v.iter().map(|x| *x as f32).collect::<Vec<f32>>();
+                let mut out = vec![1.0f32; expected.len()];
+                let product = Product::new(&op, DType::F32, [false; 2]);
+                product.run(&single(&a), &single(&b), &mut out, false, &mut scratch);
+                assert!(out.iter().zip(&expected).all(|(x, y)| f64::from(*x) == y + 1.0), "{shape:?}");
+            }
+        }
+        assert!(count >= 8, "{count}");
+    }
+}

@@ -1,0 +1,466 @@
+//! Contractions: sums of products over a loop nest of three arrays, by the kernel that suits the nest.
+//!
+//! Law: every visit of the nest contributes one product, also where a factor is zero, so NaN and infinities are not
+//! lost; an index out of bounds of any of the arrays contributes nothing. A kernel may choose only the order of the
+//! sum.
+//!
+//! | module | computes |
+//! |---|---|
+//! | `gemm` | plain matrix products |
+//! | `gemv` | products of a matrix and a vector |
+//! | `implicit_gemm`, `micro_kernel` | products whose rows, columns or sums are several axes: convolutions and their adjoints |
+//! | `inner_products` | products that are summed along runs of both operands |
+//! | `windows` | nothing: it brings products of windows in the form that `implicit_gemm` does best |
+//! | `partition` | products in parts, on several threads |
+
+pub(crate) mod gemm;
+mod gemv;
+mod implicit_gemm;
+mod inner_products;
+mod micro_kernel;
+mod partition;
+mod windows;
+
+use std::any::Any;
+use std::ops::Range;
+
+use super::isa::Isa;
+use super::loop_nest::{Axis, Nest, stepped};
+use super::threads;
+use super::views::folded;
+use crate::dtype::{DType, Num};
+use crate::ops::Contract;
+use crate::shape::{Show, size};
+use gemm::{Matmul, matmul};
+use gemv::{LONG, LONG_SUM, add_scaled};
+use implicit_gemm::{Packed, Room};
+use inner_products::Sums;
+use partition::{add_apart, apart};
+use windows::{Pad, all_finite, prepared};
+
+/// A bilinear operation planned once for its shapes: `out[O i] += a[A i] * b[B i]`.
+pub(crate) struct Product {
+    /// The numbers of elements of the three arrays as they are stored.
+    sizes: [usize; 3],
+    /// The number of products.
+    visits: usize,
+    pub(crate) kernel: Kernel,
+}
+
+/// The length under which a run costs more than its elements.
+const SHORT_RUN: usize = 16;
+
+/// What runs.
+pub(crate) enum Kernel {
+    /// No index is within all three arrays.
+    Nothing,
+    /// A matrix product for each visit of the loops around it.
+    Matrix { product: Matmul, around: Nest<3> },
+    /// Matrix products of which an operand is packed from several axes, if need be from a copy between zeros: the loops
+    /// that are packed, and those that stand by.
+    Packed { plan: Box<Packed>, pads: Box<[Option<Pad>; 2]>, nest: Box<Nest<3>>, loops: Nest<3> },
+    /// Sums along runs, in registers.
+    Sums { plan: Box<Sums>, nest: Nest<3> },
+    /// Loops over runs.
+    Loops(Nest<3>),
+    /// The sum of several products, each of which has memory of its own.
+    Apart(Vec<Kernel>),
+}
+
+/// Memory that products use while they run. A caller that keeps it between runs saves its allocation.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    f64: Room<f64>,
+    f32: Room<f32>,
+    /// For products on other threads.
+    pub(crate) others: Vec<Scratch>,
+}
+
+impl Scratch {
+    /// The memory for an element type.
+    pub(crate) fn room<E: Num>(&mut self) -> Option<&mut Room<E>> {
+        let Scratch { f64, f32, .. } = self;
+        let rooms: [&mut dyn Any; 2] = [f64, f32];
+        rooms.into_iter().find_map(|room| room.downcast_mut())
+    }
+}
+
+impl Product {
+    /// The plan for operands of element type `dtype`; if `singles[k]`, operand k is stored as one element for all.
+    pub(crate) fn new(op: &Contract, dtype: DType, singles: [bool; 2]) -> Product {
+        let stored = |single: bool, source: &[usize]| if single { 1 } else { size(source) };
+        let sizes = [stored(singles[0], op.a.source()), stored(singles[1], op.b.source()), size(op.out.source())];
+        let Some(nest) = Nest::new([&op.a, &op.b, &op.out], [singles[0], singles[1], false]) else {
+            return Product { sizes, visits: 0, kernel: Kernel::Nothing };
+        };
+        let visits = repeats(&nest);
+        let windows = if dtype.is_float() && singles == [false; 2] { windows(op, dtype) } else { None };
+        let kernel = match windows {
+            Some((plan, pads, packed)) => {
+                Kernel::Packed { plan: Box::new(plan), pads: Box::new(pads), nest: Box::new(packed), loops: nest }
+            }
+            None => apart(choose(nest, dtype), sizes[2], threads::WORTH),
+        };
+        Product { sizes, visits, kernel }
+    }
+
+    /// Adds the products to `out`; if `fresh`, `out` is set to zeros before.
+    ///
+    /// # Panics
+    /// When an array has another size than the plan.
+    pub(crate) fn run<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], fresh: bool, scratch: &mut Scratch) {
+        assert_eq!([a.len(), b.len(), out.len()], self.sizes, "the arrays have the sizes of the plan");
+        if fresh {
+            out.fill(E::ZERO);
+        }
+        self.kernel.add(a, b, out, scratch, threads::number(self.nanoseconds()));
+    }
+
+    /// The loops of which the outer ones may run in parts, and the number of these.
+    fn outer(&self) -> Option<(&Nest<3>, usize)> {
+        match &self.kernel {
+            Kernel::Matrix { around, .. } => Some((around, around.axes().len())),
+            // The innermost loop is a run, which stays long.
+            Kernel::Loops(nest) => nest.is_box().then_some((nest, nest.axes().len().saturating_sub(1))),
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => None,
+        }
+    }
+
+    /// Calls `f` with the length of each loop that may run in parts.
+    pub(crate) fn outer_sizes(&self, f: &mut dyn FnMut(usize)) {
+        if let Some((nest, count)) = self.outer() {
+            nest.axes()[..count].iter().for_each(|axis| f(axis.len));
+        }
+    }
+
+    /// The loop that runs over so many rows of one of the arrays at least, and whether it does so for each: each step
+    /// touches the elements of its row alone.
+    pub(crate) fn by_rows(&self, rows: usize) -> Option<(usize, [bool; 3])> {
+        let (outer, count) = self.outer()?;
+        let inner: &[Axis<3>] = match &self.kernel {
+            Kernel::Matrix { product, .. } => &[product.rows, product.columns, product.depth],
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Loops(_) | Kernel::Apart(_) => &[],
+        };
+        outer.by_rows(self.sizes, count, inner, rows).next()
+    }
+
+    /// Adds the products of some steps of the loop at a place. Of each array there are the elements from `first` on.
+    pub(crate) fn run_part<E: Num>(
+        &self,
+        (place, steps): (usize, Range<usize>),
+        first: [i64; 3],
+        a: &[E],
+        b: &[E],
+        out: &mut [E],
+    ) {
+        let part = self.outer().expect("the loops may run in parts").0.part(place, steps, first);
+        match &self.kernel {
+            Kernel::Matrix { product, .. } => part.points(|at| matmul(product, at, a, b, out)),
+            Kernel::Loops(_) => add_runs(&part, a, b, out),
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => {
+                unreachable!("the loops of this kernel do not run in parts")
+            }
+        }
+    }
+
+    /// A rough estimate of the time on one thread.
+    pub(crate) fn nanoseconds(&self) -> f64 {
+        self.kernel.nanoseconds()
+    }
+
+    /// Which kernel runs, in words.
+    pub(crate) fn describe(&self) -> String {
+        match &self.kernel {
+            Kernel::Nothing => "nothing".to_owned(),
+            Kernel::Matrix { product, around } => {
+                let sizes = [product.rows.len, product.columns.len, product.depth.len];
+                format!("matrix product {} x {}", Show(&sizes), repeats(around))
+            }
+            Kernel::Packed { plan, .. } => {
+                let [rows, columns, steps, times] = plan.sizes();
+                format!("packed matrix product {} x {times}", Show(&[rows, columns, steps]))
+            }
+            Kernel::Sums { plan, .. } => format!("sums along runs {}", Show(&plan.sizes())),
+            Kernel::Loops(nest) => loops(nest).to_owned(),
+            Kernel::Apart(parts) => {
+                let nest = parts.iter().find_map(|part| if let Kernel::Loops(nest) = part { Some(nest) } else { None });
+                format!("{}, in {} parts", nest.map_or("nothing", loops), parts.len())
+            }
+        }
+    }
+
+    /// Whether loops over runs are the kernel, and the runs are short: a pass over the products costs less then.
+    pub(crate) fn has_short_runs(&self) -> bool {
+        match &self.kernel {
+            Kernel::Loops(nest) => nest.is_box() && nest.inner().len < SHORT_RUN,
+            Kernel::Matrix { product, .. } => is_narrow(product),
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => false,
+        }
+    }
+
+    /// The number of floating-point operations of a run: a product and a sum for each index, those out of bounds
+    /// included if several axes together decide which are.
+    pub(crate) fn flops(&self) -> usize {
+        self.visits.saturating_mul(2)
+    }
+}
+
+impl Kernel {
+    /// Adds the products to `out`, on so many threads at most.
+    pub(crate) fn add<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], scratch: &mut Scratch, threads: usize) {
+        if threads > 1 && self.share(a, b, out, scratch, threads) {
+            return;
+        }
+        match self {
+            Kernel::Nothing => {}
+            Kernel::Matrix { product, around } => around.points(|at| matmul(product, at, a, b, out)),
+            Kernel::Packed { plan, pads, loops, .. } => {
+                let done = scratch.room().is_some_and(|room| packed(plan, pads, [a, b], out, room));
+                if !done {
+                    add_runs(loops, a, b, out);
+                }
+            }
+            Kernel::Sums { plan, .. } => {
+                let room = scratch.room().expect("sums of floats have room");
+                plan.run(Isa::detect(), a, b, out, room);
+            }
+            Kernel::Loops(nest) => add_runs(nest, a, b, out),
+            Kernel::Apart(parts) => add_apart(parts, a, b, out, scratch, threads),
+        }
+    }
+}
+
+/// What loops over runs do, in words.
+fn loops(nest: &Nest<3>) -> &'static str {
+    match nest.inner().strides {
+        [_, _, 0] => "loops, sums innermost",
+        [_, _, _] => "loops",
+    }
+}
+
+/// The plan of a product of windows that is prepared for packing, if it needs that and packing pays.
+fn windows(op: &Contract, dtype: DType) -> Option<(Packed, [Option<Pad>; 2], Nest<3>)> {
+    let (op, pads) = prepared(op)?;
+    let nest = Nest::new([&op.a, &op.b, &op.out], [false; 3])?;
+    Packed::new(&nest, dtype).filter(Packed::pays).map(|plan| (plan, pads, nest))
+}
+
+/// Adds the products to `out`; `false`, with nothing done, if a zero beside an operand would meet an infinity or NaN, or
+/// if there is no memory for a copy of an operand.
+fn packed<E: Num>(plan: &Packed, pads: &[Option<Pad>; 2], v: [&[E]; 2], out: &mut [E], room: &mut Room<E>) -> bool {
+    let Some(copies) = between_zeros(pads, v, room) else { return false };
+    let operand = |k: usize| copies[k].as_deref().unwrap_or(v[k]);
+    let done = plan.run(Isa::detect(), operand(0), operand(1), out, room);
+    room.keep(copies);
+    done
+}
+
+/// The operands that are copied between zeros; nothing if a zero beside an operand would meet an infinity or NaN, or if
+/// there is no memory for the copies.
+pub(crate) fn between_zeros<E: Num>(
+    pads: &[Option<Pad>; 2],
+    v: [&[E]; 2],
+    room: &mut Room<E>,
+) -> Option<[Option<Vec<E>>; 2]> {
+    if (0..2).any(|k| pads[k].is_some() && !all_finite(v[1 - k])) {
+        return None;
+    }
+    let mut copy = |k: usize| {
+        let Some(pad) = &pads[k] else { return Some(None) };
+        let mut copy = std::mem::take(&mut room.padded[k]);
+        pad.run(v[k], &mut copy).then_some(Some(copy))
+    };
+    Some([copy(0)?, copy(1)?])
+}
+
+/// The kernel that suits the loops of a nest.
+fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
+    if !dtype.is_float() {
+        return Kernel::Loops(nest);
+    }
+    let large = |m: &Matmul| m.rows.len * m.columns.len * m.depth.len >= LARGE && !is_narrow(m);
+    let matrix = as_matmul(&nest);
+    if !matrix.as_ref().is_some_and(|(product, around)| repeats(around) == 1 || large(product))
+        && let Some(plan) = Sums::new(&nest, dtype)
+    {
+        return Kernel::Sums { plan: Box::new(plan), nest };
+    }
+    match (matrix, Packed::new(&nest, dtype)) {
+        (Some((product, around)), Some(plan)) if repeats(&around) <= plan.sizes()[3] || large(&product) => {
+            Kernel::Matrix { product, around }
+        }
+        (_, Some(plan)) if plan.pays() => {
+            Kernel::Packed { plan: Box::new(plan), pads: Box::default(), nest: Box::new(nest.clone()), loops: nest }
+        }
+        (Some((product, around)), _) => Kernel::Matrix { product, around },
+        (None, _) => Kernel::Loops(nest),
+    }
+}
+
+/// Whether a matrix product is so narrow that a pass over the products costs less.
+fn is_narrow(product: &Matmul) -> bool {
+    let least = product.rows.len.min(product.columns.len).min(product.depth.len);
+    least * product.depth.len < SHORT_RUN
+}
+
+/// The size from which on many plain matrix products are as fast as one of several axes (measured).
+const LARGE: usize = 16384;
+
+/// How often a nest runs its body.
+pub(crate) fn repeats(nest: &Nest<3>) -> usize {
+    nest.axes().iter().fold(1, |n, axis| n.saturating_mul(axis.len))
+}
+
+/// The matrix product in the innermost loops of a nest, if packing matrices for it pays, and the loops around it.
+fn as_matmul(nest: &Nest<3>) -> Option<(Matmul, Nest<3>)> {
+    if !nest.is_box() {
+        return None;
+    }
+    // The innermost loop that moves exactly these two arrays.
+    let find = |moves: [bool; 3]| nest.axes().iter().rposition(|axis| axis.strides.map(|s| s != 0) == moves);
+    let (m, n, k) = (find([true, false, true])?, find([false, true, true])?, find([true, true, false])?);
+    let [rows, columns, depth] = [m, n, k].map(|i| nest.axes()[i]);
+    let worth = rows.len.min(columns.len).min(depth.len) > 1
+        && rows.len.saturating_mul(columns.len).saturating_mul(depth.len) >= 512;
+    (worth && are_apart(&rows, &columns)).then(|| (Matmul { rows, columns, depth }, nest.without(&[m, n, k])))
+}
+
+/// Whether no two elements of a product are written to one place.
+fn are_apart(rows: &Axis<3>, columns: &Axis<3>) -> bool {
+    let reach = |axis: &Axis<3>| axis.strides[2].checked_mul(axis.len as i64);
+    let within = |inner: &Axis<3>, outer: &Axis<3>| reach(inner).is_some_and(|reach| reach <= outer.strides[2]);
+    within(rows, columns) || within(columns, rows)
+}
+
+/// Adds the products run by run; the body is chosen by the strides of the innermost loop.
+fn add_runs<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
+    match nest.inner().strides {
+        [1, 1, 0] => add_dots(nest, a, b, out),
+        [s, t, 0] => nest.run(|[i, j, o], len| out[o] = out[o].plus(dot_strided(a, b, [i, j], [s, t], len))),
+        [0, 1, 1] => add_rows(nest, [0, 1], a, b, out),
+        [1, 0, 1] => add_rows(nest, [1, 0], b, a, out),
+        [1, 1, 1] => nest.run(|[i, j, o], len| {
+            let factors = a[i..i + len].iter().zip(&b[j..j + len]);
+            out[o..o + len].iter_mut().zip(factors).for_each(|(o, (x, y))| *o = o.plus(x.mul(*y)));
+        }),
+        [_, _, _] => nest.points(|[i, j, o]| out[o] = out[o].plus(a[i].mul(b[j]))),
+    }
+}
+
+/// Adds products in runs that are contiguous in both operands and sum to one element.
+fn add_dots<E: Num>(nest: &Nest<3>, a: &[E], b: &[E], out: &mut [E]) {
+    match nest.middle().strides {
+        [_, 0, _] => add_pairs(nest, [0, 1], a, b, out),
+        [0, _, _] => add_pairs(nest, [1, 0], b, a, out),
+        [_, _, _] => nest.run(|[i, j, o], len| out[o] = out[o].plus(dot(&a[i..i + len], &b[j..j + len]))),
+    }
+}
+
+/// Like [`add_dots`], for two runs at a time that share the operand `common`. `place` says which operand of the nest is
+/// `v` and which is `common`.
+fn add_pairs<E: Num>(nest: &Nest<3>, place: [usize; 2], v: &[E], common: &[E], out: &mut [E]) {
+    let steps = nest.middle().strides;
+    nest.panels(|start, count, len| {
+        let common = &common[start[place[1]]..start[place[1]] + len];
+        let at = |row: usize| {
+            let at = stepped(start, steps, row);
+            (&v[at[place[0]]..at[place[0]] + len], at[2])
+        };
+        for pair in 0..count / 2 {
+            let ((v, o), (w, p)) = (at(2 * pair), at(2 * pair + 1));
+            let [x, y] = dots(v, w, common);
+            out[o] = out[o].plus(x);
+            out[p] = out[p].plus(y);
+        }
+        if count % 2 == 1 {
+            let (v, o) = at(count - 1);
+            out[o] = out[o].plus(dot(v, common));
+        }
+    });
+}
+
+/// Adds products in runs that are contiguous in the result and in `v` and have one factor in `x`: four at a time if
+/// they write to one place. `place` says which operand of the nest is `x` and which is `v`.
+fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &mut [E]) {
+    let steps = nest.middle().strides;
+    nest.panels(|start, count, len| {
+        let at = |row: usize| {
+            let at = stepped(start, steps, row);
+            (x[at[place[0]]], &v[at[place[1]]..at[place[1]] + len], at[2])
+        };
+        let blocks = if steps[2] == 0 { count / 4 } else { 0 };
+        for block in 0..blocks {
+            let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|k| at(4 * block + k));
+            if len >= LONG {
+                let (x, v) = ([r0.0, r1.0, r2.0, r3.0], [r0.1, r1.1, r2.1, r3.1]);
+                add_scaled(x, v, &mut out[r0.2..r0.2 + len]);
+                continue;
+            }
+            let rows = r0.1.iter().zip(r1.1).zip(r2.1.iter().zip(r3.1));
+            out[r0.2..r0.2 + len].iter_mut().zip(rows).for_each(|(o, ((v0, v1), (v2, v3)))| {
+                let first = o.plus(r0.0.mul(*v0)).plus(r1.0.mul(*v1));
+                *o = first.plus(r2.0.mul(*v2)).plus(r3.0.mul(*v3));
+            });
+        }
+        for row in 4 * blocks..count {
+            let (x, v, o) = at(row);
+            if len >= LONG {
+                add_scaled([x], [v], &mut out[o..o + len]);
+                continue;
+            }
+            out[o..o + len].iter_mut().zip(v).for_each(|(o, y)| *o = o.plus(x.mul(*y)));
+        }
+    });
+}
+
+/// The sum of products, in interleaved partial sums.
+#[inline(never)]
+fn dot<E: Num>(v: &[E], w: &[E]) -> E {
+    if w.len() >= LONG_SUM {
+        let [sum] = gemv::dots::<E, 1, 32>([v], w);
+        return sum;
+    }
+    let mut sums = [E::ZERO; 8];
+    let ((x, x_rest), (y, y_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
+    for (x, y) in x.iter().zip(y) {
+        for k in 0..8 {
+            sums[k] = sums[k].plus(x[k].mul(y[k]));
+        }
+    }
+    let rest = x_rest.iter().zip(y_rest).fold(E::ZERO, |sum, (x, y)| sum.plus(x.mul(*y)));
+    folded(sums).plus(rest)
+}
+
+/// Two sums of products with one common operand.
+#[inline(never)]
+fn dots<E: Num>(v: &[E], w: &[E], common: &[E]) -> [E; 2] {
+    if common.len() >= LONG_SUM {
+        return gemv::dots::<E, 2, 16>([v, w], common);
+    }
+    let mut sums = [[E::ZERO; 8]; 2];
+    let ((v, v_rest), (w, w_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
+    let (c, c_rest) = common.as_chunks::<8>();
+    for ((x, y), c) in v.iter().zip(w).zip(c) {
+        for k in 0..8 {
+            sums[0][k] = sums[0][k].plus(x[k].mul(c[k]));
+        }
+        for k in 0..8 {
+            sums[1][k] = sums[1][k].plus(y[k].mul(c[k]));
+        }
+    }
+    let rest = |rest: &[E]| rest.iter().zip(c_rest).fold(E::ZERO, |sum, (x, y)| sum.plus(x.mul(*y)));
+    [folded(sums[0]).plus(rest(v_rest)), folded(sums[1]).plus(rest(w_rest))]
+}
+
+/// Like [`dot`], for elements some strides apart.
+fn dot_strided<E: Num>(a: &[E], b: &[E], start: [usize; 2], strides: [i64; 2], len: usize) -> E {
+    let at = |k: usize, i: usize| (start[k] as i64 + strides[k] * i as i64) as usize;
+    let term = |i: usize| a[at(0, i)].mul(b[at(1, i)]);
+    let mut sums = [E::ZERO; 4];
+    let whole = len / 4 * 4;
+    for i in (0..whole).step_by(4) {
+        (0..4).for_each(|k| sums[k] = sums[k].plus(term(i + k)));
+    }
+    let sum = sums[0].plus(sums[2]).plus(sums[1].plus(sums[3]));
+    (whole..len).fold(sum, |sum, i| sum.plus(term(i)))
+}

@@ -1,0 +1,122 @@
+//! The rows of [`Binary`] over slices.
+
+use super::Real;
+use super::loops::{Arg, GuardedZip, Row, pairs, pairs_by_library, pairs_guarded};
+use super::math::derived;
+use crate::kernels::isa::{Isa, Machine};
+use crate::ops::Binary;
+
+#[derive(Clone, Copy, Default)]
+struct Pow;
+
+impl<E: Real> GuardedZip<E> for Pow {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
+        E::power::<M>(x, y)
+    }
+    fn row(x: E, y: E) -> E {
+        Binary::Pow.apply(x, y)
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct LogAddExp;
+
+/// Right at all arguments.
+impl<E: Real> GuardedZip<E> for LogAddExp {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: E, y: E) -> (E, bool) {
+        (derived::logaddexp::<E, M>(x, y), true)
+    }
+    fn row(x: E, y: E) -> E {
+        Binary::LogAddExp.apply(x, y)
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Atan2;
+
+impl<E: Real> GuardedZip<E> for Atan2 {
+    #[inline(always)]
+    fn at<M: Machine>(self, y: E, x: E) -> (E, bool) {
+        E::angle::<M>(y, x)
+    }
+    fn row(y: E, x: E) -> E {
+        Binary::Atan2.apply(y, x)
+    }
+}
+
+/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel, which may ask
+/// the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
+macro_rules! by_row {
+    ($isa:ident, $op:ident, $x:ident, $y:ident, $out:ident; rows: $($R:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
+        match $op {
+            $( Binary::$R => pairs($isa, Row(|x: E, y: E| Binary::$R.apply(x, y)), $x, $y, $out), )*
+            $( Binary::$G => pairs_guarded($isa, $G, $x, $y, $out), )*
+            $( Binary::$L )|* => pairs_by_library(|x: E, y: E| $op.apply(x, y), $x, $y, $out),
+        }
+    };
+}
+
+/// The row at each pair of elements.
+pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
+    by_row! {
+        isa, op, x, y, out;
+        rows: Add Sub Mul Div Copysign Min Max MulNoNan;
+        guarded: LogAddExp Pow Atan2;
+        library: PowLessOne RecipReal Hypot Polygamma;
+    }
+}
+
+/// A row as a function of two numbers, with the bits that a loop over slices gives it.
+pub(crate) trait Function {
+    /// Whether machines differ: if not, the row itself is the function.
+    const BY_MACHINE: bool;
+    fn at<M: Machine>(x: f64, y: f64) -> f64;
+}
+
+/// What is done with the function that a row is.
+pub(crate) trait Use {
+    type Output;
+    fn with<F: Function>(self) -> Self::Output;
+}
+
+/// A vector kernel that asks the row at some arguments.
+struct Careful<F>(std::marker::PhantomData<F>);
+
+impl<F: GuardedZip<f64> + Default> Function for Careful<F> {
+    const BY_MACHINE: bool = true;
+    #[inline(always)]
+    fn at<M: Machine>(x: f64, y: f64) -> f64 {
+        let (z, right) = F::default().at::<M>(x, y);
+        if right { z } else { F::row(x, y) }
+    }
+}
+
+macro_rules! as_function {
+    ($op:ident, $f:ident; rows: $($R:ident)*; guarded: $($G:ident)*;) => {
+        match $op {
+            $( Binary::$G => $f.with::<Careful<$G>>(), )*
+            $( Binary::$R => {
+                struct Here;
+                impl Function for Here {
+                    const BY_MACHINE: bool = false;
+                    #[inline(always)]
+                    fn at<M: Machine>(x: f64, y: f64) -> f64 {
+                        Binary::$R.apply(x, y)
+                    }
+                }
+                $f.with::<Here>()
+            } )*
+        }
+    };
+}
+
+/// Uses a row as a function of two numbers.
+pub(crate) fn binary_function<U: Use>(op: Binary, f: U) -> U::Output {
+    as_function! {
+        op, f;
+        rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne RecipReal Hypot Polygamma;
+        guarded: LogAddExp Pow Atan2;
+    }
+}

@@ -1,0 +1,352 @@
+//! Elementwise loops: a function of one, two or three numbers at every element of slices.
+
+#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
+
+use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
+
+/// An operand: a slice, or one number for all elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arg<'a, E> {
+    /// An element of its own for each element of the output.
+    Slice(&'a [E]),
+    /// The same number for all elements of the output.
+    Scalar(E),
+}
+
+/// An operand of a loop over positions: it has an element at each.
+pub(crate) trait At: Copy {
+    type Element;
+    fn at(self, i: usize) -> Self::Element;
+    /// Whether there is an element at each position below the length.
+    fn fits(self, len: usize) -> bool;
+}
+
+impl<E: Copy> At for &[E] {
+    type Element = E;
+    #[inline(always)]
+    fn at(self, i: usize) -> E {
+        self[i]
+    }
+    #[inline(always)]
+    fn fits(self, len: usize) -> bool {
+        self.len() == len
+    }
+}
+
+/// One number at every position.
+#[derive(Clone, Copy)]
+pub(crate) struct Same<E>(pub(crate) E);
+
+impl<E: Copy> At for Same<E> {
+    type Element = E;
+    #[inline(always)]
+    fn at(self, _: usize) -> E {
+        self.0
+    }
+    #[inline(always)]
+    fn fits(self, _: usize) -> bool {
+        true
+    }
+}
+
+/// A function of three numbers that may be compiled in several ways.
+pub(crate) trait Triple<A, B, R>: Copy {
+    fn at<M: Machine>(self, x: A, y: B, z: B) -> R;
+}
+
+/// A function of one number that may be compiled in several ways.
+pub(crate) trait Map<A, R>: Copy {
+    fn at<M: Machine>(self, x: A) -> R;
+}
+
+/// A function of two numbers that may be compiled in several ways.
+pub(crate) trait Zip<A, B, R>: Copy {
+    fn at<M: Machine>(self, x: A, y: B) -> R;
+}
+
+/// A function of one number with arguments at which the row must be asked instead.
+pub(crate) trait Guarded<E>: Map<E, E> {
+    /// Whether the function is right at this argument.
+    fn is_ordinary(x: E) -> bool;
+    /// The row.
+    fn row(x: E) -> E;
+}
+
+/// A function of two numbers that says at which arguments the row must be asked instead.
+pub(crate) trait GuardedZip<E>: Copy {
+    /// The function, and whether it is right.
+    fn at<M: Machine>(self, x: E, y: E) -> (E, bool);
+    /// The row.
+    fn row(x: E, y: E) -> E;
+}
+
+/// A function that is the same on every machine: a row of a table.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<F>(pub(crate) F);
+
+impl<A, R, F: Fn(A) -> R + Copy> Map<A, R> for Row<F> {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: A) -> R {
+        (self.0)(x)
+    }
+}
+
+impl<A, B, R, F: Fn(A, B) -> R + Copy> Zip<A, B, R> for Row<F> {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: A, y: B) -> R {
+        (self.0)(x, y)
+    }
+}
+
+/// A function of two numbers whose first is given.
+#[derive(Clone, Copy)]
+struct First<F, A>(F, A);
+
+impl<A: Copy, B, R, F: Zip<A, B, R>> Map<B, R> for First<F, A> {
+    #[inline(always)]
+    fn at<M: Machine>(self, y: B) -> R {
+        self.0.at::<M>(self.1, y)
+    }
+}
+
+/// A function of two numbers whose second is given.
+#[derive(Clone, Copy)]
+struct Second<F, B>(F, B);
+
+impl<A, B: Copy, R, F: Zip<A, B, R>> Map<A, R> for Second<F, B> {
+    #[inline(always)]
+    fn at<M: Machine>(self, x: A) -> R {
+        self.0.at::<M>(x, self.1)
+    }
+}
+
+struct Each<'a, F, A, R> {
+    f: F,
+    x: &'a [A],
+    out: &'a mut [R],
+}
+
+impl<A: Copy, R, F: Map<A, R>> Kernel for Each<'_, F, A, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Each { f, x, out } = self;
+        let n = out.len();
+        // With the lengths known to be equal, the loop checks no index.
+        let x = &x[..n];
+        for i in 0..n {
+            out[i] = f.at::<M>(x[i]);
+        }
+    }
+}
+
+/// How many elements share a test for arguments that are not ordinary.
+const BLOCK: usize = 256;
+
+struct EachGuarded<'a, F, E> {
+    f: F,
+    x: &'a [E],
+    out: &'a mut [E],
+}
+
+impl<E: Copy, F: Guarded<E>> Kernel for EachGuarded<'_, F, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        for (out, x) in self.out.chunks_mut(BLOCK).zip(self.x.chunks(BLOCK)) {
+            let mut ordinary = true;
+            let x = &x[..out.len()];
+            for i in 0..out.len() {
+                out[i] = self.f.at::<M>(x[i]);
+                ordinary &= F::is_ordinary(x[i]);
+            }
+            if !ordinary {
+                mend::<E, F>(x, out);
+            }
+        }
+    }
+}
+
+/// Asks the row where the argument is not ordinary.
+#[cold]
+#[inline(never)]
+fn mend<E: Copy, F: Guarded<E>>(x: &[E], out: &mut [E]) {
+    for (out, x) in out.iter_mut().zip(x).filter(|(_, x)| !F::is_ordinary(**x)) {
+        *out = F::row(*x);
+    }
+}
+
+struct PairsGuarded<'a, F, E> {
+    f: F,
+    x: &'a [E],
+    y: &'a [E],
+    out: &'a mut [E],
+}
+
+impl<E: Copy, F: GuardedZip<E>> Kernel for PairsGuarded<'_, F, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let PairsGuarded { f, x, y, out } = self;
+        let n = out.len();
+        let (x, y) = (&x[..n], &y[..n]);
+        let mut right = true;
+        for i in 0..n {
+            let (z, ok) = f.at::<M>(x[i], y[i]);
+            out[i] = z;
+            right &= ok;
+        }
+        if !right {
+            mend_pairs::<M, E, F>(f, x, y, out);
+        }
+    }
+}
+
+/// Asks the row where the function is not right.
+#[cold]
+#[inline(never)]
+fn mend_pairs<M: Machine, E: Copy, F: GuardedZip<E>>(f: F, x: &[E], y: &[E], out: &mut [E]) {
+    for i in 0..out.len() {
+        let (x, y) = (x[i], y[i]);
+        if !f.at::<M>(x, y).1 {
+            out[i] = F::row(x, y);
+        }
+    }
+}
+
+struct Pairs<'a, F, A, B, R> {
+    f: F,
+    x: &'a [A],
+    y: &'a [B],
+    out: &'a mut [R],
+}
+
+impl<A: Copy, B: Copy, R, F: Zip<A, B, R>> Kernel for Pairs<'_, F, A, B, R> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Pairs { f, x, y, out } = self;
+        let n = out.len();
+        let (x, y) = (&x[..n], &y[..n]);
+        for i in 0..n {
+            out[i] = f.at::<M>(x[i], y[i]);
+        }
+    }
+}
+
+struct Triples<'a, F, A, Y, Z, R> {
+    f: F,
+    x: &'a [A],
+    y: Y,
+    z: Z,
+    out: &'a mut [R],
+}
+
+impl<A, R, F, Y, Z> Kernel for Triples<'_, F, A, Y, Z, R>
+where
+    A: Copy,
+    Y: At,
+    Z: At<Element = Y::Element>,
+    F: Triple<A, Y::Element, R>,
+{
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Triples { f, x, y, z, out } = self;
+        let n = out.len();
+        // With the lengths checked here, the loop checks no index.
+        assert!(x.len() == n && y.fits(n) && z.fits(n), "an operand has the length of the output");
+        for i in 0..n {
+            out[i] = f.at::<M>(x[i], y.at(i), z.at(i));
+        }
+    }
+}
+
+/// The function at each triple of elements.
+pub(crate) fn triples<A: Copy, B: Copy, R>(
+    isa: Isa,
+    f: impl Triple<A, B, R>,
+    x: &[A],
+    y: Arg<'_, B>,
+    z: Arg<'_, B>,
+    out: &mut [R],
+) {
+    match (y, z) {
+        (Arg::Slice(y), Arg::Slice(z)) => dispatch(isa, Triples { f, x, y, z, out }),
+        (Arg::Slice(y), Arg::Scalar(z)) => dispatch(isa, Triples { f, x, y, z: Same(z), out }),
+        (Arg::Scalar(y), Arg::Slice(z)) => dispatch(isa, Triples { f, x, y: Same(y), z, out }),
+        (Arg::Scalar(y), Arg::Scalar(z)) => dispatch(isa, Triples { f, x, y: Same(y), z: Same(z), out }),
+    }
+}
+
+/// The function at each element.
+pub(crate) fn each<A: Copy, R>(isa: Isa, f: impl Map<A, R>, x: &[A], out: &mut [R]) {
+    assert_eq!(x.len(), out.len(), "an operand has the length of the output");
+    dispatch(isa, Each { f, x, out });
+}
+
+/// The function at each element, where most of the time goes into a library: one loop is enough for all machines.
+pub(crate) fn each_by_library<E: Copy>(f: impl Fn(E) -> E, x: &[E], out: &mut [E]) {
+    assert_eq!(x.len(), out.len(), "an operand has the length of the output");
+    out.iter_mut().zip(x).for_each(|(out, x)| *out = f(*x));
+}
+
+/// The function at each pair of elements, where most of the time goes into a library: one loop is enough for all
+/// machines and operands.
+pub(crate) fn pairs_by_library<E: Copy>(f: impl Fn(E, E) -> E, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
+    let at = |arg: Arg<'_, E>, i: usize| match arg {
+        Arg::Slice(v) => v[i],
+        Arg::Scalar(x) => x,
+    };
+    for i in 0..out.len() {
+        out[i] = f(at(x, i), at(y, i));
+    }
+}
+
+/// The function at each element, or the row where that is not ordinary.
+pub(crate) fn each_guarded<E: Copy>(isa: Isa, f: impl Guarded<E>, x: &[E], out: &mut [E]) {
+    assert_eq!(x.len(), out.len(), "an operand has the length of the output");
+    dispatch(isa, EachGuarded { f, x, out });
+}
+
+/// The function at each pair of elements.
+pub(crate) fn pairs<A: Copy, B: Copy, R: Copy>(
+    isa: Isa,
+    f: impl Zip<A, B, R>,
+    x: Arg<'_, A>,
+    y: Arg<'_, B>,
+    out: &mut [R],
+) {
+    match (x, y) {
+        (Arg::Slice(x), Arg::Slice(y)) => {
+            assert!(x.len() == out.len() && y.len() == out.len(), "an operand has the length of the output");
+            dispatch(isa, Pairs { f, x, y, out });
+        }
+        (Arg::Slice(x), Arg::Scalar(y)) => each(isa, Second(f, y), x, out),
+        (Arg::Scalar(x), Arg::Slice(y)) => each(isa, First(f, x), y, out),
+        (Arg::Scalar(x), Arg::Scalar(y)) => {
+            if let Some((first, rest)) = out.split_first_mut() {
+                each(isa, Second(f, y), &[x], std::slice::from_mut(first));
+                rest.fill(*first);
+            }
+        }
+    }
+}
+
+/// The function at each pair of elements, or the row where that is not right. One number in place of a slice is spread
+/// over a block: so there is one loop, not one for each kind of operand, and the function takes much longer than that.
+pub(crate) fn pairs_guarded<E: Copy>(isa: Isa, f: impl GuardedZip<E>, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
+    let fits = |arg: Arg<'_, E>| if let Arg::Slice(v) = arg { v.len() == out.len() } else { true };
+    assert!(fits(x) && fits(y), "an operand has the length of the output");
+    let spread = |arg: Arg<'_, E>| if let Arg::Scalar(x) = arg { Some([x; BLOCK]) } else { None };
+    let spreads = [spread(x), spread(y)];
+    for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+        let part = |arg, k: usize| match (arg, &spreads[k]) {
+            (Arg::Slice(v), _) => &v[block * BLOCK..][..out.len()],
+            (Arg::Scalar(_), Some(same)) => &same[..out.len()],
+            (Arg::Scalar(_), None) => unreachable!("one number is spread"),
+        };
+        let (x, y) = (part(x, 0), part(y, 1));
+        dispatch(isa, PairsGuarded { f, x, y, out });
+    }
+}

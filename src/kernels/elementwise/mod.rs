@@ -1,0 +1,52 @@
+//! Elementwise kernels: rows of the tables, reductions and superinstructions over slices, for several instruction sets.
+//!
+//! Law: a row of the tables in [`crate::ops`] is the meaning of a kernel. A row without a vector kernel is applied by
+//! its `apply`. A vector kernel agrees with the row at special values (NaN, infinities, signed zeros), and elsewhere
+//! within the bounds that the tests of this module state; so results on two machines may differ by rounding.
+//!
+//! Conventions: all slices of a call have one length, and the output overlaps no operand, which the types ensure.
+//! Callers cut long arrays into tiles that stay in the first cache.
+
+mod binary;
+mod discrete;
+mod fused;
+mod loops;
+mod math;
+mod reductions;
+mod short_rows;
+mod strided;
+#[cfg(test)]
+mod tests;
+mod unary;
+
+use super::isa;
+
+pub(crate) use binary::{Function as BinaryFunction, Use as UseBinary, binary, binary_function};
+pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};
+pub(crate) use fused::{Form, MAX_TERMS, form, linear_combination, sin_cos};
+pub(crate) use isa::{Fused, Isa, Plain};
+pub(crate) use loops::Arg;
+pub(crate) use reductions::{add_to, max, max_to, min, min_to, sum};
+pub(crate) use short_rows::{copy, reverse, spread, sum_all, sum_each};
+pub(crate) use strided::{add_apart, copy_apart, put_apart};
+pub(crate) use unary::{Function as UnaryFunction, Use as UseUnary, unary, unary_function};
+
+/// The float types that have kernels: `f64` and `f32`.
+pub(crate) trait Real: math::Elementary {
+    /// Another element as this type.
+    fn converted<A: discrete::Convert>(x: A) -> Self;
+}
+
+impl Real for f64 {
+    #[inline(always)]
+    fn converted<A: discrete::Convert>(x: A) -> f64 {
+        x.to_f64()
+    }
+}
+
+impl Real for f32 {
+    #[inline(always)]
+    fn converted<A: discrete::Convert>(x: A) -> f32 {
+        x.to_f32()
+    }
+}

@@ -1,0 +1,106 @@
+//! Strided kernels: pooling windows, every other element, and their adjoints.
+//!
+//! Law: as in `short_rows.rs`; what lies between the elements stays as it is.
+#![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
+
+use crate::dtype::{Elem, Num};
+use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
+
+/// A row of elements, `S` apart in `x`.
+#[inline(always)]
+fn copy_row<E: Elem, const S: usize>(x: &[E], out: &mut [E]) {
+    let last = out.len() - 1;
+    // Nothing lies behind the last element.
+    out[last] = x[last * S];
+    let (x, _) = x[..last * S].as_chunks::<S>();
+    let out = &mut out[..x.len()];
+    for i in 0..x.len() {
+        out[i] = x[i][0];
+    }
+}
+
+/// A row of elements, `S` apart in `out`. Whole chunks are written, with what they had in between, so that vectors are.
+#[inline(always)]
+fn put_row<E: Elem, const S: usize>(x: &[E], out: &mut [E], put: impl Fn(E, E) -> E) {
+    let last = x.len() - 1;
+    out[last * S] = put(out[last * S], x[last]);
+    let (out, _) = out[..last * S].as_chunks_mut::<S>();
+    let x = &x[..out.len()];
+    for i in 0..x.len() {
+        let mut chunk = out[i];
+        chunk[0] = put(chunk[0], x[i]);
+        out[i] = chunk;
+    }
+}
+
+struct Copy<'a, E> {
+    x: &'a [E],
+    strides: (usize, usize),
+    n: usize,
+    out: &'a mut [E],
+}
+
+impl<E: Elem> Kernel for Copy<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Copy { x, strides: (row, step), n, out } = self;
+        for r in 0..out.len() / n {
+            let (x, out) = (&x[r * row..][..(n - 1) * step + 1], &mut out[r * n..][..n]);
+            match step {
+                2 => copy_row::<E, 2>(x, out),
+                3 => copy_row::<E, 3>(x, out),
+                4 => copy_row::<E, 4>(x, out),
+                _ => {
+                    for i in 0..n {
+                        out[i] = x[i * step];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Copies rows of `n` elements, of which the strides are those from row to row and from element to element.
+pub(crate) fn copy_apart<E: Elem>(isa: Isa, x: &[E], strides: (usize, usize), n: usize, out: &mut [E]) {
+    dispatch(isa, Copy { x, strides, n, out });
+}
+
+struct Put<'a, E, F> {
+    x: &'a [E],
+    strides: (usize, usize),
+    n: usize,
+    out: &'a mut [E],
+    put: F,
+}
+
+impl<E: Elem, F: Fn(E, E) -> E + std::marker::Copy> Kernel for Put<'_, E, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        let Put { x, strides: (row, step), n, out, put } = self;
+        for r in 0..x.len() / n {
+            let (x, out) = (&x[r * n..][..n], &mut out[r * row..][..(n - 1) * step + 1]);
+            match step {
+                2 => put_row::<E, 2>(x, out, put),
+                3 => put_row::<E, 3>(x, out, put),
+                4 => put_row::<E, 4>(x, out, put),
+                _ => {
+                    for i in 0..n {
+                        out[i * step] = put(out[i * step], x[i]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes rows of `n` elements to places of which the strides are those from row to row and from element to element.
+pub(crate) fn put_apart<E: Elem>(isa: Isa, x: &[E], strides: (usize, usize), n: usize, out: &mut [E]) {
+    dispatch(isa, Put { x, strides, n, out, put: |_, x| x });
+}
+
+/// Adds rows of `n` elements to places of which the strides are those from row to row and from element to element.
+pub(crate) fn add_apart<E: Num>(isa: Isa, x: &[E], strides: (usize, usize), n: usize, out: &mut [E]) {
+    dispatch(isa, Put { x, strides, n, out, put: |sum: E, x: E| sum.plus(x) });
+}

@@ -1,0 +1,149 @@
+//! Sums and extrema of slices.
+
+use super::{LENGTHS, Random, distance};
+use crate::dtype::Num;
+use crate::kernels::elementwise::{
+    Isa, add_apart, add_to, copy, copy_apart, max, max_to, min, min_to, put_apart, reverse, spread, sum, sum_all,
+    sum_each,
+};
+
+/// Small integers, whose sums and products are exact in any order.
+fn small<E: Num>(n: usize, seed: u64) -> Vec<E> {
+    let mut random = Random(seed);
+    (0..n).map(|_| num_traits::cast((random.bits() % 17) as i64 - 8).unwrap_or(E::ZERO)).collect()
+}
+
+macro_rules! sums {
+    ($E:ty) => {
+        for (isa, n) in Isa::supported().into_iter().flat_map(|isa| LENGTHS.map(|n| (isa, n))) {
+            let (x, y): (Vec<$E>, Vec<$E>) = (small(n, 7), small(n, 99));
+            assert_eq!(sum(isa, &x), x.iter().sum::<$E>(), "length {n} on {}", isa.name());
+            let mut out = y.clone();
+            add_to(isa, &x, &mut out);
+            assert!((0..n).all(|i| out[i] == x[i] + y[i]));
+        }
+    };
+}
+
+#[test]
+fn sums_are_exact_where_no_order_rounds() {
+    sums!(f64);
+    sums!(f32);
+    sums!(i64);
+}
+
+/// Partial sums are added pairwise, so the error of a long sum is small.
+#[test]
+fn long_sums_lose_little() {
+    let x = vec![0.1f32; 100_000];
+    for isa in Isa::supported() {
+        assert!((sum(isa, &x) - 1e4).abs() < 1.0, "{} on {}", sum(isa, &x), isa.name());
+    }
+}
+
+#[test]
+fn sums_do_not_depend_on_the_instruction_set() {
+    let mut random = Random(3);
+    let x: Vec<f64> = (0..999).map(|_| random.sample(-1.0, 1.0)).collect();
+    for n in LENGTHS.into_iter().filter(|n| *n < 999) {
+        let sums: Vec<u64> = Isa::supported().into_iter().map(|isa| sum(isa, &x[..n]).to_bits()).collect();
+        assert!(sums.iter().all(|sum| *sum == sums[0]), "length {n}");
+    }
+}
+
+/// The element at the position of the extremum: the first NaN, or the first of the best.
+fn first_best(x: &[f64], beats: fn(f64, f64) -> bool) -> f64 {
+    let nan = x.iter().copied().find(|x| x.is_nan());
+    nan.unwrap_or_else(|| x[1..].iter().fold(x[0], |best, x| if beats(*x, best) { *x } else { best }))
+}
+
+#[test]
+fn extrema_are_elements_at_their_positions() {
+    let patterns: [&[f64]; 6] = [
+        &[1.0, -2.0, 3.0, 0.5],
+        &[-0.0, 0.0, -1.0],
+        &[0.0, -0.0, 1.0],
+        &[-1.0, f64::NEG_INFINITY, -0.0, 0.0],
+        &[f64::INFINITY, 2.0, f64::NAN],
+        &[f64::NAN],
+    ];
+    for (isa, pattern) in Isa::supported().into_iter().flat_map(|isa| patterns.map(|p| (isa, p))) {
+        for n in LENGTHS.into_iter().filter(|n| *n > 0) {
+            let x: Vec<f64> = (0..n).map(|i| pattern[(i + i / 5) % pattern.len()]).collect();
+            let (lo, hi) = (first_best(&x, |x, y| x < y), first_best(&x, |x, y| x > y));
+            assert_eq!(distance(min(isa, &x), lo), 0, "{pattern:?} {n} on {}", isa.name());
+            assert_eq!(distance(max(isa, &x), hi), 0, "{pattern:?} {n} on {}", isa.name());
+            let start: Vec<f64> = (0..n).map(|i| pattern[(i * 3) % pattern.len()]).collect();
+            let (mut least, mut largest) = (start.clone(), start.clone());
+            min_to(isa, &x, &mut least);
+            max_to(isa, &x, &mut largest);
+            for i in 0..n {
+                let pair = [start[i], x[i]];
+                assert_eq!(distance(least[i], first_best(&pair, |x, y| x < y)), 0);
+                assert_eq!(distance(largest[i], first_best(&pair, |x, y| x > y)), 0);
+            }
+        }
+        let integers: Vec<i64> = (0..100).map(|i| (i * 37) % 101 - 50).collect();
+        assert_eq!([min(isa, &integers), max(isa, &integers)], [-50, 50]);
+    }
+}
+
+#[test]
+fn short_rows_are_moved_and_summed_as_long_ones() {
+    for isa in Isa::supported() {
+        for (n, rows, stride) in [(1, 4, 1), (7, 3, 9), (8, 5, 8), (20, 6, 25), (33, 2, 0), (64, 3, 70)] {
+            let x: Vec<f64> = (0..n * rows).map(|i| (i as f64 * 0.7).sin()).collect();
+            let place = |i: usize| i / n * stride;
+            let source: Vec<f64> = (0..(rows - 1) * stride + n).map(|i| (i as f64 * 0.3).cos()).collect();
+            let (mut spread_out, mut copied) = (vec![0.0; n * rows], vec![0.0; n * rows]);
+            spread(isa, &source, stride, n, &mut spread_out);
+            copy(isa, &source, stride, n, &mut copied);
+            for i in 0..n * rows {
+                assert_eq!(spread_out[i], source[place(i)], "{n} {rows} {stride} on {}", isa.name());
+                assert_eq!(copied[i], source[place(i) + i % n], "{n} {rows} {stride} on {}", isa.name());
+            }
+            let mut back = vec![0.0; n * rows];
+            reverse(isa, &x, &mut back);
+            assert!(back.iter().eq(x.iter().rev()), "{n} {rows} on {}", isa.name());
+            let mut each = vec![1.0; (rows - 1) * stride.max(1) + 1];
+            sum_each(isa, &x, n, stride.max(1), &mut each);
+            let mut all = vec![1.0; n];
+            sum_all(isa, &x, &mut all);
+            for r in 0..rows {
+                let expected = 1.0 + sum(isa, &x[r * n..][..n]);
+                assert!((each[r * stride.max(1)] - expected).abs() < 1e-14, "{n} {rows} on {}", isa.name());
+            }
+            for (i, y) in all.iter().enumerate() {
+                let expected = (0..rows).fold(1.0, |y, r| y + x[r * n + i]);
+                assert_eq!(*y, expected, "{n} {rows} on {}", isa.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn elements_apart_are_moved_and_added_one_by_one() {
+    for isa in Isa::supported() {
+        for step in 2..6 {
+            for (n, rows, row) in
+                [(1, 1, 0), (1, 4, 3), (2, 3, 50), (7, 3, 7 * step), (16, 5, 64), (33, 2, 0), (64, 3, 1)]
+            {
+                let x: Vec<f32> = (0..n * rows).map(|i| (i as f32 * 0.7).sin()).collect();
+                let place = |i: usize| i / n * row + i % n * step;
+                let source: Vec<f32> = (0..place(n * rows - 1) + 1).map(|i| (i as f32 * 0.3).cos()).collect();
+                let mut copied = vec![0.0; n * rows];
+                copy_apart(isa, &source, (row, step), n, &mut copied);
+                let (mut put, mut added) = (source.clone(), source.clone());
+                put_apart(isa, &x, (row, step), n, &mut put);
+                add_apart(isa, &x, (row, step), n, &mut added);
+                let (mut put_before, mut added_before) = (source.clone(), source.clone());
+                for i in 0..n * rows {
+                    assert_eq!(copied[i], source[place(i)], "{n} {rows} {row} {step} on {}", isa.name());
+                    put_before[place(i)] = x[i];
+                    added_before[place(i)] += x[i];
+                }
+                assert_eq!((put, added), (put_before, added_before), "{n} {rows} {row} {step} on {}", isa.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The rows of [`Unary`] over slices.
+
+use super::Real;
+use super::loops::{Guarded, Map, Row, each, each_by_library, each_guarded};
+use super::math::derived;
+use crate::dtype::DType;
+use crate::kernels::isa::{Isa, Machine};
+use crate::ops::Unary;
+
+/// Declares functions of one float: types by whose names the loops are compiled.
+macro_rules! functions {
+    ($($Op:ident: |$x:ident, $E:ident, $M:ident| $value:expr $(, if $ordinary:expr)?;)*) => {
+        $(
+            #[derive(Clone, Copy, Default)]
+            struct $Op;
+            impl<$E: Real> Map<$E, $E> for $Op {
+                #[inline(always)]
+                fn at<$M: Machine>(self, $x: $E) -> $E {
+                    $value
+                }
+            }
+            $(
+                impl<$E: Real> Guarded<$E> for $Op {
+                    #[inline(always)]
+                    fn is_ordinary($x: $E) -> bool {
+                        $ordinary
+                    }
+                    fn row($x: $E) -> $E {
+                        Unary::$Op.apply($x)
+                    }
+                }
+            )?
+        )*
+    };
+}
+
+functions! {
+    Exp: |x, E, M| E::exponential::<M>(x);
+    Expm1: |x, E, M| E::exponential_less_one::<M>(x);
+    Ln: |x, E, M| E::logarithm::<M>(x), if E::is_normal_and_positive(x);
+    Log1p: |x, E, M| E::logarithm_of_one_plus::<M>(x), if E::exceeds_minus_one(x);
+    Sin: |x, E, M| E::sine::<M>(x), if E::is_small_angle(x);
+    Cos: |x, E, M| E::cosine::<M>(x), if E::is_small_angle(x);
+    Tan: |x, E, M| E::tangent::<M>(x), if E::is_small_angle(x);
+    Tanh: |x, E, M| derived::tanh::<E, M>(x);
+    Sech2: |x, E, M| derived::sech2::<E, M>(x);
+    Sigmoid: |x, E, M| derived::sigmoid::<E, M>(x);
+    Softplus: |x, E, M| derived::softplus::<E, M>(x);
+    Gaussian: |x, E, M| E::gaussian::<M>(x);
+    Erf: |x, E, M| E::erf::<M>(x);
+    Erfc: |x, E, M| E::erfc::<M>(x);
+    Atan: |x, E, M| E::arctangent::<M>(x);
+    Asin: |x, E, M| E::arcsine::<M>(x), if E::is_inner_sine(x);
+    Acos: |x, E, M| E::arccosine::<M>(x), if E::is_inner_sine(x);
+    Sinh: |x, E, M| derived::sinh::<E, M>(x), if derived::has_exponential(x);
+    Cosh: |x, E, M| derived::cosh::<E, M>(x), if derived::has_exponential(x);
+}
+
+/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel (`kernels`),
+/// one that is exact enough for `f32` alone (`narrow`), one that asks
+/// the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
+macro_rules! by_row {
+    ($isa:ident, $op:ident, $x:ident, $out:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
+        match $op {
+            $( Unary::$R => each($isa, Row(|x: E| Unary::$R.apply(x)), $x, $out), )*
+            $( Unary::$K => each($isa, $K, $x, $out), )*
+            $( Unary::$G => each_guarded($isa, $G, $x, $out), )*
+            $( Unary::$N if E::DTYPE == DType::F32 => each($isa, $N, $x, $out), )*
+            $( Unary::$N | )* $( Unary::$L )|* => each_by_library(|x: E| $op.apply(x), $x, $out),
+        }
+    };
+}
+
+/// The row at each element.
+pub(crate) fn unary<E: Real>(isa: Isa, op: Unary, x: &[E], out: &mut [E]) {
+    by_row! {
+        isa, op, x, out;
+        rows: Neg Abs Recip Square Sqrt Relu;
+        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Atan;
+        narrow: Erfc;
+        guarded: Ln Log1p Sin Cos Tan Asin Acos Sinh Cosh;
+        library: Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
+    }
+}
+
+/// A row as a function of one number, with the bits that a loop over a slice gives it.
+pub(crate) trait Function {
+    /// Whether machines differ: if not, the row itself is the function.
+    const BY_MACHINE: bool;
+    fn at<M: Machine>(x: f64) -> f64;
+}
+
+/// What is done with the function that a row is.
+pub(crate) trait Use {
+    type Output;
+    fn with<F: Function>(self) -> Self::Output;
+}
+
+/// A vector kernel.
+struct Kernel<F>(std::marker::PhantomData<F>);
+
+impl<F: Map<f64, f64> + Default> Function for Kernel<F> {
+    const BY_MACHINE: bool = true;
+    #[inline(always)]
+    fn at<M: Machine>(x: f64) -> f64 {
+        F::default().at::<M>(x)
+    }
+}
+
+/// A vector kernel that asks the row at some arguments.
+struct Careful<F>(std::marker::PhantomData<F>);
+
+impl<F: Guarded<f64> + Default> Function for Careful<F> {
+    const BY_MACHINE: bool = true;
+    #[inline(always)]
+    fn at<M: Machine>(x: f64) -> f64 {
+        if F::is_ordinary(x) { F::default().at::<M>(x) } else { F::row(x) }
+    }
+}
+
+macro_rules! as_function {
+    ($op:ident, $f:ident; rows: $($R:ident)*; kernels: $($K:ident)*; guarded: $($G:ident)*;) => {
+        match $op {
+            $( Unary::$K => $f.with::<Kernel<$K>>(), )*
+            $( Unary::$G => $f.with::<Careful<$G>>(), )*
+            $( Unary::$R => {
+                struct Here;
+                impl Function for Here {
+                    const BY_MACHINE: bool = false;
+                    #[inline(always)]
+                    fn at<M: Machine>(x: f64) -> f64 {
+                        Unary::$R.apply(x)
+                    }
+                }
+                $f.with::<Here>()
+            } )*
+        }
+    };
+}
+
+/// Uses a row as a function of one number.
+pub(crate) fn unary_function<U: Use>(op: Unary, f: U) -> U::Output {
+    as_function! {
+        op, f;
+        rows: Neg Abs Recip Square Sqrt Relu Erfc Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
+        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Atan;
+        guarded: Ln Log1p Sin Cos Tan Asin Acos Sinh Cosh;
+    }
+}

@@ -1,0 +1,315 @@
+//! Linear algebra of one matrix, partly by the crate nalgebra.
+//!
+//! Laws: results are defined by [`crate::ops::Matrix`]. A matrix with an element that is not finite, or without the
+//! result that is asked for, gives NaN everywhere, and integers that are still positions; right-hand sides of zeros give
+//! zeros. Vectors whose sign is free have it so that their largest element is positive.
+
+mod blocks;
+mod exponential;
+mod minors;
+mod orthogonal;
+
+use nalgebra::{DMatrix, RealField, SVD, SymmetricEigen};
+
+use crate::dtype::{DType, Float};
+use blocks::{Triangle, copy_rows};
+pub(crate) use minors::{minors, pivots};
+
+/// A float type of both this crate and nalgebra.
+pub(crate) trait Real: Float + RealField {}
+
+impl Real for f64 {}
+impl Real for f32 {}
+
+fn nan<E: Real>() -> E {
+    <E as num_traits::Float>::nan()
+}
+
+fn abs<E: Real>(x: E) -> E {
+    num_traits::Float::abs(x)
+}
+
+fn is_finite<E: Real>(x: &[E]) -> bool {
+    x.iter().all(|x| num_traits::Float::is_finite(*x))
+}
+
+fn is_zero<E: Real>(x: &[E]) -> bool {
+    x.iter().all(|x| *x == E::ZERO)
+}
+
+/// The exponent of the power of two above all absolute values; 0 if there is no number but zero.
+fn exponent<E: Real>(x: impl Iterator<Item = E>) -> i64 {
+    let most = x.fold(0.0f64, |most, x| most.max(abs(x).as_f64()));
+    if most == 0.0 || !most.is_finite() {
+        return 0;
+    }
+    // A subnormal number becomes a normal one first.
+    let (most, shift) = if most < f64::MIN_POSITIVE { (most * 2f64.powi(100), 100) } else { (most, 0) };
+    ((most.to_bits() >> 52) & 0x7ff) as i64 - 1022 - shift
+}
+
+/// `x 2^power`, rounded where it is subnormal.
+fn scaled<E: Real>(mut x: E, power: i64) -> E {
+    let step = if E::DTYPE == DType::F64 { 1000 } else { 120 };
+    let mut left = power.clamp(-5000, 5000);
+    while left != 0 && x != E::ZERO && num_traits::Float::is_finite(x) {
+        let part = left.clamp(-step, step);
+        x *= E::of_f64(2f64.powi(part as i32));
+        left -= part;
+    }
+    x
+}
+
+/// The lower triangular factor of the symmetric part of a matrix.
+pub(crate) fn cholesky<E: Real>(n: usize, a: &[E], l: &mut [E]) {
+    let half = E::of_f64(0.5);
+    for i in 0..n {
+        for j in 0..n {
+            l[i * n + j] = if j > i { E::ZERO } else { (a[i * n + j] + a[j * n + i]) * half };
+        }
+    }
+    if n > 0 && !(is_finite(a) && blocks::cholesky(l, n, 0, n)) {
+        return l.fill(nan());
+    }
+    // Products of blocks reach above the diagonal.
+    (0..n).for_each(|i| l[i * n + i + 1..(i + 1) * n].fill(E::ZERO));
+}
+
+/// The factors of a matrix, `l` below the diagonal and `u` from it on, and the row of `a` at each row.
+pub(crate) fn lu_factor<E: Real>(n: usize, a: &[E], lu: &mut [E], p: &mut [i64]) {
+    p.iter_mut().enumerate().for_each(|(i, p)| *p = i as i64);
+    if !is_finite(a) {
+        return lu.fill(nan());
+    }
+    lu.copy_from_slice(a);
+    if n > 0 {
+        blocks::lu(lu, n, 0, n, p);
+    }
+}
+
+/// The factors of a matrix apart.
+pub(crate) fn lu<E: Real>(n: usize, a: &[E], l: &mut [E], u: &mut [E], p: &mut [i64]) {
+    lu_factor(n, a, u, p);
+    for i in 0..n {
+        for j in 0..n {
+            let packed = u[i * n + j];
+            (l[i * n + j], u[i * n + j]) = match j.cmp(&i) {
+                std::cmp::Ordering::Less => (packed, E::ZERO),
+                std::cmp::Ordering::Equal => (E::ONE, packed),
+                std::cmp::Ordering::Greater => (E::ZERO, packed),
+            };
+        }
+    }
+}
+
+/// The solution with the factors of a matrix.
+pub(crate) fn solve<E: Real>(n: usize, (lu, p): (&[E], &[i64]), transposed: bool, b: &[E], x: &mut [E]) {
+    let columns = b.len().checked_div(n).unwrap_or(0);
+    if is_zero(b) {
+        return x.fill(E::ZERO);
+    }
+    let part = |lower: bool| Triangle { of: lu, n, transposed, lower: lower != transposed, unit: lower };
+    let (lower, upper) = (part(true), part(false));
+    if !(is_finite(lu) && upper.is_regular()) {
+        return x.fill(nan());
+    }
+    let rows = p.iter().zip(0..n);
+    if transposed {
+        let mut y = b.to_vec();
+        upper.solve(&mut y, columns);
+        lower.solve(&mut y, columns);
+        rows.for_each(|(p, i)| x[*p as usize * columns..][..columns].copy_from_slice(&y[i * columns..][..columns]));
+    } else {
+        rows.for_each(|(p, i)| x[i * columns..][..columns].copy_from_slice(&b[*p as usize * columns..][..columns]));
+        lower.solve(x, columns);
+        upper.solve(x, columns);
+    }
+}
+
+/// The solution with a triangle of a matrix: lower or not, of the transposed matrix or not, with ones on the diagonal
+/// or not.
+pub(crate) fn solve_triangular<E: Real>(n: usize, a: &[E], [lower, transposed, unit]: [bool; 3], b: &[E], x: &mut [E]) {
+    let columns = b.len().checked_div(n).unwrap_or(0);
+    if is_zero(b) {
+        return x.fill(E::ZERO);
+    }
+    let triangle = Triangle { of: a, n, transposed, lower: lower != transposed, unit };
+    let counts = |i: usize| if lower { i * n..i * n + i + 1 } else { i * n + i..(i + 1) * n };
+    let finite = (0..n).all(|i| {
+        let row = &a[counts(i)];
+        let row = match (unit, lower) {
+            (false, _) => row,
+            (true, true) => &row[..i],
+            (true, false) => &row[1..],
+        };
+        is_finite(row)
+    });
+    if !(finite && triangle.is_regular()) {
+        return x.fill(nan());
+    }
+    x.copy_from_slice(b);
+    triangle.solve(x, columns);
+}
+
+/// The factors of a matrix, the sign of their permutation, and whether they are finite.
+fn determinant<E: Real>(n: usize, a: &[E]) -> (Vec<E>, bool, bool) {
+    let (mut lu, mut p) = (vec![E::ZERO; n * n], vec![0; n]);
+    lu_factor(n, a, &mut lu, &mut p);
+    let mut odd = false;
+    let mut seen = vec![false; n];
+    for start in 0..n {
+        let (mut at, mut length) = (start, 0);
+        while !seen[at] {
+            seen[at] = true;
+            at = p[at] as usize;
+            length += 1;
+        }
+        odd ^= length > 0 && length % 2 == 0;
+    }
+    let diagonal: Vec<E> = (0..n).map(|i| lu[i * n + i]).collect();
+    let finite = is_finite(&lu);
+    (diagonal, odd, finite)
+}
+
+/// The product of numbers, with another sign if that is odd, as a number and a power of two: no product on the way leaves
+/// the range of floats.
+fn product<E: Real>(x: Vec<E>, odd: bool) -> (E, i64) {
+    x.into_iter().fold((if odd { -E::ONE } else { E::ONE }, 0), |(product, size), x| {
+        let of = exponent([x].into_iter());
+        let next = product * scaled(x, -of);
+        let here = exponent([next].into_iter());
+        (scaled(next, -here), size + of + here)
+    })
+}
+
+/// The determinant.
+pub(crate) fn det<E: Real>(n: usize, a: &[E]) -> E {
+    let (diagonal, odd, finite) = determinant(n, a);
+    if !finite {
+        return nan();
+    }
+    let (product, size) = product(diagonal, odd);
+    scaled(product, size)
+}
+
+/// The sign of the determinant, and the logarithm of its absolute value.
+pub(crate) fn slogdet<E: Real>(n: usize, a: &[E]) -> (E, E) {
+    let (diagonal, mut odd, finite) = determinant(n, a);
+    if !finite {
+        return (nan(), nan());
+    }
+    let mut log = E::ZERO;
+    for x in diagonal {
+        if x == E::ZERO {
+            return (E::ZERO, <E as num_traits::Float>::neg_infinity());
+        }
+        odd ^= x < E::ZERO;
+        log += num_traits::Float::ln(abs(x));
+    }
+    (if odd { -E::ONE } else { E::ONE }, log)
+}
+
+/// The inverse.
+pub(crate) fn inverse<E: Real>(n: usize, a: &[E], out: &mut [E]) {
+    let (mut lu, mut p, mut one) = (vec![E::ZERO; n * n], vec![0; n], vec![E::ZERO; n * n]);
+    lu_factor(n, a, &mut lu, &mut p);
+    (0..n).for_each(|i| one[i * n + i] = E::ONE);
+    solve(n, (&lu, &p), false, &one, out);
+}
+
+/// The factors `q`, with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative.
+pub(crate) fn qr<E: Real>([m, n]: [usize; 2], a: &[E], q: &mut [E], r: &mut [E]) {
+    if m == 0 || n == 0 {
+        return q.fill(E::ZERO);
+    }
+    if !is_finite(a) {
+        q.fill(nan());
+        return r.fill(nan());
+    }
+    orthogonal::factors([m, n], a, q, r);
+}
+
+/// Whether the element of the largest absolute value is negative.
+fn points_down<E: Real>(x: impl Iterator<Item = E>) -> bool {
+    x.fold(E::ZERO, |largest, x| if abs(x) > abs(largest) { x } else { largest }) < E::ZERO
+}
+
+/// The most steps of an iteration, for a matrix of this size.
+fn steps(n: usize) -> usize {
+    100 * n.max(10)
+}
+
+/// The eigenvalues of the symmetric part of a matrix in ascending order, and the eigenvectors as columns.
+pub(crate) fn eigh<E: Real>(n: usize, a: &[E], w: &mut [E], v: &mut [E]) {
+    let half = E::of_f64(0.5);
+    let symmetric = || DMatrix::from_fn(n, n, |i, j| (a[i * n + j] + a[j * n + i]) * half);
+    let epsilon = <E as num_traits::Float>::epsilon();
+    let found = if is_finite(a) && n > 0 { SymmetricEigen::try_new(symmetric(), epsilon, steps(n)) } else { None };
+    let Some(found) = found else {
+        w.fill(nan());
+        return v.fill(nan());
+    };
+    let mut order: Vec<usize> = (0..n).collect();
+    order
+        .sort_by(|i, j| found.eigenvalues[*i].partial_cmp(&found.eigenvalues[*j]).unwrap_or(std::cmp::Ordering::Equal));
+    for (k, from) in order.into_iter().enumerate() {
+        w[k] = found.eigenvalues[from];
+        let vector = found.eigenvectors.column(from);
+        let down = points_down(vector.iter().copied());
+        vector.iter().enumerate().for_each(|(i, x)| v[i * n + k] = if down { -*x } else { *x });
+    }
+}
+
+/// The singular values in descending order, with the vectors on both sides.
+pub(crate) fn svd<E: Real>([m, n]: [usize; 2], a: &[E], u: &mut [E], s: &mut [E], vt: &mut [E]) {
+    let k = m.min(n);
+    let epsilon = <E as num_traits::Float>::epsilon();
+    let matrix = || DMatrix::from_row_slice(m, n, a);
+    let found = if is_finite(a) && k > 0 { SVD::try_new(matrix(), true, true, epsilon, steps(k)) } else { None };
+    let Some(SVD { u: Some(left), v_t: Some(right), singular_values }) = found else {
+        u.fill(nan());
+        s.fill(nan());
+        return vt.fill(nan());
+    };
+    for j in 0..k {
+        s[j] = singular_values[j];
+        let down = points_down(left.column(j).iter().copied());
+        let turned = |x: E| if down { -x } else { x };
+        (0..m).for_each(|i| u[i * k + j] = turned(left[(i, j)]));
+        (0..n).for_each(|i| vt[j * n + i] = turned(right[(j, i)]));
+    }
+}
+
+/// The least-squares solution.
+pub(crate) fn lstsq<E: Real>([m, n]: [usize; 2], a: &[E], b: &[E], x: &mut [E]) {
+    let columns = b.len().checked_div(m).unwrap_or(0);
+    if is_zero(b) || n == 0 {
+        return x.fill(E::ZERO);
+    }
+    let (mut q, mut r) = (vec![E::ZERO; m * n], vec![E::ZERO; n * n]);
+    qr([m, n], a, &mut q, &mut r);
+    let right = DMatrix::from_row_slice(m, n, &q).tr_mul(&DMatrix::from_row_slice(m, columns, b));
+    let mut rows = vec![E::ZERO; n * columns];
+    copy_rows(&right, &mut rows);
+    solve_triangular(n, &r, [false, false, false], &rows, x);
+}
+
+/// The exponential.
+pub(crate) fn expm<E: Real>(n: usize, a: &[E], out: &mut [E]) {
+    if !is_finite(a) {
+        return out.fill(nan());
+    }
+    exponential::exponential(n, &|i, j| a[i * n + j], None, out);
+}
+
+/// The derivative of the exponential in the direction `e`.
+pub(crate) fn expm_tangent<E: Real>(n: usize, a: &[E], transposed: bool, e: &[E], out: &mut [E]) {
+    if is_zero(e) {
+        return out.fill(E::ZERO);
+    }
+    if !(is_finite(a) && is_finite(e)) {
+        return out.fill(nan());
+    }
+    let at = |i: usize, j: usize| if transposed { a[j * n + i] } else { a[i * n + j] };
+    exponential::exponential(n, &at, Some(e), out);
+}

@@ -1,0 +1,27 @@
+//! Kernels: loops over slices, shared by the interpreter of arrays and by compiled plans.
+//!
+//! Law: a kernel reads slices and writes into a slice of its caller's; it allocates no result, knows no array, and
+//! names no interpreter. What it computes is defined by the operation in [`crate::ops`] that its module names.
+//!
+//! | module | computes |
+//! |---|---|
+//! | `loop_nest` | nothing: it turns affine views into loops over runs |
+//! | `isa` | nothing: it runs a loop as compiled for the instruction set of the machine |
+//! | `threads` | nothing: it shares work out |
+//! | `elementwise` | rows of the tables, reductions and superinstructions over slices |
+//! | `contract` | bilinear operations: gemm, gemv, implicit GEMM, inner products |
+//! | `views` | copies and sums through views |
+//! | `indexing` | gather, scatter-add |
+//! | `reduce`, `sorting` | extrema and their positions, positions in sorted order |
+//! | `matrix` | linear algebra |
+
+pub(crate) mod contract;
+pub(crate) mod elementwise;
+pub(crate) mod indexing;
+pub(crate) mod isa;
+pub(crate) mod loop_nest;
+pub(crate) mod matrix;
+pub(crate) mod reduce;
+pub(crate) mod sorting;
+pub(crate) mod threads;
+pub(crate) mod views;

@@ -1,0 +1,229 @@
+//! Work shared by the threads of the pool of the caller.
+//!
+//! Law: no result depends on the number of threads, nor on which of them does a part. Without the feature `rayon`, or in
+//! a pool of one thread, the caller does all the work.
+//!
+//! The threads are those of the pool of `rayon` in which the caller runs, so users limit them as they limit that pool:
+//! by `RAYON_NUM_THREADS`, or by `ThreadPool::install`. The caller begins at once and takes one job after the other; it
+//! waits for threads that have begun a job, not for those that are late. So a busy machine costs no more than the call
+//! for help, a few microseconds.
+//!
+//! Unsafe code, as this module is allowed by name to have: a thread of the pool calls a function that lives in a frame
+//! of the caller.
+#![allow(unsafe_code)]
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The nanoseconds of work that are worth the way to another thread, which takes tens of microseconds.
+pub(crate) const WORTH: f64 = 150e3;
+
+/// The number of threads that share work of so many nanoseconds.
+pub(crate) fn number(work: f64) -> usize {
+    if work < WORTH { 1 } else { available() }
+}
+
+/// The number of threads that there are.
+pub(crate) fn available() -> usize {
+    #[cfg(feature = "rayon")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "rayon"))]
+    return 1;
+}
+
+/// Does all jobs, on so many threads at most.
+pub(crate) fn share<J: Send>(threads: usize, jobs: impl IntoIterator<Item = J>, work: impl Fn(J) + Sync) {
+    if threads < 2 {
+        return jobs.into_iter().for_each(work);
+    }
+    let jobs: Vec<Mutex<Option<J>>> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let job = jobs.get(next.fetch_add(1, Ordering::Relaxed))?;
+        job.lock().expect("nothing panics while a job is taken").take()
+    };
+    with_help(threads.min(jobs.len()).saturating_sub(1), &|| {
+        while let Some(job) = take() {
+            work(job);
+        }
+    });
+}
+
+/// The number of calls for help that no thread has heard yet.
+#[cfg(feature = "rayon")]
+static UNHEARD: AtomicUsize = AtomicUsize::new(0);
+
+/// The address of a function in a frame of the caller. A thread that comes late has the address of a frame that is gone,
+/// so it is no reference.
+#[cfg(feature = "rayon")]
+#[derive(Clone, Copy)]
+struct Lent(*const (dyn Fn() + Sync));
+
+// SAFETY: the function may be called by any thread.
+#[cfg(feature = "rayon")]
+unsafe impl Send for Lent {}
+
+#[cfg(feature = "rayon")]
+impl Lent {
+    /// Calls the function, if the gate is open.
+    fn pass(self, gate: &gate::Gate) {
+        // SAFETY: between `enter` and `leave`, the guard of the gate keeps the frame of the caller.
+        gate.pass(&|| unsafe { (*self.0)() });
+    }
+}
+
+/// Calls a function, and lets so many other threads call it, too, if they come before the caller is done.
+#[cfg(feature = "rayon")]
+fn with_help(helpers: usize, work: &(dyn Fn() + Sync)) {
+    use gate::{Gate, Guard};
+    let gate = std::sync::Arc::new(Gate::new());
+    // SAFETY: the lifetime of the pointee is left to the gate: see `Lent`.
+    let function = Lent(unsafe { std::mem::transmute::<&(dyn Fn() + Sync), *const (dyn Fn() + Sync)>(work) });
+    let guard = Guard(&gate);
+    for _ in 0..helpers {
+        // Where all threads are busy, calls that nobody has heard do not pile up.
+        if UNHEARD.load(Ordering::Relaxed) >= 2 * available() {
+            break;
+        }
+        UNHEARD.fetch_add(1, Ordering::Relaxed);
+        let gate = gate.clone();
+        rayon::spawn(move || {
+            UNHEARD.fetch_sub(1, Ordering::Relaxed);
+            function.pass(&gate);
+        });
+    }
+    work();
+    drop(guard);
+    gate.check();
+}
+
+/// Calls a function.
+#[cfg(not(feature = "rayon"))]
+fn with_help(_: usize, work: &(dyn Fn() + Sync)) {
+    work();
+}
+
+#[cfg(feature = "rayon")]
+mod gate {
+    use std::any::Any;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread::{self, Thread};
+
+    /// Set when no thread may enter any more; the other bits count the threads inside.
+    const CLOSED: usize = 1 << (usize::BITS - 1);
+
+    /// How often the caller looks at the gate before it sleeps.
+    const LOOKS: usize = 2000;
+
+    /// Lets threads in until it is closed, and knows when all have left.
+    pub(crate) struct Gate {
+        inside: AtomicUsize,
+        caller: Thread,
+        panic: Mutex<Option<Box<dyn Any + Send>>>,
+    }
+
+    impl Gate {
+        pub(crate) fn new() -> Gate {
+            Gate { inside: AtomicUsize::new(0), caller: thread::current(), panic: Mutex::new(None) }
+        }
+
+        /// Calls a function inside, if the gate is open.
+        pub(crate) fn pass(&self, work: &dyn Fn()) {
+            let enter = |inside: usize| (inside & CLOSED == 0).then_some(inside + 1);
+            if self.inside.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter).is_err() {
+                return;
+            }
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
+                *self.panic.lock().expect("nothing panics while a panic is kept") = Some(payload);
+            }
+            if self.inside.fetch_sub(1, Ordering::AcqRel) == CLOSED | 1 {
+                self.caller.unpark();
+            }
+        }
+
+        /// Hands on the panic of a thread.
+        pub(crate) fn check(&self) {
+            let payload = self.panic.lock().expect("nothing panics while a panic is kept").take();
+            if let Some(payload) = payload {
+                resume_unwind(payload);
+            }
+        }
+    }
+
+    /// Closes the gate, and waits until all have left.
+    pub(crate) struct Guard<'g>(pub(crate) &'g Gate);
+
+    impl Drop for Guard<'_> {
+        fn drop(&mut self) {
+            let Gate { inside, .. } = self.0;
+            inside.fetch_or(CLOSED, Ordering::AcqRel);
+            let mut looks = 0;
+            while inside.load(Ordering::Acquire) != CLOSED {
+                looks += 1;
+                if looks < LOOKS { std::hint::spin_loop() } else { thread::park() }
+            }
+        }
+    }
+}
+
+/// Runs in a pool of so many threads, whatever the machine has. The thread that runs is one of them: so all that is handed
+/// from thread to thread goes by way of this module, which `make tsan` watches, and none by way of the pool.
+#[cfg(all(test, feature = "rayon"))]
+pub(crate) fn with_threads(threads: usize, work: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        let run = || {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build();
+            let _pool = pool.expect("a pool");
+            work();
+        };
+        if let Err(payload) = scope.spawn(run).join() {
+            std::panic::resume_unwind(payload);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::threads::*;
+
+    #[test]
+    fn each_job_is_done_once() {
+        with_threads(3, || {
+            for n in [0, 1, 2, 5, 100] {
+                let mut done = vec![0; n];
+                share(3, &mut done, |x| *x += 1);
+                assert_eq!(done, vec![1; n]);
+            }
+        });
+    }
+
+    #[test]
+    fn sharing_nests() {
+        with_threads(3, || {
+            let mut done = vec![vec![0; 7]; 9];
+            share(3, &mut done, |row| share(3, row, |x| *x += 1));
+            assert_eq!(done, vec![vec![1; 7]; 9]);
+        });
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_when_all_threads_have_left() {
+        with_threads(3, || {
+            let left = AtomicUsize::new(0);
+            let run = || {
+                share(3, 0..20, |k| {
+                    if k == 3 {
+                        panic!("job {k}")
+                    } else {
+                        left.fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+            };
+            let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).expect_err("a job panics");
+            assert_eq!(payload.downcast_ref::<String>().map(|s| &s[..]), Some("job 3"));
+            assert!(left.load(Ordering::Relaxed) <= 19);
+        });
+    }
+}

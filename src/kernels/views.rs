@@ -1,0 +1,181 @@
+//! Copies and sums of elements through a loop nest of two views.
+//!
+//! Law: every visit of the nest moves one element. Where several visits go to one place, a kernel may choose only the
+//! order of the sum.
+
+use smallvec::SmallVec;
+
+use super::loop_nest::{Nest, stepped};
+use crate::dtype::{Elem, Num};
+
+/// Copies the elements of `source` to their places, all of which are distinct; other places keep what they have.
+pub(crate) fn copy<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E]) {
+    walk(nest, source, out, |o, x| *o = x);
+}
+
+/// Adds the elements of `source` to `sum` at their places.
+pub(crate) fn add<E: Num>(nest: &Nest<2>, source: &[E], sum: &mut [E]) {
+    match nest.inner().strides {
+        [1, 0] => nest.run(|[i, o], len| sum[o] = sum[o].plus(total(&source[i..i + len]))),
+        [s, 0] => nest.run(|[i, o], len| sum[o] = sum[o].plus(total_strided(source, i, s, len))),
+        [1, 1] if nest.middle().strides[1] == 0 => add_rows(nest, source, sum),
+        [_, _] => walk(nest, source, sum, |o, x| *o = o.plus(x)),
+    }
+}
+
+/// The number of times a nest writes to each of the `size` places of its second array, if it is the same number for
+/// all.
+pub(crate) fn hits(nest: &Nest<2>, size: usize) -> Option<usize> {
+    let mut count = 1usize;
+    let mut covered = 1;
+    for axis in nest.axes() {
+        match axis.strides[1] {
+            0 => count = count.checked_mul(axis.len)?,
+            1 if covered == 1 => covered = axis.len,
+            _ => return None,
+        }
+    }
+    (nest.is_box() && covered == size).then_some(count)
+}
+
+/// Whether a nest writes to each of the `size` places of its second array, and to each once.
+pub(crate) fn covers(nest: &Nest<2>, size: usize) -> bool {
+    let mut axes: SmallVec<[(i64, usize); 6]> = nest.axes().iter().map(|axis| (axis.strides[1], axis.len)).collect();
+    axes.sort_unstable();
+    let mut covered = 1;
+    let whole = axes.iter().all(|(stride, len)| {
+        let next = *stride == covered;
+        covered *= *len as i64;
+        next
+    });
+    nest.is_box() && whole && covered == size as i64
+}
+
+/// Adds runs that are contiguous on both sides and go to one place, four at a time.
+fn add_rows<E: Num>(nest: &Nest<2>, v: &[E], sum: &mut [E]) {
+    let steps = nest.middle().strides;
+    nest.panels(|start, count, len| {
+        let sum = &mut sum[start[1]..start[1] + len];
+        let at = |row: usize| {
+            let [i, _] = stepped(start, steps, row);
+            &v[i..i + len]
+        };
+        let blocks = count / 4;
+        for block in 0..blocks {
+            let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|k| at(4 * block + k));
+            let rows = r0.iter().zip(r1).zip(r2.iter().zip(r3));
+            sum.iter_mut().zip(rows).for_each(|(s, ((a, b), (c, d)))| *s = s.plus(*a).plus(*b).plus(*c).plus(*d));
+        }
+        for row in 4 * blocks..count {
+            sum.iter_mut().zip(at(row)).for_each(|(s, x)| *s = s.plus(*x));
+        }
+    });
+}
+
+/// Puts each visited element of `source` to its place; the body is chosen by the strides of the innermost loop.
+fn walk<E: Elem>(nest: &Nest<2>, source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
+    match nest.inner().strides {
+        [1, 1] => nest.run(|[i, o], len| {
+            out[o..o + len].iter_mut().zip(&source[i..i + len]).for_each(|(o, x)| put(o, *x));
+        }),
+        [0, 1] => nest.run(|[i, o], len| {
+            let x = source[i];
+            out[o..o + len].iter_mut().for_each(|o| put(o, x));
+        }),
+        [-1, 1] => nest.run(|[i, o], len| {
+            let run = &source[i + 1 - len..i + 1];
+            out[o..o + len].iter_mut().zip(run.iter().rev()).for_each(|(o, x)| put(o, *x));
+        }),
+        [s, t] => match crossing(nest) {
+            Some(places) => exchange(nest, places, source, out, put),
+            None if s > 0 && t == 1 => nest.run(|[i, o], len| {
+                let run = source[i..].iter().step_by(s as usize);
+                out[o..o + len].iter_mut().zip(run).for_each(|(o, x)| put(o, *x));
+            }),
+            None => nest.points(|[i, o]| put(&mut out[o], source[i])),
+        },
+    }
+}
+
+/// The places of two loops that transpose a matrix: one is contiguous in the source alone, the other
+/// in the result alone, and both go forward.
+fn crossing(nest: &Nest<2>) -> Option<[usize; 2]> {
+    if !nest.is_box() {
+        return None;
+    }
+    let find = |test: fn([i64; 2]) -> bool| nest.axes().iter().position(|axis| test(axis.strides));
+    Some([find(|[s, t]| s == 1 && t > 1)?, find(|[s, t]| s > 1 && t == 1)?])
+}
+
+/// The side of the square tiles in which matrices are transposed: one or two lines of cache.
+const TILE: usize = 16;
+
+/// Walks a nest that transposes matrices tile by tile, so that lines of cache are used whole on both
+/// sides. The places are those of the loops contiguous in `source` and in `out`.
+fn exchange<E: Elem>(nest: &Nest<2>, places: [usize; 2], source: &[E], out: &mut [E], put: impl Fn(&mut E, E) + Copy) {
+    let [across, along] = places.map(|place| nest.axes()[place]);
+    let (down, step) = (across.strides[1] as usize, along.strides[0] as usize);
+    let whole = [across.len / TILE * TILE, along.len / TILE * TILE];
+    let zeros = [E::ZERO; TILE];
+    nest.without(&places).points(|[i, o]| {
+        for j in (0..whole[1]).step_by(TILE) {
+            for k in (0..whole[0]).step_by(TILE) {
+                let mut rows = [&zeros; TILE];
+                for (r, row) in rows.iter_mut().enumerate() {
+                    *row = tile_row(&source[i + k + (j + r) * step..]);
+                }
+                for r in 0..TILE {
+                    let start = o + (k + r) * down + j;
+                    let place = &mut out[start..start + TILE];
+                    place.iter_mut().zip(&rows).for_each(|(o, row)| put(o, row[r]));
+                }
+            }
+        }
+        let mut edge = |k: usize, j: usize| {
+            let (start, end) = (o + k * down + j, o + k * down + along.len);
+            let run = source[i + k + j * step..].iter().step_by(step);
+            out[start..end].iter_mut().zip(run).for_each(|(o, x)| put(o, *x));
+        };
+        if whole[1] < along.len {
+            (0..whole[0]).for_each(|k| edge(k, whole[1]));
+        }
+        (whole[0]..across.len).for_each(|k| edge(k, 0));
+    });
+}
+
+/// One row of a tile, of a length known to the compiler.
+#[inline]
+fn tile_row<E>(v: &[E]) -> &[E; TILE] {
+    match v.first_chunk() {
+        Some(row) => row,
+        None => unreachable!("tiles lie in the matrix"),
+    }
+}
+
+/// The sum, in eight interleaved partial sums.
+fn total<E: Num>(v: &[E]) -> E {
+    let mut sums = [E::ZERO; 8];
+    let chunks = v.chunks_exact(8);
+    let rest = chunks.remainder().iter().fold(E::ZERO, |sum, x| sum.plus(*x));
+    for chunk in chunks {
+        (0..8).for_each(|k| sums[k] = sums[k].plus(chunk[k]));
+    }
+    folded(sums).plus(rest)
+}
+
+/// The sum of `len` elements from `start`, a stride apart.
+fn total_strided<E: Num>(v: &[E], start: usize, stride: i64, len: usize) -> E {
+    let at = |i: usize| v[(start as i64 + stride * i as i64) as usize];
+    let mut sums = [E::ZERO; 8];
+    let whole = len / 8 * 8;
+    for i in (0..whole).step_by(8) {
+        (0..8).for_each(|k| sums[k] = sums[k].plus(at(i + k)));
+    }
+    (whole..len).fold(folded(sums), |sum, i| sum.plus(at(i)))
+}
+
+/// The sum of eight partial sums, pairwise.
+pub(crate) fn folded<E: Num>(s: [E; 8]) -> E {
+    let pair = |i: usize| s[i].plus(s[i + 4]);
+    pair(0).plus(pair(2)).plus(pair(1).plus(pair(3)))
+}

@@ -1,0 +1,102 @@
+//! Checkpointing: loops cut in segments that reverse mode runs again, so that it keeps few states.
+//!
+//! Law: values and derivatives are unchanged, sums over the trips of a derivative are added up segment by segment. Only
+//! recurrences are cut: a loop that becomes bulk operations has no states. A loop within a loop that is cut stays as it
+//! is, since a segment runs it again.
+
+use std::rc::Rc;
+
+use super::optimize;
+use crate::base::BaseTensor;
+use crate::checkpoint::{Checkpoint, Plan, Trips, map_accum};
+use crate::program::{Builder, Loop, Made, NodeId, Now, Op, Program, Slot, Term, interpret};
+use crate::shape::Shape;
+
+/// The program with its recurrences cut in segments, which its derivatives in reverse mode run again: see
+/// [`checkpoint`](crate::checkpoint()).
+///
+/// ```
+/// use polygrad::passes::checkpoint_loops;
+/// use polygrad::{Function, checkpoint, iterate, tensor};
+/// let f = Function::stage(|x| iterate(100, x, |_, x: polygrad::Tensor<_, 0>| x.sin()), &tensor(1.0));
+/// let cut = checkpoint_loops(f.program(), checkpoint(10));
+/// assert!(cut.to_string().contains("again segment("));
+/// assert_eq!(checkpoint_loops(f.program(), checkpoint(100)), *f.program());
+/// ```
+pub fn checkpoint_loops(program: &Program, checkpoint: Checkpoint) -> Program {
+    let plans: Vec<Plan> = program.nodes().iter().map(|node| plan(&node.op, checkpoint)).collect();
+    if plans.iter().all(Plan::is_whole) {
+        return program.clone();
+    }
+    let mut b = Builder::new();
+    let inputs = b.inputs(program.inputs(), &[]);
+    program.rebuilt(b, inputs, &mut |b, k, node, now| match &node.op {
+        Op::Loop(l) if !plans[k as usize].is_whole() => cut(b, l, &plans[k as usize], now),
+        Op::Loop(_) | Op::Custom(..) | Op::Output(..) | Op::Input(_) | Op::Constant(_) => now.again(b, node),
+        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => now.again(b, node),
+        Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Call(..) => {
+            now.again(b, node)
+        }
+    })
+}
+
+/// The segments of a loop; none for what is not cut.
+fn plan(op: &Op<NodeId>, checkpoint: Checkpoint) -> Plan {
+    let Op::Loop(l) = op else { return Plan::whole() };
+    // A plan of a run lets states go after their last use.
+    let plan = checkpoint.plan(l.n, true);
+    if plan.is_whole() || is_recurrence(l) { plan } else { Plan::whole() }
+}
+
+/// The results of a loop, from its operands and its trips.
+type Run<'a> = &'a dyn Fn(&[Term], Trips<Term>) -> Vec<Term>;
+
+/// The loop alone, as a program.
+fn alone(l: &Loop<NodeId>, run: Run<'_>) -> Program {
+    let carried = l.init.len();
+    let variable = |(k, slot): (usize, &Slot)| {
+        let mut shape = Shape::from_slice(&slot.shape);
+        if (carried..carried + l.xs.len()).contains(&k) {
+            shape.insert(0, l.n);
+        }
+        Term::variable(&shape, slot.dtype)
+    };
+    let variables: Vec<Term> = l.body.inputs().iter().enumerate().map(variable).collect();
+    let (body, captured) = (l.body.clone(), variables[carried + l.xs.len()..].to_vec());
+    let trips: Trips<Term> = Rc::new(move |mut values, rows| {
+        values.extend(rows.iter().chain(&captured).cloned());
+        let mut carry = interpret(&body, values);
+        let outputs = carry.split_off(carried);
+        (carry, outputs)
+    });
+    match Term::program(&variables, &run(&variables, trips), &[]) {
+        Ok(program) => program,
+        Err(message) => unreachable!("a loop is closed: {message}"),
+    }
+}
+
+/// Whether a loop has trips that must run one after the other.
+fn is_recurrence(l: &Loop<NodeId>) -> bool {
+    if l.init.is_empty() {
+        return false;
+    }
+    let whole = alone(l, &|variables, trips| {
+        let (init, rest) = variables.split_at(l.init.len());
+        let (carry, outputs) =
+            Term::map_accum(l.n, l.reverse, init.to_vec(), &rest[..l.xs.len()], &mut |c, x| trips(c, x));
+        [carry, outputs].concat()
+    });
+    optimize(&whole).nodes().iter().any(|node| matches!(node.op, Op::Loop(_)))
+}
+
+/// The results of a loop that is cut.
+fn cut(b: &mut Builder, l: &Loop<NodeId>, plan: &Plan, now: &Now) -> Made {
+    let whole = alone(l, &|variables, trips| {
+        let (init, rest) = variables.split_at(l.init.len());
+        let (carry, outputs) = map_accum(plan, (l.n, l.reverse), init.to_vec(), &rest[..l.xs.len()], &trips);
+        [carry, outputs].concat()
+    });
+    let operands = l.init.iter().chain(&l.xs).chain(&l.captured).map(|a| now.of(*a)).collect();
+    let made = b.copy(&whole, operands);
+    Made::Many(whole.results().iter().map(|r| Some(made.of(*r))).collect())
+}

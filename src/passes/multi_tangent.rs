@@ -1,0 +1,300 @@
+//! Multi-tangent forward mode: tangents in several directions, side by side in the loops of a program.
+//!
+//! [`multi_tangent`] runs a program that is linear in some of its inputs for several values of these inputs at once. What does
+//! not depend on these inputs is computed once, and what depends on them lane by lane: a loop carries its values once,
+//! and the tangents of its values as often as there are lanes. [`batch`](crate::passes::batch) does the same work on stacks;
+//! in lanes a number stays a number, which loops of numbers keep in registers.
+//!
+//! Law: lane `k` of a result is the result for the values of lane `k`. What is known to be zero in a lane costs nothing
+//! there: a tangent that does not exist is no zero that is multiplied.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::array::Array;
+use crate::ops::{Binary, Unary};
+use crate::program::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot, Turns};
+
+/// A value for each lane, `None` for a known zero.
+pub(crate) type Lanes = SmallVec<[Option<NodeId>; 4]>;
+
+/// A value that is the same in all lanes, or one for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Same(NodeId),
+    Each(Lanes),
+}
+
+/// Whether a value is the same in all lanes, or in which lanes it may be other than zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Form {
+    Same,
+    Each(SmallVec<[bool; 4]>),
+}
+
+/// The new form of an operation of the program.
+enum Made {
+    One(Value),
+    /// The results of a loop, or of a function with rules.
+    Many(Vec<Value>),
+}
+
+/// The results of a program for inputs in `n` lanes, in which the program is linear.
+pub(crate) fn multi_tangent(b: &mut Builder, n: usize, program: &Program, inputs: Vec<Value>) -> Vec<Value> {
+    let mut made: Vec<Made> = inputs.into_iter().map(Made::One).collect();
+    for node in &program.nodes()[made.len()..] {
+        let next = Run { b, n, nodes: program.nodes(), made: &made }.operation(node);
+        made.push(next);
+    }
+    let value = |r: &NodeId| match &made[*r as usize] {
+        Made::One(value) => value.clone(),
+        Made::Many(_) => unreachable!("a result of a program is one value"),
+    };
+    program.results().iter().map(value).collect()
+}
+
+impl Value {
+    /// The values that are computed.
+    fn ids(&self) -> SmallVec<[NodeId; 4]> {
+        match self {
+            Value::Same(id) => SmallVec::from_iter([*id]),
+            Value::Each(lanes) => lanes.iter().copied().flatten().collect(),
+        }
+    }
+
+    /// The value in a lane, `None` for a known zero.
+    pub(crate) fn lane(&self, k: usize) -> Option<NodeId> {
+        match self {
+            Value::Same(id) => Some(*id),
+            Value::Each(lanes) => lanes[k],
+        }
+    }
+
+    fn form(&self) -> Form {
+        match self {
+            Value::Same(_) => Form::Same,
+            Value::Each(lanes) => Form::Each(lanes.iter().map(Option::is_some).collect()),
+        }
+    }
+}
+
+impl Form {
+    /// A value of this form whose parts are the next of these.
+    fn value(&self, mut next: impl FnMut() -> NodeId) -> Value {
+        match self {
+            Form::Same => Value::Same(next()),
+            Form::Each(lanes) => Value::Each(lanes.iter().map(|some| some.then(&mut next)).collect()),
+        }
+    }
+
+    /// The form of a carry that starts with, or becomes, a value of another form, too. A value that is the same in all
+    /// lanes is a zero, if a carry has lanes otherwise; one that is not known to be zero counts in every lane.
+    fn join(&self, other: &Form, zeros: [bool; 2]) -> Form {
+        match (self, other) {
+            (Form::Same, Form::Same) => Form::Same,
+            (Form::Each(x), Form::Each(y)) => Form::Each(x.iter().zip(y).map(|(x, y)| x | y).collect()),
+            (Form::Each(x), Form::Same) => Form::Each(x.iter().map(|x| *x || !zeros[1]).collect()),
+            (Form::Same, Form::Each(y)) => Form::Each(y.iter().map(|y| *y || !zeros[0]).collect()),
+        }
+    }
+}
+
+/// A constant of zeros.
+fn zeros(b: &mut Builder, like: &Node) -> NodeId {
+    b.apply(Op::Constant(Constant(Array::zeros(&like.shape, like.dtype))))
+}
+
+/// A loop and its operands.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    body: &'a Program,
+    init: &'a [NodeId],
+    xs: &'a [NodeId],
+    captured: &'a [NodeId],
+}
+
+struct Run<'a> {
+    b: &'a mut Builder,
+    n: usize,
+    nodes: &'a [Node],
+    made: &'a [Made],
+}
+
+impl Run<'_> {
+    fn value(&self, a: NodeId) -> &Value {
+        match &self.made[a as usize] {
+            Made::One(value) => value,
+            Made::Many(_) => unreachable!("an operand has one value"),
+        }
+    }
+
+    fn values(&self, ids: &[NodeId]) -> Vec<Value> {
+        ids.iter().map(|a| self.value(*a).clone()).collect()
+    }
+
+    /// The value of an operand in a lane.
+    fn lane(&mut self, a: NodeId, k: usize) -> NodeId {
+        let known = self.value(a).lane(k);
+        known.unwrap_or_else(|| zeros(self.b, &self.nodes[a as usize]))
+    }
+
+    /// The lanes in which an operand is not zero, of those that have lanes; `None` if no operand has.
+    fn live(&self, op: &Op<NodeId>) -> Option<Vec<bool>> {
+        let mut live: Option<Vec<bool>> = None;
+        op.operands(&mut |a| {
+            if let Value::Each(lanes) = self.value(*a) {
+                let live = live.get_or_insert_with(|| vec![false; lanes.len()]);
+                live.iter_mut().zip(lanes).for_each(|(live, lane)| *live |= lane.is_some());
+            }
+        });
+        live
+    }
+
+    /// The operation, once or lane by lane.
+    fn operation(&mut self, node: &Node) -> Made {
+        match &node.op {
+            Op::Output(of, position) => match &self.made[*of as usize] {
+                Made::Many(results) => Made::One(results[*position].clone()),
+                Made::One(_) => unreachable!("a result is taken of what has several"),
+            },
+            Op::Loop(l) => {
+                let place = Place { body: &l.body, init: &l.init, xs: &l.xs, captured: &l.captured };
+                Made::Many(self.looped(place, |body, init, xs, captured| {
+                    Op::Loop(Box::new(Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }))
+                }))
+            }
+            Op::Custom(custom, args) if custom.turns() != Turns::Once => {
+                let (init, captured) = args.split_at(custom.primal().outputs().len());
+                let place = Place { body: custom.primal(), init, xs: &[], captured };
+                Made::Many(self.looped(place, |body, init, _, captured| {
+                    match Custom::repeated(custom.name(), body, custom.turns()) {
+                        Ok(custom) => Op::Custom(Arc::new(custom), [init, captured].concat()),
+                        Err(fact) => unreachable!("a carry starts with a mask, which has no lanes: {fact}"),
+                    }
+                }))
+            }
+            Op::Call(call, args) => {
+                let args: Vec<_> = args.iter().map(|a| self.nodes[*a as usize].kind()).collect();
+                Made::Many(self.several(&node.op, call.results(&args).len()))
+            }
+            Op::Custom(custom, _) => Made::Many(self.several(&node.op, custom.primal().outputs().len())),
+            Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => {
+                Made::One(self.elementary(node))
+            }
+            Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => {
+                Made::One(self.elementary(node))
+            }
+            Op::Concat(..) => Made::One(self.elementary(node)),
+        }
+    }
+
+    /// An operation with one result.
+    fn elementary(&mut self, node: &Node) -> Value {
+        let Some(live) = self.live(&node.op) else { return Value::Same(self.in_lane(node, 0)) };
+        let mut results = Lanes::new();
+        for (k, live) in live.into_iter().enumerate() {
+            let id = live.then(|| self.added(&node.op, k).unwrap_or_else(|| self.in_lane(node, k)));
+            results.push(id.filter(|id| !self.b.is_zero(*id)));
+        }
+        Value::Each(results)
+    }
+
+    /// An operation in a lane.
+    fn in_lane(&mut self, node: &Node, k: usize) -> NodeId {
+        let op = node.op.map(&mut |a| self.lane(*a, k));
+        self.b.add(op, node.shape.clone(), node.dtype)
+    }
+
+    /// A sum or difference in a lane in which one of the terms is zero.
+    fn added(&mut self, op: &Op<NodeId>, k: usize) -> Option<NodeId> {
+        let Op::Binary(op @ (Binary::Add | Binary::Sub), x, y) = op else { return None };
+        match (self.value(*x).lane(k), self.value(*y).lane(k)) {
+            (Some(x), None) => Some(x),
+            (None, Some(y)) if *op == Binary::Add => Some(y),
+            (None, Some(y)) => Some(self.b.apply(Op::Unary(Unary::Neg, y))),
+            (Some(_), Some(_)) | (None, None) => None,
+        }
+    }
+
+    /// The results of an operation with so many.
+    fn several(&mut self, op: &Op<NodeId>, count: usize) -> Vec<Value> {
+        let apply = |run: &mut Self, k: usize| {
+            let of = op.map(&mut |a| run.lane(*a, k));
+            let of = run.b.apply(of);
+            (0..count).map(|at| run.b.apply(Op::Output(of, at))).collect::<Vec<NodeId>>()
+        };
+        let Some(live) = self.live(op) else { return apply(self, 0).into_iter().map(Value::Same).collect() };
+        let lanes: Vec<Option<Vec<NodeId>>> = (0..self.n).map(|k| live[k].then(|| apply(self, k))).collect();
+        let result = |at: usize| lanes.iter().map(|lane| lane.as_ref().map(|results| results[at])).collect();
+        (0..count).map(|at| Value::Each(result(at))).collect()
+    }
+
+    /// The results of a loop with as many trips, or of one that ends by itself as early, which carries each value once, or once for each lane.
+    fn looped(
+        &mut self,
+        l: Place<'_>,
+        make: impl FnOnce(Program, Vec<NodeId>, Vec<NodeId>, Vec<NodeId>) -> Op<NodeId>,
+    ) -> Vec<Value> {
+        let init = self.values(l.init);
+        let (xs, captured) = (self.values(l.xs), self.values(l.captured));
+        let mut carry: Vec<Form> = init.iter().map(Value::form).collect();
+        let others: Vec<Form> = xs.iter().chain(&captured).map(Value::form).collect();
+        // Lanes are added to the carry until each trip returns what it takes: a least fixpoint.
+        let (body, results) = loop {
+            let (mut b, values) = self.inputs(l.body, &[&carry[..], &others].concat());
+            let results = multi_tangent(&mut b, self.n, l.body, values);
+            let mut next = carry.clone();
+            for ((form, start), end) in next.iter_mut().zip(&init).zip(&results) {
+                let is_zero = |b: &Builder, value: &Value| matches!(value, Value::Same(id) if b.is_zero(*id));
+                let zeros = [is_zero(self.b, start), is_zero(&b, end)];
+                *form = form.join(&end.form(), zeros);
+            }
+            if next == carry {
+                break (self.body(b, l.body, &carry, &results), results);
+            }
+            carry = next;
+        };
+        let start = |run: &mut Self, (k, form): (usize, &Form)| -> Vec<NodeId> {
+            let in_lane = |(at, some): (usize, &bool)| some.then(|| run.lane(l.init[k], at));
+            match form {
+                Form::Same => init[k].ids().to_vec(),
+                Form::Each(lanes) => lanes.iter().enumerate().filter_map(in_lane).collect(),
+            }
+        };
+        let init: Vec<NodeId> = carry.iter().enumerate().flat_map(|at| start(self, at)).collect();
+        let flat = |values: &[Value]| values.iter().flat_map(Value::ids).collect::<Vec<NodeId>>();
+        let of = self.b.apply(make(body, init, flat(&xs), flat(&captured)));
+        let mut at = 0;
+        let mut next = || {
+            at += 1;
+            self.b.apply(Op::Output(of, at - 1))
+        };
+        let forms = carry.into_iter().chain(results[l.init.len()..].iter().map(Value::form));
+        forms.map(|form| form.value(&mut next)).collect()
+    }
+
+    /// A builder with inputs of these forms for a program.
+    fn inputs(&self, program: &Program, forms: &[Form]) -> (Builder, Vec<Value>) {
+        let mut b = Builder::new();
+        let input = |(slot, form): (&Slot, &Form)| form.value(|| b.input(Slot { name: String::new(), ..slot.clone() }));
+        let values = program.inputs().iter().zip(forms).map(input).collect();
+        (b, values)
+    }
+
+    /// The body whose carry has these forms.
+    fn body(&self, mut b: Builder, body: &Program, carry: &[Form], results: &[Value]) -> Program {
+        let mut out: Vec<NodeId> = Vec::new();
+        for (k, value) in results.iter().enumerate() {
+            match carry.get(k) {
+                Some(Form::Each(lanes)) => {
+                    let live = (0..lanes.len()).filter(|k| lanes[*k]);
+                    let like = &body.nodes()[body.results()[k] as usize];
+                    out.extend(live.map(|k| value.lane(k).unwrap_or_else(|| zeros(&mut b, like))));
+                }
+                Some(Form::Same) | None => out.extend(value.ids()),
+            }
+        }
+        b.finish(&out, &[])
+    }
+}
