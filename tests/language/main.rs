@@ -10,6 +10,7 @@ mod wrapped;
 
 mod accuracy;
 mod anchors;
+mod architecture;
 mod array;
 mod beside;
 mod bounds;
