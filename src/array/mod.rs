@@ -16,8 +16,6 @@ use crate::shape::{self, Shape, check_possible, check_room, is_possible};
 mod approx;
 mod convert;
 mod display;
-#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
-mod foreign;
 pub(crate) mod pool;
 mod random;
 #[cfg(feature = "serde")]

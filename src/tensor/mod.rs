@@ -34,6 +34,7 @@
 //! | `checkpoint` | loops with a carry that are cut in segments |
 //! | `associative` | scans by an associative operation |
 //! | `repeat` | loops that end by themselves |
+//! | `foreign` | conversions from and to the arrays and matrices of other crates |
 //!
 //! The elementwise functions of one float tensor come from the table in `ops/unary.rs`.
 //!
@@ -59,6 +60,8 @@ mod einsum;
 mod elementwise;
 mod expand;
 pub mod fft;
+#[cfg(any(feature = "faer", feature = "nalgebra", feature = "ndarray"))]
+mod foreign;
 mod index;
 mod interpolate;
 mod known;

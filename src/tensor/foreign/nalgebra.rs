@@ -12,7 +12,7 @@
 
 use ::nalgebra::{DMatrix, DVector, Dim, Matrix, RawStorage, Scalar, U1};
 
-use super::super::Array;
+use crate::array::Array;
 use crate::dtype::Elem;
 use crate::tensor::Tensor;
 

@@ -13,7 +13,7 @@
 
 use ::faer::{Col, ColRef, Mat, MatRef, Shape, Stride};
 
-use super::super::{Array, Elems};
+use crate::array::{Array, Elems};
 use crate::dtype::Elem;
 use crate::tensor::Tensor;
 

@@ -13,7 +13,7 @@
 
 use ::ndarray::{Array as NdArray, ArrayBase, ArrayView, Data, Dim, Dimension, IntoDimension, Ix, IxDyn, OwnedRepr};
 
-use super::super::{Array, ArrayError, Elems};
+use crate::array::{Array, ArrayError, Elems};
 use crate::dtype::Elem;
 use crate::tensor::Tensor;
 
