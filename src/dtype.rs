@@ -7,8 +7,6 @@
 use std::fmt;
 
 use crate::array::{Array, Data};
-use crate::base::BaseTensor;
-use crate::ops::{Binary, Discrete, IntBinary, IntUnary};
 
 /// The element type of a tensor, as a value known at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -121,29 +119,6 @@ pub trait Num: Elem + num_traits::NumCast {
     /// `a * b + c`, rounded once, wrapping for integers. One instruction on machines that have it, otherwise slow.
     #[doc(hidden)]
     fn fused(self, factor: Self, sum: Self) -> Self;
-
-    /// The operation behind `+` for this element type.
-    #[doc(hidden)]
-    #[track_caller]
-    fn add_op<T: BaseTensor>(a: &T, b: &T) -> T;
-    #[doc(hidden)]
-    #[track_caller]
-    fn sub_op<T: BaseTensor>(a: &T, b: &T) -> T;
-    #[doc(hidden)]
-    #[track_caller]
-    fn mul_op<T: BaseTensor>(a: &T, b: &T) -> T;
-    #[doc(hidden)]
-    #[track_caller]
-    fn min_op<T: BaseTensor>(a: &T, b: &T) -> T;
-    #[doc(hidden)]
-    #[track_caller]
-    fn max_op<T: BaseTensor>(a: &T, b: &T) -> T;
-    #[doc(hidden)]
-    #[track_caller]
-    fn neg_op<T: BaseTensor>(a: &T) -> T;
-    #[doc(hidden)]
-    #[track_caller]
-    fn abs_op<T: BaseTensor>(a: &T) -> T;
 }
 
 /// A differentiable element type: `f64` or `f32`.
@@ -218,27 +193,6 @@ macro_rules! float {
             fn fused(self, factor: Self, sum: Self) -> Self {
                 self.mul_add(factor, sum)
             }
-            fn add_op<T: BaseTensor>(a: &T, b: &T) -> T {
-                a.binary(Binary::Add, b)
-            }
-            fn sub_op<T: BaseTensor>(a: &T, b: &T) -> T {
-                a.binary(Binary::Sub, b)
-            }
-            fn mul_op<T: BaseTensor>(a: &T, b: &T) -> T {
-                a.binary(Binary::Mul, b)
-            }
-            fn min_op<T: BaseTensor>(a: &T, b: &T) -> T {
-                a.binary(Binary::Min, b)
-            }
-            fn max_op<T: BaseTensor>(a: &T, b: &T) -> T {
-                a.binary(Binary::Max, b)
-            }
-            fn neg_op<T: BaseTensor>(a: &T) -> T {
-                a.unary(crate::ops::Unary::Neg)
-            }
-            fn abs_op<T: BaseTensor>(a: &T) -> T {
-                a.unary(crate::ops::Unary::Abs)
-            }
         }
         impl Float for $t {
             #[inline]
@@ -269,26 +223,5 @@ impl Num for i64 {
     #[inline]
     fn fused(self, factor: Self, sum: Self) -> Self {
         self.wrapping_mul(factor).wrapping_add(sum)
-    }
-    fn add_op<T: BaseTensor>(a: &T, b: &T) -> T {
-        T::discrete(&Discrete::IntBinary(IntBinary::Add), &[a, b])
-    }
-    fn sub_op<T: BaseTensor>(a: &T, b: &T) -> T {
-        T::discrete(&Discrete::IntBinary(IntBinary::Sub), &[a, b])
-    }
-    fn mul_op<T: BaseTensor>(a: &T, b: &T) -> T {
-        T::discrete(&Discrete::IntBinary(IntBinary::Mul), &[a, b])
-    }
-    fn min_op<T: BaseTensor>(a: &T, b: &T) -> T {
-        T::discrete(&Discrete::IntBinary(IntBinary::Min), &[a, b])
-    }
-    fn max_op<T: BaseTensor>(a: &T, b: &T) -> T {
-        T::discrete(&Discrete::IntBinary(IntBinary::Max), &[a, b])
-    }
-    fn neg_op<T: BaseTensor>(a: &T) -> T {
-        T::discrete(&Discrete::IntUnary(IntUnary::Neg), &[a])
-    }
-    fn abs_op<T: BaseTensor>(a: &T) -> T {
-        T::discrete(&Discrete::IntUnary(IntUnary::Abs), &[a])
     }
 }

@@ -10,6 +10,7 @@
 use smallvec::SmallVec;
 
 use super::Tensor;
+use super::arithmetic::max_op;
 use crate::base::BaseTensor;
 use crate::dtype::{Float, Num};
 use crate::ops::{Contract, Linear, Reduce, View};
@@ -342,7 +343,7 @@ fn largest<T: BaseTensor, const D: usize, E: Num>(
     x: &Tensor<T, D, E>,
     views: impl Iterator<Item = Linear>,
 ) -> Tensor<T, D, E> {
-    match views.map(|view| x.raw().linear(&view)).reduce(|best, slice| E::max_op(&best, &slice)) {
+    match views.map(|view| x.raw().linear(&view)).reduce(|best, slice| max_op::<_, E>(&best, &slice)) {
         Some(best) => Tensor::from_raw(best),
         None => unreachable!("a window has at least one place"),
     }

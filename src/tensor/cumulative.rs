@@ -4,6 +4,7 @@
 //! never by dividing a total; so the derivative of a product is right where factors are zero.
 
 use super::Tensor;
+use super::arithmetic::{add_op, max_op, min_op, mul_op};
 use super::rank::{Above, Rank};
 use super::structure::check_axis;
 use crate::array::Array;
@@ -27,10 +28,10 @@ impl Combine {
     #[track_caller]
     fn apply<T: BaseTensor, E: Num>(self, a: &T, b: &T) -> T {
         match self {
-            Combine::Sum => E::add_op(a, b),
-            Combine::Product => E::mul_op(a, b),
-            Combine::Min => E::min_op(a, b),
-            Combine::Max => E::max_op(a, b),
+            Combine::Sum => add_op::<_, E>(a, b),
+            Combine::Product => mul_op::<_, E>(a, b),
+            Combine::Min => min_op::<_, E>(a, b),
+            Combine::Max => max_op::<_, E>(a, b),
             Combine::LogSumExp => a.binary(Binary::LogAddExp, b),
         }
     }
@@ -53,12 +54,12 @@ fn product<T: BaseTensor, E: Num>(x: &T, axis: usize) -> T {
         let n = rest.shape()[axis];
         if n % 2 == 1 {
             let last = every(&rest, axis, n - 1, 1, 1);
-            odd = Some(if let Some(odd) = odd { E::mul_op(&last, &odd) } else { last });
+            odd = Some(if let Some(odd) = odd { mul_op::<_, E>(&last, &odd) } else { last });
         }
-        rest = E::mul_op(&every(&rest, axis, 0, n / 2, 1), &every(&rest, axis, n / 2, n / 2, 1));
+        rest = mul_op::<_, E>(&every(&rest, axis, 0, n / 2, 1), &every(&rest, axis, n / 2, n / 2, 1));
     }
     match odd {
-        Some(odd) => E::mul_op(&rest, &odd),
+        Some(odd) => mul_op::<_, E>(&rest, &odd),
         None if rest.shape()[axis] == 0 => T::constant(Array::full(&shape, E::ONE)),
         None => rest,
     }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::Tensor;
+use super::arithmetic::{abs_op, add_op, max_op, min_op, mul_op};
 use super::operators::{Elements, Operand, broadcast_shape, stretch};
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float, Num};
@@ -130,7 +131,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     #[track_caller]
     pub fn min(&self, other: impl Operand<T, D, E>) -> Self {
         let [a, b] = self.with("min", &other);
-        Tensor::from_raw(E::min_op::<T>(&a, &b))
+        Tensor::from_raw(min_op::<_, E>(&a, &b))
     }
 
     /// The larger of each pair; NaN if either is. The derivative goes to the chosen one, on ties to `self`.
@@ -144,7 +145,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     #[track_caller]
     pub fn max(&self, other: impl Operand<T, D, E>) -> Self {
         let [a, b] = self.with("max", &other);
-        Tensor::from_raw(E::max_op::<T>(&a, &b))
+        Tensor::from_raw(max_op::<_, E>(&a, &b))
     }
 
     /// Each element brought between `lo` and `hi`; NaN stays. The derivative is 1 from `lo` to `hi`, both
@@ -157,9 +158,9 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     #[track_caller]
     pub fn clamp(&self, lo: impl Operand<T, D, E>, hi: impl Operand<T, D, E>) -> Self {
         let [x, lo] = self.with("clamp", &lo);
-        let above: Self = Tensor::from_raw(E::max_op::<T>(&x, &lo));
+        let above: Self = Tensor::from_raw(max_op::<_, E>(&x, &lo));
         let [x, hi] = above.with("clamp", &hi);
-        Tensor::from_raw(E::min_op::<T>(&x, &hi))
+        Tensor::from_raw(min_op::<_, E>(&x, &hi))
     }
 
     /// This tensor times a scalar tensor.
@@ -170,7 +171,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     #[track_caller]
     pub fn times(&self, s: &Tensor<T, 0, E>) -> Self {
-        Tensor::from_raw(E::mul_op(self.raw(), &repeated(s, self.raw().shape())))
+        Tensor::from_raw(mul_op::<_, E>(self.raw(), &repeated(s, self.raw().shape())))
     }
 
     /// This tensor plus a scalar tensor.
@@ -181,7 +182,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
     /// ```
     #[track_caller]
     pub fn plus(&self, s: &Tensor<T, 0, E>) -> Self {
-        Tensor::from_raw(E::add_op(self.raw(), &repeated(s, self.raw().shape())))
+        Tensor::from_raw(add_op::<_, E>(self.raw(), &repeated(s, self.raw().shape())))
     }
 }
 
@@ -397,7 +398,7 @@ impl<T: BaseTensor, const D: usize> Tensor<T, D, i64> {
     /// ```
     #[track_caller]
     pub fn abs(&self) -> Self {
-        Tensor::from_raw(<i64 as Num>::abs_op(self.raw()))
+        Tensor::from_raw(abs_op::<_, i64>(self.raw()))
     }
 
     /// The nearest floats.

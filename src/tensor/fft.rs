@@ -6,6 +6,7 @@
 //! is not.
 
 use super::Tensor;
+use super::arithmetic::mul_op;
 use super::structure::check_axis;
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -180,7 +181,7 @@ pub fn irfft<T: BaseTensor, const D: usize, E: Float>(
     let weight = |k: usize| if k == 0 || 2 * k == n { 1.0 } else { 2.0 } / n as f64;
     let weights = Array::from((0..shape[axis]).map(|k| E::of_f64(weight(k))).collect::<Vec<E>>());
     let weights = T::constant(weights).linear(&Linear::replicate(half.shape(), &[axis + 1]));
-    let half = E::mul_op(&weights, &half);
+    let half = mul_op::<_, E>(&weights, &half);
     let none: Shape = whole.iter().map(|_| 0).collect();
     let mut after = none.clone();
     after[axis + 1] = n - shape[axis];

@@ -9,6 +9,7 @@
 //! | this one | the type, constructors, shapes |
 //! | `known` | tensors of known numbers: their elements, equality, printing |
 //! | `operators` | `+ - * / %`, unary `-`, and `& \| !` of masks, with broadcasting |
+//! | `arithmetic` | what arithmetic of an element type is in the language |
 //! | `elementwise` | functions of two tensors, comparisons, selection, conversions |
 //! | `structure` | views, reshaping |
 //! | `parts` | stacking, concatenation, `cond`; owned, borrowed and numbers as arguments |
@@ -51,6 +52,7 @@ use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Discrete, Linear, View};
 use crate::shape::{Show, check_possible, check_room};
 
+mod arithmetic;
 mod associative;
 mod batched;
 mod checkpoint;

@@ -17,11 +17,12 @@ use std::ops::{
 
 use smallvec::SmallVec;
 
+use super::arithmetic::{add_op, div_op, mul_op, neg_op, sub_op};
 use super::{Beside, Rank, Takes, Tensor};
 use crate::array::Array;
 use crate::base::{BaseTensor, Level};
 use crate::dtype::{DType, Elem, Num};
-use crate::ops::{Binary, Discrete, IntBinary, Linear, View};
+use crate::ops::{Discrete, IntBinary, Linear, View};
 use crate::shape::{Shape, Show, check_possible, same};
 
 /// The common shape of two operands of equal rank: along each axis the sizes are equal, or one is 1.
@@ -188,35 +189,7 @@ fn splat<T: BaseTensor, E: Elem>(x: E, like: &T) -> T {
     T::constant(Array::full(like.shape(), x))
 }
 
-#[track_caller]
-#[inline]
-fn add_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
-    E::add_op(a, b)
-}
-
-#[track_caller]
-#[inline]
-fn sub_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
-    E::sub_op(a, b)
-}
-
-#[track_caller]
-#[inline]
-fn mul_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
-    E::mul_op(a, b)
-}
-
-/// The quotient: IEEE for floats, truncated for integers.
-#[track_caller]
-#[inline]
-pub(super) fn div_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
-    match E::DTYPE {
-        DType::F64 | DType::F32 => a.binary(Binary::Div, b),
-        DType::I64 | DType::Bool => T::discrete(&Discrete::IntBinary(IntBinary::Quot), &[a, b]),
-    }
-}
-
-// The remaining operations are for one element type each; they are generic in form, because the macros call them.
+// These operations are for one element type each; they are generic in form, because the macros call them.
 
 #[track_caller]
 fn rem_op<T: BaseTensor, E: Num>(a: &T, b: &T) -> T {
@@ -414,7 +387,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Neg for &Tensor<T, D, E> {
     type Output = Tensor<T, D, E>;
     #[track_caller]
     fn neg(self) -> Tensor<T, D, E> {
-        Tensor::from_raw(E::neg_op(self.raw()))
+        Tensor::from_raw(neg_op::<T, E>(self.raw()))
     }
 }
 

@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 
 use super::Tensor;
+use super::arithmetic::sub_op;
 use super::rank::{Above, Rank};
 use super::structure::check_axis;
 use crate::base::BaseTensor;
@@ -98,7 +99,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         check_axis("diff", axis, shape);
         let n = shape[axis].saturating_sub(1);
         let later = part(self.raw(), axis, shape[axis] - n, n);
-        Tensor::from_raw(E::sub_op(&later, &part(self.raw(), axis, 0, n)))
+        Tensor::from_raw(sub_op::<_, E>(&later, &part(self.raw(), axis, 0, n)))
     }
 
     /// The cross product of vectors of three components along the last axis; the other axes are broadcast.

@@ -6,7 +6,7 @@
 use super::elementwise::repeated;
 use super::rank::{Above, Rank};
 use super::structure::{check_axis, other_axes};
-use super::{Tensor, operators};
+use super::{Tensor, arithmetic};
 use crate::base::BaseTensor;
 use crate::dtype::{Elem, Float, Num};
 use crate::ops::{Discrete, Linear, Reduce};
@@ -257,7 +257,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         // Elements are scaled by the largest. The scale may count as a constant: the result does not depend on it.
         let top = self.stop_gradient().abs().max_all();
         let unit = (top.gt(E::ZERO) & top.lt(E::infinity())).select(&top, E::ONE);
-        let x: Self = Tensor::from_raw(operators::div_op::<T, E>(self.raw(), &repeated(&unit, self.raw().shape())));
+        let x: Self = Tensor::from_raw(arithmetic::div_op::<T, E>(self.raw(), &repeated(&unit, self.raw().shape())));
         let sum = x.dot(&x);
         sum.gt(E::ZERO).select(sum.sqrt(), sum.stop_gradient()) * unit
     }
