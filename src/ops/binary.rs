@@ -1,6 +1,6 @@
 //! Elementwise functions of two float arguments of one shape: one row each.
 //!
-//! Law: as for [`Unary`](super::Unary): a row is everything, the method of [`Tensor`] included. Broadcasting is
+//! Law: as for [`Unary`](super::Unary): a row is everything, the method of [`Tensor`](crate::Tensor) included. Broadcasting is
 //! the typed surface's business; here both shapes are equal.
 
 use std::f64::consts::LN_2;
@@ -11,7 +11,6 @@ use crate::array::pool;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::{Compare, Unary};
-use crate::tensor::{Operand, Tensor};
 
 /// How an operation is written in programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +23,7 @@ pub enum Notation {
     Function,
 }
 
-/// Makes the enum, its table functions and the documented methods of [`Tensor`] from the rows.
+/// Makes the enum and its table functions from the rows.
 ///
 /// `written` is `sum("+")` or `product("*")` for an operator, and `method` for a function. It is `function` for a
 /// function whose method exists for other element types, too; that method is in `tensor/elementwise.rs`.
@@ -33,20 +32,6 @@ macro_rules! binary_ops {
     (@notation product $symbol:literal) => { Notation::Product($symbol) };
     (@notation method) => { Notation::Function };
     (@notation function) => { Notation::Function };
-    (@surface method, $name:ident, $Op:ident, [$($doc:literal)*], [$($ax:expr, $ay:expr, $value:expr)?]) => {
-        $(#[doc = $doc])*
-        ///
-        /// Here `x` is `self` and `y` is the argument.
-        $(#[doc = concat!(
-            "\n```\nuse polygrad::tensor;\nassert_eq!(tensor(", stringify!($ax), ").", stringify!($name), "(", stringify!($ay),
-            "), tensor(", stringify!($value), "));\n```"
-        )])?
-        #[track_caller]
-        pub fn $name(&self, y: impl Operand<T, D, E>) -> Self {
-            self.binary(Binary::$Op, y)
-        }
-    };
-    (@surface $written:ident, $($rest:tt)*) => {};
     ($(
         $(#[doc = $doc:literal])*
         $name:ident => $Op:ident {
@@ -146,162 +131,165 @@ macro_rules! binary_ops {
                 match self { $( Binary::$Op => { let ($x, $y, $z) = (&x, &y, &z); $dy } )* }
             }
         }
-
-        /// Elementwise functions of two floats, of which the second may be a number.
-        impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-            $( binary_ops! { @surface $written, $name, $Op, [$($doc)*], [$($ax, $ay, $value)?] } )*
-        }
     };
 }
 
-binary_ops! {
-    /// Sum `x + y`. Partials 1 and 1.
-    add => Add {
-        written: sum("+"),
-        kernel: |x, y| x + y,
-        partials: |x, y, z| [Partial::one(), Partial::one()],
-        domain: -3.0..3.0, -3.0..3.0,
-    }
-    /// Difference `x - y`. Partials 1 and -1.
-    sub => Sub {
-        written: sum("-"),
-        kernel: |x, y| x - y,
-        partials: |x, y, z| [Partial::one(), Partial::minus_one()],
-        domain: -3.0..3.0, -3.0..3.0,
-    }
-    /// Product `x * y`. Partials `y` and `x`.
-    mul => Mul {
-        written: product("*"),
-        kernel: |x, y| x * y,
-        partials: |x, y, z| [y.clone().plain(), x.clone().plain()],
-        domain: -3.0..3.0, -3.0..3.0,
-    }
-    /// Quotient `x / y`, IEEE at `y = 0`. Partials `1 / y` and `-(x / y) / y`.
-    div => Div {
-        written: product("/"),
-        kernel: |x, y| x / y,
-        partials: |x, y, z| [y.map(Unary::Recip).singular(), (-z / y).singular()],
-        domain: -3.0..3.0, 0.5..3.0,
-    }
-    /// Power `x^y`, with `0^0 = 1`; NaN for a negative base and a fractional exponent.
-    /// Partials `y x^(y - 1)`, taken as 0 where `y = 0`, and `x^y ln x`, taken as 0 where `x = 0` and `y >= 0`,
-    /// NaN where `x < 0`.
-    pow => Pow {
-        written: method,
-        kernel: |x, y| x.powf(y),
-        partials: |x, y, z| [
-            y.mul_no_nan(&x.with(Binary::PowLessOne, y)).singular(),
-            grown(x, &y.is(Compare::Ge, &y.c(0.0)), z).singular()
-        ],
-        domain: 0.5..2.0, -2.0..2.0,
-        example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [8.0, 9.0],
-    }
-    /// Power `x^(y - 1)`, as exact as a power with an exponent that is not rounded: of it the derivative of `pow` is
-    /// made. Partials `(y - 1) x^(y - 2)`, taken as 0 where `y = 1`, and `x^(y - 1) ln x`, taken as 0 where `x = 0` and
-    /// `y >= 1`.
-    pow_less_one => PowLessOne {
-        written: method,
-        kernel: |x, y| special::pow_less_one(x, y),
-        partials: |x, y, z| [
-            (y - 1.0).mul_no_nan(&x.with(Binary::PowLessOne, &(y - 1.0))).singular(),
-            grown(x, &y.is(Compare::Ge, &y.c(1.0)), z).singular()
-        ],
-        domain: 0.5..2.0, -2.0..2.0,
-        example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [4.0, 3.0],
-    }
-    /// Angle of the point with ordinate `x` (the first argument) and abscissa `y`, in `(-pi, pi]`.
-    /// Partials `y / (x^2 + y^2)` and `-x / (x^2 + y^2)`; NaN at the origin.
-    atan2 => Atan2 {
-        written: method,
-        kernel: |x, y| x.atan2(y),
-        partials: |x, y, z| [y.with(Binary::RecipReal, x).singular(), (-x.with(Binary::RecipReal, y)).singular()],
-        domain: 0.5..2.0, -2.0..2.0,
-        example: ([0.0], &tensor([1.0])) => [0.0],
-    }
-    /// Real part of the reciprocal of the complex number `x + i y`: `x / (x^2 + y^2)`, without overflow on the way; the
-    /// partials of `atan2` are such parts. Partials `(y^2 - x^2) / (x^2 + y^2)^2` and `-2 x y / (x^2 + y^2)^2`, NaN at
-    /// the origin.
-    recip_real => RecipReal {
-        written: method,
-        kernel: |x, y| special::recip_real(x, y),
-        partials: |x, y, z| [
-            difference_of_squares(&y.with(Binary::RecipReal, x), z).singular(),
-            (-2.0 * z.mul_no_nan(&y.with(Binary::RecipReal, x))).singular()
-        ],
-        domain: 0.5..2.0, -2.0..2.0,
-        example: ([3.0], 4.0) => [0.12],
-    }
-    /// Length of the vector `(x, y)`: `sqrt(x^2 + y^2)`, without overflow on the way. Partials `x / hypot` and
-    /// `y / hypot`, by convention 0 at the origin.
-    hypot => Hypot {
-        written: method,
-        kernel: |x, y| x.hypot(y),
-        partials: |x, y, z| [cosine(x, z).singular(), cosine(y, z).singular()],
-        domain: 0.5..3.0, -2.0..2.0,
-        example: ([3.0], 4.0) => [5.0],
-    }
-    /// The absolute value of `x` with the sign of `y`, which counts for zeros too; NaN counts as positive, since no
-    /// operation keeps its sign. Partials 1 where the signs of `x` and `y` agree, -1 where they differ, by convention 0
-    /// where `x` is 0; and 0 in `y`.
-    copysign => Copysign {
-        written: method,
-        kernel: |x, y| if y.is_nan() { x.abs() } else { x.copysign(y) },
-        partials: |x, y, z| [(x.sign() * x.c(1.0).with(Binary::Copysign, y)).mask(), y.c(0.0).mask()],
-        domain: -3.0..-0.5, -3.0..-0.5,
-        example: ([3.0, -3.0], -0.0) => [-3.0, -3.0],
-    }
-    /// Smaller of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
-    min => Min {
-        written: function,
-        kernel: |x, y| if x <= y || x.is_nan() { x } else { y },
-        partials: |x, y, z| [
-            takes_first(Compare::Le, x, y).as_ones(x).mask(),
-            takes_first(Compare::Le, x, y).not().as_ones(x).mask()
-        ],
-        domain: -2.0..-0.5, 0.5..2.0,
-    }
-    /// Larger of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
-    max => Max {
-        written: function,
-        kernel: |x, y| if x >= y || x.is_nan() { x } else { y },
-        partials: |x, y, z| [
-            takes_first(Compare::Ge, x, y).as_ones(x).mask(),
-            takes_first(Compare::Ge, x, y).not().as_ones(x).mask()
-        ],
-        domain: -2.0..-0.5, 0.5..2.0,
-    }
-    /// Logarithm of a sum of exponentials, `ln(e^x + e^y)`, without overflow. Partials `sigmoid(x - y)` and
-    /// `sigmoid(y - x)`.
-    logaddexp => LogAddExp {
-        written: method,
-        kernel: |x, y| {
-            let larger = if x > y || x.is_nan() { x } else { y };
-            // Equal infinities have no difference.
-            if x == y { x + F::of_f64(LN_2) } else { larger + (-(x - y).abs()).exp().ln_1p() }
-        },
-        partials: |x, y, z| [(x - y).map(Unary::Sigmoid).singular(), (y - x).map(Unary::Sigmoid).singular()],
-        domain: -2.0..2.0, -2.0..2.0,
-        example: ([1000.0, 0.0], f64::NEG_INFINITY) => [1000.0, 0.0],
-    }
-    /// Derivative of order `y` of `digamma` at `x`: the function itself for 0, `trigamma` for 1. NaN where the order is no integer or
-    /// negative; at 0 and the negative integers NaN for even orders, which have opposite infinities on either side, and `inf` for odd ones.
-    /// Partials `polygamma(x, y + 1)`, and 0 in `y`, which is rounded if it is less than a quarter away from an integer.
-    polygamma => Polygamma {
-        written: function,
-        kernel: |x, y| F::of_f64(special::polygamma(x.as_f64(), y.as_f64())),
-        partials: |x, y, z| [x.with(Binary::Polygamma, &(y + 1.0)).singular(), y.c(0.0).mask()],
-        domain: 0.5..3.0, 1.8..2.2,
-    }
-    /// Product that is 0 where either factor is 0, even if the other is infinite or NaN there. Partials `y`
-    /// and `x`, which multiply in the same way: guarded products are closed under differentiation.
-    mul_no_nan => MulNoNan {
-        written: method,
-        kernel: |x, y| if x == F::ZERO || y == F::ZERO { F::ZERO } else { x * y },
-        partials: |x, y, z| [y.clone().singular(), x.clone().singular()],
-        domain: -3.0..3.0, 0.5..3.0,
-        example: ([0.0, 2.0], &tensor([f64::NAN, 3.0])) => [0.0, 6.0],
-    }
+/// The rows, which are given to a macro: here to that of the table, in [`crate::tensor`] to that of the methods.
+macro_rules! binary_rows {
+    ($then:ident) => {
+        $then! {
+            /// Sum `x + y`. Partials 1 and 1.
+            add => Add {
+                written: sum("+"),
+                kernel: |x, y| x + y,
+                partials: |x, y, z| [Partial::one(), Partial::one()],
+                domain: -3.0..3.0, -3.0..3.0,
+            }
+            /// Difference `x - y`. Partials 1 and -1.
+            sub => Sub {
+                written: sum("-"),
+                kernel: |x, y| x - y,
+                partials: |x, y, z| [Partial::one(), Partial::minus_one()],
+                domain: -3.0..3.0, -3.0..3.0,
+            }
+            /// Product `x * y`. Partials `y` and `x`.
+            mul => Mul {
+                written: product("*"),
+                kernel: |x, y| x * y,
+                partials: |x, y, z| [y.clone().plain(), x.clone().plain()],
+                domain: -3.0..3.0, -3.0..3.0,
+            }
+            /// Quotient `x / y`, IEEE at `y = 0`. Partials `1 / y` and `-(x / y) / y`.
+            div => Div {
+                written: product("/"),
+                kernel: |x, y| x / y,
+                partials: |x, y, z| [y.map(Unary::Recip).singular(), (-z / y).singular()],
+                domain: -3.0..3.0, 0.5..3.0,
+            }
+            /// Power `x^y`, with `0^0 = 1`; NaN for a negative base and a fractional exponent.
+            /// Partials `y x^(y - 1)`, taken as 0 where `y = 0`, and `x^y ln x`, taken as 0 where `x = 0` and `y >= 0`,
+            /// NaN where `x < 0`.
+            pow => Pow {
+                written: method,
+                kernel: |x, y| x.powf(y),
+                partials: |x, y, z| [
+                    y.mul_no_nan(&x.with(Binary::PowLessOne, y)).singular(),
+                    grown(x, &y.is(Compare::Ge, &y.c(0.0)), z).singular()
+                ],
+                domain: 0.5..2.0, -2.0..2.0,
+                example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [8.0, 9.0],
+            }
+            /// Power `x^(y - 1)`, as exact as a power with an exponent that is not rounded: of it the derivative of `pow` is
+            /// made. Partials `(y - 1) x^(y - 2)`, taken as 0 where `y = 1`, and `x^(y - 1) ln x`, taken as 0 where `x = 0` and
+            /// `y >= 1`.
+            pow_less_one => PowLessOne {
+                written: method,
+                kernel: |x, y| special::pow_less_one(x, y),
+                partials: |x, y, z| [
+                    (y - 1.0).mul_no_nan(&x.with(Binary::PowLessOne, &(y - 1.0))).singular(),
+                    grown(x, &y.is(Compare::Ge, &y.c(1.0)), z).singular()
+                ],
+                domain: 0.5..2.0, -2.0..2.0,
+                example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [4.0, 3.0],
+            }
+            /// Angle of the point with ordinate `x` (the first argument) and abscissa `y`, in `(-pi, pi]`.
+            /// Partials `y / (x^2 + y^2)` and `-x / (x^2 + y^2)`; NaN at the origin.
+            atan2 => Atan2 {
+                written: method,
+                kernel: |x, y| x.atan2(y),
+                partials: |x, y, z| [y.with(Binary::RecipReal, x).singular(), (-x.with(Binary::RecipReal, y)).singular()],
+                domain: 0.5..2.0, -2.0..2.0,
+                example: ([0.0], &tensor([1.0])) => [0.0],
+            }
+            /// Real part of the reciprocal of the complex number `x + i y`: `x / (x^2 + y^2)`, without overflow on the way; the
+            /// partials of `atan2` are such parts. Partials `(y^2 - x^2) / (x^2 + y^2)^2` and `-2 x y / (x^2 + y^2)^2`, NaN at
+            /// the origin.
+            recip_real => RecipReal {
+                written: method,
+                kernel: |x, y| special::recip_real(x, y),
+                partials: |x, y, z| [
+                    difference_of_squares(&y.with(Binary::RecipReal, x), z).singular(),
+                    (-2.0 * z.mul_no_nan(&y.with(Binary::RecipReal, x))).singular()
+                ],
+                domain: 0.5..2.0, -2.0..2.0,
+                example: ([3.0], 4.0) => [0.12],
+            }
+            /// Length of the vector `(x, y)`: `sqrt(x^2 + y^2)`, without overflow on the way. Partials `x / hypot` and
+            /// `y / hypot`, by convention 0 at the origin.
+            hypot => Hypot {
+                written: method,
+                kernel: |x, y| x.hypot(y),
+                partials: |x, y, z| [cosine(x, z).singular(), cosine(y, z).singular()],
+                domain: 0.5..3.0, -2.0..2.0,
+                example: ([3.0], 4.0) => [5.0],
+            }
+            /// The absolute value of `x` with the sign of `y`, which counts for zeros too; NaN counts as positive, since no
+            /// operation keeps its sign. Partials 1 where the signs of `x` and `y` agree, -1 where they differ, by convention 0
+            /// where `x` is 0; and 0 in `y`.
+            copysign => Copysign {
+                written: method,
+                kernel: |x, y| if y.is_nan() { x.abs() } else { x.copysign(y) },
+                partials: |x, y, z| [(x.sign() * x.c(1.0).with(Binary::Copysign, y)).mask(), y.c(0.0).mask()],
+                domain: -3.0..-0.5, -3.0..-0.5,
+                example: ([3.0, -3.0], -0.0) => [-3.0, -3.0],
+            }
+            /// Smaller of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
+            min => Min {
+                written: function,
+                kernel: |x, y| if x <= y || x.is_nan() { x } else { y },
+                partials: |x, y, z| [
+                    takes_first(Compare::Le, x, y).as_ones(x).mask(),
+                    takes_first(Compare::Le, x, y).not().as_ones(x).mask()
+                ],
+                domain: -2.0..-0.5, 0.5..2.0,
+            }
+            /// Larger of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
+            max => Max {
+                written: function,
+                kernel: |x, y| if x >= y || x.is_nan() { x } else { y },
+                partials: |x, y, z| [
+                    takes_first(Compare::Ge, x, y).as_ones(x).mask(),
+                    takes_first(Compare::Ge, x, y).not().as_ones(x).mask()
+                ],
+                domain: -2.0..-0.5, 0.5..2.0,
+            }
+            /// Logarithm of a sum of exponentials, `ln(e^x + e^y)`, without overflow. Partials `sigmoid(x - y)` and
+            /// `sigmoid(y - x)`.
+            logaddexp => LogAddExp {
+                written: method,
+                kernel: |x, y| {
+                    let larger = if x > y || x.is_nan() { x } else { y };
+                    // Equal infinities have no difference.
+                    if x == y { x + F::of_f64(LN_2) } else { larger + (-(x - y).abs()).exp().ln_1p() }
+                },
+                partials: |x, y, z| [(x - y).map(Unary::Sigmoid).singular(), (y - x).map(Unary::Sigmoid).singular()],
+                domain: -2.0..2.0, -2.0..2.0,
+                example: ([1000.0, 0.0], f64::NEG_INFINITY) => [1000.0, 0.0],
+            }
+            /// Derivative of order `y` of `digamma` at `x`: the function itself for 0, `trigamma` for 1. NaN where the order is no integer or
+            /// negative; at 0 and the negative integers NaN for even orders, which have opposite infinities on either side, and `inf` for odd ones.
+            /// Partials `polygamma(x, y + 1)`, and 0 in `y`, which is rounded if it is less than a quarter away from an integer.
+            polygamma => Polygamma {
+                written: function,
+                kernel: |x, y| F::of_f64(special::polygamma(x.as_f64(), y.as_f64())),
+                partials: |x, y, z| [x.with(Binary::Polygamma, &(y + 1.0)).singular(), y.c(0.0).mask()],
+                domain: 0.5..3.0, 1.8..2.2,
+            }
+            /// Product that is 0 where either factor is 0, even if the other is infinite or NaN there. Partials `y`
+            /// and `x`, which multiply in the same way: guarded products are closed under differentiation.
+            mul_no_nan => MulNoNan {
+                written: method,
+                kernel: |x, y| if x == F::ZERO || y == F::ZERO { F::ZERO } else { x * y },
+                partials: |x, y, z| [y.clone().singular(), x.clone().singular()],
+                domain: -3.0..3.0, 0.5..3.0,
+                example: ([0.0, 2.0], &tensor([f64::NAN, 3.0])) => [0.0, 6.0],
+            }
+        }
+    };
 }
+pub(crate) use binary_rows;
+
+binary_rows!(binary_ops);
 
 /// A coordinate of a vector divided by the length of the vector; 0 where the length is 0.
 fn cosine<T: BaseTensor>(side: &Val<T>, length: &Val<T>) -> Val<T> {

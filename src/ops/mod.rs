@@ -36,6 +36,7 @@ mod unary;
 mod val;
 pub(crate) mod view;
 
+pub(crate) use binary::binary_rows;
 pub use binary::{Binary, Notation};
 pub use call::Call;
 pub use contract::Contract;
@@ -49,5 +50,6 @@ pub(crate) use linear::check_fourier;
 pub use matrix::Matrix;
 pub use reduce::Reduce;
 pub use unary::Unary;
+pub(crate) use unary::unary_rows;
 pub use val::{Guard, Origin, Partial};
 pub use view::View;

@@ -15,9 +15,8 @@ use crate::array::pool;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::{Binary, Compare};
-use crate::tensor::Tensor;
 
-/// Makes the enum, its table functions and the documented methods of [`Tensor`] from the rows.
+/// Makes the enum and its table functions from the rows.
 macro_rules! unary_ops {
     ($(
         $(#[doc = $doc:literal])*
@@ -76,21 +75,6 @@ macro_rules! unary_ops {
                 match self { $( Unary::$Op => { let ($x, $y) = (&x, &y); $derivative } )* }
             }
         }
-
-        /// Elementwise functions of floats.
-        impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
-            $(
-                $(#[doc = $doc])*
-                $(#[doc = concat!(
-                    "\n```\nuse polygrad::tensor;\nassert_eq!(tensor(", stringify!($at), ").", stringify!($name),
-                    "(), tensor(", stringify!($value), "));\n```"
-                )])?
-                #[track_caller]
-                pub fn $name(&self) -> Self {
-                    Tensor::from_raw(self.raw().unary(Unary::$Op))
-                }
-            )*
-        }
     };
 }
 
@@ -99,253 +83,261 @@ fn c<F: Float>(x: f64) -> F {
     F::of_f64(x)
 }
 
-unary_ops! {
-    /// Negation, `-x`. Derivative `-1`.
-    neg => Neg {
-        kernel: |x| -x,
-        derivative: |_x, _y| Partial::minus_one(),
-        domain: -3.0..3.0,
-        example: 2.0 => -2.0,
-    }
-    /// Absolute value `|x|`. Derivative `sign(x)`, by convention 0 at 0.
-    abs => Abs {
-        kernel: |x| x.abs(),
-        derivative: |x, _y| x.sign().mask(),
-        domain: 0.5..3.0,
-        example: -3.0 => 3.0,
-    }
-    /// Reciprocal `1 / x`. Derivative `-1 / x^2`; infinite at 0.
-    recip => Recip {
-        kernel: |x| x.recip(),
-        derivative: |_x, y| (-y.mul_no_nan(y)).singular(),
-        domain: 0.5..3.0,
-        example: 4.0 => 0.25,
-    }
-    /// Square `x^2`. Derivative `2 x`.
-    square => Square {
-        kernel: |x| x * x,
-        derivative: |x, _y| (2.0 * x).plain(),
-        domain: -3.0..3.0,
-        example: 3.0 => 9.0,
-    }
-    /// Square root; NaN below 0. Derivative `1 / (2 sqrt x)`, infinite at 0 and NaN below.
-    sqrt => Sqrt {
-        kernel: |x| x.sqrt(),
-        derivative: |_x, y| (0.5 / y).singular(),
-        domain: 0.5..3.0,
-        example: 9.0 => 3.0,
-    }
-    /// Exponential `e^x`. Derivative `e^x`.
-    exp => Exp {
-        kernel: |x| x.exp(),
-        derivative: |_x, y| y.clone().singular(),
-        domain: -2.0..2.0,
-        example: 0.0 => 1.0,
-    }
-    /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`, a number below 0, too.
-    ln => Ln {
-        kernel: |x| x.ln(),
-        derivative: |x, _y| x.map(Unary::Recip).singular(),
-        domain: 0.5..3.0,
-        example: 1.0 => 0.0,
-    }
-    /// `ln(1 + x)`, accurate near 0; `-inf` at -1 and NaN below. Derivative `1 / (1 + x)`, a number
-    /// below -1, too.
-    log1p => Log1p {
-        kernel: |x| x.ln_1p(),
-        derivative: |x, _y| (1.0 + x).map(Unary::Recip).singular(),
-        domain: -0.5..2.0,
-        example: 0.0 => 0.0,
-    }
-    /// `e^x - 1`, accurate near 0. Derivative `e^x`.
-    expm1 => Expm1 {
-        kernel: |x| x.exp_m1(),
-        derivative: |x, _y| x.map(Unary::Exp).singular(),
-        domain: -2.0..2.0,
-        example: 0.0 => 0.0,
-    }
-    /// Sine of an angle in radians. Derivative `cos x`.
-    sin => Sin {
-        kernel: |x| x.sin(),
-        derivative: |x, _y| x.map(Unary::Cos).plain(),
-        domain: -3.0..3.0,
-        example: 0.0 => 0.0,
-    }
-    /// Cosine of an angle in radians. Derivative `-sin x`.
-    cos => Cos {
-        kernel: |x| x.cos(),
-        derivative: |x, _y| (-x.map(Unary::Sin)).plain(),
-        domain: -3.0..3.0,
-        example: 0.0 => 1.0,
-    }
-    /// Tangent of an angle in radians. Derivative `1 + tan(x)^2`.
-    tan => Tan {
-        kernel: |x| x.tan(),
-        derivative: |_x, y| (1.0 + y * y).plain(),
-        domain: -1.2..1.2,
-        example: 0.0 => 0.0,
-    }
-    /// Arc sine; NaN outside `[-1, 1]`. Derivative `1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
-    asin => Asin {
-        kernel: |x| x.asin(),
-        derivative: |x, _y| one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip).singular(),
-        domain: -0.8..0.8,
-        example: 0.0 => 0.0,
-    }
-    /// Arc cosine; NaN outside `[-1, 1]`. Derivative `-1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
-    acos => Acos {
-        kernel: |x| x.acos(),
-        derivative: |x, _y| (-one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip)).singular(),
-        domain: -0.8..0.8,
-        example: 1.0 => 0.0,
-    }
-    /// Arc tangent. Derivative `1 / (1 + x^2)`.
-    atan => Atan {
-        kernel: |x| x.atan(),
-        derivative: |x, _y| (1.0 + x * x).map(Unary::Recip).plain(),
-        domain: -3.0..3.0,
-        example: 0.0 => 0.0,
-    }
-    /// Hyperbolic sine. Derivative `cosh x`.
-    sinh => Sinh {
-        kernel: |x| x.sinh(),
-        derivative: |x, _y| x.map(Unary::Cosh).singular(),
-        domain: -2.0..2.0,
-        example: 0.0 => 0.0,
-    }
-    /// Hyperbolic cosine. Derivative `sinh x`.
-    cosh => Cosh {
-        kernel: |x| x.cosh(),
-        derivative: |x, _y| x.map(Unary::Sinh).singular(),
-        domain: -2.0..2.0,
-        example: 0.0 => 1.0,
-    }
-    /// Hyperbolic tangent. Derivative `1 / cosh(x)^2`.
-    tanh => Tanh {
-        kernel: |x| x.tanh(),
-        derivative: |x, _y| x.map(Unary::Sech2).plain(),
-        domain: -2.0..2.0,
-        example: 0.0 => 0.0,
-    }
-    /// Square of the hyperbolic secant, `1 / cosh(x)^2`, accurate where `1 - tanh(x)^2` is near 0, too.
-    /// Derivative `-2 tanh(x) / cosh(x)^2`.
-    sech2 => Sech2 {
-        kernel: |x| special::sech2(x),
-        derivative: |x, y| (-2.0 * (x.map(Unary::Tanh) * y)).plain(),
-        domain: -2.0..2.0,
-        example: 0.0 => 1.0,
-    }
-    /// Inverse hyperbolic sine. Derivative `1 / sqrt(1 + x^2)`.
-    asinh => Asinh {
-        kernel: |x| c(special::asinh(x.as_f64())),
-        derivative: |x, _y| x.c(1.0).with(Binary::Hypot, x).map(Unary::Recip).plain(),
-        domain: -3.0..3.0,
-        example: 0.0 => 0.0,
-    }
-    /// Inverse hyperbolic cosine; NaN below 1. Derivative `1 / sqrt(x^2 - 1)`, infinite at 1 and NaN below.
-    acosh => Acosh {
-        kernel: |x| c(special::acosh(x.as_f64())),
-        // Two roots: below -1, where the function is NaN, the root of the product would be a number.
-        derivative: |x, _y| (x - 1.0).map(Unary::Sqrt).mul_no_nan(&(x + 1.0).map(Unary::Sqrt)).map(Unary::Recip).singular(),
-        domain: 1.5..3.0,
-        example: 1.0 => 0.0,
-    }
-    /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Derivative `1 / (1 - x^2)`, infinite at
-    /// the ends and a number beyond, too.
-    atanh => Atanh {
-        kernel: |x| c(special::atanh(x.as_f64())),
-        derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),
-        domain: -0.8..0.8,
-        example: 0.0 => 0.0,
-    }
-    /// Logistic function `1 / (1 + e^-x)`, without overflow. Derivative `sigmoid(x) sigmoid(-x)`.
-    sigmoid => Sigmoid {
-        kernel: |x| {
-            // The exponent is never positive, so nothing overflows.
-            let e = (-x.abs()).exp();
-            (if x < c(0.0) { e } else { F::ONE }) / (F::ONE + e)
-        },
-        derivative: |x, y| (y * (-x).map(Unary::Sigmoid)).plain(),
-        domain: -3.0..3.0,
-        example: 0.0 => 0.5,
-    }
-    /// Rectifier `max(x, 0)`. Derivative 1 where `x > 0` and 0 elsewhere, also at 0.
-    relu => Relu {
-        kernel: |x| if x < c(0.0) { c(0.0) } else { x },
-        derivative: |x, _y| x.is(Compare::Gt, &x.c(0.0)).as_ones(x).mask(),
-        domain: 0.5..3.0,
-        example: -2.0 => 0.0,
-    }
-    /// Smooth rectifier `ln(1 + e^x)`, without overflow. Derivative `sigmoid x`.
-    softplus => Softplus {
-        kernel: |x| (if x > c(0.0) { x } else { c(0.0) }) + (-x.abs()).exp().ln_1p(),
-        derivative: |x, _y| x.map(Unary::Sigmoid).plain(),
-        domain: -3.0..3.0,
-        example: 1000.0 => 1000.0,
-    }
-    /// Bell curve `e^(-x^2)`, accurate where `x^2` is large. Derivative `-2 x e^(-x^2)`.
-    gaussian => Gaussian {
-        kernel: |x| c(special::gaussian(x.as_f64())),
-        derivative: |x, y| (-2.0 * (x * y)).plain(),
-        domain: -2.0..2.0,
-        example: 0.0 => 1.0,
-    }
-    /// Error function `2 / sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`. Derivative
-    /// `2 / sqrt(pi) e^(-x^2)`.
-    erf => Erf {
-        kernel: |x| c(libm::erf(x.as_f64())),
-        derivative: |x, _y| (FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
-        domain: -2.0..2.0,
-        example: 0.0 => 0.0,
-    }
-    /// Complementary error function `1 - erf x`, accurate where that is near 0. Derivative
-    /// `-2 / sqrt(pi) e^(-x^2)`.
-    erfc => Erfc {
-        kernel: |x| c(libm::erfc(x.as_f64())),
-        derivative: |x, _y| (-FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
-        domain: -2.0..2.0,
-        example: 0.0 => 1.0,
-    }
-    /// Inverse of the error function: the number whose `erf` is `x`; infinite at -1 and 1, NaN beyond. Derivative
-    /// `sqrt(pi) / 2 e^(y^2)` with `y = erfinv x`, infinite at the ends.
-    ///
-    /// `2^(1/2) erfinv(2 p - 1)` is the quantile `p` of the standard normal distribution. Near the ends the rounding of
-    /// `y` counts in the derivative as often as `2 y^2` is large.
-    erfinv => Erfinv {
-        kernel: |x| c(special::erfinv(x.as_f64())),
-        derivative: |_x, y| (1.0 / FRAC_2_SQRT_PI * y.mul_no_nan(y).map(Unary::Exp)).singular(),
-        domain: -0.8..0.8,
-        example: 0.0 => 0.0,
-    }
-    /// Logarithm of the absolute value of the gamma function; `inf` at 0 and the negative integers.
-    /// Derivative `digamma x`, NaN there.
-    lgamma => Lgamma {
-        kernel: |x| c(libm::lgamma(x.as_f64())),
-        derivative: |x, _y| x.map(Unary::Digamma).singular(),
-        domain: 0.5..3.0,
-        example: 1.0 => 0.0,
-    }
-    /// Digamma function, the derivative of `lgamma`; NaN at 0 and the negative integers, where it has
-    /// opposite infinities on either side. Derivative `trigamma x`.
-    ///
-    /// The error in `f64` is below `4e-15` relative to the larger of `|digamma x|` and 1, where `x` is not so
-    /// near to a negative integer that its own rounding counts for more.
-    digamma => Digamma {
-        kernel: |x| c(special::digamma(x.as_f64())),
-        derivative: |x, _y| x.map(Unary::Trigamma).singular(),
-        domain: 0.5..3.0,
-    }
-    /// Trigamma function, the second derivative of `lgamma`; `inf` at 0 and the negative integers.
-    /// Derivative `polygamma(x, 2)`.
-    ///
-    /// The relative error in `f64` is below `2e-15`, where `x` is not so near to a negative integer that its
-    /// own rounding counts for more.
-    trigamma => Trigamma {
-        kernel: |x| c(special::trigamma(x.as_f64())),
-        derivative: |x, _y| x.with(Binary::Polygamma, &x.c(2.0)).singular(),
-        domain: 0.5..3.0,
-    }
+/// The rows, which are given to a macro: here to that of the table, in [`crate::tensor`] to that of the methods.
+macro_rules! unary_rows {
+    ($then:ident) => {
+        $then! {
+            /// Negation, `-x`. Derivative `-1`.
+            neg => Neg {
+                kernel: |x| -x,
+                derivative: |_x, _y| Partial::minus_one(),
+                domain: -3.0..3.0,
+                example: 2.0 => -2.0,
+            }
+            /// Absolute value `|x|`. Derivative `sign(x)`, by convention 0 at 0.
+            abs => Abs {
+                kernel: |x| x.abs(),
+                derivative: |x, _y| x.sign().mask(),
+                domain: 0.5..3.0,
+                example: -3.0 => 3.0,
+            }
+            /// Reciprocal `1 / x`. Derivative `-1 / x^2`; infinite at 0.
+            recip => Recip {
+                kernel: |x| x.recip(),
+                derivative: |_x, y| (-y.mul_no_nan(y)).singular(),
+                domain: 0.5..3.0,
+                example: 4.0 => 0.25,
+            }
+            /// Square `x^2`. Derivative `2 x`.
+            square => Square {
+                kernel: |x| x * x,
+                derivative: |x, _y| (2.0 * x).plain(),
+                domain: -3.0..3.0,
+                example: 3.0 => 9.0,
+            }
+            /// Square root; NaN below 0. Derivative `1 / (2 sqrt x)`, infinite at 0 and NaN below.
+            sqrt => Sqrt {
+                kernel: |x| x.sqrt(),
+                derivative: |_x, y| (0.5 / y).singular(),
+                domain: 0.5..3.0,
+                example: 9.0 => 3.0,
+            }
+            /// Exponential `e^x`. Derivative `e^x`.
+            exp => Exp {
+                kernel: |x| x.exp(),
+                derivative: |_x, y| y.clone().singular(),
+                domain: -2.0..2.0,
+                example: 0.0 => 1.0,
+            }
+            /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`, a number below 0, too.
+            ln => Ln {
+                kernel: |x| x.ln(),
+                derivative: |x, _y| x.map(Unary::Recip).singular(),
+                domain: 0.5..3.0,
+                example: 1.0 => 0.0,
+            }
+            /// `ln(1 + x)`, accurate near 0; `-inf` at -1 and NaN below. Derivative `1 / (1 + x)`, a number
+            /// below -1, too.
+            log1p => Log1p {
+                kernel: |x| x.ln_1p(),
+                derivative: |x, _y| (1.0 + x).map(Unary::Recip).singular(),
+                domain: -0.5..2.0,
+                example: 0.0 => 0.0,
+            }
+            /// `e^x - 1`, accurate near 0. Derivative `e^x`.
+            expm1 => Expm1 {
+                kernel: |x| x.exp_m1(),
+                derivative: |x, _y| x.map(Unary::Exp).singular(),
+                domain: -2.0..2.0,
+                example: 0.0 => 0.0,
+            }
+            /// Sine of an angle in radians. Derivative `cos x`.
+            sin => Sin {
+                kernel: |x| x.sin(),
+                derivative: |x, _y| x.map(Unary::Cos).plain(),
+                domain: -3.0..3.0,
+                example: 0.0 => 0.0,
+            }
+            /// Cosine of an angle in radians. Derivative `-sin x`.
+            cos => Cos {
+                kernel: |x| x.cos(),
+                derivative: |x, _y| (-x.map(Unary::Sin)).plain(),
+                domain: -3.0..3.0,
+                example: 0.0 => 1.0,
+            }
+            /// Tangent of an angle in radians. Derivative `1 + tan(x)^2`.
+            tan => Tan {
+                kernel: |x| x.tan(),
+                derivative: |_x, y| (1.0 + y * y).plain(),
+                domain: -1.2..1.2,
+                example: 0.0 => 0.0,
+            }
+            /// Arc sine; NaN outside `[-1, 1]`. Derivative `1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
+            asin => Asin {
+                kernel: |x| x.asin(),
+                derivative: |x, _y| one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip).singular(),
+                domain: -0.8..0.8,
+                example: 0.0 => 0.0,
+            }
+            /// Arc cosine; NaN outside `[-1, 1]`. Derivative `-1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
+            acos => Acos {
+                kernel: |x| x.acos(),
+                derivative: |x, _y| (-one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip)).singular(),
+                domain: -0.8..0.8,
+                example: 1.0 => 0.0,
+            }
+            /// Arc tangent. Derivative `1 / (1 + x^2)`.
+            atan => Atan {
+                kernel: |x| x.atan(),
+                derivative: |x, _y| (1.0 + x * x).map(Unary::Recip).plain(),
+                domain: -3.0..3.0,
+                example: 0.0 => 0.0,
+            }
+            /// Hyperbolic sine. Derivative `cosh x`.
+            sinh => Sinh {
+                kernel: |x| x.sinh(),
+                derivative: |x, _y| x.map(Unary::Cosh).singular(),
+                domain: -2.0..2.0,
+                example: 0.0 => 0.0,
+            }
+            /// Hyperbolic cosine. Derivative `sinh x`.
+            cosh => Cosh {
+                kernel: |x| x.cosh(),
+                derivative: |x, _y| x.map(Unary::Sinh).singular(),
+                domain: -2.0..2.0,
+                example: 0.0 => 1.0,
+            }
+            /// Hyperbolic tangent. Derivative `1 / cosh(x)^2`.
+            tanh => Tanh {
+                kernel: |x| x.tanh(),
+                derivative: |x, _y| x.map(Unary::Sech2).plain(),
+                domain: -2.0..2.0,
+                example: 0.0 => 0.0,
+            }
+            /// Square of the hyperbolic secant, `1 / cosh(x)^2`, accurate where `1 - tanh(x)^2` is near 0, too.
+            /// Derivative `-2 tanh(x) / cosh(x)^2`.
+            sech2 => Sech2 {
+                kernel: |x| special::sech2(x),
+                derivative: |x, y| (-2.0 * (x.map(Unary::Tanh) * y)).plain(),
+                domain: -2.0..2.0,
+                example: 0.0 => 1.0,
+            }
+            /// Inverse hyperbolic sine. Derivative `1 / sqrt(1 + x^2)`.
+            asinh => Asinh {
+                kernel: |x| c(special::asinh(x.as_f64())),
+                derivative: |x, _y| x.c(1.0).with(Binary::Hypot, x).map(Unary::Recip).plain(),
+                domain: -3.0..3.0,
+                example: 0.0 => 0.0,
+            }
+            /// Inverse hyperbolic cosine; NaN below 1. Derivative `1 / sqrt(x^2 - 1)`, infinite at 1 and NaN below.
+            acosh => Acosh {
+                kernel: |x| c(special::acosh(x.as_f64())),
+                // Two roots: below -1, where the function is NaN, the root of the product would be a number.
+                derivative: |x, _y| (x - 1.0).map(Unary::Sqrt).mul_no_nan(&(x + 1.0).map(Unary::Sqrt)).map(Unary::Recip).singular(),
+                domain: 1.5..3.0,
+                example: 1.0 => 0.0,
+            }
+            /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Derivative `1 / (1 - x^2)`, infinite at
+            /// the ends and a number beyond, too.
+            atanh => Atanh {
+                kernel: |x| c(special::atanh(x.as_f64())),
+                derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),
+                domain: -0.8..0.8,
+                example: 0.0 => 0.0,
+            }
+            /// Logistic function `1 / (1 + e^-x)`, without overflow. Derivative `sigmoid(x) sigmoid(-x)`.
+            sigmoid => Sigmoid {
+                kernel: |x| {
+                    // The exponent is never positive, so nothing overflows.
+                    let e = (-x.abs()).exp();
+                    (if x < c(0.0) { e } else { F::ONE }) / (F::ONE + e)
+                },
+                derivative: |x, y| (y * (-x).map(Unary::Sigmoid)).plain(),
+                domain: -3.0..3.0,
+                example: 0.0 => 0.5,
+            }
+            /// Rectifier `max(x, 0)`. Derivative 1 where `x > 0` and 0 elsewhere, also at 0.
+            relu => Relu {
+                kernel: |x| if x < c(0.0) { c(0.0) } else { x },
+                derivative: |x, _y| x.is(Compare::Gt, &x.c(0.0)).as_ones(x).mask(),
+                domain: 0.5..3.0,
+                example: -2.0 => 0.0,
+            }
+            /// Smooth rectifier `ln(1 + e^x)`, without overflow. Derivative `sigmoid x`.
+            softplus => Softplus {
+                kernel: |x| (if x > c(0.0) { x } else { c(0.0) }) + (-x.abs()).exp().ln_1p(),
+                derivative: |x, _y| x.map(Unary::Sigmoid).plain(),
+                domain: -3.0..3.0,
+                example: 1000.0 => 1000.0,
+            }
+            /// Bell curve `e^(-x^2)`, accurate where `x^2` is large. Derivative `-2 x e^(-x^2)`.
+            gaussian => Gaussian {
+                kernel: |x| c(special::gaussian(x.as_f64())),
+                derivative: |x, y| (-2.0 * (x * y)).plain(),
+                domain: -2.0..2.0,
+                example: 0.0 => 1.0,
+            }
+            /// Error function `2 / sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`. Derivative
+            /// `2 / sqrt(pi) e^(-x^2)`.
+            erf => Erf {
+                kernel: |x| c(libm::erf(x.as_f64())),
+                derivative: |x, _y| (FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
+                domain: -2.0..2.0,
+                example: 0.0 => 0.0,
+            }
+            /// Complementary error function `1 - erf x`, accurate where that is near 0. Derivative
+            /// `-2 / sqrt(pi) e^(-x^2)`.
+            erfc => Erfc {
+                kernel: |x| c(libm::erfc(x.as_f64())),
+                derivative: |x, _y| (-FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
+                domain: -2.0..2.0,
+                example: 0.0 => 1.0,
+            }
+            /// Inverse of the error function: the number whose `erf` is `x`; infinite at -1 and 1, NaN beyond. Derivative
+            /// `sqrt(pi) / 2 e^(y^2)` with `y = erfinv x`, infinite at the ends.
+            ///
+            /// `2^(1/2) erfinv(2 p - 1)` is the quantile `p` of the standard normal distribution. Near the ends the rounding of
+            /// `y` counts in the derivative as often as `2 y^2` is large.
+            erfinv => Erfinv {
+                kernel: |x| c(special::erfinv(x.as_f64())),
+                derivative: |_x, y| (1.0 / FRAC_2_SQRT_PI * y.mul_no_nan(y).map(Unary::Exp)).singular(),
+                domain: -0.8..0.8,
+                example: 0.0 => 0.0,
+            }
+            /// Logarithm of the absolute value of the gamma function; `inf` at 0 and the negative integers.
+            /// Derivative `digamma x`, NaN there.
+            lgamma => Lgamma {
+                kernel: |x| c(libm::lgamma(x.as_f64())),
+                derivative: |x, _y| x.map(Unary::Digamma).singular(),
+                domain: 0.5..3.0,
+                example: 1.0 => 0.0,
+            }
+            /// Digamma function, the derivative of `lgamma`; NaN at 0 and the negative integers, where it has
+            /// opposite infinities on either side. Derivative `trigamma x`.
+            ///
+            /// The error in `f64` is below `4e-15` relative to the larger of `|digamma x|` and 1, where `x` is not so
+            /// near to a negative integer that its own rounding counts for more.
+            digamma => Digamma {
+                kernel: |x| c(special::digamma(x.as_f64())),
+                derivative: |x, _y| x.map(Unary::Trigamma).singular(),
+                domain: 0.5..3.0,
+            }
+            /// Trigamma function, the second derivative of `lgamma`; `inf` at 0 and the negative integers.
+            /// Derivative `polygamma(x, 2)`.
+            ///
+            /// The relative error in `f64` is below `2e-15`, where `x` is not so near to a negative integer that its
+            /// own rounding counts for more.
+            trigamma => Trigamma {
+                kernel: |x| c(special::trigamma(x.as_f64())),
+                derivative: |x, _y| x.with(Binary::Polygamma, &x.c(2.0)).singular(),
+                domain: 0.5..3.0,
+            }
+        }
+    };
 }
+pub(crate) use unary_rows;
+
+unary_rows!(unary_ops);
 
 /// `1 - x^2`, factored so that it does not cancel near the ends of `[-1, 1]`; guarded, as it is part of singular
 /// partials, see [`Val::mul_no_nan`].

@@ -10,6 +10,7 @@
 //! | `known` | tensors of known numbers: their elements, equality, printing |
 //! | `operators` | `+ - * / %`, unary `-`, and `& \| !` of masks, with broadcasting |
 //! | `arithmetic` | what arithmetic of an element type is in the language |
+//! | `tables` | the elementwise functions of floats that have a row in `ops/unary.rs` and `ops/binary.rs` |
 //! | `elementwise` | functions of two tensors, comparisons, selection, conversions |
 //! | `structure` | views, reshaping |
 //! | `parts` | stacking, concatenation, `cond`; owned, borrowed and numbers as arguments |
@@ -36,8 +37,6 @@
 //! | `associative` | scans by an associative operation |
 //! | `repeat` | loops that end by themselves |
 //! | `foreign` | conversions from and to the arrays and matrices of other crates |
-//!
-//! The elementwise functions of one float tensor come from the table in `ops/unary.rs`.
 //!
 //! Three more laws of the surface. **Broadcasting:** operands of equal rank may differ along axes
 //! where one has size 1, which is repeated; a tensor of rank 0 stands beside any rank, other ranks are never promoted.
@@ -87,6 +86,7 @@ mod serial;
 mod sort;
 mod stats;
 mod structure;
+mod tables;
 mod trips;
 mod update;
 
