@@ -18,9 +18,9 @@ use smallvec::SmallVec;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
-use crate::passes::Options;
 use crate::program::repeat::{held, known};
 use crate::program::{Custom, Program};
+use crate::rewrite::Options;
 use crate::source::Site;
 
 /// The results of one trip of a loop: the carry, and the outputs to be stacked.

@@ -18,11 +18,12 @@ mod sink;
 mod split_index_sets;
 mod vectorize;
 
+pub use crate::rewrite::Options;
 pub use checkpoint_loops::checkpoint_loops;
 pub(crate) use inline::inline;
 pub(crate) use rematerialize::rematerialize;
 pub use replace_scalars::replace_scalars;
-pub use simplify::{Fired, Options, explain, simplify, simplify_with};
+pub use simplify::{Fired, explain, simplify, simplify_with};
 pub(crate) use sink::sink;
 pub use split_index_sets::split_index_sets;
 pub use vectorize::vectorize;

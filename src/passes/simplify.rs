@@ -7,32 +7,11 @@
 
 use std::fmt;
 
-use super::body_by_body;
+use super::{Options, body_by_body};
 use crate::program::{Assumed, Builder, Custom, Loop, Made, NodeId, Op, Program, Taking, Turns};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::rules::loops;
 use crate::rewrite::signs::Seen;
-
-/// Options of a simplification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Options {
-    /// Whether all numbers count as finite and no intermediate result as out of range: `0 * x = 0`, `x - x = 0`,
-    /// `exp (ln x) = x`.
-    pub fast_math: bool,
-    /// Whether a product with a zero of a basis vector, an identity matrix or another array of zeros with a written
-    /// number is left out, even if the other factor is infinite or NaN. All verbs that record make their Jacobians and
-    /// Hessians so: the elements of the factor are then those of the Jacobian, and NaN stays where it is.
-    /// [`optimize_with`](super::optimize_with) then computes multiples of basis vectors piece by piece, too.
-    pub basis: bool,
-    /// The number of rounds after which to stop even if rules still fire.
-    pub rounds: usize,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { fast_math: false, basis: false, rounds: 12 }
-    }
-}
 
 /// A rule that fired.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -7,11 +7,13 @@
 
 pub(crate) mod facts;
 mod indexing;
+mod options;
 pub(crate) mod products;
 pub(crate) mod rules;
 pub(crate) mod signs;
 
 pub(crate) use indexing::piece;
+pub use options::Options;
 pub use rules::{Rule, rules};
 
 use crate::program::{Builder, Constant, NodeId, Op};
