@@ -22,6 +22,9 @@ use smallvec::SmallVec;
 
 use crate::base::{Again, BaseTensor, Trip};
 use crate::ops::Linear;
+use crate::program::repeat::{closed, held};
+use crate::program::{Node, Op, Program, Term, interpret};
+use crate::shape::size;
 
 /// How a loop is cut in segments, so that its derivative in reverse mode keeps few states: see
 /// [`checkpoint`](crate::checkpoint()).
@@ -402,6 +405,42 @@ fn segments<T: BaseTensor>(x: &T, count: usize, len: usize) -> T {
 fn trips<T: BaseTensor>(x: &T) -> T {
     let (count, len) = (x.shape()[0], x.shape()[1]);
     x.linear(&Linear::reshape(x.shape(), &[&[count * len], &x.shape()[2..]].concat()))
+}
+
+/// The program of a function of at most so many trips as a loop. Many trips are cut in segments, unless what all of them
+/// compute stays in cache.
+pub(crate) fn bounded(body: &Program, most: usize) -> Program {
+    let variables = Term::variables(body.inputs());
+    let (init, captured) = variables.split_at(body.outputs().len());
+    let (inside, captured) = (body.clone(), captured.to_vec());
+    let step: Trips<Term> = Rc::new(move |carry, _| {
+        let mut step = |carry: Vec<Term>| interpret(&inside, [carry, captured.clone()].concat());
+        (held(carry, &mut step), Vec::new())
+    });
+    let few = most <= FEW || bytes(body).saturating_mul(most) <= CACHE;
+    let plan = if few { Plan::whole() } else { Checkpoint::states(2 * most.isqrt() + 2).plan(most, true) };
+    let (carry, _) = map_accum(&plan, (most, false), init.to_vec(), &[], &step);
+    closed(&variables, &carry)
+}
+
+/// The derivative of so few trips keeps all states, and that of more trips, if so many bytes hold all that they compute.
+const FEW: usize = 64;
+const CACHE: usize = 1 << 20;
+
+/// The bytes of all values that a program computes.
+fn bytes(program: &Program) -> usize {
+    let of = |node: &Node| match &node.op {
+        Op::Loop(l) => bytes(&l.body).saturating_mul(l.n),
+        Op::Custom(rule, _) => bytes(rule.primal()),
+        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => {
+            size(&node.shape).saturating_mul(node.dtype.width())
+        }
+        Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => {
+            size(&node.shape).saturating_mul(node.dtype.width())
+        }
+        Op::Input(_) | Op::Constant(_) | Op::Call(..) => 0,
+    };
+    program.nodes().iter().map(of).fold(0, usize::saturating_add)
 }
 
 #[cfg(test)]

@@ -20,10 +20,10 @@ use super::pull::{Env, Residual, Update};
 use super::push::Tangents;
 use super::{ADVal, Sweep, differentiable, primals};
 use crate::base::{BaseTensor, attributed};
+use crate::checkpoint::bounded;
 use crate::dtype::DType;
 use crate::ops::{Binary, Guard};
 use crate::passes::optimize;
-use crate::program::repeat::bounded;
 use crate::program::{Custom, Program, Slot, Taking, Term, Turns, interpret};
 
 /// A function with a rule for cotangents: it has one tangent per result.

@@ -2,16 +2,12 @@
 //!
 //! The program takes a carry, whose first value is a mask of rank 0, and captured values; it returns the next carry. A
 //! trip runs while that mask holds. Law: a bounded function is the loop of that many trips in which a trip after the end
-//! changes nothing ([`bounded`]); its derivatives are those of that loop.
+//! changes nothing ([`bounded`](crate::checkpoint::bounded)); its derivatives are those of that loop.
 
-use std::rc::Rc;
-
-use super::{Custom, Node, Op, Program, Term, Turns, interpret};
+use super::{Custom, Program, Term, Turns, interpret};
 use crate::base::BaseTensor;
-use crate::checkpoint::{Checkpoint, Plan, Trips, map_accum};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Compare, Discrete, Linear};
-use crate::shape::size;
 
 /// The value of a mask of rank 0, if it is known.
 pub(crate) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
@@ -63,42 +59,6 @@ pub(crate) fn like<T: BaseTensor>(mask: &T, shape: &[usize]) -> T {
     mask.linear(&Linear::replicate(shape, &axes))
 }
 
-/// The program of a function of at most so many trips as a loop. Many trips are cut in segments, unless what all of them
-/// compute stays in cache.
-pub(crate) fn bounded(body: &Program, most: usize) -> Program {
-    let variables = Term::variables(body.inputs());
-    let (init, captured) = variables.split_at(body.outputs().len());
-    let (inside, captured) = (body.clone(), captured.to_vec());
-    let step: Trips<Term> = Rc::new(move |carry, _| {
-        let mut step = |carry: Vec<Term>| interpret(&inside, [carry, captured.clone()].concat());
-        (held(carry, &mut step), Vec::new())
-    });
-    let few = most <= FEW || bytes(body).saturating_mul(most) <= CACHE;
-    let plan = if few { Plan::whole() } else { Checkpoint::states(2 * most.isqrt() + 2).plan(most, true) };
-    let (carry, _) = map_accum(&plan, (most, false), init.to_vec(), &[], &step);
-    closed(&variables, &carry)
-}
-
-/// The derivative of so few trips keeps all states, and that of more trips, if so many bytes hold all that they compute.
-const FEW: usize = 64;
-const CACHE: usize = 1 << 20;
-
-/// The bytes of all values that a program computes.
-fn bytes(program: &Program) -> usize {
-    let of = |node: &Node| match &node.op {
-        Op::Loop(l) => bytes(&l.body).saturating_mul(l.n),
-        Op::Custom(rule, _) => bytes(rule.primal()),
-        Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => {
-            size(&node.shape).saturating_mul(node.dtype.width())
-        }
-        Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) | Op::Output(..) => {
-            size(&node.shape).saturating_mul(node.dtype.width())
-        }
-        Op::Input(_) | Op::Constant(_) | Op::Call(..) => 0,
-    };
-    program.nodes().iter().map(of).fold(0, usize::saturating_add)
-}
-
 /// The program of a function on stacks of `n`, some of which have ended before others: from the program on stacks,
 /// whose first input is a mask for each, with a further mask in front that says whether any goes on.
 pub(crate) fn together(batched: &Program, n: usize) -> Program {
@@ -116,7 +76,8 @@ pub(crate) fn any<T: BaseTensor>(mask: &T, n: usize) -> T {
     T::discrete(&Discrete::Compare(Compare::Gt), &[&count, &T::zeros(&[], DType::I64)])
 }
 
-fn closed(inputs: &[Term], results: &[Term]) -> Program {
+/// The program from variables to results.
+pub(crate) fn closed(inputs: &[Term], results: &[Term]) -> Program {
     match Term::program(inputs, results, &[]) {
         Ok(program) => program,
         Err(message) => unreachable!("a program is closed: {message}"),
