@@ -18,9 +18,12 @@
 //! interpreters that go trip by trip. Compiled programs run in [`backend`](crate::backend).
 //!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
-//! order and to any depth. This list alone chooses between them: see `run_once`.
+//! order and to any depth. This list alone chooses between them: see `run_once`, `push_primitive` and `pull_primitive`.
 
 use crate::array::Array;
+use crate::base::{BaseTensor, Lift};
+use crate::higher::primitive::leaves;
+use crate::higher::{Ground, Primitive};
 use crate::program::{Program, interpret};
 
 pub mod adval;
@@ -57,4 +60,40 @@ pub(crate) fn run_once(program: &Program, inputs: Vec<Array>) -> Vec<Array> {
         return interpret(program, inputs);
     }
     crate::backend::compile(program).run(&inputs)
+}
+
+/// (Co)tangents of tensors; none where they are zero.
+pub(crate) type Tangents<T> = Vec<Option<T>>;
+
+/// The tangents of the results of a primitive, from those of its arguments: it runs at dual numbers.
+pub(crate) fn push_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], x_dots: &[Option<T>]) -> Tangents<T> {
+    if x_dots.iter().all(Option::is_none) {
+        return vec![None; leaves(&P::Cod::layout())];
+    }
+    let sweep = dual::Forward::new();
+    let inputs: Vec<Dual<T>> = at
+        .iter()
+        .zip(x_dots)
+        .map(|(x, x_dot)| match x_dot {
+            Some(x_dot) => sweep.input(x, x_dot),
+            None => <Dual<T> as Lift<T>>::lift(x.clone()),
+        })
+        .collect();
+    let results = p.run(&inputs);
+    results.iter().map(|y| y.dtype().is_float().then(|| sweep.result(y).1)).collect()
+}
+
+/// The cotangents of the arguments of a primitive, from those of its results: it runs at dual numbers.
+pub(crate) fn pull_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], y_bars: &[Option<T>]) -> Tangents<T> {
+    let mut sweep = adval::Sweep::new();
+    let inputs: Vec<ADVal<T>> = at.iter().map(|x| sweep.input(x)).collect();
+    let (mut results, mut cotangents) = (Vec::new(), Vec::new());
+    for (y, y_bar) in p.run(&inputs).into_iter().zip(y_bars) {
+        if let Some(y_bar) = y_bar {
+            results.push(y);
+            cotangents.push(y_bar.clone());
+        }
+    }
+    let x_bars = sweep.pull(&results, cotangents);
+    x_bars.into_iter().zip(at).map(|(x_bar, x)| x.dtype().is_float().then_some(x_bar)).collect()
 }

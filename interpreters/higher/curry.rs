@@ -20,11 +20,11 @@ use super::choice::chosen;
 use super::copower::Entry;
 use super::linear::{Lin, Mode};
 use super::loops::{Trip, sweep};
+use super::pull_primitive;
 use super::untyped::{
     choice, first, iterated, leafwise, left, mapped, nil, placed, recursive, right, rolled, same, scanned, second,
 };
 use super::value::{Closure, Val};
-use crate::ad::higher::pull_primitive;
 use crate::base::BaseTensor;
 use crate::higher::{
     Arrays, Ccc, Expr, Fun, Ground, Language, Mask, Mu, Obj, Primitive, Prod, Signature, Stack, Sum, Unit,

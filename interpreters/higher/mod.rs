@@ -13,6 +13,7 @@
 
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
+use super::{Tangents, pull_primitive, push_primitive};
 use crate::base::BaseTensor;
 use crate::higher::{Arrays, Obj};
 

@@ -12,7 +12,7 @@ use super::linear::Lin;
 use super::loops::{STEPS, Trip, repeated, resumed, sweep};
 use super::recursion::within_stack;
 use super::value::{Closure, Val, known};
-use crate::ad::higher::{Tangents, pull_primitive, push_primitive};
+use super::{Tangents, pull_primitive, push_primitive};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::higher::category::DEEPEST;

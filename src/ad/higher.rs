@@ -1,13 +1,12 @@
-//! Verbs of higher-order programs, and the derivatives of their primitives.
+//! Verbs of higher-order programs.
 
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
 use super::LinearMap;
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift};
+use crate::base::BaseTensor;
 use crate::higher::primitive::leaves;
-use crate::higher::{Expr, Ground, Mask, Monoid, Parity, Primitive, Real};
-use crate::interpreters::adval::{ADVal, Sweep};
+use crate::higher::{Expr, Ground, Mask, Monoid, Parity, Real};
 use crate::interpreters::dual::{Dual, Forward as DualSweep};
 use crate::interpreters::higher::{Backward, Booleans, CurryClosures, Dependency, Forward, Mode, Reverse, Run, Val};
 use crate::passes::optimize;
@@ -15,42 +14,6 @@ use crate::program::{Program, Term};
 use crate::shape::Show;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
-
-/// (Co)tangents of tensors; none where they are zero.
-pub(crate) type Tangents<T> = Vec<Option<T>>;
-
-/// The tangents of the results of a primitive, from those of its arguments: it runs at dual numbers.
-pub(crate) fn push_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], x_dots: &[Option<T>]) -> Tangents<T> {
-    if x_dots.iter().all(Option::is_none) {
-        return vec![None; leaves(&P::Cod::layout())];
-    }
-    let sweep = DualSweep::new();
-    let inputs: Vec<Dual<T>> = at
-        .iter()
-        .zip(x_dots)
-        .map(|(x, x_dot)| match x_dot {
-            Some(x_dot) => sweep.input(x, x_dot),
-            None => <Dual<T> as Lift<T>>::lift(x.clone()),
-        })
-        .collect();
-    let results = p.run(&inputs);
-    results.iter().map(|y| y.dtype().is_float().then(|| sweep.result(y).1)).collect()
-}
-
-/// The cotangents of the arguments of a primitive, from those of its results: it runs at dual numbers.
-pub(crate) fn pull_primitive<T: BaseTensor, P: Primitive>(p: &P, at: &[T], y_bars: &[Option<T>]) -> Tangents<T> {
-    let mut sweep = Sweep::new();
-    let inputs: Vec<ADVal<T>> = at.iter().map(|x| sweep.input(x)).collect();
-    let (mut results, mut cotangents) = (Vec::new(), Vec::new());
-    for (y, y_bar) in p.run(&inputs).into_iter().zip(y_bars) {
-        if let Some(y_bar) = y_bar {
-            results.push(y);
-            cotangents.push(y_bar.clone());
-        }
-    }
-    let x_bars = sweep.pull(&results, cotangents);
-    x_bars.into_iter().zip(at).map(|(x_bar, x)| x.dtype().is_float().then_some(x_bar)).collect()
-}
 
 /// The value of a program.
 ///

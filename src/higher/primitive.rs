@@ -1,7 +1,8 @@
 //! Primitive operations: first-order programs that are given once, for every interpreter `T: BaseTensor`.
 //!
-//! Law: a primitive has no derivative of its own. Instances that differentiate run it at dual numbers (`ad::higher`),
-//! so its derivative is that of the operations it consists of, from the tables of [`crate::ops`].
+//! Law: a primitive has no derivative of its own. Instances that differentiate run it at dual numbers (`push_primitive` and
+//! `pull_primitive` beside the list of interpreters), so its derivative is that of the operations it consists of, from the
+//! tables of [`crate::ops`].
 
 use std::marker::PhantomData;
 

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::recursion::called;
 use super::syntax::Node;
+use super::{Tangents, pull_primitive, push_primitive};
 use crate::higher::Layout;
 use crate::release::Shared;
 

@@ -6,8 +6,7 @@
 
 use std::rc::Rc;
 
-use super::{E, Op, fst, op, pair, snd, zero};
-use crate::ad::higher::{Tangents, pull_primitive, push_primitive};
+use super::{E, Op, Tangents, fst, op, pair, pull_primitive, push_primitive, snd, zero};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::higher::primitive::{Constant, Pointwise, Pointwise2};

@@ -7,9 +7,9 @@
 
 use std::marker::PhantomData;
 
+use super::pull_primitive;
 use super::run::Run;
 use super::syntax::{Code, Syntax};
-use crate::ad::higher::pull_primitive;
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::higher::primitive::{Comparison, Constant, Pointwise, Pointwise2};
