@@ -6,8 +6,6 @@
 
 use std::fmt;
 
-use crate::array::{Array, Data};
-
 /// The element type of a tensor, as a value known at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DType {
@@ -74,7 +72,28 @@ mod sealed {
     impl Sealed for bool {}
 }
 
-/// A Rust type that can be the element of an [`Array`]: `f64`, `f32`, `i64`, `bool`.
+/// A type for each element type, such as the vectors of elements.
+#[doc(hidden)]
+pub trait Family {
+    /// The type for this element type.
+    type Of<E: Elem>;
+}
+
+/// A value of one of the types of a family. So what holds elements of any type is written beside what it is, and here only
+/// that the element types are these.
+#[doc(hidden)]
+pub enum Member<F: Family> {
+    /// Of 64-bit floats.
+    F64(F::Of<f64>),
+    /// Of 32-bit floats.
+    F32(F::Of<f32>),
+    /// Of 64-bit integers.
+    I64(F::Of<i64>),
+    /// Of truth values.
+    Bool(F::Of<bool>),
+}
+
+/// A Rust type that can be the element of an [`Array`](crate::Array): `f64`, `f32`, `i64`, `bool`.
 pub trait Elem:
     sealed::Sealed + Copy + PartialEq + PartialOrd + fmt::Debug + fmt::Display + Send + Sync + 'static
 {
@@ -89,21 +108,12 @@ pub trait Elem:
     /// The bits of an element, for hashing: equal if [`same_bits`](Elem::same_bits) holds.
     #[doc(hidden)]
     fn bits(self) -> u64;
-    /// Inline representation of a rank-0 array.
+    /// A member of a family that is one of this type.
     #[doc(hidden)]
-    fn into_scalar(self) -> Array;
+    fn member<F: Family>(of: F::Of<Self>) -> Member<F>;
+    /// The member, if it is one of this type.
     #[doc(hidden)]
-    fn from_scalar(a: &Array) -> Option<Self>;
-    #[doc(hidden)]
-    fn scalar_of(a: &Array) -> Option<&Self>;
-    #[doc(hidden)]
-    fn into_data(v: Vec<Self>) -> Data;
-    #[doc(hidden)]
-    fn splat_data(x: Self) -> Data;
-    #[doc(hidden)]
-    fn of_data(d: &Data) -> Option<&crate::array::Elems<Self>>;
-    #[doc(hidden)]
-    fn of_data_mut(d: &mut Data) -> Option<&mut crate::array::Elems<Self>>;
+    fn of_member<F: Family>(member: Member<F>) -> Option<F::Of<Self>>;
 }
 
 /// An element type with arithmetic: `f64`, `f32`, `i64`. Integers wrap around.
@@ -144,29 +154,12 @@ macro_rules! elem {
                 $bits
             }
             #[inline]
-            fn into_scalar(self) -> Array {
-                Array::$variant(self)
+            fn member<F: Family>(of: F::Of<Self>) -> Member<F> {
+                Member::$variant(of)
             }
             #[inline]
-            fn from_scalar(a: &Array) -> Option<Self> {
-                if let Array::$variant(x) = a { Some(*x) } else { None }
-            }
-            #[inline]
-            fn scalar_of(a: &Array) -> Option<&Self> {
-                if let Array::$variant(x) = a { Some(x) } else { None }
-            }
-            fn into_data(v: Vec<Self>) -> Data {
-                Data::$variant(crate::array::Elems::Dense(v))
-            }
-            fn splat_data(x: Self) -> Data {
-                Data::$variant(crate::array::Elems::Splat(x))
-            }
-            #[inline]
-            fn of_data(d: &Data) -> Option<&crate::array::Elems<Self>> {
-                if let Data::$variant(e) = d { Some(e) } else { None }
-            }
-            fn of_data_mut(d: &mut Data) -> Option<&mut crate::array::Elems<Self>> {
-                if let Data::$variant(e) = d { Some(e) } else { None }
+            fn of_member<F: Family>(member: Member<F>) -> Option<F::Of<Self>> {
+                if let Member::$variant(of) = member { Some(of) } else { None }
             }
         }
     };

@@ -151,7 +151,7 @@ impl BaseTensor for Array {
 /// without a copy.
 fn owned_elements<E: Elem>(a: &mut Array) -> Option<&mut [E]> {
     let Array::Shared(stored) = a else { return None };
-    match E::of_data_mut(&mut Arc::get_mut(stored)?.data)? {
+    match Arc::get_mut(stored)?.data.of_mut::<E>()? {
         Elems::Dense(v) => Some(v),
         Elems::Splat(_) => None,
     }

@@ -208,7 +208,7 @@ fn index(shape: &[usize], at: usize) -> Vec<usize> {
 }
 
 fn as_number<E: Elem>(x: E) -> f64 {
-    match x.into_scalar() {
+    match Array::scalar(x) {
         Array::F64(x) => x,
         Array::F32(x) => x.into(),
         Array::I64(x) => x as f64,

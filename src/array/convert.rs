@@ -269,8 +269,8 @@ impl Array {
     ///
     /// `None` as well if the element type is not `E`.
     pub fn as_slice<E: Elem>(&self) -> Option<&[E]> {
-        let Array::Shared(stored) = self else { return E::scalar_of(self).map(std::slice::from_ref) };
-        match (E::of_data(&stored.data)?, self.size()) {
+        let Array::Shared(stored) = self else { return self.as_scalar().map(std::slice::from_ref) };
+        match (stored.data.of::<E>()?, self.size()) {
             (Elems::Dense(v), _) => Some(v),
             (Elems::Splat(_), 0) => Some(&[]),
             (Elems::Splat(x), 1) => Some(std::slice::from_ref(x)),
@@ -310,7 +310,7 @@ impl Array {
     pub fn into_vec<E: Elem>(mut self) -> Result<Vec<E>, ArrayError> {
         if let Array::Shared(stored) = &mut self
             && let Some(stored) = Arc::get_mut(stored)
-            && let Some(Elems::Dense(elements)) = E::of_data_mut(&mut stored.data)
+            && let Some(Elems::Dense(elements)) = stored.data.of_mut::<E>()
         {
             return Ok(std::mem::take(elements));
         }

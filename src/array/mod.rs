@@ -16,6 +16,7 @@ use crate::shape::{self, Shape, check_possible, check_room, is_possible};
 mod approx;
 mod convert;
 mod display;
+mod member;
 pub(crate) mod pool;
 mod random;
 #[cfg(feature = "serde")]
@@ -180,8 +181,9 @@ impl Array {
     /// let a = Array::scalar(2.5);
     /// assert_eq!((a.rank(), a), (0, Array::from(2.5)));
     /// ```
+    #[inline]
     pub fn scalar<E: Elem>(x: E) -> Array {
-        x.into_scalar()
+        member::scalar(x)
     }
 
     /// An array of this shape in which every element is `x`; O(1).
@@ -196,10 +198,10 @@ impl Array {
     #[track_caller]
     pub fn full<E: Elem>(shape: &[usize], x: E) -> Array {
         if shape.is_empty() {
-            return x.into_scalar();
+            return member::scalar(x);
         }
         check_possible("array", shape);
-        Array::Shared(Arc::new(Stored { shape: Shape::from_slice(shape), data: E::splat_data(x) }))
+        Array::Shared(Arc::new(Stored { shape: Shape::from_slice(shape), data: Data::new(Elems::Splat(x)) }))
     }
 
     /// An array of zeros (`false` for masks) of this shape and element type; O(1).
@@ -327,9 +329,9 @@ impl Array {
     pub(crate) fn dense<E: Elem>(shape: Shape, elements: Vec<E>) -> Array {
         debug_assert_eq!(shape::size(&shape), elements.len());
         if shape.is_empty() {
-            return elements[0].into_scalar();
+            return member::scalar(elements[0]);
         }
-        Array::Shared(Arc::new(Stored { shape, data: E::into_data(elements) }))
+        Array::Shared(Arc::new(Stored { shape, data: Data::new(Elems::Dense(elements)) }))
     }
 
     /// The sizes of the axes, outermost first.
@@ -372,12 +374,12 @@ impl Array {
     /// The elements, dense or as one repeated value; `None` if they are not of type `E`.
     pub fn values<E: Elem>(&self) -> Option<Values<'_, E>> {
         if let Array::Shared(s) = self {
-            return E::of_data(&s.data).map(|e| match e {
+            return s.data.of::<E>().map(|e| match e {
                 Elems::Splat(x) => Values::Splat(*x),
                 Elems::Dense(v) => Values::Dense(v),
             });
         }
-        E::from_scalar(self).map(Values::Splat)
+        self.as_scalar::<E>().copied().map(Values::Splat)
     }
 
     /// The elements, for code that has checked the element type.
@@ -464,7 +466,7 @@ impl Array {
         }
         let stored = Arc::make_mut(arc);
         let size = shape::size(&stored.shape);
-        let elems = match E::of_data_mut(&mut stored.data) {
+        let elems = match stored.data.of_mut::<E>() {
             Some(e) => e,
             None => unreachable!("an array was written as {}", E::DTYPE),
         };
@@ -489,7 +491,7 @@ impl Array {
         let shape = &self.shape()[1..];
         with_elem!(self.dtype(), E => match self.typed::<E>() {
             Values::Splat(x) => Array::full(shape, x),
-            Values::Dense(v) if shape.is_empty() => v[i].into_scalar(),
+            Values::Dense(v) if shape.is_empty() => member::scalar(v[i]),
             Values::Dense(v) => {
                 let n = shape::size(shape);
                 Array::dense(Shape::from_slice(shape), v[i * n..(i + 1) * n].to_vec())

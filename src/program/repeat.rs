@@ -6,12 +6,12 @@
 
 use super::{Custom, Program, Term, Turns, interpret};
 use crate::base::BaseTensor;
-use crate::dtype::{DType, Elem};
+use crate::dtype::DType;
 use crate::ops::{Compare, Discrete, Linear};
 
 /// The value of a mask of rank 0, if it is known.
 pub(crate) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
-    mask.peek().and_then(|mask| bool::from_scalar(&mask))
+    mask.peek().and_then(|mask| mask.as_scalar::<bool>().copied())
 }
 
 impl Custom {

@@ -19,7 +19,7 @@ use crate::array::{Array, with_elem};
 use crate::backend::ir::access::{Access, AxisOrder};
 use crate::backend::ir::fusion::{FusedOp, FusionGroup, Source, ValueId};
 use crate::backend::ir::step::{Buffer, BufferId, FusedStep, Operand, Step, Storage};
-use crate::dtype::{DType, Elem};
+use crate::dtype::DType;
 
 /// What is known of the value of an operation.
 #[derive(Clone, Debug)]
@@ -353,8 +353,8 @@ impl Lowering {
 /// An element of an array of floats.
 pub(crate) fn known_number(array: &Array, at: usize) -> Option<f64> {
     match array.dtype() {
-        DType::F64 => f64::scalar_of(array).copied().or_else(|| Some(array.values::<f64>()?.get(at))),
-        DType::F32 => f32::scalar_of(array).copied().or_else(|| Some(array.values::<f32>()?.get(at))).map(f64::from),
+        DType::F64 => array.as_scalar::<f64>().copied().or_else(|| Some(array.values::<f64>()?.get(at))),
+        DType::F32 => array.as_scalar::<f32>().copied().or_else(|| Some(array.values::<f32>()?.get(at))).map(f64::from),
         DType::I64 | DType::Bool => None,
     }
 }

@@ -95,7 +95,7 @@ impl Memory {
     /// Lets a buffer be the elements of an array, which is stored element by element and is only read.
     fn set_array(&mut self, buf: BufferId, buffer: &Buffer, array: &Array) {
         with_elem!(buffer.dtype, E => {
-            let elements: &[E] = match (E::scalar_of(array), array.values::<E>()) {
+            let elements: &[E] = match (array.as_scalar::<E>(), array.values::<E>()) {
                 (Some(x), _) => std::slice::from_ref(x),
                 (None, Some(Values::Dense(v))) => v,
                 (None, _) => unreachable!("the array is stored element by element"),
@@ -144,7 +144,7 @@ impl Memory {
         for (found, out) in plan.outputs.iter().zip(outputs) {
             if let (ResultSource::Buffer(buf), 0) = (found, out.rank()) {
                 // Safety: the run has written the buffer.
-                with_elem!(out.dtype(), E => *out = unsafe { self.table.read::<E>(*buf, 0, 1) }[0].into_scalar());
+                with_elem!(out.dtype(), E => *out = Array::scalar(unsafe { self.table.read::<E>(*buf, 0, 1) }[0]));
             }
         }
     }
@@ -303,7 +303,7 @@ impl Memory {
             with_elem!(result.dtype(), E => {
                 // Safety: see `memory.rs`.
                 let out: &mut [E] = unsafe { self.table.write(*out, 0, result.size()) };
-                match (result.values::<E>(), E::from_scalar(&result)) {
+                match (result.values::<E>(), result.as_scalar::<E>().copied()) {
                     (_, Some(x)) | (Some(Values::Splat(x)), None) => out.fill(x),
                     (Some(Values::Dense(v)), None) => out.copy_from_slice(v),
                     (None, None) => unreachable!("the result has this element type"),

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::{FUNCTIONS, MOST, NARROW, OPERATIONS, POSITIONS, is_small};
 use crate::array::{Array, with_elem};
-use crate::dtype::{DType, Elem};
+use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Contract, Discrete, IntBinary, Linear, Reduce, View};
 use crate::program::{Builder, Constant, Node, NodeId, Op, Program, Turns, is_function};
 use crate::shape::{Shape, size};
@@ -135,7 +135,7 @@ impl Body {
     fn known_array(&self, numbers: &[NodeId], dtype: DType) -> Option<Array> {
         with_elem!(dtype, E => {
             let of = |id: &NodeId| match &self.b.node(*id).op {
-                Op::Constant(c) => E::scalar_of(&c.0).copied(),
+                Op::Constant(c) => c.0.as_scalar::<E>().copied(),
                 Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => None,
                 Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
                 Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,
@@ -434,7 +434,7 @@ impl Body {
     /// The number of an integer, if it is known.
     fn known_index(&self, id: NodeId) -> Option<i64> {
         match &self.b.node(id).op {
-            Op::Constant(c) => i64::scalar_of(&c.0).copied(),
+            Op::Constant(c) => c.0.as_scalar::<i64>().copied(),
             Op::Input(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => None,
             Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => None,
             Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => None,

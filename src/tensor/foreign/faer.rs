@@ -20,7 +20,7 @@ use crate::tensor::Tensor;
 /// The one value that an array repeats, if it is stored so.
 fn repeated<E: Elem>(a: &Array) -> Option<&E> {
     let Array::Shared(stored) = a else { return None };
-    match E::of_data(&stored.data)? {
+    match stored.data.of::<E>()? {
         Elems::Splat(x) => Some(x),
         Elems::Dense(_) => None,
     }

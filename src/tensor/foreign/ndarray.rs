@@ -63,7 +63,7 @@ fn view<'a, E: Elem, D: Dimension>(a: &'a Array, shape: D) -> Option<ArrayView<'
         return ArrayView::from_shape(shape, elements).ok();
     }
     let Array::Shared(stored) = a else { return None };
-    let Elems::Splat(x) = E::of_data(&stored.data)? else { return None };
+    let Elems::Splat(x) = stored.data.of::<E>()? else { return None };
     let strides = D::zeros(shape.ndim());
     let one = std::slice::from_ref(x);
     ArrayView::from_shape(::ndarray::ShapeBuilder::strides(shape, strides), one).ok()

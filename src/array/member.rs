@@ -1,0 +1,101 @@
+//! What an array stores, by element type: rank-0 arrays and data as members of the families of [`dtype`](crate::dtype).
+
+use std::marker::PhantomData;
+
+use super::{Array, Data, Elems};
+use crate::dtype::{Elem, Family, Member};
+
+/// One element.
+struct One;
+
+impl Family for One {
+    type Of<E: Elem> = E;
+}
+
+/// One element by reference.
+struct OneRef<'a>(PhantomData<&'a ()>);
+
+impl<'a> Family for OneRef<'a> {
+    type Of<E: Elem> = &'a E;
+}
+
+/// Elements.
+struct All;
+
+impl Family for All {
+    type Of<E: Elem> = Elems<E>;
+}
+
+/// Elements by reference.
+struct AllRef<'a>(PhantomData<&'a ()>);
+
+impl<'a> Family for AllRef<'a> {
+    type Of<E: Elem> = &'a Elems<E>;
+}
+
+/// Elements by mutable reference.
+struct AllMut<'a>(PhantomData<&'a ()>);
+
+impl<'a> Family for AllMut<'a> {
+    type Of<E: Elem> = &'a mut Elems<E>;
+}
+
+/// The rank-0 array of an element.
+#[inline]
+pub(super) fn scalar<E: Elem>(x: E) -> Array {
+    match E::member::<One>(x) {
+        Member::F64(x) => Array::F64(x),
+        Member::F32(x) => Array::F32(x),
+        Member::I64(x) => Array::I64(x),
+        Member::Bool(x) => Array::Bool(x),
+    }
+}
+
+impl Array {
+    /// The element of a rank-0 array, if it is of type `E`.
+    #[inline]
+    pub(crate) fn as_scalar<E: Elem>(&self) -> Option<&E> {
+        E::of_member::<OneRef<'_>>(match self {
+            Array::F64(x) => Member::F64(x),
+            Array::F32(x) => Member::F32(x),
+            Array::I64(x) => Member::I64(x),
+            Array::Bool(x) => Member::Bool(x),
+            Array::Shared(_) => return None,
+        })
+    }
+}
+
+impl Data {
+    /// These elements.
+    #[inline]
+    pub(crate) fn new<E: Elem>(elements: Elems<E>) -> Data {
+        match E::member::<All>(elements) {
+            Member::F64(elements) => Data::F64(elements),
+            Member::F32(elements) => Data::F32(elements),
+            Member::I64(elements) => Data::I64(elements),
+            Member::Bool(elements) => Data::Bool(elements),
+        }
+    }
+
+    /// The elements, if they are of type `E`.
+    #[inline]
+    pub(crate) fn of<E: Elem>(&self) -> Option<&Elems<E>> {
+        E::of_member::<AllRef<'_>>(match self {
+            Data::F64(elements) => Member::F64(elements),
+            Data::F32(elements) => Member::F32(elements),
+            Data::I64(elements) => Member::I64(elements),
+            Data::Bool(elements) => Member::Bool(elements),
+        })
+    }
+
+    /// The elements to be changed, if they are of type `E`.
+    #[inline]
+    pub(crate) fn of_mut<E: Elem>(&mut self) -> Option<&mut Elems<E>> {
+        E::of_member::<AllMut<'_>>(match self {
+            Data::F64(elements) => Member::F64(elements),
+            Data::F32(elements) => Member::F32(elements),
+            Data::I64(elements) => Member::I64(elements),
+            Data::Bool(elements) => Member::Bool(elements),
+        })
+    }
+}
