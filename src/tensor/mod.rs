@@ -47,7 +47,7 @@ use std::marker::PhantomData;
 
 use crate::array::{Array, Nested};
 use crate::base::{BaseTensor, Lift};
-use crate::dtype::{Elem, Float, Num};
+use crate::dtype::{DType, Elem, Float, Num};
 use crate::ops::{Discrete, Linear, View};
 use crate::shape::{Show, check_possible, check_room};
 
@@ -457,7 +457,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
 /// Panics: the value does not fit the type it was given.
 #[cold]
 #[track_caller]
-fn mistyped(rank: usize, elem: crate::DType, shape: &[usize], dtype: crate::DType) -> ! {
+fn mistyped(rank: usize, elem: DType, shape: &[usize], dtype: DType) -> ! {
     panic!(
         "tensor: needs rank {rank} and elements {elem}, but the value has shape {} and elements {dtype}; reshape or \
          convert it, or declare it as what it is",

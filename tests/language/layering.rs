@@ -1,5 +1,5 @@
-//! The invariants of the layout: the language names no interpreter and no kernel, no interpreter names another, and the
-//! kernels, which the backend and the interpreters share, name neither interpreters nor arrays.
+//! The invariants of the layout: a room names rooms below it, the language names no interpreter and no kernel, no
+//! interpreter names another, and the kernels name neither interpreters nor arrays.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,6 +76,9 @@ fn the_language_names_no_interpreter() {
     }
 }
 
+/// The modules beside the interpreters that several of them share.
+const SHARED: [&str; 3] = ["level", "scope", "trips"];
+
 #[test]
 fn no_interpreter_names_another() {
     let folder = root().join("interpreters");
@@ -104,9 +107,13 @@ fn no_interpreter_names_another() {
             continue;
         }
         for (number, line) in code(&path) {
-            let own_or_shared = [&me[..], "scope", "level", "trips"];
-            let inside = own_or_shared.iter().any(|name| says(&line, &format!("interpreters::{name}")));
-            assert!(inside || !says(&line, "interpreters"), "{}:{number} looks around: {line}", path.display());
+            let mut rest = &line[..];
+            while let Some((_, named)) = rest.split_once("interpreters") {
+                let first = named.trim_start_matches("::").split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+                let own = first == me || SHARED.contains(&first);
+                assert!(own, "{}:{number} looks around: {line}", path.display());
+                rest = named;
+            }
             for (module, name) in types {
                 if module != me && names.iter().any(|n| n == module) {
                     assert!(!says(&line, name), "{}:{number} names another interpreter: {line}", path.display());
@@ -127,6 +134,234 @@ fn kernels_are_loops_over_slices() {
             }
         }
     }
+}
+
+/// The rooms, from the ground up: the modules of `src/`, and the interpreters. A room names rooms before its own.
+const ROOMS: [&str; 26] = [
+    "source",
+    "shape",
+    "hash",
+    "release",
+    "dtype",
+    "array",
+    "ops",
+    "program",
+    "rewrite",
+    "base",
+    "checkpoint",
+    "text",
+    "passes",
+    "kernels",
+    "tensor",
+    "tree",
+    "linalg",
+    "higher",
+    "backend",
+    "interpreters",
+    "export",
+    "pjrt",
+    "ad",
+    "optim",
+    "guide",
+    "lib",
+];
+
+/// The arrows upwards that stay, each from a room to one above it, with the reason.
+const UPWARDS: [(&str, &str, &str); 6] = [
+    ("ops", "base", "a row of a table says its derivative in the language"),
+    ("program", "base", "a program is run by an instance of the language, and recorded by one"),
+    ("program", "rewrite", "a program under construction asks the rules for something simpler"),
+    ("rewrite", "base", "rules compute operations of known numbers, as an instance of the language does"),
+    ("tensor", "tree", "loops carry trees of tensors"),
+    ("higher", "ad", "the verbs of higher-order programs are listed beside their syntax, for users"),
+];
+
+/// The rooms of the backend in the order of compilation. Those of the last row are the ways in and the reports.
+const BACKEND: [&str; 11] =
+    ["ir", "memory", "lower", "plan", "tile", "register", "codegen", "run", "explain", "outline", "mod"];
+
+/// The first of the last row of [`BACKEND`], whose files may name each other.
+const REPORTS: usize = 8;
+
+/// The code of a file as one text, without comments and without what is compiled for tests alone.
+fn text(path: &Path) -> String {
+    let lines: Vec<String> = code(path).into_iter().map(|(_, line)| line).collect();
+    let mut rest = &lines.join("\n")[..];
+    let mut kept = String::new();
+    while let Some((before, test)) = rest.split_once("#[cfg(test)]") {
+        kept.push_str(before);
+        let mut depth = 0;
+        let end = test.char_indices().find(|(_, c)| {
+            depth += i32::from(*c == '{') - i32::from(*c == '}');
+            depth == 0 && matches!(c, ';' | '}' | ',')
+        });
+        rest = end.map_or("", |(at, _)| &test[at + 1..]);
+    }
+    kept + rest
+}
+
+/// The path of the module that a file is, below the crate.
+fn module(inside: &Path) -> Vec<String> {
+    let mut path: Vec<String> =
+        inside.iter().map(|part| part.to_string_lossy().trim_end_matches(".rs").to_owned()).collect();
+    if path.last().is_some_and(|last| last == "mod") {
+        path.pop();
+    }
+    path
+}
+
+/// The paths that begin at the crate, or at a module around this one, from the crate on; of each the first segments. A macro
+/// that is named at the crate belongs to no room, and is left out.
+fn paths(text: &str, module: &[String]) -> Vec<Vec<String>> {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    for (at, word) in text.match_indices("crate::").chain(text.match_indices("super::")) {
+        if text[..at].chars().next_back().is_some_and(|c| part(c) || c == ':') {
+            continue;
+        }
+        let mut path =
+            if word == "crate::" { Vec::new() } else { module.split_last().map_or(&[][..], |m| m.1).to_vec() };
+        let mut rest = &text[at + word.len()..];
+        while let Some(outer) = rest.strip_prefix("super::") {
+            path.pop();
+            rest = outer;
+        }
+        while let end @ 1.. = rest.find(|c| !part(c)).unwrap_or(rest.len()) {
+            path.push(rest[..end].to_owned());
+            let Some(next) = rest[end..].strip_prefix("::") else {
+                rest = &rest[end..];
+                break;
+            };
+            rest = next;
+        }
+        assert!(!path.is_empty() || !rest.starts_with('{'), "a group begins at the crate: write a `use` for each room");
+        if path.len() > 1 || !rest.starts_with('!') {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Every file that is not a test, with its module, below `src/` or the folder of the interpreters.
+fn modules() -> Vec<(PathBuf, Vec<String>)> {
+    let mut all = Vec::new();
+    for (folder, above) in [("src", None), ("interpreters", Some("interpreters"))] {
+        for path in sources(&root().join(folder)) {
+            let inside = path.strip_prefix(root().join(folder)).expect("a file of the folder");
+            let test = |part: &std::ffi::OsStr| part == "tests" || part == "tests.rs";
+            if !inside.iter().any(test) {
+                let module = above.into_iter().map(str::to_owned).chain(module(inside)).collect();
+                all.push((path, module));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn rooms_name_only_rooms_below() {
+    let place = |room: &str| ROOMS.iter().position(|r| *r == room);
+    let mut used = [false; UPWARDS.len()];
+    let mut wrong = Vec::new();
+    for (path, module) in modules() {
+        let room = &module[0];
+        let own = place(room).unwrap_or_else(|| panic!("{room} is no room: give it its place in the list"));
+        for named in paths(&text(&path), &module) {
+            // What is not in a room is an item of the crate, which lists what users need.
+            let other = named.first().map_or("lib", |first| if place(first).is_some() { first } else { "lib" });
+            if place(other) <= Some(own) {
+                continue;
+            }
+            match UPWARDS.iter().position(|(from, to, _)| from == room && *to == other) {
+                Some(listed) => used[listed] = true,
+                None => wrong.push(format!("{} names {}", path.display(), named.join("::"))),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "rooms name rooms above them:\n{}", wrong.join("\n"));
+    for ((from, to, _), used) in UPWARDS.iter().zip(used) {
+        assert!(used, "{from} no longer names {to}: take the arrow from the list");
+    }
+}
+
+#[test]
+fn the_backend_goes_one_way() {
+    let place = |room: &str| BACKEND.iter().position(|r| *r == room);
+    let (mut wrong, mut files) = (Vec::new(), 0);
+    for (path, module) in modules() {
+        if module[0] != "backend" {
+            continue;
+        }
+        files += 1;
+        let room = module.get(1).map_or("mod", |room| &room[..]);
+        let own =
+            place(room).unwrap_or_else(|| panic!("{room} is no room of the backend: give it its place in the list"));
+        for named in paths(&text(&path), &module) {
+            if named.first().is_none_or(|first| first != "backend") {
+                continue;
+            }
+            // An item of the backend itself is of its way in.
+            let other = named.get(1).and_then(|other| place(other)).or(place("mod"));
+            if other > Some(own) && own < REPORTS {
+                wrong.push(format!("{} names {}", path.display(), named.join("::")));
+            }
+        }
+    }
+    assert!(files > BACKEND.len(), "the backend is where this test looks");
+    assert!(wrong.is_empty(), "the backend names what comes later:\n{}", wrong.join("\n"));
+}
+
+/// The cases that are said not to occur in matches on steps: what is said of each.
+fn impossible_steps(text: &str) -> Vec<String> {
+    // Of each open brace: where it is, and whether it opens the cases of a match.
+    let (mut open, mut said): (Vec<(usize, bool)>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    for (at, c) in text.char_indices() {
+        if c == '{' {
+            let head = text[..at].rsplit([';', '{', '}']).next().unwrap_or("");
+            open.push((at, says(head, "match")));
+        } else if c == '}' {
+            let Some((from, cases)) = open.pop() else { continue };
+            // The patterns, and nothing that stands in braces within.
+            let (mut depth, mut own) = (0, String::new());
+            for c in text[from + 1..at].chars() {
+                depth -= i32::from(c == '}');
+                if depth == 0 {
+                    own.push(c);
+                }
+                depth += i32::from(c == '{');
+            }
+            if cases && own.split("=>").any(|case| says(case, "Step") && case.contains("Step::")) {
+                said.push((from, at));
+            }
+        }
+    }
+    for (at, _) in text.match_indices("unreachable!") {
+        if said.iter().any(|(from, to)| (*from..*to).contains(&at)) {
+            found.push(text[at..].split(['(', ')']).nth(1).unwrap_or("").trim_matches('"').to_owned());
+        }
+    }
+    found
+}
+
+/// What may be said of a step that cannot be met: it is known by its number, in the room that has just made it.
+const KNOWN_STEPS: [&str; 2] = ["a group is listed", "the step is a group"];
+
+/// A step is complete as soon as there is one: no phase meets a step of another phase.
+#[test]
+fn no_step_is_impossible() {
+    let mut known: Vec<&str> = Vec::new();
+    for (path, module) in modules() {
+        if module[0] == "backend" {
+            for said in impossible_steps(&text(&path)) {
+                let listed = KNOWN_STEPS.iter().find(|known| **known == said);
+                known.extend(listed);
+                assert!(listed.is_some(), "{}: a match on steps has a case that cannot occur: {said}", path.display());
+            }
+        }
+    }
+    known.sort_unstable();
+    assert_eq!(known, KNOWN_STEPS, "what is no longer said must leave the list");
 }
 
 /// The lines of a table of ARCHITECTURE.md that say how long interpreters are.
@@ -164,4 +399,12 @@ fn an_interpreter_has_as_many_methods_as_is_written() {
 fn the_guard_can_fail() {
     assert!(says("use crate::interpreters::ADVal;", "ADVal"));
     assert!(!says("let ADValue = 1;", "ADVal"));
+    let module = ["backend".to_owned(), "plan".to_owned(), "halo".to_owned()];
+    let named = |text: &str| paths(text, &module).iter().map(|path| path.join("::")).collect::<Vec<String>>();
+    assert_eq!(named("use crate::ops::{Linear, View};"), ["ops"]);
+    assert_eq!(named("use super::super::tile::{self, Arg}; super::cut(x)"), ["backend::tile", "backend::plan::cut"]);
+    assert_eq!(named("$crate::einsum!(x), crate::DType::F64"), ["DType::F64"]);
+    assert_eq!(impossible_steps("match s { Step::Loop(l) => f(l), _ => unreachable!(\"never\") }"), ["never"]);
+    assert!(impossible_steps("match s { Step::Loop(l) => f(l) }\nmatch t { A => unreachable!() }").is_empty());
+    assert!(impossible_steps("match s { CompiledStep::Loop(l) => f(l), _ => unreachable!() }").is_empty());
 }

@@ -10,6 +10,7 @@ use super::search::{exceeds, largest};
 use super::{Recorded, Solver, closed, symbolic};
 use crate::array::Array;
 use crate::base::BaseTensor;
+use crate::dtype::DType;
 use crate::program::{Custom, Program, Term, interpret};
 use crate::shape::size;
 use crate::tensor::Tensor;
@@ -93,7 +94,7 @@ fn matrix<T: BaseTensor>(of: &Recorded, x: &[T], p: &[T]) -> Matrix<T> {
 fn products(of: &Recorded, transposed: bool) -> Program {
     let given = Term::variables(of.program.inputs());
     let (x, p) = given.split_at(of.unknowns);
-    let v = Term::variable(ravel(x).shape(), crate::DType::F64);
+    let v = Term::variable(ravel(x).shape(), DType::F64);
     let result = if transposed {
         let wrt: Vec<usize> = (0..of.unknowns).collect();
         let bars = unravel(&Term::variables(of.program.outputs()), &v);
