@@ -314,7 +314,8 @@ fn the_backend_goes_one_way() {
 /// The cases that are said not to occur in matches on steps: what is said of each.
 fn impossible_steps(text: &str) -> Vec<String> {
     // Of each open brace: where it is, and whether it opens the cases of a match.
-    let (mut open, mut said): (Vec<(usize, bool)>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    let mut said: Vec<(usize, usize)> = Vec::new();
     let mut found = Vec::new();
     for (at, c) in text.char_indices() {
         if c == '{' {
