@@ -7,7 +7,9 @@
 //! arrays. Sums, differences, products and quotients of numbers do not, fused in superinstructions or not: they are
 //! rounded one by one, on every machine.
 //!
-//!     Program -lower-> steps over values -plan-> steps over buffers -codegen-> tile and register code -run-> arrays
+//! ```text
+//! Program -lower-> steps over values -plan-> steps over buffers -codegen-> tile and register code -run-> arrays
+//! ```
 //!
 //! | module | does |
 //! |---|---|
