@@ -13,18 +13,18 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | [`ir`] | what stages share: steps, buffers, fusion groups, strided accesses, thresholds |
-//! | [`lower`] | operations, views and loops to steps; loop interchange |
-//! | [`plan`] | row-block fusion, buffer assignment by liveness, parallel partition, halo peeling |
-//! | [`tile`] | code for tiles: superinstructions, register assignment, and the machine that runs it |
-//! | [`register`] | code for single numbers: SSA, list scheduling, register assignment, and the machine that runs it |
-//! | [`codegen`] | chooses between both for each group, and numbers the steps |
-//! | [`memory`] | blocks of bytes, and the table of addresses |
-//! | [`run`] | the executor: steps, row blocks, kernel calls, workers |
+//! | `ir` | what stages share: steps, buffers, fusion groups, strided accesses, thresholds |
+//! | `memory` | blocks of bytes, and the table of addresses |
+//! | `lower` | operations, views and loops to steps; loop interchange |
+//! | `plan` | row-block fusion, buffer assignment by liveness, parallel partition, halo peeling |
+//! | `tile` | code for tiles: superinstructions, register assignment, and the machine that runs it |
+//! | `register` | code for single numbers: SSA, list scheduling, register assignment, and the machine that runs it |
+//! | `codegen` | chooses between both for each group, and numbers the steps |
+//! | `run` | the executor: steps, row blocks, kernel calls, workers |
 //! | `outline` | loops with equal bodies, compiled once |
 //! | `explain` | the compiled plan as text |
 //!
-//! Law: a stage names those above it in this table alone, but for `memory`, which is below all that run.
+//! Law: a stage names those above it in this table alone.
 
 pub(crate) mod codegen;
 mod explain;
