@@ -1,5 +1,5 @@
 //! The interpreters: each gives one meaning to the language, by implementing
-//! [`BaseTensor`](crate::BaseTensor). In reading order:
+//! [`BaseTensor`]. In reading order:
 //!
 //! * [`concrete`]: evaluation. The meaning of a program is its value.
 //! * [`dual`]: forward-mode differentiation over any interpreter: a value and its tangent.
