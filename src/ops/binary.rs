@@ -134,6 +134,23 @@ macro_rules! binary_ops {
     };
 }
 
+impl Binary {
+    /// Whether it takes about as long as it takes to read the operands; not so quotients, and functions of the library.
+    pub(crate) fn is_arithmetic(self) -> bool {
+        match self {
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan => true,
+            Binary::Div
+            | Binary::Pow
+            | Binary::PowLessOne
+            | Binary::RecipReal
+            | Binary::Atan2
+            | Binary::Hypot
+            | Binary::Copysign => false,
+            Binary::Min | Binary::Max | Binary::LogAddExp | Binary::Polygamma => false,
+        }
+    }
+}
+
 /// The rows, which are given to a macro: here to that of the table, in [`crate::tensor`] to that of the methods.
 macro_rules! binary_rows {
     ($then:ident) => {

@@ -50,6 +50,6 @@ pub(crate) use linear::check_fourier;
 pub use matrix::Matrix;
 pub use reduce::Reduce;
 pub use unary::Unary;
-pub(crate) use unary::unary_rows;
+pub(crate) use unary::{Property, unary_rows};
 pub use val::{Guard, Origin, Partial};
 pub use view::View;

@@ -16,6 +16,21 @@ use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::{Binary, Compare};
 
+/// What rules and estimates ask of a function; a test compares each with the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Property {
+    /// `f(-x) = f(x)`.
+    Even,
+    /// `f(-x) = -f(x)`.
+    Odd,
+    /// It takes about as long as it takes to read the operand: a sign, a product, a choice.
+    Arithmetic,
+    /// No value is -0.
+    NeverMinusZero,
+    /// Values or derivatives tell +0 from -0, even where the sign of the result is not seen.
+    SeesSignOfZero,
+}
+
 /// Makes the enum and its table functions from the rows.
 macro_rules! unary_ops {
     ($(
@@ -24,6 +39,7 @@ macro_rules! unary_ops {
             kernel: |$k:ident| $kernel:expr,
             derivative: |$x:ident, $y:ident| $derivative:expr,
             domain: $lo:literal .. $hi:literal,
+            $(properties: [$($property:ident),*],)?
             $(example: $at:literal => $value:literal,)?
         }
     )*) => {
@@ -48,6 +64,11 @@ macro_rules! unary_ops {
             /// An interval in which the function is smooth and well scaled: where tests sample it.
             pub fn domain(self) -> (f64, f64) {
                 match self { $( Unary::$Op => ($lo, $hi), )* }
+            }
+
+            /// What is known of the function.
+            pub(crate) fn properties(self) -> &'static [Property] {
+                match self { $( Unary::$Op => &[$($(Property::$property),*)?], )* }
             }
 
             /// The function at one number.
@@ -78,6 +99,12 @@ macro_rules! unary_ops {
     };
 }
 
+impl Unary {
+    pub(crate) fn is(self, property: Property) -> bool {
+        self.properties().contains(&property)
+    }
+}
+
 /// A literal of the kernel's own float type.
 fn c<F: Float>(x: f64) -> F {
     F::of_f64(x)
@@ -92,6 +119,7 @@ macro_rules! unary_rows {
                 kernel: |x| -x,
                 derivative: |_x, _y| Partial::minus_one(),
                 domain: -3.0..3.0,
+                properties: [Odd, Arithmetic],
                 example: 2.0 => -2.0,
             }
             /// Absolute value `|x|`. Derivative `sign(x)`, by convention 0 at 0.
@@ -99,6 +127,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.abs(),
                 derivative: |x, _y| x.sign().mask(),
                 domain: 0.5..3.0,
+                properties: [Even, Arithmetic, NeverMinusZero],
                 example: -3.0 => 3.0,
             }
             /// Reciprocal `1 / x`. Derivative `-1 / x^2`; infinite at 0.
@@ -106,6 +135,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.recip(),
                 derivative: |_x, y| (-y.mul_no_nan(y)).singular(),
                 domain: 0.5..3.0,
+                properties: [Odd, SeesSignOfZero],
                 example: 4.0 => 0.25,
             }
             /// Square `x^2`. Derivative `2 x`.
@@ -113,6 +143,7 @@ macro_rules! unary_rows {
                 kernel: |x| x * x,
                 derivative: |x, _y| (2.0 * x).plain(),
                 domain: -3.0..3.0,
+                properties: [Even, Arithmetic, NeverMinusZero],
                 example: 3.0 => 9.0,
             }
             /// Square root; NaN below 0. Derivative `1 / (2 sqrt x)`, infinite at 0 and NaN below.
@@ -120,6 +151,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.sqrt(),
                 derivative: |_x, y| (0.5 / y).singular(),
                 domain: 0.5..3.0,
+                properties: [SeesSignOfZero],
                 example: 9.0 => 3.0,
             }
             /// Exponential `e^x`. Derivative `e^x`.
@@ -127,6 +159,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.exp(),
                 derivative: |_x, y| y.clone().singular(),
                 domain: -2.0..2.0,
+                properties: [NeverMinusZero],
                 example: 0.0 => 1.0,
             }
             /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`, a number below 0, too.
@@ -134,6 +167,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.ln(),
                 derivative: |x, _y| x.map(Unary::Recip).singular(),
                 domain: 0.5..3.0,
+                properties: [SeesSignOfZero],
                 example: 1.0 => 0.0,
             }
             /// `ln(1 + x)`, accurate near 0; `-inf` at -1 and NaN below. Derivative `1 / (1 + x)`, a number
@@ -156,6 +190,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.sin(),
                 derivative: |x, _y| x.map(Unary::Cos).plain(),
                 domain: -3.0..3.0,
+                properties: [Odd],
                 example: 0.0 => 0.0,
             }
             /// Cosine of an angle in radians. Derivative `-sin x`.
@@ -163,6 +198,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.cos(),
                 derivative: |x, _y| (-x.map(Unary::Sin)).plain(),
                 domain: -3.0..3.0,
+                properties: [Even],
                 example: 0.0 => 1.0,
             }
             /// Tangent of an angle in radians. Derivative `1 + tan(x)^2`.
@@ -170,6 +206,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.tan(),
                 derivative: |_x, y| (1.0 + y * y).plain(),
                 domain: -1.2..1.2,
+                properties: [Odd],
                 example: 0.0 => 0.0,
             }
             /// Arc sine; NaN outside `[-1, 1]`. Derivative `1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
@@ -177,6 +214,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.asin(),
                 derivative: |x, _y| one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip).singular(),
                 domain: -0.8..0.8,
+                properties: [Odd],
                 example: 0.0 => 0.0,
             }
             /// Arc cosine; NaN outside `[-1, 1]`. Derivative `-1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
@@ -191,6 +229,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.atan(),
                 derivative: |x, _y| (1.0 + x * x).map(Unary::Recip).plain(),
                 domain: -3.0..3.0,
+                properties: [Odd],
                 example: 0.0 => 0.0,
             }
             /// Hyperbolic sine. Derivative `cosh x`.
@@ -198,6 +237,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.sinh(),
                 derivative: |x, _y| x.map(Unary::Cosh).singular(),
                 domain: -2.0..2.0,
+                properties: [Odd],
                 example: 0.0 => 0.0,
             }
             /// Hyperbolic cosine. Derivative `sinh x`.
@@ -205,6 +245,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.cosh(),
                 derivative: |x, _y| x.map(Unary::Sinh).singular(),
                 domain: -2.0..2.0,
+                properties: [Even, NeverMinusZero],
                 example: 0.0 => 1.0,
             }
             /// Hyperbolic tangent. Derivative `1 / cosh(x)^2`.
@@ -212,6 +253,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.tanh(),
                 derivative: |x, _y| x.map(Unary::Sech2).plain(),
                 domain: -2.0..2.0,
+                properties: [Odd],
                 example: 0.0 => 0.0,
             }
             /// Square of the hyperbolic secant, `1 / cosh(x)^2`, accurate where `1 - tanh(x)^2` is near 0, too.
@@ -220,6 +262,7 @@ macro_rules! unary_rows {
                 kernel: |x| special::sech2(x),
                 derivative: |x, y| (-2.0 * (x.map(Unary::Tanh) * y)).plain(),
                 domain: -2.0..2.0,
+                properties: [Even],
                 example: 0.0 => 1.0,
             }
             /// Inverse hyperbolic sine. Derivative `1 / sqrt(1 + x^2)`.
@@ -227,6 +270,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::asinh(x.as_f64())),
                 derivative: |x, _y| x.c(1.0).with(Binary::Hypot, x).map(Unary::Recip).plain(),
                 domain: -3.0..3.0,
+                properties: [Odd],
                 example: 0.0 => 0.0,
             }
             /// Inverse hyperbolic cosine; NaN below 1. Derivative `1 / sqrt(x^2 - 1)`, infinite at 1 and NaN below.
@@ -243,6 +287,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::atanh(x.as_f64())),
                 derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),
                 domain: -0.8..0.8,
+                properties: [Odd],
                 example: 0.0 => 0.0,
             }
             /// Logistic function `1 / (1 + e^-x)`, without overflow. Derivative `sigmoid(x) sigmoid(-x)`.
@@ -254,6 +299,7 @@ macro_rules! unary_rows {
                 },
                 derivative: |x, y| (y * (-x).map(Unary::Sigmoid)).plain(),
                 domain: -3.0..3.0,
+                properties: [NeverMinusZero],
                 example: 0.0 => 0.5,
             }
             /// Rectifier `max(x, 0)`. Derivative 1 where `x > 0` and 0 elsewhere, also at 0.
@@ -261,6 +307,7 @@ macro_rules! unary_rows {
                 kernel: |x| if x < c(0.0) { c(0.0) } else { x },
                 derivative: |x, _y| x.is(Compare::Gt, &x.c(0.0)).as_ones(x).mask(),
                 domain: 0.5..3.0,
+                properties: [Arithmetic],
                 example: -2.0 => 0.0,
             }
             /// Smooth rectifier `ln(1 + e^x)`, without overflow. Derivative `sigmoid x`.
@@ -268,6 +315,7 @@ macro_rules! unary_rows {
                 kernel: |x| (if x > c(0.0) { x } else { c(0.0) }) + (-x.abs()).exp().ln_1p(),
                 derivative: |x, _y| x.map(Unary::Sigmoid).plain(),
                 domain: -3.0..3.0,
+                properties: [NeverMinusZero],
                 example: 1000.0 => 1000.0,
             }
             /// Bell curve `e^(-x^2)`, accurate where `x^2` is large. Derivative `-2 x e^(-x^2)`.
@@ -275,6 +323,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::gaussian(x.as_f64())),
                 derivative: |x, y| (-2.0 * (x * y)).plain(),
                 domain: -2.0..2.0,
+                properties: [Even],
                 example: 0.0 => 1.0,
             }
             /// Error function `2 / sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`. Derivative
@@ -283,6 +332,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(libm::erf(x.as_f64())),
                 derivative: |x, _y| (FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
                 domain: -2.0..2.0,
+                properties: [Odd],
                 example: 0.0 => 0.0,
             }
             /// Complementary error function `1 - erf x`, accurate where that is near 0. Derivative
@@ -302,6 +352,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::erfinv(x.as_f64())),
                 derivative: |_x, y| (1.0 / FRAC_2_SQRT_PI * y.mul_no_nan(y).map(Unary::Exp)).singular(),
                 domain: -0.8..0.8,
+                properties: [Odd],
                 example: 0.0 => 0.0,
             }
             /// Logarithm of the absolute value of the gamma function; `inf` at 0 and the negative integers.
@@ -310,6 +361,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(libm::lgamma(x.as_f64())),
                 derivative: |x, _y| x.map(Unary::Digamma).singular(),
                 domain: 0.5..3.0,
+                properties: [SeesSignOfZero],
                 example: 1.0 => 0.0,
             }
             /// Digamma function, the derivative of `lgamma`; NaN at 0 and the negative integers, where it has
@@ -321,6 +373,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::digamma(x.as_f64())),
                 derivative: |x, _y| x.map(Unary::Trigamma).singular(),
                 domain: 0.5..3.0,
+                properties: [SeesSignOfZero],
             }
             /// Trigamma function, the second derivative of `lgamma`; `inf` at 0 and the negative integers.
             /// Derivative `polygamma(x, 2)`.
@@ -343,4 +396,44 @@ unary_rows!(unary_ops);
 /// partials, see [`Val::mul_no_nan`].
 fn one_minus_square<T: BaseTensor>(x: &Val<T>) -> Val<T> {
     (1.0 - x).mul_no_nan(&(1.0 + x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Property, Unary};
+
+    const NUMBERS: [f64; 12] = [0.0, 5e-324, 1e-300, 1e-9, 0.3, 0.7, 1.0, 1.5, 2.5, 40.0, 1e300, f64::INFINITY];
+
+    /// Whether `f(-x)` is what the property says of `f(x)`, to the bit, for all numbers.
+    fn mirrors(f: Unary, sign: f64) -> bool {
+        NUMBERS.iter().flat_map(|x| [*x, -x]).all(|x| {
+            let (y, mirrored) = (sign * f.apply(x), f.apply(-x));
+            y.to_bits() == mirrored.to_bits() || y.is_nan() && mirrored.is_nan()
+        })
+    }
+
+    #[test]
+    fn parity_is_that_of_the_kernel() {
+        for f in Unary::ALL {
+            assert_eq!(f.is(Property::Even), mirrors(*f, 1.0), "{}: even", f.name());
+            assert_eq!(f.is(Property::Odd), mirrors(*f, -1.0), "{}: odd", f.name());
+        }
+    }
+
+    #[test]
+    fn values_that_are_never_minus_zero_are_not() {
+        for f in Unary::ALL.iter().filter(|f| f.is(Property::NeverMinusZero)) {
+            let of = |x: f64| f.apply(x).to_bits() != (-0.0f64).to_bits();
+            assert!(NUMBERS.iter().flat_map(|x| [*x, -x]).all(of), "{}", f.name());
+        }
+    }
+
+    #[test]
+    fn where_the_sign_of_zero_is_seen_a_value_differs_beyond_it() {
+        for f in Unary::ALL {
+            let (y, mirrored) = (f.apply(0.0f64), f.apply(-0.0));
+            let differs = y != mirrored && !(y.is_nan() && mirrored.is_nan());
+            assert!(!differs || f.is(Property::SeesSignOfZero), "{}: {y} and {mirrored}", f.name());
+        }
+    }
 }

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ops::{Binary, Discrete, Linear, Unary};
+use crate::ops::{Discrete, Linear, Property};
 use crate::program::{Builder, Loop, Made, Node, NodeId, Now, Op, Program, Slot};
 use crate::shape::size;
 
@@ -274,8 +274,8 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
                 false
             }
         },
-        Op::Unary(op, _) => matches!(op, Unary::Neg | Unary::Square | Unary::Abs | Unary::Relu),
-        Op::Binary(op, ..) => matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan),
+        Op::Unary(op, _) => op.is(Property::Arithmetic),
+        Op::Binary(op, ..) => op.is_arithmetic(),
         Op::Linear(op, _) => match &**op {
             Linear::Affine { from, .. } => size(from.shape()) <= size(op.output_shape()),
             Linear::Reshape { .. } | Linear::Cast { .. } => true,

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::array::{Array, with_elem};
-use crate::ops::{Binary, Linear, Unary, View};
+use crate::ops::{Linear, Property, View};
 use crate::program::{Builder, Constant, Loop, Made, Node, NodeId, Op, Program, Slot};
 use crate::rewrite::rules::{is_elementwise, views::elementwise_on};
 use crate::shape::{Shape, size};
@@ -110,8 +110,8 @@ fn rows(program: &Program, uses: &[u32], l: &Loop<NodeId>, x: NodeId, costs: f64
 fn is_cheap(op: &Op<NodeId>) -> bool {
     match op {
         Op::Constant(_) | Op::Select(_) | Op::Discrete(..) => true,
-        Op::Unary(op, _) => matches!(op, Unary::Neg | Unary::Square | Unary::Abs | Unary::Relu),
-        Op::Binary(op, ..) => matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan),
+        Op::Unary(op, _) => op.is(Property::Arithmetic),
+        Op::Binary(op, ..) => op.is_arithmetic(),
         Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
         Op::Input(_) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
         Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,

@@ -15,7 +15,7 @@
 use super::{Constant, NodeId, Op};
 use crate::array::{Values, with_elem};
 use crate::dtype::{DType, Elem};
-use crate::ops::{Binary, Discrete, FloatStep, Linear, Unary};
+use crate::ops::{Binary, Discrete, FloatStep, Linear, Property, Unary};
 use crate::program::{Node, Program, Question};
 
 /// Whether a linear operation adds elements: it does if two of them may have the same place, and copies otherwise. All
@@ -52,10 +52,7 @@ pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(Nod
     }
     match op {
         Op::Constant(c) => has_no_minus_zero(c),
-        Op::Unary(f, x) => {
-            let positive = [Unary::Abs, Unary::Square, Unary::Exp, Unary::Cosh, Unary::Sigmoid, Unary::Softplus];
-            positive.contains(f) || (matches!(f, Unary::Sqrt | Unary::Relu) && of(*x))
-        }
+        Op::Unary(f, x) => f.is(Property::NeverMinusZero) || (matches!(f, Unary::Sqrt | Unary::Relu) && of(*x)),
         // A sum is -0 only where both are; a difference where the first is -0 and the second +0.
         Op::Binary(Binary::Add, x, y) => of(*x) || of(*y),
         Op::Binary(Binary::Sub, x, _) => of(*x),
@@ -166,7 +163,7 @@ fn binary_seen(op: Binary, by: bool, never: [bool; 2]) -> [bool; 2] {
 fn operands_seen(op: &Op<NodeId>, by: bool, never: &[bool], mark: &mut dyn FnMut(NodeId)) {
     match op {
         Op::Unary(f, x) => {
-            let sees = matches!(f, Unary::Recip | Unary::Sqrt | Unary::Ln | Unary::Lgamma | Unary::Digamma);
+            let sees = f.is(Property::SeesSignOfZero);
             let hands_on = f.apply(0.0f64).to_bits() != f.apply(-0.0f64).to_bits();
             if sees || (by && hands_on) {
                 mark(*x);

@@ -13,6 +13,7 @@ macro_rules! unary_methods {
             kernel: |$k:ident| $kernel:expr,
             derivative: |$x:ident, $y:ident| $derivative:expr,
             domain: $lo:literal .. $hi:literal,
+            $(properties: [$($property:ident),*],)?
             $(example: $at:literal => $value:literal,)?
         }
     )*) => {

@@ -13,7 +13,7 @@ use crate::backend::ir::step::{
 };
 use crate::dtype::DType;
 use crate::kernels::threads;
-use crate::ops::{Binary, Unary};
+use crate::ops::{Binary, Property};
 
 /// How a step runs in parts.
 pub(crate) struct Partition {
@@ -272,8 +272,8 @@ fn cost<V>(item: &FusedOp<V>) -> f64 {
         | FusedOp::Or(..)
         | FusedOp::Not(_) => 0.2,
         FusedOp::IntBinary(..) | FusedOp::Select(_) | FusedOp::Form(..) | FusedOp::Weighted(..) => 0.3,
-        FusedOp::Unary(Unary::Neg | Unary::Square | Unary::Abs | Unary::Relu, _) => 0.25,
-        FusedOp::Binary(Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan, ..) => 0.25,
+        FusedOp::Unary(op, _) if op.is(Property::Arithmetic) => 0.25,
+        FusedOp::Binary(op, ..) if op.is_arithmetic() => 0.25,
         FusedOp::Binary(Binary::Div, ..) => 0.8,
         FusedOp::Unary(..) | FusedOp::Gather(..) => 2.5,
         FusedOp::SinCos(..) => 4.0,

@@ -2,7 +2,7 @@
 
 use super::{Rule, choice, moderate, negated, negation, number, scaled, table, views};
 use crate::dtype::DType;
-use crate::ops::{Binary, Unary};
+use crate::ops::{Binary, Property, Unary};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::Shape;
 
@@ -75,33 +75,19 @@ fn recip_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     Some(super::multiple(b, 1.0 / c, inverse))
 }
 
-/// f(-x) = f(x) for f = abs, square, cos, cosh, sech2, gaussian
+/// f(-x) = f(x) for even functions: abs, square, cos, cosh, ..
 fn even_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (f, a) = applied(op)?;
     let x = negated(b, a)?;
-    matches!(f, Unary::Abs | Unary::Square | Unary::Cos | Unary::Cosh | Unary::Sech2 | Unary::Gaussian)
-        .then(|| b.add(Op::Unary(f, x), shape.clone(), dtype))
+    f.is(Property::Even).then(|| b.add(Op::Unary(f, x), shape.clone(), dtype))
 }
 
-/// f(-x) = -f(x) for f = recip, sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf, erfinv, where the
-/// negation has no other use
+/// f(-x) = -f(x) for odd functions: recip, sin, tanh, erf, .., where the negation has no other use
 fn odd_function(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (f, a) = applied(op)?;
     let x = negated(b, a)?;
-    let odd = matches!(
-        f,
-        Unary::Recip
-            | Unary::Sin
-            | Unary::Tan
-            | Unary::Asin
-            | Unary::Atan
-            | Unary::Sinh
-            | Unary::Tanh
-            | Unary::Asinh
-            | Unary::Atanh
-            | Unary::Erf
-            | Unary::Erfinv
-    );
+    // A negation of a negation is the business of another rule.
+    let odd = f.is(Property::Odd) && f != Unary::Neg;
     if !odd || !b.once(a) {
         return None;
     }

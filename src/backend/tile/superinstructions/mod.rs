@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use crate::backend::ir::fusion::{FusedNode, FusedOp, ValueId, Weights};
 use crate::backend::ir::step::BufferId;
 use crate::kernels::elementwise::{Form, MAX_TERMS};
-use crate::ops::{Binary, Unary};
+use crate::ops::{Binary, Property, Unary};
 
 /// Operations on the operands of a form.
 enum Tree {
@@ -82,8 +82,8 @@ pub struct Superinstructions {
 /// Whether an operation costs little beside its reads and writes.
 fn is_cheap(node: &FusedNode) -> bool {
     match &node.item {
-        FusedOp::Binary(op, ..) => matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan),
-        FusedOp::Unary(op, _) => matches!(op, Unary::Neg | Unary::Square | Unary::Abs | Unary::Relu),
+        FusedOp::Binary(op, ..) => op.is_arithmetic(),
+        FusedOp::Unary(op, _) => op.is(Property::Arithmetic),
         FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Positions(_) | FusedOp::Compare(..) => {
             false
         }
