@@ -1,5 +1,4 @@
-//! The levels of what moves beside a primal: to which differentiation a tangent, or a series, belongs, and to the trip of
-//! which loop.
+//! Levels: to which differentiation, and to the trip of which loop, a tangent or a series belongs.
 //!
 //! Law: values of two differentiations of one level never mix, and a variable of a loop is used in its own trip alone:
 //! whatever breaks this is a [`Fault`]. Loops of such values are loops of `T` over groups, a primal and what moves.

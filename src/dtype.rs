@@ -1,5 +1,4 @@
-//! Element types: the closed list of types that an array may hold, and the traits through which code generic in its
-//! element type uses them.
+//! Element types: the closed list of them, and the traits of code that is generic in its element type.
 //!
 //! Law: every [`Elem`] type has exactly one [`DType`], and no place in the crate assumes a particular float type: code
 //! for floats is generic in [`Float`].

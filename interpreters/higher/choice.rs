@@ -1,5 +1,5 @@
-//! Functions chosen by a condition that is not known while a program is traced, where the tangent of a function is that of
-//! what it captured.
+//! Functions chosen by a condition that is not known while a program is traced. The tangent of a chosen function is
+//! that of what it captured.
 //!
 //! Both functions run, and their results are selected from. They captured different things, so the tangent of the chosen
 //! function is the pair of both tangents, of which the condition takes one. Law: where the mask holds, the chosen value and

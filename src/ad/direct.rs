@@ -1,4 +1,4 @@
-//! The verbs that differentiate by running the program: every call runs the program at dual numbers, with the host
+//! The verbs that differentiate by running the program. Every call runs the program at dual numbers, with the host
 //! language's own control flow.
 //!
 //! A function is differentiated in its first argument, which is a [`Tree`] of tensors. The function runs at the level

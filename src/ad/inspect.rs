@@ -1,5 +1,4 @@
-//! The verbs that show how a program runs: its cost, its operations line by line, where a NaN comes from, and what is
-//! read out of bounds.
+//! The verbs that show how a program runs: its cost, its text, where a NaN comes from, what is read out of bounds.
 //!
 //! Law: the program runs as it would without the verb. The verbs run at any level: around a gradient they show the
 //! operations of the gradient, and inside a gradient they are differentiated. They show the program as it is written,

@@ -1,5 +1,5 @@
-//! Memory that arrays no longer need, for the next ones: a large array returned to the system and taken again costs a
-//! page fault for each page, which is more than most operations on it.
+//! The memory of arrays that are gone, kept for the next ones. A large array returned to the system and taken again
+//! costs a page fault for each page, which is more than most operations on it.
 //!
 //! Law: a thread keeps at most [`BYTES`] bytes in at most [`BUFFERS`] buffers for each element type, the oldest given
 //! up first, and returns all of it when it ends. Arrays below [`SMALL`] bytes are left to the allocator, which does

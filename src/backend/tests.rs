@@ -1,4 +1,4 @@
-//! Small programs with a step of each kind, by which the unsafe code of runs is checked: `make miri` runs them in an
+//! Small programs with a step of each kind, by which the unsafe code of runs is checked. `make miri` runs them in an
 //! interpreter that sees every access, `make tsan` where the accesses of threads are watched. The steps in parts run on
 //! several threads, with all that one thread touches in slices of its own rows.
 

@@ -1,6 +1,6 @@
-//! Contractions: `out[O i] += a[A i] * b[B i]` as a matrix product over the box that the three views share, as a
-//! convolution ([`super::convolutions`]), or, where a window reaches out of an operand in no known way, as a masked
-//! product that is summed.
+//! Contractions `out[O i] += a[A i] * b[B i]` in StableHLO. One is a matrix product over the box that the three views
+//! share, a convolution ([`super::convolutions`]), or, where a window reaches out of an operand in no known way, a
+//! masked product that is summed.
 //!
 //! Law: a position at which a view looks at nothing adds nothing, whatever the factors are; of a convolution see
 //! [`super::convolutions`].

@@ -1,5 +1,5 @@
-//! Linear algebra: `cholesky`, `triangular_solve` and what is made of them and of other operations; [`super::factors`]
-//! has the factorisations.
+//! Linear algebra in StableHLO: `cholesky`, `triangular_solve`, and what is made of them. [`super::factors`] has the
+//! factorisations.
 //!
 //! Law: a matrix without the result that is asked for gives NaN everywhere, and the solution for zeros is zeros.
 

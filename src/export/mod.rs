@@ -1,4 +1,4 @@
-//! Programs as StableHLO, the input language of XLA: a program that is traced, differentiated and optimized here runs
+//! Programs as StableHLO, the input language of XLA. A program that is traced, differentiated and optimized here runs
 //! there, on many cores, on graphics processors and on several machines.
 //!
 //! Law: the text computes what [`interpret`](crate::program::interpret) computes, up to rounding, the conventions at the

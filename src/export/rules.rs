@@ -1,6 +1,6 @@
-//! What StableHLO asks of the operands of an operation: each method that writes one states its rule, which is checked in
-//! debug builds, where the line is written. The tests check texts again, as a parser reads them
-//! (`tests/support/stablehlo/check.rs`).
+//! What StableHLO asks of the operands of an operation, checked while texts are written. Each method that writes an
+//! operation states its rule, which debug builds check where the line is written. The tests check texts again, as a
+//! parser reads them (`tests/support/stablehlo/check.rs`).
 
 use super::text::{Ty, Value};
 

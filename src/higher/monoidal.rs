@@ -1,5 +1,5 @@
-//! First-order programs as morphisms of a symmetric monoidal category with copies: SSA as a category ("dP terminology and
-//! notation guide", section II).
+//! First-order programs as morphisms of a symmetric monoidal category with copies. This is SSA as a category ("dP
+//! terminology and notation guide", section II).
 //!
 //! Where [`Ccc`](super::Ccc) has variables, this language has wires: values are copied, deleted and swapped explicitly,
 //! so that a transformation says what that means. Laws: `id`, `then`, `beside` and `swap` are a symmetric monoidal

@@ -1,5 +1,5 @@
-//! The right-hand sides of the derivative tables: arithmetic on tensors of any interpreter,
-//! written as a formula, and what guards a partial derivative against infinities.
+//! The right-hand sides of the derivative tables: arithmetic on tensors of any interpreter, and guards of partials. A
+//! right-hand side is written as a formula; a guard keeps a partial derivative from infinities.
 //!
 //! Law: **total values do not make derivatives total.** A partial can be infinite or NaN where the
 //! value is fine (`sqrt` at 0), and a branch that was not taken hands down a cotangent of zero;

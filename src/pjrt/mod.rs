@@ -1,5 +1,6 @@
-//! Programs run in process by a PJRT plugin: the interface through which JAX, PyTorch and others reach compilers for CPUs, GPUs
-//! and TPUs. A plugin is a shared library that is named at run time; nothing of it is needed to compile this crate.
+//! Programs run in process by a PJRT plugin, the interface to compilers for CPUs, GPUs and TPUs. JAX, PyTorch and
+//! others reach these compilers by it. A plugin is a shared library that is named at run time; nothing of it is needed
+//! to compile this crate.
 //!
 //! ```no_run
 //! use polygrad::{Array, pjrt};

@@ -1,5 +1,5 @@
-//! Options of the compiler, in the wire format of protocol buffers: the message `CompileOptionsProto` of XLA with the fields that
-//! must be set. A field is a number and a kind in one varint, then its value.
+//! Options of the compiler, in the wire format of protocol buffers. They are the message `CompileOptionsProto` of XLA
+//! with the fields that must be set. A field is a number and a kind in one varint, then its value.
 
 /// The field of the options that holds those of the build.
 const BUILD: u64 = 3;

@@ -1,5 +1,5 @@
-//! The types of a program's inputs, read from its text, so that arguments are checked here: plugins differ in what they make of
-//! arguments that do not fit.
+//! The types of a program's inputs, read from its text, so that arguments are checked here. Plugins differ in what they
+//! make of arguments that do not fit.
 //!
 //! Law: what is not understood is not checked. That is a type of another element type, and a text in another form than that of
 //! `func.func public @main(%x: tensor<..>, ..)`.

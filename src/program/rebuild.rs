@@ -1,5 +1,5 @@
-//! Rebuilding a program: every pass that rewrites operation by operation is one traversal, given a function that makes
-//! the new form of an operation.
+//! Rebuilding a program, the one traversal of every pass that rewrites operation by operation. It is given a function
+//! that makes the new form of an operation.
 //!
 //! Law: the traversal goes from operands to results and makes each operation once, so it is linear in the length of the
 //! program. It keeps inputs, outputs and their names, and resolves the outputs of loops and of functions with rules,

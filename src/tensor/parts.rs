@@ -1,5 +1,5 @@
-//! Several tensors and numbers as one argument: the parts of `stack` and `concat`, the branches of `cond`, the start of
-//! a loop; and the parts of a tensor.
+//! Several tensors and numbers as one argument, and the parts of a tensor. Such arguments are the parts of `stack` and
+//! `concat`, the branches of `cond`, and the start of a loop.
 //!
 //! Law: owned, borrowed and mixed arguments mean the same. The type of an argument determines rank and element type, so
 //! nothing is annotated.

@@ -1,5 +1,5 @@
-//! Rank arithmetic that rustc checks: relations between const generics, each with exactly one
-//! answer, so that every rank is inferred.
+//! Rank arithmetic that rustc checks, by relations between const generics. Each relation has exactly one answer, so
+//! that every rank is inferred.
 
 use super::Tensor;
 use crate::base::BaseTensor;

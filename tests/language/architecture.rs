@@ -188,3 +188,23 @@ fn quotations_are_found() {
     assert_eq!(quoted("a `b` c `d/e.rs`\n```text\n`f`\n```\n`g/`"), ["b", "d/e.rs", "g/"]);
     assert_eq!(["b", "d/e.rs", "g/h/"].map(stem), ["b", "e", "h"]);
 }
+
+/// The first sentence of the header of each module says in few words what the module does.
+#[test]
+fn headers_begin_with_a_short_sentence() {
+    let mut wrong = Vec::new();
+    let all = ["src", "interpreters"].iter().flat_map(|folder| modules(&root().join(folder)));
+    // The documentation of the crate is the README.
+    for path in all.filter(|path| path.is_file() && !path.ends_with("lib.rs")) {
+        let text = read(&path);
+        let lines =
+            text.lines().take_while(|line| line.starts_with("//!")).map(|line| line.trim_start_matches("//!").trim());
+        let paragraph: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+        let paragraph = paragraph.join(" ") + " ";
+        let length = paragraph.split(". ").next().map_or(0, |sentence| sentence.chars().count());
+        if !(1..=120).contains(&length) {
+            wrong.push(format!("{}: {length} characters", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "first sentences are at most 120 characters long:\n{}", wrong.join("\n"));
+}

@@ -1,5 +1,5 @@
-//! The constructors of [`Function`] for products with derivatives: of a Hessian or Jacobian with a direction, of a
-//! cotangent with a Jacobian.
+//! The constructors of [`Function`] for products with derivatives. The products are those of a Hessian or Jacobian with
+//! a direction, and of a cotangent with a Jacobian.
 
 use super::derivative_programs::Derived;
 use super::record::{Recorded, key, pair, paths, record, zeros, zeros_like};

@@ -1,5 +1,5 @@
-//! Groups become code for tiles: registers are assigned, and a value that is needed elsewhere is written to its buffer
-//! at once.
+//! Tile code: the operations of a fusion group on tiles, with registers assigned. A value that is needed elsewhere is
+//! written to its buffer at once.
 //!
 //! Law: an instruction reads what instructions before it have filled. A register is free again after the last use of
 //! its value.

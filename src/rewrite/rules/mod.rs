@@ -1,4 +1,4 @@
-//! The table of rules: each replaces an operation, given its operands, by something simpler and equal; those of
+//! The table of rules: each replaces an operation, given its operands, by something simpler and equal. Those of
 //! [`loops`] make a whole loop simpler.
 //!
 //! Laws: each rule states an equation that is true up to rounding for all values, including infinities, NaN, and the

@@ -1,4 +1,4 @@
-//! The inverse tangent, and angles of points: the number is compared with four others whose inverse tangents are known,
+//! The inverse tangent, and angles of points. The number is compared with four others whose inverse tangents are known,
 //! and the tangent of the difference of the angles is so small that a polynomial gives it.
 //!
 //! `f32` is computed in `f64`, and rounded.

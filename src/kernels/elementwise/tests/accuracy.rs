@@ -1,5 +1,5 @@
-//! How far the vector kernels are from exact results: at recorded points, at hostile numbers, and at random ones, where
-//! the correctly rounded functions of `core-math` are the oracle.
+//! How far the vector kernels are from exact results. They are compared at recorded points, at hostile numbers, and at
+//! random ones, where the correctly rounded functions of `core-math` are the oracle.
 //!
 //! Distances are numbers of floats between a result and the correctly rounded one: 1 means an error below 1.5 units of
 //! the last place. `POLYGRAD_MATH_POINTS=2000000` tries as many points for each function, and prints the largest
