@@ -126,18 +126,18 @@ mod tame {
 
     #[test]
     fn one_half_of_the_programs_agrees() {
-        agree(seeds(0, 80).step_by(2));
+        agree(seeds(0, 60).step_by(2));
     }
 
     #[test]
     fn the_other_half_of_the_programs_agrees() {
-        agree(seeds(0, 80).skip(1).step_by(2));
+        agree(seeds(0, 60).skip(1).step_by(2));
     }
 }
 
 #[test]
 fn wild_programs_agree() {
-    for seed in seeds(10_000, 80) {
+    for seed in seeds(10_000, 60) {
         check::assert_agree(&generate::recipe(seed, false));
     }
 }
@@ -145,7 +145,7 @@ fn wild_programs_agree() {
 /// Numbers at which functions have kinks, poles and ties.
 #[test]
 fn singular_programs_agree() {
-    for seed in seeds(20_000, 70) {
+    for seed in seeds(20_000, 55) {
         check::assert_agree(&generate::singular(seed));
     }
 }
@@ -153,9 +153,9 @@ fn singular_programs_agree() {
 /// Long axes of which little is read: values, signs of zeros and first derivatives.
 #[test]
 fn programs_with_long_axes_agree() {
-    let (mut rules, seeds) = (BTreeSet::new(), seeds(40_000, 100));
+    let (mut rules, seeds) = (BTreeSet::new(), seeds(40_000, 70));
     let asked = [Question::Outputs, Question::Signs, Question::Gradient];
-    let usual = seeds.clone().count() >= 100;
+    let usual = seeds.clone().count() >= 70;
     for seed in seeds {
         let recipe = generate::long(seed);
         check::assert_agree_about(&recipe, &|p| asked.contains(&p.question));
@@ -179,7 +179,9 @@ fn a_wrong_pipeline_is_found() {
     // The tables of operations decide what a seed draws, and so which program fails first.
     let failing = (0..2000).find_map(|seed| {
         let recipe = generate::recipe(seed, true);
-        let found = check::failure(&recipe, &pipelines, &|_| true).0?;
+        // A short one, since it takes long to make a long one small.
+        let suits = recipe.steps.len() <= 8 && recipe.any(|step| matches!(step, Step::Loop(_)));
+        let found = if suits { check::failure(&recipe, &pipelines, &|_| true).0? } else { return None };
         Some((recipe, found))
     });
     let (recipe, failure) = failing.expect("loops that multiply are not rare");
