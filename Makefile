@@ -107,7 +107,7 @@ fuzz:
 # Writes what tests compare with anew: messages, printed programs, tables, outputs. Read the difference.
 bless:
 	UPDATE_EXPECT=1 cargo test --test errors
-	UPDATE_EXPECT=1 cargo test --test language --test programs -- architecture kept operations examples pictures printing recognized
+	UPDATE_EXPECT=1 cargo test --test language --test programs -- architecture kept operations verbs examples pictures printing recognized
 
 # Draws the picture that takes too long for a test. Its page shows what is printed.
 pictures:

@@ -57,8 +57,8 @@ impl Visitor for Table {
         let y = O::eval(&Leaves(xs.to_vec()), &Leaves(ds.to_vec())).into_raw();
         let program = Term::program(&variables, &[y], &[]).expect("a closed program");
         let wrt: Vec<usize> = (0..x.0.len()).collect();
-        let recorded = symbolic::value_and_gradient_in(&program, &wrt);
-        let ready = optimize(&symbolic::value_and_gradient_in(&optimize(&program), &wrt));
+        let recorded = symbolic::value_and_grad_in(&program, &wrt);
+        let ready = optimize(&symbolic::value_and_grad_in(&optimize(&program), &wrt));
 
         let (before, after) = (cost(&recorded, &inputs), cost(&ready, &inputs));
         let mut running = || {

@@ -99,7 +99,7 @@ pub(crate) fn train(seed: u64, out: &mut dyn Write) -> Result<(), Box<dyn std::e
     let mut net = network(&mut rng);
     let sgd = Sgd::new(0.05).momentum(0.9);
     let mut state = sgd.init(&net);
-    let gradient_of = Function::value_and_gradient_with(loss, &net, &batch(&rows, &train[..BATCH])?);
+    let gradient_of = Function::value_and_grad_with(loss, &net, &batch(&rows, &train[..BATCH])?);
 
     let parameters: usize = net.leaves().iter().map(Array::size).sum();
     writeln!(out, "{} images to learn from, {HELD_OUT} held out, {parameters} parameters, seed {seed}", train.len())?;

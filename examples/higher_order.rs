@@ -103,7 +103,7 @@ fn fit(steps: usize) -> ([f64; 3], Vec<String>) {
     let number = |x: f64| -> Tensor<Array, 0> { tensor(x) };
     let like = (((number(0.0), number(0.0)), number(0.0)), Tensor::from_raw(measured.clone()));
     // Value and gradient as a first-order program, compiled once.
-    let program = compile(&higher::stage_gradient(loss(), &like));
+    let program = compile(&higher::stage_grad(loss(), &like));
     let (mut p, mut momentum, mut lines) = ([1.0, 0.1, 0.0], [0.0; 3], Vec::new());
     for step in 0..=steps {
         let inputs = [Array::scalar(p[0]), Array::scalar(p[1]), Array::scalar(p[2]), measured.clone()];

@@ -58,7 +58,7 @@ pub(crate) fn report() -> Result<String, fmt::Error> {
     writeln!(out, "the value as a program:\n{}\n", staged.program().named(&["x", "k"], &["energy"]))?;
 
     writeln!(out, "value and gradient as one program, traced and differentiated once, to be run many times:")?;
-    let staged = Function::value_and_gradient_with(energy, &x, &k);
+    let staged = Function::value_and_grad_with(energy, &x, &k);
     writeln!(out, "{}", staged.program().named(&["x", "k"], &["energy", "slope"]))?;
     Ok(out)
 }

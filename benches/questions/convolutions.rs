@@ -40,7 +40,7 @@ pub(crate) fn run() {
     let (plain, weights) = (numbers(&images), numbers(&kernel));
     let mut out = vec![0.0f32; plain.len()];
     let x = (images, kernel);
-    let (value, both) = (Function::stage(energy, &x), Function::value_and_gradient(energy, &x));
+    let (value, both) = (Function::stage(energy, &x), Function::value_and_grad(energy, &x));
     let flops = BATCH * CHANNELS * CHANNELS * SIDE * SIDE * 9;
     compare(
         "convolutions: 8 images of 16 channels, 32 x 32, kernels of 3 x 3",
@@ -55,7 +55,7 @@ pub(crate) fn run() {
         ],
     );
     let pooled = |x: &Tensor<_, 4, f32>| x.max_pool2d([2, 2], [2, 2]).square().sum();
-    let (value, both) = (Function::stage(pooled, &x.0), Function::value_and_gradient(pooled, &x.0));
+    let (value, both) = (Function::stage(pooled, &x.0), Function::value_and_grad(pooled, &x.0));
     compare(
         "pooling: the largest of 2 x 2",
         "element",

@@ -28,7 +28,7 @@ pub(crate) fn run() {
         let x: Tensor<Concrete, 1> = Tensor::constant(Array::uniform(&[n], -2.0, 2.0, 1));
         let plain = x.raw().to_vec::<f64>().expect("floats");
         let mut out = vec![0.0; n];
-        let (value, both) = (Function::stage(packets, &x), Function::value_and_gradient(packets, &x));
+        let (value, both) = (Function::stage(packets, &x), Function::value_and_grad(packets, &x));
         compare(
             &format!("elementwise: {n} wave packets"),
             "element",

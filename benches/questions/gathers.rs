@@ -33,7 +33,7 @@ pub(crate) fn run() {
     let at: Tensor<_, 1, i64> = Tensor::constant(Array::from(positions.clone()));
     let mut out = vec![0.0; plain.len()];
     let value = Function::stage_with(embedding, &table, &at);
-    let both = Function::value_and_gradient_with(embedding, &table, &at);
+    let both = Function::value_and_grad_with(embedding, &table, &at);
     compare(
         "gathers: 20000 rows of 16 of a table of 2000",
         "element",

@@ -32,7 +32,7 @@ fn by_hand(r: f64, states: &mut Vec<f64>) -> f64 {
 
 pub(crate) fn compiled() {
     let r = tensor(3.7);
-    let (value, gradient) = (Function::stage(map, &r), Function::gradient(map, &r));
+    let (value, gradient) = (Function::stage(map, &r), Function::grad(map, &r));
     let mut states = Vec::new();
     let rust = || (0..TRIPS).fold(0.5, |x, _| black_box(3.7) * x * (1.0 - x));
     compare(

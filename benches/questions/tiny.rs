@@ -34,7 +34,7 @@ fn log_density<T: BaseTensor>(
 
 pub(crate) fn run() {
     let x = tensor(0.7);
-    let both = Function::value_and_gradient(ten, &x);
+    let both = Function::value_and_grad(ten, &x);
     let executable = both.executable();
     let (mut workspace, inputs) = (executable.workspace(), [x.raw().clone()]);
     let mut outputs = executable.run(&inputs);
@@ -50,7 +50,7 @@ pub(crate) fn run() {
     let parameters = (Tensor::constant(Array::uniform(&[8], -1.0, 1.0, 1)), tensor(0.1), tensor(-0.3));
     let data =
         (Tensor::constant(Array::uniform(&[8, 8], -1.0, 1.0, 2)), Tensor::constant(Array::uniform(&[8], -1.0, 1.0, 3)));
-    let both = Function::value_and_gradient_with(log_density, &parameters, &data);
+    let both = Function::value_and_grad_with(log_density, &parameters, &data);
     let executable = both.executable();
     let (w, b, sigma) = &parameters;
     let inputs = [w.raw(), b.raw(), sigma.raw(), data.0.raw(), data.1.raw()].map(Array::clone);

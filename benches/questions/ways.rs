@@ -73,9 +73,9 @@ pub(crate) fn run() {
     );
     let x: Tensor<Concrete, 2> = Tensor::constant(array(&[SAMPLES, AXES], 4));
     let ways = [
-        Function::value_and_gradient_with(bulk, &mixture, &x),
-        Function::value_and_gradient_with(by_index, &mixture, &x),
-        Function::value_and_gradient_with(every_sum_by_index, &mixture, &x),
+        Function::value_and_grad_with(bulk, &mixture, &x),
+        Function::value_and_grad_with(by_index, &mixture, &x),
+        Function::value_and_grad_with(every_sum_by_index, &mixture, &x),
     ];
     let units = SAMPLES * GAUSSIANS * AXES * AXES;
     let names = ["on whole arrays", "by index", "every sum by index"];
@@ -84,8 +84,8 @@ pub(crate) fn run() {
     let n = 128;
     let factors: (Tensor<Concrete, 2>, Tensor<Concrete, 2>) =
         (Tensor::constant(array(&[n, n], 5)), Tensor::constant(array(&[n, n], 6)));
-    let explicit = Function::value_and_gradient(|(a, b)| a.matmul(b).square().sum(), &factors);
-    let naive = Function::value_and_gradient(naive, &factors);
+    let explicit = Function::value_and_grad(|(a, b)| a.matmul(b).square().sum(), &factors);
+    let naive = Function::value_and_grad(naive, &factors);
     compare(
         "ways to write: the gradient of a product of matrices, 128 x 128",
         "multiplication and addition of the value",

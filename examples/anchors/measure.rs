@@ -179,7 +179,7 @@ impl Case {
         F: Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E> + Copy + 'static,
     {
         let primal = recipe(x.clone(), data.clone(), move |x, data| Function::stage_with(f, x, data));
-        let both = recipe(x, data, move |x, data| Function::value_and_gradient_with(f, x, data));
+        let both = recipe(x, data, move |x, data| Function::value_and_grad_with(f, x, data));
         vec![Case::new(primal, both, 1)]
     }
 }

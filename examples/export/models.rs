@@ -131,7 +131,7 @@ fn transformer_of<E: Float>(rng: &mut Rng) -> (Transformer<Array, E>, Texts<Arra
 macro_rules! written {
     ($folder:expr, $name:expr, $loss:expr, $arguments:expr) => {{
         let (x, data) = $arguments;
-        let function = Function::value_and_gradient_with($loss, &x, &data);
+        let function = Function::value_and_grad_with($loss, &x, &data);
         let (value, gradient) = function.run_with(&x, &data)?;
         let exported = function.exported($name)?;
         save(

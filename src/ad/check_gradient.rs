@@ -128,6 +128,12 @@ where
 
 /// [`check_gradient`] of a function that also takes data.
 ///
+/// ```
+/// use polygrad::{check_gradient_with, tensor};
+/// check_gradient_with(|w, x| (w * x).tanh().sum(), &tensor([0.3, -2.0]), &tensor([1.0, 2.0]))?;
+/// # Ok::<(), polygrad::GradientError>(())
+/// ```
+///
 /// # Errors
 /// When derivatives differ, or are not finite.
 #[track_caller]
@@ -159,7 +165,29 @@ where
     P: Tree<Concrete>,
     E: Float,
 {
-    if let Err(error) = check_gradient(f, x) {
+    assert_gradient_with(|x, _: &()| f(x), x, &());
+}
+
+/// [`assert_gradient`] of a function that also takes data.
+///
+/// ```
+/// use polygrad::{assert_gradient_with, tensor};
+/// assert_gradient_with(|w, x| (w * x).tanh().sum(), &tensor([0.3, -2.0]), &tensor([1.0, 2.0]));
+/// ```
+///
+/// # Panics
+/// When derivatives differ, or are not finite, with the worst entry.
+#[track_caller]
+pub fn assert_gradient_with<P, Q, E>(
+    f: impl Fn(&P::With<Checked>, &Q::With<Checked>) -> Tensor<Checked, 0, E>,
+    x: &P,
+    data: &Q,
+) where
+    P: Tree<Concrete>,
+    Q: Tree<Concrete>,
+    E: Float,
+{
+    if let Err(error) = check_gradient_with(f, x, data) {
         panic!("{error}");
     }
 }

@@ -119,7 +119,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
     ///
     /// ```
     /// use polygrad::{Function, tensor};
-    /// let f = Function::gradient_with(|x, a| (x.square() * a).sum(), &tensor([0.0]), &tensor([0.0]));
+    /// let f = Function::grad_with(|x, a| (x.square() * a).sum(), &tensor([0.0]), &tensor([0.0]));
     /// let (lower, upper) = f.enclose_with(&tensor([1.0]), &tensor([2.0]), &tensor([3.0]))?;
     /// assert_eq!((lower, upper), (tensor([6.0]), tensor([12.0])));
     /// # Ok::<(), polygrad::RunError>(())
@@ -147,7 +147,7 @@ impl<P: Tree<Array>, Y> Function<P, (), Y> {
     ///
     /// ```
     /// use polygrad::{Function, tensor};
-    /// let slope = Function::gradient(|x| x.square().sum(), &tensor([0.0]));
+    /// let slope = Function::grad(|x| x.square().sum(), &tensor([0.0]));
     /// assert_eq!(slope.enclose(&tensor([-1.0]), &tensor([3.0]))?, (tensor([-2.0]), tensor([6.0])));
     /// # Ok::<(), polygrad::RunError>(())
     /// ```

@@ -240,13 +240,13 @@ pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Val
 /// # Panics
 /// As [`stage`]; and in `iterate` whose number of steps depends on inputs.
 #[track_caller]
-pub fn stage_gradient<A: Ground>(program: Expr<CurryClosures<Term>, A, Real>, like: &A::Value<Array>) -> Program {
-    stage_gradient_by(program, like)
+pub fn stage_grad<A: Ground>(program: Expr<CurryClosures<Term>, A, Real>, like: &A::Value<Array>) -> Program {
+    stage_grad_by(program, like)
 }
 
-/// [`stage_gradient`] by any instance that goes backwards.
+/// [`stage_grad`] by any instance that goes backwards.
 #[track_caller]
-pub fn stage_gradient_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, like: &A::Value<Array>) -> Program {
+pub fn stage_grad_by<C: Backward<Term>, A: Ground>(program: Expr<C, A, Real>, like: &A::Value<Array>) -> Program {
     staged::<A>(like, |inputs| {
         let x = A::read(&mut inputs.primals(&A::layout()).into_iter());
         let (value, gradient) = value_and_grad_by::<C, A, Term>(program, &x);

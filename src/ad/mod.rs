@@ -38,7 +38,9 @@ mod taylor;
 
 pub use crate::source::SourceLine;
 pub use check::{ShapeError, check};
-pub use check_gradient::{Checked, GradientCheck, GradientError, assert_gradient, check_gradient, check_gradient_with};
+pub use check_gradient::{
+    Checked, GradientCheck, GradientError, assert_gradient, assert_gradient_with, check_gradient, check_gradient_with,
+};
 pub use custom::{custom_jvp, custom_vjp};
 pub use enclose::{enclose, enclose_with};
 pub use external::external;
@@ -59,4 +61,4 @@ pub use sparse::{
     hessian_diagonal_with, sparse_hessian, sparse_hessian_with, sparse_jacobian, sparse_jacobian_with,
 };
 pub use staged::{grad, grad_with, jvp, jvp_with, value_and_grad, value_and_grad_with, vjp, vjp_with};
-pub use taylor::{derivative_tensor, taylor, taylor_along, taylor_with};
+pub use taylor::{derivative_tensor, derivative_tensor_with, taylor, taylor_along, taylor_along_with, taylor_with};

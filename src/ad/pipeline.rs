@@ -151,7 +151,7 @@ pub(super) fn gradient<T: BaseTensor>(
     match source_of_gradient::<T>(inputs, count, f)? {
         Source::Recorded(program, inputs) => {
             let wrt: Vec<usize> = (0..count).collect();
-            Ok(dual(&optimize(&symbolic::gradient_in(&program, &wrt)), &inputs, count))
+            Ok(dual(&optimize(&symbolic::grad_in(&program, &wrt)), &inputs, count))
         }
         Source::Run(gradient) => Ok(gradient),
     }

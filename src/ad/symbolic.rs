@@ -109,14 +109,14 @@ pub fn vjp(program: &Program) -> Program {
     vjp_in(program, &every(program))
 }
 
-/// `value_and_gradient : (x -> y) -> (x -> (y, x_bar))` for one scalar float output, in the inputs `wrt`.
+/// `value_and_grad : (x -> y) -> (x -> (y, x_bar))` for one scalar float output, in the inputs `wrt`.
 ///
 /// ```
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
 /// let v = tensor([1.0, 2.0]);
 /// let f = Function::stage_with(|w, x| w.dot(x), &v, &v);
-/// let both = symbolic::value_and_gradient_in(f.program(), &[0]);
+/// let both = symbolic::value_and_grad_in(f.program(), &[0]);
 /// let (w, x) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]));
 /// assert_eq!(interpret(&both, vec![w, x]), [Array::from(11.0), Array::from([3.0, 4.0])]);
 /// ```
@@ -124,38 +124,55 @@ pub fn vjp(program: &Program) -> Program {
 /// # Panics
 /// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
 #[track_caller]
-pub fn value_and_gradient_in(program: &Program, wrt: &[usize]) -> Program {
+pub fn value_and_grad_in(program: &Program, wrt: &[usize]) -> Program {
     let x = Term::variables(program.inputs());
     let (y, x_bar) = scalar_gradient(program, &x, wrt);
     let results: Vec<Term> = std::iter::once(y).chain(x_bar).collect();
     closed(&x, &results, &names(program.inputs()))
 }
 
-/// `gradient : (x -> y) -> (x -> x_bar)` for one scalar float output, in every input.
+/// [`value_and_grad_in`] every input.
 ///
 /// ```
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
 /// let f = Function::stage(|x| x.square().sum(), &tensor([1.0, 2.0]));
-/// let gradient = symbolic::gradient(f.program());
+/// let both = symbolic::value_and_grad(f.program());
+/// assert_eq!(interpret(&both, vec![Array::from([1.0, 3.0])]), [Array::from(10.0), Array::from([2.0, 6.0])]);
+/// ```
+///
+/// # Panics
+/// When there is not exactly one output, or it is not a scalar float.
+#[track_caller]
+pub fn value_and_grad(program: &Program) -> Program {
+    value_and_grad_in(program, &every(program))
+}
+
+/// `grad : (x -> y) -> (x -> x_bar)` for one scalar float output, in every input.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let f = Function::stage(|x| x.square().sum(), &tensor([1.0, 2.0]));
+/// let gradient = symbolic::grad(f.program());
 /// assert_eq!(interpret(&gradient, vec![Array::from([1.0, 3.0])]), [Array::from([2.0, 6.0])]);
 /// ```
 ///
 /// # Panics
-/// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
+/// When there is not exactly one output, or it is not a scalar float.
 #[track_caller]
-pub fn gradient(program: &Program) -> Program {
-    gradient_in(program, &every(program))
+pub fn grad(program: &Program) -> Program {
+    grad_in(program, &every(program))
 }
 
-/// [`gradient`] in the inputs `wrt`.
+/// [`grad`] in the inputs `wrt`.
 ///
 /// ```
 /// use polygrad::program::interpret;
 /// use polygrad::{Array, Function, Tensor, symbolic, tensor};
 /// let v = tensor([1.0, 2.0]);
 /// let f = Function::stage_with(|w, x| w.dot(x), &v, &v);
-/// let gradient = symbolic::gradient_in(f.program(), &[0]);
+/// let gradient = symbolic::grad_in(f.program(), &[0]);
 /// let (w, x) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]));
 /// assert_eq!(interpret(&gradient, vec![w, x]), [Array::from([3.0, 4.0])]);
 /// ```
@@ -163,7 +180,7 @@ pub fn gradient(program: &Program) -> Program {
 /// # Panics
 /// When there is not exactly one output, or it is not a scalar float, or a position in `wrt` is not one of an input.
 #[track_caller]
-pub fn gradient_in(program: &Program, wrt: &[usize]) -> Program {
+pub fn grad_in(program: &Program, wrt: &[usize]) -> Program {
     let x = Term::variables(program.inputs());
     let (_, x_bar) = scalar_gradient(program, &x, wrt);
     closed(&x, &x_bar, &names(program.inputs()))
@@ -172,16 +189,16 @@ pub fn gradient_in(program: &Program, wrt: &[usize]) -> Program {
 #[track_caller]
 fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<Term>) {
     let [slot] = program.outputs() else {
-        panic!("gradient: needs one output, but there are {}; use vjp", program.outputs().len());
+        panic!("grad: needs one output, but there are {}; use vjp", program.outputs().len());
     };
     if !slot.shape.is_empty() || !slot.dtype.is_float() {
         panic!(
-            "gradient: the output must be a scalar float, but it is {} {}; sum it, or use vjp",
+            "grad: the output must be a scalar float, but it is {} {}; sum it, or use vjp",
             slot.dtype,
             Show(&slot.shape)
         );
     }
-    let (sweep, y) = dual(program, x, &chosen("gradient", program, wrt));
+    let (sweep, y) = dual(program, x, &chosen("grad", program, wrt));
     let one = Term::constant(Array::ones(&[], slot.dtype));
     (y[0].primal().clone(), sweep.pull(&y, vec![one]))
 }
@@ -197,14 +214,39 @@ fn scalar_gradient(program: &Program, x: &[Term], wrt: &[usize]) -> (Term, Vec<T
 /// assert_eq!(interpret(&jvp, vec![x, x_dot]), [Array::from([1.0, 9.0]), Array::from([2.0, 3.0])]);
 /// ```
 pub fn jvp(program: &Program) -> Program {
-    let (x, x_dot) = (Term::variables(program.inputs()), Term::variables(program.inputs()));
-    let sweep = Forward::new();
-    let inputs = x.iter().zip(&x_dot).map(|(x, x_dot)| sweep.input(x, x_dot)).collect();
-    let results: Vec<(Term, Term)> = interpret(program, inputs).iter().map(|y| sweep.result(y)).collect();
+    jvp_in(program, &every(program))
+}
+
+/// [`jvp`] in the inputs `wrt`: the program takes tangents of these alone, in their order.
+///
+/// ```
+/// use polygrad::program::interpret;
+/// use polygrad::{Array, Function, Tensor, symbolic, tensor};
+/// let v = tensor([1.0, 2.0]);
+/// let f = Function::stage_with(|w, x| w * x, &v, &v);
+/// let jvp = symbolic::jvp_in(f.program(), &[0]);
+/// let (w, x, w_dot) = (Array::from([1.0, 2.0]), Array::from([3.0, 4.0]), Array::from([1.0, 10.0]));
+/// assert_eq!(interpret(&jvp, vec![w, x, w_dot]), [Array::from([3.0, 8.0]), Array::from([3.0, 40.0])]);
+/// ```
+///
+/// # Panics
+/// When a position in `wrt` is not one of an input.
+#[track_caller]
+pub fn jvp_in(program: &Program, wrt: &[usize]) -> Program {
+    let wrt = chosen("jvp_in", program, wrt);
+    let moving: Vec<Slot> =
+        program.inputs().iter().zip(&wrt).filter(|(_, wrt)| **wrt).map(|(x, _)| x.clone()).collect();
+    let (x, x_dot) = (Term::variables(program.inputs()), Term::variables(&moving));
+    let (sweep, mut tangents) = (Forward::new(), x_dot.iter());
+    let inputs = x.iter().zip(&wrt).map(|(x, wrt)| match wrt.then(|| tangents.next()).flatten() {
+        Some(x_dot) => sweep.input(x, x_dot),
+        None => <Dual<Term> as Lift<Term>>::lift(x.clone()),
+    });
+    let results: Vec<(Term, Term)> = interpret(program, inputs.collect()).iter().map(|y| sweep.result(y)).collect();
     let (y, y_dot): (Vec<Term>, Vec<Term>) = results.into_iter().unzip();
     let inputs: Vec<Term> = x.into_iter().chain(x_dot).collect();
     let results: Vec<Term> = y.into_iter().chain(y_dot).collect();
-    let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(program.inputs(), "x", "dot")).collect();
+    let names: Vec<String> = names(program.inputs()).into_iter().chain(marked(&moving, "x", "dot")).collect();
     closed(&inputs, &results, &names)
 }
 

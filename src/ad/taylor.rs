@@ -91,7 +91,33 @@ where
     P: Tree<T>,
     Y: Tree<Jet<T::Trace>>,
 {
-    along(|x, _: &()| f(x), &curve.iter().collect::<Vec<&P>>(), &(), order)
+    taylor_along_with(|x, _: &()| f(x), curve, &(), order)
+}
+
+/// [`taylor_along`] of a function that also takes `data` that is not expanded.
+///
+/// ```
+/// use polygrad::{taylor_along_with, tensor};
+/// let curve = [1.0, 1.0].map(tensor);
+/// assert_eq!(taylor_along_with(|x, a| x.square() * a, &curve, &tensor(3.0), 2), [3.0, 6.0, 3.0].map(tensor));
+/// ```
+///
+/// # Panics
+/// As for [`taylor_along`].
+#[track_caller]
+pub fn taylor_along_with<T, P, Q, Y>(
+    f: impl Fn(&P::With<Jet<T::Trace>>, &Q::With<Jet<T::Trace>>) -> Y,
+    curve: &[P],
+    data: &Q,
+    order: usize,
+) -> Vec<Y::With<T>>
+where
+    T: BaseTensor,
+    P: Tree<T>,
+    Q: Tree<T>,
+    Y: Tree<Jet<T::Trace>>,
+{
+    along(f, &curve.iter().collect::<Vec<&P>>(), data, order)
 }
 
 /// The coefficients of a function along a curve.
@@ -205,7 +231,28 @@ pub fn derivative_tensor<const D: usize, T: BaseTensor, E: Float>(
     f: impl Fn(&Tensor<Jet<T::Trace>, 1, E>) -> Tensor<Jet<T::Trace>, 0, E>,
     x: &Tensor<T, 1, E>,
 ) -> Tensor<T, D, E> {
+    derivative_tensor_with(|x, _: &()| f(x), x, &())
+}
+
+/// [`derivative_tensor`] of a function that also takes `data` that is not differentiated.
+///
+/// ```
+/// use polygrad::{Tensor, derivative_tensor_with, tensor};
+/// let x = tensor([2.0, 3.0]);
+/// let third: Tensor<_, 3> = derivative_tensor_with(|x, a| x.powi(3).dot(a), &x, &tensor([1.0, 10.0]));
+/// assert!((third.at([1, 1, 1]).item() - 60.0).abs() < 1e-12 && third.at([0, 1, 1]).item().abs() < 1e-12);
+/// ```
+///
+/// # Panics
+/// When `f` looks at values.
+#[track_caller]
+pub fn derivative_tensor_with<const D: usize, T: BaseTensor, Q: Tree<T>, E: Float>(
+    f: impl Fn(&Tensor<Jet<T::Trace>, 1, E>, &Q::With<Jet<T::Trace>>) -> Tensor<Jet<T::Trace>, 0, E>,
+    x: &Tensor<T, 1, E>,
+    data: &Q,
+) -> Tensor<T, D, E> {
     let n = x.shape()[0];
+    let arguments = Arguments::new(x, data);
     let (lines, weights) = lines_and_weights(n, D);
     let shape = vec![n; D];
     let count = lines.len();
@@ -213,8 +260,8 @@ pub fn derivative_tensor<const D: usize, T: BaseTensor, E: Float>(
         let all = rows.iter().flatten().map(|x| E::of_f64(*x)).collect::<Vec<E>>();
         T::Trace::constant(Array::new(&[rows.len(), columns], all))
     };
-    let mut results = traced(std::slice::from_ref(x.raw()), Options::default(), |inputs| {
-        let run = |jets: &[Jet<T::Trace>]| vec![f(&Tensor::from_raw(jets[0].clone())).into_raw()];
+    let mut results = traced(&arguments.inputs, Options::default(), |inputs| {
+        let run = |jets: &[Jet<T::Trace>]| vec![arguments.call(&f, jets).into_raw()];
         let mut fault = None;
         let directions = numbers(&lines, n);
         let (_, along) = T::Trace::map_accum(count, false, Vec::new(), &[directions], &mut |_, v| {

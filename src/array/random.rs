@@ -73,7 +73,7 @@ borrowed_sizes! { [] &[usize]; [const N: usize] &[usize; N]; [] &Vec<usize>; [] 
 /// };
 /// let mut w = tensor([1.0, 2.0, 3.0, 4.0]);
 /// // Recorded once, run with other numbers each time.
-/// let step = Function::value_and_gradient_with(|w, data| loss(w, data), &w, &draw());
+/// let step = Function::value_and_grad_with(|w, data| loss(w, data), &w, &draw());
 /// for _ in 0..20 {
 ///     let (_, slope) = step.run_with(&w, &draw()).unwrap();
 ///     w = w - slope * 0.05;

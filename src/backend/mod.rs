@@ -139,7 +139,7 @@ impl Executable {
     ///
     /// ```
     /// use polygrad::{Function, backend::compile, tensor};
-    /// let f = Function::gradient(|x| (x.sin() * x).sum(), &tensor([1.0, 2.0]));
+    /// let f = Function::grad(|x| (x.sin() * x).sum(), &tensor([1.0, 2.0]));
     /// assert!(compile(f.optimized()).explain().contains("sin"));
     /// ```
     pub fn explain(&self) -> String {

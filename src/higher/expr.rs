@@ -357,7 +357,7 @@ type Within<S, R> = Prod<Mask, Prod<S, R>>;
 ///     })
 /// }
 /// assert_eq!(higher::value_and_grad(grown(), &tensor(3.0)), (tensor(192.0), tensor(64.0)));
-/// let staged = higher::stage_gradient(grown(), &tensor(0.0));
+/// let staged = higher::stage_grad(grown(), &tensor(0.0));
 /// assert_eq!(interpret(&staged, vec![Array::scalar(7.0)]), [Array::scalar(112.0), Array::scalar(16.0)]);
 /// ```
 #[track_caller]

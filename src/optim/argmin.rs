@@ -76,7 +76,7 @@ where
     pub fn new_with(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0>, start: &P, data: &Q) -> Self {
         Problem {
             value: Function::stage_with(&f, start, data),
-            gradient: Function::gradient_with(&f, start, data),
+            gradient: Function::grad_with(&f, start, data),
             products: Arc::new(Function::hvp_with(&f, start, data)),
             start: start.clone(),
             data: data.clone(),

@@ -52,7 +52,7 @@ fn prefixes_and_their_derivatives_are_those_of_the_scan() {
 #[test]
 fn a_recorded_scan_is_bulk_operations() {
     let (a, b) = arguments(100);
-    let f = Function::gradient(|(a, b): &(Tensor<_, 3>, Tensor<_, 2>)| affine(a, b).sum(), &(a, b));
+    let f = Function::grad(|(a, b): &(Tensor<_, 3>, Tensor<_, 2>)| affine(a, b).sum(), &(a, b));
     assert!(!f.optimized().to_string().contains("loop"), "{}", f.optimized());
 }
 

@@ -85,11 +85,11 @@ fn values_and_gradients_are_those_of_the_loop() {
             assert_eq!((&one.0, &one.2), (&gradient.0, &gradient.2), "{way:?}");
             near(&one, &gradient);
             near(&grad(|p| model(way, p), &p), &gradient);
-            let f = Function::gradient(|p| model(way, p), &p);
+            let f = Function::grad(|p| model(way, p), &p);
             near(&f.run(&p).expect("the same shapes"), &gradient);
             let f = f.with_options(FunctionOptions::new().interpreted(true));
             near(&f.run(&p).expect("the same shapes"), &gradient);
-            let f = Function::gradient(|p| model(whole, p), &p).with_options(FunctionOptions::new().checkpoint(cut));
+            let f = Function::grad(|p| model(whole, p), &p).with_options(FunctionOptions::new().checkpoint(cut));
             near(&f.run(&p).expect("the same shapes"), &gradient);
         }
     }
@@ -155,7 +155,7 @@ fn segments_nest_in_loops_and_batches() {
 fn programs_with_segments_are_printed_and_saved() {
     let p = params();
     let way = Way { cut: Some(checkpoint(4)), reverse: false };
-    let f = Function::gradient(|p| model(way, p), &p);
+    let f = Function::grad(|p| model(way, p), &p);
     let text = f.optimized().to_string();
     assert!(text.contains("again segment("), "{text}");
     // A plain verb records the same.
@@ -181,7 +181,7 @@ fn logistic<T: BaseTensor>(cut: Option<Checkpoint>, n: usize, x: &Tensor<T, 1>) 
 fn memory_is_that_of_the_states_that_are_kept() {
     let (n, size) = (2500, 128);
     let x = Tensor::<Concrete, 1>::linspace(0.1, 0.9, size);
-    let gradient = |cut: Option<Checkpoint>| Function::gradient(|x| logistic(cut, n, x), &x);
+    let gradient = |cut: Option<Checkpoint>| Function::grad(|x| logistic(cut, n, x), &x);
     let whole = gradient(None).run(&x).expect("the same shape");
     let states = |cut: Option<Checkpoint>| {
         let f = gradient(cut);
@@ -231,7 +231,7 @@ fn runs(cut: Checkpoint, n: usize, recorded: bool) -> usize {
             cut.iterate(n, x, move |_, x: Tensor<_, 0>| counted(&here, &x))
         };
         let reverse = FunctionOptions::new().mode(Mode::Reverse);
-        Function::value_and_gradient(f, &tensor(0.3)).with_options(reverse).run(&tensor(0.3)).expect("a number").1
+        Function::value_and_grad(f, &tensor(0.3)).with_options(reverse).run(&tensor(0.3)).expect("a number").1
     } else {
         let f = |x: &Tensor<_, 0>| {
             let here = here.clone();
@@ -264,7 +264,7 @@ fn states_of_later_segments_are_let_go() {
     let (n, size) = (2500, 128);
     let x = Tensor::<Concrete, 1>::linspace(0.1, 0.9, size);
     for (states, most) in [(100, 106), (87, 93), (82, 88)] {
-        let f = Function::gradient(|x| logistic(Some(Checkpoint::states(states)), n, x), &x);
+        let f = Function::grad(|x| logistic(Some(Checkpoint::states(states)), n, x), &x);
         let kept = compile(f.optimized()).peak_bytes() / (8 * size);
         assert!(kept <= most, "{states} states asked for, {kept} kept");
     }

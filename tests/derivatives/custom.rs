@@ -71,10 +71,7 @@ macro_rules! ways {
             ("jvp", jvp(|x: &Vector<_>| $f(x).square().sum(), &x, &ones).1.item()),
             ("vjp", along(vjp(|x: &Vector<_>| $f(x).square().sum(), &x).1(&tensor(1.0)))),
             ("direct linearize", direct::linearize(|x: &Vector<_>| $f(x).square().sum(), &x).1(&ones).item()),
-            (
-                "gradient",
-                along(Tensor::from_raw(run(&symbolic::gradient(staged.program()), vec![raw.clone()]).remove(0))),
-            ),
+            ("gradient", along(Tensor::from_raw(run(&symbolic::grad(staged.program()), vec![raw.clone()]).remove(0)))),
             ("linearize", Number::<Concrete>::from_raw(run(&split.linear, residuals).remove(0)).item()),
             (
                 "in a loop",
@@ -169,7 +166,7 @@ fn an_implicit_function_has_the_derivative_of_its_equation() {
     near(hessian::<_, 0, 0, _>(root, &x).item(), -0.25 * 2.0_f64.powf(-1.5));
     // The gradient solves nothing again: the loop stands there once.
     let f = Function::stage(|x: &Number<_>| root(x), &x);
-    let gradient = symbolic::gradient(f.program());
+    let gradient = symbolic::grad(f.program());
     assert_eq!(gradient.to_string().matches("custom root").count(), 1, "{gradient}");
 }
 
@@ -207,7 +204,7 @@ fn a_rule_is_saved_with_its_program() {
     let text = serde_json::to_string(f.program()).expect("a program can be saved");
     let loaded: Program = serde_json::from_str(&text).expect("what was saved loads");
     assert_eq!(&loaded, f.program());
-    let gradient = symbolic::gradient(&loaded);
+    let gradient = symbolic::grad(&loaded);
     assert_eq!(interpret(&gradient, vec![xs().into_raw()]), [Array::from([4.0, 4.0, 4.0])]);
 }
 

@@ -125,7 +125,7 @@ fn the_gradient_at_a_singular_matrix_is_its_adjugate() {
     assert_eq!(grad(det, &Matrix::<Concrete>::zeros([0, 0])), Matrix::zeros([0, 0]));
     // A stack, recorded and compiled, beside a regular matrix and one that is not finite.
     let stack = tensor([[[1.0, 2.0], [2.0, 4.0]], [[3.0, 1.0], [1.0, 2.0]], [[f64::NAN, 0.0], [0.0, 1.0]]]);
-    let f = Function::gradient(|a: &Tensor<_, 3>| a.det().sum(), &stack);
+    let f = Function::grad(|a: &Tensor<_, 3>| a.det().sum(), &stack);
     let found = f.run(&stack).expect("the stack has the shape of the program");
     assert_eq!(found.row(0), tensor([[4.0, -2.0], [-2.0, 1.0]]));
     assert_eq!(found.row(1), tensor([[2.0, -1.0], [-1.0, 3.0]]));

@@ -85,7 +85,7 @@ impl Visitor for Findings {
         self.visited += 1;
         let x = O::inputs();
         let direction = |leaf: &Array| Array::full_as(leaf.shape(), leaf.dtype(), 0.5);
-        let recorded = Function::gradient(|x: &Leaves<Term>| at::<O, Term>(x), &x);
+        let recorded = Function::grad(|x: &Leaves<Term>| at::<O, Term>(x), &x);
         let value: Way<'_> = ("value", &|x| vec![at::<O, Array>(x).into_raw()], &|a, b| {
             sides(enclose(|x: &Leaves<Enclosure>| Leaves(vec![at::<O, Enclosure>(x).into_raw()]), a, b))
         });

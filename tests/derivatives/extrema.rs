@@ -15,7 +15,7 @@ use polygrad::ops::{Binary, Discrete, Reduce, Unary};
 use polygrad::passes::optimize;
 use polygrad::program::{Op, Program, Term, interpret};
 use polygrad::shape::size;
-use polygrad::symbolic::gradient;
+use polygrad::symbolic::grad;
 use polygrad::{Array, BaseTensor, Concrete, DType, Function, Tensor, direct, inspect, map, tensor};
 
 // ---- derivatives, nested ----
@@ -171,7 +171,7 @@ fn values_need_no_positions() {
     assert_eq!(text, "return min axis=0 (max axis=1 x)");
     // The position is found where there is a derivative, and the value is read there.
     let (program, _) = lines(&x, |x| x.max_axis(1).sum());
-    let text = optimize(&gradient(&program)).to_string();
+    let text = optimize(&grad(&program)).to_string();
     assert!(text.contains("scatter_add f64[6, 5](0.0) [iota 6, argmax axis=1 x] "), "{text}");
     assert_eq!(text.matches("max axis=1").count(), 1, "{text}");
 
@@ -184,7 +184,7 @@ fn values_need_no_positions() {
          t3 = ln t2\n\
          return sum (select (t2 > 0.0) t3 (stop_gradient t3) + t1)"
     );
-    assert_eq!(positions(&optimize(&gradient(&program))), 0);
+    assert_eq!(positions(&optimize(&grad(&program))), 0);
     let (program, text) = lines(&x, |x| x.softmax(1).square().sum());
     assert_eq!(
         text,
@@ -194,10 +194,10 @@ fn values_need_no_positions() {
          t3 = square (t2 / replicate [6, 5] axis=0 (sum axis=1 t2))\n\
          return sum t3"
     );
-    assert_eq!(positions(&optimize(&gradient(&program))), 0);
+    assert_eq!(positions(&optimize(&grad(&program))), 0);
     for (program, _) in [lines(&x, |x| x.log_softmax(0).square().sum()), lines(&x, |x| x.norm())] {
         assert_eq!(positions(&optimize(&program)), 0);
-        assert_eq!(positions(&optimize(&gradient(&program))), 0);
+        assert_eq!(positions(&optimize(&grad(&program))), 0);
     }
 }
 
@@ -218,7 +218,7 @@ fn extrema_in_loops_become_one() {
     let (program, text) = lines(&x, |x| map(x, |row: &Tensor<_, 1>| row.max_all() - row.min_all()).sum());
     assert!(count(&program, &|op| matches!(op, Op::Loop(_))) == 1);
     assert_eq!(text, "return sum (max axis=1 x - min axis=1 x)");
-    let text = optimize(&gradient(&program)).to_string();
+    let text = optimize(&grad(&program)).to_string();
     assert!(!text.contains("loop") && text.contains("argmax axis=1 x"), "{text}");
 }
 
@@ -264,7 +264,7 @@ fn pooling_is_a_maximum_of_slices() {
          t2 = max t1 (slice axis=2 1..8 step=2 axis=3 0..7 step=2 x)\n\
          return sum (max t2 (slice axis=2 1..8 step=2 axis=3 1..8 step=2 x))"
     );
-    assert_eq!(positions(&optimize(&gradient(&program))), 0);
+    assert_eq!(positions(&optimize(&grad(&program))), 0);
     // Windows that overlap share the maxima of their rows; large ones are reduced.
     let (_, text) = lines(&x, |x| x.max_pool2d([3, 3], [1, 1]).sum());
     assert_eq!(text.matches("max ").count(), 4, "{text}");

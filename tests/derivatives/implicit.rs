@@ -168,10 +168,10 @@ fn equations_and_their_transposes_are_told_apart() {
         let f = Function::stage(move |p: &Vector<_>| miss(linear, p), &p);
         for program in [f.program(), f.optimized()] {
             let loaded = saved_and_loaded(program);
-            let gradient = symbolic::gradient(&loaded);
+            let gradient = symbolic::grad(&loaded);
             let found = interpret(&gradient, vec![p.raw().clone()]).pop().expect("a gradient");
             near(&what("loaded"), &Tensor::from_raw(found), &known, 1e-10);
-            let gradient = symbolic::gradient(&saved_and_loaded(&loaded));
+            let gradient = symbolic::grad(&saved_and_loaded(&loaded));
             let found = interpret(&saved_and_loaded(&gradient), vec![p.raw().clone()]).pop().expect("a gradient");
             near(&what("loaded again"), &Tensor::from_raw(found), &known, 1e-10);
         }
@@ -269,7 +269,7 @@ fn recorded_and_in_bulk_they_are_the_same() {
     let p = tensor([1.5, 2.0, 3.0]);
     let all: Vector<Concrete> = vmap(log)(&p);
     near("in bulk", &all, &p.ln(), 1e-11);
-    let f = Function::gradient(
+    let f = Function::grad(
         |p: &Vector<_>| {
             let all: Vector<_> = vmap(log)(p);
             all.sum()
@@ -311,7 +311,7 @@ fn searches_know_of_no_units() {
     for (k, solved) in all.into_iter().enumerate() {
         let of = |unit: f64| {
             let x = Function::stage(move |p: &Vector<_>| solved(p, unit), &p).run(&p).expect("the same shape");
-            let slopes = Function::gradient(move |p: &Vector<_>| solved(p, unit).sum(), &p).run(&p).expect("the same");
+            let slopes = Function::grad(move |p: &Vector<_>| solved(p, unit).sum(), &p).run(&p).expect("the same");
             [x / unit, slopes / unit]
         };
         let exact = of(1.0);

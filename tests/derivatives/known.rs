@@ -55,7 +55,7 @@ fn the_host_counts() {
     assert_eq!(grad(|x| grad(cube, x), &x).item(), 12.0);
     assert_eq!(jvp(|x| grad(cube, x), &x, &tensor(1.0)).1.item(), 12.0);
     assert_eq!(taylor(cube, &x, &tensor(1.0), 3)[3].item(), 1.0);
-    assert_eq!(Function::gradient(cube, &x).run(&x).expect("a number").item(), 12.0);
+    assert_eq!(Function::grad(cube, &x).run(&x).expect("a number").item(), 12.0);
     // In a recorded loop, and in the loop of a derivative.
     let sum = |x: &Tensor<_, 1>| fold(Tensor::scalar(0.0), x, |sum: Tensor<_, 0>, x: &Tensor<_, 0>| sum + cube(x));
     assert_eq!(grad(sum, &tensor([1.0, 2.0])), tensor([3.0, 12.0]));

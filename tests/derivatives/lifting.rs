@@ -72,7 +72,7 @@ fn values_enter_every_verb_inside_a_derivative_and_a_recording() {
     let slope = &x * &k * 60.0;
     assert_eq!(grad(|x| total(x, &k.lift()), &x), slope);
     assert_eq!(direct::grad(|x| total(x, &k.lift()), &x), slope);
-    let step = Function::value_and_gradient_with(|x: &Vector<_>, k: &Vector<_>| total(x, k), &x, &k);
+    let step = Function::value_and_grad_with(|x: &Vector<_>, k: &Vector<_>| total(x, k), &x, &k);
     assert_eq!(step.run_with(&x, &k).expect("the shapes of the trace").1, slope);
 }
 

@@ -48,7 +48,7 @@ fn a_million_recorded_trips_in_segments() {
                 let r = r.clone();
                 how.iterate(MILLION, 0.0, move |_, x: Number<_>| closer(x, &r))
             };
-            let f = Function::value_and_gradient(f, &tensor(RATE));
+            let f = Function::value_and_grad(f, &tensor(RATE));
             assert_slope("in segments", f.run(&tensor(RATE)).expect("a number").1.item(), MILLION, RATE);
         }
     });

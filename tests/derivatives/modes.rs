@@ -66,7 +66,7 @@ impl Visitor for Modes {
         let (x, data) = (O::inputs(), O::data());
         let at = (10.0 * O::TOLERANCE, &x, &data);
         let eval = |x: &Leaves<Term>, data: &Leaves<Term>| O::eval(x, data);
-        let gradient = Function::gradient_with(eval, &x, &data);
+        let gradient = Function::grad_with(eval, &x, &data);
         self.compare(&format!("{}: gradient", O::NAME), at, gradient, |y: Leaves<Array>| y.0);
         if floats(&x.0).len() <= MOST {
             let hessian = Function::hessian_matrix_with(eval, &x, &data);
@@ -120,7 +120,7 @@ fn the_choice_is_told() {
     let x = tensor(0.5);
     let function = |k: &Number<_>| decay(200, k);
     let first = |text: String| text.lines().next().map(str::to_owned).unwrap_or_default();
-    let made = Function::gradient(function, &x);
+    let made = Function::grad(function, &x);
     let text = made.explain();
     assert_eq!(first(text.clone()), "gradient, 1 result in 1 input: forward, side by side, by these estimates");
     assert_eq!(text.lines().filter(|line| line.contains(" us, ") && line.contains(" elements, ")).count(), 2, "{text}");
@@ -134,7 +134,7 @@ fn the_choice_is_told() {
     let v = Tensor::<Concrete, 1>::ones([9]);
     let told = |f: String| first(f);
     assert_eq!(
-        told(Function::gradient(|x: &Vector<_>| x.sin().sum(), &v).explain()),
+        told(Function::grad(|x: &Vector<_>| x.sin().sum(), &v).explain()),
         "gradient, 1 result in 9 inputs: reverse, since there are far fewer results"
     );
     let wide = |x: &Vector<_>| x.slice(0, ..2).sin();
@@ -169,7 +169,7 @@ fn a_hessian_has_two_modes() {
 fn plain_verbs_choose_too() {
     let x = tensor(0.5);
     let (y, slope) = value_and_grad(|k: &Number<_>| decay(LONG, k), &x);
-    let f = Function::value_and_gradient(|k: &Number<_>| decay(LONG, k), &x);
+    let f = Function::value_and_grad(|k: &Number<_>| decay(LONG, k), &x);
     assert!(f.explain().contains("forward, side by side, by these estimates"), "{}", f.explain());
     assert_eq!(f.run(&x), Ok((y, slope)));
     let (_, j): (_, Vector<Concrete>) = value_and_jacobian(twice, &x);

@@ -79,7 +79,7 @@ fn the_adjoint_agrees_with_the_derivative_of_steps() {
     let p = tensor([1.1, 0.4, 0.3, 0.6]);
     near("value", &adaptive(&p), &steps(&p), 1e-6);
     near("gradient", &grad(adaptive, &p), &grad(steps, &p), 5e-5);
-    let f = Function::value_and_gradient(adaptive, &p);
+    let f = Function::value_and_grad(adaptive, &p);
     near("recorded", &f.run(&p).unwrap().1, &grad(steps, &p), 5e-5);
 }
 
@@ -440,7 +440,7 @@ fn gradients_of_stacks_are_those_of_each() {
         let all: Vector<_> = vmap(last)(p);
         all.sum()
     };
-    let found = Function::gradient(all, &vector(&at)).run(&vector(&at)).expect("the same shapes");
+    let found = Function::grad(all, &vector(&at)).run(&vector(&at)).expect("the same shapes");
     near("a stack", &found, &polygrad::stack(at.map(|p| direct::grad(last, &tensor(p)))), 1e-12);
 }
 

@@ -88,7 +88,7 @@ fn schedules_are_read_from_the_count() {
 /// Steps from `x`, one call after the other.
 fn descend(optimizer: &impl Optimizer, x: &Tensor<Concrete, 1>, steps: usize) -> Tensor<Concrete, 1> {
     let (mut x, mut state) = (x.clone(), optimizer.init(x));
-    let both = Function::value_and_gradient(rosenbrock, &x);
+    let both = Function::value_and_grad(rosenbrock, &x);
     for _ in 0..steps {
         (x, state) = optimizer.update(&x, &both.run(&x).unwrap().1, &state);
     }

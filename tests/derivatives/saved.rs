@@ -116,8 +116,8 @@ fn assert_saved(name: &str, program: &Program, kind: &dyn Fn(&Op<u32>) -> bool, 
     // Forward; reverse; forward over both.
     let mut orders = vec![("tangent", symbolic::jvp as fn(&Program) -> Program)];
     if reverse {
-        orders.push(("gradient", symbolic::gradient));
-        orders.push(("tangent of the gradient", |p| symbolic::jvp(&symbolic::gradient(p))));
+        orders.push(("gradient", symbolic::grad));
+        orders.push(("tangent of the gradient", |p| symbolic::jvp(&symbolic::grad(p))));
     }
     for (order, derivative) in orders {
         let inputs = if order == "gradient" { vec![x.clone()] } else { vec![x.clone(), along.clone()] };
@@ -129,7 +129,7 @@ fn assert_saved(name: &str, program: &Program, kind: &dyn Fn(&Op<u32>) -> bool, 
         near(&format!("{name}, differences"), &dot, &change(program, &x, &along));
     }
     if is_true && reverse {
-        let gradient = symbolic::gradient(&loaded);
+        let gradient = symbolic::grad(&loaded);
         let dot: f64 = run(&gradient, std::slice::from_ref(&x)).iter().zip(&along).map(|(g, d)| g * d).sum();
         near(&format!("{name}, differences along"), &[dot], &change(program, &x, &along));
         let second = run(&symbolic::jvp(&gradient), &[x.clone(), along.clone()])[2..].to_vec();
@@ -159,7 +159,7 @@ fn every_kind_of_function_is_saved_with_all_its_programs() {
     assert_saved("a loop without a bound", &recorded!(|p: &Vector<_>| repeated(None, p)), &repeats, true, false);
     assert_saved("an equation of motion", &recorded!(|p: &Vector<_>| solved(p)), &custom, true, true);
     // The gradient holds the function of the transposed equations, too.
-    let gradient = symbolic::gradient(&recorded!(|p: &Vector<_>| root(p)));
+    let gradient = symbolic::grad(&recorded!(|p: &Vector<_>| root(p)));
     let text = serde_json::to_string(&gradient).expect("it can be saved");
     let loaded: Program = serde_json::from_str(&text).expect("what was saved loads");
     let x = [vec![0.7, 1.3]];

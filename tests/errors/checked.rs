@@ -104,12 +104,12 @@ const VERBS: &[(&str, Verb)] = &[
         drop(Function::stage(|x: &Vector<Term>| stop.vector(x), &tensor([1.0, 2.0])));
     }),
     ("Function::value_and_grad", |stop, _| {
-        drop(Function::value_and_gradient(|x: &Vector<Term>| stop.number(x), &tensor([1.0, 2.0])));
+        drop(Function::value_and_grad(|x: &Vector<Term>| stop.number(x), &tensor([1.0, 2.0])));
     }),
     ("grad at other values", |stop, _| drop(grad(|x: &Vector<_>| stop.number(x), &tensor([1.0, 2.0])))),
     ("a program of programs", |stop, x| {
         let f = Function::stage(|x: &Vector<Term>| x.sin().sum(), &tensor([1.0, 2.0]));
-        let slope = interpret(&symbolic::gradient(f.program()), vec![x.raw().clone()]).remove(0);
+        let slope = interpret(&symbolic::grad(f.program()), vec![x.raw().clone()]).remove(0);
         drop(stop.vector(&Tensor::from_raw(slope)));
     }),
 ];

@@ -26,11 +26,11 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics(|| run.run_into(&mut run.workspace(), &[Array::from([1.0, 2.0])], &mut [Array::scalar(0.0)]));
     log.panics(|| run.run_into(&mut other.workspace(), &[Array::from([1.0, 2.0])], &mut [Array::from([0.0, 0.0])]));
     log.panics(|| square.named(&["x"], &[]));
-    log.panics(|| symbolic::gradient(both));
-    log.panics(|| symbolic::value_and_gradient_in(square, &[0]));
+    log.panics(|| symbolic::grad(both));
+    log.panics(|| symbolic::value_and_grad_in(square, &[0]));
     log.panics(|| symbolic::vjp_in(square, &[3]));
     let sum = Function::stage(|x: &Tensor<_, 1>| x.sum(), &v);
-    log.panics(|| symbolic::value_and_gradient_in(sum.program(), &[1]));
+    log.panics(|| symbolic::value_and_grad_in(sum.program(), &[1]));
     log.panics(|| symbolic::derivative(both));
     log.panics(|| symbolic::derivative(square));
     log.panics(|| symbolic::transpose(square, 1));

@@ -60,7 +60,7 @@ fn rules(log: &mut Log) {
     // Loops without a bound.
     let one = tensor(1.0);
     log.panics(|| grad(|x: &Number<_>| while_loop(x, small, |x| x * 2.0), &one));
-    log.panics(|| Function::gradient(|x: &Number<_>| while_loop(x, small, |x| x * 2.0), &one));
+    log.panics(|| Function::grad(|x: &Number<_>| while_loop(x, small, |x| x * 2.0), &one));
     log.panics(|| Function::stage(|x| direct::grad(|x| while_loop(x, small, |x| x * 2.0), x), &one));
     log.panics(|| Function::stage(|x| direct::jvp(|x| while_loop(x, small, |x| x * 2.0), x, x).1, &one));
     let forward = FunctionOptions::new().mode(Mode::Forward);
@@ -140,5 +140,5 @@ fn escapes(log: &RefCell<&mut Log>) {
     log.panics(|| jacobian::<_, 1, 1, 2, _>(|x: &Vector<_>| x.row(0).broadcast_to([]).replicate(1 << 59), v));
     log.panics(|| nth_derivative(|x: &Number<_>| escaping(&x.replicate(2)), 1, one));
     log.panics(|| Function::stage(|x: &Vector<_>| escaping(x), v));
-    log.panics(|| Function::value_and_gradient(|x: &Vector<_>| escaping(x), v));
+    log.panics(|| Function::value_and_grad(|x: &Vector<_>| escaping(x), v));
 }

@@ -90,7 +90,7 @@ macro_rules! agree {
                 let staged = higher::stage(gallery::$program(), &x);
                 let results = interpret(&staged, inputs.clone());
                 close("staged", &[results[0].item::<f64>().unwrap()], &[value.item()], 1e-12);
-                let by_chad = higher::stage_gradient_by(gallery::$program::<Reverse<Run<Term>>>(), &x);
+                let by_chad = higher::stage_grad_by(gallery::$program::<Reverse<Run<Term>>>(), &x);
                 let results = interpret(&by_chad, inputs);
                 let elements: Vec<f64> = results[1..].iter().flat_map(|t| t.to_vec::<f64>().unwrap()).collect();
                 close("staged gradient", &elements, &expected, 1e-12);

@@ -98,7 +98,7 @@ fn loops_over_no_elements() {
         ($($program:ident)*) => { $({
             let (value, gradient) = gradients!($program, &none);
             assert_eq!((value, gradient), (0.0, vec![0.0]), stringify!($program));
-            let staged = higher::stage_gradient($program(), &none);
+            let staged = higher::stage_grad($program(), &none);
             let results = interpret(&staged, vec![none.0.raw().clone(), none.1.raw().clone()]);
             assert_eq!(results, [Array::scalar(0.0), none.0.raw().clone(), Array::scalar(0.0)]);
         })* };

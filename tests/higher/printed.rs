@@ -76,7 +76,7 @@ fn fig_2d() {
 fn copowers_are_compiled_away() {
     use polygrad::program::Term;
     let like = (tensor(0.0), tensor([0.0; 3]));
-    let program = higher::stage_gradient_by(gallery::fig_2b::<Reverse<Run<Term>>>(), &like);
+    let program = higher::stage_grad_by(gallery::fig_2b::<Reverse<Run<Term>>>(), &like);
     let expected =
         "program(x0: f64, x1: f64[3]) {\n  return (contract [i<3] x1[i] * x0[] -> [], sum x1, replicate [3] x0)\n}";
     assert_eq!(program.to_string(), expected);

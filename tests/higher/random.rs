@@ -305,9 +305,9 @@ fn random_programs_agree() {
         if seed % 5 == 0 {
             // Recorded once, and run on other sides of conditions.
             let staged = match seed / 5 % 3 {
-                0 => higher::stage_gradient_by(at::<CurryClosures<Term>>(seed), &x),
-                1 => higher::stage_gradient_by(at::<CurryLists<Term>>(seed), &x),
-                _ => higher::stage_gradient_by(at::<Reverse<Run<Term>>>(seed), &x),
+                0 => higher::stage_grad_by(at::<CurryClosures<Term>>(seed), &x),
+                1 => higher::stage_grad_by(at::<CurryLists<Term>>(seed), &x),
+                _ => higher::stage_grad_by(at::<Reverse<Run<Term>>>(seed), &x),
             };
             for (a, b) in [(0.7, -0.4), (-0.9, 0.6)] {
                 let (value, gradient) = higher::value_and_grad(at(seed), &(tensor(a), tensor(b)));

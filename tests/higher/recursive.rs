@@ -135,7 +135,7 @@ macro_rules! agree {
             }
             close("forward", &[higher::jvp($program, &x, &direction).1.item()], &[along], 1e-12);
             if $traced {
-                let staged = higher::stage_gradient($program, &x);
+                let staged = higher::stage_grad($program, &x);
                 let results = interpret(&staged, vec![Array::scalar(0.7), Array::scalar(-0.4)]);
                 let found: Vec<f64> = results[1..].iter().map(|t| t.item().expect("a number")).collect();
                 close("staged", &found, &expected, 1e-12);

@@ -75,9 +75,9 @@ macro_rules! staged_agree {
     ($program:path as $closures:expr, $lists:expr, $chad:expr; $($x:expr),*) => {{
         let inputs = [$($x),*];
         let programs = [
-            higher::stage_gradient($closures, &inputs[0]),
-            higher::stage_gradient_by($lists, &inputs[0]),
-            higher::stage_gradient_by($chad, &inputs[0]),
+            higher::stage_grad($closures, &inputs[0]),
+            higher::stage_grad_by($lists, &inputs[0]),
+            higher::stage_grad_by($chad, &inputs[0]),
         ];
         for x in inputs {
             let (value, gradient) = higher::value_and_grad($program(), &x);
@@ -178,7 +178,7 @@ fn counters_that_are_written_are_known() {
     // Where the tangent of a function is the list of its calls, these are stacked by the loop over the elements, so that
     // their arguments are unknown.
     let at = (tensor([0.3, -0.2]), tensor(0.5));
-    let staged = higher::stage_gradient(counted_by_element(), &at);
+    let staged = higher::stage_grad(counted_by_element(), &at);
     let results = interpret(&staged, polygrad::tree::Tree::leaves(&at));
     let found: Vec<f64> = results[1..].iter().flat_map(|t| t.to_vec::<f64>().expect("floats")).collect();
     close("by element", &found, &numbers(&higher::grad(counted_by_element(), &at)), 1e-13);
@@ -198,7 +198,7 @@ fn counters_that_are_written_are_known() {
 fn iterations_are_recorded() {
     let like = (tensor(1.7), tensor(0.9));
     let staged = higher::stage(gallery::repeated(), &like);
-    let within = higher::stage_gradient(gallery::bounded(), &like);
+    let within = higher::stage_grad(gallery::bounded(), &like);
     for (a, x) in [(1.7, 0.9), (2.5, 3.0), (1.3, 50.0), (1.1, 1.0)] {
         let at = (tensor(a), tensor(x));
         let inputs = vec![Array::scalar(a), Array::scalar(x)];

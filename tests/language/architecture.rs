@@ -167,7 +167,7 @@ fn loss<T: BaseTensor>(x: &Tensor<T, 2>, y: &Tensor<T, 2>) -> Tensor<T, 0> {
 fn the_softmax_loss_is_as_on_the_map() {
     let zeros = || Tensor::<_, 2>::from_raw(Array::zeros(&[256, 100], polygrad::DType::F64));
     let f = Function::stage(|(x, y): &(Tensor<Term, 2>, Tensor<Term, 2>)| loss(x, y), &(zeros(), zeros()));
-    let gradient = polygrad::passes::optimize(&symbolic::gradient_in(f.optimized(), &[0]));
+    let gradient = polygrad::passes::optimize(&symbolic::grad_in(f.optimized(), &[0]));
     let explained = compile(&gradient).explain();
     let texts = [
         ("program", format!("{}\n", f.program())),

@@ -41,3 +41,4 @@ mod special;
 mod tensor;
 mod tree;
 mod unwind;
+mod verbs;

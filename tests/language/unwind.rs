@@ -106,7 +106,7 @@ fn verbs(f: fn()) -> Vec<Box<dyn Fn() -> String>> {
     verbs.push(Box::new(move || jvp(|x| program(f, x), &x(), &x()).1.to_string()));
     verbs.push(Box::new(move || direct::jvp(|x| program(f, x), &x(), &x()).1.to_string()));
     verbs.push(Box::new(move || format!("{:?}", taylor(|x| program(f, x), &x(), &x(), 2))));
-    verbs.push(Box::new(move || Function::gradient(|x| program(f, x), &x()).optimized().to_string()));
+    verbs.push(Box::new(move || Function::grad(|x| program(f, x), &x()).optimized().to_string()));
     verbs.push(Box::new(move || format!("{:?}", inspect::count(|x| program(f, x), &x()))));
     verbs.push(Box::new(move || inspect::transcript(|x| program(f, x), &x()).1));
     verbs.push(Box::new(move || format!("{:?}", inspect::first_nan(|x| program(f, x), &x()))));

@@ -49,7 +49,7 @@ fn functions_agree() {
     let w = tensor([[0.1, -0.2, 0.3], [0.4, 0.5, -0.6], [0.7, 0.8, 0.9]]);
     let v = tensor([[1.0, 2.0, 3.0], [0.5, -0.5, 0.25]]);
     let x = (w.clone(), v.clone());
-    agrees(&Function::value_and_gradient(network, &x), &x);
+    agrees(&Function::value_and_grad(network, &x), &x);
     agrees(&Function::stage(|x| (x.sort(1), x.argmax_axis(0), x.gt(0.5), x.cumsum(0)), &v), &v);
     let single = tensor([1.0f32, -2.0, 0.5]);
     agrees(&Function::stage(|x| (x.exp(), x.relu().sum(), x.reverse(0)), &single), &single);

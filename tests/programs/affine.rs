@@ -7,7 +7,7 @@ use polygrad::ops::{Compare, Discrete, IntBinary, IntUnary, Linear};
 use polygrad::passes::{simplify, vectorize};
 use polygrad::program::{Op, Program, Term, interpret};
 use polygrad::shape::{Shape, size};
-use polygrad::symbolic::gradient;
+use polygrad::symbolic::grad;
 use polygrad::{Array, BaseTensor, DType, Tensor, build, build1, cond, direct, iterate};
 use quickcheck::QuickCheck;
 
@@ -80,7 +80,7 @@ fn agree(f: &impl Reading) -> [Program; 2] {
     let primal = staged("a", &f.shape(), |a| f.run(a));
     assert_eq!(interpret(&primal, vec![x.clone()])[0], f.run(&x), "{primal}");
     let objective = staged("a", &f.shape(), |a| total(&f.run(a)));
-    let derivative = gradient(&objective);
+    let derivative = grad(&objective);
     let mut sweep = polygrad::interpreters::adval::Sweep::new();
     let y = total(&f.run(&sweep.input(&x)));
     let expected = sweep.pull(&[y], vec![Array::scalar(1.0)]).remove(0);
@@ -469,7 +469,7 @@ fn reading_a_few_elements_many_times_costs_what_it_reads() {
         reads.reduce(|a, b| a + b).expect("some")
     };
     let program = staged("x", &[n], |x| f(&Tensor::from_raw(x.clone())).into_raw());
-    let derivative = gradient(&program);
+    let derivative = grad(&program);
     assert_eq!(indexing(&derivative), 0);
     let x = Array::linspace(0.0, 1.0, n);
     let ((), tally) =

@@ -8,7 +8,7 @@ mod turned;
 use polygrad::backend::{Executable, compile, compile_in_small_blocks};
 use polygrad::passes::optimize;
 use polygrad::program::{Program, Term, interpret};
-use polygrad::symbolic::value_and_gradient_in;
+use polygrad::symbolic::value_and_grad_in;
 use polygrad::{Array, Concrete, DType, Function, Tensor, concat, einsum, iterate};
 
 /// The lines of a report that say this.
@@ -57,7 +57,7 @@ fn cross_entropy_program(rows: usize, columns: usize) -> Program {
     let labels = Tensor::<Term, 1, i64>::from_raw(Term::variable(&[rows], DType::I64));
     let y = x.cross_entropy(1, &labels).mean().into_raw();
     let program = Term::program(&[x.into_raw(), labels.into_raw()], &[y], &[]).expect("a closed program");
-    optimize(&value_and_gradient_in(&optimize(&program), &[0]))
+    optimize(&value_and_grad_in(&optimize(&program), &[0]))
 }
 
 fn labels(rows: usize, columns: usize) -> Array {
@@ -100,7 +100,7 @@ fn blocks_of_all_sizes_agree() {
 /// The value and gradient of a function of an array, optimized.
 fn gradient<const D: usize>(f: impl Fn(&Tensor<Term, D>) -> Tensor<Term, 0>, shape: [usize; D]) -> Program {
     let x = Tensor::<Concrete, D>::from_raw(waves(&shape));
-    Function::value_and_gradient(f, &x).optimized().clone()
+    Function::value_and_grad(f, &x).optimized().clone()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use polygrad::ops::{Binary, Compare, Discrete, Linear, Unary};
 use polygrad::passes::{optimize, simplify, split_index_sets};
 use polygrad::program::{Builder, Constant, NodeId, Op, Program, Slot, interpret};
 use polygrad::shape::Shape;
-use polygrad::symbolic::{gradient, jvp, vjp};
+use polygrad::symbolic::{grad, jvp, vjp};
 use polygrad::{Array, BaseTensor, Concrete, DType, Function, Tensor, Tree, build1, cond, iterate};
 
 const SHAPE: [usize; 2] = [7, 5];
@@ -204,7 +204,7 @@ fn positions_are_known_inside_of_loops() {
     }
     let u: Tensor<Concrete, 1> = Tensor::from_raw(Array::uniform(&[10], 0.0, 1.0, 3));
     let f = Function::stage(|u: &Tensor<_, 1>| heat(u, 6).square().sum(), &u);
-    for program in [f.program().clone(), gradient(f.program()), jvp(f.program()), vjp(&gradient(f.program()))] {
+    for program in [f.program().clone(), grad(f.program()), jvp(f.program()), vjp(&grad(f.program()))] {
         let ready = optimize(&program);
         assert!(wrong(&program) > 0 && wrong(&ready) == 0, "{ready}");
         let inputs: Vec<Array> = program.inputs().iter().map(|s| Array::uniform(&s.shape, 0.5, 1.0, 4)).collect();

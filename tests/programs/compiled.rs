@@ -10,7 +10,7 @@ use polygrad::backend::{Executable, compile};
 use polygrad::ops::{Binary, Compare, Contract, Discrete, Linear, Unary, View};
 use polygrad::passes::optimize;
 use polygrad::program::{Builder, Op, Program, Slot, Term, interpret};
-use polygrad::symbolic::value_and_gradient_in;
+use polygrad::symbolic::value_and_grad_in;
 use polygrad::tree::TreeMath;
 use polygrad::{Array, BaseTensor, Concrete, DType, Function, FunctionOptions, Tensor, build1, iterate, stack, tensor};
 
@@ -109,8 +109,8 @@ impl Visitor for Gallery {
         let program = Term::program(&all, &[y], &[]).expect("a closed program");
         let wrt: Vec<usize> = (0..at.len()).collect();
         let inputs = [x.0, data.0].concat();
-        let recorded = value_and_gradient_in(&program, &wrt);
-        let optimized = optimize(&value_and_gradient_in(&optimize(&program), &wrt));
+        let recorded = value_and_grad_in(&program, &wrt);
+        let optimized = optimize(&value_and_grad_in(&optimize(&program), &wrt));
         assert_agrees(&recorded, &inputs, O::TOLERANCE, O::NAME);
         assert_agrees(&optimized, &inputs, O::TOLERANCE, O::NAME);
         assert_allocates_nothing(&compile(&optimized), &inputs, O::NAME);
@@ -207,7 +207,7 @@ fn rows_agree_at_every_size_and_number() {
 fn gradient(f: impl Fn(&Tensor<Term, 1>) -> Tensor<Term, 0>, n: usize) -> Executable {
     let x =
         Tensor::<Concrete, 1>::from_raw(Array::new(&[n], (0..n).map(|i| 0.1 + 0.01 * i as f64).collect::<Vec<f64>>()));
-    compile(Function::value_and_gradient(f, &x).optimized())
+    compile(Function::value_and_grad(f, &x).optimized())
 }
 
 /// The number of lines of a report that say this.
@@ -378,8 +378,7 @@ fn parts_are_written_to_their_place() {
 #[test]
 fn loops_run_in_place_and_allocate_nothing() {
     let x = Tensor::<Concrete, 1>::from_raw(Array::new(&[40], (0..40).map(f64::from).collect::<Vec<f64>>()));
-    let f =
-        Function::value_and_gradient(|x| iterate(50, x.clone(), |i, x| (&x * 0.9 + x.at([i]) * 0.01).sin()).sum(), &x);
+    let f = Function::value_and_grad(|x| iterate(50, x.clone(), |i, x| (&x * 0.9 + x.at([i]) * 0.01).sin()).sum(), &x);
     let executable = f.executable();
     assert!(count(executable, "loop of 50 trips") == 2, "{}", executable.explain());
     assert_eq!(count(executable, "interpreted"), 0, "{}", executable.explain());
@@ -440,7 +439,7 @@ fn results_of_runs_are_values() {
 #[test]
 fn a_function_runs_interpreted_on_request() {
     let x = tensor([0.3, 0.7]);
-    let f = Function::gradient(|x| build1(2, |i| x.at([&i]).sin() * x.at([1 - i])).sum(), &x);
+    let f = Function::grad(|x| build1(2, |i| x.at([&i]).sin() * x.at([1 - i])).sum(), &x);
     let compiled = f.run(&x).expect("same shape");
     let interpreted = f.with_options(FunctionOptions::new().interpreted(true)).run(&x).expect("same shape");
     assert!((compiled - interpreted).abs().max_all().item() < 1e-15);
@@ -473,7 +472,7 @@ fn what_repeats_is_copied_once() {
 #[test]
 fn one_executable_runs_on_several_threads() {
     let x = tensor([1.0, 2.0, 3.0]);
-    let f = Function::gradient(|x| (x.sin() * x).sum(), &x);
+    let f = Function::grad(|x| (x.sin() * x).sum(), &x);
     let expected = f.run(&x);
     std::thread::scope(|scope| {
         let runs: Vec<_> = (0..4).map(|_| scope.spawn(|| (0..50).all(|_| f.run(&x) == expected))).collect();
@@ -514,7 +513,7 @@ fn plain_verbs_run_large_programs_compiled() {
     assert!(many < few + 1000, "{few} and {many}");
     assert!(allocations(6) > allocations(3));
     let (value, slope) = polygrad::value_and_grad(|x| trips(5000, x), &x);
-    let f = Function::value_and_gradient(|x| trips(5000, x), &x).with_options(FunctionOptions::new().interpreted(true));
+    let f = Function::value_and_grad(|x| trips(5000, x), &x).with_options(FunctionOptions::new().interpreted(true));
     let expected = f.run(&x).expect("same shape");
     for (a, b) in [(value.raw(), expected.0.raw()), (slope.raw(), expected.1.raw())] {
         for (a, b) in numbers(a).iter().zip(numbers(b)) {

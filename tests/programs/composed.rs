@@ -8,7 +8,7 @@ use std::path::Path;
 
 use polygrad::passes::optimize;
 use polygrad::program::Term;
-use polygrad::symbolic::value_and_gradient_in;
+use polygrad::symbolic::value_and_grad_in;
 
 use crate::gallery::{self, Leaves, Objective, Visitor};
 
@@ -27,7 +27,7 @@ impl Visitor for Texts {
         let program = Term::program(&all, &[y], &names.collect::<Vec<String>>()).expect("a closed program");
         let program = optimize(&program);
         let wrt: Vec<usize> = (0..x.len()).collect();
-        let gradient = optimize(&value_and_gradient_in(&program, &wrt));
+        let gradient = optimize(&value_and_grad_in(&program, &wrt));
         let _ = writeln!(self.0, "{}\n{program}\n{gradient}\n", O::NAME);
     }
 }

@@ -65,9 +65,9 @@ fn functions_of_trees_give_what_the_verbs_give() {
         let (v, all) = (like(&m, seed + 200), "of the shapes of the trace");
         let run = Function::stage_with(results, &m, &d).run_with(&at, &d).expect(all);
         assert_close(&run, &results(&at, &d));
-        let run = Function::gradient_with(loss, &m, &d).run_with(&at, &d).expect(all);
+        let run = Function::grad_with(loss, &m, &d).run_with(&at, &d).expect(all);
         assert_close(&run, &grad_with(loss, &at, &d));
-        let run = Function::value_and_gradient_with(loss, &m, &d).run_with(&at, &d).expect(all);
+        let run = Function::value_and_grad_with(loss, &m, &d).run_with(&at, &d).expect(all);
         assert_close(&run, &value_and_grad_with(loss, &at, &d));
         let run = Function::jacobian_matrix_with(results, &m, &d).run_with(&at, &d).expect(all);
         assert_close(&run, &jacobian_matrix_with(results, &at, &d));
@@ -137,7 +137,7 @@ fn functions_of_one_number_have_derivatives_of_any_order() {
 #[test]
 fn a_function_runs_for_its_own_structure_alone() {
     let (m, d) = case(3);
-    let f = Function::gradient_with(loss, &m, &d);
+    let f = Function::grad_with(loss, &m, &d);
     let other = Model { heads: m.heads + 1, ..m.clone() };
     let error = f.run_with(&other, &d).unwrap_err();
     assert!(matches!(&error, RunError::Field { name, .. } if name == "x.heads"), "{error}");
@@ -153,7 +153,7 @@ fn a_function_runs_for_its_own_structure_alone() {
 fn options_hold_for_every_derivative_and_can_be_taken_back() {
     let (x, fast) = (tensor([1.0, 2.0]), FunctionOptions::new().fast_math(true));
     let f = |x: &Tensor<Term, 1>| (x.exp().ln() * 3.0).sum();
-    let (plain, slope) = (Function::gradient(f, &x), Function::gradient(f, &x).with_options(fast));
+    let (plain, slope) = (Function::grad(f, &x), Function::grad(f, &x).with_options(fast));
     assert!(slope.optimized().size() < plain.optimized().size());
     assert_eq!(slope.run(&x), Ok(tensor([3.0, 3.0])));
     let back = slope.with_options(FunctionOptions::new());
@@ -163,13 +163,13 @@ fn options_hold_for_every_derivative_and_can_be_taken_back() {
 
 #[test]
 fn jit_gives_what_the_verb_gives_for_any_shape() {
-    let jit: Gradient<Model<Concrete>, Batch<Concrete>> = Jit::value_and_gradient_with(loss).keeping(4);
+    let jit: Gradient<Model<Concrete>, Batch<Concrete>> = Jit::value_and_grad_with(loss).keeping(4);
     for seed in (0..20).chain(0..20).chain([3, 3, 3]) {
         let (m, d) = case(seed);
         assert_close(&jit.call_with(&m, &d), &value_and_grad_with(loss, &m, &d));
         assert!(jit.kept() <= 4);
     }
-    let slope = Jit::gradient(|x: &Tensor<_, 1>| x.powi(3).sum());
+    let slope = Jit::grad(|x: &Tensor<_, 1>| x.powi(3).sum());
     for n in [3, 0, 1, 3] {
         let x = Tensor::<Concrete, 1>::linspace(1.0, 2.0, n);
         assert_eq!(slope.call(&x), grad(|x| x.powi(3).sum(), &x));
@@ -223,7 +223,7 @@ fn threads_that_meet_a_new_key_at_once_do_not_wait_for_each_other() {
     // Each recording waits for the other: with a lock around it, none would end.
     let both = Arc::new(Barrier::new(2));
     let meet = both.clone();
-    let jit = Jit::gradient(move |x: &Tensor<_, 1>| {
+    let jit = Jit::grad(move |x: &Tensor<_, 1>| {
         meet.wait();
         x.square().sum()
     });
@@ -320,7 +320,7 @@ fn integers_have_no_lane_among_tangents() {
         results.iter().flat_map(|y| y.cast::<f64>().to_vec::<f64>().expect("floats")).collect()
     };
     let (found, expected) =
-        (numbers(&gradient_side_by_side(f.program())), numbers(&symbolic::gradient_in(f.program(), &[0, 2])));
+        (numbers(&gradient_side_by_side(f.program())), numbers(&symbolic::grad_in(f.program(), &[0, 2])));
     // Integers have zeros.
     let floats = [&found[..1], &found[3..]].concat();
     assert!(found[1..3] == [0.0, 0.0] && expected.iter().all(|g| g.abs() > 1e-3), "{found:?}");

@@ -78,7 +78,7 @@ fn a_gradient_keeps_what_it_needs() {
     let mut text = String::new();
     for ((name, large, states, case), (.., direct)) in facts().into_iter().zip(facts()) {
         let x = inputs(large);
-        let f = Function::gradient(|(c, w, m): &(Vector<_>, Vector<_>, Matrix<_>)| case(c, w, m), &x);
+        let f = Function::grad(|(c, w, m): &(Vector<_>, Vector<_>, Matrix<_>)| case(c, w, m), &x);
         let executable = f.executable();
         let state = 8 * x.0.shape()[0] * TRIPS;
         let peak = executable.peak_bytes() as f64 / state as f64;

@@ -17,18 +17,17 @@ fn growth(length: usize, prepare: impl Fn(usize)) -> f64 {
 fn preparing_a_program_is_linear_in_its_length() {
     let (x, v) = (tensor(0.7), Tensor::constant(Array::uniform(&[4], -1.0, 1.0, 1)));
     let m: Tensor<Concrete, 2> = Tensor::constant(Array::uniform(&[4, 4], -1.0, 1.0, 2));
-    let chain =
-        |n: usize| drop(Function::gradient(|x: &Tensor<_, 0>| (0..n).fold(x.clone(), |y, _| (y * x).sin()), &x));
+    let chain = |n: usize| drop(Function::grad(|x: &Tensor<_, 0>| (0..n).fold(x.clone(), |y, _| (y * x).sin()), &x));
     let product = |n: usize| {
         let factor = |x: &Tensor<_, 0>, k: usize| (x * k as f64).sin();
-        drop(Function::gradient(|x| (1..n).fold(factor(x, 0), |y, k| y * factor(x, k)), &x));
+        drop(Function::grad(|x| (1..n).fold(factor(x, 0), |y, k| y * factor(x, k)), &x));
     };
     let layers = |n: usize| {
-        drop(Function::gradient(|x: &Tensor<_, 2>| (0..n).fold(x.clone(), |y, _| y.matmul(x).tanh()).sum(), &m));
+        drop(Function::grad(|x: &Tensor<_, 2>| (0..n).fold(x.clone(), |y, _| y.matmul(x).tanh()).sum(), &m));
     };
     let pieces = |n: usize| {
         let turn = |y: Tensor<_, 1>| concat(0, (&(y.slice(0, 1..) * y.slice(0, ..3)).sin(), &y.slice(0, ..1)));
-        drop(Function::gradient(|x: &Tensor<_, 1>| (0..n).fold(x.clone(), |y, _| turn(y)).sum(), &v));
+        drop(Function::grad(|x: &Tensor<_, 1>| (0..n).fold(x.clone(), |y, _| turn(y)).sum(), &v));
     };
     for (name, growth) in [
         ("a chain of numbers", growth(300, chain)),

@@ -215,13 +215,13 @@ fn loops_over_small_arrays_are_code_on_registers() {
     };
     let texts = [
         Function::stage(lorenz, &start).explain(),
-        Function::gradient(|x: &Vector<_>| lorenz(x).sum(), &start).explain(),
+        Function::grad(|x: &Vector<_>| lorenz(x).sum(), &start).explain(),
         Function::jvp(lorenz, &start).explain(),
         Function::stage_with(fall, &flat, &forces).explain(),
-        Function::gradient_with(loss, &flat, &forces).explain(),
+        Function::grad_with(loss, &flat, &forces).explain(),
         Function::stage(|x: &Vector<_>| downhill(None, x), &flat).explain(),
         Function::stage(|x: &Vector<_>| downhill(Some(90), x), &flat).explain(),
-        Function::gradient(|x: &Vector<_>| downhill(Some(90), x).sum(), &flat).explain(),
+        Function::grad(|x: &Vector<_>| downhill(Some(90), x).sum(), &flat).explain(),
     ];
     for text in texts {
         assert!(text.contains("numbers, ") && !text.contains("loop of"), "{text}");
@@ -230,7 +230,7 @@ fn loops_over_small_arrays_are_code_on_registers() {
     // The loops within a loop; around them there are steps.
     let around = |x: &Vector<_>| iterate(7, x, |_, x: Vector<_>| downhill(Some(90), &(x * 3.0)));
     for text in
-        [Function::stage(around, &flat).explain(), Function::gradient(|x: &Vector<_>| around(x).sum(), &flat).explain()]
+        [Function::stage(around, &flat).explain(), Function::grad(|x: &Vector<_>| around(x).sum(), &flat).explain()]
     {
         let inner: Vec<&str> = text.lines().filter(|line| line.starts_with("    ")).collect();
         assert!(inner.iter().any(|line| line.contains("numbers, ")), "{text}");
@@ -242,7 +242,7 @@ fn loops_over_small_arrays_are_code_on_registers() {
 fn derivatives_of_small_loops_agree() {
     let (flat, forces): (Vector<Concrete>, Matrix<Concrete>) =
         (tensor([1.0, 2.0]), Tensor::constant(Array::uniform(&[20, 2], -0.1, 0.1, 1)));
-    let f = Function::gradient_with(
+    let f = Function::grad_with(
         |x: &Vector<_>, f: &Matrix<_>| {
             let [x, v] = fall(x, f);
             x.square().sum() + v.sum() + downhill(Some(90), &x.row(20)).sum()

@@ -96,13 +96,13 @@ fn a_nonlinear_time_step_keeps_its_states_alone() {
     }
     let (n, trips) = (8192, 30);
     let start = Tensor::<Concrete, 1>::from_raw(waves(&[n]));
-    let f = Function::value_and_gradient(|u| iterate(trips, u.clone(), |_, u| step(&u)).square().sum(), &start);
+    let f = Function::value_and_grad(|u| iterate(trips, u.clone(), |_, u| step(&u)).square().sum(), &start);
     let executable = compile(f.optimized());
     let stack = n * trips * 8;
     assert!(executable.peak_bytes() < 3 * stack / 2, "{}", executable.explain());
     // A row of a few numbers is stored: to start an operation takes longer.
     let small = Tensor::<Concrete, 1>::from_raw(waves(&[16]));
-    let g = Function::value_and_gradient(|u| iterate(trips, u.clone(), |_, u| step(&u)).square().sum(), &small);
+    let g = Function::value_and_grad(|u| iterate(trips, u.clone(), |_, u| step(&u)).square().sum(), &small);
     assert!(compile(g.optimized()).peak_bytes() > 2 * 16 * trips * 8);
     let inputs = [start.into_raw()];
     assert_eq!(bits(&executable.run(&inputs)[1..]), bits(&interpret(f.optimized(), inputs.to_vec())[1..]));

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::thread;
 
 use polygrad::program::{Program, Term, interpret};
-use polygrad::symbolic::{Linearized, derivative, gradient, jvp, linearize, transpose, value_and_gradient_in, vjp};
+use polygrad::symbolic::{self, Linearized, derivative, jvp, linearize, transpose, value_and_grad_in, vjp};
 use polygrad::{
     Array, BaseTensor, Concrete, Function, Mode, RunError, Tensor, build1, cond, direct, fold, grad, hessian, hvp,
     jacobian, jacobian_by, map_accum, nth_derivative, tensor,
@@ -60,7 +60,7 @@ fn recording_keeps_values_and_derivatives() {
     let staged = recorded(program);
     close(&interpret(&staged, leaves(&p)), &[program(&p).array().clone()]);
     let expected = leaves(&direct::grad(program, &p));
-    close(&interpret(&gradient(&staged), leaves(&p)), &expected);
+    close(&interpret(&symbolic::grad(&staged), leaves(&p)), &expected);
     close(&leaves(&grad(program, &p)), &expected);
     close(&leaves(&grad(|p: &Params<_>| program(p), &p)), &expected);
     // The recorded program can be recorded again.
@@ -103,14 +103,14 @@ fn second_derivatives_by_nesting_and_by_repetition() {
     let (p, staged) = (point(), recorded(program));
     // The gradient of half the squared norm of the gradient: H g.
     let norm = |g: Params<Term>| (g.0.square() + g.1.square().sum() + g.2.square().sum()) * 0.5;
-    let first = gradient(&staged);
+    let first = symbolic::grad(&staged);
     let by_repetition = recorded(|(a, b, c)| {
         let g = interpret(&first, vec![a.raw().clone(), b.raw().clone(), c.raw().clone()]);
         norm((Tensor::from_raw(g[0].clone()), Tensor::from_raw(g[1].clone()), Tensor::from_raw(g[2].clone())))
     });
     let g = direct::grad(program, &p);
     let expected = leaves(&hvp(program, &p, &g));
-    close(&interpret(&gradient(&by_repetition), leaves(&p)), &expected);
+    close(&interpret(&symbolic::grad(&by_repetition), leaves(&p)), &expected);
     let nested = direct::grad(
         |p: &Params<_>| {
             let g = direct::grad(program, p);
@@ -183,7 +183,7 @@ fn orders_one_to_eight() {
     let x = Array::from(0.7);
     for order in 1..=8 {
         forward = derivative(&forward);
-        reverse = gradient(&reverse);
+        reverse = symbolic::grad(&reverse);
         let (a, b) = (interpret(&forward, vec![x.clone()]), interpret(&reverse, vec![x.clone()]));
         let (a, b) = (a[0].item::<f64>().unwrap(), b[0].item::<f64>().unwrap());
         println!("order {order}: {} operations by forward, {} by reverse repetition", forward.size(), reverse.size());
@@ -210,7 +210,7 @@ fn blowup<T: BaseTensor>(x: &Tensor<T, 1>, n: usize) -> Tensor<T, 0> {
 fn sharing_is_observed() {
     let x = tensor([0.2, 0.3]);
     let size = |n: usize| {
-        let f = Function::value_and_gradient(|x: &Tensor<_, 1>| blowup(x, n), &x);
+        let f = Function::value_and_grad(|x: &Tensor<_, 1>| blowup(x, n), &x);
         let (_, g) = f.run(&x).unwrap();
         let factor = (1.0 - 3e-8f64).powi(n as i32);
         assert!((g.at([0]).item() - factor / 0.3).abs() < 1e-9);
@@ -224,7 +224,7 @@ fn sharing_is_observed() {
 fn long_programs_stage_differentiate_and_drop() {
     on_a_small_stack(|| {
         let x = tensor([0.2, 0.3]);
-        let f = Function::value_and_gradient(|x: &Tensor<_, 1>| blowup(x, LONG), &x);
+        let f = Function::value_and_grad(|x: &Tensor<_, 1>| blowup(x, LONG), &x);
         assert!(f.run(&x).is_ok());
         drop(f);
         let chain = |x: &Tensor<_, 1>| (0..2 * LONG).fold(x.at([0]), |y: Tensor<_, 0>, _| y.sin() + 0.1);
@@ -237,7 +237,7 @@ fn long_programs_stage_differentiate_and_drop() {
 #[test]
 fn functions_run_from_several_threads() {
     let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    let f = Function::value_and_gradient_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| (w * x).square().sum(), &w, &x);
+    let f = Function::value_and_grad_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| (w * x).square().sum(), &w, &x);
     let results: Vec<_> = thread::scope(|scope| {
         let runs: Vec<_> = (0..4)
             .map(|k| {
@@ -253,7 +253,7 @@ fn functions_run_from_several_threads() {
 #[test]
 fn inputs_that_do_not_fit_are_errors() {
     let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    let f = Function::value_and_gradient_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &w, &x);
+    let f = Function::value_and_grad_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &w, &x);
     let error = f.run_with(&w, &tensor([1.0])).unwrap_err();
     assert!(matches!(&error, RunError::Input { name, .. } if name == "data"));
     assert_eq!(
@@ -268,7 +268,7 @@ fn inputs_that_do_not_fit_are_errors() {
 #[test]
 fn data_is_an_input() {
     let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    let f = Function::value_and_gradient_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &w, &x);
+    let f = Function::value_and_grad_with(|w: &Tensor<_, 1>, x: &Tensor<_, 1>| w.dot(x), &w, &x);
     assert_eq!(f.run_with(&w, &tensor([5.0, 6.0])).unwrap().1, tensor([5.0, 6.0]));
     assert_eq!(f.program().inputs().len(), 2);
     assert_eq!(f.program().inputs()[1].name, "data");
@@ -300,8 +300,8 @@ fn loop_invariant_code_is_outside() {
 #[test]
 fn gradients_in_some_inputs_only() {
     let staged = recorded(program);
-    let some = value_and_gradient_in(&staged, &[1]);
-    let all = interpret(&gradient(&staged), leaves(&point()));
+    let some = value_and_grad_in(&staged, &[1]);
+    let all = interpret(&symbolic::grad(&staged), leaves(&point()));
     let got = interpret(&some, leaves(&point()));
     close(&got[1..], &all[1..2]);
 }

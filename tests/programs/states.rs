@@ -175,7 +175,7 @@ fn the_gradient_of_a_cell_with_memory_writes_each_state_once() {
     let x = Tensor::<Concrete, 2>::from_raw(waves(&[20, 24], 0.0));
     let w = Tensor::<Concrete, 2>::from_raw(waves(&[4, 24], 1.0));
     let start = Tensor::<Concrete, 1>::from_raw(waves(&[24], 2.0));
-    let f = Function::gradient_with(
+    let f = Function::grad_with(
         |(w, start): &(Tensor<_, 2>, Tensor<_, 1>), x: &Tensor<_, 2>| {
             let (hs, _): Stacks<_> = scan((start.clone(), start * 0.5), x.clone(), |(h, c): Cell<_>, x| {
                 let gate = |k: usize| w.row(k) * &h + x;

@@ -12,7 +12,7 @@ use polygrad::ops::{Binary, Unary};
 use polygrad::passes::{optimize, vectorize};
 use polygrad::program::{Node, Op, Program, Term, interpret};
 use polygrad::shape::size;
-use polygrad::symbolic::{gradient, jvp, vjp};
+use polygrad::symbolic::{self, jvp, vjp};
 use polygrad::{
     Array, BaseTensor, Concrete, DType, Function, Tensor, build, build1, checkpoint, concat, cond, custom_jvp, direct,
     fold, grad, iterate, map, map_accum, map_accum_reverse, scan, vmap, zip_with,
@@ -317,7 +317,7 @@ fn a_recurrence_of_two_reads_stays_linear() {
             y = build1(8, |i| before.at([&i]) * 0.5 + before.at([i + 1]));
         }
         let program = Term::program(&[x], &[y.sum().into_raw()], &[]).expect("closed");
-        (vectorize(&program).size(), vectorize(&gradient(&program)).size())
+        (vectorize(&program).size(), vectorize(&symbolic::grad(&program)).size())
     });
     let [(value, slope), (values, slopes)] = sizes;
     assert!(values <= 2 * value && slopes <= 2 * slope, "{sizes:?}");
@@ -356,7 +356,7 @@ impl Visitor for Gallery {
         let (xs, ds) = variables.split_at(x.len());
         let y = O::eval(&Leaves(xs.to_vec()), &Leaves(ds.to_vec())).into_raw();
         let program = Term::program(&variables, &[y], &[]).expect("closed");
-        for (reading, looped) in [("value", program.clone()), ("gradient", gradient(&program))] {
+        for (reading, looped) in [("value", program.clone()), ("gradient", symbolic::grad(&program))] {
             let bulk = vectorize(&looped);
             let (before, after) = (cost(&looped, inputs.clone()), cost(&bulk, inputs.clone()));
             let mut check = |holds: bool, what: String| {
@@ -496,7 +496,7 @@ fn what_trips_share_may_be_large() {
     let read = |table: &Vector<Term>| {
         map(Tensor::<Term, 1, i64>::constant(places.clone()), |k: &Index<Term>| table.at([k]).sin()).sum()
     };
-    for f in [Function::gradient(read, &table), Function::stage(|x| read(x).reshape([1]), &table)] {
+    for f in [Function::grad(read, &table), Function::stage(|x| read(x).reshape([1]), &table)] {
         assert!(!f.optimized().to_string().contains("loop"), "{}", f.optimized());
     }
 }
@@ -515,9 +515,9 @@ fn large_trips_stay_apart() {
     let (few, many) = (Tensor::ones([200]), Tensor::ones([300]));
     let loops =
         |f: &Function<Tensor<Concrete, 1>, (), Tensor<Concrete, 1>>| f.optimized().to_string().matches("loop").count();
-    assert_eq!(loops(&Function::gradient(summed, &few)), 0);
+    assert_eq!(loops(&Function::grad(summed, &few)), 0);
     assert!(Function::stage(summed, &many).executable().peak_bytes() < 16 << 20);
-    let gradient = Function::gradient(cut, &many);
+    let gradient = Function::grad(cut, &many);
     assert!(gradient.executable().peak_bytes() < 16 << 20, "{}", gradient.executable().explain());
     assert_eq!(loops(&gradient), 1, "{}", gradient.optimized());
 }

@@ -138,10 +138,10 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         grad(run, &case.x).0
     }),
     row(Gradient, "symbolic gradient of segments", false, |case| {
-        interpret(&symbolic::gradient(&in_segments(case.program())), case.x.0.clone())
+        interpret(&symbolic::grad(&in_segments(case.program())), case.x.0.clone())
     }),
     row(Gradient, "symbolic gradient of segments, saved, loaded, optimized, compiled", false, |case| {
-        let gradient = symbolic::gradient(&in_segments(case.program()));
+        let gradient = symbolic::grad(&in_segments(case.program()));
         run(&optimize(&saved_and_loaded(&gradient)), &case.x.0)
     }),
     row(Gradient, "symbolic vjp", true, |case| {
@@ -161,19 +161,19 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         interpret(&vectorize(case.gradient()), case.x.0.clone())
     }),
     row(Gradient, "symbolic gradient of the vectorized program", true, |case| {
-        interpret(&symbolic::gradient(case.vectorized()), case.x.0.clone())
+        interpret(&symbolic::grad(case.vectorized()), case.x.0.clone())
     }),
     row(Gradient, "everything simplified and vectorized", true, |case| {
-        let gradient = symbolic::gradient(&simplify(case.vectorized()));
+        let gradient = symbolic::grad(&simplify(case.vectorized()));
         interpret(&simplify(&vectorize(&simplify(&gradient))), case.x.0.clone())
     }),
     row(Gradient, "symbolic gradient, compiled", true, |case| run(case.gradient(), &case.x.0)),
     row(Gradient, "everything simplified, vectorized and compiled", true, |case| {
-        let gradient = symbolic::gradient(&simplify(case.vectorized()));
+        let gradient = symbolic::grad(&simplify(case.vectorized()));
         run(&simplify(&vectorize(&simplify(&gradient))), &case.x.0)
     }),
     row(Gradient, "everything simplified, vectorized and compiled in small blocks", true, |case| {
-        let gradient = symbolic::gradient(&simplify(case.vectorized()));
+        let gradient = symbolic::grad(&simplify(case.vectorized()));
         run_in_blocks(&simplify(&vectorize(&simplify(&gradient))), &case.x.0)
     }),
     row(Gradient, "forwards, side by side", false, |case| {
@@ -184,11 +184,11 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     }),
     row(Gradient, "symbolic gradient, exported, evaluated", true, |case| exported(case.gradient(), &case.x.0)),
     row(Gradient, "everything simplified and vectorized, exported, evaluated", true, |case| {
-        let gradient = symbolic::gradient(&simplify(case.vectorized()));
+        let gradient = symbolic::grad(&simplify(case.vectorized()));
         exported(&simplify(&vectorize(&simplify(&gradient))), &case.x.0)
     }),
     row(Gradient, "gradient of segments, optimized, exported, evaluated", false, |case| {
-        exported(&optimize(&symbolic::gradient(&in_segments(case.program()))), &case.x.0)
+        exported(&optimize(&symbolic::grad(&in_segments(case.program()))), &case.x.0)
     }),
     row(Slope, "jvp by running", true, |case| vec![jvp(|x| case.at(x), &case.x, &case.v).1.into_raw()]),
     row(Slope, "series by running", false, |case| {
@@ -229,7 +229,7 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         interpret(&jvp, case.with(&case.v)).split_off(case.x.0.len())
     }),
     row(Curvature, "symbolic vjp of gradient of segments", false, |case| {
-        let vjp = symbolic::vjp(&symbolic::gradient(&in_segments(case.program())));
+        let vjp = symbolic::vjp(&symbolic::grad(&in_segments(case.program())));
         interpret(&vjp, case.with(&case.v)).split_off(case.x.0.len())
     }),
     row(Curvature, "symbolic vjp of gradient", false, |case| {
@@ -244,7 +244,7 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         interpret(&vjp, inputs)[2..][..case.x.0.len()].to_vec()
     }),
     row(Curvature, "symbolic vjp of gradient, vectorized before and after, simplified", false, |case| {
-        let gradient = vectorize(&symbolic::gradient(case.vectorized()));
+        let gradient = vectorize(&symbolic::grad(case.vectorized()));
         let vjp = simplify(&vectorize(&symbolic::vjp(&gradient)));
         interpret(&vjp, case.with(&case.v)).split_off(case.x.0.len())
     }),
@@ -440,13 +440,13 @@ impl Case {
     }
 
     pub(crate) fn gradient(&self) -> &Program {
-        self.gradient.get_or_init(|| symbolic::gradient(self.program()))
+        self.gradient.get_or_init(|| symbolic::grad(self.program()))
     }
 
     /// The gradient of a program of the loss with tangents side by side, if there are not too many.
     fn side_by_side(&self, program: &Program) -> Program {
         let inputs: usize = self.x.0.iter().map(Array::size).sum();
-        if inputs > 16 { symbolic::gradient(program) } else { gradient_side_by_side(program) }
+        if inputs > 16 { symbolic::grad(program) } else { gradient_side_by_side(program) }
     }
 
     fn vectorized(&self) -> &Program {

@@ -208,12 +208,12 @@ fn derivatives() -> Vec<(&'static str, Program)> {
         vec![(x.exp() * &x).sin().into_raw()]
     });
     vec![
-        ("gradient of foo", symbolic::gradient(&angle)),
+        ("gradient of foo", symbolic::grad(&angle)),
         ("jvp of foo", symbolic::jvp(&angle)),
         ("vjp of a matrix product", symbolic::vjp(&matmul)),
-        ("value and gradient of a logistic loss", symbolic::value_and_gradient_in(&logistic, &[0, 1])),
-        ("gradient of reads", symbolic::gradient(&reads)),
-        ("gradient of a loop", symbolic::gradient(&recurrence)),
+        ("value and gradient of a logistic loss", symbolic::value_and_grad_in(&logistic, &[0, 1])),
+        ("gradient of reads", symbolic::grad(&reads)),
+        ("gradient of a loop", symbolic::grad(&recurrence)),
         ("second derivative", symbolic::derivative(&symbolic::derivative(&one))),
     ]
 }

@@ -45,7 +45,7 @@ fn fit(table: &Table<Concrete>, steps: usize) -> Result<Classifier<Concrete>, Bo
     let mut model = Classifier { weights: Tensor::zeros([x.dim::<1>(), count]), offsets: Tensor::zeros([count]) };
     let adam = Adam::new(Rate::cosine(0.02, 0.002, steps));
     let mut state = adam.init(&model);
-    let both = Function::value_and_gradient_with(loss, &model, table);
+    let both = Function::value_and_grad_with(loss, &model, table);
     let bar = std::io::stderr().is_terminal();
     for step in 1..=steps {
         let (value, slope) = both.run_with(&model, table)?;

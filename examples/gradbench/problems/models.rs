@@ -92,7 +92,7 @@ functions! {
     Gmm(Mixture) of gmm::Mixture<Concrete>, gmm::Samples<Concrete>;
     Mixture::parts;
     objective: Jit::stage_with(gmm::posterior) => Number, only;
-    jacobian: Jit::gradient_with(gmm::posterior) => gmm::Mixture<Concrete>, mixture;
+    jacobian: Jit::grad_with(gmm::posterior) => gmm::Mixture<Concrete>, mixture;
 }
 
 /// The gradient of a mixture.
@@ -157,5 +157,5 @@ functions! {
     Lstm(Memory) of lstm::Parameters<Concrete>, lstm::Text<Concrete>;
     Memory::parts;
     objective: Jit::stage_with(lstm::loss) => Number, only;
-    jacobian: Jit::gradient_with(lstm::loss) => lstm::Parameters<Concrete>, flat;
+    jacobian: Jit::grad_with(lstm::loss) => lstm::Parameters<Concrete>, flat;
 }

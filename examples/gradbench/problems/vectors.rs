@@ -16,7 +16,7 @@ functions! {
     Hello(f64) of Number, ();
     |x| Ok((tensor(x), ()));
     square: Jit::stage(hello::square) => Number, only;
-    double: Jit::gradient(hello::square) => Number, only;
+    double: Jit::grad(hello::square) => Number, only;
 }
 
 /// Coefficients, and the number of positions.
@@ -36,7 +36,7 @@ functions! {
         Ok((x, llsq::Grid { count: n }))
     };
     primal: Jit::stage_with(llsq::cost) => Number, only;
-    gradient: Jit::gradient_with(llsq::cost) => Numbers, only;
+    gradient: Jit::grad_with(llsq::cost) => Numbers, only;
 }
 
 /// Exponents.
@@ -51,7 +51,7 @@ functions! {
     Lse(Exponents) of Numbers, ();
     |Exponents { x }| Ok((x, ()));
     primal: Jit::stage(lse::log_sum_exp) => Number, only;
-    gradient: Jit::gradient(lse::log_sum_exp) => Numbers, only;
+    gradient: Jit::grad(lse::log_sum_exp) => Numbers, only;
 }
 
 /// A matrix, row by row, and the number of its rows.
@@ -77,7 +77,7 @@ functions! {
     Det(Square) of Matrix<Concrete>, ();
     |input| Ok((input.matrix()?, ()));
     primal: Jit::stage(det::det) => Number, only;
-    gradient: Jit::gradient(det::det) => Matrix<Concrete>, flat;
+    gradient: Jit::grad(det::det) => Matrix<Concrete>, flat;
 }
 
 /// Rates, and the number of steps.
@@ -97,5 +97,5 @@ functions! {
         Ok((x, ode::Steps { count: s }))
     };
     primal: Jit::stage_with(ode::end) => Numbers, only;
-    gradient: Jit::gradient_with(ode::last) => Numbers, only;
+    gradient: Jit::grad_with(ode::last) => Numbers, only;
 }

@@ -69,7 +69,7 @@ impl Derived {
             Derived::Nth(n) => nth(ready(), n, options),
             Derived::Hvp => {
                 let wrt: Vec<usize> = (0..count).collect();
-                push(&optimize_with(&symbolic::gradient_in(&ready(), &wrt), options), count)?
+                push(&optimize_with(&symbolic::grad_in(&ready(), &wrt), options), count)?
             }
             Derived::Jvp => jvp(&ready(), count),
             Derived::Vjp => vjp(&ready(), count)?,

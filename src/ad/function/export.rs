@@ -13,7 +13,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// ```
     /// use polygrad::{Function, tensor};
     /// let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// let step = Function::value_and_gradient_with(|w, x| (w * x).square().sum(), &w, &x);
+    /// let step = Function::value_and_grad_with(|w, x| (w * x).square().sum(), &w, &x);
     /// let text = step.to_stablehlo("step")?;
     /// let main = "@main(%0: tensor<2xf64>, %1: tensor<2xf64>) -> (tensor<f64>, tensor<2xf64>)";
     /// assert!(text.contains(main), "{text}");

@@ -6,8 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Function, FunctionOptions};
 use crate::array::Array;
-use crate::dtype::Float;
-use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 
@@ -73,7 +71,7 @@ pub struct Jit<P, Q, Y> {
 /// }
 ///
 /// let line = Line { slope: tensor(0.0), offset: tensor(0.0) };
-/// let mut trainer = Trainer { line, gradient: Jit::value_and_gradient_with(loss) };
+/// let mut trainer = Trainer { line, gradient: Jit::value_and_grad_with(loss) };
 /// // Batches may differ in size.
 /// let batches = [(tensor([0.0, 1.0]), tensor([1.0, 3.0])), (tensor([2.0]), tensor([5.0]))];
 /// let losses: Vec<f64> = (0..100).map(|k| trainer.step(&batches[k % 2])).collect();
@@ -161,7 +159,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Jit<P, Q, Y> {
     ///
     /// ```
     /// use polygrad::{Jit, Tensor, tensor};
-    /// let f = Jit::value_and_gradient(|x: &Tensor<_, 1>| x.square().sum());
+    /// let f = Jit::value_and_grad(|x: &Tensor<_, 1>| x.square().sum());
     /// assert!(f.function(&tensor([1.0]), &()).optimized().to_string().contains("grad = 2.0 * x"));
     /// ```
     #[track_caller]
@@ -198,63 +196,6 @@ impl<P: Tree<Array>, Y> Jit<P, (), Y> {
     #[track_caller]
     pub fn call(&self, x: &P) -> Y {
         self.call_with(x, &())
-    }
-}
-
-impl<P, Q, Y> Jit<P, Q, Y>
-where
-    P: Tree<Array>,
-    Q: Tree<Array>,
-    Y: Tree<Array, With<Array> = Y>,
-{
-    /// [`Function::stage_with`] for each new key.
-    pub fn stage_with<Z>(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z + Send + Sync + 'static) -> Self
-    where
-        Z: Tree<Term, With<Array> = Y>,
-    {
-        Jit::new(move |x: &P, data: &Q| Function::stage_with(&f, x, data))
-    }
-}
-
-impl<P: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Jit<P, (), Y> {
-    /// [`Function::stage`] for each new key.
-    pub fn stage<Z>(f: impl Fn(&P::With<Term>) -> Z + Send + Sync + 'static) -> Self
-    where
-        Z: Tree<Term, With<Array> = Y>,
-    {
-        Jit::new(move |x: &P, _: &()| Function::stage(&f, x))
-    }
-}
-
-impl<P: Tree<Array, With<Array> = P>, Q: Tree<Array>> Jit<P, Q, P> {
-    /// [`Function::gradient_with`] for each new key.
-    pub fn gradient_with<E: Float>(
-        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E> + Send + Sync + 'static,
-    ) -> Self {
-        Jit::new(move |x: &P, data: &Q| Function::gradient_with(&f, x, data))
-    }
-}
-
-impl<P: Tree<Array, With<Array> = P>> Jit<P, (), P> {
-    /// [`Function::gradient`] for each new key.
-    pub fn gradient<E: Float>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E> + Send + Sync + 'static) -> Self {
-        Jit::new(move |x: &P, _: &()| Function::gradient(&f, x))
-    }
-}
-
-impl<P: Tree<Array, With<Array> = P>, Q: Tree<Array>, E: Float> Jit<P, Q, (Tensor<Array, 0, E>, P)> {
-    /// [`Function::value_and_gradient_with`] for each new key.
-    pub fn value_and_gradient_with(
-        f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E> + Send + Sync + 'static,
-    ) -> Self {
-        Jit::new(move |x: &P, data: &Q| Function::value_and_gradient_with(&f, x, data))
-    }
-}
-
-impl<P: Tree<Array, With<Array> = P>, E: Float> Jit<P, (), (Tensor<Array, 0, E>, P)> {
-    /// [`Function::value_and_gradient`] for each new key.
-    pub fn value_and_gradient(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E> + Send + Sync + 'static) -> Self {
-        Jit::new(move |x: &P, _: &()| Function::value_and_gradient(&f, x))
     }
 }
 

@@ -174,6 +174,14 @@ where
 
 impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Known<2, f64>> {
     /// [`jacobian_matrix`](Function::jacobian_matrix) of a function that also takes data that is not differentiated.
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let (x, k) = ((tensor(3.0), tensor(5.0)), tensor(2.0));
+    /// let j = Function::jacobian_matrix_with(|(a, b), k| (a * b, b * k), &x, &k);
+    /// assert_eq!(j.run_with(&x, &k)?, tensor([[5.0, 3.0], [0.0, 2.0]]));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     #[track_caller]
     pub fn jacobian_matrix_with<Z: Tree<Term>>(
         f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z,
@@ -184,6 +192,14 @@ impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Known<2, f64>> {
     }
 
     /// [`hessian_matrix`](Function::hessian_matrix) of a function that also takes data that is not differentiated.
+    ///
+    /// ```
+    /// use polygrad::{Function, tensor};
+    /// let (x, k) = ((tensor(3.0), tensor(5.0)), tensor(2.0));
+    /// let h = Function::hessian_matrix_with(|(a, b), k| a * b * b * k, &x, &k);
+    /// assert_eq!(h.run_with(&x, &k)?, tensor([[0.0, 20.0], [20.0, 12.0]]));
+    /// # Ok::<(), polygrad::RunError>(())
+    /// ```
     #[track_caller]
     pub fn hessian_matrix_with<E: Float>(
         f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,

@@ -19,6 +19,7 @@ use crate::tree::{Difference, Key, Step, Tree, Visitor};
 pub(super) mod derivative_programs;
 mod export;
 mod jit;
+mod jit_verbs;
 mod matrices;
 mod products;
 mod record;
@@ -42,7 +43,7 @@ pub(super) use static_arguments::Fixed;
 /// | constructor | runs on | gives |
 /// |---|---|---|
 /// | [`stage`](Function::stage) | `x` | what `f` gives |
-/// | [`gradient`](Function::gradient), [`value_and_gradient`](Function::value_and_gradient) | `x` | a tree like `x` |
+/// | [`grad`](Function::grad), [`value_and_grad`](Function::value_and_grad) | `x` | a tree like `x` |
 /// | [`jacobian`](Function::jacobian), [`value_and_jacobian`](Function::value_and_jacobian), [`hessian`](Function::hessian) | one tensor | one tensor |
 /// | [`nth_derivative`](Function::nth_derivative) | one number | one number |
 /// | [`jacobian_matrix`](Function::jacobian_matrix), [`value_and_jacobian_matrix`](Function::value_and_jacobian_matrix), [`hessian_matrix`](Function::hessian_matrix) | `x` | a matrix over raveled trees |
@@ -50,14 +51,14 @@ pub(super) use static_arguments::Fixed;
 /// | [`jvp`](Function::jvp) | `x`, and a tangent like `x` | the results and their tangents |
 /// | [`vjp`](Function::vjp) | `x`, and a cotangent like the results | the results, and a tree like `x` |
 ///
-/// Each has a form with data, such as [`gradient_with`](Function::gradient_with); then it is
+/// Each has a form with data, such as [`grad_with`](Function::grad_with); then it is
 /// [`run_with`](Function::run_with) data. A direction, tangent or cotangent comes before the data:
 /// `run_with(&x, &(v, data))`.
 ///
 /// ```
 /// use polygrad::{Function, tensor};
 /// let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-/// let step = Function::value_and_gradient_with(|w, x| (w * x).square().sum(), &w, &x);
+/// let step = Function::value_and_grad_with(|w, x| (w * x).square().sum(), &w, &x);
 /// let (y, g) = step.run_with(&w, &x)?;
 /// assert_eq!((y.item(), g), (73.0, tensor([18.0, 64.0])));
 /// assert!(step.run_with(&tensor([1.0]), &x).is_err());
@@ -204,8 +205,8 @@ impl FunctionOptions {
     /// ```
     /// use polygrad::{Function, FunctionOptions, tensor};
     /// let x = tensor([1.0, 2.0]);
-    /// let f = Function::gradient(|x| x.square().sum(), &x);
-    /// let g = Function::gradient(|x| x.square().sum(), &x).with_options(FunctionOptions::new().interpreted(true));
+    /// let f = Function::grad(|x| x.square().sum(), &x);
+    /// let g = Function::grad(|x| x.square().sum(), &x).with_options(FunctionOptions::new().interpreted(true));
     /// assert_eq!(f.run(&x)?, g.run(&x)?);
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
@@ -241,7 +242,7 @@ impl FunctionOptions {
     /// ```
     /// use polygrad::{Checkpoint, Function, FunctionOptions, Tensor, iterate, tensor};
     /// let x = Tensor::linspace(0.0, 1.0, 300);
-    /// let f = || Function::gradient(|x| iterate(1000, x, |_, x: Tensor<_, 1>| x.sin()).sum(), &x);
+    /// let f = || Function::grad(|x| iterate(1000, x, |_, x: Tensor<_, 1>| x.sin()).sum(), &x);
     /// let (whole, cut) = (f(), f().with_options(FunctionOptions::new().checkpoint(Checkpoint::states(100))));
     /// assert_eq!(whole.run(&x)?, cut.run(&x)?);
     /// assert!(5 * cut.executable().peak_bytes() < whole.executable().peak_bytes());
@@ -335,7 +336,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// ```
     /// use polygrad::{Function, FunctionOptions, tensor};
     /// let x = tensor([1.0, 2.0]);
-    /// let slope = Function::gradient(|x| x.exp().ln().sum(), &x).with_options(FunctionOptions::new().fast_math(true));
+    /// let slope = Function::grad(|x| x.exp().ln().sum(), &x).with_options(FunctionOptions::new().fast_math(true));
     /// assert_eq!(slope.run(&x)?, tensor([1.0, 1.0]));
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
@@ -406,7 +407,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// use polygrad::{Function, Tensor, iterate, tensor};
     /// let start = Tensor::ones([500]);
     /// let decay = |k: &Tensor<_, 0>| iterate(200, start.clone(), |_, y: Tensor<_, 1>| &y - 0.01 * k * &y).sum();
-    /// let text = Function::gradient(decay, &tensor(0.5)).explain();
+    /// let text = Function::grad(decay, &tensor(0.5)).explain();
     /// let mut lines = text.lines();
     /// assert_eq!(lines.next(), Some("gradient, 1 result in 1 input: forward, side by side, by these estimates"));
     /// assert!(lines.next().unwrap().starts_with("  reverse: "));

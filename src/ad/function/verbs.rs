@@ -73,17 +73,17 @@ impl<P: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P, (), Y> {
 }
 
 impl<P: Tree<Array, With<Array> = P>, Q: Tree<Array>> Function<P, Q, P> {
-    /// [`gradient`](Function::gradient) of a function that also takes data that is not differentiated.
+    /// [`grad`](Function::grad) of a function that also takes data that is not differentiated.
     ///
     /// ```
     /// use polygrad::{Function, tensor};
     /// let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// let slope = Function::gradient_with(|w, x| w.dot(x), &w, &x);
+    /// let slope = Function::grad_with(|w, x| w.dot(x), &w, &x);
     /// assert_eq!(slope.run_with(&w, &x)?, x);
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     #[track_caller]
-    pub fn gradient_with<E: Float>(
+    pub fn grad_with<E: Float>(
         f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
         x: &P,
         data: &Q,
@@ -99,13 +99,13 @@ impl<P: Tree<Array, With<Array> = P>> Function<P, (), P> {
     /// ```
     /// use polygrad::{Function, tensor};
     /// let x = tensor([3.0, 4.0]);
-    /// let slope = Function::gradient(|x| x.square().sum(), &x);
+    /// let slope = Function::grad(|x| x.square().sum(), &x);
     /// assert_eq!(slope.run(&x)?, tensor([6.0, 8.0]));
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     #[track_caller]
-    pub fn gradient<E: Float>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E>, x: &P) -> Self {
-        Function::gradient_with(|x, _: &()| f(x), x, &())
+    pub fn grad<E: Float>(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E>, x: &P) -> Self {
+        Function::grad_with(|x, _: &()| f(x), x, &())
     }
 }
 
@@ -115,19 +115,19 @@ where
     Q: Tree<Array>,
     E: Float,
 {
-    /// [`value_and_gradient`](Function::value_and_gradient) of a function that also takes data that is not
+    /// [`value_and_grad`](Function::value_and_grad) of a function that also takes data that is not
     /// differentiated.
     ///
     /// ```
     /// use polygrad::{Function, tensor};
     /// let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
-    /// let step = Function::value_and_gradient_with(|w, x| w.dot(x), &w, &x);
+    /// let step = Function::value_and_grad_with(|w, x| w.dot(x), &w, &x);
     /// let (y, g) = step.run_with(&w, &x)?;
     /// assert_eq!((y.item(), g), (11.0, x));
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     #[track_caller]
-    pub fn value_and_gradient_with(
+    pub fn value_and_grad_with(
         f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Tensor<Term, 0, E>,
         x: &P,
         data: &Q,
@@ -145,13 +145,13 @@ impl<P: Tree<Array, With<Array> = P>, E: Float> Function<P, (), (Tensor<Array, 0
     /// ```
     /// use polygrad::{Function, tensor};
     /// let x = tensor([3.0, 4.0]);
-    /// let f = Function::value_and_gradient(|x| x.square().sum(), &x);
+    /// let f = Function::value_and_grad(|x| x.square().sum(), &x);
     /// let (y, g) = f.run(&x)?;
     /// assert_eq!((y.item(), g), (25.0, tensor([6.0, 8.0])));
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     #[track_caller]
-    pub fn value_and_gradient(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E>, x: &P) -> Self {
-        Function::value_and_gradient_with(|x, _: &()| f(x), x, &())
+    pub fn value_and_grad(f: impl Fn(&P::With<Term>) -> Tensor<Term, 0, E>, x: &P) -> Self {
+        Function::value_and_grad_with(|x, _: &()| f(x), x, &())
     }
 }

@@ -159,7 +159,7 @@ impl Solver {
     {
         let objective = Recorded::of("minimize", start, parameters, |x, p| vec![f(x, p).into_raw()]);
         let wrt: Vec<usize> = (0..objective.unknowns).collect();
-        let slope = symbolic::gradient_in(&objective.program, &wrt);
+        let slope = symbolic::grad_in(&objective.program, &wrt);
         let equation = Recorded { program: slope, ..objective.clone() };
         let solved = search::damped(&objective, &equation, self);
         equation.applied(solved, equation.program.clone(), self, start, parameters)
@@ -283,6 +283,14 @@ struct Recorded {
     unknowns: usize,
 }
 
+/// A function with rules for its derivative that the solvers made, which fit.
+fn with_rules(name: &str, primal: Program, jvp: Option<Program>, vjp: Option<Program>) -> Arc<Custom> {
+    match Custom::new(name, primal, jvp, vjp) {
+        Ok(custom) => Arc::new(custom),
+        Err(fault) => unreachable!("the rules of {name} fit: {fault}"),
+    }
+}
+
 /// The program of results that depend on these variables alone.
 #[track_caller]
 fn closed(name: &str, inputs: &[Term], results: &[Term]) -> Program {
@@ -340,10 +348,7 @@ impl Recorded {
         P: Tree<T>,
     {
         let rule = self.rule(&Recorded { program: equation, ..self.clone() }, solver);
-        let custom = match Custom::new(self.name, solved, Some(rule), None) {
-            Ok(custom) => Arc::new(custom),
-            Err(fault) => unreachable!("the rule of {} fits its function: {fault}", self.name),
-        };
+        let custom = with_rules(self.name, solved, Some(rule), None);
         let args: Vec<T> = start.leaves().into_iter().chain(p.leaves()).collect();
         start.with_leaves(T::custom(&custom, &args))
     }

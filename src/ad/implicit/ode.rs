@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::super::symbolic;
 use super::search::{choose, largest, nan_if};
-use super::{closed, unlike};
+use super::{closed, unlike, with_rules};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -185,11 +185,7 @@ impl Equation {
     /// `(start, times, p) -> (states, lengths, tops)`, with the equations of its derivatives: a row for each time, and for the start of
     /// each interval the length of the first step and the largest number so far, from which its steps can be made again.
     fn function(&self) -> Arc<Custom> {
-        let custom = Custom::new("odeint", self.primal(), Some(self.tangent()), Some(self.adjoint()));
-        match custom {
-            Ok(custom) => Arc::new(custom),
-            Err(fault) => unreachable!("the rules of odeint fit: {fault}"),
-        }
+        with_rules("odeint", self.primal(), Some(self.tangent()), Some(self.adjoint()))
     }
 
     /// Variables for start, times and parameters.
@@ -439,10 +435,7 @@ impl Moving<'_> {
         };
         let jvp = rule(&symbolic::jvp(&primal), Term::variables(primal.inputs()), 3);
         let vjp = rule(&symbolic::vjp(&primal), Term::variables(primal.outputs()), 3);
-        let custom = match Custom::new("step", primal, Some(jvp), Some(vjp)) {
-            Ok(custom) => Arc::new(custom),
-            Err(fault) => unreachable!("the rules of a step fit: {fault}"),
-        };
+        let custom = with_rules("step", primal, Some(jvp), Some(vjp));
         let results = Term::custom(&custom, &[&args[..], reads].concat());
         let [next, there, error] = [0, 1, 2].map(|k| Vector::from_raw(results[k].clone()));
         (next, there, error)

@@ -20,7 +20,7 @@ impl Subject {
     #[track_caller]
     pub(super) fn gradient(&self) -> Subject {
         let wrt: Vec<usize> = self.inputs(true).map(|(k, _)| k).collect();
-        Subject { program: optimize(&symbolic::gradient_in(&self.program, &wrt)), count: self.count }
+        Subject { program: optimize(&symbolic::grad_in(&self.program, &wrt)), count: self.count }
     }
 
     /// Whether an input has columns.

@@ -6,7 +6,7 @@
 use polygrad::array::Rng;
 use polygrad::passes::{Options, optimize, simplify_with, vectorize};
 use polygrad::program::{Op, Program, Term, interpret};
-use polygrad::symbolic::{derivative, gradient, vjp};
+use polygrad::symbolic::{derivative, grad, vjp};
 use polygrad::{Array, BaseTensor, Concrete, Conv, Function, Tensor, Tree, build, build1, cond, fold, stack, tensor};
 
 use super::check::{FINE, Scalar};
@@ -233,7 +233,7 @@ fn the_gradient_of_foo_is_that_by_hand() {
     let program = staged(&["x", "y", "z"], &three, |(x, y, z): &Three<Scalar<_>>| foo(x, y, z));
     let by_hand =
         [&FOO_BAR[..2], &["t2 = z - recip_real z t1", "return (t0 * t2, cos y * (x * t2), t1 + recip_real t1 z)"]];
-    assert_eq!(lines(&ready(&gradient(&program))), by_hand.concat());
+    assert_eq!(lines(&ready(&grad(&program))), by_hand.concat());
 }
 
 /// The program `t_sc` of "Dual arrays", section 7.1.
@@ -242,8 +242,8 @@ fn self_convolution() {
     let program = staged(&["a"], &vector(6), |a| build1(6, |i| a.at([i]) * a.at([5 - i])).sum());
     assert_eq!(lines(&vectorize(&program)), ["return sum (a * reverse axis=0 a)"]);
     assert_eq!(lines(&ready(&program)), ["return contract [i<6] a[i] * a[5 - i] -> []"]);
-    assert_eq!(lines(&ready(&gradient(&program))), ["return 2.0 * reverse axis=0 a"]);
-    assert_eq!(lines(&ready(&gradient(&optimize(&program)))), ["return 2.0 * reverse axis=0 a"]);
+    assert_eq!(lines(&ready(&grad(&program))), ["return 2.0 * reverse axis=0 a"]);
+    assert_eq!(lines(&ready(&grad(&optimize(&program)))), ["return 2.0 * reverse axis=0 a"]);
     // Both terms of the cotangent are one product.
     let simple = optimize(&program);
     assert_eq!(lines(&ready(&vjp(&simple))).len(), 1, "{}", ready(&vjp(&simple)));
@@ -253,7 +253,7 @@ fn self_convolution() {
 fn fact_109_a_product_of_vectors() {
     let program = staged(&["a", "b"], &(vector(3), vector(3)), |(a, b): &Pair<Vector<_>>| (a * b).sum());
     assert_eq!(lines(&ready(&program)), ["return dot a b"]);
-    assert_eq!(lines(&ready(&gradient(&program))), ["return (b, a)"]);
+    assert_eq!(lines(&ready(&grad(&program))), ["return (b, a)"]);
     let late = ["t0 = replicate [3] y_bar", "return (dot a b, b * t0, a * t0)"];
     assert_eq!(lines(&ready(&vjp(&program))), late);
     assert_eq!(lines(&ready(&vjp(&optimize(&program)))), ["return (dot a b, outer y_bar b, outer a y_bar)"]);
@@ -325,7 +325,7 @@ fn fact_113_constants_are_collected_in_products() {
 #[test]
 fn fact_113_constants_are_collected_in_sums() {
     let program = folded(|x, y| x * 2.0 + y * 3.0);
-    assert_eq!(lines(&ready(&gradient(&program))), ["return (2.0, 6.0, 18.0, 27.0)"]);
+    assert_eq!(lines(&ready(&grad(&program))), ["return (2.0, 6.0, 18.0, 27.0)"]);
     // A sum that cancels loses digits where factors move into it, so this has to be asked for; and it is done once for
     // each sum, because through all of a chain it would take time quadratic in its length.
     let kept = ["t0 = 2.0 * x1 + 3.0 * (2.0 * x2 + 3.0 * x3)", "return 2.0 * x0 + 3.0 * t0"];
@@ -366,7 +366,7 @@ fn fact_116_the_gradient_of_nested_folds_is_two_loops() {
         "return t0",
     ];
     assert_eq!(lines(&simple), expected);
-    let pulled = ready(&gradient(&simple));
+    let pulled = ready(&grad(&simple));
     let expected = [
         "(_, t0, t1) = loop 11 carry (h0 = x) with (x) {",
         "  (t2, t3) = loop 7 carry (h1 = x) with (h0) {",
@@ -405,5 +405,5 @@ fn fact_118_constants_fold_across_steps() {
         "t2 = concat axis=0 [reshape [1] (0.9999998200000132 * recip t0), reshape [1] t1]",
         "return t2",
     ];
-    assert_eq!(lines(&ready(&gradient(&program))), expected);
+    assert_eq!(lines(&ready(&grad(&program))), expected);
 }

@@ -52,7 +52,7 @@ impl Visitor for Exports {
         let v = direction(&x);
         let all = |trees: &[&Leaves<Array>]| trees.iter().flat_map(|tree| tree.0.clone()).collect::<Vec<Array>>();
         let value = Function::stage_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
-        let gradient = Function::value_and_gradient_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+        let gradient = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
         let product = Function::hvp_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
         for (form, program, inputs) in [
             ("recorded", value.program(), all(&[&x, &data])),

@@ -158,7 +158,7 @@ pub(super) fn programs(seed: u64) -> Vec<(&'static str, Program)> {
     let (value, loss) = (program(&y), program(&loss));
     let mut all = vec![("optimized", optimize(&value)), ("value", value)];
     if dtype != DType::I64 {
-        let gradient = symbolic::gradient(&loss);
+        let gradient = symbolic::grad(&loss);
         all.push(("optimized_gradient", optimize(&gradient)));
         all.push(("gradient", gradient));
     }
@@ -240,7 +240,7 @@ fn kernels_that_are_parts_of_a_vector() {
         let x: Tensor<Array, 1> = Tensor::linspace(0.0, n as f64 - 1.0, n);
         let signal: Tensor<Array, 3> = Tensor::linspace(0.0, 7.0, 8).reshape([1, 1, 8]);
         let how = Conv { stride: [stride], ..Conv::default() };
-        let gradient = Function::gradient_with(
+        let gradient = Function::grad_with(
             |x: &Tensor<_, 1>, signal: &Tensor<_, 3>| {
                 signal.conv1d(&x.slice(0, ..6).reshape([2, 1, 3]), how).square().sum()
             },
@@ -261,7 +261,7 @@ fn matrices_that_are_parts_of_a_concatenation() {
         let loss = |t: &Tensor<_, 1>, x: &Tensor<_, 2>| {
             x.matmul(&concat(0, [t, t]).slice(0, ..12).reshape([3, 4])).square().sum()
         };
-        let gradient = Function::gradient_with(loss, &t, &x);
+        let gradient = Function::grad_with(loss, &t, &x);
         assert_exact(&format!("matrix_{n}"), gradient.optimized(), &[t.into_raw(), x.into_raw()]);
     }
 }
@@ -299,7 +299,7 @@ fn windows_of_both_operands_along_one_axis() {
         let y = Term::contract(&op, &a, &b);
         let axes: Vec<usize> = (0..y.shape().len()).collect();
         let loss = Term::contract(&Contract::axes(y.shape(), &axes, &axes, &[]), &y, &y);
-        let gradient = symbolic::gradient(&Term::program(&[a, b], &[loss], &[]).expect("it is closed"));
+        let gradient = symbolic::grad(&Term::program(&[a, b], &[loss], &[]).expect("it is closed"));
         let inputs = [&op.a, &op.b].map(|view| whole(&mut rng, view.source(), DType::F64));
         for (form, program) in [("gradient", optimize(&gradient)), ("recorded", gradient)] {
             assert_exact(&format!("windows_{seed}_{form}"), &program, &inputs);

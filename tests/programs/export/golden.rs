@@ -21,7 +21,7 @@ pub(super) fn texts() -> Vec<(&'static str, String)> {
         (
             "layer",
             text(
-                Function::value_and_gradient_with(|m: &Tensor<_, 2>, x: &Vector<_>| m.matvec(x).tanh().sum(), &m, &x)
+                Function::value_and_grad_with(|m: &Tensor<_, 2>, x: &Vector<_>| m.matvec(x).tanh().sum(), &m, &x)
                     .to_stablehlo("layer"),
             ),
         ),
@@ -45,7 +45,7 @@ pub(super) fn texts() -> Vec<(&'static str, String)> {
         (
             "blur",
             text(
-                Function::gradient_with(
+                Function::grad_with(
                     |k: &Vector<_>, x: &Vector<_>| x.pad([(1, 1)]).window::<2>(0, 3, 1).matvec(k).square().sum(),
                     &x,
                     &image,

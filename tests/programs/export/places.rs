@@ -32,7 +32,7 @@ fn operations_and_their_derivatives_are_at_their_line() {
     let value = Function::stage(|x: &Vector<_>| wave(x).0, &x).to_stablehlo("wave").expect("it is exported");
     assert_at(&value, "sine", first);
     assert_at(&value, "sqrt", second);
-    let slope = Function::gradient(|x: &Vector<_>| wave(x).0, &x).to_stablehlo("slope").expect("it is exported");
+    let slope = Function::grad(|x: &Vector<_>| wave(x).0, &x).to_stablehlo("slope").expect("it is exported");
     assert_at(&slope, "cosine", first);
     assert_at(&slope, "sqrt", second);
     assert_at(&slope, "divide", second);
@@ -45,7 +45,7 @@ fn loops_keep_the_lines_of_their_bodies() {
     let text = Function::stage(bulk, &x).to_stablehlo("bulk").expect("it is exported");
     assert_at(&text, "exponential", line!() - 2);
     let each = |x: &Vector<_>| fold(Tensor::scalar(0.5), x, |h, x: &Tensor<_, 0>| (h * x).sin());
-    let text = Function::gradient(each, &x).to_stablehlo("each").expect("it is exported");
+    let text = Function::grad(each, &x).to_stablehlo("each").expect("it is exported");
     assert_at(&text, "sine", line!() - 2);
     assert_at(&text, "cosine", line!() - 3);
     assert!(text.contains("stablehlo.while"));

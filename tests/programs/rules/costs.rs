@@ -29,7 +29,7 @@ impl Visitor for Programs<'_> {
         let wrt: Vec<usize> = (0..x.len()).collect();
         let inputs = [x.clone(), data].concat();
         (self.0)(O::NAME, &program, &inputs);
-        let gradient = symbolic::value_and_gradient_in(&program, &wrt);
+        let gradient = symbolic::value_and_grad_in(&program, &wrt);
         (self.0)(O::NAME, &gradient, &inputs);
         let second = symbolic::jvp(&gradient);
         // Whatever carries a tangent has one here; integers' is not looked at.

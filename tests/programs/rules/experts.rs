@@ -77,7 +77,7 @@ fn the_gradient_of_a_choice_is_a_choice() {
         let x = vector(&v[0]);
         x.gt(0.0).select(&x * 2.0, &x * 3.0).sum().into_raw()
     });
-    prints(&checked(&symbolic::gradient(&optimize(&f))), &["return select (x > 0.0) 2.0 3.0"]);
+    prints(&checked(&symbolic::grad(&optimize(&f))), &["return select (x > 0.0) 2.0 3.0"]);
     let vjp = staged(&[("x", &[3])], |v| {
         let x = vector(&v[0]);
         x.gt(0.0).select(x.clone(), -&x).into_raw()
@@ -143,7 +143,7 @@ fn elements_of_a_matrix_fill_it_by_rows() {
         let at = |i: usize, j: usize| x.at([i, j]);
         (at(0, 0).sin() * at(1, 1).exp() - at(0, 1).square() * at(1, 0).cos()).into_raw()
     });
-    let gradient = checked(&symbolic::gradient(&optimize(&f)));
+    let gradient = checked(&symbolic::grad(&optimize(&f)));
     let adds = |op: &Op<NodeId>| matches!(op, Op::Linear(op, _) if matches!(&**op, Linear::Affine { into, .. } if !into.is_identity()));
     assert!(!gradient.nodes().iter().any(|node| adds(&node.op)), "{gradient}");
 }
@@ -211,7 +211,7 @@ fn a_state_before_and_after_the_step_is_returned_once() {
         l.body.results()[l.init.len()..].iter().filter(|r| (**r as usize) < l.init.len()).count()
     };
     let gradient = |zeros: bool, n: usize| {
-        let program = symbolic::value_and_gradient_in(&optimize(&recurrent(zeros, n)), &[0, 1, 2, 3]);
+        let program = symbolic::value_and_grad_in(&optimize(&recurrent(zeros, n)), &[0, 1, 2, 3]);
         let ready = checked(&program);
         (before(&ready), ready)
     };

@@ -34,7 +34,7 @@ fn both<O: Objective>() -> Option<[Program; 2]> {
     let (x, data) = (O::inputs(), O::data());
     value_and_grad_with(|x: &Leaves<ADVal<Ast>>, data: &Leaves<_>| O::eval(x, data), &seen(&x), &seen(&data));
     let plain = programs().pop().expect("a program ran");
-    let function = Function::value_and_gradient_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
+    let function = Function::value_and_grad_with(|x: &Leaves<_>, data: &Leaves<_>| O::eval(x, data), &x, &data);
     Some([nameless(&plain), only(&function)?])
 }
 
@@ -111,7 +111,7 @@ fn no_verb_does_quadratic_work_where_another_does_linear() {
         let row = |u: &Tensor<ADVal<Ast>, 2>| at_squares(u);
         let _: Tensor<Seen, 2> = jacobian(row, &x);
         let jacobian = last(vec![u.clone()]);
-        let staged = Function::value_and_gradient(|u: &Tensor<_, 2>| at_squares(u), &Tensor::from_raw(u.clone()));
+        let staged = Function::value_and_grad(|u: &Tensor<_, 2>| at_squares(u), &Tensor::from_raw(u.clone()));
         [plain, second, jacobian, work(staged.optimized(), vec![u])]
     });
     for (small, large) in costs[0].iter().zip(&costs[1]) {
@@ -159,7 +159,7 @@ fn no_inner_verb_does_quadratic_work_where_an_outer_one_does_linear() {
 fn fast_math_reaches_both_sides_of_the_derivative() {
     let x = polygrad::tensor([1.0, 2.0]);
     let f = |x: &Tensor<Ast, 1>| (x.exp().ln() * 3.0).sum();
-    let recorded = || Function::value_and_gradient(f, &x);
+    let recorded = || Function::value_and_grad(f, &x);
     let (plain, fast) = (recorded(), recorded().with_options(FunctionOptions::new().fast_math(true)));
     assert_eq!(fast.run(&x).map(|(_, g)| g), Ok(polygrad::tensor([3.0, 3.0])));
     assert!(fast.optimized().size() < plain.optimized().size(), "{}", fast.optimized());

@@ -23,7 +23,7 @@ fn program(inputs: &[(&str, &[usize])], f: impl Fn(&[Ast]) -> Ast) -> Program {
 /// The value and the gradients in every input, as they run.
 fn gradient(program: &Program) -> Program {
     let all: Vec<usize> = (0..program.inputs().len()).collect();
-    optimize(&symbolic::value_and_gradient_in(program, &all))
+    optimize(&symbolic::value_and_grad_in(program, &all))
 }
 
 #[test]

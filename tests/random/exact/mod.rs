@@ -176,7 +176,7 @@ fn gradient(program: &Program) -> Option<Program> {
     });
     let sums: Vec<NodeId> = sums.collect();
     let total = sums.into_iter().reduce(|x, y| b.apply(Op::Binary(Binary::Add, x, y)))?;
-    Some(symbolic::gradient(&b.finish(&[total], &[])))
+    Some(symbolic::grad(&b.finish(&[total], &[])))
 }
 
 /// Compares so many ways of running the program of this seed, and its gradient, with its results: how many were compared.

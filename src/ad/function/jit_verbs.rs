@@ -1,0 +1,223 @@
+//! The constructors of [`Jit`], a table of rows: each records by the constructor of [`Function`] of the same name.
+
+use super::record::Known;
+use super::{Function, Jit};
+use crate::array::Array;
+use crate::dtype::Float;
+use crate::program::Term;
+use crate::tensor::{Plus, Rank, Tensor};
+use crate::tree::Tree;
+
+/// A row: the names of the two forms; what the types of arguments and results are generic in, and what the function is
+/// generic in beside them; the type of the argument, what the function takes for it and what it returns; the data of the
+/// plain form and of the one with data `Q`, from which the constructor of [`Function`] gets the latter; and the results.
+macro_rules! constructors {
+    ($(
+        $(#[$doc:meta])*
+        $verb:ident, $with:ident [$($generics:tt)*] [$($own:tt)*] [$($bound:tt)*]
+            $x:ty: ($argument:ty) -> $value:ty;
+            $plain:ty | $all:ty: $pattern:pat => $data:ident;
+            $result:ty;
+    )*) => {$(
+        impl<$($generics)*> Jit<$x, $plain, $result> {
+            $(#[$doc])*
+            pub fn $verb<$($own)*>(f: impl Fn(&$argument) -> $value + Send + Sync + 'static) -> Self
+            where $($bound)*
+            {
+                Jit::new(move |x: &$x, _: &$plain| Function::$verb(&f, x))
+            }
+        }
+
+        impl<Q: Tree<Array>, $($generics)*> Jit<$x, $all, $result> {
+            #[doc = concat!("[`Function::", stringify!($with), "`] for each new key.")]
+            pub fn $with<$($own)*>(f: impl Fn(&$argument, &Q::With<Term>) -> $value + Send + Sync + 'static) -> Self
+            where $($bound)*
+            {
+                Jit::new(move |x: &$x, $pattern: &$all| Function::$with(&f, x, $data))
+            }
+        }
+    )*};
+}
+
+constructors! {
+    /// [`Function::stage`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let f = Jit::stage(|x: &Tensor<_, 1>| x.sum());
+    /// assert_eq!(f.call(&tensor([1.0, 2.0])).item(), 3.0);
+    /// ```
+    stage, stage_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
+        P: (P::With<Term>) -> Z;
+        () | Q: data => data;
+        Y;
+
+    /// [`Function::grad`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let slope = Jit::grad(|x: &Tensor<_, 1>| x.square().sum());
+    /// assert_eq!(slope.call(&tensor([1.0, 2.0])), tensor([2.0, 4.0]));
+    /// ```
+    grad, grad_with [P: Tree<Array, With<Array> = P>] [E: Float] []
+        P: (P::With<Term>) -> Tensor<Term, 0, E>;
+        () | Q: data => data;
+        P;
+
+    /// [`Function::value_and_grad`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let both = Jit::value_and_grad(|x: &Tensor<_, 1>| x.square().sum());
+    /// assert_eq!(both.call(&tensor([1.0, 2.0])), (tensor(5.0), tensor([2.0, 4.0])));
+    /// ```
+    value_and_grad, value_and_grad_with [P: Tree<Array, With<Array> = P>, E: Float] [] []
+        P: (P::With<Term>) -> Tensor<Term, 0, E>;
+        () | Q: data => data;
+        (Known<0, E>, P);
+
+    /// [`Function::jacobian`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let j = Jit::jacobian(|x: &Tensor<_, 1>| x.square());
+    /// assert_eq!(j.call(&tensor([1.0, 2.0])), tensor([[2.0, 0.0], [0.0, 4.0]]));
+    /// ```
+    jacobian, jacobian_with [E: Float, const N: usize, const R: usize] [const M: usize] [Rank<R>: Plus<M, N>]
+        Known<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, M, E>;
+        () | Q: data => data;
+        Known<R, E>;
+
+    /// [`Function::value_and_jacobian`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let both = Jit::value_and_jacobian(|x: &Tensor<_, 1>| x.square());
+    /// assert_eq!(both.call(&tensor([3.0])), (tensor([9.0]), tensor([[6.0]])));
+    /// ```
+    value_and_jacobian, value_and_jacobian_with
+        [E: Float, const N: usize, const M: usize, const R: usize] [] [Rank<R>: Plus<M, N>]
+        Known<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, M, E>;
+        () | Q: data => data;
+        (Known<M, E>, Known<R, E>);
+
+    /// [`Function::jacobian_matrix`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let j = Jit::jacobian_matrix(|(a, b): &(Tensor<_, 0>, Tensor<_, 0>)| (a * b, b * b));
+    /// assert_eq!(j.call(&(tensor(3.0), tensor(5.0))), tensor([[5.0, 3.0], [0.0, 10.0]]));
+    /// ```
+    jacobian_matrix, jacobian_matrix_with [P: Tree<Array>] [Z: Tree<Term>] []
+        P: (P::With<Term>) -> Z;
+        () | Q: data => data;
+        Known<2, f64>;
+
+    /// [`Function::value_and_jacobian_matrix`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let both = Jit::value_and_jacobian_matrix(|x: &Tensor<_, 1>| x.square());
+    /// assert_eq!(both.call(&tensor([3.0])), (tensor([9.0]), tensor([[6.0]])));
+    /// ```
+    value_and_jacobian_matrix, value_and_jacobian_matrix_with
+        [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
+        P: (P::With<Term>) -> Z;
+        () | Q: data => data;
+        (Y, Known<2, f64>);
+
+    /// [`Function::hessian`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let h = Jit::hessian(|x: &Tensor<_, 1>| x.powi(3).sum());
+    /// assert_eq!(h.call(&tensor([1.0, 2.0])), tensor([[6.0, 0.0], [0.0, 12.0]]));
+    /// assert_eq!(h.call(&tensor([1.0])), tensor([[6.0]]));
+    /// ```
+    hessian, hessian_with [E: Float, const N: usize, const R: usize] [] [Rank<R>: Plus<N, N>]
+        Known<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, 0, E>;
+        () | Q: data => data;
+        Known<R, E>;
+
+    /// [`Function::hessian_matrix`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let h = Jit::hessian_matrix(|(a, b): &(Tensor<_, 0>, Tensor<_, 0>)| a * b * b);
+    /// assert_eq!(h.call(&(tensor(3.0), tensor(5.0))), tensor([[0.0, 10.0], [10.0, 6.0]]));
+    /// ```
+    hessian_matrix, hessian_matrix_with [P: Tree<Array>] [E: Float] []
+        P: (P::With<Term>) -> Tensor<Term, 0, E>;
+        () | Q: data => data;
+        Known<2, f64>;
+
+    /// [`Function::hvp`] for each new key; the direction takes the place of the data.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let hvp = Jit::hvp(|x: &Tensor<_, 1>| x.powi(3).sum());
+    /// assert_eq!(hvp.call_with(&tensor([1.0, 2.0]), &tensor([1.0, 10.0])), tensor([6.0, 120.0]));
+    /// ```
+    hvp, hvp_with [P: Tree<Array, With<Array> = P>] [E: Float] []
+        P: (P::With<Term>) -> Tensor<Term, 0, E>;
+        P | (P, Q): (_, data) => data;
+        P;
+
+    /// [`Function::jvp`] for each new key; the tangent takes the place of the data.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let jvp = Jit::jvp(|x: &Tensor<_, 1>| x.square());
+    /// let (y, y_dot) = jvp.call_with(&tensor([1.0, 2.0]), &tensor([1.0, 10.0]));
+    /// assert_eq!((y, y_dot), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
+    /// ```
+    jvp, jvp_with [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
+        P: (P::With<Term>) -> Z;
+        P | (P, Q): (_, data) => data;
+        (Y, Y);
+
+    /// [`Function::vjp`] for each new key; the cotangent takes the place of the data.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let vjp = Jit::vjp(|x: &Tensor<_, 1>| x.square());
+    /// let (y, x_bar) = vjp.call_with(&tensor([1.0, 2.0]), &tensor([1.0, 10.0]));
+    /// assert_eq!((y, x_bar), (tensor([1.0, 4.0]), tensor([2.0, 40.0])));
+    /// ```
+    vjp, vjp_with [P: Tree<Array, With<Array> = P>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
+        P: (P::With<Term>) -> Z;
+        Y | (Y, Q): (_, data) => data;
+        (Y, P);
+}
+
+impl<E: Float> Jit<Known<0, E>, (), Known<0, E>> {
+    /// [`Function::nth_derivative`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let fourth = Jit::nth_derivative(|x: &Tensor<_, 0>| x.powi(5), 4);
+    /// assert_eq!(fourth.call(&tensor(2.0)).item(), 240.0);
+    /// ```
+    pub fn nth_derivative(
+        f: impl Fn(&Tensor<Term, 0, E>) -> Tensor<Term, 0, E> + Send + Sync + 'static,
+        n: usize,
+    ) -> Self {
+        Jit::new(move |x: &Known<0, E>, _: &()| Function::nth_derivative(&f, n, x))
+    }
+}
+
+impl<Q: Tree<Array>, E: Float> Jit<Known<0, E>, Q, Known<0, E>> {
+    /// [`Function::nth_derivative_with`] for each new key.
+    ///
+    /// ```
+    /// use polygrad::{Jit, Tensor, tensor};
+    /// let third = Jit::nth_derivative_with(|x: &Tensor<_, 0>, a: &Tensor<_, 0>| (x * a).sin(), 3);
+    /// assert_eq!(third.call_with(&tensor(0.0), &tensor(3.0)).item(), -27.0);
+    /// ```
+    pub fn nth_derivative_with(
+        f: impl Fn(&Tensor<Term, 0, E>, &Q::With<Term>) -> Tensor<Term, 0, E> + Send + Sync + 'static,
+        n: usize,
+    ) -> Self {
+        Jit::new(move |x: &Known<0, E>, data: &Q| Function::nth_derivative_with(&f, n, x, data))
+    }
+}
