@@ -16,7 +16,7 @@ use crate::base::{Again, BaseTensor, Enter, Recorded, Step, Traced, Trip, Turn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::{Options, optimize};
-use crate::program::{Constant, Custom, Loop, Op, Term, Turns};
+use crate::program::{Constant, Custom, Loop, Op, Term};
 use crate::shape::Shape;
 use crate::source::{Site, placed};
 
@@ -169,7 +169,7 @@ impl BaseTensor for Term {
         let next = step(variables.clone());
         kinds::or_panic(kinds::try_carry("while_loop", init.iter().map(kind), next.iter().map(kind)));
         let (body, captured) = Term::closure(&variables, &next, start);
-        match Custom::repeated("while", body, most.map_or(Turns::While, Turns::Within)) {
+        match Custom::while_loop("while", body, most) {
             Ok(custom) => Term::custom(&Arc::new(custom), &[init, captured].concat()),
             Err(fact) => unreachable!("a carry starts with a mask: {fact}"),
         }
@@ -180,7 +180,7 @@ impl BaseTensor for Term {
         let start = Term::now();
         let variables: Vec<Term> = args.iter().map(|x| Term::variable(x.sizes(), x.element_type())).collect();
         let (program, captured) = Term::closure(&variables, &f(&variables), start);
-        Term::custom(&Arc::new(Custom::again("segment", program)), &[args, &captured].concat())
+        Term::custom(&Arc::new(Custom::checkpointed("segment", program)), &[args, &captured].concat())
     }
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {

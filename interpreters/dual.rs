@@ -17,7 +17,7 @@ use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
 use crate::passes::Options;
 use crate::program::repeat::held;
-use crate::program::{Custom, Program, Slot, Taking, Term, Turns, interpret};
+use crate::program::{Custom, CustomKind, Program, Slot, Taking, Term, interpret};
 use crate::source::Site;
 
 /// The common level of two tangents.
@@ -263,10 +263,10 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
         let primal = primals(args);
         let still = args.iter().all(|a| a.tangent.is_none());
-        if rule.is_again() && !still {
+        if rule.is_checkpointed() && !still {
             return interpret(rule.primal(), args.to_vec());
         }
-        if rule.turns() != Turns::Once && !still {
+        if rule.is_while() && !still {
             return repeated_with_tangents(rule, args);
         }
         let results = T::custom(rule, &primal);
@@ -277,10 +277,10 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         if still {
             return results.into_iter().map(Dual::constant_of).collect();
         }
-        if let Some((moved, _)) = rule.solves() {
+        if let Some(equations) = rule.solves() {
             let y = results.into_iter().next();
             return y
-                .map(|y| Dual { tangent: Some((level, solved(rule, moved, args, &y))), primal: y })
+                .map(|y| Dual { tangent: Some((level, solved(rule, &equations.moved, args, &y))), primal: y })
                 .into_iter()
                 .collect();
         }
@@ -505,7 +505,8 @@ fn with_tangents(rule: &Custom) -> Taking {
     let (next, dots): (Vec<Term>, Vec<Term>) = interpret(rule.primal(), values).iter().map(|y| sweep.result(y)).unzip();
     let dots = dots.into_iter().zip(carry).filter_map(|(dot, slot)| slot.dtype.is_float().then_some(dot));
     let results: Vec<Term> = next.into_iter().chain(dots).collect();
-    let made = Term::program(&inputs, &results, &[]).and_then(|body| Custom::repeated(rule.name(), body, rule.turns()));
+    let most = if let CustomKind::While { most } = rule.kind() { *most } else { None };
+    let made = Term::program(&inputs, &results, &[]).and_then(|body| Custom::while_loop(rule.name(), body, most));
     match made {
         Ok(both) => Taking { takes: vec![true; inputs.len()], rule: Arc::new(both) },
         Err(message) => unreachable!("a program with tangents is closed: {message}"),

@@ -24,7 +24,7 @@ use crate::checkpoint::bounded;
 use crate::dtype::DType;
 use crate::ops::{Binary, Guard};
 use crate::passes::optimize;
-use crate::program::{Custom, Program, Slot, Taking, Term, Turns, interpret};
+use crate::program::{Custom, CustomKind, Program, Slot, Taking, Term, interpret};
 
 /// A function with a rule for cotangents: it has one tangent per result.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,7 +143,8 @@ impl<F, R> Ruled<F, R> {
         let moving: Vec<bool> = self.to.iter().map(Option::is_some).collect();
         let given: Vec<bool> = cts.iter().map(Option::is_some).collect();
         let which = (moving.clone(), Some(given.clone()));
-        let linear = self.rule.derived(which, || self.rule.again_as(&transposed(&once(&self.rule), &moving, &given)));
+        let linear =
+            self.rule.derived(which, || self.rule.checkpointed_as(&transposed(&once(&self.rule), &moving, &given)));
         let cotangents = linear.applied(self.known(env), cts.into_iter().flatten());
         self.to.iter().flatten().zip(cotangents).for_each(|(to, ct)| emit(to, Update::Add(ct)));
     }
@@ -155,8 +156,9 @@ impl<F, R> Ruled<F, R> {
         let tangents: Vec<Option<T>> = self.to.iter().map(|to| to.as_ref().and_then(|to| of(to, 0))).collect();
         let moving: Vec<bool> = tangents.iter().map(Option::is_some).collect();
         let primal = self.rule.primal();
-        let linear =
-            self.rule.derived((moving.clone(), None), || self.rule.again_as(&pushed(&once(&self.rule), &moving)));
+        let linear = self
+            .rule
+            .derived((moving.clone(), None), || self.rule.checkpointed_as(&pushed(&once(&self.rule), &moving)));
         let mut tangents = linear.applied(self.known(env), tangents.into_iter().flatten()).into_iter();
         primal.outputs().iter().map(|slot| tangents.next().filter(|_| slot.dtype.is_float())).collect()
     }
@@ -172,15 +174,15 @@ impl Taking {
 
 /// Whether the derivative is that of the program of a function.
 fn has_no_rules(rule: &Custom) -> bool {
-    rule.jvp().is_none() && rule.vjp().is_none()
+    matches!(rule.kind(), CustomKind::Checkpointed | CustomKind::While { .. })
 }
 
 /// The program whose derivative is that of the function.
 fn once(rule: &Custom) -> Program {
-    match rule.turns() {
-        Turns::Once => rule.primal().clone(),
-        Turns::Within(most) => bounded(rule.primal(), most),
-        Turns::While => unreachable!("a function without a bound is refused before"),
+    match rule.kind() {
+        CustomKind::While { most: Some(most) } => bounded(rule.primal(), *most),
+        CustomKind::While { most: None } => unreachable!("a function without a bound is refused before"),
+        CustomKind::Checkpointed | CustomKind::Rules { .. } | CustomKind::Solve(_) => rule.primal().clone(),
     }
 }
 
@@ -247,8 +249,8 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     if rule.jvp().is_some() && rule.vjp().is_none() {
         return by_tangents(rule, args, results);
     }
-    if let Some((change, _)) = rule.solves() {
-        return results.into_iter().map(|y| solution(rule, change, args, y)).collect();
+    if let Some(equations) = rule.solves() {
+        return results.into_iter().map(|y| solution(rule, &equations.moved, args, y)).collect();
     }
     let kept = results.iter().filter(|_| !has_no_rules(rule));
     let term = Ruled {

@@ -36,7 +36,7 @@ use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View, kinds};
 use crate::passes::Options;
 use crate::program::repeat::{held, known};
-use crate::program::{Custom, Turns, interpret};
+use crate::program::{Custom, CustomKind, interpret};
 use crate::shape::{Shape, size};
 use interval::{ANYTHING, Interval};
 use range::{Range, Search};
@@ -521,13 +521,9 @@ impl BaseTensor for Enclosure {
 
     /// The primal program says what the results are.
     fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
-        let most = match rule.turns() {
-            Turns::Once => return interpret(rule.primal(), args.to_vec()),
-            Turns::While => None,
-            Turns::Within(most) => Some(most),
-        };
+        let CustomKind::While { most } = rule.kind() else { return interpret(rule.primal(), args.to_vec()) };
         let (carry, captured) = args.split_at(rule.primal().outputs().len());
-        Self::repeat(most, carry.to_vec(), &mut |carry| {
+        Self::repeat(*most, carry.to_vec(), &mut |carry| {
             interpret(rule.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
         })
     }

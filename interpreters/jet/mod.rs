@@ -24,7 +24,7 @@ use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Matrix, Reduce, Unary};
 use crate::passes::Options;
 use crate::program::repeat::held;
-use crate::program::{Custom, NodeId, Op, Program, Turns, interpret};
+use crate::program::{Custom, CustomKind, NodeId, Op, Program, interpret};
 use crate::shape::Show;
 use crate::source::Site;
 use series::{convolved, scaled, select};
@@ -398,23 +398,18 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         if args.iter().all(|a| a.rest.is_none()) {
             return T::custom(rule, &primals(args)).into_iter().map(Jet::constant_of).collect();
         }
-        if rule.is_again() {
+        if rule.is_checkpointed() {
             return interpret(rule.primal(), args.to_vec());
         }
-        let turns = match rule.turns() {
-            Turns::Once => None,
-            Turns::While => Some(None),
-            Turns::Within(most) => Some(Some(most)),
-        };
-        if let Some(most) = turns {
+        if let CustomKind::While { most } = rule.kind() {
             let (carry, captured) = args.split_at(rule.primal().outputs().len());
-            return Self::repeat(most, carry.to_vec(), &mut |carry| {
+            return Self::repeat(*most, carry.to_vec(), &mut |carry| {
                 interpret(rule.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
             });
         }
-        if let Some((moved, _)) = rule.solves() {
+        if let Some(equations) = rule.solves() {
             let results = T::custom(rule, &primals(args));
-            return by_rule(args, results, &|x, y, dx| vec![Some(solved(rule, moved, (x, &y[0]), dx))]);
+            return by_rule(args, results, &|x, y, dx| vec![Some(solved(rule, &equations.moved, (x, &y[0]), dx))]);
         }
         let jvp = match rule.require_jvp() {
             Ok(jvp) => jvp,

@@ -23,7 +23,7 @@ use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::Options;
-use crate::program::{Custom, Turns, interpret};
+use crate::program::{Custom, CustomKind, interpret};
 use crate::shape::{Shape, size};
 use interning::{Lately, Pairs};
 use sets::{NONE, SetId, Sets};
@@ -528,13 +528,12 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         if let Some(values) = Sparsity::all_known(args) {
             return T::custom(rule, &values).into_iter().map(Sparsity::of_known).collect();
         }
-        if rule.is_again() {
+        if rule.is_checkpointed() {
             return interpret(rule.primal(), args.to_vec());
         }
-        if rule.turns() != Turns::Once {
-            let most = if let Turns::Within(most) = rule.turns() { Some(most) } else { None };
+        if let CustomKind::While { most } = rule.kind() {
             let (carry, captured) = args.split_at(rule.primal().outputs().len());
-            return Self::repeat(most, carry.to_vec(), &mut |carry| {
+            return Self::repeat(*most, carry.to_vec(), &mut |carry| {
                 interpret(rule.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
             });
         }

@@ -9,7 +9,7 @@ use super::Unsupported;
 use super::lower::Lower;
 use super::rules::{self, rule};
 use super::text::{Code, Ty, Value, list, names, types};
-use crate::program::{Custom, Loop, NodeId, Program, Slot, Turns};
+use crate::program::{Custom, CustomKind, Loop, NodeId, Program, Slot};
 use crate::shape::Shape;
 
 /// Shapes and element types of the results of a program.
@@ -158,15 +158,15 @@ impl Lower<'_> {
     /// A function with rules, run again, or repeated.
     pub(super) fn custom(&mut self, c: &Custom, args: &[Value], seen: bool) -> Result<Vec<Value>, Unsupported> {
         // What is repeated takes its results as arguments.
-        let seen = vec![seen || c.turns() != Turns::Once; c.primal().outputs().len()];
+        let seen = vec![seen || c.is_while(); c.primal().outputs().len()];
         let name = self.module.function(c.primal(), &[], &seen, c.name())?;
-        let most = match c.turns() {
-            Turns::Once => {
-                let args = if c.is_again() { self.behind_barrier(args) } else { args.to_vec() };
+        let most = match c.kind() {
+            CustomKind::Checkpointed => {
+                let args = self.behind_barrier(args);
                 return Ok(self.code.call(&name, &args, c.primal()));
             }
-            Turns::While => None,
-            Turns::Within(most) => Some(most),
+            CustomKind::Rules { .. } | CustomKind::Solve(_) => return Ok(self.code.call(&name, args, c.primal())),
+            CustomKind::While { most } => *most,
         };
         let carried = c.primal().outputs().len();
         let mut start = args.to_vec();

@@ -15,7 +15,7 @@ use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Call, Compare, Discrete, Linear, Matrix};
 use crate::program::repeat::together;
-use crate::program::{Builder, Constant, Custom, Loop, NodeId, Op, Program, Slot, Turns};
+use crate::program::{Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot};
 use crate::shape::Shape;
 
 /// A value, or a stack of values along a new outermost axis.
@@ -154,14 +154,13 @@ fn looped<R>(l: &Loop<R>, mut carry: Vec<bool>, xs: &[bool], captured: &[bool]) 
 /// A rule for cotangents may be nonlinear, so it needs the cotangent of each element by itself: every result of a
 /// function with such a rule is a stack.
 fn ruled(custom: &Custom, args: &[bool]) -> Vec<bool> {
-    if custom.is_again() {
-        return moving(custom.primal(), args);
-    }
-    if custom.turns() != Turns::Once {
-        return repeated(custom.primal(), args).0;
-    }
-    let (Some(jvp), None) = (custom.jvp(), custom.vjp()) else {
-        return vec![args.contains(&true); custom.primal().outputs().len()];
+    let jvp = match custom.kind() {
+        CustomKind::Checkpointed => return moving(custom.primal(), args),
+        CustomKind::While { .. } => return repeated(custom.primal(), args).0,
+        CustomKind::Rules { jvp: Some(jvp), vjp: None } => jvp,
+        CustomKind::Rules { .. } | CustomKind::Solve(_) => {
+            return vec![args.contains(&true); custom.primal().outputs().len()];
+        }
     };
     let mut results = moving(custom.primal(), args);
     loop {
@@ -191,7 +190,7 @@ fn repeated(body: &Program, args: &[bool]) -> (Vec<bool>, bool) {
 
 impl Batch<'_> {
     /// A function that repeats its program, on stacks. Rows that have ended before others stay as they are.
-    fn repeated(&mut self, custom: &Custom, args: &[Value]) -> Made {
+    fn repeated(&mut self, custom: &Custom, most: Option<usize>, args: &[Value]) -> Made {
         let (n, body) = (self.n, custom.primal());
         let flags: Vec<bool> = args.iter().map(|v| v.stacked).collect();
         let (carry, apart) = repeated(body, &flags);
@@ -209,7 +208,7 @@ impl Batch<'_> {
             let any = Op::Discrete(Discrete::Compare(Compare::Gt), [count, none].into_iter().collect());
             of.insert(0, self.b.apply(any));
         }
-        let custom = match Custom::repeated(custom.name(), batched, custom.turns()) {
+        let custom = match Custom::while_loop(custom.name(), batched, most) {
             Ok(custom) => custom,
             Err(message) => unreachable!("a carry stays one: {message}"),
         };
@@ -224,13 +223,6 @@ impl Batch<'_> {
 /// share is the sum of the elements' cotangents.
 fn ruled_on_stacks(custom: &Custom, n: usize, args: &[bool], results: &[bool]) -> Custom {
     let like = |b: &mut Builder, flags: &[bool], k: usize, v: Value| if flags[k] { stack(b, n, v) } else { v.id };
-    if custom.solves().is_some() {
-        let given = &args[..args.len() - 1];
-        let mut stacked = |b: &mut Builder, _: usize, v: Value| stack(b, n, v);
-        return custom.map_solutions(&mut |solution| program(solution, n, args, &mut stacked), &mut |moved| {
-            program(moved, n, &[given, &[true], given].concat(), &mut |b, _, v| stack(b, n, v))
-        });
-    }
     custom.map_each(
         &mut |primal| program(primal, n, args, &mut |b, k, v| like(b, results, k, v)),
         &mut |jvp| program(jvp, n, &[args, results, args].concat(), &mut |b, k, v| like(b, results, k, v)),
@@ -238,6 +230,10 @@ fn ruled_on_stacks(custom: &Custom, n: usize, args: &[bool], results: &[bool]) -
             program(vjp, n, &[args, results, results].concat(), &mut |b, k, v| {
                 if args[k] { stack(b, n, v) } else { total(b, n, v) }
             })
+        },
+        &mut |moved| {
+            let given = &args[..args.len() - 1];
+            program(moved, n, &[given, &[true], given].concat(), &mut |b, _, v| stack(b, n, v))
         },
     )
 }
@@ -358,12 +354,11 @@ impl Batch<'_> {
                 let args = self.values(args);
                 self.called(call, &args)
             }
-            Op::Custom(custom, args) if custom.turns() != Turns::Once => {
-                let args = self.values(args);
-                self.repeated(custom, &args)
-            }
             Op::Custom(custom, args) => {
                 let mut args = self.values(args);
+                if let CustomKind::While { most } = custom.kind() {
+                    return self.repeated(custom, *most, &args);
+                }
                 // The solutions of linear equations are as many as their right-hand sides.
                 if let (Some(_), Some(right)) = (custom.solves(), args.last_mut()) {
                     *right = Value::stack(stack(self.b, n, *right));

@@ -16,7 +16,7 @@ pub(crate) fn inline(program: &Program) -> Option<Program> {
     let mut b = Builder::literal();
     let inputs = b.inputs(program.inputs(), &[]);
     Some(program.rebuilt(b, inputs, &mut |b, _, node, now| match &node.op {
-        Op::Custom(custom, args) if custom.is_again() => {
+        Op::Custom(custom, args) if custom.is_checkpointed() => {
             let inner = inline(custom.primal());
             let inner = inner.as_ref().unwrap_or(custom.primal());
             let values = b.copy(inner, args.iter().map(|a| now.of(*a)).collect());
@@ -38,7 +38,7 @@ pub(crate) fn inline(program: &Program) -> Option<Program> {
 /// Whether a program has functions without rules, in its loops or outside.
 fn has_again(program: &Program) -> bool {
     program.nodes().iter().any(|node| match &node.op {
-        Op::Custom(custom, _) => custom.is_again(),
+        Op::Custom(custom, _) => custom.is_checkpointed(),
         Op::Loop(l) => has_again(&l.body),
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
         Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,

@@ -119,7 +119,7 @@ fn has_build(program: &Program) -> bool {
         Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
             false
         }
-        Op::Custom(c, _) => c.is_again() && has_build(c.primal()),
+        Op::Custom(c, _) => c.is_checkpointed() && has_build(c.primal()),
         Op::Call(..) | Op::Output(..) => false,
     })
 }

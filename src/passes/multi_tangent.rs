@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::array::Array;
 use crate::ops::{Binary, Unary};
-use crate::program::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot, Turns};
+use crate::program::{Builder, Constant, Custom, CustomKind, Loop, Node, NodeId, Op, Program, Slot};
 
 /// A value for each lane, `None` for a known zero.
 pub(crate) type Lanes = SmallVec<[Option<NodeId>; 4]>;
@@ -164,11 +164,12 @@ impl Run<'_> {
                     Op::Loop(Box::new(Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }))
                 }))
             }
-            Op::Custom(custom, args) if custom.turns() != Turns::Once => {
+            Op::Custom(custom, args) if custom.is_while() => {
+                let most = if let CustomKind::While { most } = custom.kind() { *most } else { None };
                 let (init, captured) = args.split_at(custom.primal().outputs().len());
                 let place = Place { body: custom.primal(), init, xs: &[], captured };
                 Made::Many(self.looped(place, |body, init, _, captured| {
-                    match Custom::repeated(custom.name(), body, custom.turns()) {
+                    match Custom::while_loop(custom.name(), body, most) {
                         Ok(custom) => Op::Custom(Arc::new(custom), [init, captured].concat()),
                         Err(fact) => unreachable!("a carry starts with a mask, which has no lanes: {fact}"),
                     }

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use super::{Options, body_by_body};
-use crate::program::{Assumed, Builder, Custom, Loop, Made, NodeId, Op, Program, Taking, Turns};
+use crate::program::{Assumed, Builder, Custom, Loop, Made, NodeId, Op, Program, Taking};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::rules::loops;
 use crate::rewrite::signs::Seen;
@@ -140,12 +140,12 @@ impl Simplifier {
                 b.sign_seen(true);
                 Made::Many(self.rebuilt_loop(b, k, *l, taken, &seen))
             } else if let Op::Custom(custom, args) = &node.op
-                && custom.is_again()
+                && custom.is_checkpointed()
             {
                 let args = args.iter().map(|a| now.of(*a)).collect();
                 Made::Many(self.rebuilt_again(b, k, custom, args, taken[k as usize].take().unwrap_or_default()))
             } else if let Op::Custom(custom, args) = &node.op
-                && custom.turns() != Turns::Once
+                && custom.is_while()
             {
                 let seen = vec![true; custom.primal().results().len()];
                 self.path.push(k);
@@ -197,7 +197,7 @@ impl Simplifier {
         self.path.push(at);
         let program = self.rebuilt(&custom.primal().with_results(&results), &[], &seen);
         self.path.pop();
-        let Taking { rule, takes } = custom.again_as(&program);
+        let Taking { rule, takes } = custom.checkpointed_as(&program);
         let args = args.into_iter().zip(takes).filter_map(|(arg, takes)| takes.then_some(arg)).collect();
         let of = b.apply(Op::Custom(rule, args));
         let mut position = 0..;

@@ -3,12 +3,12 @@
 //! Law: the value of a [`Custom`] is that of its primal program in every interpreter; its derivative, at any order, is
 //! given by its rules. Rules are programs, and are differentiated like any other.
 //!
-//! A function without rules has the derivative of its program. What is special about such a function is memory: reverse
-//! mode keeps its arguments alone, and runs the program [again](Custom::again) to know the values in between. Its
-//! transposed derivative is a function of the same kind, so the law about memory holds at every order, and no pass
-//! moves the second run out of where it is asked for.
+//! There are four kinds ([`CustomKind`]). A [checkpointed](Custom::checkpointed) function has the derivative of its program.
+//! What is special about such a function is memory: reverse mode keeps its arguments alone, and runs the program again to know
+//! the values in between. Its transposed derivative is a function of the same kind, so the law about memory holds at every
+//! order, and no pass moves the second run out of where it is asked for.
 //!
-//! A function that [solves linear equations](Custom::inverse) has a derivative that applies the function itself, and its
+//! A function that [solves linear equations](Custom::solve) has a derivative that applies the function itself, and its
 //! transposed one, to what the equation says. A program cannot hold itself, so interpreters know that formula, and it holds at
 //! every order.
 
@@ -21,48 +21,56 @@ use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::shape::Show;
 
-/// A closed function with rules for its derivative: one for tangents, one for cotangents, or both; or one that reverse
-/// mode runs [again](Custom::again).
+/// A closed function, of whose derivative more is known than its program says.
 ///
-/// Made by [`custom_jvp`](crate::custom_jvp()), [`custom_vjp`](crate::custom_vjp()) and
-/// [`checkpoint`](crate::checkpoint()).
+/// Made by [`custom_jvp`](crate::custom_jvp()), [`custom_vjp`](crate::custom_vjp()), [`checkpoint`](crate::checkpoint()),
+/// [`while_loop`](crate::while_loop()) and the solvers of equations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Custom {
     name: String,
     primal: Program,
-    jvp: Option<Program>,
-    vjp: Option<Program>,
-    turns: Turns,
-    inverse: Option<Box<Inverse>>,
+    kind: CustomKind,
     derived: Memo,
 }
 
-/// What else is known of a function that solves linear equations.
+/// What a function is beside its program, from which its derivative follows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Inverse {
-    moved: Program,
-    transposed: Transposed,
+pub enum CustomKind {
+    /// The derivative is that of the rules, of which there is one at least: see [`Custom::new`].
+    Rules {
+        /// `(x, y, x_dot) -> y_dot`.
+        jvp: Option<Program>,
+        /// `(x, y, y_bar) -> x_bar`.
+        vjp: Option<Program>,
+    },
+    /// The derivative is that of the program, which reverse mode runs again: see [`Custom::checkpointed`].
+    Checkpointed,
+    /// The function solves linear equations, whose derivative is its own: see [`Custom::solve`].
+    Solve(Box<LinearEquations>),
+    /// The program runs while the first value of its carry, a mask, holds: see [`Custom::while_loop`].
+    While {
+        /// The largest number of trips, if there is one.
+        most: Option<usize>,
+    },
 }
 
-/// The solution of transposed equations, and how their left-hand side moves: see [`Custom::inverse`].
+/// What is known of linear equations beside their solution: see [`Custom::solve`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LinearEquations {
+    /// How the left-hand side moves: `(given, y, given_dot) -> a_dot y`.
+    pub moved: Program,
+    /// The solution of the transposed equations, and how their left-hand side moves.
+    pub transposed: Transposed,
+}
+
+/// The solution of transposed equations, and how their left-hand side moves: see [`Custom::solve`].
 pub type Transposed = (Program, Program);
 
-/// How often the program of a function runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Turns {
-    /// Once: its results are those of the function.
-    Once,
-    /// While the first value that it returns, a mask, holds: see [`Custom::repeated`].
-    While,
-    /// The same, but at most so often.
-    Within(usize),
-}
-
-/// Which linear program of a function without rules: the arguments that are differentiated, and for which results
+/// Which linear program of a function that is differentiated by its program: the arguments that are differentiated, and for which results
 /// cotangents are given; no results are named for the program of tangents.
 pub(crate) type Derivative = (Vec<bool>, Option<Vec<bool>>);
 
-/// A function without rules, and which of its possible inputs it takes.
+/// A checkpointed function, and which of its possible inputs it takes.
 #[derive(Clone, Debug)]
 pub(crate) struct Taking {
     pub(crate) rule: Arc<Custom>,
@@ -112,10 +120,10 @@ fn fit(what: &str, given: &[Kind<'_>], needed: &[Kind<'_>]) -> Result<(), String
     }
 }
 
-impl Inverse {
-    fn map(&self, f: &mut dyn FnMut(&Program) -> Program) -> Inverse {
+impl LinearEquations {
+    fn map(&self, f: &mut dyn FnMut(&Program) -> Program) -> Box<LinearEquations> {
         let moved = f(&self.moved);
-        Inverse { moved, transposed: (f(&self.transposed.0), f(&self.transposed.1)) }
+        Box::new(LinearEquations { moved, transposed: (f(&self.transposed.0), f(&self.transposed.1)) })
     }
 }
 
@@ -148,7 +156,11 @@ impl Custom {
             fit("arguments of the rule", &kinds(rule.inputs()).collect::<Vec<_>>(), &takes)?;
             fit(words, &kinds(rule.outputs()).collect::<Vec<_>>(), results)?;
         }
-        Ok(Custom { jvp, vjp, ..Custom::again(name, primal) })
+        Ok(Custom::of_kind(name, primal, CustomKind::Rules { jvp, vjp }))
+    }
+
+    fn of_kind(name: &str, primal: Program, kind: CustomKind) -> Custom {
+        Custom { name: name.to_owned(), primal, kind, derived: Memo::default() }
     }
 
     /// A function with the derivative of its program, of which reverse mode keeps the arguments alone: it runs the
@@ -157,25 +169,27 @@ impl Custom {
     /// ```
     /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, Term}};
     /// let x = Term::variable(&[2], DType::F64);
-    /// let segment = Custom::again("segment", Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?);
-    /// assert!(segment.is_again() && segment.jvp().is_none() && segment.vjp().is_none());
+    /// let segment = Custom::checkpointed("segment", Term::program(&[x.clone()], &[x.unary(Unary::Sin)], &[])?);
+    /// assert!(segment.is_checkpointed() && segment.jvp().is_none() && segment.vjp().is_none());
     /// # Ok::<(), String>(())
     /// ```
-    pub fn again(name: &str, primal: Program) -> Custom {
-        Custom {
-            name: name.to_owned(),
-            primal,
-            jvp: None,
-            vjp: None,
-            turns: Turns::Once,
-            inverse: None,
-            derived: Memo::default(),
-        }
+    pub fn checkpointed(name: &str, primal: Program) -> Custom {
+        Custom::of_kind(name, primal, CustomKind::Checkpointed)
     }
 
-    /// Whether the function has no rules, so that reverse mode runs it [again](Custom::again).
-    pub fn is_again(&self) -> bool {
-        self.jvp.is_none() && self.vjp.is_none() && self.turns == Turns::Once && self.inverse.is_none()
+    /// What the function is beside its program.
+    pub fn kind(&self) -> &CustomKind {
+        &self.kind
+    }
+
+    /// Whether reverse mode runs the program of the function again: see [`Custom::checkpointed`].
+    pub fn is_checkpointed(&self) -> bool {
+        self.kind == CustomKind::Checkpointed
+    }
+
+    /// Whether the function repeats its program: see [`Custom::while_loop`].
+    pub fn is_while(&self) -> bool {
+        matches!(self.kind, CustomKind::While { .. })
     }
 
     /// A function that solves linear equations: `primal : (given, b) -> y` with `a(given) y = b`, where `given` are any
@@ -195,7 +209,7 @@ impl Custom {
     /// let [a, b, a_dot] = [(); 3].map(|()| Term::variable(&[], DType::F64));
     /// let quotient = Term::program(&[a.clone(), b.clone()], &[b.binary(Binary::Div, &a)], &[])?;
     /// let moved = Term::program(&[a, b.clone(), a_dot.clone()], &[a_dot.binary(Binary::Mul, &b)], &[])?;
-    /// let rule = Arc::new(Custom::inverse("quotient", quotient.clone(), moved.clone(), (quotient, moved))?);
+    /// let rule = Arc::new(Custom::solve("quotient", quotient.clone(), moved.clone(), (quotient, moved))?);
     /// fn recip<T: BaseTensor>(rule: &Arc<Custom>, a: &Tensor<T, 0>) -> Tensor<T, 0> {
     ///     let one = Tensor::<T, 0>::scalar(1.0);
     ///     Tensor::from_raw(T::custom(rule, &[a.raw().clone(), one.into_raw()]).remove(0))
@@ -203,7 +217,7 @@ impl Custom {
     /// assert_eq!(polygrad::direct::grad(|a| recip(&rule, a), &tensor(2.0)), tensor(-0.25));
     /// # Ok::<(), String>(())
     /// ```
-    pub fn inverse(name: &str, primal: Program, moved: Program, transposed: Transposed) -> Result<Custom, String> {
+    pub fn solve(name: &str, primal: Program, moved: Program, transposed: Transposed) -> Result<Custom, String> {
         let inputs: Vec<_> = kinds(primal.inputs()).collect();
         let Some((right, given)) = inputs.split_last() else {
             return Err("there is no right-hand side among the arguments".into());
@@ -217,27 +231,29 @@ impl Custom {
             fit("arguments of a left-hand side", &kinds(moved.inputs()).collect::<Vec<_>>(), &takes)?;
             fit("results of a left-hand side", &kinds(moved.outputs()).collect::<Vec<_>>(), &[*right])?;
         }
-        let inverse = Some(Box::new(Inverse { moved, transposed }));
-        Ok(Custom { inverse, ..Custom::again(name, primal) })
+        Ok(Custom::of_kind(name, primal, CustomKind::Solve(Box::new(LinearEquations { moved, transposed }))))
     }
 
-    /// How the left-hand side of the equations moves, and the function of the transposed ones, if the function solves
-    /// [linear equations](Custom::inverse).
-    pub fn solves(&self) -> Option<(&Program, &Transposed)> {
-        self.inverse.as_ref().map(|inverse| (&inverse.moved, &inverse.transposed))
+    /// The linear equations that the function [solves](Custom::solve), if it does.
+    pub fn solves(&self) -> Option<&LinearEquations> {
+        if let CustomKind::Solve(equations) = &self.kind { Some(equations) } else { None }
     }
 
     /// The function that solves the transposed equations.
     pub(crate) fn transposed(&self) -> Option<Arc<Custom>> {
-        let Inverse { moved, transposed } = &**self.inverse.as_ref()?;
-        let back = Inverse { moved: transposed.1.clone(), transposed: (self.primal.clone(), moved.clone()) };
-        Some(Arc::new(Custom { inverse: Some(Box::new(back)), ..Custom::again(&self.name, transposed.0.clone()) }))
+        let LinearEquations { moved, transposed } = self.solves()?;
+        let back = LinearEquations { moved: transposed.1.clone(), transposed: (self.primal.clone(), moved.clone()) };
+        Some(Arc::new(Custom::of_kind(&self.name, transposed.0.clone(), CustomKind::Solve(Box::new(back)))))
     }
 
     /// All programs of the function.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &Program> {
-        let inverse = self.inverse.iter().flat_map(|i| [&i.moved, &i.transposed.0, &i.transposed.1]);
-        [Some(&self.primal), self.jvp.as_ref(), self.vjp.as_ref()].into_iter().flatten().chain(inverse)
+        let others = match &self.kind {
+            CustomKind::Rules { jvp, vjp } => [jvp.as_ref(), vjp.as_ref(), None],
+            CustomKind::Solve(e) => [Some(&e.moved), Some(&e.transposed.0), Some(&e.transposed.1)],
+            CustomKind::Checkpointed | CustomKind::While { .. } => [None; 3],
+        };
+        std::iter::once(&self.primal).chain(others.into_iter().flatten())
     }
 
     /// A function that runs a program again and again, while the first value of its carry, a mask of rank 0, holds. The
@@ -248,40 +264,42 @@ impl Custom {
     /// When the program does not return its first inputs anew, or the first one is no mask of rank 0.
     ///
     /// ```
-    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, Term, Turns}};
+    /// use polygrad::{BaseTensor, DType, ops::Unary, program::{Custom, Term}};
     /// let (go, x) = (Term::variable(&[], DType::Bool), Term::variable(&[2], DType::F64));
     /// let body = Term::program(&[go.clone(), x.clone()], &[go, x.unary(Unary::Sin)], &[])?;
-    /// assert_eq!(Custom::repeated("while", body.clone(), Turns::Within(3))?.turns(), Turns::Within(3));
+    /// assert!(Custom::while_loop("while", body.clone(), Some(3))?.is_while());
     /// let wrong = Term::program(&[x.clone()], &[x], &[])?;
-    /// assert!(Custom::repeated("while", wrong, Turns::While).is_err());
+    /// assert!(Custom::while_loop("while", wrong, None).is_err());
     /// # Ok::<(), String>(())
     /// ```
-    pub fn repeated(name: &str, body: Program, turns: Turns) -> Result<Custom, String> {
+    pub fn while_loop(name: &str, body: Program, most: Option<usize>) -> Result<Custom, String> {
         let takes: Vec<_> = kinds(body.inputs()).take(body.outputs().len()).collect();
         fit("values that a trip returns", &kinds(body.outputs()).collect::<Vec<_>>(), &takes)?;
         match takes.first() {
-            Some(([], DType::Bool)) => Ok(Custom { turns, ..Custom::again(name, body) }),
+            Some(([], DType::Bool)) => Ok(Custom::of_kind(name, body, CustomKind::While { most })),
             Some(_) | None => Err("the first value that is carried is no mask of rank 0".into()),
         }
     }
 
-    /// How often the program runs.
-    pub fn turns(&self) -> Turns {
-        self.turns
-    }
-
     /// Whether the function has no derivative in reverse mode: it, or a function that it runs, has no bound.
     pub(crate) fn is_unbounded(&self) -> bool {
-        self.turns == Turns::While || (self.vjp.is_none() && self.primal.is_unbounded())
+        match &self.kind {
+            CustomKind::While { most: None } => true,
+            CustomKind::Rules { vjp: Some(_), .. } => false,
+            CustomKind::Rules { vjp: None, .. }
+            | CustomKind::Checkpointed
+            | CustomKind::Solve(_)
+            | CustomKind::While { most: Some(_) } => self.primal.is_unbounded(),
+        }
     }
 
-    /// This function without rules with another program, of whose inputs it takes those that the program uses.
-    pub(crate) fn again_as(&self, program: &Program) -> Taking {
+    /// The checkpointed function of another program and of this name, which takes those inputs that the program uses.
+    pub(crate) fn checkpointed_as(&self, program: &Program) -> Taking {
         let (program, takes) = without_unused_inputs(program);
-        Taking { rule: Arc::new(Custom::again(&self.name, program)), takes }
+        Taking { rule: Arc::new(Custom::checkpointed(&self.name, program)), takes }
     }
 
-    /// A linear program of a function without rules, made with `make` if there is none yet.
+    /// A linear program of a function that is differentiated by its program, made with `make` if there is none yet.
     pub(crate) fn derived(&self, which: Derivative, make: impl FnOnce() -> Taking) -> Taking {
         let known = || self.derived.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(linear) = known().get(&which) {
@@ -304,17 +322,17 @@ impl Custom {
 
     /// The rule for tangents, `(x, y, x_dot) -> y_dot`, if there is one.
     pub fn jvp(&self) -> Option<&Program> {
-        self.jvp.as_ref()
+        if let CustomKind::Rules { jvp, .. } = &self.kind { jvp.as_ref() } else { None }
     }
 
     /// The rule for cotangents, `(x, y, y_bar) -> x_bar`, if there is one.
     pub fn vjp(&self) -> Option<&Program> {
-        self.vjp.as_ref()
+        if let CustomKind::Rules { vjp, .. } = &self.kind { vjp.as_ref() } else { None }
     }
 
     /// The rule for tangents, or why there is none.
     pub(crate) fn require_jvp(&self) -> Result<&Program, String> {
-        self.jvp.as_ref().ok_or_else(|| {
+        self.jvp().ok_or_else(|| {
             format!(
                 "custom_vjp: forward mode needs a rule that is linear in the cotangent, by operations of the library, but \
                  that of `{}` is not; use reverse mode, or give a rule by custom_jvp",
@@ -325,15 +343,15 @@ impl Custom {
 
     /// The same function with each of its programs rewritten.
     pub(crate) fn map(&self, f: &mut dyn FnMut(&Program) -> Program) -> Custom {
-        Custom {
-            name: self.name.clone(),
-            primal: f(&self.primal),
-            jvp: self.jvp.as_ref().map(&mut *f),
-            vjp: self.vjp.as_ref().map(&mut *f),
-            turns: self.turns,
-            inverse: self.inverse.as_ref().map(|i| Box::new(i.map(&mut *f))),
-            derived: Memo::default(),
-        }
+        let primal = f(&self.primal);
+        let kind = match &self.kind {
+            CustomKind::Rules { jvp, vjp } => {
+                CustomKind::Rules { jvp: jvp.as_ref().map(&mut *f), vjp: vjp.as_ref().map(&mut *f) }
+            }
+            CustomKind::Solve(equations) => CustomKind::Solve(equations.map(f)),
+            CustomKind::Checkpointed | CustomKind::While { .. } => self.kind.clone(),
+        };
+        Custom::of_kind(&self.name, primal, kind)
     }
 
     /// The same function with another program for its values.
@@ -341,38 +359,26 @@ impl Custom {
         Custom { primal, derived: Memo::default(), ..self.clone() }
     }
 
-    /// The same function that solves equations, with both solutions rewritten by a function of its own, and both
-    /// left-hand sides.
-    pub(crate) fn map_solutions(
-        &self,
-        solution: &mut dyn FnMut(&Program) -> Program,
-        moved: &mut dyn FnMut(&Program) -> Program,
-    ) -> Custom {
-        let of = |i: &Inverse| {
-            let transposed = (solution(&i.transposed.0), moved(&i.transposed.1));
-            Box::new(Inverse { moved: moved(&i.moved), transposed })
-        };
-        let inverse = self.inverse.as_deref().map(of);
-        Custom { inverse, ..Custom::again(&self.name, solution(&self.primal)) }
-    }
-
-    /// The same function with each program rewritten by a function of its own: primal, rule for tangents, rule for
-    /// cotangents.
+    /// The function with each of its programs rewritten by a function of its own: the primal program, and rules or equations.
     pub(crate) fn map_each(
         &self,
         primal: &mut dyn FnMut(&Program) -> Program,
         jvp: &mut dyn FnMut(&Program) -> Program,
         vjp: &mut dyn FnMut(&Program) -> Program,
+        moved: &mut dyn FnMut(&Program) -> Program,
     ) -> Custom {
-        Custom {
-            name: self.name.clone(),
-            primal: primal(&self.primal),
-            jvp: self.jvp.as_ref().map(jvp),
-            vjp: self.vjp.as_ref().map(vjp),
-            turns: self.turns,
-            inverse: self.inverse.clone(),
-            derived: Memo::default(),
-        }
+        let now = primal(&self.primal);
+        let kind = match &self.kind {
+            CustomKind::Rules { jvp: tangents, vjp: cotangents } => {
+                CustomKind::Rules { jvp: tangents.as_ref().map(jvp), vjp: cotangents.as_ref().map(vjp) }
+            }
+            CustomKind::Solve(e) => {
+                let transposed = (primal(&e.transposed.0), moved(&e.transposed.1));
+                CustomKind::Solve(Box::new(LinearEquations { moved: moved(&e.moved), transposed }))
+            }
+            CustomKind::Checkpointed | CustomKind::While { .. } => self.kind.clone(),
+        };
+        Custom::of_kind(&self.name, now, kind)
     }
 
     /// Whether the function accepts arguments of these kinds.

@@ -98,7 +98,7 @@ impl Program {
                 taken[k] = Some(vec![false; l.body.results().len()]);
             }
             if let Op::Custom(c, _) = &node.op
-                && c.is_again()
+                && c.is_checkpointed()
             {
                 taken[k] = Some(vec![false; c.primal().results().len()]);
             }

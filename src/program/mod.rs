@@ -33,7 +33,7 @@ pub(crate) use builder::Assumed;
 pub use builder::Builder;
 pub(crate) use cost::{Estimate, is_function};
 pub(crate) use custom::Taking;
-pub use custom::{Custom, Transposed, Turns};
+pub use custom::{Custom, CustomKind, LinearEquations, Transposed};
 pub(crate) use graph::{reach, results_needed};
 pub(crate) use interpret::check_inputs;
 pub use interpret::interpret;

@@ -4,7 +4,7 @@
 //! trip runs while that mask holds. Law: a bounded function is the loop of that many trips in which a trip after the end
 //! changes nothing ([`bounded`](crate::checkpoint::bounded)); its derivatives are those of that loop.
 
-use super::{Custom, Program, Term, Turns, interpret};
+use super::{Custom, CustomKind, Program, Term, interpret};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::ops::{Compare, Discrete, Linear};
@@ -17,11 +17,8 @@ pub(crate) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
 impl Custom {
     /// What the function gives. Where numbers are unknown, one trip stands for all.
     pub(crate) fn value<T: BaseTensor>(&self, args: Vec<T>) -> Vec<T> {
-        let most = match self.turns() {
-            Turns::Once => return interpret(self.primal(), args),
-            Turns::While => usize::MAX,
-            Turns::Within(most) => most,
-        };
+        let CustomKind::While { most } = self.kind() else { return interpret(self.primal(), args) };
+        let most = most.unwrap_or(usize::MAX);
         let mut carry = args;
         let captured = carry.split_off(self.primal().outputs().len());
         for _ in 0..most {

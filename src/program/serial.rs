@@ -12,7 +12,7 @@ use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Builder, Constant, Custom, Loop, Node, NodeId, Op, Program, Slot, Turns};
+use super::{Builder, Constant, Custom, CustomKind, LinearEquations, Loop, Node, NodeId, Op, Program, Slot};
 use crate::array::{Array, refused};
 use crate::dtype::DType;
 use crate::ops::{
@@ -298,32 +298,26 @@ impl Saving {
                 each: external.each().to_vec(),
                 of: args.clone(),
             },
-            Op::Custom(c, args) if c.turns() != Turns::Once => {
-                let most = if let Turns::Within(most) = c.turns() { Some(most) } else { None };
-                SavedOp::While {
-                    name: c.name().to_owned(),
-                    body: self.save(c.primal(), depth + 1)?,
-                    most,
-                    of: args.clone(),
-                }
-            }
             Op::Custom(c, args) => {
-                if let Some((moved, (back, back_moved))) = c.solves() {
-                    let primal = self.save(c.primal(), depth + 1)?;
-                    let [moved, back, back_moved] = [moved, back, back_moved].map(|p| self.save(p, depth + 1));
-                    let (moved, transposed) = (moved?, (back?, back_moved?));
-                    return Ok(SavedOp::Inverse {
-                        name: c.name().to_owned(),
-                        primal,
-                        moved,
-                        transposed,
-                        of: args.clone(),
-                    });
+                let mut saved = |program: &Program| self.save(program, depth + 1);
+                let (name, of) = (c.name().to_owned(), args.clone());
+                match c.kind() {
+                    CustomKind::While { most } => SavedOp::While { name, body: saved(c.primal())?, most: *most, of },
+                    CustomKind::Solve(equations) => {
+                        let LinearEquations { moved, transposed: (back, back_moved) } = &**equations;
+                        let primal = saved(c.primal())?;
+                        let (moved, transposed) = (saved(moved)?, (saved(back)?, saved(back_moved)?));
+                        SavedOp::Inverse { name, primal, moved, transposed, of }
+                    }
+                    CustomKind::Checkpointed => {
+                        SavedOp::Custom { name, primal: saved(c.primal())?, jvp: None, vjp: None, of }
+                    }
+                    CustomKind::Rules { jvp, vjp } => {
+                        let jvp = jvp.as_ref().map(&mut saved).transpose()?;
+                        let vjp = vjp.as_ref().map(&mut saved).transpose()?;
+                        SavedOp::Custom { name, primal: saved(c.primal())?, jvp, vjp, of }
+                    }
                 }
-                let mut rule = |program: Option<&Program>| program.map(|p| self.save(p, depth + 1)).transpose();
-                let (jvp, vjp) = (rule(c.jvp())?, rule(c.vjp())?);
-                let primal = self.save(c.primal(), depth + 1)?;
-                SavedOp::Custom { name: c.name().to_owned(), primal, jvp, vjp, of: args.clone() }
             }
             Op::Output(a, position) => SavedOp::Output(*a, *position),
         })
@@ -523,7 +517,7 @@ impl Loading<'_> {
                 let jvp = jvp.map(|at| self.inner(at)).transpose()?;
                 let vjp = vjp.map(|at| self.inner(at)).transpose()?;
                 let custom = match (&jvp, &vjp) {
-                    (None, None) => Custom::again(&name, primal),
+                    (None, None) => Custom::checkpointed(&name, primal),
                     (Some(_), _) | (_, Some(_)) => Custom::new(&name, primal, jvp, vjp)?,
                 };
                 Op::Custom(Arc::new(custom), self.values(&of)?)
@@ -531,11 +525,10 @@ impl Loading<'_> {
             SavedOp::Inverse { name, primal, moved, transposed: (back, back_moved), of } => {
                 let (primal, moved) = (self.inner(primal)?, self.inner(moved)?);
                 let transposed = (self.inner(back)?, self.inner(back_moved)?);
-                Op::Custom(Arc::new(Custom::inverse(&name, primal, moved, transposed)?), self.values(&of)?)
+                Op::Custom(Arc::new(Custom::solve(&name, primal, moved, transposed)?), self.values(&of)?)
             }
             SavedOp::While { name, body, most, of } => {
-                let turns = most.map_or(Turns::While, Turns::Within);
-                let custom = Custom::repeated(&name, self.inner(body)?, turns)?;
+                let custom = Custom::while_loop(&name, self.inner(body)?, most)?;
                 Op::Custom(Arc::new(custom), self.values(&of)?)
             }
             SavedOp::Output(a, position) => Op::Output(self.any(a)?, position),

@@ -15,7 +15,7 @@ use std::fmt;
 use self::literal::{is_number, literal};
 use self::words::{Text, words};
 use crate::dtype::DType;
-use crate::program::{Constant, Custom, Loop, NodeId, Op, Program, Slot, Turns, run_by};
+use crate::program::{Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot, run_by};
 use crate::shape::Show;
 
 /// The width of a line; operands are moved to lines of their own to keep it, if possible.
@@ -144,7 +144,7 @@ fn printed(op: &Op<NodeId>) -> Option<&Program> {
 
 /// Whether a function is printed with its operations: it has no rules.
 fn prints_its_body(c: &Custom) -> bool {
-    c.jvp().is_none() && c.vjp().is_none() && c.solves().is_none()
+    matches!(c.kind(), CustomKind::Checkpointed | CustomKind::While { .. })
 }
 
 /// A program that is being printed, with the texts of its values.
@@ -409,12 +409,13 @@ impl Printer<'_, '_> {
             self.name(scope, *a)?;
         }
         let args: Vec<String> = args.iter().map(|a| scope.text(*a, false, false).words).collect();
-        let head = match c.turns() {
-            Turns::Once => format!("again {}(", c.name()),
-            Turns::While => "while (".into(),
-            Turns::Within(most) => format!("while, {most} times at most (",),
+        let (head, next) = match c.kind() {
+            CustomKind::While { most: None } => ("while (".into(), "next"),
+            CustomKind::While { most: Some(most) } => (format!("while, {most} times at most ("), "next"),
+            CustomKind::Checkpointed | CustomKind::Rules { .. } | CustomKind::Solve(_) => {
+                (format!("again {}(", c.name()), "return")
+            }
         };
-        let next = if c.turns() == Turns::Once { "return" } else { "next" };
         let inputs: Vec<Text> = args.iter().map(|_| Text::name(self.names.next("e"))).collect();
         let slots = c.primal().inputs().iter().zip(&inputs);
         let names = slots.map(|(slot, input)| self.declared(&input.words, &slot.shape, slot.dtype));

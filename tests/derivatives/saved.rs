@@ -146,9 +146,9 @@ fn every_kind_of_function_is_saved_with_all_its_programs() {
         };
     }
     let custom = |op: &Op<u32>| matches!(op, Op::Custom(c, _) if c.solves().is_none() && (c.jvp().is_some() || c.vjp().is_some()));
-    let again_kind = |op: &Op<u32>| matches!(op, Op::Custom(c, _) if c.is_again());
+    let again_kind = |op: &Op<u32>| matches!(op, Op::Custom(c, _) if c.is_checkpointed());
     let repeats =
-        |op: &Op<u32>| matches!(op, Op::Custom(c, _) if !c.is_again() && c.jvp().is_none() && c.vjp().is_none());
+        |op: &Op<u32>| matches!(op, Op::Custom(c, _) if !c.is_checkpointed() && c.jvp().is_none() && c.vjp().is_none());
     let solves = |op: &Op<u32>| matches!(op, Op::Custom(c, _) if c.solves().is_some());
     assert_saved("a root by products", &recorded!(|p: &Vector<_>| root(p)), &solves, true, true);
     assert_saved("a rule for tangents", &recorded!(|p: &Vector<_>| pushed(p)), &custom, true, true);

@@ -1,7 +1,7 @@
 //! Linear equations with the derivative of a program as their matrix: by the matrix, or by products with it.
 //!
 //! Law: the solution of `a y = b` with `a = df/dx` has the derivative `a^-1 (b_dot - a_dot y)` in both modes and at every
-//! order, however it was found ([`Custom::inverse`]). Conjugate gradients: Hestenes and Stiefel (1952). GMRES: Saad and Schultz (1986), with each direction
+//! order, however it was found ([`Custom::solve`]). Conjugate gradients: Hestenes and Stiefel (1952). GMRES: Saad and Schultz (1986), with each direction
 //! made orthogonal twice.
 
 use std::sync::Arc;
@@ -127,7 +127,7 @@ fn by_products(of: &Recorded, solver: &Solver) -> Arc<Custom> {
         (closed(of.name, &args, &[y]), closed(of.name, &[&args[..], &dots].concat(), &moved[1..]))
     };
     let (solution, moved) = programs(false);
-    match Custom::inverse("solve_by_products", solution, moved, programs(true)) {
+    match Custom::solve("solve_by_products", solution, moved, programs(true)) {
         Ok(custom) => Arc::new(custom),
         Err(fault) => unreachable!("the programs are of one equation: {fault}"),
     }

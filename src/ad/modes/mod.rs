@@ -24,7 +24,7 @@ use std::fmt::{self, Display};
 
 use crate::interpreters::adval::Fault;
 use crate::passes::{Options, optimize_with};
-use crate::program::{Custom, Op, Program, Slot, Turns};
+use crate::program::{Custom, CustomKind, Op, Program, Slot};
 use crate::shape::{Shape, size, try_possible};
 
 use explain::Why;
@@ -322,12 +322,10 @@ fn contractions(program: &Program) -> usize {
 /// A function without a rule for tangents, which forward mode needs.
 fn without_tangents(program: &Program) -> Option<&Custom> {
     program.nodes().iter().find_map(|node| match &node.op {
-        Op::Custom(custom, _) if custom.is_again() || custom.turns() != Turns::Once => {
-            without_tangents(custom.primal())
-        }
-        Op::Custom(custom, _) => match custom.solves() {
-            Some((moved, _)) => without_tangents(moved),
-            None => custom.jvp().is_none().then_some(&**custom),
+        Op::Custom(custom, _) => match custom.kind() {
+            CustomKind::Checkpointed | CustomKind::While { .. } => without_tangents(custom.primal()),
+            CustomKind::Solve(equations) => without_tangents(&equations.moved),
+            CustomKind::Rules { jvp, .. } => jvp.is_none().then_some(&**custom),
         },
         Op::Loop(l) => without_tangents(&l.body),
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,

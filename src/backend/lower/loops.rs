@@ -9,7 +9,7 @@ use super::{LoweredValue, Lowering};
 use crate::backend::ir::step::{self, BufferId, Carry, FusedStep, Operand, Row, States, Step, Storage};
 use crate::dtype::DType;
 use crate::ops::Linear;
-use crate::program::{Custom, Loop, NodeId, Op, Program, Turns};
+use crate::program::{Custom, CustomKind, Loop, NodeId, Op, Program};
 use crate::shape::size;
 
 /// Element type and number of elements.
@@ -150,7 +150,7 @@ impl Lowering {
     ) -> LoweredValue {
         let carried = rule.primal().outputs().len();
         let (captured, others) = (known.split_off(carried), kinds.split_off(carried));
-        let n = if let Turns::Within(most) = rule.turns() { most } else { usize::MAX };
+        let n = if let CustomKind::While { most: Some(most) } = rule.kind() { *most } else { usize::MAX };
         let (init, xs, none) = (Vec::new(), Vec::new(), Vec::new());
         let l = Loop { n, reverse: false, body: rule.primal().clone(), init, xs, captured: none };
         let results = self.map_accum(&l, [kinds, Vec::new(), others], [known, Vec::new(), captured]);

@@ -15,7 +15,7 @@ use crate::backend::ir::step::{BufferId, Interpreted, KernelCall, KernelOp, Step
 use crate::dtype::DType;
 use crate::kernels::contract::Product;
 use crate::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Reduce, View};
-use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named, Turns};
+use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
 use crate::shape::{Shape, size};
 
 /// A program with what is known of its operations.
@@ -94,7 +94,7 @@ impl Lowering {
                 let results = call.results(&kinds);
                 LoweredValue::Many(self.interpreted(scope, node, &results))
             }
-            Op::Custom(rule, args) if rule.turns() != Turns::Once => {
+            Op::Custom(rule, args) if rule.is_while() => {
                 let kinds: Vec<_> = args.iter().map(|a| scope.kind(*a)).collect();
                 let known: Vec<LoweredValue> = args.iter().map(|a| scope.known[*a as usize].clone()).collect();
                 self.repeated(rule, kinds, known)

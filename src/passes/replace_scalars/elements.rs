@@ -11,7 +11,7 @@ use super::{FUNCTIONS, MOST, NARROW, OPERATIONS, POSITIONS, is_small};
 use crate::array::{Array, with_elem};
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Contract, Discrete, IntBinary, Linear, Reduce, View};
-use crate::program::{Builder, Constant, Node, NodeId, Op, Program, Turns, is_function};
+use crate::program::{Builder, Constant, Node, NodeId, Op, Program, is_function};
 use crate::shape::{Shape, size};
 
 /// An element: a number, or nothing.
@@ -63,7 +63,7 @@ impl Body {
 
     fn node(&mut self, program: &Program, node: &Node, known: &[Known]) -> Option<Known> {
         let numbers = match &node.op {
-            Op::Custom(rule, args) if rule.turns() == Turns::Once => {
+            Op::Custom(rule, args) if !rule.is_while() => {
                 let args = args.iter().map(|a| known[*a as usize].clone()).collect();
                 return self.program(rule.primal(), args).map(Known::Many);
             }

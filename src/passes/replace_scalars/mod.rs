@@ -16,7 +16,7 @@
 
 mod elements;
 
-use crate::program::{Builder, Custom, Loop, Made, NodeId, Op, Program, Turns};
+use crate::program::{Builder, Custom, Loop, Made, NodeId, Op, Program};
 use crate::shape::size;
 use elements::{Body, Known};
 
@@ -87,7 +87,7 @@ fn by_loops(program: &Program) -> Option<Program> {
 fn has_loops(program: &Program) -> bool {
     program.nodes().iter().any(|node| match &node.op {
         Op::Loop(_) => true,
-        Op::Custom(rule, _) => rule.turns() != Turns::Once || has_loops(rule.primal()),
+        Op::Custom(rule, _) => rule.is_while() || has_loops(rule.primal()),
         Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
         Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
         Op::Concat(..) | Op::Call(..) | Op::Output(..) => false,
@@ -96,11 +96,9 @@ fn has_loops(program: &Program) -> bool {
 
 /// A function that repeats its program, or has loops in it, with that program rewritten.
 fn of_rule(rule: &Custom) -> Option<Custom> {
-    let primal = match rule.turns() {
-        Turns::Once => by_loops(rule.primal()),
-        Turns::While | Turns::Within(_) => body(rule.primal(), rule.primal().outputs().len()),
-    }?;
-    Some(rule.map_each(&mut |_| primal.clone(), &mut Program::clone, &mut Program::clone))
+    let primal = rule.primal();
+    let primal = if rule.is_while() { body(primal, primal.outputs().len()) } else { by_loops(primal) };
+    primal.map(|primal| rule.with_primal(primal))
 }
 
 /// The body of a loop, whose captured values are the inputs from this one on, with its own loops and itself rewritten.
