@@ -94,35 +94,58 @@ fn one<'a, E: Real>(
     integers: &mut [i64],
 ) {
     let a = operand(0);
-    match (op, out) {
-        (Matrix::Cholesky, [l]) => matrix::cholesky(n, a, l),
-        (Matrix::Inverse, [x]) => matrix::inverse(n, a, x),
-        (Matrix::Det, [x]) => x[0] = matrix::det(n, a),
-        (Matrix::Minors { without }, [x]) => matrix::minors(n, without.into(), a, x),
-        (Matrix::Pivots, [sign]) => {
+    match op {
+        Matrix::Cholesky => matrix::cholesky(n, a, only(op, out)),
+        Matrix::Inverse => matrix::inverse(n, a, only(op, out)),
+        Matrix::Det => only(op, out)[0] = matrix::det(n, a),
+        Matrix::Minors { without } => matrix::minors(n, without.into(), a, only(op, out)),
+        Matrix::Pivots => {
             let (rows, columns) = integers.split_at_mut(n);
-            sign[0] = matrix::pivots(n, a, rows, columns);
+            only(op, out)[0] = matrix::pivots(n, a, rows, columns);
         }
-        (Matrix::SlogDet, [sign, log]) => (sign[0], log[0]) = matrix::slogdet(n, a),
-        (Matrix::Lu, [l, u]) => matrix::lu(n, a, l, u, integers),
-        (Matrix::LuFactor, [lu]) => matrix::lu_factor(n, a, lu, integers),
-        (Matrix::Solve { transposed }, [x]) => {
-            matrix::solve(n, (operand(2), positions()), transposed, operand(1), x);
+        Matrix::SlogDet => {
+            let [sign, log] = results(op, out);
+            (sign[0], log[0]) = matrix::slogdet(n, a);
         }
-        (Matrix::SolveTriangular { lower, transposed, unit }, [x]) => {
-            matrix::solve_triangular(n, a, [lower, transposed, unit], operand(1), x);
+        Matrix::Lu => {
+            let [l, u] = results(op, out);
+            matrix::lu(n, a, l, u, integers);
         }
-        (Matrix::Qr, [q, r]) => matrix::qr([m, n], a, q, r),
-        (Matrix::Eigh, [w, v]) => matrix::eigh(n, a, w, v),
-        (Matrix::Svd, [u, s, vt]) => matrix::svd([m, n], a, u, s, vt),
-        (Matrix::Lstsq, [x]) => matrix::lstsq([m, n], a, operand(1), x),
-        (Matrix::Expm, [x]) => matrix::expm(n, a, x),
-        (Matrix::ExpmTangent { transposed }, [x]) => matrix::expm_tangent(n, a, transposed, operand(1), x),
-        (Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor, out)
-        | (Matrix::Solve { .. } | Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Eigh | Matrix::Svd, out)
-        | (Matrix::Lstsq | Matrix::Expm | Matrix::ExpmTangent { .. }, out)
-        | (Matrix::Minors { .. } | Matrix::Pivots, out) => {
-            unreachable!("{} has {} results", op.name(), out.len())
+        Matrix::LuFactor => matrix::lu_factor(n, a, only(op, out), integers),
+        Matrix::Solve { transposed } => {
+            matrix::solve(n, (operand(2), positions()), transposed, operand(1), only(op, out));
         }
+        Matrix::SolveTriangular { lower, transposed, unit } => {
+            matrix::solve_triangular(n, a, [lower, transposed, unit], operand(1), only(op, out));
+        }
+        Matrix::Qr => {
+            let [q, r] = results(op, out);
+            matrix::qr([m, n], a, q, r);
+        }
+        Matrix::Eigh => {
+            let [w, v] = results(op, out);
+            matrix::eigh(n, a, w, v);
+        }
+        Matrix::Svd => {
+            let [u, s, vt] = results(op, out);
+            matrix::svd([m, n], a, u, s, vt);
+        }
+        Matrix::Lstsq => matrix::lstsq([m, n], a, operand(1), only(op, out)),
+        Matrix::Expm => matrix::expm(n, a, only(op, out)),
+        Matrix::ExpmTangent { transposed } => matrix::expm_tangent(n, a, transposed, operand(1), only(op, out)),
     }
+}
+
+/// The results that are floats, of which an operation has so many.
+fn results<'o, 'e, E, const N: usize>(op: Matrix, out: &'o mut [&'e mut [E]]) -> &'o mut [&'e mut [E]; N] {
+    match out.try_into() {
+        Ok(results) => results,
+        Err(_) => unreachable!("{} has not {N} results of floats", op.name()),
+    }
+}
+
+/// The result that is floats, of which an operation has one.
+fn only<'o, E>(op: Matrix, out: &'o mut [&mut [E]]) -> &'o mut [E] {
+    let [only] = results::<E, 1>(op, out);
+    only
 }

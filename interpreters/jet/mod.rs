@@ -21,7 +21,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Recorded, Step, Traced, Trip, Turn, attributed, repeated};
 use crate::dtype::DType;
 use crate::linalg::rules;
-use crate::ops::{Binary, Call, Contract, Discrete, Linear, Matrix, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::Options;
 use crate::program::repeat::held;
 use crate::program::{Custom, CustomKind, NodeId, Op, Program, interpret};
@@ -384,7 +384,10 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         if args.iter().all(|a| a.rest.is_none()) {
             return results.into_iter().map(Jet::constant_of).collect();
         }
-        if let Call::Matrix(Matrix::Solve { .. } | Matrix::SolveTriangular { .. }) = op {
+        if let Call::Matrix(matrix) = op
+            && matrix.is_by_column()
+            && matrix.linear_in().is_some()
+        {
             return results.into_iter().map(|y| solution(op, args, y)).collect();
         }
         by_rule(args, results, &|x, y, dx| rules::call(op, x, y, dx))

@@ -4,189 +4,318 @@
 //! NaN, and does not disturb the others of its batch; the solution of a right-hand side of zeros is zeros. Derivatives
 //! are in [`crate::linalg`], and are made of these operations.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::kinds::Kind;
 use super::minors;
 use crate::dtype::DType;
 use crate::shape::{Shape, Show, size};
 
-/// An operation on matrices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Matrix {
+/// The sizes of an operation: of its matrix, and of its second operand.
+#[derive(Clone, Copy)]
+struct Sizes {
+    m: usize,
+    n: usize,
+    /// The smaller one of both.
+    k: usize,
+    /// The columns of the second operand; 1 without one.
+    columns: usize,
+}
+
+impl Sizes {
+    fn of(args: &[Kind<'_>]) -> Option<Sizes> {
+        let [.., m, n] = args.first()?.0 else { return None };
+        let columns = args.get(1).and_then(|(b, _)| b.last()).copied().unwrap_or(1);
+        Some(Sizes { m: *m, n: *n, k: (*m).min(*n), columns })
+    }
+
+    /// The product of all sizes of the matrix, and the smaller one again.
+    fn cube(self) -> usize {
+        self.square().saturating_mul(self.k)
+    }
+
+    fn square(self) -> usize {
+        self.m.saturating_mul(self.n)
+    }
+}
+
+/// A result of an operation on one matrix: the sizes of an array of its element type, or of integers.
+enum Extent {
+    Float(SmallVec<[usize; 2]>),
+    Int(SmallVec<[usize; 2]>),
+}
+
+use Extent::{Float, Int};
+
+/// The table. A row: the operation with the values of its fields, each with a name in printed programs; the number of
+/// operands; whether the matrix must be square; the operand in which the operation is linear, with the others fixed, and its
+/// adjoint in this operand, if that is one of these operations, too; whether a column of the second operand decides a column
+/// of the result alone; the results; and about the number of additions and multiplications.
+macro_rules! matrix_ops {
+    ($(
+        $(#[$doc:meta])*
+        $Op:ident $(( $($(#[$field_doc:meta])* $field:ident: $ty:ty),* ))? {
+            names: [$($value:tt $name:literal),*],
+            operands: $arity:literal,
+            square: $square:literal,
+            $(linear: $linear:literal, adjoint: $adjoint:expr,)?
+            $(by_column: $by_column:literal,)?
+            results: |$of_results:pat_param| [$($result:expr),*],
+            work: |$of_work:pat_param| $work:expr,
+        }
+    )*) => {
+        /// An operation on matrices.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Matrix {
+            $($(#[$doc])* $Op $({ $($(#[$field_doc])* $field: $ty),* })?,)*
+        }
+
+        impl Matrix {
+            /// Every operation.
+            pub const ALL: &'static [Matrix] = &[$($(matrix_ops!(@ $Op $value)),*),*];
+
+            /// The name of the operation in printed programs.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($(matrix_ops!(@ $Op $value) => $name,)*)*
+                    // No operation leaves out so many rows.
+                    Matrix::Minors { .. } => "minors",
+                }
+            }
+
+            /// The number of operands.
+            pub fn arity(self) -> usize {
+                match self { $(Matrix::$Op { .. } => $arity,)* }
+            }
+
+            /// Whether the matrix must be square.
+            fn is_square(self) -> bool {
+                match self { $(Matrix::$Op { .. } => $square,)* }
+            }
+
+            /// The operand in which the operation is linear, with the others fixed, if its [`adjoint`](Matrix::adjoint) in
+            /// this operand is one of these operations, too.
+            pub fn linear_in(self) -> Option<usize> {
+                match self { $(Matrix::$Op { .. } => matrix_ops!(@or $(Some($linear);)? None),)* }
+            }
+
+            /// The adjoint in the operand in which the operation [is linear](Matrix::linear_in): the same operation with the
+            /// other matrices transposed. Other operations are their own.
+            pub fn adjoint(self) -> Matrix {
+                match self {
+                    $(#[allow(unused_variables)] Matrix::$Op $({ $($field),* })? => matrix_ops!(@or $($adjoint;)? self),)*
+                }
+            }
+
+            /// Whether each column of the result depends on one column of the second operand.
+            pub(crate) fn is_by_column(self) -> bool {
+                match self { $(Matrix::$Op { .. } => matrix_ops!(@or $($by_column;)? false),)* }
+            }
+
+            /// The results for one matrix of these sizes.
+            fn extents(self, sizes: Sizes) -> SmallVec<[Extent; 3]> {
+                match self {
+                    $(#[allow(unused_variables)] Matrix::$Op $({ $($field),* })? => {
+                        let $of_results = sizes;
+                        smallvec![$($result),*]
+                    })*
+                }
+            }
+
+            /// About the number of additions and multiplications for one matrix of these sizes.
+            fn work_of_one(self, sizes: Sizes) -> usize {
+                match self {
+                    $(#[allow(unused_variables)] Matrix::$Op $({ $($field),* })? => {
+                        let $of_work = sizes;
+                        $work
+                    })*
+                }
+            }
+        }
+    };
+    (@ $Op:ident ()) => { Matrix::$Op };
+    (@ $Op:ident ($($fields:tt)*)) => { Matrix::$Op { $($fields)* } };
+    (@or $first:expr; $otherwise:expr) => { $first };
+    (@or $otherwise:expr) => { $otherwise };
+}
+
+matrix_ops! {
     /// `l`, lower triangular, with `l l^T = (a + a^T) / 2`.
-    Cholesky,
+    Cholesky {
+        names: [() "cholesky"],
+        operands: 1,
+        square: true,
+        results: |Sizes { n, .. }| [Float(smallvec![n, n])],
+        work: |s| s.cube() / 3,
+    }
     /// `a^-1`.
-    Inverse,
+    Inverse {
+        names: [() "inverse"],
+        operands: 1,
+        square: true,
+        results: |Sizes { n, .. }| [Float(smallvec![n, n])],
+        work: |s| s.cube().saturating_mul(2),
+    }
     /// The determinant.
-    Det,
+    Det {
+        names: [() "det"],
+        operands: 1,
+        square: true,
+        results: |_| [Float(smallvec![])],
+        work: |s| s.cube() / 3 * 2,
+    }
     /// The minors without so many rows and columns: the determinants of what is left where these are taken out of the
     /// matrix, a row for each set of rows and a column for each set of columns (with the set as a number whose bits are
     /// the positions, these are in ascending order), with another sign where the sum of all positions is odd. Without one
     /// row and column: the cofactors, the derivatives of the determinant.
-    Minors {
+    Minors(
         /// From 1 to 8; 1 for matrices of more than 8 rows.
-        without: u8,
-    },
+        without: u8
+    ) {
+        names: [
+            (without: 1) "cofactors", (without: 2) "minors.2", (without: 3) "minors.3", (without: 4) "minors.4",
+            (without: 5) "minors.5", (without: 6) "minors.6", (without: 7) "minors.7", (without: 8) "minors.8"
+        ],
+        operands: 1,
+        square: true,
+        results: |Sizes { n, .. }| [{
+            let count = if without == 1 { n } else { minors::count(n, without.into()) };
+            Float(smallvec![count, count])
+        }],
+        work: |s| match without {
+            1 => s.cube().saturating_mul(3),
+            without => minors::count(s.n, without.into()) << s.n.min(minors::MOST),
+        },
+    }
     /// The rows and the columns in the order of elimination with the largest pivots of all, as two rows of positions, and
     /// -1 or 1 as these orders are together odd or even; NaN instead where more than 4 pivots are small: not above the
     /// first one times the square root of the rounding unit. Without a derivative.
-    Pivots,
+    Pivots {
+        names: [() "pivots"],
+        operands: 1,
+        square: true,
+        results: |Sizes { n, .. }| [Int(smallvec![2, n]), Float(smallvec![])],
+        work: |s| s.cube(),
+    }
     /// The sign of the determinant, and the logarithm of its absolute value.
-    SlogDet,
+    SlogDet {
+        names: [() "slogdet"],
+        operands: 1,
+        square: true,
+        results: |_| [Float(smallvec![]), Float(smallvec![])],
+        work: |s| s.cube() / 3 * 2,
+    }
     /// `l`, unit lower triangular, `u`, upper triangular, and the row of `a` at each row of `l u`.
-    Lu,
+    Lu {
+        names: [() "lu"],
+        operands: 1,
+        square: true,
+        results: |Sizes { n, .. }| [Float(smallvec![n, n]), Float(smallvec![n, n]), Int(smallvec![n])],
+        work: |s| s.cube() / 3 * 2,
+    }
     /// `l` and `u` in one matrix, and the row of `a` at each row of `l u`; without a derivative, for [`Matrix::Solve`].
-    LuFactor,
+    LuFactor {
+        names: [() "lu_factor"],
+        operands: 1,
+        square: true,
+        results: |Sizes { n, .. }| [Float(smallvec![n, n]), Int(smallvec![n])],
+        work: |s| s.cube() / 3 * 2,
+    }
     /// `x` with `a x = b`, of `a`, `b` and the factors of `a`.
-    Solve {
+    Solve(
         /// Whether `a^T x = b` instead.
-        transposed: bool,
-    },
+        transposed: bool
+    ) {
+        names: [(transposed: false) "solve", (transposed: true) "solve.t"],
+        operands: 4,
+        square: true,
+        linear: 1, adjoint: Matrix::Solve { transposed: !transposed },
+        by_column: true,
+        results: |Sizes { n, columns, .. }| [Float(smallvec![n, columns])],
+        work: |s| s.square().saturating_mul(s.columns.saturating_mul(2)),
+    }
     /// `x` with `a x = b`, of `a` and `b`, where only a triangle of `a` counts.
-    SolveTriangular {
+    SolveTriangular(
         /// Whether that is the lower triangle.
         lower: bool,
         /// Whether `a^T x = b` instead.
         transposed: bool,
         /// Whether ones stand on the diagonal, whatever is there.
-        unit: bool,
-    },
+        unit: bool
+    ) {
+        names: [
+            (lower: false, transposed: false, unit: false) "solve_upper",
+            (lower: false, transposed: false, unit: true) "solve_unit_upper",
+            (lower: false, transposed: true, unit: false) "solve_upper.t",
+            (lower: false, transposed: true, unit: true) "solve_unit_upper.t",
+            (lower: true, transposed: false, unit: false) "solve_lower",
+            (lower: true, transposed: false, unit: true) "solve_unit_lower",
+            (lower: true, transposed: true, unit: false) "solve_lower.t",
+            (lower: true, transposed: true, unit: true) "solve_unit_lower.t"
+        ],
+        operands: 2,
+        square: true,
+        linear: 1, adjoint: Matrix::SolveTriangular { lower, transposed: !transposed, unit },
+        by_column: true,
+        results: |Sizes { n, columns, .. }| [Float(smallvec![n, columns])],
+        work: |s| s.square().saturating_mul(s.columns),
+    }
     /// `q`, with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative, with `q r = a`.
-    Qr,
+    Qr {
+        names: [() "qr"],
+        operands: 1,
+        square: false,
+        results: |Sizes { m, n, k, .. }| [Float(smallvec![m, k]), Float(smallvec![k, n])],
+        work: |s| s.cube().saturating_mul(4),
+    }
     /// The eigenvalues of `(a + a^T) / 2` in ascending order, and the eigenvectors as columns.
-    Eigh,
+    Eigh {
+        names: [() "eigh"],
+        operands: 1,
+        square: true,
+        results: |Sizes { n, .. }| [Float(smallvec![n]), Float(smallvec![n, n])],
+        work: |s| s.cube().saturating_mul(9),
+    }
     /// `u`, `s` in descending order and `v^T`, with `u diag(s) v^T = a`, as many columns and rows as singular values.
-    Svd,
+    Svd {
+        names: [() "svd"],
+        operands: 1,
+        square: false,
+        results: |Sizes { m, n, k, .. }| [Float(smallvec![m, k]), Float(smallvec![k]), Float(smallvec![k, n])],
+        work: |s| s.cube().saturating_mul(20),
+    }
     /// `x` with the smallest `|a x - b|`, of `a` and `b`.
-    Lstsq,
+    Lstsq {
+        names: [() "lstsq"],
+        operands: 2,
+        square: false,
+        by_column: true,
+        results: |Sizes { n, columns, .. }| [Float(smallvec![n, columns])],
+        work: |s| s.cube().saturating_mul(4),
+    }
     /// `e^a = sum_k a^k / k!`.
-    Expm,
+    Expm {
+        names: [() "expm"],
+        operands: 1,
+        square: true,
+        results: |Sizes { n, .. }| [Float(smallvec![n, n])],
+        work: |s| s.cube().saturating_mul(20),
+    }
     /// The derivative of `e^a` in the direction `e`, of `a` and `e`.
-    ExpmTangent {
+    ExpmTangent(
         /// Whether it is that of `e^(a^T)`.
-        transposed: bool,
-    },
+        transposed: bool
+    ) {
+        names: [(transposed: false) "expm_tangent", (transposed: true) "expm_tangent.t"],
+        operands: 2,
+        square: true,
+        linear: 1, adjoint: Matrix::ExpmTangent { transposed: !transposed },
+        results: |Sizes { n, .. }| [Float(smallvec![n, n])],
+        work: |s| s.cube().saturating_mul(160),
+    }
 }
 
 impl Matrix {
-    /// Every operation.
-    pub const ALL: &'static [Matrix] = &[
-        Matrix::Cholesky,
-        Matrix::Inverse,
-        Matrix::Det,
-        Matrix::Minors { without: 1 },
-        Matrix::Minors { without: 2 },
-        Matrix::Minors { without: 3 },
-        Matrix::Minors { without: 4 },
-        Matrix::Minors { without: 5 },
-        Matrix::Minors { without: 6 },
-        Matrix::Minors { without: 7 },
-        Matrix::Minors { without: 8 },
-        Matrix::Pivots,
-        Matrix::SlogDet,
-        Matrix::Lu,
-        Matrix::LuFactor,
-        Matrix::Solve { transposed: false },
-        Matrix::Solve { transposed: true },
-        Matrix::SolveTriangular { lower: false, transposed: false, unit: false },
-        Matrix::SolveTriangular { lower: false, transposed: false, unit: true },
-        Matrix::SolveTriangular { lower: false, transposed: true, unit: false },
-        Matrix::SolveTriangular { lower: false, transposed: true, unit: true },
-        Matrix::SolveTriangular { lower: true, transposed: false, unit: false },
-        Matrix::SolveTriangular { lower: true, transposed: false, unit: true },
-        Matrix::SolveTriangular { lower: true, transposed: true, unit: false },
-        Matrix::SolveTriangular { lower: true, transposed: true, unit: true },
-        Matrix::Qr,
-        Matrix::Eigh,
-        Matrix::Svd,
-        Matrix::Lstsq,
-        Matrix::Expm,
-        Matrix::ExpmTangent { transposed: false },
-        Matrix::ExpmTangent { transposed: true },
-    ];
-
-    /// The name of the operation in printed programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Matrix::Cholesky => "cholesky",
-            Matrix::Inverse => "inverse",
-            Matrix::Det => "det",
-            Matrix::Minors { without } => match without {
-                ..=1 => "cofactors",
-                2 => "minors.2",
-                3 => "minors.3",
-                4 => "minors.4",
-                5 => "minors.5",
-                6 => "minors.6",
-                7 => "minors.7",
-                8.. => "minors.8",
-            },
-            Matrix::Pivots => "pivots",
-            Matrix::SlogDet => "slogdet",
-            Matrix::Lu => "lu",
-            Matrix::LuFactor => "lu_factor",
-            Matrix::Solve { transposed: false } => "solve",
-            Matrix::Solve { transposed: true } => "solve.t",
-            Matrix::SolveTriangular { lower, transposed, unit } => match (lower, transposed, unit) {
-                (true, false, false) => "solve_lower",
-                (true, false, true) => "solve_unit_lower",
-                (true, true, false) => "solve_lower.t",
-                (true, true, true) => "solve_unit_lower.t",
-                (false, false, false) => "solve_upper",
-                (false, false, true) => "solve_unit_upper",
-                (false, true, false) => "solve_upper.t",
-                (false, true, true) => "solve_unit_upper.t",
-            },
-            Matrix::Qr => "qr",
-            Matrix::Eigh => "eigh",
-            Matrix::Svd => "svd",
-            Matrix::Lstsq => "lstsq",
-            Matrix::Expm => "expm",
-            Matrix::ExpmTangent { transposed: false } => "expm_tangent",
-            Matrix::ExpmTangent { transposed: true } => "expm_tangent.t",
-        }
-    }
-
-    /// The number of operands.
-    pub fn arity(self) -> usize {
-        match self {
-            Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor => 1,
-            Matrix::Qr | Matrix::Eigh | Matrix::Svd | Matrix::Expm | Matrix::Minors { .. } | Matrix::Pivots => 1,
-            Matrix::SolveTriangular { .. } | Matrix::Lstsq | Matrix::ExpmTangent { .. } => 2,
-            Matrix::Solve { .. } => 4,
-        }
-    }
-
-    /// The operand in which the operation is linear, with the others fixed, if its [`adjoint`](Matrix::adjoint) in
-    /// this operand is one of these operations, too.
-    pub fn linear_in(self) -> Option<usize> {
-        match self {
-            Matrix::Solve { .. } | Matrix::SolveTriangular { .. } | Matrix::ExpmTangent { .. } => Some(1),
-            Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor => None,
-            Matrix::Qr | Matrix::Eigh | Matrix::Svd | Matrix::Lstsq | Matrix::Expm => None,
-            Matrix::Minors { .. } | Matrix::Pivots => None,
-        }
-    }
-
-    /// The adjoint in the operand in which the operation [is linear](Matrix::linear_in): the same operation with the
-    /// other matrices transposed. Other operations are their own.
-    pub fn adjoint(self) -> Matrix {
-        match self {
-            Matrix::Solve { transposed } => Matrix::Solve { transposed: !transposed },
-            Matrix::SolveTriangular { lower, transposed, unit } => {
-                Matrix::SolveTriangular { lower, transposed: !transposed, unit }
-            }
-            Matrix::ExpmTangent { transposed } => Matrix::ExpmTangent { transposed: !transposed },
-            Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor => self,
-            Matrix::Qr | Matrix::Eigh | Matrix::Svd | Matrix::Lstsq | Matrix::Expm => self,
-            Matrix::Minors { .. } | Matrix::Pivots => self,
-        }
-    }
-
-    /// Whether the matrix must be square.
-    fn is_square(self) -> bool {
-        !matches!(self, Matrix::Qr | Matrix::Svd | Matrix::Lstsq)
-    }
-
     /// Shapes and element types of the results.
     ///
     /// # Errors
@@ -201,7 +330,6 @@ impl Matrix {
             return Err(format!("{name}: needs floats, but the element type is {dtype}; convert it with to_float"));
         }
         self.try_matrix(a)?;
-        let [batch @ .., m, n] = a else { unreachable!("a matrix has two axes") };
         if let Some((b, other)) = args.get(1) {
             self.right(a, b)?;
             if *other != dtype {
@@ -209,37 +337,19 @@ impl Matrix {
             }
         }
         if let [_, _, lu, p] = args {
-            let rows: Shape = batch.iter().chain([n]).copied().collect();
-            if *lu != (a, dtype) || *p != (&rows[..], DType::I64) {
+            if *lu != (a, dtype) || *p != (&a[..a.len() - 1], DType::I64) {
                 return Err(format!(
                     "{name}: needs the factors of its matrix, but they have other shapes; use lu_factor"
                 ));
             }
         }
+        let (batch, sizes) = (&a[..a.len() - 2], Sizes::of(args).expect("a matrix has two axes"));
         let shape = |axes: &[usize]| batch.iter().chain(axes).copied().collect::<Shape>();
-        let (m, n, k) = (*m, *n, (*m).min(*n));
-        let float = |axes: &[usize]| (shape(axes), dtype);
-        Ok(match self {
-            Matrix::Cholesky | Matrix::Inverse | Matrix::Expm => vec![float(&[n, n])],
-            Matrix::Det => vec![float(&[])],
-            Matrix::Minors { without } => {
-                let count = match without {
-                    1 => n,
-                    without => minors::count(n, without.into()),
-                };
-                vec![float(&[count, count])]
-            }
-            Matrix::Pivots => vec![(shape(&[2, n]), DType::I64), float(&[])],
-            Matrix::SlogDet => vec![float(&[]), float(&[])],
-            Matrix::Lu => vec![float(&[n, n]), float(&[n, n]), (shape(&[n]), DType::I64)],
-            Matrix::LuFactor => vec![float(&[n, n]), (shape(&[n]), DType::I64)],
-            Matrix::Solve { .. } | Matrix::SolveTriangular { .. } => vec![(Shape::from_slice(args[1].0), dtype)],
-            Matrix::ExpmTangent { .. } => vec![float(&[n, n])],
-            Matrix::Qr => vec![float(&[m, k]), float(&[k, n])],
-            Matrix::Eigh => vec![float(&[n]), float(&[n, n])],
-            Matrix::Svd => vec![float(&[m, k]), float(&[k]), float(&[k, n])],
-            Matrix::Lstsq => vec![float(&[n, args[1].0[batch.len() + 1]])],
-        })
+        let result = |extent: &Extent| match extent {
+            Float(axes) => (shape(axes), dtype),
+            Int(axes) => (shape(axes), DType::I64),
+        };
+        Ok(self.extents(sizes).iter().map(result).collect())
     }
 
     /// Whether a matrix of this shape is one that the operation takes.
@@ -292,26 +402,8 @@ impl Matrix {
 
     /// About the number of additions and multiplications.
     pub(crate) fn work(self, args: &[Kind<'_>]) -> usize {
-        let Some((shape, _)) = args.first() else { return 0 };
-        let [batch @ .., m, n] = shape else { return 0 };
-        let columns = args.get(1).and_then(|(b, _)| b.last()).copied().unwrap_or(1);
-        let cube = m.saturating_mul(*n).saturating_mul((*m).min(*n));
-        let one = match self {
-            Matrix::Cholesky => cube / 3,
-            Matrix::Det | Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor => cube / 3 * 2,
-            Matrix::Inverse => cube.saturating_mul(2),
-            Matrix::Minors { without: 1 } => cube.saturating_mul(3),
-            Matrix::Minors { without } => minors::count(*n, without.into()) << n.min(&minors::MOST),
-            Matrix::Pivots => cube,
-            Matrix::Solve { .. } => m.saturating_mul(*n).saturating_mul(columns.saturating_mul(2)),
-            Matrix::SolveTriangular { .. } => m.saturating_mul(*n).saturating_mul(columns),
-            Matrix::Qr => cube.saturating_mul(4),
-            Matrix::Lstsq => cube.saturating_mul(4),
-            Matrix::Eigh => cube.saturating_mul(9),
-            Matrix::Svd => cube.saturating_mul(20),
-            Matrix::Expm => cube.saturating_mul(20),
-            Matrix::ExpmTangent { .. } => cube.saturating_mul(160),
-        };
-        one.saturating_add(m.saturating_mul(*n)).saturating_mul(size(batch))
+        let Some(sizes) = Sizes::of(args) else { return 0 };
+        let batch = &args[0].0[..args[0].0.len() - 2];
+        self.work_of_one(sizes).saturating_add(sizes.square()).saturating_mul(size(batch))
     }
 }

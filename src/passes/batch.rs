@@ -403,8 +403,7 @@ impl Batch<'_> {
     /// The solution with one matrix for a stack of right-hand sides: their columns stand side by side.
     fn right_hand_sides(&mut self, op: Matrix, args: &[Value]) -> Option<Value> {
         let alone = args.iter().enumerate().all(|(k, v)| v.stacked == (k == 1));
-        let solves = matches!(op, Matrix::Solve { .. } | Matrix::SolveTriangular { .. } | Matrix::Lstsq);
-        if !(alone && solves) {
+        if !(alone && op.is_by_column()) {
             return None;
         }
         let shape = self.b.node(args[1].id).shape.clone();

@@ -278,37 +278,37 @@ fn matrices(out: &mut String) {
     let operations = [
         (
             "cholesky",
-            "Cholesky,",
+            "Cholesky {",
             "`l Phi(l^-1 sym(a_dot) l^-T)`, where `Phi` takes the lower triangle and half of the diagonal",
         ),
-        ("inverse", "Inverse,", "`-a^-1 a_dot a^-1`"),
-        ("det", "Det,", "the sum of `cofactors(a) a_dot`"),
+        ("inverse", "Inverse {", "`-a^-1 a_dot a^-1`"),
+        ("det", "Det {", "the sum of `cofactors(a) a_dot`"),
         (
             "cofactors, minors.2, .., minors.8",
-            "Minors {",
+            "Minors(",
             "the sum of the products of the elements of `a_dot` and the minors without their rows and columns, too, with their signs. Of \
              more than 8 rows the same after elimination up to the 4 smallest pivots: NaN where what is eliminated is singular",
         ),
-        ("pivots", "Pivots,", "none"),
-        ("slogdet", "SlogDet,", "0 and `tr(a^-1 a_dot)`"),
-        ("lu", "Lu,", "with `m = l^-1 p a_dot u^-1`: `l lower(m)` without the diagonal, `upper(m) u`"),
-        ("lu_factor", "LuFactor,", "none"),
-        ("solve", "Solve {", "`a^-1 (b_dot - a_dot x)`"),
-        ("solve_lower, solve_upper, ..", "SolveTriangular {", "the same with the triangle"),
+        ("pivots", "Pivots {", "none"),
+        ("slogdet", "SlogDet {", "0 and `tr(a^-1 a_dot)`"),
+        ("lu", "Lu {", "with `m = l^-1 p a_dot u^-1`: `l lower(m)` without the diagonal, `upper(m) u`"),
+        ("lu_factor", "LuFactor {", "none"),
+        ("solve", "Solve(", "`a^-1 (b_dot - a_dot x)`"),
+        ("solve_lower, solve_upper, ..", "SolveTriangular(", "the same with the triangle"),
         (
             "qr",
-            "Qr,",
+            "Qr {",
             "with `c = q^T a_dot r^-1` and `w = lower(c) - lower(c)^T`: `q (w - c) + a_dot r^-1` and `(c - w) r`",
         ),
         (
             "eigh",
-            "Eigh,",
+            "Eigh {",
             "with `s = v^T sym(a_dot) v`: `diag(s)` and `v (f s)`, `f_ij = 1 / (w_j - w_i)` off the diagonal",
         ),
-        ("svd", "Svd,", "with `p = u^T a_dot v`: `diag(p)`, and as for `eigh` with `f_ij = 1 / (s_j^2 - s_i^2)`"),
-        ("lstsq", "Lstsq,", "with `a = q r`: `r^-1 (q^T (b_dot - a_dot x) + r^-T a_dot^T (b - a x))`"),
-        ("expm", "Expm,", "`expm_tangent(a, a_dot)`"),
-        ("expm_tangent", "ExpmTangent {", "linear in `e`; for `a` a block of the same of a matrix of twice the size"),
+        ("svd", "Svd {", "with `p = u^T a_dot v`: `diag(p)`, and as for `eigh` with `f_ij = 1 / (s_j^2 - s_i^2)`"),
+        ("lstsq", "Lstsq {", "with `a = q r`: `r^-1 (q^T (b_dot - a_dot x) + r^-T a_dot^T (b - a x))`"),
+        ("expm", "Expm {", "`expm_tangent(a, a_dot)`"),
+        ("expm_tangent", "ExpmTangent(", "linear in `e`; for `a` a block of the same of a matrix of twice the size"),
     ];
     for (name, variant, tangents) in operations {
         let meaning = doc_above("src/ops/matrix.rs", variant);
