@@ -83,7 +83,7 @@ struct Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// The code of steps. `sides` is that of the limits, if groups run over all their positions at once; `whole` says
+    /// The code of steps. `halo` is that of the limits, if groups run over all their positions at once; `whole` says
     /// whether no step around runs in parts.
     fn steps(&mut self, steps: Vec<FusedStep>, halo: Option<(usize, usize)>, whole: bool) -> Vec<CompiledStep> {
         let first = self.next;
