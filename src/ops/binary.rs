@@ -10,7 +10,7 @@ use super::val::{Origin, Partial, Val};
 use crate::array::pool;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
-use crate::ops::{Compare, Unary};
+use crate::ops::{Compare, Property, Unary};
 
 /// How an operation is written in programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,7 @@ macro_rules! binary_ops {
             kernel: |$a:ident, $b:ident| $kernel:expr,
             partials: |$x:ident, $y:ident, $z:ident| [$dx:expr, $dy:expr],
             domain: $xlo:literal .. $xhi:literal, $ylo:literal .. $yhi:literal,
+            $(properties: [$($property:ident),*],)?
             $(example: ($ax:expr, $ay:expr) => $value:expr,)?
         }
     )*) => {
@@ -76,6 +77,11 @@ macro_rules! binary_ops {
             /// Intervals of both arguments in which the function is smooth and well scaled.
             pub fn domain(self) -> [(f64, f64); 2] {
                 match self { $( Binary::$Op => [($xlo, $xhi), ($ylo, $yhi)], )* }
+            }
+
+            /// What is known of the function.
+            pub(crate) fn properties(self) -> &'static [Property] {
+                match self { $( Binary::$Op => &[$($(Property::$property),*)?], )* }
             }
 
             /// The function at two numbers.
@@ -135,19 +141,8 @@ macro_rules! binary_ops {
 }
 
 impl Binary {
-    /// Whether it takes about as long as it takes to read the operands; not so quotients, and functions of the library.
-    pub(crate) fn is_arithmetic(self) -> bool {
-        match self {
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::MulNoNan => true,
-            Binary::Div
-            | Binary::Pow
-            | Binary::PowLessOne
-            | Binary::RecipReal
-            | Binary::Atan2
-            | Binary::Hypot
-            | Binary::Copysign => false,
-            Binary::Min | Binary::Max | Binary::LogAddExp | Binary::Polygamma => false,
-        }
+    pub(crate) fn is(self, property: Property) -> bool {
+        self.properties().contains(&property)
     }
 }
 
@@ -161,6 +156,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x + y,
                 partials: |x, y, z| [Partial::one(), Partial::one()],
                 domain: -3.0..3.0, -3.0..3.0,
+                properties: [Arithmetic],
             }
             /// Difference `x - y`. Partials 1 and -1.
             sub => Sub {
@@ -168,6 +164,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x - y,
                 partials: |x, y, z| [Partial::one(), Partial::minus_one()],
                 domain: -3.0..3.0, -3.0..3.0,
+                properties: [Arithmetic],
             }
             /// Product `x * y`. Partials `y` and `x`.
             mul => Mul {
@@ -175,6 +172,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x * y,
                 partials: |x, y, z| [y.clone().plain(), x.clone().plain()],
                 domain: -3.0..3.0, -3.0..3.0,
+                properties: [Arithmetic],
             }
             /// Quotient `x / y`, IEEE at `y = 0`. Partials `1 / y` and `-(x / y) / y`.
             div => Div {
@@ -182,6 +180,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x / y,
                 partials: |x, y, z| [y.map(Unary::Recip).singular(), (-z / y).singular()],
                 domain: -3.0..3.0, 0.5..3.0,
+                properties: [Division],
             }
             /// Power `x^y`, with `0^0 = 1`; NaN for a negative base and a fractional exponent.
             /// Partials `y x^(y - 1)`, taken as 0 where `y = 0`, and `x^y ln x`, taken as 0 where `x = 0` and `y >= 0`,
@@ -194,6 +193,7 @@ macro_rules! binary_rows {
                     grown(x, &y.is(Compare::Ge, &y.c(0.0)), z).singular()
                 ],
                 domain: 0.5..2.0, -2.0..2.0,
+                properties: [Transcendental],
                 example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [8.0, 9.0],
             }
             /// Power `x^(y - 1)`, as exact as a power with an exponent that is not rounded: of it the derivative of `pow` is
@@ -207,6 +207,7 @@ macro_rules! binary_rows {
                     grown(x, &y.is(Compare::Ge, &y.c(1.0)), z).singular()
                 ],
                 domain: 0.5..2.0, -2.0..2.0,
+                properties: [Transcendental],
                 example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [4.0, 3.0],
             }
             /// Angle of the point with ordinate `x` (the first argument) and abscissa `y`, in `(-pi, pi]`.
@@ -216,6 +217,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x.atan2(y),
                 partials: |x, y, z| [y.with(Binary::RecipReal, x).singular(), (-x.with(Binary::RecipReal, y)).singular()],
                 domain: 0.5..2.0, -2.0..2.0,
+                properties: [Transcendental],
                 example: ([0.0], &tensor([1.0])) => [0.0],
             }
             /// Real part of the reciprocal of the complex number `x + i y`: `x / (x^2 + y^2)`, without overflow on the way; the
@@ -238,6 +240,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x.hypot(y),
                 partials: |x, y, z| [cosine(x, z).singular(), cosine(y, z).singular()],
                 domain: 0.5..3.0, -2.0..2.0,
+                properties: [Transcendental],
                 example: ([3.0], 4.0) => [5.0],
             }
             /// The absolute value of `x` with the sign of `y`, which counts for zeros too; NaN counts as positive, since no
@@ -281,6 +284,7 @@ macro_rules! binary_rows {
                 },
                 partials: |x, y, z| [(x - y).map(Unary::Sigmoid).singular(), (y - x).map(Unary::Sigmoid).singular()],
                 domain: -2.0..2.0, -2.0..2.0,
+                properties: [Transcendental],
                 example: ([1000.0, 0.0], f64::NEG_INFINITY) => [1000.0, 0.0],
             }
             /// Derivative of order `y` of `digamma` at `x`: the function itself for 0, `trigamma` for 1. NaN where the order is no integer or
@@ -291,6 +295,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| F::of_f64(special::polygamma(x.as_f64(), y.as_f64())),
                 partials: |x, y, z| [x.with(Binary::Polygamma, &(y + 1.0)).singular(), y.c(0.0).mask()],
                 domain: 0.5..3.0, 1.8..2.2,
+                properties: [Transcendental],
             }
             /// Product that is 0 where either factor is 0, even if the other is infinite or NaN there. Partials `y`
             /// and `x`, which multiply in the same way: guarded products are closed under differentiation.
@@ -299,6 +304,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| if x == F::ZERO || y == F::ZERO { F::ZERO } else { x * y },
                 partials: |x, y, z| [y.clone().singular(), x.clone().singular()],
                 domain: -3.0..3.0, 0.5..3.0,
+                properties: [Arithmetic],
                 example: ([0.0, 2.0], &tensor([f64::NAN, 3.0])) => [0.0, 6.0],
             }
         }

@@ -30,6 +30,7 @@ pub mod kinds;
 mod linear;
 mod matrix;
 pub(crate) mod minors;
+mod property;
 mod reduce;
 mod special;
 mod unary;
@@ -48,8 +49,9 @@ pub use linear::Linear;
 #[cfg(feature = "serde")]
 pub(crate) use linear::check_fourier;
 pub use matrix::Matrix;
+pub(crate) use property::Property;
 pub use reduce::Reduce;
 pub use unary::Unary;
-pub(crate) use unary::{Property, unary_rows};
+pub(crate) use unary::unary_rows;
 pub use val::{Guard, Origin, Partial};
 pub use view::View;

@@ -14,22 +14,7 @@ use super::val::{Origin, Partial, Val};
 use crate::array::pool;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
-use crate::ops::{Binary, Compare};
-
-/// What rules and estimates ask of a function; a test compares each with the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Property {
-    /// `f(-x) = f(x)`.
-    Even,
-    /// `f(-x) = -f(x)`.
-    Odd,
-    /// It takes about as long as it takes to read the operand: a sign, a product, a choice.
-    Arithmetic,
-    /// No value is -0.
-    NeverMinusZero,
-    /// Values or derivatives tell +0 from -0, even where the sign of the result is not seen.
-    SeesSignOfZero,
-}
+use crate::ops::{Binary, Compare, Property};
 
 /// Makes the enum and its table functions from the rows.
 macro_rules! unary_ops {
@@ -135,7 +120,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.recip(),
                 derivative: |_x, y| (-y.mul_no_nan(y)).singular(),
                 domain: 0.5..3.0,
-                properties: [Odd, SeesSignOfZero],
+                properties: [Odd, Division, SeesSignOfZero],
                 example: 4.0 => 0.25,
             }
             /// Square `x^2`. Derivative `2 x`.
@@ -151,7 +136,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.sqrt(),
                 derivative: |_x, y| (0.5 / y).singular(),
                 domain: 0.5..3.0,
-                properties: [SeesSignOfZero],
+                properties: [Division, SeesSignOfZero],
                 example: 9.0 => 3.0,
             }
             /// Exponential `e^x`. Derivative `e^x`.
@@ -159,7 +144,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.exp(),
                 derivative: |_x, y| y.clone().singular(),
                 domain: -2.0..2.0,
-                properties: [NeverMinusZero],
+                properties: [Transcendental, NeverMinusZero],
                 example: 0.0 => 1.0,
             }
             /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`, a number below 0, too.
@@ -167,7 +152,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.ln(),
                 derivative: |x, _y| x.map(Unary::Recip).singular(),
                 domain: 0.5..3.0,
-                properties: [SeesSignOfZero],
+                properties: [Transcendental, SeesSignOfZero],
                 example: 1.0 => 0.0,
             }
             /// `ln(1 + x)`, accurate near 0; `-inf` at -1 and NaN below. Derivative `1 / (1 + x)`, a number
@@ -176,6 +161,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.ln_1p(),
                 derivative: |x, _y| (1.0 + x).map(Unary::Recip).singular(),
                 domain: -0.5..2.0,
+                properties: [Transcendental],
                 example: 0.0 => 0.0,
             }
             /// `e^x - 1`, accurate near 0. Derivative `e^x`.
@@ -183,6 +169,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.exp_m1(),
                 derivative: |x, _y| x.map(Unary::Exp).singular(),
                 domain: -2.0..2.0,
+                properties: [Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Sine of an angle in radians. Derivative `cos x`.
@@ -190,7 +177,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.sin(),
                 derivative: |x, _y| x.map(Unary::Cos).plain(),
                 domain: -3.0..3.0,
-                properties: [Odd],
+                properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Cosine of an angle in radians. Derivative `-sin x`.
@@ -198,7 +185,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.cos(),
                 derivative: |x, _y| (-x.map(Unary::Sin)).plain(),
                 domain: -3.0..3.0,
-                properties: [Even],
+                properties: [Even, Transcendental],
                 example: 0.0 => 1.0,
             }
             /// Tangent of an angle in radians. Derivative `1 + tan(x)^2`.
@@ -206,7 +193,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.tan(),
                 derivative: |_x, y| (1.0 + y * y).plain(),
                 domain: -1.2..1.2,
-                properties: [Odd],
+                properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Arc sine; NaN outside `[-1, 1]`. Derivative `1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
@@ -214,7 +201,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.asin(),
                 derivative: |x, _y| one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip).singular(),
                 domain: -0.8..0.8,
-                properties: [Odd],
+                properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Arc cosine; NaN outside `[-1, 1]`. Derivative `-1 / sqrt(1 - x^2)`, infinite at the ends and NaN outside.
@@ -222,6 +209,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.acos(),
                 derivative: |x, _y| (-one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip)).singular(),
                 domain: -0.8..0.8,
+                properties: [Transcendental],
                 example: 1.0 => 0.0,
             }
             /// Arc tangent. Derivative `1 / (1 + x^2)`.
@@ -229,7 +217,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.atan(),
                 derivative: |x, _y| (1.0 + x * x).map(Unary::Recip).plain(),
                 domain: -3.0..3.0,
-                properties: [Odd],
+                properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Hyperbolic sine. Derivative `cosh x`.
@@ -237,7 +225,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.sinh(),
                 derivative: |x, _y| x.map(Unary::Cosh).singular(),
                 domain: -2.0..2.0,
-                properties: [Odd],
+                properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Hyperbolic cosine. Derivative `sinh x`.
@@ -245,7 +233,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.cosh(),
                 derivative: |x, _y| x.map(Unary::Sinh).singular(),
                 domain: -2.0..2.0,
-                properties: [Even, NeverMinusZero],
+                properties: [Even, Transcendental, NeverMinusZero],
                 example: 0.0 => 1.0,
             }
             /// Hyperbolic tangent. Derivative `1 / cosh(x)^2`.
@@ -253,7 +241,7 @@ macro_rules! unary_rows {
                 kernel: |x| x.tanh(),
                 derivative: |x, _y| x.map(Unary::Sech2).plain(),
                 domain: -2.0..2.0,
-                properties: [Odd],
+                properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Square of the hyperbolic secant, `1 / cosh(x)^2`, accurate where `1 - tanh(x)^2` is near 0, too.
@@ -262,7 +250,7 @@ macro_rules! unary_rows {
                 kernel: |x| special::sech2(x),
                 derivative: |x, y| (-2.0 * (x.map(Unary::Tanh) * y)).plain(),
                 domain: -2.0..2.0,
-                properties: [Even],
+                properties: [Even, Transcendental],
                 example: 0.0 => 1.0,
             }
             /// Inverse hyperbolic sine. Derivative `1 / sqrt(1 + x^2)`.
@@ -270,7 +258,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::asinh(x.as_f64())),
                 derivative: |x, _y| x.c(1.0).with(Binary::Hypot, x).map(Unary::Recip).plain(),
                 domain: -3.0..3.0,
-                properties: [Odd],
+                properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Inverse hyperbolic cosine; NaN below 1. Derivative `1 / sqrt(x^2 - 1)`, infinite at 1 and NaN below.
@@ -279,6 +267,7 @@ macro_rules! unary_rows {
                 // Two roots: below -1, where the function is NaN, the root of the product would be a number.
                 derivative: |x, _y| (x - 1.0).map(Unary::Sqrt).mul_no_nan(&(x + 1.0).map(Unary::Sqrt)).map(Unary::Recip).singular(),
                 domain: 1.5..3.0,
+                properties: [Transcendental],
                 example: 1.0 => 0.0,
             }
             /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. Derivative `1 / (1 - x^2)`, infinite at
@@ -287,7 +276,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::atanh(x.as_f64())),
                 derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),
                 domain: -0.8..0.8,
-                properties: [Odd],
+                properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Logistic function `1 / (1 + e^-x)`, without overflow. Derivative `sigmoid(x) sigmoid(-x)`.
@@ -299,7 +288,7 @@ macro_rules! unary_rows {
                 },
                 derivative: |x, y| (y * (-x).map(Unary::Sigmoid)).plain(),
                 domain: -3.0..3.0,
-                properties: [NeverMinusZero],
+                properties: [Transcendental, NeverMinusZero],
                 example: 0.0 => 0.5,
             }
             /// Rectifier `max(x, 0)`. Derivative 1 where `x > 0` and 0 elsewhere, also at 0.
@@ -315,7 +304,7 @@ macro_rules! unary_rows {
                 kernel: |x| (if x > c(0.0) { x } else { c(0.0) }) + (-x.abs()).exp().ln_1p(),
                 derivative: |x, _y| x.map(Unary::Sigmoid).plain(),
                 domain: -3.0..3.0,
-                properties: [NeverMinusZero],
+                properties: [Transcendental, NeverMinusZero],
                 example: 1000.0 => 1000.0,
             }
             /// Bell curve `e^(-x^2)`, accurate where `x^2` is large. Derivative `-2 x e^(-x^2)`.
@@ -323,7 +312,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::gaussian(x.as_f64())),
                 derivative: |x, y| (-2.0 * (x * y)).plain(),
                 domain: -2.0..2.0,
-                properties: [Even],
+                properties: [Even, Transcendental],
                 example: 0.0 => 1.0,
             }
             /// Error function `2 / sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`. Derivative
@@ -332,7 +321,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(libm::erf(x.as_f64())),
                 derivative: |x, _y| (FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
                 domain: -2.0..2.0,
-                properties: [Odd],
+                properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Complementary error function `1 - erf x`, accurate where that is near 0. Derivative
@@ -341,6 +330,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(libm::erfc(x.as_f64())),
                 derivative: |x, _y| (-FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
                 domain: -2.0..2.0,
+                properties: [Transcendental],
                 example: 0.0 => 1.0,
             }
             /// Inverse of the error function: the number whose `erf` is `x`; infinite at -1 and 1, NaN beyond. Derivative
@@ -352,7 +342,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::erfinv(x.as_f64())),
                 derivative: |_x, y| (1.0 / FRAC_2_SQRT_PI * y.mul_no_nan(y).map(Unary::Exp)).singular(),
                 domain: -0.8..0.8,
-                properties: [Odd],
+                properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
             /// Logarithm of the absolute value of the gamma function; `inf` at 0 and the negative integers.
@@ -361,7 +351,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(libm::lgamma(x.as_f64())),
                 derivative: |x, _y| x.map(Unary::Digamma).singular(),
                 domain: 0.5..3.0,
-                properties: [SeesSignOfZero],
+                properties: [Transcendental, SeesSignOfZero],
                 example: 1.0 => 0.0,
             }
             /// Digamma function, the derivative of `lgamma`; NaN at 0 and the negative integers, where it has
@@ -373,7 +363,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::digamma(x.as_f64())),
                 derivative: |x, _y| x.map(Unary::Trigamma).singular(),
                 domain: 0.5..3.0,
-                properties: [SeesSignOfZero],
+                properties: [Transcendental, SeesSignOfZero],
             }
             /// Trigamma function, the second derivative of `lgamma`; `inf` at 0 and the negative integers.
             /// Derivative `polygamma(x, 2)`.
@@ -384,6 +374,7 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::trigamma(x.as_f64())),
                 derivative: |x, _y| x.with(Binary::Polygamma, &x.c(2.0)).singular(),
                 domain: 0.5..3.0,
+                properties: [Transcendental],
             }
         }
     };
@@ -400,7 +391,7 @@ fn one_minus_square<T: BaseTensor>(x: &Val<T>) -> Val<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Property, Unary};
+    use crate::ops::{Property, Unary};
 
     const NUMBERS: [f64; 12] = [0.0, 5e-324, 1e-300, 1e-9, 0.3, 0.7, 1.0, 1.5, 2.5, 40.0, 1e300, f64::INFINITY];
 

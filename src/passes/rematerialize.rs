@@ -275,7 +275,7 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
             }
         },
         Op::Unary(op, _) => op.is(Property::Arithmetic),
-        Op::Binary(op, ..) => op.is_arithmetic(),
+        Op::Binary(op, ..) => op.is(Property::Arithmetic),
         Op::Linear(op, _) => match &**op {
             Linear::Affine { from, .. } => size(from.shape()) <= size(op.output_shape()),
             Linear::Reshape { .. } | Linear::Cast { .. } => true,

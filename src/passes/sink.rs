@@ -111,7 +111,7 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
     match op {
         Op::Constant(_) | Op::Select(_) | Op::Discrete(..) => true,
         Op::Unary(op, _) => op.is(Property::Arithmetic),
-        Op::Binary(op, ..) => op.is_arithmetic(),
+        Op::Binary(op, ..) => op.is(Property::Arithmetic),
         Op::Linear(op, _) => matches!(**op, Linear::Cast { .. }),
         Op::Input(_) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
         Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,

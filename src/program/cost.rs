@@ -7,7 +7,7 @@
 
 use super::{NodeId, Op, Program};
 use crate::ops::kinds::Kind;
-use crate::ops::{Binary, Cost, Discrete, FloatStep, Linear, Unary, View};
+use crate::ops::{Cost, Discrete, FloatStep, Linear, Property, View};
 use crate::shape::size;
 
 /// What a run of a program costs.
@@ -149,14 +149,8 @@ fn time(op: &Op<NodeId>, cost: Cost) -> u64 {
 /// Whether an operation takes much longer than a product.
 pub(crate) fn is_function(op: &Op<NodeId>) -> bool {
     match op {
-        Op::Unary(op, _) => {
-            use Unary::{Abs, Neg, Recip, Relu, Sqrt, Square};
-            !matches!(op, Abs | Neg | Recip | Relu | Sqrt | Square)
-        }
-        Op::Binary(op, ..) => {
-            use Binary::{Atan2, Hypot, LogAddExp, Polygamma, Pow, PowLessOne};
-            matches!(op, Atan2 | Hypot | LogAddExp | Polygamma | Pow | PowLessOne)
-        }
+        Op::Unary(op, _) => op.is(Property::Transcendental),
+        Op::Binary(op, ..) => op.is(Property::Transcendental),
         Op::Input(_) | Op::Constant(_) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) | Op::Contract(..) => false,
         Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => false,
         Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,

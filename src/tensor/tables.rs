@@ -59,6 +59,7 @@ macro_rules! binary_methods {
             kernel: |$a:ident, $b:ident| $kernel:expr,
             partials: |$x:ident, $y:ident, $z:ident| [$dx:expr, $dy:expr],
             domain: $xlo:literal .. $xhi:literal, $ylo:literal .. $yhi:literal,
+            $(properties: [$($property:ident),*],)?
             $(example: ($ax:expr, $ay:expr) => $value:expr,)?
         }
     )*) => {

@@ -13,7 +13,7 @@ use crate::backend::ir::step::{
 };
 use crate::dtype::DType;
 use crate::kernels::threads;
-use crate::ops::{Binary, Property};
+use crate::ops::Property;
 
 /// How a step runs in parts.
 pub(crate) struct Partition {
@@ -273,8 +273,8 @@ fn cost<V>(item: &FusedOp<V>) -> f64 {
         | FusedOp::Not(_) => 0.2,
         FusedOp::IntBinary(..) | FusedOp::Select(_) | FusedOp::Form(..) | FusedOp::Weighted(..) => 0.3,
         FusedOp::Unary(op, _) if op.is(Property::Arithmetic) => 0.25,
-        FusedOp::Binary(op, ..) if op.is_arithmetic() => 0.25,
-        FusedOp::Binary(Binary::Div, ..) => 0.8,
+        FusedOp::Binary(op, ..) if op.is(Property::Arithmetic) => 0.25,
+        FusedOp::Binary(op, ..) if op.is(Property::Division) => 0.8,
         FusedOp::Unary(..) | FusedOp::Gather(..) => 2.5,
         FusedOp::SinCos(..) => 4.0,
         FusedOp::Binary(..) => 8.0,

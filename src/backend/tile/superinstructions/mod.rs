@@ -82,7 +82,7 @@ pub struct Superinstructions {
 /// Whether an operation costs little beside its reads and writes.
 fn is_cheap(node: &FusedNode) -> bool {
     match &node.item {
-        FusedOp::Binary(op, ..) => op.is_arithmetic(),
+        FusedOp::Binary(op, ..) => op.is(Property::Arithmetic),
         FusedOp::Unary(op, _) => op.is(Property::Arithmetic),
         FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Positions(_) | FusedOp::Compare(..) => {
             false
