@@ -9,6 +9,7 @@ pub mod array;
 pub mod backend;
 pub mod base;
 mod checkpoint;
+mod cost;
 pub mod dtype;
 pub mod export;
 pub mod guide;

@@ -9,9 +9,9 @@ use crate::interpreters::watch::{Mark, Origin, Reads};
 use crate::interpreters::{Count, Transcript, Watch};
 use crate::tree::Tree;
 
+pub use crate::cost::Cost;
 pub use crate::interpreters::count::{Family, Tally};
 pub use crate::interpreters::watch::{Access, Bounds, NotFinite, OutOfBounds, Summary};
-pub use crate::ops::Cost;
 
 /// The value of a program, and its cost: calls, work and bytes by family of operations.
 ///

@@ -43,8 +43,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::array::{Array, with_elem};
+use crate::cost::Cost;
 use crate::kernels::elementwise::Isa;
-use crate::ops::Cost;
 use crate::passes::{inline, rematerialize, replace_scalars, sink};
 use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;

@@ -19,9 +19,10 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::array::Array;
+use crate::cost::Cost;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
-use crate::ops::{Cost, Discrete, Linear};
+use crate::ops::{Discrete, Linear};
 use crate::program::{Builder, Constant, Loop, Made, NodeId, Now, Op, Program};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::piece;

@@ -6,36 +6,10 @@
 //! more.
 
 use super::{NodeId, Op, Program};
+use crate::cost::{Cost, Estimate, Work};
 use crate::ops::kinds::Kind;
-use crate::ops::{Cost, Discrete, FloatStep, Linear, Property, View};
+use crate::ops::{Discrete, FloatStep, Linear, Property, View};
 use crate::shape::size;
-
-/// What a run of a program costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Estimate {
-    pub(crate) cost: Cost,
-    /// The time that a compiled run takes, about, in tenths of nanoseconds.
-    pub(crate) time: u64,
-}
-
-/// The times of operations, in tenths of nanoseconds: as measured, and rounded.
-mod weights {
-    /// An operation on numbers, and a function of numbers.
-    pub(super) const NUMBER: u64 = 17;
-    pub(super) const FUNCTION_OF_NUMBER: u64 = 100;
-    /// An operation on arrays beside its elements, and a contraction beside its products.
-    pub(super) const CALL: u64 = 100;
-    pub(super) const CONTRACTION: u64 = 800;
-    /// An element of the result of an operation, and of one that computes a function or moves elements out of order.
-    pub(super) const ELEMENT: u64 = 1;
-    pub(super) const FUNCTION: u64 = 6;
-    pub(super) const MOVED: u64 = 5;
-    /// As many products of a contraction, with their sums, take as long as one element.
-    pub(super) const PRODUCTS: u64 = 2;
-    /// A number of an array that does not stay in a near cache, and the least number of elements of such an array.
-    pub(super) const FAR: u64 = 2;
-    pub(super) const LARGE: u64 = 1 << 16;
-}
 
 impl Program {
     /// What a run costs.
@@ -52,16 +26,14 @@ impl Program {
             return rule.primal().estimate();
         }
         let Op::Loop(l) = op else {
-            let cost = self.cost_of(id);
-            return Estimate { cost, time: time(op, cost) };
+            return Estimate::of(work(op), self.cost_of(id));
         };
         let sequences = l.xs.iter().map(|k| self.nodes()[*k as usize].kind());
         // A stack moves as many bytes as its rows together.
         let rows = l.body.outputs()[l.init.len()..].iter().map(|slot| (&slot.shape[..], slot.dtype));
         let stacks: Cost = rows.map(|row| Cost { calls: 0, ..Cost::trips(0, [row]) }.times(l.n)).sum();
         let own = Cost::trips(l.n, sequences) + stacks;
-        let time = (l.n as u64).saturating_mul(weights::NUMBER).saturating_add(own.work).saturating_add(far(own));
-        Estimate { cost: own, time }.plus(l.body.estimate().times(l.n))
+        Estimate::of_loop(l.n, own, l.body.estimate())
     }
 
     /// The cost of an operation that has no program of its own.
@@ -108,45 +80,20 @@ impl Program {
     }
 }
 
-impl Estimate {
-    fn plus(self, other: Estimate) -> Estimate {
-        Estimate { cost: self.cost + other.cost, time: self.time.saturating_add(other.time) }
-    }
-
-    fn times(self, n: usize) -> Estimate {
-        Estimate { cost: self.cost.times(n), time: self.time.saturating_mul(n as u64) }
-    }
-}
-
-/// The time in which large arrays are read and written.
-fn far(cost: Cost) -> u64 {
-    let numbers = cost.bytes / 8;
-    if numbers < weights::LARGE { 0 } else { numbers.saturating_mul(weights::FAR) }
-}
-
-/// The time that an operation of this cost takes.
-fn time(op: &Op<NodeId>, cost: Cost) -> u64 {
-    if cost.work == 0 {
-        return 0;
-    }
-    if cost.work == 1 {
-        return if is_function(op) { weights::FUNCTION_OF_NUMBER } else { weights::NUMBER };
-    }
-    let (call, elements) = if let Op::Contract(..) = op {
-        (weights::CONTRACTION, cost.work / (2 * weights::PRODUCTS))
+/// What the time of an operation depends on.
+fn work(op: &Op<NodeId>) -> Work {
+    if matches!(op, Op::Contract(..)) {
+        Work::Products
+    } else if is_function(op) {
+        Work::Functions
+    } else if matches!(op, Op::Linear(op, _) if is_out_of_order(op)) {
+        Work::Moves
     } else {
-        let out_of_order = matches!(op, Op::Linear(op, _) if is_out_of_order(op));
-        let each = match (is_function(op), out_of_order) {
-            (true, _) => weights::FUNCTION,
-            (false, true) => weights::MOVED,
-            (false, false) => weights::ELEMENT,
-        };
-        (weights::CALL, cost.work.saturating_mul(each))
-    };
-    elements.saturating_add(call).saturating_add(far(cost))
+        Work::Elements
+    }
 }
 
-/// Whether an operation takes much longer than a product.
+/// Whether an operation computes a transcendental function.
 pub(crate) fn is_function(op: &Op<NodeId>) -> bool {
     match op {
         Op::Unary(op, _) => op.is(Property::Transcendental),

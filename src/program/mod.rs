@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 pub(crate) use builder::Assumed;
 pub use builder::Builder;
-pub(crate) use cost::{Estimate, is_function};
+pub(crate) use cost::is_function;
 pub(crate) use custom::Taking;
 pub use custom::{Custom, CustomKind, LinearEquations, Transposed};
 pub(crate) use graph::{reach, results_needed};

@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{Estimate, Node, Op, Program};
+use super::{Node, Op, Program};
+use crate::cost::Estimate;
 
 /// A question about the inputs of a program, given a mark for each of its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

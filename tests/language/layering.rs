@@ -137,7 +137,7 @@ fn kernels_are_loops_over_slices() {
 }
 
 /// The rooms, from the ground up: the modules of `src/`, and the interpreters. A room names rooms before its own.
-const ROOMS: [&str; 26] = [
+const ROOMS: [&str; 27] = [
     "source",
     "shape",
     "hash",
@@ -145,6 +145,7 @@ const ROOMS: [&str; 26] = [
     "dtype",
     "array",
     "ops",
+    "cost",
     "program",
     "rewrite",
     "base",

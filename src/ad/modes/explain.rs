@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Write};
 
 use super::Way;
-use crate::program::Estimate;
+use crate::cost::Estimate;
 
 /// Why a derivative is computed in a way.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,10 +3,11 @@
 use super::{Form, LESS, Task, Wanted, Way, Why};
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift};
+use crate::cost::Estimate;
 use crate::dtype::DType;
 use crate::interpreters::Count;
 use crate::passes::{Options, optimize, optimize_with};
-use crate::program::{Estimate, Program, Term, interpret};
+use crate::program::{Program, Term, interpret};
 use crate::tensor::{Tensor, cond, fold, iterate, scan};
 
 /// A derivative of a program in its first inputs.

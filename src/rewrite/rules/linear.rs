@@ -8,8 +8,9 @@ use super::{
     scaled, scatter, table, zeros,
 };
 use crate::array::Array;
+use crate::cost::operation as cost;
 use crate::dtype::DType;
-use crate::ops::{Discrete, IntBinary, Linear, View, cost};
+use crate::ops::{Discrete, IntBinary, Linear, View};
 use crate::program::{Builder, Constant, NodeId, Op};
 use crate::rewrite::signs;
 use crate::shape::{Shape, size};

@@ -14,8 +14,9 @@ use super::orders::{
 };
 use super::views::{Axes, moves, over, reading};
 use super::{elements, like, linearly, number};
+use crate::cost::Cost;
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Cost, Linear, View};
+use crate::ops::{Binary, Contract, Linear, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::{Shape, size};
 

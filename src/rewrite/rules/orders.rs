@@ -7,9 +7,10 @@
 use smallvec::SmallVec;
 
 use super::views::{Axes, moves, over};
+use crate::cost::Cost;
 use crate::dtype::DType;
 use crate::hash::Table;
-use crate::ops::{Contract, Cost, Linear, View};
+use crate::ops::{Contract, Linear, View};
 use crate::shape::Shape;
 
 /// The cost of a contraction. Rules compare numbers of elements, so every element type counts as `f64`.

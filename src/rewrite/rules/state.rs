@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 
 use super::contract::contracted;
 use super::orders::{beats, contracting, elementwise};
+use crate::cost::Cost;
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Cost, View};
+use crate::ops::{Binary, Contract, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::Shape;
 
