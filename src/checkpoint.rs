@@ -21,6 +21,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::base::{Again, BaseTensor, Trip};
+use crate::cost::MACHINE;
 use crate::ops::Linear;
 use crate::program::repeat::{closed, held};
 use crate::program::{Node, Op, Program, Term, interpret};
@@ -417,15 +418,14 @@ pub(crate) fn bounded(body: &Program, most: usize) -> Program {
         let mut step = |carry: Vec<Term>| interpret(&inside, [carry, captured.clone()].concat());
         (held(carry, &mut step), Vec::new())
     });
-    let few = most <= FEW || bytes(body).saturating_mul(most) <= CACHE;
+    let few = most <= FEW || bytes(body).saturating_mul(most) <= MACHINE.level2_stack;
     let plan = if few { Plan::whole() } else { Checkpoint::states(2 * most.isqrt() + 2).plan(most, true) };
     let (carry, _) = map_accum(&plan, (most, false), init.to_vec(), &[], &step);
     closed(&variables, &carry)
 }
 
-/// The derivative of so few trips keeps all states, and that of more trips, if so many bytes hold all that they compute.
+/// The derivative of so few trips keeps all states.
 const FEW: usize = 64;
-const CACHE: usize = 1 << 20;
 
 /// The bytes of all values that a program computes.
 fn bytes(program: &Program) -> usize {

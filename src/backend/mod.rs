@@ -43,7 +43,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::array::{Array, with_elem};
-use crate::cost::Cost;
+use crate::cost::{Cost, MACHINE};
 use crate::kernels::elementwise::Isa;
 use crate::passes::{inline, rematerialize, replace_scalars, sink};
 use crate::program::{Program, Slot, check_inputs};
@@ -79,13 +79,11 @@ pub(crate) fn is_off() -> bool {
     *OFF.get_or_init(|| std::env::var_os("POLYGRAD_INTERPRET").is_some_and(|value| value == "1"))
 }
 
-/// Whether a program that runs once is done earlier compiled than interpreted. To compile an operation takes as long as
-/// to interpret about a thousand elements; a trip of an interpreted loop costs some tens of elements an operation.
+/// Whether a program that runs once is done earlier compiled than interpreted.
 pub(crate) fn pays_once(program: &Program) -> bool {
-    const ELEMENTS: u64 = 1000;
-    const CALL: u64 = 50;
     let Cost { calls, work, .. } = program.estimate().cost;
-    work.saturating_add(calls.saturating_mul(CALL)) / ELEMENTS > program.size() as u64
+    let elements = work.saturating_add(calls.saturating_mul(MACHINE.interpreted_call));
+    elements / MACHINE.compiled_operation > program.size() as u64
 }
 
 /// Compiles a program.

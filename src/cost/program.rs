@@ -28,7 +28,7 @@ pub(crate) enum Work {
 }
 
 /// Whole tenths of nanoseconds.
-const fn tenths(nanoseconds: f64) -> u64 {
+pub(crate) const fn tenths(nanoseconds: f64) -> u64 {
     (10.0 * nanoseconds + 0.5) as u64
 }
 
@@ -103,7 +103,7 @@ mod tests {
     fn weights_are_exact() {
         let m = MACHINE;
         let times = [m.number, m.number_function, m.call, m.contraction, m.element, m.element_function, m.moved];
-        for time in times.into_iter().chain([m.far_number]) {
+        for time in times.into_iter().chain([m.far_number, m.comparison]) {
             assert_eq!(tenths(time) as f64 / 10.0, time);
         }
         assert_eq!(0.1 / weights::PRODUCTS as f64, m.product);

@@ -15,12 +15,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The nanoseconds of work that are worth the way to another thread, which takes tens of microseconds.
-pub(crate) const WORTH: f64 = 150e3;
+use crate::cost::MACHINE;
 
 /// The number of threads that share work of so many nanoseconds.
 pub(crate) fn number(work: f64) -> usize {
-    if work < WORTH { 1 } else { available() }
+    if work < MACHINE.thread { 1 } else { available() }
 }
 
 /// The number of threads that there are.

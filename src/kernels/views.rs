@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 
 use super::loop_nest::{Nest, stepped};
+use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
 
 /// Copies the elements of `source` to their places, all of which are distinct; other places keep what they have.
@@ -107,8 +108,8 @@ fn crossing(nest: &Nest<2>) -> Option<[usize; 2]> {
     Some([find(|[s, t]| s == 1 && t > 1)?, find(|[s, t]| s > 1 && t == 1)?])
 }
 
-/// The side of the square tiles in which matrices are transposed: one or two lines of cache.
-const TILE: usize = 16;
+/// The side of the square tiles in which matrices are transposed.
+const TILE: usize = MACHINE.transposed_tile;
 
 /// Walks a nest that transposes matrices tile by tile, so that lines of cache are used whole on both
 /// sides. The places are those of the loops contiguous in `source` and in `out`.

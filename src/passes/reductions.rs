@@ -9,13 +9,11 @@
 //! stacks are smaller than what the additions would move.
 
 use super::batch::{Value, stack};
+use crate::cost::MACHINE;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, View};
 use crate::program::{Builder, Loop, NodeId, Op, Program, Slot};
 use crate::shape::size;
-
-/// The elements of a stack that stays in cache.
-const NEAR: usize = 1 << 17;
 
 /// One addition to a carry in a trip; values are numbers of the body.
 #[derive(Clone, Debug)]
@@ -281,7 +279,7 @@ fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
         // A scatter costs as much as its values, which are stacked.
         Addend::Scatter(..) => (usize::MAX, false),
     };
-    stacked < added || (stacked <= room && !copies && stacked.saturating_mul(l.n) <= NEAR)
+    stacked < added || (stacked <= room && !copies && stacked.saturating_mul(l.n) <= MACHINE.level2_stack / 8)
 }
 
 /// The loop of the carries that remain, and where the values that the other carries need are found.

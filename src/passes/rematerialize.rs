@@ -10,18 +10,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cost::MACHINE;
 use crate::ops::{Discrete, Linear, Property};
 use crate::program::{Builder, Loop, Made, Node, NodeId, Now, Op, Program, Slot};
 use crate::shape::size;
-
-/// The nanoseconds that it takes to start an operation of a trip, and that it takes for each element of 8 bytes.
-const START: f64 = 20.0;
-const ELEMENT: f64 = 0.25;
-
-/// The bytes of a stack that stays in cache, and the nanoseconds to write or read a byte of it, or of a larger one.
-const CACHE: usize = 1 << 20;
-const NEAR: f64 = 0.03;
-const FAR: f64 = 0.1;
 
 /// The largest number of operations that compute a value again.
 const MOST: usize = 12;
@@ -290,14 +282,16 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
 /// it in the others.
 fn pays(program: &Program, l: &Loop<NodeId>, value: &Value, loops: &[NodeId], costs: f64) -> bool {
     let bytes = |node: &Node| (size(&node.shape) * node.dtype.width()) as f64;
-    let rate = |bytes: f64| if bytes * l.n as f64 > CACHE as f64 { FAR } else { NEAR };
+    let far = |bytes: f64| bytes * l.n as f64 > MACHINE.level2_stack as f64;
+    let rate = |bytes: f64| if far(bytes) { MACHINE.far_byte } else { MACHINE.near_byte };
     let moved = |node: &Node| bytes(node) * rate(bytes(node));
     let body = l.body.nodes();
     let saved = moved(&body[value.id as usize]) * (1 + loops.len()) as f64;
     let mut cost = 0.0;
     for id in &value.inner {
         if !matches!(body[*id as usize].op, Op::Constant(_)) {
-            cost += (START + ELEMENT / 8.0 * bytes(&body[*id as usize])) * loops.len() as f64;
+            let time = MACHINE.trip_call + MACHINE.arithmetic / 8.0 * bytes(&body[*id as usize]);
+            cost += time * loops.len() as f64;
         }
     }
     for k in loops {

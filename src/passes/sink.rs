@@ -11,16 +11,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::array::{Array, with_elem};
+use crate::cost::MACHINE;
 use crate::ops::{Linear, Property, View};
 use crate::program::{Builder, Constant, Loop, Made, Node, NodeId, Op, Program, Slot};
 use crate::rewrite::rules::{is_elementwise, views::elementwise_on};
 use crate::shape::{Shape, size};
-
-/// The least number of bytes of a row that is computed by the loop, where a row costs so many times as much.
-const LEAST: f64 = 1024.0;
-
-/// The bytes of a stack that stays in cache.
-const CACHE: usize = 1 << 20;
 
 /// The largest number of operations that compute a row.
 const MOST: usize = 12;
@@ -35,7 +30,7 @@ struct Rows {
     same: BTreeMap<NodeId, NodeId>,
 }
 
-/// The program in which loops compute the rows they read; nothing, if there are none.
+/// The program in which loops compute the rows they read; nothing, if there are none. A row costs so many times as much.
 pub(crate) fn sink(program: &Program, costs: f64) -> Option<Program> {
     let uses = program.uses();
     let mut bodies: BTreeMap<NodeId, Program> = BTreeMap::new();
@@ -75,7 +70,7 @@ fn rows(program: &Program, uses: &[u32], l: &Loop<NodeId>, x: NodeId, costs: f64
         let node = &program.nodes()[id as usize];
         size(&node.shape) * node.dtype.width()
     };
-    if uses[x as usize] != 1 || ((bytes(x) / l.n.max(1)) as f64) < costs * LEAST {
+    if uses[x as usize] != 1 || ((bytes(x) / l.n.max(1)) as f64) < costs * MACHINE.sunk_row as f64 {
         return None;
     }
     let mut rows = Rows { inner: BTreeSet::new(), stacks: BTreeSet::new(), same: BTreeMap::new() };
@@ -97,7 +92,7 @@ fn rows(program: &Program, uses: &[u32], l: &Loop<NodeId>, x: NodeId, costs: f64
             rows.stacks.insert(id);
         }
     }
-    let near = (bytes(x) as f64) < costs * CACHE as f64;
+    let near = (bytes(x) as f64) < costs * MACHINE.level2_stack as f64;
     let cheap = |id: &NodeId| !near || is_cheap(&program.nodes()[*id as usize].op);
     let more = rows.stacks.iter().filter(|stack| !l.xs.contains(stack)).count();
     let pays = rows.inner.contains(&x) && rows.inner.iter().all(cheap) && !rows.stacks.is_empty() && more <= 1;

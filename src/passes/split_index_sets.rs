@@ -19,7 +19,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::array::Array;
-use crate::cost::Cost;
+use crate::cost::{Cost, MACHINE};
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Discrete, Linear};
@@ -31,9 +31,6 @@ use crate::shape::{Shape, size};
 
 /// The largest number of operations of a cone, and of segments.
 const MOST: usize = 64;
-
-/// The cost of one operation, as a number of bytes moved: more operations on smaller arrays are not cheaper.
-const CALL: f64 = 64.0;
 
 /// A mask that holds on an interval of an axis, or outside of it.
 type Interval = (usize, Range<usize>, bool);
@@ -140,7 +137,7 @@ struct Share {
 impl Share {
     fn add(&mut self, part: f64, whole: Cost) {
         self.work += part * whole.work as f64;
-        self.bytes += part * (whole.bytes as f64 + CALL * whole.calls as f64);
+        self.bytes += part * (whole.bytes as f64 + MACHINE.call_bytes as f64 * whole.calls as f64);
     }
 }
 

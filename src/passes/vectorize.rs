@@ -16,6 +16,7 @@ use super::batch::{Value, batch};
 use super::fission::fission;
 use super::induction_variables::induction_variables;
 use super::reductions::Split;
+use crate::cost::MACHINE;
 use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
 use crate::rewrite::signs::Seen;
 use crate::shape::{MAX_SIZE, size};
@@ -73,9 +74,7 @@ fn without_dead_outputs(l: &Loop<NodeId>, taken: &[bool]) -> Program {
     l.body.with_results(&results)
 }
 
-/// The elements of a value of a trip beside which the cost of a trip is nothing, and those of a stack that is too large to be made
-/// without need: one of a few hundred megabytes.
-const ALONE: usize = 1 << 17;
+/// The elements of a stack that is too large to be made without need: one of a few hundred megabytes.
 const TOO_LARGE: usize = 1 << 25;
 
 /// The largest size of such stacks, in multiples of what a trip reads and returns.
@@ -93,7 +92,7 @@ pub(super) fn is_bulk(l: &Loop<NodeId>, of: &Loop<NodeId>) -> bool {
     let rows = rows.chain(&of.body.outputs()[carried..]);
     let rows = rows.fold(0, |sum: usize, slot| sum.saturating_add(size(&slot.shape)));
     let stack = l.n.saturating_mul(most);
-    stack <= TOO_LARGE || (most < ALONE || most / ROOM <= rows) && stack <= MAX_SIZE
+    stack <= TOO_LARGE || (most < MACHINE.large_trip || most / ROOM <= rows) && stack <= MAX_SIZE
 }
 
 /// Whether arrays can hold a stack of `n` values for each value of the program.

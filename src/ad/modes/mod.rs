@@ -22,6 +22,7 @@ mod traced;
 
 use std::fmt::{self, Display};
 
+use crate::cost::{MACHINE, tenths};
 use crate::interpreters::adval::Fault;
 use crate::passes::{Options, optimize_with};
 use crate::program::{Custom, CustomKind, Op, Program, Slot};
@@ -161,9 +162,6 @@ const FEW: usize = 4;
 /// Where there are more than so many times as many inputs as results, or the other way round, shapes decide.
 const RATIO: usize = 4;
 
-/// The least time of a derivative that runs once for which others are made, in tenths of nanoseconds.
-const ONCE: u64 = 10_000_000;
-
 /// A way is taken before those that come first if it takes less than this part of their time: a numerator and a
 /// denominator.
 const LESS: (u64, u64) = (7, 8);
@@ -262,7 +260,7 @@ impl Task<'_> {
         }
         let (mut ways, why) = self.ways(asked);
         let passes = self.inputs().min(self.results()) as u64;
-        if once && ways.len() > 1 && self.program.estimate().time.saturating_mul(passes) < ONCE {
+        if once && ways.len() > 1 && self.program.estimate().time.saturating_mul(passes) < tenths(MACHINE.comparison) {
             ways.truncate(1);
         }
         Ok((ways, why))

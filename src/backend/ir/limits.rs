@@ -1,6 +1,6 @@
-//! Thresholds, in bytes, elements and nanoseconds, from which on an optimization of a plan pays.
+//! Limits of optimizations of a plan: those of the machine, and others for tests.
 
-use crate::kernels::threads;
+use crate::cost::MACHINE;
 
 /// When steps share blocks, and how large these are.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +23,13 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// What measured best: less stays in cache anyway.
+    /// What measured best.
     pub(crate) const DEFAULT: Limits = Limits {
-        spared: 128 << 10,
-        block: 128 << 10,
-        halo: (4096, 16),
-        interchange: 2048,
-        partition: threads::WORTH,
+        spared: MACHINE.block_spares,
+        block: MACHINE.block,
+        halo: (MACHINE.halo_group, MACHINE.halo_row),
+        interchange: MACHINE.interchange,
+        partition: MACHINE.thread,
         rematerialization: 1.0,
         scalar_replacement: true,
     };
@@ -43,13 +43,8 @@ impl Limits {
         rematerialization: 0.0,
         scalar_replacement: false,
     };
-    /// A row of more bytes does not stay in cache.
-    pub(crate) const ROW: usize = 512 << 10;
     /// The number of steps that are looked at after the last one that joined.
     pub(crate) const WINDOW: usize = 16;
     /// The largest number of rows that are tried for a first step.
     pub(crate) const TRIES: usize = 6;
 }
-
-/// The least length of a row that has tiles of its own.
-pub(crate) const LONG: usize = 192;

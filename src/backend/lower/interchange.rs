@@ -13,8 +13,8 @@ use super::operations::{Scope, product_item, sum_item};
 use super::{LoweredValue, Lowering};
 use crate::array::Array;
 use crate::backend::ir::access::{Access, AxisOrder, positions};
-use crate::backend::ir::limits::LONG;
 use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, Operand, Step};
+use crate::cost::MACHINE;
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Contract, Discrete, Linear, View};
@@ -243,7 +243,8 @@ impl Lowering {
         let (mut x, mut y) = (seen(a, &op.a)?, seen(b, &op.b)?);
         self.agree(n, dtype, [&mut x, &mut y]);
         // Views of short rows would be copied, which costs more than the kernel.
-        let copied = |known: &LoweredValue| matches!(known, LoweredValue::View(_, access) if access.row().is_none_or(|row| row < LONG));
+        let short = |access: &Access| access.row().is_none_or(|row| row < MACHINE.tile_row);
+        let copied = |known: &LoweredValue| matches!(known, LoweredValue::View(_, access) if short(access));
         if self.interchanged(n, &[(&x, dtype), (&y, dtype)]).is_none() && (copied(&x) || copied(&y)) {
             return None;
         }

@@ -11,9 +11,8 @@ use crate::backend::ir::fusion::{FusedOp, FusionGroup};
 use crate::backend::ir::step::{
     Buffer, BufferId, FusedStep, KernelCall, KernelOp, LINE, Loop, Step, Storage, Use, Uses,
 };
+use crate::cost::{MACHINE, step};
 use crate::dtype::DType;
-use crate::kernels::threads;
-use crate::ops::Property;
 
 /// How a step runs in parts.
 pub(crate) struct Partition {
@@ -54,12 +53,6 @@ const MOST: usize = 64;
 /// The number of parts for each thread, so that a thread that is late holds up few others.
 const EACH: usize = 3;
 
-/// The number of nanoseconds for each byte that a part has of a sum.
-const BYTE: f64 = 5.0;
-
-/// Parts of groups are no shorter than the longest tiles, if groups are much longer.
-const TILE: usize = 1024;
-
 impl Partition {
     /// The parts of a step, if it has rows and takes longer than so many nanoseconds.
     pub(crate) fn of(step: &FusedStep, buffers: &[Buffer], worth: f64) -> Option<Partition> {
@@ -78,8 +71,8 @@ impl Partition {
         let sums = sums(step, &uses, buffers)?;
         let bytes: usize = sums.iter().map(Sum::bytes).sum();
         // What parts cost beside their work counts less where less work is worth a part: in tests.
-        let share = worth / threads::WORTH;
-        let most = (time / (share * BYTE * bytes as f64)).min(2.0 * time / worth).min(MOST as f64) as usize;
+        let share = worth / MACHINE.thread;
+        let most = (time / (share * MACHINE.sum_byte * bytes as f64)).min(2.0 * time / worth).min(MOST as f64) as usize;
         let adds = uses.values().any(|touched| touched.written && touched.added);
         let mut parts = Partition {
             rows,
@@ -113,7 +106,7 @@ impl Partition {
     pub(crate) fn part(&self, threads: usize) -> usize {
         let parts = if self.fixed { self.most } else { self.most.min(EACH.saturating_mul(threads)) };
         let part = self.rows.div_ceil(parts).next_multiple_of(self.together);
-        if self.together == 1 && part > TILE { part.next_multiple_of(TILE) } else { part }
+        if self.together == 1 && part > MACHINE.tile { part.next_multiple_of(MACHINE.tile) } else { part }
     }
 
     /// The number of parts where there are so many threads.
@@ -220,8 +213,8 @@ fn loop_parts(l: &Loop<FusionGroup>) -> f64 {
     for step in &l.body {
         work += nanoseconds(step);
         starts += match step {
-            Step::Pass(group) => START * group.len() as f64,
-            Step::KernelCall(_) | Step::Loop(_) | Step::RowBlocks(_) => 2.0 * START,
+            Step::Pass(group) => MACHINE.tile_call * group.len() as f64,
+            Step::KernelCall(_) | Step::Loop(_) | Step::RowBlocks(_) => 2.0 * MACHINE.tile_call,
             Step::Interpreted(_) => 0.0,
         };
     }
@@ -240,10 +233,10 @@ fn nanoseconds(step: &FusedStep) -> f64 {
             let read: usize = whole.operands.iter().map(|(_, len)| len).sum();
             match &whole.op {
                 KernelOp::Product(product) => product.nanoseconds(),
-                KernelOp::Extremum(..) => 0.5 * size(read),
-                KernelOp::Position(..) | KernelOp::Transpose(_) => size(read),
-                KernelOp::Gather(..) => 2.0 * size(whole.size),
-                KernelOp::Scatter(..) | KernelOp::Affine(..) => 2.0 * size(read),
+                KernelOp::Extremum(..) => MACHINE.extremum * size(read),
+                KernelOp::Position(..) | KernelOp::Transpose(_) => MACHINE.position * size(read),
+                KernelOp::Gather(..) => MACHINE.gather * size(whole.size),
+                KernelOp::Scatter(..) | KernelOp::Affine(..) => MACHINE.gather * size(read),
             }
         }
         Step::Loop(l) => size(l.n) * l.body.iter().map(nanoseconds).sum::<f64>(),
@@ -252,31 +245,23 @@ fn nanoseconds(step: &FusedStep) -> f64 {
     }
 }
 
-/// The nanoseconds of work that make up for the start of an operation on another tile.
-const START: f64 = 80.0;
-
 /// The nanoseconds that an operation takes for each position, of elements of 8 bytes.
 fn cost<V>(item: &FusedOp<V>) -> f64 {
     match item {
-        FusedOp::Read(..) | FusedOp::One(..) | FusedOp::Second(_) => 0.1,
-        FusedOp::View(_, access) if access.is_mostly_straight() => 0.05,
-        FusedOp::View(..)
-        | FusedOp::Positions(_)
-        | FusedOp::Put(..)
-        | FusedOp::Convert(..)
-        | FusedOp::FloatStep(..) => 0.5,
+        FusedOp::Read(..) | FusedOp::One(..) | FusedOp::Second(_) => MACHINE.tile_read,
+        FusedOp::View(_, access) if access.is_mostly_straight() => MACHINE.tile_view,
+        FusedOp::View(..) | FusedOp::Put(..) => MACHINE.moved,
+        FusedOp::Positions(_) | FusedOp::Convert(..) | FusedOp::FloatStep(..) => MACHINE.converted,
         FusedOp::Add(..)
         | FusedOp::Compare(..)
         | FusedOp::IntUnary(..)
         | FusedOp::And(..)
         | FusedOp::Or(..)
-        | FusedOp::Not(_) => 0.2,
-        FusedOp::IntBinary(..) | FusedOp::Select(_) | FusedOp::Form(..) | FusedOp::Weighted(..) => 0.3,
-        FusedOp::Unary(op, _) if op.is(Property::Arithmetic) => 0.25,
-        FusedOp::Binary(op, ..) if op.is(Property::Arithmetic) => 0.25,
-        FusedOp::Binary(op, ..) if op.is(Property::Division) => 0.8,
-        FusedOp::Unary(..) | FusedOp::Gather(..) => 2.5,
-        FusedOp::SinCos(..) => 4.0,
-        FusedOp::Binary(..) => 8.0,
+        | FusedOp::Not(_) => MACHINE.compared,
+        FusedOp::IntBinary(..) | FusedOp::Select(_) | FusedOp::Form(..) | FusedOp::Weighted(..) => MACHINE.chosen,
+        FusedOp::Unary(op, _) => step::unary(*op),
+        FusedOp::Binary(op, ..) => step::binary(*op),
+        FusedOp::Gather(..) => MACHINE.tile_gather,
+        FusedOp::SinCos(..) => MACHINE.sine_and_cosine,
     }
 }

@@ -16,6 +16,7 @@ use crate::backend::ir::limits::Limits;
 use crate::backend::ir::step::{
     Buffer, BufferId, FusedStep, KernelCall, KernelOp, RowBlocks, Step, Storage, Use, Uses, transposed_by_rows,
 };
+use crate::cost::MACHINE;
 
 /// Lets the steps of a frame, and those of the bodies of its loops, share blocks. The buffers `kept` are read after the
 /// last step.
@@ -303,7 +304,7 @@ impl Candidate {
                 None => {}
             }
         }
-        if !shared || self.row_bytes + bytes > Limits::ROW {
+        if !shared || self.row_bytes + bytes > MACHINE.level2_beside {
             return false;
         }
         for (buf, touched) in uses {

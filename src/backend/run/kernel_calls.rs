@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::Memory;
 use crate::array::{with_elem, with_num};
 use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, Operand, RowRange, transposed_by_rows};
+use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
 use crate::kernels::elementwise::{self, Isa};
 use crate::kernels::indexing::{self, Blocks};
@@ -14,19 +15,10 @@ use crate::kernels::loop_nest::Nest;
 use crate::kernels::{reduce, threads, views};
 use crate::ops::Reduce;
 
-/// The nanoseconds that an element of a gather takes.
-const GATHER: f64 = 2.0;
-
-/// The least number of elements for which loops for the instruction set of the machine are called.
-const LONG: usize = 32;
-
-/// The number of elements of a part of a line that threads share.
-const SHARE: usize = 1 << 18;
-
 /// The extremum of a line, from those of its parts: the same on any number of threads.
 fn in_parts<E: Num>(line: &[E], of_line: impl Fn(&[E]) -> E + Sync) -> E {
-    let mut parts: SmallVec<[E; 64]> = SmallVec::from_elem(E::ZERO, line.len().div_ceil(SHARE));
-    let jobs = line.chunks(SHARE).zip(&mut parts[..]);
+    let mut parts: SmallVec<[E; 64]> = SmallVec::from_elem(E::ZERO, line.len().div_ceil(MACHINE.line_part));
+    let jobs = line.chunks(MACHINE.line_part).zip(&mut parts[..]);
     threads::share(threads::available(), jobs, |(line, part)| *part = of_line(line));
     of_line(&parts)
 }
@@ -38,16 +30,16 @@ fn extrema<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), 
         true => (elementwise::max as fn(Isa, &[E]) -> E, elementwise::max_to as fn(Isa, &[E], &mut [E])),
         false => (elementwise::min as fn(Isa, &[E]) -> E, elementwise::min_to as fn(Isa, &[E], &mut [E])),
     };
-    if inner == 1 && len >= 2 * SHARE {
+    if inner == 1 && len >= 2 * MACHINE.line_part {
         return out
             .iter_mut()
             .zip(x.chunks_exact(len))
             .for_each(|(out, line)| *out = in_parts(line, |x| of_line(isa, x)));
     }
-    if inner == 1 && len >= LONG {
+    if inner == 1 && len >= MACHINE.isa_run {
         return out.iter_mut().zip(x.chunks_exact(len)).for_each(|(out, line)| *out = of_line(isa, line));
     }
-    if inner >= LONG {
+    if inner >= MACHINE.isa_run {
         for (best, block) in out.chunks_exact_mut(inner).zip(x.chunks_exact(len * inner)) {
             best.copy_from_slice(&block[..inner]);
             block.chunks_exact(inner).skip(1).for_each(|row| with_row(isa, row, best));
@@ -86,7 +78,7 @@ impl Memory {
             KernelOp::Gather(sizes, block) => with_elem!(whole.dtype, E => {
                 let (table, ix, block) = (self.operand::<E>(whole, 0), self.indices(whole), *block);
                 // Each part has positions of its own.
-                let threads = threads::number(GATHER * whole.size as f64);
+                let threads = threads::number(MACHINE.gather * whole.size as f64);
                 let part = (whole.size / block.max(1)).div_ceil(threads).max(1);
                 let parts = self.out::<E>(whole).chunks_mut(part * block.max(1)).enumerate();
                 threads::share(threads, parts, |(k, out)| {

@@ -12,9 +12,9 @@ use std::ops::Range;
 
 use crate::backend::ir::access::Footprint;
 use crate::backend::ir::fusion::{FusedNode, FusedOp, FusionGroup, ValueId};
-use crate::backend::ir::limits::LONG;
 use crate::backend::ir::step::{BufferId, LINE};
 use crate::backend::plan::halo::FullPass;
+use crate::cost::MACHINE;
 use crate::dtype::DType;
 use superinstructions::{Superinstructions, fuse};
 
@@ -73,7 +73,7 @@ impl FusionGroup {
         let mut rows: HashMap<usize, usize> = HashMap::new();
         for node in &self.nodes {
             if let (FusedOp::View(_, access), None) = (&node.item, node.stored)
-                && let Some(row) = access.row().filter(|row| *row >= LONG)
+                && let Some(row) = access.row().filter(|row| *row >= MACHINE.tile_row)
             {
                 *rows.entry(row).or_default() += 1;
             }
@@ -146,17 +146,13 @@ impl FusionGroup {
             most = most.max(live);
             live -= ends[k];
         }
-        let tile = if LONGEST * (most + through) <= CACHE { LONGEST } else { LONGEST / 2 };
+        // Tiles whose values do not stay in the first level of cache are half as long, whatever these take: to start the
+        // operations of shorter tiles takes longer than to fetch values from the second level.
+        let longest = MACHINE.tile;
+        let tile = if longest * (most + through) <= MACHINE.level1 { longest } else { longest / 2 };
         tile.min(self.size.max(1))
     }
 }
-
-/// The length of tiles whose values stay in the first level of cache. Tiles of other groups are half as long, whatever
-/// their values take: to start the operations of shorter tiles takes longer than to fetch values from the second level.
-const LONGEST: usize = 1024;
-
-/// The bytes of the first level of cache.
-const CACHE: usize = 32 << 10;
 
 /// The length of tiles that divide rows, next to a given one.
 fn rounded(tile: usize, row: usize) -> usize {

@@ -7,16 +7,12 @@
 use crate::dtype::Num;
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
-/// The lengths from which on loops for the instruction set of the machine pay, for sums and for additions (measured).
-pub(crate) const LONG_SUM: usize = 512;
-pub(crate) const LONG: usize = 32;
-
-/// `sum_i v[k][i] * common[i]` for each `k`, for lines of at least [`LONG_SUM`] elements.
+/// `sum_i v[k][i] * common[i]` for each `k`, for lines of at least `isa_sum` elements.
 pub(crate) fn dots<E: Num, const C: usize, const L: usize>(v: [&[E]; C], common: &[E]) -> [E; C] {
     dispatch(Isa::detect(), Dots::<E, C, L> { v, common })
 }
 
-/// `out[i] += sum_k x[k] * v[k][i]`, from the first to the last, for lines of at least [`LONG`] elements.
+/// `out[i] += sum_k x[k] * v[k][i]`, from the first to the last, for lines of at least `isa_run` elements.
 pub(crate) fn add_scaled<E: Num, const C: usize>(x: [E; C], v: [&[E]; C], out: &mut [E]) {
     dispatch(Isa::detect(), AddScaled { x, v, out });
 }

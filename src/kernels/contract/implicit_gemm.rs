@@ -11,15 +11,10 @@ use smallvec::SmallVec;
 
 use super::micro_kernel::{self, COLUMNS, Lines, Origin, Piece, Place, SIDES};
 use super::windows::all_finite;
+use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 use crate::kernels::loop_nest::{Axis, Nest};
-
-/// The number of steps of the sum that are packed at once: a tile's part of the rows stays in the first cache.
-const STEPS: usize = 256;
-
-/// The number of columns that are packed at once: their part of the operand stays in the second cache.
-const PANELS: usize = 42;
 
 /// The range checks of an array, as an [`Origin`] has them.
 type Checks = SmallVec<[(usize, i64, i64); SIDES]>;
@@ -199,10 +194,10 @@ impl Packed {
         [self.rows.len, self.columns.len, self.steps.len, times]
     }
 
-    /// Whether tiles are filled well enough, and often enough, for packing to pay (measured).
+    /// Whether tiles are filled well enough, and often enough, for packing to pay.
     pub(crate) fn pays(&self) -> bool {
         let [rows, columns, steps, _] = self.sizes();
-        rows >= 4 && columns >= 2 && steps >= 2 && rows.saturating_mul(columns).saturating_mul(steps) >= 512
+        rows >= 4 && columns >= 2 && steps >= 2 && rows.saturating_mul(columns).saturating_mul(steps) >= MACHINE.packed
     }
 
     /// Adds the products to `out`; `false`, with nothing done, if a zero would stand for an element out of bounds
@@ -283,7 +278,7 @@ impl<E: Num, const R: usize> Job<'_, E, R> {
         let Packed { rows, columns, steps, .. } = self.plan;
         let checked = !self.plan.checks.is_empty();
         let Room { rows: packed_row, columns: packed, steps: step_places, column_places, pieces, .. } = &mut *self.room;
-        let (depth, width) = (STEPS.min(steps.len), (PANELS * COLUMNS).min(columns.len));
+        let (depth, width) = (MACHINE.packed_steps.min(steps.len), (MACHINE.packed_panels * COLUMNS).min(columns.len));
         packed_row.resize(packed_row.len().max(depth * R), E::ZERO);
         packed.resize(packed.len().max(depth * width.next_multiple_of(COLUMNS)), E::ZERO);
         step_places.resize(step_places.len().max(depth), Place::default());

@@ -12,6 +12,7 @@
 use smallvec::SmallVec;
 
 use super::implicit_gemm::Room;
+use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 use crate::kernels::loop_nest::{Axis, Nest};
@@ -19,15 +20,6 @@ use crate::kernels::loop_nest::{Axis, Nest};
 /// The numbers of rows and columns of a tile.
 const ROWS: usize = 2;
 const COLUMNS: usize = 6;
-
-/// The number of steps of the sum during which the lines of a tile stay in the first cache; a multiple of all sides.
-const STEPS: usize = 1024;
-
-/// The least length of a run.
-const RUN: usize = 16;
-
-/// The least number of steps of the sum for which tiles pay.
-const LEAST: usize = 256;
 
 /// A product, planned.
 pub(crate) struct Sums {
@@ -46,7 +38,7 @@ impl Sums {
     /// The plan of a nest whose sum goes along runs, if tiles pay.
     pub(crate) fn new(nest: &Nest<3>, dtype: DType) -> Option<Sums> {
         let (inner, mut steps) = (nest.inner(), SmallVec::new());
-        if !nest.is_box() || !dtype.is_float() || inner.strides != [1, 1, 0] || inner.len < RUN {
+        if !nest.is_box() || !dtype.is_float() || inner.strides != [1, 1, 0] || inner.len < MACHINE.summed_run {
             return None;
         }
         let mut lines = [Vec::new(), Vec::new()];
@@ -62,7 +54,7 @@ impl Sums {
         let [m, n] = [count(&lines[0]), count(&lines[1])];
         let filled = |m: usize, n: usize| m.next_multiple_of(ROWS).saturating_mul(n.next_multiple_of(COLUMNS));
         let wasteful = filled(m, n).min(filled(n, m)) > m.saturating_mul(n).saturating_mul(3) / 2;
-        if wasteful || count(&steps).saturating_mul(inner.len) < LEAST {
+        if wasteful || count(&steps).saturating_mul(inner.len) < MACHINE.summed {
             return None;
         }
         let operands = if filled(m, n) <= filled(n, m) { [0, 1] } else { [1, 0] };
@@ -130,8 +122,8 @@ impl<'p> Parts<'p> {
     fn next(&mut self, pieces: &mut SmallVec<[Piece; 64]>) -> bool {
         pieces.clear();
         let mut steps = 0;
-        while !self.over && steps < STEPS {
-            let len = (self.plan.run - self.done).min(STEPS);
+        while !self.over && steps < MACHINE.summed_steps {
+            let len = (self.plan.run - self.done).min(MACHINE.summed_steps);
             pieces.push(Piece { at: self.at.map(|at| at + self.done as i64), len });
             (self.done, steps) = (self.done + len, steps + len);
             if self.done == self.plan.run {

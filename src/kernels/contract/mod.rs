@@ -28,11 +28,12 @@ use super::isa::Isa;
 use super::loop_nest::{Axis, Nest, stepped};
 use super::threads;
 use super::views::folded;
+use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::ops::Contract;
 use crate::shape::{Show, size};
 use gemm::{Matmul, matmul};
-use gemv::{LONG, LONG_SUM, add_scaled};
+use gemv::add_scaled;
 use implicit_gemm::{Packed, Room};
 use inner_products::Sums;
 use partition::{add_apart, apart};
@@ -46,9 +47,6 @@ pub(crate) struct Product {
     visits: usize,
     pub(crate) kernel: Kernel,
 }
-
-/// The length under which a run costs more than its elements.
-const SHORT_RUN: usize = 16;
 
 /// What runs.
 pub(crate) enum Kernel {
@@ -99,7 +97,7 @@ impl Product {
             Some((plan, pads, packed)) => {
                 Kernel::Packed { plan: Box::new(plan), pads: Box::new(pads), nest: Box::new(packed), loops: nest }
             }
-            None => apart(choose(nest, dtype), sizes[2], threads::WORTH),
+            None => apart(choose(nest, dtype), sizes[2], MACHINE.thread),
         };
         Product { sizes, visits, kernel }
     }
@@ -192,7 +190,7 @@ impl Product {
     /// Whether loops over runs are the kernel, and the runs are short: a pass over the products costs less then.
     pub(crate) fn has_short_runs(&self) -> bool {
         match &self.kernel {
-            Kernel::Loops(nest) => nest.is_box() && nest.inner().len < SHORT_RUN,
+            Kernel::Loops(nest) => nest.is_box() && nest.inner().len < MACHINE.short_run,
             Kernel::Matrix { product, .. } => is_narrow(product),
             Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => false,
         }
@@ -278,7 +276,7 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
     if !dtype.is_float() {
         return Kernel::Loops(nest);
     }
-    let large = |m: &Matmul| m.rows.len * m.columns.len * m.depth.len >= LARGE && !is_narrow(m);
+    let large = |m: &Matmul| m.rows.len * m.columns.len * m.depth.len >= MACHINE.plain && !is_narrow(m);
     let matrix = as_matmul(&nest);
     if !matrix.as_ref().is_some_and(|(product, around)| repeats(around) == 1 || large(product))
         && let Some(plan) = Sums::new(&nest, dtype)
@@ -300,11 +298,8 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
 /// Whether a matrix product is so narrow that a pass over the products costs less.
 fn is_narrow(product: &Matmul) -> bool {
     let least = product.rows.len.min(product.columns.len).min(product.depth.len);
-    least * product.depth.len < SHORT_RUN
+    least * product.depth.len < MACHINE.short_run
 }
-
-/// The size from which on many plain matrix products are as fast as one of several axes (measured).
-const LARGE: usize = 16384;
 
 /// How often a nest runs its body.
 pub(crate) fn repeats(nest: &Nest<3>) -> usize {
@@ -321,7 +316,7 @@ fn as_matmul(nest: &Nest<3>) -> Option<(Matmul, Nest<3>)> {
     let (m, n, k) = (find([true, false, true])?, find([false, true, true])?, find([true, true, false])?);
     let [rows, columns, depth] = [m, n, k].map(|i| nest.axes()[i]);
     let worth = rows.len.min(columns.len).min(depth.len) > 1
-        && rows.len.saturating_mul(columns.len).saturating_mul(depth.len) >= 512;
+        && rows.len.saturating_mul(columns.len).saturating_mul(depth.len) >= MACHINE.packed;
     (worth && are_apart(&rows, &columns)).then(|| (Matmul { rows, columns, depth }, nest.without(&[m, n, k])))
 }
 
@@ -391,7 +386,7 @@ fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &m
         let blocks = if steps[2] == 0 { count / 4 } else { 0 };
         for block in 0..blocks {
             let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|k| at(4 * block + k));
-            if len >= LONG {
+            if len >= MACHINE.isa_run {
                 let (x, v) = ([r0.0, r1.0, r2.0, r3.0], [r0.1, r1.1, r2.1, r3.1]);
                 add_scaled(x, v, &mut out[r0.2..r0.2 + len]);
                 continue;
@@ -404,7 +399,7 @@ fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &m
         }
         for row in 4 * blocks..count {
             let (x, v, o) = at(row);
-            if len >= LONG {
+            if len >= MACHINE.isa_run {
                 add_scaled([x], [v], &mut out[o..o + len]);
                 continue;
             }
@@ -416,7 +411,7 @@ fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &m
 /// The sum of products, in interleaved partial sums.
 #[inline(never)]
 fn dot<E: Num>(v: &[E], w: &[E]) -> E {
-    if w.len() >= LONG_SUM {
+    if w.len() >= MACHINE.isa_sum {
         let [sum] = gemv::dots::<E, 1, 32>([v], w);
         return sum;
     }
@@ -434,7 +429,7 @@ fn dot<E: Num>(v: &[E], w: &[E]) -> E {
 /// Two sums of products with one common operand.
 #[inline(never)]
 fn dots<E: Num>(v: &[E], w: &[E], common: &[E]) -> [E; 2] {
-    if common.len() >= LONG_SUM {
+    if common.len() >= MACHINE.isa_sum {
         return gemv::dots::<E, 2, 16>([v, w], common);
     }
     let mut sums = [[E::ZERO; 8]; 2];

@@ -12,6 +12,7 @@ use std::ops::Range;
 use super::implicit_gemm::Packed;
 use super::inner_products::Sums;
 use super::{Kernel, Scratch, between_zeros, repeats};
+use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::kernels::loop_nest::{Axis, Nest};
 use crate::kernels::threads;
@@ -20,13 +21,8 @@ use crate::shape::check_room;
 /// Lines are summed several together, so a cut leaves a multiple of so many before it.
 const TOGETHER: usize = 8;
 
-/// The largest number of parts of a sum, and the number of products for each element of the result of a part.
+/// The largest number of parts of a sum.
 const MOST: usize = 32;
-const PRODUCTS: usize = 256;
-
-/// The nanoseconds that a product takes in a kernel for matrices, and in loops (measured, roughly).
-const TILED: f64 = 0.04;
-const LOOPED: f64 = 0.3;
 
 /// The loop along which a product is cut.
 struct Cut {
@@ -61,11 +57,11 @@ impl Kernel {
             Kernel::Nothing => 0.0,
             Kernel::Matrix { product, around } => {
                 let [rows, columns, depth] = [product.rows, product.columns, product.depth].map(|axis| axis.len as f64);
-                TILED * rows * columns * depth * repeats(around) as f64
+                MACHINE.tiled_product * rows * columns * depth * repeats(around) as f64
             }
-            Kernel::Packed { nest, .. } => TILED * repeats(nest) as f64,
-            Kernel::Sums { nest, .. } => TILED * repeats(nest) as f64,
-            Kernel::Loops(nest) => LOOPED * repeats(nest) as f64,
+            Kernel::Packed { nest, .. } => MACHINE.tiled_product * repeats(nest) as f64,
+            Kernel::Sums { nest, .. } => MACHINE.tiled_product * repeats(nest) as f64,
+            Kernel::Loops(nest) => MACHINE.looped_product * repeats(nest) as f64,
             Kernel::Apart(parts) => parts.iter().map(Kernel::nanoseconds).sum(),
         }
     }
@@ -158,7 +154,10 @@ pub(crate) fn apart(kernel: Kernel, size: usize, worth: f64) -> Kernel {
     let time = kernel.nanoseconds();
     let sums = nest.axes().iter().enumerate().filter(|(_, axis)| axis.strides[2] == 0);
     let Some((place, axis)) = sums.max_by_key(|(_, axis)| axis.len) else { return kernel };
-    let parts = ((time / worth * 2.0) as usize).min(repeats(nest) / (PRODUCTS * size.max(1))).min(MOST).min(axis.len);
+    let parts = ((time / worth * 2.0) as usize)
+        .min(repeats(nest) / (MACHINE.sum_products * size.max(1)))
+        .min(MOST)
+        .min(axis.len);
     if time < worth || parts < 2 || !nest.is_box() {
         return kernel;
     }

@@ -7,8 +7,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use smallvec::SmallVec;
 
-use super::{FUNCTIONS, MOST, NARROW, OPERATIONS, POSITIONS, is_small};
+use super::is_small;
 use crate::array::{Array, with_elem};
+use crate::cost::MACHINE;
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Contract, Discrete, IntBinary, Linear, Reduce, View};
 use crate::program::{Builder, Constant, Node, NodeId, Op, Program, is_function};
@@ -46,7 +47,13 @@ pub(super) struct Body {
 
 impl Body {
     pub(super) fn new(b: Builder, captured: &[NodeId], mixed: bool) -> Body {
-        Body { b, captured: captured.iter().copied().collect(), mixed, left: OPERATIONS, read: HashMap::new() }
+        Body {
+            b,
+            captured: captured.iter().copied().collect(),
+            mixed,
+            left: MACHINE.numbers_operations,
+            read: HashMap::new(),
+        }
     }
 
     /// The results of a program on these inputs; nothing, if it has no form by numbers.
@@ -248,7 +255,7 @@ impl Body {
                     Some((0..size(from)).map(|at| self.element(&known[*a as usize], from, at)).collect())
                 }
                 Linear::Cast { from, into, shape } => {
-                    if size(shape) > NARROW {
+                    if size(shape) > MACHINE.numbers_narrow {
                         return None;
                     }
                     let numbers = self.numbers(program, known, *a)?;
@@ -288,8 +295,8 @@ impl Body {
         let mut wide = node.dtype == DType::F64;
         node.op.operands(&mut |a| wide |= program.nodes()[*a as usize].dtype == DType::F64);
         wide |= is_logic(&node.op);
-        let most = if is_function(&node.op) { FUNCTIONS } else { MOST };
-        if size(&node.shape) > if wide { most } else { NARROW } {
+        let most = if is_function(&node.op) { MACHINE.numbers_function } else { MACHINE.numbers };
+        if size(&node.shape) > if wide { most } else { MACHINE.numbers_narrow } {
             return None;
         }
         let mut operands: SmallVec<[SmallVec<[NodeId; 8]>; 3]> = SmallVec::new();
@@ -341,7 +348,8 @@ impl Body {
     /// Elements moved through views, or added up.
     fn moved(&mut self, known: &Known, (from, into): (&View, &View), dtype: DType) -> Option<Elements> {
         let space = from.shape();
-        let most = if dtype == DType::F64 || into.is_injective() { POSITIONS } else { NARROW };
+        let most =
+            if dtype == DType::F64 || into.is_injective() { MACHINE.numbers_positions } else { MACHINE.numbers_narrow };
         if size(space) > most {
             return None;
         }
@@ -363,7 +371,7 @@ impl Body {
     /// Sums of products.
     fn contracted(&mut self, op: &Contract, [a, b]: [&Known; 2], dtype: DType) -> Option<Elements> {
         let space = op.out.shape();
-        if size(space) > if dtype == DType::F64 { POSITIONS } else { NARROW } {
+        if size(space) > if dtype == DType::F64 { MACHINE.numbers_positions } else { MACHINE.numbers_narrow } {
             return None;
         }
         let mut terms: Vec<SmallVec<[NodeId; 4]>> = vec![SmallVec::new(); size(op.out.source())];

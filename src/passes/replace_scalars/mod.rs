@@ -16,28 +16,10 @@
 
 mod elements;
 
+use crate::cost::MACHINE;
 use crate::program::{Builder, Custom, Loop, Made, NodeId, Op, Program};
 use crate::shape::size;
 use elements::{Body, Known};
-
-/// The most elements of an array that becomes numbers. Measured on loops of 1000 trips: `tanh (w c + x)` of 4, 8 and 16
-/// elements takes 190, 180 and 560 ns a trip, and 50, 120 and 340 ns by numbers; the gradient of ten sums and products
-/// 210, 250 and 370 ns, and 95, 150 and 270 ns. From 24 elements on such sums and products are faster as arrays.
-const MOST: usize = 16;
-
-/// The most elements of an array of which a function becomes numbers: as long as functions take, arithmetic counts less.
-const FUNCTIONS: usize = 12;
-
-/// The most elements of other types than `f64` on which an operation computes number by number: instructions on these
-/// take as long as a step over an array.
-const NARROW: usize = 1;
-
-/// The most positions that a view or a contraction runs over: a trip with a product of 4 by 4 matrices takes 700 ns, by
-/// numbers 75 ns; one of 8 by 8 matrices takes as long either way, its gradient twice as long by numbers.
-const POSITIONS: usize = 256;
-
-/// The most operations of a body on numbers: long code does not stay in the caches of the processor.
-const OPERATIONS: usize = 2000;
 
 /// The program in which loops over small arrays compute with numbers: what a compiled program runs.
 ///
@@ -126,5 +108,5 @@ fn by_numbers(program: &Program, captured: usize) -> Option<Program> {
 
 /// Whether an array becomes numbers.
 fn is_small(shape: &[usize]) -> bool {
-    (1..=MOST).contains(&size(shape))
+    (1..=MACHINE.numbers).contains(&size(shape))
 }

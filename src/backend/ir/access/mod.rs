@@ -12,6 +12,7 @@ use std::ops::{Range, RangeInclusive};
 
 use smallvec::SmallVec;
 
+use crate::cost::MACHINE;
 use crate::ops::View;
 use crate::shape;
 
@@ -53,9 +54,6 @@ pub(crate) struct Access {
 
 /// The largest number of steps of innermost axes that runs go across.
 const SHORT: usize = 16;
-
-/// The least length of two axes for which another order of axes pays.
-const TURNED: usize = 8;
 
 /// Another order of the axes of an iteration space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,11 +150,11 @@ impl Holed {
 /// The largest distance of neighbors in a grid.
 const STEPS: i64 = 4;
 
-/// The lengths of rows that are read as grids: longer ones are runs that are worth a call.
-pub(crate) const READ: RangeInclusive<usize> = 2..=64;
+/// The lengths of rows that are read as grids.
+pub(crate) const READ: RangeInclusive<usize> = 2..=MACHINE.grid_row;
 
 /// The lengths of rows that are added up as grids: shorter ones are run across.
-pub(crate) const ADDED: RangeInclusive<usize> = 8..=64;
+pub(crate) const ADDED: RangeInclusive<usize> = 8..=MACHINE.grid_row;
 
 impl Access {
     /// The access of a view, or `None` if whether the view looks at something is no condition on the axes one by one.
@@ -241,10 +239,10 @@ impl Access {
     pub(crate) fn axis_order(&self) -> Option<AxisOrder> {
         let inner = self.axes.last()?;
         let (near, still) = (|axis: &Axis| axis.stride.abs() == 1, |axis: &Axis| axis.stride == 0);
-        if near(inner) || inner.len < TURNED || self.axes.iter().any(still) {
+        if near(inner) || inner.len < MACHINE.interchange_axis || self.axes.iter().any(still) {
             return None;
         }
-        self.axes.iter().find(|axis| near(axis) && axis.len >= TURNED)?;
+        self.axes.iter().find(|axis| near(axis) && axis.len >= MACHINE.interchange_axis)?;
         let mut order: SmallVec<[usize; 4]> = (0..self.axes.len()).collect();
         order.sort_by_key(|k| std::cmp::Reverse(self.axes[*k].stride.unsigned_abs()));
         Some(AxisOrder { lens: self.axes.iter().map(|axis| axis.len).collect(), order })
