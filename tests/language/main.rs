@@ -16,6 +16,7 @@ mod beside;
 mod bounds;
 mod composed;
 mod concrete;
+mod constants;
 mod conv;
 mod derive;
 mod einsum;
