@@ -1,8 +1,8 @@
 //! Measured constants: times, sizes of caches, and the sizes from which on one way takes less time than another.
 //!
 //! Law: a number that follows from a measured time, or from the size of a cache, stands here, once, with its unit and a
-//! command: `measured` is a command that prints the number or times of which it is made, `seen` one that runs what the number
-//! decides. Times are nanoseconds on one thread. Two rows about one quantity say what differs between them.
+//! command: `measured` is a command that prints the number or times of which it is made, `seen` one that runs what the
+//! number decides. Times are nanoseconds on one thread. Two rows about one quantity say what differs between them.
 //!
 //! | command | what it runs |
 //! |---|---|
@@ -39,7 +39,8 @@ machine! {
 
     /// Bytes of the first level of cache, in which the values of a tile stay.
     level1: usize = 32 << 10, seen anchors "C1.chain.1e6";
-    /// Bytes of a value that stays in the second level of cache beside the others of an operation or of a block of rows.
+    /// Bytes of a value that stays in the second level of cache beside the others of an operation or of a block of
+    /// rows.
     level2_beside: usize = 512 << 10, seen anchors "C7.heat.256x100";
     /// Bytes of a stack that stays in the second level of cache until the next loop reads it.
     level2_stack: usize = 1 << 20, seen anchors "C9.recur_vec128.T1e3";
@@ -47,8 +48,8 @@ machine! {
     near_byte: f64 = 0.03, seen anchors "C9.recur_vec128.T1e3";
     /// Nanoseconds to write or read a byte of a larger stack.
     far_byte: f64 = 0.1, seen anchors "C7.heat.256x100";
-    /// Nanoseconds for 8 bytes of the operands and results of an operation that have more than `level2_beside` bytes, in the
-    /// estimate of a program: beside the time of the elements, unlike `far_byte`.
+    /// Nanoseconds for 8 bytes of the operands and results of an operation that have more than `level2_beside` bytes,
+    /// in the estimate of a program: beside the time of the elements, unlike `far_byte`.
     far_number: f64 = 0.2, measured questions "views of a million";
     /// Bytes that a block of rows touches.
     block: usize = 128 << 10, seen anchors "C5.softmax_xent.1024x1000";
@@ -156,19 +157,19 @@ machine! {
     /// Least length of two axes that change places.
     interchange_axis: usize = 8, seen questions "ways to write";
 
-    // Loops over small arrays: as arrays, or number by number. Trips of `tanh (w c + x)` of 4, 8 and 16 elements took 190,
-    // 180 and 560 ns as arrays, and 50, 120 and 340 ns by numbers; those of the gradient of ten sums and products 210, 250
-    // and 370 ns, and 95, 150 and 270 ns. From 24 elements on such sums and products are faster as arrays.
+    // Loops over small arrays: as arrays, or number by number. Trips of `tanh (w c + x)` of 4, 8 and 16 elements took
+    // 190, 180 and 560 ns as arrays, and 50, 120 and 340 ns by numbers; those of the gradient of ten sums and products
+    // 210, 250 and 370 ns, and 95, 150 and 270 ns. From 24 elements on such sums and products are faster as arrays.
 
     /// Most elements of an array that becomes numbers.
     numbers: usize = 16, seen anchors "E1.lorenz.1000";
     /// Most elements of an array of which a transcendental function becomes numbers: arithmetic counts less beside it.
     numbers_function: usize = 12, seen anchors "C9.recur_scalar.T1e4";
-    /// Most elements of other types than `f64` on which an operation computes number by number: instructions on these take
-    /// as long as a step over an array.
+    /// Most elements of other types than `f64` on which an operation computes number by number: instructions on these
+    /// take as long as a step over an array.
     numbers_narrow: usize = 1, seen gallery "single_precision_loop";
-    /// Most positions that a view or a contraction runs over number by number: a trip with a product of 4 by 4 matrices took
-    /// 700 ns, by numbers 75 ns; one of 8 by 8 matrices as long either way, its gradient twice as long by numbers.
+    /// Most positions that a view or a contraction runs over number by number: a trip with a product of 4 by 4 matrices
+    /// took 700 ns, by numbers 75 ns; one of 8 by 8 matrices as long either way, its gradient twice as long by numbers.
     numbers_positions: usize = 256, seen gallery "crossed_in_a_map";
     /// Most operations of a body on numbers: longer code does not stay in the caches of the processor.
     numbers_operations: usize = 2000, seen anchors "E3.horner.1000";
@@ -185,7 +186,8 @@ machine! {
     packed: usize = 512, measured questions "matrix products";
     /// Products from which on many plain matrix products are as fast as one of several axes.
     plain: usize = 16384, seen questions "convolutions";
-    /// Steps of the sum of a packed product that are packed at once: a tile's part of the rows stays in the first level.
+    /// Steps of the sum of a packed product that are packed at once: a tile's part of the rows stays in the first
+    /// level.
     packed_steps: usize = 256, seen questions "convolutions";
     /// Panels of columns that are packed at once: their part of the operand stays in the second level.
     packed_panels: usize = 42, seen questions "convolutions";

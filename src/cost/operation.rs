@@ -1,10 +1,10 @@
 //! The cost of an operation, from shapes and element types alone.
 //!
-//! Law: this is the only model of work and of bytes: the counting interpreter, passes and rules that compare two programs,
-//! and tests that bound one program by another all use it, and the estimate of the time of a compiled run
-//! (`src/cost/program.rs`) weighs it. A cost follows the operation, not an implementation: an
-//! operation reads the elements it looks at and writes its result; one that updates its operand in place writes the
-//! updated elements, and the caller adds a copy of an operand that has another owner.
+//! Law: this is the only model of work and of bytes: the counting interpreter, passes and rules that compare two
+//! programs, and tests that bound one program by another all use it, and the estimate of the time of a compiled run
+//! (`src/cost/program.rs`) weighs it. A cost follows the operation, not an implementation: an operation reads the
+//! elements it looks at and writes its result; one that updates its operand in place writes the updated elements, and
+//! the caller adds a copy of an operand that has another owner.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};

@@ -1,8 +1,8 @@
 //! The time of a compiled program, estimated from the costs of its operations.
 //!
-//! Laws: the time of a program is the sum of the times of its operations, and that of a loop is as many times the time of
-//! its body, beside what its trips take themselves. Times are whole tenths of nanoseconds, so sums have no order. The
-//! estimate orders programs that do the same, and says no more.
+//! Laws: the time of a program is the sum of the times of its operations, and that of a loop is as many times the time
+//! of its body, beside what its trips take themselves. Times are whole tenths of nanoseconds, so sums have no order.
+//! The estimate orders programs that do the same, and says no more.
 
 use super::{Cost, MACHINE};
 

@@ -5,7 +5,8 @@
 use super::MACHINE;
 use crate::ops::{Binary, Property, Unary};
 
-/// The nanoseconds of an element of a function of one argument. A reciprocal and a root weigh as much as other functions.
+/// The nanoseconds of an element of a function of one argument. A reciprocal and a root weigh as much as other
+/// functions.
 pub(crate) fn unary(op: Unary) -> f64 {
     if op.is(Property::Arithmetic) { MACHINE.arithmetic } else { MACHINE.tile_function }
 }

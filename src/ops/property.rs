@@ -1,7 +1,7 @@
 //! Properties of elementwise functions: parity, cost and signs of zero, as columns of their rows.
 //!
-//! Law: a row says at most one cost, one of a function of one argument exactly one. Parity and signs of zero are those of
-//! the kernel, which tests of the rows compare them with; costs are as measured.
+//! Law: a row says at most one cost, one of a function of one argument exactly one. Parity and signs of zero are those
+//! of the kernel, which tests of the rows compare them with; costs are as measured.
 
 /// What rules and estimates ask of an elementwise function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

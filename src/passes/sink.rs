@@ -1,9 +1,9 @@
 //! Sinking: rows that are an elementwise function of other rows are computed in the loop that reads them.
 //!
 //! What a loop does not change is computed in bulk before the loop: a stack that is written and read once, beside the
-//! one that it is made of. In the derivative of a long recurrence, where the partials of each trip are a function of its
-//! state, that doubles the memory and more. Large rows are computed by the loop that reads them; small ones are not,
-//! since each operation of a trip has to be started, and neither are dear functions if the stack stays in cache.
+//! one that it is made of. In the derivative of a long recurrence, where the partials of each trip are a function of
+//! its state, that doubles the memory and more. Large rows are computed by the loop that reads them; small ones are
+//! not, since each operation of a trip has to be started, and neither are dear functions if the stack stays in cache.
 //!
 //! Law: each value is computed once, by the same operations on the same values, so the results have the same bits. Only
 //! the plan of a run asks for this pass: the vectoriser would move out of the loop what the pass moves in.
@@ -30,7 +30,8 @@ struct Rows {
     same: BTreeMap<NodeId, NodeId>,
 }
 
-/// The program in which loops compute the rows they read; nothing, if there are none. A row costs so many times as much.
+/// The program in which loops compute the rows they read; nothing, if there are none. A row costs so many times as
+/// much.
 pub(crate) fn sink(program: &Program, costs: f64) -> Option<Program> {
     let uses = program.uses();
     let mut bodies: BTreeMap<NodeId, Program> = BTreeMap::new();
@@ -74,8 +75,8 @@ fn rows(program: &Program, uses: &[u32], l: &Loop<NodeId>, x: NodeId, costs: f64
         return None;
     }
     let mut rows = Rows { inner: BTreeSet::new(), stacks: BTreeSet::new(), same: BTreeMap::new() };
-    // The values on the way, with their uses by operations that are moved. An operand has a smaller number than its users,
-    // so all of these are known when it is looked at.
+    // The values on the way, with their uses by operations that are moved. An operand has a smaller number than its
+    // users, so all of these are known when it is looked at.
     let mut open: BTreeMap<NodeId, u32> = BTreeMap::from([(x, 1)]);
     while let Some((id, inside)) = open.pop_last() {
         let node = &program.nodes()[id as usize];

@@ -1,7 +1,7 @@
 //! Constants of time, and of the sizes of caches, stand in `src/cost/` alone.
 //!
-//! A constant elsewhere must not look like one: by its name, its comment, its type (a time is a fraction), or its value (a
-//! size of a cache is large). What looks like one and is something else is listed, with a reason.
+//! A constant elsewhere must not look like one: by its name, its comment, its type (a time is a fraction), or its value
+//! (a size of a cache is large). What looks like one and is something else is listed, with a reason.
 
 use std::fs;
 use std::path::Path;
@@ -149,7 +149,8 @@ fn constants(text: &str) -> Vec<Constant> {
     found
 }
 
-/// Why a constant looks like a time or the size of a cache, if it does. A number of mathematics may be a fraction, or large.
+/// Why a constant looks like a time or the size of a cache, if it does. A number of mathematics may be a fraction, or
+/// large.
 fn looks_like_one(constant: &Constant, mathematics: bool) -> Option<String> {
     let Constant { name, dtype, value, comment, .. } = constant;
     if value.contains("MACHINE") {

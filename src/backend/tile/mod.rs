@@ -146,8 +146,8 @@ impl FusionGroup {
             most = most.max(live);
             live -= ends[k];
         }
-        // Tiles whose values do not stay in the first level of cache are half as long, whatever these take: to start the
-        // operations of shorter tiles takes longer than to fetch values from the second level.
+        // Tiles whose values do not stay in the first level of cache are half as long, whatever these take: to start
+        // the operations of shorter tiles takes longer than to fetch values from the second level.
         let longest = MACHINE.tile;
         let tile = if longest * (most + through) <= MACHINE.level1 { longest } else { longest / 2 };
         tile.min(self.size.max(1))
