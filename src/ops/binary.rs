@@ -5,6 +5,7 @@
 
 use std::f64::consts::LN_2;
 
+use super::property::Properties;
 use super::special;
 use super::val::{Origin, Partial, Val};
 use crate::array::pool;
@@ -80,8 +81,8 @@ macro_rules! binary_ops {
             }
 
             /// What is known of the function.
-            pub(crate) fn properties(self) -> &'static [Property] {
-                match self { $( Binary::$Op => &[$($(Property::$property),*)?], )* }
+            pub(crate) fn properties(self) -> Properties {
+                match self { $( Binary::$Op => const { Properties::of(&[$($(Property::$property),*)?]) }, )* }
             }
 
             /// The function at two numbers.
@@ -142,7 +143,7 @@ macro_rules! binary_ops {
 
 impl Binary {
     pub(crate) fn is(self, property: Property) -> bool {
-        self.properties().contains(&property)
+        self.properties().has(property)
     }
 }
 

@@ -22,14 +22,36 @@ pub(crate) enum Property {
     SeesSignOfZero,
 }
 
+/// The properties of a row, a bit each: rules ask for them of each operation that is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Properties(u8);
+
+impl Properties {
+    /// The properties of a list.
+    pub(crate) const fn of(list: &[Property]) -> Properties {
+        let (mut bits, mut k) = (0, 0);
+        while k < list.len() {
+            bits |= 1 << list[k] as u8;
+            k += 1;
+        }
+        Properties(bits)
+    }
+
+    #[inline]
+    pub(crate) fn has(self, property: Property) -> bool {
+        self.0 & (1 << property as u8) != 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::ops::{Binary, Property, Unary};
+    use super::{Properties, Property};
+    use crate::ops::{Binary, Unary};
 
     /// The number of costs that a row says.
-    fn costs(properties: &[Property]) -> usize {
+    fn costs(properties: Properties) -> usize {
         let costs = [Property::Arithmetic, Property::Division, Property::Transcendental];
-        costs.iter().filter(|cost| properties.contains(cost)).count()
+        costs.into_iter().filter(|cost| properties.has(*cost)).count()
     }
 
     #[test]

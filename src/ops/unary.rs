@@ -9,6 +9,7 @@
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
+use super::property::Properties;
 use super::special;
 use super::val::{Origin, Partial, Val};
 use crate::array::pool;
@@ -52,8 +53,8 @@ macro_rules! unary_ops {
             }
 
             /// What is known of the function.
-            pub(crate) fn properties(self) -> &'static [Property] {
-                match self { $( Unary::$Op => &[$($(Property::$property),*)?], )* }
+            pub(crate) fn properties(self) -> Properties {
+                match self { $( Unary::$Op => const { Properties::of(&[$($(Property::$property),*)?]) }, )* }
             }
 
             /// The function at one number.
@@ -86,7 +87,7 @@ macro_rules! unary_ops {
 
 impl Unary {
     pub(crate) fn is(self, property: Property) -> bool {
-        self.properties().contains(&property)
+        self.properties().has(property)
     }
 }
 
