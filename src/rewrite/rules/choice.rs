@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{FOLDED, Rule, constant, full, indices, like, linearly, of_one_value, resized, table, views};
+use super::{FOLDED, Rule, constant, indices, like, linearly, of_one_value, resized, table, views};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -25,16 +25,53 @@ pub(super) const SELECT: &[Rule] = table![
     views::replicate_late
 ];
 
-/// min(x, x) = max(x, x) = x
-fn extremum_same(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Binary(_, x, y) = op else { return None };
-    (x == y).then_some(*x)
-}
+equations! { |b, op, shape, dtype|
+    /// min(x, x) = max(x, x) = x
+    extremum_same {
+        Min(x, ==x) => x,
+        Max(x, ==x) => x
+    }
 
-/// hypot(x, y) = hypot(y, x), where the latter exists already
-fn hypot_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Binary(Binary::Hypot, x, y) = op else { return None };
-    b.known(&Op::Binary(Binary::Hypot, *y, *x)).filter(|_| x != y)
+    /// hypot(x, y) = hypot(y, x), where the latter exists already
+    hypot_exchanged { Hypot(x, y) if x != y => known Hypot(y, x) }
+
+    /// select m x x = x
+    select_same { Select(_, x, ==x) => x }
+
+    /// select true x y = x, select false x y = y
+    select_known {
+        Select(true, x, _) => x,
+        Select(false, _, y) => y
+    }
+
+    /// select (not m) x y = select m y x
+    select_not { Select(Not(m), x, y) => Select(m, y, x) }
+
+    /// select m (select m x y) z = select m x z, select m x (select m y z) = select m x z
+    select_again {
+        Select(m, Select(==m, x, _), Select(==m, _, z)) => Select(m, x, z),
+        Select(m, Select(==m, x, _), z) => Select(m, x, z),
+        Select(m, x, Select(==m, _, z)) => Select(m, x, z)
+    }
+
+    /// select (i < c) x y of small constants is a constant, where the mask is an interval of one axis
+    select_constants {
+        Select(m, x, y)
+            if size(shape) <= FOLDED,
+                let (Some(x), Some(y)) = (constant(b, x), constant(b, y)),
+                let Some((axis, range, inside)) = b.interval(m)
+            => {
+                let step = size(&shape[axis + 1..]);
+                let holds = (0..size(shape)).map(|k| range.contains(&(k / step % shape[axis])) == inside).collect();
+                let value = Array::select(&Array::new(shape, holds), x, y);
+                b.cons(Op::Constant(Constant(value)), shape.clone(), dtype)
+            }
+    }
+
+    /// to_float (i == j) = select (i == j) 1 0
+    pub(super) to_float_diagonal {
+        Discrete(Discrete::ToFloat(_), m) if let Some((.., true)) = b.diagonal(m) => Select(m, 1.0, 0.0)
+    }
 }
 
 fn operands(op: &Op<NodeId>) -> Option<[NodeId; 3]> {
@@ -123,52 +160,6 @@ pub(super) fn choice_of_numbers(b: &mut Builder, op: &Op<NodeId>, shape: &Shape,
     Some(b.add(Op::Select(branches), shape.clone(), dtype))
 }
 
-/// select m x x = x
-fn select_same(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let [_, x, y] = operands(op)?;
-    (x == y).then_some(x)
-}
-
-/// select true x y = x, select false x y = y
-fn select_known(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let [mask, x, y] = operands(op)?;
-    let known = constant(b, mask)?.splat::<bool>()?;
-    Some(if known { x } else { y })
-}
-
-/// select (not m) x y = select m y x
-fn select_not(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let [mask, x, y] = operands(op)?;
-    let Op::Discrete(Discrete::Not, args) = &b.node(mask).op else { return None };
-    let positive = args[0];
-    Some(b.add(Op::Select([positive, y, x]), shape.clone(), dtype))
-}
-
-/// select m (select m x y) z = select m x z, select m x (select m y z) = select m x z
-fn select_again(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let [mask, x, y] = operands(op)?;
-    let branch = |b: &Builder, a: NodeId, k: usize| {
-        if let Op::Select(inner) = b.node(a).op { Some(inner[k]).filter(|_| inner[0] == mask) } else { None }
-    };
-    let (inner_x, inner_y) = (branch(b, x, 1), branch(b, y, 2));
-    if inner_x.is_none() && inner_y.is_none() {
-        return None;
-    }
-    let branches = [mask, inner_x.unwrap_or(x), inner_y.unwrap_or(y)];
-    Some(b.add(Op::Select(branches), shape.clone(), dtype))
-}
-
-/// select (i < c) x y of small constants is a constant, where the mask is an interval of one axis
-fn select_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let [mask, x, y] = operands(op)?;
-    let (x, y) = (constant(b, x)?, constant(b, y)?);
-    let (axis, range, inside) = b.interval(mask).filter(|_| size(shape) <= FOLDED)?;
-    let step = size(&shape[axis + 1..]);
-    let holds = (0..size(shape)).map(|k| range.contains(&(k / step % shape[axis])) == inside).collect();
-    let value = Array::select(&Array::new(shape, holds), x, y);
-    Some(b.cons(Op::Constant(Constant(value)), shape.clone(), dtype))
-}
-
 /// select (i == j) x 0 = diagonal (diagonal x), written into zeros, and select (i != j) 0 x likewise: so an identity
 /// matrix has one form, whatever operations make the matrix
 fn select_diagonal(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
@@ -193,12 +184,4 @@ fn select_diagonal(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType
         None => linearly(b, Linear::read(view.clone()), x),
     };
     Some(linearly(b, Linear::affine(View::identity(&small), view), elements))
-}
-
-/// to_float (i == j) = select (i == j) 1 0
-pub(super) fn to_float_diagonal(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let Op::Discrete(Discrete::ToFloat(_), args) = op else { return None };
-    let (mask, (.., holds)) = (args[0], b.diagonal(args[0])?);
-    let branches = [mask, full(b, shape, dtype, 1.0), full(b, shape, dtype, 0.0)];
-    holds.then(|| b.add(Op::Select(branches), shape.clone(), dtype))
 }

@@ -31,70 +31,15 @@ pub(super) fn is_elementwise(op: &Discrete) -> bool {
     }
 }
 
-/// The integer operation and its operands.
-fn integers(op: &Op<NodeId>) -> Option<(IntBinary, NodeId, NodeId)> {
-    if let Op::Discrete(Discrete::IntBinary(op), args) = op { Some((*op, args[0], args[1])) } else { None }
-}
-
-/// not (not m) = m
-fn not_not(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Discrete(Discrete::Not, args) = op else { return None };
-    if let Op::Discrete(Discrete::Not, inner) = &b.node(args[0]).op { Some(inner[0]) } else { None }
-}
-
-/// m and m = m or m = m
-fn logic_same(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Discrete(Discrete::And | Discrete::Or, args) = op else { return None };
-    (args[0] == args[1]).then_some(args[0])
-}
-
-/// m and true = m, m and false = false, m or true = true, m or false = m
-fn logic_known(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Discrete(op, args) = op else { return None };
-    if !matches!(op, Discrete::And | Discrete::Or) {
-        return None;
-    }
-    let decides = *op == Discrete::Or;
-    let known = |b: &Builder, a: NodeId| constant(b, a).and_then(|c| c.splat::<bool>());
-    let (value, this, other) = match (known(b, args[0]), known(b, args[1])) {
-        (Some(value), _) => (value, args[0], args[1]),
-        (None, Some(value)) => (value, args[1], args[0]),
-        (None, None) => return None,
-    };
-    Some(if value == decides { this } else { other })
-}
-
-/// -(-n) = n
-fn int_neg_neg(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Discrete(Discrete::IntUnary(IntUnary::Neg), args) = op else { return None };
-    if let Op::Discrete(Discrete::IntUnary(IntUnary::Neg), inner) = &b.node(args[0]).op { Some(inner[0]) } else { None }
-}
-
-/// n - n = 0
-fn int_sub_same(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let (IntBinary::Sub, x, y) = integers(op)? else { return None };
-    (x == y).then(|| whole(b, shape, 0))
-}
-
-/// (n + c) + d = n + (c + d), (n * c) * d = n * (c d); a difference n - d counts as n + (-d). The equations
-/// are exact because integer arithmetic wraps
-fn int_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (outer, x, y) = integers(op)?;
-    let (kind, inner, d) = with_number(b, outer, x, y)?;
-    let (first, x, y) = integers(&b.node(inner).op)?;
-    let (same, n, c) = with_number(b, first, x, y)?;
-    if same != kind {
-        return None;
-    }
-    let both = kind.apply(c, d);
-    let (kind, both) =
-        if kind == IntBinary::Add && both < 0 && both != i64::MIN { (IntBinary::Sub, -both) } else { (kind, both) };
-    let both = whole(b, shape, both);
-    Some(b.add(Op::Discrete(Discrete::IntBinary(kind), [n, both].into()), shape.clone(), dtype))
+/// The constant whose elements are all equal to one integer.
+fn whole(b: &mut Builder, shape: &Shape, n: i64) -> NodeId {
+    b.cons(Op::Constant(Constant(Array::full(shape, n))), shape.clone(), DType::I64)
 }
 
 /// A sum or product with a number: the operation, the other operand, and the number.
-fn with_number(b: &Builder, op: IntBinary, x: NodeId, y: NodeId) -> Option<(IntBinary, NodeId, i64)> {
+fn with_number(b: &Builder, op: &Op<NodeId>) -> Option<(IntBinary, NodeId, i64)> {
+    let Op::Discrete(Discrete::IntBinary(op), args) = op else { return None };
+    let (op, x, y) = (*op, args[0], args[1]);
     let (left, right) = (integer(b, x), integer(b, y));
     match op {
         IntBinary::Add | IntBinary::Mul => right.map(|c| (op, x, c)).or_else(|| left.map(|c| (op, y, c))),
@@ -103,28 +48,75 @@ fn with_number(b: &Builder, op: IntBinary, x: NodeId, y: NodeId) -> Option<(IntB
     }
 }
 
-/// min n n = max n n = n
-fn int_extremum_same(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (IntBinary::Min | IntBinary::Max, x, y) = integers(op)? else { return None };
-    (x == y).then_some(x)
-}
-
-/// n + m = m + n, and likewise for *, min, max, and, or, where the latter exists already
-fn discrete_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Discrete(kind, args) = op else { return None };
-    let commutes = match kind {
+/// Whether the operands may be exchanged.
+fn commutes(op: &Discrete) -> bool {
+    match op {
         Discrete::And | Discrete::Or => true,
         Discrete::IntBinary(op) => matches!(op, IntBinary::Add | IntBinary::Mul | IntBinary::Min | IntBinary::Max),
-        Discrete::Compare(_) | Discrete::Not | Discrete::FloatStep(_) | Discrete::IntUnary(_) | Discrete::ToInt => {
-            false
-        }
-        Discrete::ToFloat(_) | Discrete::ArgMax { .. } | Discrete::ArgMin { .. } => false,
+        Discrete::Compare(_) | Discrete::Not | Discrete::FloatStep(_) | Discrete::IntUnary(_) => false,
+        Discrete::ToInt | Discrete::ToFloat(_) | Discrete::ArgMax { .. } | Discrete::ArgMin { .. } => false,
         Discrete::ArgSort { .. } | Discrete::Iota { .. } => false,
-    };
-    if !commutes || args[0] == args[1] {
-        return None;
     }
-    b.known(&Op::Discrete(kind.clone(), [args[1], args[0]].into()))
+}
+
+equations! { |b, op, shape, dtype|
+    /// not (not m) = m
+    not_not { Not(Not(m)) => m }
+
+    /// m and m = m or m = m
+    logic_same {
+        And(m, ==m) => m,
+        Or(m, ==m) => m
+    }
+
+    /// m and true = m, m and false = false, m or true = true, m or false = m
+    logic_known {
+        And{true, m} => m,
+        And{known @ false, _} => known,
+        Or{known @ true, _} => known,
+        Or{false, m} => m
+    }
+
+    /// -(-n) = n
+    int_neg_neg { IntNeg(IntNeg(n)) => n }
+
+    /// n - n = 0
+    int_sub_same { Int(IntBinary::Sub, n, ==n) => { whole(b, shape, 0) } }
+
+    /// (n + c) + d = n + (c + d), (n * c) * d = n * (c d); a difference n - d counts as n + (-d). The equations
+    /// are exact because integer arithmetic wraps
+    int_constants {
+        Discrete(_, _, _)
+            if let Some((kind, inner, d)) = with_number(b, op),
+                let Some((same, n, c)) = with_number(b, &b.node(inner).op),
+                same == kind
+            => {
+                let both = kind.apply(c, d);
+                let negative = kind == IntBinary::Add && both < 0 && both != i64::MIN;
+                let (kind, both) = if negative { (IntBinary::Sub, -both) } else { (kind, both) };
+                let both = whole(b, shape, both);
+                b.add(Op::Discrete(Discrete::IntBinary(kind), [n, both].into()), shape.clone(), dtype)
+            }
+    }
+
+    /// min n n = max n n = n
+    int_extremum_same { Int(IntBinary::Min | IntBinary::Max, n, ==n) => n }
+
+    /// n + m = m + n, and likewise for *, min, max, and, or, where the latter exists already
+    discrete_exchanged {
+        Discrete(f, n, m)
+            if n != m && commutes(f), let Some(known) = b.known(&Op::Discrete(f.clone(), [m, n].into()))
+            => known
+    }
+
+    /// stop_gradient (f n) = f n, where f n has derivative zero: a step as `floor` or another `stop_gradient`, or
+    /// integers as floats
+    stop_of_step {
+        Discrete(
+            Discrete::FloatStep(FloatStep::StopGradient),
+            y @ Discrete(Discrete::FloatStep(_) | Discrete::ToFloat(_), _)
+        ) => y
+    }
 }
 
 /// `x` where this is `stop_gradient x`.
@@ -134,14 +126,6 @@ fn stopped(b: &Builder, id: NodeId) -> Option<NodeId> {
     } else {
         None
     }
-}
-
-/// stop_gradient (f n) = f n, where f n has derivative zero: a step as `floor` or another `stop_gradient`, or integers
-/// as floats
-fn stop_of_step(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Discrete(Discrete::FloatStep(FloatStep::StopGradient), args) = op else { return None };
-    let still = matches!(&b.node(args[0]).op, Op::Discrete(Discrete::FloatStep(_) | Discrete::ToFloat(_), _));
-    still.then_some(args[0])
 }
 
 /// f (stop_gradient x) = stop_gradient (f x), where f x is computed anyway, and all float operands of f are stopped or
@@ -160,9 +144,4 @@ pub(super) fn stopped_again(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dty
     let value = b.known(&moving).filter(|id| b.is_used(*id))?;
     let stop = Discrete::FloatStep(FloatStep::StopGradient);
     Some(b.add(Op::Discrete(stop, [value].as_slice().into()), shape.clone(), dtype))
-}
-
-/// The constant whose elements are all equal to one integer.
-fn whole(b: &mut Builder, shape: &Shape, n: i64) -> NodeId {
-    b.cons(Op::Constant(Constant(Array::full(shape, n))), shape.clone(), DType::I64)
 }

@@ -3,7 +3,7 @@
 //! Law: the result may differ where an operand or an intermediate result is infinite, NaN or out of range; it is the
 //! same up to rounding elsewhere, where the terms of a sum may be added in another order.
 
-use super::{Rule, constant, full, is, masked, moderate, number, order, scaled, table};
+use super::{Rule, constant, full, masked, moderate, multiple, number, order, scaled, table};
 use crate::dtype::DType;
 use crate::ops::{Binary, Unary};
 use crate::program::{Builder, NodeId, Op};
@@ -37,142 +37,98 @@ fn mask_on_factor(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     masked::masked_early(b, op, shape, dtype, |_, _| true)
 }
 
-fn operands(op: &Op<NodeId>) -> Option<(Binary, NodeId, NodeId)> {
-    if let Op::Binary(op, x, y) = op { Some((*op, *x, *y)) } else { None }
-}
-
-/// exp (ln x) = ln (exp x) = x, square (sqrt x) = x, sqrt (square x) = |x|, |x^2| = x^2, log1p (expm1 x) = expm1 (log1p x) = x
-fn inverse_functions(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let Op::Unary(f, a) = op else { return None };
-    let Op::Unary(g, x) = b.node(*a).op else { return None };
-    let pairs = [
-        (Unary::Exp, Unary::Ln),
-        (Unary::Ln, Unary::Exp),
-        (Unary::Square, Unary::Sqrt),
-        (Unary::Log1p, Unary::Expm1),
-        (Unary::Expm1, Unary::Log1p),
-    ];
-    if pairs.contains(&(*f, g)) {
-        return Some(x);
-    }
-    if (*f, g) == (Unary::Abs, Unary::Square) {
-        return Some(*a);
-    }
-    ((*f, g) == (Unary::Sqrt, Unary::Square)).then(|| b.add(Op::Unary(Unary::Abs, x), shape.clone(), dtype))
-}
-
-/// 0 * x = 0
-fn mul_zero(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (Binary::Mul, x, _) = operands(op)? else { return None };
-    is(b, x, 0.0).then_some(x)
-}
-
-/// x - x = 0
-fn sub_same(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (Binary::Sub, x, y) = operands(op)? else { return None };
-    (x == y).then(|| full(b, shape, dtype, 0.0))
-}
-
-/// x / x = 1
-fn div_same(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (Binary::Div, x, y) = operands(op)? else { return None };
-    (x == y).then(|| full(b, shape, dtype, 1.0))
-}
-
-/// `y` where this is `1 / y` and has no other use.
-fn inverted(b: &Builder, id: NodeId) -> Option<NodeId> {
-    if let Op::Unary(Unary::Recip, y) = b.node(id).op { Some(y).filter(|_| b.once(id)) } else { None }
-}
-
-/// x * recip y = x / y, where the reciprocal has no other use
-fn mul_recip(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (Binary::Mul, x, y) = operands(op)? else { return None };
-    let (x, y) = match (inverted(b, y), inverted(b, x)) {
-        (Some(y), _) => (x, y),
-        (None, Some(x)) => (y, x),
-        (None, None) => return None,
-    };
-    Some(b.add(Op::Binary(Binary::Div, x, y), shape.clone(), dtype))
-}
-
-/// x / recip y = x * y, where the reciprocal has no other use
-fn div_recip(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (Binary::Div, x, y) = operands(op)? else { return None };
-    let y = inverted(b, y)?;
-    Some(b.add(Op::Binary(Binary::Mul, x, y), shape.clone(), dtype))
-}
-
-/// (x / y) * y = x
-fn mul_of_quotient(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (Binary::Mul, x, y) = operands(op)? else { return None };
-    let numerator = |b: &Builder, quotient: NodeId, by: NodeId| {
-        if let Op::Binary(Binary::Div, x, y) = b.node(quotient).op { Some(x).filter(|_| y == by) } else { None }
-    };
-    numerator(b, x, y).or_else(|| numerator(b, y, x))
-}
-
-/// (x + c) + d = x + (c + d), and likewise for differences
-fn add_constants(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (outer, x, y) = operands(op)?;
-    let with_number = |b: &Builder, op: Binary, x: NodeId, y: NodeId| match (op, number(b, x), number(b, y)) {
+/// A sum or difference with a number: the other operand, and the number that is added.
+fn with_number(b: &Builder, op: &Op<NodeId>) -> Option<(NodeId, f64)> {
+    let Op::Binary(op, x, y) = *op else { return None };
+    match (op, number(b, x), number(b, y)) {
         (Binary::Add, _, Some(c)) => Some((x, c)),
         (Binary::Add, Some(c), None) => Some((y, c)),
         (Binary::Sub, _, Some(c)) => Some((x, -c)),
         (_, _, _) => None,
-    };
-    let (inner, d) = with_number(b, outer, x, y)?;
-    let (first, x, y) = operands(&b.node(inner).op)?;
-    let (x, c) = with_number(b, first, x, y)?;
-    let both = full(b, shape, dtype, (c + d).abs());
-    let op = if c + d < 0.0 { Binary::Sub } else { Binary::Add };
-    Some(b.add(Op::Binary(op, x, both), shape.clone(), dtype))
+    }
 }
 
-/// c * x + d * x = (c + d) * x, and likewise for differences
-fn like_terms_of_any_sign(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (op, x, y) = operands(op)?;
-    if !matches!(op, Binary::Add | Binary::Sub) || constant(b, x).is_some() || constant(b, y).is_some() {
-        return None;
-    }
-    let ((c, x), (d, y)) = (scaled(b, x).unwrap_or((1.0, x)), scaled(b, y).unwrap_or((1.0, y)));
-    let d = if op == Binary::Sub { -d } else { d };
-    (x == y).then(|| super::multiple(b, c + d, x))
+/// Two values, none of them constant, as multiples of one.
+fn multiples(b: &Builder, x: NodeId, y: NodeId) -> Option<[(f64, NodeId); 2]> {
+    let multiple = |a: NodeId| constant(b, a).is_none().then(|| scaled(b, a).unwrap_or((1.0, a)));
+    let both = [multiple(x)?, multiple(y)?];
+    (both[0].1 == both[1].1).then_some(both)
 }
 
-/// x * z + y * z = (x + y) * z, and likewise for differences, where both products have no other use
-fn common_factor(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (sum, p, q) = operands(op)?;
-    if !matches!(sum, Binary::Add | Binary::Sub) || p == q || !b.once(p) || !b.once(q) {
-        return None;
-    }
-    let (Op::Binary(Binary::Mul, a, c), Op::Binary(Binary::Mul, d, e)) = (b.node(p).op.clone(), b.node(q).op.clone())
-    else {
-        return None;
-    };
-    let ways = [(a, c, d, e), (a, c, e, d), (c, a, d, e), (c, a, e, d)];
-    let (z, x, _, y) = ways.into_iter().find(|(z, _, other, _)| z == other)?;
-    if constant(b, z).is_some() {
-        return None;
-    }
-    let both = b.add(Op::Binary(sum, x, y), shape.clone(), dtype);
-    Some(b.add(Op::Binary(Binary::Mul, both, z), shape.clone(), dtype))
+/// Whether a value is a number, or a moderate multiple that has no other use.
+fn is_multiple(b: &Builder, a: NodeId) -> bool {
+    number(b, a).is_some() || (b.once(a) && scaled(b, a).is_some_and(|(d, _)| moderate(d)))
 }
 
-/// c * (d * x + e * y) = (c d) * x + (c e) * y for moderate numbers, and likewise for differences and for terms that
-/// are numbers, where the sum and the products have no other use
-fn mul_sum_of_multiples(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (Binary::Mul, c, sum) = operands(op)? else { return None };
-    let c = number(b, c).filter(|c| moderate(*c))?;
-    let (op @ (Binary::Add | Binary::Sub), x, y) = operands(&b.node(sum).op)? else { return None };
-    let times_moderate = |b: &Builder, a: NodeId| b.once(a) && scaled(b, a).is_some_and(|(d, _)| moderate(d));
-    let is_multiple = |b: &Builder, a: NodeId| number(b, a).is_some() || times_moderate(b, a);
-    if !b.once(sum) || !is_multiple(b, x) || !is_multiple(b, y) {
-        return None;
-    }
-    let [x, y] = [x, y].map(|a| match (number(b, a), scaled(b, a)) {
-        (Some(d), _) => full(b, shape, dtype, c * d),
-        (None, Some((d, x))) => super::multiple(b, c * d, x),
+/// `c * a` for such a value.
+fn multiplied(b: &mut Builder, c: f64, a: NodeId) -> NodeId {
+    match (number(b, a), scaled(b, a)) {
+        (Some(d), _) => {
+            let (shape, dtype) = (b.node(a).shape.clone(), b.node(a).dtype);
+            full(b, &shape, dtype, c * d)
+        }
+        (None, Some((d, x))) => multiple(b, c * d, x),
         (None, None) => a,
-    });
-    Some(b.add(Op::Binary(op, x, y), shape.clone(), dtype))
+    }
+}
+
+equations! { |b, op, shape, dtype|
+    /// exp (ln x) = ln (exp x) = x, square (sqrt x) = x, log1p (expm1 x) = expm1 (log1p x) = x, |x^2| = x^2,
+    /// sqrt (square x) = |x|
+    inverse_functions {
+        Exp(Ln(x)) => x,
+        Ln(Exp(x)) => x,
+        Square(Sqrt(x)) => x,
+        Log1p(Expm1(x)) => x,
+        Expm1(Log1p(x)) => x,
+        Abs(y @ Square(_)) => y,
+        Sqrt(Square(x)) => Abs(x)
+    }
+
+    /// 0 * x = 0
+    mul_zero { Mul(zero @ 0.0, _) => zero }
+
+    /// x - x = 0
+    sub_same { Sub(x, ==x) => 0.0 }
+
+    /// x / x = 1
+    div_same { Div(x, ==x) => 1.0 }
+
+    /// x * recip y = x / y, where the reciprocal has no other use
+    mul_recip { Mul{x, r @ Recip(y)} if b.once(r) => Div(x, y) }
+
+    /// x / recip y = x * y, where the reciprocal has no other use
+    div_recip { Div(x, r @ Recip(y)) if b.once(r) => Mul(x, y) }
+
+    /// (x / y) * y = x
+    mul_of_quotient { Mul{Div(x, y), ==y} => x }
+
+    /// (x + c) + d = x + (c + d), and likewise for differences
+    add_constants {
+        Binary(_, _, _)
+            if let Some((sum, d)) = with_number(b, op), let Some((x, c)) = with_number(b, &b.node(sum).op)
+            => Binary(if c + d < 0.0 { Binary::Sub } else { Binary::Add }, x, number((c + d).abs()))
+    }
+
+    /// c * x + d * x = (c + d) * x, and likewise for differences
+    like_terms_of_any_sign {
+        Binary(f @ (Binary::Add | Binary::Sub), x, y)
+            if let Some([(c, x), (d, _)]) = multiples(b, x, y)
+            => scaled(if f == Binary::Sub { c - d } else { c + d }, x)
+    }
+
+    /// x * z + y * z = (x + y) * z, and likewise for differences, where both products have no other use
+    common_factor {
+        Binary(f @ (Binary::Add | Binary::Sub), p @ Mul{z, x}, q @ Mul{==z, y})
+            if p != q && b.once(p) && b.once(q) && constant(b, z).is_none()
+            => Mul(Binary(f, x, y), z)
+    }
+
+    /// c * (d * x + e * y) = (c d) * x + (c e) * y for moderate numbers, and likewise for differences and for terms
+    /// that are numbers, where the sum and the products have no other use
+    mul_sum_of_multiples {
+        Mul(number(c), sum @ Binary(f @ (Binary::Add | Binary::Sub), x, y))
+            if moderate(c) && b.once(sum) && is_multiple(b, x) && is_multiple(b, y)
+            => Binary(f, { multiplied(b, c, x) }, { multiplied(b, c, y) })
+    }
 }

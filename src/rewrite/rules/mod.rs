@@ -13,6 +13,9 @@
 //! A rule is a function in the table of its family. Adding an operation means adding its rules to the table of its
 //! family.
 
+#[macro_use]
+mod equation;
+
 mod adjacent;
 mod choice;
 mod concat;
@@ -233,6 +236,11 @@ fn integer(b: &Builder, id: NodeId) -> Option<i64> {
     constant(b, id)?.splat::<i64>()
 }
 
+/// The truth value that all elements of a constant are equal to.
+fn truth(b: &Builder, id: NodeId) -> Option<bool> {
+    constant(b, id)?.splat::<bool>()
+}
+
 fn is(b: &Builder, id: NodeId, x: f64) -> bool {
     number(b, id) == Some(x)
 }
@@ -250,6 +258,11 @@ fn scaled(b: &Builder, id: NodeId) -> Option<(f64, NodeId)> {
 /// Whether a factor may move across sums and products: see the [laws](self).
 fn moderate(c: f64) -> bool {
     (1.0 / 65536.0..=65536.0).contains(&c.abs())
+}
+
+/// Whether a factor keeps the signs of zeros, or no operation sees them.
+fn keeps_sign(b: &Builder, c: f64) -> bool {
+    c > 0.0 || b.is_sign_unseen()
 }
 
 /// How many elements a value has.
