@@ -9,26 +9,14 @@ use crate::ops::{Binary, Linear, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::Shape;
 
-/// l(x) + m(x) = n(x), and (y + l(x)) + m(x) = y + n(x) where the first sum has no other use: for `l` and `m` that copy
-/// adjacent pieces of x to adjacent places; where x is never -0 or the sign of zero is not seen
-pub(super) fn add_adjacent(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let Op::Binary(Binary::Add, x, y) = *op else { return None };
-    if let Some((both, of)) = together(b, x, y) {
-        return Some(linearly(b, both, of));
+equations! { |b, op, shape, dtype|
+    /// l(x) + m(x) = n(x), and (y + l(x)) + m(x) = y + n(x) where the first sum has no other use: for `l` and `m` that
+    /// copy adjacent pieces of x to adjacent places; where x is never -0 or the sign of zero is not seen
+    pub(super) add_adjacent {
+        Add(p, q) if let Some((both, x)) = together(b, p, q) => { linearly(b, both, x) },
+        Add{sum @ Add{y, p}, q} if b.once(sum), let Some((both, x)) = together(b, p, q)
+            => Add(y, { linearly(b, both, x) })
     }
-    for (sum, piece) in [(x, y), (y, x)] {
-        let Op::Binary(Binary::Add, p, q) = b.node(sum).op else { continue };
-        if !b.once(sum) {
-            continue;
-        }
-        for (rest, other) in [(p, q), (q, p)] {
-            if let Some((both, of)) = together(b, other, piece) {
-                let both = linearly(b, both, of);
-                return Some(b.add(Op::Binary(Binary::Add, rest, both), shape.clone(), dtype));
-            }
-        }
-    }
-    None
 }
 
 /// The sum of two pieces as one linear operation, and the array that it reads.

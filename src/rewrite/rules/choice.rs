@@ -68,6 +68,14 @@ equations! { |b, op, shape, dtype|
             }
     }
 
+    /// select m x 0 + select m 0 y = select m x y, and select m x y + select m z 0 = select m (x + z) y where both
+    /// choices have no other use; likewise for differences, and for two terms of y + select m x 0 + select m 0 z where
+    /// the first sum has no other use
+    pub(super) add_choices {
+        Binary(f @ (Binary::Add | Binary::Sub), x, y) if let Some(both) = joined(b, f, x, y) => both,
+        Add{sum @ Add{y, x}, z} if b.once(sum), let Some(both) = joined(b, Binary::Add, x, z) => Add(y, both)
+    }
+
     /// to_float (i == j) = select (i == j) 1 0
     pub(super) to_float_diagonal {
         Discrete(Discrete::ToFloat(_), m) if let Some((.., true)) = b.diagonal(m) => Select(m, 1.0, 0.0)
@@ -76,28 +84,6 @@ equations! { |b, op, shape, dtype|
 
 fn operands(op: &Op<NodeId>) -> Option<[NodeId; 3]> {
     if let Op::Select(operands) = op { Some(*operands) } else { None }
-}
-
-/// select m x 0 + select m 0 y = select m x y, and select m x y + select m z 0 = select m (x + z) y where both choices
-/// have no other use; likewise for differences, and for two terms of y + select m x 0 + select m 0 z where the first
-/// sum has no other use
-pub(super) fn add_choices(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let Op::Binary(sum @ (Binary::Add | Binary::Sub), x, y) = *op else { return None };
-    if let Some(both) = joined(b, sum, x, y) {
-        return Some(both);
-    }
-    for (sum, choice) in [(x, y), (y, x)] {
-        let Op::Binary(Binary::Add, p, q) = b.node(sum).op else { continue };
-        if *op != Op::Binary(Binary::Add, x, y) || !b.once(sum) || operands(&b.node(choice).op).is_none() {
-            continue;
-        }
-        for (rest, other) in [(p, q), (q, p)] {
-            if let Some(both) = joined(b, Binary::Add, other, choice) {
-                return Some(b.add(Op::Binary(Binary::Add, rest, both), shape.clone(), dtype));
-            }
-        }
-    }
-    None
 }
 
 /// The sum or difference of two choices by one mask, if it is one choice with fewer operations.

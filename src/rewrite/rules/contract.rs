@@ -10,12 +10,9 @@
 use smallvec::SmallVec;
 
 use super::views::{Axes, moves, over, read, see_nothing};
-use super::{
-    Rule, elements, known, linear, linearly, moderate, multiple, negated, negation, number, order, scaled, state,
-    table, zeros,
-};
+use super::{Rule, elements, keeps_sign, known, linear, linearly, moderate, multiple, order, state, table, zeros};
 use crate::dtype::DType;
-use crate::ops::{Binary, Contract, Linear, View};
+use crate::ops::{Binary, Contract, Linear, Unary, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::rewrite::signs;
 use crate::shape::{Shape, size};
@@ -49,10 +46,95 @@ pub(super) fn contracted(b: &mut Builder, op: Contract, x: NodeId, y: NodeId) ->
     b.add(Op::Contract(Box::new(op), x, y), shape, dtype)
 }
 
-/// contract x y = 0, where one of the views reads nothing, or there is no place at which all read something
-fn contract_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (op, ..) = applied(op)?;
-    see_nothing(&[&op.a, &op.b, &op.out]).then(|| zeros(b, shape, dtype))
+/// Whether a sign or factor of an operand may become one of the result: the operand has no other use, and is not
+/// smaller.
+fn moves_out(b: &Builder, operand: NodeId, shape: &Shape) -> bool {
+    b.once(operand) && size(shape) <= elements(b, operand)
+}
+
+equations! { |b, op, shape, dtype|
+    /// contract x y = 0, where one of the views reads nothing, or there is no place at which all read something
+    contract_of_nothing { Contract(c, _, _) if see_nothing(&[&c.a, &c.b, &c.out]) => { zeros(b, shape, dtype) } }
+
+    /// contract k y = k * sum y for a moderate number k, with the sum over the places that both views see; where k > 0
+    /// and several elements are summed, or the sign of zero is not seen
+    contract_number {
+        Contract(c, number(k), y) => { number_times_sum(b, k, [&c.a, &c.b], &c.out, y)? },
+        Contract(c, x, number(k)) => { number_times_sum(b, k, [&c.b, &c.a], &c.out, x)? }
+    }
+
+    /// contract (-x) y = -(contract x y), contract x (-y) = -(contract x y), where the negation has no other use and is
+    /// not smaller, and the sign of zero is not seen
+    contract_negated {
+        Contract(c, n @ Neg(x), y) if n != y && moves_out(b, n, shape) && b.is_sign_unseen()
+            => Neg({ contracted(b, (**c).clone(), x, y) }),
+        Contract(c, x, n @ Neg(y)) if n != x && moves_out(b, n, shape) && b.is_sign_unseen()
+            => Neg({ contracted(b, (**c).clone(), x, y) })
+    }
+
+    /// contract (k * x) y = k * contract x y, contract x (k * y) = k * contract x y for a moderate number k, where the
+    /// multiple has no other use and is not smaller, and k > 0 or the sign of zero is not seen
+    contract_scaled {
+        Contract(c, p @ scaled(k, x), y) if p != y && moderate(k) && keeps_sign(b, k) && moves_out(b, p, shape)
+            => scaled(k, { contracted(b, (**c).clone(), x, y) }),
+        Contract(c, x, p @ scaled(k, y)) if p != x && moderate(k) && keeps_sign(b, k) && moves_out(b, p, shape)
+            => scaled(k, { contracted(b, (**c).clone(), x, y) })
+    }
+
+    /// k * contract x y = contract (k * x) y for a moderate number k, where the contraction has no other use, x is
+    /// smaller, and k > 0 or the sign of zero is not seen; likewise for y, if that is smaller than x
+    pub(super) scaled_contract {
+        Mul(number(k), p @ Contract(c, x, y))
+            if moderate(k) && keeps_sign(b, k) && b.once(p) && elements(b, x).min(elements(b, y)) < size(shape)
+            => {
+                let c = (**c).clone();
+                let left = elements(b, x) <= elements(b, y);
+                let (x, y) = if left { (multiple(b, k, x), y) } else { (x, multiple(b, k, y)) };
+                contracted(b, c, x, y)
+            }
+    }
+
+    /// The iteration space of a contraction without a sum has the axes of the result in order, so that equal
+    /// contractions are one operation
+    contract_in_order {
+        Contract(c, x, y)
+            if !c.out.is_identity(),
+                let Some(back) = linear::renaming(&c.out),
+                let (Some(left), Some(right)) = (c.a.after(&back), c.b.after(&back))
+            => { contracted(b, Contract::new(left, right, View::identity(c.output_shape())), x, y) }
+    }
+
+    /// contract x y = x * y, where all three views are the identity, and the sign of zero is not seen: a contraction
+    /// adds to +0
+    contract_elementwise {
+        Contract(c, x, y)
+            if dtype.is_float() && b.is_sign_unseen() && [&c.a, &c.b, &c.out].iter().all(|view| view.is_identity())
+            => Mul(x, y)
+    }
+
+    /// contract x y = contract y x, where the latter has a familiar name and the former has none
+    contract_named {
+        Contract(c, x, y) if c.familiar().is_none() && c.swapped().familiar().is_some()
+            => { contracted(b, c.swapped(), y, x) }
+    }
+
+    /// contract x y = contract y x, where the latter exists already
+    contract_exchanged {
+        Contract(c, x, y) if x != y, let Some(known) = b.known(&Op::Contract(Box::new(c.swapped()), y, x)) => known
+    }
+
+    /// l(contract x y) = contract x y with another view of the result, where the contraction has no other use
+    pub(super) linear_of_contract {
+        Affine(from, into, p @ Contract(c, x, y))
+            if b.once(p) && (from.is_identity() || elements(b, p) >= size(shape)),
+                // out[into i] += c[from i]: the place where the contraction writes determines i.
+                let Some(way) = if from.is_identity() { Some(into.clone()) } else { into.after(&from.inverse()?) },
+                let Some(out) = way.after(&c.out)
+            => {
+                let whole = Contract::new(c.a.clone(), c.b.clone(), out);
+                contracted(b, whole, x, y)
+            }
+    }
 }
 
 /// The composition of `outer`, the view of an operand by a contraction, with `inner`, the view of an array that the
@@ -127,120 +209,20 @@ fn turned(view: &View, axis: usize) -> View {
     })
 }
 
-/// contract c y = c * sum y for a moderate number c, with the sum over the places that both views see; where c > 0 and
-/// several elements are summed, or the sign of zero is not seen
-fn contract_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let (op, x, y) = applied(op)?;
-    let (c, seen, view, y) = match (number(b, x), number(b, y)) {
-        (Some(c), _) => (c, &op.a, &op.b, y),
-        (None, Some(c)) => (c, &op.b, &op.a, x),
-        (None, None) => return None,
-    };
-    if !moderate(c) || !seen.is_total_in_box() || (c != 1.0 && size(shape) > size(view.shape())) {
+/// `k * sum y` for a contraction of the number `k` with y, with the sum over the places that both views see.
+fn number_times_sum(b: &mut Builder, k: f64, [seen, view]: [&View; 2], out: &View, y: NodeId) -> Option<NodeId> {
+    let larger = size(out.source()) > size(view.shape());
+    if !moderate(k) || !seen.is_total_in_box() || (k != 1.0 && larger) {
         return None;
     }
     let boxed = |view: View, (axis, (lo, hi)): (usize, &(usize, usize))| view.clipped(axis, *lo, *hi);
     let view = seen.bounds().iter().enumerate().fold(view.clone(), boxed);
-    let sum = Linear::affine(view, op.out.clone());
-    if !b.is_sign_unseen() && (c < 0.0 || !(signs::adds_up(&sum) || b.sign_free(y))) {
+    let sum = Linear::affine(view, out.clone());
+    if !b.is_sign_unseen() && (k < 0.0 || !(signs::adds_up(&sum) || b.sign_free(y))) {
         return None;
     }
     let sum = linearly(b, sum, y);
-    Some(if c == 1.0 { sum } else { multiple(b, c, sum) })
-}
-
-/// contract (-x) y = -(contract x y), where -x has no other use and is not smaller, and the sign of zero is not seen
-fn contract_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let (op, x, y) = applied(op).filter(|_| b.is_sign_unseen())?;
-    let movable =
-        |b: &Builder, a: NodeId| negated(b, a).filter(|_| b.once(a) && size(shape) <= elements(b, a) && x != y);
-    let (x, y) = match (movable(b, x), movable(b, y)) {
-        (Some(x), _) => (x, y),
-        (None, Some(y)) => (x, y),
-        (None, None) => return None,
-    };
-    let positive = contracted(b, op.clone(), x, y);
-    Some(negation(b, positive))
-}
-
-/// contract (c * x) y = c * contract x y for a moderate number c, where c * x has no other use and is not smaller, and
-/// c > 0 or the sign of zero is not seen
-fn contract_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let (op, x, y) = applied(op)?;
-    let movable = |b: &Builder, a: NodeId| {
-        let movable = |c: f64| moderate(c) && (c > 0.0 || b.is_sign_unseen());
-        scaled(b, a).filter(|(c, _)| movable(*c) && b.once(a) && size(shape) <= elements(b, a) && x != y)
-    };
-    let (c, x, y) = match (movable(b, x), movable(b, y)) {
-        (Some((c, x)), _) => (c, x, y),
-        (None, Some((c, y))) => (c, x, y),
-        (None, None) => return None,
-    };
-    let product = contracted(b, op.clone(), x, y);
-    Some(multiple(b, c, product))
-}
-
-/// c * contract x y = contract (c * x) y for a moderate number c, where the contraction has no other use, x is smaller,
-/// and c > 0 or the sign of zero is not seen
-pub(super) fn scaled_contract(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Binary(Binary::Mul, c, product) = op else { return None };
-    let c = number(b, *c).filter(|c| moderate(*c) && (*c > 0.0 || b.is_sign_unseen()))?;
-    let Op::Contract(op, x, y) = &b.node(*product).op else { return None };
-    let left = elements(b, *x) <= elements(b, *y);
-    if !b.once(*product) || elements(b, *x).min(elements(b, *y)) >= size(shape) {
-        return None;
-    }
-    let (op, x, y) = ((**op).clone(), *x, *y);
-    let (x, y) = if left { (multiple(b, c, x), y) } else { (x, multiple(b, c, y)) };
-    Some(contracted(b, op, x, y))
-}
-
-/// The iteration space of a contraction without a sum has the axes of the result in order, so that equal contractions
-/// are one operation
-fn contract_in_order(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (op, x, y) = applied(op)?;
-    if op.out.is_identity() {
-        return None;
-    }
-    let back = linear::renaming(&op.out)?;
-    let (view_x, view_y) = (op.a.after(&back)?, op.b.after(&back)?);
-    Some(contracted(b, Contract::new(view_x, view_y, View::identity(op.output_shape())), x, y))
-}
-
-/// contract x y = x * y, where all three views are the identity, and the sign of zero is not seen: a contraction adds
-/// to +0
-fn contract_elementwise(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (op, x, y) = applied(op)?;
-    let alone = dtype.is_float() && b.is_sign_unseen() && [&op.a, &op.b, &op.out].iter().all(|view| view.is_identity());
-    alone.then(|| b.add(Op::Binary(Binary::Mul, x, y), shape.clone(), dtype))
-}
-
-/// contract x y = contract y x, where the latter has a familiar name and the former has none
-fn contract_named(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (op, x, y) = applied(op)?;
-    let swapped = op.swapped();
-    (op.familiar().is_none() && swapped.familiar().is_some()).then(|| contracted(b, swapped, y, x))
-}
-
-/// contract x y = contract y x, where the latter exists already
-fn contract_exchanged(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (op, x, y) = applied(op)?;
-    b.known(&Op::Contract(Box::new(op.swapped()), y, x)).filter(|_| x != y)
-}
-
-/// l(contract x y) = contract x y with another view of the result, where the contraction has no other use
-pub(super) fn linear_of_contract(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Linear(op, a) = op else { return None };
-    let Op::Contract(inner, x, y) = &b.node(*a).op else { return None };
-    let Linear::Affine { from, into } = &**op else { return None };
-    if !b.once(*a) || (!from.is_identity() && elements(b, *a) < size(op.output_shape())) {
-        return None;
-    }
-    // out[into i] += c[from i]: the place where the contraction writes determines i.
-    let way = if from.is_identity() { into.clone() } else { into.after(&from.inverse()?)? };
-    let (out, x, y) = (way.after(&inner.out)?, *x, *y);
-    let whole = Contract::new(inner.a.clone(), inner.b.clone(), out);
-    Some(contracted(b, whole, x, y))
+    Some(if k == 1.0 { sum } else { multiple(b, k, sum) })
 }
 
 /// replicate x * replicate y = outer x y, where each is replicated along the axes of the other, one of them has no

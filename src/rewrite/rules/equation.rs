@@ -29,6 +29,7 @@
 //! | `Select(P, Q, R)` | a choice by the mask `P` |
 //! | `Linear(l, P)`, `Affine(from, into, P)` | a linear operation, named `l`; one by views, with their names |
 //! | `Contract(c, P, Q)`, `Reduce(r, P)` | a contraction, an extremum along an axis |
+//! | `Gather(x, ix)`, `ScatterAdd(x, ix, v)` | a gather, a scatter of whole values |
 //! | `p @ P` | the same as `P`, and names the value |
 //!
 //! Second, after `if` and separated by commas: conditions of Rust, and `let` with a pattern that must match.
@@ -53,7 +54,7 @@ macro_rules! equations {
     )+};
 }
 
-/// The cases of a rule: for each its pattern, its conditions `[..]`, its right side.
+/// The cases of a rule, after the names of its parameters: for each its pattern, its conditions, its right side.
 macro_rules! cases {
     ($e:tt) => {};
     ($e:tt $f:ident $args:tt if $($rest:tt)+) => { cases!(@if $e ($f $args) [] $($rest)+); };
@@ -71,19 +72,141 @@ macro_rules! cases {
         cases!(@then $e $left [$($c)* ($x)] $($rest)+);
     };
     (@then $e:tt $left:tt $c:tt known $f:ident $args:tt $(, $($rest:tt)*)?) => {
-        cases!(@case $e $left ($c (known $f $args)));
+        cases!(@case $e $left $c (known $f $args));
         cases!($e $($($rest)*)?);
     };
     (@then $e:tt $left:tt $c:tt $f:ident ($($args:tt)*) $(, $($rest:tt)*)?) => {
-        cases!(@case $e $left ($c ($f ($($args)*))));
+        cases!(@case $e $left $c ($f ($($args)*)));
         cases!($e $($($rest)*)?);
     };
     (@then $e:tt $left:tt $c:tt $x:tt $(, $($rest:tt)*)?) => {
-        cases!(@case $e $left ($c ($x)));
+        cases!(@case $e $left $c ($x));
         cases!($e $($($rest)*)?);
     };
-    (@case ($b:ident $op:ident $($e:ident)+) ($f:ident $args:tt) $then:tt) => {
-        matched!(($b $op $($e)+) (*$op) $f $args [] $then);
+    (@case ($b:ident $op:ident $($e:ident)+) ($f:ident $args:tt) $c:tt $right:tt) => {
+        matched!($b (*$op) $f $args ([] (($b $op $($e)+) $c $right)));
+    };
+}
+
+/// Nested `if let` that match values (`@ [values] [patterns]`) or an operation with patterns. Inside of them comes what
+/// is pending: other values with their patterns, and in the end the conditions and the right side.
+macro_rules! matched {
+    (@ $b:ident [] [] ([] ($e:tt $c:tt $right:tt))) => { applied!($e $c $right); };
+    (@ $b:ident [] [] ([($ids:tt $patterns:tt) $($pending:tt)*] $then:tt)) => {
+        matched!(@ $b $ids $patterns ([$($pending)*] $then));
+    };
+    (@ $b:ident [$id:ident $($ids:ident)*] [_ $(, $($rest:tt)*)?] $k:tt) => {
+        let _ = $id;
+        matched!(@ $b [$($ids)*] [$($($rest)*)?] $k);
+    };
+    (@ $b:ident [$id:ident $($ids:ident)*] [$c:literal $(, $($rest:tt)*)?] $k:tt) => {
+        if $crate::rewrite::rules::is($b, $id, $c) {
+            matched!(@ $b [$($ids)*] [$($($rest)*)?] $k);
+        }
+    };
+    (@ $b:ident [$id:ident $($ids:ident)*] [$x:ident $(, $($rest:tt)*)?] $k:tt) => {
+        let $x = $id;
+        matched!(@ $b [$($ids)*] [$($($rest)*)?] $k);
+    };
+    (@ $b:ident [$id:ident $($ids:ident)*] [== $x:ident $(, $($rest:tt)*)?] $k:tt) => {
+        if $id == $x {
+            matched!(@ $b [$($ids)*] [$($($rest)*)?] $k);
+        }
+    };
+    (@ $b:ident [$id:ident $($ids:ident)*] [number($c:ident) $(, $($rest:tt)*)?] $k:tt) => {
+        if let Some($c) = $crate::rewrite::rules::number($b, $id) {
+            matched!(@ $b [$($ids)*] [$($($rest)*)?] $k);
+        }
+    };
+    (@ $b:ident $ids:tt [scaled($c:ident, $($p:tt)+) $(, $($rest:tt)*)?] $k:tt) => {
+        matched!(@ $b $ids [Mul(number($c), $($p)+) $(, $($rest)*)?] $k);
+    };
+    (@ $b:ident [$id:ident $($ids:ident)*] [$x:ident @ $($rest:tt)+] $k:tt) => {
+        let $x = $id;
+        matched!(@ $b [$id $($ids)*] [$($rest)+] $k);
+    };
+    (@ $b:ident [$id:ident $($ids:ident)*] [$f:ident $args:tt $(, $($rest:tt)*)?] ([$($pending:tt)*] $then:tt)) => {
+        matched!($b ($b.node($id).op) $f $args ([([$($ids)*] [$($($rest)*)?]) $($pending)*] $then));
+    };
+
+    // An operation by a path to it, a pattern of Rust for it, and the names of its operands there.
+    (@op $b:ident ($($at:tt)+) ($($op:tt)+) [$($x:ident)+] $p:tt $k:tt) => {
+        if let $($op)+ = &$($at)+ {
+            let ($($x,)+) = ($(*$x,)+);
+            matched!(@ $b [$($x)+] $p $k);
+        }
+    };
+    // Copies the name of a function, too.
+    (@row $b:ident ($($at:tt)+) ($($op:tt)+) [$($x:ident)+] $p:tt $k:tt) => {
+        if let $($op)+ = $($at)+ {
+            matched!(@ $b [$($x)+] $p $k);
+        }
+    };
+    (@discrete $b:ident ($($at:tt)+) ($($f:tt)+) [$($x:ident)+] $p:tt $k:tt) => {
+        if let Op::Discrete($($f)+, args) = &$($at)+ && let &[$($x),+] = args.as_slice() {
+            matched!(@ $b [$($x)+] $p $k);
+        }
+    };
+    // A comma between patterns means that there are two operands.
+    (@arity $b:ident $at:tt $f:tt $p:tt $k:tt , $($rest:tt)+) => { matched!(@two $b $at $f $p $k); };
+    (@arity $b:ident $at:tt $f:tt $p:tt $k:tt $x:tt $($rest:tt)*) => {
+        matched!(@arity $b $at $f $p $k $($rest)*);
+    };
+    (@arity $b:ident $at:tt $f:tt $p:tt $k:tt) => { matched!(@one $b $at $f $p $k); };
+    (@one $b:ident $at:tt (Discrete $f:pat) $p:tt $k:tt) => { matched!(@discrete $b $at ($f) [x] $p $k); };
+    (@two $b:ident $at:tt (Discrete $f:pat) $p:tt $k:tt) => { matched!(@discrete $b $at ($f) [x y] $p $k); };
+    (@one $b:ident $at:tt $f:ident $p:tt $k:tt) => { matched!(@row $b $at (Op::Unary(Unary::$f, x)) [x] $p $k); };
+    (@two $b:ident $at:tt $f:ident $p:tt $k:tt) => {
+        matched!(@row $b $at (Op::Binary(Binary::$f, x, y)) [x y] $p $k);
+    };
+    // The operands in either order.
+    (@ $b:ident [$x:ident $y:ident] [{$($p:tt)+}] $k:tt) => {
+        for ($x, $y) in [($x, $y), ($y, $x)] {
+            matched!(@ $b [$x $y] [$($p)+] $k);
+        }
+    };
+
+    ($b:ident $at:tt Unary($f:pat, $($p:tt)+) $k:tt) => { matched!(@row $b $at (Op::Unary($f, x)) [x] [$($p)+] $k); };
+    ($b:ident $at:tt Binary($f:pat, $($p:tt)+) $k:tt) => {
+        matched!(@row $b $at (Op::Binary($f, x, y)) [x y] [$($p)+] $k);
+    };
+    ($b:ident $at:tt Reduce($r:pat, $($p:tt)+) $k:tt) => { matched!(@row $b $at (Op::Reduce($r, x)) [x] [$($p)+] $k); };
+    ($b:ident $at:tt Discrete($f:pat, $($p:tt)+) $k:tt) => {
+        matched!(@arity $b $at (Discrete $f) [$($p)+] $k $($p)+);
+    };
+    ($b:ident $at:tt Not($($p:tt)+) $k:tt) => { matched!(@discrete $b $at (Discrete::Not) [x] [$($p)+] $k); };
+    ($b:ident $at:tt And($($p:tt)+) $k:tt) => { matched!(@discrete $b $at (Discrete::And) [x y] [$($p)+] $k); };
+    ($b:ident $at:tt Or($($p:tt)+) $k:tt) => { matched!(@discrete $b $at (Discrete::Or) [x y] [$($p)+] $k); };
+    ($b:ident $at:tt And {$($p:tt)+} $k:tt) => { matched!(@discrete $b $at (Discrete::And) [x y] [{$($p)+}] $k); };
+    ($b:ident $at:tt Or {$($p:tt)+} $k:tt) => { matched!(@discrete $b $at (Discrete::Or) [x y] [{$($p)+}] $k); };
+    ($b:ident $at:tt IntNeg($($p:tt)+) $k:tt) => {
+        matched!(@discrete $b $at (Discrete::IntUnary(IntUnary::Neg)) [x] [$($p)+] $k);
+    };
+    ($b:ident $at:tt Int($f:pat, $($p:tt)+) $k:tt) => {
+        matched!(@discrete $b $at (Discrete::IntBinary($f)) [x y] [$($p)+] $k);
+    };
+    ($b:ident $at:tt Select($($p:tt)+) $k:tt) => {
+        matched!(@op $b $at (Op::Select([m, x, y])) [m x y] [$($p)+] $k);
+    };
+    ($b:ident $at:tt Linear($l:ident, $($p:tt)+) $k:tt) => {
+        matched!(@op $b $at (Op::Linear($l, x)) [x] [$($p)+] $k);
+    };
+    ($b:ident ($($at:tt)+) Affine($from:ident, $into:ident, $($p:tt)+) $k:tt) => {
+        if let Op::Linear(l, x) = &$($at)+ && let Linear::Affine { from: $from, into: $into } = &**l {
+            let x = *x;
+            matched!(@ $b [x] [$($p)+] $k);
+        }
+    };
+    ($b:ident $at:tt Contract($c:ident, $($p:tt)+) $k:tt) => {
+        matched!(@op $b $at (Op::Contract($c, x, y)) [x y] [$($p)+] $k);
+    };
+    ($b:ident $at:tt Gather($x:tt, $ix:ident) $k:tt) => { matched!(@op $b $at (Op::Gather(x, $ix)) [x] [$x] $k); };
+    ($b:ident $at:tt ScatterAdd($x:tt, $ix:pat, $v:tt) $k:tt) => {
+        matched!(@op $b $at (Op::ScatterAdd(x, $ix, v)) [x v] [$x, $v] $k);
+    };
+    ($b:ident $at:tt $f:ident ($($p:tt)+) $k:tt) => { matched!(@arity $b $at $f [$($p)+] $k $($p)+); };
+    ($b:ident $at:tt $f:ident {$($p:tt)+} $k:tt) => {
+        matched!(@row $b $at (Op::Binary(Binary::$f, x, y)) [x y] [{$($p)+}] $k);
     };
 }
 
@@ -99,194 +222,11 @@ macro_rules! applied {
     ($e:tt [] ($($right:tt)+)) => { return Some(built!($e $($right)+)); };
 }
 
-/// Nested `if let` that match values (`@`) or an operation with patterns; inside of them comes what is pending, other
-/// values with their patterns, then what is done.
-macro_rules! matched {
-    (@ $e:tt [] [] [] ($c:tt $right:tt)) => { applied!($e $c $right); };
-    (@ $e:tt [] [] [($ids:tt $patterns:tt) $($pending:tt)*] $then:tt) => {
-        matched!(@ $e $ids $patterns [$($pending)*] $then);
-    };
-    (@ $e:tt [$id:ident $($ids:ident)*] [_ $(, $($rest:tt)*)?] $pending:tt $then:tt) => {
-        let _ = $id;
-        matched!(@ $e [$($ids)*] [$($($rest)*)?] $pending $then);
-    };
-    (@ ($b:ident $($e:ident)+) [$id:ident $($ids:ident)*] [true $(, $($rest:tt)*)?] $pending:tt $then:tt) => {
-        if $crate::rewrite::rules::truth($b, $id) == Some(true) {
-            matched!(@ ($b $($e)+) [$($ids)*] [$($($rest)*)?] $pending $then);
-        }
-    };
-    (@ ($b:ident $($e:ident)+) [$id:ident $($ids:ident)*] [false $(, $($rest:tt)*)?] $pending:tt $then:tt) => {
-        if $crate::rewrite::rules::truth($b, $id) == Some(false) {
-            matched!(@ ($b $($e)+) [$($ids)*] [$($($rest)*)?] $pending $then);
-        }
-    };
-    (@ $e:tt [$id:ident $($ids:ident)*] [$x:ident $(, $($rest:tt)*)?] $pending:tt $then:tt) => {
-        let $x = $id;
-        matched!(@ $e [$($ids)*] [$($($rest)*)?] $pending $then);
-    };
-    (@ $e:tt [$id:ident $($ids:ident)*] [== $x:ident $(, $($rest:tt)*)?] $pending:tt $then:tt) => {
-        if $id == $x {
-            matched!(@ $e [$($ids)*] [$($($rest)*)?] $pending $then);
-        }
-    };
-    (@ ($b:ident $($e:ident)+) [$id:ident $($ids:ident)*] [$c:literal $(, $($rest:tt)*)?] $pending:tt $then:tt) => {
-        if $crate::rewrite::rules::is($b, $id, $c) {
-            matched!(@ ($b $($e)+) [$($ids)*] [$($($rest)*)?] $pending $then);
-        }
-    };
-    (@ ($b:ident $($e:ident)+) [$id:ident $($ids:ident)*] [number($c:ident) $(, $($rest:tt)*)?]
-     $pending:tt $then:tt) => {
-        if let Some($c) = $crate::rewrite::rules::number($b, $id) {
-            matched!(@ ($b $($e)+) [$($ids)*] [$($($rest)*)?] $pending $then);
-        }
-    };
-    (@ $e:tt $ids:tt [scaled($c:ident, $($p:tt)+) $(, $($rest:tt)*)?] $pending:tt $then:tt) => {
-        matched!(@ $e $ids [Mul(number($c), $($p)+) $(, $($rest)*)?] $pending $then);
-    };
-    (@ $e:tt [$id:ident $($ids:ident)*] [$x:ident @ $($rest:tt)+] $pending:tt $then:tt) => {
-        let $x = $id;
-        matched!(@ $e [$id $($ids)*] [$($rest)+] $pending $then);
-    };
-    (@ ($b:ident $($e:ident)+) [$id:ident $($ids:ident)*] [$f:ident $args:tt $(, $($rest:tt)*)?]
-     [$($pending:tt)*] $then:tt) => {
-        matched!(
-            ($b $($e)+) ($b.node($id).op) $f $args [([$($ids)*] [$($($rest)*)?]) $($pending)*] $then
-        );
-    };
-
-    // ---- parts of the arms below ----
-    (@either $e:tt [$x:ident $y:ident] $p:tt $pending:tt $then:tt) => {
-        for ($x, $y) in [($x, $y), ($y, $x)] {
-            matched!(@ $e [$x $y] $p $pending $then);
-        }
-    };
-    // A comma between patterns means that there are two operands.
-    (@arity $kind:ident $all:tt , $($rest:tt)+) => { matched!(@$kind two $all); };
-    (@arity $kind:ident $all:tt $p:tt $($rest:tt)*) => { matched!(@arity $kind $all $($rest)*); };
-    (@arity $kind:ident $all:tt) => { matched!(@$kind one $all); };
-    (@row one ($e:tt ($($at:tt)+) ($f:ident) $p:tt $pending:tt $then:tt)) => {
-        if let Op::Unary(Unary::$f, x) = $($at)+ {
-            matched!(@ $e [x] $p $pending $then);
-        }
-    };
-    (@row two ($e:tt ($($at:tt)+) ($f:ident) $p:tt $pending:tt $then:tt)) => {
-        if let Op::Binary(Binary::$f, x, y) = $($at)+ {
-            matched!(@ $e [x y] $p $pending $then);
-        }
-    };
-    (@discrete one ($e:tt $at:tt $f:tt $p:tt $pending:tt $then:tt)) => {
-        matched!(@discrete $e $at $f [x] $p $pending $then);
-    };
-    (@discrete two ($e:tt $at:tt $f:tt $p:tt $pending:tt $then:tt)) => {
-        matched!(@discrete $e $at $f [x y] $p $pending $then);
-    };
-    (@discrete $e:tt ($($at:tt)+) ($($f:tt)+) [$($x:ident)+] $p:tt $pending:tt $then:tt) => {
-        if let Op::Discrete($($f)+, args) = &$($at)+ && let &[$($x),+] = args.as_slice() {
-            matched!(@ $e [$($x)+] $p $pending $then);
-        }
-    };
-
-    // ---- operations, by a path to them ----
-    ($e:tt ($($at:tt)+) Unary($f:pat, $($p:tt)+) $pending:tt $then:tt) => {
-        if let Op::Unary($f, x) = $($at)+ {
-            matched!(@ $e [x] [$($p)+] $pending $then);
-        }
-    };
-    ($e:tt ($($at:tt)+) Binary($f:pat, $($p:tt)+) $pending:tt $then:tt) => {
-        if let Op::Binary($f, x, y) = $($at)+ {
-            matched!(@ $e [x y] [$($p)+] $pending $then);
-        }
-    };
-    ($e:tt $at:tt Not($($p:tt)+) $pending:tt $then:tt) => {
-        matched!(@discrete $e $at (Discrete::Not) [x] [$($p)+] $pending $then);
-    };
-    ($e:tt $at:tt IntNeg($($p:tt)+) $pending:tt $then:tt) => {
-        matched!(@discrete $e $at (Discrete::IntUnary(IntUnary::Neg)) [x] [$($p)+] $pending $then);
-    };
-    ($e:tt $at:tt Int($f:pat, $($p:tt)+) $pending:tt $then:tt) => {
-        matched!(@discrete $e $at (Discrete::IntBinary($f)) [x y] [$($p)+] $pending $then);
-    };
-    ($e:tt $at:tt And($($p:tt)+) $pending:tt $then:tt) => {
-        matched!(@discrete $e $at (Discrete::And) [x y] [$($p)+] $pending $then);
-    };
-    ($e:tt $at:tt Or($($p:tt)+) $pending:tt $then:tt) => {
-        matched!(@discrete $e $at (Discrete::Or) [x y] [$($p)+] $pending $then);
-    };
-    ($e:tt $at:tt Discrete($f:pat, $($p:tt)+) $pending:tt $then:tt) => {
-        matched!(@arity discrete ($e $at ($f) [$($p)+] $pending $then) $($p)+);
-    };
-    ($e:tt ($($at:tt)+) Select($($p:tt)+) $pending:tt $then:tt) => {
-        if let Op::Select([m, x, y]) = $($at)+ {
-            matched!(@ $e [m x y] [$($p)+] $pending $then);
-        }
-    };
-    ($e:tt ($($at:tt)+) Linear($l:ident, $($p:tt)+) $pending:tt $then:tt) => {
-        if let Op::Linear($l, x) = &$($at)+ {
-            let x = *x;
-            matched!(@ $e [x] [$($p)+] $pending $then);
-        }
-    };
-    ($e:tt ($($at:tt)+) Affine($from:ident, $into:ident, $($p:tt)+) $pending:tt $then:tt) => {
-        if let Op::Linear(l, x) = &$($at)+
-            && let Linear::Affine { from: $from, into: $into } = &**l
-        {
-            let x = *x;
-            matched!(@ $e [x] [$($p)+] $pending $then);
-        }
-    };
-    ($e:tt ($($at:tt)+) Contract($c:ident, $($p:tt)+) $pending:tt $then:tt) => {
-        if let Op::Contract($c, x, y) = &$($at)+ {
-            let (x, y) = (*x, *y);
-            matched!(@ $e [x y] [$($p)+] $pending $then);
-        }
-    };
-    ($e:tt ($($at:tt)+) Reduce($r:pat, $($p:tt)+) $pending:tt $then:tt) => {
-        if let Op::Reduce($r, x) = $($at)+ {
-            matched!(@ $e [x] [$($p)+] $pending $then);
-        }
-    };
-    ($e:tt $at:tt $f:ident ($($p:tt)+) $pending:tt $then:tt) => {
-        matched!(@arity row ($e $at ($f) [$($p)+] $pending $then) $($p)+);
-    };
-    // The operands in either order.
-    ($e:tt ($($at:tt)+) And {$($p:tt)+} $pending:tt $then:tt) => {
-        if let Op::Discrete(Discrete::And, args) = &$($at)+ && let &[x, y] = args.as_slice() {
-            matched!(@either $e [x y] [$($p)+] $pending $then);
-        }
-    };
-    ($e:tt ($($at:tt)+) Or {$($p:tt)+} $pending:tt $then:tt) => {
-        if let Op::Discrete(Discrete::Or, args) = &$($at)+ && let &[x, y] = args.as_slice() {
-            matched!(@either $e [x y] [$($p)+] $pending $then);
-        }
-    };
-    ($e:tt ($($at:tt)+) $f:ident {$($p:tt)+} $pending:tt $then:tt) => {
-        if let Op::Binary(Binary::$f, x, y) = $($at)+ {
-            matched!(@either $e [x y] [$($p)+] $pending $then);
-        }
-    };
-}
-
 /// The right side of an equation: makes its operations, and is the number of the last one.
 macro_rules! built {
-    (@row $e:tt $f:ident $x:tt , $($rest:tt)+) => { built!(@ $e [x y] $x Op::Binary(Binary::$f, x, y)) };
-    (@row $e:tt $f:ident $x:tt $p:tt $($rest:tt)*) => { built!(@row $e $f $x $($rest)*) };
-    (@row $e:tt $f:ident $x:tt) => { built!(@ $e [x] $x Op::Unary(Unary::$f, x)) };
-    (@ $e:tt [$id:ident $($ids:ident)*] [$f:ident ($($x:tt)*) $(, $($rest:tt)*)?] $($make:tt)+) => {{
-        let $id = built!($e $f ($($x)*));
-        built!(@ $e [$($ids)*] [$($($rest)*)?] $($make)+)
-    }};
-    (@ $e:tt [$id:ident $($ids:ident)*] [$x:tt $(, $($rest:tt)*)?] $($make:tt)+) => {{
-        let $id = built!($e $x);
-        built!(@ $e [$($ids)*] [$($($rest)*)?] $($make)+)
-    }};
-    (@ ($b:ident $op:ident $shape:ident $dtype:ident) [] [] $($make:tt)+) => {
-        $b.add($($make)+, $shape.clone(), $dtype)
-    };
     ($e:tt {$($code:tt)+}) => { {$($code)+} };
     ($e:tt $x:ident) => { $x };
-    (($b:ident $op:ident $shape:ident $dtype:ident) $c:literal) => {
-        $crate::rewrite::rules::full($b, $shape, $dtype, $c)
-    };
+    ($e:tt $c:literal) => { built!($e number($c)) };
     (($b:ident $op:ident $shape:ident $dtype:ident) number($c:expr)) => {
         $crate::rewrite::rules::full($b, $shape, $dtype, $c)
     };
@@ -297,5 +237,102 @@ macro_rules! built {
     ($e:tt Unary($f:expr, $($x:tt)+)) => { built!(@ $e [x] [$($x)+] Op::Unary($f, x)) };
     ($e:tt Binary($f:expr, $($x:tt)+)) => { built!(@ $e [x y] [$($x)+] Op::Binary($f, x, y)) };
     ($e:tt Select($($x:tt)+)) => { built!(@ $e [m x y] [$($x)+] Op::Select([m, x, y])) };
-    ($e:tt $f:ident ($($x:tt)+)) => { built!(@row $e $f [$($x)+] $($x)+) };
+    ($e:tt $f:ident ($($x:tt)+)) => { built!(@arity $e $f [$($x)+] $($x)+) };
+    (@arity $e:tt $f:ident $all:tt , $($rest:tt)+) => { built!(@ $e [x y] $all Op::Binary(Binary::$f, x, y)) };
+    (@arity $e:tt $f:ident $all:tt $x:tt $($rest:tt)*) => { built!(@arity $e $f $all $($rest)*) };
+    (@arity $e:tt $f:ident $all:tt) => { built!(@ $e [x] $all Op::Unary(Unary::$f, x)) };
+    // The operands one after the other, then the operation.
+    (@ $e:tt [$id:ident $($ids:ident)*] [$f:ident ($($x:tt)*) $(, $($rest:tt)*)?] $($op:tt)+) => {{
+        let $id = built!($e $f ($($x)*));
+        built!(@ $e [$($ids)*] [$($($rest)*)?] $($op)+)
+    }};
+    (@ $e:tt [$id:ident $($ids:ident)*] [$x:tt $(, $($rest:tt)*)?] $($op:tt)+) => {{
+        let $id = built!($e $x);
+        built!(@ $e [$($ids)*] [$($($rest)*)?] $($op)+)
+    }};
+    (@ ($b:ident $op:ident $shape:ident $dtype:ident) [] [] $($made:tt)+) => {
+        $b.add($($made)+, $shape.clone(), $dtype)
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dtype::DType;
+    use crate::ops::{Binary, Unary};
+    use crate::program::{Builder, NodeId, Op, Slot};
+    use crate::rewrite::rules::multiple;
+    use crate::shape::Shape;
+
+    equations! { |b, op, shape, dtype|
+        /// Matches in either order.
+        either { Add{x, Neg(y)} => Sub(x, y) }
+
+        /// A condition that may hold in one order alone.
+        positive { Mul{x, number(c)} if c > 0.0 => scaled(c, Neg(x)) }
+
+        /// Several cases, the second of which needs one value twice.
+        cases {
+            Sub(x, Neg(y)) if let Op::Input(k) = b.node(x).op, k == 0 => Add(x, y),
+            Sub(Neg(x), ==x) => scaled(-2.0, x),
+            Sub(Exp(x), Exp(y)) => Div(Cos(y), Neg(x))
+        }
+    }
+
+    fn inputs(b: &mut Builder) -> [NodeId; 2] {
+        [(); 2].map(|()| b.input(Slot { name: String::new(), shape: Shape::new(), dtype: DType::F64 }))
+    }
+
+    type Apply = fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>;
+
+    /// What a rule makes of an operation on numbers.
+    fn applied(b: &mut Builder, rule: Apply, op: Op<NodeId>) -> Option<Op<NodeId>> {
+        rule(b, &op, &Shape::new(), DType::F64).map(|id| b.node(id).op.clone())
+    }
+
+    #[test]
+    fn the_operands_are_tried_as_they_are_first() {
+        let mut b = Builder::literal();
+        let [x, y] = inputs(&mut b);
+        let [p, q] = [x, y].map(|x| b.apply(Op::Unary(Unary::Neg, x)));
+        for (operands, difference) in [((x, q), (x, y)), ((p, y), (y, x)), ((p, q), (p, y))] {
+            let sum = Op::Binary(Binary::Add, operands.0, operands.1);
+            let expected = Op::Binary(Binary::Sub, difference.0, difference.1);
+            assert_eq!(applied(&mut b, either, sum), Some(expected));
+        }
+        assert_eq!(applied(&mut b, either, Op::Binary(Binary::Add, x, y)), None);
+        assert_eq!(applied(&mut b, either, Op::Binary(Binary::Sub, x, q)), None);
+    }
+
+    #[test]
+    fn the_other_order_is_tried_where_a_condition_fails() {
+        let mut b = Builder::literal();
+        let [x, _] = inputs(&mut b);
+        let [plus, minus] = [2.0, -3.0].map(|c| super::super::full(&mut b, &Shape::new(), DType::F64, c));
+        for (y, z) in [(plus, minus), (minus, plus)] {
+            let negative = b.apply(Op::Unary(Unary::Neg, minus));
+            let expected = multiple(&mut b, 2.0, negative);
+            let expected = b.node(expected).op.clone();
+            assert_eq!(applied(&mut b, positive, Op::Binary(Binary::Mul, y, z)), Some(expected));
+        }
+        assert_eq!(applied(&mut b, positive, Op::Binary(Binary::Mul, x, minus)), None);
+    }
+
+    #[test]
+    fn cases_are_tried_in_order_and_operands_are_made_from_left_to_right() {
+        let mut b = Builder::literal();
+        let [x, y] = inputs(&mut b);
+        let [p, q] = [x, y].map(|x| b.apply(Op::Unary(Unary::Neg, x)));
+        let sub = |x, y| Op::Binary(Binary::Sub, x, y);
+        assert_eq!(applied(&mut b, cases, sub(x, q)), Some(Op::Binary(Binary::Add, x, y)));
+        assert_eq!(applied(&mut b, cases, sub(y, p)), None);
+        assert_eq!(applied(&mut b, cases, sub(p, y)), None);
+        let twice = multiple(&mut b, -2.0, x);
+        let twice = b.node(twice).op.clone();
+        assert_eq!(applied(&mut b, cases, sub(p, x)), Some(twice));
+        let z = b.apply(Op::Unary(Unary::Sin, x));
+        let [u, v] = [z, y].map(|x| b.apply(Op::Unary(Unary::Exp, x)));
+        let quotient = applied(&mut b, cases, sub(u, v));
+        assert_eq!(quotient, Some(Op::Binary(Binary::Div, v + 1, v + 2)));
+        assert_eq!([1, 2].map(|k| b.node(v + k).op.clone()), [Op::Unary(Unary::Cos, y), Op::Unary(Unary::Neg, z)]);
+    }
 }

@@ -22,10 +22,14 @@ pub(super) const RULES: &[Rule] = table![
     gather_gathered
 ];
 
-/// x[] = x
-fn gather_all(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Gather(a, ix) = op else { return None };
-    ix.is_empty().then_some(*a)
+equations! { |b, op, shape, dtype|
+    /// x[] = x
+    gather_all { Gather(x, ix) if ix.is_empty() => x }
+
+    /// c[ix] = c for a uniform constant, where the indices are within bounds
+    gather_number {
+        Gather(x, ix) if constant(b, x).is_some() && all_within(b, x, ix) => { resized(b, x, shape)? }
+    }
 }
 
 /// x[i, argmax axis=1 x] = max axis=1 x, where i is the index of the line, and the position has no other use
@@ -84,13 +88,6 @@ fn gather_early(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -
     Some(views::elementwise_on(b, &f, &on, shape, dtype))
 }
 
-/// c[ix] = c for a uniform constant, where the indices are within bounds
-fn gather_number(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let Op::Gather(a, ix) = op else { return None };
-    constant(b, *a)?;
-    if !all_within(b, *a, ix) { None } else { resized(b, *a, shape) }
-}
-
 /// (view x)[i] = x[M i + c], where the view has no other use and is larger than the part that is read, and an index out
 /// of bounds of the view becomes an index out of bounds of `x`
 fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
@@ -102,8 +99,8 @@ fn gather_through(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType)
     }
     let indexed = leading(from, ix.len())?;
     let bounded = |k: usize| {
-        // Of a total view that moves by one along an axis as long as its own, the rest follows: no other axis moves there,
-        // and the view starts at an end.
+        // Of a total view that moves by one along an axis as long as its own, the rest follows: no other axis moves
+        // there, and the view starts at an end.
         let n = from.shape()[k];
         is_within(b, ix[k], n) || (0..indexed).any(|s| from.source()[s] == n && from.row(s)[k].abs() == 1)
     };

@@ -16,20 +16,13 @@ pub(super) fn discrete_bounded(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: D
     indexing::discrete(b, op, args)
 }
 
-/// x[c + s * i] = view x: a gather at affine indices
-pub(super) fn gather_affine(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let Op::Gather(x, ix) = op else { return None };
-    indexing::gather(b, *x, ix, shape, dtype)
-}
+equations! { |b, op, shape, dtype|
+    /// x[c + s * i] = view x: a gather at affine indices
+    pub(super) gather_affine { Gather(x, ix) => { indexing::gather(b, x, ix, shape, dtype)? } }
 
-/// scatter_add x [c + s * i] v = x + view v: a scatter at affine indices
-pub(super) fn scatter_affine(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::ScatterAdd(x, ix, v) = op else { return None };
-    indexing::scatter_add(b, *x, ix, *v)
-}
+    /// scatter_add x [c + s * i] v = x + view v: a scatter at affine indices
+    pub(super) scatter_affine { ScatterAdd(x, ix, v) => { indexing::scatter_add(b, x, ix, v)? } }
 
-/// select (i < c) x y = concat [view x, view y]: a mask that is an interval of one axis
-pub(super) fn select_interval(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let Op::Select(operands) = op else { return None };
-    indexing::select(b, *operands, shape, dtype)
+    /// select (i < c) x y = concat [view x, view y]: a mask that is an interval of one axis
+    pub(super) select_interval { Select(m, x, y) => { indexing::select(b, [m, x, y], shape, dtype)? } }
 }

@@ -4,13 +4,12 @@ use smallvec::SmallVec;
 
 use super::views::{self, Axes, moves, over};
 use super::{
-    Rule, concat, contract, elements, gather, known, linearly, masked, moderate, multiple, negated, negation, order,
-    scaled, scatter, table, zeros,
+    Rule, concat, contract, elements, gather, known, linearly, masked, moderate, multiple, order, scatter, table, zeros,
 };
 use crate::array::Array;
 use crate::cost::operation as cost;
 use crate::dtype::DType;
-use crate::ops::{Discrete, IntBinary, Linear, View};
+use crate::ops::{Binary, Discrete, IntBinary, Linear, Unary, View};
 use crate::program::{Builder, Constant, NodeId, Op};
 use crate::rewrite::signs;
 use crate::shape::{Shape, size};
@@ -47,47 +46,69 @@ fn affine(op: &Linear) -> Option<(&View, &View)> {
     if let Linear::Affine { from, into } = op { Some((from, into)) } else { None }
 }
 
-/// l(x) = x, where the operation is the identity
-fn linear_identity(_: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (op, a) = applied(op)?;
-    op.is_identity().then_some(a)
+equations! { |b, op, shape, dtype|
+    /// l(x) = x, where the operation is the identity
+    linear_identity { Linear(l, x) if l.is_identity() => x }
+
+    /// l(x) = 0, where one of the views reads nothing, or each reads something where the other does not
+    linear_of_nothing { Affine(from, into, _) if views::see_nothing(&[from, into]) => { zeros(b, shape, dtype) } }
+
+    /// l(m(x)) = (l m)(x), where the composition is one operation and not more expensive, and either both sides add to
+    /// +0, or neither does, or x is never -0, or the sign of zero is not seen
+    linear_composed {
+        Linear(l, y @ Linear(m, x))
+            if let Some(both) = l.after(m),
+                signs::adds_up(&both) == (signs::adds_up(l) || signs::adds_up(m)) || b.sign_free(x),
+                // An operation with other uses is computed anyway.
+                cost::moves(&both) <= cost::moves(l).saturating_add(if b.once(y) { cost::moves(m) } else { 0 })
+            => { linearly(b, both, x) }
+    }
+
+    /// out[into i] += x[from i] with the iteration space in the order of the result, else in the order of the argument,
+    /// where one of the views only permutes or reverses axes
+    linear_ordered {
+        Linear(l, x)
+            if let Some(ordered) = ordered(l), signs::adds_up(l) == signs::adds_up(&ordered) || b.sign_free(x)
+            => { linearly(b, ordered, x) }
+    }
+
+    /// view (reshape x) = view x, where the reshape only splits axes
+    view_of_reshape {
+        Affine(from, into, Linear(reshape, x))
+            if !from.is_identity() && matches!(**reshape, Linear::Reshape { .. }),
+                let Some(view) = views::reading(reshape).and_then(|view| view.after(from))
+            => { linearly(b, Linear::affine(view, into.clone()), x) }
+    }
+
+    /// sum (-x) = -(sum x), where -x has no other use, and elements are only copied or the sign of zero is not seen
+    sum_of_negated {
+        Linear(l, n @ Neg(x)) if b.once(n) && size(shape) < elements(b, n) && is_odd(b, l)
+            => Neg({ linearly(b, (**l).clone(), x) })
+    }
+
+    /// sum (c * x) = c * (sum x) for a moderate number c, where c * x has no other use, with the condition of signs of
+    /// `sum (-x)` for c < 0
+    sum_of_scaled {
+        Linear(l, p @ scaled(c, x))
+            if !matches!(**l, Linear::Cast { .. }) && moderate(c) && b.once(p) && size(shape) < elements(b, p),
+                c > 0.0 || is_odd(b, l)
+            => scaled(c, { linearly(b, (**l).clone(), x) })
+    }
 }
 
-/// l(x) = 0, where one of the views reads nothing, or each reads something where the other does not
-fn linear_of_nothing(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (from, into) = affine(applied(op)?.0)?;
-    views::see_nothing(&[from, into]).then(|| zeros(b, shape, dtype))
-}
-
-/// l(m(x)) = (l m)(x), where the composition is one operation and not more expensive, and either both sides add to +0,
-/// or neither does, or x is never -0, or the sign of zero is not seen
-fn linear_composed(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (op, a) = applied(op)?;
-    let Op::Linear(first, x) = &b.node(a).op else { return None };
-    let (both, x) = (op.after(first)?, *x);
-    // An operation with other uses is computed anyway.
-    let most = cost::moves(op).saturating_add(if b.once(a) { cost::moves(first) } else { 0 });
-    let exact = signs::adds_up(&both) == (signs::adds_up(op) || signs::adds_up(first)) || b.sign_free(x);
-    (exact && cost::moves(&both) <= most).then(|| linearly(b, both, x))
-}
-
-/// out[into i] += x[from i] with the iteration space in the order of the result, else in the order of the argument,
-/// where one of the views only permutes or reverses axes
-fn linear_ordered(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (op, a) = applied(op)?;
+/// A linear operation with the iteration space in the order of the result, else in the order of the argument; `None` if
+/// it is so already, or neither view only permutes or reverses axes.
+fn ordered(op: &Linear) -> Option<Linear> {
     let (from, into) = affine(op)?;
     if into.is_identity() {
-        return None;
-    }
-    let adds_up = signs::adds_up(op);
-    let ordered = if let Some(back) = renaming(into) {
-        Linear::read(from.after(&back)?)
+        None
+    } else if let Some(back) = renaming(into) {
+        Some(Linear::read(from.after(&back)?))
     } else if from.is_identity() {
-        return None;
+        None
     } else {
-        Linear::affine(View::identity(from.source()), into.after(&renaming(from)?)?)
-    };
-    (adds_up == signs::adds_up(&ordered) || b.sign_free(a)).then(|| linearly(b, ordered, a))
+        Some(Linear::affine(View::identity(from.source()), into.after(&renaming(from)?)?))
+    }
 }
 
 /// The inverse of a view that reads every element once.
@@ -215,44 +236,8 @@ fn sum_of_reshape(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> 
     Some(linearly(b, Linear::reshape(&middle, shape), sum))
 }
 
-/// view (reshape x) = view x, where the reshape only splits axes
-fn view_of_reshape(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (op, a) = applied(op)?;
-    let (from, into) = affine(op)?;
-    if from.is_identity() {
-        return None;
-    }
-    let Op::Linear(inner, x) = &b.node(a).op else { return None };
-    let Linear::Reshape { .. } = &**inner else { return None };
-    let (x, view) = (*x, views::reading(inner)?.after(from)?);
-    Some(linearly(b, Linear::affine(view, into.clone()), x))
-}
-
-/// sum (-x) = -(sum x), where -x has no other use, and elements are only copied or the sign of zero is not seen
-fn sum_of_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let (op, a) = applied(op)?;
-    let x = negated(b, a).filter(|_| b.once(a) && size(shape) < elements(b, a) && is_odd(b, op))?;
-    let sum = linearly(b, op.clone(), x);
-    Some(negation(b, sum))
-}
-
 /// Whether `l(-x) = -l(x)` including the signs of zeros that are seen: elements are neither added to +0 nor padded with
 /// it.
 fn is_odd(b: &Builder, op: &Linear) -> bool {
     b.is_sign_unseen() || views::reading(op).is_some_and(|view| view.is_total())
-}
-
-/// sum (c * x) = c * (sum x) for a moderate number c, where c * x has no other use, with the condition of signs of
-/// `sum (-x)` for c < 0
-fn sum_of_scaled(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let (op, a) = applied(op)?;
-    if let Linear::Cast { .. } = op {
-        return None;
-    }
-    let (c, x) = scaled(b, a).filter(|(c, _)| moderate(*c) && b.once(a) && size(shape) < elements(b, a))?;
-    if c < 0.0 && !is_odd(b, op) {
-        return None;
-    }
-    let sum = linearly(b, op.clone(), x);
-    Some(multiple(b, c, sum))
 }

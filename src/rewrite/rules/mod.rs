@@ -10,8 +10,8 @@
 //! the ends of the range of floats this counts as rounding. The order of sums and products counts as rounding, too, see
 //! [`order`]: a result that is not finite stays so, but NaN and infinities may turn into each other.
 //!
-//! A rule is a function in the table of its family. Adding an operation means adding its rules to the table of its
-//! family.
+//! A rule is a function in the table of its family: written as an [`equation`] of operations where that says all of it,
+//! and else by hand. Adding an operation means adding its rules to the table of its family.
 
 #[macro_use]
 mod equation;
@@ -236,13 +236,27 @@ fn integer(b: &Builder, id: NodeId) -> Option<i64> {
     constant(b, id)?.splat::<i64>()
 }
 
-/// The truth value that all elements of a constant are equal to.
-fn truth(b: &Builder, id: NodeId) -> Option<bool> {
-    constant(b, id)?.splat::<bool>()
+/// What a rule may write for a constant: a float or a truth value.
+trait Written: PartialEq + Sized {
+    /// The value that all elements of a constant are equal to.
+    fn of(b: &Builder, id: NodeId) -> Option<Self>;
 }
 
-fn is(b: &Builder, id: NodeId, x: f64) -> bool {
-    number(b, id) == Some(x)
+impl Written for f64 {
+    fn of(b: &Builder, id: NodeId) -> Option<f64> {
+        number(b, id)
+    }
+}
+
+impl Written for bool {
+    fn of(b: &Builder, id: NodeId) -> Option<bool> {
+        constant(b, id)?.splat()
+    }
+}
+
+/// Whether a value is a constant of this number or truth value.
+fn is<E: Written>(b: &Builder, id: NodeId, x: E) -> bool {
+    E::of(b, id) == Some(x)
 }
 
 /// `x` where this is `-x`.
@@ -325,10 +339,6 @@ fn resized(b: &mut Builder, like: NodeId, shape: &[usize]) -> Option<NodeId> {
 fn like(b: &mut Builder, op: Op<NodeId>, id: NodeId) -> NodeId {
     let (shape, dtype) = (b.node(id).shape.clone(), b.node(id).dtype);
     b.add(op, shape, dtype)
-}
-
-fn negation(b: &mut Builder, x: NodeId) -> NodeId {
-    like(b, Op::Unary(Unary::Neg, x), x)
 }
 
 /// `c * x`.

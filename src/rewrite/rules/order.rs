@@ -57,15 +57,17 @@ pub(super) fn contract_lone_axis(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _:
 
 // ---- axes of the result alone ----
 
-/// contract x y = replicate (contract x y), along the axes that the result alone has, where that is cheaper
-pub(super) fn contract_spread(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let (op, x, y) = applied(op)?;
-    let (small, replica) = spread(op)?;
-    if !beats(contracting(&small) + copying(&replica), contracting(op)) {
-        return None;
+equations! { |b, op, shape, dtype|
+    /// contract x y = replicate (contract x y), along the axes that the result alone has, where that is cheaper
+    pub(super) contract_spread {
+        Contract(c, x, y)
+            if let Some((small, replica)) = spread(c),
+                beats(contracting(&small) + copying(&replica), contracting(c))
+            => {
+                let small = contracted(b, small, x, y);
+                linearly(b, replica, small)
+            }
     }
-    let small = contracted(b, small, x, y);
-    Some(linearly(b, replica, small))
 }
 
 // ---- operands that are written at places ----

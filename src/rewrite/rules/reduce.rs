@@ -1,9 +1,9 @@
 //! Rules of extrema along an axis, which are exact: the same element is chosen.
 
 use super::views::{Axes, moves, over, read};
-use super::{Rule, linearly, negated, negation, table};
+use super::{Rule, linearly, table};
 use crate::dtype::DType;
-use crate::ops::{Familiar, Linear, Reduce};
+use crate::ops::{Familiar, Linear, Reduce, Unary};
 use crate::program::{Builder, NodeId, Op};
 use crate::shape::{Shape, size};
 
@@ -15,19 +15,30 @@ fn operand(op: &Op<NodeId>) -> Option<(Reduce, NodeId)> {
     if let Op::Reduce(op, a) = op { Some((*op, *a)) } else { None }
 }
 
-/// max axis=k x = reshape x, where axis k has size 1
-fn reduce_one(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let (op, a) = operand(op)?;
-    let from = b.node(a).shape.clone();
-    (from[op.axis()] == 1).then(|| linearly(b, Linear::reshape(&from, shape), a))
-}
+equations! { |b, op, shape, dtype|
+    /// max axis=k x = reshape x, where axis k has size 1
+    reduce_one {
+        Reduce(r, x) if b.node(x).shape[r.axis()] == 1 => {
+            let from = b.node(x).shape.clone();
+            linearly(b, Linear::reshape(&from, shape), x)
+        }
+    }
 
-/// max axis=k (replicate x) = x, and likewise for other total views that do not move along axis k
-fn reduce_replicated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, _: DType) -> Option<NodeId> {
-    let (op, a) = operand(op)?;
-    let (x, view) = read(b, a).filter(|(_, view)| view.is_total() && !moves(view, op.axis()))?;
-    let kept: Axes = (0..=shape.len()).filter(|axis| *axis != op.axis()).collect();
-    Some(linearly(b, Linear::read(over(&view, &kept)), x))
+    /// max axis=k (replicate x) = x, and likewise for other total views that do not move along axis k
+    reduce_replicated {
+        Reduce(r, y) if let Some((x, view)) = read(b, y), view.is_total() && !moves(&view, r.axis()) => {
+            let kept: Axes = (0..=shape.len()).filter(|axis| *axis != r.axis()).collect();
+            linearly(b, Linear::read(over(&view, &kept)), x)
+        }
+    }
+
+    /// max axis=k (-x) = -(min axis=k x), min axis=k (-x) = -(max axis=k x), where -x has no other use
+    reduce_negated {
+        Reduce(Reduce::Max { axis }, n @ Neg(x)) if b.once(n)
+            => Neg({ b.add(Op::Reduce(Reduce::Min { axis }, x), shape.clone(), dtype) }),
+        Reduce(Reduce::Min { axis }, n @ Neg(x)) if b.once(n)
+            => Neg({ b.add(Op::Reduce(Reduce::Max { axis }, x), shape.clone(), dtype) })
+    }
 }
 
 /// max axis=k (replicate x) = replicate (max axis=j x), where x is replicated along axes other than k
@@ -65,16 +76,4 @@ fn reduce_permuted(b: &mut Builder, op: &Op<NodeId>, _: &Shape, dtype: DType) ->
     let permute = Linear::permute(&shape, &perm);
     let result = b.add(Op::Reduce(op.along(axis), x), shape, dtype);
     Some(linearly(b, permute, result))
-}
-
-/// max axis=k (-x) = -(min axis=k x), where -x has no other use
-fn reduce_negated(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let (op, a) = operand(op)?;
-    let x = negated(b, a).filter(|_| b.once(a))?;
-    let opposite = match op {
-        Reduce::Max { axis } => Reduce::Min { axis },
-        Reduce::Min { axis } => Reduce::Max { axis },
-    };
-    let result = b.add(Op::Reduce(opposite, x), shape.clone(), dtype);
-    Some(negation(b, result))
 }

@@ -10,34 +10,21 @@ use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![scatter_zeros, scatter_all, indices::scatter_affine];
 
-/// scatter_add x ix 0 = x, where x is never -0 or the sign of zero is not seen
-fn scatter_zeros(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::ScatterAdd(x, _, v) = op else { return None };
-    (b.is_zero(*v) && b.sign_free(*x)).then_some(*x)
-}
+equations! { |b, op, shape, dtype|
+    /// scatter_add x ix 0 = x, where x is never -0 or the sign of zero is not seen
+    scatter_zeros { ScatterAdd(x, _, v) if b.is_zero(v) && b.sign_free(x) => x }
 
-/// scatter_add x [] v = x + v
-fn scatter_all(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DType) -> Option<NodeId> {
-    let Op::ScatterAdd(x, ix, v) = op else { return None };
-    ix.is_empty().then(|| b.plus(*x, *v))
-}
+    /// scatter_add x [] v = x + v
+    scatter_all { ScatterAdd(x, ix, v) if ix.is_empty() => { b.plus(x, v) } }
 
-/// x + scatter_add 0 ix v = scatter_add x ix v, where the scatter has no other use, and x is never -0 or the sign of
-/// zero is not seen
-pub(super) fn add_scattered(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
-    let Op::Binary(Binary::Add, x, y) = op else { return None };
-    let alone =
-        |b: &Builder, id: NodeId| matches!(&b.node(id).op, Op::ScatterAdd(base, ..) if b.once(id) && b.is_zero(*base));
-    let (base, scattered) = match (alone(b, *y), alone(b, *x)) {
-        (true, _) => (*x, *y),
-        (false, true) => (*y, *x),
-        (false, false) => return None,
-    };
-    let Op::ScatterAdd(_, ix, v) = b.node(scattered).op.clone() else { return None };
-    if !b.sign_free(base) {
-        return None;
+    /// x + scatter_add 0 ix v = scatter_add x ix v, where the scatter has no other use, and x is never -0 or the sign
+    /// of zero is not seen
+    pub(super) add_scattered {
+        Add{x, s @ ScatterAdd(zero, ix, v)} if b.once(s) && b.is_zero(zero) && b.sign_free(x) => {
+            let ix = ix.clone();
+            b.add(Op::ScatterAdd(x, ix, v), shape.clone(), dtype)
+        }
     }
-    Some(b.add(Op::ScatterAdd(base, ix, v), shape.clone(), dtype))
 }
 
 /// sum (scatter_add 0 [i, ix] v) = scatter_add 0 [ix] v, summed over the axis of an index `i` that is within bounds:
