@@ -6,7 +6,7 @@
 //!
 //! Law: the same operations on the same values, in the same order.
 
-use crate::program::{Builder, Loop, Made, Op, Program};
+use crate::program::{Builder, Loop, Made, Op, Program, part_of};
 
 /// The program without functions that have no rules; nothing, if it has none.
 pub(crate) fn inline(program: &Program) -> Option<Program> {
@@ -37,11 +37,5 @@ pub(crate) fn inline(program: &Program) -> Option<Program> {
 
 /// Whether a program has functions without rules, in its loops or outside.
 fn has_again(program: &Program) -> bool {
-    program.nodes().iter().any(|node| match &node.op {
-        Op::Custom(custom, _) => custom.is_checkpointed(),
-        Op::Loop(l) => has_again(&l.body),
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
-        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Call(..) | Op::Output(..) => false,
-    })
+    program.operations(part_of).any(|op| matches!(op, Op::Custom(custom, _) if custom.is_checkpointed()))
 }

@@ -31,7 +31,7 @@ pub use vectorize::vectorize;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::program::{Assumed, Builder, Made, Op, Program, run_by};
+use crate::program::{Assumed, Builder, Made, Op, Program, part_of, run_by};
 
 /// The program in the form in which it runs: in bulk, and simplified. The plain verbs and [`Function`](crate::Function)
 /// run this form.
@@ -113,13 +113,5 @@ const ROUNDS: usize = 4;
 
 /// Whether some loop has no carry, though its stacks are possible.
 fn has_build(program: &Program) -> bool {
-    program.nodes().iter().any(|node| match &node.op {
-        Op::Loop(l) => (l.init.is_empty() && vectorize::is_bulk(l, l)) || has_build(&l.body),
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
-        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => {
-            false
-        }
-        Op::Custom(c, _) => c.is_checkpointed() && has_build(c.primal()),
-        Op::Call(..) | Op::Output(..) => false,
-    })
+    program.operations(part_of).any(|op| matches!(op, Op::Loop(l) if l.init.is_empty() && vectorize::is_bulk(l, l)))
 }

@@ -40,7 +40,7 @@ pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
 pub(crate) use rebuild::{Made, Now};
 use shared::Asked;
-pub(crate) use shared::{Question, run_by};
+pub(crate) use shared::{Question, part_of, run_by};
 pub use term::Term;
 
 use crate::dtype::DType;

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{Node, Op, Program};
+use super::{CustomKind, Node, NodeId, Op, Program};
 use crate::cost::Estimate;
 
 /// A question about the inputs of a program, given a mark for each of its results.
@@ -44,6 +44,12 @@ pub(crate) fn run_by<R>(op: &Op<R>) -> Option<&Program> {
     }
 }
 
+/// The program that an operation runs as a part of the program around it: the body of a loop, or what a function without rules
+/// computes.
+pub(crate) fn part_of<R>(op: &Op<R>) -> Option<&Program> {
+    run_by(op).filter(|_| !matches!(op, Op::Custom(c, _) if !c.is_checkpointed()))
+}
+
 /// All programs of an operation, with the rules of a function.
 pub(crate) fn programs_of<R>(op: &Op<R>) -> impl Iterator<Item = &Program> {
     let body = if let Op::Loop(l) = op { Some(&l.body) } else { None };
@@ -55,7 +61,7 @@ impl Program {
     /// The program and those inside of it, each once, after those inside of it.
     pub(crate) fn distinct<'a, I: Iterator<Item = &'a Program>>(
         &'a self,
-        inside: impl Fn(&'a Op<super::NodeId>) -> I,
+        inside: impl Fn(&'a Op<NodeId>) -> I,
     ) -> Vec<&'a Program> {
         let (mut found, mut known) = (Vec::new(), HashSet::from([self.class()]));
         let mut open = vec![(self, 0)];
@@ -69,6 +75,30 @@ impl Program {
             }
         }
         found
+    }
+
+    /// The operations of the program and of the programs inside of it, each operation before those that it runs. Each program is
+    /// entered once, however many operations run it. `inside` says which programs of an operation are entered: [`run_by`],
+    /// [`part_of`], [`programs_of`], or a choice among these.
+    pub(crate) fn operations<'a, I: IntoIterator<Item = &'a Program>>(
+        &'a self,
+        inside: impl Fn(&'a Op<NodeId>) -> I,
+    ) -> impl Iterator<Item = &'a Op<NodeId>> {
+        let mut known = HashSet::from([self.class()]);
+        let mut open = vec![self.nodes().iter()];
+        std::iter::from_fn(move || {
+            loop {
+                let Some(node) = open.last_mut()?.next() else {
+                    open.pop();
+                    continue;
+                };
+                let new = inside(&node.op).into_iter().filter(|program| known.insert(program.class()));
+                let first = open.len();
+                open.extend(new.map(|program| program.nodes().iter()));
+                open[first..].reverse();
+                return Some(&node.op);
+            }
+        })
     }
 
     /// An answer about the inputs, from those that were found before, or found now.
@@ -97,15 +127,14 @@ impl Program {
         self.unrolled() > MANY && (self.unrolled() - MANY) / 16 > self.size()
     }
 
-    /// Whether the program runs a function without a bound.
+    /// Whether the program runs a function without a bound, other than in a function with a rule for cotangents.
     pub(super) fn is_unbounded(&self) -> bool {
-        let of = |node: &Node| {
-            if let Op::Custom(c, _) = &node.op {
-                return c.is_unbounded();
-            }
-            run_by(&node.op).is_some_and(Program::is_unbounded)
+        let find = || {
+            let mut all =
+                self.operations(|op| run_by(op).filter(|_| !matches!(op, Op::Custom(c, _) if c.vjp().is_some())));
+            all.any(|op| matches!(op, Op::Custom(c, _) if *c.kind() == CustomKind::While { most: None }))
         };
-        *self.inner.asked.unbounded.get_or_init(|| self.nodes().iter().any(of))
+        *self.inner.asked.unbounded.get_or_init(find)
     }
 
     /// Whether host code, not counting that in functions with rules, takes what depends on any input.
@@ -116,10 +145,96 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Builder, Slot};
+    use std::sync::Arc;
+
+    use super::super::{Builder, Custom, Loop, Slot};
     use super::*;
     use crate::dtype::DType;
+    use crate::ops::Unary;
     use crate::shape::Shape;
+
+    fn number() -> Slot {
+        Slot { name: String::new(), shape: Shape::new(), dtype: DType::F64 }
+    }
+
+    /// A program from a number to a number, made of these operations one after the other.
+    fn chain(operations: &[&dyn Fn(NodeId) -> Op<NodeId>]) -> Program {
+        let mut b = Builder::literal();
+        let mut x = b.input(number());
+        for operation in operations {
+            let operation = operation(x);
+            let several = matches!(operation, Op::Loop(_) | Op::Custom(..));
+            x = b.apply(operation);
+            if several {
+                x = b.apply(Op::Output(x, 0));
+            }
+        }
+        b.finish(&[x], &[])
+    }
+
+    fn looped(n: usize, body: &Program) -> impl Fn(NodeId) -> Op<NodeId> + use<> {
+        let body = body.clone();
+        move |x| {
+            let (init, xs, captured) = (vec![x], vec![], vec![]);
+            Op::Loop(Box::new(Loop { n, reverse: false, body: body.clone(), init, xs, captured }))
+        }
+    }
+
+    fn applied(custom: Custom) -> impl Fn(NodeId) -> Op<NodeId> {
+        let custom = Arc::new(custom);
+        move |x| Op::Custom(custom.clone(), vec![x])
+    }
+
+    fn unary(op: Unary) -> impl Fn(NodeId) -> Op<NodeId> {
+        move |x| Op::Unary(op, x)
+    }
+
+    /// The functions of one number among these operations, in order.
+    fn unaries<'a>(operations: impl Iterator<Item = &'a Op<NodeId>>) -> Vec<Unary> {
+        operations.filter_map(|op| if let Op::Unary(op, _) = op { Some(*op) } else { None }).collect()
+    }
+
+    /// An operation comes before those that it runs, and these come before the next one; a body that is shared comes once.
+    #[test]
+    fn operations_are_listed_in_order_and_once() {
+        let body = chain(&[&unary(Unary::Sin)]);
+        let whole = chain(&[
+            &unary(Unary::Exp),
+            &looped(2, &chain(&[&looped(3, &body), &unary(Unary::Cos)])),
+            &unary(Unary::Tanh),
+            &looped(4, &body),
+            &unary(Unary::Sqrt),
+        ]);
+        let expected = [Unary::Exp, Unary::Sin, Unary::Cos, Unary::Tanh, Unary::Sqrt];
+        assert_eq!(unaries(whole.operations(run_by)), expected);
+        assert_eq!(unaries(whole.operations(|_| None)), [Unary::Exp, Unary::Tanh, Unary::Sqrt]);
+    }
+
+    /// Which programs of a function are entered.
+    #[test]
+    fn the_programs_of_a_function_are_entered_as_asked() {
+        let mut b = Builder::literal();
+        let [_, _, moved] = [(); 3].map(|()| b.input(number()));
+        let rule = b.apply(Op::Unary(Unary::Cos, moved));
+        let rule = b.finish(&[rule], &[]);
+        let ruled = Custom::new("ruled", chain(&[&unary(Unary::Sin)]), Some(rule), None).expect("a rule that fits");
+        let again = Custom::again("again", chain(&[&unary(Unary::Exp)]));
+        let whole = chain(&[&applied(ruled), &applied(again)]);
+        assert_eq!(unaries(whole.operations(run_by)), [Unary::Sin, Unary::Exp]);
+        assert_eq!(unaries(whole.operations(part_of)), [Unary::Exp]);
+        assert_eq!(unaries(whole.operations(programs_of)), [Unary::Sin, Unary::Cos, Unary::Exp]);
+    }
+
+    /// Of `2^20` loops in each other, each body is entered once.
+    #[test]
+    fn shared_bodies_are_entered_once() {
+        let mut body = chain(&[&unary(Unary::Sin)]);
+        for _ in 0..20 {
+            body = chain(&[&looped(2, &body), &looped(3, &body)]);
+        }
+        // An input, two loops and their results for each body; an input and an operation for the innermost.
+        assert_eq!(body.operations(run_by).count(), 20 * 5 + 2);
+    }
 
     /// What was found before is the answer to the same question about the same results, and to no other one.
     #[test]

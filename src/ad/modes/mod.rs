@@ -25,7 +25,7 @@ use std::fmt::{self, Display};
 use crate::cost::{MACHINE, tenths};
 use crate::interpreters::adval::Fault;
 use crate::passes::{Options, optimize_with};
-use crate::program::{Custom, CustomKind, Op, Program, Slot};
+use crate::program::{Custom, CustomKind, NodeId, Op, Program, Slot, run_by};
 use crate::shape::{Shape, size, try_possible};
 
 use explain::Why;
@@ -319,15 +319,15 @@ fn contractions(program: &Program) -> usize {
 
 /// A function without a rule for tangents, which forward mode needs.
 fn without_tangents(program: &Program) -> Option<&Custom> {
-    program.nodes().iter().find_map(|node| match &node.op {
-        Op::Custom(custom, _) => match custom.kind() {
-            CustomKind::Checkpointed | CustomKind::While { .. } => without_tangents(custom.primal()),
-            CustomKind::Solve(equations) => without_tangents(&equations.moved),
-            CustomKind::Rules { jvp, .. } => jvp.is_none().then_some(&**custom),
-        },
-        Op::Loop(l) => without_tangents(&l.body),
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => None,
-        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => None,
-        Op::Concat(..) | Op::Call(..) | Op::Output(..) => None,
-    })
+    fn function(op: &Op<NodeId>) -> Option<&Custom> {
+        if let Op::Custom(custom, _) = op { Some(custom) } else { None }
+    }
+    // The programs whose operations forward mode differentiates.
+    let differentiated = |op| match function(op).map(Custom::kind) {
+        None | Some(CustomKind::Checkpointed | CustomKind::While { .. }) => run_by(op),
+        Some(CustomKind::Solve(equations)) => Some(&equations.moved),
+        Some(CustomKind::Rules { .. }) => None,
+    };
+    let is_without = |c: &&Custom| matches!(c.kind(), CustomKind::Rules { jvp: None, .. });
+    program.operations(differentiated).filter_map(function).find(is_without)
 }

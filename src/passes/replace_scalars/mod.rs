@@ -17,7 +17,7 @@
 mod elements;
 
 use crate::cost::MACHINE;
-use crate::program::{Builder, Custom, Loop, Made, NodeId, Op, Program};
+use crate::program::{Builder, Custom, Loop, Made, NodeId, Op, Program, run_by};
 use crate::shape::size;
 use elements::{Body, Known};
 
@@ -65,15 +65,10 @@ fn by_loops(program: &Program) -> Option<Program> {
     found.then_some(made)
 }
 
-/// Whether a program has loops.
+/// Whether a program has loops, in its functions or outside.
 fn has_loops(program: &Program) -> bool {
-    program.nodes().iter().any(|node| match &node.op {
-        Op::Loop(_) => true,
-        Op::Custom(rule, _) => rule.is_while() || has_loops(rule.primal()),
-        Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) => false,
-        Op::Linear(..) | Op::Contract(..) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
-        Op::Concat(..) | Op::Call(..) | Op::Output(..) => false,
-    })
+    let function = |op: &Op<NodeId>| matches!(op, Op::Custom(rule, _) if rule.is_while());
+    program.operations(run_by).any(|op| matches!(op, Op::Loop(_)) || function(op))
 }
 
 /// A function that repeats its program, or has loops in it, with that program rewritten.
