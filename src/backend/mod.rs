@@ -45,7 +45,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::array::{Array, with_elem};
 use crate::cost::{Cost, MACHINE};
 use crate::kernels::elementwise::Isa;
-use crate::passes::{inline, rematerialize, replace_scalars, sink};
+use crate::passes::{self, Phase};
 use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;
 use codegen::CompiledPlan;
@@ -108,13 +108,7 @@ fn compile_within(program: &Program, limits: Limits) -> Executable {
 
 /// Compiles a program whose loops have a plan of their own each.
 fn compile_apart(program: &Program, limits: Limits) -> Executable {
-    let whole = inline(program);
-    let whole = whole.as_ref().unwrap_or(program);
-    let rows = sink(whole, limits.rematerialization);
-    let whole = rows.as_ref().unwrap_or(whole);
-    let stored_less = rematerialize(whole, limits.rematerialization);
-    let whole = stored_less.as_ref().unwrap_or(whole);
-    let whole = if limits.scalar_replacement { replace_scalars(whole) } else { whole.clone() };
+    let whole = passes::after(Phase::BeforePlan, program, &limits.passes);
     let plan = Arc::new(codegen::generate(plan::plan(&whole, limits), limits));
     Executable { program: program.clone(), plan, idle: Mutex::new(Vec::new()) }
 }

@@ -1,7 +1,8 @@
 //! Passes: programs to programs. One pass is one file, and one function of the same name.
 //!
 //! Law: a pass keeps the meaning of a program, up to rounding, in every interpreter, and never makes the program
-//! asymptotically more expensive. No pass names an interpreter; none recurses over the length of a program.
+//! asymptotically more expensive. No pass names an interpreter; none recurses over the length of a program. The
+//! [`pipeline()`] lists all passes, each with a law of its own, in the order in which they run.
 
 mod batch;
 mod checkpoint_loops;
@@ -9,6 +10,7 @@ mod fission;
 mod induction_variables;
 mod inline;
 pub(crate) mod multi_tangent;
+mod pipeline;
 mod propagate_one_hot;
 mod reductions;
 mod rematerialize;
@@ -20,18 +22,20 @@ mod vectorize;
 
 pub use crate::rewrite::Options;
 pub use checkpoint_loops::checkpoint_loops;
-pub(crate) use inline::inline;
-pub(crate) use rematerialize::rematerialize;
+use inline::inline;
+pub(crate) use pipeline::after;
+pub use pipeline::{Keeps, Pass, Phase, Settings, changed_by, pipeline};
+use rematerialize::rematerialize;
 pub use replace_scalars::replace_scalars;
 pub use simplify::{Fired, explain, simplify, simplify_with};
-pub(crate) use sink::sink;
+use sink::sink;
 pub use split_index_sets::split_index_sets;
 pub use vectorize::vectorize;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::program::{Assumed, Builder, Made, Op, Program, part_of, run_by};
+use crate::program::{Builder, Made, Op, Program, run_by};
 
 /// The program in the form in which it runs: in bulk, and simplified. The plain verbs and [`Function`](crate::Function)
 /// run this form.
@@ -58,34 +62,11 @@ pub fn optimize(program: &Program) -> Program {
 /// assert_eq!(optimize_with(f.program(), Options { fast_math: true, ..Options::default() }).size(), 0);
 /// ```
 pub fn optimize_with(program: &Program, options: Options) -> Program {
-    if program.is_shared() {
-        return body_by_body(program);
-    }
-    let simplify = |program: &Program| simplify_with(program, options);
-    let mut ready = simplify(&vectorize(program));
-    // Removing a dead carry can leave a loop without a carry; each round removes at least one loop.
-    while has_build(&ready) {
-        ready = simplify(&vectorize(&ready));
-    }
-    // At least one round for each axis along which a choice is made.
-    for _ in 0..ROUNDS {
-        let chosen = split_index_sets(&ready);
-        if chosen == ready {
-            break;
-        }
-        ready = simplify(&chosen);
-    }
-    let assumed = Assumed { fast: options.fast_math, basis: options.basis };
-    if options.basis
-        && let Some(pieces) = propagate_one_hot::propagate_one_hot(&ready, assumed)
-    {
-        ready = simplify(&pieces);
-    }
-    ready
+    after(Phase::Optimize, program, &Settings { options, ..Settings::DEFAULT })
 }
 
-/// The program with each of its bodies simplified once, for itself: what loops know of their operands would make many bodies
-/// of one that they share.
+/// The program with each of its bodies simplified once, for itself: what loops know of their operands would make many
+/// bodies of one that they share.
 fn body_by_body(program: &Program) -> Program {
     let mut simple: HashMap<u64, Program> = HashMap::new();
     for body in program.distinct(|op| run_by(op).into_iter()) {
@@ -106,12 +87,4 @@ fn body_by_body(program: &Program) -> Program {
         simple.insert(body.class(), made);
     }
     simple[&program.class()].clone()
-}
-
-/// The largest number of rounds of [`split_index_sets`], each of which may enable another.
-const ROUNDS: usize = 4;
-
-/// Whether some loop has no carry, though its stacks are possible.
-fn has_build(program: &Program) -> bool {
-    program.operations(part_of).any(|op| matches!(op, Op::Loop(l) if l.init.is_empty() && vectorize::is_bulk(l, l)))
 }

@@ -44,8 +44,8 @@ pub(crate) fn run_by<R>(op: &Op<R>) -> Option<&Program> {
     }
 }
 
-/// The program that an operation runs as a part of the program around it: the body of a loop, or what a function without rules
-/// computes.
+/// The program that an operation runs as a part of the program around it: the body of a loop, or what a function
+/// without rules computes.
 pub(crate) fn part_of<R>(op: &Op<R>) -> Option<&Program> {
     run_by(op).filter(|_| !matches!(op, Op::Custom(c, _) if !c.is_checkpointed()))
 }
@@ -77,9 +77,9 @@ impl Program {
         found
     }
 
-    /// The operations of the program and of the programs inside of it, each operation before those that it runs. Each program is
-    /// entered once, however many operations run it. `inside` says which programs of an operation are entered: [`run_by`],
-    /// [`part_of`], [`programs_of`], or a choice among these.
+    /// The operations of the program and of the programs inside of it, each operation before those that it runs. Each
+    /// program is entered once, however many operations run it. `inside` says which programs of an operation are
+    /// entered: [`run_by`], [`part_of`], [`programs_of`], or a choice among these.
     pub(crate) fn operations<'a, I: IntoIterator<Item = &'a Program>>(
         &'a self,
         inside: impl Fn(&'a Op<NodeId>) -> I,
@@ -194,7 +194,7 @@ mod tests {
         operations.filter_map(|op| if let Op::Unary(op, _) = op { Some(*op) } else { None }).collect()
     }
 
-    /// An operation comes before those that it runs, and these come before the next one; a body that is shared comes once.
+    /// An operation comes before those that it runs, and these come before the next one; a shared body comes once.
     #[test]
     fn operations_are_listed_in_order_and_once() {
         let body = chain(&[&unary(Unary::Sin)]);

@@ -15,8 +15,12 @@ pub struct Options {
     pub rounds: usize,
 }
 
+impl Options {
+    pub(crate) const DEFAULT: Options = Options { fast_math: false, basis: false, rounds: 12 };
+}
+
 impl Default for Options {
     fn default() -> Options {
-        Options { fast_math: false, basis: false, rounds: 12 }
+        Options::DEFAULT
     }
 }

@@ -149,7 +149,8 @@ fn the_choice_is_told() {
     );
     // A value has no mode.
     let value = Function::stage(function, &x);
-    assert_eq!(value.explain(), value.executable().explain());
+    let passes = "passes: vectorize, simplify; before the plan: none\n";
+    assert_eq!(value.explain(), format!("{passes}{}", value.executable().explain()));
 }
 
 /// The Hessian tells the mode of the gradient, too.

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use polygrad::backend::compile;
+use polygrad::passes::pipeline;
 use polygrad::program::Term;
 use polygrad::{Array, BaseTensor, Function, Tensor, map, symbolic};
 
@@ -114,6 +115,16 @@ fn every_module_is_named() {
     assert!(seen > 300, "{seen} modules were found");
     missing.sort();
     assert!(missing.is_empty(), "named neither in {MAP} nor in docs: {missing:#?}");
+}
+
+/// Each pass stands in the line about passes.
+#[test]
+fn every_pass_is_named() {
+    let map = read(&root().join(MAP));
+    let line = map.lines().find(|line| line.starts_with("| `src/passes/` |")).expect("a line about passes");
+    let named: BTreeSet<&str> = quoted(line).into_iter().collect();
+    let missing: Vec<&str> = pipeline().iter().map(|pass| pass.name).filter(|name| !named.contains(name)).collect();
+    assert!(missing.is_empty(), "the line about passes of {MAP} does not name {missing:?}");
 }
 
 #[test]

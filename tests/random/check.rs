@@ -25,6 +25,13 @@ pub(crate) struct Failure {
     what: String,
 }
 
+impl Failure {
+    /// How results differ, or the words of a panic.
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+}
+
 thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
     static COMPARED: Cell<u64> = const { Cell::new(0) };
@@ -56,7 +63,7 @@ pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Result<R, String> {
 }
 
 /// The largest finite absolute value, at least 1.
-fn largest(arrays: &[Array]) -> f64 {
+pub(crate) fn largest(arrays: &[Array]) -> f64 {
     arrays.iter().flat_map(floats).filter(|x| x.is_finite()).fold(1.0, |m, x| m.max(x.abs()))
 }
 
@@ -138,17 +145,29 @@ fn sensitivity(case: &Case, question: Question, a: &[Array]) -> Option<f64> {
     Some(50.0 * most)
 }
 
-/// The pipelines' answers compared; `sizes` are those of what the answers are made of.
+/// The answer of a pipeline compared with the reference; `size` is that of what the answers are made of.
 fn compare(case: &Case, pipeline: &Pipeline, reference: &Result<Vec<Array>, String>, size: f64) -> Option<Failure> {
-    let failure = |panicked: bool, what: String| {
-        Some(Failure { question: pipeline.question, pipeline: pipeline.name, panicked, what })
-    };
     let nested = case.is_singular() && pipeline.question == Question::Curvature;
     if !case.recipe.tame && !pipeline.same && !nested {
         return None;
     }
+    judged(case, pipeline, reference, quietly(|| (pipeline.run)(case)), size)
+}
+
+/// An answer, as a pipeline gives it, compared with the reference.
+pub(crate) fn judged(
+    case: &Case,
+    pipeline: &Pipeline,
+    reference: &Result<Vec<Array>, String>,
+    answer: Result<Vec<Array>, String>,
+    size: f64,
+) -> Option<Failure> {
+    let failure = |panicked: bool, what: String| {
+        Some(Failure { question: pipeline.question, pipeline: pipeline.name, panicked, what })
+    };
+    let nested = case.is_singular() && pipeline.question == Question::Curvature;
     COMPARED.set(COMPARED.get() + 1);
-    match (reference, quietly(|| (pipeline.run)(case))) {
+    match (reference, answer) {
         (_, Err(words)) => failure(true, format!("panics: {words}")),
         (Err(_), Ok(_)) => None,
         (Ok(a), Ok(b)) => {

@@ -58,6 +58,7 @@ mod forms;
 mod fuzz;
 mod generate;
 mod infinities;
+mod passes;
 mod pipelines;
 mod poles;
 mod recipe;

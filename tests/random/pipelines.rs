@@ -362,7 +362,7 @@ fn run_twice(executable: &Executable, x: &[Array]) -> Vec<Array> {
 }
 
 /// Which of two NaN a sum hands on depends on how it is computed, in tiles of these lengths or others.
-fn same_but_for_nan(a: &Array, b: &Array) -> bool {
+pub(crate) fn same_but_for_nan(a: &Array, b: &Array) -> bool {
     floats(a).iter().zip(floats(b)).all(|(x, y)| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()))
 }
 

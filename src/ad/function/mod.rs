@@ -1,6 +1,5 @@
 //! `Function`: a program traced once, differentiated once, and run many times.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -11,7 +10,7 @@ use crate::array::Array;
 use crate::backend::{self, Executable, compile};
 use crate::checkpoint::Checkpoint;
 use crate::dtype::DType;
-use crate::passes::{Options, checkpoint_loops, optimize_with};
+use crate::passes::{Options, Phase, Settings, after, changed_by, optimize_with};
 use crate::program::{Program, interpret};
 use crate::shape::Show;
 use crate::tree::{Difference, Key, Step, Tree, Visitor};
@@ -254,12 +253,14 @@ impl FunctionOptions {
         self
     }
 
+    /// What passes are told that make a function with these options ready.
+    fn settings(&self) -> Settings {
+        Settings { options: self.passes, checkpoint: self.checkpoint, ..Settings::DEFAULT }
+    }
+
     /// The recorded program as it is differentiated.
-    fn cut<'a>(&self, recorded: &'a Program) -> Cow<'a, Program> {
-        match self.checkpoint {
-            Some(checkpoint) => Cow::Owned(checkpoint_loops(recorded, checkpoint)),
-            None => Cow::Borrowed(recorded),
-        }
+    fn cut(&self, recorded: &Program) -> Program {
+        after(Phase::BeforeDerivative, recorded, &self.settings())
     }
 }
 
@@ -400,8 +401,9 @@ impl<P, Q, Y> Function<P, Q, Y> {
         self.executable.get_or_init(|| compile(&self.ready))
     }
 
-    /// Why the function runs as it does: the [`Mode`] of each derivative, with the estimates of those that were compared, and
-    /// what a run does ([`Executable::explain`]).
+    /// Why the function runs as it does: the [`Mode`] of each derivative, with the estimates of those that were compared,
+    /// the [passes](crate::passes::pipeline) that changed the program before its derivative, after it and before the
+    /// plan, and what a run does ([`Executable::explain`]).
     ///
     /// ```
     /// use polygrad::{Function, Tensor, iterate, tensor};
@@ -411,9 +413,30 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// let mut lines = text.lines();
     /// assert_eq!(lines.next(), Some("gradient, 1 result in 1 input: forward, side by side, by these estimates"));
     /// assert!(lines.next().unwrap().starts_with("  reverse: "));
+    /// assert!(text.contains("passes before the derivative: vectorize, simplify; after it: "));
     /// ```
     pub fn explain(&self) -> String {
-        explained(&self.choices) + &self.executable().explain()
+        explained(&self.choices) + &self.passes() + &self.executable().explain()
+    }
+
+    /// The passes that changed the program at each stage, as a line.
+    fn passes(&self) -> String {
+        let (derived, settings) = (self.derived.0, self.options.settings());
+        let last = Settings { options: derived.last(settings.options), ..settings };
+        let cut = changed_by(Phase::BeforeDerivative, &self.recorded, &settings);
+        let made = changed_by(Phase::Optimize, &self.program, &last);
+        let planned = ("before the plan", changed_by(Phase::BeforePlan, &self.ready, &settings));
+        let stages = if derived == Derived::Value {
+            vec![("passes", [cut, made].concat()), planned]
+        } else {
+            let before = changed_by(Phase::Optimize, &self.options.cut(&self.recorded), &settings);
+            vec![("passes before the derivative", [cut, before].concat()), ("after it", made), planned]
+        };
+        let told = stages.into_iter().map(|(stage, passes)| {
+            let names: Vec<&str> = passes.iter().map(|pass| pass.name).collect();
+            format!("{stage}: {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") })
+        });
+        told.collect::<Vec<String>>().join("; ") + "\n"
     }
 }
 

@@ -1,6 +1,7 @@
 //! Limits of optimizations of a plan: those of the machine, and others for tests.
 
 use crate::cost::MACHINE;
+use crate::passes::Settings;
 
 /// When steps share blocks, and how large these are.
 #[derive(Clone, Copy, Debug)]
@@ -16,10 +17,8 @@ pub(crate) struct Limits {
     pub(crate) interchange: usize,
     /// The least number of nanoseconds of a step that runs in parts.
     pub(crate) partition: f64,
-    /// How much it counts what it costs to compute a value again instead of storing it.
-    pub(crate) rematerialization: f64,
-    /// Whether the bodies of loops over small arrays compute number by number.
-    pub(crate) scalar_replacement: bool,
+    /// What the passes before the plan are told.
+    pub(crate) passes: Settings,
 }
 
 impl Limits {
@@ -30,8 +29,7 @@ impl Limits {
         halo: (MACHINE.halo_group, MACHINE.halo_row),
         interchange: MACHINE.interchange,
         partition: MACHINE.thread,
-        rematerialization: 1.0,
-        scalar_replacement: true,
+        passes: Settings::DEFAULT,
     };
     /// Row blocks wherever they are possible, for tests.
     pub(crate) const SMALLEST: Limits = Limits {
@@ -40,8 +38,7 @@ impl Limits {
         halo: (1, 2),
         interchange: 1,
         partition: 1.0,
-        rematerialization: 0.0,
-        scalar_replacement: false,
+        passes: Settings { rematerialization: 0.0, scalar_replacement: false, ..Settings::DEFAULT },
     };
     /// The number of steps that are looked at after the last one that joined.
     pub(crate) const WINDOW: usize = 16;

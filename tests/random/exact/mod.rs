@@ -70,7 +70,8 @@ fn inputs(program: &Program, rng: &mut Rng) -> Vec<Array> {
     program.inputs().iter().map(&mut one).collect()
 }
 
-fn same(a: &[Array], b: &[Array]) -> bool {
+/// Whether results are equal.
+pub(crate) fn same(a: &[Array], b: &[Array]) -> bool {
     let equal = |(a, b): (&Array, &Array)| {
         (a.shape(), a.dtype()) == (b.shape(), b.dtype())
             && if a.dtype() == DType::I64 {
@@ -111,16 +112,19 @@ const WAYS: &[Way] = &[
     way("optimize, export, evaluate", optimize, exported),
 ];
 
-/// What differs in some of the ways, or is out of range in it, in words.
-fn fault(program: &Program, at: &[Array], ways: &[&Way]) -> Option<String> {
-    let expected = interpret(program, at.to_vec());
-    // Larger numbers may round.
-    let exact = |a: &Array| match a.dtype() {
+/// Whether numbers are so small that they did not round.
+pub(crate) fn are_exact(results: &[Array]) -> bool {
+    results.iter().all(|a| match a.dtype() {
         DType::I64 | DType::Bool => true,
         DType::F64 => floats(a).iter().all(|x| x.abs() <= 2f64.powi(45)),
         DType::F32 => floats(a).iter().all(|x| x.abs() <= 2f64.powi(16)),
-    };
-    if !expected.iter().all(exact) {
+    })
+}
+
+/// What differs in some of the ways, or is out of range in it, in words.
+fn fault(program: &Program, at: &[Array], ways: &[&Way]) -> Option<String> {
+    let expected = interpret(program, at.to_vec());
+    if !are_exact(&expected) {
         return None;
     }
     ways.iter().find_map(|Way { name: way, pass, run }| {
@@ -179,16 +183,22 @@ fn gradient(program: &Program) -> Option<Program> {
     Some(symbolic::grad(&b.finish(&[total], &[])))
 }
 
+/// The program of this seed and its gradient, with values of their inputs.
+pub(crate) fn programs(seed: u64, rng: &mut Rng) -> (Vec<Program>, Vec<Array>) {
+    let program = program(seed);
+    let at = inputs(&program, rng);
+    let gradient = quietly(|| gradient(&program));
+    let gradient = gradient.unwrap_or_else(|words| panic!("seed {seed}: the gradient panics, {words}: {program}"));
+    ([Some(program), gradient].into_iter().flatten().collect(), at)
+}
+
 /// Compares so many ways of running the program of this seed, and its gradient, with its results: how many were compared.
 /// It panics with the smallest value that differs.
 pub(crate) fn check(seed: u64, count: usize) -> u64 {
-    let program = program(seed);
     let mut rng = Rng::new(seed);
-    let at = inputs(&program, &mut rng);
-    let gradient = quietly(|| gradient(&program));
-    let gradient = gradient.unwrap_or_else(|words| panic!("seed {seed}: the gradient panics, {words}: {program}"));
+    let (programs, at) = programs(seed, &mut rng);
     let mut compared = 0;
-    for program in [Some(program), gradient].into_iter().flatten() {
+    for program in programs {
         let ways: Vec<&Way> = rng.permutation(WAYS.len()).into_iter().take(count).map(|k| &WAYS[k]).collect();
         if let Some(fault) = fault(&program, &at, &ways) {
             panic!("seed {seed}: {}", smallest(&program, &at, &ways).unwrap_or(fault));

@@ -1,0 +1,335 @@
+//! The pipeline: each pass as a row, and the order in which passes run, as data.
+//!
+//! A row says the name of a pass, its law and when it runs. What makes a program ready to run, and what is done to it
+//! before it is planned, are lists of these rows with their rounds, which one function runs; so [`changed_by`] names the
+//! passes that changed a program.
+//!
+//! Law: each pass alone keeps the law of its row (`tests/random/passes.rs` tries all rows on random programs).
+//!
+//! [`multi_tangent`](super::multi_tangent) is no row: it is a part of forward mode, and its result is another function. The
+//! passes within [`vectorize()`] are none either, since they work on loops out of which it has taken the rest. With
+//! [`Options::fast_math`], [`simplify()`] uses rules that the other rows of its table do not need: that is one pass in two forms.
+
+use std::fmt;
+
+use super::propagate_one_hot::propagate_one_hot;
+use super::vectorize::is_bulk;
+use super::{
+    Options, checkpoint_loops, inline, rematerialize, replace_scalars, simplify_with, sink, split_index_sets, vectorize,
+};
+use crate::checkpoint::Checkpoint;
+use crate::program::{Assumed, Op, Program, part_of};
+
+/// When a pass runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Phase {
+    /// Before a recorded program is differentiated, if the options of a function ask for it.
+    BeforeDerivative,
+    /// When a program is made ready to run, before and after it is differentiated: by [`optimize`](super::optimize).
+    Optimize,
+    /// When a program is compiled: no other pass sees the result.
+    BeforePlan,
+}
+
+/// How close the values of a program that a pass has changed are to those of the program before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Keeps {
+    /// They have the same bits.
+    Bits,
+    /// They are the same up to rounding.
+    Values,
+}
+
+/// What passes are told beside the program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// What rules may do.
+    pub options: Options,
+    /// How loops are cut, if at all.
+    pub checkpoint: Option<Checkpoint>,
+    /// How many times it counts what it costs to compute a value again instead of storing it.
+    pub rematerialization: f64,
+    /// Whether the bodies of loops over small arrays compute number by number.
+    pub scalar_replacement: bool,
+}
+
+impl Settings {
+    /// What a [`Function`](crate::Function) without options is made with.
+    pub const DEFAULT: Settings =
+        Settings { options: Options::DEFAULT, checkpoint: None, rematerialization: 1.0, scalar_replacement: true };
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings::DEFAULT
+    }
+}
+
+/// A pass: a row of the [`pipeline`].
+pub struct Pass {
+    /// The name: that of the module, too.
+    pub name: &'static str,
+    /// What the pass keeps, and what it promises.
+    pub law: &'static str,
+    /// When it runs.
+    pub phase: Phase,
+    /// How close values stay.
+    pub keeps: Keeps,
+    /// The changed program; nothing, if the pass has nothing to do.
+    run: fn(&Program, &Settings) -> Option<Program>,
+}
+
+/// Name, phase and law.
+impl fmt::Debug for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({:?}): {}", self.name, self.phase, self.law)
+    }
+}
+
+impl Pass {
+    /// The program after this pass alone.
+    pub fn run(&self, program: &Program, settings: &Settings) -> Program {
+        (self.run)(program, settings).unwrap_or_else(|| program.clone())
+    }
+}
+
+const CHECKPOINT_LOOPS: Pass = Pass {
+    name: "checkpoint_loops",
+    law: "values and derivatives are the same up to the order of sums; reverse mode keeps fewer states",
+    phase: Phase::BeforeDerivative,
+    keeps: Keeps::Values,
+    run: |program, settings| settings.checkpoint.map(|checkpoint| checkpoint_loops(program, checkpoint)),
+};
+
+const VECTORIZE: Pass = Pass {
+    name: "vectorize",
+    law: "values and derivatives are the same up to the order of sums; no loop without a carry remains whose stacks are possible",
+    phase: Phase::Optimize,
+    keeps: Keeps::Values,
+    run: |program, _| Some(vectorize(program)),
+};
+
+const SIMPLIFY: Pass = Pass {
+    name: "simplify",
+    law: "values and derivatives are the same up to rounding, infinities and NaN included unless `fast_math` is asked for; no more \
+          work, and no more bytes moved",
+    phase: Phase::Optimize,
+    keeps: Keeps::Values,
+    run: |program, settings| Some(simplify_with(program, settings.options)),
+};
+
+const SPLIT_INDEX_SETS: Pass = Pass {
+    name: "split_index_sets",
+    law: "values have the same bits; less is computed and moved",
+    phase: Phase::Optimize,
+    keeps: Keeps::Bits,
+    run: |program, _| Some(split_index_sets(program)).filter(|split| split != program),
+};
+
+const PROPAGATE_ONE_HOT: Pass = Pass {
+    name: "propagate_one_hot",
+    law: "with the option `basis`, products with the zeros around written numbers are left out, also those with NaN; nothing else \
+          changes but the signs of zeros in derivatives",
+    phase: Phase::Optimize,
+    keeps: Keeps::Values,
+    run: |program, Settings { options, .. }| {
+        let assumed = Assumed { fast: options.fast_math, basis: options.basis };
+        if options.basis { propagate_one_hot(program, assumed) } else { None }
+    },
+};
+
+const INLINE: Pass = Pass {
+    name: "inline",
+    law: "the same operations on the same values, in the same order, without functions that have no rules",
+    phase: Phase::BeforePlan,
+    keeps: Keeps::Bits,
+    run: |program, _| inline(program),
+};
+
+const SINK: Pass = Pass {
+    name: "sink",
+    law: "each value is computed once, by the same operations on the same values; fewer rows are stored before a loop reads them",
+    phase: Phase::BeforePlan,
+    keeps: Keeps::Bits,
+    run: |program, settings| sink(program, settings.rematerialization),
+};
+
+const REMATERIALIZE: Pass = Pass {
+    name: "rematerialize",
+    law: "each value is computed by the same operations on the same values, some again; fewer values are stored for other loops",
+    phase: Phase::BeforePlan,
+    keeps: Keeps::Bits,
+    run: |program, settings| rematerialize(program, settings.rematerialization),
+};
+
+const REPLACE_SCALARS: Pass = Pass {
+    name: "replace_scalars",
+    law: "each number is computed by the operations that computed the element, but for the order of sums and signs of zeros",
+    phase: Phase::BeforePlan,
+    keeps: Keeps::Values,
+    run: |program, settings| settings.scalar_replacement.then(|| replace_scalars(program)),
+};
+
+/// Every pass, in the order in which passes first run.
+static PASSES: [&Pass; 9] = [
+    &CHECKPOINT_LOOPS,
+    &VECTORIZE,
+    &SIMPLIFY,
+    &SPLIT_INDEX_SETS,
+    &PROPAGATE_ONE_HOT,
+    &INLINE,
+    &SINK,
+    &REMATERIALIZE,
+    &REPLACE_SCALARS,
+];
+
+/// Every pass, in the order in which passes first run.
+///
+/// ```
+/// use polygrad::passes::{Phase, Settings, pipeline};
+/// use polygrad::{Function, build1, tensor};
+/// let last = pipeline().iter().filter(|pass| pass.phase == Phase::BeforePlan).map(|pass| pass.name);
+/// assert_eq!(last.collect::<Vec<_>>(), ["inline", "sink", "rematerialize", "replace_scalars"]);
+///
+/// let vectorize = pipeline().iter().find(|pass| pass.name == "vectorize").expect("a pass");
+/// assert!(vectorize.law.starts_with("values and derivatives are the same up to the order of sums"));
+/// let x = tensor([1.0, 2.0, 3.0]);
+/// let f = Function::stage(|x| build1(3, |i| x.at([i]) + 0.0), &x);
+/// let bulk = vectorize.run(f.program(), &Settings::DEFAULT);
+/// assert_eq!(bulk.to_string(), "program(x: f64[3]) {\n  return x + 0.0\n}");
+/// ```
+pub fn pipeline() -> &'static [&'static Pass] {
+    &PASSES
+}
+
+/// How often the passes of a group run, one after the other.
+enum Rounds {
+    Once,
+    /// Once, and again as long as the program is like this.
+    While(fn(&Program) -> bool),
+    /// At most so often, until the first pass of the group has nothing to do.
+    WhileTheFirstChanges(usize),
+}
+
+/// Passes that run one after the other.
+struct Group {
+    rounds: Rounds,
+    passes: &'static [&'static Pass],
+}
+
+/// The groups of a phase.
+const fn groups(phase: Phase) -> &'static [Group] {
+    match phase {
+        Phase::BeforeDerivative => &[Group { rounds: Rounds::Once, passes: &[&CHECKPOINT_LOOPS] }],
+        Phase::Optimize => &[
+            // Removing a dead carry can leave a loop without a carry; each round removes at least one loop.
+            Group { rounds: Rounds::While(has_build), passes: &[&VECTORIZE, &SIMPLIFY] },
+            // At least one round for each axis along which a choice is made; each may enable another.
+            Group { rounds: Rounds::WhileTheFirstChanges(4), passes: &[&SPLIT_INDEX_SETS, &SIMPLIFY] },
+            Group { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&PROPAGATE_ONE_HOT, &SIMPLIFY] },
+        ],
+        Phase::BeforePlan => {
+            &[Group { rounds: Rounds::Once, passes: &[&INLINE, &SINK, &REMATERIALIZE, &REPLACE_SCALARS] }]
+        }
+    }
+}
+
+/// Whether some loop has no carry, though its stacks are possible.
+fn has_build(program: &Program) -> bool {
+    program.operations(part_of).any(|op| matches!(op, Op::Loop(l) if l.init.is_empty() && is_bulk(l, l)))
+}
+
+/// A program on its way through passes.
+struct Way<'a> {
+    settings: &'a Settings,
+    program: Program,
+    /// The passes that changed the program, in the order in which they first did.
+    changed: Vec<&'static Pass>,
+}
+
+impl Way<'_> {
+    /// Runs a pass; whether it had something to do.
+    fn pass(&mut self, pass: &'static Pass) -> bool {
+        let Some(next) = (pass.run)(&self.program, self.settings) else { return false };
+        if next != self.program && self.changed.iter().all(|known| known.name != pass.name) {
+            self.changed.push(pass);
+        }
+        self.program = next;
+        true
+    }
+
+    fn group(&mut self, Group { rounds, passes }: &Group) {
+        let all = |way: &mut Self| passes.iter().for_each(|pass| _ = way.pass(pass));
+        match rounds {
+            Rounds::Once => all(self),
+            Rounds::While(again) => {
+                all(self);
+                while again(&self.program) {
+                    all(self);
+                }
+            }
+            Rounds::WhileTheFirstChanges(most) => {
+                for _ in 0..*most {
+                    if !self.pass(passes[0]) {
+                        break;
+                    }
+                    passes[1..].iter().for_each(|pass| _ = self.pass(pass));
+                }
+            }
+        }
+    }
+
+    fn phase(&mut self, phase: Phase) {
+        // What loops know of their operands would make many bodies of one that they share.
+        if phase == Phase::Optimize && self.program.is_shared() {
+            self.pass(&SIMPLIFY);
+            return;
+        }
+        groups(phase).iter().for_each(|group| self.group(group));
+    }
+}
+
+/// The program after the passes of a phase.
+pub(crate) fn after(phase: Phase, program: &Program, settings: &Settings) -> Program {
+    let mut way = Way { settings, program: program.clone(), changed: Vec::new() };
+    way.phase(phase);
+    way.program
+}
+
+/// The passes of a phase that change this program, in the order in which they first do.
+///
+/// ```
+/// use polygrad::passes::{Phase, Settings, changed_by};
+/// use polygrad::{Function, build1, tensor};
+/// let x = tensor([1.0, 2.0, 3.0]);
+/// let f = Function::stage(|x| build1(3, |i| x.at([i]) + 0.0), &x);
+/// let names = |program, phase| changed_by(phase, program, &Settings::DEFAULT).iter().map(|pass| pass.name).collect::<Vec<_>>();
+/// assert_eq!(names(f.program(), Phase::Optimize), ["vectorize", "simplify"]);
+/// assert!(names(f.optimized(), Phase::Optimize).is_empty());
+/// ```
+pub fn changed_by(phase: Phase, program: &Program, settings: &Settings) -> Vec<&'static Pass> {
+    let mut way = Way { settings, program: program.clone(), changed: Vec::new() };
+    way.phase(phase);
+    way.changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each row is in a group of its phase, and each group is made of rows of the table.
+    #[test]
+    fn each_row_runs_in_its_phase() {
+        let phases = [Phase::BeforeDerivative, Phase::Optimize, Phase::BeforePlan];
+        let mut run: Vec<(&str, Phase)> = Vec::new();
+        for phase in phases {
+            for pass in groups(phase).iter().flat_map(|group| group.passes) {
+                if !run.contains(&(pass.name, phase)) {
+                    run.push((pass.name, phase));
+                }
+            }
+        }
+        let rows: Vec<(&str, Phase)> = pipeline().iter().map(|pass| (pass.name, pass.phase)).collect();
+        assert_eq!(run, rows);
+    }
+}
