@@ -1,14 +1,14 @@
 //! The pipeline: each pass as a row, and the order in which passes run, as data.
 //!
 //! A row says the name of a pass, its law and when it runs. What makes a program ready to run, and what is done to it
-//! before it is planned, are lists of these rows with their rounds, which one function runs; so [`changed_by`] names the
-//! passes that changed a program.
+//! before it is planned, are lists of these rows with their rounds, which one function runs; so [`changed_by`] names
+//! the passes that changed a program.
 //!
-//! Law: each pass alone keeps the law of its row (`tests/random/passes.rs` tries all rows on random programs).
+//! Law: each pass alone keeps the law of its row; `tests/random/passes.rs` tries all rows on random programs.
 //!
-//! [`multi_tangent`](super::multi_tangent) is no row: it is a part of forward mode, and its result is another function. The
-//! passes within [`vectorize()`] are none either, since they work on loops out of which it has taken the rest. With
-//! [`Options::fast_math`], [`simplify()`] uses rules that the other rows of its table do not need: that is one pass in two forms.
+//! [`multi_tangent`](super::multi_tangent) is no row: it is a part of forward mode, and its result is another function.
+//! The modules that [`vectorize()`] is made of are none either, since they rewrite one loop each. Fast math is no row:
+//! with [`Options::fast_math`], [`simplify`](super::simplify()) reads further rules.
 
 use std::fmt;
 
@@ -103,7 +103,8 @@ const CHECKPOINT_LOOPS: Pass = Pass {
 
 const VECTORIZE: Pass = Pass {
     name: "vectorize",
-    law: "values and derivatives are the same up to the order of sums; no loop without a carry remains whose stacks are possible",
+    law: "values and derivatives are the same up to the order of sums; no loop without a carry remains whose stacks \
+          are possible",
     phase: Phase::Optimize,
     keeps: Keeps::Values,
     run: |program, _| Some(vectorize(program)),
@@ -111,8 +112,8 @@ const VECTORIZE: Pass = Pass {
 
 const SIMPLIFY: Pass = Pass {
     name: "simplify",
-    law: "values and derivatives are the same up to rounding, infinities and NaN included unless `fast_math` is asked for; no more \
-          work, and no more bytes moved",
+    law: "values and derivatives are the same up to rounding, infinities and NaN included unless `fast_math` is asked \
+          for; no more work, and no more bytes moved",
     phase: Phase::Optimize,
     keeps: Keeps::Values,
     run: |program, settings| Some(simplify_with(program, settings.options)),
@@ -128,8 +129,8 @@ const SPLIT_INDEX_SETS: Pass = Pass {
 
 const PROPAGATE_ONE_HOT: Pass = Pass {
     name: "propagate_one_hot",
-    law: "with the option `basis`, products with the zeros around written numbers are left out, also those with NaN; nothing else \
-          changes but the signs of zeros in derivatives",
+    law: "with the option `basis`, products with the zeros around written numbers are left out, also those with NaN; \
+          nothing else changes but the signs of zeros in derivatives",
     phase: Phase::Optimize,
     keeps: Keeps::Values,
     run: |program, Settings { options, .. }| {
@@ -148,7 +149,7 @@ const INLINE: Pass = Pass {
 
 const SINK: Pass = Pass {
     name: "sink",
-    law: "each value is computed once, by the same operations on the same values; fewer rows are stored before a loop reads them",
+    law: "each value is computed once, by the same operations on the same values; fewer rows are stored for loops",
     phase: Phase::BeforePlan,
     keeps: Keeps::Bits,
     run: |program, settings| sink(program, settings.rematerialization),
@@ -156,7 +157,7 @@ const SINK: Pass = Pass {
 
 const REMATERIALIZE: Pass = Pass {
     name: "rematerialize",
-    law: "each value is computed by the same operations on the same values, some again; fewer values are stored for other loops",
+    law: "each value is computed by the same operations on the same values, some again; fewer are stored for loops",
     phase: Phase::BeforePlan,
     keeps: Keeps::Bits,
     run: |program, settings| rematerialize(program, settings.rematerialization),
@@ -164,7 +165,8 @@ const REMATERIALIZE: Pass = Pass {
 
 const REPLACE_SCALARS: Pass = Pass {
     name: "replace_scalars",
-    law: "each number is computed by the operations that computed the element, but for the order of sums and signs of zeros",
+    law: "each number is computed by the operations that computed the element, but for the order of sums and the signs \
+          of zeros",
     phase: Phase::BeforePlan,
     keeps: Keeps::Values,
     run: |program, settings| settings.scalar_replacement.then(|| replace_scalars(program)),
@@ -303,9 +305,9 @@ pub(crate) fn after(phase: Phase, program: &Program, settings: &Settings) -> Pro
 /// use polygrad::{Function, build1, tensor};
 /// let x = tensor([1.0, 2.0, 3.0]);
 /// let f = Function::stage(|x| build1(3, |i| x.at([i]) + 0.0), &x);
-/// let names = |program, phase| changed_by(phase, program, &Settings::DEFAULT).iter().map(|pass| pass.name).collect::<Vec<_>>();
-/// assert_eq!(names(f.program(), Phase::Optimize), ["vectorize", "simplify"]);
-/// assert!(names(f.optimized(), Phase::Optimize).is_empty());
+/// let passes = changed_by(Phase::Optimize, f.program(), &Settings::DEFAULT);
+/// assert_eq!(passes.iter().map(|pass| pass.name).collect::<Vec<_>>(), ["vectorize", "simplify"]);
+/// assert!(changed_by(Phase::Optimize, f.optimized(), &Settings::DEFAULT).is_empty());
 /// ```
 pub fn changed_by(phase: Phase, program: &Program, settings: &Settings) -> Vec<&'static Pass> {
     let mut way = Way { settings, program: program.clone(), changed: Vec::new() };

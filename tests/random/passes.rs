@@ -1,7 +1,7 @@
 //! Passes one by one: each row of the pipeline of `passes` keeps its law on random programs.
 //!
-//! A program goes through the rows in order, each once, as on the way to a plan. After each row that changes the program,
-//! its results are compared with those before this row alone; so a failure names the pass.
+//! A program goes through the rows in order, each once, as on the way to a plan. After each row that changes the
+//! program, its results are compared with those before this row alone; so a failure names the pass.
 
 use std::collections::BTreeMap;
 

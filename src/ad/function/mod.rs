@@ -401,9 +401,9 @@ impl<P, Q, Y> Function<P, Q, Y> {
         self.executable.get_or_init(|| compile(&self.ready))
     }
 
-    /// Why the function runs as it does: the [`Mode`] of each derivative, with the estimates of those that were compared,
-    /// the [passes](crate::passes::pipeline) that changed the program before its derivative, after it and before the
-    /// plan, and what a run does ([`Executable::explain`]).
+    /// Why the function runs as it does: the [`Mode`] of each derivative, with the estimates of those that were
+    /// compared, the [passes](crate::passes::pipeline) that changed the program before its derivative, after it and
+    /// before the plan, and what a run does ([`Executable::explain`]).
     ///
     /// ```
     /// use polygrad::{Function, Tensor, iterate, tensor};
