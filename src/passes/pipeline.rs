@@ -165,8 +165,8 @@ const REMATERIALIZE: Pass = Pass {
 
 const REPLACE_SCALARS: Pass = Pass {
     name: "replace_scalars",
-    law: "each number is computed by the operations that computed the element, but for the order of sums and the signs \
-          of zeros",
+    law: "each number is computed by the operations that computed the element; sums may have another order, and zeros \
+          the other sign",
     phase: Phase::BeforePlan,
     keeps: Keeps::Values,
     run: |program, settings| settings.scalar_replacement.then(|| replace_scalars(program)),

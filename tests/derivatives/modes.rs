@@ -4,8 +4,8 @@
 
 use polygrad::program::Term;
 use polygrad::{
-    Array, BaseTensor, Concrete, Function, FunctionOptions, Mode, Tensor, custom_vjp, grad, hessian, iterate, jacobian,
-    jacobian_by, tensor, value_and_grad, value_and_jacobian,
+    Array, BaseTensor, Concrete, Function, FunctionOptions, Mode, Tensor, checkpoint, custom_vjp, grad, hessian,
+    iterate, jacobian, jacobian_by, tensor, value_and_grad, value_and_jacobian,
 };
 
 use crate::gallery::{self, Leaves, Objective, Visitor};
@@ -149,8 +149,22 @@ fn the_choice_is_told() {
     );
     // A value has no mode.
     let value = Function::stage(function, &x);
-    let passes = "passes: vectorize, simplify; before the plan: none\n";
+    let passes = "passes: vectorize; before the plan: none\n";
     assert_eq!(value.explain(), format!("{passes}{}", value.executable().explain()));
+}
+
+/// What changed the program before its derivative, after it and before the plan.
+#[test]
+fn the_passes_are_told() {
+    let options = FunctionOptions::new().mode(Mode::Reverse);
+    let made = Function::gradient(|k: &Number<_>| decay(200, k), &tensor(0.5)).with_options(options);
+    let told = |text: String| text.lines().find(|line| line.starts_with("passes ")).map(str::to_owned);
+    let plain = "passes before the derivative: vectorize; after it: vectorize, simplify; before the plan: sink";
+    assert_eq!(told(made.explain()).as_deref(), Some(plain));
+    let cut = made.with_options(options.checkpoint(checkpoint(20)));
+    let segments = told(cut.explain()).expect("a line about passes");
+    assert!(segments.starts_with("passes before the derivative: checkpoint_loops, "), "{segments}");
+    assert!(segments.contains("before the plan: inline"), "{segments}");
 }
 
 /// The Hessian tells the mode of the gradient, too.

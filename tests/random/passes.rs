@@ -146,7 +146,7 @@ fn hessian(rng: &mut Rng) -> Program {
     let n = 12 + rng.below(8);
     let x = Term::variable(&[n], DType::F64);
     let y = smooth(rng, &x.unary(Unary::Sin), &x);
-    let loss = closed(&[x.clone()], sum(&smooth(rng, &y, &x).binary(Binary::Mul, &x)));
+    let loss = closed(std::slice::from_ref(&x), sum(&smooth(rng, &y, &x).binary(Binary::Mul, &x)));
     let loss = |x: &Leaves<Term>| Tensor::<Term, 0>::from_raw(interpret(&loss, x.0.clone()).remove(0));
     Function::hessian_matrix(loss, &Leaves(vec![Array::zeros(&[n], DType::F64)])).program().clone()
 }

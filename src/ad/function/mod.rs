@@ -402,7 +402,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     }
 
     /// Why the function runs as it does: the [`Mode`] of each derivative, with the estimates of those that were
-    /// compared, the [passes](crate::passes::pipeline) that changed the program before its derivative, after it and
+    /// compared, the [passes](crate::passes::pipeline()) that changed the program before its derivative, after it and
     /// before the plan, and what a run does ([`Executable::explain`]).
     ///
     /// ```
@@ -413,7 +413,7 @@ impl<P, Q, Y> Function<P, Q, Y> {
     /// let mut lines = text.lines();
     /// assert_eq!(lines.next(), Some("gradient, 1 result in 1 input: forward, side by side, by these estimates"));
     /// assert!(lines.next().unwrap().starts_with("  reverse: "));
-    /// assert!(text.contains("passes before the derivative: vectorize, simplify; after it: "));
+    /// assert!(text.contains("passes before the derivative: vectorize; after it: "));
     /// ```
     pub fn explain(&self) -> String {
         explained(&self.choices) + &self.passes() + &self.executable().explain()
