@@ -4,13 +4,19 @@
 //! Law: the counts depend on shapes, on which values have another owner, and not on `T`, except that a loop is counted
 //! as often as `T` runs its step. [`Cost`] defines the cost of an operation. An operation that updates its operand in
 //! place copies an operand that has another owner.
+//!
+//! A count is an instance of its own, and no mark of an observation (`watch`). An observation holds the operands of an
+//! operation until the result is reported, so an update in place copies its base; it takes an update by a linear
+//! operation for two operations, reports each result of an operation apart, leaves out the step of a loop without
+//! trips, and keeps marks from trip to trip. A count says what a run costs: it can do none of this, and with a case for
+//! each of these differences, observations would be harder to read than two instances are.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Step, Traced, Trip};
 use crate::cost::Cost;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
@@ -178,12 +184,12 @@ fn values<T: Clone>(values: &[Count<T>]) -> Vec<T> {
     values.iter().map(|v| v.0.clone()).collect()
 }
 
-fn groups<T>(values: Vec<Count<T>>) -> Vec<Group<T>> {
-    values.into_iter().map(|v| Group::from_iter([v.0])).collect()
+fn moved<T>(values: Vec<Count<T>>) -> Vec<T> {
+    values.into_iter().map(|v| v.0).collect()
 }
 
-fn counts<T: BaseTensor>(groups: Vec<Group<T>>) -> Vec<Count<T>> {
-    groups.into_iter().flatten().map(Count::new).collect()
+fn counts<T: BaseTensor>(values: Vec<T>) -> Vec<Count<T>> {
+    values.into_iter().map(Count::new).collect()
 }
 
 impl<T: BaseTensor> BaseTensor for Count<T> {
@@ -274,12 +280,12 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
         // In the first trip, the carry has the owners that it has outside.
         let mut first: Option<Vec<Owners>> = Some(init.iter().map(|value| value.1.clone()).collect());
-        let (carry, stacks) = map_accum_grouped(n, reverse, groups(init), &groups(xs.to_vec()), &mut |carry, x| {
+        let (carry, stacks) = T::map_accum(n, reverse, moved(init), &values(xs), &mut |carry, x| {
             let mut carry = counts(carry);
             let owners = first.take().into_iter().flatten();
             carry.iter_mut().zip(owners).for_each(|(value, owners)| value.1 = owners);
-            let (carry, outputs) = step(carry, &counts(x));
-            (groups(carry), groups(outputs))
+            let (carry, outputs) = step(carry, &counts(x.to_vec()));
+            (moved(carry), moved(outputs))
         });
         let (carry, stacks) = (counts(carry), counts(stacks));
         Count::<T>::charge(Family::Loop, Cost::trips(n, kinds(xs).chain(kinds(&stacks))));

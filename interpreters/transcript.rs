@@ -4,6 +4,11 @@
 //! Law: the text depends on the program and on the shapes of its inputs, and on `T` only where constants show their
 //! numbers. The first trip of a loop is written, and stands for all.
 //!
+//! A transcript is an instance of its own, and no mark of an observation (`watch`), for the reasons that `count` states,
+//! and since the text is not made of results alone: a loop has lines where it begins, where a trip ends and where it
+//! ends, with new names for all that goes in and comes out, and a function with rules is one line, into which an
+//! observation looks.
+//!
 //! ```text
 //! t0 : f64 [3] = input
 //! t1 : f64 [3] = sin t0
@@ -17,7 +22,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::{Array, with_elem};
-use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::Options;
@@ -128,8 +133,8 @@ fn values<T: Clone>(values: &[Transcript<T>]) -> Vec<T> {
     values.iter().map(|v| v.value.clone()).collect()
 }
 
-fn groups<T>(values: Vec<Transcript<T>>) -> Vec<Group<T>> {
-    values.into_iter().map(|v| Group::from_iter([v.value])).collect()
+fn moved<T>(values: Vec<Transcript<T>>) -> Vec<T> {
+    values.into_iter().map(|v| v.value).collect()
 }
 
 /// `a + b` for symbols, `f a b` for names.
@@ -224,30 +229,27 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
         let starts: Vec<String> = init.iter().map(Transcript::label).collect();
         let was_muted = log::<T, bool>(|log| log.muted).unwrap_or_default();
-        let (finals, stacks) =
-            map_accum_grouped(n, reverse, groups(init), &groups(xs.to_vec()), &mut |carry, elements| {
-                let (carry, mut head): (Vec<Self>, Vec<String>) =
-                    carry.into_iter().flatten().map(Transcript::named).unzip();
-                head.iter_mut().zip(&starts).for_each(|(declared, start)| *declared += &format!(" from {start}"));
-                let (elements, of): (Vec<Self>, Vec<String>) =
-                    elements.into_iter().flatten().map(Transcript::named).unzip();
-                head.extend(of.iter().zip(xs).map(|(declared, x)| format!("{declared} of {}", x.label())));
-                let order = if reverse { ", reversed" } else { "" };
-                log::<T, ()>(|log| {
-                    log.line(&format!("loop {n}{order}: {}", head.join(", ")));
-                    log.depth += 1;
-                });
-                let (carry, outputs) = step(carry, &elements);
-                log::<T, ()>(|log| {
-                    log.line(&format!("next [{}], output [{}]", names(&carry), names(&outputs)));
-                    log.depth -= 1;
-                    log.muted = true;
-                });
-                (groups(carry), groups(outputs))
+        let (finals, stacks) = T::map_accum(n, reverse, moved(init), &values(xs), &mut |carry, elements| {
+            let (carry, mut head): (Vec<Self>, Vec<String>) = carry.into_iter().map(Transcript::named).unzip();
+            head.iter_mut().zip(&starts).for_each(|(declared, start)| *declared += &format!(" from {start}"));
+            let (elements, of): (Vec<Self>, Vec<String>) = elements.iter().cloned().map(Transcript::named).unzip();
+            head.extend(of.iter().zip(xs).map(|(declared, x)| format!("{declared} of {}", x.label())));
+            let order = if reverse { ", reversed" } else { "" };
+            log::<T, ()>(|log| {
+                log.line(&format!("loop {n}{order}: {}", head.join(", ")));
+                log.depth += 1;
             });
+            let (carry, outputs) = step(carry, &elements);
+            log::<T, ()>(|log| {
+                log.line(&format!("next [{}], output [{}]", names(&carry), names(&outputs)));
+                log.depth -= 1;
+                log.muted = true;
+            });
+            (moved(carry), moved(outputs))
+        });
         log::<T, ()>(|log| log.muted = was_muted);
         let (mut results, lines): (Vec<Self>, Vec<String>) =
-            finals.into_iter().chain(stacks).flatten().map(Transcript::named).unzip();
+            finals.into_iter().chain(stacks).map(Transcript::named).unzip();
         log::<T, ()>(|log| log.line(&format!("{} = end", lines.join(", "))));
         let outputs = results.split_off(starts.len());
         (results, outputs)

@@ -16,7 +16,7 @@ use indexmap::IndexSet;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Step, Traced, Trip, map_accum_grouped};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Step, Traced, Trip};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 use crate::passes::Options;
@@ -226,8 +226,8 @@ impl<T: BaseTensor, M: Mark<T>> Watch<T, M> {
         Watch { value, site, mark }
     }
 
-    fn into_pair(self) -> (Group<T>, M) {
-        (Group::from_iter([self.value]), self.mark)
+    fn into_pair(self) -> (T, M) {
+        (self.value, self.mark)
     }
 }
 
@@ -349,26 +349,21 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
             seen.trips.push(0);
             seen.loops.push(around);
         });
-        let (init, mut marks): (Vec<Group<T>>, Vec<M>) = init.into_iter().map(Watch::into_pair).unzip();
-        let sequences: Vec<Group<T>> = xs.iter().map(|x| Group::from_iter([x.value.clone()])).collect();
+        let (init, mut marks): (Vec<T>, Vec<M>) = init.into_iter().map(Watch::into_pair).unzip();
         let unchanged = if n == 0 { marks.clone() } else { Vec::new() };
         let (mut trip, mut site, mut rows) = (0, Site::UNKNOWN, Vec::new());
-        let (finals, stacks) = map_accum_grouped(n, reverse, init, &sequences, &mut |carry, elements| {
+        let (finals, stacks) = T::map_accum(n, reverse, init, &values(xs), &mut |carry, elements| {
             let position = if reverse { n.saturating_sub(trip + 1) } else { trip };
             trip += 1;
             observation::<T, M, _>(|seen| seen.trips.last_mut().into_iter().for_each(|at| *at = position));
             let with = |value, mark| Watch { value, site: Site::UNKNOWN, mark };
-            let carry =
-                carry.into_iter().flatten().zip(marks.drain(..)).map(|(value, mark)| with(value, mark)).collect();
-            let element = |(value, x): (T, &Self)| {
-                let mark = x.mark.row(&value, position);
-                with(value, mark)
-            };
-            let elements: Vec<Self> = elements.into_iter().flatten().zip(xs).map(element).collect();
+            let carry = carry.into_iter().zip(marks.drain(..)).map(|(value, mark)| with(value, mark)).collect();
+            let element = |(value, x): (&T, &Self)| with(value.clone(), x.mark.row(value, position));
+            let elements: Vec<Self> = elements.iter().zip(xs).map(element).collect();
             let (carry, outputs) = step(carry, &elements);
             site = carry.iter().chain(&outputs).map(|y| y.site).next_back().unwrap_or_default();
-            let (carry, next): (Vec<Group<T>>, Vec<M>) = carry.into_iter().map(Watch::into_pair).unzip();
-            let (outputs, notes): (Vec<Group<T>>, Vec<M>) = outputs.into_iter().map(Watch::into_pair).unzip();
+            let (carry, next): (Vec<T>, Vec<M>) = carry.into_iter().map(Watch::into_pair).unzip();
+            let (outputs, notes): (Vec<T>, Vec<M>) = outputs.into_iter().map(Watch::into_pair).unzip();
             marks = next;
             rows.resize_with(notes.len(), Vec::new);
             rows.iter_mut().zip(notes).for_each(|(rows, mark)| rows.push((position, mark)));
@@ -379,11 +374,9 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
             seen.loops.pop();
         });
         let stacked = rows.into_iter().map(|rows| if n == 0 { M::default() } else { M::stacked(n, rows) });
-        let made = |(group, mark): (Group<T>, M)| {
-            group.into_iter().map(move |value| Watch { value, site, mark: mark.clone() })
-        };
-        let finals = finals.into_iter().zip(if n == 0 { unchanged } else { marks }).flat_map(made).collect();
-        (finals, stacks.into_iter().zip(stacked).flat_map(made).collect())
+        let made = |(value, mark): (T, M)| Watch { value, site, mark };
+        let finals = finals.into_iter().zip(if n == 0 { unchanged } else { marks }).map(made).collect();
+        (finals, stacks.into_iter().zip(stacked).map(made).collect())
     }
 
     fn records() -> bool {
