@@ -20,7 +20,7 @@ use crate::program::{Builder, Made, NodeId, Op, Program, Slot, run_by};
 pub(crate) fn outlined(program: &Program, limits: Limits) -> Program {
     let all = program.distinct(|op| run_by(op).into_iter());
     let mut uses: HashMap<u64, usize> = HashMap::new();
-    for body in all.iter().flat_map(|p| p.nodes()).filter_map(|node| run_by(&node.op)) {
+    for body in program.operations(run_by).filter_map(run_by) {
         *uses.entry(body.class()).or_default() += 1;
     }
     // Only looked up: the programs with calls, by class, and the calls, by the program of one operation that they run.

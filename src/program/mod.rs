@@ -133,6 +133,11 @@ impl Inner {
     }
 }
 
+/// Whether an operation counts in the size of a program.
+fn counts(op: &&Op<NodeId>) -> bool {
+    !matches!(op, Op::Input(_) | Op::Constant(_) | Op::Output(..))
+}
+
 impl Program {
     /// A program from parts that obey the laws.
     fn new(inputs: Vec<Slot>, nodes: Vec<Node>, places: Vec<Place>, results: Vec<NodeId>, names: &[String]) -> Program {
@@ -200,13 +205,12 @@ impl Program {
     /// The number of operations, without inputs and constants, with those in the bodies of loops. A body that several
     /// loops share counts once.
     pub fn size(&self) -> usize {
-        self.distinct(|op| run_by(op).into_iter()).iter().map(|program| program.own_size()).sum()
+        self.operations(run_by).filter(counts).count()
     }
 
     /// The number of operations of the program itself.
     fn own_size(&self) -> usize {
-        let counts = |node: &&Node| !matches!(node.op, Op::Input(_) | Op::Constant(_) | Op::Output(..));
-        self.nodes().iter().filter(counts).count()
+        self.nodes().iter().map(|node| &node.op).filter(counts).count()
     }
 
     /// The same program with other names of its inputs and outputs.

@@ -361,7 +361,7 @@ impl Printer<'_, '_> {
     fn shared_bodies(&mut self, program: &Program) -> fmt::Result {
         let all = program.distinct(|op| printed(op).into_iter());
         let mut uses: HashMap<u64, usize> = HashMap::new();
-        for inner in all.iter().flat_map(|p| p.nodes()).filter_map(|node| printed(&node.op)) {
+        for inner in program.operations(printed).filter_map(printed) {
             *uses.entry(inner.class()).or_default() += 1;
         }
         for body in all {
