@@ -218,7 +218,7 @@ mod tests {
         let rule = b.apply(Op::Unary(Unary::Cos, moved));
         let rule = b.finish(&[rule], &[]);
         let ruled = Custom::new("ruled", chain(&[&unary(Unary::Sin)]), Some(rule), None).expect("a rule that fits");
-        let again = Custom::again("again", chain(&[&unary(Unary::Exp)]));
+        let again = Custom::checkpointed("again", chain(&[&unary(Unary::Exp)]));
         let whole = chain(&[&applied(ruled), &applied(again)]);
         assert_eq!(unaries(whole.operations(run_by)), [Unary::Sin, Unary::Exp]);
         assert_eq!(unaries(whole.operations(part_of)), [Unary::Exp]);

@@ -157,7 +157,7 @@ fn the_choice_is_told() {
 #[test]
 fn the_passes_are_told() {
     let options = FunctionOptions::new().mode(Mode::Reverse);
-    let made = Function::gradient(|k: &Number<_>| decay(200, k), &tensor(0.5)).with_options(options);
+    let made = Function::grad(|k: &Number<_>| decay(200, k), &tensor(0.5)).with_options(options);
     let told = |text: String| text.lines().find(|line| line.starts_with("passes ")).map(str::to_owned);
     let plain = "passes before the derivative: vectorize; after it: vectorize, simplify; before the plan: sink";
     assert_eq!(told(made.explain()).as_deref(), Some(plain));

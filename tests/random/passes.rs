@@ -83,7 +83,7 @@ fn difference(
 fn try_recipe(recipe: Recipe, settings: Settings, changed: &mut Changed) {
     let case = Case::new(recipe);
     let results = |program: &Program| interpret(program, case.x.0.clone());
-    let gradient = |program: &Program| results(&symbolic::gradient(program));
+    let gradient = |program: &Program| results(&symbolic::grad(program));
     for (question, program, answer, last) in [
         (Question::Outputs, case.outputs(), &results as &dyn Fn(&Program) -> Vec<Array>, Phase::BeforePlan),
         (Question::Gradient, case.program(), &gradient, Phase::Optimize),
@@ -138,7 +138,7 @@ fn recurrence(rng: &mut Rng) -> Program {
             (vec![next], vec![inner])
         });
     let rows = rows[0].linear(&Linear::sum(&[n, m], &[0]));
-    symbolic::gradient(&closed(&inputs, sum(&carry[0].binary(Binary::Add, &rows))))
+    symbolic::grad(&closed(&inputs, sum(&carry[0].binary(Binary::Add, &rows))))
 }
 
 /// The Hessian of a sum of functions of the elements of a vector, of their differences, too: few diagonals.
