@@ -12,7 +12,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::array::Array;
-use crate::base::{Again, BaseTensor, Enter, Recorded, Step, Traced, Trip, Turn};
+use crate::base::{Again, BaseTensor, Enter, Recorded, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::{Options, optimize};
@@ -163,7 +163,7 @@ impl BaseTensor for Term {
     }
 
     /// A function that repeats its program, whose last arguments are the values that `step` captures.
-    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let start = Term::now();
         let variables: Vec<Term> = init.iter().map(|x| Term::variable(x.sizes(), x.element_type())).collect();
         let next = step(variables.clone());
@@ -183,7 +183,7 @@ impl BaseTensor for Term {
         Term::custom(&Arc::new(Custom::checkpointed("segment", program)), &[args, &captured].concat())
     }
 
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         kinds::sequences(n, xs.iter().map(Term::sizes));
         let start = Term::now();
         let carry: Vec<Term> = init.iter().map(|c| Term::variable(c.sizes(), c.element_type())).collect();

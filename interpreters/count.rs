@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Step, Traced, Trip};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Traced, Trip, TripFn};
 use crate::cost::Cost;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
@@ -277,7 +277,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
         T::custom(rule, &values(args)).into_iter().map(Count::new).collect()
     }
 
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         // In the first trip, the carry has the owners that it has outside.
         let mut first: Option<Vec<Owners>> = Some(init.iter().map(|value| value.1.clone()).collect());
         let (carry, stacks) = T::map_accum(n, reverse, moved(init), &values(xs), &mut |carry, x| {

@@ -9,9 +9,11 @@
 
 use std::sync::Arc;
 
-use super::level::{self, EARLIER_TRIP, ESCAPED, Fault, Level, Moving, Owner, Within, fresh};
+use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Recorded, Step, Traced, Trip, Turn, attributed, repeated};
+use crate::base::{
+    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Traced, Trip, TripFn, WhileFn, attributed, repeated,
+};
 use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Partial, Reduce, Unary};
@@ -22,17 +24,17 @@ use crate::source::Site;
 
 /// The common level of two tangents.
 #[track_caller]
-fn meet(a: Level, b: Level) -> Level {
+fn meet(a: LevelId, b: LevelId) -> LevelId {
     match a.meet(b) {
         Ok(level) => level,
         Err(fault) => panic!("{}", message(fault)),
     }
 }
 
-fn message(fault: Fault) -> &'static str {
+fn message(fault: LevelFault) -> &'static str {
     match fault {
-        Fault::Mixed => MIXED,
-        Fault::EarlierTrip => EARLIER_TRIP,
+        LevelFault::Mixed => MIXED,
+        LevelFault::EarlierTrip => EARLIER_TRIP,
     }
 }
 
@@ -45,7 +47,7 @@ const MIXED: &str = "jvp: values of this level may enter the function only as it
 #[derive(Clone)]
 pub struct Dual<T> {
     primal: T,
-    tangent: Option<(Level, T)>,
+    tangent: Option<(LevelId, T)>,
 }
 
 impl<T: BaseTensor> Dual<T> {
@@ -74,8 +76,8 @@ impl<T: BaseTensor> Dual<T> {
 }
 
 impl<T: BaseTensor> Moving<T> for Dual<T> {
-    fn level(&self) -> Level {
-        self.tangent.as_ref().map_or(Level::ANY, |(level, _)| *level)
+    fn level(&self) -> LevelId {
+        self.tangent.as_ref().map_or(LevelId::ANY, |(level, _)| *level)
     }
 
     fn grouped(self, moves: bool) -> Group<T> {
@@ -83,7 +85,7 @@ impl<T: BaseTensor> Moving<T> for Dual<T> {
         std::iter::once(self.primal).chain(tangent).collect()
     }
 
-    fn of_group(group: Group<T>, level: Level) -> Self {
+    fn of_group(group: Group<T>, level: LevelId) -> Self {
         let mut values = group.into_iter();
         let primal = values.next().expect("a dual number has a primal");
         Dual { primal, tangent: values.next().map(|t| (level, t)) }
@@ -97,7 +99,7 @@ fn scaled<T: BaseTensor>(partial: Partial<T>, tangent: &T) -> T {
 
 /// The sum of two tangents of one level.
 #[track_caller]
-fn sum<T: BaseTensor>(a: Option<(Level, T)>, b: Option<(Level, T)>) -> Option<(Level, T)> {
+fn sum<T: BaseTensor>(a: Option<(LevelId, T)>, b: Option<(LevelId, T)>) -> Option<(LevelId, T)> {
     match (a, b) {
         (Some((l, a)), Some((m, b))) => Some((meet(l, m), a.accumulate(&b))),
         (one, None) | (None, one) => one,
@@ -227,7 +229,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         if parts.iter().all(|p| p.tangent.is_none()) {
             return Dual::constant_of(primal);
         }
-        let mut level = Level::ANY;
+        let mut level = LevelId::ANY;
         for part in parts {
             level = meet(level, part.level());
         }
@@ -239,7 +241,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         let primal = primals(args);
         let results = T::call(op, &primal);
-        let mut level = Level::ANY;
+        let mut level = LevelId::ANY;
         for arg in args {
             level = meet(level, arg.level());
         }
@@ -270,7 +272,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
             return repeated_with_tangents(rule, args);
         }
         let results = T::custom(rule, &primal);
-        let mut level = Level::ANY;
+        let mut level = LevelId::ANY;
         for arg in args {
             level = meet(level, arg.level());
         }
@@ -300,7 +302,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
     }
 
     /// One loop of `T` over primals and tangents side by side.
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         match level::map_accum((n, reverse), init, xs, step) {
             Ok(results) => results,
             Err(fault) => panic!("{}", message(fault)),
@@ -312,7 +314,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
     }
 
     /// Where numbers are unknown and nothing has a tangent, this is the loop of `T`.
-    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let known = !T::records() && init[0].peek().is_some();
         if let (Some(most), true, true) = (most, known, T::runs_all_trips()) {
             return Self::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0;
@@ -417,7 +419,7 @@ impl Forward {
                 crate::shape::Show(tangent.shape())
             );
         }
-        let level = Level { owner: Owner::Sweep(self.number), within: Within::NO_LOOP };
+        let level = LevelId { owner: Owner::Sweep(self.number), within: Within::NO_LOOP };
         let tangent = primal.dtype().is_float().then(|| (level, tangent.clone()));
         Dual { primal: primal.clone(), tangent }
     }
@@ -453,7 +455,7 @@ impl Forward {
 /// A function that repeats its program, with tangents beside the floats of the carry and the captured floats.
 fn repeated_with_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[Dual<T>]) -> Vec<Dual<T>> {
     let carried = rule.primal().outputs().len();
-    let mut level = Level::ANY;
+    let mut level = LevelId::ANY;
     for arg in args {
         level = meet(level, arg.level());
     }

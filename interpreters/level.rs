@@ -1,12 +1,12 @@
 //! Levels: to which differentiation, and to the trip of which loop, a tangent or a series belongs.
 //!
 //! Law: values of two differentiations of one level never mix, and a variable of a loop is used in its own trip alone:
-//! whatever breaks this is a [`Fault`]. Loops of such values are loops of `T` over groups, a primal and what moves.
+//! whatever breaks this is a [`LevelFault`]. Loops of such values are loops of `T` over groups, a primal and what moves.
 //! Shared by the interpreters of forward mode; no interpreter.
 
 use std::cell::Cell;
 
-use crate::base::{BaseTensor, Group, Step, Trip, map_accum_grouped};
+use crate::base::{BaseTensor, Group, Trip, TripFn, map_accum_grouped};
 
 thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(1) };
@@ -54,7 +54,7 @@ impl Within {
 /// The differentiation that a tangent belongs to, and the innermost trip of a loop whose variables the tangent is made
 /// of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Level {
+pub(super) struct LevelId {
     pub(super) owner: Owner,
     pub(super) within: Within,
 }
@@ -68,28 +68,28 @@ pub(super) fn fresh() -> u64 {
     })
 }
 
-impl Level {
+impl LevelId {
     /// The level of a value without a tangent; it agrees with any other.
-    pub(super) const ANY: Level = Level { owner: Owner::Loop(u64::MAX), within: Within::NO_LOOP };
+    pub(super) const ANY: LevelId = LevelId { owner: Owner::Loop(u64::MAX), within: Within::NO_LOOP };
 
     /// The common level of two values.
-    pub(super) fn meet(self, other: Level) -> Result<Level, Fault> {
-        let owner = self.owner.meet(other.owner).ok_or(Fault::Mixed)?;
-        let within = self.within.meet(other.within).ok_or(Fault::EarlierTrip)?;
-        Ok(Level { owner, within })
+    pub(super) fn meet(self, other: LevelId) -> Result<LevelId, LevelFault> {
+        let owner = self.owner.meet(other.owner).ok_or(LevelFault::Mixed)?;
+        let within = self.within.meet(other.within).ok_or(LevelFault::EarlierTrip)?;
+        Ok(LevelId { owner, within })
     }
 }
 
 /// What is wrong where two values meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum LevelFault {
     /// They belong to two differentiations.
     Mixed,
     /// One of them is a variable of a loop, of another trip.
     EarlierTrip,
 }
 
-/// The message of [`Fault::EarlierTrip`].
+/// The message of [`LevelFault::EarlierTrip`].
 pub(super) const EARLIER_TRIP: &str = "loop: a loop variable may be used only inside its closure, but a trip used one of an earlier trip; carry it instead";
 
 /// The message for a result that is a variable of a loop.
@@ -98,14 +98,14 @@ pub(super) const ESCAPED: &str = "loop: a loop variable may be used only inside 
 
 /// A value of an interpreter over `T`: a primal and what moves beside it.
 pub(super) trait Moving<T: BaseTensor>: BaseTensor {
-    /// The level of what moves; [`Level::ANY`] if nothing does.
-    fn level(&self) -> Level;
+    /// The level of what moves; [`LevelId::ANY`] if nothing does.
+    fn level(&self) -> LevelId;
 
     /// The primal, followed by what moves if the value `moves`: as many values of `T` for each value.
     fn grouped(self, moves: bool) -> Group<T>;
 
     /// A primal, and what moves at this level if the group has it.
-    fn of_group(group: Group<T>, level: Level) -> Self;
+    fn of_group(group: Group<T>, level: LevelId) -> Self;
 }
 
 /// One loop of `T` over primals and what moves beside them. Every float of the carry and of the outputs moves inside the
@@ -115,33 +115,33 @@ pub(super) fn map_accum<T: BaseTensor, V: Moving<T>>(
     (n, reverse): (usize, bool),
     init: Vec<V>,
     xs: &[V],
-    step: Step<'_, V>,
-) -> Result<Trip<V>, Fault> {
-    let mut level = Level::ANY;
+    step: TripFn<'_, V>,
+) -> Result<Trip<V>, LevelFault> {
+    let mut level = LevelId::ANY;
     for value in init.iter().chain(xs) {
         level = level.meet(value.level())?;
     }
     // What moves in the carry has one level in all trips, so that all trips treat it alike.
     let start = fresh();
-    let unknown = Level { owner: Owner::Loop(start), within: Within::NO_LOOP };
+    let unknown = LevelId { owner: Owner::Loop(start), within: Within::NO_LOOP };
     let mut level = level.meet(unknown)?;
     let inside = level.owner;
     let float = |v: &V| v.dtype().is_float();
     let moving: Vec<bool> = init.iter().map(float).collect();
     let state: Vec<Group<T>> = init.into_iter().zip(&moving).map(|(c, moves)| c.grouped(*moves)).collect();
-    let sequences: Vec<Group<T>> = xs.iter().map(|x| x.clone().grouped(x.level() != Level::ANY)).collect();
+    let sequences: Vec<Group<T>> = xs.iter().map(|x| x.clone().grouped(x.level() != LevelId::ANY)).collect();
 
     let mut fault = None;
     let (finals, stacks) = map_accum_grouped(n, reverse, state, &sequences, &mut |carry, elements| {
         let this = Within { start, trip: fresh() };
-        let within = |owner| Level { owner, within: this };
+        let within = |owner| LevelId { owner, within: this };
         let carry = carry.into_iter().map(|group| V::of_group(group, within(inside))).collect();
         let elements = elements.into_iter().zip(xs).map(|(group, x)| V::of_group(group, within(x.level().owner)));
         let (carry, outputs) = step(carry, &elements.collect::<Vec<V>>());
         for value in carry.iter().chain(&outputs) {
             let mut found = value.level();
             if found.within.start >= start {
-                fault = fault.or((found.within != this).then_some(Fault::EarlierTrip));
+                fault = fault.or((found.within != this).then_some(LevelFault::EarlierTrip));
                 found.within = Within::NO_LOOP;
             }
             match level.meet(found) {

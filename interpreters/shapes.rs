@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Step, Traced, Trip, Turn};
+use crate::base::{BaseTensor, Lift, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::Options;
@@ -130,7 +130,7 @@ impl BaseTensor for Shapes {
     }
 
     /// One trip stands for all.
-    fn repeat(_most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+    fn repeat(_most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         kinds::or_panic(kinds::try_carry(
             "while_loop",
             init.iter().map(Shapes::kind),
@@ -140,7 +140,7 @@ impl BaseTensor for Shapes {
     }
 
     /// One trip stands for all: shapes do not change from trip to trip.
-    fn map_accum(n: usize, _reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, _reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         kinds::sequences(n, xs.iter().map(|x| &x.shape[..]));
         let elements: Vec<Shapes> = xs.iter().map(|x| Shapes::new(&x.shape[1..], x.dtype)).collect();
         let (carry, mut outputs) = step(init.clone(), &elements);

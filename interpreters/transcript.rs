@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::{Array, with_elem};
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Step, Traced, Trip};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Traced, Trip, TripFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::Options;
@@ -226,7 +226,7 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 
     /// The loop of `T`; its first trip is written, indented, with the names of that trip.
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         let starts: Vec<String> = init.iter().map(Transcript::label).collect();
         let was_muted = log::<T, bool>(|log| log.muted).unwrap_or_default();
         let (finals, stacks) = T::map_accum(n, reverse, moved(init), &values(xs), &mut |carry, elements| {

@@ -1,6 +1,6 @@
 //! Loops trip by trip, for interpreters whose values differ from trip to trip.
 
-use crate::base::{BaseTensor, Step, Trip};
+use crate::base::{BaseTensor, Trip, TripFn};
 use crate::dtype::DType;
 use crate::ops::{Linear, kinds};
 
@@ -11,7 +11,7 @@ pub(super) fn map_accum<T: BaseTensor>(
     init: Vec<T>,
     xs: &[T],
     row: fn(&T, usize) -> T,
-    step: Step<'_, T>,
+    step: TripFn<'_, T>,
 ) -> Trip<T> {
     fn kind<T: BaseTensor>(x: &T) -> (&[usize], DType) {
         (x.shape(), x.dtype())

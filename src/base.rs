@@ -27,13 +27,13 @@ use crate::source::Site;
 pub type Trip<T> = (Vec<T>, Vec<T>);
 
 /// One trip of a loop: a function of the carry and the current elements of the sequences.
-pub type Step<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
+pub type TripFn<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
 
 /// A function of values that a derivative may keep, to run it again.
 pub type Again<T> = Rc<dyn Fn(&[T]) -> Vec<T>>;
 
 /// One trip of a loop that ends by itself: the next carry.
-pub type Turn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
+pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 
 /// A program over a list of values, at the interpreter where `T` traces.
 pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as BaseTensor>::Trace]) -> Vec<<T as BaseTensor>::Trace>;
@@ -114,7 +114,7 @@ pub trait BaseTensor: Clone + 'static {
     /// use any value from outside, and is called once per trip or once for all of them, so it must
     /// not count its calls; for `n = 0` it is called once on zeros, to learn the shapes.
     #[track_caller]
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self>;
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self>;
 
     /// An operation of linear algebra, or code of the host: any number of operands and results.
     #[track_caller]
@@ -144,7 +144,7 @@ pub trait BaseTensor: Clone + 'static {
     /// # Panics
     /// When the mask is unknown and there is no bound.
     #[track_caller]
-    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         repeated(most, init, step)
     }
 
@@ -231,7 +231,7 @@ pub trait BaseTensor: Clone + 'static {
 
 /// [`BaseTensor::repeat`] by loops of `T` and of the host language.
 #[track_caller]
-pub(crate) fn repeated<T: BaseTensor>(most: Option<usize>, init: Vec<T>, step: Turn<'_, T>) -> Vec<T> {
+pub(crate) fn repeated<T: BaseTensor>(most: Option<usize>, init: Vec<T>, step: WhileFn<'_, T>) -> Vec<T> {
     let (mut carry, mut left) = (init, most.unwrap_or(usize::MAX));
     while left > 0 {
         // What is recorded is one loop if it can be one.

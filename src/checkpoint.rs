@@ -41,7 +41,7 @@ enum Limit {
 }
 
 /// A trip of a loop that may run again.
-pub(crate) type Trips<T> = Rc<dyn Fn(Vec<T>, &[T]) -> Trip<T>>;
+pub(crate) type RerunTrip<T> = Rc<dyn Fn(Vec<T>, &[T]) -> Trip<T>>;
 
 /// A loop over segments, each a loop of `every` trips but for the last one, which may be shorter.
 ///
@@ -117,10 +117,10 @@ impl Checkpoint {
 
     /// The segments of a loop of `n` trips; of one length at each level, unless states are let go as soon as the reverse
     /// pass no longer needs them.
-    pub(crate) fn plan(self, n: usize, lets_go: bool) -> Plan {
+    pub(crate) fn plan(self, n: usize, lets_go: bool) -> SegmentPlan {
         match self.0 {
-            Limit::Every(every) if every < n => Plan::of(n, [(n / every, every, Plan::whole())]),
-            Limit::Every(_) => Plan::whole(),
+            Limit::Every(every) if every < n => SegmentPlan::of(n, [(n / every, every, SegmentPlan::whole())]),
+            Limit::Every(_) => SegmentPlan::whole(),
             Limit::States(states) => {
                 let settings = (1..=n.max(2).ilog2() as usize).flat_map(|runs| {
                     let most = if lets_go { lengths(runs) } else { 1 };
@@ -131,7 +131,7 @@ impl Checkpoint {
                 match enough {
                     Some(shares) => shares.plan(n, states),
                     // No number of runs is enough: as few states as there can be.
-                    None => Plan::of_few_states(n),
+                    None => SegmentPlan::of_few_states(n),
                 }
             }
         }
@@ -149,7 +149,7 @@ fn lengths(runs: usize) -> usize {
 
 /// How a loop is cut: segments in the order of the trips. Without segments it is not cut.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Plan {
+pub(crate) struct SegmentPlan {
     groups: SmallVec<[Group; 4]>,
 }
 
@@ -159,13 +159,13 @@ struct Group {
     count: usize,
     len: usize,
     /// How each is cut.
-    inner: Rc<Plan>,
+    inner: Rc<SegmentPlan>,
 }
 
-impl Plan {
+impl SegmentPlan {
     /// A loop that is not cut.
-    pub(crate) fn whole() -> Plan {
-        Plan::default()
+    pub(crate) fn whole() -> SegmentPlan {
+        SegmentPlan::default()
     }
 
     /// Whether the loop is not cut.
@@ -174,7 +174,7 @@ impl Plan {
     }
 
     /// Segments of these counts and lengths, as many as `n` trips need; the last one may be shorter.
-    fn of(n: usize, segments: impl IntoIterator<Item = (usize, usize, Plan)>) -> Plan {
+    fn of(n: usize, segments: impl IntoIterator<Item = (usize, usize, SegmentPlan)>) -> SegmentPlan {
         let (mut left, mut groups) = (n, SmallVec::<[Group; 4]>::new());
         for (count, len, inner) in segments {
             let (full, inner) = (count.min(left / len), Rc::new(inner));
@@ -196,21 +196,21 @@ impl Plan {
                 inner: Rc::new(last.inner.shortened(rest)),
             }));
         }
-        Plan { groups }
+        SegmentPlan { groups }
     }
 
     /// The same for fewer trips.
-    fn shortened(&self, n: usize) -> Plan {
+    fn shortened(&self, n: usize) -> SegmentPlan {
         if self.groups.first().is_none_or(|first| n <= first.len) {
             // The trips of one segment keep as many states as it does.
-            return self.groups.first().map_or_else(Plan::whole, |first| first.inner.shortened(n));
+            return self.groups.first().map_or_else(SegmentPlan::whole, |first| first.inner.shortened(n));
         }
-        Plan::of(n, self.groups.iter().map(|g| (g.count, g.len, (*g.inner).clone())))
+        SegmentPlan::of(n, self.groups.iter().map(|g| (g.count, g.len, (*g.inner).clone())))
     }
 
     /// Segments in as many levels as keep fewer states.
-    fn of_few_states(n: usize) -> Plan {
-        let mut best = Plan::whole();
+    fn of_few_states(n: usize) -> SegmentPlan {
+        let mut best = SegmentPlan::whole();
         for levels in 1..n.max(2).ilog2() as usize {
             let next = even(n, levels);
             if next.kept(n) < best.kept(n) {
@@ -242,13 +242,13 @@ impl Plan {
 }
 
 /// So many levels of segments, each cut in about as many parts.
-fn even(n: usize, levels: usize) -> Plan {
+fn even(n: usize, levels: usize) -> SegmentPlan {
     let parts = (n as f64).powf(1.0 / (levels + 1) as f64).ceil() as usize;
     let lengths = (1..=levels as u32).map(|k| parts.saturating_pow(k)).filter(|len| *len < n);
-    let mut plan = (1, Plan::whole());
+    let mut plan = (1, SegmentPlan::whole());
     for len in lengths.chain([n]) {
         let (shorter, inner) = plan;
-        let cut = if shorter > 1 { Plan::of(len, [(len / shorter, shorter, inner)]) } else { inner };
+        let cut = if shorter > 1 { SegmentPlan::of(len, [(len / shorter, shorter, inner)]) } else { inner };
         plan = (len, cut);
     }
     plan.1
@@ -312,13 +312,13 @@ impl Shares {
     }
 
     /// The segments of `n` trips, with no more states than they need.
-    fn plan(&self, n: usize, states: usize) -> Plan {
+    fn plan(&self, n: usize, states: usize) -> SegmentPlan {
         self.cut(self.of_runs.len() + 1, n, states)
     }
 
-    fn cut(&self, runs: usize, n: usize, states: usize) -> Plan {
+    fn cut(&self, runs: usize, n: usize, states: usize) -> SegmentPlan {
         if runs == 1 {
-            return Plan::whole();
+            return SegmentPlan::whole();
         }
         let (mut few, mut enough) = (0, states);
         while enough - few > 1 {
@@ -329,24 +329,24 @@ impl Shares {
             let len = self.trips(runs - 1, left);
             (count, len, self.cut(runs - 1, len, left))
         };
-        Plan::of(n, Self::counts(&self.of_runs[..runs - 1], enough).into_iter().map(segment))
+        SegmentPlan::of(n, Self::counts(&self.of_runs[..runs - 1], enough).into_iter().map(segment))
     }
 }
 
 /// [`BaseTensor::map_accum`], cut in segments.
 #[track_caller]
 pub(crate) fn map_accum<T: BaseTensor>(
-    plan: &Plan,
+    plan: &SegmentPlan,
     (n, reverse): (usize, bool),
     init: Vec<T>,
     xs: &[T],
-    step: &Trips<T>,
+    step: &RerunTrip<T>,
 ) -> Trip<T> {
     if plan.is_whole() {
         return T::map_accum(n, reverse, init, xs, &mut |c, x| step(c, x));
     }
     let carried = init.len();
-    let segment = |len: usize, inner: &Rc<Plan>| -> Again<T> {
+    let segment = |len: usize, inner: &Rc<SegmentPlan>| -> Again<T> {
         let (inner, step) = (inner.clone(), step.clone());
         Rc::new(move |args: &[T]| {
             let (carry, rows) = args.split_at(carried);
@@ -414,12 +414,12 @@ pub(crate) fn bounded(body: &Program, most: usize) -> Program {
     let variables = Term::variables(body.inputs());
     let (init, captured) = variables.split_at(body.outputs().len());
     let (inside, captured) = (body.clone(), captured.to_vec());
-    let step: Trips<Term> = Rc::new(move |carry, _| {
+    let step: RerunTrip<Term> = Rc::new(move |carry, _| {
         let mut step = |carry: Vec<Term>| interpret(&inside, [carry, captured.clone()].concat());
         (held(carry, &mut step), Vec::new())
     });
     let few = most <= FEW || bytes(body).saturating_mul(most) <= MACHINE.level2_stack;
-    let plan = if few { Plan::whole() } else { Checkpoint::states(2 * most.isqrt() + 2).plan(most, true) };
+    let plan = if few { SegmentPlan::whole() } else { Checkpoint::states(2 * most.isqrt() + 2).plan(most, true) };
     let (carry, _) = map_accum(&plan, (most, false), init.to_vec(), &[], &step);
     closed(&variables, &carry)
 }
@@ -453,7 +453,7 @@ mod tests {
     }
 
     /// The plan has `n` trips, in segments of segments.
-    fn assert_whole(n: usize, plan: &Plan) {
+    fn assert_whole(n: usize, plan: &SegmentPlan) {
         if plan.is_whole() {
             return;
         }
@@ -468,7 +468,7 @@ mod tests {
     fn no_more_states_are_kept_than_asked_for() {
         for n in [0, 1, 2, 3, 7, 10, 100, 101, 999, 1000, 1024, 100_000, 1_000_000] {
             for lets_go in [false, true] {
-                assert_eq!(Checkpoint::states(n.max(1)).plan(n, lets_go), Plan::whole(), "{n} trips");
+                assert_eq!(Checkpoint::states(n.max(1)).plan(n, lets_go), SegmentPlan::whole(), "{n} trips");
                 let least = 4 * (n.max(2).ilog2() as usize + 1);
                 for states in [least, 2 * least, 5 * least, (2.0 * (n as f64).sqrt()).ceil() as usize + 1] {
                     let plan = Checkpoint::states(states.max(least)).plan(n, lets_go);
@@ -479,10 +479,10 @@ mod tests {
                 assert_whole(n, &Checkpoint::states(1).plan(n, lets_go));
             }
         }
-        let equal = |n: usize, len: usize| Plan::of(n, [(n / len, len, Plan::whole())]);
+        let equal = |n: usize, len: usize| SegmentPlan::of(n, [(n / len, len, SegmentPlan::whole())]);
         assert_eq!(Checkpoint::states(633).plan(100_000, true), equal(100_000, 316));
         assert_eq!(checkpoint(10).plan(11, true), equal(11, 10));
-        assert_eq!(checkpoint(10).plan(10, true), Plan::whole());
+        assert_eq!(checkpoint(10).plan(10, true), SegmentPlan::whole());
     }
 
     type Known = std::collections::BTreeMap<(usize, usize, bool), Option<usize>>;

@@ -73,7 +73,7 @@ mod sealed {
 
 /// A type for each element type, such as the vectors of elements.
 #[doc(hidden)]
-pub trait Family {
+pub trait ElemFamily {
     /// The type for this element type.
     type Of<E: Elem>;
 }
@@ -81,7 +81,7 @@ pub trait Family {
 /// A value of one of the types of a family. So what holds elements of any type is written beside what it is, and here only
 /// that the element types are these.
 #[doc(hidden)]
-pub enum Member<F: Family> {
+pub enum Member<F: ElemFamily> {
     /// Of 64-bit floats.
     F64(F::Of<f64>),
     /// Of 32-bit floats.
@@ -109,10 +109,10 @@ pub trait Elem:
     fn bits(self) -> u64;
     /// A member of a family that is one of this type.
     #[doc(hidden)]
-    fn member<F: Family>(of: F::Of<Self>) -> Member<F>;
+    fn member<F: ElemFamily>(of: F::Of<Self>) -> Member<F>;
     /// The member, if it is one of this type.
     #[doc(hidden)]
-    fn of_member<F: Family>(member: Member<F>) -> Option<F::Of<Self>>;
+    fn of_member<F: ElemFamily>(member: Member<F>) -> Option<F::Of<Self>>;
 }
 
 /// An element type with arithmetic: `f64`, `f32`, `i64`. Integers wrap around.
@@ -153,11 +153,11 @@ macro_rules! elem {
                 $bits
             }
             #[inline]
-            fn member<F: Family>(of: F::Of<Self>) -> Member<F> {
+            fn member<F: ElemFamily>(of: F::Of<Self>) -> Member<F> {
                 Member::$variant(of)
             }
             #[inline]
-            fn of_member<F: Family>(member: Member<F>) -> Option<F::Of<Self>> {
+            fn of_member<F: ElemFamily>(member: Member<F>) -> Option<F::Of<Self>> {
                 if let Member::$variant(of) = member { Some(of) } else { None }
             }
         }

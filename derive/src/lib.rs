@@ -193,11 +193,11 @@ impl Derived {
             let (member, step) = match &field.ident {
                 Some(name) => {
                     let text = name.unraw().to_string();
-                    (name.to_token_stream(), quote!(::polygrad::tree::Step::Field(#text)))
+                    (name.to_token_stream(), quote!(::polygrad::tree::PathStep::Field(#text)))
                 }
                 None => {
                     let index = syn::Index::from(k);
-                    (index.to_token_stream(), quote!(::polygrad::tree::Step::Item(#k)))
+                    (index.to_token_stream(), quote!(::polygrad::tree::PathStep::Item(#k)))
                 }
             };
             // Faults are shown at the type of the field.
@@ -222,7 +222,7 @@ impl Derived {
         let (enter, leave) = match variant.name {
             Some(name) => {
                 let text = name.unraw().to_string();
-                (quote!(visitor.enter(::polygrad::tree::Step::Variant(#text));), quote!(visitor.leave();))
+                (quote!(visitor.enter(::polygrad::tree::PathStep::Variant(#text));), quote!(visitor.leave();))
             }
             None => (TokenStream::new(), TokenStream::new()),
         };

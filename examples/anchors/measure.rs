@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use polygrad::backend::Superinstructions;
 use polygrad::inspect::count;
 use polygrad::program::{Term, interpret};
-use polygrad::tree::{Step, Visitor};
+use polygrad::tree::{PathStep, Visitor};
 use polygrad::{Array, BaseTensor, Concrete, Float, Function, FunctionOptions, Tensor, Tree};
 
 use super::inputs::Inputs;
@@ -64,7 +64,7 @@ impl<T: BaseTensor> Tree<T> for Arrays<T> {
 
     fn visit(&self, visitor: &mut dyn Visitor<T>) {
         for (k, leaf) in self.0.iter().enumerate() {
-            visitor.enter(Step::Item(k));
+            visitor.enter(PathStep::Item(k));
             visitor.leaf(leaf);
             visitor.leave();
         }

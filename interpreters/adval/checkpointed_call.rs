@@ -15,11 +15,11 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-use super::delta::{Delta, Given, Id, Node, fresh, reachable};
+use super::delta::{Delta, Given, Id, SharedTerm, fresh, reachable};
 use super::pull::{self, Env, Fault, Residual, Update};
-use super::push::{self, Tangents};
+use super::push::{self, TermTangents};
 use super::{ADVal, differentiable, primals};
-use crate::base::{Again, BaseTensor, Turn, repeated};
+use crate::base::{Again, BaseTensor, WhileFn, repeated};
 use crate::dtype::DType;
 use crate::program::repeat::held;
 
@@ -112,7 +112,7 @@ impl<F, R> Applied<F, R> {
         &self,
         env: &Env<'_, T>,
         of: &mut dyn FnMut(&R, usize) -> Option<T>,
-    ) -> Tangents<T>
+    ) -> TermTangents<T>
     where
         F: Residual<T>,
     {
@@ -126,7 +126,7 @@ impl<F, R> Applied<F, R> {
                 inputs.push((arg.id, of(to, 0)));
             }
         }
-        let results: Vec<Option<&Rc<Node<T>>>> = results.iter().map(|y| y.node.as_ref()).collect();
+        let results: Vec<Option<&Rc<SharedTerm<T>>>> = results.iter().map(|y| y.node.as_ref()).collect();
         known(push::forward(&results, first, &inputs)).into_iter().collect()
     }
 }
@@ -140,7 +140,7 @@ fn known<X>(result: Result<X, Fault>) -> X {
 }
 
 /// The terms that a function captures.
-type Captured<T> = Rc<RefCell<IndexMap<Id, Rc<Node<T>>>>>;
+type Captured<T> = Rc<RefCell<IndexMap<Id, Rc<SharedTerm<T>>>>>;
 
 /// The function of values of `T`, which notes what terms it captures.
 fn primal<T: BaseTensor>(f: &Again<ADVal<T>>, captured: &Captured<T>) -> Again<T> {
@@ -148,7 +148,7 @@ fn primal<T: BaseTensor>(f: &Again<ADVal<T>>, captured: &Captured<T>) -> Again<T
     Rc::new(move |args: &[T]| {
         let base = fresh();
         let results = f(&args.iter().cloned().map(ADVal::constant_of).collect::<Vec<ADVal<T>>>());
-        let mut note = |node: &Rc<Node<T>>| {
+        let mut note = |node: &Rc<SharedTerm<T>>| {
             if node.id < base {
                 captured.borrow_mut().insert(node.id, node.clone());
             }
@@ -166,7 +166,7 @@ fn primal<T: BaseTensor>(f: &Again<ADVal<T>>, captured: &Captured<T>) -> Again<T
 pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
     let captured = Captured::default();
     let results = T::again(&primal(f, &captured), &primals(args));
-    let mut captured: Vec<(Id, Rc<Node<T>>)> = captured.take().into_iter().collect();
+    let mut captured: Vec<(Id, Rc<SharedTerm<T>>)> = captured.take().into_iter().collect();
     if captured.is_empty() && args.iter().all(|arg| arg.node.is_none()) {
         return results.into_iter().map(ADVal::constant_of).collect();
     }
@@ -183,8 +183,8 @@ pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Ve
         captured,
     };
     let site = results.first().map(T::site).unwrap_or_default();
-    let of: Rc<Node<T>> =
-        Rc::new(Node { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Again(Box::new(term)) });
+    let of: Rc<SharedTerm<T>> =
+        Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Again(Box::new(term)) });
     let result = |(k, y): (usize, T)| {
         if differentiable(&y) { ADVal::of(y, Delta::Output(of.clone(), k)) } else { ADVal::constant_of(y) }
     };
@@ -200,9 +200,9 @@ pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Ve
 pub(super) fn repeat<T: BaseTensor>(
     most: Option<usize>,
     init: Vec<ADVal<T>>,
-    step: Turn<'_, ADVal<T>>,
+    step: WhileFn<'_, ADVal<T>>,
 ) -> Vec<ADVal<T>> {
-    let all = |init: Vec<ADVal<T>>, most: usize, step: Turn<'_, ADVal<T>>| {
+    let all = |init: Vec<ADVal<T>>, most: usize, step: WhileFn<'_, ADVal<T>>| {
         ADVal::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0
     };
     if !T::records() && init[0].peek().is_some() {

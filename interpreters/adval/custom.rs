@@ -15,9 +15,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::delta::{Delta, Edge, Factor, Node, fresh};
+use super::delta::{Delta, Edge, Factor, SharedTerm, fresh};
 use super::pull::{Env, Residual, Update};
-use super::push::Tangents;
+use super::push::TermTangents;
 use super::{ADVal, Sweep, differentiable, primals};
 use crate::base::{BaseTensor, attributed};
 use crate::checkpoint::bounded;
@@ -92,7 +92,7 @@ impl<F, R> Ruled<F, R> {
         &self,
         env: &Env<'_, T>,
         of: &mut dyn FnMut(&R, usize) -> Option<T>,
-    ) -> Tangents<T>
+    ) -> TermTangents<T>
     where
         F: Residual<T>,
     {
@@ -149,7 +149,7 @@ impl<F, R> Ruled<F, R> {
         self.to.iter().flatten().zip(cotangents).for_each(|(to, ct)| emit(to, Update::Add(ct)));
     }
 
-    fn push_again<T: BaseTensor>(&self, env: &Env<'_, T>, of: &mut dyn FnMut(&R, usize) -> Option<T>) -> Tangents<T>
+    fn push_again<T: BaseTensor>(&self, env: &Env<'_, T>, of: &mut dyn FnMut(&R, usize) -> Option<T>) -> TermTangents<T>
     where
         F: Residual<T>,
     {
@@ -260,7 +260,8 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
         to: args.iter().map(|a| a.node.clone()).collect(),
     };
     let site = results.first().map(T::site).unwrap_or_default();
-    let of = Rc::new(Node { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Custom(Box::new(term)) });
+    let of =
+        Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Custom(Box::new(term)) });
     let result = |(k, y): (usize, T)| {
         if differentiable(&y) { ADVal::of(y, Delta::Output(of.clone(), k)) } else { ADVal::constant_of(y) }
     };
@@ -283,7 +284,8 @@ fn solution<T: BaseTensor>(rule: &Arc<Custom>, change: &Program, args: &[ADVal<T
     let args = known.iter().map(ADVal::factor).collect();
     let term = Ruled { rule: rule.clone(), args, results: Vec::new(), to: vec![Some(to.clone())] };
     let site = y.site();
-    let of = Rc::new(Node { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Custom(Box::new(term)) });
+    let of =
+        Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Custom(Box::new(term)) });
     ADVal::of(y, Delta::Output(of, 0))
 }
 
@@ -320,6 +322,6 @@ pub(super) fn moved<T: BaseTensor>(y: T, tangent: Option<ADVal<T>>) -> ADVal<T> 
 }
 
 /// The tangent of another value, times one.
-fn same<T>(to: &Rc<Node<T>>) -> Edge<Factor<T>, Rc<Node<T>>> {
+fn same<T>(to: &Rc<SharedTerm<T>>) -> Edge<Factor<T>, Rc<SharedTerm<T>>> {
     Edge { guard: Guard::One, factor: None, to: to.clone() }
 }

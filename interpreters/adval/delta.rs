@@ -79,7 +79,7 @@ pub(super) enum Delta<F, R> {
     /// A linear operation.
     Linear(Box<Linear>, R),
     /// The product rule of a bilinear operation.
-    Contract(Box<Product<F, R>>),
+    Contract(Box<ProductTerm<F, R>>),
     /// The elements of a tangent where the extrema of the lines stand.
     Reduce(Box<Reduced<F, R>>),
     /// Subarrays of a tangent.
@@ -104,7 +104,7 @@ pub(super) enum Delta<F, R> {
 
 /// `op(a_dot, b) + op(a, b_dot)`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Product<F, R> {
+pub(super) struct ProductTerm<F, R> {
     pub(super) op: Contract,
     /// The left tangent and the right value.
     pub(super) left: Option<(R, F)>,
@@ -156,7 +156,7 @@ impl<F, R> Delta<F, R> {
                 Delta::Select { mask: f(mask), then: then.as_ref().map(&mut *r), otherwise: otherwise.as_ref().map(r) }
             }
             Delta::Linear(op, to) => Delta::Linear(op.clone(), r(to)),
-            Delta::Contract(p) => Delta::Contract(Box::new(Product {
+            Delta::Contract(p) => Delta::Contract(Box::new(ProductTerm {
                 op: p.op.clone(),
                 left: p.left.as_ref().map(|(to, b)| (r(to), f(b))),
                 right: p.right.as_ref().map(|(to, a)| (r(to), f(a))),
@@ -230,30 +230,33 @@ impl<F, R> Delta<F, R> {
 }
 
 /// A shared term at top level.
-pub(super) struct Node<T: 'static> {
+pub(super) struct SharedTerm<T: 'static> {
     pub(super) id: Id,
     pub(super) dtype: DType,
     /// The operation that made the value.
     pub(super) site: Site,
     /// The shape of the value; `None` for rank 0.
     pub(super) shape: Option<Box<[usize]>>,
-    pub(super) delta: Delta<Factor<T>, Rc<Node<T>>>,
+    pub(super) delta: Delta<Factor<T>, Rc<SharedTerm<T>>>,
 }
 
-impl<T: BaseTensor> Node<T> {
+impl<T: BaseTensor> SharedTerm<T> {
     /// The term of a value; the value itself is not kept.
     #[inline]
-    pub(super) fn new(id: Id, value: &T, delta: Delta<Factor<T>, Rc<Node<T>>>) -> Rc<Node<T>> {
+    pub(super) fn new(id: Id, value: &T, delta: Delta<Factor<T>, Rc<SharedTerm<T>>>) -> Rc<SharedTerm<T>> {
         let shape = value.shape();
         let shape = if shape.is_empty() { None } else { Some(Box::from(shape)) };
-        Rc::new(Node { id, dtype: value.dtype(), site: value.site(), shape, delta })
+        Rc::new(SharedTerm { id, dtype: value.dtype(), site: value.site(), shape, delta })
     }
 }
 
 /// The terms among these and their references, at any depth, that were born since `base`, without inputs, by id.
-pub(super) fn reachable<'a, T>(from: impl Iterator<Item = &'a Rc<Node<T>>>, base: Id) -> BTreeMap<Id, &'a Rc<Node<T>>> {
+pub(super) fn reachable<'a, T>(
+    from: impl Iterator<Item = &'a Rc<SharedTerm<T>>>,
+    base: Id,
+) -> BTreeMap<Id, &'a Rc<SharedTerm<T>>> {
     let mut found = BTreeMap::new();
-    let mut work: Vec<&Rc<Node<T>>> = from.collect();
+    let mut work: Vec<&Rc<SharedTerm<T>>> = from.collect();
     while let Some(node) = work.pop() {
         if node.id >= base && !matches!(node.delta, Delta::Input(_)) && found.insert(node.id, node).is_none() {
             node.delta.refs(&mut |to| work.push(to));
@@ -263,7 +266,7 @@ pub(super) fn reachable<'a, T>(from: impl Iterator<Item = &'a Rc<Node<T>>>, base
 }
 
 /// Terms are as deep as the program was long, so they are released.
-impl<T: 'static> Drop for Node<T> {
+impl<T: 'static> Drop for SharedTerm<T> {
     fn drop(&mut self) {
         // A term of which no reference is the last one holds nothing up, however often it refers to another.
         let (mut count, mut fewest) = (0, usize::MAX);

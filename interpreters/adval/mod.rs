@@ -23,12 +23,12 @@ use std::sync::Arc;
 
 pub use pull::Fault;
 
-use delta::{Delta, Edge, Factor, Gather, Given, Id, Node, Product, Reduced, ScatterAdd, fresh};
+use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, ScatterAdd, SharedTerm, fresh};
 
 use crate::array::Array;
-use crate::base::{Again, BaseTensor, Beyond, Enter, Lift, Recorded, Step, Traced, Trip, Turn, attributed};
+use crate::base::{Again, BaseTensor, Beyond, Enter, Lift, Recorded, Traced, Trip, TripFn, WhileFn, attributed};
 use crate::dtype::DType;
-use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Origin, Partial, Reduce, Unary};
+use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Partial, PartialOrigin, Reduce, Unary};
 use crate::passes::Options;
 use crate::program::Custom;
 use crate::shape::Shape;
@@ -41,7 +41,7 @@ pub struct ADVal<T: 'static> {
     primal: T,
     /// The id of the primal value, and of the term if there is one.
     id: Id,
-    node: Option<Rc<Node<T>>>,
+    node: Option<Rc<SharedTerm<T>>>,
 }
 
 impl<T: Clone + 'static> Clone for ADVal<T> {
@@ -50,7 +50,7 @@ impl<T: Clone + 'static> Clone for ADVal<T> {
     }
 }
 
-type TopDelta<T> = Delta<Factor<T>, Rc<Node<T>>>;
+type TopDelta<T> = Delta<Factor<T>, Rc<SharedTerm<T>>>;
 
 /// Whether the element type of the value has tangents.
 fn differentiable<T: BaseTensor>(t: &T) -> bool {
@@ -78,7 +78,7 @@ impl<T: BaseTensor> ADVal<T> {
     #[inline]
     fn of(primal: T, delta: TopDelta<T>) -> Self {
         let id = fresh();
-        let node = Node::new(id, &primal, delta);
+        let node = SharedTerm::new(id, &primal, delta);
         ADVal { primal, id, node: Some(node) }
     }
 
@@ -90,13 +90,13 @@ impl<T: BaseTensor> ADVal<T> {
     /// A value whose tangent is a partial times this tangent; `operands` are the ids of both operands
     /// of the operation.
     #[inline]
-    fn term(to: &Rc<Node<T>>, partial: Partial<T>, operands: [Id; 2]) -> Edge<Factor<T>, Rc<Node<T>>> {
+    fn term(to: &Rc<SharedTerm<T>>, partial: Partial<T>, operands: [Id; 2]) -> Edge<Factor<T>, Rc<SharedTerm<T>>> {
         let origin = partial.origin;
         let factor = partial.value.map(|value| {
             let id = match origin {
-                Origin::First => operands[0],
-                Origin::Second => operands[1],
-                Origin::Result | Origin::Computed => fresh(),
+                PartialOrigin::First => operands[0],
+                PartialOrigin::Second => operands[1],
+                PartialOrigin::Result | PartialOrigin::Computed => fresh(),
             };
             Factor { value, id }
         });
@@ -194,7 +194,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         }
         let left = a.node.clone().map(|node| (node, b.factor()));
         let right = b.node.clone().map(|node| (node, a.factor()));
-        ADVal::of(primal, Delta::Contract(Box::new(Product { op: op.clone(), left, right })))
+        ADVal::of(primal, Delta::Contract(Box::new(ProductTerm { op: op.clone(), left, right })))
     }
 
     /// The position of the extremum is computed only if the operand has a term; then tangent and primal value are both
@@ -238,7 +238,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         ADVal::of(primal, Delta::Concat(axis, parts))
     }
 
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         loops::map_accum(n, reverse, init, xs, step)
     }
 
@@ -254,7 +254,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         checkpointed_call::apply(f, args)
     }
 
-    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         checkpointed_call::repeat(most, init, step)
     }
 
@@ -281,7 +281,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     fn accumulate(self, other: &Self) -> Self {
         let ADVal { primal, node, .. } = self;
         let primal = primal.accumulate(&other.primal);
-        let one = |to: &Rc<Node<T>>| Edge { guard: Guard::One, factor: None, to: to.clone() };
+        let one = |to: &Rc<SharedTerm<T>>| Edge { guard: Guard::One, factor: None, to: to.clone() };
         match (&node, &other.node) {
             (None, None) => ADVal::constant_of(primal),
             (Some(a), None) | (None, Some(a)) => ADVal::of(primal, Delta::Scale(one(a))),
@@ -292,9 +292,10 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         let ADVal { primal, node, .. } = self;
         let primal = primal.accumulate_linear(op, &other.primal);
-        let one = |to: Rc<Node<T>>| Edge { guard: Guard::One, factor: None, to };
+        let one = |to: Rc<SharedTerm<T>>| Edge { guard: Guard::One, factor: None, to };
         // The added value `op(other)` has a term of its own, but exists only as part of the sum.
-        let added = other.node.clone().map(|to| Node::new(fresh(), &primal, Delta::Linear(Box::new(op.clone()), to)));
+        let added =
+            other.node.clone().map(|to| SharedTerm::new(fresh(), &primal, Delta::Linear(Box::new(op.clone()), to)));
         match (node, added) {
             (None, None) => ADVal::constant_of(primal),
             (Some(a), None) | (None, Some(a)) => ADVal::of(primal, Delta::Scale(one(a))),
@@ -422,7 +423,7 @@ impl<T: BaseTensor> Sweep<T> {
             }
             known.extend(id.map(|id| (id, Some(tangent))));
         }
-        let nodes: Vec<Option<&Rc<Node<T>>>> = results.iter().map(|r| r.node.as_ref()).collect();
+        let nodes: Vec<Option<&Rc<SharedTerm<T>>>> = results.iter().map(|r| r.node.as_ref()).collect();
         let zero = |r: &ADVal<T>| T::zeros(r.shape(), r.dtype());
         let found = push::forward(&nodes, self.first, &known)?.into_iter();
         Ok(found.zip(results).map(|(t, r)| t.unwrap_or_else(|| zero(r))).collect())

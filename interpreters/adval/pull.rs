@@ -11,7 +11,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::delta::{Delta, Edge, Factor, Given, Id, Node};
+use super::delta::{Delta, Edge, Factor, Given, Id, SharedTerm};
 use crate::base::{BaseTensor, attributed};
 use crate::dtype::DType;
 use crate::ops::Linear;
@@ -193,7 +193,7 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
 const PAGE: usize = 64;
 
 /// A pending term with its cotangent.
-type Entry<'a, T> = Option<(&'a Node<T>, Cotangent<T>)>;
+type Entry<'a, T> = Option<(&'a SharedTerm<T>, Cotangent<T>)>;
 
 /// The pending cotangents of a reverse pass, by id. Ids are dense for terms at top level and sparse for terms in the
 /// body of a loop, hence a vector of pages.
@@ -205,7 +205,7 @@ struct Pending<'a, T: 'static> {
 impl<'a, T: BaseTensor> Pending<'a, T> {
     /// Adds to the cotangent of a term, which is in `before` if the term is one of those from outside; `false` if another
     /// term is older than the first input.
-    fn add(&mut self, node: &'a Node<T>, update: Update<T>, outside: &[Id], before: &mut [Option<T>]) -> bool {
+    fn add(&mut self, node: &'a SharedTerm<T>, update: Update<T>, outside: &[Id], before: &mut [Option<T>]) -> bool {
         let Some(at) = node.id.checked_sub(self.first) else {
             let Ok(k) = outside.binary_search(&node.id) else { return false };
             before[k] = Some(accumulate_one(before[k].take(), update));
@@ -230,7 +230,7 @@ pub(super) type Found<T> = Vec<Option<T>>;
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
 /// same level, or a loop variable that left its loop.
 pub(super) fn reverse<T: BaseTensor>(
-    results: Vec<(&Rc<Node<T>>, T)>,
+    results: Vec<(&Rc<SharedTerm<T>>, T)>,
     first: Id,
     inputs: &[Id],
     outside: &[Id],

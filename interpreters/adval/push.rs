@@ -10,29 +10,29 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::delta::{Delta, Edge, Id, Node, reachable};
+use super::delta::{Delta, Edge, Id, SharedTerm, reachable};
 use super::pull::{Env, Fault, Residual};
 use crate::base::{BaseTensor, attributed};
 
 /// The tangents of a term: one, or one for each result of a loop; `None` for a known zero.
-pub(super) type Tangents<T> = SmallVec<[Option<T>; 1]>;
+pub(super) type TermTangents<T> = SmallVec<[Option<T>; 1]>;
 
 /// Tangents by position, and the number of uses left of each.
-pub(super) struct Table<T> {
-    tangents: Vec<Tangents<T>>,
+pub(super) struct TangentTable<T> {
+    tangents: Vec<TermTangents<T>>,
     uses: Vec<usize>,
 }
 
-impl<T: Clone> Table<T> {
+impl<T: Clone> TangentTable<T> {
     pub(super) fn new(uses: Vec<usize>) -> Self {
-        Table { tangents: uses.iter().map(|_| Tangents::new()).collect(), uses }
+        TangentTable { tangents: uses.iter().map(|_| TermTangents::new()).collect(), uses }
     }
 
     pub(super) fn set(&mut self, at: usize, tangent: T) {
         self.set_all(at, SmallVec::from_iter([Some(tangent)]));
     }
 
-    pub(super) fn set_all(&mut self, at: usize, tangents: Tangents<T>) {
+    pub(super) fn set_all(&mut self, at: usize, tangents: TermTangents<T>) {
         self.tangents[at] = tangents;
     }
 
@@ -59,7 +59,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
     delta: &Delta<F, R>,
     env: &Env<'_, T>,
     of: &mut dyn FnMut(&R, usize) -> Option<T>,
-) -> Tangents<T> {
+) -> TermTangents<T> {
     let mut times = |t: &Edge<F, R>| {
         let factor = t.factor.as_ref().map(|f| f.get(env));
         of(&t.to, 0).map(|t_dot| t.guard.times(factor, &t_dot))
@@ -125,20 +125,20 @@ fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>) -> SmallVe
 /// When a result depends on a differentiated value that is no input: one of another derivative of the
 /// same level, or a loop variable that left its loop.
 pub(super) fn forward<T: BaseTensor>(
-    results: &[Option<&Rc<Node<T>>>],
+    results: &[Option<&Rc<SharedTerm<T>>>],
     first: Id,
     inputs: &[(Id, Option<T>)],
 ) -> Result<Vec<Option<T>>, Fault> {
     let terms = reachable(results.iter().copied().flatten(), first);
     let ids: Vec<Id> = terms.keys().copied().collect();
     let mut uses = vec![0; ids.len()];
-    let mut used = |to: &Rc<Node<T>>| ids.binary_search(&to.id).into_iter().for_each(|at| uses[at] += 1);
+    let mut used = |to: &Rc<SharedTerm<T>>| ids.binary_search(&to.id).into_iter().for_each(|at| uses[at] += 1);
     terms.values().for_each(|node| node.delta.refs(&mut used));
     results.iter().copied().flatten().for_each(&mut used);
 
-    let mut table = Table::new(uses);
+    let mut table = TangentTable::new(uses);
     let (mut young, mut escape) = (true, None);
-    let mut of = |table: &mut Table<T>, to: &Rc<Node<T>>, k: usize| match ids.binary_search(&to.id) {
+    let mut of = |table: &mut TangentTable<T>, to: &Rc<SharedTerm<T>>, k: usize| match ids.binary_search(&to.id) {
         Ok(at) => table.take(at, k),
         Err(_) => {
             let input = inputs.binary_search_by_key(&to.id, |(id, _)| *id).ok();

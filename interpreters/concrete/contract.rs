@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use super::elementwise::kind;
 use crate::array::{Array, Values, pool, with_num};
 use crate::dtype::Num;
-use crate::kernels::contract::{Product, Scratch};
+use crate::kernels::contract::{PlannedContraction, Scratch};
 use crate::ops::Contract;
 use crate::shape::{self, check_room};
 
@@ -34,7 +34,7 @@ fn sum_of_products<E: Num>(op: &Contract, a: &Array, b: &Array) -> Vec<E> {
     let work = shape::size(op.a.shape());
     let (a, b) = (operand::<E>(a, work), operand::<E>(b, work));
     let single = |x: &Cow<'_, [E]>, source: &[usize]| x.len() == 1 && shape::size(source) != 1;
-    let product = Product::new(op, E::DTYPE, [single(&a, op.a.source()), single(&b, op.b.source())]);
+    let product = PlannedContraction::new(op, E::DTYPE, [single(&a, op.a.source()), single(&b, op.b.source())]);
     // A thread that waits for others may begin another product.
     let mut scratch = SCRATCH.take();
     product.run(&a, &b, &mut out, false, &mut scratch);

@@ -4,14 +4,20 @@
 
 use super::elementwise::kind;
 use crate::array::{Array, Values, with_elem};
-use crate::base::{Step, Trip};
+use crate::base::{Trip, TripFn};
 use crate::dtype::{DType, Elem};
 use crate::ops::kinds;
 use crate::shape::{self, Shape};
 
 /// A loop of `n` trips, see [`BaseTensor::map_accum`](crate::BaseTensor::map_accum).
 #[track_caller]
-pub(super) fn map_accum(n: usize, reverse: bool, init: Vec<Array>, xs: &[Array], step: Step<'_, Array>) -> Trip<Array> {
+pub(super) fn map_accum(
+    n: usize,
+    reverse: bool,
+    init: Vec<Array>,
+    xs: &[Array],
+    step: TripFn<'_, Array>,
+) -> Trip<Array> {
     kinds::sequences(n, xs.iter().map(Array::shape));
     let kinds: Vec<(Shape, DType)> = init.iter().map(|c| (Shape::from_slice(c.shape()), c.dtype())).collect();
     if n == 0 {
@@ -42,7 +48,7 @@ pub(super) fn map_accum(n: usize, reverse: bool, init: Vec<Array>, xs: &[Array],
 
 /// The outputs of a loop of no trips: empty, with the shapes of the outputs of a step on zeros.
 #[track_caller]
-fn no_trip(init: Vec<Array>, xs: &[Array], kinds: &[(Shape, DType)], step: Step<'_, Array>) -> Vec<Array> {
+fn no_trip(init: Vec<Array>, xs: &[Array], kinds: &[(Shape, DType)], step: TripFn<'_, Array>) -> Vec<Array> {
     let zeros = init.iter().map(|c| Array::zeros(c.shape(), c.dtype())).collect();
     let row: Vec<Array> = xs.iter().map(|x| Array::zeros(&x.shape()[1..], x.dtype())).collect();
     let (carry, outputs) = step(zeros, &row);

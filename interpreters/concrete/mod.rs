@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use crate::array::{Array, Elems};
-use crate::base::{BaseTensor, Recorded, Step, Traced, Trip};
+use crate::base::{BaseTensor, Recorded, Traced, Trip, TripFn};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::{Options, optimize, optimize_with};
@@ -129,7 +129,7 @@ impl BaseTensor for Array {
         indexing::concat(axis, parts)
     }
 
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         loops::map_accum(n, reverse, init, xs, step)
     }
 

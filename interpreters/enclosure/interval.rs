@@ -6,7 +6,7 @@
 //! precision", 1971), so what is exact stays exact.
 
 use super::Cell;
-use super::range::Bounds;
+use super::range::LineBounds;
 use crate::dtype::DType;
 
 /// The numbers from `lo` to `hi`, and NaN if `nan`. An infinite bound is among the numbers. Zero stands for both zeros.
@@ -185,7 +185,7 @@ impl Interval {
 /// exact one than `n` units of the last place of the sum of absolute values (N. J. Higham, "Accuracy and Stability of
 /// Numerical Algorithms", 2002, section 4.2); one of two terms is rounded once.
 #[derive(Clone, Debug)]
-pub(super) struct Sum {
+pub(super) struct OutwardSum {
     lo: f64,
     hi: f64,
     nan: bool,
@@ -197,13 +197,13 @@ pub(super) struct Sum {
     signs: [bool; 2],
 }
 
-impl Default for Sum {
-    fn default() -> Sum {
-        Sum { lo: 0.0, hi: 0.0, nan: false, size: 0.0, count: 0, blur: 0.0, signs: [false; 2] }
+impl Default for OutwardSum {
+    fn default() -> OutwardSum {
+        OutwardSum { lo: 0.0, hi: 0.0, nan: false, size: 0.0, count: 0, blur: 0.0, signs: [false; 2] }
     }
 }
 
-impl Sum {
+impl OutwardSum {
     /// A further error, of either sign.
     pub(super) fn blur(&mut self, error: f64) {
         (self.blur, self.signs) = (error, [true; 2]);
@@ -212,10 +212,10 @@ impl Sum {
 
 impl Cell for Interval {
     const ZERO: Interval = Interval { lo: 0.0, hi: 0.0, nan: false };
-    type Sum = Sum;
+    type Sum = OutwardSum;
     type End = f64;
 
-    fn bounds(self) -> Bounds<f64> {
+    fn bounds(self) -> LineBounds<f64> {
         ([self.lo, self.hi], self.nan)
     }
 
@@ -231,7 +231,7 @@ impl Cell for Interval {
         self.square().widened(0, dtype)
     }
 
-    fn add(all: &mut Sum, x: Interval) {
+    fn add(all: &mut OutwardSum, x: Interval) {
         if x == Interval::ZERO {
             return;
         }
@@ -245,9 +245,9 @@ impl Cell for Interval {
         all.signs = [all.signs[0] || x.lo < 0.0, all.signs[1] || x.hi > 0.0];
     }
 
-    fn total(all: &Sum, dtype: DType) -> Interval {
+    fn total(all: &OutwardSum, dtype: DType) -> Interval {
         let (epsilon, largest) = precision(dtype);
-        let Sum { mut lo, mut hi, mut nan, signs: [negative, positive], .. } = *all;
+        let OutwardSum { mut lo, mut hi, mut nan, signs: [negative, positive], .. } = *all;
         if all.count > 2 || all.blur > 0.0 {
             let error = all.count as f64 * epsilon * all.size + all.blur;
             (lo, hi) = ((lo - error).next_down(), (hi + error).next_up());

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use super::trips;
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Step, Traced, Trip, Turn};
+use crate::base::{BaseTensor, Lift, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View, kinds};
@@ -49,7 +49,7 @@ trait Cell: Copy + PartialEq + 'static {
     /// A bound.
     type End: PartialOrd + Copy;
     /// Both bounds, and whether the element may be NaN.
-    fn bounds(self) -> range::Bounds<Self::End>;
+    fn bounds(self) -> range::LineBounds<Self::End>;
     fn hull(self, other: Self) -> Self;
     fn times(self, other: Self, dtype: DType) -> Self;
     fn squared(self, dtype: DType) -> Self;
@@ -481,12 +481,12 @@ impl BaseTensor for Enclosure {
         Enclosure::of(&shape, parts[0].dtype, of)
     }
 
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         trips::map_accum((n, reverse), init, xs, Enclosure::row, step)
     }
 
     /// While the end is not decided, the carry is the hull of those with and without a further trip.
-    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let mut carry = init;
         for trip in 0..most.unwrap_or(usize::MAX) {
             carry = match (known(&carry[0]), most) {

@@ -101,7 +101,7 @@ impl Cell for Range {
     type Sum = [i128; 2];
     type End = i64;
 
-    fn bounds(self) -> Bounds<i64> {
+    fn bounds(self) -> LineBounds<i64> {
         ([self.lo, self.hi], false)
     }
 
@@ -128,7 +128,7 @@ impl Cell for Range {
 }
 
 /// The mask of a comparison: of two values, or of a value with itself.
-pub(super) fn compare<X: PartialOrd>(op: Compare, (x, a): Bounds<X>, (y, b): Bounds<X>, same: bool) -> Range {
+pub(super) fn compare<X: PartialOrd>(op: Compare, (x, a): LineBounds<X>, (y, b): LineBounds<X>, same: bool) -> Range {
     let nan = a || b;
     let [may_be_less, may_be_more] = [x[0] < y[1], x[1] > y[0]].map(|may| may && !same);
     let may_be_equal = same || (x[0] <= y[1] && y[0] <= x[1]);
@@ -158,10 +158,15 @@ pub(super) fn to_int(x: Interval) -> Range {
 }
 
 /// Bounds of an element of a line, and whether it may be NaN.
-pub(super) type Bounds<X> = ([X; 2], bool);
+pub(super) type LineBounds<X> = ([X; 2], bool);
 
 /// Whether an element is, for sure, not NaN and before another one in sorted order.
-fn surely_before<X: PartialOrd>((x, nan): &Bounds<X>, (y, _): &Bounds<X>, earlier: bool, descending: bool) -> bool {
+fn surely_before<X: PartialOrd>(
+    (x, nan): &LineBounds<X>,
+    (y, _): &LineBounds<X>,
+    earlier: bool,
+    descending: bool,
+) -> bool {
     let (mine, others) = if descending { (&y[1], &x[0]) } else { (&x[1], &y[0]) };
     !nan && (mine < others || (earlier && mine == others))
 }
@@ -177,7 +182,7 @@ pub(super) enum Search {
 
 impl Search {
     /// The positions from the first to the last that may be found.
-    pub(super) fn of<X: PartialOrd>(self, line: &[Bounds<X>]) -> Vec<Range> {
+    pub(super) fn of<X: PartialOrd>(self, line: &[LineBounds<X>]) -> Vec<Range> {
         match self {
             Search::Extremum { largest } => vec![extremum(line, largest)],
             Search::Order { descending } => sorted(line, descending),
@@ -186,7 +191,7 @@ impl Search {
 }
 
 /// An element that may be NaN may be taken.
-fn extremum<X: PartialOrd>(line: &[Bounds<X>], largest: bool) -> Range {
+fn extremum<X: PartialOrd>(line: &[LineBounds<X>], largest: bool) -> Range {
     let beaten = |k: usize| (0..line.len()).any(|j| j != k && surely_before(&line[j], &line[k], j < k, largest));
     let places = || (0..line.len()).filter(|k| line[*k].1 || !beaten(*k));
     let [first, last] = [places().next(), places().next_back()].map(|k| k.unwrap_or(0) as i64);
@@ -194,7 +199,7 @@ fn extremum<X: PartialOrd>(line: &[Bounds<X>], largest: bool) -> Range {
 }
 
 /// An element stands at any place that so many others leave to it as may be before and after it.
-fn sorted<X: PartialOrd>(line: &[Bounds<X>], descending: bool) -> Vec<Range> {
+fn sorted<X: PartialOrd>(line: &[LineBounds<X>], descending: bool) -> Vec<Range> {
     let n = line.len();
     let before = |j: usize, k: usize| j != k && surely_before(&line[j], &line[k], j < k, descending);
     let place = |k: usize| {

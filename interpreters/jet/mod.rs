@@ -16,9 +16,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::level::{self, EARLIER_TRIP, ESCAPED, Fault, Level, Moving, Owner, Within, fresh};
+use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Group, Lift, Recorded, Step, Traced, Trip, Turn, attributed, repeated};
+use crate::base::{
+    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Traced, Trip, TripFn, WhileFn, attributed, repeated,
+};
 use crate::dtype::DType;
 use crate::linalg::rules;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
@@ -39,7 +41,7 @@ type Coefficients<T> = Vec<Option<T>>;
 pub struct Jet<T> {
     primal: T,
     /// The coefficients of the powers from 1 on.
-    rest: Option<(Level, Rc<[Option<T>]>)>,
+    rest: Option<(LevelId, Rc<[Option<T>]>)>,
 }
 
 thread_local! {
@@ -55,17 +57,17 @@ fn highest() -> usize {
 const MIXED: &str = "taylor: values of this level may enter the function only as its argument, but series of two expansions meet; \
                      lift the outer value from the level below";
 
-fn message(fault: Fault) -> &'static str {
+fn message(fault: LevelFault) -> &'static str {
     match fault {
-        Fault::Mixed => MIXED,
-        Fault::EarlierTrip => EARLIER_TRIP,
+        LevelFault::Mixed => MIXED,
+        LevelFault::EarlierTrip => EARLIER_TRIP,
     }
 }
 
 /// The common level of values.
 #[track_caller]
-fn common<'a, T: BaseTensor>(values: impl IntoIterator<Item = &'a Jet<T>>) -> Level {
-    let mut level = Level::ANY;
+fn common<'a, T: BaseTensor>(values: impl IntoIterator<Item = &'a Jet<T>>) -> LevelId {
+    let mut level = LevelId::ANY;
     for value in values {
         match level.meet(value.level()) {
             Ok(both) => level = both,
@@ -89,7 +91,7 @@ impl<T: BaseTensor> Jet<T> {
         Jet { primal, rest: None }
     }
 
-    fn of(primal: T, level: Level, rest: impl IntoIterator<Item = Option<T>>) -> Self {
+    fn of(primal: T, level: LevelId, rest: impl IntoIterator<Item = Option<T>>) -> Self {
         let rest: Rc<[Option<T>]> = rest.into_iter().collect();
         let moves = rest.iter().any(Option::is_some);
         Jet { primal, rest: moves.then_some((level, rest)) }
@@ -247,8 +249,8 @@ fn solved<T: BaseTensor>(
 }
 
 impl<T: BaseTensor> Moving<T> for Jet<T> {
-    fn level(&self) -> Level {
-        self.rest.as_ref().map_or(Level::ANY, |(level, _)| *level)
+    fn level(&self) -> LevelId {
+        self.rest.as_ref().map_or(LevelId::ANY, |(level, _)| *level)
     }
 
     fn grouped(self, moves: bool) -> Group<T> {
@@ -257,7 +259,7 @@ impl<T: BaseTensor> Moving<T> for Jet<T> {
         self.coefficients(order).into_iter().map(|c| c.unwrap_or_else(zero)).collect()
     }
 
-    fn of_group(group: Group<T>, level: Level) -> Self {
+    fn of_group(group: Group<T>, level: LevelId) -> Self {
         let mut values = group.into_iter();
         let primal = values.next().expect("a series has a primal");
         Jet::of(primal, level, values.map(Some))
@@ -427,7 +429,7 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
     }
 
     /// One loop of `T` over primals and coefficients side by side.
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         match level::map_accum((n, reverse), init, xs, step) {
             Ok(results) => results,
             Err(fault) => panic!("{}", message(fault)),
@@ -439,7 +441,7 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
     }
 
     /// Where numbers are unknown and nothing moves, this is the loop of `T`.
-    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let known = !T::records() && init[0].peek().is_some();
         if let (Some(most), true, true) = (most, known, T::runs_all_trips()) {
             return Self::map_accum(most, false, init, &[], &mut |carry, _| (held(carry, step), Vec::new())).0;
@@ -532,7 +534,7 @@ impl Expansion {
         if !primal.dtype().is_float() {
             return Jet::constant_of(primal.clone());
         }
-        let level = Level { owner: Owner::Sweep(self.number), within: Within::NO_LOOP };
+        let level = LevelId { owner: Owner::Sweep(self.number), within: Within::NO_LOOP };
         let rest = (0..self.order).map(|k| rest.get(k).cloned());
         Jet::of(primal.clone(), level, rest)
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::trips;
 use crate::array::Array;
-use crate::base::{BaseTensor, Step, Traced, Trip, Turn};
+use crate::base::{BaseTensor, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
@@ -486,7 +486,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
     }
 
     /// Trip by trip.
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         trips::map_accum((n, reverse), init, xs, Sparsity::row, step)
     }
 
@@ -495,7 +495,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
     }
 
     /// Where the end is not known, the carry depends on whatever it can after any number of trips.
-    fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Self>) -> Vec<Self> {
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let (mut carry, mut left) = (init, most.unwrap_or(usize::MAX));
         while left > 0 {
             match crate::program::repeat::known(&carry[0]) {

@@ -9,7 +9,7 @@ use std::fmt;
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
-use super::{Made, Mark, Part, Source, Watch};
+use super::{Made, Mark, PartOf, Source, Watch};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -229,7 +229,7 @@ impl<T: BaseTensor> Reads<T> {
         let Some(rank) = ix.first().map(|i| i.shape().len()) else { return of.mark.clone() };
         let outer: SmallVec<[usize; 4]> = (0..rank).collect();
         let spread = |ones: &T| ones.linear(&Linear::replicate(shape, &outer));
-        if made.source.part_of.as_ref().is_none_or(|part| matches!(part, Part::Function(_))) {
+        if made.source.part_of.as_ref().is_none_or(|part| matches!(part, PartOf::Function(_))) {
             for (number, ones) in Reads::note(made, Access::Read, of.shape(), ix, notes) {
                 mark.add(number, spread(&ones));
             }
@@ -253,7 +253,7 @@ impl<T: BaseTensor> Reads<T> {
         // If an index depends on a read, the read decides where a number is added: it counts as a read that matters.
         ix.iter().for_each(|i| i.mark.shown(notes));
         let dropped = |positions: &T| dropped(&v.value, positions);
-        if let Some(Part::Derivative(_)) = &made.source.part_of {
+        if let Some(PartOf::Derivative(_)) = &made.source.part_of {
             // The adjoint of a read: a cotangent that is dropped says that a result depends on the read.
             let place = made.source.place;
             let Some(outside) = Outside::new(base.shape(), ix) else { return mark };

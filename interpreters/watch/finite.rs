@@ -8,7 +8,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use super::{Made, Mark, Part, Watch};
+use super::{Made, Mark, PartOf, Watch};
 use crate::array::{Array, with_elem};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem};
@@ -126,8 +126,8 @@ impl NotFinite {
         let mut operands = Vec::new();
         made.op.operands(&mut |x| operands.extend(x.value().peek().map(|x| Summary::new(&x, a.shape(), at))));
         let (derivative_of, function) = match &made.source.part_of {
-            Some(Part::Derivative(of)) => (Some(of.clone()), None),
-            Some(Part::Function(name)) => (None, Some(name.clone())),
+            Some(PartOf::Derivative(of)) => (Some(of.clone()), None),
+            Some(PartOf::Function(name)) => (None, Some(name.clone())),
             None => (None, None),
         };
         NotFinite {

@@ -16,7 +16,7 @@ use indexmap::IndexSet;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Step, Traced, Trip};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Traced, Trip, TripFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 use crate::passes::Options;
@@ -62,14 +62,14 @@ pub struct Source {
     /// The operation: `ln`, or `sum axis=1`.
     pub operation: String,
     /// What the operation is a part of, if that is not the program itself.
-    pub part_of: Option<Part>,
+    pub part_of: Option<PartOf>,
     /// The user's line; `None` for inputs.
     pub place: Option<&'static Location<'static>>,
 }
 
 /// What an operation is a part of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum PartOf {
     /// The derivative of this operation, of any order.
     Derivative(String),
     /// A function with this name that has derivative rules of its own.
@@ -83,11 +83,11 @@ impl Source {
     }
 
     /// What an operation in the derivative of this one is a part of.
-    fn derivative(&self) -> Part {
+    fn derivative(&self) -> PartOf {
         match &self.part_of {
-            Some(Part::Derivative(of)) => Part::Derivative(of.clone()),
-            Some(Part::Function(name)) => Part::Derivative(name.clone()),
-            None => Part::Derivative(self.operation.clone()),
+            Some(PartOf::Derivative(of)) => PartOf::Derivative(of.clone()),
+            Some(PartOf::Function(name)) => PartOf::Derivative(name.clone()),
+            None => PartOf::Derivative(self.operation.clone()),
         }
     }
 }
@@ -160,7 +160,7 @@ impl<L> Observation<L> {
             return Source { operation, part_of: Some(whole.derivative()), place: whole.place };
         }
         if let Some((name, place)) = &self.function {
-            return Source { operation, part_of: Some(Part::Function(name.clone())), place: Some(place) };
+            return Source { operation, part_of: Some(PartOf::Function(name.clone())), place: Some(place) };
         }
         let user = |place: &&'static Location<'static>| !is_library(place);
         let around = self.loops.iter().rev().map(|l| l.place).find(user);
@@ -343,7 +343,7 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
     }
 
     /// The loop of `T`. Values go through it without their marks, which are put back at each trip.
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         let around = Around { place: Location::caller(), empty: n == 0 };
         observation::<T, M, _>(|seen| {
             seen.trips.push(0);

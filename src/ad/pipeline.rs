@@ -50,7 +50,7 @@ pub(super) fn dual<U: BaseTensor>(program: &Program, inputs: &[U], count: usize)
 }
 
 /// What a verb differentiates.
-pub(super) enum Source<U: 'static> {
+pub(super) enum VerbSource<U: 'static> {
     /// A recorded and optimized program, with its inputs.
     Recorded(Program, Vec<U>),
     /// A function that was run at dual numbers, since it cannot be recorded.
@@ -58,23 +58,23 @@ pub(super) enum Source<U: 'static> {
 }
 
 /// A function of traced values, to be differentiated in the first `count` of these.
-pub(super) fn source<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Source<T::Trace> {
+pub(super) fn source<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> VerbSource<T::Trace> {
     let at = |inputs: &[T::Trace]| {
         let (sweep, duals) = started(inputs, count);
         (sweep, f(&duals))
     };
     let recorded = T::recorded(inputs, &mut |inputs| at(inputs).1.iter().map(|y| y.primal().clone()).collect());
     match recorded {
-        Some((program, captured)) => Source::Recorded(program, [inputs, &captured].concat()),
-        None => Source::Run(at(inputs)),
+        Some((program, captured)) => VerbSource::Recorded(program, [inputs, &captured].concat()),
+        None => VerbSource::Run(at(inputs)),
     }
 }
 
 /// The results of a function of traced values, differentiated in the first `count` of these.
 pub(super) fn reverse<T: BaseTensor>(inputs: &[T::Trace], count: usize, f: Dually<'_, T>) -> Differentiated<T::Trace> {
     match source::<T>(inputs, count, f) {
-        Source::Recorded(program, inputs) => dual(&program, &inputs, count),
-        Source::Run(results) => results,
+        VerbSource::Recorded(program, inputs) => dual(&program, &inputs, count),
+        VerbSource::Run(results) => results,
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) fn source_of_gradient<T: BaseTensor>(
     inputs: &[T::Trace],
     count: usize,
     f: Twice<'_, T>,
-) -> Result<Source<T::Trace>, Fault> {
+) -> Result<VerbSource<T::Trace>, Fault> {
     let at = |inputs: &[T::Trace]| {
         let (outer, firsts) = started(inputs, count);
         let (inner, duals) = started(&firsts, count);
@@ -131,11 +131,11 @@ pub(super) fn source_of_gradient<T: BaseTensor>(
     };
     let recorded = T::recorded(inputs, &mut |inputs| vec![at(inputs).2.primal().primal().clone()]);
     if let Some((program, captured)) = recorded {
-        return Ok(Source::Recorded(program, [inputs, &captured].concat()));
+        return Ok(VerbSource::Recorded(program, [inputs, &captured].concat()));
     }
     let (outer, inner, y) = at(inputs);
     let one = ADVal::constant(Array::ones(&[], y.dtype()));
-    Ok(Source::Run((outer, inner.try_pull(&[y], vec![one])?)))
+    Ok(VerbSource::Run((outer, inner.try_pull(&[y], vec![one])?)))
 }
 
 /// The gradient of a scalar function of traced values in the first `count` of these, which can be differentiated again
@@ -149,10 +149,10 @@ pub(super) fn gradient<T: BaseTensor>(
     f: Twice<'_, T>,
 ) -> Result<Differentiated<T::Trace>, Fault> {
     match source_of_gradient::<T>(inputs, count, f)? {
-        Source::Recorded(program, inputs) => {
+        VerbSource::Recorded(program, inputs) => {
             let wrt: Vec<usize> = (0..count).collect();
             Ok(dual(&optimize(&symbolic::grad_in(&program, &wrt)), &inputs, count))
         }
-        Source::Run(gradient) => Ok(gradient),
+        VerbSource::Run(gradient) => Ok(gradient),
     }
 }

@@ -3,40 +3,40 @@
 use std::marker::PhantomData;
 
 use super::{Array, Data, Elems};
-use crate::dtype::{Elem, Family, Member};
+use crate::dtype::{Elem, ElemFamily, Member};
 
 /// One element.
 struct One;
 
-impl Family for One {
+impl ElemFamily for One {
     type Of<E: Elem> = E;
 }
 
 /// One element by reference.
 struct OneRef<'a>(PhantomData<&'a ()>);
 
-impl<'a> Family for OneRef<'a> {
+impl<'a> ElemFamily for OneRef<'a> {
     type Of<E: Elem> = &'a E;
 }
 
 /// Elements.
 struct All;
 
-impl Family for All {
+impl ElemFamily for All {
     type Of<E: Elem> = Elems<E>;
 }
 
 /// Elements by reference.
 struct AllRef<'a>(PhantomData<&'a ()>);
 
-impl<'a> Family for AllRef<'a> {
+impl<'a> ElemFamily for AllRef<'a> {
     type Of<E: Elem> = &'a Elems<E>;
 }
 
 /// Elements by mutable reference.
 struct AllMut<'a>(PhantomData<&'a ()>);
 
-impl<'a> Family for AllMut<'a> {
+impl<'a> ElemFamily for AllMut<'a> {
     type Of<E: Elem> = &'a mut Elems<E>;
 }
 

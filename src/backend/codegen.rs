@@ -8,7 +8,7 @@
 
 use super::ir::fusion::FusionGroup;
 use super::ir::limits::Limits;
-use super::ir::step::{Buffer, BufferId, FusedStep, Loop, RowBlocks, Step, Storage};
+use super::ir::step::{Buffer, BufferId, FusedStep, LoopStep, RowBlocks, Step, Storage};
 use super::lower::known_number;
 use super::plan::halo::FullPass;
 use super::plan::partition::Partition;
@@ -18,7 +18,7 @@ use super::tile;
 use crate::array::Array;
 
 /// The code of a pass.
-pub(crate) enum Code {
+pub(crate) enum PassCode {
     /// A pass tile by tile.
     Tile(tile::TileCode),
     /// A group of one position, or a loop of such groups.
@@ -26,7 +26,7 @@ pub(crate) enum Code {
 }
 
 /// A step that can run.
-pub(crate) type CompiledStep = Step<Code>;
+pub(crate) type CompiledStep = Step<PassCode>;
 
 /// A plan with its code.
 pub(crate) struct CompiledPlan {
@@ -108,40 +108,40 @@ impl Generator<'_> {
             if let Step::Pass(code) = &step {
                 self.registers = self.registers.max(code.bytes());
             }
-            let apart = !matches!(step, Step::Pass(Code::Register(_)));
+            let apart = !matches!(step, Step::Pass(PassCode::Register(_)));
             self.parts[number] = parts.map(Box::new).filter(|_| apart);
             made.push(step);
         }
         made
     }
 
-    fn group(&mut self, mut group: FusionGroup, halo: Option<(usize, usize)>) -> Code {
+    fn group(&mut self, mut group: FusionGroup, halo: Option<(usize, usize)>) -> PassCode {
         if group.size == 1 {
-            return Code::Register(Box::new(register::group(&group, self.buffers)));
+            return PassCode::Register(Box::new(register::group(&group, self.buffers)));
         }
         let whole = halo.map(|limits| FullPass { buffers: self.buffers, limits });
-        Code::Tile(group.code(self.number, whole))
+        PassCode::Tile(group.code(self.number, whole))
     }
 
-    fn trips(&mut self, l: Loop<FusionGroup>, halo: Option<(usize, usize)>, whole: bool) -> CompiledStep {
+    fn trips(&mut self, l: LoopStep<FusionGroup>, halo: Option<(usize, usize)>, whole: bool) -> CompiledStep {
         if l.stacked() == 0
             && let Some(code) = register::trips(&l, self.buffers)
         {
-            return Step::Pass(Code::Register(Box::new(code)));
+            return Step::Pass(PassCode::Register(Box::new(code)));
         }
-        let Loop { n, reverse, ends, body, first: _, carries, xs, outputs, captured, bytes, start } = l;
+        let LoopStep { n, reverse, ends, body, first: _, carries, xs, outputs, captured, bytes, start } = l;
         let first = self.next;
         let body = self.steps(body, halo, whole);
-        Step::Loop(Box::new(Loop { n, reverse, ends, body, first, carries, xs, outputs, captured, bytes, start }))
+        Step::Loop(Box::new(LoopStep { n, reverse, ends, body, first, carries, xs, outputs, captured, bytes, start }))
     }
 }
 
-impl Code {
+impl PassCode {
     /// The bytes of the registers.
     fn bytes(&self) -> usize {
         match self {
-            Code::Tile(code) => code.halo.iter().fold(code.bytes, |bytes, side| bytes.max(side.bytes)),
-            Code::Register(code) => code.bytes,
+            PassCode::Tile(code) => code.halo.iter().fold(code.bytes, |bytes, side| bytes.max(side.bytes)),
+            PassCode::Register(code) => code.bytes,
         }
     }
 }

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::backend::codegen::{Code, CompiledPlan, CompiledStep};
+use crate::backend::codegen::{CompiledPlan, CompiledStep, PassCode};
 use crate::backend::ir::fusion::FusedOp;
-use crate::backend::ir::step::{Interpreted, KernelCall, KernelOp, Loop, RowBlocks, Step, Storage};
+use crate::backend::ir::step::{Interpreted, KernelCall, KernelOp, LoopStep, RowBlocks, Step, Storage};
 use crate::backend::register::RegisterCode;
 use crate::backend::tile::superinstructions::Superinstructions;
-use crate::backend::tile::{self, Arg};
+use crate::backend::tile::{self, TileOperand};
 use crate::program::Program;
 
 /// The times of the steps with how often each ran, and the number of runs.
@@ -39,8 +39,8 @@ pub(crate) fn superinstructions(steps: &[CompiledStep]) -> Superinstructions {
     let mut all = Superinstructions::default();
     for step in steps {
         let of = match step {
-            Step::Pass(Code::Tile(code)) => code.counts,
-            Step::Pass(Code::Register(code)) => code.counts(),
+            Step::Pass(PassCode::Tile(code)) => code.counts,
+            Step::Pass(PassCode::Register(code)) => code.counts(),
             Step::Loop(l) => superinstructions(&l.body),
             Step::RowBlocks(blocks) => superinstructions(&blocks.steps),
             Step::KernelCall(_) | Step::Interpreted(_) => Superinstructions::default(),
@@ -62,8 +62,8 @@ impl Lines<'_> {
     fn steps(&mut self, steps: &[CompiledStep], first: usize, depth: usize) {
         for (number, step) in (first..).zip(steps) {
             let words = match step {
-                Step::Pass(Code::Tile(code)) => self.group(code),
-                Step::Pass(Code::Register(code)) => straight(code),
+                Step::Pass(PassCode::Tile(code)) => self.group(code),
+                Step::Pass(PassCode::Register(code)) => straight(code),
                 Step::KernelCall(whole) => self.whole(whole),
                 Step::Loop(l) => {
                     let stacked = match l.stacked() {
@@ -93,7 +93,7 @@ impl Lines<'_> {
                 .map_or_else(String::new, |parts| format!("; in up to {} parts", parts.count(usize::MAX)));
             let _ = writeln!(self.text, "{:indent$}{time}{words}{parts}", "", indent = 2 * depth);
             if let Step::Loop(l) = step {
-                let l: &Loop<Code> = l;
+                let l: &LoopStep<PassCode> = l;
                 self.steps(&l.body, l.first, depth + 1);
             }
             if let Step::RowBlocks(blocks) = step {
@@ -110,9 +110,13 @@ impl Lines<'_> {
             let (name, arithmetic) = name(&instruction.item);
             *names.entry(name).or_default() += 1;
             flops += usize::from(arithmetic);
-            let buffers =
-                instruction.item.operands().iter().filter(|arg| matches!(arg, Arg::Buffer(..) | Arg::View(_))).count();
-            let out = matches!(instruction.out, Arg::Buffer(..)) && instruction.item.writes().is_none();
+            let buffers = instruction
+                .item
+                .operands()
+                .iter()
+                .filter(|arg| matches!(arg, TileOperand::Buffer(..) | TileOperand::View(_)))
+                .count();
+            let out = matches!(instruction.out, TileOperand::Buffer(..)) && instruction.item.writes().is_none();
             let through = instruction.item.reads().is_some() || instruction.item.writes().is_some();
             moved += buffers * instruction.operand.width() + usize::from(out || through) * instruction.dtype.width();
         }
@@ -192,7 +196,7 @@ fn copied_views(code: &tile::TileCode) -> String {
     let (mut copied, mut all) = (0, 0);
     for (start, len) in code.tiles(0..code.size) {
         for instruction in &code.each {
-            if let (FusedOp::View(_, access), Arg::View(sighting)) = (&instruction.item, instruction.out) {
+            if let (FusedOp::View(_, access), TileOperand::View(sighting)) = (&instruction.item, instruction.out) {
                 copied += usize::from(sighting.is_copied(access.footprint(start, len)));
                 all += 1;
             }
@@ -210,7 +214,7 @@ fn interpreted(call: &Interpreted) -> String {
 }
 
 /// The name of an operation of a group, and whether it computes.
-fn name(item: &FusedOp<Arg>) -> (String, bool) {
+fn name(item: &FusedOp<TileOperand>) -> (String, bool) {
     let words = match item {
         FusedOp::Read(..) => return ("copy".into(), false),
         FusedOp::One(..) => return ("fill".into(), false),

@@ -14,7 +14,7 @@
 //!
 //! A slice of elements lives while one instruction, or one operation on whole buffers, runs, and lies within the bytes
 //! that the entry of the table gives. So slices that are written overlap no other slice of the same instruction. Each
-//! thread has a table of its own, in which a buffer that the current step writes in parts is [narrowed](Table::narrow) to
+//! thread has a table of its own, in which a buffer that the current step writes in parts is [narrowed](AddressTable::narrow) to
 //! the rows of the part: so slices of several threads that overlap are all read. Debug builds check each slice against
 //! its entry, so a step that touches rows of another part panics in any test, on one thread, too.
 //!
@@ -27,7 +27,7 @@ use std::alloc::Layout;
 use std::ops::Range;
 use std::ptr::NonNull;
 
-use crate::backend::ir::step::{BufferId, LINE, Row};
+use crate::backend::ir::step::{BufferId, LINE, RowOperand};
 use crate::dtype::{DType, Elem};
 
 /// The alignment that the allocator of the system gives zeroed memory which it does not write: for a larger one, the
@@ -98,14 +98,14 @@ pub(crate) struct Entry {
 }
 
 /// The addresses of all buffers of a run.
-pub(crate) struct Table(Vec<Entry>);
+pub(crate) struct AddressTable(Vec<Entry>);
 
 // Safety: the addresses point into the workspace that owns the table, or are set anew at the start of each run.
-unsafe impl Send for Table {}
+unsafe impl Send for AddressTable {}
 
-impl Table {
-    pub(crate) fn new(len: usize) -> Table {
-        Table(vec![Entry { at: std::ptr::null_mut(), bytes: 0, start: 0 }; len])
+impl AddressTable {
+    pub(crate) fn new(len: usize) -> AddressTable {
+        AddressTable(vec![Entry { at: std::ptr::null_mut(), bytes: 0, start: 0 }; len])
     }
 
     /// Sets the address of a buffer.
@@ -119,7 +119,7 @@ impl Table {
     }
 
     /// Sets a buffer to one row of another.
-    pub(crate) fn set_row(&mut self, row: &Row, i: usize) {
+    pub(crate) fn set_row(&mut self, row: &RowOperand, i: usize) {
         let whole = self.0[row.of as usize];
         let start = row.start + i * row.bytes;
         debug_assert!(
@@ -221,7 +221,7 @@ impl Table {
     }
 
     /// Lets all buffers be where they are in another table.
-    pub(crate) fn follow(&mut self, other: &Table) {
+    pub(crate) fn follow(&mut self, other: &AddressTable) {
         self.0.clone_from(&other.0);
     }
 
@@ -250,8 +250,8 @@ mod tests {
     use crate::backend::memory::*;
 
     /// A table of one buffer of eight numbers.
-    fn table(block: &mut Block) -> Table {
-        let mut table = Table::new(1);
+    fn table(block: &mut Block) -> AddressTable {
+        let mut table = AddressTable::new(1);
         // Safety: the block has these bytes, and outlives the table.
         unsafe { table.set(0, block.start(), 64) };
         table

@@ -14,7 +14,7 @@ use crate::array::Array;
 use crate::backend::compile_apart;
 use crate::backend::ir::limits::Limits;
 use crate::ops::{Call, External};
-use crate::program::{Builder, Made, NodeId, Op, Program, Slot, run_by};
+use crate::program::{Builder, NodeId, Op, Program, Rebuilt, Slot, run_by};
 
 /// The program with calls for all that runs a shared body.
 pub(crate) fn outlined(program: &Program, limits: Limits) -> Program {
@@ -32,7 +32,7 @@ pub(crate) fn outlined(program: &Program, limits: Limits) -> Program {
             let Some(inner) = run_by(&node.op) else { return now.again(b, node) };
             let whole = |inner: Program| with_body(&now.op(&node.op), inner);
             if uses[&inner.class()] < 2 {
-                return Made::One(b.cons(whole(made[&inner.class()].clone()), node.shape.clone(), node.dtype));
+                return Rebuilt::One(b.cons(whole(made[&inner.class()].clone()), node.shape.clone(), node.dtype));
             }
             let lone = alone(body, k, inner.clone());
             let call = calls.entry(lone.class()).or_insert_with(|| {
@@ -43,7 +43,7 @@ pub(crate) fn outlined(program: &Program, limits: Limits) -> Program {
             });
             let mut args = Vec::new();
             node.op.operands(&mut |a| args.push(now.of(*a)));
-            Made::One(b.cons(Op::Call(Call::External(call.clone()), args), node.shape.clone(), node.dtype))
+            Rebuilt::One(b.cons(Op::Call(Call::External(call.clone()), args), node.shape.clone(), node.dtype))
         });
         made.insert(body.class(), with_calls);
     }

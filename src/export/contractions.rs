@@ -5,13 +5,13 @@
 //! Law: a position at which a view looks at nothing adds nothing, whatever the factors are; of a convolution see
 //! [`super::convolutions`].
 
-use super::text::{Code, Value};
-use super::views::{Bounds, Part, common, is_total, moved, rows, width};
+use super::text::{HloValue, Region};
+use super::views::{BoxArray, BoxIntervals, common, is_total, moved, rows, width};
 use crate::ops::Contract;
 
-impl Code {
+impl Region {
     /// `signed` says that an operation sees the sign of a zero of the result.
-    pub(super) fn contract(&mut self, op: &Contract, a: &Value, b: &Value, signed: bool) -> Value {
+    pub(super) fn contract(&mut self, op: &Contract, a: &HloValue, b: &HloValue, signed: bool) -> HloValue {
         let Some(bounds) = common(&[&op.a, &op.b, &op.out]) else {
             return self.full(0.0, op.out.source(), a.ty);
         };
@@ -39,23 +39,23 @@ impl Code {
     }
 
     /// The product of two parts, summed over the axes that are not kept.
-    fn product(&mut self, [a, b]: [Part; 2], kept: &[usize], bounds: &Bounds) -> Part {
+    fn product(&mut self, [a, b]: [BoxArray; 2], kept: &[usize], bounds: &BoxIntervals) -> BoxArray {
         // An axis that one side alone has is summed before.
-        let needed = |other: &Part| kept.iter().chain(&other.axes).copied().collect::<Vec<usize>>();
+        let needed = |other: &BoxArray| kept.iter().chain(&other.axes).copied().collect::<Vec<usize>>();
         let (for_a, for_b) = (needed(&b), needed(&a));
         let (a, b) = (self.summed(a, &for_a), self.summed(b, &for_b));
         let shared: Vec<usize> = a.axes.iter().copied().filter(|axis| b.axes.contains(axis)).collect();
         let (batch, summed): (Vec<usize>, Vec<usize>) = shared.iter().partition(|axis| kept.contains(axis));
         let free =
-            |part: &Part| part.axes.iter().copied().filter(|axis| !shared.contains(axis)).collect::<Vec<usize>>();
+            |part: &BoxArray| part.axes.iter().copied().filter(|axis| !shared.contains(axis)).collect::<Vec<usize>>();
         let axes: Vec<usize> = batch.iter().copied().chain(free(&a)).chain(free(&b)).collect();
         if summed.is_empty() {
             let mut axes = axes;
             axes.sort_unstable();
             let (x, y) = (self.spread(&a, &axes, bounds), self.spread(&b, &axes, bounds));
-            return Part { value: self.binary("multiply", &x, &y), axes };
+            return BoxArray { value: self.binary("multiply", &x, &y), axes };
         }
-        let places = |part: &Part, wanted: &[usize]| -> Vec<usize> {
+        let places = |part: &BoxArray, wanted: &[usize]| -> Vec<usize> {
             wanted.iter().filter_map(|axis| part.axes.iter().position(|a| a == axis)).collect()
         };
         let value = self.dot(
@@ -64,11 +64,11 @@ impl Code {
             [&places(&a, &batch), &places(&b, &batch)],
             [&places(&a, &summed), &places(&b, &summed)],
         );
-        Part { value, axes }
+        BoxArray { value, axes }
     }
 
     /// The product at each position, with zeros where a factor looks at nothing.
-    fn masked_product(&mut self, op: &Contract, a: &Value, b: &Value, bounds: &Bounds) -> Part {
+    fn masked_product(&mut self, op: &Contract, a: &HloValue, b: &HloValue, bounds: &BoxIntervals) -> BoxArray {
         let [a, b] = [(a, &op.a), (b, &op.b)].map(|(v, view)| self.read(v, view, bounds));
         let masks = [&op.a, &op.b].map(|view| self.looks(view, bounds));
         let mut axes: Vec<usize> = a.axes.iter().chain(&b.axes).copied().collect();
@@ -81,6 +81,6 @@ impl Code {
             let mask = self.spread(&mask, &axes, bounds);
             value = self.select(&mask, &value, &zero);
         }
-        Part { value, axes }
+        BoxArray { value, axes }
     }
 }

@@ -8,7 +8,7 @@
 use super::Unsupported;
 use super::lower::Lower;
 use super::rules::{self, rule};
-use super::text::{Code, Ty, Value, list, names, types};
+use super::text::{HloValue, Region, Ty, list, names, types};
 use crate::program::{Custom, CustomKind, Loop, NodeId, Program, Slot};
 use crate::shape::Shape;
 
@@ -17,10 +17,10 @@ fn outputs(program: &Program) -> Vec<(Shape, Ty)> {
     program.outputs().iter().map(|slot| (slot.shape.clone(), Ty::of(slot.dtype))).collect()
 }
 
-impl Code {
+impl Region {
     /// The results of a function of the module.
-    fn call(&mut self, name: &str, args: &[Value], program: &Program) -> Vec<Value> {
-        let fits = |(slot, v): (&Slot, &Value)| slot.shape == v.shape && Ty::of(slot.dtype) == v.ty;
+    fn call(&mut self, name: &str, args: &[HloValue], program: &Program) -> Vec<HloValue> {
+        let fits = |(slot, v): (&Slot, &HloValue)| slot.shape == v.shape && Ty::of(slot.dtype) == v.ty;
         let fits = args.len() == program.inputs().len() && program.inputs().iter().zip(args).all(fits);
         debug_assert!(
             fits,
@@ -40,9 +40,9 @@ impl Code {
     pub(super) fn trips(
         &mut self,
         n: usize,
-        mut start: Vec<Value>,
-        step: impl FnOnce(&mut Code, &Value, &[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
+        mut start: Vec<HloValue>,
+        step: impl FnOnce(&mut Region, &HloValue, &[HloValue]) -> Vec<HloValue>,
+    ) -> Vec<HloValue> {
         start.insert(0, self.integer(0, &[]));
         let mut state = self.repeat(
             &start,
@@ -63,11 +63,11 @@ impl Code {
     /// A loop whose state starts with these values: `cond` gives a mask of rank 0, `step` the next state.
     pub(super) fn repeat(
         &mut self,
-        start: &[Value],
-        cond: impl FnOnce(&mut Code, &[Value]) -> Value,
-        step: impl FnOnce(&mut Code, &[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
-        let state: Vec<Value> = start.iter().map(|v| self.argument(&v.shape, v.ty)).collect();
+        start: &[HloValue],
+        cond: impl FnOnce(&mut Region, &[HloValue]) -> HloValue,
+        step: impl FnOnce(&mut Region, &[HloValue]) -> Vec<HloValue>,
+    ) -> Vec<HloValue> {
+        let state: Vec<HloValue> = start.iter().map(|v| self.argument(&v.shape, v.ty)).collect();
         let cond = self.region(|code| {
             let mask = cond(code, &state);
             rule!("while", [&mask], mask.ty == Ty::Bool && mask.shape.is_empty());
@@ -79,7 +79,7 @@ impl Code {
             for (next, state) in next.iter().zip(&state) {
                 rule!("while", [next, state], rules::alike(next, state));
             }
-            code.give(&next.iter().collect::<Vec<&Value>>());
+            code.give(&next.iter().collect::<Vec<&HloValue>>());
         });
         let indent = self.indent();
         let bound = list(state.iter().zip(start).map(|(state, start)| format!("{} = {}", state.name, start.name)));
@@ -92,7 +92,7 @@ impl Code {
     }
 
     /// Row `at` of a sequence.
-    fn row_at(&mut self, x: &Value, at: &Value) -> Value {
+    fn row_at(&mut self, x: &HloValue, at: &HloValue) -> HloValue {
         let mut sizes = x.shape.clone();
         sizes[0] = 1;
         let starts = self.starts_at(x, at);
@@ -101,7 +101,7 @@ impl Code {
     }
 
     /// The sequence with another row `at`.
-    fn with_row(&mut self, x: &Value, row: &Value, at: &Value) -> Value {
+    fn with_row(&mut self, x: &HloValue, row: &HloValue, at: &HloValue) -> HloValue {
         let mut sizes = x.shape.clone();
         sizes[0] = 1;
         let starts = self.starts_at(x, at);
@@ -109,7 +109,7 @@ impl Code {
         self.dynamic_update_slice(x, &row, &starts)
     }
 
-    fn starts_at(&mut self, x: &Value, at: &Value) -> Vec<Value> {
+    fn starts_at(&mut self, x: &HloValue, at: &HloValue) -> Vec<HloValue> {
         std::iter::once(at.clone()).chain(x.shape[1..].iter().map(|_| self.integer(0, &[]))).collect()
     }
 }
@@ -117,7 +117,7 @@ impl Code {
 impl Lower<'_> {
     /// A loop: its last carry, and its stacked outputs. `seen` are the results of the body of which the sign of a zero is
     /// seen.
-    pub(super) fn map_accum(&mut self, l: &Loop<NodeId>, seen: &[bool]) -> Result<Vec<Value>, Unsupported> {
+    pub(super) fn map_accum(&mut self, l: &Loop<NodeId>, seen: &[bool]) -> Result<Vec<HloValue>, Unsupported> {
         let facts = self.facts_inside(l);
         let (n, carried, sequences) = (l.n, l.init.len(), l.xs.len());
         let mut start = self.all(&l.init);
@@ -156,7 +156,7 @@ impl Lower<'_> {
     }
 
     /// A function with rules, run again, or repeated.
-    pub(super) fn custom(&mut self, c: &Custom, args: &[Value], seen: bool) -> Result<Vec<Value>, Unsupported> {
+    pub(super) fn custom(&mut self, c: &Custom, args: &[HloValue], seen: bool) -> Result<Vec<HloValue>, Unsupported> {
         // What is repeated takes its results as arguments.
         let seen = vec![seen || c.is_while(); c.primal().outputs().len()];
         let name = self.module.function(c.primal(), &[], &seen, c.name())?;
@@ -191,7 +191,7 @@ impl Lower<'_> {
         Ok(state[..carried].to_vec())
     }
 
-    fn behind_barrier(&mut self, args: &[Value]) -> Vec<Value> {
+    fn behind_barrier(&mut self, args: &[HloValue]) -> Vec<HloValue> {
         if args.is_empty() {
             return Vec::new();
         }

@@ -11,8 +11,8 @@
 
 use super::hlo::brackets;
 use super::rules::rule;
-use super::text::{Code, Origin, Value, types};
-use super::views::{Bounds, Part, Row, moved, rows, width};
+use super::text::{Composed, HloValue, Region, types};
+use super::views::{BoxArray, BoxIntervals, ViewRow, moved, rows, width};
 use crate::ops::{Contract, View};
 use crate::shape::{Shape, size};
 
@@ -35,22 +35,22 @@ struct Plan {
     spatial: Vec<Spatial>,
     /// The three views, and their box, with an axis more for each window.
     views: [View; 3],
-    bounds: Bounds,
+    bounds: BoxIntervals,
 }
 
 /// What a class of axes is to an operand: batch, or feature, or the spatial axis of this number.
 type Classes = Vec<Vec<usize>>;
 
-impl Code {
+impl Region {
     /// The contraction as a convolution, if it is one.
     pub(super) fn convolution(
         &mut self,
         op: &Contract,
-        a: &Value,
-        b: &Value,
-        bounds: &Bounds,
+        a: &HloValue,
+        b: &HloValue,
+        bounds: &BoxIntervals,
         times: usize,
-    ) -> Option<Value> {
+    ) -> Option<HloValue> {
         if !a.ty.is_float() {
             return None;
         }
@@ -60,7 +60,7 @@ impl Code {
         Some(self.convolved(&plan, left, right, times))
     }
 
-    fn convolved(&mut self, plan: &Plan, left: &Value, right: &Value, times: usize) -> Value {
+    fn convolved(&mut self, plan: &Plan, left: &HloValue, right: &HloValue, times: usize) -> HloValue {
         let Plan { spatial, views, bounds } = plan;
         let [of_left, of_right, of_out] = [0, 1, 2].map(|k| moved(&rows(&views[k], bounds)));
         let own = |side: usize| spatial.iter().map(move |s| s.axes[side]);
@@ -114,20 +114,20 @@ impl Code {
         // A spatial axis of one position, and those that are no axes of the result.
         let kept: Shape = axes.iter().filter(|axis| moving.contains(axis)).map(|axis| width(bounds, *axis)).collect();
         let value = self.reshape(&value, &kept);
-        let part = Part { value, axes: axes.into_iter().filter(|axis| moving.contains(axis)).collect() };
+        let part = BoxArray { value, axes: axes.into_iter().filter(|axis| moving.contains(axis)).collect() };
         let part = self.times(part, times);
         self.write(part, &views[2], bounds)
     }
 
     fn convolution_of(
         &mut self,
-        left: &Value,
-        right: &Value,
+        left: &HloValue,
+        right: &HloValue,
         shape: &[usize],
         spatial: &[Spatial],
         places: [&[usize]; 3],
         groups: usize,
-    ) -> Value {
+    ) -> HloValue {
         let labels = |places: &[usize], names: [&str; 2]| {
             let mut words = vec![String::new(); places.len()];
             for (class, place) in places.iter().enumerate() {
@@ -170,9 +170,9 @@ impl Code {
     }
 
     /// What an operand is without zeros around it that the convolution can add, and how many along each spatial axis.
-    fn within_padding(&self, left: &Value, spatial: &[Spatial], places: &[usize]) -> (Value, Vec<[i64; 2]>) {
+    fn within_padding(&self, left: &HloValue, spatial: &[Spatial], places: &[usize]) -> (HloValue, Vec<[i64; 2]>) {
         let plain = (left.clone(), vec![[0, 0]; spatial.len()]);
-        let Some(Origin::Padded(inner, around)) = self.origin(left) else { return plain };
+        let Some(Composed::Padded(inner, around)) = self.origin(left) else { return plain };
         // Zeros between the elements come after those around them.
         let can_add = |k: &usize| {
             let axis = places[2..].iter().position(|place| place == k);
@@ -185,7 +185,7 @@ impl Code {
     }
 
     /// The part with one axis for each class, and the place of each class.
-    fn arranged(&mut self, part: &Part, classes: &[Vec<usize>], bounds: &Bounds) -> (Value, Vec<usize>) {
+    fn arranged(&mut self, part: &BoxArray, classes: &[Vec<usize>], bounds: &BoxIntervals) -> (HloValue, Vec<usize>) {
         let first = |class: &Vec<usize>| part.axes.iter().position(|axis| class.contains(axis));
         let mut order: Vec<usize> = (0..classes.len()).collect();
         order.sort_by_key(|k| first(&classes[*k]));
@@ -199,7 +199,7 @@ impl Code {
         (self.reshape(&value, &shape), places)
     }
 
-    fn backwards(&mut self, value: &Value, places: &[usize], spatial: &[Spatial], side: usize) -> Value {
+    fn backwards(&mut self, value: &HloValue, places: &[usize], spatial: &[Spatial], side: usize) -> HloValue {
         let axes: Vec<usize> =
             spatial.iter().enumerate().filter(|(_, s)| s.backwards[side]).map(|(k, _)| places[k + 2]).collect();
         self.reverse(value, &axes)
@@ -211,7 +211,7 @@ impl Plan {
     ///
     /// An axis serves one window of a convolution: a window that shares an axis with another one, or that is no window of
     /// a convolution, is read or written as it is, by [`Code::read`] and [`Code::write`].
-    fn of(views: [&View; 3], bounds: &Bounds) -> Option<Plan> {
+    fn of(views: [&View; 3], bounds: &BoxIntervals) -> Option<Plan> {
         let all = views.map(|view| rows(view, bounds));
         let mut plan = Plan { spatial: Vec::new(), views: views.map(View::clone), bounds: bounds.clone() };
         let mut taken: Vec<usize> = Vec::new();
@@ -276,7 +276,7 @@ impl Plan {
 
 /// The two steps of a row of the image (`side` 0) or of the result (2) that is a window of a convolution: of the axis that
 /// moves the other one of both, and of the axis that moves the kernel.
-fn steps(all: &[Vec<Row>; 3], side: usize, row: &Row) -> Option<(Step, Step)> {
+fn steps(all: &[Vec<ViewRow>; 3], side: usize, row: &ViewRow) -> Option<(Step, Step)> {
     let [x, y] = row.moving[..] else { return None };
     // How many rows of an operand or of the result an axis moves.
     let uses = |axis: usize, one: usize| {

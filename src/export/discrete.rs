@@ -1,7 +1,7 @@
 //! Operations with derivative zero, and extrema along an axis.
 
 use super::hlo::brackets;
-use super::text::{Code, Ty, Value, names, types};
+use super::text::{HloValue, Region, Ty, names, types};
 use crate::ops::{Compare, Discrete, FloatStep, IntBinary, IntUnary, Reduce};
 use crate::shape::Shape;
 
@@ -17,8 +17,8 @@ fn direction(op: Compare) -> &'static str {
     }
 }
 
-impl Code {
-    pub(super) fn discrete(&mut self, op: &Discrete, args: &[Value]) -> Value {
+impl Region {
+    pub(super) fn discrete(&mut self, op: &Discrete, args: &[HloValue]) -> HloValue {
         match (op, args) {
             (Discrete::Compare(op), [x, y]) => self.compare(direction(*op), x, y),
             (Discrete::And, [x, y]) => self.binary("and", x, y),
@@ -43,7 +43,7 @@ impl Code {
         }
     }
 
-    fn step(&mut self, op: FloatStep, x: &Value) -> Value {
+    fn step(&mut self, op: FloatStep, x: &HloValue) -> HloValue {
         match op {
             FloatStep::Floor => self.unary("floor", x),
             FloatStep::Ceil => self.unary("ceil", x),
@@ -59,7 +59,7 @@ impl Code {
         }
     }
 
-    fn integers(&mut self, op: IntBinary, x: &Value, y: &Value) -> Value {
+    fn integers(&mut self, op: IntBinary, x: &HloValue, y: &HloValue) -> HloValue {
         match op {
             IntBinary::Add => self.binary("add", x, y),
             IntBinary::Sub => self.binary("subtract", x, y),
@@ -79,7 +79,7 @@ impl Code {
     }
 
     /// Where an integer is 0, and the integer with 1 there.
-    fn divisor(&mut self, y: &Value) -> (Value, Value) {
+    fn divisor(&mut self, y: &HloValue) -> (HloValue, HloValue) {
         let nothing = self.compare_with("EQ", y, 0.0);
         let one = self.like(1.0, y);
         let divisor = self.select(&nothing, &one, y);
@@ -87,7 +87,7 @@ impl Code {
     }
 
     /// Masks to 0 and 1; floats truncated, saturating, NaN to 0.
-    fn truncated(&mut self, x: &Value) -> Value {
+    fn truncated(&mut self, x: &HloValue) -> HloValue {
         if !x.ty.is_float() {
             return self.convert(x, Ty::I64);
         }
@@ -105,7 +105,7 @@ impl Code {
     }
 
     /// The extremum of each line. Of zeros of both signs it may be either.
-    pub(super) fn extremum(&mut self, op: Reduce, x: &Value) -> Value {
+    pub(super) fn extremum(&mut self, op: Reduce, x: &HloValue) -> HloValue {
         match op {
             Reduce::Max { axis } => self.reduce("maximum", x, f64::NEG_INFINITY, &[axis]),
             Reduce::Min { axis } => self.reduce("minimum", x, f64::INFINITY, &[axis]),
@@ -113,7 +113,7 @@ impl Code {
     }
 
     /// The position of the extremum of each line: the first NaN if there is one, the first of equal elements otherwise.
-    pub(super) fn position(&mut self, how: &str, x: &Value, axis: usize) -> Value {
+    pub(super) fn position(&mut self, how: &str, x: &HloValue, axis: usize) -> HloValue {
         let index = self.iota(&x.shape, axis);
         let start = match x.ty {
             Ty::F64 | Ty::F32 | Ty::C128 | Ty::C64 => {
@@ -169,7 +169,7 @@ impl Code {
     }
 
     /// The positions of the elements of each line in sorted order: stable, NaN last in both directions.
-    pub(super) fn argsort(&mut self, x: &Value, axis: usize, descending: bool) -> Value {
+    pub(super) fn argsort(&mut self, x: &HloValue, axis: usize, descending: bool) -> HloValue {
         let index = self.iota(&x.shape, axis);
         let how = if descending { "GT" } else { "LT" };
         let mut arguments = Vec::new();
@@ -201,7 +201,7 @@ impl Code {
     }
 
     /// The Fourier transform along an axis of numbers whose parts are the two positions of another axis.
-    pub(super) fn fourier(&mut self, x: &Value, parts: usize, axis: usize, conjugate: bool) -> Value {
+    pub(super) fn fourier(&mut self, x: &HloValue, parts: usize, axis: usize, conjugate: bool) -> HloValue {
         if x.shape.contains(&0) {
             return x.clone();
         }

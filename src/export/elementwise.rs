@@ -4,12 +4,12 @@
 
 use std::f64::consts::LN_2;
 
-use super::text::{Code, Origin, Ty, Value};
+use super::text::{Composed, HloValue, Region, Ty};
 use crate::ops::{Binary, Unary};
 
-impl Code {
+impl Region {
     /// An elementwise function of floats.
-    pub(super) fn row(&mut self, op: Unary, x: &Value) -> Value {
+    pub(super) fn row(&mut self, op: Unary, x: &HloValue) -> HloValue {
         match op {
             Unary::Neg => self.unary("negate", x),
             Unary::Abs => self.unary("abs", x),
@@ -59,7 +59,7 @@ impl Code {
     }
 
     /// An elementwise function of two floats.
-    pub(super) fn row2(&mut self, op: Binary, x: &Value, y: &Value) -> Value {
+    pub(super) fn row2(&mut self, op: Binary, x: &HloValue, y: &HloValue) -> HloValue {
         match op {
             Binary::Add => self.binary("add", x, y),
             Binary::Sub => self.binary("subtract", x, y),
@@ -78,7 +78,7 @@ impl Code {
             Binary::Polygamma => self.polygamma(x, y),
             Binary::MulNoNan => {
                 for (factor, other) in [(x, y), (y, x)] {
-                    if let Some(Origin::OfMask(mask)) = self.origin(factor) {
+                    if let Some(Composed::OfMask(mask)) = self.origin(factor) {
                         let zero = self.like(0.0, other);
                         return self.select(&mask, other, &zero);
                     }
@@ -93,12 +93,12 @@ impl Code {
     }
 
     /// Where a value is NaN.
-    pub(super) fn is_nan(&mut self, x: &Value) -> Value {
+    pub(super) fn is_nan(&mut self, x: &HloValue) -> HloValue {
         self.compare("NE", x, x)
     }
 
     /// `x` where the comparison holds or `x` is NaN, and `y` elsewhere.
-    fn first_if(&mut self, how: &str, x: &Value, y: &Value) -> Value {
+    fn first_if(&mut self, how: &str, x: &HloValue, y: &HloValue) -> HloValue {
         let holds = self.compare(how, x, y);
         let nan = self.is_nan(x);
         let first = self.binary("or", &holds, &nan);
@@ -106,7 +106,7 @@ impl Code {
     }
 
     /// `ln(1 + e^-|x|)`.
-    fn log1p_of_exp_of_minus(&mut self, x: &Value) -> Value {
+    fn log1p_of_exp_of_minus(&mut self, x: &HloValue) -> HloValue {
         let size = self.unary("abs", x);
         let minus = self.unary("negate", &size);
         let exp = self.unary("exponential", &minus);
@@ -114,7 +114,7 @@ impl Code {
     }
 
     /// `4 e / (1 + e)^2` with `e = e^(-2 |x|)`.
-    fn sech2(&mut self, x: &Value) -> Value {
+    fn sech2(&mut self, x: &HloValue) -> HloValue {
         let size = self.unary("abs", x);
         let twice = self.binary("add", &size, &size);
         let minus = self.unary("negate", &twice);
@@ -127,7 +127,7 @@ impl Code {
     }
 
     /// `x^(y - 1)`, corrected for what the rounding of `y - 1` loses.
-    fn pow_less_one(&mut self, x: &Value, y: &Value) -> Value {
+    fn pow_less_one(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let [zero, one, minus_one] = [0.0, 1.0, -1.0].map(|c| self.like(c, x));
         let less = self.binary("subtract", y, &one);
         let power = self.binary("power", x, &less);
@@ -155,14 +155,14 @@ impl Code {
         self.select(&mask, &corrected, &power)
     }
 
-    fn is_finite(&mut self, x: &Value) -> Value {
+    fn is_finite(&mut self, x: &HloValue) -> HloValue {
         let text = format!("stablehlo.is_finite {} : ({}) -> ", x.name, x.tensor());
         self.op(text, &x.shape, Ty::Bool)
     }
 
     /// `x / (x^2 + y^2)`; where the sum of squares is out of range both are multiplied by a power of two before, and the
     /// quotient after. (Of two divisions one after the other XLA makes one by a product, which overflows.)
-    fn recip_real(&mut self, x: &Value, y: &Value) -> Value {
+    fn recip_real(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let [least, shrink, grow] = if x.ty == Ty::F32 {
             [f64::from(f32::MIN_POSITIVE / f32::EPSILON), 2f64.powi(-75), 2f64.powi(75)]
         } else {
@@ -179,13 +179,13 @@ impl Code {
         self.binary("multiply", &quotient, &factor)
     }
 
-    fn sum_of_squares(&mut self, x: &Value, y: &Value) -> Value {
+    fn sum_of_squares(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let squares = [x, y].map(|v| self.binary("multiply", v, v));
         self.binary("add", &squares[0], &squares[1])
     }
 
     /// `sqrt(x^2 + y^2)` by the larger of both; infinite if either is, also beside NaN.
-    fn hypot(&mut self, x: &Value, y: &Value) -> Value {
+    fn hypot(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let [a, b] = [x, y].map(|v| self.unary("abs", v));
         let large = self.binary("maximum", &a, &b);
         let small = self.binary("minimum", &a, &b);
@@ -203,7 +203,7 @@ impl Code {
     }
 
     /// The absolute value with the sign of `y`, that of zeros too; NaN is positive.
-    pub(super) fn copysign(&mut self, x: &Value, y: &Value) -> Value {
+    pub(super) fn copysign(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let size = self.unary("abs", x);
         let minus = self.unary("negate", &size);
         let bits = self.bitcast(y, y.ty.bits());
@@ -214,7 +214,7 @@ impl Code {
     }
 
     /// `ln(e^x + e^y)`; equal infinities have no difference.
-    fn log_add_exp(&mut self, x: &Value, y: &Value) -> Value {
+    fn log_add_exp(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let above = self.compare("GT", x, y);
         let nan = self.is_nan(x);
         let first = self.binary("or", &above, &nan);

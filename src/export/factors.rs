@@ -4,7 +4,7 @@
 //! custom calls that XLA itself replaces by operations, on every device.
 
 use super::hlo::result_types;
-use super::text::{Code, Ty, Value, names, types};
+use super::text::{HloValue, Region, Ty, names, types};
 use crate::shape::{Shape, size};
 
 /// Up to this norm the approximant of the exponential is exact to rounding (N. Higham, The scaling and squaring method
@@ -29,9 +29,9 @@ const PADE: [f64; 14] = [
     1.0,
 ];
 
-impl Code {
+impl Region {
     /// Results of a custom call.
-    fn custom_call(&mut self, name: &str, config: &str, args: &[Value], kinds: &[(Shape, Ty)]) -> Vec<Value> {
+    fn custom_call(&mut self, name: &str, config: &str, args: &[HloValue], kinds: &[(Shape, Ty)]) -> Vec<HloValue> {
         let config = if config.is_empty() { String::new() } else { format!(" {{backend_config = \"{config}\"}}") };
         let text = format!(
             "stablehlo.custom_call @{name}({}){config} : ({}) -> {}",
@@ -44,7 +44,7 @@ impl Code {
 
     /// The factors of square matrices in one, `l` below the diagonal and `u` from it on, and the row of the matrix at
     /// each row.
-    pub(super) fn lu_factor(&mut self, a: &Value) -> [Value; 2] {
+    pub(super) fn lu_factor(&mut self, a: &HloValue) -> [HloValue; 2] {
         let rank = a.shape.len();
         let (batch, n) = (size(&a.shape[..rank - 2]), a.shape[rank - 1]);
         let rows: Shape = a.shape[..rank - 1].into();
@@ -67,7 +67,7 @@ impl Code {
 
     /// One step of the elimination: the row with the largest element of column `k` becomes row `k`, and multiples of it
     /// are subtracted from those below.
-    fn eliminated(&mut self, k: &Value, lu: &Value, p: &Value) -> [Value; 2] {
+    fn eliminated(&mut self, k: &HloValue, lu: &HloValue, p: &HloValue) -> [HloValue; 2] {
         let (batch, n) = (lu.shape[0], lu.shape[1]);
         let zero = self.integer(0, &[]);
         let (row, column) = (self.iota(&lu.shape, 1), self.iota(&lu.shape, 2));
@@ -130,7 +130,7 @@ impl Code {
     }
 
     /// `q` with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative.
-    pub(super) fn qr(&mut self, a: &Value) -> [Value; 2] {
+    pub(super) fn qr(&mut self, a: &HloValue) -> [HloValue; 2] {
         let rank = a.shape.len();
         let (m, n) = (a.shape[rank - 2], a.shape[rank - 1]);
         let k = m.min(n);
@@ -150,7 +150,7 @@ impl Code {
         let by = self.broadcast(&most, &a.shape, &axes);
         let unit = self.binary("divide", a, &by);
         let factors = self.custom_call("Qr", "", std::slice::from_ref(&unit), &[(a.shape.clone(), a.ty), (taus, a.ty)]);
-        let part = |code: &mut Code, axis: usize| {
+        let part = |code: &mut Region, axis: usize| {
             let mut parts: Vec<_> = a.shape.iter().map(|n| (0, *n, 1)).collect();
             parts[axis].1 = k;
             code.slice(&factors[0], &parts)
@@ -174,7 +174,7 @@ impl Code {
     }
 
     /// The value with another sign where a mask holds, which has the axes of a batch and this one.
-    fn turned(&mut self, v: &Value, mask: &Value, axis: usize) -> Value {
+    fn turned(&mut self, v: &HloValue, mask: &HloValue, axis: usize) -> HloValue {
         let axes: Vec<usize> = (0..v.shape.len() - 2).chain([axis]).collect();
         let mask = self.broadcast(mask, &v.shape, &axes);
         let minus = self.unary("negate", v);
@@ -183,7 +183,7 @@ impl Code {
 
     /// The eigenvalues of the symmetric parts in ascending order, and the eigenvectors as columns, whose largest element
     /// is positive.
-    pub(super) fn eigh(&mut self, a: &Value) -> [Value; 2] {
+    pub(super) fn eigh(&mut self, a: &HloValue) -> [HloValue; 2] {
         let rank = a.shape.len();
         let values: Shape = a.shape[..rank - 1].into();
         if a.shape.contains(&0) {
@@ -204,7 +204,7 @@ impl Code {
     }
 
     /// For each column whether the element of the largest absolute value is negative.
-    fn points_down(&mut self, v: &Value) -> Value {
+    fn points_down(&mut self, v: &HloValue) -> HloValue {
         let rank = v.shape.len();
         let sizes = self.unary("abs", v);
         let largest = self.position("GT", &sizes, rank - 2);
@@ -224,7 +224,7 @@ impl Code {
     /// The matrix `[[0, a], [a^T, 0]]` has the eigenvalues `s` and `-s`, and the eigenvectors `(u, v)` and `(u, -v)`, as
     /// exact as those of `a`. Where a singular value is 0 the halves of an eigenvector are anything: a factorisation with
     /// orthonormal columns leaves the vectors before it as they are, and completes them.
-    pub(super) fn svd(&mut self, a: &Value) -> [Value; 3] {
+    pub(super) fn svd(&mut self, a: &HloValue) -> [HloValue; 3] {
         let rank = a.shape.len();
         let (m, n) = (a.shape[rank - 2], a.shape[rank - 1]);
         let k = m.min(n);
@@ -239,7 +239,7 @@ impl Code {
         let both = self.concat(rank - 2, &[top, bottom]);
         let [w, x] = self.eigh(&both);
         // The largest eigenvalues come last.
-        let part = |code: &mut Code, from: &Value, rows: Option<(usize, usize)>| {
+        let part = |code: &mut Region, from: &HloValue, rows: Option<(usize, usize)>| {
             let mut parts: Vec<_> = from.shape.iter().map(|n| (0, *n, 1)).collect();
             let last = parts.len() - 1;
             parts[last] = (m + n - k, m + n, 1);
@@ -264,7 +264,7 @@ impl Code {
 
     /// Eigenvectors with an error below the square of that of `v`, which XLA finds to about half of the digits: to first
     /// order in what `v` leaves beside the diagonal.
-    fn refined(&mut self, a: &Value, v: &Value, w: &Value) -> Value {
+    fn refined(&mut self, a: &HloValue, v: &HloValue, w: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let batch: Vec<usize> = (0..rank - 2).collect();
         let image = self.matmul(a, v);
@@ -288,7 +288,7 @@ impl Code {
     }
 
     /// The exponential: of a matrix divided by a power of two, by a rational function, and then squared as often.
-    pub(super) fn matrix_exponential(&mut self, a: &Value) -> Value {
+    pub(super) fn matrix_exponential(&mut self, a: &HloValue) -> HloValue {
         if a.shape.contains(&0) {
             return a.clone();
         }
@@ -343,7 +343,7 @@ impl Code {
     }
 
     /// Numerator and denominator of the approximant of order 13.
-    fn pade(&mut self, a: &Value) -> [Value; 2] {
+    fn pade(&mut self, a: &HloValue) -> [HloValue; 2] {
         let two = self.matmul(a, a);
         let four = self.matmul(&two, &two);
         let six = self.matmul(&four, &two);
@@ -351,8 +351,8 @@ impl Code {
         let powers = [one, two, four, six.clone()];
         let mut halves = Vec::new();
         for odd in [1, 0] {
-            let sum = |code: &mut Code, from: usize, powers: &[Value]| {
-                let mut sum: Option<Value> = None;
+            let sum = |code: &mut Region, from: usize, powers: &[HloValue]| {
+                let mut sum: Option<HloValue> = None;
                 for (k, power) in powers.iter().enumerate() {
                     let c = code.like(PADE[from + 2 * k + odd], power);
                     let term = code.binary("multiply", power, &c);

@@ -3,7 +3,7 @@
 //! Law: an operation that changes nothing is left out.
 
 use super::rules::{self, rule};
-use super::text::{Code, Origin, Ty, Value, list, tensor, types};
+use super::text::{Composed, HloValue, Region, Ty, list, tensor, types};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
 use crate::shape::{Shape, size};
@@ -24,9 +24,9 @@ fn literal<E: Elem>(x: E) -> String {
     if ty.is_float() { hexadecimal(x.bits(), ty) } else { x.to_string() }
 }
 
-impl Code {
+impl Region {
     /// A known array, to the bit.
-    pub(super) fn constant(&mut self, a: &Array) -> Value {
+    pub(super) fn constant(&mut self, a: &Array) -> HloValue {
         let (shape, ty) = (a.shape(), Ty::of(a.dtype()));
         let text = with_elem!(a.dtype(), E => match a.typed::<E>() {
             _ if a.size() == 0 => String::new(),
@@ -55,7 +55,7 @@ impl Code {
     }
 
     /// A float, or the number of integer value nearest to it, repeated to a shape.
-    pub(super) fn full(&mut self, x: f64, shape: &[usize], ty: Ty) -> Value {
+    pub(super) fn full(&mut self, x: f64, shape: &[usize], ty: Ty) -> HloValue {
         let text = match ty {
             _ if size(shape) == 0 => String::new(),
             Ty::F64 | Ty::C128 => hexadecimal(x.to_bits(), Ty::F64),
@@ -67,18 +67,18 @@ impl Code {
     }
 
     /// An integer repeated to a shape.
-    pub(super) fn integer(&mut self, x: i64, shape: &[usize]) -> Value {
+    pub(super) fn integer(&mut self, x: i64, shape: &[usize]) -> HloValue {
         let text = if size(shape) == 0 { String::new() } else { x.to_string() };
         self.op(format!("stablehlo.constant dense<{text}> : "), shape, Ty::I64)
     }
 
     /// A number like a value.
-    pub(super) fn like(&mut self, x: f64, v: &Value) -> Value {
+    pub(super) fn like(&mut self, x: f64, v: &HloValue) -> HloValue {
         self.full(x, &v.shape, v.ty)
     }
 
     /// An elementwise operation of one operand: `negate`, `chlo.erf`.
-    pub(super) fn unary(&mut self, name: &str, x: &Value) -> Value {
+    pub(super) fn unary(&mut self, name: &str, x: &HloValue) -> HloValue {
         let dialect = if name.contains('.') { "" } else { "stablehlo." };
         // The operations of CHLO state the type of the operand and that of the result.
         let arrow = if dialect.is_empty() { format!("{} -> ", x.tensor()) } else { String::new() };
@@ -86,13 +86,13 @@ impl Code {
     }
 
     /// An elementwise operation of two operands of one type.
-    pub(super) fn binary(&mut self, name: &str, x: &Value, y: &Value) -> Value {
+    pub(super) fn binary(&mut self, name: &str, x: &HloValue, y: &HloValue) -> HloValue {
         rule!(name, [x, y], rules::alike(x, y));
         self.op(format!("stablehlo.{name} {}, {} : ", x.name, y.name), &x.shape, x.ty)
     }
 
     /// A comparison: `EQ`, `NE`, `LT`, `LE`, `GT`, `GE`.
-    pub(super) fn compare(&mut self, how: &str, x: &Value, y: &Value) -> Value {
+    pub(super) fn compare(&mut self, how: &str, x: &HloValue, y: &HloValue) -> HloValue {
         rule!("compare", [x, y], rules::alike(x, y));
         let kind = match x.ty {
             Ty::F64 | Ty::F32 | Ty::C128 | Ty::C64 => "FLOAT",
@@ -104,36 +104,36 @@ impl Code {
     }
 
     /// A comparison with a number.
-    pub(super) fn compare_with(&mut self, how: &str, x: &Value, y: f64) -> Value {
+    pub(super) fn compare_with(&mut self, how: &str, x: &HloValue, y: f64) -> HloValue {
         let y = self.like(y, x);
         self.compare(how, x, &y)
     }
 
-    pub(super) fn select(&mut self, mask: &Value, then: &Value, otherwise: &Value) -> Value {
+    pub(super) fn select(&mut self, mask: &HloValue, then: &HloValue, otherwise: &HloValue) -> HloValue {
         let fits = rules::alike(then, otherwise) && mask.shape == then.shape && mask.ty == Ty::Bool;
         rule!("select", [mask, then, otherwise], fits);
         let text = format!("stablehlo.select {}, {}, {} : {}, ", mask.name, then.name, otherwise.name, mask.tensor());
         self.op(text, &then.shape, then.ty)
     }
 
-    pub(super) fn convert(&mut self, x: &Value, ty: Ty) -> Value {
+    pub(super) fn convert(&mut self, x: &HloValue, ty: Ty) -> HloValue {
         if x.ty == ty {
             return x.clone();
         }
         let value = self.op(format!("stablehlo.convert {} : ({}) -> ", x.name, x.tensor()), &x.shape, ty);
         if x.ty == Ty::Bool {
-            self.remember(&value, Origin::OfMask(x.clone()));
+            self.remember(&value, Composed::OfMask(x.clone()));
         }
         value
     }
 
     /// The same bits as another type of the same width.
-    pub(super) fn bitcast(&mut self, x: &Value, ty: Ty) -> Value {
+    pub(super) fn bitcast(&mut self, x: &HloValue, ty: Ty) -> HloValue {
         rule!("bitcast_convert", [x], x.ty.bits() == ty.bits());
         self.op(format!("stablehlo.bitcast_convert {} : ({}) -> ", x.name, x.tensor()), &x.shape, ty)
     }
 
-    pub(super) fn reshape(&mut self, x: &Value, shape: &[usize]) -> Value {
+    pub(super) fn reshape(&mut self, x: &HloValue, shape: &[usize]) -> HloValue {
         if x.shape[..] == *shape {
             return x.clone();
         }
@@ -142,7 +142,7 @@ impl Code {
     }
 
     /// Axis `k` of the operand becomes axis `axes[k]`; along the others it is repeated.
-    pub(super) fn broadcast(&mut self, x: &Value, shape: &[usize], axes: &[usize]) -> Value {
+    pub(super) fn broadcast(&mut self, x: &HloValue, shape: &[usize], axes: &[usize]) -> HloValue {
         if x.shape[..] == *shape && axes.iter().copied().eq(0..shape.len()) {
             return x.clone();
         }
@@ -153,7 +153,7 @@ impl Code {
     }
 
     /// Axis `k` of the result is axis `order[k]` of the operand.
-    pub(super) fn transpose(&mut self, x: &Value, order: &[usize]) -> Value {
+    pub(super) fn transpose(&mut self, x: &HloValue, order: &[usize]) -> HloValue {
         if order.iter().copied().eq(0..order.len()) {
             return x.clone();
         }
@@ -165,7 +165,7 @@ impl Code {
     }
 
     /// The elements `start, start + step, ..` below `end` along each axis.
-    pub(super) fn slice(&mut self, x: &Value, parts: &[(usize, usize, usize)]) -> Value {
+    pub(super) fn slice(&mut self, x: &HloValue, parts: &[(usize, usize, usize)]) -> HloValue {
         if parts.iter().zip(&x.shape).all(|(part, n)| *part == (0, *n, 1)) {
             return x.clone();
         }
@@ -182,13 +182,13 @@ impl Code {
     }
 
     /// One position of an axis, which stays.
-    pub(super) fn at(&mut self, x: &Value, axis: usize, position: usize) -> Value {
+    pub(super) fn at(&mut self, x: &HloValue, axis: usize, position: usize) -> HloValue {
         let mut parts: Vec<_> = x.shape.iter().map(|n| (0, *n, 1)).collect();
         parts[axis] = (position, position + 1, 1);
         self.slice(x, &parts)
     }
 
-    pub(super) fn reverse(&mut self, x: &Value, axes: &[usize]) -> Value {
+    pub(super) fn reverse(&mut self, x: &HloValue, axes: &[usize]) -> HloValue {
         if axes.is_empty() {
             return x.clone();
         }
@@ -197,7 +197,7 @@ impl Code {
     }
 
     /// The operand within zeros: along each axis so many before, so many after and so many between two elements.
-    pub(super) fn pad(&mut self, x: &Value, widths: &[[usize; 3]]) -> Value {
+    pub(super) fn pad(&mut self, x: &HloValue, widths: &[[usize; 3]]) -> HloValue {
         if widths.iter().zip(&x.shape).all(|([low, high, inner], n)| (*low, *high) == (0, 0) && (*inner == 0 || *n < 2))
         {
             return x.clone();
@@ -219,12 +219,12 @@ impl Code {
         let padded = self.op(text, &shape, x.ty);
         if widths.iter().all(|w| w[2] == 0) {
             let around = widths.iter().map(|[low, high, _]| [*low, *high]).collect();
-            self.remember(&padded, Origin::Padded(x.clone(), around));
+            self.remember(&padded, Composed::Padded(x.clone(), around));
         }
         padded
     }
 
-    pub(super) fn concat(&mut self, axis: usize, parts: &[Value]) -> Value {
+    pub(super) fn concat(&mut self, axis: usize, parts: &[HloValue]) -> HloValue {
         if let [part] = parts {
             return part.clone();
         }
@@ -239,13 +239,13 @@ impl Code {
     }
 
     /// The index along an axis.
-    pub(super) fn iota(&mut self, shape: &[usize], axis: usize) -> Value {
+    pub(super) fn iota(&mut self, shape: &[usize], axis: usize) -> HloValue {
         debug_assert!(axis < shape.len(), "a fault of the exporter: {shape:?} has no axis {axis} for `iota`");
         self.op(format!("stablehlo.iota dim = {axis} : "), shape, Ty::I64)
     }
 
     /// The sum, extremum or conjunction (`add`, `maximum`, `and`) over axes, which disappear.
-    pub(super) fn reduce(&mut self, name: &str, x: &Value, start: f64, axes: &[usize]) -> Value {
+    pub(super) fn reduce(&mut self, name: &str, x: &HloValue, start: f64, axes: &[usize]) -> HloValue {
         if axes.is_empty() {
             return x.clone();
         }
@@ -264,16 +264,16 @@ impl Code {
     }
 
     /// The sum over axes.
-    pub(super) fn sum(&mut self, x: &Value, axes: &[usize]) -> Value {
+    pub(super) fn sum(&mut self, x: &HloValue, axes: &[usize]) -> HloValue {
         self.reduce("add", x, 0.0, axes)
     }
 
     /// The product of two operands along batch axes, summed along others; the free axes of both follow the batch axes.
-    pub(super) fn dot(&mut self, x: &Value, y: &Value, batch: [&[usize]; 2], summed: [&[usize]; 2]) -> Value {
-        let axes = |v: &Value, side: usize| rules::are_axes(&[batch[side], summed[side]].concat(), v.shape.len());
+    pub(super) fn dot(&mut self, x: &HloValue, y: &HloValue, batch: [&[usize]; 2], summed: [&[usize]; 2]) -> HloValue {
+        let axes = |v: &HloValue, side: usize| rules::are_axes(&[batch[side], summed[side]].concat(), v.shape.len());
         let fits = x.ty == y.ty && axes(x, 0) && axes(y, 1) && [batch, summed].iter().all(|p| rules::paired(x, y, *p));
         rule!(format!("dot_general with batch {batch:?} over {summed:?}"), [x, y], fits);
-        let free = |v: &Value, side: usize| {
+        let free = |v: &HloValue, side: usize| {
             (0..v.shape.len())
                 .filter(|k| !batch[side].contains(k) && !summed[side].contains(k))
                 .map(|k| v.shape[k])
@@ -298,7 +298,7 @@ impl Code {
     }
 
     /// The part of these sizes that begins at a position, which is moved so that the part lies within the operand.
-    pub(super) fn dynamic_slice(&mut self, x: &Value, at: &[Value], sizes: &[usize]) -> Value {
+    pub(super) fn dynamic_slice(&mut self, x: &HloValue, at: &[HloValue], sizes: &[usize]) -> HloValue {
         if at.is_empty() {
             return x.clone();
         }
@@ -314,7 +314,7 @@ impl Code {
     }
 
     /// The operand with a part replaced.
-    pub(super) fn dynamic_update_slice(&mut self, x: &Value, part: &Value, at: &[Value]) -> Value {
+    pub(super) fn dynamic_update_slice(&mut self, x: &HloValue, part: &HloValue, at: &[HloValue]) -> HloValue {
         if at.is_empty() {
             return part.clone();
         }

@@ -9,7 +9,7 @@
 
 use super::hlo::brackets;
 use super::rules::{self, rule};
-use super::text::{Code, Ty, Value, types};
+use super::text::{HloValue, Region, Ty, types};
 use crate::shape::Shape;
 
 /// What is known of one index: the bounds of its values, and the axis of the indices whose positions it counts.
@@ -23,9 +23,9 @@ impl Index {
     pub(super) const UNKNOWN: Index = Index { bounds: (i64::MIN, i64::MAX), counts: None };
 }
 
-impl Code {
+impl Region {
     /// The subarrays of `t` at indices into its first axes.
-    pub(super) fn gather(&mut self, t: &Value, ix: &[Value], known: &[Index]) -> Value {
+    pub(super) fn gather(&mut self, t: &HloValue, ix: &[HloValue], known: &[Index]) -> HloValue {
         let Some(first) = ix.first() else { return t.clone() };
         let places = first.shape.clone();
         let shape: Shape = places.iter().chain(&t.shape[ix.len()..]).copied().collect();
@@ -38,7 +38,7 @@ impl Code {
         }
         // Engines differ in what they read at an index out of bounds.
         let zero = self.integer(0, &places);
-        let safe: Vec<Value> = match &mask {
+        let safe: Vec<HloValue> = match &mask {
             Some(mask) => ix.iter().map(|index| self.select(mask, index, &zero)).collect(),
             None => ix.to_vec(),
         };
@@ -62,7 +62,13 @@ impl Code {
 
     /// The subarrays of `t` at indices within bounds into some of its axes; the axes of the indices come first. A pair
     /// in `batch` is an index and the axis of the indices whose positions it counts.
-    pub(super) fn gather_at(&mut self, t: &Value, dims: &[usize], ix: &[Value], batch: &[(usize, usize)]) -> Value {
+    pub(super) fn gather_at(
+        &mut self,
+        t: &HloValue,
+        dims: &[usize],
+        ix: &[HloValue],
+        batch: &[(usize, usize)],
+    ) -> HloValue {
         rule!(format!("gather along {dims:?}"), [t, &ix[0]], rules::indexes(t, dims, ix));
         let places = ix[0].shape.clone();
         let is_batch = |k: &usize| batch.iter().any(|(index, _)| index == k);
@@ -88,16 +94,16 @@ impl Code {
     }
 
     /// The indices that are no batch axes, and these indices along a last axis.
-    fn starts(&mut self, ix: &[Value], is_batch: &dyn Fn(&usize) -> bool) -> (Vec<usize>, Value) {
+    fn starts(&mut self, ix: &[HloValue], is_batch: &dyn Fn(&usize) -> bool) -> (Vec<usize>, HloValue) {
         let mut shape = ix[0].shape.clone();
         shape.push(1);
         let indexed: Vec<usize> = (0..ix.len()).filter(|k| !is_batch(k)).collect();
-        let columns: Vec<Value> = indexed.iter().map(|k| self.reshape(&ix[*k], &shape)).collect();
+        let columns: Vec<HloValue> = indexed.iter().map(|k| self.reshape(&ix[*k], &shape)).collect();
         (indexed, self.concat(shape.len() - 1, &columns))
     }
 
     /// `base` with the subarrays of `v` added at indices into its first axes.
-    pub(super) fn scatter_add(&mut self, base: &Value, ix: &[Value], v: &Value, known: &[Index]) -> Value {
+    pub(super) fn scatter_add(&mut self, base: &HloValue, ix: &[HloValue], v: &HloValue, known: &[Index]) -> HloValue {
         let Some(first) = ix.first() else { return self.binary("add", base, v) };
         let places = first.shape.clone();
         if v.shape.contains(&0) || base.shape.contains(&0) {
@@ -113,7 +119,7 @@ impl Code {
             mask = self.within(index, known.bounds, base.shape[k], mask);
         }
         let zero = self.integer(0, &[]);
-        let mut at: Vec<Value> = match &mask {
+        let mut at: Vec<HloValue> = match &mask {
             Some(mask) => ix.iter().map(|index| self.select(mask, index, &zero)).collect(),
             None => ix.to_vec(),
         };
@@ -133,12 +139,12 @@ impl Code {
     /// `v`. An index out of bounds adds to nothing.
     pub(super) fn scatter_at(
         &mut self,
-        base: &Value,
+        base: &HloValue,
         dims: &[usize],
-        ix: &[Value],
-        v: &Value,
+        ix: &[HloValue],
+        v: &HloValue,
         batch: &[(usize, usize)],
-    ) -> Value {
+    ) -> HloValue {
         let rest = (0..base.shape.len()).filter(|k| !dims.contains(k)).map(|k| base.shape[k]);
         let fits =
             rules::indexes(base, dims, ix) && ix[0].shape.iter().copied().chain(rest).eq(v.shape.iter().copied());
@@ -178,7 +184,7 @@ impl Code {
 }
 
 /// The indices that count the positions of an axis of the indices, each of another axis as long as that of the array.
-fn batch_axes(places: &[usize], t: &Value, count: usize, known: &[Index]) -> Vec<(usize, usize)> {
+fn batch_axes(places: &[usize], t: &HloValue, count: usize, known: &[Index]) -> Vec<(usize, usize)> {
     let mut batch: Vec<(usize, usize)> = Vec::new();
     for (k, known) in known.iter().enumerate().take(count) {
         let Some(axis) = known.counts else { continue };

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::Unsupported;
 use super::indexing::Index;
-use super::text::{Code, Ty, Value, list, names, tensor, types};
+use super::text::{HloValue, Region, Ty, list, names, tensor, types};
 use crate::ops::{Call, Linear};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot};
 use crate::rewrite::facts::Fact;
@@ -25,15 +25,15 @@ pub(super) struct Module {
 
 /// The value of an operation.
 enum Made {
-    One(Value),
+    One(HloValue),
     /// The results of a loop, a function or a call.
-    Many(Vec<Value>),
+    Many(Vec<HloValue>),
 }
 
 /// A program on its way to a function.
 pub(super) struct Lower<'m> {
     pub(super) module: &'m mut Module,
-    pub(super) code: Code,
+    pub(super) code: Region,
     values: Vec<Made>,
     /// The program again, with what is known of its values.
     facts: Builder,
@@ -90,8 +90,8 @@ impl Module {
         seen: &[bool],
         head: &str,
     ) -> Result<String, Unsupported> {
-        let mut code = Code::function();
-        let inputs: Vec<Value> =
+        let mut code = Region::function();
+        let inputs: Vec<HloValue> =
             program.inputs().iter().map(|slot| code.argument(&slot.shape, Ty::of(slot.dtype))).collect();
         let mut known = Builder::literal();
         let ids = known.inputs(program.inputs(), facts);
@@ -107,8 +107,8 @@ impl Module {
             let made = lower.node(k, node, &inputs).map_err(|why| why.at(place))?;
             lower.values.push(made);
         }
-        let results: Vec<Value> = program.results().iter().map(|id| lower.value(*id)).collect();
-        let fits = |(slot, v): (&Slot, &Value)| slot.shape == v.shape && Ty::of(slot.dtype) == v.ty;
+        let results: Vec<HloValue> = program.results().iter().map(|id| lower.value(*id)).collect();
+        let fits = |(slot, v): (&Slot, &HloValue)| slot.shape == v.shape && Ty::of(slot.dtype) == v.ty;
         debug_assert!(
             program.outputs().iter().zip(&results).all(fits),
             "a fault of the exporter: the results of {head} do not have the types {}",
@@ -134,14 +134,14 @@ fn identifier(name: &str) -> String {
 }
 
 impl Lower<'_> {
-    pub(super) fn value(&self, id: NodeId) -> Value {
+    pub(super) fn value(&self, id: NodeId) -> HloValue {
         match &self.values[id as usize] {
             Made::One(value) => value.clone(),
             Made::Many(_) => unreachable!("an operation with several results is read by position"),
         }
     }
 
-    pub(super) fn all(&self, ids: &[NodeId]) -> Vec<Value> {
+    pub(super) fn all(&self, ids: &[NodeId]) -> Vec<HloValue> {
         ids.iter().map(|id| self.value(*id)).collect()
     }
 
@@ -166,7 +166,7 @@ impl Lower<'_> {
         facts
     }
 
-    fn node(&mut self, k: usize, node: &Node, inputs: &[Value]) -> Result<Made, Unsupported> {
+    fn node(&mut self, k: usize, node: &Node, inputs: &[HloValue]) -> Result<Made, Unsupported> {
         let seen = self.signs.values[k];
         let one = match &node.op {
             Op::Input(k) => inputs[*k as usize].clone(),
@@ -236,7 +236,7 @@ impl Lower<'_> {
         Ok(Made::One(one))
     }
 
-    fn linear(&mut self, op: &Linear, a: &Value, seen: bool) -> Value {
+    fn linear(&mut self, op: &Linear, a: &HloValue, seen: bool) -> HloValue {
         match op {
             Linear::Affine { from, into } => self.code.affine(a, from, into, seen && adds_up(op)),
             Linear::Reshape { into, .. } => self.code.reshape(a, into),

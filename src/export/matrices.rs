@@ -3,12 +3,12 @@
 //!
 //! Law: a matrix without the result that is asked for gives NaN everywhere, and the solution for zeros is zeros.
 
-use super::text::{Code, Ty, Value, types};
+use super::text::{HloValue, Region, Ty, types};
 use crate::ops::Matrix;
 use crate::shape::Shape;
 
-impl Code {
-    pub(super) fn matrix(&mut self, op: Matrix, args: &[Value]) -> Vec<Value> {
+impl Region {
+    pub(super) fn matrix(&mut self, op: Matrix, args: &[HloValue]) -> Vec<HloValue> {
         let a = &args[0];
         match op {
             Matrix::Cholesky => vec![self.cholesky(a)],
@@ -45,7 +45,7 @@ impl Code {
     }
 
     /// The matrices with their last two axes exchanged.
-    pub(super) fn transposed(&mut self, a: &Value) -> Value {
+    pub(super) fn transposed(&mut self, a: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let mut order: Vec<usize> = (0..rank).collect();
         order.swap(rank - 2, rank - 1);
@@ -53,26 +53,26 @@ impl Code {
     }
 
     /// The mask of the elements on and below the diagonal (`GE`), or of others, by the row and the column.
-    pub(super) fn triangle(&mut self, how: &str, like: &Value) -> Value {
+    pub(super) fn triangle(&mut self, how: &str, like: &HloValue) -> HloValue {
         let rank = like.shape.len();
         let (row, column) = (self.iota(&like.shape, rank - 2), self.iota(&like.shape, rank - 1));
         self.compare(how, &row, &column)
     }
 
     /// Whether a mask holds for all elements of each matrix, as a mask like `shape`.
-    pub(super) fn everywhere(&mut self, mask: &Value, like: &Value) -> Value {
+    pub(super) fn everywhere(&mut self, mask: &HloValue, like: &HloValue) -> HloValue {
         let rank = mask.shape.len();
         let all = self.reduce("and", mask, 1.0, &[rank - 2, rank - 1]);
         let batch: Vec<usize> = (0..rank - 2).collect();
         self.broadcast(&all, &like.shape, &batch)
     }
 
-    pub(super) fn finite(&mut self, a: &Value) -> Value {
+    pub(super) fn finite(&mut self, a: &HloValue) -> HloValue {
         self.op(format!("stablehlo.is_finite {} : ({}) -> ", a.name, a.tensor()), &a.shape, Ty::Bool)
     }
 
     /// The lower triangular factor of the symmetric part.
-    fn cholesky(&mut self, a: &Value) -> Value {
+    fn cholesky(&mut self, a: &HloValue) -> HloValue {
         if a.shape.contains(&0) {
             return a.clone();
         }
@@ -88,7 +88,12 @@ impl Code {
     }
 
     /// The solution with a triangle of a matrix.
-    pub(super) fn solve_triangular(&mut self, a: &Value, b: &Value, [lower, transposed, unit]: [bool; 3]) -> Value {
+    pub(super) fn solve_triangular(
+        &mut self,
+        a: &HloValue,
+        b: &HloValue,
+        [lower, transposed, unit]: [bool; 3],
+    ) -> HloValue {
         if a.shape.contains(&0) || b.shape.contains(&0) {
             return b.clone();
         }
@@ -122,14 +127,14 @@ impl Code {
     }
 
     /// A number on the diagonals of matrices of this kind, zeros elsewhere.
-    pub(super) fn diagonal_of(&mut self, x: f64, like: &Value) -> Value {
+    pub(super) fn diagonal_of(&mut self, x: f64, like: &HloValue) -> HloValue {
         let on = self.triangle("EQ", like);
         let (x, zero) = (self.like(x, like), self.like(0.0, like));
         self.select(&on, &x, &zero)
     }
 
     /// The value where all elements of each matrix of `of` are finite, NaN elsewhere.
-    pub(super) fn if_finite(&mut self, of: &Value, value: &Value) -> Value {
+    pub(super) fn if_finite(&mut self, of: &HloValue, value: &HloValue) -> HloValue {
         let finite = self.finite(of);
         let rank = of.shape.len();
         let all = self.reduce("and", &finite, 1.0, &[rank - 2, rank - 1]);
@@ -140,23 +145,23 @@ impl Code {
     }
 
     /// The products of matrices.
-    pub(super) fn matmul(&mut self, a: &Value, b: &Value) -> Value {
+    pub(super) fn matmul(&mut self, a: &HloValue, b: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let batch: Vec<usize> = (0..rank - 2).collect();
         self.dot(a, b, [&batch, &batch], [&[rank - 1], &[rank - 2]])
     }
 
     /// The rows of `b` at the positions `p`.
-    fn rows_at(&mut self, b: &Value, p: &Value) -> Value {
+    fn rows_at(&mut self, b: &HloValue, p: &HloValue) -> HloValue {
         let batch = p.shape.len() - 1;
-        let mut ix: Vec<Value> = (0..batch).map(|axis| self.iota(&p.shape, axis)).collect();
+        let mut ix: Vec<HloValue> = (0..batch).map(|axis| self.iota(&p.shape, axis)).collect();
         ix.push(p.clone());
         let pairs: Vec<(usize, usize)> = (0..batch).map(|axis| (axis, axis)).collect();
         self.gather_at(b, &(0..=batch).collect::<Vec<usize>>(), &ix, &pairs)
     }
 
     /// The solution with the factors of a matrix.
-    pub(super) fn solve(&mut self, [lu, p]: [&Value; 2], b: &Value, transposed: bool) -> Value {
+    pub(super) fn solve(&mut self, [lu, p]: [&HloValue; 2], b: &HloValue, transposed: bool) -> HloValue {
         if b.shape.contains(&0) {
             return b.clone();
         }
@@ -176,7 +181,7 @@ impl Code {
     }
 
     /// The solution, or zeros for a right-hand side of zeros.
-    pub(super) fn or_zeros(&mut self, b: &Value, x: &Value) -> Value {
+    pub(super) fn or_zeros(&mut self, b: &HloValue, x: &HloValue) -> HloValue {
         let zero = self.like(0.0, b);
         let nothing = self.compare("EQ", b, &zero);
         let rank = b.shape.len();
@@ -188,7 +193,7 @@ impl Code {
     }
 
     /// The factors, their diagonal with the signs of the permutations, and where the factors are finite.
-    fn pivots(&mut self, a: &Value) -> (Value, Value) {
+    fn pivots(&mut self, a: &HloValue) -> (HloValue, HloValue) {
         let rank = a.shape.len();
         let [lu, p] = self.lu_factor(a);
         let (on, one) = (self.triangle("EQ", &lu), self.like(1.0, &lu));
@@ -198,7 +203,7 @@ impl Code {
     }
 
     /// -1 or 1 as the orders of rows are odd or even, of the type of `a`: the number of pairs that are not in order is.
-    pub(super) fn parity(&mut self, p: &Value, a: &Value) -> Value {
+    pub(super) fn parity(&mut self, p: &HloValue, a: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let batch: Vec<usize> = (0..rank - 2).collect();
         let [left, right] = [rank - 2, rank - 1].map(|axis| {
@@ -216,7 +221,7 @@ impl Code {
         self.select(&odd, &minus, &plus)
     }
 
-    pub(super) fn determinant(&mut self, a: &Value) -> Value {
+    pub(super) fn determinant(&mut self, a: &HloValue) -> HloValue {
         let rank = a.shape.len();
         if a.shape.contains(&0) {
             return self.full(1.0, &a.shape[..rank - 2], a.ty);
@@ -227,7 +232,7 @@ impl Code {
         self.if_finite(a, &det)
     }
 
-    fn log_determinant(&mut self, a: &Value) -> [Value; 2] {
+    fn log_determinant(&mut self, a: &HloValue) -> [HloValue; 2] {
         let rank = a.shape.len();
         if a.shape.contains(&0) {
             return [1.0, 0.0].map(|x| self.full(x, &a.shape[..rank - 2], a.ty));
@@ -245,7 +250,7 @@ impl Code {
         [self.if_finite(a, &sign), self.if_finite(a, &log)]
     }
 
-    fn least_squares(&mut self, a: &Value, b: &Value) -> Value {
+    fn least_squares(&mut self, a: &HloValue, b: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let batch: Vec<usize> = (0..rank - 2).collect();
         let mut shape: Shape = b.shape.clone();
@@ -260,7 +265,7 @@ impl Code {
     }
 
     /// The derivative of the exponential: a block of the exponential of a matrix of twice the size.
-    fn exponential_tangent(&mut self, a: &Value, e: &Value, transposed: bool) -> Value {
+    fn exponential_tangent(&mut self, a: &HloValue, e: &HloValue, transposed: bool) -> HloValue {
         if a.shape.contains(&0) {
             return a.clone();
         }

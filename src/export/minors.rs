@@ -1,13 +1,13 @@
 //! Minors of matrices, and the orders of elimination with the largest pivots of all.
 
-use super::text::{Code, Ty, Value};
+use super::text::{HloValue, Region, Ty};
 use crate::array::Array;
 use crate::ops::minors::{LAST, MOST, count, is_odd, members, sets, smaller};
 use crate::shape::{Shape, size};
 
-impl Code {
+impl Region {
     /// Parts of `t` at known positions of an axis, which the axes of the positions take the place of, last.
-    fn parts_at(&mut self, t: &Value, axis: usize, shape: &[usize], at: Vec<i64>) -> Value {
+    fn parts_at(&mut self, t: &HloValue, axis: usize, shape: &[usize], at: Vec<i64>) -> HloValue {
         let ix = self.constant(&Array::new(shape, at));
         let found = self.gather_at(t, &[axis], &[ix], &[]);
         // The axes of the positions come first.
@@ -16,7 +16,7 @@ impl Code {
     }
 
     /// The minors without so many rows and columns, with their signs.
-    pub(super) fn minors(&mut self, without: usize, a: &Value) -> Value {
+    pub(super) fn minors(&mut self, without: usize, a: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let n = a.shape[rank - 1];
         let found = count(n, without);
@@ -29,7 +29,7 @@ impl Code {
     }
 
     /// Of the first rows that each set leaves, one after the other, the minors of all sets of as many columns.
-    fn expanded(&mut self, without: usize, a: &Value, shape: &[usize]) -> Value {
+    fn expanded(&mut self, without: usize, a: &HloValue, shape: &[usize]) -> HloValue {
         let batch = shape.len() - 2;
         let (n, found) = (a.shape[batch], shape[batch]);
         let (outside, all) = (sets(n, without), (1u32 << n) - 1);
@@ -63,7 +63,7 @@ impl Code {
 
     /// The cofactors of a large matrix `u diag(s) v^T`: `det(u v^T) u diag(c) v^T`, where `c` are the products of all
     /// singular values but one.
-    fn cofactors(&mut self, a: &Value) -> Value {
+    fn cofactors(&mut self, a: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let [u, s, vt] = self.svd(a);
         let axes: Vec<usize> = (0..rank - 2).chain([rank - 1]).collect();
@@ -82,7 +82,7 @@ impl Code {
     }
 
     /// The orders of rows and columns of elimination with the largest pivots of all, and the sign of both.
-    pub(super) fn complete_pivots(&mut self, a: &Value) -> [Value; 2] {
+    pub(super) fn complete_pivots(&mut self, a: &HloValue) -> [HloValue; 2] {
         let rank = a.shape.len();
         let (batch, n) = (size(&a.shape[..rank - 2]), a.shape[rank - 1]);
         let both: Shape = a.shape[..rank - 2].iter().copied().chain([2, n]).collect();
@@ -138,11 +138,11 @@ impl Code {
     }
 
     /// A step: of what is left, and of the steps at which rows and columns were taken; and the size of the pivot.
-    fn completely_eliminated(&mut self, k: &Value, state: &[Value]) -> [Value; 4] {
+    fn completely_eliminated(&mut self, k: &HloValue, state: &[HloValue]) -> [HloValue; 4] {
         let [rest, rows, columns, ..] = state else { unreachable!("five values") };
         let (batch, n) = (rest.shape[0], rest.shape[1]);
         let wide = rest.shape.clone();
-        let free = |code: &mut Code, steps: &Value, axis: usize| {
+        let free = |code: &mut Region, steps: &HloValue, axis: usize| {
             let free = code.compare_with("EQ", steps, n as f64);
             code.broadcast(&free, &wide, &[0, axis])
         };

@@ -2,7 +2,7 @@
 //! operation states its rule, which debug builds check where the line is written. The tests check texts again, as a
 //! parser reads them (`tests/support/stablehlo/check.rs`).
 
-use super::text::{Ty, Value};
+use super::text::{HloValue, Ty};
 
 /// Panics in debug builds unless the rule of an operation of these values holds.
 macro_rules! rule {
@@ -18,12 +18,12 @@ macro_rules! rule {
 pub(super) use rule;
 
 /// Whether values have one shape and element type.
-pub(super) fn alike(x: &Value, y: &Value) -> bool {
+pub(super) fn alike(x: &HloValue, y: &HloValue) -> bool {
     x.shape == y.shape && x.ty == y.ty
 }
 
 /// Whether values have one shape and element type but for one axis.
-pub(super) fn alike_but_for(axis: usize, x: &Value, y: &Value) -> bool {
+pub(super) fn alike_but_for(axis: usize, x: &HloValue, y: &HloValue) -> bool {
     let same = |k: usize| k == axis || x.shape[k] == y.shape[k];
     x.ty == y.ty && axis < x.shape.len() && x.shape.len() == y.shape.len() && (0..x.shape.len()).all(same)
 }
@@ -40,8 +40,8 @@ pub(super) fn broadcasts(from: &[usize], into: &[usize], axes: &[usize]) -> bool
 }
 
 /// Whether these are an index for each axis of a value, and parts of these sizes are within it.
-pub(super) fn starts(x: &Value, at: &[Value], sizes: &[usize]) -> bool {
-    let index = |i: &Value| i.ty == Ty::I64 && i.shape.is_empty();
+pub(super) fn starts(x: &HloValue, at: &[HloValue], sizes: &[usize]) -> bool {
+    let index = |i: &HloValue| i.ty == Ty::I64 && i.shape.is_empty();
     at.len() == x.shape.len()
         && at.iter().all(index)
         && sizes.len() == x.shape.len()
@@ -49,13 +49,13 @@ pub(super) fn starts(x: &Value, at: &[Value], sizes: &[usize]) -> bool {
 }
 
 /// Whether axes of two values are as long as each other.
-pub(super) fn paired(x: &Value, y: &Value, axes: [&[usize]; 2]) -> bool {
-    let of = |v: &Value, k: &usize| v.shape[*k];
+pub(super) fn paired(x: &HloValue, y: &HloValue, axes: [&[usize]; 2]) -> bool {
+    let of = |v: &HloValue, k: &usize| v.shape[*k];
     axes[0].len() == axes[1].len() && axes[0].iter().zip(axes[1]).all(|(i, j)| of(x, i) == of(y, j))
 }
 
 /// Whether these are indices into different axes of a value, each of one shape.
-pub(super) fn indexes(x: &Value, dims: &[usize], ix: &[Value]) -> bool {
-    let index = |i: &Value| i.ty == Ty::I64 && i.shape == ix[0].shape;
+pub(super) fn indexes(x: &HloValue, dims: &[usize], ix: &[HloValue]) -> bool {
+    let index = |i: &HloValue| i.ty == Ty::I64 && i.shape == ix[0].shape;
     !ix.is_empty() && ix.len() == dims.len() && are_axes(dims, x.shape.len()) && ix.iter().all(index)
 }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use super::text::{Code, Ty, Value};
+use super::text::{HloValue, Region, Ty};
 
 /// The bits of a number that are left out before the number is squared exactly.
 const TRAILING: i64 = 0x7ff_ffff;
@@ -14,9 +14,9 @@ const LARGE: i32 = 12;
 const BERNOULLI: [f64; 8] =
     [1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0];
 
-impl Code {
+impl Region {
     /// `e^(-x^2)`: the square of the leading bits is exact, and the rest of the square gives a factor near 1.
-    pub(super) fn gaussian(&mut self, x: &Value) -> Value {
+    pub(super) fn gaussian(&mut self, x: &HloValue) -> HloValue {
         let wide = self.convert(x, Ty::F64);
         let a = self.unary("abs", &wide);
         let bits = self.bitcast(&a, Ty::I64);
@@ -44,7 +44,7 @@ impl Code {
 
     /// The derivative of `digamma`: raised above [`LARGE`], then by the asymptotic series; negative arguments are
     /// reflected.
-    pub(super) fn trigamma(&mut self, x: &Value) -> Value {
+    pub(super) fn trigamma(&mut self, x: &HloValue) -> HloValue {
         let wide = self.convert(x, Ty::F64);
         let [zero, one, half, infinite, nan, pi] =
             [0.0, 1.0, 0.5, f64::INFINITY, f64::NAN, PI].map(|c| self.like(c, &wide));
@@ -93,7 +93,7 @@ impl Code {
 
     /// The derivative of `digamma` of an order that may be any number, as the row: raised, then by the asymptotic series; negative arguments
     /// are reflected.
-    pub(super) fn polygamma(&mut self, x: &Value, order: &Value) -> Value {
+    pub(super) fn polygamma(&mut self, x: &HloValue, order: &HloValue) -> HloValue {
         let (wide, given) = (self.convert(x, Ty::F64), self.convert(order, Ty::F64));
         let [zero, one, half, infinite, nan] = [0.0, 1.0, 0.5, f64::INFINITY, f64::NAN].map(|c| self.like(c, &wide));
         let n = self.unary("round_nearest_afz", &given);
@@ -136,7 +136,7 @@ impl Code {
     }
 
     /// The factorials of whole numbers up to 170, of which the next is no float.
-    fn factorial(&mut self, n: &Value) -> Value {
+    fn factorial(&mut self, n: &HloValue) -> HloValue {
         let (start, one) = (self.integer(0, &[]), self.like(1.0, n));
         let state = self.repeat(
             &[start, one.clone(), one.clone()],
@@ -156,7 +156,7 @@ impl Code {
     }
 
     /// `n! sum_k 1 / (x + k)^(n + 1)` for positive `x`.
-    fn polygamma_size(&mut self, x: &Value, n: &Value, factorial: &Value) -> Value {
+    fn polygamma_size(&mut self, x: &HloValue, n: &HloValue, factorial: &HloValue) -> HloValue {
         let [zero, one, half, two] = [0.0, 1.0, 0.5, 2.0].map(|c| self.like(c, x));
         let power = self.binary("add", n, &one);
         let large = {

@@ -87,13 +87,13 @@ pub(super) fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> 
 
 /// A value of a function.
 #[derive(Clone, Debug)]
-pub(super) struct Value {
+pub(super) struct HloValue {
     pub(super) name: Rc<str>,
     pub(super) shape: Shape,
     pub(super) ty: Ty,
 }
 
-impl Value {
+impl HloValue {
     /// Its type.
     pub(super) fn tensor(&self) -> String {
         tensor(&self.shape, self.ty)
@@ -101,18 +101,18 @@ impl Value {
 }
 
 /// The names of values, `a, b`.
-pub(super) fn names<'a>(values: impl IntoIterator<Item = &'a Value>) -> String {
+pub(super) fn names<'a>(values: impl IntoIterator<Item = &'a HloValue>) -> String {
     list(values.into_iter().map(|v| &v.name))
 }
 
 /// The types of values, `tensor<f64>, tensor<2xi64>`.
-pub(super) fn types<'a>(values: impl IntoIterator<Item = &'a Value>) -> String {
-    list(values.into_iter().map(Value::tensor))
+pub(super) fn types<'a>(values: impl IntoIterator<Item = &'a HloValue>) -> String {
+    list(values.into_iter().map(HloValue::tensor))
 }
 
 /// The lines of a function or of a region in it.
 #[derive(Default)]
-pub(super) struct Code {
+pub(super) struct Region {
     text: String,
     /// The number of the next value.
     next: usize,
@@ -121,24 +121,24 @@ pub(super) struct Code {
     /// Where the operation was written whose lines are made now, as the end of these lines.
     place: String,
     /// Lines by what stands right of the equality sign. Only looked up, never iterated over.
-    known: HashMap<String, Value>,
+    known: HashMap<String, HloValue>,
     /// What some values are made of, by name, for operations that need not read them as they are.
-    made: HashMap<Rc<str>, Origin>,
+    made: HashMap<Rc<str>, Composed>,
 }
 
 /// What a value is made of.
 #[derive(Clone)]
-pub(super) enum Origin {
+pub(super) enum Composed {
     /// Zeros around a value, so many before and after it along each axis.
-    Padded(Value, Vec<[usize; 2]>),
+    Padded(HloValue, Vec<[usize; 2]>),
     /// Ones where a mask holds, and zeros.
-    OfMask(Value),
+    OfMask(HloValue),
 }
 
-impl Code {
+impl Region {
     /// The code of a function, whose lines stand within two pairs of braces.
-    pub(super) fn function() -> Code {
-        Code { depth: 2, ..Code::default() }
+    pub(super) fn function() -> Region {
+        Region { depth: 2, ..Region::default() }
     }
 
     /// The lines from now on belong to an operation that was written here.
@@ -150,9 +150,9 @@ impl Code {
     }
 
     /// A value with a new name, which the caller defines.
-    pub(super) fn argument(&mut self, shape: &[usize], ty: Ty) -> Value {
+    pub(super) fn argument(&mut self, shape: &[usize], ty: Ty) -> HloValue {
         self.next += 1;
-        Value { name: format!("%{}", self.next - 1).into(), shape: Shape::from_slice(shape), ty }
+        HloValue { name: format!("%{}", self.next - 1).into(), shape: Shape::from_slice(shape), ty }
     }
 
     /// A line as it is.
@@ -163,7 +163,7 @@ impl Code {
     }
 
     /// The result of an operation: a new line, unless there is an equal one.
-    pub(super) fn op(&mut self, text: String, shape: &[usize], ty: Ty) -> Value {
+    pub(super) fn op(&mut self, text: String, shape: &[usize], ty: Ty) -> HloValue {
         let text = format!("{text}{}", tensor(shape, ty));
         if let Some(known) = self.known.get(&text) {
             return known.clone();
@@ -175,17 +175,17 @@ impl Code {
     }
 
     /// Says what a value is made of.
-    pub(super) fn remember(&mut self, value: &Value, origin: Origin) {
+    pub(super) fn remember(&mut self, value: &HloValue, origin: Composed) {
         self.made.insert(value.name.clone(), origin);
     }
 
     /// What a value is made of, if that was said.
-    pub(super) fn origin(&self, value: &Value) -> Option<Origin> {
+    pub(super) fn origin(&self, value: &HloValue) -> Option<Composed> {
         self.made.get(&value.name).cloned()
     }
 
     /// The results of an operation that has several, or whose text has several lines.
-    pub(super) fn results(&mut self, text: &str, kinds: &[(Shape, Ty)]) -> Vec<Value> {
+    pub(super) fn results(&mut self, text: &str, kinds: &[(Shape, Ty)]) -> Vec<HloValue> {
         let name = format!("%{}", self.next);
         self.next += 1;
         let count = kinds.len();
@@ -193,14 +193,15 @@ impl Code {
         self.line(&format!("{left} = {text}{}", self.place));
         let value = |(k, (shape, ty)): (usize, &(Shape, Ty))| {
             let name = if count == 1 { name.as_str().into() } else { format!("{name}#{k}").into() };
-            Value { name, shape: shape.clone(), ty: *ty }
+            HloValue { name, shape: shape.clone(), ty: *ty }
         };
         kinds.iter().enumerate().map(value).collect()
     }
 
     /// The lines of a region, each with its line break; the region may use the values of the code around it.
-    pub(super) fn region(&mut self, make: impl FnOnce(&mut Code)) -> String {
-        let mut inner = Code { next: self.next, depth: self.depth + 1, place: self.place.clone(), ..Code::default() };
+    pub(super) fn region(&mut self, make: impl FnOnce(&mut Region)) -> String {
+        let mut inner =
+            Region { next: self.next, depth: self.depth + 1, place: self.place.clone(), ..Region::default() };
         make(&mut inner);
         self.next = inner.next;
         inner.text
@@ -212,7 +213,7 @@ impl Code {
     }
 
     /// The last line of a region.
-    pub(super) fn give(&mut self, values: &[&Value]) {
+    pub(super) fn give(&mut self, values: &[&HloValue]) {
         let line = format!("stablehlo.return {} : {}", names(values.iter().copied()), types(values.iter().copied()));
         self.line(&line);
     }

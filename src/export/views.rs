@@ -11,23 +11,23 @@
 use smallvec::SmallVec;
 
 use super::rules::rule;
-use super::text::{Code, Ty, Value};
+use super::text::{HloValue, Region, Ty};
 use crate::ops::View;
 use crate::ops::view::interval;
 use crate::shape::Shape;
 
 /// The half-open interval of each axis of an iteration space in which something happens.
-pub(super) type Bounds = Vec<(usize, usize)>;
+pub(super) type BoxIntervals = Vec<(usize, usize)>;
 
 /// One row of a view within a box: `start + sum coefficient * i`, with `i` counted from the start of the box.
-pub(super) struct Row {
+pub(super) struct ViewRow {
     pub(super) start: i64,
     pub(super) moving: SmallVec<[(usize, i64); 2]>,
     /// Whether it depends on one axis at most, on which no other row depends.
     pub(super) plain: bool,
 }
 
-impl Row {
+impl ViewRow {
     /// The smallest and the largest index.
     pub(super) fn range(&self, bounds: &[(usize, usize)]) -> (i64, i64) {
         self.moving.iter().fold((self.start, self.start), |(lo, hi), (axis, m)| {
@@ -42,7 +42,7 @@ impl Row {
     }
 
     /// The row as a window, if two axes move it, which move no other row, and slices are not too many.
-    pub(super) fn window(&self, rows: &[Row], bounds: &[(usize, usize)]) -> Option<Window> {
+    pub(super) fn window(&self, rows: &[ViewRow], bounds: &[(usize, usize)]) -> Option<Window> {
         let [x, y] = self.moving[..] else { return None };
         let uses = |axis: usize| rows.iter().filter(|row| row.moving.iter().any(|m| m.0 == axis)).count();
         if uses(x.0) > 1 || uses(y.0) > 1 {
@@ -95,18 +95,18 @@ enum Dim {
 }
 
 /// The rows that something moves.
-fn left(rows: &[Row]) -> Vec<usize> {
+fn left(rows: &[ViewRow]) -> Vec<usize> {
     (0..rows.len()).filter(|k| !rows[*k].plain || !rows[*k].moving.is_empty()).collect()
 }
 
 /// The plain rows whose index falls.
-fn backwards(rows: &[Row]) -> Vec<usize> {
-    let falls = |row: &Row| row.plain && row.moving.first().is_some_and(|(_, m)| *m < 0);
+fn backwards(rows: &[ViewRow]) -> Vec<usize> {
+    let falls = |row: &ViewRow| row.plain && row.moving.first().is_some_and(|(_, m)| *m < 0);
     (0..rows.len()).filter(|k| falls(&rows[*k])).collect()
 }
 
 /// The axes of a box that move some rows, in order.
-fn moved_by(rows: &[&Row]) -> Vec<usize> {
+fn moved_by(rows: &[&ViewRow]) -> Vec<usize> {
     let mut axes: Vec<usize> = rows.iter().flat_map(|row| row.moving.iter().map(|m| m.0)).collect();
     axes.sort_unstable();
     axes.dedup();
@@ -120,18 +120,18 @@ pub(super) fn width(bounds: &[(usize, usize)], axis: usize) -> usize {
 
 /// An array whose axes are axes of the box, each as long as the box.
 #[derive(Clone)]
-pub(super) struct Part {
-    pub(super) value: Value,
+pub(super) struct BoxArray {
+    pub(super) value: HloValue,
     pub(super) axes: Vec<usize>,
 }
 
 /// The box in which all views look at something, as far as that is a box; nothing if there is no such position.
-pub(super) fn common(views: &[&View]) -> Option<Bounds> {
+pub(super) fn common(views: &[&View]) -> Option<BoxIntervals> {
     if views.iter().any(|view| view.is_empty()) {
         return None;
     }
     let sides = |axis: usize| views.iter().map(move |view| view.bounds()[axis]);
-    let mut bounds: Bounds = (0..views[0].shape().len())
+    let mut bounds: BoxIntervals = (0..views[0].shape().len())
         .map(|axis| sides(axis).fold((0, usize::MAX), |x, y| (x.0.max(y.0), x.1.min(y.1))))
         .collect();
     // An axis that is cut to one position may make a row depend on one axis alone.
@@ -166,16 +166,16 @@ pub(super) fn common(views: &[&View]) -> Option<Bounds> {
 }
 
 /// One row of a view within a box, not yet known to be plain.
-fn row_of(view: &View, bounds: &[(usize, usize)], k: usize) -> Row {
+fn row_of(view: &View, bounds: &[(usize, usize)], k: usize) -> ViewRow {
     let coefficients = view.row(k).iter().enumerate();
     let start = coefficients.clone().map(|(axis, m)| m * bounds[axis].0 as i64).sum::<i64>() + view.offset()[k];
     let moving = coefficients.filter(|(axis, m)| **m != 0 && width(bounds, *axis) > 1).map(|(axis, m)| (axis, *m));
-    Row { start, moving: moving.collect(), plain: false }
+    ViewRow { start, moving: moving.collect(), plain: false }
 }
 
 /// The rows of a view within a box.
-pub(super) fn rows(view: &View, bounds: &[(usize, usize)]) -> Vec<Row> {
-    let mut rows: Vec<Row> = (0..view.source().len()).map(|k| row_of(view, bounds, k)).collect();
+pub(super) fn rows(view: &View, bounds: &[(usize, usize)]) -> Vec<ViewRow> {
+    let mut rows: Vec<ViewRow> = (0..view.source().len()).map(|k| row_of(view, bounds, k)).collect();
     for k in 0..rows.len() {
         let alone =
             |axis: usize| rows.iter().enumerate().all(|(j, row)| j == k || row.moving.iter().all(|m| m.0 != axis));
@@ -190,18 +190,18 @@ pub(super) fn rows(view: &View, bounds: &[(usize, usize)]) -> Vec<Row> {
 }
 
 /// The axes of a box that move a view, in order.
-pub(super) fn moved(rows: &[Row]) -> Vec<usize> {
-    moved_by(&rows.iter().collect::<Vec<&Row>>())
+pub(super) fn moved(rows: &[ViewRow]) -> Vec<usize> {
+    moved_by(&rows.iter().collect::<Vec<&ViewRow>>())
 }
 
 /// Whether every position of the box looks at something.
-pub(super) fn is_total(rows: &[Row], source: &[usize], bounds: &[(usize, usize)]) -> bool {
+pub(super) fn is_total(rows: &[ViewRow], source: &[usize], bounds: &[(usize, usize)]) -> bool {
     rows.iter().zip(source).all(|(row, n)| row.is_within(bounds, *n))
 }
 
-impl Code {
+impl Region {
     /// `out[into i] += t[from i]`; `signed` says that an operation sees that a sum of zeros is +0.
-    pub(super) fn affine(&mut self, t: &Value, from: &View, into: &View, signed: bool) -> Value {
+    pub(super) fn affine(&mut self, t: &HloValue, from: &View, into: &View, signed: bool) -> HloValue {
         let Some(bounds) = common(&[from, into]) else {
             return self.full(0.0, into.source(), t.ty);
         };
@@ -220,33 +220,33 @@ impl Code {
 
     /// The part with +0 in the place of each -0, as a sum from +0 has it. XLA drops an addition of 0, whatever that does
     /// to signs, so this is a choice.
-    pub(super) fn added_to_zero(&mut self, part: Part) -> Part {
+    pub(super) fn added_to_zero(&mut self, part: BoxArray) -> BoxArray {
         if !part.value.ty.is_float() {
             return part;
         }
         let zero = self.like(0.0, &part.value);
         let is_zero = self.compare("EQ", &part.value, &zero);
-        Part { value: self.select(&is_zero, &zero, &part.value), ..part }
+        BoxArray { value: self.select(&is_zero, &zero, &part.value), ..part }
     }
 
     /// The part summed over all axes but these.
-    pub(super) fn summed(&mut self, part: Part, kept: &[usize]) -> Part {
+    pub(super) fn summed(&mut self, part: BoxArray, kept: &[usize]) -> BoxArray {
         let gone: Vec<usize> = (0..part.axes.len()).filter(|k| !kept.contains(&part.axes[*k])).collect();
         let value = self.sum(&part.value, &gone);
-        Part { value, axes: part.axes.into_iter().filter(|axis| kept.contains(axis)).collect() }
+        BoxArray { value, axes: part.axes.into_iter().filter(|axis| kept.contains(axis)).collect() }
     }
 
     /// The sum of so many equal parts.
-    pub(super) fn times(&mut self, part: Part, times: usize) -> Part {
+    pub(super) fn times(&mut self, part: BoxArray, times: usize) -> BoxArray {
         if times == 1 || part.value.ty == Ty::Bool {
             return part;
         }
         let factor = self.like(times as f64, &part.value);
-        Part { value: self.binary("multiply", &part.value, &factor), ..part }
+        BoxArray { value: self.binary("multiply", &part.value, &factor), ..part }
     }
 
     /// The part repeated and transposed to these axes.
-    pub(super) fn spread(&mut self, part: &Part, axes: &[usize], bounds: &[(usize, usize)]) -> Value {
+    pub(super) fn spread(&mut self, part: &BoxArray, axes: &[usize], bounds: &[(usize, usize)]) -> HloValue {
         let shape: Shape = axes.iter().map(|axis| width(bounds, *axis)).collect();
         let fits = part.axes.iter().all(|axis| axes.contains(axis))
             && part.axes.iter().map(|axis| width(bounds, *axis)).eq(part.value.shape.iter().copied());
@@ -267,23 +267,23 @@ impl Code {
     }
 
     /// What a view looks at in a box: 0 where that is nothing.
-    pub(super) fn read(&mut self, t: &Value, view: &View, bounds: &[(usize, usize)]) -> Part {
+    pub(super) fn read(&mut self, t: &HloValue, view: &View, bounds: &[(usize, usize)]) -> BoxArray {
         let rows = rows(view, bounds);
         let value = self.read_plain(t, &rows, bounds);
         let (value, dims) = self.unfolded(value, &rows, bounds);
         let tangled: Vec<usize> = (0..dims.len()).filter(|k| matches!(dims[*k], Dim::Row(_))).collect();
-        let of: Vec<&Row> =
+        let of: Vec<&ViewRow> =
             dims.iter().filter_map(|dim| if let Dim::Row(k) = dim { Some(&rows[*k]) } else { None }).collect();
         let rest = dims.iter().filter_map(|dim| if let Dim::Axis(axis) = dim { Some(*axis) } else { None });
         if of.is_empty() {
-            return Part { value, axes: rest.collect() };
+            return BoxArray { value, axes: rest.collect() };
         }
         let mut axes = moved_by(&of);
-        let index: Vec<Value> = of.iter().map(|row| self.index(row, &axes, bounds)).collect();
+        let index: Vec<HloValue> = of.iter().map(|row| self.index(row, &axes, bounds)).collect();
         let extents: Vec<usize> = tangled.iter().map(|k| value.shape[*k]).collect();
         let mask = self.mask(&of, &extents, &axes, bounds);
         // Engines differ in what they read at an index out of bounds.
-        let index: Vec<Value> = match &mask {
+        let index: Vec<HloValue> = match &mask {
             Some(mask) => {
                 let zero = self.integer(0, &mask.value.shape);
                 index.iter().map(|index| self.select(&mask.value, index, &zero)).collect()
@@ -292,17 +292,17 @@ impl Code {
         };
         let value = self.gather_at(&value, &tangled, &index, &[]);
         axes.extend(rest);
-        let part = Part { value, axes };
+        let part = BoxArray { value, axes };
         let Some(mask) = mask else { return part };
         let mask = self.spread(&mask, &part.axes, bounds);
         let zero = self.like(0.0, &part.value);
-        Part { value: self.select(&mask, &part.value, &zero), ..part }
+        BoxArray { value: self.select(&mask, &part.value, &zero), ..part }
     }
 
     /// The mask of the positions of a box at which a view looks at something, if that is not everywhere.
-    pub(super) fn looks(&mut self, view: &View, bounds: &[(usize, usize)]) -> Option<Part> {
+    pub(super) fn looks(&mut self, view: &View, bounds: &[(usize, usize)]) -> Option<BoxArray> {
         let rows = rows(view, bounds);
-        let (of, extents): (Vec<&Row>, Vec<usize>) = rows
+        let (of, extents): (Vec<&ViewRow>, Vec<usize>) = rows
             .iter()
             .zip(view.source())
             .filter(|(row, n)| !row.is_within(bounds, **n))
@@ -313,7 +313,13 @@ impl Code {
     }
 
     /// The mask of the positions at which rows are indices of axes of these extents.
-    fn mask(&mut self, of: &[&Row], extents: &[usize], axes: &[usize], bounds: &[(usize, usize)]) -> Option<Part> {
+    fn mask(
+        &mut self,
+        of: &[&ViewRow],
+        extents: &[usize],
+        axes: &[usize],
+        bounds: &[(usize, usize)],
+    ) -> Option<BoxArray> {
         let mut mask = None;
         for (row, n) in of.iter().zip(extents) {
             if !row.is_within(bounds, *n) {
@@ -321,11 +327,11 @@ impl Code {
                 mask = self.within(&index, row.range(bounds), *n, mask);
             }
         }
-        mask.map(|value| Part { value, axes: axes.to_vec() })
+        mask.map(|value| BoxArray { value, axes: axes.to_vec() })
     }
 
     /// The operand with its plain rows read, without those that nothing moves.
-    fn read_plain(&mut self, t: &Value, rows: &[Row], bounds: &[(usize, usize)]) -> Value {
+    fn read_plain(&mut self, t: &HloValue, rows: &[ViewRow], bounds: &[(usize, usize)]) -> HloValue {
         let mut slices = Vec::new();
         for (row, n) in rows.iter().zip(&t.shape) {
             if !row.plain {
@@ -342,7 +348,7 @@ impl Code {
     }
 
     /// The operand with two axes in place of each window that can be read by slices, and what its axes are then.
-    fn unfolded(&mut self, mut value: Value, rows: &[Row], bounds: &[(usize, usize)]) -> (Value, Vec<Dim>) {
+    fn unfolded(&mut self, mut value: HloValue, rows: &[ViewRow], bounds: &[(usize, usize)]) -> (HloValue, Vec<Dim>) {
         let mut dims = Vec::new();
         for k in left(rows) {
             let row = &rows[k];
@@ -360,7 +366,7 @@ impl Code {
     }
 
     /// Two axes in place of the one at `at`: the positions of windows, and those within a window.
-    fn unfold(&mut self, x: &Value, at: usize, w: &Window) -> Value {
+    fn unfold(&mut self, x: &HloValue, at: usize, w: &Window) -> HloValue {
         let ((_, step), (_, inner)) = (w.outer, w.inner);
         let [count, wide] = w.widths;
         if let Some(ratio) = w.ratio() {
@@ -384,7 +390,7 @@ impl Code {
     }
 
     /// So many elements along an axis, from a start, in steps; 0 where there are none.
-    fn pick(&mut self, x: &Value, axis: usize, [start, step]: [i64; 2], count: usize) -> Value {
+    fn pick(&mut self, x: &HloValue, axis: usize, [start, step]: [i64; 2], count: usize) -> HloValue {
         let (first, end) = interval(step, start, 0, x.shape[axis] as i64);
         let (first, end) = (first.clamp(0, count as i64), end.clamp(0, count as i64));
         let mut shape = x.shape.clone();
@@ -404,7 +410,7 @@ impl Code {
 
     /// The elements along an axis at their places in an axis of size `n`, from a start, in steps, within zeros; those
     /// without a place are left out.
-    fn place(&mut self, x: &Value, axis: usize, [start, step]: [i64; 2], n: usize) -> Value {
+    fn place(&mut self, x: &HloValue, axis: usize, [start, step]: [i64; 2], n: usize) -> HloValue {
         let count = x.shape[axis];
         let (first, end) = interval(step, start, 0, n as i64);
         let (first, end) = (first.clamp(0, count as i64), end.clamp(0, count as i64));
@@ -424,7 +430,7 @@ impl Code {
     }
 
     /// The sum over two axes at their places in one: the adjoint of [`unfold`](Code::unfold).
-    fn fold(&mut self, x: &Value, at: usize, w: &Window, n: usize) -> Value {
+    fn fold(&mut self, x: &HloValue, at: usize, w: &Window, n: usize) -> HloValue {
         let ((_, step), (_, inner)) = (w.outer, w.inner);
         let [count, wide] = w.widths;
         if let Some(ratio) = w.ratio() {
@@ -437,7 +443,7 @@ impl Code {
             let line = self.reshape(&blocks, &shape);
             return self.place(&line, at, [w.start, inner], n);
         }
-        let mut sum: Option<Value> = None;
+        let mut sum: Option<HloValue> = None;
         for j in 0..wide {
             let row = self.at(x, at + 1, j);
             let mut shape = row.shape.clone();
@@ -453,9 +459,9 @@ impl Code {
     }
 
     /// The index of a row at each position along these axes.
-    fn index(&mut self, row: &Row, axes: &[usize], bounds: &[(usize, usize)]) -> Value {
+    fn index(&mut self, row: &ViewRow, axes: &[usize], bounds: &[(usize, usize)]) -> HloValue {
         let shape: Shape = axes.iter().map(|axis| width(bounds, *axis)).collect();
-        let mut sum: Option<Value> = None;
+        let mut sum: Option<HloValue> = None;
         for (axis, m) in &row.moving {
             let place = axes.iter().position(|a| a == axis).unwrap_or_default();
             let mut term = self.iota(&shape, place);
@@ -479,11 +485,11 @@ impl Code {
     /// The mask of the places where an index between bounds is one of an axis of size `n`, and another mask holds.
     pub(super) fn within(
         &mut self,
-        index: &Value,
+        index: &HloValue,
         (lo, hi): (i64, i64),
         n: usize,
-        mask: Option<Value>,
-    ) -> Option<Value> {
+        mask: Option<HloValue>,
+    ) -> Option<HloValue> {
         let mut all = mask;
         let size = self.integer(n as i64, &index.shape);
         let zero = self.integer(0, &index.shape);
@@ -500,13 +506,13 @@ impl Code {
     }
 
     /// The part at the places that a view looks at, within zeros. The axes of the part move the view.
-    pub(super) fn write(&mut self, part: Part, view: &View, bounds: &[(usize, usize)]) -> Value {
+    pub(super) fn write(&mut self, part: BoxArray, view: &View, bounds: &[(usize, usize)]) -> HloValue {
         let (rows, source) = (rows(view, bounds), view.source());
         let left = left(&rows);
         let windows: Vec<Option<Window>> = left.iter().map(|k| rows[*k].window(&rows, bounds)).collect();
         // The axes of the part in the order of those of the source, two for a window, none for a tangled row.
         let (mut axes, mut shape, mut tangled) = (Vec::new(), Shape::new(), Vec::new());
-        let mut of: Vec<&Row> = Vec::new();
+        let mut of: Vec<&ViewRow> = Vec::new();
         for (k, window) in left.iter().zip(&windows) {
             let row = &rows[*k];
             let own: &[usize] = match window {
@@ -526,7 +532,7 @@ impl Code {
             self.spread(&part, &axes, bounds)
         } else {
             let mut all = moved_by(&of);
-            let index: Vec<Value> = of.iter().map(|row| self.index(row, &all, bounds)).collect();
+            let index: Vec<HloValue> = of.iter().map(|row| self.index(row, &all, bounds)).collect();
             all.extend(&axes);
             let values = self.spread(&part, &all, bounds);
             let zeros = self.full(0.0, &shape, values.ty);

@@ -80,9 +80,9 @@ pub(crate) trait Machine: Copy {
 
 /// A machine without fused multiply-add.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain;
+pub(crate) struct WithoutFma;
 
-impl Machine for Plain {
+impl Machine for WithoutFma {
     const FMA: bool = false;
 }
 
@@ -104,7 +104,7 @@ pub(crate) trait Kernel {
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
     match isa.0 {
-        Level::Baseline => kernel.run::<Plain>(),
+        Level::Baseline => kernel.run::<WithoutFma>(),
         // SAFETY: the processor has the features, or this value of `Isa` would not exist.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => unsafe { avx2(kernel) },

@@ -19,7 +19,7 @@ pub(crate) struct Nest<const K: usize> {
     /// Outermost first.
     axes: SmallVec<[Axis<K>; 6]>,
     /// The range checks that the box does not imply: indices that several axes together put out of range.
-    sides: SmallVec<[Side; 1]>,
+    sides: SmallVec<[RangeCheck; 1]>,
 }
 
 /// One loop.
@@ -42,7 +42,7 @@ impl<const K: usize> Axis<K> {
 
 /// The condition `0 <= at + sum row * index < size` on an index of an array.
 #[derive(Clone)]
-pub(crate) struct Side {
+pub(crate) struct RangeCheck {
     /// Which array of the nest.
     pub(crate) array: usize,
     pub(crate) at: i64,
@@ -83,7 +83,7 @@ impl<const K: usize> Nest<K> {
                     return None;
                 }
                 if lo < 0 || hi >= size {
-                    nest.sides.push(Side { array: k, at, size, row: SmallVec::from_slice(row) });
+                    nest.sides.push(RangeCheck { array: k, at, size, row: SmallVec::from_slice(row) });
                 }
                 if !single[k] {
                     // An index out of range is never visited, but the flat position of such an index may overflow.
@@ -158,7 +158,7 @@ impl<const K: usize> Nest<K> {
     }
 
     /// The range checks.
-    pub(crate) fn sides(&self) -> impl Iterator<Item = &Side> {
+    pub(crate) fn sides(&self) -> impl Iterator<Item = &RangeCheck> {
         self.sides.iter()
     }
 
@@ -296,7 +296,7 @@ pub(crate) fn stepped<const K: usize>(start: [usize; K], strides: [i64; K], step
     std::array::from_fn(|k| (start[k] as i64).wrapping_add(strides[k].wrapping_mul(steps as i64)) as usize)
 }
 
-impl Side {
+impl RangeCheck {
     /// What a step of a loop adds to the index.
     pub(crate) fn moved_by<const K: usize>(&self, axis: &Axis<K>) -> i64 {
         self.row[axis.column]

@@ -10,24 +10,24 @@ use crate::shape::Shape;
 use crate::tensor::band;
 
 /// A matrix in a product, as it is or transposed.
-pub(super) enum Side<'a, T> {
+pub(super) enum OrTransposed<'a, T> {
     As(&'a T),
     T(&'a T),
 }
 
-impl<T> Clone for Side<'_, T> {
+impl<T> Clone for OrTransposed<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Side<'_, T> {}
+impl<T> Copy for OrTransposed<'_, T> {}
 
-use Side::{As, T as Turned};
+use OrTransposed::{As, T as Turned};
 
 /// The product of the matrices.
-pub(super) fn mm<T: BaseTensor>(a: Side<'_, T>, b: Side<'_, T>) -> T {
-    let sizes = |side: Side<'_, T>| {
+pub(super) fn mm<T: BaseTensor>(a: OrTransposed<'_, T>, b: OrTransposed<'_, T>) -> T {
+    let sizes = |side: OrTransposed<'_, T>| {
         let (As(x) | Turned(x)) = side;
         let rank = x.shape().len();
         let (m, n) = (x.shape()[rank - 2], x.shape()[rank - 1]);

@@ -5,7 +5,7 @@
 //! rows and columns with the smallest pivots, whose determinant is such a polynomial; what is eliminated must be regular,
 //! which [`Matrix::Pivots`] says.
 
-use super::algebra::Side::{As, T};
+use super::algebra::OrTransposed::{As, T};
 use super::algebra::*;
 use crate::array::Array;
 use crate::base::BaseTensor;

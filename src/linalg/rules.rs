@@ -6,7 +6,7 @@
 //! results for forward and reverse mode algorithmic differentiation" (2008), and for `e^a` of R. Mathias, "A chain rule
 //! for matrix functions" (1996).
 
-use super::algebra::Side::{As, T};
+use super::algebra::OrTransposed::{As, T};
 use super::algebra::*;
 use super::minors;
 use crate::base::BaseTensor;
@@ -149,7 +149,7 @@ fn svd<U: BaseTensor>(y: &[U], da: &U) -> Vec<Tangent<U>> {
     let mut dv = mm(T(vt), As(&twice(times(&times(&share, &by_rows), &p))));
     let (m, n) = (da.shape()[da.shape().len() - 2], da.shape()[da.shape().len() - 1]);
     // A part outside of the span of `u` or `v`, over the singular values.
-    let outside = |basis: Side<'_, U>, coordinates: U, moved: U| {
+    let outside = |basis: OrTransposed<'_, U>, coordinates: U, moved: U| {
         let rest = minus(&moved, &mm(basis, As(&coordinates)));
         let over = along(&s.unary(Unary::Recip), rest.shape(), 1);
         times(&rest, &over)

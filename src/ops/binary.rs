@@ -7,7 +7,7 @@ use std::f64::consts::LN_2;
 
 use super::property::Properties;
 use super::special;
-use super::val::{Origin, Partial, Val};
+use super::val::{Partial, PartialOrigin, Val};
 use crate::array::pool;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
@@ -337,5 +337,9 @@ fn takes_first<T: BaseTensor>(op: Compare, x: &Val<T>, y: &Val<T>) -> Val<T> {
 
 /// The operands and the result, as arguments of the formulas of the rows.
 fn operands<T: BaseTensor>(x: &T, y: &T, z: &T) -> (Val<T>, Val<T>, Val<T>) {
-    (Val::from(x.clone(), Origin::First), Val::from(y.clone(), Origin::Second), Val::from(z.clone(), Origin::Result))
+    (
+        Val::from(x.clone(), PartialOrigin::First),
+        Val::from(y.clone(), PartialOrigin::Second),
+        Val::from(z.clone(), PartialOrigin::Result),
+    )
 }

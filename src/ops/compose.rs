@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use super::linear::Linear;
-use super::view::{Side, View, clip, interval, within_reach};
+use super::view::{CheckSide, View, clip, interval, within_reach};
 use crate::shape::{Show, size};
 
 impl View {
@@ -44,9 +44,9 @@ impl View {
         for k in 0..inner {
             let (lo, hi) = self.bounds[k];
             match clip(&mut bounds, outer.row(k), outer.offset[k], lo as i64, hi as i64) {
-                Side::Outside => empty = true,
-                Side::Box => {}
-                Side::Slanted => slanted.push(k),
+                CheckSide::Outside => empty = true,
+                CheckSide::Box => {}
+                CheckSide::Slanted => slanted.push(k),
             }
         }
         let mut matrix: SmallVec<[i64; 16]> = SmallVec::from_elem(0, rows * columns);

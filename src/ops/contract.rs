@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::familiar::Product;
 use super::kinds::{Kind, or_panic};
-use super::view::{Place, Space, View};
+use super::view::{ShownView, Space, View};
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
 use crate::source::mistake;
@@ -148,12 +148,12 @@ impl Contract {
 
     fn products(&self, a: &str, b: &str) -> String {
         let Contract { a: left, b: right, out } = self;
-        let sum = format!("contract {} {a}{} * {b}{} -> ", Space(left.shape()), Place(left), Place(right));
+        let sum = format!("contract {} {a}{} * {b}{} -> ", Space(left.shape()), ShownView(left), ShownView(right));
         // If the axes of the result are whole axes of the space, they show its shape.
         if out.is_total() && out.axes_sizes().as_deref() == Some(out.source()) {
-            format!("{sum}{}", Place(out))
+            format!("{sum}{}", ShownView(out))
         } else {
-            format!("{sum}{} at {}", Show(out.source()), Place(out))
+            format!("{sum}{} at {}", Show(out.source()), ShownView(out))
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::shape::{Shape, Show};
 pub type HostFunction = dyn Fn(&[Array]) -> Vec<Array> + Send + Sync;
 
 /// A call for each of so many elements: which of the arguments are stacks of an argument for each.
-pub type Each = (usize, Vec<bool>);
+pub type BatchedCall = (usize, Vec<bool>);
 
 /// Code of the host, with the shapes and element types that it takes and returns.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub struct External {
     takes: Vec<(Shape, DType)>,
     returns: Vec<(Shape, DType)>,
     /// In bulk: the function is called for each element, innermost axis first.
-    each: Vec<Each>,
+    each: Vec<BatchedCall>,
     /// None for the name of a function that is not known, as in a program that was saved.
     function: Option<Arc<HostFunction>>,
 }
@@ -87,7 +87,7 @@ impl External {
     }
 
     /// The axes over which the function is called for each element, innermost first.
-    pub fn each(&self) -> &[Each] {
+    pub fn each(&self) -> &[BatchedCall] {
         &self.each
     }
 
@@ -139,7 +139,7 @@ impl External {
     }
 
     /// The results for each element along these axes.
-    fn over(&self, each: &[Each], function: &HostFunction, args: &[Array]) -> Result<Vec<Array>, String> {
+    fn over(&self, each: &[BatchedCall], function: &HostFunction, args: &[Array]) -> Result<Vec<Array>, String> {
         let Some(((n, stacked), inner)) = each.split_last() else { return self.once(function, args) };
         let mut rows: Vec<Vec<Array>> = vec![Vec::with_capacity(*n); self.returns.len()];
         for k in 0..*n {

@@ -10,7 +10,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::kinds::{check_axis, or_panic};
-use super::view::{Place, Space, View};
+use super::view::{ShownView, Space, View};
 use crate::dtype::DType;
 use crate::shape::{self, MAX_SIZE, Shape, Show, check_possible, is_possible};
 
@@ -499,8 +499,8 @@ impl Linear {
 }
 
 fn moves(from: &View, into: &View, x: &str) -> String {
-    let read = format!("view {} -> {x}{}", Space(from.shape()), Place(from));
-    if into.is_identity() { read } else { format!("{read} into {} at {}", Show(into.source()), Place(into)) }
+    let read = format!("view {} -> {x}{}", Space(from.shape()), ShownView(from));
+    if into.is_identity() { read } else { format!("{read} into {} at {}", Show(into.source()), ShownView(into)) }
 }
 
 /// The familiar name or the views, then the shapes of argument and result: `sum axis=0: [2, 3] -> [3]`,

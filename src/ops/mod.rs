@@ -41,7 +41,7 @@ pub use binary::{Binary, Notation};
 pub use call::Call;
 pub use contract::Contract;
 pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};
-pub use external::{Each, External, HostFunction};
+pub use external::{BatchedCall, External, HostFunction};
 pub use familiar::{Cut, Familiar, Product};
 pub use linear::Linear;
 #[cfg(feature = "serde")]
@@ -51,5 +51,5 @@ pub(crate) use property::Property;
 pub use reduce::Reduce;
 pub use unary::Unary;
 pub(crate) use unary::unary_rows;
-pub use val::{Guard, Origin, Partial};
+pub use val::{Guard, Partial, PartialOrigin};
 pub use view::View;

@@ -11,7 +11,7 @@ use std::f64::consts::FRAC_2_SQRT_PI;
 
 use super::property::Properties;
 use super::special;
-use super::val::{Origin, Partial, Val};
+use super::val::{Partial, PartialOrigin, Val};
 use crate::array::pool;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
@@ -78,7 +78,7 @@ macro_rules! unary_ops {
             /// ```
             #[track_caller]
             pub fn derivative<T: BaseTensor>(self, x: &T, y: &T) -> Partial<T> {
-                let (x, y) = (Val::from(x.clone(), Origin::First), Val::from(y.clone(), Origin::Result));
+                let (x, y) = (Val::from(x.clone(), PartialOrigin::First), Val::from(y.clone(), PartialOrigin::Result));
                 match self { $( Unary::$Op => { let ($x, $y) = (&x, &y); $derivative } )* }
             }
         }

@@ -28,7 +28,7 @@ pub enum Guard {
 
 /// Where the value of a partial comes from. A partial that is an operand keeps the id of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Origin {
+pub enum PartialOrigin {
     /// The first operand of the operation.
     First,
     /// The second operand of the operation.
@@ -47,17 +47,17 @@ pub struct Partial<T> {
     /// The value of the partial; absent exactly for [`Guard::One`] and [`Guard::MinusOne`].
     pub value: Option<T>,
     /// Where the value comes from.
-    pub origin: Origin,
+    pub origin: PartialOrigin,
 }
 
 impl<T> Partial<T> {
     /// The constant 1.
     pub(super) fn one() -> Partial<T> {
-        Partial { guard: Guard::One, value: None, origin: Origin::Computed }
+        Partial { guard: Guard::One, value: None, origin: PartialOrigin::Computed }
     }
     /// The constant -1.
     pub(super) fn minus_one() -> Partial<T> {
-        Partial { guard: Guard::MinusOne, value: None, origin: Origin::Computed }
+        Partial { guard: Guard::MinusOne, value: None, origin: PartialOrigin::Computed }
     }
 }
 
@@ -89,16 +89,16 @@ impl Guard {
 
 /// A tensor inside a formula.
 #[derive(Clone, Debug)]
-pub(super) struct Val<T>(T, Origin);
+pub(super) struct Val<T>(T, PartialOrigin);
 
 /// A value computed for the derivative.
 fn computed<T>(t: T) -> Val<T> {
-    Val(t, Origin::Computed)
+    Val(t, PartialOrigin::Computed)
 }
 
 impl<T> Val<T> {
     /// A tensor and where it comes from.
-    pub(super) fn from(t: T, origin: Origin) -> Val<T> {
+    pub(super) fn from(t: T, origin: PartialOrigin) -> Val<T> {
         Val(t, origin)
     }
 }

@@ -16,18 +16,18 @@ use super::kinds::{check_axis, or_panic};
 use crate::shape::{MAX_SIZE, Shape, Show, check_possible, try_possible, try_rank};
 
 /// A half-open interval per axis of the iteration space.
-pub(super) type Bounds = SmallVec<[(usize, usize); 6]>;
+pub(super) type IterationBox = SmallVec<[(usize, usize); 6]>;
 
 /// Matrix, offset and box of a view.
 #[cfg(feature = "serde")]
-pub(crate) type Parts<'a> = (&'a [i64], &'a [i64], &'a [(usize, usize)]);
+pub(crate) type ViewParts<'a> = (&'a [i64], &'a [i64], &'a [(usize, usize)]);
 
 /// An affine map from an iteration space into the indices of an array, with a box.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     pub(super) source: Shape,
     pub(super) shape: Shape,
-    pub(super) bounds: Bounds,
+    pub(super) bounds: IterationBox,
     /// Row-major, one row per axis of `source`, one column per axis of `shape`.
     pub(super) matrix: SmallVec<[i64; 16]>,
     pub(super) offset: SmallVec<[i64; 6]>,
@@ -135,7 +135,7 @@ impl View {
     /// A view from its parts, if they fit: as many entries as there are axes, a box inside the iteration space, and
     /// indices within the range of the arithmetic. Without parts, the view that looks at nothing.
     #[cfg(feature = "serde")]
-    pub(crate) fn from_parts(source: &[usize], shape: &[usize], parts: Option<Parts<'_>>) -> Option<View> {
+    pub(crate) fn from_parts(source: &[usize], shape: &[usize], parts: Option<ViewParts<'_>>) -> Option<View> {
         // The matrix has an entry for each pair of axes.
         try_rank("view", source).and_then(|()| try_rank("view", shape)).ok()?;
         let Some((matrix, offset, bounds)) = parts else {
@@ -357,7 +357,7 @@ impl View {
                 }
             }
             let row = SmallVec::<[i64; 6]>::from_slice(&self.matrix[k * columns..(k + 1) * columns]);
-            self.empty |= clip(&mut self.bounds, &row, self.offset[k], 0, self.source[k] as i64) == Side::Outside;
+            self.empty |= clip(&mut self.bounds, &row, self.offset[k], 0, self.source[k] as i64) == CheckSide::Outside;
         }
         // A row that several axes move is no side of a box, so it does not tell that its axis has no index.
         self.empty |= self.source.contains(&0) || self.bounds.iter().any(|(lo, hi)| lo >= hi);
@@ -387,7 +387,7 @@ pub(super) fn within_reach(row: &[i64], c: i64, shape: &[usize]) -> bool {
 
 /// The relation of a range check to a box.
 #[derive(PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum CheckSide {
     /// A side of the box, or no restriction at all.
     Box,
     /// The whole box lies outside.
@@ -397,20 +397,20 @@ pub(super) enum Side {
 }
 
 /// Clips the box to where `lo <= row . i + c < hi`, if that is a side of a box.
-pub(super) fn clip(bounds: &mut Bounds, row: &[i64], c: i64, lo: i64, hi: i64) -> Side {
+pub(super) fn clip(bounds: &mut IterationBox, row: &[i64], c: i64, lo: i64, hi: i64) -> CheckSide {
     let mut moving = row.iter().enumerate().filter(|(_, m)| **m != 0);
     match (moving.next(), moving.next()) {
-        (None, _) if (lo..hi).contains(&c) => Side::Box,
-        (None, _) => Side::Outside,
+        (None, _) if (lo..hi).contains(&c) => CheckSide::Box,
+        (None, _) => CheckSide::Outside,
         (Some((axis, &m)), None) => {
             let (first, end) = interval(m, c, lo, hi);
             let (a, b) = bounds[axis];
             let first = first.max(a as i64);
             let end = end.clamp(first, (b as i64).max(first));
             bounds[axis] = (first as usize, end as usize);
-            Side::Box
+            CheckSide::Box
         }
-        (Some(_), Some(_)) => Side::Slanted,
+        (Some(_), Some(_)) => CheckSide::Slanted,
     }
 }
 
@@ -432,7 +432,7 @@ fn div_ceil(a: i64, b: i64) -> i64 {
 /// `[i<5] -> [i - 1; 1<=i<4] of [3]`.
 impl fmt::Display for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} -> {} of {}", Space(&self.shape), Place(self), Show(&self.source))
+        write!(f, "{} -> {} of {}", Space(&self.shape), ShownView(self), Show(&self.source))
     }
 }
 
@@ -463,11 +463,11 @@ impl fmt::Display for Space<'_> {
 }
 
 /// The place at which a view looks, and the sides of its box if that is not the whole space: `[i - 1, j; 1<=i<4]`.
-pub(crate) struct Place<'a>(pub(crate) &'a View);
+pub(crate) struct ShownView<'a>(pub(crate) &'a View);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ShownView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place(view) = self;
+        let ShownView(view) = self;
         if view.empty {
             return f.write_str("[nothing]");
         }

@@ -20,32 +20,32 @@ use crate::shape::Shape;
 
 /// A value, or a stack of values along a new outermost axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Value {
+pub(super) struct BatchedValue {
     pub(super) id: NodeId,
     pub(super) stacked: bool,
 }
 
-impl Value {
-    pub(super) fn stack(id: NodeId) -> Value {
-        Value { id, stacked: true }
+impl BatchedValue {
+    pub(super) fn stack(id: NodeId) -> BatchedValue {
+        BatchedValue { id, stacked: true }
     }
 
-    pub(super) fn single(id: NodeId) -> Value {
-        Value { id, stacked: false }
+    pub(super) fn single(id: NodeId) -> BatchedValue {
+        BatchedValue { id, stacked: false }
     }
 }
 
 /// The bulk form of an operation of the program.
 enum Made {
-    One(Value),
+    One(BatchedValue),
     /// A loop or function with rules that was not batched; its results are still to be extracted.
     Whole(NodeId),
     /// The results of a loop or function with rules that was batched.
-    Many(Vec<Value>),
+    Many(Vec<BatchedValue>),
 }
 
 /// The results of a program some of whose inputs are stacks of `n`; a result is a stack if it depends on one.
-pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[Value]) -> Vec<Value> {
+pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[BatchedValue]) -> Vec<BatchedValue> {
     let mut made: Vec<Made> = inputs.iter().copied().map(Made::One).collect();
     for (k, node) in program.nodes().iter().enumerate().skip(inputs.len()) {
         let before = b.placed(program.place(k as NodeId));
@@ -65,13 +65,13 @@ fn program(
     program: &Program,
     n: usize,
     stacked: &[bool],
-    result: &mut dyn FnMut(&mut Builder, usize, Value) -> NodeId,
+    result: &mut dyn FnMut(&mut Builder, usize, BatchedValue) -> NodeId,
 ) -> Program {
     let mut b = Builder::new();
     let mut inputs = Vec::with_capacity(stacked.len());
     for (slot, stacked) in program.inputs().iter().zip(stacked) {
         let shape = if *stacked { under(n, &slot.shape) } else { slot.shape.clone() };
-        inputs.push(Value { id: b.input(Slot { shape, ..slot.clone() }), stacked: *stacked });
+        inputs.push(BatchedValue { id: b.input(Slot { shape, ..slot.clone() }), stacked: *stacked });
     }
     let results = batch(&mut b, n, program, &inputs);
     let results: Vec<NodeId> = results.into_iter().enumerate().map(|(k, value)| result(&mut b, k, value)).collect();
@@ -83,7 +83,7 @@ fn under(n: usize, shape: &[usize]) -> Shape {
 }
 
 /// A value as a stack: replicated if it is not a stack.
-pub(super) fn stack(b: &mut Builder, n: usize, value: Value) -> NodeId {
+pub(super) fn stack(b: &mut Builder, n: usize, value: BatchedValue) -> NodeId {
     if value.stacked {
         return value.id;
     }
@@ -190,7 +190,7 @@ fn repeated(body: &Program, args: &[bool]) -> (Vec<bool>, bool) {
 
 impl Batch<'_> {
     /// A function that repeats its program, on stacks. Rows that have ended before others stay as they are.
-    fn repeated(&mut self, custom: &Custom, most: Option<usize>, args: &[Value]) -> Made {
+    fn repeated(&mut self, custom: &Custom, most: Option<usize>, args: &[BatchedValue]) -> Made {
         let (n, body) = (self.n, custom.primal());
         let flags: Vec<bool> = args.iter().map(|v| v.stacked).collect();
         let (carry, apart) = repeated(body, &flags);
@@ -214,7 +214,7 @@ impl Batch<'_> {
         };
         let of = self.b.apply(Op::Custom(Arc::new(custom), of));
         let first = usize::from(apart);
-        let result = |(k, stacked)| Value { id: self.b.apply(Op::Output(of, first + k)), stacked };
+        let result = |(k, stacked)| BatchedValue { id: self.b.apply(Op::Output(of, first + k)), stacked };
         Made::Many(carry.into_iter().enumerate().map(result).collect())
     }
 }
@@ -222,7 +222,8 @@ impl Batch<'_> {
 /// The function with rules on stacks of `n` where an argument is marked. The cotangent of an argument that all elements
 /// share is the sum of the elements' cotangents.
 fn ruled_on_stacks(custom: &Custom, n: usize, args: &[bool], results: &[bool]) -> Custom {
-    let like = |b: &mut Builder, flags: &[bool], k: usize, v: Value| if flags[k] { stack(b, n, v) } else { v.id };
+    let like =
+        |b: &mut Builder, flags: &[bool], k: usize, v: BatchedValue| if flags[k] { stack(b, n, v) } else { v.id };
     custom.map_each(
         &mut |primal| program(primal, n, args, &mut |b, k, v| like(b, results, k, v)),
         &mut |jvp| program(jvp, n, &[args, results, args].concat(), &mut |b, k, v| like(b, results, k, v)),
@@ -239,7 +240,7 @@ fn ruled_on_stacks(custom: &Custom, n: usize, args: &[bool], results: &[bool]) -
 }
 
 /// The sum of a value over the elements; zeros for integers and masks, which have no cotangent.
-fn total(b: &mut Builder, n: usize, value: Value) -> NodeId {
+fn total(b: &mut Builder, n: usize, value: BatchedValue) -> NodeId {
     let dtype = b.node(value.id).dtype;
     if !dtype.is_float() {
         let shape = Shape::from_slice(&b.node(value.id).shape[usize::from(value.stacked)..]);
@@ -257,27 +258,27 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn value(&self, a: NodeId) -> Value {
+    fn value(&self, a: NodeId) -> BatchedValue {
         match &self.made[a as usize] {
             Made::One(value) => *value,
             Made::Whole(_) | Made::Many(_) => unreachable!("an operand has one value"),
         }
     }
 
-    fn values(&self, ids: &[NodeId]) -> Vec<Value> {
+    fn values(&self, ids: &[NodeId]) -> Vec<BatchedValue> {
         ids.iter().map(|a| self.value(*a)).collect()
     }
 
-    fn stack(&mut self, value: Value) -> NodeId {
+    fn stack(&mut self, value: BatchedValue) -> NodeId {
         stack(self.b, self.n, value)
     }
 
-    fn stacks(&mut self, values: &[Value]) -> Vec<NodeId> {
+    fn stacks(&mut self, values: &[BatchedValue]) -> Vec<NodeId> {
         values.iter().map(|v| self.stack(*v)).collect()
     }
 
     fn apply(&mut self, op: Op<NodeId>) -> Made {
-        Made::One(Value::stack(self.b.apply(op)))
+        Made::One(BatchedValue::stack(self.b.apply(op)))
     }
 
     /// The operation in bulk, or unchanged if no operand is a stack.
@@ -285,7 +286,7 @@ impl Batch<'_> {
         if let Op::Output(of, position) = op {
             return match &self.made[*of as usize] {
                 Made::Many(results) => Made::One(results[*position]),
-                Made::Whole(of) => Made::One(Value::single(self.b.apply(Op::Output(*of, *position)))),
+                Made::Whole(of) => Made::One(BatchedValue::single(self.b.apply(Op::Output(*of, *position)))),
                 Made::One(_) => unreachable!("a result is taken of what has several"),
             };
         }
@@ -299,7 +300,7 @@ impl Batch<'_> {
             Made::One(value) => value.id,
             Made::Whole(_) | Made::Many(_) => unreachable!("an operand has one value"),
         }));
-        if several { Made::Whole(id) } else { Made::One(Value::single(id)) }
+        if several { Made::Whole(id) } else { Made::One(BatchedValue::single(id)) }
     }
 
     /// The operation on stacks.
@@ -361,13 +362,13 @@ impl Batch<'_> {
                 }
                 // The solutions of linear equations are as many as their right-hand sides.
                 if let (Some(_), Some(right)) = (custom.solves(), args.last_mut()) {
-                    *right = Value::stack(stack(self.b, n, *right));
+                    *right = BatchedValue::stack(stack(self.b, n, *right));
                 }
                 let flags: Vec<bool> = args.iter().map(|v| v.stacked).collect();
                 let results = ruled(custom, &flags);
                 let batched = ruled_on_stacks(custom, n, &flags, &results);
                 let of = self.b.apply(Op::Custom(Arc::new(batched), args.iter().map(|v| v.id).collect()));
-                let result = |(k, stacked)| Value { id: self.b.apply(Op::Output(of, k)), stacked };
+                let result = |(k, stacked)| BatchedValue { id: self.b.apply(Op::Output(of, k)), stacked };
                 Made::Many(results.into_iter().enumerate().map(result).collect())
             }
             Op::Input(_) | Op::Constant(_) | Op::Output(..) => unreachable!("no operand of it is a stack"),
@@ -375,7 +376,7 @@ impl Batch<'_> {
     }
 
     /// A call on stacks: of linear algebra on more matrices, of code of the host for each element.
-    fn called(&mut self, call: &Call, args: &[Value]) -> Made {
+    fn called(&mut self, call: &Call, args: &[BatchedValue]) -> Made {
         let (call, args) = match call {
             Call::Matrix(op) => {
                 if let Some(result) = self.right_hand_sides(*op, args) {
@@ -391,7 +392,7 @@ impl Batch<'_> {
         let kinds: Vec<_> = args.iter().map(|a| self.b.node(*a).kind()).collect();
         let count = call.results(&kinds).len();
         let results = self.results(Op::Call(call, args), count);
-        Made::Many(results.into_iter().map(|id| Value { id, stacked: true }).collect())
+        Made::Many(results.into_iter().map(|id| BatchedValue { id, stacked: true }).collect())
     }
 
     /// The results of an operation with so many.
@@ -401,7 +402,7 @@ impl Batch<'_> {
     }
 
     /// The solution with one matrix for a stack of right-hand sides: their columns stand side by side.
-    fn right_hand_sides(&mut self, op: Matrix, args: &[Value]) -> Option<Value> {
+    fn right_hand_sides(&mut self, op: Matrix, args: &[BatchedValue]) -> Option<BatchedValue> {
         let alone = args.iter().enumerate().all(|(k, v)| v.stacked == (k == 1));
         if !(alone && op.is_by_column()) {
             return None;
@@ -423,11 +424,11 @@ impl Batch<'_> {
         let x = self.b.apply(Op::Linear(Box::new(Linear::reshape(&from, &apart)), x));
         let back: Vec<usize> = [rank - 2].into_iter().chain(0..rank - 2).chain([rank - 1]).collect();
         let id = self.b.apply(Op::Linear(Box::new(Linear::permute(&apart, &back)), x));
-        Some(Value { id, stacked: true })
+        Some(BatchedValue { id, stacked: true })
     }
 
     /// Stacks of indices; if the indexed array is itself a stack, the position in the stack comes first.
-    fn indices(&mut self, ix: &[Value], of_stack: bool) -> Vec<NodeId> {
+    fn indices(&mut self, ix: &[BatchedValue], of_stack: bool) -> Vec<NodeId> {
         let stacks = self.stacks(ix);
         if !of_stack {
             return stacks;
@@ -445,7 +446,7 @@ impl Batch<'_> {
     fn looped(&mut self, l: &Loop<NodeId>) -> Made {
         let n = self.n;
         let (init, xs, captured) = (self.values(&l.init), self.values(&l.xs), self.values(&l.captured));
-        let flags = |values: &[Value]| values.iter().map(|v| v.stacked).collect::<Vec<bool>>();
+        let flags = |values: &[BatchedValue]| values.iter().map(|v| v.stacked).collect::<Vec<bool>>();
         let (carry, results) = looped(l, flags(&init), &flags(&xs), &flags(&captured));
         let inputs = [&carry[..], &flags(&xs), &flags(&captured)].concat();
         let carried = carry.len();
@@ -459,7 +460,7 @@ impl Batch<'_> {
         let result = |(k, stacked): (usize, bool)| {
             let id = self.b.apply(Op::Output(of, k));
             let id = if stacked && k >= carried { exchanged(self.b, id) } else { id };
-            Value { id, stacked }
+            BatchedValue { id, stacked }
         };
         Made::Many(results.into_iter().enumerate().map(result).collect())
     }

@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use super::optimize;
 use crate::base::BaseTensor;
-use crate::checkpoint::{Checkpoint, Plan, Trips, map_accum};
-use crate::program::{Builder, Loop, Made, NodeId, Now, Op, Program, Slot, Term, interpret};
+use crate::checkpoint::{Checkpoint, RerunTrip, SegmentPlan, map_accum};
+use crate::program::{Builder, Loop, NodeId, Now, Op, Program, Rebuilt, Slot, Term, interpret};
 use crate::shape::Shape;
 
 /// The program with its recurrences cut in segments, which its derivatives in reverse mode run again: see
@@ -24,8 +24,8 @@ use crate::shape::Shape;
 /// assert_eq!(checkpoint_loops(f.program(), checkpoint(100)), *f.program());
 /// ```
 pub fn checkpoint_loops(program: &Program, checkpoint: Checkpoint) -> Program {
-    let plans: Vec<Plan> = program.nodes().iter().map(|node| plan(&node.op, checkpoint)).collect();
-    if plans.iter().all(Plan::is_whole) {
+    let plans: Vec<SegmentPlan> = program.nodes().iter().map(|node| plan(&node.op, checkpoint)).collect();
+    if plans.iter().all(SegmentPlan::is_whole) {
         return program.clone();
     }
     let mut b = Builder::new();
@@ -41,15 +41,15 @@ pub fn checkpoint_loops(program: &Program, checkpoint: Checkpoint) -> Program {
 }
 
 /// The segments of a loop; none for what is not cut.
-fn plan(op: &Op<NodeId>, checkpoint: Checkpoint) -> Plan {
-    let Op::Loop(l) = op else { return Plan::whole() };
+fn plan(op: &Op<NodeId>, checkpoint: Checkpoint) -> SegmentPlan {
+    let Op::Loop(l) = op else { return SegmentPlan::whole() };
     // A plan of a run lets states go after their last use.
     let plan = checkpoint.plan(l.n, true);
-    if plan.is_whole() || is_recurrence(l) { plan } else { Plan::whole() }
+    if plan.is_whole() || is_recurrence(l) { plan } else { SegmentPlan::whole() }
 }
 
 /// The results of a loop, from its operands and its trips.
-type Run<'a> = &'a dyn Fn(&[Term], Trips<Term>) -> Vec<Term>;
+type Run<'a> = &'a dyn Fn(&[Term], RerunTrip<Term>) -> Vec<Term>;
 
 /// The loop alone, as a program.
 fn alone(l: &Loop<NodeId>, run: Run<'_>) -> Program {
@@ -63,7 +63,7 @@ fn alone(l: &Loop<NodeId>, run: Run<'_>) -> Program {
     };
     let variables: Vec<Term> = l.body.inputs().iter().enumerate().map(variable).collect();
     let (body, captured) = (l.body.clone(), variables[carried + l.xs.len()..].to_vec());
-    let trips: Trips<Term> = Rc::new(move |mut values, rows| {
+    let trips: RerunTrip<Term> = Rc::new(move |mut values, rows| {
         values.extend(rows.iter().chain(&captured).cloned());
         let mut carry = interpret(&body, values);
         let outputs = carry.split_off(carried);
@@ -90,7 +90,7 @@ fn is_recurrence(l: &Loop<NodeId>) -> bool {
 }
 
 /// The results of a loop that is cut.
-fn cut(b: &mut Builder, l: &Loop<NodeId>, plan: &Plan, now: &Now) -> Made {
+fn cut(b: &mut Builder, l: &Loop<NodeId>, plan: &SegmentPlan, now: &Now) -> Rebuilt {
     let whole = alone(l, &|variables, trips| {
         let (init, rest) = variables.split_at(l.init.len());
         let (carry, outputs) = map_accum(plan, (l.n, l.reverse), init.to_vec(), &rest[..l.xs.len()], &trips);
@@ -98,5 +98,5 @@ fn cut(b: &mut Builder, l: &Loop<NodeId>, plan: &Plan, now: &Now) -> Made {
     });
     let operands = l.init.iter().chain(&l.xs).chain(&l.captured).map(|a| now.of(*a)).collect();
     let made = b.copy(&whole, operands);
-    Made::Many(whole.results().iter().map(|r| Some(made.of(*r))).collect())
+    Rebuilt::Many(whole.results().iter().map(|r| Some(made.of(*r))).collect())
 }

@@ -11,9 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use super::batch::{Value, batch};
+use super::batch::{BatchedValue, batch};
 use crate::ops::{Binary, Linear};
-use crate::program::{Builder, Loop, Made, Node, NodeId, Now, Op, Program, Slot, reach};
+use crate::program::{Builder, Loop, Node, NodeId, Now, Op, Program, Rebuilt, Slot, reach};
 use crate::rewrite::signs::Seen;
 use crate::shape::size;
 
@@ -30,19 +30,19 @@ enum Part {
 
 /// The results of a loop with a carry: the last carry, and the stacked outputs. `is_any_seen` says whether the sign of zero
 /// of any result is seen.
-pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>, is_any_seen: bool) -> Vec<Value> {
+pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>, is_any_seen: bool) -> Vec<BatchedValue> {
     let gathered = gathered(l, is_any_seen).map(|body| Loop { body, ..l.clone() });
     let l = gathered.as_ref().unwrap_or(l);
     let parts = parts(l);
     let carried = l.init.len();
     let inputs = l.body.inputs().len();
     // The value outside the loop of each value of the body that another part needs.
-    let mut outside: Vec<Option<Value>> = vec![None; l.body.nodes().len()];
+    let mut outside: Vec<Option<BatchedValue>> = vec![None; l.body.nodes().len()];
     for (k, x) in l.xs.iter().enumerate() {
-        outside[carried + k] = Some(Value::stack(*x));
+        outside[carried + k] = Some(BatchedValue::stack(*x));
     }
     for (k, c) in l.captured.iter().enumerate() {
-        outside[carried + l.xs.len() + k] = Some(Value::single(*c));
+        outside[carried + l.xs.len() + k] = Some(BatchedValue::single(*c));
     }
     let given: Vec<NodeId> = (carried..inputs).map(|k| k as NodeId).collect();
 
@@ -52,9 +52,10 @@ pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>, is_any_seen: bool) -> V
     let late = frontier(l, &parts, Part::Within);
     let inner = inner(l, &parts, &outside, &late);
     let of = b.apply(Op::Loop(Box::new(inner)));
-    let mut results: Vec<Value> = (0..carried).map(|k| Value::single(b.apply(Op::Output(of, k)))).collect();
+    let mut results: Vec<BatchedValue> =
+        (0..carried).map(|k| BatchedValue::single(b.apply(Op::Output(of, k)))).collect();
     for (k, id) in late.iter().enumerate() {
-        outside[*id as usize] = Some(Value::stack(b.apply(Op::Output(of, carried + k))));
+        outside[*id as usize] = Some(BatchedValue::stack(b.apply(Op::Output(of, carried + k))));
     }
 
     let known: Vec<NodeId> = (0..outside.len()).filter(|k| outside[*k].is_some()).map(|k| k as NodeId).collect();
@@ -65,7 +66,7 @@ pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>, is_any_seen: bool) -> V
     results
 }
 
-fn found(outside: &[Option<Value>], id: NodeId) -> Value {
+fn found(outside: &[Option<BatchedValue>], id: NodeId) -> BatchedValue {
     match outside[id as usize] {
         Some(value) => value,
         None => unreachable!("a value that is needed outside of its part was returned by it"),
@@ -231,7 +232,7 @@ fn gathered(l: &Loop<NodeId>, is_any_seen: bool) -> Option<Program> {
         Some([within, before]) => {
             let before = total(b, before, now);
             let within = within.iter().map(|(id, minus)| (now.of(*id), *minus));
-            Made::One(added(b, within.chain([before])))
+            Rebuilt::One(added(b, within.chain([before])))
         }
         None => now.again(b, node),
     }))
@@ -302,9 +303,9 @@ fn section(body: &Program, from: &[NodeId], to: &[NodeId]) -> Program {
 }
 
 /// Computes some values of a body from others for all trips at once.
-fn bulk(b: &mut Builder, l: &Loop<NodeId>, outside: &mut [Option<Value>], from: &[NodeId], to: &[NodeId]) {
+fn bulk(b: &mut Builder, l: &Loop<NodeId>, outside: &mut [Option<BatchedValue>], from: &[NodeId], to: &[NodeId]) {
     let program = section(&l.body, from, to);
-    let inputs: Vec<Value> = from.iter().map(|id| found(outside, *id)).collect();
+    let inputs: Vec<BatchedValue> = from.iter().map(|id| found(outside, *id)).collect();
     for (id, value) in to.iter().zip(batch(b, l.n, &program, &inputs)) {
         outside[*id as usize] = Some(value);
     }
@@ -312,7 +313,7 @@ fn bulk(b: &mut Builder, l: &Loop<NodeId>, outside: &mut [Option<Value>], from: 
 
 /// The loop that remains: values computed before it are sequences and captured values, and it returns the values needed
 /// after it.
-fn inner(l: &Loop<NodeId>, parts: &[Part], outside: &[Option<Value>], late: &[NodeId]) -> Loop<NodeId> {
+fn inner(l: &Loop<NodeId>, parts: &[Part], outside: &[Option<BatchedValue>], late: &[NodeId]) -> Loop<NodeId> {
     let carried = l.init.len();
     let mut wanted = vec![false; parts.len()];
     for (k, node) in l.body.nodes().iter().enumerate() {
@@ -321,13 +322,13 @@ fn inner(l: &Loop<NodeId>, parts: &[Part], outside: &[Option<Value>], late: &[No
         }
     }
     l.body.results()[..carried].iter().chain(late).for_each(|r| wanted[*r as usize] = true);
-    let given: Vec<(NodeId, Value)> =
+    let given: Vec<(NodeId, BatchedValue)> =
         (0..parts.len()).filter(|k| wanted[*k]).filter_map(|k| Some((k as NodeId, outside[k]?))).collect();
     let (sequences, captured): (Vec<_>, Vec<_>) = given.into_iter().partition(|(_, value)| value.stacked);
     let carry = (0..carried).map(|k| k as NodeId);
     let from: Vec<NodeId> = carry.chain(sequences.iter().chain(&captured).map(|(id, _)| *id)).collect();
     let to: Vec<NodeId> = l.body.results()[..carried].iter().chain(late).copied().collect();
-    let ids = |values: &[(NodeId, Value)]| values.iter().map(|(_, v)| v.id).collect::<Vec<NodeId>>();
+    let ids = |values: &[(NodeId, BatchedValue)]| values.iter().map(|(_, v)| v.id).collect::<Vec<NodeId>>();
     let (xs, captured) = (ids(&sequences), ids(&captured));
     Loop { n: l.n, reverse: l.reverse, body: section(&l.body, &from, &to), init: l.init.clone(), xs, captured }
 }

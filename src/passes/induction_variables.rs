@@ -6,7 +6,7 @@
 //!
 //! Law: the results are the same, to the bit; integers wrap around.
 
-use super::batch::{Value, stack};
+use super::batch::{BatchedValue, stack};
 use crate::array::Array;
 use crate::ops::{Discrete, IntBinary, Linear};
 use crate::program::{Builder, Constant, Loop, NodeId, Op, Program};
@@ -91,7 +91,7 @@ fn sequence(b: &mut Builder, l: &Loop<NodeId>, init: NodeId, by: NodeId) -> Node
         let last = full(b, trips, l.n as i64 - 1);
         trips = ints(b, IntBinary::Sub, last, trips);
     }
-    let (init, by) = (stack(b, l.n, Value::single(init)), stack(b, l.n, Value::single(by)));
+    let (init, by) = (stack(b, l.n, BatchedValue::single(init)), stack(b, l.n, BatchedValue::single(by)));
     let shape: Shape = b.node(init).shape.clone();
     let trips = b.apply(Op::Linear(Box::new(Linear::replicate(&shape, &[0])), trips));
     let grown = ints(b, IntBinary::Mul, by, trips);

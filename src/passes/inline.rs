@@ -6,7 +6,7 @@
 //!
 //! Law: the same operations on the same values, in the same order.
 
-use crate::program::{Builder, Loop, Made, Op, Program, part_of};
+use crate::program::{Builder, Loop, Op, Program, Rebuilt, part_of};
 
 /// The program without functions that have no rules; nothing, if it has none.
 pub(crate) fn inline(program: &Program) -> Option<Program> {
@@ -20,12 +20,12 @@ pub(crate) fn inline(program: &Program) -> Option<Program> {
             let inner = inline(custom.primal());
             let inner = inner.as_ref().unwrap_or(custom.primal());
             let values = b.copy(inner, args.iter().map(|a| now.of(*a)).collect());
-            Made::Many(inner.results().iter().map(|r| Some(values.of(*r))).collect())
+            Rebuilt::Many(inner.results().iter().map(|r| Some(values.of(*r))).collect())
         }
         Op::Loop(l) if has_again(&l.body) => {
             let Op::Loop(outside) = now.op(&node.op) else { unreachable!("a loop stays a loop") };
             let body = inline(&l.body).unwrap_or_else(|| l.body.clone());
-            Made::One(b.apply(Op::Loop(Box::new(Loop { body, ..*outside }))))
+            Rebuilt::One(b.apply(Op::Loop(Box::new(Loop { body, ..*outside }))))
         }
         Op::Loop(_) | Op::Custom(..) | Op::Output(..) | Op::Input(_) | Op::Constant(_) => now.again(b, node),
         Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) | Op::Select(_) | Op::Linear(..) => now.again(b, node),

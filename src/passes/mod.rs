@@ -35,7 +35,7 @@ pub use vectorize::vectorize;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::program::{Builder, Made, Op, Program, run_by};
+use crate::program::{Builder, Op, Program, Rebuilt, run_by};
 
 /// The program in the form in which it runs: in bulk, and simplified. The plain verbs and [`Function`](crate::Function)
 /// run this form.
@@ -82,7 +82,7 @@ fn body_by_body(program: &Program) -> Program {
             } else {
                 return now.again(b, node);
             }
-            Made::One(b.cons(op, node.shape.clone(), node.dtype))
+            Rebuilt::One(b.cons(op, node.shape.clone(), node.dtype))
         });
         simple.insert(body.class(), made);
     }

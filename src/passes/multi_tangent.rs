@@ -21,7 +21,7 @@ pub(crate) type Lanes = SmallVec<[Option<NodeId>; 4]>;
 
 /// A value that is the same in all lanes, or one for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum LaneValue {
     Same(NodeId),
     Each(Lanes),
 }
@@ -35,13 +35,13 @@ enum Form {
 
 /// The new form of an operation of the program.
 enum Made {
-    One(Value),
+    One(LaneValue),
     /// The results of a loop, or of a function with rules.
-    Many(Vec<Value>),
+    Many(Vec<LaneValue>),
 }
 
 /// The results of a program for inputs in `n` lanes, in which the program is linear.
-pub(crate) fn multi_tangent(b: &mut Builder, n: usize, program: &Program, inputs: Vec<Value>) -> Vec<Value> {
+pub(crate) fn multi_tangent(b: &mut Builder, n: usize, program: &Program, inputs: Vec<LaneValue>) -> Vec<LaneValue> {
     let mut made: Vec<Made> = inputs.into_iter().map(Made::One).collect();
     for node in &program.nodes()[made.len()..] {
         let next = Run { b, n, nodes: program.nodes(), made: &made }.operation(node);
@@ -54,37 +54,37 @@ pub(crate) fn multi_tangent(b: &mut Builder, n: usize, program: &Program, inputs
     program.results().iter().map(value).collect()
 }
 
-impl Value {
+impl LaneValue {
     /// The values that are computed.
     fn ids(&self) -> SmallVec<[NodeId; 4]> {
         match self {
-            Value::Same(id) => SmallVec::from_iter([*id]),
-            Value::Each(lanes) => lanes.iter().copied().flatten().collect(),
+            LaneValue::Same(id) => SmallVec::from_iter([*id]),
+            LaneValue::Each(lanes) => lanes.iter().copied().flatten().collect(),
         }
     }
 
     /// The value in a lane, `None` for a known zero.
     pub(crate) fn lane(&self, k: usize) -> Option<NodeId> {
         match self {
-            Value::Same(id) => Some(*id),
-            Value::Each(lanes) => lanes[k],
+            LaneValue::Same(id) => Some(*id),
+            LaneValue::Each(lanes) => lanes[k],
         }
     }
 
     fn form(&self) -> Form {
         match self {
-            Value::Same(_) => Form::Same,
-            Value::Each(lanes) => Form::Each(lanes.iter().map(Option::is_some).collect()),
+            LaneValue::Same(_) => Form::Same,
+            LaneValue::Each(lanes) => Form::Each(lanes.iter().map(Option::is_some).collect()),
         }
     }
 }
 
 impl Form {
     /// A value of this form whose parts are the next of these.
-    fn value(&self, mut next: impl FnMut() -> NodeId) -> Value {
+    fn value(&self, mut next: impl FnMut() -> NodeId) -> LaneValue {
         match self {
-            Form::Same => Value::Same(next()),
-            Form::Each(lanes) => Value::Each(lanes.iter().map(|some| some.then(&mut next)).collect()),
+            Form::Same => LaneValue::Same(next()),
+            Form::Each(lanes) => LaneValue::Each(lanes.iter().map(|some| some.then(&mut next)).collect()),
         }
     }
 
@@ -122,14 +122,14 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn value(&self, a: NodeId) -> &Value {
+    fn value(&self, a: NodeId) -> &LaneValue {
         match &self.made[a as usize] {
             Made::One(value) => value,
             Made::Many(_) => unreachable!("an operand has one value"),
         }
     }
 
-    fn values(&self, ids: &[NodeId]) -> Vec<Value> {
+    fn values(&self, ids: &[NodeId]) -> Vec<LaneValue> {
         ids.iter().map(|a| self.value(*a).clone()).collect()
     }
 
@@ -143,7 +143,7 @@ impl Run<'_> {
     fn live(&self, op: &Op<NodeId>) -> Option<Vec<bool>> {
         let mut live: Option<Vec<bool>> = None;
         op.operands(&mut |a| {
-            if let Value::Each(lanes) = self.value(*a) {
+            if let LaneValue::Each(lanes) = self.value(*a) {
                 let live = live.get_or_insert_with(|| vec![false; lanes.len()]);
                 live.iter_mut().zip(lanes).for_each(|(live, lane)| *live |= lane.is_some());
             }
@@ -191,14 +191,14 @@ impl Run<'_> {
     }
 
     /// An operation with one result.
-    fn elementary(&mut self, node: &Node) -> Value {
-        let Some(live) = self.live(&node.op) else { return Value::Same(self.in_lane(node, 0)) };
+    fn elementary(&mut self, node: &Node) -> LaneValue {
+        let Some(live) = self.live(&node.op) else { return LaneValue::Same(self.in_lane(node, 0)) };
         let mut results = Lanes::new();
         for (k, live) in live.into_iter().enumerate() {
             let id = live.then(|| self.added(&node.op, k).unwrap_or_else(|| self.in_lane(node, k)));
             results.push(id.filter(|id| !self.b.is_zero(*id)));
         }
-        Value::Each(results)
+        LaneValue::Each(results)
     }
 
     /// An operation in a lane.
@@ -219,16 +219,16 @@ impl Run<'_> {
     }
 
     /// The results of an operation with so many.
-    fn several(&mut self, op: &Op<NodeId>, count: usize) -> Vec<Value> {
+    fn several(&mut self, op: &Op<NodeId>, count: usize) -> Vec<LaneValue> {
         let apply = |run: &mut Self, k: usize| {
             let of = op.map(&mut |a| run.lane(*a, k));
             let of = run.b.apply(of);
             (0..count).map(|at| run.b.apply(Op::Output(of, at))).collect::<Vec<NodeId>>()
         };
-        let Some(live) = self.live(op) else { return apply(self, 0).into_iter().map(Value::Same).collect() };
+        let Some(live) = self.live(op) else { return apply(self, 0).into_iter().map(LaneValue::Same).collect() };
         let lanes: Vec<Option<Vec<NodeId>>> = (0..self.n).map(|k| live[k].then(|| apply(self, k))).collect();
         let result = |at: usize| lanes.iter().map(|lane| lane.as_ref().map(|results| results[at])).collect();
-        (0..count).map(|at| Value::Each(result(at))).collect()
+        (0..count).map(|at| LaneValue::Each(result(at))).collect()
     }
 
     /// The results of a loop with as many trips, or of one that ends by itself as early, which carries each value once, or once for each lane.
@@ -236,18 +236,18 @@ impl Run<'_> {
         &mut self,
         l: Place<'_>,
         make: impl FnOnce(Program, Vec<NodeId>, Vec<NodeId>, Vec<NodeId>) -> Op<NodeId>,
-    ) -> Vec<Value> {
+    ) -> Vec<LaneValue> {
         let init = self.values(l.init);
         let (xs, captured) = (self.values(l.xs), self.values(l.captured));
-        let mut carry: Vec<Form> = init.iter().map(Value::form).collect();
-        let others: Vec<Form> = xs.iter().chain(&captured).map(Value::form).collect();
+        let mut carry: Vec<Form> = init.iter().map(LaneValue::form).collect();
+        let others: Vec<Form> = xs.iter().chain(&captured).map(LaneValue::form).collect();
         // Lanes are added to the carry until each trip returns what it takes: a least fixpoint.
         let (body, results) = loop {
             let (mut b, values) = self.inputs(l.body, &[&carry[..], &others].concat());
             let results = multi_tangent(&mut b, self.n, l.body, values);
             let mut next = carry.clone();
             for ((form, start), end) in next.iter_mut().zip(&init).zip(&results) {
-                let is_zero = |b: &Builder, value: &Value| matches!(value, Value::Same(id) if b.is_zero(*id));
+                let is_zero = |b: &Builder, value: &LaneValue| matches!(value, LaneValue::Same(id) if b.is_zero(*id));
                 let zeros = [is_zero(self.b, start), is_zero(&b, end)];
                 *form = form.join(&end.form(), zeros);
             }
@@ -264,19 +264,19 @@ impl Run<'_> {
             }
         };
         let init: Vec<NodeId> = carry.iter().enumerate().flat_map(|at| start(self, at)).collect();
-        let flat = |values: &[Value]| values.iter().flat_map(Value::ids).collect::<Vec<NodeId>>();
+        let flat = |values: &[LaneValue]| values.iter().flat_map(LaneValue::ids).collect::<Vec<NodeId>>();
         let of = self.b.apply(make(body, init, flat(&xs), flat(&captured)));
         let mut at = 0;
         let mut next = || {
             at += 1;
             self.b.apply(Op::Output(of, at - 1))
         };
-        let forms = carry.into_iter().chain(results[l.init.len()..].iter().map(Value::form));
+        let forms = carry.into_iter().chain(results[l.init.len()..].iter().map(LaneValue::form));
         forms.map(|form| form.value(&mut next)).collect()
     }
 
     /// A builder with inputs of these forms for a program.
-    fn inputs(&self, program: &Program, forms: &[Form]) -> (Builder, Vec<Value>) {
+    fn inputs(&self, program: &Program, forms: &[Form]) -> (Builder, Vec<LaneValue>) {
         let mut b = Builder::new();
         let input = |(slot, form): (&Slot, &Form)| form.value(|| b.input(Slot { name: String::new(), ..slot.clone() }));
         let values = program.inputs().iter().zip(forms).map(input).collect();
@@ -284,7 +284,7 @@ impl Run<'_> {
     }
 
     /// The body whose carry has these forms.
-    fn body(&self, mut b: Builder, body: &Program, carry: &[Form], results: &[Value]) -> Program {
+    fn body(&self, mut b: Builder, body: &Program, carry: &[Form], results: &[LaneValue]) -> Program {
         let mut out: Vec<NodeId> = Vec::new();
         for (k, value) in results.iter().enumerate() {
             match carry.get(k) {

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, with_elem};
 use crate::ops::{Binary, Linear, Unary, View};
-use crate::program::{Assumed, Builder, Constant, Made, NodeId, Now, Op, Program};
+use crate::program::{Assumed, Builder, Constant, NodeId, Now, Op, Program, Rebuilt};
 use crate::shape::{Shape, size};
 
 /// The least number of elements of a value for each element of its pieces.
@@ -45,7 +45,7 @@ pub(super) fn propagate_one_hot(program: &Program, assumed: Assumed) -> Option<P
         let Some(found) = found.filter(|found| is_sparse(found, &node.shape)) else { return now.again(b, node) };
         let whole = whole(b, &found);
         pieces[k as usize] = Some(found);
-        Made::One(whole)
+        Rebuilt::One(whole)
     });
     any.then_some(rebuilt)
 }

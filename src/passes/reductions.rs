@@ -8,7 +8,7 @@
 //! Law: the results of the loop are unchanged up to the order of sums. If a loop remains, a carry leaves it only if the
 //! stacks are smaller than what the additions would move.
 
-use super::batch::{Value, stack};
+use super::batch::{BatchedValue, stack};
 use crate::cost::MACHINE;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, View};
@@ -95,7 +95,7 @@ impl Split {
     }
 
     /// The results of the original loop from those of the loop that remains.
-    pub(super) fn together(&self, b: &mut Builder, results: Vec<Value>) -> Vec<NodeId> {
+    pub(super) fn together(&self, b: &mut Builder, results: Vec<BatchedValue>) -> Vec<NodeId> {
         let mut carried = results.iter();
         let mut all = Vec::with_capacity(self.whole.body.outputs().len());
         for (init, fate) in self.whole.init.iter().zip(&self.fates) {
@@ -112,19 +112,19 @@ impl Split {
     }
 
     /// The stack of a value over all trips.
-    fn value(&self, results: &[Value], id: NodeId) -> Value {
+    fn value(&self, results: &[BatchedValue], id: NodeId) -> BatchedValue {
         let Ok(at) = self.found.binary_search_by_key(&id, |(id, _)| *id) else {
             unreachable!("everything that is summed was returned by the loop")
         };
         match self.found[at].1 {
-            Found::Sequence(k) => Value::stack(self.whole.xs[k]),
-            Found::Captured(k) => Value::single(self.whole.captured[k]),
+            Found::Sequence(k) => BatchedValue::stack(self.whole.xs[k]),
+            Found::Captured(k) => BatchedValue::single(self.whole.captured[k]),
             Found::Result(k) => results[k],
         }
     }
 
     /// A carry after the additions of all trips.
-    fn add(&self, b: &mut Builder, results: &[Value], sum: NodeId, term: &Addend) -> NodeId {
+    fn add(&self, b: &mut Builder, results: &[BatchedValue], sum: NodeId, term: &Addend) -> NodeId {
         let n = self.whole.n;
         match term {
             Addend::Plus(e) => {
@@ -144,9 +144,9 @@ impl Split {
     }
 
     /// The sum of an added value over all trips.
-    fn summed(&self, b: &mut Builder, results: &[Value], summand: &Summand) -> NodeId {
+    fn summed(&self, b: &mut Builder, results: &[BatchedValue], summand: &Summand) -> NodeId {
         let n = self.whole.n;
-        let lift = |view: &View, v: Value| if v.stacked { view.batched(n) } else { view.widened(n) };
+        let lift = |view: &View, v: BatchedValue| if v.stacked { view.batched(n) } else { view.widened(n) };
         match summand {
             Summand::Linear(views, v) => {
                 let ((from, into), v) = (&**views, self.value(results, *v));

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cost::MACHINE;
 use crate::ops::{Discrete, Linear, Property};
-use crate::program::{Builder, Loop, Made, Node, NodeId, Now, Op, Program, Slot};
+use crate::program::{Builder, Loop, Node, NodeId, Now, Op, Program, Rebuilt, Slot};
 use crate::shape::size;
 
 /// The largest number of operations that compute a value again.
@@ -39,8 +39,8 @@ pub(crate) fn rematerialize(program: &Program, costs: f64) -> Option<Program> {
     Some(program.rebuilt(b, inputs, &mut |b, k, node, now| {
         if let Op::Output(of, position) = node.op {
             return match found.position(of, position) {
-                Some(position) => Made::One(b.apply(Op::Output(now.of(of), position))),
-                None => Made::Many(Vec::new()),
+                Some(position) => Rebuilt::One(b.apply(Op::Output(now.of(of), position))),
+                None => Rebuilt::Many(Vec::new()),
             };
         }
         let Op::Loop(l) = &node.op else { return now.again(b, node) };
@@ -48,7 +48,7 @@ pub(crate) fn rematerialize(program: &Program, costs: f64) -> Option<Program> {
         if let Some(body) = bodies.get(&(k as usize)) {
             l.body = body.clone();
         }
-        Made::One(found.remade(b, program, k, &l, now))
+        Rebuilt::One(found.remade(b, program, k, &l, now))
     }))
 }
 

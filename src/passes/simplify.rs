@@ -8,7 +8,7 @@
 use std::fmt;
 
 use super::{Options, body_by_body};
-use crate::program::{Assumed, Builder, Custom, Loop, Made, NodeId, Op, Program, Taking};
+use crate::program::{Assumed, Builder, Custom, Loop, NodeId, Op, Program, Rebuilt, Taking};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::rules::loops;
 use crate::rewrite::signs::Seen;
@@ -138,12 +138,12 @@ impl Simplifier {
                 let taken = taken[k as usize].take().unwrap_or_default();
                 let seen = seen.results[k as usize].take().unwrap_or_default();
                 b.sign_seen(true);
-                Made::Many(self.rebuilt_loop(b, k, *l, taken, &seen))
+                Rebuilt::Many(self.rebuilt_loop(b, k, *l, taken, &seen))
             } else if let Op::Custom(custom, args) = &node.op
                 && custom.is_checkpointed()
             {
                 let args = args.iter().map(|a| now.of(*a)).collect();
-                Made::Many(self.rebuilt_again(b, k, custom, args, taken[k as usize].take().unwrap_or_default()))
+                Rebuilt::Many(self.rebuilt_again(b, k, custom, args, taken[k as usize].take().unwrap_or_default()))
             } else if let Op::Custom(custom, args) = &node.op
                 && custom.is_while()
             {
@@ -151,12 +151,12 @@ impl Simplifier {
                 self.path.push(k);
                 let body = custom.map(&mut |program| self.rebuilt(program, &[], &seen));
                 self.path.pop();
-                Made::One(b.apply(Op::Custom(body.into(), args.iter().map(|a| now.of(*a)).collect())))
+                Rebuilt::One(b.apply(Op::Custom(body.into(), args.iter().map(|a| now.of(*a)).collect())))
             } else {
                 now.again(b, node)
             };
             self.record(b, k);
-            if let Made::One(id) = made {
+            if let Rebuilt::One(id) = made {
                 b.used(id, uses[k as usize]);
             }
             made

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::array::{Array, with_elem};
 use crate::cost::MACHINE;
 use crate::ops::{Linear, Property, View};
-use crate::program::{Builder, Constant, Loop, Made, Node, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Constant, Loop, Node, NodeId, Op, Program, Rebuilt, Slot};
 use crate::rewrite::rules::{is_elementwise, views::elementwise_on};
 use crate::shape::{Shape, size};
 
@@ -60,7 +60,7 @@ pub(crate) fn sink(program: &Program, costs: f64) -> Option<Program> {
         if let Some(rows) = moved.get(&k) {
             l = with_rows(program, &l, rows);
         }
-        Made::One(b.apply(now.op(&Op::Loop(Box::new(l)))))
+        Rebuilt::One(b.apply(now.op(&Op::Loop(Box::new(l)))))
     }))
 }
 

@@ -23,7 +23,7 @@ use crate::cost::{Cost, MACHINE};
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
 use crate::ops::{Discrete, Linear};
-use crate::program::{Builder, Constant, Loop, Made, NodeId, Now, Op, Program};
+use crate::program::{Builder, Constant, Loop, NodeId, Now, Op, Program, Rebuilt};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::piece;
 use crate::rewrite::rules::{is_elementwise, of_one_value, views::elementwise_on};
@@ -86,8 +86,8 @@ fn chosen(program: &Program, facts: &[Option<Fact>]) -> Option<Program> {
     let mut b = Builder::new();
     let inputs = b.inputs(program.inputs(), facts);
     Some(program.rebuilt(b, inputs, &mut |b, k, node, now| match (plans.get(&k), inside.get(&k)) {
-        (Some(plan), _) => Made::One(cones.made(b, plan, now)),
-        (None, Some(op)) => Made::One(b.add(now.op(op), node.shape.clone(), node.dtype)),
+        (Some(plan), _) => Rebuilt::One(cones.made(b, plan, now)),
+        (None, Some(op)) => Rebuilt::One(b.add(now.op(op), node.shape.clone(), node.dtype)),
         (None, None) => now.again(b, node),
     }))
 }

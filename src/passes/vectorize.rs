@@ -12,12 +12,12 @@
 //! asymptotically more expensive in operations or bytes. The peak memory can grow, because values that the trips of a loop held
 //! one after the other are held at once.
 
-use super::batch::{Value, batch};
+use super::batch::{BatchedValue, batch};
 use super::fission::fission;
 use super::induction_variables::induction_variables;
 use super::reductions::Split;
 use crate::cost::MACHINE;
-use crate::program::{Builder, Loop, Made, NodeId, Op, Program};
+use crate::program::{Builder, Loop, NodeId, Op, Program, Rebuilt};
 use crate::rewrite::signs::Seen;
 use crate::shape::{MAX_SIZE, size};
 
@@ -53,11 +53,11 @@ fn vectorized(program: &Program, seen: &[bool]) -> Program {
             let results = looped(b, Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }, &seen);
             let mut results = results.into_iter();
             let taken = (0..taken.len()).map(|k| (k < l.init.len() || taken[k]).then(|| results.next()).flatten());
-            return Made::Many(taken.collect());
+            return Rebuilt::Many(taken.collect());
         }
         if let Op::Custom(custom, args) = &node.op {
             let args = args.iter().map(|a| now.of(*a)).collect();
-            return Made::One(b.apply(Op::Custom(custom.map(&mut |p| vectorize(p)).into(), args)));
+            return Rebuilt::One(b.apply(Op::Custom(custom.map(&mut |p| vectorize(p)).into(), args)));
         }
         now.again(b, node)
     })
@@ -151,8 +151,8 @@ fn looped(b: &mut Builder, l: Loop<NodeId>, seen: &[bool]) -> Vec<NodeId> {
         return kept(b, whole);
     }
     let results = if l.init.is_empty() {
-        let xs = l.xs.iter().map(|x| Value::stack(*x));
-        let inputs: Vec<Value> = xs.chain(l.captured.iter().map(|c| Value::single(*c))).collect();
+        let xs = l.xs.iter().map(|x| BatchedValue::stack(*x));
+        let inputs: Vec<BatchedValue> = xs.chain(l.captured.iter().map(|c| BatchedValue::single(*c))).collect();
         batch(b, l.n, &l.body, &inputs)
     } else {
         fission(b, l, is_any_seen)

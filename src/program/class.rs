@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use super::Inner;
 
 /// A hash, a class of programs with this hash, and a number of the program.
-pub(super) type Key = (u64, u64, u64);
+pub(super) type ClassKey = (u64, u64, u64);
 
 /// All programs that are there.
 struct Known {
-    programs: BTreeMap<Key, Weak<Inner>>,
+    programs: BTreeMap<ClassKey, Weak<Inner>>,
     next: u64,
 }
 

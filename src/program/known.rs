@@ -17,16 +17,16 @@ use crate::shape::size;
 const LARGEST: usize = 4096;
 
 /// The values of an operation's results, as far as they are asked for.
-pub(super) enum Known {
+pub(super) enum KnownResults {
     /// They depend on a variable, or are not to be computed while a program is traced.
     Never,
     /// They depend on no variable; one for each result, once computed.
     Once(OnceCell<Box<[Array]>>),
 }
 
-impl Known {
+impl KnownResults {
     /// What can be known of an operation whose result has this shape.
-    pub(super) fn of(op: &Op<Term>, shape: &[usize]) -> Known {
+    pub(super) fn of(op: &Op<Term>, shape: &[usize]) -> KnownResults {
         let small = match op {
             // A variable is unknown, and a constant needs no computation.
             Op::Input(_) | Op::Constant(_) => false,
@@ -44,7 +44,7 @@ impl Known {
         };
         let mut closed = small;
         op.operands(&mut |a| closed &= a.is_closed());
-        if closed { Known::Once(OnceCell::new()) } else { Known::Never }
+        if closed { KnownResults::Once(OnceCell::new()) } else { KnownResults::Never }
     }
 }
 
@@ -58,14 +58,14 @@ fn elements(l: &Loop<Term>) -> usize {
 impl Term {
     /// Whether the term depends on no variable, so that its value can be known.
     fn is_closed(&self) -> bool {
-        self.as_constant().is_some() || matches!(self.known(), Known::Once(_))
+        self.as_constant().is_some() || matches!(self.known(), KnownResults::Once(_))
     }
 
     /// The values, if they have been computed.
     fn computed(&self) -> Option<&[Array]> {
         match self.known() {
-            Known::Once(values) => values.get().map(|values| &**values),
-            Known::Never => None,
+            KnownResults::Once(values) => values.get().map(|values| &**values),
+            KnownResults::Never => None,
         }
     }
 
@@ -79,7 +79,9 @@ impl Term {
         }
         let mut work = vec![self];
         while let Some(term) = work.last().copied() {
-            let Known::Once(values) = term.known() else { unreachable!("the operands of a known term are known") };
+            let KnownResults::Once(values) = term.known() else {
+                unreachable!("the operands of a known term are known")
+            };
             let before = work.len();
             if values.get().is_none() {
                 term.op().operands(&mut |a| {

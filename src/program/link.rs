@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::rebuild::Made;
+use super::rebuild::Rebuilt;
 use super::shared::programs_of;
 use super::{Builder, Op, Program};
 use crate::ops::{Call, External};
@@ -113,7 +113,7 @@ impl Program {
                 } else if let Op::Custom(c, _) = &mut op {
                     *c = Arc::new(c.map(&mut |p| linked[&p.class()].clone()));
                 }
-                Made::One(b.add(op, node.shape.clone(), node.dtype))
+                Rebuilt::One(b.add(op, node.shape.clone(), node.dtype))
             });
             linked.insert(program.class(), made);
         }

@@ -38,7 +38,7 @@ pub(crate) use graph::{reach, results_needed};
 pub(crate) use interpret::check_inputs;
 pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
-pub(crate) use rebuild::{Made, Now};
+pub(crate) use rebuild::{Now, Rebuilt};
 use shared::Asked;
 pub(crate) use shared::{Question, part_of, run_by};
 pub use term::Term;
@@ -106,7 +106,7 @@ impl Hash for Program {
 #[derive(Debug)]
 struct Inner {
     /// The hash of inputs, operations and outputs, the class, and the number of the program.
-    key: class::Key,
+    key: class::ClassKey,
     inputs: Vec<Slot>,
     outputs: Vec<Slot>,
     /// The inputs come first, in order.

@@ -9,7 +9,7 @@ use super::{Builder, Node, NodeId, Op, Program};
 
 /// The new form of an operation.
 #[derive(Clone, Debug)]
-pub(crate) enum Made {
+pub(crate) enum Rebuilt {
     /// One value, or a loop or function with rules whose outputs are read as before.
     One(NodeId),
     /// The used results of a loop or function with rules.
@@ -17,14 +17,14 @@ pub(crate) enum Made {
 }
 
 /// The new forms of the operations of a program so far, by their numbers.
-pub(crate) struct Now(Vec<Made>);
+pub(crate) struct Now(Vec<Rebuilt>);
 
 impl Now {
     /// The new number of an operation with one value.
     pub(crate) fn of(&self, id: NodeId) -> NodeId {
         match &self.0[id as usize] {
-            Made::One(id) => *id,
-            Made::Many(_) => unreachable!("only results are taken of what has several"),
+            Rebuilt::One(id) => *id,
+            Rebuilt::Many(_) => unreachable!("only results are taken of what has several"),
         }
     }
 
@@ -34,23 +34,23 @@ impl Now {
     }
 
     /// The same operation, up to the rules of the builder.
-    pub(crate) fn again(&self, b: &mut Builder, node: &Node) -> Made {
+    pub(crate) fn again(&self, b: &mut Builder, node: &Node) -> Rebuilt {
         if let Op::Output(of, position) = node.op
-            && let Made::Many(results) = &self.0[of as usize]
+            && let Rebuilt::Many(results) = &self.0[of as usize]
         {
-            return Made::One(results[position].expect("a result that is used is made"));
+            return Rebuilt::One(results[position].expect("a result that is used is made"));
         }
-        Made::One(b.add(self.op(&node.op), node.shape.clone(), node.dtype))
+        Rebuilt::One(b.add(self.op(&node.op), node.shape.clone(), node.dtype))
     }
 }
 
 /// Makes the new form of an operation of the program.
-pub(crate) type Make<'a> = &'a mut dyn FnMut(&mut Builder, NodeId, &Node, &Now) -> Made;
+pub(crate) type Make<'a> = &'a mut dyn FnMut(&mut Builder, NodeId, &Node, &Now) -> Rebuilt;
 
 impl Builder {
     /// Rebuilds the operations of a program on these inputs with `make`.
     pub(crate) fn remade(&mut self, program: &Program, inputs: Vec<NodeId>, make: Make<'_>) -> Now {
-        let mut now = Now(inputs.into_iter().map(Made::One).collect());
+        let mut now = Now(inputs.into_iter().map(Rebuilt::One).collect());
         now.0.reserve(program.nodes().len() - now.0.len());
         for (k, node) in program.nodes().iter().enumerate().skip(now.0.len()) {
             let before = self.placed(program.place(k as NodeId));

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
-use super::known::Known;
+use super::known::KnownResults;
 use super::{Builder, Node, NodeId, Op, Program, Slot};
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -35,7 +35,7 @@ struct Traced {
     shape: Shape,
     dtype: DType,
     place: Place,
-    known: Known,
+    known: KnownResults,
 }
 
 thread_local! {
@@ -55,7 +55,7 @@ impl Term {
     /// The result of an operation, of known shape and element type.
     #[track_caller]
     pub(crate) fn new(op: Op<Term>, shape: Shape, dtype: DType) -> Term {
-        let known = Known::of(&op, &shape);
+        let known = KnownResults::of(&op, &shape);
         Term(Rc::new(Traced { id: fresh(), op, shape, dtype, place: place_of(Location::caller()), known }))
     }
 
@@ -65,7 +65,7 @@ impl Term {
     }
 
     /// What is known of its values.
-    pub(super) fn known(&self) -> &Known {
+    pub(super) fn known(&self) -> &KnownResults {
         &self.0.known
     }
 
@@ -78,7 +78,7 @@ impl Term {
         check_possible("array", shape);
         let id = fresh();
         let (op, shape) = (Op::Input(id), Shape::from_slice(shape));
-        Term(Rc::new(Traced { id, op, shape, dtype, place: None, known: Known::Never }))
+        Term(Rc::new(Traced { id, op, shape, dtype, place: None, known: KnownResults::Never }))
     }
 
     /// A new variable for each input, or output, of a program.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::facts::{self, Digit, Form, Integers, Known};
+use super::facts::{self, Digit, Form, Integers, KnownFact};
 use super::{Builder, Constant, NodeId, Op};
 use crate::array::{Array, with_elem};
 use crate::dtype::DType;
@@ -21,14 +21,14 @@ pub(super) fn decided(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DT
         return None;
     }
     let value = match facts::known(b, op, shape, dtype) {
-        Some(Known::Integers(known)) => match known.number() {
+        Some(KnownFact::Integers(known)) => match known.number() {
             Some(x) => Array::full(shape, x),
             None => {
                 let form = known.form?;
                 return operand(b, op, shape, |b, a| b.facts().form(a) == Some(&form));
             }
         },
-        Some(Known::Mask(mask)) => match mask.decided() {
+        Some(KnownFact::Mask(mask)) => match mask.decided() {
             Some(x) => Array::full(shape, x),
             None => return operand(b, op, shape, |b, a| b.facts().mask(a) == Some(&mask)),
         },

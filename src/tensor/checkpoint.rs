@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::Tensor;
-use super::loops::{Carry, emptied, leaves, sequences, stacked, trip_numbers};
+use super::loops::{CarryTree, emptied, leaves, sequences, stacked, trip_numbers};
 use super::parts::Start;
 use super::rows::{Outputs, Rows};
 use super::trips::Trips;
@@ -18,10 +18,10 @@ use crate::tree::Tree;
 type Which = (&'static str, bool);
 
 /// What a row of these sequences is like: the body outlives them.
-fn like<T: BaseTensor, R>(xs: &impl Rows<T, R>) -> Carry<R> {
+fn like<T: BaseTensor, R>(xs: &impl Rows<T, R>) -> CarryTree<R> {
     let mut sequences = Vec::new();
     xs.sequences(&mut sequences);
-    Carry(xs.row(&mut sequences.iter().map(|x| T::zeros(&x.shape()[1..], x.dtype()))))
+    CarryTree(xs.row(&mut sequences.iter().map(|x| T::zeros(&x.shape()[1..], x.dtype()))))
 }
 
 impl Checkpoint {
@@ -37,14 +37,14 @@ impl Checkpoint {
         (op, reverse): Which,
         (n, xs): (usize, Vec<T>),
         init: C,
-        row: Carry<R>,
+        row: CarryTree<R>,
         f: impl Fn(C, &R) -> (C, Y) + 'static,
     ) -> (C, S) {
-        let (carry, init) = Carry::open(init);
+        let (carry, init) = CarryTree::open(init);
         let (trips, first) = (Rc::new(Trips::new(op, n, &carry.0)), Rc::new(OnceCell::new()));
         let carry = Rc::new(carry);
         let (structure, check, template) = (carry.clone(), trips.clone(), first.clone());
-        let step: crate::checkpoint::Trips<T> = Rc::new(move |c, x| {
+        let step: crate::checkpoint::RerunTrip<T> = Rc::new(move |c, x| {
             let (c, y) = f(structure.close(c), &row.close(x.to_vec()));
             let alike = check.alike(&c, &y);
             template.get_or_init(|| emptied(&y));
@@ -151,6 +151,6 @@ impl Checkpoint {
     {
         let op = "checkpoint.iterate";
         let number = Tensor::<T, 0, i64>::scalar(0);
-        self.run((op, false), trip_numbers(op, n), init.start(), Carry(number), move |c, i| (f(i, c), ())).0
+        self.run((op, false), trip_numbers(op, n), init.start(), CarryTree(number), move |c, i| (f(i, c), ())).0
     }
 }

@@ -86,7 +86,7 @@ tuple_indices! {
     message = "`{Self}` cannot be an index tensor of rank {S}",
     label = "an index tensor is a `Tensor<T, {S}, i64>`, owned or borrowed, or an integer of type `i32`, `i64` or `usize`"
 )]
-pub trait Place<T, const S: usize> {
+pub trait IndexTensor<T, const S: usize> {
     /// The shape, which a number does not have.
     #[doc(hidden)]
     fn shape(&self) -> Option<&[usize]>;
@@ -95,7 +95,7 @@ pub trait Place<T, const S: usize> {
     fn place(&self, shape: &[usize]) -> T;
 }
 
-impl<T: BaseTensor, const S: usize> Place<T, S> for Tensor<T, S, i64> {
+impl<T: BaseTensor, const S: usize> IndexTensor<T, S> for Tensor<T, S, i64> {
     fn shape(&self) -> Option<&[usize]> {
         Some(self.raw().shape())
     }
@@ -104,7 +104,7 @@ impl<T: BaseTensor, const S: usize> Place<T, S> for Tensor<T, S, i64> {
     }
 }
 
-impl<T, const S: usize, I: Place<T, S>> Place<T, S> for &I {
+impl<T, const S: usize, I: IndexTensor<T, S>> IndexTensor<T, S> for &I {
     fn shape(&self) -> Option<&[usize]> {
         (**self).shape()
     }
@@ -115,7 +115,7 @@ impl<T, const S: usize, I: Place<T, S>> Place<T, S> for &I {
 
 macro_rules! repeated {
     ($($I:ty),*) => { $(
-        impl<T: BaseTensor, const S: usize> Place<T, S> for $I {
+        impl<T: BaseTensor, const S: usize> IndexTensor<T, S> for $I {
             fn shape(&self) -> Option<&[usize]> {
                 None
             }
@@ -128,7 +128,7 @@ macro_rules! repeated {
 repeated!(i32, i64, usize);
 
 /// `K` index tensors of one shape of rank `S`, for the `K` outer axes: an array, or a tuple where they differ in type.
-pub trait Places<T, const S: usize, const K: usize> {
+pub trait IndexTensors<T, const S: usize, const K: usize> {
     /// The index tensors; nothing if all are numbers, which have no shape, and `S` is above 0.
     #[doc(hidden)]
     fn places(&self) -> Option<[T; K]>;
@@ -139,7 +139,7 @@ fn common<'a, const S: usize>(mut shapes: impl Iterator<Item = Option<&'a [usize
     shapes.find_map(|shape| shape).or((S == 0).then_some(&[]))
 }
 
-impl<T, const S: usize, I: Place<T, S>, const K: usize> Places<T, S, K> for [I; K] {
+impl<T, const S: usize, I: IndexTensor<T, S>, const K: usize> IndexTensors<T, S, K> for [I; K] {
     fn places(&self) -> Option<[T; K]> {
         let shape = common::<S>(self.iter().map(I::shape))?;
         Some(self.each_ref().map(|i| i.place(shape)))
@@ -148,7 +148,7 @@ impl<T, const S: usize, I: Place<T, S>, const K: usize> Places<T, S, K> for [I; 
 
 macro_rules! tuple_places {
     ($($K:literal: $($I:ident $k:tt),*;)*) => { $(
-        impl<T, const S: usize, $($I: Place<T, S>),*> Places<T, S, $K> for ($($I,)*) {
+        impl<T, const S: usize, $($I: IndexTensor<T, S>),*> IndexTensors<T, S, $K> for ($($I,)*) {
             fn places(&self) -> Option<[T; $K]> {
                 let shape = common::<S>([$(self.$k.shape()),*].into_iter())?;
                 Some([$(self.$k.place(shape)),*])
@@ -165,7 +165,7 @@ tuple_places! {
 
 /// The index tensors of `gather` or `scatter_add`.
 #[track_caller]
-fn places<T, const S: usize, const K: usize>(op: &str, ix: &impl Places<T, S, K>) -> [T; K] {
+fn places<T, const S: usize, const K: usize>(op: &str, ix: &impl IndexTensors<T, S, K>) -> [T; K] {
     match ix.places() {
         Some(places) => places,
         None => panic!(
@@ -225,7 +225,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Tensor<T, D, E> {
     #[track_caller]
     pub fn gather<I, const K: usize, const S: usize, const M: usize, const R: usize>(&self, ix: I) -> Tensor<T, R, E>
     where
-        I: Places<T, S, K>,
+        I: IndexTensors<T, S, K>,
         Rank<D>: Plus<K, M>,
         Rank<R>: Plus<S, M>,
     {
@@ -267,7 +267,7 @@ impl<T: BaseTensor, const D: usize, E: Num> Tensor<T, D, E> {
         v: &Tensor<T, R, E>,
     ) -> Self
     where
-        I: Places<T, S, K>,
+        I: IndexTensors<T, S, K>,
         Rank<D>: Plus<K, M>,
         Rank<R>: Plus<S, M>,
     {

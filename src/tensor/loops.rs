@@ -57,16 +57,16 @@ pub(super) fn leaves<T: BaseTensor, C: Tree<T>>(c: C) -> Vec<T> {
 }
 
 /// The structure of a carry, into which its leaves are put back.
-pub(super) struct Carry<C>(pub(super) C);
+pub(super) struct CarryTree<C>(pub(super) C);
 
-impl<C> Carry<C> {
+impl<C> CarryTree<C> {
     /// Takes a carry apart. The kept structure owns none of the values, so that the first trip already is their only
     /// owner.
-    pub(super) fn open<T: BaseTensor>(c: C) -> (Carry<C>, Vec<T>)
+    pub(super) fn open<T: BaseTensor>(c: C) -> (CarryTree<C>, Vec<T>)
     where
         C: Tree<T, With<T> = C>,
     {
-        (Carry(emptied(&c)), leaves(c))
+        (CarryTree(emptied(&c)), leaves(c))
     }
 
     /// The carry with these leaves.
@@ -89,7 +89,7 @@ fn run<T: BaseTensor, C: Tree<T, With<T> = C>, R, Y: Outputs<T, S>, S>(
     row: impl Fn(&mut dyn Iterator<Item = T>) -> R,
     f: impl Fn(C, &R) -> (C, Y),
 ) -> (C, S) {
-    let (carry, init) = Carry::open(init);
+    let (carry, init) = CarryTree::open(init);
     let (trips, template) = (Trips::new(op, n, &carry.0), OnceCell::new());
     let (last, outputs) = T::map_accum(n, reverse, init, &xs, &mut |c, x| {
         let (c, y) = f(carry.close(c), &row(&mut x.iter().cloned()));
@@ -415,7 +415,7 @@ fn scanned<T: BaseTensor, C: Outputs<T, S>, R, S>(
         let rows = std::iter::once(n.saturating_add(1));
         check_possible(op, &rows.chain(carry.shape().iter().copied()).collect::<Shape>());
     }
-    let (carry, init) = Carry::open(init);
+    let (carry, init) = CarryTree::open(init);
     let trips = Trips::new(op, n, &carry.0);
     let (_, rest) = T::map_accum(n, false, init, &xs, &mut |c, x| {
         let next = f(carry.close(c), &row(&mut x.iter().cloned()));

@@ -95,7 +95,7 @@ pub use batched::Batched;
 pub use checkpoint::{Checkpoint, checkpoint};
 pub use conv::Conv;
 pub use einsum::{Operands, einsum};
-pub use index::{Indices, Place, Places, ScalarIndex};
+pub use index::{IndexTensor, IndexTensors, Indices, ScalarIndex};
 pub use loops::{build, build1, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, scan, vmap, zip_with};
 pub(crate) use matrix::band;
 pub(crate) use operators::stretch;

@@ -3,7 +3,7 @@
 //! Law: [`BaseTensor::repeat`], whose carry has a mask in front that says whether another trip runs.
 
 use super::Tensor;
-use super::loops::{Carry, leaves};
+use super::loops::{CarryTree, leaves};
 use super::parts::Start;
 use super::trips::Trips;
 use crate::base::BaseTensor;
@@ -74,7 +74,7 @@ fn repeat<T: BaseTensor, C: Tree<T, With<T> = C>>(
     f: impl Fn(C) -> C,
 ) -> C {
     let first = go(&init).into_raw();
-    let (structure, mut init) = Carry::open(init);
+    let (structure, mut init) = CarryTree::open(init);
     let trips = Trips::new(op, most.unwrap_or(1), &structure.0);
     init.insert(0, first);
     let mut last = T::repeat(most, init, &mut |mut carry| {

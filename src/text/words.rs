@@ -51,10 +51,10 @@ impl Text {
 }
 
 /// The text of an operand, given whether its shape and its element type are known from the context.
-pub(super) type Operand<'a> = &'a dyn Fn(NodeId, bool, bool) -> Text;
+pub(super) type OperandText<'a> = &'a dyn Fn(NodeId, bool, bool) -> Text;
 
 /// The text of an operation from the texts of its operands. Loops, and nodes that are no operation, have none.
-pub(super) fn words(program: &Program, id: NodeId, operand: Operand<'_>) -> Text {
+pub(super) fn words(program: &Program, id: NodeId, operand: OperandText<'_>) -> Text {
     let op = &program.nodes()[id as usize].op;
     let mut depth = 0;
     op.operands(&mut |a| depth = depth.max(operand(*a, true, true).depth));
@@ -62,7 +62,7 @@ pub(super) fn words(program: &Program, id: NodeId, operand: Operand<'_>) -> Text
     Text { words, precedence, depth: depth + 1 }
 }
 
-fn applied(program: &Program, op: &Op<NodeId>, operand: Operand<'_>) -> (String, Precedence) {
+fn applied(program: &Program, op: &Op<NodeId>, operand: OperandText<'_>) -> (String, Precedence) {
     let constant = |a: NodeId| matches!(program.nodes()[a as usize].op, Op::Constant(_));
     // Operands have one shape and type: next to an operand that shows both, a number needs neither.
     let alike = |args: &[NodeId]| -> Vec<Text> {

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::{Plain, Step, Tree, Visitor};
+use super::{PathStep, Plain, Tree, Visitor};
 use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::tensor::Tensor;
@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 /// Shows several trees, which are numbered.
 fn numbered<T: BaseTensor, P: Tree<T>>(trees: &[P], visitor: &mut dyn Visitor<T>) {
     for (k, p) in trees.iter().enumerate() {
-        visitor.enter(Step::Item(k));
+        visitor.enter(PathStep::Item(k));
         p.visit(visitor);
         visitor.leave();
     }
@@ -73,7 +73,7 @@ impl<T: BaseTensor, P: Tree<T>> Tree<T> for Option<P> {
         }
     }
     fn visit(&self, visitor: &mut dyn Visitor<T>) {
-        visitor.enter(Step::Variant(if self.is_some() { "Some" } else { "None" }));
+        visitor.enter(PathStep::Variant(if self.is_some() { "Some" } else { "None" }));
         if let Some(p) = self {
             Tree::visit(p, visitor);
         }
@@ -105,7 +105,7 @@ impl<T: BaseTensor, K: Ord + Display + Clone + Plain, P: Tree<T>> Tree<T> for BT
     }
     fn visit(&self, visitor: &mut dyn Visitor<T>) {
         for (name, p) in self {
-            visitor.enter(Step::Name(name));
+            visitor.enter(PathStep::Name(name));
             // Names that read alike may differ.
             visitor.plain(name);
             p.visit(visitor);
@@ -164,7 +164,7 @@ macro_rules! tuples {
             #[allow(unused_variables)]
             fn visit(&self, visitor: &mut dyn Visitor<T>) {
                 $(
-                    visitor.enter(Step::Item($i));
+                    visitor.enter(PathStep::Item($i));
                     self.$i.visit(visitor);
                     visitor.leave();
                 )*

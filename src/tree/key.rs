@@ -10,7 +10,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use super::Tree;
-use super::visit::{Path, Step, Visitor};
+use super::visit::{Path, PathStep, Visitor};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
@@ -97,30 +97,30 @@ enum Label {
 }
 
 impl Label {
-    fn of(step: Step<'_>) -> Label {
+    fn of(step: PathStep<'_>) -> Label {
         match step {
-            Step::Field(name) => Label::Field(name),
-            Step::Item(k) => Label::Item(k),
-            Step::Name(name) => Label::Name(name.to_string()),
-            Step::Variant(name) => Label::Variant(name),
+            PathStep::Field(name) => Label::Field(name),
+            PathStep::Item(k) => Label::Item(k),
+            PathStep::Name(name) => Label::Name(name.to_string()),
+            PathStep::Variant(name) => Label::Variant(name),
         }
     }
 
-    fn step(&self) -> Step<'_> {
+    fn step(&self) -> PathStep<'_> {
         match self {
-            Label::Field(name) => Step::Field(name),
-            Label::Item(k) => Step::Item(*k),
-            Label::Name(name) => Step::Name(name),
-            Label::Variant(name) => Step::Variant(name),
+            Label::Field(name) => PathStep::Field(name),
+            Label::Item(k) => PathStep::Item(*k),
+            Label::Name(name) => PathStep::Name(name),
+            Label::Variant(name) => PathStep::Variant(name),
         }
     }
 
-    fn is(&self, step: Step<'_>) -> bool {
+    fn is(&self, step: PathStep<'_>) -> bool {
         match (self, step) {
-            (Label::Field(a), Step::Field(b)) | (Label::Variant(a), Step::Variant(b)) => *a == b,
-            (Label::Item(a), Step::Item(b)) => *a == b,
+            (Label::Field(a), PathStep::Field(b)) | (Label::Variant(a), PathStep::Variant(b)) => *a == b,
+            (Label::Item(a), PathStep::Item(b)) => *a == b,
             // The name itself follows, as data.
-            (Label::Name(_), Step::Name(_)) => true,
+            (Label::Name(_), PathStep::Name(_)) => true,
             (Label::Field(_) | Label::Item(_) | Label::Name(_) | Label::Variant(_), _) => false,
         }
     }
@@ -241,7 +241,7 @@ impl<T: BaseTensor> Visitor<T> for Key {
         self.parts.push(Part::Plain(data.shared()));
     }
 
-    fn enter(&mut self, step: Step<'_>) {
+    fn enter(&mut self, step: PathStep<'_>) {
         self.parts.push(Part::Enter(Label::of(step)));
     }
 
@@ -282,7 +282,7 @@ impl<T: BaseTensor> Visitor<T> for Comparison<'_> {
         self.next(|part| matches!(part, Part::Plain(kept) if kept.is_same(data)));
     }
 
-    fn enter(&mut self, step: Step<'_>) {
+    fn enter(&mut self, step: PathStep<'_>) {
         self.next(|part| matches!(part, Part::Enter(label) if label.is(step)));
     }
 
@@ -292,13 +292,13 @@ impl<T: BaseTensor> Visitor<T> for Comparison<'_> {
 }
 
 /// Shape and element type of a leaf.
-pub(crate) type Kind = (Vec<usize>, DType);
+pub(crate) type LeafKind = (Vec<usize>, DType);
 
 /// How two structures differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Difference {
     /// A leaf has another shape or element type.
-    Leaf { at: String, needed: Kind, given: Kind },
+    Leaf { at: String, needed: LeafKind, given: LeafKind },
     /// Plain data are others.
     Plain { at: String, needed: String, given: String },
     /// There is something else.

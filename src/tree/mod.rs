@@ -39,7 +39,7 @@ pub use parameters::{ParameterError, Parameters};
 /// Makes a struct or an enum a tree: see the trait [`Tree`](trait@Tree).
 pub use polygrad_derive::Tree;
 pub use stacked::Stacked;
-pub use visit::{Step, Visitor};
+pub use visit::{PathStep, Visitor};
 
 /// A structure with tensors of the interpreter `T` at its leaves.
 ///
@@ -124,14 +124,14 @@ pub trait Tree<T: BaseTensor>: Sized {
     /// All leaves, in order.
     fn leaves(&self) -> Vec<T> {
         let mut leaves = Vec::new();
-        self.visit(&mut visit::Each(|leaf: &T| leaves.push(leaf.clone())));
+        self.visit(&mut visit::LeafVisitor(|leaf: &T| leaves.push(leaf.clone())));
         leaves
     }
 
     /// The number of leaves.
     fn count(&self) -> usize {
         let mut count = 0;
-        self.visit(&mut visit::Each(|_: &T| count += 1));
+        self.visit(&mut visit::LeafVisitor(|_: &T| count += 1));
         count
     }
 

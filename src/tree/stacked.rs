@@ -9,7 +9,7 @@
 
 use std::fmt::{self, Debug};
 
-use super::visit::Step;
+use super::visit::PathStep;
 use super::{Plain, Tree, Visitor, same_count};
 use crate::base::BaseTensor;
 use crate::dtype::Elem;
@@ -155,7 +155,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     {
         let wanted = part(&self.like).raw();
         let (mut k, mut found) = (0, None);
-        self.like.visit(&mut super::visit::Each(|leaf: &T| {
+        self.like.visit(&mut super::visit::LeafVisitor(|leaf: &T| {
             if std::ptr::eq(leaf, wanted) {
                 found = Some(k);
             }
@@ -232,7 +232,7 @@ impl<T> Visitor<T> for Stacks<'_, T> {
         self.visitor.plain(data);
     }
 
-    fn enter(&mut self, step: Step<'_>) {
+    fn enter(&mut self, step: PathStep<'_>) {
         self.visitor.enter(step);
     }
 

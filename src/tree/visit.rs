@@ -7,7 +7,7 @@ use super::Plain;
 /// What sees the contents of a tree, in order: see [`Tree::visit`](super::Tree::visit).
 ///
 /// ```
-/// use polygrad::tree::{Step, Tree, Visitor};
+/// use polygrad::tree::{PathStep, Tree, Visitor};
 /// use polygrad::{BaseTensor, Concrete, tensor};
 ///
 /// /// Counts the elements of the leaves.
@@ -29,7 +29,7 @@ pub trait Visitor<T> {
     fn plain(&mut self, _data: &dyn Plain) {}
 
     /// What follows, up to the [`leave`](Visitor::leave) that belongs to this call, is this part of the structure.
-    fn enter(&mut self, _step: Step<'_>) {}
+    fn enter(&mut self, _step: PathStep<'_>) {}
 
     /// The end of a part.
     fn leave(&mut self) {}
@@ -37,7 +37,7 @@ pub trait Visitor<T> {
 
 /// A part of a structure.
 #[derive(Clone, Copy)]
-pub enum Step<'a> {
+pub enum PathStep<'a> {
     /// A field of a struct.
     Field(&'static str),
     /// A part of a tuple, an array or a vector.
@@ -49,9 +49,9 @@ pub enum Step<'a> {
 }
 
 /// A function of each leaf as a visitor.
-pub(super) struct Each<F>(pub(super) F);
+pub(super) struct LeafVisitor<F>(pub(super) F);
 
-impl<T, F: FnMut(&T)> Visitor<T> for Each<F> {
+impl<T, F: FnMut(&T)> Visitor<T> for LeafVisitor<F> {
     fn leaf(&mut self, leaf: &T) {
         (self.0)(leaf);
     }
@@ -74,15 +74,15 @@ impl Path {
         &self.text
     }
 
-    pub(super) fn enter(&mut self, step: Step<'_>) {
+    pub(super) fn enter(&mut self, step: PathStep<'_>) {
         self.outer.push(self.text.len());
         let dot = if self.text.is_empty() { "" } else { "." };
         // Writing to a string does not fail.
         let _ = match step {
-            Step::Field(name) => write!(self.text, "{dot}{name}"),
-            Step::Item(k) => write!(self.text, "{dot}{k}"),
-            Step::Name(name) => write!(self.text, "{dot}{name}"),
-            Step::Variant(_) => Ok(()),
+            PathStep::Field(name) => write!(self.text, "{dot}{name}"),
+            PathStep::Item(k) => write!(self.text, "{dot}{k}"),
+            PathStep::Name(name) => write!(self.text, "{dot}{name}"),
+            PathStep::Variant(_) => Ok(()),
         };
     }
 
@@ -109,7 +109,7 @@ impl<T> Visitor<T> for Paths<'_> {
         self.out.push(self.at.text().to_owned());
     }
 
-    fn enter(&mut self, step: Step<'_>) {
+    fn enter(&mut self, step: PathStep<'_>) {
         self.at.enter(step);
     }
 

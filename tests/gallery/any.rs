@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use polygrad::base::{Step, Traced, Trip, Turn};
+use polygrad::base::{Traced, Trip, TripFn, WhileFn};
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::Options;
 use polygrad::program::{Custom, Term};
@@ -59,7 +59,7 @@ fn all<L: Level>(values: &[Any]) -> Vec<L> {
     values.iter().map(|any| L::of(any).clone()).collect()
 }
 
-fn map_accum<L: Level>(n: usize, reverse: bool, init: Vec<Any>, xs: &[Any], step: Step<'_, Any>) -> Trip<Any> {
+fn map_accum<L: Level>(n: usize, reverse: bool, init: Vec<Any>, xs: &[Any], step: TripFn<'_, Any>) -> Trip<Any> {
     let (last, stacked) = L::map_accum(n, reverse, unwrapped(init), &all::<L>(xs), &mut |carry, x| {
         let carry = carry.into_iter().map(L::wrap).collect();
         let (carry, outputs) = step(carry, &wrapped(x));
@@ -68,7 +68,7 @@ fn map_accum<L: Level>(n: usize, reverse: bool, init: Vec<Any>, xs: &[Any], step
     (wrapped(&last), wrapped(&stacked))
 }
 
-fn repeat<L: Level>(most: Option<usize>, init: Vec<Any>, step: Turn<'_, Any>) -> Vec<Any> {
+fn repeat<L: Level>(most: Option<usize>, init: Vec<Any>, step: WhileFn<'_, Any>) -> Vec<Any> {
     let last = L::repeat(most, unwrapped(init), &mut |carry| unwrapped(step(carry.into_iter().map(L::wrap).collect())));
     wrapped(&last)
 }
@@ -149,10 +149,10 @@ macro_rules! levels {
             fn concat(axis: usize, parts: &[Self]) -> Self {
                 match current() { $(Which::$Name => <$L>::concat(axis, &all::<$L>(parts)).wrap(),)* }
             }
-            fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Any>) -> Trip<Self> {
+            fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Any>) -> Trip<Self> {
                 match current() { $(Which::$Name => map_accum::<$L>(n, reverse, init, xs, step),)* }
             }
-            fn repeat(most: Option<usize>, init: Vec<Self>, step: Turn<'_, Any>) -> Vec<Self> {
+            fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Any>) -> Vec<Self> {
                 match current() { $(Which::$Name => repeat::<$L>(most, init, step),)* }
             }
             fn call(op: &Call, args: &[Self]) -> Vec<Self> {

@@ -41,5 +41,6 @@ mod sorting;
 mod special;
 mod tensor;
 mod tree;
+mod types;
 mod unwind;
 mod verbs;

@@ -149,6 +149,7 @@ const ONE_FORM: &[(Home, &str, &str)] = &[
     (Symbolic, "linearize", "the inputs that stay are residuals of the linear program"),
     (Symbolic, "transpose", "takes the number of linear inputs"),
     (Symbolic, "derivative", "of programs with one input"),
+    (Higher, "grad", "`value_and_grad_by` gives it, too"),
     (Higher, "jvp", "forward mode has one interpretation"),
     (Higher, "hvp", "forward over reverse mode has one interpretation"),
 ];

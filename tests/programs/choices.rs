@@ -25,7 +25,7 @@ impl<T: BaseTensor> Tree<T> for Leaves<T> {
     }
     fn visit(&self, visitor: &mut dyn polygrad::tree::Visitor<T>) {
         for (k, leaf) in self.0.iter().enumerate() {
-            visitor.enter(polygrad::tree::Step::Item(k));
+            visitor.enter(polygrad::tree::PathStep::Item(k));
             visitor.leaf(leaf);
             visitor.leave();
         }

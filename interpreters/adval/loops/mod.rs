@@ -17,7 +17,7 @@ mod record;
 
 use std::rc::Rc;
 
-use super::delta::{Delta, Node};
+use super::delta::{Delta, SharedTerm};
 use super::pull::{Env, Residual};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -28,7 +28,7 @@ pub(super) use record::{in_a_loop, map_accum};
 
 /// The place in which the body of a loop finds a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum BodySource {
     /// Among the values held for all trips.
     Held(usize),
     /// Among the current elements of the sequences, which are stacked already.
@@ -37,19 +37,19 @@ pub(super) enum Source {
     Stacked(usize),
 }
 
-impl<T> Residual<T> for Source {
+impl<T> Residual<T> for BodySource {
     fn get<'a>(&'a self, env: &'a Env<'_, T>) -> &'a T {
         match *self {
-            Source::Held(k) => &env.held[k],
-            Source::Element(k) => &env.elements[k],
-            Source::Stacked(k) => &env.stacked[k],
+            BodySource::Held(k) => &env.held[k],
+            BodySource::Element(k) => &env.elements[k],
+            BodySource::Stacked(k) => &env.stacked[k],
         }
     }
 }
 
 /// The reference of a term in the body of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TermPlace {
     /// A value of the carry as the trip receives it.
     Carry(usize),
     /// The current element of a sequence.
@@ -63,11 +63,11 @@ pub(super) enum Place {
 /// The delta terms of one trip, in which references come before their uses.
 #[derive(Debug, PartialEq)]
 pub(super) struct Body {
-    terms: Vec<Delta<Source, Place>>,
+    terms: Vec<Delta<BodySource, TermPlace>>,
     /// The operation of the program that each term is the derivative of.
     sites: Vec<Site>,
     /// The results, carry first; `None` for results without a tangent.
-    results: Vec<Option<Place>>,
+    results: Vec<Option<TermPlace>>,
 }
 
 /// Shape and element type.
@@ -77,7 +77,7 @@ fn kind<T: BaseTensor>(t: &T) -> Kind {
     (Shape::from_slice(t.shape()), t.dtype())
 }
 
-fn node_kind<T>(node: &Node<T>) -> Kind {
+fn node_kind<T>(node: &SharedTerm<T>) -> Kind {
     (node.shape.as_deref().map(Shape::from_slice).unwrap_or_default(), node.dtype)
 }
 

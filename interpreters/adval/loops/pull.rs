@@ -5,7 +5,7 @@
 
 use super::super::delta::Delta;
 use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull};
-use super::{Body, LoopTerm, Place, zeros};
+use super::{Body, LoopTerm, TermPlace, zeros};
 use crate::base::{BaseTensor, Trip, attributed};
 
 /// The positions of what a cotangent reaches, ascending.
@@ -116,22 +116,22 @@ impl<F, R> LoopTerm<F, R> {
     /// Marks what the marked results of a trip depend on.
     fn mark(&self, body: &Body, marks: &mut Marks) {
         let results = body.results.iter().zip(&marks.results).filter(|(_, marked)| **marked);
-        let results: Vec<Place> = results.filter_map(|(to, _)| *to).collect();
+        let results: Vec<TermPlace> = results.filter_map(|(to, _)| *to).collect();
         // The marked results of each term.
         let mut terms: Vec<Vec<bool>> = vec![Vec::new(); body.terms.len()];
-        let mut mark = |terms: &mut Vec<Vec<bool>>, to: Place, result: usize| match to {
-            Place::Local(k) => {
+        let mut mark = |terms: &mut Vec<Vec<bool>>, to: TermPlace, result: usize| match to {
+            TermPlace::Local(k) => {
                 let length = terms[k].len().max(result + 1);
                 terms[k].resize(length, false);
                 terms[k][result] = true;
             }
-            Place::Captured(k) => marks.captured[k] = true,
-            Place::Element(k) => marks.elements[k] = true,
-            Place::Carry(k) if self.carry[k].1 && !marks.results[k] => {
+            TermPlace::Captured(k) => marks.captured[k] = true,
+            TermPlace::Element(k) => marks.elements[k] = true,
+            TermPlace::Carry(k) if self.carry[k].1 && !marks.results[k] => {
                 marks.results[k] = true;
                 marks.more = true;
             }
-            Place::Carry(_) => {}
+            TermPlace::Carry(_) => {}
         };
         results.into_iter().for_each(|to| mark(&mut terms, to, 0));
         for (k, term) in body.terms.iter().enumerate().rev() {
@@ -184,12 +184,12 @@ impl<F, R> LoopTerm<F, R> {
         let mut before: Vec<Option<T>> = self.carry.iter().map(|_| None).collect();
         let mut elements: Vec<Option<T>> = self.elements.iter().map(|_| None).collect();
         let mut pending: Vec<Option<Cotangent<T>>> = body.terms.iter().map(|_| None).collect();
-        let mut add = |pending: &mut Vec<Option<Cotangent<T>>>, to: Place, update: Update<T>| {
+        let mut add = |pending: &mut Vec<Option<Cotangent<T>>>, to: TermPlace, update: Update<T>| {
             let slot = match to {
-                Place::Local(k) => return accumulate(&mut pending[k], update),
-                Place::Carry(k) => &mut before[k],
-                Place::Element(k) => &mut elements[k],
-                Place::Captured(k) => &mut captured[k],
+                TermPlace::Local(k) => return accumulate(&mut pending[k], update),
+                TermPlace::Carry(k) => &mut before[k],
+                TermPlace::Element(k) => &mut elements[k],
+                TermPlace::Captured(k) => &mut captured[k],
             };
             *slot = Some(accumulate_one(slot.take(), update));
         };

@@ -3,8 +3,8 @@
 //! Law: the derivative of the recorded loop, from the same bodies that [`super::pull`] transposes.
 
 use super::super::pull::{Env, Residual};
-use super::super::push::{Table, Tangents, push};
-use super::{Body, Kind, LoopTerm, Place, zeros};
+use super::super::push::{TangentTable, TermTangents, push};
+use super::{Body, Kind, LoopTerm, TermPlace, zeros};
 use crate::base::{BaseTensor, attributed};
 
 impl<F, R> LoopTerm<F, R> {
@@ -14,7 +14,7 @@ impl<F, R> LoopTerm<F, R> {
         &self,
         env: &Env<'_, T>,
         of: &mut dyn FnMut(&R, usize) -> Option<T>,
-    ) -> Tangents<T>
+    ) -> TermTangents<T>
     where
         F: Residual<T>,
     {
@@ -45,18 +45,18 @@ impl<F, R> LoopTerm<F, R> {
             calls += 1;
             let (stacked, x) = x.split_at(self.residuals.len());
             let (factors, elements) = x.split_at(self.factors.len());
-            let mut table = Table::new(uses[which].clone());
-            live.iter().zip(carry).for_each(|(k, t)| table.set(self.at(Place::Carry(*k)), t));
-            moving.iter().zip(elements).for_each(|(k, t)| table.set(self.at(Place::Element(*k)), t.clone()));
+            let mut table = TangentTable::new(uses[which].clone());
+            live.iter().zip(carry).for_each(|(k, t)| table.set(self.at(TermPlace::Carry(*k)), t));
+            moving.iter().zip(elements).for_each(|(k, t)| table.set(self.at(TermPlace::Element(*k)), t.clone()));
             for (k, t) in captured.iter().enumerate() {
-                t.iter().for_each(|t| table.set(self.at(Place::Captured(k)), t.clone()));
+                t.iter().for_each(|t| table.set(self.at(TermPlace::Captured(k)), t.clone()));
             }
             let body = &self.bodies[which];
             let env = Env { held: &held, stacked, elements: factors };
             for (k, (term, site)) in body.terms.iter().zip(&body.sites).enumerate() {
-                let mut of = |to: &Place, i| table.take(self.at(*to), i);
+                let mut of = |to: &TermPlace, i| table.take(self.at(*to), i);
                 let tangents = attributed::<T, _>(*site, || push(term, &env, &mut of));
-                table.set_all(self.at(Place::Local(k)), tangents);
+                table.set_all(self.at(TermPlace::Local(k)), tangents);
             }
             let result = |(k, kind): &(usize, &Kind)| {
                 body.results[*k].and_then(|to| table.take(self.at(to), 0)).unwrap_or_else(|| zeros(kind))
@@ -65,25 +65,25 @@ impl<F, R> LoopTerm<F, R> {
             let outputs = next.split_off(live.len());
             (next, outputs)
         });
-        let mut tangents: Tangents<T> = (0..carried + self.outputs.len()).map(|_| None).collect();
+        let mut tangents: TermTangents<T> = (0..carried + self.outputs.len()).map(|_| None).collect();
         active.iter().zip(finals.into_iter().chain(stacks)).for_each(|((k, _), t)| tangents[*k] = Some(t));
         tangents
     }
 
     /// The position of the tangent of a place in the table of a trip.
-    fn at(&self, place: Place) -> usize {
+    fn at(&self, place: TermPlace) -> usize {
         let (carry, elements, captured) = (self.carry.len(), self.elements.len(), self.captured.len());
         match place {
-            Place::Carry(k) => k,
-            Place::Element(k) => carry + k,
-            Place::Captured(k) => carry + elements + k,
-            Place::Local(k) => carry + elements + captured + k,
+            TermPlace::Carry(k) => k,
+            TermPlace::Element(k) => carry + k,
+            TermPlace::Captured(k) => carry + elements + k,
+            TermPlace::Local(k) => carry + elements + captured + k,
         }
     }
 
     /// The number of uses of each tangent of a trip.
     fn uses(&self, body: &Body, active: &[(usize, &Kind)]) -> Vec<usize> {
-        let mut uses = vec![0; self.at(Place::Local(body.terms.len()))];
+        let mut uses = vec![0; self.at(TermPlace::Local(body.terms.len()))];
         body.terms.iter().for_each(|term| term.refs(&mut |to| uses[self.at(*to)] += 1));
         active.iter().filter_map(|(k, _)| body.results[*k]).for_each(|to| uses[self.at(to)] += 1);
         uses

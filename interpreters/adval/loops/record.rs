@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-use super::super::delta::{Delta, Factor, Given, Id, Node, fresh, reachable};
+use super::super::delta::{Delta, Factor, Given, Id, SharedTerm, fresh, reachable};
 use super::super::pull::Fault;
 use super::super::{ADVal, differentiable};
-use super::{Body, Kind, LoopTerm, Place, Source, kind, node_kind, zeros};
-use crate::base::{BaseTensor, Group, Step, Trip, map_accum_grouped};
+use super::{Body, BodySource, Kind, LoopTerm, TermPlace, kind, node_kind, zeros};
+use crate::base::{BaseTensor, Group, Trip, TripFn, map_accum_grouped};
 use crate::dtype::DType;
 use crate::shape::{Shape, Show};
 
@@ -47,7 +47,7 @@ struct Recorder<T: 'static> {
     start: Id,
     bodies: Vec<Body>,
     which: Vec<usize>,
-    captured: IndexMap<Id, Rc<Node<T>>>,
+    captured: IndexMap<Id, Rc<SharedTerm<T>>>,
     held: IndexMap<Id, T>,
     /// The sequences whose elements are factors in the terms.
     factors: IndexMap<usize, ()>,
@@ -63,7 +63,7 @@ struct Recorder<T: 'static> {
 struct Arguments {
     /// Ids from here on were born in this trip.
     base: Id,
-    places: Vec<(Id, Place)>,
+    places: Vec<(Id, TermPlace)>,
     /// The ids of the elements of the sequences, ascending.
     elements: Vec<Id>,
 }
@@ -78,14 +78,14 @@ impl<T: BaseTensor> Recorder<T> {
         let (mut terms, mut sites) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
         let (start, held, captured, factors) = (self.start, &mut self.held, &mut self.captured, &mut self.factors);
         let mut slot = |factor: &Factor<T>| match arguments.elements.binary_search(&factor.id) {
-            Ok(k) => Source::Element(factors.insert_full(k, ()).0),
+            Ok(k) => BodySource::Element(factors.insert_full(k, ()).0),
             Err(_) => slot(factor, start, held, &mut stacked),
         };
-        let mut place = |node: &Rc<Node<T>>| {
+        let mut place = |node: &Rc<SharedTerm<T>>| {
             place(node, start, captured, &ids, arguments).unwrap_or_else(|| {
                 let inner = matches!(node.delta, Delta::Input(Given::Argument));
                 escaped.get_or_insert(if inner { Fault::Inner } else { Fault::EarlierTrip });
-                Place::Local(0)
+                TermPlace::Local(0)
             })
         };
         for node in found.values() {
@@ -130,8 +130,8 @@ impl<T: BaseTensor> Recorder<T> {
     /// Which sequences have elements that results depend on; the others get no cotangent, not even zeros.
     fn used_elements(&self, count: usize) -> Vec<bool> {
         let mut used = vec![false; count];
-        let mut look = |to: &Place| {
-            if let Place::Element(k) = to {
+        let mut look = |to: &TermPlace| {
+            if let TermPlace::Element(k) = to {
                 used[*k] = true;
             }
         };
@@ -149,10 +149,10 @@ impl<T: BaseTensor> Recorder<T> {
             active.resize(carry.len() + self.outputs, false);
             for body in &self.bodies {
                 let mut terms: Vec<bool> = Vec::with_capacity(body.terms.len());
-                let is = |to: Place, terms: &[bool]| match to {
-                    Place::Carry(k) => carry[k],
-                    Place::Element(_) | Place::Captured(_) => true,
-                    Place::Local(k) => terms[k],
+                let is = |to: TermPlace, terms: &[bool]| match to {
+                    TermPlace::Carry(k) => carry[k],
+                    TermPlace::Element(_) | TermPlace::Captured(_) => true,
+                    TermPlace::Local(k) => terms[k],
                 };
                 for term in &body.terms {
                     let mut any = matches!(term, Delta::Unbounded);
@@ -173,9 +173,14 @@ impl<T: BaseTensor> Recorder<T> {
 }
 
 /// The place in which a body finds a value; a value born before the loop is the same in every trip.
-fn slot<T: Clone>(factor: &Factor<T>, start: Id, held: &mut IndexMap<Id, T>, stacked: &mut IndexMap<Id, T>) -> Source {
-    let (known, slot): (_, fn(usize) -> Source) =
-        if factor.id < start { (held, Source::Held) } else { (stacked, Source::Stacked) };
+fn slot<T: Clone>(
+    factor: &Factor<T>,
+    start: Id,
+    held: &mut IndexMap<Id, T>,
+    stacked: &mut IndexMap<Id, T>,
+) -> BodySource {
+    let (known, slot): (_, fn(usize) -> BodySource) =
+        if factor.id < start { (held, BodySource::Held) } else { (stacked, BodySource::Stacked) };
     let entry = known.entry(factor.id);
     let k = entry.index();
     entry.or_insert_with(|| factor.value.clone());
@@ -184,17 +189,17 @@ fn slot<T: Clone>(factor: &Factor<T>, start: Id, held: &mut IndexMap<Id, T>, sta
 
 /// The reference to a term in the body of a trip whose local terms are `ids`; `None` for a term of another trip.
 fn place<T>(
-    node: &Rc<Node<T>>,
+    node: &Rc<SharedTerm<T>>,
     start: Id,
-    captured: &mut IndexMap<Id, Rc<Node<T>>>,
+    captured: &mut IndexMap<Id, Rc<SharedTerm<T>>>,
     ids: &[Id],
     arguments: &Arguments,
-) -> Option<Place> {
+) -> Option<TermPlace> {
     if node.id < start {
-        return Some(Place::Captured(captured.insert_full(node.id, node.clone()).0));
+        return Some(TermPlace::Captured(captured.insert_full(node.id, node.clone()).0));
     }
     if let Ok(k) = ids.binary_search(&node.id) {
-        return Some(Place::Local(k));
+        return Some(TermPlace::Local(k));
     }
     let argument = arguments.places.binary_search_by_key(&node.id, |(id, _)| *id).ok()?;
     Some(arguments.places[argument].1)
@@ -207,7 +212,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     reverse: bool,
     init: Vec<ADVal<T>>,
     xs: &[ADVal<T>],
-    step: Step<'_, ADVal<T>>,
+    step: TripFn<'_, ADVal<T>>,
 ) -> Trip<ADVal<T>> {
     let mut recorder: Recorder<T> = Recorder {
         start: fresh(),
@@ -242,9 +247,11 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
             .zip(xs)
             .map(|(e, x)| if x.node.is_some() { ADVal::variable(e, Given::Loop) } else { ADVal::constant_of(e) })
             .collect();
-        places.extend(carry.iter().enumerate().filter(|(_, c)| c.node.is_some()).map(|(k, c)| (c.id, Place::Carry(k))));
         places.extend(
-            elements.iter().enumerate().filter(|(_, e)| e.node.is_some()).map(|(k, e)| (e.id, Place::Element(k))),
+            carry.iter().enumerate().filter(|(_, c)| c.node.is_some()).map(|(k, c)| (c.id, TermPlace::Carry(k))),
+        );
+        places.extend(
+            elements.iter().enumerate().filter(|(_, e)| e.node.is_some()).map(|(k, e)| (e.id, TermPlace::Element(k))),
         );
         let ids = elements.iter().map(|e| e.id).collect();
         element_kinds = elements.iter().map(|e| kind(&e.primal)).collect();
@@ -291,7 +298,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     };
     let site = finals.first().map(T::site).unwrap_or_default();
     let term = active.contains(&true).then(|| {
-        Rc::new(Node { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Loop(Box::new(term)) })
+        Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Loop(Box::new(term)) })
     });
     let mut results: Vec<ADVal<T>> = finals
         .into_iter()

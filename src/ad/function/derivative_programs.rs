@@ -1,6 +1,6 @@
 //! Derivative programs: what a [`Function`](crate::ad::function::Function) runs, its program or a derivative of it.
 
-use crate::ad::modes::{Made, Mode, Wanted};
+use crate::ad::modes::{ChosenProgram, Mode, Wanted};
 use crate::ad::pipeline::dual;
 use crate::ad::symbolic;
 use crate::base::Lift;
@@ -60,7 +60,7 @@ impl Derived {
         count: usize,
         mode: Option<Mode>,
         options: Options,
-    ) -> Result<Made, Fault> {
+    ) -> Result<ChosenProgram, Fault> {
         // Optimized before and after each derivative, as in `pipeline`.
         let ready = || optimize_with(program, options);
         let made = match self {
@@ -74,7 +74,7 @@ impl Derived {
             Derived::Jvp => jvp(&ready(), count),
             Derived::Vjp => vjp(&ready(), count)?,
         };
-        Ok(Made::only(made))
+        Ok(ChosenProgram::only(made))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The constructors of [`Jit`], a table of rows: each records by the constructor of [`Function`] of the same name.
 
-use super::record::Known;
+use super::record::KnownTensor;
 use super::{Function, Jit};
 use crate::array::Array;
 use crate::dtype::Float;
@@ -74,7 +74,7 @@ constructors! {
     value_and_grad, value_and_grad_with [P: Tree<Array, With<Array> = P>, E: Float] [] []
         P: (P::With<Term>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
-        (Known<0, E>, P);
+        (KnownTensor<0, E>, P);
 
     /// [`Function::jacobian`] for each new key.
     ///
@@ -84,9 +84,9 @@ constructors! {
     /// assert_eq!(j.call(&tensor([1.0, 2.0])), tensor([[2.0, 0.0], [0.0, 4.0]]));
     /// ```
     jacobian, jacobian_with [E: Float, const N: usize, const R: usize] [const M: usize] [Rank<R>: Plus<M, N>]
-        Known<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, M, E>;
+        KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, M, E>;
         () | Q: data => data;
-        Known<R, E>;
+        KnownTensor<R, E>;
 
     /// [`Function::value_and_jacobian`] for each new key.
     ///
@@ -97,9 +97,9 @@ constructors! {
     /// ```
     value_and_jacobian, value_and_jacobian_with
         [E: Float, const N: usize, const M: usize, const R: usize] [] [Rank<R>: Plus<M, N>]
-        Known<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, M, E>;
+        KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, M, E>;
         () | Q: data => data;
-        (Known<M, E>, Known<R, E>);
+        (KnownTensor<M, E>, KnownTensor<R, E>);
 
     /// [`Function::jacobian_matrix`] for each new key.
     ///
@@ -111,7 +111,7 @@ constructors! {
     jacobian_matrix, jacobian_matrix_with [P: Tree<Array>] [Z: Tree<Term>] []
         P: (P::With<Term>) -> Z;
         () | Q: data => data;
-        Known<2, f64>;
+        KnownTensor<2, f64>;
 
     /// [`Function::value_and_jacobian_matrix`] for each new key.
     ///
@@ -124,7 +124,7 @@ constructors! {
         [P: Tree<Array>, Y: Tree<Array, With<Array> = Y>] [Z: Tree<Term, With<Array> = Y>] []
         P: (P::With<Term>) -> Z;
         () | Q: data => data;
-        (Y, Known<2, f64>);
+        (Y, KnownTensor<2, f64>);
 
     /// [`Function::hessian`] for each new key.
     ///
@@ -135,9 +135,9 @@ constructors! {
     /// assert_eq!(h.call(&tensor([1.0])), tensor([[6.0]]));
     /// ```
     hessian, hessian_with [E: Float, const N: usize, const R: usize] [] [Rank<R>: Plus<N, N>]
-        Known<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, 0, E>;
+        KnownTensor<N, E>: (Tensor<Term, N, E>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
-        Known<R, E>;
+        KnownTensor<R, E>;
 
     /// [`Function::hessian_matrix`] for each new key.
     ///
@@ -149,7 +149,7 @@ constructors! {
     hessian_matrix, hessian_matrix_with [P: Tree<Array>] [E: Float] []
         P: (P::With<Term>) -> Tensor<Term, 0, E>;
         () | Q: data => data;
-        Known<2, f64>;
+        KnownTensor<2, f64>;
 
     /// [`Function::hvp`] for each new key; the direction takes the place of the data.
     ///
@@ -190,7 +190,7 @@ constructors! {
         (Y, P);
 }
 
-impl<E: Float> Jit<Known<0, E>, (), Known<0, E>> {
+impl<E: Float> Jit<KnownTensor<0, E>, (), KnownTensor<0, E>> {
     /// [`Function::nth_derivative`] for each new key.
     ///
     /// ```
@@ -202,11 +202,11 @@ impl<E: Float> Jit<Known<0, E>, (), Known<0, E>> {
         f: impl Fn(&Tensor<Term, 0, E>) -> Tensor<Term, 0, E> + Send + Sync + 'static,
         n: usize,
     ) -> Self {
-        Jit::new(move |x: &Known<0, E>, _: &()| Function::nth_derivative(&f, n, x))
+        Jit::new(move |x: &KnownTensor<0, E>, _: &()| Function::nth_derivative(&f, n, x))
     }
 }
 
-impl<Q: Tree<Array>, E: Float> Jit<Known<0, E>, Q, Known<0, E>> {
+impl<Q: Tree<Array>, E: Float> Jit<KnownTensor<0, E>, Q, KnownTensor<0, E>> {
     /// [`Function::nth_derivative_with`] for each new key.
     ///
     /// ```
@@ -218,6 +218,6 @@ impl<Q: Tree<Array>, E: Float> Jit<Known<0, E>, Q, Known<0, E>> {
         f: impl Fn(&Tensor<Term, 0, E>, &Q::With<Term>) -> Tensor<Term, 0, E> + Send + Sync + 'static,
         n: usize,
     ) -> Self {
-        Jit::new(move |x: &Known<0, E>, data: &Q| Function::nth_derivative_with(&f, n, x, data))
+        Jit::new(move |x: &KnownTensor<0, E>, data: &Q| Function::nth_derivative_with(&f, n, x, data))
     }
 }

@@ -3,14 +3,14 @@
 use super::super::modes::Wanted;
 use super::Function;
 use super::derivative_programs::Derived;
-use super::record::{Assemble, Known, Recorded, record, single, zeros};
+use super::record::{Assemble, KnownTensor, RecordedFunction, record, single, zeros};
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
 use crate::tensor::{Plus, Rank, Tensor};
 use crate::tree::Tree;
 
-impl<P: Tree<Array>, Q: Tree<Array>, E: Float, const R: usize> Function<P, Q, Known<R, E>> {
+impl<P: Tree<Array>, Q: Tree<Array>, E: Float, const R: usize> Function<P, Q, KnownTensor<R, E>> {
     /// A derivative that is one tensor.
     #[track_caller]
     fn of_tensor<Z: Tree<Term>>(
@@ -23,7 +23,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, E: Float, const R: usize> Function<P, Q, Kn
     }
 }
 
-impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<Known<N, E>, Q, Known<R, E>> {
+impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<KnownTensor<N, E>, Q, KnownTensor<R, E>> {
     /// [`jacobian`](Function::jacobian) of a function that also takes data that is not differentiated.
     ///
     /// ```
@@ -36,7 +36,7 @@ impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<Known<N,
     #[track_caller]
     pub fn jacobian_with<const M: usize>(
         f: impl Fn(&Tensor<Term, N, E>, &Q::With<Term>) -> Tensor<Term, M, E>,
-        x: &Known<N, E>,
+        x: &KnownTensor<N, E>,
         data: &Q,
     ) -> Self
     where
@@ -57,7 +57,7 @@ impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<Known<N,
     #[track_caller]
     pub fn hessian_with(
         f: impl Fn(&Tensor<Term, N, E>, &Q::With<Term>) -> Tensor<Term, 0, E>,
-        x: &Known<N, E>,
+        x: &KnownTensor<N, E>,
         data: &Q,
     ) -> Self
     where
@@ -67,7 +67,7 @@ impl<Q: Tree<Array>, E: Float, const N: usize, const R: usize> Function<Known<N,
     }
 }
 
-impl<E: Float, const N: usize, const R: usize> Function<Known<N, E>, (), Known<R, E>> {
+impl<E: Float, const N: usize, const R: usize> Function<KnownTensor<N, E>, (), KnownTensor<R, E>> {
     /// The Jacobian of a function of one tensor, see [`jacobian`](crate::jacobian).
     ///
     /// ```
@@ -78,7 +78,10 @@ impl<E: Float, const N: usize, const R: usize> Function<Known<N, E>, (), Known<R
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     #[track_caller]
-    pub fn jacobian<const M: usize>(f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, M, E>, x: &Known<N, E>) -> Self
+    pub fn jacobian<const M: usize>(
+        f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, M, E>,
+        x: &KnownTensor<N, E>,
+    ) -> Self
     where
         Rank<R>: Plus<M, N>,
     {
@@ -95,7 +98,7 @@ impl<E: Float, const N: usize, const R: usize> Function<Known<N, E>, (), Known<R
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     #[track_caller]
-    pub fn hessian(f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, 0, E>, x: &Known<N, E>) -> Self
+    pub fn hessian(f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, 0, E>, x: &KnownTensor<N, E>) -> Self
     where
         Rank<R>: Plus<N, N>,
     {
@@ -114,18 +117,18 @@ fn two<P, const M: usize, const R: usize, E: Float>(
 
 /// A value, and a matrix, which is the last result.
 fn value_and_matrix<P, Y: Tree<Array, With<Array> = Y>>(
-    (y, _): &(Y, Known<2, f64>),
+    (y, _): &(Y, KnownTensor<2, f64>),
     _: &P,
     mut leaves: Vec<Array>,
-) -> (Y, Known<2, f64>) {
+) -> (Y, KnownTensor<2, f64>) {
     let matrix = leaves.split_off(y.count()).remove(0);
     (y.with_leaves(leaves), Tensor::from_raw(matrix))
 }
 
 /// A value and its Jacobian.
-type WithValue<const M: usize, const R: usize, E> = (Known<M, E>, Known<R, E>);
+type WithValue<const M: usize, const R: usize, E> = (KnownTensor<M, E>, KnownTensor<R, E>);
 
-impl<Q, E, const N: usize, const M: usize, const R: usize> Function<Known<N, E>, Q, WithValue<M, R, E>>
+impl<Q, E, const N: usize, const M: usize, const R: usize> Function<KnownTensor<N, E>, Q, WithValue<M, R, E>>
 where
     Q: Tree<Array>,
     E: Float,
@@ -144,7 +147,7 @@ where
     #[track_caller]
     pub fn value_and_jacobian_with(
         f: impl Fn(&Tensor<Term, N, E>, &Q::With<Term>) -> Tensor<Term, M, E>,
-        x: &Known<N, E>,
+        x: &KnownTensor<N, E>,
         data: &Q,
     ) -> Self {
         let template = (Tensor::zeros([0; M]), Tensor::zeros([0; R]));
@@ -152,7 +155,7 @@ where
     }
 }
 
-impl<E, const N: usize, const M: usize, const R: usize> Function<Known<N, E>, (), WithValue<M, R, E>>
+impl<E, const N: usize, const M: usize, const R: usize> Function<KnownTensor<N, E>, (), WithValue<M, R, E>>
 where
     E: Float,
     Rank<R>: Plus<M, N>,
@@ -167,12 +170,12 @@ where
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     #[track_caller]
-    pub fn value_and_jacobian(f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, M, E>, x: &Known<N, E>) -> Self {
+    pub fn value_and_jacobian(f: impl Fn(&Tensor<Term, N, E>) -> Tensor<Term, M, E>, x: &KnownTensor<N, E>) -> Self {
         Function::value_and_jacobian_with(|x, _: &()| f(x), x, &())
     }
 }
 
-impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Known<2, f64>> {
+impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, KnownTensor<2, f64>> {
     /// [`jacobian_matrix`](Function::jacobian_matrix) of a function that also takes data that is not differentiated.
     ///
     /// ```
@@ -210,7 +213,7 @@ impl<P: Tree<Array>, Q: Tree<Array>> Function<P, Q, Known<2, f64>> {
     }
 }
 
-impl<P: Tree<Array>> Function<P, (), Known<2, f64>> {
+impl<P: Tree<Array>> Function<P, (), KnownTensor<2, f64>> {
     /// The Jacobian of a function from trees to trees, see [`jacobian_matrix`](crate::jacobian_matrix).
     ///
     /// ```
@@ -240,7 +243,7 @@ impl<P: Tree<Array>> Function<P, (), Known<2, f64>> {
     }
 }
 
-impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P, Q, (Y, Known<2, f64>)> {
+impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P, Q, (Y, KnownTensor<2, f64>)> {
     /// [`value_and_jacobian_matrix`](Function::value_and_jacobian_matrix) of a function that also takes data that is
     /// not differentiated.
     ///
@@ -258,14 +261,14 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P
         x: &P,
         data: &Q,
     ) -> Self {
-        let Recorded { program, count, results } = record(f, x, data);
+        let RecordedFunction { program, count, results } = record(f, x, data);
         let made = ((zeros(&results), Tensor::zeros([0, 0])), value_and_matrix as Assemble<P, _>);
         let derived = Derived::By(Wanted::jacobian_matrix(true));
         Function::of_program(derived, (program, count), (x, data), Vec::new(), made)
     }
 }
 
-impl<P: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P, (), (Y, Known<2, f64>)> {
+impl<P: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P, (), (Y, KnownTensor<2, f64>)> {
     /// The results of a function from trees to trees, and their [`jacobian_matrix`](crate::jacobian_matrix).
     ///
     /// ```
@@ -281,7 +284,7 @@ impl<P: Tree<Array>, Y: Tree<Array, With<Array> = Y>> Function<P, (), (Y, Known<
     }
 }
 
-impl<Q: Tree<Array>, E: Float> Function<Known<0, E>, Q, Known<0, E>> {
+impl<Q: Tree<Array>, E: Float> Function<KnownTensor<0, E>, Q, KnownTensor<0, E>> {
     /// [`nth_derivative`](Function::nth_derivative) of a function that also takes data that is not differentiated.
     ///
     /// ```
@@ -295,14 +298,14 @@ impl<Q: Tree<Array>, E: Float> Function<Known<0, E>, Q, Known<0, E>> {
     pub fn nth_derivative_with(
         f: impl Fn(&Tensor<Term, 0, E>, &Q::With<Term>) -> Tensor<Term, 0, E>,
         n: usize,
-        x: &Known<0, E>,
+        x: &KnownTensor<0, E>,
         data: &Q,
     ) -> Self {
         Function::of_tensor(Derived::Nth(n), f, x, data)
     }
 }
 
-impl<E: Float> Function<Known<0, E>, (), Known<0, E>> {
+impl<E: Float> Function<KnownTensor<0, E>, (), KnownTensor<0, E>> {
     /// The `n`-th derivative of a function of one number, see [`nth_derivative`](crate::nth_derivative).
     ///
     /// ```
@@ -312,7 +315,11 @@ impl<E: Float> Function<Known<0, E>, (), Known<0, E>> {
     /// # Ok::<(), polygrad::RunError>(())
     /// ```
     #[track_caller]
-    pub fn nth_derivative(f: impl Fn(&Tensor<Term, 0, E>) -> Tensor<Term, 0, E>, n: usize, x: &Known<0, E>) -> Self {
+    pub fn nth_derivative(
+        f: impl Fn(&Tensor<Term, 0, E>) -> Tensor<Term, 0, E>,
+        n: usize,
+        x: &KnownTensor<0, E>,
+    ) -> Self {
         Function::nth_derivative_with(|x, _: &()| f(x), n, x, &())
     }
 }

@@ -13,7 +13,7 @@ use crate::dtype::DType;
 use crate::passes::{Options, Phase, Settings, after, changed_by, optimize_with};
 use crate::program::{Program, interpret};
 use crate::shape::Show;
-use crate::tree::{Difference, Key, Step, Tree, Visitor};
+use crate::tree::{Difference, Key, PathStep, Tree, Visitor};
 
 pub(super) mod derivative_programs;
 mod export;
@@ -25,10 +25,10 @@ mod record;
 mod static_arguments;
 mod verbs;
 
-use super::modes::{Choice, Made, Mode, explained};
+use super::modes::{Choice, ChosenProgram, Mode, explained};
 use derivative_programs::Derived;
 pub use jit::{Gradient, Jit};
-pub(super) use record::{Recorded, record_at};
+pub(super) use record::{RecordedFunction, record_at};
 pub(super) use static_arguments::Fixed;
 
 /// A staged function from arguments `P` and data `Q` to results `Y`, all trees of arrays: a program or a derivative of
@@ -270,7 +270,7 @@ type Shown<'a> = &'a dyn Fn(&mut dyn Visitor<Array>);
 /// Shows both arguments of a function.
 fn both(x: Shown<'_>, data: Shown<'_>, visitor: &mut dyn Visitor<Array>) {
     for (name, tree) in [("x", x), ("data", data)] {
-        visitor.enter(Step::Field(name));
+        visitor.enter(PathStep::Field(name));
         tree(visitor);
         visitor.leave();
     }
@@ -296,7 +296,8 @@ impl<P, Q, Y> Function<P, Q, Y> {
     fn of(parts: Parts<P, Y>) -> Self {
         let Parts { derived, recorded, count, names, template, assemble, key } = parts;
         let options = FunctionOptions::new();
-        let Made { program, ready, choices } = match derived.of(&recorded, count, options.mode, options.passes) {
+        let ChosenProgram { program, ready, choices } = match derived.of(&recorded, count, options.mode, options.passes)
+        {
             Ok(made) => made,
             Err(fault) => panic!("{fault}"),
         };

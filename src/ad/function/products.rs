@@ -2,7 +2,7 @@
 //! a direction, and of a cotangent with a Jacobian.
 
 use super::derivative_programs::Derived;
-use super::record::{Recorded, key, pair, paths, record, zeros, zeros_like};
+use super::record::{RecordedFunction, key, pair, paths, record, zeros, zeros_like};
 use super::{Function, Parts};
 use crate::array::Array;
 use crate::dtype::Float;
@@ -18,7 +18,7 @@ impl<P: Tree<Array, With<Array> = P>, V> Function<P, V, P> {
         data: &Q,
         key: Key,
     ) -> Self {
-        let Recorded { program, count, .. } = record(f, x, data);
+        let RecordedFunction { program, count, .. } = record(f, x, data);
         Function::of(Parts {
             derived: Derived::Hvp,
             recorded: program,
@@ -76,7 +76,7 @@ impl<P: Tree<Array>, V, Y: Tree<Array, With<Array> = Y>> Function<P, V, (Y, Y)> 
         data: &Q,
         key: Key,
     ) -> Self {
-        let Recorded { program, count, results } = record(f, x, data);
+        let RecordedFunction { program, count, results } = record(f, x, data);
         Function::of(Parts {
             derived: Derived::Jvp,
             recorded: program,
@@ -137,7 +137,7 @@ impl<P: Tree<Array, With<Array> = P>, V, Y: Tree<Array, With<Array> = Y>> Functi
         data: &Q,
         key: impl FnOnce(&Y) -> Key,
     ) -> Self {
-        let Recorded { program, count, results } = record(f, x, data);
+        let RecordedFunction { program, count, results } = record(f, x, data);
         let y = zeros(&results);
         let key = key(&y);
         Function::of(Parts {

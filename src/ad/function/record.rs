@@ -8,13 +8,13 @@ use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::program::{Program, Term};
 use crate::tensor::Tensor;
-use crate::tree::{Key, Step, Tree, Visitor};
+use crate::tree::{Key, PathStep, Tree, Visitor};
 
 /// A tensor of known numbers.
-pub(super) type Known<const D: usize, E> = Tensor<Array, D, E>;
+pub(super) type KnownTensor<const D: usize, E> = Tensor<Array, D, E>;
 
 /// A function recorded for some arguments and data.
-pub(in crate::ad) struct Recorded<Z> {
+pub(in crate::ad) struct RecordedFunction<Z> {
     pub(in crate::ad) program: Program,
     /// The number of inputs that are arguments.
     pub(in crate::ad) count: usize,
@@ -23,7 +23,7 @@ pub(in crate::ad) struct Recorded<Z> {
 
 /// Records `f` for arguments and data like these, whose numbers do not matter.
 #[track_caller]
-pub(super) fn record<P, Q, Z>(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z, x: &P, data: &Q) -> Recorded<Z>
+pub(super) fn record<P, Q, Z>(f: impl Fn(&P::With<Term>, &Q::With<Term>) -> Z, x: &P, data: &Q) -> RecordedFunction<Z>
 where
     P: Tree<Array>,
     Q: Tree<Array>,
@@ -39,7 +39,7 @@ pub(in crate::ad) fn record_at<P, Q, Z>(
     x: &P,
     data: &Q,
     fixed: &Fixed,
-) -> Recorded<Z>
+) -> RecordedFunction<Z>
 where
     P: Tree<Array>,
     Q: Tree<Array>,
@@ -50,7 +50,7 @@ where
     let (mut names, count) = (paths(x, "x"), leaves.len());
     names.extend(fixed.others(paths(data, "data")));
     let inputs = [leaves, fixed.others(constants)].concat();
-    Recorded { program: closed(&inputs, &results.leaves(), &names), count, results }
+    RecordedFunction { program: closed(&inputs, &results.leaves(), &names), count, results }
 }
 
 // What does not depend on the type of a function is compiled once, not for each function of a user's program.
@@ -76,7 +76,11 @@ pub(super) fn in_place<P, Y: Tree<Array, With<Array> = Y>>(template: &Y, _: &P, 
 }
 
 /// One result, which is a tensor.
-pub(super) fn single<P, const R: usize, E: Float>(_: &Known<R, E>, _: &P, mut leaves: Vec<Array>) -> Known<R, E> {
+pub(super) fn single<P, const R: usize, E: Float>(
+    _: &KnownTensor<R, E>,
+    _: &P,
+    mut leaves: Vec<Array>,
+) -> KnownTensor<R, E> {
     Tensor::from_raw(leaves.remove(0))
 }
 
@@ -104,7 +108,7 @@ pub(super) fn key(x: Shown<'_>, data: Shown<'_>) -> Key {
 /// Shows two trees as the parts of a pair.
 pub(super) fn pair(a: Shown<'_>, b: Shown<'_>, visitor: &mut dyn Visitor<Array>) {
     for (k, part) in [a, b].into_iter().enumerate() {
-        visitor.enter(Step::Item(k));
+        visitor.enter(PathStep::Item(k));
         part(visitor);
         visitor.leave();
     }
@@ -121,7 +125,7 @@ impl<P: Tree<Array>, Q: Tree<Array>, Y> Function<P, Q, Y> {
         template: Y,
         assemble: Assemble<P, Y>,
     ) -> Self {
-        let Recorded { program, count, .. } = record(f, x, data);
+        let RecordedFunction { program, count, .. } = record(f, x, data);
         Function::of_program(derived, (program, count), (x, data), names, (template, assemble))
     }
 

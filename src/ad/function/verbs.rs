@@ -3,7 +3,7 @@
 use super::super::modes::Wanted;
 use super::Function;
 use super::derivative_programs::Derived;
-use super::record::{Assemble, Known, Recorded, in_place, paths, record, zeros, zeros_like};
+use super::record::{Assemble, KnownTensor, RecordedFunction, in_place, paths, record, zeros, zeros_like};
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::program::Term;
@@ -16,7 +16,11 @@ fn like_argument<P: Tree<Array, With<Array> = P>>(_: &P, x: &P, leaves: Vec<Arra
 }
 
 /// A number, and the other results in the structure of the argument.
-fn value_and_like_argument<P, E: Float>(_: &(Known<0, E>, P), x: &P, mut leaves: Vec<Array>) -> (Known<0, E>, P)
+fn value_and_like_argument<P, E: Float>(
+    _: &(KnownTensor<0, E>, P),
+    x: &P,
+    mut leaves: Vec<Array>,
+) -> (KnownTensor<0, E>, P)
 where
     P: Tree<Array, With<Array> = P>,
 {
@@ -44,7 +48,7 @@ where
     where
         Z: Tree<Term, With<Array> = Y>,
     {
-        let Recorded { program, count, results } = record(f, x, data);
+        let RecordedFunction { program, count, results } = record(f, x, data);
         let made = (zeros(&results), in_place as Assemble<P, Y>);
         Function::of_program(Derived::Value, (program, count), (x, data), Vec::new(), made)
     }

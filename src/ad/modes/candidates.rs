@@ -10,7 +10,7 @@ use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::Linear;
-use crate::passes::multi_tangent::{Value, multi_tangent};
+use crate::passes::multi_tangent::{LaneValue, multi_tangent};
 use crate::program::{Builder, Constant, NodeId, Op, Program, Slot, Term, interpret};
 use crate::shape::{Shape, size};
 use crate::tree::ravel::{ravel, unravel};
@@ -114,15 +114,15 @@ impl Task<'_> {
         let mut b = Builder::new();
         let known = b.inputs(self.program.inputs(), &[]);
         let (x_ids, data) = known.split_at(self.count);
-        let mut inputs: Vec<Value> = x_ids.iter().copied().map(Value::Same).collect();
+        let mut inputs: Vec<LaneValue> = x_ids.iter().copied().map(LaneValue::Same).collect();
         let mut start = 0;
         for leaf in x {
             let count = if leaf.dtype().is_float() { size(leaf.shape()) } else { 0 };
             let lane = |k: usize| (start..start + count).contains(&k).then(|| one_hot(&mut b, leaf, k - start));
-            inputs.push(Value::Each((0..n).map(lane).collect()));
+            inputs.push(LaneValue::Each((0..n).map(lane).collect()));
             start += count;
         }
-        inputs.extend(data.iter().copied().map(Value::Same));
+        inputs.extend(data.iter().copied().map(LaneValue::Same));
         let results = multi_tangent(&mut b, n, &jvp, inputs);
         let (y, y_dot) = results.split_at(self.program.outputs().len());
         let tangents: Vec<Option<NodeId>> = (0..n).flat_map(|k| y_dot.iter().map(move |y| y.lane(k))).collect();

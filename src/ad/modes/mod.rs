@@ -133,7 +133,7 @@ impl Wanted {
         count: usize,
         asked: Option<Mode>,
         options: Options,
-    ) -> Result<Made, Fault> {
+    ) -> Result<ChosenProgram, Fault> {
         let ready = optimize_with(program, options);
         if !self.second {
             return Task { wanted: self, program: &ready, count }.fastest(asked, options, false);
@@ -194,17 +194,17 @@ impl Task<'_> {
 }
 
 /// A derivative, and why it is computed as it is.
-pub(crate) struct Made {
+pub(crate) struct ChosenProgram {
     pub(crate) program: Program,
     /// The same, optimized with the last options, if it was compared with others.
     pub(crate) ready: Option<Program>,
     pub(crate) choices: Vec<Choice>,
 }
 
-impl Made {
+impl ChosenProgram {
     /// A derivative that is made in one way.
-    pub(crate) fn only(program: Program) -> Made {
-        Made { program, ready: None, choices: Vec::new() }
+    pub(crate) fn only(program: Program) -> ChosenProgram {
+        ChosenProgram { program, ready: None, choices: Vec::new() }
     }
 }
 
@@ -270,12 +270,12 @@ impl Task<'_> {
     ///
     /// # Errors
     /// When there is none.
-    fn fastest(&self, asked: Option<Mode>, options: Options, once: bool) -> Result<Made, Fault> {
+    fn fastest(&self, asked: Option<Mode>, options: Options, once: bool) -> Result<ChosenProgram, Fault> {
         let (ways, why) = self.ways_worth(asked, once)?;
         let (verb, inputs, results) = (self.wanted.verb, self.inputs(), self.results());
         let choice = |way, why| vec![Choice { verb, inputs, results, way, why }];
         if let [way] = *ways {
-            return Ok(Made { program: self.by(way)?, ready: None, choices: choice(way, why) });
+            return Ok(ChosenProgram { program: self.by(way)?, ready: None, choices: choice(way, why) });
         }
         let mut best: Option<(u64, Way, Program, Program)> = None;
         let mut estimates = Vec::new();
@@ -290,7 +290,7 @@ impl Task<'_> {
             }
         }
         let Some((_, way, program, ready)) = best else { unreachable!("a derivative is made in some way") };
-        Ok(Made { program, ready: Some(ready), choices: choice(way, Why::Estimates(estimates)) })
+        Ok(ChosenProgram { program, ready: Some(ready), choices: choice(way, Why::Estimates(estimates)) })
     }
 }
 

@@ -7,7 +7,7 @@
 use std::any::TypeId;
 
 use super::{Form, Mode, Task, Wanted, Way, elements, possible};
-use crate::ad::pipeline::{Differentiated, Dually, Source, Twice, dual, source, source_of_gradient};
+use crate::ad::pipeline::{Differentiated, Dually, Twice, VerbSource, dual, source, source_of_gradient};
 use crate::base::BaseTensor;
 use crate::interpreters::adval::Fault;
 use crate::passes::{Options, optimize};
@@ -37,8 +37,8 @@ impl Wanted {
         f: Dually<'_, T>,
     ) -> Result<Vec<T::Trace>, Fault> {
         match source::<T>(inputs, count, f) {
-            Source::Recorded(program, all) => self.at(&program, &all, count, asked, runs_once::<T>()),
-            Source::Run(results) => self.run(&results, &inputs[..count], asked),
+            VerbSource::Recorded(program, all) => self.at(&program, &all, count, asked, runs_once::<T>()),
+            VerbSource::Run(results) => self.run(&results, &inputs[..count], asked),
         }
     }
 
@@ -54,13 +54,13 @@ impl Wanted {
     ) -> Result<Vec<T::Trace>, Fault> {
         let once = runs_once::<T>();
         match source_of_gradient::<T>(inputs, count, f)? {
-            Source::Recorded(program, all) => {
+            VerbSource::Recorded(program, all) => {
                 let gradient = Task { wanted: Wanted::gradient(false), program: &program, count };
                 let gradient = gradient.fastest(None, Options::default(), once)?;
                 let gradient = gradient.ready.unwrap_or_else(|| optimize(&gradient.program));
                 self.at(&gradient, &all, count, None, once)
             }
-            Source::Run(gradient) => self.run(&gradient, &inputs[..count], None),
+            VerbSource::Run(gradient) => self.run(&gradient, &inputs[..count], None),
         }
     }
 

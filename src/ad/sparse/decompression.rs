@@ -4,7 +4,7 @@
 
 use super::coloring::{self, Colors};
 use super::function::SparseFunction;
-use super::input_slicing::Reads;
+use super::input_slicing::SlicedProgram;
 use super::passes::{added, closed, copied, passed, pulled, pushed, taken};
 use super::pattern::SparsityPattern;
 use super::seeding::Subject;
@@ -15,24 +15,24 @@ use crate::program::{Program, Term};
 use crate::tree::Tree;
 
 /// A pattern, and the program of the values of its entries in order.
-pub(super) struct Elements {
+pub(super) struct PatternValues {
     pattern: SparsityPattern,
     mode: Mode,
     passes: usize,
     program: Program,
 }
 
-impl Elements {
+impl PatternValues {
     /// The function of arguments and data like these.
     #[track_caller]
     pub(super) fn function<P: Tree<Array>, Q: Tree<Array>>(self, like: (&P, &Q), fixed: Fixed) -> SparseFunction<P, Q> {
-        let Elements { pattern, mode, passes, program } = self;
+        let PatternValues { pattern, mode, passes, program } = self;
         let function = Function::made(program, like, fixed, pattern.len());
         SparseFunction { pattern, mode, passes, function }
     }
 
-    pub(super) fn of_jacobian(subject: &Subject) -> Elements {
-        let reads = Reads::of(subject);
+    pub(super) fn of_jacobian(subject: &Subject) -> PatternValues {
+        let reads = SlicedProgram::of(subject);
         let of_reads = SparsityPattern::read(reads.as_ref().map_or(subject, |reads| &reads.rest));
         let merged = reads.as_ref().map(|reads| of_reads.of_copies(&reads.sources, subject.width()));
         let pattern = merged.as_ref().map_or(&of_reads, |merged| &merged.pattern);
@@ -62,11 +62,11 @@ impl Elements {
             }
         };
         let program = closed(&subject.program, &inputs, values);
-        Elements { pattern: merged.map_or(of_reads, |merged| merged.pattern), mode, passes, program }
+        PatternValues { pattern: merged.map_or(of_reads, |merged| merged.pattern), mode, passes, program }
     }
 
     /// The matrix of which `gradient` is the gradient.
-    pub(super) fn of_hessian(gradient: &Subject) -> Elements {
+    pub(super) fn of_hessian(gradient: &Subject) -> PatternValues {
         let pattern = SparsityPattern::read(gradient).symmetric();
         let colors = coloring::stars(pattern.rows());
         // In the pass of the colour of a column, a row has the sum of the elements of that colour: read where there is one.
@@ -80,16 +80,16 @@ impl Elements {
         }
         let places = pattern.entries().zip(&alone).map(|((i, j), alone)| if *alone { (j, i) } else { (i, j) });
         let (passes, program) = by_columns(gradient, &colors, places);
-        Elements { pattern, mode: Mode::Forward, passes, program }
+        PatternValues { pattern, mode: Mode::Forward, passes, program }
     }
 
     /// The diagonal of the matrix of which `gradient` is the gradient.
-    pub(super) fn of_diagonal(gradient: &Subject) -> Elements {
+    pub(super) fn of_diagonal(gradient: &Subject) -> PatternValues {
         let whole = SparsityPattern::read(gradient).symmetric();
         let (n, colors) = (whole.shape().0, coloring::neighbours_apart(whole.rows()));
         let (passes, program) = by_columns(gradient, &colors, (0..n).map(|k| (k, k)));
         let pattern = SparsityPattern::diagonal((0..n).map(|k| whole.is_constant_at(k)).collect());
-        Elements { pattern, mode: Mode::Forward, passes, program }
+        PatternValues { pattern, mode: Mode::Forward, passes, program }
     }
 }
 

@@ -12,31 +12,31 @@ use std::num::NonZeroU32;
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::Linear;
-use crate::program::{Builder, Made, NodeId, Op, Program, Slot, interpret};
+use crate::program::{Builder, NodeId, Op, Program, Rebuilt, Slot, interpret};
 use crate::shape::size;
 
 use super::seeding::Subject;
 
 /// A program in two parts.
-pub(super) struct Reads {
+pub(super) struct SlicedProgram {
     /// From the inputs to the copies.
     pub(super) reads: Program,
     /// From the copies, which have the columns, and the inputs that have none, to the results.
     pub(super) rest: Subject,
     /// For each copy the input element that it is, if it is not 0.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<InputElement>,
 }
 
 /// The number of an input element, from 1 on.
-pub(super) type Source = Option<NonZeroU32>;
+pub(super) type InputElement = Option<NonZeroU32>;
 
 /// How many elements may be read for each element of the results. What reads more is no sparse matrix, or its rows read the
 /// same elements over and over.
 const MOST: usize = 16;
 
-impl Reads {
+impl SlicedProgram {
     /// `None` if nothing is read but whole inputs, or too much is.
-    pub(super) fn of(subject: &Subject) -> Option<Reads> {
+    pub(super) fn of(subject: &Subject) -> Option<SlicedProgram> {
         let program = &subject.program;
         let copies = copies(subject);
         let frontier = frontier(program, &copies);
@@ -52,7 +52,7 @@ impl Reads {
         let reads = program.with_results(&frontier);
         let rest = rest(subject, &frontier)?;
         let sources = sources(subject, &reads);
-        Some(Reads { reads, rest, sources })
+        Some(SlicedProgram { reads, rest, sources })
     }
 }
 
@@ -117,12 +117,12 @@ fn rest(subject: &Subject, frontier: &[NodeId]) -> Option<Subject> {
 }
 
 /// The input elements that are read, found by reading their numbers: from 1 on, since zeros are read where there is nothing.
-fn sources(subject: &Subject, reads: &Program) -> Vec<Source> {
+fn sources(subject: &Subject, reads: &Program) -> Vec<InputElement> {
     sources_from(1, subject, reads)
 }
 
 /// [`sources`], numbered from `next` on. The numbers are f64, whatever the inputs are: those of f32 are exact up to 2^24 alone.
-fn sources_from(mut next: usize, subject: &Subject, reads: &Program) -> Vec<Source> {
+fn sources_from(mut next: usize, subject: &Subject, reads: &Program) -> Vec<InputElement> {
     let reads = in_f64(reads);
     let input = |(k, slot): (usize, &Slot)| {
         if !subject.has_columns(k) {
@@ -144,7 +144,7 @@ fn in_f64(reads: &Program) -> Program {
     let slots: Vec<Slot> = reads.inputs().iter().map(|slot| Slot { dtype: wide(slot.dtype), ..slot.clone() }).collect();
     let inputs = b.inputs(&slots, &[]);
     reads.rebuilt(b, inputs, &mut |b, _, node, now| {
-        Made::One(b.cons(now.op(&node.op), node.shape.clone(), wide(node.dtype)))
+        Rebuilt::One(b.cons(now.op(&node.op), node.shape.clone(), wide(node.dtype)))
     })
 }
 

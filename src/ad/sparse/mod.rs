@@ -28,14 +28,14 @@ mod passes;
 mod pattern;
 mod seeding;
 
-use super::function::{Fixed, Recorded, record_at};
+use super::function::{Fixed, RecordedFunction, record_at};
 use crate::array::Array;
 use crate::dtype::Float;
 use crate::passes::optimize;
 use crate::program::Term;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
-use decompression::Elements;
+use decompression::PatternValues;
 pub use function::SparseFunction;
 pub use matrices::{CompressedColumns, CompressedRows, Triplets};
 pub use pattern::{ColumnPattern, SparsityPattern};
@@ -117,7 +117,7 @@ pub fn sparse_jacobian_with<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Term>>(
     data: &Q,
 ) -> SparseFunction<P, Q> {
     let (subject, fixed) = recorded(f, x, data);
-    Elements::of_jacobian(&subject).function((x, data), fixed)
+    PatternValues::of_jacobian(&subject).function((x, data), fixed)
 }
 
 /// The Hessian of a scalar function of a tree, by as many passes as its pattern has star colours: symmetric, with both
@@ -168,7 +168,7 @@ pub fn sparse_hessian_with<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     data: &Q,
 ) -> SparseFunction<P, Q> {
     let (gradient, fixed) = gradient(f, x, data);
-    Elements::of_hessian(&gradient).function((x, data), fixed)
+    PatternValues::of_hessian(&gradient).function((x, data), fixed)
 }
 
 /// The diagonal of the Hessian of a scalar function of a tree, as a function of the raveled tree's elements in order: by as
@@ -212,7 +212,7 @@ pub fn hessian_diagonal_with<P: Tree<Array>, Q: Tree<Array>, E: Float>(
     data: &Q,
 ) -> SparseFunction<P, Q> {
     let (gradient, fixed) = gradient(f, x, data);
-    Elements::of_diagonal(&gradient).function((x, data), fixed)
+    PatternValues::of_diagonal(&gradient).function((x, data), fixed)
 }
 
 /// The optimized program of `f`, in which integers and masks of the data are constants.
@@ -223,7 +223,7 @@ fn recorded<P: Tree<Array>, Q: Tree<Array>, Y: Tree<Term>>(
     data: &Q,
 ) -> (Subject, Fixed) {
     let fixed = Fixed::integers(data);
-    let Recorded { program, count, .. } = record_at(f, x, data, &fixed);
+    let RecordedFunction { program, count, .. } = record_at(f, x, data, &fixed);
     (Subject { program: optimize(&program), count }, fixed)
 }
 

@@ -5,7 +5,7 @@
 
 use super::affine_gathers;
 use super::coloring::Colors;
-use super::input_slicing::Reads;
+use super::input_slicing::SlicedProgram;
 use super::pattern::Merged;
 use super::seeding::Subject;
 use crate::array::Array;
@@ -86,7 +86,7 @@ pub(super) fn added(passes: &Passes, places: &[i64], merged: &Merged) -> Term {
 }
 
 /// The inputs of what computes with what is read: the copies, and the inputs that have no columns.
-pub(super) fn copied(subject: &Subject, reads: &Reads, inputs: &[Term]) -> Vec<Term> {
+pub(super) fn copied(subject: &Subject, reads: &SlicedProgram, inputs: &[Term]) -> Vec<Term> {
     interpret(&reads.reads, inputs.to_vec()).into_iter().chain(subject.part(inputs, false)).collect()
 }
 

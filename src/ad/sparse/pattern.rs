@@ -3,7 +3,7 @@
 //! Law: the elements come by rows, those of a row by columns, each once; a pattern by columns has the same elements, and
 //! knows the place of each among those by rows.
 
-use super::input_slicing::Source;
+use super::input_slicing::InputElement;
 use super::lists::Lists;
 use super::seeding::Subject;
 use crate::base::BaseTensor;
@@ -130,7 +130,7 @@ impl SparsityPattern {
     }
 
     /// The pattern of the same rows in the columns of which the present ones are copies.
-    pub(super) fn of_copies(&self, sources: &[Source], width: usize) -> Merged {
+    pub(super) fn of_copies(&self, sources: &[InputElement], width: usize) -> Merged {
         let (mut rows, mut constant) = (Lists::default(), Vec::new());
         let (mut first, mut further) = (Vec::new(), Vec::new());
         let mut row: Vec<(usize, usize)> = Vec::new();

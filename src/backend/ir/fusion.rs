@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::access::Access;
+use super::access::StridedAccess;
 use super::step::BufferId;
 use crate::dtype::DType;
 use crate::kernels::elementwise::{Form, MAX_TERMS};
@@ -25,9 +25,9 @@ pub(crate) enum FusedOp<V> {
     /// The element at this position of the buffer, for all positions.
     One(BufferId, usize),
     /// The buffer, read through a view.
-    View(BufferId, Access),
+    View(BufferId, StridedAccess),
     /// The positions that a view reads: a view of an iota.
-    Positions(Access),
+    Positions(StridedAccess),
     Unary(Unary, V),
     Binary(Binary, V, V),
     Compare(Compare, V, V),
@@ -51,9 +51,9 @@ pub(crate) enum FusedOp<V> {
     /// The elements of a buffer of these sizes at the indices, 0 out of bounds.
     Gather(BufferId, SmallVec<[usize; 4]>, SmallVec<[V; 4]>),
     /// Writes the value to a buffer, through a view.
-    Put(BufferId, Access, V),
+    Put(BufferId, StridedAccess, V),
     /// Adds the value to a buffer, through a view.
-    Add(BufferId, Access, V),
+    Add(BufferId, StridedAccess, V),
 }
 
 impl<V: Copy> FusedOp<V> {
@@ -167,11 +167,11 @@ pub(crate) struct FusedNode {
 
 /// What a group reads without computing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Source {
+pub(crate) enum GroupRead {
     Read(BufferId, usize),
     One(BufferId, usize),
-    View(BufferId, Access),
-    Positions(Access),
+    View(BufferId, StridedAccess),
+    Positions(StridedAccess),
 }
 
 /// A group that is being built.
@@ -180,7 +180,7 @@ pub(crate) struct FusionGroup {
     /// The number of positions of the iteration space.
     pub(crate) size: usize,
     pub(crate) nodes: Vec<FusedNode>,
-    sources: HashMap<Source, ValueId>,
+    sources: HashMap<GroupRead, ValueId>,
     /// Buffers, with their bytes, that are zeros before the first tile.
     pub(crate) cleared: Vec<(BufferId, usize)>,
 }
@@ -206,15 +206,15 @@ impl FusionGroup {
     }
 
     /// What is read, once for each buffer and view.
-    pub(crate) fn source(&mut self, source: Source, dtype: DType) -> ValueId {
+    pub(crate) fn source(&mut self, source: GroupRead, dtype: DType) -> ValueId {
         if let Some(value) = self.sources.get(&source) {
             return *value;
         }
         let item = match source.clone() {
-            Source::Read(buf, at) => FusedOp::Read(buf, at),
-            Source::One(buf, at) => FusedOp::One(buf, at),
-            Source::View(buf, access) => FusedOp::View(buf, access),
-            Source::Positions(access) => FusedOp::Positions(access),
+            GroupRead::Read(buf, at) => FusedOp::Read(buf, at),
+            GroupRead::One(buf, at) => FusedOp::One(buf, at),
+            GroupRead::View(buf, access) => FusedOp::View(buf, access),
+            GroupRead::Positions(access) => FusedOp::Positions(access),
         };
         let value = self.push(item, dtype);
         self.sources.insert(source, value);
@@ -256,7 +256,7 @@ impl FusionGroup {
     }
 
     /// Whether the group reads this already.
-    pub(crate) fn has(&self, source: &Source) -> bool {
+    pub(crate) fn has(&self, source: &GroupRead) -> bool {
         self.sources.contains_key(source)
     }
 

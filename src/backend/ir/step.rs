@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::fusion::FusionGroup;
 use crate::dtype::DType;
-use crate::kernels::contract::Product;
+use crate::kernels::contract::PlannedContraction;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::Reduce;
 use crate::program::Program;
@@ -56,7 +56,7 @@ impl Buffer {
 
 /// Elements of a buffer, from this one on; or one element for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Operand {
+pub(crate) struct StepOperand {
     pub(crate) buf: BufferId,
     pub(crate) at: usize,
     /// Whether one element stands for all.
@@ -70,7 +70,7 @@ pub(crate) enum Step<P> {
     /// An operation on whole buffers, by a kernel of its own.
     KernelCall(Box<KernelCall>),
     /// A loop.
-    Loop(Box<Loop<P>>),
+    Loop(Box<LoopStep<P>>),
     /// An operation without a kernel here, done by the interpreter of arrays.
     Interpreted(Box<Interpreted>),
     /// Steps that run together, block of rows by block of rows.
@@ -98,7 +98,7 @@ pub(crate) struct RowBlocks<P> {
 
 /// How steps touch a buffer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Use {
+pub(crate) struct BufferUse {
     pub(crate) written: bool,
     /// Whether nothing happens to the buffer but additions.
     pub(crate) added: bool,
@@ -108,7 +108,7 @@ pub(crate) struct Use {
     pub(crate) steps: usize,
 }
 
-pub(crate) type Uses = HashMap<BufferId, Use>;
+pub(crate) type Uses = HashMap<BufferId, BufferUse>;
 
 /// Some of the rows in which steps run, of so many rows.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +139,7 @@ pub(crate) struct KernelCall {
     /// The element type of the first operand.
     pub(crate) dtype: DType,
     /// The operands, each with the number of elements that is read.
-    pub(crate) operands: SmallVec<[(Operand, usize); 4]>,
+    pub(crate) operands: SmallVec<[(StepOperand, usize); 4]>,
     pub(crate) out: BufferId,
     /// The number of elements of the result.
     pub(crate) size: usize,
@@ -148,7 +148,7 @@ pub(crate) struct KernelCall {
 /// Which operation.
 pub(crate) enum KernelOp {
     /// A bilinear operation.
-    Product(Box<Product>),
+    Product(Box<PlannedContraction>),
     /// The extremum of each line of so many elements, and the distance of its elements.
     Extremum(Reduce, usize, usize),
     /// Its position, the first operand's element type being that of the lines.
@@ -170,7 +170,7 @@ pub(crate) fn transposed_by_rows(nest: &Nest<2>, size: usize, rows: usize) -> Op
 }
 
 /// A loop whose body runs in place.
-pub(crate) struct Loop<P> {
+pub(crate) struct LoopStep<P> {
     pub(crate) n: usize,
     pub(crate) reverse: bool,
     /// Whether the loop ends as soon as the first value that it carries, a mask, does not hold.
@@ -180,8 +180,8 @@ pub(crate) struct Loop<P> {
     pub(crate) first: usize,
     pub(crate) carries: Vec<Carry>,
     /// Rows that the body reads, and rows that it writes.
-    pub(crate) xs: Vec<Row>,
-    pub(crate) outputs: Vec<Row>,
+    pub(crate) xs: Vec<RowOperand>,
+    pub(crate) outputs: Vec<RowOperand>,
     /// Buffers from outside that the body reads.
     pub(crate) captured: Vec<BufferId>,
     /// The bytes that the body needs, and where they start.
@@ -193,7 +193,7 @@ pub(crate) struct Loop<P> {
 #[derive(Debug)]
 pub(crate) struct Carry {
     /// Where the initial value is.
-    pub(crate) init: Operand,
+    pub(crate) init: StepOperand,
     /// Where the result is.
     pub(crate) result: BufferId,
     /// A second buffer, unless the body updates the value in place, or a stack has the initial value, too.
@@ -232,7 +232,7 @@ impl States {
 
 /// A row of a buffer that moves with the trips.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct RowOperand {
     /// What the body sees.
     pub(crate) row: BufferId,
     /// The whole, and the byte at which its rows start.
@@ -247,11 +247,11 @@ pub(crate) struct Row {
 pub(crate) struct Interpreted {
     /// The operation alone.
     pub(crate) program: Program,
-    pub(crate) operands: Vec<(Operand, Shape)>,
+    pub(crate) operands: Vec<(StepOperand, Shape)>,
     pub(crate) out: Vec<BufferId>,
 }
 
-impl<P> Loop<P> {
+impl<P> LoopStep<P> {
     /// The number of carries whose states lie in stacks.
     pub(crate) fn stacked(&self) -> usize {
         self.carries.iter().filter(|carry| carry.states.is_some()).count()

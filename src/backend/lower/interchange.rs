@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 use super::operations::{Scope, product_item, sum_item};
 use super::{LoweredValue, Lowering};
 use crate::array::Array;
-use crate::backend::ir::access::{Access, AxisOrder, positions};
-use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, Operand, Step};
+use crate::backend::ir::access::{AxisOrder, StridedAccess, positions};
+use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, Step, StepOperand};
 use crate::cost::MACHINE;
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
@@ -25,7 +25,7 @@ type Operands = SmallVec<[LoweredValue; 4]>;
 
 impl LoweredValue {
     /// A buffer seen through an access.
-    pub(crate) fn through(buf: BufferId, access: Access) -> LoweredValue {
+    pub(crate) fn through(buf: BufferId, access: StridedAccess) -> LoweredValue {
         match (access.straight(), access.constant()) {
             (Some(at), _) => LoweredValue::Dense(buf, at),
             (None, Some(at)) => LoweredValue::One(buf, at),
@@ -65,7 +65,7 @@ impl LoweredValue {
             LoweredValue::One(..) => Some(self.clone()),
             LoweredValue::Permuted(inner, other) => (**other == *turn).then(|| (**inner).clone()),
             LoweredValue::View(buf, access) => {
-                access.reordered(turn).filter(Access::is_near).map(|access| LoweredValue::through(*buf, access))
+                access.reordered(turn).filter(StridedAccess::is_near).map(|access| LoweredValue::through(*buf, access))
             }
             LoweredValue::Positions(access) => access.reordered(turn).map(LoweredValue::Positions),
             LoweredValue::Dense(..) | LoweredValue::Fused(..) | LoweredValue::Many(_) | LoweredValue::Deferred => None,
@@ -172,7 +172,7 @@ impl Lowering {
         let views = [View::axes(&turn.lens, &turn.order), View::identity(&turn.lens)];
         let nest = Nest::new([&views[0], &views[1]], [false; 2]).expect("there are elements");
         let out = self.workspace(dtype, n);
-        let operands = SmallVec::from_iter([(Operand { buf, at, one: false }, n)]);
+        let operands = SmallVec::from_iter([(StepOperand { buf, at, one: false }, n)]);
         self.push(Step::KernelCall(Box::new(KernelCall {
             op: KernelOp::Transpose(Box::new(nest)),
             dtype,
@@ -243,7 +243,7 @@ impl Lowering {
         let (mut x, mut y) = (seen(a, &op.a)?, seen(b, &op.b)?);
         self.agree(n, dtype, [&mut x, &mut y]);
         // Views of short rows would be copied, which costs more than the kernel.
-        let short = |access: &Access| access.row().is_none_or(|row| row < MACHINE.tile_row);
+        let short = |access: &StridedAccess| access.row().is_none_or(|row| row < MACHINE.tile_row);
         let copied = |known: &LoweredValue| matches!(known, LoweredValue::View(_, access) if short(access));
         if self.interchanged(n, &[(&x, dtype), (&y, dtype)]).is_none() && (copied(&x) || copied(&y)) {
             return None;
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     /// The positions that an access reads, all of them.
-    fn places(access: &Access, n: usize) -> Vec<Option<i64>> {
+    fn places(access: &StridedAccess, n: usize) -> Vec<Option<i64>> {
         let mut places = vec![None; n];
         access.runs(0, n, |run| {
             for i in 0..run.len {
@@ -302,7 +302,7 @@ mod tests {
             View::identity(&[9, 12]),
             View::identity(&[9, 12]).clipped(0, 2, 5),
         ];
-        let access = |view: &View| Access::new(view).expect("a box");
+        let access = |view: &View| StridedAccess::new(view).expect("a box");
         let turns: Vec<AxisOrder> = views.iter().filter_map(|view| access(view).axis_order()).collect();
         assert_eq!(turns.len(), 5);
         let mut count = 0;

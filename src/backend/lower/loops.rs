@@ -6,7 +6,7 @@
 //! outputs are parts: each state is written once.
 
 use super::{LoweredValue, Lowering};
-use crate::backend::ir::step::{self, BufferId, Carry, FusedStep, Operand, Row, States, Step, Storage};
+use crate::backend::ir::step::{self, BufferId, Carry, FusedStep, RowOperand, States, Step, StepOperand, Storage};
 use crate::dtype::DType;
 use crate::ops::Linear;
 use crate::program::{Custom, CustomKind, Loop, NodeId, Op, Program};
@@ -16,11 +16,11 @@ use crate::shape::size;
 type Kind = (DType, usize);
 
 /// A carry: its initial value, the buffer that the body reads, and where its states are returned.
-type Carried = (Operand, BufferId, Returned);
+type Carried = (StepOperand, BufferId, Returned);
 
 /// An input of the body that is a row of a sequence.
 enum Element {
-    Row(Row),
+    Row(RowOperand),
     /// All rows are one value.
     Same(LoweredValue),
 }
@@ -84,9 +84,10 @@ impl Lowering {
         if l.n == 0 {
             return self.no_trip(l, carried, &mut init);
         }
-        let init: Vec<Operand> = init.iter_mut().zip(carried).map(|(known, k)| self.operand(known, k.0, k.1)).collect();
+        let init: Vec<StepOperand> =
+            init.iter_mut().zip(carried).map(|(known, k)| self.operand(known, k.0, k.1)).collect();
         let mut buffers = Vec::new();
-        let xs: Vec<(Operand, Kind)> = xs
+        let xs: Vec<(StepOperand, Kind)> = xs
             .iter_mut()
             .zip(sequences)
             .map(|(known, (dtype, n))| (self.operand(known, *dtype, *n), (*dtype, n / l.n)))
@@ -130,7 +131,7 @@ impl Lowering {
             })
             .collect();
         let body = self.leave();
-        let rows: Vec<Row> = elements
+        let rows: Vec<RowOperand> = elements
             .into_iter()
             .filter_map(|element| match element {
                 Element::Row(row) => Some(row),
@@ -183,13 +184,13 @@ impl Lowering {
         }
     }
 
-    fn element(&mut self, x: Operand, (dtype, n): Kind, buffers: &mut Vec<BufferId>) -> Element {
+    fn element(&mut self, x: StepOperand, (dtype, n): Kind, buffers: &mut Vec<BufferId>) -> Element {
         if x.one {
             buffers.push(x.buf);
             return Element::Same(LoweredValue::One(x.buf, x.at));
         }
         let (start, bytes) = (x.at * dtype.width(), n * dtype.width());
-        Element::Row(Row { row: self.buffer(dtype, n, Storage::Loop), of: x.buf, start, bytes })
+        Element::Row(RowOperand { row: self.buffer(dtype, n, Storage::Loop), of: x.buf, start, bytes })
     }
 
     /// Adds the loop to the steps around it. `outputs` are the buffers of the results in the body, but for those that
@@ -199,7 +200,7 @@ impl Lowering {
         l: &Loop<NodeId>,
         body: Vec<FusedStep>,
         (carried, outputs): (Vec<Carried>, Vec<Option<BufferId>>),
-        xs: Vec<Row>,
+        xs: Vec<RowOperand>,
         captured: Vec<BufferId>,
     ) -> LoweredValue {
         let mut results: Vec<Option<LoweredValue>> = vec![None; outputs.len()];
@@ -224,10 +225,10 @@ impl Lowering {
             let Some(row) = *row else { continue };
             let (dtype, n) = self.kind(row);
             let of = self.workspace(dtype, n * l.n);
-            stacks.push(Row { row, of, start: 0, bytes: n * dtype.width() });
+            stacks.push(RowOperand { row, of, start: 0, bytes: n * dtype.width() });
             results[k] = Some(LoweredValue::Dense(of, 0));
         }
-        self.push(Step::Loop(Box::new(step::Loop {
+        self.push(Step::Loop(Box::new(step::LoopStep {
             n: l.n,
             reverse: l.reverse,
             ends: false,

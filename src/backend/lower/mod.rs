@@ -16,9 +16,9 @@ use std::collections::HashMap;
 use smallvec::SmallVec;
 
 use crate::array::{Array, with_elem};
-use crate::backend::ir::access::{Access, AxisOrder};
-use crate::backend::ir::fusion::{FusedOp, FusionGroup, Source, ValueId};
-use crate::backend::ir::step::{Buffer, BufferId, FusedStep, Operand, Step, Storage};
+use crate::backend::ir::access::{AxisOrder, StridedAccess};
+use crate::backend::ir::fusion::{FusedOp, FusionGroup, GroupRead, ValueId};
+use crate::backend::ir::step::{Buffer, BufferId, FusedStep, Step, StepOperand, Storage};
 use crate::dtype::DType;
 
 /// What is known of the value of an operation.
@@ -29,9 +29,9 @@ pub(crate) enum LoweredValue {
     /// One element of a buffer stands for all.
     One(BufferId, usize),
     /// A buffer seen through a view.
-    View(BufferId, Access),
+    View(BufferId, StridedAccess),
     /// An iota seen through a view.
-    Positions(Access),
+    Positions(StridedAccess),
     /// A value of the group at this step.
     Fused(usize, ValueId),
     /// The results of a loop or of a function with rules.
@@ -190,14 +190,14 @@ impl Lowering {
     }
 
     /// What a group reads for a value that it does not compute.
-    fn source(&mut self, known: &LoweredValue, size: usize) -> Source {
+    fn source(&mut self, known: &LoweredValue, size: usize) -> GroupRead {
         match known {
-            LoweredValue::Dense(buf, at) => Source::Read(*buf, *at),
-            LoweredValue::One(buf, at) if size == 1 => Source::Read(*buf, *at),
-            LoweredValue::One(buf, at) => Source::One(*buf, *at),
-            LoweredValue::View(buf, access) => Source::View(*buf, access.clone()),
-            LoweredValue::Positions(access) => Source::Positions(access.clone()),
-            LoweredValue::Fused(step, value) => Source::Read(self.stored(*step, *value), 0),
+            LoweredValue::Dense(buf, at) => GroupRead::Read(*buf, *at),
+            LoweredValue::One(buf, at) if size == 1 => GroupRead::Read(*buf, *at),
+            LoweredValue::One(buf, at) => GroupRead::One(*buf, *at),
+            LoweredValue::View(buf, access) => GroupRead::View(*buf, access.clone()),
+            LoweredValue::Positions(access) => GroupRead::Positions(access.clone()),
+            LoweredValue::Fused(step, value) => GroupRead::Read(self.stored(*step, *value), 0),
             LoweredValue::Many(_) | LoweredValue::Deferred | LoweredValue::Permuted(..) => {
                 unreachable!("an operand is one value")
             }
@@ -228,7 +228,7 @@ impl Lowering {
         }
         let size = self.group_at(step).size;
         let source = self.source(known, size);
-        if let Source::Read(buf, _) | Source::One(buf, _) | Source::View(buf, _) = &source {
+        if let GroupRead::Read(buf, _) | GroupRead::One(buf, _) | GroupRead::View(buf, _) = &source {
             self.reads(*buf, step);
         }
         self.group_at(step).source(source, dtype)
@@ -240,8 +240,8 @@ impl Lowering {
         let here = |step: usize, group: &FusionGroup| {
             operands.iter().any(|(known, _)| match known {
                 LoweredValue::Fused(home, _) => *home == step,
-                LoweredValue::Dense(buf, at) => group.has(&Source::Read(*buf, *at)),
-                LoweredValue::View(buf, access) => group.has(&Source::View(*buf, access.clone())),
+                LoweredValue::Dense(buf, at) => group.has(&GroupRead::Read(*buf, *at)),
+                LoweredValue::View(buf, access) => group.has(&GroupRead::View(*buf, access.clone())),
                 LoweredValue::One(..)
                 | LoweredValue::Positions(_)
                 | LoweredValue::Many(_)
@@ -302,20 +302,20 @@ impl Lowering {
         let value = self.within(step, known, dtype);
         // The value itself may be stored elsewhere: the copy is a write of its own.
         let buf = self.workspace(dtype, size);
-        self.group_at(step).push(FusedOp::Put(buf, Access::along(size), value), dtype);
+        self.group_at(step).push(FusedOp::Put(buf, StridedAccess::along(size), value), dtype);
         self.writes(buf, step);
         buf
     }
 
     /// An operand of a kernel.
-    pub(crate) fn operand(&mut self, known: &mut LoweredValue, dtype: DType, size: usize) -> Operand {
+    pub(crate) fn operand(&mut self, known: &mut LoweredValue, dtype: DType, size: usize) -> StepOperand {
         if let LoweredValue::One(buf, at) = known
             && size != 1
         {
-            return Operand { buf: *buf, at: *at, one: true };
+            return StepOperand { buf: *buf, at: *at, one: true };
         }
         let (buf, at) = self.dense(known, dtype, size);
-        Operand { buf, at, one: false }
+        StepOperand { buf, at, one: false }
     }
 
     /// A buffer for a result of the frame, which no other result has.

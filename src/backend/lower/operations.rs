@@ -9,11 +9,11 @@ use smallvec::SmallVec;
 
 use super::views::as_read;
 use super::{LoweredValue, Lowering};
-use crate::backend::ir::access::{Access, positions};
+use crate::backend::ir::access::{StridedAccess, positions};
 use crate::backend::ir::fusion::{FusedOp, ValueId};
 use crate::backend::ir::step::{BufferId, Interpreted, KernelCall, KernelOp, Step, Storage};
 use crate::dtype::DType;
-use crate::kernels::contract::Product;
+use crate::kernels::contract::PlannedContraction;
 use crate::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Reduce, View};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
 use crate::shape::{Shape, size};
@@ -146,7 +146,7 @@ impl Lowering {
             return sum;
         }
         match op {
-            Discrete::Iota { n } => return LoweredValue::Positions(Access::along(*n)),
+            Discrete::Iota { n } => return LoweredValue::Positions(StridedAccess::along(*n)),
             Discrete::FloatStep(FloatStep::StopGradient) => return scope.known[args[0] as usize].clone(),
             Discrete::ToInt if scope.kind(args[0]).0 == DType::I64 => return scope.known[args[0] as usize].clone(),
             Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => {
@@ -228,7 +228,7 @@ impl Lowering {
         let added = read.and_then(|read| self.seen(&mut scope.known[*source as usize], &read, dtype, n));
         let (access, seen) = match added {
             Some(_) => (None, None),
-            None => (Access::new(into), self.seen(&mut scope.known[*source as usize], from, dtype, n)),
+            None => (StridedAccess::new(into), self.seen(&mut scope.known[*source as usize], from, dtype, n)),
         };
         let (Some(access), Some(mut seen)) = (access, seen) else {
             let mut added = added.unwrap_or_else(|| self.linear(scope, op, *source, node));
@@ -304,7 +304,7 @@ impl Lowering {
             let (dtype, n) = scope.kind(operand);
             *single = self.operand(&mut scope.known[operand as usize], dtype, n).one;
         }
-        let product = Product::new(op, node.dtype, singles);
+        let product = PlannedContraction::new(op, node.dtype, singles);
         if (product.has_short_runs() || is_dot_through_views(op, node))
             && let Some(sum) = self.short_product(scope, op, a, b, node)
         {
@@ -323,7 +323,7 @@ impl Lowering {
         b: NodeId,
         node: &Node,
     ) -> Option<LoweredValue> {
-        let access = Access::new(&op.out)?;
+        let access = StridedAccess::new(&op.out)?;
         if !op.a.is_total() || !op.b.is_total() || !access.is_total() {
             return None;
         }
@@ -386,7 +386,7 @@ impl Lowering {
             let operands = [scope.operand(*part)];
             let step = self.group_for(n, &operands, 0);
             let value = self.within(step, operands[0].0, dtype);
-            let access = Access::block(outer, rows, inner, whole, before);
+            let access = StridedAccess::block(outer, rows, inner, whole, before);
             self.group_at(step).push(FusedOp::Put(out, access, value), dtype);
             self.writes(out, step);
             before += rows;
@@ -432,7 +432,7 @@ impl Lowering {
 
 /// Whether an operation sums the products of two values seen through views: a pass over these may compute other things.
 fn is_dot_through_views(op: &Contract, node: &Node) -> bool {
-    let straight = |view: &View| Access::new(view).is_some_and(|access| access.straight().is_some());
+    let straight = |view: &View| StridedAccess::new(view).is_some_and(|access| access.straight().is_some());
     size(&node.shape) == 1 && !(straight(&op.a) && straight(&op.b))
 }
 

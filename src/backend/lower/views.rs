@@ -6,7 +6,7 @@
 use super::operations::Scope;
 use super::{LoweredValue, Lowering, known_number};
 use crate::array::Array;
-use crate::backend::ir::access::{Access, positions};
+use crate::backend::ir::access::{StridedAccess, positions};
 use crate::backend::ir::fusion::FusedOp;
 use crate::backend::ir::step::{BufferId, KernelOp, Storage};
 use crate::dtype::DType;
@@ -36,7 +36,7 @@ impl Lowering {
                 let Some(seen) = self.seen(&mut scope.known[a as usize], from, dtype, of) else {
                     return self.moved(scope, from, into, a, node);
                 };
-                let Some(access) = Access::new(into) else { return self.moved(scope, from, into, a, node) };
+                let Some(access) = StridedAccess::new(into) else { return self.moved(scope, from, into, a, node) };
                 let out = self.workspace(node.dtype, size(&node.shape));
                 self.sink(seen, out, access, into, !into.is_injective());
                 LoweredValue::Dense(out, 0)
@@ -46,7 +46,14 @@ impl Lowering {
     }
 
     /// Writes a value to a buffer through a view, where nothing is written zeros; or adds it to zeros.
-    pub(crate) fn sink(&mut self, mut seen: LoweredValue, out: BufferId, mut access: Access, into: &View, adds: bool) {
+    pub(crate) fn sink(
+        &mut self,
+        mut seen: LoweredValue,
+        out: BufferId,
+        mut access: StridedAccess,
+        into: &View,
+        adds: bool,
+    ) {
         let (dtype, bytes) = (self.at(out).dtype, self.at(out).bytes());
         // In the order of the value, if that has the axes of the access.
         if let LoweredValue::Permuted(inner, turn) = &seen
@@ -77,13 +84,13 @@ impl Lowering {
         if view.is_identity() {
             return Some(known.clone());
         }
-        let access = Access::new(view)?;
+        let access = StridedAccess::new(view)?;
         // The same elements in the same order.
         if access.straight() == Some(0) && positions(view) == of {
             return Some(known.clone());
         }
         if let LoweredValue::Positions(whole) = known
-            && *whole == Access::along(of)
+            && *whole == StridedAccess::along(of)
         {
             return Some(LoweredValue::Positions(access));
         }
@@ -106,7 +113,7 @@ impl Lowering {
     fn scaled(
         &mut self,
         known: &LoweredValue,
-        access: &Access,
+        access: &StridedAccess,
         dtype: DType,
         sizes: (usize, usize),
     ) -> Option<LoweredValue> {

@@ -7,7 +7,7 @@
 //! Law: a group and its sides write what the group alone would write. A group is split only if it does nothing but
 //! compute elements and store them, so that the second group may write some of them again.
 
-use crate::backend::ir::access::Access;
+use crate::backend::ir::access::StridedAccess;
 use crate::backend::ir::fusion::{FusedNode, FusedOp, FusionGroup, ValueId};
 use crate::backend::ir::step::Buffer;
 
@@ -29,7 +29,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(self, access: &Access) -> Option<Access> {
+    fn of(self, access: &StridedAccess) -> Option<StridedAccess> {
         access.columns_of(self.row, self.first, self.step, self.count)
     }
 }
@@ -84,7 +84,7 @@ impl FusionGroup {
         let mut values: Vec<ValueId> = Vec::with_capacity(self.nodes.len());
         for FusedNode { item, dtype, stored } in &self.nodes {
             let item = if let FusedOp::Read(buf, at) = item {
-                FusedOp::View(*buf, columns.of(&Access::along(self.size).moved(*at))?)
+                FusedOp::View(*buf, columns.of(&StridedAccess::along(self.size).moved(*at))?)
             } else if let FusedOp::View(buf, access) = item {
                 FusedOp::View(*buf, columns.of(access)?)
             } else if let FusedOp::Positions(access) = item {
@@ -95,7 +95,7 @@ impl FusionGroup {
             let value = out.push(item, *dtype);
             values.push(value);
             if let Some(buf) = stored {
-                out.push(FusedOp::Put(*buf, columns.of(&Access::along(self.size))?, value), *dtype);
+                out.push(FusedOp::Put(*buf, columns.of(&StridedAccess::along(self.size))?, value), *dtype);
             }
         }
         Some(out)

@@ -9,7 +9,7 @@
 use super::row_blocks;
 use crate::backend::ir::fusion::{FusedOp, FusionGroup};
 use crate::backend::ir::step::{
-    Buffer, BufferId, FusedStep, KernelCall, KernelOp, LINE, Loop, Step, Storage, Use, Uses,
+    Buffer, BufferId, BufferUse, FusedStep, KernelCall, KernelOp, LINE, LoopStep, Step, Storage, Uses,
 };
 use crate::cost::{MACHINE, step};
 use crate::dtype::DType;
@@ -25,7 +25,7 @@ pub(crate) struct Partition {
     /// part starts, cut the sums of rows, too.
     pub(crate) fixed: bool,
     /// The buffers to which all rows add.
-    pub(crate) sums: Vec<Sum>,
+    pub(crate) sums: Vec<SharedSum>,
     /// The buffers that have memory for some rows, with the bytes of this memory.
     pub(crate) local: Vec<(BufferId, usize)>,
     /// The buffers that are written row by row, with the bytes of a row.
@@ -33,7 +33,7 @@ pub(crate) struct Partition {
 }
 
 /// A buffer to which all rows add.
-pub(crate) struct Sum {
+pub(crate) struct SharedSum {
     pub(crate) buf: BufferId,
     pub(crate) dtype: DType,
     pub(crate) size: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Sum {
     pub(crate) cleared: bool,
 }
 
-impl Sum {
+impl SharedSum {
     pub(crate) fn bytes(&self) -> usize {
         (self.size * self.dtype.width()).next_multiple_of(LINE)
     }
@@ -69,7 +69,7 @@ impl Partition {
             Step::Interpreted(_) => return None,
         };
         let sums = sums(step, &uses, buffers)?;
-        let bytes: usize = sums.iter().map(Sum::bytes).sum();
+        let bytes: usize = sums.iter().map(SharedSum::bytes).sum();
         // What parts cost beside their work counts less where less work is worth a part: in tests.
         let share = worth / MACHINE.thread;
         let most = (time / (share * MACHINE.sum_byte * bytes as f64)).min(2.0 * time / worth).min(MOST as f64) as usize;
@@ -121,7 +121,7 @@ impl Partition {
 
     /// The bytes of what one part adds up.
     pub(crate) fn bytes(&self) -> usize {
-        self.sums.iter().map(Sum::bytes).sum()
+        self.sums.iter().map(SharedSum::bytes).sum()
     }
 
     /// The bytes of what all parts add up.
@@ -131,7 +131,7 @@ impl Partition {
 }
 
 /// The buffers that are added to; nothing, if another buffer is written that is not touched row by row.
-fn sums(step: &FusedStep, uses: &Uses, buffers: &[Buffer]) -> Option<Vec<Sum>> {
+fn sums(step: &FusedStep, uses: &Uses, buffers: &[Buffer]) -> Option<Vec<SharedSum>> {
     let mut cleared = Vec::new();
     step.cleared(&mut |buf| cleared.push(buf));
     let mut sums = Vec::new();
@@ -141,7 +141,7 @@ fn sums(step: &FusedStep, uses: &Uses, buffers: &[Buffer]) -> Option<Vec<Sum>> {
             if !touched.added || dtype == DType::Bool {
                 return None;
             }
-            sums.push(Sum { buf: *buf, dtype, size, cleared: cleared.contains(buf) });
+            sums.push(SharedSum { buf: *buf, dtype, size, cleared: cleared.contains(buf) });
         }
     }
     sums.sort_unstable_by_key(|sum| sum.buf);
@@ -182,7 +182,7 @@ fn whole_rows(whole: &KernelCall, step: &FusedStep, buffers: &[Buffer]) -> Optio
 }
 
 /// The rows of a loop whose trips need of each row the same row of the trip before: those of the values it carries.
-fn loop_rows(l: &Loop<FusionGroup>, buffers: &[Buffer]) -> Option<(usize, Uses)> {
+fn loop_rows(l: &LoopStep<FusionGroup>, buffers: &[Buffer]) -> Option<(usize, Uses)> {
     let mut candidates = Vec::new();
     for step in &l.body {
         row_blocks::suggestions(step, &mut |n| candidates.push(n));
@@ -194,7 +194,7 @@ fn loop_rows(l: &Loop<FusionGroup>, buffers: &[Buffer]) -> Option<(usize, Uses)>
 }
 
 /// How a loop touches the buffers of its body if it runs in so many rows, where each row needs only itself.
-fn loop_by_rows(l: &Loop<FusionGroup>, rows: usize, buffers: &[Buffer]) -> Option<Uses> {
+fn loop_by_rows(l: &LoopStep<FusionGroup>, rows: usize, buffers: &[Buffer]) -> Option<Uses> {
     let mut uses = Uses::new();
     for step in &l.body {
         for (buf, touched) in row_blocks::by_rows(step, rows, buffers)? {
@@ -202,13 +202,13 @@ fn loop_by_rows(l: &Loop<FusionGroup>, rows: usize, buffers: &[Buffer]) -> Optio
         }
     }
     let carried = |buf: BufferId| l.carries.iter().any(|carry| carry.input == buf || carry.output == buf);
-    let apart = |(buf, touched): (&BufferId, &Use)| touched.by_rows || !(touched.written || carried(*buf));
+    let apart = |(buf, touched): (&BufferId, &BufferUse)| touched.by_rows || !(touched.written || carried(*buf));
     let whole = l.carries.iter().all(|carry| buffers[carry.input as usize].size.is_multiple_of(rows));
     (whole && uses.iter().all(apart)).then_some(uses)
 }
 
 /// The number of parts whose trips take as long as it takes to start their operations.
-fn loop_parts(l: &Loop<FusionGroup>) -> f64 {
+fn loop_parts(l: &LoopStep<FusionGroup>) -> f64 {
     let (mut work, mut starts) = (0.0, 0.0);
     for step in &l.body {
         work += nanoseconds(step);

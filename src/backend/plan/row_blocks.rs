@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use crate::backend::ir::fusion::{FusedOp, FusionGroup};
 use crate::backend::ir::limits::Limits;
 use crate::backend::ir::step::{
-    Buffer, BufferId, FusedStep, KernelCall, KernelOp, RowBlocks, Step, Storage, Use, Uses, transposed_by_rows,
+    Buffer, BufferId, BufferUse, FusedStep, KernelCall, KernelOp, RowBlocks, Step, Storage, Uses, transposed_by_rows,
 };
 use crate::cost::MACHINE;
 
@@ -56,7 +56,7 @@ fn form_frame(
         let turns =
             |step: &FusedStep| matches!(step, Step::KernelCall(whole) if matches!(whole.op, KernelOp::Transpose(_)));
         let block = plan.block_rows(buffers, limits, steps.iter().any(turns));
-        let own = |buf: BufferId, buffer: &Buffer, touched: &Use| {
+        let own = |buf: BufferId, buffer: &Buffer, touched: &BufferUse| {
             let private = buffer.depth == depth && matches!(buffer.storage, Storage::Workspace(_));
             private && touched.by_rows && users.get(&buf) == Some(&touched.steps)
         };
@@ -91,16 +91,16 @@ fn is_large(step: &FusedStep, buffers: &[Buffer], limits: Limits) -> bool {
     bytes >= limits.spared / 4
 }
 
-impl Use {
+impl BufferUse {
     /// Adds what another step does, or the same one, elsewhere.
-    fn and(&mut self, other: Use) {
+    fn and(&mut self, other: BufferUse) {
         self.written |= other.written;
         self.added &= other.added;
         self.by_rows &= other.by_rows;
     }
 
     /// Whether two steps may run row by row in turn.
-    fn agrees(&self, other: &Use) -> bool {
+    fn agrees(&self, other: &BufferUse) -> bool {
         !(self.written || other.written) || (self.by_rows && other.by_rows)
     }
 }
@@ -113,10 +113,10 @@ fn touched(step: &FusedStep) -> Uses {
 }
 
 fn note(uses: &mut Uses, buf: BufferId, written: bool, by_rows: bool) {
-    note_use(uses, buf, Use { written, added: false, by_rows, steps: 1 });
+    note_use(uses, buf, BufferUse { written, added: false, by_rows, steps: 1 });
 }
 
-pub(crate) fn note_use(uses: &mut Uses, buf: BufferId, new: Use) {
+pub(crate) fn note_use(uses: &mut Uses, buf: BufferId, new: BufferUse) {
     uses.entry(buf).and_modify(|touched| touched.and(new)).or_insert(new);
 }
 
@@ -176,7 +176,7 @@ fn group_by_rows(group: &FusionGroup, rows: usize, buffers: &[Buffer]) -> Option
                 FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) => false,
             };
             let added = matches!(item, FusedOp::Add(..));
-            note_use(&mut uses, buf, Use { written: item.writes().is_some(), added, by_rows: inside, steps: 1 });
+            note_use(&mut uses, buf, BufferUse { written: item.writes().is_some(), added, by_rows: inside, steps: 1 });
         }
         if let Some(buf) = stored {
             note(&mut uses, buf, true, true);
@@ -204,7 +204,7 @@ fn whole_by_rows(whole: &KernelCall, rows: usize, buffers: &[Buffer]) -> Option<
         note(&mut uses, operand.buf, false, all && by_rows);
     }
     let added = matches!(whole.op, KernelOp::Product(_));
-    note_use(&mut uses, whole.out, Use { written: true, added, by_rows: by_rows[2], steps: 1 });
+    note_use(&mut uses, whole.out, BufferUse { written: true, added, by_rows: by_rows[2], steps: 1 });
     Some(uses)
 }
 
@@ -308,7 +308,7 @@ impl Candidate {
             return false;
         }
         for (buf, touched) in uses {
-            let add = |here: &mut Use| {
+            let add = |here: &mut BufferUse| {
                 here.and(touched);
                 here.steps += 1;
             };

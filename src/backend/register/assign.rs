@@ -9,10 +9,12 @@ use smallvec::SmallVec;
 
 use super::linear_recurrence::LinearRecurrence;
 use super::list_schedule::{Ordered, ordered};
-use super::ssa::{Element, Origin, SsaValues};
-use super::{InitialValue, NoChange, Opcode, Operands, Register, RegisterCode, RegisterOp, StridedElement, functions};
+use super::ssa::{Element, SsaValues, ValueOrigin};
+use super::{
+    InitialValue, InstructionOperands, NoChange, Opcode, Register, RegisterCode, RegisterOp, StridedElement, functions,
+};
 use crate::backend::ir::fusion::{FusedOp, ValueId};
-use crate::backend::tile::{Arg, Instruction};
+use crate::backend::tile::{Instruction, TileOperand};
 use crate::dtype::DType;
 use crate::kernels::elementwise::Isa;
 use crate::ops::{Binary, Unary};
@@ -105,7 +107,7 @@ fn selected(values: &SsaValues) -> Vec<Selected> {
         uses[v as usize] += 1;
     }
     for (k, (origin, _)) in values.list.iter().enumerate().rev() {
-        if let (Origin::Computed(item, _), true) = (origin, uses[k] > 0) {
+        if let (ValueOrigin::Computed(item, _), true) = (origin, uses[k] > 0) {
             item.operands().iter().for_each(|v| uses[*v as usize] += 1);
         }
     }
@@ -113,7 +115,7 @@ fn selected(values: &SsaValues) -> Vec<Selected> {
     // Products that are part of a sum.
     let mut joined = vec![false; values.list.len()];
     for (k, (origin, dtype)) in values.list.iter().enumerate().rev() {
-        let Origin::Computed(item, of) = origin else { continue };
+        let ValueOrigin::Computed(item, of) = origin else { continue };
         if uses[k] == 0 || joined[k] {
             continue;
         }
@@ -197,9 +199,9 @@ fn unary(op: Unary, a: ValueId) -> (Selection, SmallVec<[ValueId; 4]>) {
 /// The factors of a product of `f64`.
 fn product(values: &SsaValues, v: ValueId) -> Option<(ValueId, ValueId)> {
     match &values.list[v as usize] {
-        (Origin::Computed(FusedOp::Binary(Binary::Mul, a, b), _), DType::F64) => Some((*a, *b)),
-        (Origin::Computed(FusedOp::Unary(Unary::Square, a), _), DType::F64) => Some((*a, *a)),
-        (Origin::Computed(..) | Origin::Initial(_) | Origin::Carry | Origin::Row(_), _) => None,
+        (ValueOrigin::Computed(FusedOp::Binary(Binary::Mul, a, b), _), DType::F64) => Some((*a, *b)),
+        (ValueOrigin::Computed(FusedOp::Unary(Unary::Square, a), _), DType::F64) => Some((*a, *a)),
+        (ValueOrigin::Computed(..) | ValueOrigin::Initial(_) | ValueOrigin::Carry | ValueOrigin::Row(_), _) => None,
     }
 }
 
@@ -250,7 +252,7 @@ impl<'a> Maker<'a> {
             },
         };
         for (v, element) in
-            values.outputs.iter().filter(|(v, _)| matches!(values.list[*v as usize].0, Origin::Computed(..)))
+            values.outputs.iter().filter(|(v, _)| matches!(values.list[*v as usize].0, ValueOrigin::Computed(..)))
         {
             match maker.in_code(*v, *element) {
                 Some(_) => maker.stores.entry(*v).or_default().push(*element),
@@ -312,7 +314,9 @@ impl<'a> Maker<'a> {
     /// An instruction that moves an element of a row from or to the register of a value.
     fn row(&mut self, kind: Opcode, v: ValueId, element: Element, bytes: u32) -> Option<()> {
         let moving = self.moving(v, element, kind == Opcode::Load)?;
-        self.straight.code.push(RegisterOp::Simple(kind, Operands::row(moving.register, moving.address, bytes)));
+        self.straight
+            .code
+            .push(RegisterOp::Simple(kind, InstructionOperands::row(moving.register, moving.address, bytes)));
         self.straight.coded.push(moving);
         Some(())
     }
@@ -365,8 +369,8 @@ impl<'a> Maker<'a> {
             }
             let moving = self.moving(*v, *element, false)?;
             match values.list[*v as usize].0 {
-                Origin::Computed(..) => self.straight.late.push(moving),
-                Origin::Initial(_) | Origin::Carry | Origin::Row(_) => self.straight.early.push(moving),
+                ValueOrigin::Computed(..) => self.straight.late.push(moving),
+                ValueOrigin::Initial(_) | ValueOrigin::Carry | ValueOrigin::Row(_) => self.straight.early.push(moving),
             }
         }
         for (v, buf, at) in &values.stores {
@@ -384,7 +388,7 @@ impl<'a> Maker<'a> {
 
     /// Whether a value has its register for all trips.
     fn is_kept(&self, v: ValueId) -> bool {
-        matches!(self.values.list[v as usize].0, Origin::Initial(_) | Origin::Carry)
+        matches!(self.values.list[v as usize].0, ValueOrigin::Initial(_) | ValueOrigin::Carry)
     }
 
     /// Registers for what is held before the first trip, and for rows; and what is moved before anything is computed.
@@ -398,9 +402,9 @@ impl<'a> Maker<'a> {
         let mask = values.carries.first().filter(|_| values.ends);
         self.straight.goes = mask.map(|carried| self.of(carried.value));
         // Neighbours of a buffer come in neighbouring registers, so that they are loaded together.
-        let is_start = |(v, (origin, dtype)): (usize, &(Origin, DType))| match origin {
-            Origin::Initial(start) => Some((v, *start, *dtype)),
-            Origin::Carry | Origin::Row(_) | Origin::Computed(..) => None,
+        let is_start = |(v, (origin, dtype)): (usize, &(ValueOrigin, DType))| match origin {
+            ValueOrigin::Initial(start) => Some((v, *start, *dtype)),
+            ValueOrigin::Carry | ValueOrigin::Row(_) | ValueOrigin::Computed(..) => None,
         };
         let mut starts: Vec<(usize, InitialValue, DType)> =
             values.list.iter().enumerate().filter_map(is_start).collect();
@@ -415,7 +419,7 @@ impl<'a> Maker<'a> {
         }
         for (v, (origin, _)) in values.list.iter().enumerate() {
             match origin {
-                Origin::Row(element) => {
+                ValueOrigin::Row(element) => {
                     self.registers[v] = Some(self.take()?);
                     match self.in_code(v as ValueId, *element) {
                         Some(bytes) => self.row(Opcode::Load, v as ValueId, *element, bytes)?,
@@ -425,12 +429,12 @@ impl<'a> Maker<'a> {
                         }
                     }
                 }
-                Origin::Initial(_) | Origin::Carry | Origin::Computed(..) => {}
+                ValueOrigin::Initial(_) | ValueOrigin::Carry | ValueOrigin::Computed(..) => {}
             }
         }
         self.gather_loads();
         for (v, element) in &values.outputs {
-            let computed = matches!(values.list[*v as usize].0, Origin::Computed(..));
+            let computed = matches!(values.list[*v as usize].0, ValueOrigin::Computed(..));
             if let (false, Some(bytes)) = (computed, self.in_code(*v, *element)) {
                 self.row(Opcode::Put, *v, *element, bytes)?;
             }
@@ -461,7 +465,7 @@ impl<'a> Maker<'a> {
     /// The instruction of a draft that is one of a run of this length.
     fn instruction(&mut self, instruction: &Selected, out: Register, operands: &[Register], len: usize) -> Option<()> {
         let operand = |k: usize| operands.get(k).copied().unwrap_or(out);
-        let micro = Operands { out, a: operand(0), b: operand(1), c: operand(2) };
+        let micro = InstructionOperands { out, a: operand(0), b: operand(1), c: operand(2) };
         if len > 1 {
             self.straight.runs.push(micro);
             self.left = if self.left == 0 { len - 1 } else { self.left - 1 };
@@ -493,9 +497,9 @@ impl<'a> Maker<'a> {
             }
             Selection::Tile => {
                 let (origin, dtype) = &self.values.list[instruction.out as usize];
-                let Origin::Computed(item, operand) = origin else { unreachable!("an instruction computes") };
-                let item = item.map(|v| Arg::Register(usize::from(self.of(v)) * 8));
-                let out = Arg::Register(usize::from(out) * 8);
+                let ValueOrigin::Computed(item, operand) = origin else { unreachable!("an instruction computes") };
+                let item = item.map(|v| TileOperand::Register(usize::from(self.of(v)) * 8));
+                let out = TileOperand::Register(usize::from(out) * 8);
                 self.straight.tiles.push(Instruction { item, dtype: *dtype, operand: *operand, out });
                 RegisterOp::Tile((self.straight.tiles.len() - 1) as u32)
             }
@@ -515,9 +519,10 @@ impl<'a> Maker<'a> {
                 None => self.take_new()?,
             };
             self.unread = Some(out);
-            self.straight
-                .code
-                .push(RegisterOp::Simple(Opcode::Copy, Operands { out, a: register, b: register, c: register }));
+            self.straight.code.push(RegisterOp::Simple(
+                Opcode::Copy,
+                InstructionOperands { out, a: register, b: register, c: register },
+            ));
         }
         Some(())
     }
@@ -533,12 +538,12 @@ impl<'a> Maker<'a> {
             }
             // Another carry, which may be overwritten before it is read.
             let from = match values.list[carried.next as usize].0 {
-                Origin::Carry => {
+                ValueOrigin::Carry => {
                     let kept = self.take()?;
                     self.straight.code.push(RegisterOp::Move(kept, from));
                     kept
                 }
-                Origin::Initial(_) | Origin::Row(_) | Origin::Computed(..) => from,
+                ValueOrigin::Initial(_) | ValueOrigin::Row(_) | ValueOrigin::Computed(..) => from,
             };
             moves.push(RegisterOp::Move(to, from));
         }

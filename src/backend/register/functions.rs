@@ -6,27 +6,27 @@
 
 #![allow(unsafe_code)]
 
-use super::Operands;
-use super::instructions::View;
+use super::InstructionOperands;
+use super::instructions::MachineView;
 use super::machine::{File, Runner, Threaded, next};
 use crate::kernels::elementwise::{
-    BinaryFunction, Fused, Isa, Plain, UnaryFunction, UseBinary, UseUnary, binary_function, unary_function,
+    BinaryFunction, Fused, Isa, UnaryFunction, UseBinary, UseUnary, WithoutFma, binary_function, unary_function,
 };
 use crate::ops::{Binary, Unary};
 
 /// What makes a step.
 struct Maker {
     isa: Isa,
-    operands: Operands,
+    operands: InstructionOperands,
 }
 
 /// The step of a function of one number.
-pub(crate) fn unary(isa: Isa, op: Unary, operands: Operands) -> Threaded {
+pub(crate) fn unary(isa: Isa, op: Unary, operands: InstructionOperands) -> Threaded {
     unary_function(op, Maker { isa, operands })
 }
 
 /// The step of a function of two numbers.
-pub(crate) fn binary(isa: Isa, op: Binary, operands: Operands) -> Threaded {
+pub(crate) fn binary(isa: Isa, op: Binary, operands: InstructionOperands) -> Threaded {
     binary_function(op, Maker { isa, operands })
 }
 
@@ -73,7 +73,7 @@ macro_rules! steps {
             // Safety: as the caller says.
             unsafe {
                 let y = F::at::<$Machine>(last);
-                View { at, file, trip }.set((*step).first.out, y);
+                MachineView { at, file, trip }.set((*step).first.out, y);
                 next(step, at, trip, y, file)
             }
         }
@@ -84,10 +84,10 @@ macro_rules! steps {
         unsafe fn $two<F: BinaryFunction>(
             step: *const Threaded, at: *mut u8, trip: usize, last: f64, file: &File<'_>,
         ) -> f64 {
-            let view = View { at, file, trip };
+            let view = MachineView { at, file, trip };
             // Safety: as the caller says.
             unsafe {
-                let Operands { out, b, .. } = (*step).first;
+                let InstructionOperands { out, b, .. } = (*step).first;
                 let z = F::at::<$Machine>(last, view.get(b));
                 view.set(out, z);
                 next(step, at, trip, z, file)
@@ -97,6 +97,6 @@ macro_rules! steps {
 }
 
 steps! {
-    one two Plain;
+    one two WithoutFma;
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))] one_fused two_fused Fused;
 }

@@ -8,12 +8,12 @@
 #![allow(unsafe_code)]
 
 use super::machine::{File, Runner, Threaded, next};
-use super::{Operands, Register};
+use super::{InstructionOperands, Register};
 use crate::ops::Compare;
 
 /// What an instruction sees.
 #[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
+pub(crate) struct MachineView<'a> {
     /// The registers, which are those of the file.
     pub(crate) at: *mut u8,
     pub(crate) file: &'a File<'a>,
@@ -21,7 +21,7 @@ pub(crate) struct View<'a> {
     pub(crate) trip: usize,
 }
 
-impl View<'_> {
+impl MachineView<'_> {
     #[inline(always)]
     fn cell<E>(self, register: Register) -> *mut E {
         self.file.check(register);
@@ -54,7 +54,7 @@ impl View<'_> {
     /// # Safety
     /// The register holds the address of the element at index 0; the buffer has an element at this index.
     #[inline(always)]
-    unsafe fn row(self, operands: &Operands) -> *mut f64 {
+    unsafe fn row(self, operands: &InstructionOperands) -> *mut f64 {
         let start = unsafe { *self.cell::<*mut u8>(operands.a) };
         start.wrapping_add(self.trip * operands.bytes()).cast()
     }
@@ -66,7 +66,7 @@ trait Operation {
     ///
     /// # Safety
     /// The operands are registers of the file, which hold what the instruction takes.
-    unsafe fn run(operands: &Operands, view: View<'_>, last: f64) -> f64;
+    unsafe fn run(operands: &InstructionOperands, view: MachineView<'_>, last: f64) -> f64;
 }
 
 /// Declares the instructions: their names, the numbers of their arithmetic operations, and their results.
@@ -137,7 +137,7 @@ macro_rules! kinds {
         $(
             impl Operation for operation::$ValueId {
                 #[inline(always)]
-                unsafe fn run($o: &Operands, $v: View<'_>, $last: f64) -> f64 {
+                unsafe fn run($o: &InstructionOperands, $v: MachineView<'_>, $last: f64) -> f64 {
                     // Safety: as the caller says.
                     unsafe {
                         let x: f64 = $value;
@@ -204,7 +204,7 @@ macro_rules! masks {
     ($($Opcode:ident: |$v:ident, $o:ident| $value:expr;)*) => { $(
         impl Operation for operation::$Opcode {
             #[inline(always)]
-            unsafe fn run($o: &Operands, $v: View<'_>, last: f64) -> f64 {
+            unsafe fn run($o: &InstructionOperands, $v: MachineView<'_>, last: f64) -> f64 {
                 // Safety: as the caller says.
                 unsafe { *$v.cell::<bool>($o.out) = $value };
                 last
@@ -226,7 +226,7 @@ masks! {
 /// The element of a row to a register, whatever it is.
 impl Operation for operation::Load {
     #[inline(always)]
-    unsafe fn run(operands: &Operands, view: View<'_>, last: f64) -> f64 {
+    unsafe fn run(operands: &InstructionOperands, view: MachineView<'_>, last: f64) -> f64 {
         // Safety: as the caller says.
         unsafe { *view.cell::<u64>(operands.out) = *view.row(operands).cast::<u64>() };
         last
@@ -236,7 +236,7 @@ impl Operation for operation::Load {
 /// The last result to the element of a row.
 impl Operation for operation::Store {
     #[inline(always)]
-    unsafe fn run(operands: &Operands, view: View<'_>, last: f64) -> f64 {
+    unsafe fn run(operands: &InstructionOperands, view: MachineView<'_>, last: f64) -> f64 {
         // Safety: as the caller says.
         unsafe { *view.row(operands) = last };
         last
@@ -246,7 +246,7 @@ impl Operation for operation::Store {
 /// A register, whatever it holds, to the element of a row.
 impl Operation for operation::Put {
     #[inline(always)]
-    unsafe fn run(operands: &Operands, view: View<'_>, last: f64) -> f64 {
+    unsafe fn run(operands: &InstructionOperands, view: MachineView<'_>, last: f64) -> f64 {
         // Safety: as the caller says.
         unsafe { *view.row(operands).cast::<u64>() = *view.cell::<u64>(operands.out) };
         last
@@ -274,8 +274,13 @@ impl Opcode {
 
     /// The form of a plain instruction that takes the last result for one of its operands, and its operands; the number
     /// says for which. `square` says that the result is both factors.
-    pub(crate) fn with_last(self, operand: usize, square: bool, operands: Operands) -> Option<(Opcode, Operands)> {
-        let other = Operands { b: if operand == 0 { operands.b } else { operands.a }, ..operands };
+    pub(crate) fn with_last(
+        self,
+        operand: usize,
+        square: bool,
+        operands: InstructionOperands,
+    ) -> Option<(Opcode, InstructionOperands)> {
+        let other = InstructionOperands { b: if operand == 0 { operands.b } else { operands.a }, ..operands };
         Some(match (self, operand) {
             (Opcode::Add, 0 | 1) => (Opcode::AddLast, other),
             (Opcode::Sub, 0) => (Opcode::SubLast, operands),
@@ -304,7 +309,7 @@ impl Opcode {
 unsafe fn one<A: Operation>(step: *const Threaded, at: *mut u8, trip: usize, last: f64, file: &File<'_>) -> f64 {
     // Safety: as the caller says.
     unsafe {
-        let last = A::run(&(*step).first, View { at, file, trip }, last);
+        let last = A::run(&(*step).first, MachineView { at, file, trip }, last);
         next(step, at, trip, last, file)
     }
 }
@@ -320,7 +325,7 @@ unsafe fn two<A: Operation, B: Operation>(
     last: f64,
     file: &File<'_>,
 ) -> f64 {
-    let view = View { at, file, trip };
+    let view = MachineView { at, file, trip };
     // Safety: as the caller says.
     unsafe {
         let last = A::run(&(*step).first, view, last);
@@ -337,7 +342,7 @@ unsafe fn many<A: Operation>(step: *const Threaded, at: *mut u8, trip: usize, la
     // Safety: as the caller says.
     unsafe {
         for operands in file.run_of(&*step) {
-            A::run(operands, View { at, file, trip }, last);
+            A::run(operands, MachineView { at, file, trip }, last);
         }
         next(step, at, trip, last, file)
     }

@@ -8,9 +8,9 @@
 #![allow(unsafe_code)]
 
 use super::machine::File;
-use super::{Opcode, Operands, Register, RegisterCode, RegisterOp, StridedElement};
+use super::{InstructionOperands, Opcode, Register, RegisterCode, RegisterOp, StridedElement};
 use crate::backend::ir::step::BufferId;
-use crate::backend::memory::Table;
+use crate::backend::memory::AddressTable;
 use crate::dtype::DType;
 
 /// What an operand is.
@@ -62,7 +62,7 @@ impl LinearRecurrence {
     /// The recurrence that a loop is, if it is one.
     pub(crate) fn new(straight: &RegisterCode) -> Option<LinearRecurrence> {
         let ([scalar], [(carry, ..)]) = (&straight.code[..], &straight.stores[..]) else { return None };
-        let RegisterOp::Simple(kind, Operands { out, a, b, c }) = *scalar else { return None };
+        let RegisterOp::Simple(kind, InstructionOperands { out, a, b, c }) = *scalar else { return None };
         let all = straight.rows.iter().chain(&straight.early).chain(&straight.late);
         let plain = |row: &StridedElement| row.step == 1 && row.dtype == DType::F64;
         if straight.n == 1 || out != *carry || !all.clone().all(plain) || !straight.cleared.is_empty() {
@@ -103,7 +103,7 @@ impl LinearRecurrence {
     }
 
     /// Runs all trips.
-    pub(crate) fn run(&self, straight: &RegisterCode, file: &File<'_>, table: &Table) {
+    pub(crate) fn run(&self, straight: &RegisterCode, file: &File<'_>, table: &AddressTable) {
         let n = straight.n;
         let number = |source: Source| match source {
             Source::One(register) => file.get(register),

@@ -5,10 +5,10 @@
 #![allow(unsafe_code)]
 
 use super::fixed_point::FixedPoint;
-use super::{InitialValue, Opcode, Operands, Register, RegisterCode, RegisterOp, StridedElement, functions};
+use super::{InitialValue, InstructionOperands, Opcode, Register, RegisterCode, RegisterOp, StridedElement, functions};
 use crate::array::with_elem;
 use crate::backend::ir::step::BufferId;
-use crate::backend::memory::{Block, Table};
+use crate::backend::memory::{AddressTable, Block};
 use crate::backend::tile::machine::Tile;
 use crate::dtype::{DType, Elem};
 use crate::kernels::elementwise::{self, Isa};
@@ -24,7 +24,7 @@ pub(crate) struct File<'a> {
 }
 
 /// Runs the code of a group or of a loop.
-pub(crate) fn run(code: &RegisterCode, table: &mut Table, registers: &mut Block, isa: Isa) {
+pub(crate) fn run(code: &RegisterCode, table: &mut AddressTable, registers: &mut Block, isa: Isa) {
     for (buf, bytes) in &code.cleared {
         table.clear(*buf, 0..*bytes);
     }
@@ -99,7 +99,7 @@ impl File<'_> {
     }
 
     #[inline(always)]
-    fn load(&self, register: Register, dtype: DType, table: &Table, buf: BufferId, at: usize) {
+    fn load(&self, register: Register, dtype: DType, table: &AddressTable, buf: BufferId, at: usize) {
         // Safety: see `memory.rs`.
         match dtype {
             DType::F64 => self.put(register, unsafe { table.read::<f64>(buf, at, 1) }[0]),
@@ -109,7 +109,7 @@ impl File<'_> {
 
     /// Elements of a buffer to registers.
     #[inline(always)]
-    fn load_block(&self, register: Register, table: &Table, buf: BufferId, at: usize, len: usize) {
+    fn load_block(&self, register: Register, table: &AddressTable, buf: BufferId, at: usize, len: usize) {
         self.check(register + (len - 1) as Register);
         // Safety: see `memory.rs`; the registers lie within the block. Elements of 8 bytes are moved whatever they are.
         unsafe {
@@ -124,13 +124,13 @@ impl File<'_> {
 
     /// The operands of the instructions of a run.
     #[inline(always)]
-    pub(crate) fn run_of(&self, step: &Threaded) -> &[Operands] {
+    pub(crate) fn run_of(&self, step: &Threaded) -> &[InstructionOperands] {
         &self.code.runs[step.number..][..step.first.bytes()]
     }
 
     /// The same function of many numbers.
     #[inline(never)]
-    fn functions(&self, op: Unary, list: &[Operands]) {
+    fn functions(&self, op: Unary, list: &[InstructionOperands]) {
         const MOST: usize = 64;
         let (mut x, mut y) = ([0.0; MOST], [0.0; MOST]);
         // A result may replace an argument of an instruction before it, whose result is computed by then.
@@ -142,13 +142,13 @@ impl File<'_> {
     }
 
     #[inline(never)]
-    fn load_other(&self, register: Register, dtype: DType, table: &Table, buf: BufferId, at: usize) {
+    fn load_other(&self, register: Register, dtype: DType, table: &AddressTable, buf: BufferId, at: usize) {
         // Safety: see `memory.rs`.
         with_elem!(dtype, E => self.put(register, unsafe { table.read::<E>(buf, at, 1) }[0]));
     }
 
     #[inline(always)]
-    fn store(&self, register: Register, dtype: DType, table: &Table, buf: BufferId, at: usize) {
+    fn store(&self, register: Register, dtype: DType, table: &AddressTable, buf: BufferId, at: usize) {
         // Safety: see `memory.rs`.
         match dtype {
             DType::F64 => unsafe { table.write::<f64>(buf, at, 1)[0] = self.get(register) },
@@ -157,13 +157,13 @@ impl File<'_> {
     }
 
     #[inline(never)]
-    fn store_other(&self, register: Register, dtype: DType, table: &Table, buf: BufferId, at: usize) {
+    fn store_other(&self, register: Register, dtype: DType, table: &AddressTable, buf: BufferId, at: usize) {
         // Safety: see `memory.rs`; the register holds an element of this type.
         with_elem!(dtype, E => unsafe { table.write::<E>(buf, at, 1)[0] = *self.cell::<E>(register) });
     }
 
     /// Where the elements that move with the trips are at index 0: in registers, found once for all trips.
-    fn addresses(&self, code: &RegisterCode, table: &Table) {
+    fn addresses(&self, code: &RegisterCode, table: &AddressTable) {
         for list in [&code.rows, &code.early, &code.late, &code.coded] {
             for StridedElement { dtype, buf, first, step, address, .. } in list {
                 let at = table.address(*buf, *dtype, *first, (code.n - 1) * step + 1);
@@ -252,8 +252,8 @@ pub(crate) type Runner = unsafe fn(*const Threaded, *mut u8, usize, f64, &File<'
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Threaded {
     run: Runner,
-    pub(crate) first: Operands,
-    pub(crate) second: Operands,
+    pub(crate) first: InstructionOperands,
+    pub(crate) second: InstructionOperands,
     /// The number of an instruction that does not come in pairs, or of the first operands of a run.
     number: usize,
 }
@@ -262,19 +262,19 @@ pub(crate) struct Threaded {
 const CHAIN: usize = 64;
 
 impl Threaded {
-    pub(crate) fn new(run: Runner, first: Operands, second: Operands) -> Threaded {
+    pub(crate) fn new(run: Runner, first: InstructionOperands, second: InstructionOperands) -> Threaded {
         Threaded { run, first, second, number: 0 }
     }
 }
 
 /// What runs an instruction and the next one, and the operands of that, if both come in pairs.
-fn pair(first: Opcode, next: Option<&RegisterOp>) -> Option<(Runner, Operands)> {
+fn pair(first: Opcode, next: Option<&RegisterOp>) -> Option<(Runner, InstructionOperands)> {
     let Some(RegisterOp::Simple(second, operands)) = next else { return None };
     Some((first.before(*second)?, *operands))
 }
 
 /// No operands.
-const NONE: Operands = Operands { out: 0, a: 0, b: 0, c: 0 };
+const NONE: InstructionOperands = InstructionOperands { out: 0, a: 0, b: 0, c: 0 };
 
 /// The chains of instructions, of which neighbours come in pairs; each chain ends with a step that stops.
 pub(crate) fn steps(code: &[RegisterOp], isa: Isa) -> Vec<Threaded> {
@@ -288,9 +288,13 @@ pub(crate) fn steps(code: &[RegisterOp], isa: Isa) -> Vec<Threaded> {
             },
             RegisterOp::Unary(op, operands) => (functions::unary(isa, op, operands), 1),
             RegisterOp::Binary(op, operands) => (functions::binary(isa, op, operands), 1),
-            RegisterOp::Kinds(kind, first, len) => {
-                (Threaded { number: first as usize, ..Threaded::new(kind.many(), Operands::row(0, 0, len), NONE) }, 1)
-            }
+            RegisterOp::Kinds(kind, first, len) => (
+                Threaded {
+                    number: first as usize,
+                    ..Threaded::new(kind.many(), InstructionOperands::row(0, 0, len), NONE)
+                },
+                1,
+            ),
             RegisterOp::Move(..) | RegisterOp::Tile(_) | RegisterOp::Functions(..) => {
                 (Threaded { number, ..Threaded::new(other, NONE, NONE) }, 1)
             }

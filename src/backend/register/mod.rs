@@ -27,7 +27,7 @@ mod machine;
 mod ssa;
 
 use crate::backend::ir::fusion::FusionGroup;
-use crate::backend::ir::step::{Buffer, BufferId, Loop};
+use crate::backend::ir::step::{Buffer, BufferId, LoopStep};
 use crate::backend::tile::Instruction;
 use crate::backend::tile::superinstructions::Superinstructions;
 use crate::dtype::DType;
@@ -43,18 +43,18 @@ pub(crate) type Register = u16;
 /// The operands of an instruction: as many as it has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-pub(crate) struct Operands {
+pub(crate) struct InstructionOperands {
     pub(crate) out: Register,
     pub(crate) a: Register,
     pub(crate) b: Register,
     pub(crate) c: Register,
 }
 
-impl Operands {
+impl InstructionOperands {
     /// The operands of an instruction that moves an element of a row: a register, the register of the address, and the
     /// bytes to the next index.
-    fn row(register: Register, address: Register, bytes: u32) -> Operands {
-        Operands { out: register, a: address, b: bytes as u16, c: (bytes >> 16) as u16 }
+    fn row(register: Register, address: Register, bytes: u32) -> InstructionOperands {
+        InstructionOperands { out: register, a: address, b: bytes as u16, c: (bytes >> 16) as u16 }
     }
 
     /// The bytes to the next index.
@@ -68,10 +68,10 @@ impl Operands {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RegisterOp {
     /// One that comes in pairs.
-    Simple(Opcode, Operands),
+    Simple(Opcode, InstructionOperands),
     /// A function of the last result, and of a second operand.
-    Unary(Unary, Operands),
-    Binary(Binary, Operands),
+    Unary(Unary, InstructionOperands),
+    Binary(Binary, InstructionOperands),
     /// Equal instructions, those of the list `runs` from this number on, so many.
     Kinds(Opcode, u32, u32),
     /// Equal functions of one number, computed as on a slice.
@@ -126,7 +126,7 @@ pub(crate) struct RegisterCode {
     /// Block loads: first register, buffer, first element, count.
     blocks: Vec<(Register, BufferId, usize, usize)>,
     /// The operands of instructions that run together.
-    runs: Vec<Operands>,
+    runs: Vec<InstructionOperands>,
     /// The number of trips, 1 for a group, and whether the last index comes first.
     pub(crate) n: usize,
     pub(crate) reverse: bool,
@@ -162,7 +162,7 @@ pub(crate) fn group(group: &FusionGroup, buffers: &[Buffer]) -> RegisterCode {
 }
 
 /// The code of a loop of single numbers.
-pub(crate) fn trips(l: &Loop<FusionGroup>, buffers: &[Buffer]) -> Option<RegisterCode> {
+pub(crate) fn trips(l: &LoopStep<FusionGroup>, buffers: &[Buffer]) -> Option<RegisterCode> {
     assign::code(ssa::SsaValues::of_loop(l, buffers)?)
 }
 

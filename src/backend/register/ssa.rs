@@ -6,15 +6,15 @@
 use std::collections::{HashMap, HashSet};
 
 use super::InitialValue;
-use crate::backend::ir::access::Access;
+use crate::backend::ir::access::StridedAccess;
 use crate::backend::ir::fusion::{FusedOp, FusionGroup, ValueId};
-use crate::backend::ir::step::{Buffer, BufferId, Loop, Operand, Row, Step};
+use crate::backend::ir::step::{Buffer, BufferId, LoopStep, RowOperand, Step, StepOperand};
 use crate::dtype::DType;
 use crate::ops::{Binary, IntBinary};
 
 /// Where a value comes from.
 #[derive(Clone, Debug)]
-pub(crate) enum Origin {
+pub(crate) enum ValueOrigin {
     /// Held by a register before the first trip.
     Initial(InitialValue),
     /// An element of a carry.
@@ -46,7 +46,7 @@ pub(crate) struct Carried {
 /// The values of a group or of the body of a loop, in the order in which they are computed.
 #[derive(Debug, Default)]
 pub(crate) struct SsaValues {
-    pub(crate) list: Vec<(Origin, DType)>,
+    pub(crate) list: Vec<(ValueOrigin, DType)>,
     pub(crate) n: usize,
     pub(crate) reverse: bool,
     /// Whether the loop ends when the first element that it carries, a mask, does not hold.
@@ -89,11 +89,14 @@ impl SsaValues {
     }
 
     /// The values of the body of a loop, if the body is of single numbers.
-    pub(crate) fn of_loop(l: &Loop<FusionGroup>, buffers: &[Buffer]) -> Option<SsaValues> {
+    pub(crate) fn of_loop(l: &LoopStep<FusionGroup>, buffers: &[Buffer]) -> Option<SsaValues> {
         let mut values = SsaValues { n: l.n, reverse: l.reverse, ends: l.ends, ..SsaValues::default() };
         let width = |buf: BufferId| buffers[buf as usize].dtype.width();
-        let element =
-            |row: &Row| Element { buf: row.of, first: row.start / width(row.of), step: row.bytes / width(row.of) };
+        let element = |row: &RowOperand| Element {
+            buf: row.of,
+            first: row.start / width(row.of),
+            step: row.bytes / width(row.of),
+        };
         values.rows.extend(l.xs.iter().map(|row| (row.row, element(row))));
         let mut init = Vec::new();
         for carry in &l.carries {
@@ -102,8 +105,8 @@ impl SsaValues {
                 return None;
             }
             for e in 0..count {
-                let Operand { buf, at, one } = carry.init;
-                let value = values.push(Origin::Carry, carry.dtype);
+                let StepOperand { buf, at, one } = carry.init;
+                let value = values.push(ValueOrigin::Carry, carry.dtype);
                 values.now.insert((carry.input, e), value);
                 init.push((value, InitialValue::Buffer(buf, if one { at } else { at + e }), carry, e));
             }
@@ -136,14 +139,14 @@ impl SsaValues {
         Some(values)
     }
 
-    fn push(&mut self, origin: Origin, dtype: DType) -> ValueId {
+    fn push(&mut self, origin: ValueOrigin, dtype: DType) -> ValueId {
         self.list.push((origin, dtype));
         (self.list.len() - 1) as ValueId
     }
 
     fn item(&mut self, item: FusedOp<ValueId>, dtype: DType) -> ValueId {
         let operand = item.operands().last().map_or(dtype, |v| self.list[*v as usize].1);
-        self.push(Origin::Computed(item, operand), dtype)
+        self.push(ValueOrigin::Computed(item, operand), dtype)
     }
 
     /// The value of an element of a buffer.
@@ -152,9 +155,9 @@ impl SsaValues {
             return *value;
         }
         let origin = match self.rows.get(&buf) {
-            _ if self.zeros.contains(&buf) => Origin::Initial(InitialValue::Integer(0)),
-            Some(row) => Origin::Row(Element { first: row.first + at, ..*row }),
-            None => Origin::Initial(InitialValue::Buffer(buf, at)),
+            _ if self.zeros.contains(&buf) => ValueOrigin::Initial(InitialValue::Integer(0)),
+            Some(row) => ValueOrigin::Row(Element { first: row.first + at, ..*row }),
+            None => ValueOrigin::Initial(InitialValue::Buffer(buf, at)),
         };
         let value = self.push(origin, dtype);
         self.now.insert((buf, at), value);
@@ -192,13 +195,13 @@ impl SsaValues {
         (own, position): (&[ValueId], usize),
         buffers: &[Buffer],
     ) -> ValueId {
-        let seen = |access: &Access| {
+        let seen = |access: &StridedAccess| {
             let mut place = None;
             access.runs(position, 1, |run| place = run.place);
             place
         };
         let number =
-            |self_: &mut SsaValues, x: usize| self_.push(Origin::Initial(InitialValue::Integer(x as i64)), dtype);
+            |self_: &mut SsaValues, x: usize| self_.push(ValueOrigin::Initial(InitialValue::Integer(x as i64)), dtype);
         match item {
             FusedOp::Read(buf, at) => self.read(*buf, *at + position, dtype),
             FusedOp::One(buf, at) => self.read(*buf, *at, dtype),
@@ -245,7 +248,7 @@ impl SsaValues {
 }
 
 /// The buffers that are registers while a loop runs: what its steps write, carries and rows.
-fn inside(l: &Loop<FusionGroup>) -> HashSet<BufferId> {
+fn inside(l: &LoopStep<FusionGroup>) -> HashSet<BufferId> {
     let mut found: HashSet<BufferId> = l.carries.iter().flat_map(|carry| [carry.input, carry.output]).collect();
     found.extend(l.xs.iter().chain(&l.outputs).map(|row| row.row));
     for step in &l.body {

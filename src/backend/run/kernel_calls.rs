@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Memory;
 use crate::array::{with_elem, with_num};
-use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, Operand, RowRange, transposed_by_rows};
+use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, RowRange, StepOperand, transposed_by_rows};
 use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
 use crate::kernels::elementwise::{self, Isa};
@@ -115,7 +115,7 @@ impl Memory {
     fn lines<E: Elem>(&self, whole: &KernelCall, span: RowRange) -> &[E] {
         let (operand, len) = &whole.operands[0];
         let part = span.of(*len);
-        self.slice(&Operand { at: operand.at + part.start, ..*operand }, part.len())
+        self.slice(&StepOperand { at: operand.at + part.start, ..*operand }, part.len())
     }
 
     /// Some rows of the result.

@@ -12,11 +12,11 @@ mod workers;
 use std::time::{Duration, Instant};
 
 use crate::array::{Array, Values, pool, with_elem};
-use crate::backend::codegen::{Code, CompiledPlan, CompiledStep};
+use crate::backend::codegen::{CompiledPlan, CompiledStep, PassCode};
 use crate::backend::ir::step::{
-    Buffer, BufferId, Carry, Interpreted, Loop, Operand, Row, RowRange, States, Step, Storage,
+    Buffer, BufferId, Carry, Interpreted, LoopStep, RowOperand, RowRange, States, Step, StepOperand, Storage,
 };
-use crate::backend::memory::{Block, Table};
+use crate::backend::memory::{AddressTable, Block};
 use crate::backend::plan::ResultSource;
 use crate::backend::plan::partition::Partition;
 use crate::backend::register;
@@ -44,7 +44,7 @@ impl Context<'_> {
 
 /// The memory of one run at a time.
 pub(crate) struct Memory {
-    pub(crate) table: Table,
+    pub(crate) table: AddressTable,
     pub(crate) workspace: Block,
     pub(crate) registers: Block,
     /// What the parts of a step add up.
@@ -63,7 +63,7 @@ impl Memory {
     /// Memory for a plan, or nothing if there is not as much.
     pub(crate) fn new(plan: &CompiledPlan, isa: Isa) -> Option<Memory> {
         let mut memory = Memory::helper(plan.registers, isa)?;
-        memory.table = Table::new(plan.buffers.len());
+        memory.table = AddressTable::new(plan.buffers.len());
         (memory.workspace, memory.sums) = (Block::new(plan.bytes)?, Block::new(plan.sums)?);
         let start = memory.workspace.start();
         for (buf, buffer) in (0..).zip(&plan.buffers) {
@@ -80,7 +80,7 @@ impl Memory {
     /// Memory without buffers, or nothing if there is not as much.
     pub(crate) fn helper(registers: usize, isa: Isa) -> Option<Memory> {
         Some(Memory {
-            table: Table::new(0),
+            table: AddressTable::new(0),
             workspace: Block::EMPTY,
             registers: Block::new(registers)?,
             sums: Block::EMPTY,
@@ -167,11 +167,11 @@ impl Memory {
     /// Runs one step, which does not run in parts.
     pub(crate) fn step(&mut self, step: &CompiledStep, frame: Context<'_>) {
         match step {
-            Step::Pass(Code::Tile(code)) => {
+            Step::Pass(PassCode::Tile(code)) => {
                 machine::clear(code, &mut self.table, frame.span, frame.all);
                 machine::run(code, &self.table, &mut self.registers, self.isa, frame.span);
             }
-            Step::Pass(Code::Register(code)) => register::run(code, &mut self.table, &mut self.registers, self.isa),
+            Step::Pass(PassCode::Register(code)) => register::run(code, &mut self.table, &mut self.registers, self.isa),
             Step::KernelCall(whole) => self.whole(whole, frame.span, frame.all),
             Step::Loop(l) => self.trips(l, frame),
             Step::Interpreted(call) => self.call(call),
@@ -179,13 +179,13 @@ impl Memory {
         }
     }
 
-    pub(crate) fn slice<E: Elem>(&self, operand: &Operand, len: usize) -> &[E] {
+    pub(crate) fn slice<E: Elem>(&self, operand: &StepOperand, len: usize) -> &[E] {
         // Safety: see `memory.rs`.
         unsafe { self.table.read(operand.buf, operand.at, if operand.one { 1 } else { len }) }
     }
 
     /// Runs some rows of a loop.
-    fn trips(&mut self, l: &Loop<Code>, frame: Context<'_>) {
+    fn trips(&mut self, l: &LoopStep<PassCode>, frame: Context<'_>) {
         for carry in &l.carries {
             self.start(carry, l, frame.span);
         }
@@ -234,14 +234,14 @@ impl Memory {
     }
 
     /// Whether the first value that a loop carries, a mask, holds.
-    fn goes_on(&self, l: &Loop<Code>) -> bool {
+    fn goes_on(&self, l: &LoopStep<PassCode>) -> bool {
         // Safety: see `memory.rs`.
         let go: &[bool] = unsafe { self.table.read(l.carries[0].input, 0, 1) };
         go[0]
     }
 
     /// Puts what a loop carries where its results are, if it has ended after so many trips.
-    fn end(&mut self, l: &Loop<Code>, trips: usize, span: RowRange) {
+    fn end(&mut self, l: &LoopStep<PassCode>, trips: usize, span: RowRange) {
         for carry in &l.carries {
             // Buffers were chosen for the last trip there could be.
             if carry.other.is_some() && (l.n - trips) % 2 == 1 {
@@ -251,10 +251,10 @@ impl Memory {
     }
 
     /// Lets a buffer be that of the state of a carry after so many trips.
-    fn set_state(&mut self, buf: BufferId, carry: &Carry, states: States, trips: usize, l: &Loop<Code>) {
+    fn set_state(&mut self, buf: BufferId, carry: &Carry, states: States, trips: usize, l: &LoopStep<PassCode>) {
         match (states.row(trips, l.n, l.reverse), carry.other) {
             (Some(i), _) => {
-                self.table.set_row(&Row { row: buf, of: states.of, start: 0, bytes: carry.bytes }, i);
+                self.table.set_row(&RowOperand { row: buf, of: states.of, start: 0, bytes: carry.bytes }, i);
             }
             (None, Some(first)) if trips == 0 => self.table.set_same(buf, first),
             (None, _) => self.table.set_same(buf, carry.result),
@@ -263,7 +263,7 @@ impl Memory {
 
     /// Puts some rows of the initial value of a carry where the first trip reads it, so that the last trip writes the
     /// result.
-    fn start(&mut self, carry: &Carry, l: &Loop<Code>, span: RowRange) {
+    fn start(&mut self, carry: &Carry, l: &LoopStep<PassCode>, span: RowRange) {
         if let Some(states) = carry.states {
             self.set_state(carry.input, carry, states, 0, l);
         } else {

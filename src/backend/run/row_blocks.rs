@@ -1,12 +1,12 @@
 //! Row blocks run: all steps of a block for some rows, then for the next ones.
 
 use super::{Context, Memory};
-use crate::backend::codegen::Code;
+use crate::backend::codegen::PassCode;
 use crate::backend::ir::step::{RowBlocks, RowRange};
 
 impl Memory {
     /// Runs blocks of rows: all, or those of a part.
-    pub(crate) fn blocks(&mut self, blocks: &RowBlocks<Code>, part: RowRange) {
+    pub(crate) fn blocks(&mut self, blocks: &RowBlocks<PassCode>, part: RowRange) {
         let rows = if part.rows == 1 { 0..blocks.rows } else { part.from..part.to };
         for from in rows.clone().step_by(blocks.block) {
             let to = rows.end.min(from + blocks.block);

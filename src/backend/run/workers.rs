@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 
 use super::{Context, Memory};
 use crate::array::with_num;
-use crate::backend::codegen::{Code, CompiledStep};
+use crate::backend::codegen::{CompiledStep, PassCode};
 use crate::backend::ir::step::{BufferId, LINE, RowRange, Step};
-use crate::backend::memory::{Block, Table};
-use crate::backend::plan::partition::{Partition, Sum};
+use crate::backend::memory::{AddressTable, Block};
+use crate::backend::plan::partition::{Partition, SharedSum};
 use crate::backend::tile::machine;
 use crate::kernels::{elementwise, threads};
 
@@ -49,7 +49,7 @@ impl Shares<'_> {
 
     /// The first byte of a sum of a part.
     fn sum(&self, part: usize, sum: usize) -> *mut u8 {
-        let before: usize = self.parts.sums[..sum].iter().map(Sum::bytes).sum();
+        let before: usize = self.parts.sums[..sum].iter().map(SharedSum::bytes).sum();
         self.results.0.wrapping_add(part * self.parts.bytes() + before)
     }
 }
@@ -69,7 +69,7 @@ impl Memory {
         if threads == 1 && !parts.fixed {
             return self.step(step, Context::ALL);
         }
-        let own = |table: &Table, buf: BufferId| (buf, table.entry(buf));
+        let own = |table: &AddressTable, buf: BufferId| (buf, table.entry(buf));
         let entries: SmallVec<[_; 8]> = parts.changed().map(|buf| own(&self.table, buf)).collect();
         if threads == 1 {
             self.take_parts(&shares);
@@ -102,7 +102,7 @@ impl Memory {
                 elementwise::add_to(self.isa, x, unsafe { self.table.write(sum.buf, 0, size) });
             }), else unreachable!("masks are not added"));
         }
-        if let Step::Pass(Code::Tile(code)) = step {
+        if let Step::Pass(PassCode::Tile(code)) = step {
             machine::halo(code, &self.table, &mut self.registers, self.isa);
         }
     }
@@ -130,7 +130,7 @@ impl Memory {
 
     /// Takes the buffers of another memory, with memory of its own for those that have it for some rows; says whether
     /// there is as much.
-    fn follow(&mut self, table: &Table, parts: &Partition) -> bool {
+    fn follow(&mut self, table: &AddressTable, parts: &Partition) -> bool {
         self.table.follow(table);
         let needed: usize = parts.local.iter().map(|(_, bytes)| bytes.next_multiple_of(LINE)).sum();
         if self.workspace.bytes() < needed {

@@ -7,18 +7,18 @@
 
 use std::ops::Range;
 
-use super::{Arg, Instruction, ResolvedView, TileCode, ViewOperand};
+use super::{Instruction, ResolvedView, TileCode, TileOperand, ViewOperand};
 use crate::array::{with_elem, with_float, with_num};
-use crate::backend::ir::access::{ADDED, Access, Footprint, READ, Run};
+use crate::backend::ir::access::{ADDED, Footprint, READ, Run, StridedAccess};
 use crate::backend::ir::fusion::{FusedOp, Weights};
 use crate::backend::ir::step::{BufferId, RowRange};
-use crate::backend::memory::{Block, Table};
+use crate::backend::memory::{AddressTable, Block};
 use crate::dtype::{DType, Elem, Num};
 use crate::kernels::elementwise::{self, Arg as Operand, Isa, MAX_TERMS, Real};
 
 /// A tile while it is computed.
 pub(crate) struct Tile<'a> {
-    table: &'a Table,
+    table: &'a AddressTable,
     registers: *mut u8,
     /// The bytes of all registers.
     bytes: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Tile<'a> {
 
 /// Fills buffers with zeros before some rows of a group run: those of these rows, or all of the buffers `whole` before
 /// the first.
-pub(crate) fn clear(code: &TileCode, table: &mut Table, span: RowRange, whole: &[BufferId]) {
+pub(crate) fn clear(code: &TileCode, table: &mut AddressTable, span: RowRange, whole: &[BufferId]) {
     for (buf, bytes) in &code.cleared {
         if !whole.contains(buf) {
             table.clear(*buf, span.of(*bytes));
@@ -43,7 +43,7 @@ pub(crate) fn clear(code: &TileCode, table: &mut Table, span: RowRange, whole: &
 }
 
 /// Runs some rows of a group.
-pub(crate) fn run(code: &TileCode, table: &Table, registers: &mut Block, isa: Isa, span: RowRange) {
+pub(crate) fn run(code: &TileCode, table: &AddressTable, registers: &mut Block, isa: Isa, span: RowRange) {
     let positions = span.of(code.size);
     let all = positions.len() == code.size;
     run_positions(code, table, registers, isa, positions);
@@ -53,14 +53,14 @@ pub(crate) fn run(code: &TileCode, table: &Table, registers: &mut Block, isa: Is
 }
 
 /// Runs the sides of a group, after all its rows.
-pub(crate) fn halo(code: &TileCode, table: &Table, registers: &mut Block, isa: Isa) {
+pub(crate) fn halo(code: &TileCode, table: &AddressTable, registers: &mut Block, isa: Isa) {
     for side in &code.halo {
         run_positions(side, table, registers, isa, 0..side.size);
     }
 }
 
 /// Runs some positions of a group.
-fn run_positions(code: &TileCode, table: &Table, registers: &mut Block, isa: Isa, positions: Range<usize>) {
+fn run_positions(code: &TileCode, table: &AddressTable, registers: &mut Block, isa: Isa, positions: Range<usize>) {
     debug_assert!(code.bytes <= registers.bytes());
     let (bytes, registers) = (registers.bytes(), registers.start());
     let len = code.tile.min(positions.len());
@@ -78,40 +78,46 @@ fn run_positions(code: &TileCode, table: &Table, registers: &mut Block, isa: Isa
 
 impl<'a> Tile<'a> {
     /// Tiles of one element, in registers of these bytes.
-    pub(crate) fn new(table: &'a Table, registers: *mut u8, bytes: usize, isa: Isa) -> Tile<'a> {
+    pub(crate) fn new(table: &'a AddressTable, registers: *mut u8, bytes: usize, isa: Isa) -> Tile<'a> {
         Tile { table, registers, bytes, seen: 0, start: 0, len: 1, isa }
     }
 
     /// The elements of an operand that has one for each position.
     #[inline]
-    fn slice<E: Elem>(&self, arg: Arg) -> &[E] {
+    fn slice<E: Elem>(&self, arg: TileOperand) -> &[E] {
         match arg {
-            Arg::Register(byte) => {
+            TileOperand::Register(byte) => {
                 debug_assert!(byte + self.len * size_of::<E>() <= self.bytes);
                 // Safety: registers are parts of one block, aligned to its lines, that instructions before this one
                 // have filled with elements of the type that the planner gave the value.
                 unsafe { std::slice::from_raw_parts(self.registers.add(byte).cast::<E>(), self.len) }
             }
             // Safety: see `memory.rs`.
-            Arg::Buffer(buf, at) => unsafe { self.table.read(buf, at + self.start, self.len) },
-            Arg::View(view) => {
+            TileOperand::Buffer(buf, at) => unsafe { self.table.read(buf, at + self.start, self.len) },
+            TileOperand::View(view) => {
                 let seen = self.seen(view);
                 debug_assert!(!seen.one, "one number is read by kernels that take one");
                 // Safety: the instruction that looked found as many elements there.
                 unsafe { std::slice::from_raw_parts(seen.at.cast::<E>(), self.len) }
             }
-            Arg::One(..) => unreachable!("one number is read by kernels that take one, or spread over a register"),
+            TileOperand::One(..) => {
+                unreachable!("one number is read by kernels that take one, or spread over a register")
+            }
         }
     }
 
     #[inline]
-    fn operand<E: Elem>(&self, arg: Arg) -> Operand<'_, E> {
+    fn operand<E: Elem>(&self, arg: TileOperand) -> Operand<'_, E> {
         match arg {
             // Safety: see `memory.rs`.
-            Arg::One(buf, at) => Operand::Scalar(unsafe { self.table.read::<E>(buf, at, 1) }[0]),
+            TileOperand::One(buf, at) => Operand::Scalar(unsafe { self.table.read::<E>(buf, at, 1) }[0]),
             // Safety: the instruction that looked found an element there.
-            Arg::View(view) if self.seen(view).one => Operand::Scalar(unsafe { *self.seen(view).at.cast::<E>() }),
-            Arg::Register(_) | Arg::Buffer(..) | Arg::View(_) => Operand::Slice(self.slice(arg)),
+            TileOperand::View(view) if self.seen(view).one => {
+                Operand::Scalar(unsafe { *self.seen(view).at.cast::<E>() })
+            }
+            TileOperand::Register(_) | TileOperand::Buffer(..) | TileOperand::View(_) => {
+                Operand::Slice(self.slice(arg))
+            }
         }
     }
 
@@ -128,7 +134,7 @@ impl<'a> Tile<'a> {
     }
 
     /// Looks through a view: what lies in one piece is read there, anything else copied.
-    fn see<E: Elem>(&self, item: &FusedOp<Arg>, out: ViewOperand) {
+    fn see<E: Elem>(&self, item: &FusedOp<TileOperand>, out: ViewOperand) {
         let FusedOp::View(buf, access) = item else { unreachable!("a view is read") };
         let (at, one) = match access.footprint(self.start, self.len) {
             // Safety: see `memory.rs`.
@@ -136,8 +142,8 @@ impl<'a> Tile<'a> {
             // Safety: see `memory.rs`.
             Footprint::Single(place) if out.one => (unsafe { self.table.read::<E>(*buf, place, 1) }, true),
             Footprint::Single(_) | Footprint::Strided => {
-                self.view::<E>(item, self.out(Arg::Register(out.register)));
-                (self.slice(Arg::Register(out.register)), false)
+                self.view::<E>(item, self.out(TileOperand::Register(out.register)));
+                (self.slice(TileOperand::Register(out.register)), false)
             }
         };
         // Safety: as in `seen`.
@@ -147,16 +153,16 @@ impl<'a> Tile<'a> {
     /// The elements of the result.
     #[inline]
     #[allow(clippy::mut_from_ref, reason = "an instruction writes one place, which it does not read")]
-    fn out<E: Elem>(&self, arg: Arg) -> &mut [E] {
+    fn out<E: Elem>(&self, arg: TileOperand) -> &mut [E] {
         match arg {
-            Arg::Register(byte) => {
+            TileOperand::Register(byte) => {
                 debug_assert!(byte + self.len * size_of::<E>() <= self.bytes);
                 // Safety: the register of a result is not one of an operand.
                 unsafe { std::slice::from_raw_parts_mut(self.registers.add(byte).cast::<E>(), self.len) }
             }
             // Safety: see `memory.rs`.
-            Arg::Buffer(buf, at) => unsafe { self.table.write(buf, at + self.start, self.len) },
-            Arg::One(..) | Arg::View(_) => unreachable!("a result has an element for each position"),
+            TileOperand::Buffer(buf, at) => unsafe { self.table.write(buf, at + self.start, self.len) },
+            TileOperand::One(..) | TileOperand::View(_) => unreachable!("a result has an element for each position"),
         }
     }
 
@@ -165,15 +171,15 @@ impl<'a> Tile<'a> {
         let (isa, out) = (self.isa, *out);
         match item {
             FusedOp::Read(buf, at) => with_elem!(*dtype, E => {
-                self.out::<E>(out).copy_from_slice(self.slice(Arg::Buffer(*buf, *at)));
+                self.out::<E>(out).copy_from_slice(self.slice(TileOperand::Buffer(*buf, *at)));
             }),
             FusedOp::One(buf, at) => with_elem!(*dtype, E => {
                 // Safety: see `memory.rs`.
                 self.out::<E>(out).fill(unsafe { self.table.read::<E>(*buf, *at, 1) }[0]);
             }),
             FusedOp::View(..) => with_elem!(*dtype, E => match out {
-                Arg::View(view) => self.see::<E>(item, view),
-                Arg::Register(_) | Arg::Buffer(..) | Arg::One(..) => self.view(item, self.out::<E>(out)),
+                TileOperand::View(view) => self.see::<E>(item, view),
+                TileOperand::Register(_) | TileOperand::Buffer(..) | TileOperand::One(..) => self.view(item, self.out::<E>(out)),
             }),
             FusedOp::Positions(access) => {
                 let out = self.out::<i64>(out);
@@ -232,7 +238,7 @@ impl<'a> Tile<'a> {
         }
     }
 
-    fn weighted<E: Real>(&self, sum: &Weights, terms: &[Arg], out: Arg) {
+    fn weighted<E: Real>(&self, sum: &Weights, terms: &[TileOperand], out: TileOperand) {
         let (mut slices, mut weights) = ([&[][..]; MAX_TERMS], [E::ZERO; MAX_TERMS]);
         for (k, (term, weight)) in terms.iter().zip(&sum.weights).enumerate() {
             (slices[k], weights[k]) = (self.slice(*term), E::of_f64(*weight));
@@ -242,7 +248,7 @@ impl<'a> Tile<'a> {
         elementwise::linear_combination(self.isa, &slices[..n], &weights[..n], constant, self.out(out));
     }
 
-    fn convert(&self, from: DType, a: Arg, into: DType, out: Arg) {
+    fn convert(&self, from: DType, a: TileOperand, into: DType, out: TileOperand) {
         let isa = self.isa;
         match (from, into) {
             (DType::F64, DType::I64) => elementwise::to_int::<f64>(isa, self.slice(a), self.out(out)),
@@ -266,7 +272,7 @@ impl<'a> Tile<'a> {
         }
     }
 
-    fn view<E: Elem>(&self, item: &FusedOp<Arg>, out: &mut [E]) {
+    fn view<E: Elem>(&self, item: &FusedOp<TileOperand>, out: &mut [E]) {
         let FusedOp::View(buf, access) = item else { unreachable!("a view is read") };
         let grids = access.grids(READ, self.start, self.len, |grid| {
             let (n, stride) = (grid.len, grid.row_stride);
@@ -308,7 +314,7 @@ impl<'a> Tile<'a> {
     }
 
     /// Copies what lies in one piece but for holes, if it does: the elements behind the holes, too, then zeros.
-    fn straight_with_holes<E: Elem>(&self, buf: BufferId, access: &Access, out: &mut [E]) -> bool {
+    fn straight_with_holes<E: Elem>(&self, buf: BufferId, access: &StridedAccess, out: &mut [E]) -> bool {
         let Some(holed) = access.straight_with_holes(self.start, self.len) else { return false };
         let (first, n) = self.table.extent::<E>(buf);
         let Some(place) = holed.within(self.len, first..first + n) else { return false };
@@ -319,7 +325,7 @@ impl<'a> Tile<'a> {
     }
 
     /// Reads a table, of which there are the elements from `first` on: no index looks at others.
-    fn gather<E: Elem>(&self, (table, first): (&[E], usize), sizes: &[usize], ix: &[Arg], out: &mut [E]) {
+    fn gather<E: Elem>(&self, (table, first): (&[E], usize), sizes: &[usize], ix: &[TileOperand], out: &mut [E]) {
         if let [ix] = ix {
             let ix = self.slice::<i64>(*ix);
             let at = |i: &i64| usize::try_from(*i).ok().and_then(|i| i.checked_sub(first));
@@ -335,7 +341,7 @@ impl<'a> Tile<'a> {
         }
     }
 
-    fn put<E: Elem>(&self, item: &FusedOp<Arg>) {
+    fn put<E: Elem>(&self, item: &FusedOp<TileOperand>) {
         let FusedOp::Put(buf, access, a) = item else { unreachable!("a value is written") };
         let x = self.slice::<E>(*a);
         // Rows that lie on each other are written in order, run by run.
@@ -359,7 +365,7 @@ impl<'a> Tile<'a> {
         });
     }
 
-    fn add<E: Num>(&self, item: &FusedOp<Arg>) {
+    fn add<E: Num>(&self, item: &FusedOp<TileOperand>) {
         let FusedOp::Add(buf, access, a) = item else { unreachable!("a value is added") };
         let x = self.slice::<E>(*a);
         let grids = access.grids(ADDED, self.start, self.len, |grid| {
@@ -391,7 +397,7 @@ impl<'a> Tile<'a> {
 
     /// Calls `body` for each run of an access that writes: the part of the buffer from the lowest element of the run to the
     /// highest, and the run.
-    fn places<E: Elem>(&self, buf: BufferId, access: &Access, mut body: impl FnMut(&mut [E], Run)) {
+    fn places<E: Elem>(&self, buf: BufferId, access: &StridedAccess, mut body: impl FnMut(&mut [E], Run)) {
         access.runs(self.start, self.len, |run| {
             let Some(place) = run.place else { return };
             let reach = (run.len - 1) * run.stride.unsigned_abs() as usize;

@@ -191,7 +191,7 @@ impl<V> FusedOp<V> {
 
 /// Where an operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arg {
+pub(crate) enum TileOperand {
     /// The byte at which a register starts.
     Register(usize),
     /// The element of a buffer that belongs to the first position.
@@ -234,12 +234,12 @@ pub(crate) struct ResolvedView {
 /// One operation on a tile.
 #[derive(Clone, Debug)]
 pub(crate) struct Instruction {
-    pub(crate) item: FusedOp<Arg>,
+    pub(crate) item: FusedOp<TileOperand>,
     /// The element type of the result.
     pub(crate) dtype: DType,
     /// The element type of the last operand.
     pub(crate) operand: DType,
-    pub(crate) out: Arg,
+    pub(crate) out: TileOperand,
 }
 
 /// A group ready to run.
@@ -284,11 +284,11 @@ struct Maker<'a> {
     ones: Vec<bool>,
     registers: Registers,
     /// Where each value is.
-    args: Vec<Arg>,
+    args: Vec<TileOperand>,
     before: Vec<Instruction>,
     each: Vec<Instruction>,
     /// Where the second result of the last operation is.
-    second: Option<Arg>,
+    second: Option<TileOperand>,
     /// The number of views that are operands.
     views: usize,
     /// Whether all tiles but the last are equally long, and there are several.
@@ -297,10 +297,10 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     /// Adds the code of a value, and says where it is.
-    fn node(&mut self, node: &FusedNode) -> Arg {
+    fn node(&mut self, node: &FusedNode) -> TileOperand {
         let arg = match &node.item {
-            FusedOp::Read(buf, at) => Arg::Buffer(*buf, *at),
-            FusedOp::One(buf, at) => Arg::One(*buf, *at),
+            FusedOp::Read(buf, at) => TileOperand::Buffer(*buf, *at),
+            FusedOp::One(buf, at) => TileOperand::One(*buf, *at),
             FusedOp::View(..) if node.stored.is_none() => return self.view(node),
             FusedOp::View(..)
             | FusedOp::Positions(_)
@@ -326,15 +326,15 @@ impl Maker<'_> {
         };
         if let Some(buf) = node.stored {
             let (item, dtype) = (node.item.map(|_| arg), node.dtype);
-            self.each.push(Instruction { item, dtype, operand: dtype, out: Arg::Buffer(buf, 0) });
+            self.each.push(Instruction { item, dtype, operand: dtype, out: TileOperand::Buffer(buf, 0) });
         }
         arg
     }
 
-    fn computed(&mut self, node: &FusedNode) -> Arg {
+    fn computed(&mut self, node: &FusedNode) -> TileOperand {
         let operands = node.item.operands();
         // Only kernels of two operands, and selection, take one number for all positions, and not for all operands.
-        let ones = operands.iter().filter(|v| matches!(self.args[**v as usize], Arg::One(..))).count();
+        let ones = operands.iter().filter(|v| matches!(self.args[**v as usize], TileOperand::One(..))).count();
         let takes = node.item.takes_one_number_from().filter(|_| ones < operands.len());
         for (i, v) in operands.iter().enumerate() {
             if takes.is_none_or(|from| i < from) {
@@ -342,27 +342,27 @@ impl Maker<'_> {
             }
         }
         let item = node.item.map(|v| self.args[v as usize]);
-        let out = if node.item.writes().is_some() { Arg::Register(0) } else { self.result(node) };
+        let out = if node.item.writes().is_some() { TileOperand::Register(0) } else { self.result(node) };
         let operand = operands.last().map_or(node.dtype, |v| self.group.nodes[*v as usize].dtype);
         self.each.push(Instruction { item, dtype: node.dtype, operand, out });
         out
     }
 
     /// A view that is only an operand.
-    fn view(&mut self, node: &FusedNode) -> Arg {
+    fn view(&mut self, node: &FusedNode) -> TileOperand {
         if let FusedOp::View(_, access) = &node.item
             && self.repeats
             && access.period().is_some_and(|period| self.registers.tile.is_multiple_of(period))
         {
             // Each tile sees the same.
-            let (item, dtype) = (node.item.map(|_| Arg::Register(0)), node.dtype);
-            let out = Arg::Register(self.registers.keep(dtype));
+            let (item, dtype) = (node.item.map(|_| TileOperand::Register(0)), node.dtype);
+            let out = TileOperand::Register(self.registers.keep(dtype));
             self.before.push(Instruction { item, dtype, operand: dtype, out });
             return out;
         }
         // The values have one argument each, in their order.
         let one = self.ones[self.args.len()];
-        let out = Arg::View(ViewOperand { view: self.views, register: self.registers.take(node.dtype), one });
+        let out = TileOperand::View(ViewOperand { view: self.views, register: self.registers.take(node.dtype), one });
         self.views += 1;
         let (item, dtype) = (node.item.map(|_| out), node.dtype);
         self.each.push(Instruction { item, dtype, operand: dtype, out });
@@ -370,12 +370,13 @@ impl Maker<'_> {
     }
 
     /// Where the result of an operation goes: to its buffer, or to a register.
-    fn result(&mut self, node: &FusedNode) -> Arg {
-        node.stored.map_or_else(|| Arg::Register(self.registers.take(node.dtype)), |buf| Arg::Buffer(buf, 0))
+    fn result(&mut self, node: &FusedNode) -> TileOperand {
+        node.stored
+            .map_or_else(|| TileOperand::Register(self.registers.take(node.dtype)), |buf| TileOperand::Buffer(buf, 0))
     }
 
     /// The sine and the cosine of a value.
-    fn sines(&mut self, node: &FusedNode, x: ValueId, second: ValueId) -> Arg {
+    fn sines(&mut self, node: &FusedNode, x: ValueId, second: ValueId) -> TileOperand {
         self.spread(x);
         let [sine, cosine] = [node, &self.group.nodes[second as usize]].map(|node| self.result(node));
         let (item, dtype) = (FusedOp::SinCos(self.args[x as usize], cosine), node.dtype);
@@ -386,14 +387,14 @@ impl Maker<'_> {
 
     /// Lets a value that is one number for all positions fill a register, which keeps it for all tiles.
     fn spread(&mut self, v: ValueId) {
-        let Arg::One(buf, at) = self.args[v as usize] else { return };
+        let TileOperand::One(buf, at) = self.args[v as usize] else { return };
         let dtype = self.group.nodes[v as usize].dtype;
         let before = &mut self.before;
         let register = self.registers.kept((buf, at), dtype, |register| {
-            let out = Arg::Register(register);
+            let out = TileOperand::Register(register);
             before.push(Instruction { item: FusedOp::One(buf, at), dtype, operand: dtype, out });
         });
-        self.args[v as usize] = Arg::Register(register);
+        self.args[v as usize] = TileOperand::Register(register);
     }
 }
 
@@ -444,12 +445,14 @@ impl Registers {
         start
     }
 
-    fn give(&mut self, arg: Arg, dtype: DType) {
+    fn give(&mut self, arg: TileOperand, dtype: DType) {
         match arg {
-            Arg::Register(start) | Arg::View(ViewOperand { register: start, .. }) if !self.keeps.contains(&start) => {
+            TileOperand::Register(start) | TileOperand::View(ViewOperand { register: start, .. })
+                if !self.keeps.contains(&start) =>
+            {
                 self.free[Registers::class(dtype)].push(start);
             }
-            Arg::Register(_) | Arg::View(_) | Arg::Buffer(..) | Arg::One(..) => {}
+            TileOperand::Register(_) | TileOperand::View(_) | TileOperand::Buffer(..) | TileOperand::One(..) => {}
         }
     }
 }

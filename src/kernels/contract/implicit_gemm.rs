@@ -9,7 +9,7 @@
 
 use smallvec::SmallVec;
 
-use super::micro_kernel::{self, COLUMNS, Lines, Origin, Piece, Place, SIDES};
+use super::micro_kernel::{self, COLUMNS, Lines, Offsets, ProductStart, SIDES, StepRange};
 use super::windows::all_finite;
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
@@ -44,38 +44,38 @@ struct Check {
 /// Several loops, one after the other in one numbering.
 struct Group {
     /// Outermost first: the number of trips, and what one adds.
-    axes: SmallVec<[(usize, Place); 4]>,
+    axes: SmallVec<[(usize, Offsets); 4]>,
     len: usize,
 }
 
 impl Group {
-    fn new(axes: impl Iterator<Item = (usize, Place)>) -> Group {
-        let axes: SmallVec<[(usize, Place); 4]> = axes.collect();
+    fn new(axes: impl Iterator<Item = (usize, Offsets)>) -> Group {
+        let axes: SmallVec<[(usize, Offsets); 4]> = axes.collect();
         let len = axes.iter().map(|axis| axis.0).product();
         Group { axes, len }
     }
 
     /// Lists the lines from a number on in pieces of one loop each, which start and end at distances from it.
-    fn list(&self, from: usize, len: usize, pieces: &mut Vec<Piece>) {
+    fn list(&self, from: usize, len: usize, pieces: &mut Vec<StepRange>) {
         pieces.clear();
-        let one = (1, Place::default());
+        let one = (1, Offsets::default());
         let (inner, outer) = self.axes.split_last().unwrap_or((&one, &[]));
         let mut start = 0;
         while start < len {
             let (mut rest, trip) = ((from + start) / inner.0, (from + start) % inner.0);
-            let mut first = Place::default().stepped(&inner.1, trip);
+            let mut first = Offsets::default().stepped(&inner.1, trip);
             for (len, by) in outer.iter().rev() {
                 first = first.stepped(by, rest % len);
                 rest /= len;
             }
             let end = len.min(start + inner.0 - trip);
-            pieces.push(Piece { start, end, first, by: inner.1 });
+            pieces.push(StepRange { start, end, first, by: inner.1 });
             start = end;
         }
     }
 
     /// The places from a number on.
-    fn fill(&self, from: usize, places: &mut [Place], pieces: &mut Vec<Piece>) {
+    fn fill(&self, from: usize, places: &mut [Offsets], pieces: &mut Vec<StepRange>) {
         self.list(from, places.len(), pieces);
         for piece in pieces {
             let places = places[piece.start..piece.end].iter_mut().enumerate();
@@ -88,9 +88,9 @@ impl Group {
 pub(crate) struct Room<E> {
     pub(crate) rows: Vec<E>,
     pub(crate) columns: Vec<E>,
-    steps: Vec<Place>,
-    column_places: Vec<Place>,
-    pieces: Vec<Piece>,
+    steps: Vec<Offsets>,
+    column_places: Vec<Offsets>,
+    pieces: Vec<StepRange>,
     /// Operands between zeros.
     pub(crate) padded: [Vec<E>; 2],
     /// The results of parts of a sum.
@@ -146,7 +146,7 @@ impl Packed {
         let place = |axis: &Axis<3>, arrays: [usize; 2]| {
             let mut sides_of = [0; SIDES];
             sides_of.iter_mut().zip(&sides).for_each(|(s, side)| *s = side.moved_by(axis));
-            (axis.len, Place { at: arrays.map(|k| axis.strides[k]), sides: sides_of })
+            (axis.len, Offsets { at: arrays.map(|k| axis.strides[k]), sides: sides_of })
         };
         let (mut rows, mut columns, mut steps, mut around) = (Vec::new(), Vec::new(), Vec::new(), SmallVec::new());
         for axis in nest.axes() {
@@ -169,7 +169,7 @@ impl Packed {
         if !sound || rows.is_empty() || columns.is_empty() || steps.is_empty() {
             return None;
         }
-        let check = |side: &&crate::kernels::loop_nest::Side| Check {
+        let check = |side: &&crate::kernels::loop_nest::RangeCheck| Check {
             array: side.array,
             at: side.at,
             size: side.size,
@@ -262,7 +262,7 @@ impl<E: Num, const R: usize> Kernel for Job<'_, E, R> {
         loop {
             let (base, checks) = plan.start(&index);
             let [left, right] = plan.operands;
-            let origin = |k: usize| Origin { base: base[k], checks: &checks[k] };
+            let origin = |k: usize| ProductStart { base: base[k], checks: &checks[k] };
             self.product::<M>([origin(left), origin(right), origin(2)]);
             let Some(moving) = (0..index.len()).rev().find(|i| index[*i] + 1 < plan.around[*i].len) else { return };
             index[moving] += 1;
@@ -274,15 +274,15 @@ impl<E: Num, const R: usize> Kernel for Job<'_, E, R> {
 impl<E: Num, const R: usize> Job<'_, E, R> {
     /// One product of matrices.
     #[inline(always)]
-    fn product<M: Machine>(&mut self, [left, right, result]: [Origin<'_>; 3]) {
+    fn product<M: Machine>(&mut self, [left, right, result]: [ProductStart<'_>; 3]) {
         let Packed { rows, columns, steps, .. } = self.plan;
         let checked = !self.plan.checks.is_empty();
         let Room { rows: packed_row, columns: packed, steps: step_places, column_places, pieces, .. } = &mut *self.room;
         let (depth, width) = (MACHINE.packed_steps.min(steps.len), (MACHINE.packed_panels * COLUMNS).min(columns.len));
         packed_row.resize(packed_row.len().max(depth * R), E::ZERO);
         packed.resize(packed.len().max(depth * width.next_multiple_of(COLUMNS)), E::ZERO);
-        step_places.resize(step_places.len().max(depth), Place::default());
-        column_places.resize(column_places.len().max(width), Place::default());
+        step_places.resize(step_places.len().max(depth), Offsets::default());
+        column_places.resize(column_places.len().max(width), Offsets::default());
         for first_column in (0..columns.len).step_by(width) {
             let width = width.min(columns.len - first_column);
             let column_places = &mut column_places[..width];

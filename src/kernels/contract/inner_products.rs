@@ -297,7 +297,7 @@ fn tile<M: Machine, E: Num, const L: usize>(
 #[cfg(test)]
 mod tests {
     use crate::kernels::contract::inner_products::*;
-    use crate::kernels::contract::{Product, Scratch};
+    use crate::kernels::contract::{PlannedContraction, Scratch};
     use crate::ops::{Contract, View};
     use crate::shape::size;
 
@@ -354,14 +354,14 @@ mod tests {
                 let (a, b) = (integers(size(op.a.source()), 7), integers(size(op.b.source()), 5));
                 let expected = defined(&op, &a, &b);
                 let mut scratch = Scratch::default();
-                let product = Product::new(&op, DType::F64, [false; 2]);
+                let product = PlannedContraction::new(&op, DType::F64, [false; 2]);
                 count += usize::from(product.describe().contains("sums along runs"));
                 let mut out = vec![f64::NAN; expected.len()];
                 product.run(&a, &b, &mut out, true, &mut scratch);
                 assert_eq!(out, expected, "{shape:?}");
                 let single = |v: &[f64]| v.iter().map(|x| *x as f32).collect::<Vec<f32>>();
                 let mut out = vec![1.0f32; expected.len()];
-                let product = Product::new(&op, DType::F32, [false; 2]);
+                let product = PlannedContraction::new(&op, DType::F32, [false; 2]);
                 product.run(&single(&a), &single(&b), &mut out, false, &mut scratch);
                 assert!(out.iter().zip(&expected).all(|(x, y)| f64::from(*x) == y + 1.0), "{shape:?}");
             }

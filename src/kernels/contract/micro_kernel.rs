@@ -24,7 +24,7 @@ pub(crate) const COLUMNS: usize = 6;
 
 /// Where a row, a column or a step of the sum is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct Offsets {
     /// The distances from the start: of a row or column in its operand and in the result, of a step in the operands of
     /// the rows and of the columns.
     pub(crate) at: [i64; 2],
@@ -32,10 +32,10 @@ pub(crate) struct Place {
     pub(crate) sides: [i64; SIDES],
 }
 
-impl Place {
+impl Offsets {
     /// This place after some steps of a loop.
     #[inline(always)]
-    pub(crate) fn stepped(&self, by: &Place, steps: usize) -> Place {
+    pub(crate) fn stepped(&self, by: &Offsets, steps: usize) -> Offsets {
         let n = steps as i64;
         let mut place = *self;
         for k in 0..2 {
@@ -50,7 +50,7 @@ impl Place {
 
 /// The start of a product in one array, and the range checks of this array.
 #[derive(Clone, Copy)]
-pub(crate) struct Origin<'a> {
+pub(crate) struct ProductStart<'a> {
     pub(crate) base: i64,
     /// For each check, its number, the index at the start and the size of the axis.
     pub(crate) checks: &'a [(usize, i64, i64)],
@@ -66,21 +66,21 @@ enum Fit {
 
 /// Up to `W` rows or columns, which are in a few loops.
 pub(crate) struct Lines<'p, const W: usize> {
-    pieces: &'p [Piece],
+    pieces: &'p [StepRange],
     len: usize,
     /// The least and the largest contribution to each range check.
     ranges: [(i64, i64); SIDES],
 }
 
 /// Neighboring steps of one loop: lines from `start` to `end`.
-pub(crate) struct Piece {
+pub(crate) struct StepRange {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    pub(crate) first: Place,
-    pub(crate) by: Place,
+    pub(crate) first: Offsets,
+    pub(crate) by: Offsets,
 }
 
-impl Piece {
+impl StepRange {
     /// The distance of a line from the first in the operand (`k` is 0) or the result (1).
     #[inline(always)]
     fn at(&self, k: usize, i: usize) -> i64 {
@@ -91,7 +91,7 @@ impl Piece {
 impl<'p, const W: usize> Lines<'p, W> {
     /// The lines of some pieces; `checked` says whether there are range checks.
     #[inline(always)]
-    pub(crate) fn new(pieces: &'p [Piece], checked: bool) -> Self {
+    pub(crate) fn new(pieces: &'p [StepRange], checked: bool) -> Self {
         let len = pieces.last().map_or(0, |piece| piece.end);
         let mut ranges = [(0, 0); SIDES];
         if checked {
@@ -127,7 +127,7 @@ impl<'p, const W: usize> Lines<'p, W> {
     }
 
     #[inline(always)]
-    fn fit(&self, origin: &Origin<'_>, other: &Place) -> Fit {
+    fn fit(&self, origin: &ProductStart<'_>, other: &Offsets) -> Fit {
         let mut fit = Fit::Whole;
         for (s, start, size) in origin.checks {
             let here = start + other.sides[*s];
@@ -143,7 +143,7 @@ impl<'p, const W: usize> Lines<'p, W> {
     }
 
     /// Calls `each` with every line that is within range, and its distance from the first. Not for inner loops.
-    fn valid(&self, k: usize, origin: &Origin<'_>, other: &Place, mut each: impl FnMut(usize, i64)) {
+    fn valid(&self, k: usize, origin: &ProductStart<'_>, other: &Offsets, mut each: impl FnMut(usize, i64)) {
         for piece in self.pieces {
             let mut place = piece.first;
             for i in piece.start..piece.end {
@@ -164,9 +164,9 @@ impl<'p, const W: usize> Lines<'p, W> {
 #[inline(always)]
 pub(crate) fn pack<E: Num, const K: usize, const W: usize>(
     v: &[E],
-    origin: Origin<'_>,
+    origin: ProductStart<'_>,
     lines: &Lines<'_, W>,
-    steps: &[Place],
+    steps: &[Offsets],
     to: &mut [[E; W]],
 ) {
     let n = steps.len();
@@ -219,7 +219,7 @@ fn pack_across<E: Num, const K: usize, const W: usize>(
     v: &[E],
     base: i64,
     lines: &Lines<'_, W>,
-    steps: &[Place],
+    steps: &[Offsets],
     to: &mut [[E; W]],
 ) {
     // Lines that are not there repeat the first: what is packed for them is not used.
@@ -289,8 +289,8 @@ pub(crate) fn multiply<M: Machine, E: Num, const R: usize, const C: usize>(
 pub(crate) fn add<E: Num, const R: usize>(
     sums: &[[E; R]; COLUMNS],
     rows: &Lines<'_, R>,
-    columns: &[Place],
-    origin: Origin<'_>,
+    columns: &[Offsets],
+    origin: ProductStart<'_>,
     out: &mut [E],
 ) {
     let sums = &sums[..columns.len()];

@@ -40,7 +40,7 @@ use partition::{add_apart, apart};
 use windows::{Pad, all_finite, prepared};
 
 /// A bilinear operation planned once for its shapes: `out[O i] += a[A i] * b[B i]`.
-pub(crate) struct Product {
+pub(crate) struct PlannedContraction {
     /// The numbers of elements of the three arrays as they are stored.
     sizes: [usize; 3],
     /// The number of products.
@@ -83,13 +83,13 @@ impl Scratch {
     }
 }
 
-impl Product {
+impl PlannedContraction {
     /// The plan for operands of element type `dtype`; if `singles[k]`, operand k is stored as one element for all.
-    pub(crate) fn new(op: &Contract, dtype: DType, singles: [bool; 2]) -> Product {
+    pub(crate) fn new(op: &Contract, dtype: DType, singles: [bool; 2]) -> PlannedContraction {
         let stored = |single: bool, source: &[usize]| if single { 1 } else { size(source) };
         let sizes = [stored(singles[0], op.a.source()), stored(singles[1], op.b.source()), size(op.out.source())];
         let Some(nest) = Nest::new([&op.a, &op.b, &op.out], [singles[0], singles[1], false]) else {
-            return Product { sizes, visits: 0, kernel: Kernel::Nothing };
+            return PlannedContraction { sizes, visits: 0, kernel: Kernel::Nothing };
         };
         let visits = repeats(&nest);
         let windows = if dtype.is_float() && singles == [false; 2] { windows(op, dtype) } else { None };
@@ -99,7 +99,7 @@ impl Product {
             }
             None => apart(choose(nest, dtype), sizes[2], MACHINE.thread),
         };
-        Product { sizes, visits, kernel }
+        PlannedContraction { sizes, visits, kernel }
     }
 
     /// Adds the products to `out`; if `fresh`, `out` is set to zeros before.

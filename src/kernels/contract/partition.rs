@@ -198,7 +198,7 @@ pub(crate) fn add_apart<E: Num>(
 #[cfg(test)]
 mod tests {
     use crate::dtype::Float;
-    use crate::kernels::contract::Product;
+    use crate::kernels::contract::PlannedContraction;
     use crate::kernels::contract::partition::*;
     use crate::ops::{Contract, View};
     use crate::shape::size;
@@ -252,7 +252,7 @@ mod tests {
 
     fn agree<E: Float>() {
         for (name, op) in products() {
-            let product = Product::new(&op, E::DTYPE, [false; 2]);
+            let product = PlannedContraction::new(&op, E::DTYPE, [false; 2]);
             let (a, b) = (numbers::<E>(size(op.a.source()), 1), numbers::<E>(size(op.b.source()), 2));
             let n = size(op.out.source());
             let run = |kernel: &Kernel, threads: usize| {
@@ -289,7 +289,7 @@ mod tests {
                 kernel.add(&x, &y, &mut out, &mut Scratch::default(), threads);
                 out
             };
-            let whole = Product::new(&op, DType::F64, [false; 2]).kernel;
+            let whole = PlannedContraction::new(&op, DType::F64, [false; 2]).kernel;
             let expected = run(&whole, 1);
             let parts = apart(whole, n, 100.0);
             assert!(matches!(&parts, Kernel::Apart(parts) if parts.len() > 4));

@@ -177,7 +177,7 @@ pub(crate) fn all_finite<E: Num>(v: &[E]) -> bool {
 mod tests {
     use crate::dtype::DType;
     use crate::kernels::contract::windows::*;
-    use crate::kernels::contract::{Product, Scratch};
+    use crate::kernels::contract::{PlannedContraction, Scratch};
 
     /// A convolution along a line, and its adjoint in the line: `shape` is `[y, d, c, o]`.
     fn line(shape: [usize; 4], n: usize, [stride, dilation, offset]: [i64; 3], adjoint: bool) -> Contract {
@@ -241,7 +241,7 @@ mod tests {
             };
             let (a, b) = (values(&op.a), values(&op.b));
             let mut out = vec![f64::NAN; size(op.out.source())];
-            let product = Product::new(&op, DType::F64, [false; 2]);
+            let product = PlannedContraction::new(&op, DType::F64, [false; 2]);
             product.run(&a, &b, &mut out, true, &mut Scratch::default());
             let expected = defined(&op, &a, &b);
             let same = |(x, y): (&f64, &f64)| x == y || (x.is_nan() && y.is_nan());

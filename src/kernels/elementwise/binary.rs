@@ -1,7 +1,7 @@
 //! The rows of [`Binary`] over slices.
 
 use super::Real;
-use super::loops::{Arg, GuardedZip, Row, pairs, pairs_by_library, pairs_guarded};
+use super::loops::{Arg, GuardedZip, TableRow, pairs, pairs_by_library, pairs_guarded};
 use super::math::derived;
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::Binary;
@@ -51,7 +51,7 @@ impl<E: Real> GuardedZip<E> for Atan2 {
 macro_rules! by_row {
     ($isa:ident, $op:ident, $x:ident, $y:ident, $out:ident; rows: $($R:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
         match $op {
-            $( Binary::$R => pairs($isa, Row(|x: E, y: E| Binary::$R.apply(x, y)), $x, $y, $out), )*
+            $( Binary::$R => pairs($isa, TableRow(|x: E, y: E| Binary::$R.apply(x, y)), $x, $y, $out), )*
             $( Binary::$G => pairs_guarded($isa, $G, $x, $y, $out), )*
             $( Binary::$L )|* => pairs_by_library(|x: E, y: E| $op.apply(x, y), $x, $y, $out),
         }
@@ -69,22 +69,22 @@ pub(crate) fn binary<E: Real>(isa: Isa, op: Binary, x: Arg<'_, E>, y: Arg<'_, E>
 }
 
 /// A row as a function of two numbers, with the bits that a loop over slices gives it.
-pub(crate) trait Function {
+pub(crate) trait BinaryFunction {
     /// Whether machines differ: if not, the row itself is the function.
     const BY_MACHINE: bool;
     fn at<M: Machine>(x: f64, y: f64) -> f64;
 }
 
 /// What is done with the function that a row is.
-pub(crate) trait Use {
+pub(crate) trait UseBinary {
     type Output;
-    fn with<F: Function>(self) -> Self::Output;
+    fn with<F: BinaryFunction>(self) -> Self::Output;
 }
 
 /// A vector kernel that asks the row at some arguments.
 struct Careful<F>(std::marker::PhantomData<F>);
 
-impl<F: GuardedZip<f64> + Default> Function for Careful<F> {
+impl<F: GuardedZip<f64> + Default> BinaryFunction for Careful<F> {
     const BY_MACHINE: bool = true;
     #[inline(always)]
     fn at<M: Machine>(x: f64, y: f64) -> f64 {
@@ -99,7 +99,7 @@ macro_rules! as_function {
             $( Binary::$G => $f.with::<Careful<$G>>(), )*
             $( Binary::$R => {
                 struct Here;
-                impl Function for Here {
+                impl BinaryFunction for Here {
                     const BY_MACHINE: bool = false;
                     #[inline(always)]
                     fn at<M: Machine>(x: f64, y: f64) -> f64 {
@@ -113,7 +113,7 @@ macro_rules! as_function {
 }
 
 /// Uses a row as a function of two numbers.
-pub(crate) fn binary_function<U: Use>(op: Binary, f: U) -> U::Output {
+pub(crate) fn binary_function<U: UseBinary>(op: Binary, f: U) -> U::Output {
     as_function! {
         op, f;
         rows: Add Sub Mul Div Copysign Min Max MulNoNan PowLessOne RecipReal Hypot Polygamma;

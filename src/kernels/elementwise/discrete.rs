@@ -1,7 +1,7 @@
 //! The elementwise rows of [`Discrete`](crate::ops::Discrete) over slices, and selection.
 
 use super::Real;
-use super::loops::{Arg, Row, Triple, each, pairs, triples};
+use super::loops::{Arg, TableRow, Triple, each, pairs, triples};
 use crate::dtype::Elem;
 use crate::kernels::isa::{Isa, Machine};
 use crate::ops::{Compare, FloatStep, IntBinary, IntUnary};
@@ -16,37 +16,37 @@ macro_rules! by_row {
 
 /// The comparison of each pair of elements.
 pub(crate) fn compare<E: Elem>(isa: Isa, op: Compare, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [bool]) {
-    by_row!(op, Compare: Eq Ne Lt Le Gt Ge; ROW => pairs(isa, Row(|x: E, y: E| ROW.apply(x, y)), x, y, out))
+    by_row!(op, Compare: Eq Ne Lt Le Gt Ge; ROW => pairs(isa, TableRow(|x: E, y: E| ROW.apply(x, y)), x, y, out))
 }
 
 /// The step function of each element.
 pub(crate) fn float_step<E: Real>(isa: Isa, op: FloatStep, x: &[E], out: &mut [E]) {
-    by_row!(op, FloatStep: Floor Ceil Round Sign StopGradient; ROW => each(isa, Row(|x: E| ROW.apply(x)), x, out))
+    by_row!(op, FloatStep: Floor Ceil Round Sign StopGradient; ROW => each(isa, TableRow(|x: E| ROW.apply(x)), x, out))
 }
 
 /// The function of each integer.
 pub(crate) fn int_unary(isa: Isa, op: IntUnary, x: &[i64], out: &mut [i64]) {
-    by_row!(op, IntUnary: Neg Abs; ROW => each(isa, Row(|x| ROW.apply(x)), x, out))
+    by_row!(op, IntUnary: Neg Abs; ROW => each(isa, TableRow(|x| ROW.apply(x)), x, out))
 }
 
 /// The function of each pair of integers.
 pub(crate) fn int_binary(isa: Isa, op: IntBinary, x: Arg<'_, i64>, y: Arg<'_, i64>, out: &mut [i64]) {
-    by_row!(op, IntBinary: Add Sub Mul Quot Rem Min Max; ROW => pairs(isa, Row(|x, y| ROW.apply(x, y)), x, y, out))
+    by_row!(op, IntBinary: Add Sub Mul Quot Rem Min Max; ROW => pairs(isa, TableRow(|x, y| ROW.apply(x, y)), x, y, out))
 }
 
 /// Where both masks hold.
 pub(crate) fn and(isa: Isa, x: Arg<'_, bool>, y: Arg<'_, bool>, out: &mut [bool]) {
-    pairs(isa, Row(|x: bool, y: bool| x & y), x, y, out);
+    pairs(isa, TableRow(|x: bool, y: bool| x & y), x, y, out);
 }
 
 /// Where at least one mask holds.
 pub(crate) fn or(isa: Isa, x: Arg<'_, bool>, y: Arg<'_, bool>, out: &mut [bool]) {
-    pairs(isa, Row(|x: bool, y: bool| x | y), x, y, out);
+    pairs(isa, TableRow(|x: bool, y: bool| x | y), x, y, out);
 }
 
 /// Where the mask does not hold.
 pub(crate) fn not(isa: Isa, x: &[bool], out: &mut [bool]) {
-    each(isa, Row(|x: bool| !x), x, out);
+    each(isa, TableRow(|x: bool| !x), x, out);
 }
 
 /// An element type that is converted to integers and floats.
@@ -81,12 +81,12 @@ convert! {
 
 /// Each element as an integer.
 pub(crate) fn to_int<A: Convert>(isa: Isa, x: &[A], out: &mut [i64]) {
-    each(isa, Row(A::to_int), x, out);
+    each(isa, TableRow(A::to_int), x, out);
 }
 
 /// Each integer, or each mask as 0 and 1, as a float.
 pub(crate) fn to_float<A: Convert, E: Real>(isa: Isa, x: &[A], out: &mut [E]) {
-    each(isa, Row(E::converted::<A>), x, out);
+    each(isa, TableRow(E::converted::<A>), x, out);
 }
 
 /// The choice of a mask.

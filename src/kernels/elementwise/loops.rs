@@ -82,16 +82,16 @@ pub(crate) trait GuardedZip<E>: Copy {
 
 /// A function that is the same on every machine: a row of a table.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<F>(pub(crate) F);
+pub(crate) struct TableRow<F>(pub(crate) F);
 
-impl<A, R, F: Fn(A) -> R + Copy> Map<A, R> for Row<F> {
+impl<A, R, F: Fn(A) -> R + Copy> Map<A, R> for TableRow<F> {
     #[inline(always)]
     fn at<M: Machine>(self, x: A) -> R {
         (self.0)(x)
     }
 }
 
-impl<A, B, R, F: Fn(A, B) -> R + Copy> Zip<A, B, R> for Row<F> {
+impl<A, B, R, F: Fn(A, B) -> R + Copy> Zip<A, B, R> for TableRow<F> {
     #[inline(always)]
     fn at<M: Machine>(self, x: A, y: B) -> R {
         (self.0)(x, y)

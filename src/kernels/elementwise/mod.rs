@@ -21,15 +21,15 @@ mod unary;
 
 use super::isa;
 
-pub(crate) use binary::{Function as BinaryFunction, Use as UseBinary, binary, binary_function};
+pub(crate) use binary::{BinaryFunction, UseBinary, binary, binary_function};
 pub(crate) use discrete::{and, compare, float_step, int_binary, int_unary, not, or, select, to_float, to_int};
 pub(crate) use fused::{Form, MAX_TERMS, form, linear_combination, sin_cos};
-pub(crate) use isa::{Fused, Isa, Plain};
+pub(crate) use isa::{Fused, Isa, WithoutFma};
 pub(crate) use loops::Arg;
 pub(crate) use reductions::{add_to, max, max_to, min, min_to, sum};
 pub(crate) use short_rows::{copy, reverse, spread, sum_all, sum_each};
 pub(crate) use strided::{add_apart, copy_apart, put_apart};
-pub(crate) use unary::{Function as UnaryFunction, Use as UseUnary, unary, unary_function};
+pub(crate) use unary::{UnaryFunction, UseUnary, unary, unary_function};
 
 /// The float types that have kernels: `f64` and `f32`.
 pub(crate) trait Real: math::Elementary {

@@ -1,7 +1,7 @@
 //! The rows of [`Unary`] over slices.
 
 use super::Real;
-use super::loops::{Guarded, Map, Row, each, each_by_library, each_guarded};
+use super::loops::{Guarded, Map, TableRow, each, each_by_library, each_guarded};
 use super::math::derived;
 use crate::dtype::DType;
 use crate::kernels::isa::{Isa, Machine};
@@ -62,7 +62,7 @@ functions! {
 macro_rules! by_row {
     ($isa:ident, $op:ident, $x:ident, $out:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
         match $op {
-            $( Unary::$R => each($isa, Row(|x: E| Unary::$R.apply(x)), $x, $out), )*
+            $( Unary::$R => each($isa, TableRow(|x: E| Unary::$R.apply(x)), $x, $out), )*
             $( Unary::$K => each($isa, $K, $x, $out), )*
             $( Unary::$G => each_guarded($isa, $G, $x, $out), )*
             $( Unary::$N if E::DTYPE == DType::F32 => each($isa, $N, $x, $out), )*
@@ -84,22 +84,22 @@ pub(crate) fn unary<E: Real>(isa: Isa, op: Unary, x: &[E], out: &mut [E]) {
 }
 
 /// A row as a function of one number, with the bits that a loop over a slice gives it.
-pub(crate) trait Function {
+pub(crate) trait UnaryFunction {
     /// Whether machines differ: if not, the row itself is the function.
     const BY_MACHINE: bool;
     fn at<M: Machine>(x: f64) -> f64;
 }
 
 /// What is done with the function that a row is.
-pub(crate) trait Use {
+pub(crate) trait UseUnary {
     type Output;
-    fn with<F: Function>(self) -> Self::Output;
+    fn with<F: UnaryFunction>(self) -> Self::Output;
 }
 
 /// A vector kernel.
 struct Kernel<F>(std::marker::PhantomData<F>);
 
-impl<F: Map<f64, f64> + Default> Function for Kernel<F> {
+impl<F: Map<f64, f64> + Default> UnaryFunction for Kernel<F> {
     const BY_MACHINE: bool = true;
     #[inline(always)]
     fn at<M: Machine>(x: f64) -> f64 {
@@ -110,7 +110,7 @@ impl<F: Map<f64, f64> + Default> Function for Kernel<F> {
 /// A vector kernel that asks the row at some arguments.
 struct Careful<F>(std::marker::PhantomData<F>);
 
-impl<F: Guarded<f64> + Default> Function for Careful<F> {
+impl<F: Guarded<f64> + Default> UnaryFunction for Careful<F> {
     const BY_MACHINE: bool = true;
     #[inline(always)]
     fn at<M: Machine>(x: f64) -> f64 {
@@ -125,7 +125,7 @@ macro_rules! as_function {
             $( Unary::$G => $f.with::<Careful<$G>>(), )*
             $( Unary::$R => {
                 struct Here;
-                impl Function for Here {
+                impl UnaryFunction for Here {
                     const BY_MACHINE: bool = false;
                     #[inline(always)]
                     fn at<M: Machine>(x: f64) -> f64 {
@@ -139,7 +139,7 @@ macro_rules! as_function {
 }
 
 /// Uses a row as a function of one number.
-pub(crate) fn unary_function<U: Use>(op: Unary, f: U) -> U::Output {
+pub(crate) fn unary_function<U: UseUnary>(op: Unary, f: U) -> U::Output {
     as_function! {
         op, f;
         rows: Neg Abs Recip Square Sqrt Relu Erfc Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;

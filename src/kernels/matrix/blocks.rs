@@ -13,7 +13,7 @@ const BLOCK: usize = 32;
 
 /// A triangle: the elements of a matrix row by row, `n` to a row, from a row and column on; or those of its transpose.
 #[derive(Clone, Copy)]
-pub(crate) struct Triangle<'a, E> {
+pub(crate) struct TriangleView<'a, E> {
     pub(crate) of: &'a [E],
     pub(crate) n: usize,
     /// Whether the elements are those of the transposed matrix.
@@ -23,7 +23,7 @@ pub(crate) struct Triangle<'a, E> {
     pub(crate) unit: bool,
 }
 
-impl<E: Real> Triangle<'_, E> {
+impl<E: Real> TriangleView<'_, E> {
     fn strides(&self) -> [usize; 2] {
         if self.transposed { [1, self.n] } else { [self.n, 1] }
     }
@@ -120,7 +120,7 @@ pub(crate) fn cholesky<E: Real>(a: &mut [E], n: usize, from: usize, to: usize) -
         }
     }
     let first = copied(a, n, [from, from], [rows, rows]);
-    Triangle { of: &first, n: rows, transposed: false, lower: true, unit: false }.solve(&mut x, below);
+    TriangleView { of: &first, n: rows, transposed: false, lower: true, unit: false }.solve(&mut x, below);
     for i in 0..below {
         for k in 0..rows {
             a[(middle + i) * n + from + k] = x[k * below + i];
@@ -149,7 +149,7 @@ pub(crate) fn lu<E: Real>(a: &mut [E], n: usize, from: usize, to: usize, order: 
     let (rows, columns, below) = (middle - from, to - middle, n - middle);
     let first = copied(a, n, [from, from], [rows, rows]);
     let mut right = copied(a, n, [from, middle], [rows, columns]);
-    Triangle { of: &first, n: rows, transposed: false, lower: true, unit: true }.solve(&mut right, columns);
+    TriangleView { of: &first, n: rows, transposed: false, lower: true, unit: true }.solve(&mut right, columns);
     for (i, row) in right.chunks_exact(columns).enumerate() {
         a[(from + i) * n + middle..][..columns].copy_from_slice(row);
     }

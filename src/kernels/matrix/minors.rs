@@ -3,7 +3,7 @@
 //! Laws: no minor is divided by anything, so a singular matrix has its minors like any other. Rows and columns times
 //! powers of two move minors by these, and no product on the way leaves the range of floats if the minors do not.
 
-use super::blocks::Triangle;
+use super::blocks::TriangleView;
 use super::{Real, abs, determinant, exponent, inverse, is_finite, nan, product, scaled};
 use crate::ops::minors;
 
@@ -86,7 +86,7 @@ fn cofactors<E: Real>(n: usize, b: &Balanced<E>, out: &mut [E]) {
     let (upper, size) = adjugate_of_upper(n, &lu);
     // The transposed product of the adjugate and the inverse of the unit lower triangle.
     (0..n * n).for_each(|at| x[at] = upper[at % n * n + at / n]);
-    Triangle { of: &lu, n, transposed: true, lower: false, unit: true }.solve(&mut x, n);
+    TriangleView { of: &lu, n, transposed: true, lower: false, unit: true }.solve(&mut x, n);
     for at in 0..n * n {
         give(rows[at / n], columns[at % n], if odd { -x[at] } else { x[at] }, size);
     }

@@ -12,7 +12,7 @@ mod orthogonal;
 use nalgebra::{DMatrix, RealField, SVD, SymmetricEigen};
 
 use crate::dtype::{DType, Float};
-use blocks::{Triangle, copy_rows};
+use blocks::{TriangleView, copy_rows};
 pub(crate) use minors::{minors, pivots};
 
 /// A float type of both this crate and nalgebra.
@@ -108,7 +108,7 @@ pub(crate) fn solve<E: Real>(n: usize, (lu, p): (&[E], &[i64]), transposed: bool
     if is_zero(b) {
         return x.fill(E::ZERO);
     }
-    let part = |lower: bool| Triangle { of: lu, n, transposed, lower: lower != transposed, unit: lower };
+    let part = |lower: bool| TriangleView { of: lu, n, transposed, lower: lower != transposed, unit: lower };
     let (lower, upper) = (part(true), part(false));
     if !(is_finite(lu) && upper.is_regular()) {
         return x.fill(nan());
@@ -133,7 +133,7 @@ pub(crate) fn solve_triangular<E: Real>(n: usize, a: &[E], [lower, transposed, u
     if is_zero(b) {
         return x.fill(E::ZERO);
     }
-    let triangle = Triangle { of: a, n, transposed, lower: lower != transposed, unit };
+    let triangle = TriangleView { of: a, n, transposed, lower: lower != transposed, unit };
     let counts = |i: usize| if lower { i * n..i * n + i + 1 } else { i * n + i..(i + 1) * n };
     let finite = (0..n).all(|i| {
         let row = &a[counts(i)];

@@ -23,17 +23,17 @@ type Elements = SmallVec<[Element; 8]>;
 
 /// What a value of the old body is in the new one.
 #[derive(Clone, Debug)]
-pub(super) enum Known {
+pub(super) enum ScalarValue {
     /// A value of the new body.
     Whole(NodeId),
     /// Its elements.
     Numbers(Elements),
     /// The results of a function that became operations.
-    Many(Vec<Known>),
+    Many(Vec<ScalarValue>),
 }
 
 /// A body that is being written.
-pub(super) struct Body {
+pub(super) struct ScalarBody {
     pub(super) b: Builder,
     /// Values from outside, which are in memory.
     captured: BTreeSet<NodeId>,
@@ -45,9 +45,9 @@ pub(super) struct Body {
     read: HashMap<(NodeId, usize), NodeId>,
 }
 
-impl Body {
-    pub(super) fn new(b: Builder, captured: &[NodeId], mixed: bool) -> Body {
-        Body {
+impl ScalarBody {
+    pub(super) fn new(b: Builder, captured: &[NodeId], mixed: bool) -> ScalarBody {
+        ScalarBody {
             b,
             captured: captured.iter().copied().collect(),
             mixed,
@@ -57,7 +57,7 @@ impl Body {
     }
 
     /// The results of a program on these inputs; nothing, if it has no form by numbers.
-    pub(super) fn program(&mut self, program: &Program, inputs: Vec<Known>) -> Option<Vec<Known>> {
+    pub(super) fn program(&mut self, program: &Program, inputs: Vec<ScalarValue>) -> Option<Vec<ScalarValue>> {
         let mut known = inputs;
         for (k, node) in program.nodes().iter().enumerate().skip(known.len()) {
             let before = self.b.placed(program.place(k as NodeId));
@@ -68,19 +68,19 @@ impl Body {
         Some(program.results().iter().map(|r| known[*r as usize].clone()).collect())
     }
 
-    fn node(&mut self, program: &Program, node: &Node, known: &[Known]) -> Option<Known> {
+    fn node(&mut self, program: &Program, node: &Node, known: &[ScalarValue]) -> Option<ScalarValue> {
         let numbers = match &node.op {
             Op::Custom(rule, args) if !rule.is_while() => {
                 let args = args.iter().map(|a| known[*a as usize].clone()).collect();
-                return self.program(rule.primal(), args).map(Known::Many);
+                return self.program(rule.primal(), args).map(ScalarValue::Many);
             }
             Op::Output(of, position) => {
-                if let Known::Many(results) = &known[*of as usize] {
+                if let ScalarValue::Many(results) = &known[*of as usize] {
                     return Some(results[*position].clone());
                 }
                 return self.kept(program, node, known);
             }
-            Op::Constant(c) => return Some(Known::Whole(self.b.apply(Op::Constant(c.clone())))),
+            Op::Constant(c) => return Some(ScalarValue::Whole(self.b.apply(Op::Constant(c.clone())))),
             Op::Loop(_) | Op::Custom(..) => return self.kept(program, node, known),
             Op::Call(..) => None,
             Op::Input(_) => unreachable!("inputs come first"),
@@ -90,14 +90,14 @@ impl Body {
             Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) | Op::Concat(..) => self.small(program, node, known),
         };
         match numbers {
-            Some(numbers) => Some(Known::Numbers(numbers)),
+            Some(numbers) => Some(ScalarValue::Numbers(numbers)),
             None if self.mixed => self.kept(program, node, known),
             None => None,
         }
     }
 
     /// The operation as it is.
-    fn kept(&mut self, program: &Program, node: &Node, known: &[Known]) -> Option<Known> {
+    fn kept(&mut self, program: &Program, node: &Node, known: &[ScalarValue]) -> Option<ScalarValue> {
         let mut operands: Vec<(NodeId, NodeId)> = Vec::new();
         let mut complete = true;
         node.op.operands(&mut |a| {
@@ -112,15 +112,15 @@ impl Body {
         }
         let mut next = operands.iter();
         let op = node.op.map(&mut |_| next.next().expect("an operation has the same operands again").1);
-        Some(Known::Whole(self.b.add(op, node.shape.clone(), node.dtype)))
+        Some(ScalarValue::Whole(self.b.add(op, node.shape.clone(), node.dtype)))
     }
 
     /// The value in one piece.
-    pub(super) fn whole(&mut self, known: &Known, shape: &[usize], dtype: DType) -> Option<NodeId> {
+    pub(super) fn whole(&mut self, known: &ScalarValue, shape: &[usize], dtype: DType) -> Option<NodeId> {
         let numbers = match known {
-            Known::Whole(id) => return Some(*id),
-            Known::Many(_) => unreachable!("only results are taken of what has several"),
-            Known::Numbers(numbers) => numbers.clone(),
+            ScalarValue::Whole(id) => return Some(*id),
+            ScalarValue::Many(_) => unreachable!("only results are taken of what has several"),
+            ScalarValue::Numbers(numbers) => numbers.clone(),
         };
         let numbers: Vec<NodeId> = numbers.into_iter().map(|e| self.number(e, dtype)).collect();
         if shape.is_empty() {
@@ -157,11 +157,11 @@ impl Body {
     }
 
     /// The element of a value of this shape at a position.
-    fn element(&mut self, known: &Known, shape: &[usize], at: usize) -> Element {
+    fn element(&mut self, known: &ScalarValue, shape: &[usize], at: usize) -> Element {
         let id = match known {
-            Known::Numbers(numbers) => return numbers[at],
-            Known::Whole(id) => *id,
-            Known::Many(_) => unreachable!("only results are taken of what has several"),
+            ScalarValue::Numbers(numbers) => return numbers[at],
+            ScalarValue::Whole(id) => *id,
+            ScalarValue::Many(_) => unreachable!("only results are taken of what has several"),
         };
         if let Op::Constant(c) = &self.b.node(id).op {
             let number = with_elem!(c.0.dtype(), E => Array::scalar(c.0.typed::<E>().get(at)));
@@ -181,12 +181,12 @@ impl Body {
     }
 
     /// The elements of a small value as numbers.
-    fn numbers(&mut self, program: &Program, known: &[Known], a: NodeId) -> Option<SmallVec<[NodeId; 8]>> {
+    fn numbers(&mut self, program: &Program, known: &[ScalarValue], a: NodeId) -> Option<SmallVec<[NodeId; 8]>> {
         let node = &program.nodes()[a as usize];
         if !is_small(&node.shape) {
             return None;
         }
-        let of = |self_: &mut Body, at| {
+        let of = |self_: &mut ScalarBody, at| {
             let element = self_.element(&known[a as usize], &node.shape, at);
             self_.number(element, node.dtype)
         };
@@ -228,7 +228,7 @@ impl Body {
     }
 
     /// The elements of the result of an operation.
-    fn small(&mut self, program: &Program, node: &Node, known: &[Known]) -> Option<Elements> {
+    fn small(&mut self, program: &Program, node: &Node, known: &[ScalarValue]) -> Option<Elements> {
         if !is_small(&node.shape) {
             return None;
         }
@@ -291,7 +291,7 @@ impl Body {
     }
 
     /// An elementwise operation.
-    fn each(&mut self, program: &Program, known: &[Known], node: &Node) -> Option<Elements> {
+    fn each(&mut self, program: &Program, known: &[ScalarValue], node: &Node) -> Option<Elements> {
         let mut wide = node.dtype == DType::F64;
         node.op.operands(&mut |a| wide |= program.nodes()[*a as usize].dtype == DType::F64);
         wide |= is_logic(&node.op);
@@ -308,7 +308,7 @@ impl Body {
         if !small {
             return None;
         }
-        let at = |self_: &mut Body, at: usize| {
+        let at = |self_: &mut ScalarBody, at: usize| {
             let mut next = operands.iter();
             let op = node.op.map(&mut |_| next.next().expect("an operation has the same operands again")[at]);
             Some(Some(self_.op(op)?))
@@ -317,8 +317,15 @@ impl Body {
     }
 
     /// A sum, to which nothing adds nothing.
-    fn plus(&mut self, program: &Program, known: &[Known], a: NodeId, b: NodeId, node: &Node) -> Option<Elements> {
-        let at = |self_: &mut Body, at: usize| {
+    fn plus(
+        &mut self,
+        program: &Program,
+        known: &[ScalarValue],
+        a: NodeId,
+        b: NodeId,
+        node: &Node,
+    ) -> Option<Elements> {
+        let at = |self_: &mut ScalarBody, at: usize| {
             let [x, y] = [a, b].map(|of| {
                 let shape = &program.nodes()[of as usize].shape;
                 self_.element(&known[of as usize], shape, at)
@@ -346,7 +353,7 @@ impl Body {
     }
 
     /// Elements moved through views, or added up.
-    fn moved(&mut self, known: &Known, (from, into): (&View, &View), dtype: DType) -> Option<Elements> {
+    fn moved(&mut self, known: &ScalarValue, (from, into): (&View, &View), dtype: DType) -> Option<Elements> {
         let space = from.shape();
         let most =
             if dtype == DType::F64 || into.is_injective() { MACHINE.numbers_positions } else { MACHINE.numbers_narrow };
@@ -369,7 +376,7 @@ impl Body {
     }
 
     /// Sums of products.
-    fn contracted(&mut self, op: &Contract, [a, b]: [&Known; 2], dtype: DType) -> Option<Elements> {
+    fn contracted(&mut self, op: &Contract, [a, b]: [&ScalarValue; 2], dtype: DType) -> Option<Elements> {
         let space = op.out.shape();
         if size(space) > if dtype == DType::F64 { MACHINE.numbers_positions } else { MACHINE.numbers_narrow } {
             return None;
@@ -393,12 +400,12 @@ impl Body {
     }
 }
 
-impl Body {
+impl ScalarBody {
     /// The extremum of each line, or its position: the first of equal ones, the first NaN if there is one.
     fn extrema(
         &mut self,
         program: &Program,
-        known: &[Known],
+        known: &[ScalarValue],
         (op, a, place): (Reduce, NodeId, bool),
     ) -> Option<Elements> {
         let node = &program.nodes()[a as usize];
@@ -470,7 +477,12 @@ impl Body {
     }
 
     /// The indices of an operation at each of their positions.
-    fn indices(&mut self, program: &Program, known: &[Known], ix: &[NodeId]) -> Option<Vec<SmallVec<[NodeId; 8]>>> {
+    fn indices(
+        &mut self,
+        program: &Program,
+        known: &[ScalarValue],
+        ix: &[NodeId],
+    ) -> Option<Vec<SmallVec<[NodeId; 8]>>> {
         ix.iter().map(|i| self.numbers(program, known, *i)).collect()
     }
 
@@ -478,7 +490,7 @@ impl Body {
     fn gathered(
         &mut self,
         program: &Program,
-        known: &[Known],
+        known: &[ScalarValue],
         (a, ix): (NodeId, &[NodeId]),
         node: &Node,
     ) -> Option<Elements> {
@@ -494,7 +506,7 @@ impl Body {
                 let within = places.iter().zip(indexed).all(|(i, n)| (0..*n as i64).contains(i));
                 let place: Shape = places.iter().map(|i| *i as usize).chain(inside).collect();
                 if within { self.element(&known[a as usize], shape, position(&place, shape)) } else { None }
-            } else if let Known::Whole(id) = &known[a as usize]
+            } else if let ScalarValue::Whole(id) = &known[a as usize]
                 && (self.captured.contains(id) || matches!(self.b.node(*id).op, Op::Constant(_)))
             {
                 of.extend(inside.iter().map(|i| self.integer(*i)));
@@ -524,7 +536,7 @@ impl Body {
     fn scattered(
         &mut self,
         program: &Program,
-        known: &[Known],
+        known: &[ScalarValue],
         (a, ix, v): (NodeId, &[NodeId], NodeId),
         node: &Node,
     ) -> Option<Elements> {

@@ -17,9 +17,9 @@
 mod elements;
 
 use crate::cost::MACHINE;
-use crate::program::{Builder, Custom, Loop, Made, NodeId, Op, Program, run_by};
+use crate::program::{Builder, Custom, Loop, NodeId, Op, Program, Rebuilt, run_by};
 use crate::shape::size;
-use elements::{Body, Known};
+use elements::{ScalarBody, ScalarValue};
 
 /// The program in which loops over small arrays compute with numbers: what a compiled program runs.
 ///
@@ -47,12 +47,12 @@ fn by_loops(program: &Program) -> Option<Program> {
             let Some(body) = body(&l.body, l.init.len() + l.xs.len()) else { return now.again(b, node) };
             found = true;
             let Op::Loop(outside) = now.op(&node.op) else { unreachable!("a loop stays a loop") };
-            Made::One(b.apply(Op::Loop(Box::new(Loop { body, ..*outside }))))
+            Rebuilt::One(b.apply(Op::Loop(Box::new(Loop { body, ..*outside }))))
         }
         Op::Custom(rule, args) => {
             let Some(rule) = of_rule(rule) else { return now.again(b, node) };
             found = true;
-            Made::One(b.apply(Op::Custom(rule.into(), args.iter().map(|a| now.of(*a)).collect())))
+            Rebuilt::One(b.apply(Op::Custom(rule.into(), args.iter().map(|a| now.of(*a)).collect())))
         }
         Op::Output(..) | Op::Input(_) | Op::Constant(_) | Op::Unary(..) | Op::Binary(..) | Op::Discrete(..) => {
             now.again(b, node)
@@ -92,8 +92,8 @@ fn body(program: &Program, captured: usize) -> Option<Program> {
 fn by_numbers(program: &Program, captured: usize) -> Option<Program> {
     let mut b = Builder::literal();
     let inputs = b.inputs(program.inputs(), &[]);
-    let mut body = Body::new(b, &inputs[captured..], has_loops(program));
-    let results = body.program(program, inputs.into_iter().map(Known::Whole).collect())?;
+    let mut body = ScalarBody::new(b, &inputs[captured..], has_loops(program));
+    let results = body.program(program, inputs.into_iter().map(ScalarValue::Whole).collect())?;
     let kinds = program.outputs().iter().map(|slot| (&slot.shape[..], slot.dtype));
     let results: Option<Vec<NodeId>> =
         results.iter().zip(kinds).map(|(known, (shape, dtype))| body.whole(known, shape, dtype)).collect();

@@ -20,7 +20,7 @@ use crate::shape::size;
 
 /// A fact about a value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Known {
+pub(crate) enum KnownFact {
     Integers(Integers),
     Mask(Mask),
 }
@@ -35,27 +35,27 @@ pub(crate) struct Integers {
 
 /// A fact about a value of one program, for use in another program.
 #[derive(Clone, Debug)]
-pub(crate) struct Fact(Known);
+pub(crate) struct Fact(KnownFact);
 
 impl Fact {
     /// The fact about each row of the value.
     pub(crate) fn of_rows(&self) -> Option<Fact> {
         Some(Fact(match &self.0 {
-            Known::Integers(known) => {
+            KnownFact::Integers(known) => {
                 let form = known.form.as_ref().and_then(Form::of_rows);
-                Known::Integers(Integers { form, ..*known })
+                KnownFact::Integers(Integers { form, ..*known })
             }
-            Known::Mask(known) => Known::Mask(known.of_rows()?),
+            KnownFact::Mask(known) => KnownFact::Mask(known.of_rows()?),
         }))
     }
 }
 
 /// The facts about all operations of a builder.
 #[derive(Default)]
-pub(crate) struct Facts(Vec<Option<Box<Known>>>);
+pub(crate) struct Facts(Vec<Option<Box<KnownFact>>>);
 
 impl Facts {
-    pub(crate) fn push(&mut self, known: Option<Known>) {
+    pub(crate) fn push(&mut self, known: Option<KnownFact>) {
         self.0.push(known.map(Box::new));
     }
 
@@ -70,8 +70,8 @@ impl Facts {
 
     pub(crate) fn integers(&self, id: NodeId) -> Option<&Integers> {
         match self.0[id as usize].as_deref() {
-            Some(Known::Integers(known)) => Some(known),
-            Some(Known::Mask(_)) | None => None,
+            Some(KnownFact::Integers(known)) => Some(known),
+            Some(KnownFact::Mask(_)) | None => None,
         }
     }
 
@@ -95,8 +95,8 @@ impl Facts {
 
     pub(crate) fn mask(&self, id: NodeId) -> Option<&Mask> {
         match self.0[id as usize].as_deref() {
-            Some(Known::Mask(known)) => Some(known),
-            Some(Known::Integers(_)) | None => None,
+            Some(KnownFact::Mask(known)) => Some(known),
+            Some(KnownFact::Integers(_)) | None => None,
         }
     }
 }
@@ -143,13 +143,13 @@ impl Integers {
 }
 
 /// The fact about the result of an operation on existing values.
-pub(crate) fn known(b: &Builder, op: &Op<NodeId>, shape: &[usize], dtype: DType) -> Option<Known> {
+pub(crate) fn known(b: &Builder, op: &Op<NodeId>, shape: &[usize], dtype: DType) -> Option<KnownFact> {
     if shape.contains(&0) {
         return None;
     }
     match dtype {
-        DType::I64 => integers(b, op, shape).map(Known::Integers),
-        DType::Bool => mask::mask(b, op).map(Known::Mask),
+        DType::I64 => integers(b, op, shape).map(KnownFact::Integers),
+        DType::Bool => mask::mask(b, op).map(KnownFact::Mask),
         DType::F64 | DType::F32 => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::concat::{Piece, join, step};
+use super::concat::{ConcatPart, join, step};
 use super::linearly;
 use crate::dtype::DType;
 use crate::ops::{Binary, Linear, View};
@@ -34,7 +34,7 @@ fn together(b: &Builder, x: NodeId, y: NodeId) -> Option<(Linear, NodeId)> {
             continue;
         }
         for (before, after) in [(&first, &second), (&second, &first)] {
-            let stepped = |piece: &Piece| Piece { step: step(&piece.view, axis), ..piece.clone() };
+            let stepped = |piece: &ConcatPart| ConcatPart { step: step(&piece.view, axis), ..piece.clone() };
             let Some(both) = join(&stepped(before), &stepped(after), axis) else { continue };
             let (from, into) = apart(&both.view, rank);
             if into.is_injective() {
@@ -47,7 +47,7 @@ fn together(b: &Builder, x: NodeId, y: NodeId) -> Option<(Linear, NodeId)> {
 
 /// The places that a linear operation reads and writes, as one view of pairs of places, and the number of axes of the
 /// places read.
-pub(super) fn copied(b: &Builder, id: NodeId) -> Option<(Piece, usize)> {
+pub(super) fn copied(b: &Builder, id: NodeId) -> Option<(ConcatPart, usize)> {
     let Op::Linear(op, source) = &b.node(id).op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
     if from.is_empty() || into.is_empty() {
@@ -69,7 +69,7 @@ pub(super) fn copied(b: &Builder, id: NodeId) -> Option<(Piece, usize)> {
     }
     let view = View::try_affine(&[from.source(), into.source()].concat(), &shape, &matrix, &offset).ok()?;
     let rank = from.source().len();
-    view.is_total().then(|| (Piece { source: *source, view, step: None }, rank))
+    view.is_total().then(|| (ConcatPart { source: *source, view, step: None }, rank))
 }
 
 /// Splits a view of pairs of places into its two views; `rank` is the number of axes of the first.

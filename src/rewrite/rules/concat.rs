@@ -48,7 +48,7 @@ fn concat_nested(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) 
 
 /// A part as a view of an array.
 #[derive(Clone)]
-pub(super) struct Piece {
+pub(super) struct ConcatPart {
     pub(super) source: NodeId,
     pub(super) view: View,
     /// The step in the source per index along the concatenated axis; unknown where the part has size 1 there.
@@ -59,7 +59,7 @@ pub(super) struct Piece {
 /// are one view
 fn concat_of_views(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let (axis, parts) = applied(op)?;
-    let mut merged: Vec<(NodeId, Option<Piece>)> = Vec::new();
+    let mut merged: Vec<(NodeId, Option<ConcatPart>)> = Vec::new();
     for part in parts {
         let piece = piece(b, *part, axis);
         let joined = match (merged.last().and_then(|(_, last)| last.as_ref()), &piece) {
@@ -92,10 +92,10 @@ fn concat_of_views(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType
     Some(b.add(Op::Concat(axis, whole), shape.clone(), dtype))
 }
 
-fn piece(b: &Builder, part: NodeId, axis: usize) -> Option<Piece> {
+fn piece(b: &Builder, part: NodeId, axis: usize) -> Option<ConcatPart> {
     let (source, view) = views::read(b, part)?;
     let step = step(&view, axis);
-    (view.is_total() && !view.shape().contains(&0)).then_some(Piece { source, view, step })
+    (view.is_total() && !view.shape().contains(&0)).then_some(ConcatPart { source, view, step })
 }
 
 /// The step in the source per index along an axis; unknown where the view has size 1 there.
@@ -105,7 +105,7 @@ pub(super) fn step(view: &View, axis: usize) -> Option<SmallVec<[i64; 6]>> {
 
 /// Both pieces as one, if the second starts along the axis where the first ends and all other sizes and steps are
 /// equal.
-pub(super) fn join(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> {
+pub(super) fn join(first: &ConcatPart, second: &ConcatPart, axis: usize) -> Option<ConcatPart> {
     let (v, w) = (&first.view, &second.view);
     if first.source != second.source || v.source() != w.source() {
         return None;
@@ -130,7 +130,7 @@ pub(super) fn join(first: &Piece, second: &Piece, axis: usize) -> Option<Piece> 
         matrix.extend((0..shape.len()).map(|j| if j == axis { *m } else { v.row(k)[j] }));
     }
     let view = View::try_affine(v.source(), &shape, &matrix, v.offset()).ok()?;
-    Some(Piece { source: first.source, view, step: Some(step) })
+    Some(ConcatPart { source: first.source, view, step: Some(step) })
 }
 
 /// view (concat [x, y]) = view y, where the view reads one part alone

@@ -59,7 +59,7 @@ enum Apply {
     /// are known; `None` if the rule does not apply.
     Operation(fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>),
     /// The function makes a loop simpler; see [`loops`].
-    Loop(loops::Step),
+    Loop(loops::LoopRule),
 }
 
 /// A rule: of one operation, or of a whole loop.

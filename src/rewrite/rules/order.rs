@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use super::contract::{contracted, seen_through};
 use super::orders::{
-    Step, Summed, Views, beats, boxed, contracting, copying, elementwise, pairing, settled, spread, summed, with_pair,
-    with_sum,
+    OrderStep, Summed, Views, beats, boxed, contracting, copying, elementwise, pairing, settled, spread, summed,
+    with_pair, with_sum,
 };
 use super::views::{Axes, moves, over, reading};
 use super::{elements, like, linearly, number};
@@ -293,12 +293,12 @@ impl Product {
         let mut values: SmallVec<[NodeId; 4]> = factors.drain(..).map(|(id, _)| id).collect();
         for step in steps {
             match step {
-                Step::Sum(k) => {
+                OrderStep::Sum(k) => {
                     let sum = summed(&views, k, &out)?;
                     values[k] = linearly(b, sum.op.clone(), values[k]);
                     (views, out) = with_sum(&views, &out, k, sum);
                 }
-                Step::Pair(p, q) => {
+                OrderStep::Pair(p, q) => {
                     let pair = pairing(&views, (p, q), &out);
                     let y = values.remove(q);
                     values[p] = match pair.is_elementwise() {

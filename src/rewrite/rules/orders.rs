@@ -166,7 +166,7 @@ pub(super) type Views = SmallVec<[View; 4]>;
 
 /// A step of an order.
 #[derive(Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum OrderStep {
     /// A factor is summed over the axes that it alone has.
     Sum(usize),
     /// Two factors are contracted into one, which takes the place of the first.
@@ -235,7 +235,7 @@ pub(super) fn with_sum(views: &[View], out: &View, k: usize, sum: Summed) -> (Vi
 }
 
 /// The steps of an order, with what it costs.
-type Order = (Cost, SmallVec<[Step; 4]>);
+type Order = (Cost, SmallVec<[OrderStep; 4]>);
 
 /// The cheapest orders that were found for the program under construction, by the views of the factors and of the
 /// result. Only looked up, never iterated over, so that its order has no effect.
@@ -263,7 +263,7 @@ fn cheapest(views: &[View], out: &View) -> Order {
         let pays =
             views.len() > 2 || beats(whole, settled(&Contract::new(views[0].clone(), views[1].clone(), out.clone())));
         if pays {
-            return (whole, [Step::Sum(k)].into_iter().chain(steps).collect());
+            return (whole, [OrderStep::Sum(k)].into_iter().chain(steps).collect());
         }
     }
     if views.len() < 3 {
@@ -282,7 +282,7 @@ fn cheapest(views: &[View], out: &View) -> Order {
             let (rest, steps) = cheapest(&next, &space);
             let whole = first + rest;
             if is_less(whole) {
-                best = Some((whole, [Step::Pair(p, q)].into_iter().chain(steps).collect()));
+                best = Some((whole, [OrderStep::Pair(p, q)].into_iter().chain(steps).collect()));
             }
         }
     }

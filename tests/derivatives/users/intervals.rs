@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use polygrad::array::Rng;
-use polygrad::base::{BaseTensor, Step, Traced, Trip, map_accum_grouped};
+use polygrad::base::{BaseTensor, Traced, Trip, TripFn, map_accum_grouped};
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::Options;
 use polygrad::program::{Custom, interpret};
@@ -131,7 +131,7 @@ impl BaseTensor for Interval {
         Interval { low: Array::concat(axis, &lows(parts)), high: Array::concat(axis, &highs(parts)) }
     }
 
-    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: Step<'_, Self>) -> Trip<Self> {
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         let open = |v: &Interval| [v.low.clone(), v.high.clone()].into_iter().collect();
         let close = |g: &polygrad::base::Group<Array>| Interval { low: g[0].clone(), high: g[1].clone() };
         let rows: Vec<_> = xs.iter().map(open).collect();

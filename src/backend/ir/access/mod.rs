@@ -40,7 +40,7 @@ impl Axis {
 
 /// A view as strides of the flat array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Access {
+pub(crate) struct StridedAccess {
     /// The place of index 0, which may lie outside of the array.
     base: i64,
     /// Outermost first; at least one.
@@ -156,9 +156,9 @@ pub(crate) const READ: RangeInclusive<usize> = 2..=MACHINE.grid_row;
 /// The lengths of rows that are added up as grids: shorter ones are run across.
 pub(crate) const ADDED: RangeInclusive<usize> = 8..=MACHINE.grid_row;
 
-impl Access {
+impl StridedAccess {
     /// The access of a view, or `None` if whether the view looks at something is no condition on the axes one by one.
-    pub(crate) fn new(view: &View) -> Option<Access> {
+    pub(crate) fn new(view: &View) -> Option<StridedAccess> {
         if !view.is_empty() && !view.is_total_in_box() {
             return None;
         }
@@ -177,15 +177,15 @@ impl Access {
         if view.is_empty() {
             axes.push(Axis { len: 1, stride: 0, lo: 0, hi: 0 });
         }
-        Some(Access::of(base, axes))
+        Some(StridedAccess::of(base, axes))
     }
 
-    fn of(base: i64, axes: SmallVec<[Axis; 4]>) -> Access {
-        Access { base, axes, across: (0, 1), beyond: 0 }.merged()
+    fn of(base: i64, axes: SmallVec<[Axis; 4]>) -> StridedAccess {
+        StridedAccess { base, axes, across: (0, 1), beyond: 0 }.merged()
     }
 
     /// The same access with as few axes as possible: none of one step, and two that continue each other are one.
-    fn merged(mut self) -> Access {
+    fn merged(mut self) -> StridedAccess {
         let mut merged: SmallVec<[Axis; 4]> = SmallVec::new();
         for axis in &self.axes {
             let whole = axis.lo == 0 && axis.hi == axis.len;
@@ -217,18 +217,18 @@ impl Access {
     }
 
     /// The places `0, 1, .., n - 1`.
-    pub(crate) fn along(n: usize) -> Access {
-        Access::of(0, SmallVec::from_slice(&[Axis { len: n, stride: 1, lo: 0, hi: n }]))
+    pub(crate) fn along(n: usize) -> StridedAccess {
+        StridedAccess::of(0, SmallVec::from_slice(&[Axis { len: n, stride: 1, lo: 0, hi: n }]))
     }
 
     /// This access, from a place further on.
-    pub(crate) fn moved(mut self, at: usize) -> Access {
+    pub(crate) fn moved(mut self, at: usize) -> StridedAccess {
         self.base = self.base.wrapping_add(at as i64);
         self
     }
 
     /// An access that stays at one place where this one looks at something.
-    pub(crate) fn still(mut self, at: usize) -> Access {
+    pub(crate) fn still(mut self, at: usize) -> StridedAccess {
         self.base = at as i64;
         self.axes.iter_mut().for_each(|axis| axis.stride = 0);
         self.merged()
@@ -249,7 +249,7 @@ impl Access {
     }
 
     /// The access over the same positions in another order, if it has these axes.
-    pub(crate) fn reordered(&self, turn: &AxisOrder) -> Option<Access> {
+    pub(crate) fn reordered(&self, turn: &AxisOrder) -> Option<StridedAccess> {
         let mut left = self.axes.iter().rev().copied();
         let mut outer = None;
         let mut axes: SmallVec<[Axis; 4]> = SmallVec::new();
@@ -267,7 +267,7 @@ impl Access {
             return None;
         }
         let axes = turn.order.iter().map(|k| axes[axes.len() - 1 - k]).collect();
-        Some(Access::of(self.base, axes))
+        Some(StridedAccess::of(self.base, axes))
     }
 
     /// The distance of neighboring positions of the innermost axis.
@@ -282,10 +282,10 @@ impl Access {
 
     /// The access of the part of an array that comes from `before` on along the middle one of its axes, as `concat`
     /// writes it.
-    pub(crate) fn block(outer: usize, rows: usize, inner: usize, whole: usize, before: usize) -> Access {
+    pub(crate) fn block(outer: usize, rows: usize, inner: usize, whole: usize, before: usize) -> StridedAccess {
         let axis = |len: usize, stride: usize| Axis { len, stride: stride as i64, lo: 0, hi: len };
         let axes = SmallVec::from_slice(&[axis(outer, whole * inner), axis(rows * inner, 1)]);
-        Access::of((before * inner) as i64, axes)
+        StridedAccess::of((before * inner) as i64, axes)
     }
 
     /// Whether the flat position is its own place, moved by a constant: the array is read as it lies from that place
@@ -460,13 +460,13 @@ impl Access {
     }
 
     /// The same access, which may look at other elements of an array of this size where it looks at nothing.
-    pub(crate) fn beyond(mut self, size: usize) -> Access {
+    pub(crate) fn beyond(mut self, size: usize) -> StridedAccess {
         self.beyond = size;
         self
     }
 
     /// The access of some columns of rows of this length: `count` of them, `step` apart.
-    pub(crate) fn columns_of(&self, row: usize, first: usize, step: usize, count: usize) -> Option<Access> {
+    pub(crate) fn columns_of(&self, row: usize, first: usize, step: usize, count: usize) -> Option<StridedAccess> {
         let mut axes = self.axes.clone();
         let inner = *axes.last()?;
         if inner.len > row {
@@ -478,7 +478,7 @@ impl Access {
         let before = |side: usize| side.saturating_sub(first).div_ceil(step).min(count);
         let (lo, hi) = (before(inner.lo), before(inner.hi));
         *inner = Axis { len: count, stride: inner.stride.wrapping_mul(step as i64), lo, hi };
-        Some(Access::of(base, axes))
+        Some(StridedAccess::of(base, axes))
     }
 
     /// Calls `body` for each run of the flat positions `start .. start + len`.
@@ -533,7 +533,7 @@ impl Access {
     }
 }
 
-impl Access {
+impl StridedAccess {
     /// Runs along the axis around short innermost axes, one for each index of these.
     fn columns(&self, start: usize, len: usize, body: &mut impl FnMut(Run)) {
         if len == 0 {

@@ -46,7 +46,7 @@ fn views() -> Vec<View> {
 fn an_access_over_any_range_gives_the_places_of_the_view() {
     let (mut grids, mut straights) = (0, 0);
     for view in &views() {
-        let (access, expected) = (Access::new(view).expect("a box"), places(view));
+        let (access, expected) = (StridedAccess::new(view).expect("a box"), places(view));
         assert_eq!(access.is_total(), expected.iter().all(Option::is_some), "{view}");
         for start in 0..expected.len() {
             for len in 0..=expected.len() - start {
@@ -91,7 +91,8 @@ fn an_access_over_any_range_gives_the_places_of_the_view() {
 fn a_walk_stays_in_rows_if_its_places_do() {
     let (mut yes, mut no) = (0, 0);
     for view in &views() {
-        let (access, places, source) = (Access::new(view).expect("a box"), places(view), shape::size(view.source()));
+        let (access, places, source) =
+            (StridedAccess::new(view).expect("a box"), places(view), shape::size(view.source()));
         for rows in (2..=places.len()).filter(|n| places.len().is_multiple_of(*n) && source.is_multiple_of(*n)) {
             let (of, into) = (places.len() / rows, source / rows);
             let inside = places.iter().enumerate().all(|(i, at)| at.is_none_or(|at| at / into == i / of));
@@ -106,5 +107,5 @@ fn a_walk_stays_in_rows_if_its_places_do() {
 
 #[test]
 fn a_condition_on_two_axes_is_no_walk() {
-    assert_eq!(Access::new(&View::affine(&[3], &[3, 2], &[1, 1], &[-1])), None);
+    assert_eq!(StridedAccess::new(&View::affine(&[3], &[3, 2], &[1, 1], &[-1])), None);
 }

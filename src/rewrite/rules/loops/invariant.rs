@@ -1,13 +1,13 @@
 //! What does not change from trip to trip.
 
-use super::State;
+use super::LoopState;
 use crate::ops::Linear;
 use crate::program::{Builder, NodeId, Op};
 use crate::rewrite::rules::of_one_value;
 use crate::rewrite::rules::views::{Axes, moves, over, read};
 
 /// A carry that every trip returns unchanged, or that every trip sets to its initial value, is a captured value
-pub(super) fn loop_invariant_carry(_: &mut Builder, state: &mut State) -> bool {
+pub(super) fn loop_invariant_carry(_: &mut Builder, state: &mut LoopState) -> bool {
     let (mut any, outside) = (false, state.carried() + state.l.xs.len());
     for k in 0..state.carried() {
         let next = state.l.body.results()[k] as usize;
@@ -21,7 +21,7 @@ pub(super) fn loop_invariant_carry(_: &mut Builder, state: &mut State) -> bool {
 }
 
 /// A sequence of equal elements is a captured value
-pub(super) fn loop_constant_sequence(b: &mut Builder, state: &mut State) -> bool {
+pub(super) fn loop_constant_sequence(b: &mut Builder, state: &mut LoopState) -> bool {
     let (mut any, first) = (false, state.carried());
     for (k, xs) in state.l.xs.iter().enumerate() {
         if let Some(element) = element(b, *xs) {
@@ -48,7 +48,7 @@ fn element(b: &mut Builder, xs: NodeId) -> Option<NodeId> {
 }
 
 /// A value that depends on values that no trip changes is computed outside, once the body is as simple as it can be
-pub(super) fn loop_invariant_code(b: &mut Builder, state: &mut State) -> bool {
+pub(super) fn loop_invariant_code(b: &mut Builder, state: &mut LoopState) -> bool {
     if !state.settled {
         return false;
     }

@@ -2,7 +2,7 @@
 //!
 //! Law: the body of a loop computes only values that change from trip to trip and are needed; a loop of at most one
 //! trip is replaced. A value that leaves a body is computed once instead of once per trip. A rule changes the
-//! [`State`] of the loop alone; [`State::rebuilt`] makes the loop that is left, with its results. A pass applies the
+//! [`LoopState`] of the loop alone; [`LoopState::rebuilt`] makes the loop that is left, with its results. A pass applies the
 //! rules ([`before_body`], [`after_body`]) and simplifies the body between both.
 
 mod invariant;
@@ -15,7 +15,7 @@ use crate::ops::Linear;
 use crate::program::{Builder, Constant, Loop, Node, NodeId, Op, Program, reach, results_needed};
 
 /// A rule of loops as a function: it changes the state of a loop, and says whether it did.
-pub(super) type Step = fn(&mut Builder, &mut State) -> bool;
+pub(super) type LoopRule = fn(&mut Builder, &mut LoopState) -> bool;
 
 /// The rows of a table of rules of loops.
 macro_rules! table {
@@ -58,7 +58,7 @@ enum Found {
 }
 
 /// A loop that is being rebuilt, in a program in which its operands exist already, and what the rules know about it.
-pub(crate) struct State {
+pub(crate) struct LoopState {
     l: Loop<NodeId>,
     /// Whether simplification leaves the body as it is: only then does code leave it.
     settled: bool,
@@ -75,7 +75,7 @@ pub(crate) struct State {
 }
 
 /// Applies rules in order, as long as a result is missing.
-fn apply(b: &mut Builder, state: &mut State, rules: &[Rule]) {
+fn apply(b: &mut Builder, state: &mut LoopState, rules: &[Rule]) {
     for rule in rules {
         if let Apply::Loop(step) = rule.apply
             && state.is_open()
@@ -87,8 +87,8 @@ fn apply(b: &mut Builder, state: &mut State, rules: &[Rule]) {
 }
 
 /// A loop of which these results are needed, after the rules that come before its body is simplified.
-pub(crate) fn before_body(b: &mut Builder, l: Loop<NodeId>, asked: Vec<bool>) -> State {
-    let mut state = State {
+pub(crate) fn before_body(b: &mut Builder, l: Loop<NodeId>, asked: Vec<bool>) -> LoopState {
+    let mut state = LoopState {
         settled: false,
         needed: asked.clone(),
         outside: Vec::new(),
@@ -102,7 +102,7 @@ pub(crate) fn before_body(b: &mut Builder, l: Loop<NodeId>, asked: Vec<bool>) ->
 }
 
 /// The loop with its simplified body, after the rules that come then.
-pub(crate) fn after_body(b: &mut Builder, state: &mut State, body: Program) {
+pub(crate) fn after_body(b: &mut Builder, state: &mut LoopState, body: Program) {
     state.settled = body == state.l.body;
     state.outside = vec![None; body.nodes().len()];
     state.constants = vec![false; body.nodes().len()];
@@ -112,7 +112,7 @@ pub(crate) fn after_body(b: &mut Builder, state: &mut State, body: Program) {
     apply(b, state, AFTER);
 }
 
-impl State {
+impl LoopState {
     /// The loop.
     pub(crate) fn of(&self) -> &Loop<NodeId> {
         &self.l
@@ -183,7 +183,7 @@ impl State {
 }
 
 /// A carry that no needed result depends on stays as it is, so that loops in the body need not compute its next value
-fn loop_dead_carry(_: &mut Builder, state: &mut State) -> bool {
+fn loop_dead_carry(_: &mut Builder, state: &mut LoopState) -> bool {
     let (l, needed) = (&mut state.l, &state.asked);
     let nests = l.body.nodes().iter().any(|node| matches!(node.op, Op::Loop(_)));
     if !nests || needed[..l.init.len()].iter().all(|needed| *needed) {
@@ -200,7 +200,7 @@ fn loop_dead_carry(_: &mut Builder, state: &mut State) -> bool {
 }
 
 /// No trip: the last carry is the initial one, the outputs are empty
-fn loop_never(b: &mut Builder, state: &mut State) -> bool {
+fn loop_never(b: &mut Builder, state: &mut LoopState) -> bool {
     if state.l.n > 0 {
         return false;
     }
@@ -220,7 +220,7 @@ fn loop_never(b: &mut Builder, state: &mut State) -> bool {
 }
 
 /// One trip: the body itself
-fn loop_once(b: &mut Builder, state: &mut State) -> bool {
+fn loop_once(b: &mut Builder, state: &mut LoopState) -> bool {
     let l = &state.l;
     if l.n != 1 {
         return false;
@@ -249,7 +249,7 @@ fn loop_once(b: &mut Builder, state: &mut State) -> bool {
 }
 
 /// A result that nothing needs is not computed, nor a carry that only such results need
-fn loop_dead_result(_: &mut Builder, state: &mut State) -> bool {
+fn loop_dead_result(_: &mut Builder, state: &mut LoopState) -> bool {
     state.needed = state.with_carries(|k| state.asked[k]);
     state.needed.contains(&false)
 }

@@ -1,13 +1,13 @@
 //! Results that the loop need not return, because they are found elsewhere.
 
-use super::{Found, State};
+use super::{Found, LoopState};
 use crate::ops::{Linear, View};
 use crate::program::{Builder, NodeId, Op};
 use crate::rewrite::rules::views::Axes;
 
 /// An output that is the same in every trip is replicated, and a last carry that does not depend on the trip is
 /// computed outside
-pub(super) fn loop_invariant_result(b: &mut Builder, state: &mut State) -> bool {
+pub(super) fn loop_invariant_result(b: &mut Builder, state: &mut LoopState) -> bool {
     replaced(b, state, |b, state, k, r| {
         if state.outside[r as usize].is_none() && !state.is_free(r) {
             return None;
@@ -18,7 +18,7 @@ pub(super) fn loop_invariant_result(b: &mut Builder, state: &mut State) -> bool 
 }
 
 /// A carry that becomes an element of a sequence is the element of the last trip
-pub(super) fn loop_last_element(b: &mut Builder, state: &mut State) -> bool {
+pub(super) fn loop_last_element(b: &mut Builder, state: &mut LoopState) -> bool {
     replaced(b, state, |b, state, k, r| {
         let xs = sequence(state, r).filter(|_| k < state.carried())?;
         let position = if state.l.reverse { 0 } else { state.l.n - 1 };
@@ -30,20 +30,20 @@ pub(super) fn loop_last_element(b: &mut Builder, state: &mut State) -> bool {
 }
 
 /// An output that is an element of a sequence is that sequence
-pub(super) fn loop_element_output(b: &mut Builder, state: &mut State) -> bool {
+pub(super) fn loop_element_output(b: &mut Builder, state: &mut LoopState) -> bool {
     replaced(b, state, |_, state, k, r| sequence(state, r).filter(|_| k >= state.carried()))
 }
 
 /// The sequence whose element is a value of the body.
-fn sequence(state: &State, id: NodeId) -> Option<NodeId> {
+fn sequence(state: &LoopState, id: NodeId) -> Option<NodeId> {
     state.l.xs.get((id as usize).checked_sub(state.carried())?).copied()
 }
 
 /// Replaces the missing results for which `value` knows a value outside the loop.
 fn replaced(
     b: &mut Builder,
-    state: &mut State,
-    value: impl Fn(&mut Builder, &State, usize, NodeId) -> Option<NodeId>,
+    state: &mut LoopState,
+    value: impl Fn(&mut Builder, &LoopState, usize, NodeId) -> Option<NodeId>,
 ) -> bool {
     let mut any = false;
     for k in 0..state.found.len() {
@@ -59,7 +59,7 @@ fn replaced(
 
 /// An output that is a carry before the step, which starts as zeros, is the output of the next value of the carry, one
 /// trip later
-pub(super) fn loop_shifted_output(b: &mut Builder, state: &mut State) -> bool {
+pub(super) fn loop_shifted_output(b: &mut Builder, state: &mut LoopState) -> bool {
     let (carried, results) = (state.carried(), state.l.body.results());
     let outputs = || (carried..results.len()).filter(|k| state.is_missing(*k));
     let pair = |k: usize| {
@@ -78,7 +78,7 @@ pub(super) fn loop_shifted_output(b: &mut Builder, state: &mut State) -> bool {
 }
 
 /// Equal outputs are one
-pub(super) fn loop_equal_outputs(_: &mut Builder, state: &mut State) -> bool {
+pub(super) fn loop_equal_outputs(_: &mut Builder, state: &mut LoopState) -> bool {
     let (mut any, results) = (false, state.l.body.results().to_vec());
     for k in state.carried()..results.len() {
         let first = (state.carried()..k).find(|first| state.is_missing(*first) && results[*first] == results[k]);

@@ -3,13 +3,13 @@
 use indexmap::IndexMap;
 
 use super::results::one_trip_later;
-use super::{Found, Results, State};
+use super::{Found, LoopState, Results};
 use crate::dtype::DType;
 use crate::program::{Builder, Loop, NodeId, Op, Slot, reach};
 use crate::shape::Shape;
 
 /// A captured constant is a constant of the body
-pub(super) fn loop_captured_constant(b: &mut Builder, state: &mut State) -> bool {
+pub(super) fn loop_captured_constant(b: &mut Builder, state: &mut LoopState) -> bool {
     let (mut given, inputs) = (false, state.l.body.inputs().len());
     let live = state.kept_live(&state.kept());
     for k in (0..live.len()).filter(|k| live[*k]) {
@@ -23,7 +23,7 @@ pub(super) fn loop_captured_constant(b: &mut Builder, state: &mut State) -> bool
     given
 }
 
-impl State {
+impl LoopState {
     /// The results of the loop: those that were found, and those of a smaller loop, whose body is made with `inner`.
     pub(crate) fn rebuilt(self, b: &mut Builder, inner: Builder) -> Results {
         let value = |found: &Option<Found>| if let Some(Found::Value(id)) = found { Some(*id) } else { None };
