@@ -24,7 +24,7 @@ pub mod passes;
 pub mod pjrt;
 pub mod program;
 mod release;
-pub mod rewrite;
+mod rewrite;
 pub mod shape;
 pub mod source;
 pub mod tensor;
@@ -35,8 +35,26 @@ pub mod tree;
 #[path = "../interpreters/mod.rs"]
 pub mod interpreters;
 
+/// What the tests of this crate look into, and no program needs: it may change with every version.
 #[doc(hidden)]
-pub use ad::gradient_side_by_side;
+pub mod internals {
+    use crate::backend::Executable;
+    use crate::program::Program;
+
+    /// Compiles a program so that steps run by rows wherever they can, however small arrays are, and loops over small arrays
+    /// as over large ones.
+    pub fn compile_in_small_blocks(program: &Program) -> Executable {
+        crate::backend::compile_in_small_blocks(program)
+    }
+
+    /// The gradient of a program of one number in all inputs, forwards and side by side, however many there are.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn gradient_side_by_side(program: &Program) -> Program {
+        crate::ad::gradient_side_by_side(program)
+    }
+}
 pub use ad::{
     Checked, ColumnPattern, CompressedColumns, CompressedRows, Function, FunctionOptions, Gradient, GradientCheck,
     GradientError, Jit, LinearMap, LinearSolver, Mode, Ode, RunError, ShapeError, Solver, SourceLine, SparseFunction,

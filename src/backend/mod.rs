@@ -93,8 +93,7 @@ pub fn compile(program: &Program) -> Executable {
 
 /// Compiles a program so that steps run by rows wherever they can, however small arrays are, and loops over small arrays
 /// as over large ones: for tests.
-#[doc(hidden)]
-pub fn compile_in_small_blocks(program: &Program) -> Executable {
+pub(crate) fn compile_in_small_blocks(program: &Program) -> Executable {
     compile_within(program, Limits::SMALLEST)
 }
 

@@ -20,7 +20,7 @@ mod sink;
 mod split_index_sets;
 mod vectorize;
 
-pub use crate::rewrite::Options;
+pub use crate::rewrite::{Options, Rule, rules};
 pub use checkpoint_loops::checkpoint_loops;
 use inline::inline;
 pub(crate) use pipeline::after;

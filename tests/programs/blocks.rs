@@ -5,7 +5,8 @@
 
 mod turned;
 
-use polygrad::backend::{Executable, compile, compile_in_small_blocks};
+use polygrad::backend::{Executable, compile};
+use polygrad::internals::compile_in_small_blocks;
 use polygrad::passes::optimize;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::symbolic::value_and_grad_in;

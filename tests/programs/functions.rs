@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
 use polygrad::array::Rng;
+use polygrad::internals::gradient_side_by_side;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{
     ADVal, Array, BaseTensor, Concrete, Function, FunctionOptions, Gradient, Jit, RunError, Tensor, Tree, custom_vjp,
-    direct, fold, grad, grad_with, gradient_side_by_side, hessian_matrix_with, hessian_with, hvp_with, jacobian,
-    jacobian_matrix_with, jacobian_with, jvp_with, nth_derivative_with, symbolic, tensor, value_and_grad_with,
+    direct, fold, grad, grad_with, hessian_matrix_with, hessian_with, hvp_with, jacobian, jacobian_matrix_with,
+    jacobian_with, jvp_with, nth_derivative_with, symbolic, tensor, value_and_grad_with,
     value_and_jacobian_matrix_with, value_and_jacobian_with, vjp, vjp_with,
 };
 

@@ -6,7 +6,8 @@
 //! random ones draw what these have in common.
 
 use polygrad::array::Rng;
-use polygrad::backend::{compile, compile_in_small_blocks};
+use polygrad::backend::compile;
+use polygrad::internals::compile_in_small_blocks;
 use polygrad::ops::{Binary, Compare, Contract, Discrete, Linear, Reduce, Unary, View};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor, DType};

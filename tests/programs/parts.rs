@@ -3,7 +3,8 @@
 //! Law: results have the same bits on any number of threads, and agree with the interpreter up to the rounding of sums.
 //! Guards count the parts that a report lists.
 
-use polygrad::backend::{Executable, compile, compile_in_small_blocks};
+use polygrad::backend::{Executable, compile};
+use polygrad::internals::compile_in_small_blocks;
 use polygrad::ops::{Binary, Contract, Linear, Reduce, Unary};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor};

@@ -2,7 +2,8 @@
 //!
 //! Law: which values are stored changes no bit. Guards look at the memory that a run takes.
 
-use polygrad::backend::{Executable, compile, compile_in_small_blocks};
+use polygrad::backend::{Executable, compile};
+use polygrad::internals::compile_in_small_blocks;
 use polygrad::ops::{Binary, Linear, Unary};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, iterate};

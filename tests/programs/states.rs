@@ -3,7 +3,8 @@
 //! Law: which states a loop returns, from which start, in which direction, and what becomes of them later, changes no
 //! bit. Guards count what is written in a trip.
 
-use polygrad::backend::{compile, compile_in_small_blocks};
+use polygrad::backend::compile;
+use polygrad::internals::compile_in_small_blocks;
 use polygrad::ops::{Binary, Linear, Unary, View};
 use polygrad::program::{Builder, Loop, Op, Program, Slot, Term, interpret};
 use polygrad::{Array, BaseTensor, Concrete, DType, Function, Tensor, scan, while_loop_within};

@@ -7,16 +7,17 @@ use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
-use polygrad::backend::{Executable, compile, compile_in_small_blocks};
+use polygrad::backend::{Executable, compile};
 use polygrad::direct::{self, grad, jvp};
 use polygrad::export::{Exported, Unsupported};
+use polygrad::internals::{compile_in_small_blocks, gradient_side_by_side};
 use polygrad::ops::{Binary, Discrete, External, FloatStep};
 use polygrad::passes::{Options, checkpoint_loops, optimize, simplify, simplify_with, vectorize};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::tree::TreeMath;
 use polygrad::{
-    ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, checkpoint, gradient_side_by_side,
-    hvp, sparse_jacobian, symbolic,
+    ADVal, Array, BaseTensor, Concrete, DType, Dual, Function, Shapes, Tensor, Tree, checkpoint, hvp, sparse_jacobian,
+    symbolic,
 };
 
 use crate::any::{self, Level, lists_at};

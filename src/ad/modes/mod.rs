@@ -298,8 +298,7 @@ impl Task<'_> {
 ///
 /// # Panics
 /// When there is none.
-#[doc(hidden)]
-pub fn gradient_side_by_side(program: &Program) -> Program {
+pub(crate) fn gradient_side_by_side(program: &Program) -> Program {
     let task = Task { wanted: Wanted::gradient(false), program, count: program.inputs().len() };
     match task.by(Way::Lanes) {
         Ok(gradient) => gradient,

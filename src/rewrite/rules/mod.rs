@@ -149,7 +149,7 @@ const FAST: &[&[Rule]] = &[fast::UNARY, fast::BINARY, fast::LINEAR, fast::CONTRA
 /// Every rule, of operations and of loops, each once, in the order of the tables.
 ///
 /// ```
-/// use polygrad::rewrite::rules;
+/// use polygrad::passes::rules;
 /// assert!(rules().count() > 50);
 /// ```
 pub fn rules() -> impl Iterator<Item = &'static Rule> {

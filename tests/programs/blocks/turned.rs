@@ -3,7 +3,8 @@
 //! Law: what is computed does not depend on the order, up to the rounding of sums. Guards count where elements are
 //! moved, instead of timing it.
 
-use polygrad::backend::{Executable, compile, compile_in_small_blocks};
+use polygrad::backend::{Executable, compile};
+use polygrad::internals::compile_in_small_blocks;
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor, Concrete, Function, Tensor, einsum};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use polygrad::array::Rng;
 use polygrad::passes::{Options, explain};
+use polygrad::passes::{Rule, rules};
 use polygrad::program::{Builder, NodeId, Program, Slot, interpret};
-use polygrad::rewrite::{Rule, rules};
 use polygrad::shape::{Shape, size};
 use polygrad::{Array, DType};
 
