@@ -74,11 +74,11 @@ impl Lent {
 /// Calls a function, and lets so many other threads call it, too, if they come before the caller is done.
 #[cfg(feature = "rayon")]
 fn with_help(helpers: usize, work: &(dyn Fn() + Sync)) {
-    use gate::{Gate, Guard};
+    use gate::{Gate, GateGuard};
     let gate = std::sync::Arc::new(Gate::new());
     // SAFETY: the lifetime of the pointee is left to the gate: see `Lent`.
     let function = Lent(unsafe { std::mem::transmute::<&(dyn Fn() + Sync), *const (dyn Fn() + Sync)>(work) });
-    let guard = Guard(&gate);
+    let guard = GateGuard(&gate);
     for _ in 0..helpers {
         // Where all threads are busy, calls that nobody has heard do not pile up.
         if UNHEARD.load(Ordering::Relaxed) >= 2 * available() {
@@ -152,9 +152,9 @@ mod gate {
     }
 
     /// Closes the gate, and waits until all have left.
-    pub(crate) struct Guard<'g>(pub(crate) &'g Gate);
+    pub(crate) struct GateGuard<'g>(pub(crate) &'g Gate);
 
-    impl Drop for Guard<'_> {
+    impl Drop for GateGuard<'_> {
         fn drop(&mut self) {
             let Gate { inside, .. } = self.0;
             inside.fetch_or(CLOSED, Ordering::AcqRel);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::facts::{self, Digit, Form, Integers, KnownFact};
+use super::facts::{self, Digit, DigitSum, Integers, KnownFact};
 use super::{Builder, Constant, NodeId, Op};
 use crate::array::{Array, with_elem};
 use crate::dtype::DType;
@@ -86,7 +86,7 @@ struct Places {
 
 /// The view that reads the places given by affine indices.
 fn places(b: &Builder, source: &[usize], ix: &[NodeId]) -> Option<Places> {
-    let forms: SmallVec<[&Form; 4]> = ix.iter().map(|i| b.facts().form(*i)).collect::<Option<_>>()?;
+    let forms: SmallVec<[&DigitSum; 4]> = ix.iter().map(|i| b.facts().form(*i)).collect::<Option<_>>()?;
     let mut shape = b.node(*ix.first()?).shape.clone();
     let digits = digits(&shape, &forms)?;
     let rest = &source[ix.len()..];
@@ -113,7 +113,7 @@ fn part_of(digit: &Digit, whole: &Digit) -> bool {
 
 /// Splits all axes into digits such that each digit of the forms is a product of these, if there is such a splitting.
 /// Digits of one axis are listed from the highest to the lowest.
-fn digits(shape: &[usize], forms: &[&Form]) -> Option<SmallVec<[Digit; 6]>> {
+fn digits(shape: &[usize], forms: &[&DigitSum]) -> Option<SmallVec<[Digit; 6]>> {
     let mut out: SmallVec<[Digit; 6]> = SmallVec::new();
     for (axis, size) in shape.iter().enumerate() {
         let mut ends: SmallVec<[usize; 8]> = SmallVec::from_slice(&[1, *size]);

@@ -1,6 +1,6 @@
 //! Affine expressions in digits of indices.
 //!
-//! Law: a [`Form`] over the axes of a tensor is an integer for every index, without wrapping. The operations here are
+//! Law: a [`DigitSum`] over the axes of a tensor is an integer for every index, without wrapping. The operations here are
 //! those of the integers; the result is `None` if it is not a form or exceeds the limits.
 
 use smallvec::SmallVec;
@@ -49,26 +49,26 @@ impl Digit {
 
 /// `constant + sum_k scale_k * digit_k`: sorted by digit, each digit at most once, no scale 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct DigitSum {
     pub(crate) constant: i64,
     pub(crate) terms: SmallVec<[(Digit, i64); 2]>,
 }
 
-impl Form {
-    pub(crate) fn constant(constant: i64) -> Option<Form> {
-        Form { constant, terms: SmallVec::new() }.normalized()
+impl DigitSum {
+    pub(crate) fn constant(constant: i64) -> Option<DigitSum> {
+        DigitSum { constant, terms: SmallVec::new() }.normalized()
     }
 
     /// `constant + sum_k scales_k * i_k` over axes of these sizes.
-    pub(crate) fn linear(shape: &[usize], scales: &[i64], constant: i64) -> Option<Form> {
+    pub(crate) fn linear(shape: &[usize], scales: &[i64], constant: i64) -> Option<DigitSum> {
         let terms = shape.iter().zip(scales).enumerate().map(|(axis, (n, scale))| (Digit::whole(axis, *n), *scale));
-        Form { constant, terms: terms.collect() }.normalized()
+        DigitSum { constant, terms: terms.collect() }.normalized()
     }
 
     /// The same form over the axes of a row, if the form does not depend on the outermost axis.
-    pub(crate) fn of_rows(&self) -> Option<Form> {
+    pub(crate) fn of_rows(&self) -> Option<DigitSum> {
         let row = |(digit, scale): &(Digit, i64)| Some((Digit { axis: digit.axis.checked_sub(1)?, ..*digit }, *scale));
-        Some(Form { constant: self.constant, terms: self.terms.iter().map(row).collect::<Option<_>>()? })
+        Some(DigitSum { constant: self.constant, terms: self.terms.iter().map(row).collect::<Option<_>>()? })
     }
 
     /// A lower and an upper bound of the values; not every integer between the bounds need be a value.
@@ -80,26 +80,26 @@ impl Form {
         })
     }
 
-    pub(crate) fn plus(&self, other: &Form) -> Option<Form> {
+    pub(crate) fn plus(&self, other: &DigitSum) -> Option<DigitSum> {
         let terms = self.terms.iter().chain(&other.terms).copied().collect();
-        Form { constant: self.constant + other.constant, terms }.normalized()
+        DigitSum { constant: self.constant + other.constant, terms }.normalized()
     }
 
-    pub(crate) fn times(&self, factor: i64) -> Option<Form> {
+    pub(crate) fn times(&self, factor: i64) -> Option<DigitSum> {
         let terms: Option<SmallVec<[(Digit, i64); 2]>> =
             self.terms.iter().map(|(digit, scale)| Some((*digit, scale.checked_mul(factor)?))).collect();
-        Form { constant: self.constant.checked_mul(factor)?, terms: terms? }.normalized()
+        DigitSum { constant: self.constant.checked_mul(factor)?, terms: terms? }.normalized()
     }
 
-    pub(crate) fn minus(&self, other: &Form) -> Option<Form> {
+    pub(crate) fn minus(&self, other: &DigitSum) -> Option<DigitSum> {
         self.plus(&other.times(-1)?)
     }
 
     /// Quotient and remainder by `d > 0`, rounded down, if both are forms.
-    pub(crate) fn divided(&self, d: i64) -> Option<(Form, Form)> {
+    pub(crate) fn divided(&self, d: i64) -> Option<(DigitSum, DigitSum)> {
         (i128::from(d) <= REACH).then_some(())?;
-        let mut quotient = Form { constant: self.constant.div_euclid(d), terms: SmallVec::new() };
-        let mut rest = Form { constant: self.constant.rem_euclid(d), terms: SmallVec::new() };
+        let mut quotient = DigitSum { constant: self.constant.div_euclid(d), terms: SmallVec::new() };
+        let mut rest = DigitSum { constant: self.constant.rem_euclid(d), terms: SmallVec::new() };
         for (digit, scale) in &self.terms {
             if scale % d == 0 {
                 quotient.terms.push((*digit, scale / d));
@@ -107,7 +107,7 @@ impl Form {
                 rest.terms.push((*digit, *scale));
             }
         }
-        let within = |rest: &Form| {
+        let within = |rest: &DigitSum| {
             let (lo, hi) = rest.range();
             0 <= lo && hi < d
         };
@@ -127,8 +127,8 @@ impl Form {
     }
 
     /// This form with the index along each axis `a` replaced by the form `index(a)`, whose values lie within that axis.
-    pub(crate) fn substituted(&self, index: &dyn Fn(usize) -> Option<Form>) -> Option<Form> {
-        let mut out = Form::constant(self.constant)?;
+    pub(crate) fn substituted(&self, index: &dyn Fn(usize) -> Option<DigitSum>) -> Option<DigitSum> {
+        let mut out = DigitSum::constant(self.constant)?;
         for (digit, scale) in &self.terms {
             let mut value = index(digit.axis)?;
             if digit.lower > 1 {
@@ -144,7 +144,7 @@ impl Form {
 
     /// The canonical form. Digits of one axis are split at each other's places and then merged, so that
     /// `i - 3 (i div 3)` is `i mod 3`.
-    fn normalized(mut self) -> Option<Form> {
+    fn normalized(mut self) -> Option<DigitSum> {
         self.terms.retain(|(digit, scale)| *scale != 0 && digit.extent > 1);
         if self.terms.len() > 1 {
             self.refine();
@@ -221,7 +221,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn value(form: &Form, index: &[usize]) -> i64 {
+    fn value(form: &DigitSum, index: &[usize]) -> i64 {
         let digit = |(d, scale): &(Digit, i64)| scale * ((index[d.axis] / d.lower) % d.extent) as i64;
         form.constant + form.terms.iter().map(digit).sum::<i64>()
     }
@@ -231,7 +231,7 @@ mod tests {
         let sizes = [6, 4];
         let mut found = 0;
         for (a, b, c, d) in (0..5000).map(|k: i64| (k % 9 - 4, k / 9 % 9 - 4, k / 81 % 11 - 5, 1 + k / 891)) {
-            let form = Form::linear(&sizes, &[a, b], c).expect("small");
+            let form = DigitSum::linear(&sizes, &[a, b], c).expect("small");
             let Some((quotient, remainder)) = form.divided(d) else { continue };
             found += 1;
             for index in (0..24).map(|k| [k / 4, k % 4]) {
@@ -246,15 +246,16 @@ mod tests {
     /// Digits of digits: the higher ones wrap around before the lower ones are through, unless one divides the other.
     #[test]
     fn quotients_and_remainders_of_remainders() {
-        let i = Form::linear(&[24], &[1], 0).expect("small");
+        let i = DigitSum::linear(&[24], &[1], 0).expect("small");
         let (mut found, mut none) = (0, 0);
         for (c, d, e) in (0..864).map(|k: i64| (k % 6, 1 + k / 6 % 12, 1 + k / 72)) {
-            let Some((quotient, rest)) = i.plus(&Form::constant(c).expect("small")).and_then(|x| x.divided(d)) else {
+            let Some((quotient, rest)) = i.plus(&DigitSum::constant(c).expect("small")).and_then(|x| x.divided(d))
+            else {
                 continue;
             };
             let at = |k: usize| (k as i64 + c).div_euclid(d);
             let of_rest = |k: usize| (k as i64 + c).rem_euclid(d);
-            let pairs: [(&Form, &dyn Fn(usize) -> i64); 2] = [(&quotient, &at), (&rest, &of_rest)];
+            let pairs: [(&DigitSum, &dyn Fn(usize) -> i64); 2] = [(&quotient, &at), (&rest, &of_rest)];
             for (form, x) in pairs {
                 let Some((again, low)) = form.divided(e) else {
                     none += 1;
@@ -273,18 +274,18 @@ mod tests {
     /// The remainder of -1 is one less than the divisor, so that bounds of a remainder could wrap.
     #[test]
     fn divisors_are_within_reach() {
-        let [below, from_zero] = [-1, 0].map(|c| Form::linear(&[4], &[1], c).expect("small"));
+        let [below, from_zero] = [-1, 0].map(|c| DigitSum::linear(&[4], &[1], c).expect("small"));
         let most = i64::try_from(REACH).expect("small");
         for d in [most + 1, i64::MAX] {
             assert_eq!([below.divided(d), from_zero.divided(d)], [None, None]);
         }
         assert_eq!(below.divided(most), None);
-        assert_eq!(from_zero.divided(most), Some((Form::constant(0).expect("small"), from_zero)));
+        assert_eq!(from_zero.divided(most), Some((DigitSum::constant(0).expect("small"), from_zero)));
     }
 
     #[test]
     fn digits_put_together_are_the_index() {
-        let i = Form::linear(&[12], &[1], 0).expect("small");
+        let i = DigitSum::linear(&[12], &[1], 0).expect("small");
         for d in 1..13 {
             let (quotient, remainder) = i.divided(d).expect("an index has digits");
             assert_eq!(quotient.times(d).and_then(|q| q.plus(&remainder)).as_ref(), Some(&i), "{d}");

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{Form, Integers, difference, through};
+use super::{DigitSum, Integers, difference, through};
 use crate::dtype::DType;
 use crate::ops::{Compare, Discrete};
 use crate::program::{Builder, Constant, NodeId, Op};
@@ -12,22 +12,22 @@ use crate::program::{Builder, Constant, NodeId, Op};
 /// The mask that holds where `lo <= form <= hi` if `inside`, and elsewhere otherwise. The form has no constant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mask {
-    form: Form,
+    form: DigitSum,
     lo: i64,
     hi: i64,
     inside: bool,
 }
 
 impl Mask {
-    fn of(form: Form, lo: i64, hi: i64, inside: bool) -> Mask {
+    fn of(form: DigitSum, lo: i64, hi: i64, inside: bool) -> Mask {
         // The smallest and the largest integer stand for an open end and are not shifted.
         let moved = |end: i64| if end == i64::MIN || end == i64::MAX { end } else { end.saturating_sub(form.constant) };
-        Mask { lo: moved(lo), hi: moved(hi), form: Form { constant: 0, ..form }, inside }
+        Mask { lo: moved(lo), hi: moved(hi), form: DigitSum { constant: 0, ..form }, inside }
     }
 
     /// The mask that holds everywhere, or nowhere.
     fn constant(holds: bool) -> Option<Mask> {
-        Some(Mask { form: Form::constant(0)?, lo: 0, hi: 0, inside: holds })
+        Some(Mask { form: DigitSum::constant(0)?, lo: 0, hi: 0, inside: holds })
     }
 
     /// `true` for a mask that holds everywhere, `false` for a mask that holds nowhere.

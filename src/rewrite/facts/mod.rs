@@ -9,7 +9,7 @@ mod mask;
 
 use smallvec::SmallVec;
 
-pub(super) use form::{Digit, Form};
+pub(super) use form::{Digit, DigitSum};
 pub(super) use mask::Mask;
 
 use super::{Builder, Constant, NodeId, Op};
@@ -30,7 +30,7 @@ pub(crate) enum KnownFact {
 pub(crate) struct Integers {
     pub(super) lo: i64,
     pub(super) hi: i64,
-    pub(super) form: Option<Form>,
+    pub(super) form: Option<DigitSum>,
 }
 
 /// A fact about a value of one program, for use in another program.
@@ -42,7 +42,7 @@ impl Fact {
     pub(crate) fn of_rows(&self) -> Option<Fact> {
         Some(Fact(match &self.0 {
             KnownFact::Integers(known) => {
-                let form = known.form.as_ref().and_then(Form::of_rows);
+                let form = known.form.as_ref().and_then(DigitSum::of_rows);
                 KnownFact::Integers(Integers { form, ..*known })
             }
             KnownFact::Mask(known) => KnownFact::Mask(known.of_rows()?),
@@ -89,7 +89,7 @@ impl Facts {
         }
     }
 
-    pub(crate) fn form(&self, id: NodeId) -> Option<&Form> {
+    pub(crate) fn form(&self, id: NodeId) -> Option<&DigitSum> {
         self.integers(id)?.form.as_ref()
     }
 
@@ -106,13 +106,13 @@ impl Integers {
         ((lo, hi) != (i64::MIN, i64::MAX)).then_some(Integers { lo, hi, form: None })
     }
 
-    fn of(form: Form) -> Integers {
+    fn of(form: DigitSum) -> Integers {
         let (lo, hi) = form.range();
         Integers { lo, hi, form: Some(form) }
     }
 
     /// The bounds of arithmetic that does not wrap, if they fit in 64 bits.
-    fn within(bounds: (i128, i128), form: Option<Form>) -> Option<Integers> {
+    fn within(bounds: (i128, i128), form: Option<DigitSum>) -> Option<Integers> {
         let (lo, hi) = (i64::try_from(bounds.0).ok()?, i64::try_from(bounds.1).ok()?);
         Some(match form {
             // Both bounds hold: those given and those of the form.
@@ -176,7 +176,9 @@ fn integers(b: &Builder, op: &Op<NodeId>, shape: &[usize]) -> Option<Integers> {
 /// A constant is affine if the step along each axis is the same number everywhere.
 fn constant(c: &Array) -> Option<Integers> {
     let v = match c.values::<i64>()? {
-        Values::Splat(x) => return Some(Form::constant(x).map_or(Integers { lo: x, hi: x, form: None }, Integers::of)),
+        Values::Splat(x) => {
+            return Some(DigitSum::constant(x).map_or(Integers { lo: x, hi: x, form: None }, Integers::of));
+        }
         Values::Dense(v) => v,
     };
     let (lo, hi) = v.iter().fold((v[0], v[0]), |(lo, hi), x| (lo.min(*x), hi.max(*x)));
@@ -185,7 +187,7 @@ fn constant(c: &Array) -> Option<Integers> {
     let strides: SmallVec<[usize; 6]> = (0..shape.len()).map(|k| size(&shape[k + 1..])).collect();
     let step = |k: usize| if shape[k] > 1 { v[strides[k]].checked_sub(v[0]) } else { Some(0) };
     let Some(steps) = (0..shape.len()).map(step).collect::<Option<SmallVec<[i64; 6]>>>() else { return Some(known) };
-    let Some(form) = Form::linear(shape, &steps, v[0]) else { return Some(known) };
+    let Some(form) = DigitSum::linear(shape, &steps, v[0]) else { return Some(known) };
     // Compares neighbours along the innermost axis, and rows along the others.
     let follows = |k: usize| {
         let before = |i: usize| (0..shape.len()).rev().find(|a| !(i / strides[*a]).is_multiple_of(shape[*a]));
@@ -200,7 +202,7 @@ fn constant(c: &Array) -> Option<Integers> {
 fn discrete(b: &Builder, op: &Discrete, args: &[NodeId]) -> Option<Integers> {
     let of = |k: usize| b.facts().integers(args[k]);
     match op {
-        Discrete::Iota { n } => Form::linear(&[*n], &[1], 0).map(Integers::of),
+        Discrete::Iota { n } => DigitSum::linear(&[*n], &[1], 0).map(Integers::of),
         Discrete::IntBinary(op) => {
             let (x, y) = (of(0), of(1));
             match op {
@@ -313,7 +315,7 @@ fn division(op: IntBinary, x: &Integers, d: i64) -> Option<Integers> {
         let most = d.abs() - 1;
         (if x.lo < 0 { (-most).max(x.lo) } else { 0 }, if x.hi > 0 { most.min(x.hi) } else { 0 })
     };
-    let divided = |f: &Form| f.divided(d.abs()).map(|(q, r)| if quotient { q } else { r });
+    let divided = |f: &DigitSum| f.divided(d.abs()).map(|(q, r)| if quotient { q } else { r });
     let form = match (x.form.as_ref(), x.lo >= 0, x.hi <= 0) {
         (None, ..) | (Some(_), false, false) => None,
         (Some(f), true, _) => divided(f),
@@ -338,15 +340,15 @@ fn linear(x: &Integers, op: &Linear) -> Option<Integers> {
 }
 
 /// The form of the result of an operation that reads each element of the result from one place.
-pub(super) fn through(form: &Form, op: &Linear) -> Option<Form> {
+pub(super) fn through(form: &DigitSum, op: &Linear) -> Option<DigitSum> {
     match op {
         Linear::Affine { from, into } if into.is_identity() && from.is_total() => {
-            form.substituted(&|axis| Form::linear(from.shape(), from.row(axis), from.offset()[axis]))
+            form.substituted(&|axis| DigitSum::linear(from.shape(), from.row(axis), from.offset()[axis]))
         }
         Linear::Affine { .. } | Linear::Cast { .. } | Linear::Fourier { .. } => None,
         Linear::Reshape { from, into } => {
             let strides: SmallVec<[i64; 6]> = (0..into.len()).map(|k| size(&into[k + 1..]) as i64).collect();
-            let flat = Form::linear(into, &strides, 0)?;
+            let flat = DigitSum::linear(into, &strides, 0)?;
             form.substituted(&|axis| {
                 let index = flat.divided(size(&from[axis + 1..]) as i64)?.0;
                 Some(index.divided(from[axis] as i64)?.1)

@@ -9,7 +9,7 @@ use crate::array::Array;
 use crate::dtype::DType;
 use crate::ops::{Discrete, IntBinary, Linear, Reduce, View};
 use crate::program::{Builder, Constant, NodeId, Op};
-use crate::rewrite::facts::Form;
+use crate::rewrite::facts::DigitSum;
 use crate::shape::{Shape, size};
 
 pub(super) const RULES: &[Rule] = table![
@@ -46,7 +46,7 @@ fn gather_extremum(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType
     let own = |k: usize| if k < extremum.axis() { k } else { k - 1 };
     let counts = |k: usize, i: NodeId| {
         let steps: SmallVec<[i64; 6]> = (0..shape.len()).map(|axis| i64::from(axis == own(k))).collect();
-        let form = Form::linear(shape, &steps, 0);
+        let form = DigitSum::linear(shape, &steps, 0);
         form.is_some() && b.facts().form(i) == form.as_ref()
     };
     let others = ix.iter().enumerate().filter(|(k, _)| *k != extremum.axis());
