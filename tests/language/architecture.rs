@@ -1,4 +1,5 @@
-//! The map of the sources: `ARCHITECTURE.md`, the pages of `docs/decisions`, and `docs/glossary.md`.
+//! The map of the sources: `ARCHITECTURE.md`, the pages of `docs/decisions`, and `docs/glossary.md`; and the pages for
+//! contributors.
 //!
 //! The map is short, names every module, and names no path that is gone. Its example, a softmax loss, has the texts that
 //! the library prints: `make bless` writes them anew.
@@ -16,6 +17,7 @@ use super::examples::assert_marked_in;
 
 const MAP: &str = "ARCHITECTURE.md";
 const MOST_WORDS: usize = 2500;
+const MOST_LINES_OF_THE_ENTRANCE: usize = 60;
 const MOST_WORDS_OF_A_CELL: usize = 60;
 
 fn root() -> &'static Path {
@@ -26,13 +28,18 @@ fn read(page: &Path) -> String {
     fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()))
 }
 
-/// The map, and the pages of decisions.
-fn pages() -> Vec<PathBuf> {
-    let folder = root().join("docs/decisions");
-    let entries = fs::read_dir(&folder).expect("the folder of decisions can be read");
+/// The pages of a folder.
+fn pages_of(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).expect("the folder can be read");
     let mut pages: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     pages.retain(|page| page.extension().is_some_and(|e| e == "md"));
     pages.sort();
+    pages
+}
+
+/// The map, and the pages of decisions.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = pages_of("docs/decisions");
     pages.insert(0, root().join(MAP));
     pages
 }
@@ -130,11 +137,11 @@ fn every_pass_is_named() {
 #[test]
 fn every_path_exists() {
     let mut seen = 0;
-    let beside = ["docs/glossary.md", "docs/interpreter.md"].map(|page| root().join(page));
-    for page in pages().into_iter().chain(beside) {
+    let beside = ["CONTRIBUTING.md", "docs/glossary.md", "docs/interpreter.md"].map(|page| root().join(page));
+    for page in pages().into_iter().chain(beside).chain(pages_of("docs/contributing")) {
         let text = read(&page);
         for path in quoted(&text) {
-            let is_path = [".rs", ".md", "/"].iter().any(|end| path.ends_with(end)) && path.len() > 1;
+            let is_path = [".rs", ".md", ".py", ".txt", "/"].iter().any(|end| path.ends_with(end)) && path.len() > 1;
             if is_path {
                 seen += 1;
                 assert!(root().join(path).exists(), "{} names {path}, which is gone", page.display());
@@ -166,6 +173,20 @@ fn every_decision_is_listed() {
         }
         let words = text.split_whitespace().count();
         assert!(words <= 370, "{name} has {words} words");
+    }
+}
+
+/// The entrance is short, and links to each page for contributors.
+#[test]
+fn every_page_for_contributors_is_listed() {
+    let entrance = read(&root().join("CONTRIBUTING.md"));
+    let lines = entrance.lines().count();
+    assert!(lines <= MOST_LINES_OF_THE_ENTRANCE, "CONTRIBUTING.md has {lines} lines");
+    let pages = pages_of("docs/contributing");
+    assert!(pages.len() > 6, "{} pages for contributors", pages.len());
+    for page in pages {
+        let name = page.file_name().expect("a name").to_string_lossy();
+        assert!(entrance.contains(&format!("(docs/contributing/{name})")), "CONTRIBUTING.md does not link to {name}");
     }
 }
 
