@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use polygrad::ops::{
-    Binary, Compare, Contract, FloatStep, Guard, IntBinary, IntUnary, Linear, Partial, Reduce, Unary, View,
+    Binary, Compare, Contract, FloatStep, Guard, IntBinary, IntUnary, Linear, Matrix, Partial, Reduce, Unary, View,
 };
 use polygrad::{Array, BaseTensor, Concrete};
 
@@ -309,6 +309,12 @@ fn matrices(out: &mut String) {
         ("expm", "Expm {", "`expm_tangent(a, a_dot)`"),
         ("expm_tangent", "ExpmTangent(", "linear in `e`; for `a` a block of the same of a matrix of twice the size"),
     ];
+    for op in Matrix::ALL {
+        let shown = format!("{op:?}");
+        let variant = shown.split(' ').next().unwrap_or_default();
+        let has_line = operations.iter().any(|(_, line, _)| line.trim_end_matches(['(', '{', ' ']) == variant);
+        assert!(has_line, "the page of operations has no line for {variant}");
+    }
     for (name, variant, tangents) in operations {
         let meaning = doc_above("src/ops/matrix.rs", variant);
         row(out, &[&format!("`{name}`"), &meaning, tangents]);
