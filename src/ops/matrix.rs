@@ -336,12 +336,10 @@ impl Matrix {
                 return Err(format!("{name}: needs floats of one type, but they are {dtype} and {other}; convert one"));
             }
         }
-        if let [_, _, lu, p] = args {
-            if *lu != (a, dtype) || *p != (&a[..a.len() - 1], DType::I64) {
-                return Err(format!(
-                    "{name}: needs the factors of its matrix, but they have other shapes; use lu_factor"
-                ));
-            }
+        if let [_, _, lu, p] = args
+            && (*lu != (a, dtype) || *p != (&a[..a.len() - 1], DType::I64))
+        {
+            return Err(format!("{name}: needs the factors of its matrix, but they have other shapes; use lu_factor"));
         }
         let (batch, sizes) = (&a[..a.len() - 2], Sizes::of(args).expect("a matrix has two axes"));
         let shape = |axes: &[usize]| batch.iter().chain(axes).copied().collect::<Shape>();

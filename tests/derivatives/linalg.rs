@@ -2,6 +2,7 @@
 //! matrix is nearly singular. Finite differences at three orders, and all interpreters: the gallery.
 
 use polygrad::linalg::Triangle;
+use polygrad::ops::{Call, Linear, Matrix as Row};
 use polygrad::{BaseTensor, Concrete, Tensor, assert_gradient, direct, grad, hvp, tensor};
 
 type Number<T> = Tensor<T, 0>;
@@ -166,5 +167,56 @@ fn signs_of_vectors_are_fixed() {
                 assert!(largest > 0.0, "{column:?}");
             }
         }
+    }
+}
+
+/// The results of a row that are floats, as vectors, of a matrix and of a second operand where it has one.
+fn results<T: BaseTensor>(row: Row, (a, b): &(Matrix<T>, Matrix<T>)) -> Vec<Tensor<T, 1>> {
+    let mut args = vec![a.raw().clone(), b.raw().clone()];
+    match row.arity() {
+        4 => args.extend(T::call(&Call::Matrix(Row::LuFactor), &args[..1])),
+        count => args.truncate(count),
+    }
+    let floats = T::call(&Call::Matrix(row), &args).into_iter().filter(|y| y.dtype().is_float());
+    floats.map(|y| Tensor::from_raw(y.linear(&Linear::reshape(y.shape(), &[y.shape().iter().product()])))).collect()
+}
+
+/// Rows without a derivative, and why.
+const WITHOUT: [(Row, &str); 2] =
+    [(Row::LuFactor, "rules solve with the factors, and derive the solution"), (Row::Pivots, "positions, and a sign")];
+
+/// Every row of the table, also one that no list of these tests names: the tangents are the slopes of the values.
+#[test]
+fn tangents_of_every_row_are_slopes() {
+    let number = |k: usize| ((37 * k + 11) % 29) as f64 / 29.0 - 0.5;
+    for row in Row::ALL {
+        // Rows that take other matrices have as many rows as columns here, too; minors of 9 of 8 rows are numbers.
+        let n = if let Row::Minors { without } = row { usize::from(*without).max(3) } else { 3 };
+        let matrix = |from: usize, diagonal: f64| -> Matrix<Concrete> {
+            Tensor::from_fn([n, n], |[i, j]| number(from + n * i + j) + if i == j { diagonal + i as f64 } else { 0.0 })
+        };
+        let (x, v) = ((matrix(0, 2.0), matrix(40, 0.0)), (matrix(80, 0.0), matrix(120, 0.0)));
+        let (_, dots) = direct::jvp(|x: &(Matrix<_>, Matrix<_>)| results(*row, x), &x, &v);
+        if WITHOUT.iter().any(|(without, _)| without == row) {
+            assert!(dots.iter().all(|dot| dot.to_vec().iter().all(|dot| *dot == 0.0)), "{}: has a tangent", row.name());
+            continue;
+        }
+        let at = |h: f64| {
+            let moved = (&x.0 + &(&v.0 * h), &x.1 + &(&v.1 * h));
+            results(*row, &moved).iter().flat_map(Tensor::to_vec).collect::<Vec<f64>>()
+        };
+        let (before, after, h) = (at(-1e-5), at(1e-5), 2e-5);
+        let dots: Vec<f64> = dots.iter().flat_map(Tensor::to_vec).collect();
+        assert_eq!(dots.len(), before.len());
+        for (dot, (before, after)) in dots.iter().zip(before.iter().zip(&after)) {
+            let slope = (after - before) / h;
+            assert!((dot - slope).abs() < 1e-6 * (1.0 + slope.abs()), "{}: {dot} and {slope}", row.name());
+        }
+        let moves = dots.iter().any(|dot| dot.abs() > 1e-3);
+        assert!(
+            moves || matches!(row, Row::Minors { without } if usize::from(*without) == n),
+            "{}: nothing moves",
+            row.name()
+        );
     }
 }
