@@ -98,7 +98,7 @@ pub(crate) fn check(seed: u64) -> u64 {
 
 #[test]
 fn no_build_remains_and_nothing_gets_dear() {
-    let all = seeds(30_000, 400);
+    let all = seeds(30_000, 240);
     // About one in ten programs reads one.
     let enough = (all.end - all.start) / 50;
     let reads: u64 = all.map(check).sum();

@@ -17,8 +17,8 @@
 //!
 //! A recipe that fails is made small and printed as code that makes it, for `regressions`.
 //!
-//! By default each test draws 70 to 100 programs, always the same, and no two tests the same ones: together they
-//! have every row of the tables and nearly every kind of loop, and take about a minute and a half of processor time without optimization. For more,
+//! By default each test draws about 50 programs, always the same, and no two tests the same ones: together they
+//! have every row of the tables and nearly every kind of loop, and take about a minute of processor time without optimization. For more,
 //! the environment variable `POLYGRAD_FUZZ` says how many programs each test tries, and `POLYGRAD_SEED` which is the
 //! first. `make fuzz` (`fuzz`) tries a million in several processes, and goes on after a failure.
 
@@ -127,18 +127,18 @@ mod tame {
 
     #[test]
     fn one_half_of_the_programs_agrees() {
-        agree(seeds(0, 60).step_by(2));
+        agree(seeds(0, 44).step_by(2));
     }
 
     #[test]
     fn the_other_half_of_the_programs_agrees() {
-        agree(seeds(0, 60).skip(1).step_by(2));
+        agree(seeds(0, 44).skip(1).step_by(2));
     }
 }
 
 #[test]
 fn wild_programs_agree() {
-    for seed in seeds(10_000, 60) {
+    for seed in seeds(10_000, 44) {
         check::assert_agree(&generate::recipe(seed, false));
     }
 }
@@ -146,7 +146,7 @@ fn wild_programs_agree() {
 /// Numbers at which functions have kinks, poles and ties.
 #[test]
 fn singular_programs_agree() {
-    for seed in seeds(20_000, 55) {
+    for seed in seeds(20_000, 44) {
         check::assert_agree(&generate::singular(seed));
     }
 }
@@ -154,9 +154,9 @@ fn singular_programs_agree() {
 /// Long axes of which little is read: values, signs of zeros and first derivatives.
 #[test]
 fn programs_with_long_axes_agree() {
-    let (mut rules, seeds) = (BTreeSet::new(), seeds(40_000, 70));
+    let (mut rules, seeds) = (BTreeSet::new(), seeds(40_000, 50));
     let asked = [Question::Outputs, Question::Signs, Question::Gradient];
-    let usual = seeds.clone().count() >= 70;
+    let usual = seeds.clone().count() >= 50;
     for seed in seeds {
         let recipe = generate::long(seed);
         check::assert_agree_about(&recipe, &|p| asked.contains(&p.question));

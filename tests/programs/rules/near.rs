@@ -246,7 +246,7 @@ fn agree(a: &[Array], b: &[Array], tolerance: f64, regroups: bool) -> bool {
 fn fault(case: &Case, program: &Program, simple: &Program, finite: bool) -> Option<String> {
     let single = case.inputs.iter().any(|(_, dtype)| *dtype == DType::F32);
     let tolerance = if single { 1e-4 } else { 1e-10 };
-    for seed in 0..3 {
+    for seed in 0..2 {
         let mut rng = Rng::new(seed);
         let mut draw = |how: usize| -> Vec<Array> {
             let one = |(shape, dtype): &(&[usize], DType)| match how {
