@@ -1,4 +1,4 @@
-//! Bounds of the elementwise functions of floats: where each rises and falls, and how exact it is.
+//! Bounds of the elementwise functions of floats, from where each rises and falls and from how exact it is.
 //!
 //! Law: a row holds all values of the function on an interval, exact and as the kernels compute them. So a value at an
 //! end of the interval is widened by more than twice the error of a kernel (`tests/language/accuracy.rs`, and 2 units
@@ -9,90 +9,10 @@ use std::f64::consts::PI;
 use super::Cell;
 use super::interval::{ANYTHING, Interval, LINE, quotient, root};
 use crate::dtype::DType;
-use crate::ops::{Binary, Unary};
-
-/// Where a function rises and falls.
-#[derive(Clone, Copy, PartialEq)]
-enum Course {
-    Rises,
-    Falls,
-    /// Falls up to a number, and rises from there.
-    Valley(f64),
-    /// Rises up to a number, and falls from there.
-    Peak(f64),
-    /// A sine wave with peaks at these even multiples of pi.
-    Wave {
-        peak: f64,
-    },
-    /// Rises between poles, which are at these multiples of pi and all that are 1 apart.
-    Poles(f64),
-}
-
-/// A function of one float.
-struct Row {
-    course: Course,
-    /// Elsewhere the function is NaN.
-    domain: [f64; 2],
-    /// Values lie within.
-    range: [f64; 2],
-    /// Twice the error of the kernel in numbers of the element type, and units in the last place of 1.
-    error: (u32, f64),
-}
-
-const REALS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
-const POSITIVE: [f64; 2] = [0.0, f64::INFINITY];
-const FINITE: [f64; 2] = [f64::MIN, f64::MAX];
-const UNIT: [f64; 2] = [-1.0, 1.0];
-
-/// Where lgamma is least.
-const LEAST_GAMMA: f64 = 1.461_632_144_968_362_3;
-
-impl Row {
-    fn of(op: Unary) -> Row {
-        use Course::{Falls, Peak, Poles, Rises, Valley, Wave};
-        let (course, domain, range, steps) = match op {
-            Unary::Neg => (Falls, REALS, REALS, 0),
-            Unary::Abs => (Valley(0.0), REALS, POSITIVE, 0),
-            Unary::Relu => (Rises, REALS, POSITIVE, 0),
-            Unary::Recip => (Falls, REALS, REALS, 0),
-            Unary::Square => (Valley(0.0), REALS, POSITIVE, 0),
-            Unary::Sqrt => (Rises, POSITIVE, POSITIVE, 0),
-            Unary::Exp => (Rises, REALS, POSITIVE, 6),
-            Unary::Expm1 => (Rises, REALS, [-1.0, f64::INFINITY], 6),
-            Unary::Ln => (Rises, POSITIVE, REALS, 6),
-            Unary::Log1p => (Rises, [-1.0, f64::INFINITY], REALS, 6),
-            Unary::Sin => (Wave { peak: 0.5 }, FINITE, UNIT, 24),
-            Unary::Cos => (Wave { peak: 0.0 }, FINITE, UNIT, 24),
-            Unary::Tan => (Poles(0.5), FINITE, REALS, 40),
-            Unary::Asin => (Rises, UNIT, REALS, 6),
-            Unary::Acos => (Falls, UNIT, POSITIVE, 6),
-            Unary::Atan => (Rises, REALS, REALS, 6),
-            Unary::Sinh => (Rises, REALS, REALS, 10),
-            Unary::Cosh => (Valley(0.0), REALS, POSITIVE, 10),
-            Unary::Tanh => (Rises, REALS, UNIT, 10),
-            Unary::Sech2 => (Peak(0.0), REALS, POSITIVE, 12),
-            Unary::Asinh => (Rises, REALS, REALS, 10),
-            Unary::Acosh => (Rises, [1.0, f64::INFINITY], POSITIVE, 10),
-            Unary::Atanh => (Rises, UNIT, REALS, 10),
-            Unary::Sigmoid => (Rises, REALS, [0.0, 1.0], 10),
-            Unary::Softplus => (Rises, REALS, POSITIVE, 10),
-            Unary::Gaussian => (Peak(0.0), REALS, POSITIVE, 10),
-            Unary::Erf => (Rises, REALS, UNIT, 10),
-            Unary::Erfc => (Falls, REALS, [0.0, 2.0], 10),
-            Unary::Erfinv => (Rises, UNIT, REALS, 12),
-            // Of the following three for positive arguments; of others see `left_of_zero`.
-            Unary::Lgamma => (Valley(LEAST_GAMMA), REALS, REALS, 10),
-            Unary::Digamma => (Rises, REALS, REALS, 16),
-            Unary::Trigamma => (Falls, REALS, POSITIVE, 24),
-        };
-        // Near their zeros these have an error that is small beside 1.
-        let units = if matches!(op, Unary::Lgamma | Unary::Digamma) { 40.0 } else { 0.0 };
-        Row { course, domain, range, error: (steps, units) }
-    }
-}
+use crate::ops::{Binary, Course, POSITIVE, Property, Unary};
 
 /// The value at one number.
-fn at(op: Unary, row: &Row, x: f64, dtype: DType) -> Interval {
+fn at(op: Unary, x: f64, dtype: DType) -> Interval {
     let value = if op == Unary::Square {
         Interval::point(x).square()
     } else if op == Unary::Recip {
@@ -102,7 +22,8 @@ fn at(op: Unary, row: &Row, x: f64, dtype: DType) -> Interval {
     } else {
         Interval::point(op.apply(x))
     };
-    value.blurred(row.error.1, dtype).widened(row.error.0, dtype)
+    let error = op.error();
+    value.blurred(2.0 * error.of_one, dtype).widened(2 * error.floats, dtype)
 }
 
 /// Whether there is an integer that leaves this remainder after division by `period` from `lo` to `hi`, or near to
@@ -118,14 +39,14 @@ pub(super) fn unary(op: Unary, x: Interval, dtype: DType) -> Interval {
     if let Some(values) = by_poles(op, x, dtype) {
         return values.or_nan(x.nan);
     }
-    let row = Row::of(op);
-    let (lo, hi) = (x.lo.max(row.domain[0]), x.hi.min(row.domain[1]));
+    let graph = op.graph();
+    let (lo, hi) = (x.lo.max(graph.defined[0]), x.hi.min(graph.defined[1]));
     if lo > hi {
         return ANYTHING;
     }
-    let at = |x: f64| at(op, &row, x, dtype);
+    let at = |x: f64| at(op, x, dtype);
     let ends = at(lo).hull(at(hi));
-    let values = match row.course {
+    let values = match graph.course {
         Course::Rises | Course::Falls => ends,
         Course::Valley(c) | Course::Peak(c) if (lo..=hi).contains(&c) => ends.hull(at(c)),
         Course::Valley(_) | Course::Peak(_) => ends,
@@ -140,11 +61,14 @@ pub(super) fn unary(op: Unary, x: Interval, dtype: DType) -> Interval {
         Course::Poles(c) if meets(lo / PI - c, hi / PI - c, 1.0, 0.0) => LINE,
         Course::Poles(_) => ends,
     };
-    values.within(row.range).or_nan(x.nan || lo > x.lo || hi < x.hi)
+    values.within(graph.range).or_nan(x.nan || lo > x.lo || hi < x.hi)
 }
 
 /// Values on an interval that has poles, or may have.
 fn by_poles(op: Unary, x: Interval, dtype: DType) -> Option<Interval> {
+    if !op.is(Property::CourseRightOfZero) {
+        return None;
+    }
     if op == Unary::Recip {
         return x.holds(0.0).then_some(LINE);
     }
@@ -163,7 +87,10 @@ fn by_poles(op: Unary, x: Interval, dtype: DType) -> Option<Interval> {
         let between = x.lo > x.lo.floor() && x.hi < x.lo.ceil();
         return if between { None } else { Some(ANYTHING) };
     }
-    (op == Unary::Trigamma).then(|| Interval { lo: 0.0, ..LINE }.or_nan(x.lo == f64::NEG_INFINITY))
+    if op == Unary::Trigamma {
+        return Some(Interval { lo: 0.0, ..LINE }.or_nan(x.lo == f64::NEG_INFINITY));
+    }
+    Some(ANYTHING)
 }
 
 /// All values on two intervals.

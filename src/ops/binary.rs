@@ -5,7 +5,7 @@
 
 use std::f64::consts::LN_2;
 
-use super::property::Properties;
+use super::property::{Properties, ZeroSign};
 use super::special;
 use super::val::{Partial, PartialOrigin, Val};
 use crate::array::pool;
@@ -40,7 +40,8 @@ macro_rules! binary_ops {
             kernel: |$a:ident, $b:ident| $kernel:expr,
             partials: |$x:ident, $y:ident, $z:ident| [$dx:expr, $dy:expr],
             domain: $xlo:literal .. $xhi:literal, $ylo:literal .. $yhi:literal,
-            $(properties: [$($property:ident),*],)?
+            zeros: [$first_zero:ident, $second_zero:ident],
+            properties: [$($property:ident),*],
             $(example: ($ax:expr, $ay:expr) => $value:expr,)?
         }
     )*) => {
@@ -80,9 +81,14 @@ macro_rules! binary_ops {
                 match self { $( Binary::$Op => [($xlo, $xhi), ($ylo, $yhi)], )* }
             }
 
+            /// What becomes of the sign of a zero, for each operand.
+            pub(crate) fn zeros(self) -> [ZeroSign; 2] {
+                match self { $( Binary::$Op => [ZeroSign::$first_zero, ZeroSign::$second_zero], )* }
+            }
+
             /// What is known of the function.
             pub(crate) fn properties(self) -> Properties {
-                match self { $( Binary::$Op => const { Properties::of(&[$($(Property::$property),*)?]) }, )* }
+                match self { $( Binary::$Op => const { Properties::of(&[$(Property::$property),*]) }, )* }
             }
 
             /// The function at two numbers.
@@ -157,6 +163,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x + y,
                 partials: |x, y, z| [Partial::one(), Partial::one()],
                 domain: -3.0..3.0, -3.0..3.0,
+                zeros: [HandsOn, HandsOn],
                 properties: [Arithmetic],
             }
             /// Difference `x - y`. Partials 1 and -1.
@@ -165,6 +172,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x - y,
                 partials: |x, y, z| [Partial::one(), Partial::minus_one()],
                 domain: -3.0..3.0, -3.0..3.0,
+                zeros: [HandsOn, HandsOn],
                 properties: [Arithmetic],
             }
             /// Product `x * y`. Partials `y` and `x`.
@@ -173,6 +181,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x * y,
                 partials: |x, y, z| [y.clone().plain(), x.clone().plain()],
                 domain: -3.0..3.0, -3.0..3.0,
+                zeros: [HandsOn, HandsOn],
                 properties: [Arithmetic],
             }
             /// Quotient `x / y`, IEEE at `y = 0`. Partials `1 / y` and `-(x / y) / y`.
@@ -181,6 +190,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x / y,
                 partials: |x, y, z| [y.map(Unary::Recip).singular(), (-z / y).singular()],
                 domain: -3.0..3.0, 0.5..3.0,
+                zeros: [HandsOn, Sees],
                 properties: [Division],
             }
             /// Power `x^y`, with `0^0 = 1`; NaN for a negative base and a fractional exponent.
@@ -194,6 +204,7 @@ macro_rules! binary_rows {
                     grown(x, &y.is(Compare::Ge, &y.c(0.0)), z).singular()
                 ],
                 domain: 0.5..2.0, -2.0..2.0,
+                zeros: [Sees, Hides],
                 properties: [Transcendental],
                 example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [8.0, 9.0],
             }
@@ -208,6 +219,7 @@ macro_rules! binary_rows {
                     grown(x, &y.is(Compare::Ge, &y.c(1.0)), z).singular()
                 ],
                 domain: 0.5..2.0, -2.0..2.0,
+                zeros: [Sees, Sees],
                 properties: [Transcendental],
                 example: ([2.0, 3.0], &tensor([3.0, 2.0])) => [4.0, 3.0],
             }
@@ -218,6 +230,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| x.atan2(y),
                 partials: |x, y, z| [y.with(Binary::RecipReal, x).singular(), (-x.with(Binary::RecipReal, y)).singular()],
                 domain: 0.5..2.0, -2.0..2.0,
+                zeros: [Sees, Sees],
                 properties: [Transcendental],
                 example: ([0.0], &tensor([1.0])) => [0.0],
             }
@@ -232,6 +245,8 @@ macro_rules! binary_rows {
                     (-2.0 * z.mul_no_nan(&y.with(Binary::RecipReal, x))).singular()
                 ],
                 domain: 0.5..2.0, -2.0..2.0,
+                zeros: [Sees, Sees],
+                properties: [Intermediate],
                 example: ([3.0], 4.0) => [0.12],
             }
             /// Length of the vector `(x, y)`: `sqrt(x^2 + y^2)`, without overflow on the way. Partials `x / hypot` and
@@ -241,7 +256,8 @@ macro_rules! binary_rows {
                 kernel: |x, y| x.hypot(y),
                 partials: |x, y, z| [cosine(x, z).singular(), cosine(y, z).singular()],
                 domain: 0.5..3.0, -2.0..2.0,
-                properties: [Transcendental],
+                zeros: [Hides, Hides],
+                properties: [Transcendental, NeverMinusZero],
                 example: ([3.0], 4.0) => [5.0],
             }
             /// The absolute value of `x` with the sign of `y`, which counts for zeros too; NaN counts as positive, since no
@@ -252,6 +268,8 @@ macro_rules! binary_rows {
                 kernel: |x, y| if y.is_nan() { x.abs() } else { x.copysign(y) },
                 partials: |x, y, z| [(x.sign() * x.c(1.0).with(Binary::Copysign, y)).mask(), y.c(0.0).mask()],
                 domain: -3.0..-0.5, -3.0..-0.5,
+                zeros: [Hides, Sees],
+                properties: [Intermediate],
                 example: ([3.0, -3.0], -0.0) => [-3.0, -3.0],
             }
             /// Smaller of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
@@ -263,6 +281,8 @@ macro_rules! binary_rows {
                     takes_first(Compare::Le, x, y).not().as_ones(x).mask()
                 ],
                 domain: -2.0..-0.5, 0.5..2.0,
+                zeros: [HandsOn, HandsOn],
+                properties: [Intermediate, KeepsMinusZeroOut],
             }
             /// Larger of two; NaN if either is. The derivative goes to the chosen one, on ties to the first.
             max => Max {
@@ -273,6 +293,8 @@ macro_rules! binary_rows {
                     takes_first(Compare::Ge, x, y).not().as_ones(x).mask()
                 ],
                 domain: -2.0..-0.5, 0.5..2.0,
+                zeros: [HandsOn, HandsOn],
+                properties: [Intermediate, KeepsMinusZeroOut],
             }
             /// Logarithm of a sum of exponentials, `ln(e^x + e^y)`, without overflow. Partials `sigmoid(x - y)` and
             /// `sigmoid(y - x)`.
@@ -285,6 +307,7 @@ macro_rules! binary_rows {
                 },
                 partials: |x, y, z| [(x - y).map(Unary::Sigmoid).singular(), (y - x).map(Unary::Sigmoid).singular()],
                 domain: -2.0..2.0, -2.0..2.0,
+                zeros: [Sees, Sees],
                 properties: [Transcendental],
                 example: ([1000.0, 0.0], f64::NEG_INFINITY) => [1000.0, 0.0],
             }
@@ -296,6 +319,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| F::of_f64(special::polygamma(x.as_f64(), y.as_f64())),
                 partials: |x, y, z| [x.with(Binary::Polygamma, &(y + 1.0)).singular(), y.c(0.0).mask()],
                 domain: 0.5..3.0, 1.8..2.2,
+                zeros: [Sees, Sees],
                 properties: [Transcendental],
             }
             /// Product that is 0 where either factor is 0, even if the other is infinite or NaN there. Partials `y`
@@ -305,6 +329,7 @@ macro_rules! binary_rows {
                 kernel: |x, y| if x == F::ZERO || y == F::ZERO { F::ZERO } else { x * y },
                 partials: |x, y, z| [y.clone().singular(), x.clone().singular()],
                 domain: -3.0..3.0, 0.5..3.0,
+                zeros: [Hides, Hides],
                 properties: [Arithmetic],
                 example: ([0.0, 2.0], &tensor([f64::NAN, 3.0])) => [0.0, 6.0],
             }
@@ -342,4 +367,94 @@ fn operands<T: BaseTensor>(x: &T, y: &T, z: &T) -> (Val<T>, Val<T>, Val<T>) {
         Val::from(y.clone(), PartialOrigin::Second),
         Val::from(z.clone(), PartialOrigin::Result),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ZeroSign;
+    use crate::Array;
+    use crate::dtype::Float;
+    use crate::ops::{Binary, Property};
+
+    const NUMBERS: [f64; 11] = [0.0, 5e-324, 1e-300, 1e-9, 0.3, 1.0, 1.5, 2.0, 40.0, 1e300, f64::INFINITY];
+
+    fn numbers() -> impl Iterator<Item = f64> {
+        NUMBERS.iter().flat_map(|x| [*x, -x]).chain([f64::NAN])
+    }
+
+    /// The function where one operand, of this number, is a zero, and the other one is `x`.
+    fn with_zero<F: Float>(f: Binary, operand: usize, zero: F, x: F) -> F {
+        if operand == 0 { f.apply(zero, x) } else { f.apply(x, zero) }
+    }
+
+    /// The partials there.
+    fn partials_with_zero(f: Binary, operand: usize, zero: f64, x: f64) -> [Option<f64>; 2] {
+        let [a, b] = if operand == 0 { [zero, x] } else { [x, zero] };
+        let [a, b, z] = [a, b, f.apply(a, b)].map(Array::scalar);
+        [f.partial_left(&a, &b, &z), f.partial_right(&a, &b, &z)]
+            .map(|p| p.value.map(|p| p.item::<f64>().expect("a number")))
+    }
+
+    fn equal(x: f64, y: f64) -> bool {
+        x == y || (x.is_nan() && y.is_nan())
+    }
+
+    fn zeros_do<F: Float>() {
+        for f in Binary::ALL {
+            for (operand, does) in f.zeros().into_iter().enumerate() {
+                for x in numbers() {
+                    let at = |zero: f64| with_zero(*f, operand, F::of_f64(zero), F::of_f64(x)).as_f64();
+                    let (y, mirrored) = (at(0.0), at(-0.0));
+                    let holds = match does {
+                        ZeroSign::Hides => y.to_bits() == mirrored.to_bits() || (y.is_nan() && mirrored.is_nan()),
+                        ZeroSign::HandsOn => equal(y, mirrored),
+                        ZeroSign::Sees => true,
+                    };
+                    assert!(holds, "{}: {y} and {mirrored} at {x}, operand {operand}", f.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn signs_of_zeros_do_to_values_what_is_said() {
+        zeros_do::<f64>();
+        zeros_do::<f32>();
+    }
+
+    /// The exponent 0 of `pow` is among them: the partials are those of the sum of both signs.
+    #[test]
+    fn signs_of_zeros_that_are_not_seen_change_no_derivative() {
+        for f in Binary::ALL {
+            for (operand, does) in f.zeros().into_iter().enumerate() {
+                for x in numbers().filter(|_| does != ZeroSign::Sees) {
+                    let [here, there] = [0.0, -0.0].map(|zero| partials_with_zero(*f, operand, zero, x));
+                    for (y, mirrored) in here.into_iter().zip(there) {
+                        let same = match (y, mirrored) {
+                            (Some(y), Some(mirrored)) => equal(y, mirrored),
+                            (y, mirrored) => y == mirrored,
+                        };
+                        assert!(same, "{}: {y:?} and {mirrored:?} at {x}, operand {operand}", f.name());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_minus_zero_only_of_minus_zeros() {
+        let is = |x: f64| x.to_bits() == (-0.0f64).to_bits();
+        for f in Binary::ALL {
+            for (x, y) in numbers().flat_map(|x| numbers().map(move |y| (x, y))) {
+                let (wide, narrow) = (f.apply(x, y), f.apply(x as f32, y as f32));
+                // The narrower zeros of numbers that are not are left out.
+                let of_minus_zero = is(x) || is(y);
+                let of_narrow = is(f64::from(x as f32)) || is(f64::from(y as f32));
+                let kept = f.is(Property::KeepsMinusZeroOut);
+                let never = f.is(Property::NeverMinusZero);
+                assert!(!(never || kept && !of_minus_zero) || !is(wide), "{} at {x}, {y}", f.name());
+                assert!(!(never || kept && !of_narrow) || !is(narrow.into()), "{} at {x}, {y}", f.name());
+            }
+        }
+    }
 }

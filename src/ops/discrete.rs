@@ -112,6 +112,16 @@ rows! {
     Max "max" => std::cmp::max,
 }
 
+impl IntBinary {
+    /// Whether the operands may be exchanged.
+    pub(crate) fn commutes(self) -> bool {
+        match self {
+            IntBinary::Add | IntBinary::Mul | IntBinary::Min | IntBinary::Max => true,
+            IntBinary::Sub | IntBinary::Quot | IntBinary::Rem => false,
+        }
+    }
+}
+
 /// An operation with derivative zero.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Discrete {
@@ -298,5 +308,19 @@ fn needs(name: &str, ok: bool, what: &str, dtype: DType) -> Result<(), String> {
     match ok {
         true => Ok(()),
         false => Err(format!("{name}: needs {what}, but the element type is {dtype}; convert it first")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IntBinary;
+
+    #[test]
+    fn operands_are_exchanged_where_the_kernel_allows_it() {
+        let numbers = [i64::MIN, -7, -1, 0, 1, 3, 7, i64::MAX];
+        for op in IntBinary::ALL {
+            let same = numbers.iter().all(|x| numbers.iter().all(|y| op.apply(*x, *y) == op.apply(*y, *x)));
+            assert_eq!(op.commutes(), same, "{}", op.name());
+        }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! | family | an operation is | its derivative | one method |
 //! |---|---|---|---|
-//! | [`Unary`] | a row: kernel, derivative at `(x, y)`, guard, domain | scale by it | `unary` |
+//! | [`Unary`] | a row: kernel, derivative at `(x, y)`, guard, domain, graph, error | scale by it | `unary` |
 //! | [`Binary`] | a row: kernel, two partials at `(x, y, z)`, guards | scale and add | `binary` |
 //! | [`Linear`] | data: two [`View`]s, a reshape or a cast | itself | `linear` |
 //! | [`Contract`] | data: three [`View`]s | the product rule, by exchanging views | `contract` |
@@ -25,6 +25,7 @@ mod contract;
 mod discrete;
 mod external;
 mod familiar;
+mod graph;
 pub mod kinds;
 mod linear;
 mod matrix;
@@ -43,11 +44,12 @@ pub use contract::Contract;
 pub use discrete::{Compare, Discrete, FloatStep, IntBinary, IntUnary};
 pub use external::{BatchedCall, External, HostFunction};
 pub use familiar::{Cut, Familiar, Product};
+pub(crate) use graph::{Course, POSITIVE};
 pub use linear::Linear;
 #[cfg(feature = "serde")]
 pub(crate) use linear::check_fourier;
 pub use matrix::Matrix;
-pub(crate) use property::Property;
+pub(crate) use property::{Property, ZeroSign};
 pub use reduce::Reduce;
 pub use unary::Unary;
 pub(crate) use unary::unary_rows;

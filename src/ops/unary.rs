@@ -1,14 +1,16 @@
 //! Elementwise functions of one float argument: one row each.
 //!
-//! Law: a row is everything. Kernel, derivative and test domain stand side by side here,
+//! Law: a row is everything. Kernel, derivative, test domain, graph, error and properties stand side by side here,
 //! and whatever holds for all rows is made from them. An operation is named elsewhere for what is peculiar to it alone
-//! (rewriting, bounds, its text in StableHLO), in matches that rustc completes; `tests/derivatives/laws.rs`
-//! checks each row against finite differences.
+//! (rewriting, its text in StableHLO), in matches that rustc completes; `tests/language/variants.rs` finds lists of
+//! operations that it does not complete, and `tests/derivatives/laws.rs` checks each row against finite differences.
 //!
 //! The two tables are closed under differentiation: every derivative is made of rows.
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
+use super::graph::Course::{Falls, Peak, Poles, Rises, Valley, Wave};
+use super::graph::{FINITE, Graph, KernelError, LEAST_GAMMA, POSITIVE, REALS, UNIT};
 use super::property::Properties;
 use super::special;
 use super::val::{Partial, PartialOrigin, Val};
@@ -25,7 +27,10 @@ macro_rules! unary_ops {
             kernel: |$k:ident| $kernel:expr,
             derivative: |$x:ident, $y:ident| $derivative:expr,
             domain: $lo:literal .. $hi:literal,
-            $(properties: [$($property:ident),*],)?
+            graph: $course:expr, $defined:expr => $range:expr,
+            error: $error:literal,
+            $(error_of_one: $error_of_one:literal,)?
+            properties: [$($property:ident),*],
             $(example: $at:literal => $value:literal,)?
         }
     )*) => {
@@ -52,9 +57,19 @@ macro_rules! unary_ops {
                 match self { $( Unary::$Op => ($lo, $hi), )* }
             }
 
+            /// Where the function is defined, where its values lie, and where it rises and falls.
+            pub(crate) fn graph(self) -> Graph {
+                match self { $( Unary::$Op => Graph { course: $course, defined: $defined, range: $range }, )* }
+            }
+
+            /// How far values of any kernel of the row may be from exact ones.
+            pub(crate) fn error(self) -> KernelError {
+                match self { $( Unary::$Op => KernelError { floats: $error, of_one: 0.0 $(+ $error_of_one)? }, )* }
+            }
+
             /// What is known of the function.
             pub(crate) fn properties(self) -> Properties {
-                match self { $( Unary::$Op => const { Properties::of(&[$($(Property::$property),*)?]) }, )* }
+                match self { $( Unary::$Op => const { Properties::of(&[$(Property::$property),*]) }, )* }
             }
 
             /// The function at one number.
@@ -89,6 +104,26 @@ impl Unary {
     pub(crate) fn is(self, property: Property) -> bool {
         self.properties().has(property)
     }
+
+    /// Whether `f(-x) = f(x)`, to the bit.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// assert!(Unary::Cos.is_even() && !Unary::Sin.is_even());
+    /// ```
+    pub fn is_even(self) -> bool {
+        self.is(Property::Even)
+    }
+
+    /// Whether `f(-x) = -f(x)`, to the bit.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// assert!(Unary::Sin.is_odd() && !Unary::Cos.is_odd());
+    /// ```
+    pub fn is_odd(self) -> bool {
+        self.is(Property::Odd)
+    }
 }
 
 /// A literal of the kernel's own float type.
@@ -105,6 +140,8 @@ macro_rules! unary_rows {
                 kernel: |x| -x,
                 derivative: |_x, _y| Partial::minus_one(),
                 domain: -3.0..3.0,
+                graph: Falls, REALS => REALS,
+                error: 0,
                 properties: [Odd, Arithmetic],
                 example: 2.0 => -2.0,
             }
@@ -113,7 +150,9 @@ macro_rules! unary_rows {
                 kernel: |x| x.abs(),
                 derivative: |x, _y| x.sign().mask(),
                 domain: 0.5..3.0,
-                properties: [Even, Arithmetic, NeverMinusZero],
+                graph: Valley(0.0), REALS => POSITIVE,
+                error: 0,
+                properties: [Even, Arithmetic, NeverMinusZero, OwnAbsolute],
                 example: -3.0 => 3.0,
             }
             /// Reciprocal `1 / x`. Derivative `-1 / x^2`; infinite at 0.
@@ -121,7 +160,9 @@ macro_rules! unary_rows {
                 kernel: |x| x.recip(),
                 derivative: |_x, y| (-y.mul_no_nan(y)).singular(),
                 domain: 0.5..3.0,
-                properties: [Odd, Division, SeesSignOfZero],
+                graph: Falls, REALS => REALS,
+                error: 0,
+                properties: [Odd, Division, SeesSignOfZero, CourseRightOfZero],
                 example: 4.0 => 0.25,
             }
             /// Square `x^2`. Derivative `2 x`.
@@ -129,6 +170,8 @@ macro_rules! unary_rows {
                 kernel: |x| x * x,
                 derivative: |x, _y| (2.0 * x).plain(),
                 domain: -3.0..3.0,
+                graph: Valley(0.0), REALS => POSITIVE,
+                error: 0,
                 properties: [Even, Arithmetic, NeverMinusZero],
                 example: 3.0 => 9.0,
             }
@@ -137,7 +180,9 @@ macro_rules! unary_rows {
                 kernel: |x| x.sqrt(),
                 derivative: |_x, y| (0.5 / y).singular(),
                 domain: 0.5..3.0,
-                properties: [Division, SeesSignOfZero],
+                graph: Rises, POSITIVE => POSITIVE,
+                error: 0,
+                properties: [Division, SeesSignOfZero, KeepsMinusZeroOut],
                 example: 9.0 => 3.0,
             }
             /// Exponential `e^x`. Derivative `e^x`.
@@ -145,7 +190,9 @@ macro_rules! unary_rows {
                 kernel: |x| x.exp(),
                 derivative: |_x, y| y.clone().singular(),
                 domain: -2.0..2.0,
-                properties: [Transcendental, NeverMinusZero],
+                graph: Rises, REALS => POSITIVE,
+                error: 3,
+                properties: [Transcendental, NeverMinusZero, OwnAbsolute],
                 example: 0.0 => 1.0,
             }
             /// Natural logarithm; `-inf` at 0 and NaN below. Derivative `1 / x`, a number below 0, too.
@@ -153,6 +200,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.ln(),
                 derivative: |x, _y| x.map(Unary::Recip).singular(),
                 domain: 0.5..3.0,
+                graph: Rises, POSITIVE => REALS,
+                error: 3,
                 properties: [Transcendental, SeesSignOfZero],
                 example: 1.0 => 0.0,
             }
@@ -162,6 +211,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.ln_1p(),
                 derivative: |x, _y| (1.0 + x).map(Unary::Recip).singular(),
                 domain: -0.5..2.0,
+                graph: Rises, [-1.0, f64::INFINITY] => REALS,
+                error: 3,
                 properties: [Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -170,6 +221,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.exp_m1(),
                 derivative: |x, _y| x.map(Unary::Exp).singular(),
                 domain: -2.0..2.0,
+                graph: Rises, REALS => [-1.0, f64::INFINITY],
+                error: 3,
                 properties: [Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -178,6 +231,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.sin(),
                 derivative: |x, _y| x.map(Unary::Cos).plain(),
                 domain: -3.0..3.0,
+                graph: Wave { peak: 0.5 }, FINITE => UNIT,
+                error: 12,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -186,6 +241,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.cos(),
                 derivative: |x, _y| (-x.map(Unary::Sin)).plain(),
                 domain: -3.0..3.0,
+                graph: Wave { peak: 0.0 }, FINITE => UNIT,
+                error: 12,
                 properties: [Even, Transcendental],
                 example: 0.0 => 1.0,
             }
@@ -194,6 +251,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.tan(),
                 derivative: |_x, y| (1.0 + y * y).plain(),
                 domain: -1.2..1.2,
+                graph: Poles(0.5), FINITE => REALS,
+                error: 20,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -202,6 +261,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.asin(),
                 derivative: |x, _y| one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip).singular(),
                 domain: -0.8..0.8,
+                graph: Rises, UNIT => REALS,
+                error: 3,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -210,6 +271,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.acos(),
                 derivative: |x, _y| (-one_minus_square(x).map(Unary::Sqrt).map(Unary::Recip)).singular(),
                 domain: -0.8..0.8,
+                graph: Falls, UNIT => POSITIVE,
+                error: 3,
                 properties: [Transcendental],
                 example: 1.0 => 0.0,
             }
@@ -218,6 +281,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.atan(),
                 derivative: |x, _y| (1.0 + x * x).map(Unary::Recip).plain(),
                 domain: -3.0..3.0,
+                graph: Rises, REALS => REALS,
+                error: 3,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -226,6 +291,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.sinh(),
                 derivative: |x, _y| x.map(Unary::Cosh).singular(),
                 domain: -2.0..2.0,
+                graph: Rises, REALS => REALS,
+                error: 5,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -234,7 +301,9 @@ macro_rules! unary_rows {
                 kernel: |x| x.cosh(),
                 derivative: |x, _y| x.map(Unary::Sinh).singular(),
                 domain: -2.0..2.0,
-                properties: [Even, Transcendental, NeverMinusZero],
+                graph: Valley(0.0), REALS => POSITIVE,
+                error: 5,
+                properties: [Even, Transcendental, NeverMinusZero, OwnAbsolute],
                 example: 0.0 => 1.0,
             }
             /// Hyperbolic tangent. Derivative `1 / cosh(x)^2`.
@@ -242,6 +311,8 @@ macro_rules! unary_rows {
                 kernel: |x| x.tanh(),
                 derivative: |x, _y| x.map(Unary::Sech2).plain(),
                 domain: -2.0..2.0,
+                graph: Rises, REALS => UNIT,
+                error: 5,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -251,6 +322,8 @@ macro_rules! unary_rows {
                 kernel: |x| special::sech2(x),
                 derivative: |x, y| (-2.0 * (x.map(Unary::Tanh) * y)).plain(),
                 domain: -2.0..2.0,
+                graph: Peak(0.0), REALS => POSITIVE,
+                error: 6,
                 properties: [Even, Transcendental],
                 example: 0.0 => 1.0,
             }
@@ -259,6 +332,8 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::asinh(x.as_f64())),
                 derivative: |x, _y| x.c(1.0).with(Binary::Hypot, x).map(Unary::Recip).plain(),
                 domain: -3.0..3.0,
+                graph: Rises, REALS => REALS,
+                error: 5,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -268,6 +343,8 @@ macro_rules! unary_rows {
                 // Two roots: below -1, where the function is NaN, the root of the product would be a number.
                 derivative: |x, _y| (x - 1.0).map(Unary::Sqrt).mul_no_nan(&(x + 1.0).map(Unary::Sqrt)).map(Unary::Recip).singular(),
                 domain: 1.5..3.0,
+                graph: Rises, [1.0, f64::INFINITY] => POSITIVE,
+                error: 5,
                 properties: [Transcendental],
                 example: 1.0 => 0.0,
             }
@@ -277,6 +354,8 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::atanh(x.as_f64())),
                 derivative: |x, _y| one_minus_square(x).map(Unary::Recip).singular(),
                 domain: -0.8..0.8,
+                graph: Rises, UNIT => REALS,
+                error: 5,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -289,6 +368,8 @@ macro_rules! unary_rows {
                 },
                 derivative: |x, y| (y * (-x).map(Unary::Sigmoid)).plain(),
                 domain: -3.0..3.0,
+                graph: Rises, REALS => [0.0, 1.0],
+                error: 5,
                 properties: [Transcendental, NeverMinusZero],
                 example: 0.0 => 0.5,
             }
@@ -297,7 +378,9 @@ macro_rules! unary_rows {
                 kernel: |x| if x < c(0.0) { c(0.0) } else { x },
                 derivative: |x, _y| x.is(Compare::Gt, &x.c(0.0)).as_ones(x).mask(),
                 domain: 0.5..3.0,
-                properties: [Arithmetic],
+                graph: Rises, REALS => POSITIVE,
+                error: 0,
+                properties: [Arithmetic, KeepsMinusZeroOut],
                 example: -2.0 => 0.0,
             }
             /// Smooth rectifier `ln(1 + e^x)`, without overflow. Derivative `sigmoid x`.
@@ -305,6 +388,8 @@ macro_rules! unary_rows {
                 kernel: |x| (if x > c(0.0) { x } else { c(0.0) }) + (-x.abs()).exp().ln_1p(),
                 derivative: |x, _y| x.map(Unary::Sigmoid).plain(),
                 domain: -3.0..3.0,
+                graph: Rises, REALS => POSITIVE,
+                error: 5,
                 properties: [Transcendental, NeverMinusZero],
                 example: 1000.0 => 1000.0,
             }
@@ -313,6 +398,8 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::gaussian(x.as_f64())),
                 derivative: |x, y| (-2.0 * (x * y)).plain(),
                 domain: -2.0..2.0,
+                graph: Peak(0.0), REALS => POSITIVE,
+                error: 5,
                 properties: [Even, Transcendental],
                 example: 0.0 => 1.0,
             }
@@ -322,6 +409,8 @@ macro_rules! unary_rows {
                 kernel: |x| c(libm::erf(x.as_f64())),
                 derivative: |x, _y| (FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
                 domain: -2.0..2.0,
+                graph: Rises, REALS => UNIT,
+                error: 5,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -331,6 +420,8 @@ macro_rules! unary_rows {
                 kernel: |x| c(libm::erfc(x.as_f64())),
                 derivative: |x, _y| (-FRAC_2_SQRT_PI * x.map(Unary::Gaussian)).plain(),
                 domain: -2.0..2.0,
+                graph: Falls, REALS => [0.0, 2.0],
+                error: 5,
                 properties: [Transcendental],
                 example: 0.0 => 1.0,
             }
@@ -343,6 +434,8 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::erfinv(x.as_f64())),
                 derivative: |_x, y| (1.0 / FRAC_2_SQRT_PI * y.mul_no_nan(y).map(Unary::Exp)).singular(),
                 domain: -0.8..0.8,
+                graph: Rises, UNIT => REALS,
+                error: 6,
                 properties: [Odd, Transcendental],
                 example: 0.0 => 0.0,
             }
@@ -352,7 +445,10 @@ macro_rules! unary_rows {
                 kernel: |x| c(libm::lgamma(x.as_f64())),
                 derivative: |x, _y| x.map(Unary::Digamma).singular(),
                 domain: 0.5..3.0,
-                properties: [Transcendental, SeesSignOfZero],
+                graph: Valley(LEAST_GAMMA), REALS => REALS,
+                error: 5,
+                error_of_one: 20.0,
+                properties: [Transcendental, SeesSignOfZero, CourseRightOfZero],
                 example: 1.0 => 0.0,
             }
             /// Digamma function, the derivative of `lgamma`; NaN at 0 and the negative integers, where it has
@@ -364,7 +460,10 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::digamma(x.as_f64())),
                 derivative: |x, _y| x.map(Unary::Trigamma).singular(),
                 domain: 0.5..3.0,
-                properties: [Transcendental, SeesSignOfZero],
+                graph: Rises, REALS => REALS,
+                error: 8,
+                error_of_one: 20.0,
+                properties: [Transcendental, SeesSignOfZero, CourseRightOfZero],
             }
             /// Trigamma function, the second derivative of `lgamma`; `inf` at 0 and the negative integers.
             /// Derivative `polygamma(x, 2)`.
@@ -375,7 +474,9 @@ macro_rules! unary_rows {
                 kernel: |x| c(special::trigamma(x.as_f64())),
                 derivative: |x, _y| x.with(Binary::Polygamma, &x.c(2.0)).singular(),
                 domain: 0.5..3.0,
-                properties: [Transcendental],
+                graph: Falls, REALS => POSITIVE,
+                error: 12,
+                properties: [Transcendental, CourseRightOfZero],
             }
         }
     };
@@ -392,6 +493,7 @@ fn one_minus_square<T: BaseTensor>(x: &Val<T>) -> Val<T> {
 
 #[cfg(test)]
 mod tests {
+    use crate::Array;
     use crate::ops::{Property, Unary};
 
     const NUMBERS: [f64; 12] = [0.0, 5e-324, 1e-300, 1e-9, 0.3, 0.7, 1.0, 1.5, 2.5, 40.0, 1e300, f64::INFINITY];
@@ -417,6 +519,40 @@ mod tests {
         for f in Unary::ALL.iter().filter(|f| f.is(Property::NeverMinusZero)) {
             let of = |x: f64| f.apply(x).to_bits() != (-0.0f64).to_bits();
             assert!(NUMBERS.iter().flat_map(|x| [*x, -x]).all(of), "{}", f.name());
+        }
+    }
+
+    #[test]
+    fn values_are_minus_zero_only_of_minus_zero() {
+        let sure = |f: &&Unary| f.is(Property::KeepsMinusZeroOut) && !f.is(Property::NeverMinusZero);
+        assert!(Unary::ALL.iter().any(|f| sure(&f)));
+        for f in Unary::ALL.iter().filter(sure) {
+            let is = |x: f64| x.to_bits() == (-0.0f64).to_bits();
+            for x in NUMBERS.iter().flat_map(|x| [*x, -x]) {
+                assert!(is(x) || !is(f.apply(x)), "{} at {x}", f.name());
+                // Numbers that are zeros of the narrower type are other arguments.
+                let narrow = x as f32;
+                assert!(is(narrow.into()) || !is(f.apply(narrow).into()), "{} at {narrow}", f.name());
+            }
+            assert_eq!(f.apply(-0.0f64).to_bits(), (-0.0f64).to_bits(), "{}: say that no value is -0", f.name());
+        }
+    }
+
+    #[test]
+    fn what_is_its_own_absolute_value_has_its_derivatives() {
+        for f in Unary::ALL.iter().filter(|f| f.is(Property::OwnAbsolute)) {
+            for x in NUMBERS.iter().flat_map(|x| [*x, -x]) {
+                let y = f.apply(x);
+                assert_eq!(y.abs().to_bits(), y.to_bits(), "{} at {x}", f.name());
+                let of = |f: Unary, x: f64| {
+                    let (x, y) = (Array::scalar(x), Array::scalar(f.apply(x)));
+                    f.derivative(&x, &y).value.map(|d| d.item::<f64>().expect("a number"))
+                };
+                let (inner, outer) = (of(*f, x), of(Unary::Abs, y));
+                // Abs hands the derivative on where the value is not 0; elsewhere there must be none.
+                let same = y != 0.0 || inner == Some(0.0);
+                assert!(same && (y == 0.0 || outer == Some(1.0)), "{} at {x}", f.name());
+            }
         }
     }
 

@@ -15,7 +15,7 @@
 use super::{Constant, NodeId, Op};
 use crate::array::{Values, with_elem};
 use crate::dtype::{DType, Elem};
-use crate::ops::{Binary, Discrete, FloatStep, Linear, Property, Unary};
+use crate::ops::{Binary, Discrete, FloatStep, Linear, Property, ZeroSign};
 use crate::program::{Node, Program, Question};
 
 /// Whether a linear operation adds elements: it does if two of them may have the same place, and copies otherwise. All
@@ -52,14 +52,13 @@ pub(crate) fn is_never_minus_zero(op: &Op<NodeId>, dtype: DType, of: &dyn Fn(Nod
     }
     match op {
         Op::Constant(c) => has_no_minus_zero(c),
-        Op::Unary(f, x) => f.is(Property::NeverMinusZero) || (matches!(f, Unary::Sqrt | Unary::Relu) && of(*x)),
+        Op::Unary(f, x) => f.is(Property::NeverMinusZero) || (f.is(Property::KeepsMinusZeroOut) && of(*x)),
         // A sum is -0 only where both are; a difference where the first is -0 and the second +0.
         Op::Binary(Binary::Add, x, y) => of(*x) || of(*y),
         Op::Binary(Binary::Sub, x, _) => of(*x),
-        Op::Binary(f, x, y) => match matches!(f, Binary::Min | Binary::Max) {
-            true => of(*x) && of(*y),
-            false => *f == Binary::Hypot,
-        },
+        Op::Binary(f, x, y) => {
+            f.is(Property::NeverMinusZero) || (f.is(Property::KeepsMinusZeroOut) && of(*x) && of(*y))
+        }
         Op::Discrete(f, args) => match f {
             Discrete::FloatStep(FloatStep::StopGradient) => of(args[0]),
             Discrete::ToFloat(_) | Discrete::FloatStep(FloatStep::Sign) => true,
@@ -140,8 +139,7 @@ fn inside(body: &Program, results: &mut [bool], carried: usize) -> Vec<bool> {
     }
 }
 
-/// Which operands of a binary operation are seen, if the result is; and which of them are never -0. A row that is not
-/// named here sees both.
+/// Which operands of a binary operation are seen, if the result is; and which of them are never -0.
 fn binary_seen(op: Binary, by: bool, never: [bool; 2]) -> [bool; 2] {
     if matches!(op, Binary::Add | Binary::Sub) {
         // The operand that is never -0 makes the sum so by itself, and must stay so.
@@ -151,11 +149,11 @@ fn binary_seen(op: Binary, by: bool, never: [bool; 2]) -> [bool; 2] {
             (_, _, _) => [by, by],
         };
     }
-    let hands_on = matches!(op, Binary::Mul | Binary::Min | Binary::Max | Binary::Div) && by;
-    let hides_first = matches!(op, Binary::Mul | Binary::Min | Binary::Max | Binary::Div | Binary::Copysign);
-    let hides_second = matches!(op, Binary::Mul | Binary::Min | Binary::Max | Binary::Pow);
-    let hides_both = matches!(op, Binary::Hypot | Binary::MulNoNan);
-    [hands_on || !(hides_first || hides_both), hands_on || !(hides_second || hides_both)]
+    op.zeros().map(|does| match does {
+        ZeroSign::Hides => false,
+        ZeroSign::HandsOn => by,
+        ZeroSign::Sees => true,
+    })
 }
 
 /// Marks the operands for which the operation sees the sign of a zero, or hands it on while its own is seen (`by`).

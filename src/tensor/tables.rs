@@ -13,7 +13,10 @@ macro_rules! unary_methods {
             kernel: |$k:ident| $kernel:expr,
             derivative: |$x:ident, $y:ident| $derivative:expr,
             domain: $lo:literal .. $hi:literal,
-            $(properties: [$($property:ident),*],)?
+            graph: $course:expr, $defined:expr => $range:expr,
+            error: $error:literal,
+            $(error_of_one: $error_of_one:literal,)?
+            properties: [$($property:ident),*],
             $(example: $at:literal => $value:literal,)?
         }
     )*) => {
@@ -59,7 +62,8 @@ macro_rules! binary_methods {
             kernel: |$a:ident, $b:ident| $kernel:expr,
             partials: |$x:ident, $y:ident, $z:ident| [$dx:expr, $dy:expr],
             domain: $xlo:literal .. $xhi:literal, $ylo:literal .. $yhi:literal,
-            $(properties: [$($property:ident),*],)?
+            zeros: [$first_zero:ident, $second_zero:ident],
+            properties: [$($property:ident),*],
             $(example: ($ax:expr, $ay:expr) => $value:expr,)?
         }
     )*) => {

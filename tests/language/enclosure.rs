@@ -199,35 +199,40 @@ fn binary_rows_hold_their_values() {
     binary_rows_hold::<f32>();
 }
 
-/// A row, and the same function correctly rounded.
-type Exact = (Unary, fn(f64) -> f64);
-
-const EXACT: &[Exact] = &[
-    (Unary::Exp, core_math::exp),
-    (Unary::Expm1, core_math::expm1),
-    (Unary::Ln, core_math::log),
-    (Unary::Log1p, core_math::log1p),
-    (Unary::Sin, core_math::sin),
-    (Unary::Cos, core_math::cos),
-    (Unary::Tan, core_math::tan),
-    (Unary::Asin, core_math::asin),
-    (Unary::Acos, core_math::acos),
-    (Unary::Atan, core_math::atan),
-    (Unary::Sinh, core_math::sinh),
-    (Unary::Cosh, core_math::cosh),
-    (Unary::Tanh, core_math::tanh),
-    (Unary::Asinh, core_math::asinh),
-    (Unary::Acosh, core_math::acosh),
-    (Unary::Atanh, core_math::atanh),
-    (Unary::Erf, core_math::erf),
-    (Unary::Erfc, core_math::erfc),
-    (Unary::Lgamma, core_math::lgamma),
-];
+/// The function of a row correctly rounded, if there is one.
+fn exact(op: Unary) -> Option<fn(f64) -> f64> {
+    match op {
+        Unary::Exp => Some(core_math::exp),
+        Unary::Expm1 => Some(core_math::expm1),
+        Unary::Ln => Some(core_math::log),
+        Unary::Log1p => Some(core_math::log1p),
+        Unary::Sin => Some(core_math::sin),
+        Unary::Cos => Some(core_math::cos),
+        Unary::Tan => Some(core_math::tan),
+        Unary::Asin => Some(core_math::asin),
+        Unary::Acos => Some(core_math::acos),
+        Unary::Atan => Some(core_math::atan),
+        Unary::Sinh => Some(core_math::sinh),
+        Unary::Cosh => Some(core_math::cosh),
+        Unary::Tanh => Some(core_math::tanh),
+        Unary::Asinh => Some(core_math::asinh),
+        Unary::Acosh => Some(core_math::acosh),
+        Unary::Atanh => Some(core_math::atanh),
+        Unary::Erf => Some(core_math::erf),
+        Unary::Erfc => Some(core_math::erfc),
+        Unary::Lgamma => Some(core_math::lgamma),
+        // A kernel of one operation of IEEE is correctly rounded by itself.
+        Unary::Neg | Unary::Abs | Unary::Recip | Unary::Square | Unary::Sqrt | Unary::Relu => None,
+        // The library has no such functions.
+        Unary::Sech2 | Unary::Sigmoid | Unary::Softplus | Unary::Gaussian => None,
+        Unary::Erfinv | Unary::Digamma | Unary::Trigamma => None,
+    }
+}
 
 #[test]
 fn rows_hold_exact_values() {
     let mut rng = Rng::new(3);
-    for (op, exact) in EXACT {
+    for (op, exact) in Unary::ALL.iter().filter_map(|op| Some((op, exact(*op)?))) {
         let all = Boxed::random::<f64>(&mut rng, BOXES);
         let bounds = all.enclosure::<f64>().unary(*op);
         for _ in 0..POINTS {

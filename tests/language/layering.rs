@@ -187,7 +187,12 @@ const REPORTS: usize = 8;
 /// The code of a file as one text, without comments and without what is compiled for tests alone.
 fn text(path: &Path) -> String {
     let lines: Vec<String> = code(path).into_iter().map(|(_, line)| line).collect();
-    let mut rest = &lines.join("\n")[..];
+    without_tests(&lines.join("\n"))
+}
+
+/// A text of code without what is compiled for tests alone.
+pub(crate) fn without_tests(code: &str) -> String {
+    let mut rest = code;
     let mut kept = String::new();
     while let Some((before, test)) = rest.split_once("#[cfg(test)]") {
         kept.push_str(before);
@@ -244,7 +249,7 @@ fn paths(text: &str, module: &[String]) -> Vec<Vec<String>> {
 }
 
 /// Every file that is not a test, with its module, below `src/` or the folder of the interpreters.
-fn modules() -> Vec<(PathBuf, Vec<String>)> {
+pub(crate) fn modules() -> Vec<(PathBuf, Vec<String>)> {
     let mut all = Vec::new();
     for (folder, above) in [("src", None), ("interpreters", Some("interpreters"))] {
         for path in sources(&root().join(folder)) {

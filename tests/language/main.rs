@@ -43,4 +43,5 @@ mod tensor;
 mod tree;
 mod types;
 mod unwind;
+mod variants;
 mod verbs;

@@ -56,9 +56,23 @@ functions! {
     Cosh: |x, E, M| derived::cosh::<E, M>(x), if derived::has_exponential(x);
 }
 
-/// Chooses the loop of a row: the row itself compiled for each instruction set (`rows`), a vector kernel (`kernels`),
+/// Gives a macro the kernel of each row: the row itself compiled for each instruction set (`rows`), a vector kernel (`kernels`),
 /// one that is exact enough for `f32` alone (`narrow`), one that asks
 /// the row at some arguments (`guarded`), or one loop for all rows that call a library (`library`).
+macro_rules! with_kernels {
+    ($then:ident!($($given:ident),*)) => {
+        $then! {
+            $($given),*;
+            rows: Neg Abs Recip Square Sqrt Relu;
+            kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Atan;
+            narrow: Erfc;
+            guarded: Ln Log1p Sin Cos Tan Asin Acos Sinh Cosh;
+            library: Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
+        }
+    };
+}
+
+/// Chooses the loop of a row.
 macro_rules! by_row {
     ($isa:ident, $op:ident, $x:ident, $out:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
         match $op {
@@ -73,14 +87,7 @@ macro_rules! by_row {
 
 /// The row at each element.
 pub(crate) fn unary<E: Real>(isa: Isa, op: Unary, x: &[E], out: &mut [E]) {
-    by_row! {
-        isa, op, x, out;
-        rows: Neg Abs Recip Square Sqrt Relu;
-        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Atan;
-        narrow: Erfc;
-        guarded: Ln Log1p Sin Cos Tan Asin Acos Sinh Cosh;
-        library: Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
-    }
+    with_kernels!(by_row!(isa, op, x, out))
 }
 
 /// A row as a function of one number, with the bits that a loop over a slice gives it.
@@ -118,8 +125,12 @@ impl<F: Guarded<f64> + Default> UnaryFunction for Careful<F> {
     }
 }
 
+/// Chooses the function of a row, in `f64`: where no kernel is exact enough, the row itself.
 macro_rules! as_function {
-    ($op:ident, $f:ident; rows: $($R:ident)*; kernels: $($K:ident)*; guarded: $($G:ident)*;) => {
+    ($op:ident, $f:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
+        as_function! { @ $op, $f; rows: $($R)* $($N)* $($L)*; kernels: $($K)*; guarded: $($G)*; }
+    };
+    (@ $op:ident, $f:ident; rows: $($R:ident)*; kernels: $($K:ident)*; guarded: $($G:ident)*;) => {
         match $op {
             $( Unary::$K => $f.with::<Kernel<$K>>(), )*
             $( Unary::$G => $f.with::<Careful<$G>>(), )*
@@ -140,10 +151,5 @@ macro_rules! as_function {
 
 /// Uses a row as a function of one number.
 pub(crate) fn unary_function<U: UseUnary>(op: Unary, f: U) -> U::Output {
-    as_function! {
-        op, f;
-        rows: Neg Abs Recip Square Sqrt Relu Erfc Asinh Acosh Atanh Erfinv Lgamma Digamma Trigamma;
-        kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Atan;
-        guarded: Ln Log1p Sin Cos Tan Asin Acos Sinh Cosh;
-    }
+    with_kernels!(as_function!(op, f))
 }

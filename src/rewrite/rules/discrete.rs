@@ -52,7 +52,7 @@ fn with_number(b: &Builder, op: &Op<NodeId>) -> Option<(IntBinary, NodeId, i64)>
 fn commutes(op: &Discrete) -> bool {
     match op {
         Discrete::And | Discrete::Or => true,
-        Discrete::IntBinary(op) => matches!(op, IntBinary::Add | IntBinary::Mul | IntBinary::Min | IntBinary::Max),
+        Discrete::IntBinary(op) => op.commutes(),
         Discrete::Compare(_) | Discrete::Not | Discrete::FloatStep(_) | Discrete::IntUnary(_) => false,
         Discrete::ToInt | Discrete::ToFloat(_) | Discrete::ArgMax { .. } | Discrete::ArgMin { .. } => false,
         Discrete::ArgSort { .. } | Discrete::Iota { .. } => false,

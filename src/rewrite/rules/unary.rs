@@ -53,5 +53,5 @@ equations! { |b, op, shape, dtype|
 
     /// |f(x)| = f(x) for f = abs, exp, cosh: these have the derivatives of `f` at 0, too; `x^2` has not, since the
     /// derivative of `abs` at 0 is 0 by convention, also behind an infinite cotangent
-    absolute { Abs(y @ Unary(Unary::Abs | Unary::Exp | Unary::Cosh, _)) => y }
+    absolute { Abs(y @ Unary(f, _)) if f.is(Property::OwnAbsolute) => y }
 }

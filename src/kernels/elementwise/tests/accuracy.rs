@@ -293,3 +293,12 @@ fn hostile_pairs_give_what_the_row_gives() {
     hostile_pairs::<f64>();
     hostile_pairs::<f32>();
 }
+
+/// The bounds that use the column hold both for the row and for its vector kernel.
+#[test]
+fn the_errors_of_rows_are_those_of_vector_kernels_too() {
+    for op in Unary::ALL {
+        let (worst, stated) = (bound::<f64>(*op).max(bound::<f32>(*op)), op.error().floats);
+        assert!(worst < u64::from(stated) || worst == 0, "{} errs by {worst}, and its row says {stated}", op.name());
+    }
+}

@@ -1,0 +1,328 @@
+//! No list of rows of an operation stands outside of its table, but in matches that rustc completes.
+//!
+//! A class of operations (odd ones, cheap ones, those that are never negative) is a column of their table: a new row must
+//! say whether it is one of them. A match that names all rows is completed by rustc; a list that names some is not.
+
+use std::fs;
+use std::ops::Range;
+
+use crate::layering::{modules, root, without_tests};
+use polygrad::ops::{Binary, Compare, FloatStep, IntBinary, Matrix, Unary};
+
+/// So many rows are a class. Two are often a pair that a rule is about (a sum and a difference, a sine and a cosine).
+const CLASS: usize = 3;
+
+/// A list that stays, with the reason.
+struct Allowed {
+    file: &'static str,
+    rows: &'static str,
+    reason: &'static str,
+}
+
+/// The lists that stay.
+const ALLOWED: &[Allowed] = &[
+    Allowed {
+        file: "src/passes/propagate_one_hot.rs",
+        rows: "Binary: Add Mul MulNoNan Sub",
+        reason: "sums and products of arrays with one element that is not 0 have formulas, one for each",
+    },
+    Allowed {
+        file: "src/rewrite/rules/mod.rs",
+        rows: "Binary: Add Div Max Min Mul MulNoNan Pow PowLessOne Sub",
+        reason: "the rules that begin with a row; a row may have none",
+    },
+    Allowed {
+        file: "interpreters/enclosure/rows.rs",
+        rows: "Unary: Recip Sqrt Square",
+        reason: "intervals have these operations, rounded outwards; values of other rows are widened by their errors",
+    },
+    Allowed {
+        file: "interpreters/enclosure/rows.rs",
+        rows: "Unary: Digamma Lgamma Recip Trigamma",
+        reason: "each has bounds of its own near its poles; a row with poles that is not listed has none",
+    },
+    Allowed {
+        file: "interpreters/jet/series.rs",
+        rows: "Binary: Div Mul MulNoNan",
+        reason: "their series have recurrences, which a function of that file has; others have the chain rule",
+    },
+];
+
+/// An enum of rows: its name, the file of its table, and its rows.
+struct Table {
+    name: &'static str,
+    file: &'static str,
+    rows: Vec<String>,
+}
+
+/// Every table with more rows than a class. An extremum and a function of one integer are one of two.
+fn tables() -> Vec<Table> {
+    fn table<T: std::fmt::Debug>(name: &'static str, file: &'static str, rows: &[T]) -> Table {
+        // The fields of a row are no part of its name.
+        let word = |row: &T| format!("{row:?}").split(' ').next().expect("a name").to_owned();
+        let mut rows: Vec<String> = rows.iter().map(word).collect();
+        rows.sort();
+        rows.dedup();
+        Table { name, file, rows }
+    }
+    vec![
+        table("Unary", "src/ops/unary.rs", Unary::ALL),
+        table("Binary", "src/ops/binary.rs", Binary::ALL),
+        table("Compare", "src/ops/discrete.rs", Compare::ALL),
+        table("FloatStep", "src/ops/discrete.rs", FloatStep::ALL),
+        table("IntBinary", "src/ops/discrete.rs", IntBinary::ALL),
+        table("Matrix", "src/ops/matrix.rs", Matrix::ALL),
+    ]
+}
+
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The word that a text begins with.
+fn word(text: &str) -> &str {
+    &text[..text.find(|c| !is_part(c)).unwrap_or(text.len())]
+}
+
+/// The rows of an enum that a text names, in order of their names.
+fn named<'a>(text: &'a str, table: &str) -> Vec<&'a str> {
+    let path = format!("{table}::");
+    let mut found: Vec<&str> = Vec::new();
+    for (at, _) in text.match_indices(&path) {
+        let word = word(&text[at + path.len()..]);
+        let whole = !text[..at].chars().next_back().is_some_and(is_part);
+        if whole && word.starts_with(char::is_uppercase) && word != "ALL" {
+            found.push(word);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The code of a file: comments, the insides of literals and lifetimes are blanks.
+fn code_alone(text: &str) -> String {
+    let (mut kept, mut rest) = (String::new(), text);
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            'r' if rest.starts_with("r\"") || rest.starts_with("r#\"") => {
+                let end = if rest.starts_with("r#") { "\"#" } else { "\"" };
+                rest[3..].find(end).map_or(rest.len(), |at| 3 + at + end.len())
+            }
+            '"' | '\'' => literal(rest, c),
+            _ => {
+                // A word as a whole, so that none ends like the beginning of a raw text.
+                let word = rest.find(|c| !is_part(c)).unwrap_or(rest.len()).max(c.len_utf8());
+                kept.push_str(&rest[..word]);
+                rest = &rest[word..];
+                continue;
+            }
+        };
+        kept.push(' ');
+        rest = &rest[length..];
+    }
+    kept
+}
+
+/// The length of the literal, or of the tick of a lifetime, that begins with this quote.
+fn literal(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    let end = text.char_indices().skip(1).find(|(_, c)| {
+        let ends = *c == quote && !escaped;
+        escaped = *c == '\\' && !escaped;
+        ends
+    });
+    let length = end.map_or(text.len(), |(at, _)| at + 1);
+    let is_lifetime = quote == '\'' && !text[1..].starts_with('\\') && text[..length].chars().count() != 3;
+    if is_lifetime { 1 } else { length }
+}
+
+/// The end of the group whose bracket opens at this place.
+fn end_of_group(text: &str, open: usize) -> usize {
+    let mut depth = 0;
+    let end = text[open..].char_indices().find(|(_, c)| {
+        depth += i32::from("([{".contains(*c)) - i32::from(")]}".contains(*c));
+        depth == 0
+    });
+    end.map_or(text.len(), |(at, _)| open + at)
+}
+
+/// Where the patterns of a match are, given where its braces open: all but the values of its cases.
+fn patterns(text: &str, open: usize) -> Vec<Range<usize>> {
+    let (mut found, mut at, end) = (Vec::new(), open + 1, end_of_group(text, open));
+    while let Some(arrow) = outside(&text[at..end], "=>") {
+        // What a guard asks is no pattern.
+        let pattern = &text[at..at + arrow];
+        found.push(at..at + outside(pattern, " if ").unwrap_or(pattern.len()));
+        let value = at + arrow + 2;
+        let start = value + text[value..end].find(|c: char| !c.is_whitespace()).unwrap_or(0);
+        let next = match text[start..].starts_with('{') {
+            true => end_of_group(text, start) + 1,
+            false => outside(&text[start..end], ",").map_or(end, |comma| start + comma + 1),
+        };
+        at = next.min(end);
+    }
+    found
+}
+
+/// Where a word stands that is in no group.
+fn outside(text: &str, word: &str) -> Option<usize> {
+    let mut depth = 0;
+    let found = text.char_indices().find(|(at, c)| {
+        let here = depth == 0 && text[*at..].starts_with(word);
+        depth += i32::from("([{".contains(*c)) - i32::from(")]}".contains(*c));
+        here
+    });
+    found.map(|(at, _)| at)
+}
+
+/// The places of a word that is whole.
+fn places<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let whole = |at: &usize| !text[..*at].chars().next_back().is_some_and(is_part);
+    text.match_indices(word).map(|(at, _)| at).filter(whole)
+}
+
+/// The rows that are the elements of an array, or stand first in its pairs.
+fn elements<'a>(inside: &'a str, table: &str) -> Vec<&'a str> {
+    let (mut rest, mut found) = (inside, Vec::new());
+    loop {
+        let comma = outside(rest, ",");
+        let element = rest[..comma.unwrap_or(rest.len())].trim().trim_start_matches(['(', '&']);
+        if element.starts_with(&format!("{table}::")) {
+            found.extend(named(element, table).first());
+        }
+        let Some(comma) = comma else { break };
+        rest = &rest[comma + 1..];
+    }
+    found
+}
+
+/// The rows of alternatives `A | B | ..`, from the first one on; and where they end.
+fn alternatives<'a>(text: &'a str, table: &str) -> (Vec<&'a str>, usize) {
+    let mut at = 0;
+    loop {
+        let path = at + table.len() + 2;
+        at = path + text[path..].find(|c| !is_part(c)).unwrap_or(text.len() - path);
+        if let Some(rest) = text[at..].trim_start().strip_prefix('{') {
+            at = end_of_group(text, text.len() - rest.len() - 1) + 1;
+        }
+        let rest = text[at..].trim_start().strip_prefix('|').map(str::trim_start);
+        let Some(next) = rest.filter(|rest| rest.starts_with(&format!("{table}::"))) else { break };
+        at = text.len() - next.len();
+    }
+    (named(&text[..at], table), at)
+}
+
+/// The lists of some rows in the code of a file, each as the rows that it names: in a match, in alternatives elsewhere,
+/// in an array, and in what one function compares with.
+fn lists(text: &str, table: &Table) -> Vec<String> {
+    let (name, mut found) = (table.name, Vec::new());
+    let mut keep = |mut rows: Vec<&str>| {
+        rows.sort_unstable();
+        rows.dedup();
+        if (CLASS..table.rows.len()).contains(&rows.len()) {
+            found.push(format!("{name}: {}", rows.join(" ")));
+        }
+    };
+    let mut matched: Vec<Range<usize>> = Vec::new();
+    for at in places(text, "match ") {
+        if let Some(open) = outside(&text[at..], "{").map(|open| at + open) {
+            let own = patterns(text, open);
+            keep(own.iter().flat_map(|range| named(&text[range.clone()], name)).collect());
+            matched.extend(own);
+        }
+    }
+    let path = format!("{name}::");
+    let mut end = 0;
+    for at in places(text, &path) {
+        if at >= end && !matched.iter().any(|range| range.contains(&at)) {
+            let (rows, length) = alternatives(&text[at..], name);
+            end = at + length;
+            keep(rows);
+        }
+    }
+    // Alternatives of other operations may stand between.
+    for at in places(text, "matches!(") {
+        let inside = &text[at + 9..end_of_group(text, at + 8)];
+        let pattern = outside(inside, ",").map_or("", |comma| &inside[comma..]);
+        keep(named(&pattern[..outside(pattern, " if ").unwrap_or(pattern.len())], name));
+    }
+    for (at, _) in text.match_indices('[') {
+        keep(elements(&text[at + 1..end_of_group(text, at)], name));
+    }
+    for function in text.split("fn ") {
+        let sides = ["== ", "!= ", "== &", "!= &"].map(|sign| format!("{sign}{path}"));
+        let compared = sides.iter().flat_map(|side| function.match_indices(side).map(|(at, side)| at + side.len()));
+        keep(compared.map(|at| word(&function[at..])).collect());
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[test]
+fn lists_of_operations_are_columns() {
+    let (tables, mut used, mut wrong, mut files) = (tables(), [false; ALLOWED.len()], Vec::new(), 0);
+    for (path, _) in modules() {
+        let file = path.strip_prefix(root()).expect("a file of the package").to_string_lossy().replace('\\', "/");
+        let text = without_tests(&code_alone(&fs::read_to_string(&path).expect("the file can be read")));
+        files += 1;
+        for table in tables.iter().filter(|table| table.file != file) {
+            for rows in lists(&text, table) {
+                match ALLOWED.iter().position(|list| list.file == file && list.rows == rows) {
+                    Some(listed) => used[listed] = true,
+                    None => wrong.push(format!("{file} lists {rows}")),
+                }
+            }
+            for open in ["::{", "::*"].map(|open| format!("{}{open}", table.name)) {
+                assert_eq!(places(&text, &open).count(), 0, "{file} names rows of {} without their table", table.name);
+            }
+        }
+    }
+    assert!(files > 100, "{files} files were read");
+    let advice = "make the class a column of the table, or name all rows in a match";
+    assert!(wrong.is_empty(), "{advice}:\n{}", wrong.join("\n"));
+    for (list, used) in ALLOWED.iter().zip(used) {
+        assert!(used, "{} no longer lists {}: {}", list.file, list.rows, list.reason);
+    }
+}
+
+#[test]
+fn tables_stand_where_this_test_looks() {
+    for table in tables() {
+        let text = fs::read_to_string(root().join(table.file)).expect("the file can be read");
+        assert!(text.contains(&format!("enum {}", table.name)) || text.contains("pub enum $Enum"), "{}", table.name);
+        assert!(table.rows.len() > CLASS, "{} has {} rows", table.name, table.rows.len());
+    }
+}
+
+#[test]
+fn the_guard_can_fail() {
+    let rows = ["Eq", "Ne", "Lt", "Le"].map(str::to_owned).to_vec();
+    let table = Table { name: "Compare", file: "", rows };
+    let found = |text: &str| lists(&code_alone(text), &table);
+    let class = ["Compare: Eq Le Lt"];
+    // Every form of a list.
+    assert_eq!(found("matches!(op, Compare::Lt | Compare::Le | Compare::Eq)"), class);
+    assert_eq!(found("matches!(op, Op::C(Compare::Lt, _) | Op::C(Compare::Le, _) | Op::C(Compare::Eq, _))"), class);
+    assert_eq!(found("match op { Compare::Lt => f(a, b), Compare::Le => { g(',') } Compare::Eq => 0, _ => 1 }"), class);
+    assert_eq!(found("rule { Is(Compare::Lt | Compare::Le | Compare::Eq, x, ==x) => x }"), class);
+    assert_eq!(found("if let C(Compare::Lt | Compare::Le | Compare::Eq) = op {}"), class);
+    assert_eq!(found("const FAST: &[Compare] = &[Compare::Lt, Compare::Le, Compare::Eq];"), class);
+    assert_eq!(found("[(Compare::Lt, f(1, 2)), (Compare::Le, 2), (Compare::Eq, 3)].iter()"), class);
+    assert_eq!(found("fn f() { a == Compare::Lt || a != Compare::Le || g(|c| c == Compare::Eq) }"), class);
+    assert_eq!(
+        found("match (a, '{') { (Compare::Lt | Compare::Le | Compare::Eq, '\\'') if h('\"') => 0, _ => 1 }"),
+        class
+    );
+    // Matches that rustc completes, pairs, and what is no list.
+    let none: [&str; 0] = [];
+    assert_eq!(found("match op { Compare::Lt | Compare::Le | Compare::Eq => 0, Compare::Ne => 1 }"), none);
+    assert_eq!(found("matches!(op, Compare::Lt | Compare::Le)"), none);
+    assert_eq!(found("fn f() { a == Compare::Lt } fn g() { a == Compare::Le || a == Compare::Eq }"), none);
+    assert_eq!(found("[f(Compare::Lt), f(Compare::Le), f(Compare::Eq)]"), none);
+    assert_eq!(found("// [Compare::Lt, Compare::Le, Compare::Eq]\n\"[Compare::Lt, Compare::Le, Compare::Eq]\""), none);
+    assert_eq!(found("match op { Compare::Lt => Compare::Le, x => f::<'a>(Compare::Eq, Compare::Ne) }"), none);
+    assert_eq!(found("[MyCompare::Lt, MyCompare::Le, MyCompare::Eq]"), none);
+}
