@@ -1,10 +1,10 @@
 //! Code generation: every fusion group becomes tile code or register code, and steps are numbered.
 //!
-//! A fusion group of one position, and a loop of nothing but such groups, become code on registers ([`register`]); any
-//! other group becomes code for tiles ([`tile`]).
+//! A fusion group of one position, or a loop that contains only such groups, becomes register code ([`register`]).
+//! Every other group becomes tile code ([`tile`]).
 //!
-//! Law: steps keep their order, and those of a list have numbers before those of its bodies. A step that runs in parts
-//! has no step inside that does.
+//! Law: code generation keeps the order of steps, and numbers the steps of a list before the steps of their bodies. A
+//! step that runs in parts contains no other step that runs in parts.
 
 use super::ir::fusion::FusionGroup;
 use super::ir::limits::Limits;
@@ -19,41 +19,41 @@ use crate::array::Array;
 
 /// The code of a pass.
 pub(crate) enum PassCode {
-    /// A pass tile by tile.
+    /// Tile code.
     Tile(tile::TileCode),
-    /// A group of one position, or a loop of such groups.
+    /// Register code of a group of one position, or of a loop of such groups.
     Register(Box<RegisterCode>),
 }
 
-/// A step that can run.
+/// An executable step.
 pub(crate) type CompiledStep = Step<PassCode>;
 
 /// A plan with its code.
 pub(crate) struct CompiledPlan {
     pub(crate) steps: Vec<CompiledStep>,
-    /// The number of all steps, with those of bodies.
+    /// The number of steps, those of bodies included.
     pub(crate) count: usize,
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) constants: Vec<Array>,
-    /// Where the results are. The buffers of the inputs are the first.
+    /// Location of each result. The first buffers are the inputs.
     pub(crate) outputs: Vec<ResultSource>,
-    /// The bytes of the block of a workspace, those of the registers of the largest group, and those of what the parts
-    /// of a step add up.
+    /// Bytes of the workspace block, of the registers of the largest group, and of the partial sums of a partitioned
+    /// step.
     pub(crate) bytes: usize,
     pub(crate) registers: usize,
     pub(crate) sums: usize,
-    /// How steps run in parts, by their numbers.
+    /// The partition of each partitioned step, by step number.
     pub(crate) parts: Vec<Option<Box<Partition>>>,
 }
 
 impl CompiledPlan {
-    /// The bytes of memory that a run on one thread takes beside inputs and results.
+    /// Bytes that a run on one thread allocates besides inputs and results.
     pub(crate) fn memory(&self) -> usize {
         self.bytes.saturating_add(self.registers).saturating_add(self.sums)
     }
 }
 
-/// The code of a plan.
+/// Generates the code of a plan.
 pub(crate) fn generate(plan: Plan, limits: Limits) -> CompiledPlan {
     let Plan { steps, buffers, constants, outputs, bytes } = plan;
     let number = |buf: BufferId, at: usize| match buffers[buf as usize].storage {
@@ -68,7 +68,7 @@ pub(crate) fn generate(plan: Plan, limits: Limits) -> CompiledPlan {
     CompiledPlan { steps, count, buffers, constants, outputs, bytes, registers, sums, parts }
 }
 
-/// The elements of buffers that are known numbers.
+/// Buffer elements whose values are compile-time constants.
 type Numbers<'a> = &'a dyn Fn(BufferId, usize) -> Option<f64>;
 
 struct Generator<'a> {
@@ -83,8 +83,8 @@ struct Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// The code of steps. `halo` is that of the limits, if groups run over all their positions at once; `whole` says
-    /// whether no step around runs in parts.
+    /// Generates the code of steps. `halo` is the limit for halo peeling, if groups run over all their positions at
+    /// once; `whole` says that no enclosing step is partitioned.
     fn steps(&mut self, steps: Vec<FusedStep>, halo: Option<(usize, usize)>, whole: bool) -> Vec<CompiledStep> {
         let first = self.next;
         self.next += steps.len();

@@ -14,7 +14,7 @@ use crate::backend::tile::superinstructions::Superinstructions;
 use crate::backend::tile::{self, TileOperand};
 use crate::program::Program;
 
-/// The times of the steps with how often each ran, and the number of runs.
+/// Total time and number of executions of each step, and the number of runs.
 type Clock<'a> = (&'a [(Duration, u64)], usize);
 
 pub(crate) fn text(program: &Program, plan: &CompiledPlan, clock: Option<Clock<'_>>) -> String {
@@ -34,7 +34,7 @@ pub(crate) fn text(program: &Program, plan: &CompiledPlan, clock: Option<Clock<'
     lines.text
 }
 
-/// The superinstructions of steps.
+/// The superinstructions in these steps.
 pub(crate) fn superinstructions(steps: &[CompiledStep]) -> Superinstructions {
     let mut all = Superinstructions::default();
     for step in steps {
@@ -158,13 +158,13 @@ impl Lines<'_> {
     }
 }
 
-/// Names with how many there are of each.
+/// Names, each with its multiplicity.
 fn counted(names: BTreeMap<String, usize>) -> String {
     let counted = |(name, count)| if count == 1 { name } else { format!("{count} {name}") };
     names.into_iter().map(counted).collect::<Vec<_>>().join(", ")
 }
 
-/// A group or a loop of single numbers.
+/// A group or loop of register code.
 fn straight(code: &RegisterCode) -> String {
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     let mut flops = 0;
@@ -191,7 +191,7 @@ fn straight(code: &RegisterCode) -> String {
     }
 }
 
-/// How often the views of a group are copied, for all tiles; nothing if they are all read where they lie.
+/// How often the views of a group are copied over all tiles; empty if every view is read in place.
 fn copied_views(code: &tile::TileCode) -> String {
     let (mut copied, mut all) = (0, 0);
     for (start, len) in code.tiles(0..code.size) {
@@ -205,7 +205,7 @@ fn copied_views(code: &tile::TileCode) -> String {
     if copied > 0 { format!("; views copied {copied} of {all} times") } else { String::new() }
 }
 
-/// An operation that the interpreter of arrays does.
+/// An operation executed by the interpreter of arrays.
 fn interpreted(call: &Interpreted) -> String {
     // The last line of a program is a brace; the line before says what is returned.
     let text = call.program.to_string();

@@ -1,11 +1,11 @@
 //! Outlining: loops with equal bodies call one plan of that body.
 //!
-//! A plan has the steps of each loop at buffers of their own. Of a program whose loops share bodies that share bodies, these
-//! would be exponentially many. So what runs a shared body is a function of arrays there: an operation that calls the plan
-//! of that loop, which is compiled once.
+//! A plan gives the steps of each loop their own buffers. If loops share bodies, and these bodies contain loops that
+//! share bodies, the plan would grow exponentially. A loop with a shared body therefore becomes an operation on
+//! arrays that calls the plan of that loop, which is compiled once.
 //!
-//! Law: each loop with a shared body is compiled once for all loops that are equal, so the plans together are as long as the
-//! program; the values are the same.
+//! Law: equal loops with a shared body are compiled once, so the total length of all plans is linear in the length of
+//! the program. Values do not change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::backend::ir::limits::Limits;
 use crate::ops::{Call, External};
 use crate::program::{Builder, NodeId, Op, Program, Rebuilt, Slot, run_by};
 
-/// The program with calls for all that runs a shared body.
+/// The program with every loop of a shared body replaced by a call.
 pub(crate) fn outlined(program: &Program, limits: Limits) -> Program {
     let all = program.distinct(|op| run_by(op).into_iter());
     let mut uses: HashMap<u64, usize> = HashMap::new();
     for body in program.operations(run_by).filter_map(run_by) {
         *uses.entry(body.class()).or_default() += 1;
     }
-    // Only looked up: the programs with calls, by class, and the calls, by the program of one operation that they run.
+    // Lookup tables only: outlined programs by class, and calls by the one-operation program that they run.
     let (mut made, mut calls): (HashMap<u64, Program>, HashMap<u64, Arc<External>>) = Default::default();
     for body in all {
         let mut b = Builder::literal();
@@ -50,7 +50,7 @@ pub(crate) fn outlined(program: &Program, limits: Limits) -> Program {
     made[&program.class()].clone()
 }
 
-/// What runs a program, with another one.
+/// Replaces the program of a loop or function.
 fn with_body(op: &Op<NodeId>, body: Program) -> Op<NodeId> {
     let mut op = op.clone();
     if let Op::Loop(l) = &mut op {
@@ -61,7 +61,7 @@ fn with_body(op: &Op<NodeId>, body: Program) -> Op<NodeId> {
     op
 }
 
-/// The program of one operation of a program, which runs this body: from its operands to all its results.
+/// The one-operation program that runs this body, from the operands of the operation to all its results.
 fn alone(program: &Program, id: NodeId, body: Program) -> Program {
     let nodes = program.nodes();
     let mut b = Builder::literal();

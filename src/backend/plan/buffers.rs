@@ -1,24 +1,24 @@
 //! Buffer assignment by liveness: buffers that do not live at the same time share memory of the workspace.
 //!
-//! Law: a buffer lives from the first step that writes it to the last that reads it; buffers that live at one time are
-//! disjoint. The body of a loop has a block of its own, which lives during the loop. Sizes saturate: a block of more bytes
-//! than there are addresses is planned, but cannot be had.
+//! Law: a buffer is live from the first step that writes it to the last step that reads it; buffers live at the same
+//! time are disjoint. The body of a loop has its own block, which is live during the loop. Sizes saturate: a block
+//! larger than the address space is planned, but allocation fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::backend::ir::step::{Buffer, BufferId, FusedStep, LINE, Step, Storage};
 
-/// What takes room in a block.
+/// An allocation in a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Room {
-    /// The block of the loop at this step. It comes before the buffers of the step: what is next to it is older then, and
-    /// goes sooner, so that a larger block fits where both were.
+    /// The block of the loop at this step. It is placed before the buffers of the step: its neighbours are then older
+    /// and die sooner, which leaves one larger free range.
     Body(usize),
     Buffer(BufferId),
 }
 
-/// Gives every buffer of the workspace its part of the block, and returns the bytes of the block. The buffers `kept` live to
-/// the end.
+/// Assigns every buffer of the workspace a range of the block, and returns the size of the block. The buffers `kept`
+/// are live to the end.
 pub(crate) fn assign(buffers: &mut [Buffer], steps: &mut [FusedStep], kept: &[BufferId]) -> usize {
     let bytes = assign_frame(buffers, steps, kept, 0);
     shift(buffers, steps, 0, 0);
@@ -73,7 +73,7 @@ fn assign_frame(buffers: &mut [Buffer], steps: &mut [FusedStep], kept: &[BufferI
     block.end
 }
 
-/// The buffers of the workspace that a step of this depth reads or writes.
+/// The workspace buffers that a step at this depth reads or writes.
 fn own(buffers: &[Buffer], step: &FusedStep, depth: usize) -> BTreeSet<BufferId> {
     let mut found = BTreeSet::new();
     step.buffers(&mut |buf, _| {
@@ -85,7 +85,7 @@ fn own(buffers: &[Buffer], step: &FusedStep, depth: usize) -> BTreeSet<BufferId>
     found
 }
 
-/// Moves the buffers of bodies to where their blocks start.
+/// Moves the buffers of bodies to the start of their blocks.
 fn shift(buffers: &mut [Buffer], steps: &[FusedStep], depth: usize, start: usize) {
     if start > 0 {
         let bufs: BTreeSet<BufferId> = steps.iter().flat_map(|step| own(buffers, step, depth)).collect();
@@ -102,7 +102,7 @@ fn shift(buffers: &mut [Buffer], steps: &[FusedStep], depth: usize, start: usize
     }
 }
 
-/// The free parts of a block that grows.
+/// The free ranges of a growing block.
 #[derive(Default)]
 struct Free {
     /// Start and bytes.
@@ -111,7 +111,7 @@ struct Free {
 }
 
 impl Free {
-    /// The start of so many bytes: in the smallest free part that has them, otherwise at the end.
+    /// Allocates a range of this size: best fit among the free ranges, otherwise at the end of the block.
     fn take(&mut self, bytes: usize) -> usize {
         let fits = self.parts.iter().filter(|(_, free)| **free >= bytes).min_by_key(|(start, free)| (**free, **start));
         if let Some((start, free)) = fits.map(|(start, free)| (*start, *free)) {
@@ -121,7 +121,7 @@ impl Free {
             }
             return start;
         }
-        // A free part at the end is extended.
+        // A free range at the end is extended.
         let start = match self.parts.last_key_value() {
             Some((start, free)) if start.saturating_add(*free) == self.end => *start,
             Some(_) | None => self.end,

@@ -1,17 +1,17 @@
 //! Halo peeling: the positions of a stencil at which some neighbours do not exist are a group of their own.
 //!
-//! A stencil reads the neighbours of each position, which lie one after the other in memory but at the sides of rows.
-//! To look at these neighbours where they lie, the group computes all positions as if no view ended at a side, and a
-//! second, small group computes the positions at the sides again.
+//! A stencil reads the neighbours of each position, which are contiguous in memory except at the sides of rows. To
+//! read these neighbours in place, the group computes all positions as if no view ended at a side; a second, small
+//! group then recomputes the positions at the sides.
 //!
-//! Law: a group and its sides write what the group alone would write. A group is split only if it does nothing but
-//! compute elements and store them, so that the second group may write some of them again.
+//! Law: a group and its side group together write what the original group writes. A group is split only if it merely
+//! computes and stores elements, so that the side group may overwrite some of them.
 
 use crate::backend::ir::access::StridedAccess;
 use crate::backend::ir::fusion::{FusedNode, FusedOp, FusionGroup, ValueId};
 use crate::backend::ir::step::Buffer;
 
-/// What is known of a group that runs over all its positions at once.
+/// Facts about a group that runs over all its positions at once.
 #[derive(Clone, Copy)]
 pub(crate) struct FullPass<'a> {
     pub(crate) buffers: &'a [Buffer],
@@ -19,7 +19,7 @@ pub(crate) struct FullPass<'a> {
     pub(crate) limits: (usize, usize),
 }
 
-/// Columns of rows.
+/// Columns of a row-major iteration space.
 #[derive(Clone, Copy)]
 struct Columns {
     row: usize,
@@ -35,7 +35,7 @@ impl Columns {
 }
 
 impl FusionGroup {
-    /// Lets views look beyond the sides of rows, and returns the groups that compute the positions there.
+    /// Lets views read beyond the sides of rows, and returns the groups that recompute the positions there.
     pub(crate) fn peel_halo(&mut self, whole: FullPass<'_>) -> Vec<FusionGroup> {
         let Some((row, before, after)) = self.halo(whole.limits) else { return Vec::new() };
         let columns = match (before, after) {
@@ -58,8 +58,8 @@ impl FusionGroup {
         halo
     }
 
-    /// The length of rows, and the numbers of positions at their starts and at their ends where a view looks at
-    /// nothing, if there are such views and the group may be split.
+    /// The length of rows and the numbers of positions at the start and the end of a row where a view is outside its
+    /// box; `None` if there is no such view or the group must not be split.
     fn halo(&self, (least, part): (usize, usize)) -> Option<(usize, usize, usize)> {
         let only_stores = self.cleared.is_empty() && self.nodes.iter().all(|node| node.item.writes().is_none());
         if self.size < least || !only_stores {
@@ -78,7 +78,7 @@ impl FusionGroup {
         found.filter(|(row, before, after)| (before + after) * part <= *row && self.size.is_multiple_of(*row))
     }
 
-    /// What the group computes at some columns.
+    /// The group restricted to some columns.
     fn at(&self, columns: Columns) -> Option<FusionGroup> {
         let mut out = FusionGroup::new(self.size / columns.row * columns.count);
         let mut values: Vec<ValueId> = Vec::with_capacity(self.nodes.len());

@@ -1,4 +1,4 @@
-//! Planning: row-block fusion, then buffer assignment; halo peeling and partition are asked during code generation.
+//! Planning: row-block fusion, then buffer assignment; code generation applies halo peeling and partition.
 
 mod buffers;
 pub(crate) mod halo;
@@ -12,7 +12,7 @@ use crate::backend::lower::{LoweredValue, Lowering};
 use crate::program::Program;
 use crate::shape::size;
 
-/// Where a result is.
+/// Location of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultSource {
     /// In a buffer that the run writes.
@@ -26,7 +26,7 @@ pub(crate) struct Plan {
     pub(crate) steps: Vec<FusedStep>,
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) constants: Vec<Array>,
-    /// Where the results are. The buffers of the inputs are the first.
+    /// Location of each result. The first buffers are the inputs.
     pub(crate) outputs: Vec<ResultSource>,
     /// The bytes of the block of a workspace.
     pub(crate) bytes: usize,
@@ -46,7 +46,7 @@ pub(crate) fn plan(program: &Program, limits: Limits) -> Plan {
         .iter_mut()
         .zip(program.outputs())
         .map(|(known, buf)| {
-            // The buffers of the inputs come first, so their numbers are those of the inputs.
+            // The buffers of the inputs come first, so buffer numbers and input numbers agree.
             if let LoweredValue::Dense(buffer, 0) = known
                 && let Some(input) = program.inputs().get(*buffer as usize)
                 && input.shape == buf.shape
@@ -54,7 +54,7 @@ pub(crate) fn plan(program: &Program, limits: Limits) -> Plan {
                 return ResultSource::Input(*buffer as usize);
             }
             let buffer = lowering.result(known, buf.dtype, size(&buf.shape));
-            // A number is read from the workspace.
+            // A scalar result is read from the workspace.
             if !buf.shape.is_empty() {
                 lowering.buffers[buffer as usize].storage = Storage::Output;
             }

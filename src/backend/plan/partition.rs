@@ -1,10 +1,11 @@
-//! Parallel partition: the rows of a step in parts, which run on several threads.
+//! Parallel partition: the rows of a step are split into parts, which run on several threads.
 //!
-//! A step whose rows need nothing of each other runs in parts of some rows, each on the next thread that is free. What
-//! all rows add to has memory of its own in each part, and the parts are added in order at the end.
+//! If the rows of a step are independent, the step runs in parts of consecutive rows, each on the next idle thread. A
+//! buffer to which all rows add has a private copy in each part; the copies are summed in order at the end.
 //!
-//! Law: the parts of a step depend on the program alone, so results do not depend on the number of threads. A buffer that
-//! the step writes is touched row by row, or only added to. Products of arrays are shared by their kernels.
+//! Law: the parts of a step depend on the program alone, so results do not depend on the number of threads. A buffer
+//! that the step writes is either accessed row by row or only added to. Products of arrays are partitioned by their
+//! kernels.
 
 use super::row_blocks;
 use crate::backend::ir::fusion::{FusedOp, FusionGroup};
@@ -14,30 +15,30 @@ use crate::backend::ir::step::{
 use crate::cost::{MACHINE, step};
 use crate::dtype::DType;
 
-/// How a step runs in parts.
+/// The partition of a step.
 pub(crate) struct Partition {
     pub(crate) rows: usize,
-    /// The number of parts from which on more are no faster.
+    /// The number of parts beyond which a step is no faster.
     most: usize,
-    /// The number of rows that stay together.
+    /// The number of rows that stay in one part.
     pub(crate) together: usize,
-    /// Whether the parts are the same on any number of threads, since something is added up: tiles, which start where a
-    /// part starts, cut the sums of rows, too.
+    /// Whether the parts are independent of the number of threads. This is required where sums are accumulated, also
+    /// because the tiles of a part start with the part and tile boundaries split the sums of rows.
     pub(crate) fixed: bool,
     /// The buffers to which all rows add.
     pub(crate) sums: Vec<SharedSum>,
-    /// The buffers that have memory for some rows, with the bytes of this memory.
+    /// The buffers that are allocated for the rows of one part, with their bytes.
     pub(crate) local: Vec<(BufferId, usize)>,
-    /// The buffers that are written row by row, with the bytes of a row.
+    /// The buffers that are written row by row, with the bytes per row.
     pub(crate) written: Vec<(BufferId, usize)>,
 }
 
-/// A buffer to which all rows add.
+/// A buffer to which all rows add (a reduction target).
 pub(crate) struct SharedSum {
     pub(crate) buf: BufferId,
     pub(crate) dtype: DType,
     pub(crate) size: usize,
-    /// Whether it is zeros before the step.
+    /// Whether the buffer is zero before the step.
     pub(crate) cleared: bool,
 }
 
@@ -50,11 +51,11 @@ impl SharedSum {
 /// The largest number of parts.
 const MOST: usize = 64;
 
-/// The number of parts for each thread, so that a thread that is late holds up few others.
+/// Parts per thread, for load balance.
 const EACH: usize = 3;
 
 impl Partition {
-    /// The parts of a step, if it has rows and takes longer than so many nanoseconds.
+    /// The partition of a step that has rows and takes at least `worth` nanoseconds.
     pub(crate) fn of(step: &FusedStep, buffers: &[Buffer], worth: f64) -> Option<Partition> {
         let time = nanoseconds(step);
         if time < worth {
@@ -70,7 +71,7 @@ impl Partition {
         };
         let sums = sums(step, &uses, buffers)?;
         let bytes: usize = sums.iter().map(SharedSum::bytes).sum();
-        // What parts cost beside their work counts less where less work is worth a part: in tests.
+        // Tests lower the threshold of profitable work, and the overhead per part with it.
         let share = worth / MACHINE.thread;
         let most = (time / (share * MACHINE.sum_byte * bytes as f64)).min(2.0 * time / worth).min(MOST as f64) as usize;
         let adds = uses.values().any(|touched| touched.written && touched.added);
@@ -84,7 +85,7 @@ impl Partition {
             written: Vec::new(),
         };
         if let Step::Loop(l) = step {
-            // What parts cost once more is little even on one thread, if these are fixed.
+            // With fixed parts, the overhead must be small even on one thread.
             let most = loop_parts(l) / share / if adds { EACH as f64 } else { 1.0 };
             parts.most = parts.most.min(most as usize).max(1);
         }
@@ -102,35 +103,35 @@ impl Partition {
         (parts.count(MOST) > 1).then_some(parts)
     }
 
-    /// The number of rows of a part where there are so many threads; the last part may have fewer.
+    /// Rows per part for this number of threads; the last part may have fewer.
     pub(crate) fn part(&self, threads: usize) -> usize {
         let parts = if self.fixed { self.most } else { self.most.min(EACH.saturating_mul(threads)) };
         let part = self.rows.div_ceil(parts).next_multiple_of(self.together);
         if self.together == 1 && part > MACHINE.tile { part.next_multiple_of(MACHINE.tile) } else { part }
     }
 
-    /// The number of parts where there are so many threads.
+    /// The number of parts for this number of threads.
     pub(crate) fn count(&self, threads: usize) -> usize {
         self.rows.div_ceil(self.part(threads))
     }
 
-    /// The buffers that are elsewhere, or smaller, in a part.
+    /// The buffers that have another address or a smaller size in a part.
     pub(crate) fn changed(&self) -> impl Iterator<Item = BufferId> {
         self.sums.iter().map(|sum| sum.buf).chain(self.written.iter().map(|(buf, _)| *buf))
     }
 
-    /// The bytes of what one part adds up.
+    /// Bytes of the partial sums of one part.
     pub(crate) fn bytes(&self) -> usize {
         self.sums.iter().map(SharedSum::bytes).sum()
     }
 
-    /// The bytes of what all parts add up.
+    /// Bytes of the partial sums of all parts.
     pub(crate) fn all_bytes(&self) -> usize {
         self.bytes().saturating_mul(self.count(MOST))
     }
 }
 
-/// The buffers that are added to; nothing, if another buffer is written that is not touched row by row.
+/// The buffers that are added to; `None` if the step writes another buffer that is not accessed row by row.
 fn sums(step: &FusedStep, uses: &Uses, buffers: &[Buffer]) -> Option<Vec<SharedSum>> {
     let mut cleared = Vec::new();
     step.cleared(&mut |buf| cleared.push(buf));
@@ -148,7 +149,8 @@ fn sums(step: &FusedStep, uses: &Uses, buffers: &[Buffer]) -> Option<Vec<SharedS
     Some(sums)
 }
 
-/// The rows of a group of so many positions: those for which parts add up least, or else its positions.
+/// The rows of a group with this number of positions: the choice with the smallest partial sums, otherwise its
+/// positions.
 fn group_rows(size: usize, step: &FusedStep, buffers: &[Buffer]) -> Option<(usize, Uses)> {
     let mut candidates = vec![size];
     row_blocks::suggestions(step, &mut |n| {
@@ -165,9 +167,9 @@ fn group_rows(size: usize, step: &FusedStep, buffers: &[Buffer]) -> Option<(usiz
     found.filter(|(_, uses)| fits(uses)).min_by_key(|(rows, uses)| (added(uses), std::cmp::Reverse(*rows)))
 }
 
-/// The rows of an operation on whole buffers that has any.
+/// The rows of an operation on whole buffers, if it has rows.
 fn whole_rows(whole: &KernelCall, step: &FusedStep, buffers: &[Buffer]) -> Option<(usize, Uses)> {
-    // A kernel shares its products itself.
+    // The kernel partitions a product itself.
     if matches!(whole.op, KernelOp::Product(_)) {
         return None;
     }
@@ -181,7 +183,7 @@ fn whole_rows(whole: &KernelCall, step: &FusedStep, buffers: &[Buffer]) -> Optio
     Some((rows, uses?))
 }
 
-/// The rows of a loop whose trips need of each row the same row of the trip before: those of the values it carries.
+/// The rows of a loop in which row `r` of a trip depends only on row `r` of the trip before: the rows of its carries.
 fn loop_rows(l: &LoopStep<FusionGroup>, buffers: &[Buffer]) -> Option<(usize, Uses)> {
     let mut candidates = Vec::new();
     for step in &l.body {
@@ -193,7 +195,7 @@ fn loop_rows(l: &LoopStep<FusionGroup>, buffers: &[Buffer]) -> Option<(usize, Us
     candidates.into_iter().rev().filter(|rows| *rows > 1).find_map(|rows| Some((rows, loop_by_rows(l, rows, buffers)?)))
 }
 
-/// How a loop touches the buffers of its body if it runs in so many rows, where each row needs only itself.
+/// How a loop with this number of rows accesses the buffers of its body, if its rows are independent.
 fn loop_by_rows(l: &LoopStep<FusionGroup>, rows: usize, buffers: &[Buffer]) -> Option<Uses> {
     let mut uses = Uses::new();
     for step in &l.body {
@@ -207,7 +209,7 @@ fn loop_by_rows(l: &LoopStep<FusionGroup>, rows: usize, buffers: &[Buffer]) -> O
     (whole && uses.iter().all(apart)).then_some(uses)
 }
 
-/// The number of parts whose trips take as long as it takes to start their operations.
+/// The number of parts at which the work of a trip equals the overhead of starting its operations.
 fn loop_parts(l: &LoopStep<FusionGroup>) -> f64 {
     let (mut work, mut starts) = (0.0, 0.0);
     for step in &l.body {
@@ -221,7 +223,7 @@ fn loop_parts(l: &LoopStep<FusionGroup>) -> f64 {
     work / starts
 }
 
-/// A rough estimate of the time that a step takes on one thread.
+/// A rough estimate of the time of a step on one thread.
 fn nanoseconds(step: &FusedStep) -> f64 {
     let size = |n: usize| n as f64;
     match step {
@@ -245,7 +247,7 @@ fn nanoseconds(step: &FusedStep) -> f64 {
     }
 }
 
-/// The nanoseconds that an operation takes for each position, of elements of 8 bytes.
+/// Nanoseconds per position of an operation on elements of 8 bytes.
 fn cost<V>(item: &FusedOp<V>) -> f64 {
     match item {
         FusedOp::Read(..) | FusedOp::One(..) | FusedOp::Second(_) => MACHINE.tile_read,

@@ -1,13 +1,13 @@
 //! Row-block fusion: steps that share rows run together, a block of rows at a time, so that the rows stay in cache.
 //!
-//! Many steps need, of what the steps before them made, only the same row: a softmax takes the extremum of a row, an
-//! exponential of each element, their sum and a quotient. When the steps of a frame are known, those that agree on a
-//! number of rows and touch the buffers that they share row by row become one step, which runs all of them for some rows
-//! before it goes on. A buffer that nothing else touches has memory for one block only.
+//! Many steps depend only on the same row of the results of earlier steps: a softmax takes the maximum of a row, the
+//! exponential of each element, their sum and a quotient. Steps of a frame that have the same number of rows and
+//! access their shared buffers row by row become one step, which runs all of them on one block of rows before the
+//! next block. A buffer that no other step accesses is allocated for one block only.
 //!
-//! Law: a step of a block sees of a row what it would see if the steps ran one after the other. So a buffer that one of
-//! them writes is touched by all of them row by row, or by this one alone. Steps change their order only where they
-//! touch no buffer in common that one of them writes.
+//! Law: fusion keeps the dependences of every row. A buffer that one step of a block writes is accessed row by row by
+//! all its steps, or by that step alone. Two steps are reordered only if neither writes a buffer that the other
+//! accesses.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::backend::ir::step::{
 };
 use crate::cost::MACHINE;
 
-/// Lets the steps of a frame, and those of the bodies of its loops, share blocks. The buffers `kept` are read after the
+/// Fuses steps of a frame, and of the bodies of its loops, into row blocks. The buffers `kept` are read after the
 /// last step.
 pub(crate) fn form(steps: Vec<FusedStep>, buffers: &mut [Buffer], kept: &[BufferId], limits: Limits) -> Vec<FusedStep> {
     form_frame(steps, buffers, kept, 0, limits)
@@ -40,7 +40,7 @@ fn form_frame(
             *users.entry(buf).or_default() += 1;
         }
     }
-    // The steps from `next` on, in order; those before have become results.
+    // The steps from `next` on, in order; earlier steps have been moved to the result.
     let mut rest: Vec<Option<FusedStep>> = steps.into_iter().map(Some).collect();
     let mut formed = Vec::with_capacity(rest.len());
     for next in 0..rest.len() {
@@ -84,7 +84,7 @@ fn form_frame(
     formed
 }
 
-/// Whether a step touches so much that others may profit.
+/// Whether a step moves enough memory for fusion to pay.
 fn is_large(step: &FusedStep, buffers: &[Buffer], limits: Limits) -> bool {
     let mut bytes = 0;
     step.buffers(&mut |buf, _| bytes = buffers[buf as usize].bytes().max(bytes));
@@ -92,20 +92,20 @@ fn is_large(step: &FusedStep, buffers: &[Buffer], limits: Limits) -> bool {
 }
 
 impl BufferUse {
-    /// Adds what another step does, or the same one, elsewhere.
+    /// Merges the accesses of another step, or of another access in the same step.
     fn and(&mut self, other: BufferUse) {
         self.written |= other.written;
         self.added &= other.added;
         self.by_rows &= other.by_rows;
     }
 
-    /// Whether two steps may run row by row in turn.
+    /// Whether two steps may be fused row by row.
     fn agrees(&self, other: &BufferUse) -> bool {
         !(self.written || other.written) || (self.by_rows && other.by_rows)
     }
 }
 
-/// The buffers of a step.
+/// The buffers that a step accesses.
 fn touched(step: &FusedStep) -> Uses {
     let mut uses = Uses::new();
     step.buffers(&mut |buf, written| note(&mut uses, buf, written, false));
@@ -120,7 +120,7 @@ pub(crate) fn note_use(uses: &mut Uses, buf: BufferId, new: BufferUse) {
     uses.entry(buf).and_modify(|touched| touched.and(new)).or_insert(new);
 }
 
-/// How a step touches buffers if it runs in so many rows, or nothing if it cannot.
+/// How a step with this number of rows accesses its buffers; `None` if its rows are not independent.
 pub(crate) fn by_rows(step: &FusedStep, rows: usize, buffers: &[Buffer]) -> Option<Uses> {
     match step {
         Step::Pass(group) => group_by_rows(group, rows, buffers),
@@ -142,7 +142,7 @@ fn group_by_rows(group: &FusionGroup, rows: usize, buffers: &[Buffer]) -> Option
                 FusedOp::View(_, access) | FusedOp::Put(_, access, _) | FusedOp::Add(_, access, _) => {
                     n.is_multiple_of(rows) && access.stays_in_rows(rows, n / rows)
                 }
-                // The first index is the number of the row.
+                // The first axis is the row.
                 FusedOp::Gather(_, sizes, ix) => match group.item(ix[0]) {
                     FusedOp::Positions(access) => {
                         let same = sizes.iter().product::<usize>() == n && sizes[0].is_multiple_of(rows);
@@ -208,7 +208,7 @@ fn whole_by_rows(whole: &KernelCall, rows: usize, buffers: &[Buffer]) -> Option<
     Some(uses)
 }
 
-/// The numbers of rows that the accesses or lines of a step suggest.
+/// Candidate numbers of rows, from the accesses or lines of a step.
 pub(crate) fn suggestions(step: &FusedStep, f: &mut dyn FnMut(usize)) {
     match step {
         Step::Pass(group) => {
@@ -228,21 +228,21 @@ pub(crate) fn suggestions(step: &FusedStep, f: &mut dyn FnMut(usize)) {
     }
 }
 
-/// Steps that may share blocks, by their numbers.
+/// A candidate for fusion: steps, by their numbers.
 struct Candidate {
     rows: usize,
-    /// Steps that run before the blocks.
+    /// Steps that must run before the blocks.
     ahead: Vec<usize>,
     block: Vec<usize>,
     uses: Uses,
-    /// The bytes of a row of all buffers that are touched row by row.
+    /// Bytes per row of all buffers that are accessed row by row.
     row_bytes: usize,
-    /// The bytes that are read or written once more if the steps run one after the other.
+    /// The memory traffic in bytes that fusion saves.
     spared: usize,
 }
 
 impl Candidate {
-    /// The blocks that spare most, from this step on.
+    /// The candidate from this step on that saves most traffic.
     fn best(rest: &[Option<FusedStep>], next: usize, buffers: &[Buffer], limits: Limits) -> Option<Candidate> {
         let mut rows: Vec<usize> = Vec::new();
         let first = rest[next].as_ref()?;
@@ -260,11 +260,11 @@ impl Candidate {
         good.max_by_key(|plan| (plan.spared, plan.rows))
     }
 
-    /// The steps that may share blocks with this one.
+    /// The steps that can be fused with this one.
     fn from(rest: &[Option<FusedStep>], first: usize, rows: usize, buffers: &[Buffer]) -> Candidate {
         let (ahead, block) = (Vec::new(), Vec::new());
         let mut plan = Candidate { rows, ahead, block, uses: Uses::new(), row_bytes: 0, spared: 0 };
-        // What the steps touch that stay behind the blocks.
+        // The buffers accessed by steps that stay behind the blocks.
         let mut after = Uses::new();
         let mut idle = 0;
         for (k, step) in rest.iter().enumerate().skip(first) {
@@ -283,13 +283,13 @@ impl Candidate {
                 break;
             }
         }
-        // What comes after the last step of the blocks may stay where it is.
+        // Steps after the last fused step stay behind the blocks.
         let last = plan.block.last().copied().unwrap_or(first);
         plan.ahead.retain(|k| *k < last);
         plan
     }
 
-    /// Adds a step, if it may run row by row with those that are there, and shares a buffer with them.
+    /// Adds a step that shares a buffer with the candidate, if their rows allow fusion.
     fn join(&mut self, k: usize, step: &FusedStep, buffers: &[Buffer]) -> bool {
         let Some(uses) = by_rows(step, self.rows, buffers) else { return false };
         let mut shared = self.block.is_empty();
@@ -320,18 +320,18 @@ impl Candidate {
         true
     }
 
-    /// The number of rows of a block; `by_columns` says whether a step makes columns of the rows.
+    /// The number of rows of a block; `by_columns` says whether a step writes transposed rows.
     fn block_rows(&self, buffers: &[Buffer], limits: Limits, by_columns: bool) -> usize {
         let rows = (limits.block / self.row_bytes.max(1)).clamp(1, self.rows);
-        // Rows of 16 elements, so that all blocks start at a cache line.
+        // A multiple of 16 rows, so that every block starts at a cache line.
         let line = 64 / self.uses.keys().map(|buf| buffers[*buf as usize].dtype.width()).min().unwrap_or(1);
-        // Columns that a step writes are whole lines of the cache.
+        // Columns that a step writes are whole cache lines.
         let rows = if by_columns && limits.block >= 16 * line { rows.max(2 * line).min(self.rows) } else { rows };
         if rows > line { rows / line * line } else { rows }
     }
 }
 
-/// Whether a buffer is common that one of both writes.
+/// Whether two steps conflict: they share a buffer that at least one of them writes.
 fn conflicts(a: &Uses, b: &Uses) -> bool {
     a.iter().any(|(buf, here)| b.get(buf).is_some_and(|there| here.written || there.written))
 }

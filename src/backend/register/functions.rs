@@ -1,8 +1,9 @@
-//! Elementary functions as threaded code: a function is compiled together with the jump to the next instruction.
+//! Elementary functions as threaded code: each function is compiled together with the jump to the next instruction.
 //!
-//! So a trip of a recurrence waits for no call. The argument, or the first one, is the result of the instruction before.
+//! A trip of a recurrence thus has no call on its critical path. The first argument is the result of the previous
+//! instruction.
 //!
-//! Law: a step computes the bits that the loop over slices computes on the same machine.
+//! Law: a function returns the same bits as the kernel over slices on the same machine.
 
 #![allow(unsafe_code)]
 
@@ -14,18 +15,18 @@ use crate::kernels::elementwise::{
 };
 use crate::ops::{Binary, Unary};
 
-/// What makes a step.
+/// Code address of a function.
 struct Maker {
     isa: Isa,
     operands: InstructionOperands,
 }
 
-/// The step of a function of one number.
+/// Code of a unary function.
 pub(crate) fn unary(isa: Isa, op: Unary, operands: InstructionOperands) -> Threaded {
     unary_function(op, Maker { isa, operands })
 }
 
-/// The step of a function of two numbers.
+/// Code of a binary function.
 pub(crate) fn binary(isa: Isa, op: Binary, operands: InstructionOperands) -> Threaded {
     binary_function(op, Maker { isa, operands })
 }
@@ -46,7 +47,7 @@ impl UseBinary for Maker {
     }
 }
 
-/// Asks whether a row has a vector kernel.
+/// Whether a row of the table has a vector kernel.
 struct IsVector;
 
 impl UseUnary for IsVector {
@@ -61,7 +62,7 @@ pub(crate) fn is_vector(op: Unary) -> bool {
     unary_function(op, IsVector)
 }
 
-/// Declares the steps of functions as compiled for a machine.
+/// Defines the code of functions for one instruction set.
 macro_rules! steps {
     ($($(#[$feature:meta])? $one:ident $two:ident $Machine:ty;)*) => { $(
         /// # Safety

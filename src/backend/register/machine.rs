@@ -1,6 +1,6 @@
-//! The machine that runs register code.
+//! The register machine: executes register code by threaded dispatch.
 //!
-//! Law: a register is a part of the block of registers, which has all that the code names.
+//! Law: the block of registers contains every register that the code names.
 
 #![allow(unsafe_code)]
 
@@ -46,7 +46,7 @@ pub(crate) fn run(code: &RegisterCode, table: &mut AddressTable, registers: &mut
         None => {
             file.addresses(code, table);
             let mut last = code.last.map_or(0.0, |register| file.get(register));
-            // A short trip would feel the questions that masks answer.
+            // Checking masks for a fixed point would slow short trips.
             if code.goes.is_some() || code.idle.is_some() {
                 file.trips_by_masks(code, last);
             } else {
@@ -62,7 +62,7 @@ pub(crate) fn run(code: &RegisterCode, table: &mut AddressTable, registers: &mut
 }
 
 impl File<'_> {
-    /// Checks the number of a register, in debug builds.
+    /// Checks a register number in debug builds.
     #[inline(always)]
     pub(crate) fn check(&self, register: Register) {
         debug_assert!((usize::from(register) + 1) * 8 <= self.bytes, "register {register} of {} bytes", self.bytes);
@@ -80,7 +80,7 @@ impl File<'_> {
         unsafe { *self.cell::<f64>(register) }
     }
 
-    /// Whether a mask holds.
+    /// The value of a mask.
     #[inline(always)]
     pub(crate) fn holds(&self, register: Register) -> bool {
         // Safety: as in `get`; the register holds a mask.
@@ -107,7 +107,7 @@ impl File<'_> {
         }
     }
 
-    /// Elements of a buffer to registers.
+    /// Loads consecutive elements of a buffer into consecutive registers.
     #[inline(always)]
     fn load_block(&self, register: Register, table: &AddressTable, buf: BufferId, at: usize, len: usize) {
         self.check(register + (len - 1) as Register);
@@ -133,7 +133,7 @@ impl File<'_> {
     fn functions(&self, op: Unary, list: &[InstructionOperands]) {
         const MOST: usize = 64;
         let (mut x, mut y) = ([0.0; MOST], [0.0; MOST]);
-        // A result may replace an argument of an instruction before it, whose result is computed by then.
+        // A result may overwrite an argument of an earlier instruction of the run, which is complete by then.
         for list in list.chunks(MOST) {
             list.iter().zip(&mut x).for_each(|(operands, x)| *x = self.get(operands.a));
             elementwise::unary(self.isa, op, &x[..list.len()], &mut y[..list.len()]);
@@ -162,7 +162,8 @@ impl File<'_> {
         with_elem!(dtype, E => unsafe { table.write::<E>(buf, at, 1)[0] = *self.cell::<E>(register) });
     }
 
-    /// Where the elements that move with the trips are at index 0: in registers, found once for all trips.
+    /// Address computation: writes the address at index 0 of every moving element to its register, once for all
+    /// trips.
     fn addresses(&self, code: &RegisterCode, table: &AddressTable) {
         for list in [&code.rows, &code.early, &code.late, &code.coded] {
             for StridedElement { dtype, buf, first, step, address, .. } in list {
@@ -173,14 +174,14 @@ impl File<'_> {
         }
     }
 
-    /// The address of an element that moves, at index 0.
+    /// The address of a moving element at index 0.
     #[inline(always)]
     pub(crate) fn address(&self, moving: &StridedElement) -> *mut u8 {
         // Safety: `addresses` has written the register.
         unsafe { *self.cell::<*mut u8>(moving.address) }
     }
 
-    /// Calls `body` for each element of a list, with its address at an index.
+    /// Calls `body` with each moving element of a list and its address at an index.
     #[inline(always)]
     fn each(&self, elements: &[StridedElement], i: usize, body: impl Fn(&StridedElement, *mut u8)) {
         for moving in elements {
@@ -189,8 +190,8 @@ impl File<'_> {
         }
     }
 
-    /// The trips of a loop that may end early, or have trips that change nothing. Apart from the loop of other trips,
-    /// whose code is shorter without this one: a tenth of the time of a trip of two instructions.
+    /// The trips of a loop with an early exit or a fixed-point check. A separate function from the plain loop, whose
+    /// code is shorter without these checks: they would cost a tenth of a trip of two instructions.
     #[inline(never)]
     fn trips_by_masks(&self, code: &RegisterCode, mut last: f64) {
         let (mut still, mut trip) = (FixedPoint::new(), 0);
@@ -205,7 +206,7 @@ impl File<'_> {
         }
     }
 
-    /// A trip; the last result before it and after it.
+    /// One trip, from the last result before it to the last result after it.
     #[inline(always)]
     fn trip(&self, code: &RegisterCode, i: usize, mut last: f64) -> f64 {
         // Safety: see `memory.rs`; the addresses are those of elements of this type.
@@ -228,7 +229,7 @@ impl File<'_> {
         last
     }
 
-    /// An instruction that does not come in pairs.
+    /// An instruction that is executed unpaired.
     #[inline(never)]
     fn other(&self, scalar: RegisterOp) {
         if let RegisterOp::Move(out, a) = scalar {
@@ -242,23 +243,23 @@ impl File<'_> {
     }
 }
 
-/// What runs a step, at this address of the registers, and all that follow in its chain: in the trip of this index,
-/// with this last result. The answer is the last result of the chain.
+/// Code of a step: its arguments are the step, the base of the registers, the index of the trip and the last result.
+/// It returns the last result of its chain.
 pub(crate) type Runner = unsafe fn(*const Threaded, *mut u8, usize, f64, &File<'_>) -> f64;
 
-/// An instruction or two as the address of their code. A step goes on to the next by a call in the last place, which an
-/// optimized build makes a jump: so each instruction has a jump of its own, which the processor predicts better than
-/// one for all.
+/// The code address of one instruction or of a pair. A step calls the next step in tail position, which an optimized
+/// build makes a jump: every instruction has its own indirect jump, which the processor predicts better than one
+/// shared jump.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Threaded {
     run: Runner,
     pub(crate) first: InstructionOperands,
     pub(crate) second: InstructionOperands,
-    /// The number of an instruction that does not come in pairs, or of the first operands of a run.
+    /// The number of an unpaired instruction, or of the first operands of a run.
     number: usize,
 }
 
-/// The steps of a chain: a build without optimization nests as many calls.
+/// Maximum length of a chain, which bounds the call depth of a build without optimization.
 const CHAIN: usize = 64;
 
 impl Threaded {
@@ -267,16 +268,16 @@ impl Threaded {
     }
 }
 
-/// What runs an instruction and the next one, and the operands of that, if both come in pairs.
+/// The code of an instruction and of its successor with that one's operands, if both can be paired.
 fn pair(first: Opcode, next: Option<&RegisterOp>) -> Option<(Runner, InstructionOperands)> {
     let Some(RegisterOp::Simple(second, operands)) = next else { return None };
     Some((first.before(*second)?, *operands))
 }
 
-/// No operands.
+/// Empty operands.
 const NONE: InstructionOperands = InstructionOperands { out: 0, a: 0, b: 0, c: 0 };
 
-/// The chains of instructions, of which neighbours come in pairs; each chain ends with a step that stops.
+/// Groups instructions into chains and neighbours into pairs; each chain ends with a step that returns.
 pub(crate) fn steps(code: &[RegisterOp], isa: Isa) -> Vec<Threaded> {
     let mut steps = Vec::with_capacity(code.len() / 2 + code.len() / CHAIN + 2);
     let mut number = 0;
@@ -308,7 +309,7 @@ pub(crate) fn steps(code: &[RegisterOp], isa: Isa) -> Vec<Threaded> {
     steps
 }
 
-/// Goes on to the next step.
+/// Jumps to the next step.
 ///
 /// # Safety
 /// A chain has a step after this one.
@@ -322,7 +323,7 @@ unsafe fn stop(_: *const Threaded, _: *mut u8, _: usize, last: f64, _: &File<'_>
     last
 }
 
-/// An instruction that does not come in pairs.
+/// Executes an unpaired instruction.
 ///
 /// # Safety
 /// As for `kinds::one`.
