@@ -26,9 +26,9 @@ pub(crate) enum Storage {
     Constant(usize),
     /// The elements of a result, which the caller takes.
     Output,
-    /// A part of the block of the workspace, from this byte on.
+    /// A range of the workspace block that starts at this byte.
     Workspace(usize),
-    /// Set by a loop.
+    /// The enclosing loop sets the address.
     Loop,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Buffer {
     pub(crate) dtype: DType,
     pub(crate) size: usize,
     pub(crate) storage: Storage,
-    /// The number of loops around the steps that it belongs to.
+    /// Loop depth of the steps that use the buffer.
     pub(crate) depth: usize,
-    /// The first step that may read it.
+    /// The first step that may read it (start of its live range).
     pub(crate) ready: usize,
     /// One more than the last step that reads it.
     pub(crate) read: usize,
-    /// Whether it is a result, which has no other.
+    /// Whether the buffer holds a result; it holds no other result.
     pub(crate) taken: bool,
 }
 
@@ -54,12 +54,12 @@ impl Buffer {
     }
 }
 
-/// Elements of a buffer, from this one on; or one element for all.
+/// A source operand: consecutive elements of a buffer from this one on, or one element broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepOperand {
     pub(crate) buf: BufferId,
     pub(crate) at: usize,
-    /// Whether one element stands for all.
+    /// Whether one element is broadcast.
     pub(crate) one: bool,
 }
 
@@ -71,9 +71,9 @@ pub(crate) enum Step<P> {
     KernelCall(Box<KernelCall>),
     /// A loop.
     Loop(Box<LoopStep<P>>),
-    /// An operation without a kernel here, done by the interpreter of arrays.
+    /// An operation without a kernel here, executed by the interpreter of arrays.
     Interpreted(Box<Interpreted>),
-    /// Steps that run together, block of rows by block of rows.
+    /// Fused steps that run together on one block of rows after another.
     RowBlocks(Box<RowBlocks<P>>),
 }
 
@@ -96,13 +96,13 @@ pub(crate) struct RowBlocks<P> {
     pub(crate) uses: Uses,
 }
 
-/// How steps touch a buffer.
+/// How steps access a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BufferUse {
     pub(crate) written: bool,
-    /// Whether nothing happens to the buffer but additions.
+    /// Whether additions are the only accesses to the buffer.
     pub(crate) added: bool,
-    /// Whether row `r` of the steps touches row `r` of the buffer alone.
+    /// Whether row `r` of the steps accesses row `r` of the buffer alone.
     pub(crate) by_rows: bool,
     /// The number of steps.
     pub(crate) steps: usize,
@@ -110,7 +110,7 @@ pub(crate) struct BufferUse {
 
 pub(crate) type Uses = HashMap<BufferId, BufferUse>;
 
-/// Some of the rows in which steps run, of so many rows.
+/// A range of the rows of a step, and the total number of rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowRange {
     pub(crate) rows: usize,
@@ -119,7 +119,7 @@ pub(crate) struct RowRange {
 }
 
 impl RowRange {
-    /// All there is.
+    /// All rows.
     pub(crate) const ALL: RowRange = RowRange { rows: 1, from: 0, to: 1 };
 
     /// The part of so many elements.
@@ -173,7 +173,7 @@ pub(crate) fn transposed_by_rows(nest: &Nest<2>, size: usize, rows: usize) -> Op
 pub(crate) struct LoopStep<P> {
     pub(crate) n: usize,
     pub(crate) reverse: bool,
-    /// Whether the loop ends as soon as the first value that it carries, a mask, does not hold.
+    /// Whether the loop exits as soon as its first carry, a mask, is false.
     pub(crate) ends: bool,
     pub(crate) body: Vec<Step<P>>,
     /// The number of the first step of the body, in the order in which a report lists all steps.
@@ -184,7 +184,7 @@ pub(crate) struct LoopStep<P> {
     pub(crate) outputs: Vec<RowOperand>,
     /// Buffers from outside that the body reads.
     pub(crate) captured: Vec<BufferId>,
-    /// The bytes that the body needs, and where they start.
+    /// Bytes of the block of the body, and its start.
     pub(crate) bytes: usize,
     pub(crate) start: usize,
 }
@@ -196,7 +196,8 @@ pub(crate) struct Carry {
     pub(crate) init: StepOperand,
     /// Where the result is.
     pub(crate) result: BufferId,
-    /// A second buffer, unless the body updates the value in place, or a stack has the initial value, too.
+    /// A second buffer for double buffering, unless the body updates the value in place, or a stack has the initial
+    /// value, too.
     pub(crate) other: Option<BufferId>,
     /// The stack whose rows the states are, if the loop returns them.
     pub(crate) states: Option<States>,
@@ -222,7 +223,7 @@ impl States {
         n - 1 + usize::from(self.first) + usize::from(self.last)
     }
 
-    /// The row of the state after so many trips of `n`.
+    /// The row of the state after a number of trips out of `n`.
     pub(crate) fn row(self, trips: usize, n: usize, reverse: bool) -> Option<usize> {
         let has = (trips > 0 || self.first) && (trips < n || self.last);
         let forward = trips.checked_sub(usize::from(!self.first)).filter(|_| has)?;
@@ -230,19 +231,19 @@ impl States {
     }
 }
 
-/// A row of a buffer that moves with the trips.
+/// A row of a stacked buffer, which advances with the trips.
 #[derive(Debug)]
 pub(crate) struct RowOperand {
-    /// What the body sees.
+    /// The buffer of the row as the body sees it.
     pub(crate) row: BufferId,
-    /// The whole, and the byte at which its rows start.
+    /// The stacked buffer, and the byte at which its rows start.
     pub(crate) of: BufferId,
     pub(crate) start: usize,
     /// The bytes of a row.
     pub(crate) bytes: usize,
 }
 
-/// An operation done by the interpreter of arrays.
+/// An operation executed by the interpreter of arrays.
 #[derive(Debug)]
 pub(crate) struct Interpreted {
     /// The operation alone.

@@ -128,7 +128,7 @@ impl File<'_> {
         &self.code.runs[step.number..][..step.first.bytes()]
     }
 
-    /// The same function of many numbers.
+    /// A run of one elementary function.
     #[inline(never)]
     fn functions(&self, op: Unary, list: &[InstructionOperands]) {
         const MOST: usize = 64;

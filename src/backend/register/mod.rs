@@ -40,7 +40,7 @@ pub(crate) use machine::{Threaded, run};
 /// The number of a register.
 pub(crate) type Register = u16;
 
-/// The operands of an instruction: as many as it has.
+/// The operands of an instruction, which ignores those it does not take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub(crate) struct InstructionOperands {
@@ -67,12 +67,12 @@ impl InstructionOperands {
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RegisterOp {
-    /// One that comes in pairs.
+    /// An instruction that can be paired.
     Simple(Opcode, InstructionOperands),
     /// A function of the last result, and of a second operand.
     Unary(Unary, InstructionOperands),
     Binary(Binary, InstructionOperands),
-    /// Equal instructions, those of the list `runs` from this number on, so many.
+    /// A run of equal instructions: first index in the list `runs`, and count.
     Kinds(Opcode, u32, u32),
     /// Equal functions of one number, computed as on a slice.
     Functions(Unary, u32, u32),
@@ -91,7 +91,7 @@ pub(crate) enum InitialValue {
     Integer(i64),
 }
 
-/// An element of a buffer that moves with the trips.
+/// An element of a buffer whose address advances with the trips.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StridedElement {
     pub(crate) register: Register,
@@ -108,7 +108,7 @@ pub(crate) struct StridedElement {
     reads: bool,
 }
 
-/// A mask without which a trip seldom changes anything.
+/// A mask that, while false, suggests that a trip is a fixed point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum NoChange {
     /// That of a carry.
