@@ -103,6 +103,7 @@ mod tests {
             let of = |x: f64| f.apply(F::of_f64(x)).as_f64();
             assert!(of(f64::NAN).is_nan(), "{name} of NaN");
             let right = f.is(Property::CourseRightOfZero);
+            assert!(!right || !of(0.0).is_finite(), "{name} has no pole at 0");
             for x in &numbers {
                 let (y, inside) = (of(*x), graph.defined[0] <= *x && *x <= graph.defined[1]);
                 assert!(inside || y.is_nan(), "{name} at {x}: {y}, where it is not defined");

@@ -24,8 +24,8 @@ pub(crate) enum Property {
     KeepsMinusZeroOut,
     /// Values or derivatives tell +0 from -0, even where the sign of the result is not seen.
     SeesSignOfZero,
-    /// It is its own absolute value, with its derivatives: no value is negative, and where one is 0 so is the
-    /// derivative.
+    /// It is its own absolute value, with its derivatives: no value is negative, and where one is 0 the derivative is a
+    /// 0 that hides infinite cotangents.
     OwnAbsolute,
     /// There are poles at 0, or there and left of it: the course of the function is that for positive arguments.
     CourseRightOfZero,

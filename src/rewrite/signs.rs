@@ -6,11 +6,11 @@
 //! operands).
 //!
 //! Law: if two runs differ in the signs of unseen zeros, they differ in nothing else. An operation *sees* the sign of a
-//! zero if its value or one of its derivatives does more than hand the sign on: `recip`, the divisor of `/`, `atan2`,
-//! the second operand of `copysign`, the base of `pow`, `sqrt`, `ln`, `lgamma`, `digamma`. An operation *hands on* the
-//! sign of an operand if the sign of its own zero can depend on it; the operand is then seen if the result is. Sums of
-//! several elements and contractions add to +0, so they hand on nothing and are never -0 (underflow excepted). The
-//! results of a program are not seen.
+//! zero if its value or one of its derivatives does more than hand the sign on, as that of `recip` or the divisor of `/`
+//! does: the rows say so ([`ZeroSign`], [`Property::SeesSignOfZero`]). An operation *hands on* the sign of an operand if
+//! the sign of its own zero can depend on it; the operand is then seen if the result is. Sums of several elements and
+//! contractions add to +0, so they hand on nothing and are never -0 (underflow excepted). The results of a program are
+//! not seen.
 
 use super::{Constant, NodeId, Op};
 use crate::array::{Values, with_elem};
