@@ -346,3 +346,23 @@ fn a_rule_in_a_loop_decides_the_mode() {
         .collect();
     assert!(rows.iter().zip(found.to_vec()).all(|(a, b)| (a - b).abs() < 1e-14 && *a != 0.0), "{found} and {rows:?}");
 }
+
+/// A former name of a verb records what the verb records.
+#[test]
+#[allow(deprecated)]
+fn former_names_are_the_verbs() {
+    let (w, x) = (tensor([1.0, 2.0]), tensor([3.0, 4.0]));
+    let renamed = [
+        Function::gradient(|w| w.square().sum(), &w).optimized().to_string(),
+        Function::gradient_with(|w, x| w.dot(x), &w, &x).optimized().to_string(),
+        Function::value_and_gradient(|w| w.square().sum(), &w).optimized().to_string(),
+        Function::value_and_gradient_with(|w, x| w.dot(x), &w, &x).optimized().to_string(),
+    ];
+    let verbs = [
+        Function::grad(|w| w.square().sum(), &w).optimized().to_string(),
+        Function::grad_with(|w, x| w.dot(x), &w, &x).optimized().to_string(),
+        Function::value_and_grad(|w| w.square().sum(), &w).optimized().to_string(),
+        Function::value_and_grad_with(|w, x| w.dot(x), &w, &x).optimized().to_string(),
+    ];
+    assert_eq!(renamed, verbs);
+}

@@ -22,6 +22,7 @@ mod jit_verbs;
 mod matrices;
 mod products;
 mod record;
+mod renamed;
 mod static_arguments;
 mod verbs;
 
