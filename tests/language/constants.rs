@@ -20,7 +20,7 @@ const MATHEMATICS: [(&str, &str); 11] = [
     ("src/ad/implicit/ode.rs", "coefficients of a method"),
     ("src/ad/implicit/search.rs", "how much rounding may hide of a residual"),
     ("interpreters/enclosure/interval.rs", "numbers below which digits are lost"),
-    ("interpreters/enclosure/rows.rs", "where a function is least"),
+    ("src/ops/graph.rs", "where a function is defined, and where it is least"),
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
