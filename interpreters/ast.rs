@@ -12,7 +12,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::array::Array;
-use crate::base::{Again, BaseTensor, Enter, Recorded, Traced, Trip, TripFn, WhileFn};
+use crate::base::{Again, BaseTensor, Enter, Recorded, Report, Stage, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::{Options, optimize};
@@ -47,39 +47,6 @@ impl Enter<Array> for Term {
 }
 
 impl BaseTensor for Term {
-    type Trace = Self;
-
-    /// What depends on no input is known.
-    fn peek(&self) -> Option<Array> {
-        self.value()
-    }
-
-    fn records() -> bool {
-        true
-    }
-
-    /// Where the operation was written; it has no number.
-    fn site(&self) -> Site {
-        Site { number: 0, place: self.place() }
-    }
-
-    fn attribute(to: Site) -> Site {
-        Site { number: 0, place: placed(to.place) }
-    }
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
-    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-        let start = Term::now();
-        // The function may also capture an input, which is then another value than the variable.
-        let variables: Vec<Term> = inputs.iter().map(|x| Term::variable(x.sizes(), x.element_type())).collect();
-        let results = f(&variables);
-        let (program, captured) = Term::closure(&variables, &results, start);
-        Some((optimize(&program), captured))
-    }
-
     fn constant(a: Array) -> Self {
         let (shape, dtype) = (Shape::from_slice(a.shape()), a.dtype());
         Term::new(Op::Constant(Constant(a)), shape, dtype)
@@ -227,5 +194,42 @@ impl BaseTensor for Term {
         };
         let outputs = outputs.iter().zip(&shapes).zip(moving).map(output).collect();
         (carry, outputs)
+    }
+}
+
+impl Stage for Term {
+    type Trace = Self;
+
+    fn records() -> bool {
+        true
+    }
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
+        let start = Term::now();
+        // The function may also capture an input, which is then another value than the variable.
+        let variables: Vec<Term> = inputs.iter().map(|x| Term::variable(x.sizes(), x.element_type())).collect();
+        let results = f(&variables);
+        let (program, captured) = Term::closure(&variables, &results, start);
+        Some((optimize(&program), captured))
+    }
+}
+
+impl Report for Term {
+    /// What depends on no input is known.
+    fn peek(&self) -> Option<Array> {
+        self.value()
+    }
+
+    /// Where the operation was written; it has no number.
+    fn site(&self) -> Site {
+        Site { number: 0, place: self.place() }
+    }
+
+    fn attribute(to: Site) -> Site {
+        Site { number: 0, place: placed(to.place) }
     }
 }

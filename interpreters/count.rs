@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Stage, Traced, Trip, TripFn};
 use crate::cost::Cost;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
@@ -193,12 +193,6 @@ fn counts<T: BaseTensor>(values: Vec<T>) -> Vec<Count<T>> {
 }
 
 impl<T: BaseTensor> BaseTensor for Count<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
     fn constant(a: Array) -> Self {
         Count::new(T::constant(a))
     }
@@ -292,22 +286,6 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
         (carry, stacks)
     }
 
-    fn records() -> bool {
-        T::records()
-    }
-
-    fn peek(&self) -> Option<Array> {
-        self.0.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.0.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-
     fn zeros(shape: &[usize], dtype: DType) -> Self {
         Count::new(T::zeros(shape, dtype))
     }
@@ -320,6 +298,32 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         let (base, cost) = self.changed(Cost::accumulate_linear(op, kind(&other.0)));
         Count::note(Family::Linear, cost, base.accumulate_linear(op, &other.0))
+    }
+}
+
+impl<T: BaseTensor> Stage for Count<T> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn records() -> bool {
+        T::records()
+    }
+}
+
+impl<T: BaseTensor> Report for Count<T> {
+    fn peek(&self) -> Option<Array> {
+        self.0.peek()
+    }
+
+    fn site(&self) -> Site {
+        self.0.site()
+    }
+
+    fn attribute(to: Site) -> Site {
+        T::attribute(to)
     }
 }
 

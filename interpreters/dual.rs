@@ -12,7 +12,8 @@ use std::sync::Arc;
 use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
 use crate::base::{
-    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Traced, Trip, TripFn, WhileFn, attributed, repeated,
+    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Report, Stage, Traced, Trip, TripFn, WhileFn, attributed,
+    repeated,
 };
 use crate::dtype::DType;
 use crate::linalg::rules;
@@ -111,24 +112,6 @@ fn primals<T: BaseTensor>(values: &[Dual<T>]) -> Vec<T> {
 }
 
 impl<T: BaseTensor> BaseTensor for Dual<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
-    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-        let values: Vec<T> = inputs.iter().map(|x| x.primal.clone()).collect();
-        let mut still = true;
-        let (program, captured) = T::staged(&values, &mut |values| {
-            let results = f(&values.iter().cloned().map(Dual::constant_of).collect::<Vec<Self>>());
-            still &= results.iter().all(|y| y.tangent.is_none());
-            results.into_iter().map(|y| y.primal).collect()
-        })?;
-        // A tangent would be that of a captured value, which the program of the primal values does not know.
-        still.then(|| (program, captured.into_iter().map(Dual::constant_of).collect()))
-    }
-
     fn constant(a: Array) -> Self {
         Dual::constant_of(T::constant(a))
     }
@@ -309,10 +292,6 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         }
     }
 
-    fn runs_all_trips() -> bool {
-        T::runs_all_trips()
-    }
-
     /// Where numbers are unknown and nothing has a tangent, this is the loop of `T`.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let known = !T::records() && init[0].peek().is_some();
@@ -335,22 +314,6 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         repeated(most, init, step)
     }
 
-    fn records() -> bool {
-        T::records()
-    }
-
-    fn peek(&self) -> Option<Array> {
-        self.primal.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.primal.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-
     fn accumulate(self, other: &Self) -> Self {
         let Dual { primal, tangent } = self;
         let primal = primal.accumulate(&other.primal);
@@ -371,6 +334,48 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         };
         T::attribute(before);
         Dual { primal, tangent }
+    }
+}
+
+impl<T: BaseTensor> Stage for Dual<T> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
+        let values: Vec<T> = inputs.iter().map(|x| x.primal.clone()).collect();
+        let mut still = true;
+        let (program, captured) = T::staged(&values, &mut |values| {
+            let results = f(&values.iter().cloned().map(Dual::constant_of).collect::<Vec<Self>>());
+            still &= results.iter().all(|y| y.tangent.is_none());
+            results.into_iter().map(|y| y.primal).collect()
+        })?;
+        // A tangent would be that of a captured value, which the program of the primal values does not know.
+        still.then(|| (program, captured.into_iter().map(Dual::constant_of).collect()))
+    }
+
+    fn runs_all_trips() -> bool {
+        T::runs_all_trips()
+    }
+
+    fn records() -> bool {
+        T::records()
+    }
+}
+
+impl<T: BaseTensor> Report for Dual<T> {
+    fn peek(&self) -> Option<Array> {
+        self.primal.peek()
+    }
+
+    fn site(&self) -> Site {
+        self.primal.site()
+    }
+
+    fn attribute(to: Site) -> Site {
+        T::attribute(to)
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Law: this interpreter accepts a program exactly when evaluation does, with the same message at the same line,
 //! because both apply the checks of [`crate::ops`]. There are two exceptions: programs that look at numbers, because
-//! there are none here, so [`peek`](BaseTensor::peek) shows nothing, as while a program is traced; and arrays for which
+//! there are none here, so [`peek`](Report::peek) shows nothing, as while a program is traced; and arrays for which
 //! there is no memory.
 
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Traced, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Lift, Report, Stage, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::Options;
@@ -53,12 +53,6 @@ fn kinds(values: &[Shapes]) -> Vec<(&[usize], DType)> {
 }
 
 impl BaseTensor for Shapes {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
     fn constant(a: Array) -> Self {
         Shapes::new(a.shape(), a.dtype())
     }
@@ -151,6 +145,16 @@ impl BaseTensor for Shapes {
         (carry, outputs)
     }
 }
+
+impl Stage for Shapes {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+}
+
+impl Report for Shapes {}
 
 /// A value of any interpreter is a constant here.
 impl<T: BaseTensor> Lift<T> for Shapes {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::{Array, with_elem};
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Stage, Traced, Trip, TripFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::Options;
@@ -154,12 +154,6 @@ fn several<T: BaseTensor>(how: &str, results: Vec<T>) -> Vec<Transcript<T>> {
 }
 
 impl<T: BaseTensor> BaseTensor for Transcript<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
     fn constant(a: Array) -> Self {
         Transcript::constant_of(T::constant(a))
     }
@@ -255,22 +249,6 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
         (results, outputs)
     }
 
-    fn records() -> bool {
-        T::records()
-    }
-
-    fn peek(&self) -> Option<Array> {
-        self.value.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.value.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-
     fn zeros(shape: &[usize], dtype: DType) -> Self {
         Transcript::constant_of(T::zeros(shape, dtype))
     }
@@ -282,6 +260,32 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         let how = format!("{} + {}", self.label(), op.applied(&other.label()));
         Transcript::made(&how, self.value.accumulate_linear(op, &other.value))
+    }
+}
+
+impl<T: BaseTensor> Stage for Transcript<T> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn records() -> bool {
+        T::records()
+    }
+}
+
+impl<T: BaseTensor> Report for Transcript<T> {
+    fn peek(&self) -> Option<Array> {
+        self.value.peek()
+    }
+
+    fn site(&self) -> Site {
+        self.value.site()
+    }
+
+    fn attribute(to: Site) -> Site {
+        T::attribute(to)
     }
 }
 

@@ -31,7 +31,7 @@ impl fmt::Display for SourceLine {
 /// The number of an operation of a program, by which an interpreter that reports on operations knows it.
 ///
 /// The other interpreters pass sites on: the derivative of an operation runs long after the operation, and says with
-/// [`attribute`](crate::BaseTensor::attribute) whose derivative it is.
+/// [`attribute`](crate::base::Report::attribute) whose derivative it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Site {
     pub(crate) number: u32,

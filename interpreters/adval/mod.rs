@@ -26,7 +26,9 @@ pub use pull::Fault;
 use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, ScatterAdd, SharedTerm, fresh};
 
 use crate::array::Array;
-use crate::base::{Again, BaseTensor, Beyond, Enter, Lift, Recorded, Traced, Trip, TripFn, WhileFn, attributed};
+use crate::base::{
+    Again, BaseTensor, Beyond, Enter, Lift, Recorded, Report, Stage, Traced, Trip, TripFn, WhileFn, attributed,
+};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Partial, PartialOrigin, Reduce, Unary};
 use crate::passes::Options;
@@ -110,24 +112,6 @@ fn primals<T: BaseTensor>(values: &[ADVal<T>]) -> Vec<T> {
 }
 
 impl<T: BaseTensor> BaseTensor for ADVal<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
-    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-        let values: Vec<T> = inputs.iter().map(|x| x.primal.clone()).collect();
-        let mut still = true;
-        let (program, captured) = T::staged(&values, &mut |values| {
-            let results = f(&values.iter().cloned().map(ADVal::constant_of).collect::<Vec<Self>>());
-            still &= results.iter().all(|y| y.node.is_none());
-            results.into_iter().map(|y| y.primal).collect()
-        })?;
-        // A tangent would be that of a captured value, which the program of the primal values does not know.
-        still.then(|| (program, captured.into_iter().map(ADVal::constant_of).collect()))
-    }
-
     fn constant(a: Array) -> Self {
         ADVal::constant_of(T::constant(a))
     }
@@ -258,26 +242,6 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
         checkpointed_call::repeat(most, init, step)
     }
 
-    fn runs_all_trips() -> bool {
-        loops::in_a_loop() || T::runs_all_trips()
-    }
-
-    fn records() -> bool {
-        T::records()
-    }
-
-    fn peek(&self) -> Option<Array> {
-        self.primal.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.primal.site()
-    }
-
-    fn attribute(to: Site) -> Site {
-        T::attribute(to)
-    }
-
     fn accumulate(self, other: &Self) -> Self {
         let ADVal { primal, node, .. } = self;
         let primal = primal.accumulate(&other.primal);
@@ -301,6 +265,48 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
             (Some(a), None) | (None, Some(a)) => ADVal::of(primal, Delta::Scale(one(a))),
             (Some(a), Some(b)) => ADVal::of(primal, Delta::Scale2(one(a), one(b))),
         }
+    }
+}
+
+impl<T: BaseTensor> Stage for ADVal<T> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
+        let values: Vec<T> = inputs.iter().map(|x| x.primal.clone()).collect();
+        let mut still = true;
+        let (program, captured) = T::staged(&values, &mut |values| {
+            let results = f(&values.iter().cloned().map(ADVal::constant_of).collect::<Vec<Self>>());
+            still &= results.iter().all(|y| y.node.is_none());
+            results.into_iter().map(|y| y.primal).collect()
+        })?;
+        // A tangent would be that of a captured value, which the program of the primal values does not know.
+        still.then(|| (program, captured.into_iter().map(ADVal::constant_of).collect()))
+    }
+
+    fn runs_all_trips() -> bool {
+        loops::in_a_loop() || T::runs_all_trips()
+    }
+
+    fn records() -> bool {
+        T::records()
+    }
+}
+
+impl<T: BaseTensor> Report for ADVal<T> {
+    fn peek(&self) -> Option<Array> {
+        self.primal.peek()
+    }
+
+    fn site(&self) -> Site {
+        self.primal.site()
+    }
+
+    fn attribute(to: Site) -> Site {
+        T::attribute(to)
     }
 }
 

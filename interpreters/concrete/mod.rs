@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use crate::array::{Array, Elems};
-use crate::base::{BaseTensor, Recorded, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Recorded, Report, Stage, Traced, Trip, TripFn};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::{Options, optimize, optimize_with};
@@ -44,23 +44,6 @@ mod views;
 pub type Concrete = Array;
 
 impl BaseTensor for Array {
-    type Trace = Term;
-
-    fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
-        let results = f(&variables);
-        match Term::program(&variables, &results, &[]) {
-            Ok(program) => super::run_once(&optimize_with(&program, options), inputs.to_vec()),
-            Err(message) => panic!("{message}"),
-        }
-    }
-
-    fn recorded(inputs: &[Term], f: Traced<'_, Self>) -> Option<Recorded<Term>> {
-        // The inputs are the only variables; a result that depends on others is a mistake, which the verb explains.
-        let program = Term::program(inputs, &f(inputs), &[]).ok()?;
-        Some((optimize(&program), Vec::new()))
-    }
-
     fn constant(a: Array) -> Self {
         a
     }
@@ -133,10 +116,6 @@ impl BaseTensor for Array {
         loops::map_accum(n, reverse, init, xs, step)
     }
 
-    fn peek(&self) -> Option<Array> {
-        Some(self.clone())
-    }
-
     #[inline]
     fn accumulate(self, other: &Self) -> Self {
         elementwise::accumulate(self, other)
@@ -144,6 +123,31 @@ impl BaseTensor for Array {
 
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         views::accumulate_linear(self, op, other)
+    }
+}
+
+impl Stage for Array {
+    type Trace = Term;
+
+    fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
+        let results = f(&variables);
+        match Term::program(&variables, &results, &[]) {
+            Ok(program) => super::run_once(&optimize_with(&program, options), inputs.to_vec()),
+            Err(message) => panic!("{message}"),
+        }
+    }
+
+    fn recorded(inputs: &[Term], f: Traced<'_, Self>) -> Option<Recorded<Term>> {
+        // The inputs are the only variables; a result that depends on others is a mistake, which the verb explains.
+        let program = Term::program(inputs, &f(inputs), &[]).ok()?;
+        Some((optimize(&program), Vec::new()))
+    }
+}
+
+impl Report for Array {
+    fn peek(&self) -> Option<Array> {
+        Some(self.clone())
     }
 }
 

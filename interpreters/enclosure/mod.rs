@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use super::trips;
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Traced, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Lift, Report, Stage, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View, kinds};
@@ -312,12 +312,6 @@ fn fourier(x: &[Interval], shape: &[usize], [parts, axis]: [usize; 2], conjugate
 }
 
 impl BaseTensor for Enclosure {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
     fn constant(a: Array) -> Self {
         let (shape, dtype) = (a.shape(), a.dtype());
         let known = |x: f64| if x.is_nan() { ANYTHING } else { Interval::point(x) };
@@ -527,7 +521,17 @@ impl BaseTensor for Enclosure {
             interpret(rule.primal(), carry.into_iter().chain(captured.iter().cloned()).collect())
         })
     }
+}
 
+impl Stage for Enclosure {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+}
+
+impl Report for Enclosure {
     /// The numbers, if all bounds are equal.
     fn peek(&self) -> Option<Array> {
         let decided = match &self.of {

@@ -19,7 +19,8 @@ use std::sync::Arc;
 use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
 use crate::base::{
-    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Traced, Trip, TripFn, WhileFn, attributed, repeated,
+    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Report, Stage, Traced, Trip, TripFn, WhileFn, attributed,
+    repeated,
 };
 use crate::dtype::DType;
 use crate::linalg::rules;
@@ -267,23 +268,6 @@ impl<T: BaseTensor> Moving<T> for Jet<T> {
 }
 
 impl<T: BaseTensor> BaseTensor for Jet<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
-    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
-        let mut still = true;
-        let (program, captured) = T::staged(&primals(inputs), &mut |values| {
-            let results = f(&values.iter().cloned().map(Jet::constant_of).collect::<Vec<Self>>());
-            still &= results.iter().all(|y| y.rest.is_none());
-            results.into_iter().map(|y| y.primal).collect()
-        })?;
-        // A series would be that of a captured value, which the program of the primal values does not know.
-        still.then(|| (program, captured.into_iter().map(Jet::constant_of).collect()))
-    }
-
     fn constant(a: Array) -> Self {
         Jet::constant_of(T::constant(a))
     }
@@ -436,10 +420,6 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         }
     }
 
-    fn runs_all_trips() -> bool {
-        T::runs_all_trips()
-    }
-
     /// Where numbers are unknown and nothing moves, this is the loop of `T`.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let known = !T::records() && init[0].peek().is_some();
@@ -459,11 +439,36 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         }
         repeated(most, init, step)
     }
+}
+
+impl<T: BaseTensor> Stage for Jet<T> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn staged(inputs: &[Self], f: &mut dyn FnMut(&[Self]) -> Vec<Self>) -> Option<Recorded<Self>> {
+        let mut still = true;
+        let (program, captured) = T::staged(&primals(inputs), &mut |values| {
+            let results = f(&values.iter().cloned().map(Jet::constant_of).collect::<Vec<Self>>());
+            still &= results.iter().all(|y| y.rest.is_none());
+            results.into_iter().map(|y| y.primal).collect()
+        })?;
+        // A series would be that of a captured value, which the program of the primal values does not know.
+        still.then(|| (program, captured.into_iter().map(Jet::constant_of).collect()))
+    }
+
+    fn runs_all_trips() -> bool {
+        T::runs_all_trips()
+    }
 
     fn records() -> bool {
         T::records()
     }
+}
 
+impl<T: BaseTensor> Report for Jet<T> {
     fn peek(&self) -> Option<Array> {
         self.primal.peek()
     }

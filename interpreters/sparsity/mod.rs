@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::trips;
 use crate::array::Array;
-use crate::base::{BaseTensor, Traced, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Report, Stage, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
@@ -272,12 +272,6 @@ impl Unions<'_> {
 }
 
 impl<T: BaseTensor> BaseTensor for Sparsity<T> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
     fn constant(a: Array) -> Self {
         Sparsity::of_known(T::constant(a))
     }
@@ -333,7 +327,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             return Sparsity::of_known(T::select(&values[0], &values[1], &values[2]));
         }
         kinds::select(mask.kind(), then.kind(), otherwise.kind());
-        let chosen = mask.known.as_ref().and_then(BaseTensor::peek).and_then(|mask| mask.to_vec::<bool>().ok());
+        let chosen = mask.known.as_ref().and_then(Report::peek).and_then(|mask| mask.to_vec::<bool>().ok());
         Sparsity::made(then.kind(), [then, otherwise], |u| {
             let of = |k: usize| match &chosen {
                 Some(chosen) => {
@@ -490,10 +484,6 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         trips::map_accum((n, reverse), init, xs, Sparsity::row, step)
     }
 
-    fn runs_all_trips() -> bool {
-        T::runs_all_trips()
-    }
-
     /// Where the end is not known, the carry depends on whatever it can after any number of trips.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let (mut carry, mut left) = (init, most.unwrap_or(usize::MAX));
@@ -553,13 +543,27 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
         // Linear in the tangents, but not in what the rule reads.
         tangents.iter().map(Sparsity::bent).collect()
     }
+}
+
+impl<T: BaseTensor> Stage for Sparsity<T> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn runs_all_trips() -> bool {
+        T::runs_all_trips()
+    }
 
     fn records() -> bool {
         T::records()
     }
+}
 
+impl<T: BaseTensor> Report for Sparsity<T> {
     fn peek(&self) -> Option<Array> {
-        self.known.as_ref().and_then(BaseTensor::peek)
+        self.known.as_ref().and_then(Report::peek)
     }
 }
 

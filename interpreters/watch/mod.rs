@@ -2,7 +2,7 @@
 //! that made it, and a [`Mark`]: what an observation notes about it.
 //!
 //! Laws: the values are those of `T`. An operation is identified by its name and the user's line; an operation of a
-//! derivative, also by the operation that is differentiated. Only values that `T` shows ([`BaseTensor::peek`]) can be
+//! derivative, also by the operation that is differentiated. Only values that `T` shows ([`Report::peek`]) can be
 //! marked, so nothing is noted where nothing is computed. A trip of a loop is known by its position along the loop's
 //! axis.
 
@@ -16,7 +16,7 @@ use indexmap::IndexSet;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Stage, Traced, Trip, TripFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 use crate::passes::Options;
@@ -262,12 +262,6 @@ fn all<T, M>(values: &[Watch<T, M>]) -> Vec<&Watch<T, M>> {
 }
 
 impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
     fn constant(a: Array) -> Self {
         Watch::made(&Op::Constant(Constant(a.clone())), T::constant(a))
     }
@@ -379,23 +373,6 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
         (finals, stacks.into_iter().zip(stacked).map(made).collect())
     }
 
-    fn records() -> bool {
-        T::records()
-    }
-
-    fn peek(&self) -> Option<Array> {
-        observation::<T, M, _>(|seen| self.mark.shown(&mut seen.log));
-        self.value.peek()
-    }
-
-    fn site(&self) -> Site {
-        self.site
-    }
-
-    fn attribute(to: Site) -> Site {
-        observation::<T, M, _>(|seen| std::mem::replace(&mut seen.within, to)).unwrap_or_default()
-    }
-
     fn zeros(shape: &[usize], dtype: DType) -> Self {
         Watch::unmarked(T::zeros(shape, dtype))
     }
@@ -412,6 +389,33 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
     /// Observed as two operations: the linear operation, and the sum.
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         self.accumulate(&other.linear(op))
+    }
+}
+
+impl<T: BaseTensor, M: Mark<T>> Stage for Watch<T, M> {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+
+    fn records() -> bool {
+        T::records()
+    }
+}
+
+impl<T: BaseTensor, M: Mark<T>> Report for Watch<T, M> {
+    fn peek(&self) -> Option<Array> {
+        observation::<T, M, _>(|seen| self.mark.shown(&mut seen.log));
+        self.value.peek()
+    }
+
+    fn site(&self) -> Site {
+        self.site
+    }
+
+    fn attribute(to: Site) -> Site {
+        observation::<T, M, _>(|seen| std::mem::replace(&mut seen.within, to)).unwrap_or_default()
     }
 }
 

@@ -3,6 +3,7 @@
 //! Laws: they are known, at every level and within recorded loops, and are those that the same operations give at known
 //! arrays; what depends on an input is unknown. What the library repeats is recorded as one loop nevertheless.
 
+use polygrad::base::Report;
 use polygrad::interpreters::adval::Sweep;
 use polygrad::interpreters::dual::Forward;
 use polygrad::interpreters::{ADVal, Ast, Concrete, Count, Dual, Jet};

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use polygrad::base::{Traced, Trip, TripFn, WhileFn};
+use polygrad::base::{Report, Stage, Traced, Trip, TripFn, WhileFn};
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::Options;
 use polygrad::program::{Custom, Term};
@@ -106,10 +106,6 @@ macro_rules! levels {
         })*
 
         impl BaseTensor for Any {
-            type Trace = Self;
-            fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-                f(inputs)
-            }
             fn constant(a: Array) -> Self {
                 match current() { $(Which::$Name => <$L>::constant(a).wrap(),)* }
             }
@@ -161,14 +157,24 @@ macro_rules! levels {
             fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self> {
                 match current() { $(Which::$Name => wrapped(&<$L>::custom(rule, &all::<$L>(args))),)* }
             }
-            fn peek(&self) -> Option<Array> {
-                match self { $(Any::$Name(t) => t.peek(),)* }
-            }
             fn accumulate(self, other: &Self) -> Self {
                 match self { $(Any::$Name(t) => t.accumulate(Level::of(other)).wrap(),)* }
             }
             fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
                 match self { $(Any::$Name(t) => t.accumulate_linear(op, Level::of(other)).wrap(),)* }
+            }
+        }
+
+        impl Stage for Any {
+            type Trace = Self;
+            fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+                f(inputs)
+            }
+        }
+
+        impl Report for Any {
+            fn peek(&self) -> Option<Array> {
+                match self { $(Any::$Name(t) => t.peek(),)* }
             }
         }
     };

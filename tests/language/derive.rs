@@ -1,6 +1,7 @@
 //! `#[derive(Tree)]` on every shape of type: leaves in order, plain fields copied, names, variants, and a change of the
 //! interpreter; and the keys of the results.
 
+use polygrad::base::Report;
 use polygrad::tree::{Keep, TreeMath};
 use polygrad::{Array, BaseTensor, Concrete, Dual, Elem, Lift, Tensor, Tree, grad, tensor};
 

@@ -10,6 +10,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use polygrad::array::Rng;
 use polygrad::backend::compile;
+use polygrad::base::Report;
 use polygrad::interpreters::Enclosure;
 use polygrad::ops::{Binary, Compare, Contract, Discrete, FloatStep, IntBinary, IntUnary, Linear, Reduce, Unary, View};
 use polygrad::program::Term;

@@ -264,7 +264,7 @@ fn others(out: &mut String) {
         ),
     ];
     for (name, cotangents) in operations {
-        let meaning = doc_above("src/base.rs", &format!("fn {name}("));
+        let meaning = doc_above("src/base/mod.rs", &format!("fn {name}("));
         row(out, &[&format!("`{name}`"), &meaning, cotangents]);
     }
 }

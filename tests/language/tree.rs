@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use polygrad::array::Rng;
+use polygrad::base::Report;
 use polygrad::ops::{Binary, Unary};
 use polygrad::tree::Keep;
 use polygrad::tree::TreeMath;

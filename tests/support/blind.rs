@@ -1,7 +1,7 @@
 //! An interpreter that computes and never shows its numbers, as while a program is traced: a program that runs in it
 //! does not peek.
 
-use polygrad::base::Traced;
+use polygrad::base::{Report, Stage, Traced};
 use polygrad::passes::Options;
 use polygrad::{Array, BaseTensor};
 
@@ -14,9 +14,14 @@ pub(crate) struct Blind(pub(crate) Array);
 arrays!(Blind);
 
 impl BaseTensor for Blind {
+    computed!(Blind);
+}
+
+impl Stage for Blind {
     type Trace = Self;
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)
     }
-    computed!(Blind);
 }
+
+impl Report for Blind {}

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use polygrad::base::{Enter, Recorded, Traced};
+use polygrad::base::{Enter, Recorded, Report, Stage, Traced};
 use polygrad::passes::{Options, optimize_with};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor};
@@ -31,6 +31,10 @@ impl Enter<Seen> for Term {
 }
 
 impl BaseTensor for Seen {
+    computed!(Seen);
+}
+
+impl Stage for Seen {
     type Trace = Term;
     fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self> {
         let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
@@ -43,5 +47,6 @@ impl BaseTensor for Seen {
     fn recorded(inputs: &[Term], f: Traced<'_, Self>) -> Option<Recorded<Term>> {
         Array::recorded(inputs, f)
     }
-    computed!(Seen);
 }
+
+impl Report for Seen {}

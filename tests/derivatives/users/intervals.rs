@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use polygrad::array::Rng;
-use polygrad::base::{BaseTensor, Traced, Trip, TripFn, map_accum_grouped};
+use polygrad::base::{BaseTensor, Report, Stage, Traced, Trip, TripFn, map_accum_grouped};
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::Options;
 use polygrad::program::{Custom, interpret};
@@ -42,12 +42,6 @@ fn highs(values: &[Interval]) -> Vec<Array> {
 }
 
 impl BaseTensor for Interval {
-    type Trace = Self;
-
-    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
-        f(inputs)
-    }
-
     fn constant(a: Array) -> Self {
         Interval::known(a)
     }
@@ -152,6 +146,16 @@ impl BaseTensor for Interval {
         interpret(rule.primal(), args.to_vec())
     }
 }
+
+impl Stage for Interval {
+    type Trace = Self;
+
+    fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
+        f(inputs)
+    }
+}
+
+impl Report for Interval {}
 
 /// A small network with a loop over its layers.
 fn network<T: BaseTensor>(x: &Tensor<T, 1>) -> Tensor<T, 0> {

@@ -1,0 +1,76 @@
+//! Loops of an interpreter over `T`, whose values are groups of values of `T`.
+//!
+//! Law: a group keeps its size in every trip.
+
+use smallvec::SmallVec;
+
+use super::{BaseTensor, Trip};
+
+/// A value of an interpreter over `T`, as the values of `T` that it consists of, such as a primal and a tangent.
+pub type Group<T> = SmallVec<[T; 2]>;
+
+/// One trip of a loop on groups: from the carry and the current elements of the sequences.
+pub type GroupedStep<'a, T> = &'a mut dyn FnMut(Vec<Group<T>>, Vec<Group<T>>) -> Trip<Group<T>>;
+
+/// A loop of `T` for an interpreter over `T`, whose values are groups of values of `T`.
+///
+/// `step` takes the carry and the current elements as groups, and returns the next carry, in groups of the same sizes,
+/// and the outputs, in groups whose sizes are the same in every trip. The results are groups of those sizes.
+///
+/// # Panics
+/// When groups of the carry, or of the outputs of two trips, differ in size; and where [`BaseTensor::map_accum`] does.
+///
+/// ```
+/// use polygrad::base::{Group, map_accum_grouped};
+/// use polygrad::{Array, BaseTensor, DType, ops::Binary};
+/// // A sum, and beside each partial sum the number of the trip.
+/// let start: Group<Array> = [Array::scalar(0.0), Array::scalar(0.0)].into_iter().collect();
+/// let x: Group<Array> = [Array::from([1.0, 2.0, 4.0])].into_iter().collect();
+/// let (carry, outputs) = map_accum_grouped(3, false, vec![start], &[x], &mut |carry, x| {
+///     let sum = carry[0][0].binary(Binary::Add, &x[0][0]);
+///     let trip = carry[0][1].binary(Binary::Add, &Array::scalar(1.0));
+///     (vec![[sum.clone(), trip.clone()].into_iter().collect()], vec![[sum].into_iter().collect()])
+/// });
+/// assert_eq!(carry[0][0], Array::scalar(7.0));
+/// assert_eq!(carry[0][1], Array::scalar(3.0));
+/// assert_eq!(outputs[0][0], Array::from([1.0, 3.0, 7.0]));
+/// ```
+#[track_caller]
+pub fn map_accum_grouped<T: BaseTensor>(
+    n: usize,
+    reverse: bool,
+    init: Vec<Group<T>>,
+    xs: &[Group<T>],
+    step: GroupedStep<'_, T>,
+) -> Trip<Group<T>> {
+    let sizes = |groups: &[Group<T>]| groups.iter().map(|group| group.len()).collect::<Vec<usize>>();
+    let (of_carry, of_elements, mut of_outputs) = (sizes(&init), sizes(xs), None);
+    // A panic inside of the closure would show its line, so what does not fit is reported after the loop.
+    let mut misfit: Option<[Vec<usize>; 2]> = None;
+    let flat: Vec<T> = xs.iter().flatten().cloned().collect();
+    let (carry, outputs) =
+        T::map_accum(n, reverse, init.into_iter().flatten().collect(), &flat, &mut |carry, elements| {
+            let (carry, outputs) = step(grouped(carry, &of_carry), grouped(elements.to_vec(), &of_elements));
+            let (now, before) = (sizes(&outputs), of_outputs.get_or_insert_with(|| sizes(&outputs)));
+            for (before, now) in [(&of_carry, sizes(&carry)), (before, now)] {
+                if *before != now {
+                    misfit.get_or_insert_with(|| [before.clone(), now]);
+                }
+            }
+            (carry.into_iter().flatten().collect(), outputs.into_iter().flatten().collect())
+        });
+    if let Some([before, now]) = misfit {
+        panic!(
+            "map_accum_grouped: the step must return the carry in groups as large as those it takes, and outputs in groups as \
+             large as those of other trips, but groups of {before:?} become groups of {now:?}; keep together what one value \
+             consists of"
+        );
+    }
+    (grouped(carry, &of_carry), grouped(outputs, &of_outputs.unwrap_or_default()))
+}
+
+/// The values in groups of these sizes.
+fn grouped<T>(values: Vec<T>, sizes: &[usize]) -> Vec<Group<T>> {
+    let mut values = values.into_iter();
+    sizes.iter().map(|n| values.by_ref().take(*n).collect()).collect()
+}

@@ -1,0 +1,51 @@
+//! Levels of nested differentiation: which values stand beside which, and how a value goes up.
+//!
+//! Law: values of two levels never meet in one operation; a value goes up by [`Lift`], and never down.
+
+use std::marker::PhantomData;
+
+use super::BaseTensor;
+
+/// The distance to the level directly above, see [`Lift`].
+#[derive(Clone, Copy, Debug)]
+pub struct Next;
+
+/// The distance to the level above the one at the distance `I`, see [`Lift`].
+#[derive(Clone, Copy, Debug)]
+pub struct Beyond<I>(PhantomData<I>);
+
+/// A tensor of a lower level as a constant of a level above.
+///
+/// A program that differentiates inside a program works at two levels; a value of the outer one
+/// enters the inner one through [`Tensor::lift`](crate::Tensor::lift). Mixing them is a type error.
+///
+/// `I` is the distance between the levels, [`Next`] or [`Beyond`], which rustc infers: an interpreter over `U` takes
+/// the values that enter `U`, which is the next level, and those that `U` can lift, which is beyond it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a level above `{T}`",
+    label = "values of `{T}` cannot be lifted to this level",
+    note = "a value is lifted from outside of a function that a verb runs to the inside of it; `lift` never goes down"
+)]
+pub trait Lift<T, I = Next>: BaseTensor {
+    /// `t` as a constant of this level.
+    #[track_caller]
+    fn lift(t: T) -> Self;
+}
+
+/// `T: Level<U>` says that `T` and `U` are one level: tensors stand beside tensors of their own level only.
+#[diagnostic::on_unimplemented(
+    message = "a tensor of another level stands here: `{U}` beside `{Self}`",
+    label = "a tensor of the level `{Self}` is needed here",
+    note = "a tensor captured from outside of the function: `.lift()` it; if it is a tensor of known numbers, write `Tensor::constant(&x)`; \
+            or pass it as data to the form of the verb with data, such as `grad_with`"
+)]
+pub trait Level<U>: BaseTensor {
+    /// The value, which is one of this level.
+    fn level(u: &U) -> &Self;
+}
+
+impl<T: BaseTensor> Level<T> for T {
+    fn level(u: &T) -> &T {
+        u
+    }
+}

@@ -1,0 +1,196 @@
+//! `BaseTensor`: the language. A program is a generic function over `T: BaseTensor`; everything
+//! else is an interpreter, that is, an instance of this trait.
+//!
+//! Law: an instance is a meaning. The primal values of a program are the same in every instance; instances differ in
+//! what they carry along (derivatives, shapes, syntax). An instance has sixteen required methods:
+//! three that make and describe values, and one for each family of operations of [`crate::ops`]. Each is implemented
+//! once. Beside the language stand [`Stage`], how programs of the instance are recorded, and [`Report`], what of its
+//! values can be shown.
+//!
+//! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element type rustc checks,
+//! and needs the single bound `T: BaseTensor`.
+
+mod grouped;
+mod level;
+mod report;
+mod stage;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
+use crate::program::Custom;
+use crate::program::repeat::{held, known};
+
+pub use grouped::{Group, GroupedStep, map_accum_grouped};
+pub use level::{Beyond, Level, Lift, Next};
+pub use report::Report;
+pub(crate) use report::attributed;
+pub use stage::{Enter, Recorded, Stage, Traced};
+
+/// The results of one trip of a loop: the carry, and the outputs to be stacked.
+pub type Trip<T> = (Vec<T>, Vec<T>);
+
+/// One trip of a loop: a function of the carry and the current elements of the sequences.
+pub type TripFn<'a, T> = &'a mut dyn FnMut(Vec<T>, &[T]) -> Trip<T>;
+
+/// A function of values that a derivative may keep, to run it again.
+pub type Again<T> = Rc<dyn Fn(&[T]) -> Vec<T>>;
+
+/// One trip of a loop that ends by itself: the next carry.
+pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
+
+/// The operations of the language; an interpreter is an implementation.
+///
+/// Shapes and element types are known at run time, and before any number is computed. Operands
+/// that do not fit are mistakes in the program: they panic, with both shapes, at the caller's line.
+///
+/// # Laws
+/// * Totality: reading at an index out of bounds, negative included, gives 0; scattering there does
+///   nothing; integer division by zero has a value (see [`crate::ops::IntBinary`]).
+/// * Selection is strict: both branches are computed. Values computed in the branch not taken never reach a derivative,
+///   see [`crate::ops::Guard`].
+pub trait BaseTensor: Clone + 'static + Stage + Report {
+    /// A known array.
+    #[track_caller]
+    fn constant(a: Array) -> Self;
+
+    /// The sizes of the axes, outermost first.
+    fn shape(&self) -> &[usize];
+
+    /// The element type.
+    fn dtype(&self) -> DType;
+
+    /// An elementwise function of floats.
+    #[track_caller]
+    fn unary(&self, op: Unary) -> Self;
+
+    /// An elementwise function of two float tensors of one shape and element type.
+    #[track_caller]
+    fn binary(&self, op: Binary, other: &Self) -> Self;
+
+    /// An operation with derivative zero, of as many operands as its arity.
+    #[track_caller]
+    fn discrete(op: &Discrete, args: &[&Self]) -> Self;
+
+    /// `then` where the mask holds and `otherwise` elsewhere; all three have one shape.
+    #[track_caller]
+    fn select(mask: &Self, then: &Self, otherwise: &Self) -> Self;
+
+    /// A linear operation.
+    #[track_caller]
+    fn linear(&self, op: &Linear) -> Self;
+
+    /// A bilinear operation.
+    #[track_caller]
+    fn contract(op: &Contract, a: &Self, b: &Self) -> Self;
+
+    /// The extremum of each line along an axis, which disappears: the first of equal elements, the first NaN if there
+    /// is one.
+    #[track_caller]
+    fn reduce(&self, op: Reduce) -> Self;
+
+    /// The subarrays of `self` at the indices `ix`, which index its outer axes: integer tensors of
+    /// one common shape, which the result's shape starts with. Out of bounds reads 0.
+    #[track_caller]
+    fn gather(&self, ix: &[Self]) -> Self;
+
+    /// `self` with the subarrays of `v` added at the indices `ix`: the adjoint of [`gather`](Self::gather)
+    /// in `v`. Repeated indices add up, indices out of bounds are dropped. In place if nobody else
+    /// holds `self`.
+    #[track_caller]
+    fn scatter_add(self, ix: &[Self], v: &Self) -> Self;
+
+    /// The parts one after the other along an axis; they may differ in size only there.
+    #[track_caller]
+    fn concat(axis: usize, parts: &[Self]) -> Self;
+
+    /// A loop of `n` trips over the outermost axis of `xs`, in order or in reverse.
+    ///
+    /// `step(carry, x)` takes the carry by value, starting from `init`, and the elements of `xs` at the
+    /// current position; it returns the next carry, of the same shapes, and outputs. The result is
+    /// the last carry and the outputs, stacked at the positions they were computed at. `step` may
+    /// use any value from outside, and is called once per trip or once for all of them, so it must
+    /// not count its calls; for `n = 0` it is called once on zeros, to learn the shapes.
+    #[track_caller]
+    fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self>;
+
+    /// An operation of linear algebra, or code of the host: any number of operands and results.
+    #[track_caller]
+    fn call(op: &Call, args: &[Self]) -> Vec<Self>;
+
+    /// Applies a function with derivative rules of its own: the value is that of its primal program, the derivative is
+    /// given by its rules.
+    ///
+    /// # Panics
+    /// When the arguments are not what it takes; or in forward mode, when there is no rule for tangents.
+    #[track_caller]
+    fn custom(rule: &Arc<Custom>, args: &[Self]) -> Vec<Self>;
+
+    /// The results of `f`, which may use values from outside. An interpreter that keeps values for a derivative in
+    /// reverse mode keeps the arguments alone, and runs `f` again; one that records programs records that.
+    #[track_caller]
+    fn again(f: &Again<Self>, args: &[Self]) -> Vec<Self> {
+        f(args)
+    }
+
+    /// A loop that ends by itself: `step` takes a carry to the next one while the first value of the carry, a mask of
+    /// rank 0, holds, and at most `most` times.
+    ///
+    /// Where that mask is known, the host language runs the trips. Elsewhere a loop with a bound is one of that many trips, of
+    /// which those after the end change nothing.
+    ///
+    /// # Panics
+    /// When the mask is unknown and there is no bound.
+    #[track_caller]
+    fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
+        repeated(most, init, step)
+    }
+
+    /// Zeros of this shape and element type.
+    #[track_caller]
+    fn zeros(shape: &[usize], dtype: DType) -> Self {
+        Self::constant(Array::zeros(shape, dtype))
+    }
+
+    /// `self + other` for numbers of any type; in place if `self` has no other owner.
+    #[track_caller]
+    fn accumulate(self, other: &Self) -> Self {
+        match self.dtype() {
+            DType::F64 | DType::F32 => self.binary(Binary::Add, other),
+            DType::I64 | DType::Bool => {
+                Self::discrete(&Discrete::IntBinary(crate::ops::IntBinary::Add), &[&self, other])
+            }
+        }
+    }
+
+    /// `self + other.linear(op)`; in place if `self` has no other owner.
+    #[track_caller]
+    fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
+        self.accumulate(&other.linear(op))
+    }
+}
+
+/// [`BaseTensor::repeat`] by loops of `T` and of the host language.
+#[track_caller]
+pub(crate) fn repeated<T: BaseTensor>(most: Option<usize>, init: Vec<T>, step: WhileFn<'_, T>) -> Vec<T> {
+    let (mut carry, mut left) = (init, most.unwrap_or(usize::MAX));
+    while left > 0 {
+        // What is recorded is one loop if it can be one.
+        match (known(&carry[0]).filter(|_| most.is_none() || !T::records()), most) {
+            (Some(true), _) => carry = step(carry),
+            (Some(false), _) => break,
+            (None, Some(_)) => {
+                return T::map_accum(left, false, carry, &[], &mut |carry, _| (held(carry, step), Vec::new())).0;
+            }
+            (None, None) => panic!(
+                "while_loop: the number of trips must be bounded where a derivative is taken without a recorded program, but \
+                     there is no bound; use while_loop_within"
+            ),
+        }
+        left -= 1;
+    }
+    carry
+}
