@@ -115,7 +115,7 @@ impl Generator<'_> {
         made
     }
 
-    fn group(&mut self, mut group: FusionGroup, halo: Option<(usize, usize)>) -> PassCode {
+    fn group(&mut self, group: FusionGroup, halo: Option<(usize, usize)>) -> PassCode {
         if group.size == 1 {
             return PassCode::Register(Box::new(register::group(&group, self.buffers)));
         }

@@ -7,9 +7,11 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::backend::codegen::{CompiledPlan, CompiledStep, PassCode};
+use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::FusedOp;
 use crate::backend::ir::step::{Interpreted, KernelCall, KernelOp, LoopStep, RowBlocks, Step, Storage};
 use crate::backend::register::RegisterCode;
+use crate::backend::tile::group::TileOp;
 use crate::backend::tile::superinstructions::Superinstructions;
 use crate::backend::tile::{self, TileOperand};
 use crate::program::Program;
@@ -105,7 +107,8 @@ impl Lines<'_> {
     fn group(&self, code: &tile::TileCode) -> String {
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
         let (mut flops, mut moved) = (0, 0);
-        let once = code.before.iter().filter(|instruction| matches!(instruction.item, FusedOp::View(..)));
+        let once =
+            code.before.iter().filter(|instruction| matches!(instruction.item, TileOp::Lowered(FusedOp::View(..))));
         for instruction in once.chain(&code.each) {
             let (name, arithmetic) = name(&instruction.item);
             *names.entry(name).or_default() += 1;
@@ -196,7 +199,9 @@ fn copied_views(code: &tile::TileCode) -> String {
     let (mut copied, mut all) = (0, 0);
     for (start, len) in code.tiles(0..code.size) {
         for instruction in &code.each {
-            if let (FusedOp::View(_, access), TileOperand::View(sighting)) = (&instruction.item, instruction.out) {
+            if let (TileOp::Lowered(FusedOp::View(_, access)), TileOperand::View(sighting)) =
+                (&instruction.item, instruction.out)
+            {
                 copied += usize::from(sighting.is_copied(access.footprint(start, len)));
                 all += 1;
             }
@@ -214,30 +219,38 @@ fn interpreted(call: &Interpreted) -> String {
 }
 
 /// The name of an operation of a group, and whether it computes.
-fn name(item: &FusedOp<TileOperand>) -> (String, bool) {
+fn name(item: &TileOp<TileOperand>) -> (String, bool) {
     let words = match item {
-        FusedOp::Read(..) => return ("copy".into(), false),
-        FusedOp::One(..) => return ("fill".into(), false),
-        FusedOp::View(..) => return ("view".into(), false),
-        FusedOp::Positions(_) => return ("iota".into(), false),
-        FusedOp::Gather(..) => return ("gather".into(), false),
-        FusedOp::Put(..) => return ("write".into(), false),
-        FusedOp::Add(..) => "sum",
-        FusedOp::Unary(op, _) => op.name(),
-        FusedOp::Binary(op, ..) => op.symbol(),
-        FusedOp::Compare(op, ..) => op.name(),
-        FusedOp::IntUnary(op, _) => op.name(),
-        FusedOp::IntBinary(op, ..) => op.name(),
-        FusedOp::And(..) => "and",
-        FusedOp::Or(..) => "or",
-        FusedOp::Not(_) => "not",
-        FusedOp::FloatStep(op, _) => op.name(),
-        FusedOp::Convert(..) => "convert",
-        FusedOp::Select(_) => "select",
-        FusedOp::Form(form, _) => form.name(),
-        FusedOp::Weighted(_, terms) => return (format!("sum of {} with weights", terms.len()), true),
-        FusedOp::SinCos(..) => "sin_cos",
-        FusedOp::Second(_) => unreachable!("the instruction before has computed both results"),
+        TileOp::Lowered(op) => match op {
+            FusedOp::Read(..) => return ("copy".into(), false),
+            FusedOp::One(..) => return ("fill".into(), false),
+            FusedOp::View(..) => return ("view".into(), false),
+            FusedOp::Positions(_) => return ("iota".into(), false),
+            FusedOp::Gather(_) => return ("gather".into(), false),
+            FusedOp::Put(..) => return ("write".into(), false),
+            FusedOp::Add(..) => "sum",
+            FusedOp::Elementwise(op) => elementwise(op),
+        },
+        TileOp::Form(form, _) => form.name(),
+        TileOp::Weighted(_, terms) => return (format!("sum of {} with weights", terms.len()), true),
+        TileOp::SinCos(..) => "sin_cos",
     };
     (words.to_owned(), true)
+}
+
+/// The name of an elementwise operation.
+fn elementwise<V>(op: &ElementwiseOp<V>) -> &'static str {
+    match op {
+        ElementwiseOp::Unary(op, _) => op.name(),
+        ElementwiseOp::Binary(op, ..) => op.symbol(),
+        ElementwiseOp::Compare(op, ..) => op.name(),
+        ElementwiseOp::IntUnary(op, _) => op.name(),
+        ElementwiseOp::IntBinary(op, ..) => op.name(),
+        ElementwiseOp::And(..) => "and",
+        ElementwiseOp::Or(..) => "or",
+        ElementwiseOp::Not(_) => "not",
+        ElementwiseOp::FloatStep(op, _) => op.name(),
+        ElementwiseOp::Convert(..) => "convert",
+        ElementwiseOp::Select(_) => "select",
+    }
 }

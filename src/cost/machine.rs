@@ -89,11 +89,9 @@ machine! {
     tile_function: f64 = 2.5, measured questions "elementwise";
     /// Nanoseconds of an element of any other function of two arguments.
     tile_function_of_two: f64 = 8.0, seen gallery "powers";
-    /// Nanoseconds of an element of a sine together with its cosine.
-    sine_and_cosine: f64 = 4.0, measured questions "elementwise";
     /// Nanoseconds of an element that is compared, added to a sum, or is one of a mask.
     compared: f64 = 0.2, seen anchors "C5.softmax_xent.1024x1000";
-    /// Nanoseconds of an element that is chosen, of integer arithmetic, or of a superinstruction.
+    /// Nanoseconds of an element that is chosen, or of integer arithmetic.
     chosen: f64 = 0.3, seen anchors "C5.softmax_xent.1024x1000";
     /// Nanoseconds of an element of another type, or of an index that is written.
     converted: f64 = 0.5, seen gallery "single_precision";

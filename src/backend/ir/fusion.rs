@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use smallvec::SmallVec;
 
 use super::access::StridedAccess;
+use super::elementwise::ElementwiseOp;
 use super::step::BufferId;
 use crate::dtype::DType;
-use crate::kernels::elementwise::{Form, MAX_TERMS};
-use crate::ops::{Binary, Compare, FloatStep, IntBinary, IntUnary, Unary};
+use crate::ops::Binary;
 
 /// The number of a value within its group.
 pub(crate) type ValueId = u32;
@@ -28,101 +28,52 @@ pub(crate) enum FusedOp<V> {
     View(BufferId, StridedAccess),
     /// The positions that a view reads: a view of an iota.
     Positions(StridedAccess),
-    Unary(Unary, V),
-    Binary(Binary, V, V),
-    Compare(Compare, V, V),
-    IntUnary(IntUnary, V),
-    IntBinary(IntBinary, V, V),
-    And(V, V),
-    Or(V, V),
-    Not(V),
-    FloatStep(FloatStep, V),
-    /// To integers, floats, or other floats: from this element type.
-    Convert(DType, V),
-    Select([V; 3]),
-    /// A superinstruction.
-    Form(Form, SmallVec<[V; 4]>),
-    /// A sum with constant weights.
-    Weighted(Box<Weights>, SmallVec<[V; 4]>),
-    /// The sine and the cosine of a value; the second of the two values is the one that is named.
-    SinCos(V, V),
-    /// The second result of the operation before.
-    Second(V),
-    /// The elements of a buffer of these sizes at the indices, 0 out of bounds.
-    Gather(BufferId, SmallVec<[usize; 4]>, SmallVec<[V; 4]>),
+    /// The elements of a buffer at indices.
+    Gather(GatherOp<V>),
     /// Writes the value to a buffer, through a view.
     Put(BufferId, StridedAccess, V),
     /// Adds the value to a buffer, through a view.
     Add(BufferId, StridedAccess, V),
+    Elementwise(ElementwiseOp<V>),
 }
 
-impl<V: Copy> FusedOp<V> {
-    /// The values that the operation uses.
-    pub(crate) fn operands(&self) -> SmallVec<[V; 4]> {
-        match self {
-            FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Positions(_) => SmallVec::new(),
-            FusedOp::Unary(_, a)
-            | FusedOp::IntUnary(_, a)
-            | FusedOp::Not(a)
-            | FusedOp::FloatStep(_, a)
-            | FusedOp::Convert(_, a) => SmallVec::from_slice(&[*a]),
-            FusedOp::Put(_, _, a) | FusedOp::Add(_, _, a) => SmallVec::from_slice(&[*a]),
-            FusedOp::Binary(_, a, b) | FusedOp::Compare(_, a, b) | FusedOp::IntBinary(_, a, b) => {
-                SmallVec::from_slice(&[*a, *b])
-            }
-            FusedOp::And(a, b) | FusedOp::Or(a, b) => SmallVec::from_slice(&[*a, *b]),
-            FusedOp::Select(args) => SmallVec::from_slice(args),
-            FusedOp::Form(_, args) | FusedOp::Weighted(_, args) | FusedOp::Gather(_, _, args) => args.clone(),
-            FusedOp::SinCos(a, _) | FusedOp::Second(a) => SmallVec::from_slice(&[*a]),
-        }
-    }
+/// The elements of a buffer at the indices, 0 out of bounds.
+#[derive(Clone, Debug)]
+pub(crate) struct GatherOp<V> {
+    pub(crate) buf: BufferId,
+    /// The sizes of the buffer along the axes that are indexed: all.
+    pub(crate) sizes: SmallVec<[usize; 4]>,
+    pub(crate) indices: SmallVec<[V; 4]>,
+}
 
+impl<V> GatherOp<V> {
+    /// The same elements at other indices.
+    pub(crate) fn map<W>(self, f: impl Fn(V) -> W) -> GatherOp<W> {
+        GatherOp { buf: self.buf, sizes: self.sizes, indices: self.indices.into_iter().map(f).collect() }
+    }
+}
+
+impl<V> FusedOp<V> {
     /// The same operation on other values.
-    pub(crate) fn map<W>(&self, f: impl Fn(V) -> W) -> FusedOp<W> {
+    pub(crate) fn map<W>(self, f: impl Fn(V) -> W) -> FusedOp<W> {
         match self {
-            FusedOp::Read(buf, at) => FusedOp::Read(*buf, *at),
-            FusedOp::One(buf, at) => FusedOp::One(*buf, *at),
-            FusedOp::View(buf, access) => FusedOp::View(*buf, access.clone()),
-            FusedOp::Positions(access) => FusedOp::Positions(access.clone()),
-            FusedOp::Unary(op, a) => FusedOp::Unary(*op, f(*a)),
-            FusedOp::Binary(op, a, b) => FusedOp::Binary(*op, f(*a), f(*b)),
-            FusedOp::Compare(op, a, b) => FusedOp::Compare(*op, f(*a), f(*b)),
-            FusedOp::IntUnary(op, a) => FusedOp::IntUnary(*op, f(*a)),
-            FusedOp::IntBinary(op, a, b) => FusedOp::IntBinary(*op, f(*a), f(*b)),
-            FusedOp::And(a, b) => FusedOp::And(f(*a), f(*b)),
-            FusedOp::Or(a, b) => FusedOp::Or(f(*a), f(*b)),
-            FusedOp::Not(a) => FusedOp::Not(f(*a)),
-            FusedOp::FloatStep(op, a) => FusedOp::FloatStep(*op, f(*a)),
-            FusedOp::Convert(from, a) => FusedOp::Convert(*from, f(*a)),
-            FusedOp::Select([m, a, b]) => FusedOp::Select([f(*m), f(*a), f(*b)]),
-            FusedOp::Form(form, args) => FusedOp::Form(*form, args.iter().map(|a| f(*a)).collect()),
-            FusedOp::Weighted(weights, args) => {
-                FusedOp::Weighted(weights.clone(), args.iter().map(|a| f(*a)).collect())
-            }
-            FusedOp::SinCos(a, second) => FusedOp::SinCos(f(*a), f(*second)),
-            FusedOp::Second(a) => FusedOp::Second(f(*a)),
-            FusedOp::Gather(buf, sizes, ix) => FusedOp::Gather(*buf, sizes.clone(), ix.iter().map(|i| f(*i)).collect()),
-            FusedOp::Put(buf, access, a) => FusedOp::Put(*buf, access.clone(), f(*a)),
-            FusedOp::Add(buf, access, a) => FusedOp::Add(*buf, access.clone(), f(*a)),
+            FusedOp::Read(buf, at) => FusedOp::Read(buf, at),
+            FusedOp::One(buf, at) => FusedOp::One(buf, at),
+            FusedOp::View(buf, access) => FusedOp::View(buf, access),
+            FusedOp::Positions(access) => FusedOp::Positions(access),
+            FusedOp::Gather(gather) => FusedOp::Gather(gather.map(f)),
+            FusedOp::Put(buf, access, a) => FusedOp::Put(buf, access, f(a)),
+            FusedOp::Add(buf, access, a) => FusedOp::Add(buf, access, f(a)),
+            FusedOp::Elementwise(op) => FusedOp::Elementwise(op.map(f)),
         }
     }
 
     /// The buffer that the operation reads.
     pub(crate) fn reads(&self) -> Option<BufferId> {
         match self {
-            FusedOp::Read(buf, _) | FusedOp::One(buf, _) | FusedOp::View(buf, _) | FusedOp::Gather(buf, ..) => {
-                Some(*buf)
-            }
-            FusedOp::Positions(_)
-            | FusedOp::Unary(..)
-            | FusedOp::Binary(..)
-            | FusedOp::Compare(..)
-            | FusedOp::IntUnary(..) => None,
-            FusedOp::IntBinary(..) | FusedOp::And(..) | FusedOp::Or(..) | FusedOp::Not(_) | FusedOp::FloatStep(..) => {
-                None
-            }
-            FusedOp::Convert(..) | FusedOp::Select(_) | FusedOp::Put(..) | FusedOp::Add(..) => None,
-            FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) => None,
+            FusedOp::Read(buf, _) | FusedOp::One(buf, _) | FusedOp::View(buf, _) => Some(*buf),
+            FusedOp::Gather(gather) => Some(gather.buf),
+            FusedOp::Positions(_) | FusedOp::Put(..) | FusedOp::Add(..) | FusedOp::Elementwise(_) => None,
         }
     }
 
@@ -130,40 +81,35 @@ impl<V: Copy> FusedOp<V> {
     pub(crate) fn writes(&self) -> Option<BufferId> {
         match self {
             FusedOp::Put(buf, ..) | FusedOp::Add(buf, ..) => Some(*buf),
-            FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Gather(..) | FusedOp::Positions(_) => {
-                None
-            }
-            FusedOp::Unary(..)
-            | FusedOp::Binary(..)
-            | FusedOp::Compare(..)
-            | FusedOp::IntUnary(..)
-            | FusedOp::IntBinary(..) => None,
-            FusedOp::And(..)
-            | FusedOp::Or(..)
-            | FusedOp::Not(_)
-            | FusedOp::FloatStep(..)
-            | FusedOp::Convert(..)
-            | FusedOp::Select(_) => None,
-            FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) => None,
+            FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Positions(_) => None,
+            FusedOp::Gather(_) | FusedOp::Elementwise(_) => None,
         }
     }
 }
 
-/// A sum with constant weights: the numbers are exact in the element type of the group.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Weights {
-    pub(crate) constant: Option<f64>,
-    pub(crate) weights: SmallVec<[f64; MAX_TERMS]>,
+impl<V: Copy> FusedOp<V> {
+    /// The values that the operation uses.
+    pub(crate) fn operands(&self) -> SmallVec<[V; 4]> {
+        match self {
+            FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Positions(_) => SmallVec::new(),
+            FusedOp::Gather(gather) => gather.indices.clone(),
+            FusedOp::Put(_, _, a) | FusedOp::Add(_, _, a) => SmallVec::from_slice(&[*a]),
+            FusedOp::Elementwise(op) => op.operands(),
+        }
+    }
 }
 
-/// A value of a group.
+/// A value of a group, made by an operation `O`.
 #[derive(Clone, Debug)]
-pub(crate) struct FusedNode {
-    pub(crate) item: FusedOp<ValueId>,
+pub(crate) struct GroupNode<O> {
+    pub(crate) item: O,
     pub(crate) dtype: DType,
     /// The buffer the value is written to, if it is needed elsewhere.
     pub(crate) stored: Option<BufferId>,
 }
+
+/// A value of a group that is being built.
+pub(crate) type FusedNode = GroupNode<FusedOp<ValueId>>;
 
 /// What a group reads without computing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -225,7 +171,7 @@ impl FusionGroup {
     /// on.
     pub(crate) fn scaling(&self, value: ValueId) -> Option<((BufferId, usize), (BufferId, usize))> {
         let node = &self.nodes[value as usize];
-        let FusedOp::Binary(Binary::Mul, a, b) = node.item else { return None };
+        let FusedOp::Elementwise(ElementwiseOp::Binary(Binary::Mul, a, b)) = node.item else { return None };
         match (node.stored, self.item(a), self.item(b)) {
             (None, FusedOp::Read(buf, at), FusedOp::One(number, i))
             | (None, FusedOp::One(number, i), FusedOp::Read(buf, at)) => Some(((*buf, *at), (*number, *i))),
@@ -248,11 +194,9 @@ impl FusionGroup {
             number.push(next);
             next += ValueId::from(*needed);
         }
-        let mut needed = needed.into_iter();
-        self.nodes.retain(|_| needed.next().unwrap_or_default());
-        for node in &mut self.nodes {
-            node.item = node.item.map(|v| number[v as usize]);
-        }
+        let nodes = std::mem::take(&mut self.nodes).into_iter().zip(needed).filter(|(_, needed)| *needed);
+        let renumbered = |node: FusedNode| FusedNode { item: node.item.map(|v| number[v as usize]), ..node };
+        self.nodes = nodes.map(|(node, _)| renumbered(node)).collect();
     }
 
     /// Whether the group reads this already.
@@ -284,16 +228,7 @@ impl FusionGroup {
     pub(crate) fn only_moves(&self) -> bool {
         self.nodes.iter().all(|node| match node.item {
             FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Put(..) => true,
-            FusedOp::Positions(_)
-            | FusedOp::Unary(..)
-            | FusedOp::Binary(..)
-            | FusedOp::Compare(..)
-            | FusedOp::IntUnary(..) => false,
-            FusedOp::IntBinary(..) | FusedOp::And(..) | FusedOp::Or(..) | FusedOp::Not(_) | FusedOp::FloatStep(..) => {
-                false
-            }
-            FusedOp::Convert(..) | FusedOp::Select(_) | FusedOp::Add(..) | FusedOp::Gather(..) => false,
-            FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) => false,
+            FusedOp::Positions(_) | FusedOp::Gather(_) | FusedOp::Add(..) | FusedOp::Elementwise(_) => false,
         })
     }
 

@@ -9,10 +9,11 @@
 
 use smallvec::SmallVec;
 
-use super::operations::{Scope, product_item, sum_item};
+use super::operations::Scope;
 use super::{LoweredValue, Lowering};
 use crate::array::Array;
 use crate::backend::ir::access::{AxisOrder, StridedAccess, positions};
+use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, Step, StepOperand};
 use crate::cost::MACHINE;
 use crate::dtype::DType;
@@ -252,13 +253,16 @@ impl Lowering {
         if x.is_still() {
             std::mem::swap(&mut x, &mut y);
         }
-        let product = self.elementwise(n, dtype, &[(&x, dtype), (&y, dtype)], |v| product_item(dtype, v[0], v[1]));
+        let product =
+            self.elementwise(n, dtype, &[(&x, dtype), (&y, dtype)], |v| ElementwiseOp::product(dtype, v[0], v[1]));
         if !dtype.is_float() {
             return Some(product);
         }
         // Added to zero, as in a sum: a product of -0 is 0 there.
         let zero = self.constant(&Array::zeros(&node.shape, dtype));
-        Some(self.elementwise(n, dtype, &[(&product, dtype), (&zero, dtype)], |v| sum_item(dtype, v[0], v[1])))
+        Some(
+            self.elementwise(n, dtype, &[(&product, dtype), (&zero, dtype)], |v| ElementwiseOp::sum(dtype, v[0], v[1])),
+        )
     }
 }
 

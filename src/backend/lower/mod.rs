@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, with_elem};
 use crate::backend::ir::access::{AxisOrder, StridedAccess};
+use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, FusionGroup, GroupRead, ValueId};
 use crate::backend::ir::step::{Buffer, BufferId, FusedStep, Step, StepOperand, Storage};
 use crate::dtype::DType;
@@ -258,7 +259,7 @@ impl Lowering {
         size: usize,
         dtype: DType,
         operands: &[(&LoweredValue, DType)],
-        item: impl FnOnce(&[ValueId]) -> FusedOp<ValueId>,
+        item: impl FnOnce(&[ValueId]) -> ElementwiseOp<ValueId>,
     ) -> LoweredValue {
         if let Some((turn, inner)) = self.interchanged(size, operands) {
             let inner: SmallVec<[(&LoweredValue, DType); 4]> =
@@ -270,7 +271,7 @@ impl Lowering {
         let step = self.group_for(positions, operands, 0);
         let values: SmallVec<[ValueId; 4]> =
             operands.iter().map(|(known, dtype)| self.within(step, known, *dtype)).collect();
-        let value = self.group_at(step).push(item(&values), dtype);
+        let value = self.group_at(step).push(FusedOp::Elementwise(item(&values)), dtype);
         if ones && size != 1 {
             LoweredValue::One(self.stored(step, value), 0)
         } else {

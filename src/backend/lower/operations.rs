@@ -10,11 +10,12 @@ use smallvec::SmallVec;
 use super::views::as_read;
 use super::{LoweredValue, Lowering};
 use crate::backend::ir::access::{StridedAccess, positions};
-use crate::backend::ir::fusion::{FusedOp, ValueId};
+use crate::backend::ir::elementwise::ElementwiseOp;
+use crate::backend::ir::fusion::{FusedOp, GatherOp, ValueId};
 use crate::backend::ir::step::{BufferId, Interpreted, KernelCall, KernelOp, Step, Storage};
 use crate::dtype::DType;
 use crate::kernels::contract::PlannedContraction;
-use crate::ops::{Binary, Contract, Discrete, FloatStep, IntBinary, Linear, Reduce, View};
+use crate::ops::{Binary, Contract, Discrete, FloatStep, Linear, Reduce, View};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
 use crate::shape::{Shape, size};
 
@@ -49,18 +50,18 @@ impl Lowering {
         match &node.op {
             Op::Input(i) => inputs[*i as usize].clone(),
             Op::Constant(c) => self.constant(&c.0),
-            Op::Unary(op, a) => self.elementwise(n, dtype, &[scope.operand(*a)], |v| FusedOp::Unary(*op, v[0])),
+            Op::Unary(op, a) => self.elementwise(n, dtype, &[scope.operand(*a)], |v| ElementwiseOp::Unary(*op, v[0])),
             Op::Binary(op, a, b) => {
                 if let Some(sum) = self.sum_in_place(scope, k, *a, *b) {
                     return sum;
                 }
                 let operands = [scope.operand(*a), scope.operand(*b)];
-                self.elementwise(n, dtype, &operands, |v| FusedOp::Binary(*op, v[0], v[1]))
+                self.elementwise(n, dtype, &operands, |v| ElementwiseOp::Binary(*op, v[0], v[1]))
             }
             Op::Discrete(op, args) => self.discrete(scope, k, op, args, n, node),
             Op::Select(args) => {
                 let operands = args.map(|a| scope.operand(a));
-                self.elementwise(n, dtype, &operands, |v| FusedOp::Select([v[0], v[1], v[2]]))
+                self.elementwise(n, dtype, &operands, |v| ElementwiseOp::Select([v[0], v[1], v[2]]))
             }
             Op::Linear(..) if scope.program.is_deferred(k) => LoweredValue::Deferred,
             Op::Linear(op, a) => self.linear(scope, op, *a, node),
@@ -128,7 +129,10 @@ impl Lowering {
         let step = self.group_for(n, ix, self.ready(buf));
         let values: SmallVec<[ValueId; 4]> = ix.iter().map(|(known, dtype)| self.within(step, known, *dtype)).collect();
         self.reads(buf, step);
-        LoweredValue::Fused(step, self.group_at(step).push(FusedOp::Gather(buf, sizes, values), dtype))
+        LoweredValue::Fused(
+            step,
+            self.group_at(step).push(FusedOp::Gather(GatherOp { buf, sizes, indices: values }), dtype),
+        )
     }
 
     fn discrete(
@@ -166,14 +170,14 @@ impl Lowering {
         let from = scope.kind(args[0]).0;
         let operands: SmallVec<[(&LoweredValue, DType); 2]> = args.iter().map(|a| scope.operand(*a)).collect();
         self.elementwise(n, node.dtype, &operands, |v| match op {
-            Discrete::Compare(op) => FusedOp::Compare(*op, v[0], v[1]),
-            Discrete::And => FusedOp::And(v[0], v[1]),
-            Discrete::Or => FusedOp::Or(v[0], v[1]),
-            Discrete::Not => FusedOp::Not(v[0]),
-            Discrete::FloatStep(op) => FusedOp::FloatStep(*op, v[0]),
-            Discrete::IntUnary(op) => FusedOp::IntUnary(*op, v[0]),
-            Discrete::IntBinary(op) => FusedOp::IntBinary(*op, v[0], v[1]),
-            Discrete::ToInt | Discrete::ToFloat(_) => FusedOp::Convert(from, v[0]),
+            Discrete::Compare(op) => ElementwiseOp::Compare(*op, v[0], v[1]),
+            Discrete::And => ElementwiseOp::And(v[0], v[1]),
+            Discrete::Or => ElementwiseOp::Or(v[0], v[1]),
+            Discrete::Not => ElementwiseOp::Not(v[0]),
+            Discrete::FloatStep(op) => ElementwiseOp::FloatStep(*op, v[0]),
+            Discrete::IntUnary(op) => ElementwiseOp::IntUnary(*op, v[0]),
+            Discrete::IntBinary(op) => ElementwiseOp::IntBinary(*op, v[0], v[1]),
+            Discrete::ToInt | Discrete::ToFloat(_) => ElementwiseOp::Convert(from, v[0]),
             Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } | Discrete::Iota { .. } => {
                 unreachable!("the operation is not elementwise")
             }
@@ -234,7 +238,9 @@ impl Lowering {
             let mut added = added.unwrap_or_else(|| self.linear(scope, op, *source, node));
             self.settle_sum(scope, base, &mut added);
             let operands = [scope.operand(base), (&added, dtype)];
-            return Some(self.elementwise(size(&node.shape), dtype, &operands, |v| sum_item(dtype, v[0], v[1])));
+            return Some(
+                self.elementwise(size(&node.shape), dtype, &operands, |v| ElementwiseOp::sum(dtype, v[0], v[1])),
+            );
         };
         self.settle(scope, base);
         self.in_order(&mut seen, dtype, positions(into));
@@ -335,7 +341,8 @@ impl Lowering {
         };
         let (mut a, mut b) = (seen(self, a, &op.a)?, seen(self, b, &op.b)?);
         self.agree(n, dtype, [&mut a, &mut b]);
-        let product = self.elementwise(n, dtype, &[(&a, dtype), (&b, dtype)], |v| product_item(dtype, v[0], v[1]));
+        let product =
+            self.elementwise(n, dtype, &[(&a, dtype), (&b, dtype)], |v| ElementwiseOp::product(dtype, v[0], v[1]));
         let out = self.workspace(dtype, size(&node.shape));
         // Added to zeros even if each position has one product: a product of -0 is 0 in a sum.
         self.sink(product, out, access, &op.out, true);
@@ -439,16 +446,6 @@ fn is_dot_through_views(op: &Contract, node: &Node) -> bool {
 /// The number of elements of the lines along an axis, and their distance.
 fn line(shape: &[usize], axis: usize) -> (usize, usize) {
     (shape[axis], size(&shape[axis + 1..]))
-}
-
-/// A product of floats or integers.
-pub(crate) fn product_item(dtype: DType, a: ValueId, b: ValueId) -> FusedOp<ValueId> {
-    if dtype.is_float() { FusedOp::Binary(Binary::Mul, a, b) } else { FusedOp::IntBinary(IntBinary::Mul, a, b) }
-}
-
-/// A sum of floats or integers.
-pub(crate) fn sum_item(dtype: DType, a: ValueId, b: ValueId) -> FusedOp<ValueId> {
-    if dtype.is_float() { FusedOp::Binary(Binary::Add, a, b) } else { FusedOp::IntBinary(IntBinary::Add, a, b) }
 }
 
 impl<'p> Scope<'p> {

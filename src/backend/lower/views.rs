@@ -7,6 +7,7 @@ use super::operations::Scope;
 use super::{LoweredValue, Lowering, known_number};
 use crate::array::Array;
 use crate::backend::ir::access::{StridedAccess, positions};
+use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::FusedOp;
 use crate::backend::ir::step::{BufferId, KernelOp, Storage};
 use crate::dtype::DType;
@@ -24,7 +25,7 @@ impl Lowering {
             Linear::Reshape { .. } => scope.known[a as usize].clone(),
             Linear::Cast { from, .. } => {
                 let operands = [scope.operand(a)];
-                self.elementwise(size(&node.shape), node.dtype, &operands, |v| FusedOp::Convert(*from, v[0]))
+                self.elementwise(size(&node.shape), node.dtype, &operands, |v| ElementwiseOp::Convert(*from, v[0]))
             }
             Linear::Affine { from, into } => {
                 let (dtype, of) = scope.kind(a);
@@ -128,7 +129,7 @@ impl Lowering {
         }
         let (array, number) = (LoweredValue::through(buf, access.clone().moved(at)), LoweredValue::One(number, i));
         Some(self.elementwise(sizes.0, dtype, &[(&array, dtype), (&number, dtype)], |v| {
-            FusedOp::Binary(Binary::Mul, v[0], v[1])
+            ElementwiseOp::Binary(Binary::Mul, v[0], v[1])
         }))
     }
 

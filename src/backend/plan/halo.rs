@@ -90,7 +90,7 @@ impl FusionGroup {
             } else if let FusedOp::Positions(access) = item {
                 FusedOp::Positions(columns.of(access)?)
             } else {
-                item.map(|v| values[v as usize])
+                item.clone().map(|v| values[v as usize])
             };
             let value = out.push(item, *dtype);
             values.push(value);

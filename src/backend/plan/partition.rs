@@ -8,6 +8,7 @@
 //! kernels.
 
 use super::row_blocks;
+use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::{FusedOp, FusionGroup};
 use crate::backend::ir::step::{
     Buffer, BufferId, BufferUse, FusedStep, KernelCall, KernelOp, LINE, LoopStep, Step, Storage, Uses,
@@ -250,20 +251,19 @@ fn nanoseconds(step: &FusedStep) -> f64 {
 /// Nanoseconds per position of an operation on elements of 8 bytes.
 fn cost<V>(item: &FusedOp<V>) -> f64 {
     match item {
-        FusedOp::Read(..) | FusedOp::One(..) | FusedOp::Second(_) => MACHINE.tile_read,
+        FusedOp::Read(..) | FusedOp::One(..) => MACHINE.tile_read,
         FusedOp::View(_, access) if access.is_mostly_straight() => MACHINE.tile_view,
         FusedOp::View(..) | FusedOp::Put(..) => MACHINE.moved,
-        FusedOp::Positions(_) | FusedOp::Convert(..) | FusedOp::FloatStep(..) => MACHINE.converted,
-        FusedOp::Add(..)
-        | FusedOp::Compare(..)
-        | FusedOp::IntUnary(..)
-        | FusedOp::And(..)
-        | FusedOp::Or(..)
-        | FusedOp::Not(_) => MACHINE.compared,
-        FusedOp::IntBinary(..) | FusedOp::Select(_) | FusedOp::Form(..) | FusedOp::Weighted(..) => MACHINE.chosen,
-        FusedOp::Unary(op, _) => step::unary(*op),
-        FusedOp::Binary(op, ..) => step::binary(*op),
-        FusedOp::Gather(..) => MACHINE.tile_gather,
-        FusedOp::SinCos(..) => MACHINE.sine_and_cosine,
+        FusedOp::Positions(_) => MACHINE.converted,
+        FusedOp::Gather(_) => MACHINE.tile_gather,
+        FusedOp::Add(..) => MACHINE.compared,
+        FusedOp::Elementwise(op) => match op {
+            ElementwiseOp::Convert(..) | ElementwiseOp::FloatStep(..) => MACHINE.converted,
+            ElementwiseOp::Compare(..) | ElementwiseOp::IntUnary(..) => MACHINE.compared,
+            ElementwiseOp::And(..) | ElementwiseOp::Or(..) | ElementwiseOp::Not(_) => MACHINE.compared,
+            ElementwiseOp::IntBinary(..) | ElementwiseOp::Select(_) => MACHINE.chosen,
+            ElementwiseOp::Unary(op, _) => step::unary(*op),
+            ElementwiseOp::Binary(op, ..) => step::binary(*op),
+        },
     }
 }

@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use crate::backend::ir::fusion::{FusedOp, FusionGroup};
+use crate::backend::ir::fusion::{FusedOp, FusionGroup, GatherOp};
 use crate::backend::ir::limits::Limits;
 use crate::backend::ir::step::{
     Buffer, BufferId, BufferUse, FusedStep, KernelCall, KernelOp, RowBlocks, Step, Storage, Uses, transposed_by_rows,
@@ -143,37 +143,15 @@ fn group_by_rows(group: &FusionGroup, rows: usize, buffers: &[Buffer]) -> Option
                     n.is_multiple_of(rows) && access.stays_in_rows(rows, n / rows)
                 }
                 // The first axis is the row.
-                FusedOp::Gather(_, sizes, ix) => match group.item(ix[0]) {
+                FusedOp::Gather(GatherOp { sizes, indices, .. }) => match group.item(indices[0]) {
                     FusedOp::Positions(access) => {
                         let same = sizes.iter().product::<usize>() == n && sizes[0].is_multiple_of(rows);
                         same && access.is_total() && access.stays_in_rows(rows, sizes[0] / rows)
                     }
-                    FusedOp::Read(..)
-                    | FusedOp::One(..)
-                    | FusedOp::View(..)
-                    | FusedOp::Gather(..)
-                    | FusedOp::Put(..) => false,
-                    FusedOp::Unary(..) | FusedOp::Binary(..) | FusedOp::Compare(..) | FusedOp::IntUnary(..) => false,
-                    FusedOp::IntBinary(..)
-                    | FusedOp::And(..)
-                    | FusedOp::Or(..)
-                    | FusedOp::Not(_)
-                    | FusedOp::FloatStep(..) => false,
-                    FusedOp::Convert(..) | FusedOp::Select(_) | FusedOp::Add(..) => false,
-                    FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) => false,
+                    FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Gather(_) => false,
+                    FusedOp::Put(..) | FusedOp::Add(..) | FusedOp::Elementwise(_) => false,
                 },
-                FusedOp::One(..)
-                | FusedOp::Positions(_)
-                | FusedOp::Unary(..)
-                | FusedOp::Binary(..)
-                | FusedOp::Compare(..) => false,
-                FusedOp::IntUnary(..)
-                | FusedOp::IntBinary(..)
-                | FusedOp::And(..)
-                | FusedOp::Or(..)
-                | FusedOp::Not(_) => false,
-                FusedOp::FloatStep(..) | FusedOp::Convert(..) | FusedOp::Select(_) => false,
-                FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) => false,
+                FusedOp::One(..) | FusedOp::Positions(_) | FusedOp::Elementwise(_) => false,
             };
             let added = matches!(item, FusedOp::Add(..));
             note_use(&mut uses, buf, BufferUse { written: item.writes().is_some(), added, by_rows: inside, steps: 1 });

@@ -9,11 +9,13 @@ use smallvec::SmallVec;
 
 use super::linear_recurrence::LinearRecurrence;
 use super::list_schedule::{Ordered, ordered};
-use super::ssa::{Element, SsaValues, ValueOrigin};
+use super::ssa::{ComputedOp, Element, SsaValues, ValueOrigin};
 use super::{
     InitialValue, InstructionOperands, NoChange, Opcode, Register, RegisterCode, RegisterOp, StridedElement, functions,
 };
-use crate::backend::ir::fusion::{FusedOp, ValueId};
+use crate::backend::ir::elementwise::ElementwiseOp;
+use crate::backend::ir::fusion::ValueId;
+use crate::backend::tile::group::TileOp;
 use crate::backend::tile::{Instruction, TileOperand};
 use crate::dtype::DType;
 use crate::kernels::elementwise::Isa;
@@ -119,73 +121,77 @@ fn selected(values: &SsaValues) -> Vec<Selected> {
         if uses[k] == 0 || joined[k] {
             continue;
         }
-        let product = |v: ValueId| product(values, v).filter(|_| uses[v as usize] == 1);
+        let mut join = |v: ValueId| {
+            let factors = product(values, v).filter(|_| uses[v as usize] == 1);
+            joined[v as usize] |= factors.is_some();
+            factors
+        };
         let (what, operands) = match item {
-            FusedOp::Unary(op, a) if *dtype == DType::F64 => unary(*op, *a),
-            FusedOp::Binary(op @ (Binary::Add | Binary::Sub), a, b) if *dtype == DType::F64 => {
-                let add = *op == Binary::Add;
-                if let Some((x, y)) = product(*b) {
-                    joined[*b as usize] = true;
-                    (Selection::Simple(if add { Opcode::MulAdd } else { Opcode::SubMul }), [x, y, *a].as_slice().into())
-                } else if let Some((x, y)) = product(*a) {
-                    joined[*a as usize] = true;
-                    (Selection::Simple(if add { Opcode::MulAdd } else { Opcode::MulSub }), [x, y, *b].as_slice().into())
-                } else {
-                    (Selection::Simple(if add { Opcode::Add } else { Opcode::Sub }), [*a, *b].as_slice().into())
-                }
-            }
-            FusedOp::Binary(op, a, b) if *dtype == DType::F64 => {
-                let what = match op {
-                    Binary::Mul => Selection::Simple(Opcode::Mul),
-                    Binary::Div => Selection::Simple(Opcode::Div),
-                    Binary::MulNoNan => Selection::Simple(Opcode::MulNoNan),
-                    Binary::Add
-                    | Binary::Sub
-                    | Binary::Pow
-                    | Binary::PowLessOne
-                    | Binary::Atan2
-                    | Binary::RecipReal
-                    | Binary::Hypot
-                    | Binary::LogAddExp
-                    | Binary::Polygamma
-                    | Binary::Copysign
-                    | Binary::Min
-                    | Binary::Max => Selection::Binary(*op),
-                };
-                (what, [*a, *b].as_slice().into())
-            }
-            FusedOp::Compare(op, a, b) if *of == DType::F64 => {
-                let (kind, exchanged) = Opcode::comparing(*op);
-                (Selection::Simple(kind), if exchanged { [*b, *a] } else { [*a, *b] }.as_slice().into())
-            }
-            FusedOp::And(..) => (Selection::Simple(Opcode::And), item.operands()),
-            FusedOp::Or(..) => (Selection::Simple(Opcode::Or), item.operands()),
-            FusedOp::Not(_) => (Selection::Simple(Opcode::Not), item.operands()),
-            FusedOp::Select(_) if *dtype == DType::F64 => (Selection::Simple(Opcode::Select), item.operands()),
-            FusedOp::Unary(..)
-            | FusedOp::Binary(..)
-            | FusedOp::Compare(..)
-            | FusedOp::IntUnary(..)
-            | FusedOp::IntBinary(..) => (Selection::Tile, item.operands()),
-            FusedOp::FloatStep(..) | FusedOp::Convert(..) | FusedOp::Select(_) | FusedOp::Gather(..) => {
-                (Selection::Tile, item.operands())
-            }
-            FusedOp::Read(..)
-            | FusedOp::One(..)
-            | FusedOp::View(..)
-            | FusedOp::Positions(_)
-            | FusedOp::Put(..)
-            | FusedOp::Add(..) => {
-                unreachable!("reads and writes are no values of their own")
-            }
-            FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) => {
-                unreachable!("groups of one position have no superinstructions of tiles")
-            }
+            ComputedOp::Elementwise(op) => select(op, *dtype, *of, &mut join),
+            ComputedOp::Gather(_) => (Selection::Tile, item.operands()),
         };
         selected.push(Selected { what, out: k as ValueId, operands });
     }
     selected.reverse();
     selected
+}
+
+/// The instruction of an elementwise operation, by the element types of its result and of its last operand. `join` has
+/// the factors of a product that is part of this operation alone, which then is no instruction of its own.
+fn select(
+    op: &ElementwiseOp<ValueId>,
+    dtype: DType,
+    of: DType,
+    join: &mut dyn FnMut(ValueId) -> Option<(ValueId, ValueId)>,
+) -> (Selection, SmallVec<[ValueId; 4]>) {
+    let simple = match op {
+        ElementwiseOp::Unary(op, a) if dtype == DType::F64 => return unary(*op, *a),
+        ElementwiseOp::Binary(op @ (Binary::Add | Binary::Sub), a, b) if dtype == DType::F64 => {
+            let add = *op == Binary::Add;
+            let (kind, operands): (Opcode, &[ValueId]) = if let Some((x, y)) = join(*b) {
+                (if add { Opcode::MulAdd } else { Opcode::SubMul }, &[x, y, *a])
+            } else if let Some((x, y)) = join(*a) {
+                (if add { Opcode::MulAdd } else { Opcode::MulSub }, &[x, y, *b])
+            } else {
+                (if add { Opcode::Add } else { Opcode::Sub }, &[*a, *b])
+            };
+            return (Selection::Simple(kind), operands.into());
+        }
+        ElementwiseOp::Binary(op, a, b) if dtype == DType::F64 => return binary(*op, *a, *b),
+        ElementwiseOp::Compare(op, a, b) if of == DType::F64 => {
+            let (kind, exchanged) = Opcode::comparing(*op);
+            return (Selection::Simple(kind), if exchanged { [*b, *a] } else { [*a, *b] }.as_slice().into());
+        }
+        ElementwiseOp::And(..) => Some(Opcode::And),
+        ElementwiseOp::Or(..) => Some(Opcode::Or),
+        ElementwiseOp::Not(_) => Some(Opcode::Not),
+        ElementwiseOp::Select(_) if dtype == DType::F64 => Some(Opcode::Select),
+        ElementwiseOp::Unary(..) | ElementwiseOp::Binary(..) | ElementwiseOp::Compare(..) => None,
+        ElementwiseOp::IntUnary(..) | ElementwiseOp::IntBinary(..) => None,
+        ElementwiseOp::FloatStep(..) | ElementwiseOp::Convert(..) | ElementwiseOp::Select(_) => None,
+    };
+    (simple.map_or(Selection::Tile, Selection::Simple), op.operands())
+}
+
+fn binary(op: Binary, a: ValueId, b: ValueId) -> (Selection, SmallVec<[ValueId; 4]>) {
+    let what = match op {
+        Binary::Mul => Selection::Simple(Opcode::Mul),
+        Binary::Div => Selection::Simple(Opcode::Div),
+        Binary::MulNoNan => Selection::Simple(Opcode::MulNoNan),
+        Binary::Add
+        | Binary::Sub
+        | Binary::Pow
+        | Binary::PowLessOne
+        | Binary::Atan2
+        | Binary::RecipReal
+        | Binary::Hypot
+        | Binary::LogAddExp
+        | Binary::Polygamma
+        | Binary::Copysign
+        | Binary::Min
+        | Binary::Max => Selection::Binary(op),
+    };
+    (what, [a, b].as_slice().into())
 }
 
 fn unary(op: Unary, a: ValueId) -> (Selection, SmallVec<[ValueId; 4]>) {
@@ -199,8 +205,11 @@ fn unary(op: Unary, a: ValueId) -> (Selection, SmallVec<[ValueId; 4]>) {
 /// The factors of a product of `f64`.
 fn product(values: &SsaValues, v: ValueId) -> Option<(ValueId, ValueId)> {
     match &values.list[v as usize] {
-        (ValueOrigin::Computed(FusedOp::Binary(Binary::Mul, a, b), _), DType::F64) => Some((*a, *b)),
-        (ValueOrigin::Computed(FusedOp::Unary(Unary::Square, a), _), DType::F64) => Some((*a, *a)),
+        (ValueOrigin::Computed(ComputedOp::Elementwise(op), _), DType::F64) => match op {
+            ElementwiseOp::Binary(Binary::Mul, a, b) => Some((*a, *b)),
+            ElementwiseOp::Unary(Unary::Square, a) => Some((*a, *a)),
+            _ => None,
+        },
         (ValueOrigin::Computed(..) | ValueOrigin::Initial(_) | ValueOrigin::Carry | ValueOrigin::Row(_), _) => None,
     }
 }
@@ -498,7 +507,7 @@ impl<'a> Maker<'a> {
             Selection::Tile => {
                 let (origin, dtype) = &self.values.list[instruction.out as usize];
                 let ValueOrigin::Computed(item, operand) = origin else { unreachable!("an instruction computes") };
-                let item = item.map(|v| TileOperand::Register(usize::from(self.of(v)) * 8));
+                let item = TileOp::Lowered(item.fused(|v| TileOperand::Register(usize::from(self.of(v)) * 8)));
                 let out = TileOperand::Register(usize::from(out) * 8);
                 self.straight.tiles.push(Instruction { item, dtype: *dtype, operand: *operand, out });
                 RegisterOp::Tile((self.straight.tiles.len() - 1) as u32)

@@ -5,12 +5,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use smallvec::SmallVec;
+
 use super::InitialValue;
 use crate::backend::ir::access::StridedAccess;
-use crate::backend::ir::fusion::{FusedOp, FusionGroup, ValueId};
+use crate::backend::ir::elementwise::ElementwiseOp;
+use crate::backend::ir::fusion::{FusedOp, FusionGroup, GatherOp, ValueId};
 use crate::backend::ir::step::{Buffer, BufferId, LoopStep, RowOperand, Step, StepOperand};
 use crate::dtype::DType;
-use crate::ops::{Binary, IntBinary};
 
 /// Where a value comes from.
 #[derive(Clone, Debug)]
@@ -22,7 +24,33 @@ pub(crate) enum ValueOrigin {
     /// The element of a row.
     Row(Element),
     /// Computed; with the element type of the last operand.
-    Computed(FusedOp<ValueId>, DType),
+    Computed(ComputedOp, DType),
+}
+
+/// What computes a value: reads of known elements and writes are values themselves.
+#[derive(Clone, Debug)]
+pub(crate) enum ComputedOp {
+    Elementwise(ElementwiseOp<ValueId>),
+    /// The element of a buffer at indices.
+    Gather(GatherOp<ValueId>),
+}
+
+impl ComputedOp {
+    /// The values that the operation uses.
+    pub(crate) fn operands(&self) -> SmallVec<[ValueId; 4]> {
+        match self {
+            ComputedOp::Elementwise(op) => op.operands(),
+            ComputedOp::Gather(gather) => gather.indices.clone(),
+        }
+    }
+
+    /// The same operation of a group, on other values.
+    pub(crate) fn fused<W>(&self, f: impl Fn(ValueId) -> W) -> FusedOp<W> {
+        match self {
+            ComputedOp::Elementwise(op) => FusedOp::Elementwise(op.map(f)),
+            ComputedOp::Gather(gather) => FusedOp::Gather(gather.clone().map(f)),
+        }
+    }
 }
 
 /// An element of a buffer that moves with the trips: the element at the first index, and how many come to the next.
@@ -144,7 +172,7 @@ impl SsaValues {
         (self.list.len() - 1) as ValueId
     }
 
-    fn item(&mut self, item: FusedOp<ValueId>, dtype: DType) -> ValueId {
+    fn item(&mut self, item: ComputedOp, dtype: DType) -> ValueId {
         let operand = item.operands().last().map_or(dtype, |v| self.list[*v as usize].1);
         self.push(ValueOrigin::Computed(item, operand), dtype)
     }
@@ -221,28 +249,12 @@ impl SsaValues {
                 let Some(at) = seen(access) else { return own[*a as usize] };
                 let dtype = buffers[*buf as usize].dtype;
                 let (x, y) = (self.read(*buf, at, dtype), own[*a as usize]);
-                let sum = match dtype.is_float() {
-                    true => self.item(FusedOp::Binary(Binary::Add, x, y), dtype),
-                    false => self.item(FusedOp::IntBinary(IntBinary::Add, x, y), dtype),
-                };
+                let sum = self.item(ComputedOp::Elementwise(ElementwiseOp::sum(dtype, x, y)), dtype);
                 self.write(*buf, at, sum);
                 sum
             }
-            FusedOp::Unary(..)
-            | FusedOp::Binary(..)
-            | FusedOp::Compare(..)
-            | FusedOp::IntUnary(..)
-            | FusedOp::IntBinary(..) => self.item(item.map(|v| own[v as usize]), dtype),
-            FusedOp::And(..)
-            | FusedOp::Or(..)
-            | FusedOp::Not(_)
-            | FusedOp::FloatStep(..)
-            | FusedOp::Convert(..)
-            | FusedOp::Select(_) => self.item(item.map(|v| own[v as usize]), dtype),
-            FusedOp::Gather(..) => self.item(item.map(|v| own[v as usize]), dtype),
-            FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) => {
-                unreachable!("groups of one position have no superinstructions of tiles")
-            }
+            FusedOp::Gather(gather) => self.item(ComputedOp::Gather(gather.clone().map(|v| own[v as usize])), dtype),
+            FusedOp::Elementwise(op) => self.item(ComputedOp::Elementwise(op.map(|v| own[v as usize])), dtype),
         }
     }
 }

@@ -7,10 +7,12 @@
 
 use std::ops::Range;
 
+use super::group::{TileOp, Weights};
 use super::{Instruction, ResolvedView, TileCode, TileOperand, ViewOperand};
 use crate::array::{with_elem, with_float, with_num};
 use crate::backend::ir::access::{ADDED, Footprint, READ, Run, StridedAccess};
-use crate::backend::ir::fusion::{FusedOp, Weights};
+use crate::backend::ir::elementwise::ElementwiseOp;
+use crate::backend::ir::fusion::{FusedOp, GatherOp};
 use crate::backend::ir::step::{BufferId, RowRange};
 use crate::backend::memory::{AddressTable, Block};
 use crate::dtype::{DType, Elem, Num};
@@ -134,15 +136,14 @@ impl<'a> Tile<'a> {
     }
 
     /// Looks through a view: what lies in one piece is read there, anything else copied.
-    fn see<E: Elem>(&self, item: &FusedOp<TileOperand>, out: ViewOperand) {
-        let FusedOp::View(buf, access) = item else { unreachable!("a view is read") };
+    fn see<E: Elem>(&self, buf: BufferId, access: &StridedAccess, out: ViewOperand) {
         let (at, one) = match access.footprint(self.start, self.len) {
             // Safety: see `memory.rs`.
-            Footprint::Contiguous(place) => (unsafe { self.table.read::<E>(*buf, place, self.len) }, false),
+            Footprint::Contiguous(place) => (unsafe { self.table.read::<E>(buf, place, self.len) }, false),
             // Safety: see `memory.rs`.
-            Footprint::Single(place) if out.one => (unsafe { self.table.read::<E>(*buf, place, 1) }, true),
+            Footprint::Single(place) if out.one => (unsafe { self.table.read::<E>(buf, place, 1) }, true),
             Footprint::Single(_) | Footprint::Strided => {
-                self.view::<E>(item, self.out(TileOperand::Register(out.register)));
+                self.view::<E>(buf, access, self.out(TileOperand::Register(out.register)));
                 (self.slice(TileOperand::Register(out.register)), false)
             }
         };
@@ -167,9 +168,28 @@ impl<'a> Tile<'a> {
     }
 
     pub(crate) fn run(&self, instruction: &Instruction) {
-        let Instruction { item, dtype, operand, out } = instruction;
+        let Instruction { item, dtype, operand: _, out } = instruction;
         let (isa, out) = (self.isa, *out);
         match item {
+            TileOp::Lowered(op) => self.lowered(op, instruction),
+            TileOp::Form(form, args) => with_float!(*dtype, E => {
+                let mut operands = [Operand::Scalar(E::ZERO); 4];
+                operands.iter_mut().zip(args).for_each(|(operand, arg)| *operand = self.operand(*arg));
+                elementwise::form::<E>(isa, *form, &operands, self.out(out));
+            }),
+            TileOp::Weighted(weights, terms) => with_float!(*dtype, E => self.weighted::<E>(weights, terms, out)),
+            TileOp::SinCos(a, second) => {
+                with_float!(*dtype, E => elementwise::sin_cos::<E>(isa, self.slice(*a), self.out(out), self.out(*second)))
+            }
+        }
+    }
+
+    /// Runs an operation that is no superinstruction.
+    #[inline]
+    fn lowered(&self, op: &FusedOp<TileOperand>, instruction: &Instruction) {
+        let Instruction { item: _, dtype, operand, out } = instruction;
+        let out = *out;
+        match op {
             FusedOp::Read(buf, at) => with_elem!(*dtype, E => {
                 self.out::<E>(out).copy_from_slice(self.slice(TileOperand::Buffer(*buf, *at)));
             }),
@@ -177,9 +197,11 @@ impl<'a> Tile<'a> {
                 // Safety: see `memory.rs`.
                 self.out::<E>(out).fill(unsafe { self.table.read::<E>(*buf, *at, 1) }[0]);
             }),
-            FusedOp::View(..) => with_elem!(*dtype, E => match out {
-                TileOperand::View(view) => self.see::<E>(item, view),
-                TileOperand::Register(_) | TileOperand::Buffer(..) | TileOperand::One(..) => self.view(item, self.out::<E>(out)),
+            FusedOp::View(buf, access) => with_elem!(*dtype, E => match out {
+                TileOperand::View(view) => self.see::<E>(*buf, access, view),
+                TileOperand::Register(_) | TileOperand::Buffer(..) | TileOperand::One(..) => {
+                    self.view(*buf, access, self.out::<E>(out));
+                }
             }),
             FusedOp::Positions(access) => {
                 let out = self.out::<i64>(out);
@@ -193,48 +215,47 @@ impl<'a> Tile<'a> {
                     }
                 });
             }
-            FusedOp::Unary(op, a) => {
-                with_float!(*dtype, E => elementwise::unary::<E>(isa, *op, self.slice(*a), self.out(out)))
-            }
-            FusedOp::Binary(op, a, b) => {
-                with_float!(*dtype, E => elementwise::binary::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out)))
-            }
-            FusedOp::Compare(op, a, b) => with_elem!(*operand, E => {
-                elementwise::compare::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
-            }),
-            FusedOp::IntUnary(op, a) => elementwise::int_unary(isa, *op, self.slice(*a), self.out(out)),
-            FusedOp::IntBinary(op, a, b) => {
-                elementwise::int_binary(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
-            }
-            FusedOp::And(a, b) => elementwise::and(isa, self.operand(*a), self.operand(*b), self.out(out)),
-            FusedOp::Or(a, b) => elementwise::or(isa, self.operand(*a), self.operand(*b), self.out(out)),
-            FusedOp::Not(a) => elementwise::not(isa, self.slice(*a), self.out(out)),
-            FusedOp::FloatStep(op, a) => {
-                with_float!(*dtype, E => elementwise::float_step::<E>(isa, *op, self.slice(*a), self.out(out)));
-            }
-            FusedOp::Convert(from, a) => self.convert(*from, *a, *dtype, out),
-            FusedOp::Select([mask, a, b]) => with_elem!(*dtype, E => {
-                elementwise::select::<E>(isa, self.slice(*mask), self.operand(*a), self.operand(*b), self.out(out));
-            }),
-            FusedOp::Form(form, args) => with_float!(*dtype, E => {
-                let mut operands = [Operand::Scalar(E::ZERO); 4];
-                operands.iter_mut().zip(args).for_each(|(operand, arg)| *operand = self.operand(*arg));
-                elementwise::form::<E>(isa, *form, &operands, self.out(out));
-            }),
-            FusedOp::Weighted(weights, terms) => with_float!(*dtype, E => self.weighted::<E>(weights, terms, out)),
-            FusedOp::SinCos(a, second) => {
-                with_float!(*dtype, E => elementwise::sin_cos::<E>(isa, self.slice(*a), self.out(out), self.out(*second)))
-            }
-            FusedOp::Second(_) => unreachable!("the instruction before has computed both results"),
-            FusedOp::Gather(buf, sizes, ix) => with_elem!(*dtype, E => {
+            FusedOp::Gather(GatherOp { buf, sizes, indices }) => with_elem!(*dtype, E => {
                 let size = sizes.iter().product();
                 let (first, n) = self.table.extent::<E>(*buf);
                 // Safety: see `memory.rs`.
                 let table = unsafe { self.table.read::<E>(*buf, first, n.min(size)) };
-                self.gather((table, first), sizes, ix, self.out::<E>(out));
+                self.gather((table, first), sizes, indices, self.out::<E>(out));
             }),
-            FusedOp::Put(..) => with_elem!(*operand, E => self.put::<E>(item)),
-            FusedOp::Add(..) => with_num!(*operand, E => self.add::<E>(item)),
+            FusedOp::Put(buf, access, a) => with_elem!(*operand, E => self.put::<E>(*buf, access, *a)),
+            FusedOp::Add(buf, access, a) => with_num!(*operand, E => self.add::<E>(*buf, access, *a)),
+            FusedOp::Elementwise(op) => self.elementwise(op, *dtype, *operand, out),
+        }
+    }
+
+    /// Runs an elementwise operation, with the element types of its result and of its last operand.
+    #[inline]
+    fn elementwise(&self, op: &ElementwiseOp<TileOperand>, dtype: DType, operand: DType, out: TileOperand) {
+        let isa = self.isa;
+        match op {
+            ElementwiseOp::Unary(op, a) => {
+                with_float!(dtype, E => elementwise::unary::<E>(isa, *op, self.slice(*a), self.out(out)))
+            }
+            ElementwiseOp::Binary(op, a, b) => {
+                with_float!(dtype, E => elementwise::binary::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out)))
+            }
+            ElementwiseOp::Compare(op, a, b) => with_elem!(operand, E => {
+                elementwise::compare::<E>(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
+            }),
+            ElementwiseOp::IntUnary(op, a) => elementwise::int_unary(isa, *op, self.slice(*a), self.out(out)),
+            ElementwiseOp::IntBinary(op, a, b) => {
+                elementwise::int_binary(isa, *op, self.operand(*a), self.operand(*b), self.out(out));
+            }
+            ElementwiseOp::And(a, b) => elementwise::and(isa, self.operand(*a), self.operand(*b), self.out(out)),
+            ElementwiseOp::Or(a, b) => elementwise::or(isa, self.operand(*a), self.operand(*b), self.out(out)),
+            ElementwiseOp::Not(a) => elementwise::not(isa, self.slice(*a), self.out(out)),
+            ElementwiseOp::FloatStep(op, a) => {
+                with_float!(dtype, E => elementwise::float_step::<E>(isa, *op, self.slice(*a), self.out(out)));
+            }
+            ElementwiseOp::Convert(from, a) => self.convert(*from, *a, dtype, out),
+            ElementwiseOp::Select([mask, a, b]) => with_elem!(dtype, E => {
+                elementwise::select::<E>(isa, self.slice(*mask), self.operand(*a), self.operand(*b), self.out(out));
+            }),
         }
     }
 
@@ -272,20 +293,19 @@ impl<'a> Tile<'a> {
         }
     }
 
-    fn view<E: Elem>(&self, item: &FusedOp<TileOperand>, out: &mut [E]) {
-        let FusedOp::View(buf, access) = item else { unreachable!("a view is read") };
+    fn view<E: Elem>(&self, buf: BufferId, access: &StridedAccess, out: &mut [E]) {
         let grids = access.grids(READ, self.start, self.len, |grid| {
             let (n, stride) = (grid.len, grid.row_stride);
             let out = &mut out[grid.at..][..grid.rows * n];
             // Safety: see `memory.rs`; the elements of a grid lie between its first and its last.
-            let source = unsafe { self.table.read::<E>(*buf, grid.place, grid.reach()) };
+            let source = unsafe { self.table.read::<E>(buf, grid.place, grid.reach()) };
             match grid.stride {
                 0 => elementwise::spread(self.isa, source, stride, n, out),
                 1 => elementwise::copy(self.isa, source, stride, n, out),
                 step => elementwise::copy_apart(self.isa, source, (stride, step), n, out),
             }
         });
-        if grids || self.straight_with_holes(*buf, access, out) {
+        if grids || self.straight_with_holes(buf, access, out) {
             return;
         }
         access.runs(self.start, self.len, |run| {
@@ -299,7 +319,7 @@ impl<'a> Tile<'a> {
             let reach = (run.len - 1) * run.stride.unsigned_abs() as usize;
             let lowest = if run.stride < 0 { place - reach } else { place };
             // Safety: see `memory.rs`; the elements of a run lie between its first and its last.
-            let source = unsafe { self.table.read::<E>(*buf, lowest, reach + 1) };
+            let source = unsafe { self.table.read::<E>(buf, lowest, reach + 1) };
             let stride = run.stride.unsigned_abs() as usize;
             match (run.step, run.stride) {
                 (1, 0) => out.fill(source[0]),
@@ -341,21 +361,20 @@ impl<'a> Tile<'a> {
         }
     }
 
-    fn put<E: Elem>(&self, item: &FusedOp<TileOperand>) {
-        let FusedOp::Put(buf, access, a) = item else { unreachable!("a value is written") };
-        let x = self.slice::<E>(*a);
+    fn put<E: Elem>(&self, buf: BufferId, access: &StridedAccess, a: TileOperand) {
+        let x = self.slice::<E>(a);
         // Rows that lie on each other are written in order, run by run.
         let apart = access.steps() > 1
             && access.grids(ADDED, self.start, self.len, |grid| {
                 let x = &x[grid.at..][..grid.rows * grid.len];
                 // Safety: see `memory.rs`.
-                let out = unsafe { self.table.write::<E>(*buf, grid.place, grid.reach()) };
+                let out = unsafe { self.table.write::<E>(buf, grid.place, grid.reach()) };
                 elementwise::put_apart(self.isa, x, (grid.row_stride, grid.stride), grid.len, out);
             });
         if apart {
             return;
         }
-        self.places::<E>(*buf, access, |out, run| {
+        self.places::<E>(buf, access, |out, run| {
             let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
             match (run.step, run.stride) {
                 (1, 1) => out.copy_from_slice(x),
@@ -365,14 +384,13 @@ impl<'a> Tile<'a> {
         });
     }
 
-    fn add<E: Num>(&self, item: &FusedOp<TileOperand>) {
-        let FusedOp::Add(buf, access, a) = item else { unreachable!("a value is added") };
-        let x = self.slice::<E>(*a);
+    fn add<E: Num>(&self, buf: BufferId, access: &StridedAccess, a: TileOperand) {
+        let x = self.slice::<E>(a);
         let grids = access.grids(ADDED, self.start, self.len, |grid| {
             let (n, stride) = (grid.len, grid.row_stride);
             let x = &x[grid.at..][..grid.rows * n];
             // Safety: see `memory.rs`.
-            let out = unsafe { self.table.write::<E>(*buf, grid.place, grid.reach()) };
+            let out = unsafe { self.table.write::<E>(buf, grid.place, grid.reach()) };
             match (grid.stride, stride) {
                 (0, _) => elementwise::sum_each(self.isa, x, n, stride, out),
                 (1, 0) => elementwise::sum_all(self.isa, x, out),
@@ -384,7 +402,7 @@ impl<'a> Tile<'a> {
         if grids {
             return;
         }
-        self.places::<E>(*buf, access, |out, run| {
+        self.places::<E>(buf, access, |out, run| {
             let x = &x[run.at..run.at + (run.len - 1) * run.step + 1];
             match (run.step, run.stride) {
                 (1, 0) => out[0] = out[0].plus(elementwise::sum(self.isa, x)),

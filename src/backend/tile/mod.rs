@@ -4,38 +4,45 @@
 //! Law: an instruction reads what instructions before it have filled. A register is free again after the last use of
 //! its value.
 
+pub(crate) mod group;
 pub(crate) mod machine;
 pub(crate) mod superinstructions;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::backend::ir::access::Footprint;
-use crate::backend::ir::fusion::{FusedNode, FusedOp, FusionGroup, ValueId};
+use crate::backend::ir::access::{Footprint, StridedAccess};
+use crate::backend::ir::fusion::{FusedOp, FusionGroup, GroupNode, ValueId};
 use crate::backend::ir::step::{BufferId, LINE};
 use crate::backend::plan::halo::FullPass;
-use crate::cost::MACHINE;
 use crate::dtype::DType;
-use superinstructions::{Superinstructions, fuse};
+use group::{TileGroup, TileNode, TileOp};
+use superinstructions::Superinstructions;
 
 impl FusionGroup {
     /// The code of the group, which has not one position: that is the business of `register`. `number` says which
     /// elements of buffers are known numbers, `whole` is there if the group runs over all its positions at once.
     pub(crate) fn code(
-        &mut self,
+        mut self,
         number: &dyn Fn(BufferId, usize) -> Option<f64>,
         whole: Option<FullPass<'_>>,
     ) -> TileCode {
         self.prune();
-        let mut halo = whole.map_or_else(Vec::new, |whole| self.peel_halo(whole));
-        let halo = halo.iter_mut().map(|group| group.code(number, None)).collect();
-        let (nodes, counts) = fuse(std::mem::take(&mut self.nodes), number);
-        self.nodes = nodes;
+        let halo = whole.map_or_else(Vec::new, |whole| self.peel_halo(whole));
+        let halo = halo.into_iter().map(|side| side.code(number, None)).collect();
+        let (group, counts) = TileGroup::new(self, number);
+        group.code(counts, halo)
+    }
+}
+
+impl TileGroup {
+    /// The code of the group, with what counts its superinstructions and the code of its sides.
+    fn code(self, counts: Superinstructions, halo: Vec<TileCode>) -> TileCode {
         let row = self.row();
         let tile = if row == 0 { self.periodic(self.tile()) } else { rounded(self.tile(), row) };
         let last = self.last_uses();
         let mut maker = Maker {
-            group: self,
+            group: &self,
             ones: self.ones(),
             registers: Registers::new(tile),
             args: Vec::with_capacity(self.nodes.len()),
@@ -63,94 +70,8 @@ impl FusionGroup {
         let Maker { mut registers, before, each, views, .. } = maker;
         let seen = registers.bytes;
         registers.bytes += (views * size_of::<ResolvedView>()).next_multiple_of(LINE);
-        let (cleared, bytes) = (self.cleared.clone(), registers.bytes);
-        TileCode { size: self.size, tile, row, before, each, cleared, seen, bytes, counts, halo }
-    }
-
-    /// The length of rows that no tile crosses, 0 if there is no reason for it: that of most of the views that are seen
-    /// straight within rows.
-    fn row(&self) -> usize {
-        let mut rows: HashMap<usize, usize> = HashMap::new();
-        for node in &self.nodes {
-            if let (FusedOp::View(_, access), None) = (&node.item, node.stored)
-                && let Some(row) = access.row().filter(|row| *row >= MACHINE.tile_row)
-            {
-                *rows.entry(row).or_default() += 1;
-            }
-        }
-        rows.into_iter().map(|(row, count)| (count, row)).max().map_or(0, |(_, row)| row)
-    }
-
-    /// The length of tiles, next to a given one, in all of which most of the views that repeat see the same.
-    fn periodic(&self, tile: usize) -> usize {
-        if self.size < 2 * tile {
-            return tile;
-        }
-        let mut periods: HashMap<usize, usize> = HashMap::new();
-        for node in &self.nodes {
-            if let (FusedOp::View(_, access), None) = (&node.item, node.stored)
-                && let Some(period) = access.period().filter(|period| 2 * period <= tile)
-            {
-                *periods.entry(period).or_default() += 1;
-            }
-        }
-        let most = periods.into_iter().map(|(period, count)| (count, period)).max();
-        most.map_or(tile, |(_, period)| tile - tile % period)
-    }
-
-    /// For each value whether all its uses are of a kind that takes one number for all positions.
-    fn ones(&self) -> Vec<bool> {
-        let mut ones = vec![true; self.nodes.len()];
-        for node in &self.nodes {
-            let from = node.item.takes_one_number_from();
-            for (k, v) in node.item.operands().into_iter().enumerate() {
-                ones[v as usize] &= from.is_some_and(|from| k >= from);
-            }
-        }
-        ones
-    }
-
-    /// For each value its last use within the group, or itself.
-    fn last_uses(&self) -> Vec<usize> {
-        let mut last: Vec<usize> = (0..self.nodes.len()).collect();
-        for (k, node) in self.nodes.iter().enumerate() {
-            for v in node.item.operands() {
-                last[v as usize] = k;
-            }
-        }
-        last
-    }
-
-    /// The number of positions of a tile, by what values that live at once take of the first level of cache, beside the
-    /// parts of buffers that are read and written.
-    fn tile(&self) -> usize {
-        let last = self.last_uses();
-        let (mut live, mut most, mut through) = (0, 0, 0);
-        let mut ends = vec![0; self.nodes.len()];
-        let mut read: HashSet<BufferId> = HashSet::new();
-        for (k, FusedNode { item, dtype, stored }) in self.nodes.iter().enumerate() {
-            let apart = matches!(item, FusedOp::View(_, access) if !access.is_mostly_straight());
-            let looked = matches!(item, FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..));
-            let copied = apart || !looked && item.writes().is_none();
-            if let FusedOp::Read(buf, _) | FusedOp::View(buf, _) = item
-                && (read.insert(*buf) || apart)
-            {
-                through += dtype.width();
-            }
-            if stored.is_some() {
-                through += dtype.width();
-            } else if copied {
-                live += dtype.width();
-                ends[last[k]] += dtype.width();
-            }
-            most = most.max(live);
-            live -= ends[k];
-        }
-        // Tiles whose values do not stay in the first level of cache are half as long, whatever these take: to start
-        // the operations of shorter tiles takes longer than to fetch values from the second level.
-        let longest = MACHINE.tile;
-        let tile = if longest * (most + through) <= MACHINE.level1 { longest } else { longest / 2 };
-        tile.min(self.size.max(1))
+        let (size, bytes, cleared) = (self.size, registers.bytes, self.cleared);
+        TileCode { size, tile, row, before, each, cleared, seen, bytes, counts, halo }
     }
 }
 
@@ -160,32 +81,6 @@ fn rounded(tile: usize, row: usize) -> usize {
         0 => tile,
         _ if row <= tile => row,
         _ => row.div_ceil(row.div_ceil(tile)).next_multiple_of(8),
-    }
-}
-
-impl<V> FusedOp<V> {
-    /// The first of the operands in whose place a kernel takes one number, if there is one.
-    fn takes_one_number_from(&self) -> Option<usize> {
-        match self {
-            FusedOp::Binary(..)
-            | FusedOp::Compare(..)
-            | FusedOp::IntBinary(..)
-            | FusedOp::And(..)
-            | FusedOp::Or(..) => Some(0),
-            FusedOp::Select(_) => Some(1),
-            FusedOp::Form(form, _) => Some(form.slices()),
-            FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Positions(_) | FusedOp::Unary(..) => {
-                None
-            }
-            FusedOp::IntUnary(..)
-            | FusedOp::Not(_)
-            | FusedOp::FloatStep(..)
-            | FusedOp::Convert(..)
-            | FusedOp::Gather(..) => None,
-            FusedOp::Weighted(..) | FusedOp::SinCos(..) | FusedOp::Second(_) | FusedOp::Put(..) | FusedOp::Add(..) => {
-                None
-            }
-        }
     }
 }
 
@@ -234,7 +129,7 @@ pub(crate) struct ResolvedView {
 /// One operation on a tile.
 #[derive(Clone, Debug)]
 pub(crate) struct Instruction {
-    pub(crate) item: FusedOp<TileOperand>,
+    pub(crate) item: TileOp<TileOperand>,
     /// The element type of the result.
     pub(crate) dtype: DType,
     /// The element type of the last operand.
@@ -279,7 +174,7 @@ impl TileCode {
 
 /// The code of a group while it is made.
 struct Maker<'a> {
-    group: &'a FusionGroup,
+    group: &'a TileGroup,
     /// Whether all uses of a value take one number.
     ones: Vec<bool>,
     registers: Registers,
@@ -297,92 +192,76 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     /// Adds the code of a value, and says where it is.
-    fn node(&mut self, node: &FusedNode) -> TileOperand {
-        let arg = match &node.item {
-            FusedOp::Read(buf, at) => TileOperand::Buffer(*buf, *at),
-            FusedOp::One(buf, at) => TileOperand::One(*buf, *at),
-            FusedOp::View(..) if node.stored.is_none() => return self.view(node),
-            FusedOp::View(..)
-            | FusedOp::Positions(_)
-            | FusedOp::Unary(..)
-            | FusedOp::Binary(..)
-            | FusedOp::Compare(..) => {
-                return self.computed(node);
-            }
-            FusedOp::IntUnary(..)
-            | FusedOp::IntBinary(..)
-            | FusedOp::And(..)
-            | FusedOp::Or(..)
-            | FusedOp::Not(_)
-            | FusedOp::FloatStep(..) => {
-                return self.computed(node);
-            }
-            FusedOp::Convert(..) | FusedOp::Select(_) | FusedOp::Gather(..) | FusedOp::Put(..) | FusedOp::Add(..) => {
-                return self.computed(node);
-            }
-            FusedOp::Form(..) | FusedOp::Weighted(..) => return self.computed(node),
-            FusedOp::SinCos(x, second) => return self.sines(node, *x, *second),
-            FusedOp::Second(_) => return self.second.take().expect("the operation before has two results"),
+    fn node(&mut self, node: &GroupNode<TileNode>) -> TileOperand {
+        let GroupNode { item, dtype, stored } = node;
+        let (dtype, stored) = (*dtype, *stored);
+        let op = match item {
+            TileNode::Op(op) => op,
+            TileNode::Second(_) => return self.second.take().expect("the operation before has two results"),
         };
-        if let Some(buf) = node.stored {
-            let (item, dtype) = (node.item.map(|_| arg), node.dtype);
+        let arg = match op {
+            TileOp::Lowered(FusedOp::Read(buf, at)) => TileOperand::Buffer(*buf, *at),
+            TileOp::Lowered(FusedOp::One(buf, at)) => TileOperand::One(*buf, *at),
+            TileOp::Lowered(FusedOp::View(buf, access)) if stored.is_none() => return self.view(*buf, access, dtype),
+            TileOp::SinCos(x, second) => return self.sines((dtype, stored), *x, *second),
+            TileOp::Lowered(_) | TileOp::Form(..) | TileOp::Weighted(..) => return self.computed(op, dtype, stored),
+        };
+        if let Some(buf) = stored {
+            let item = op.clone().map(|_| arg);
             self.each.push(Instruction { item, dtype, operand: dtype, out: TileOperand::Buffer(buf, 0) });
         }
         arg
     }
 
-    fn computed(&mut self, node: &FusedNode) -> TileOperand {
-        let operands = node.item.operands();
+    fn computed(&mut self, op: &TileOp<ValueId>, dtype: DType, stored: Option<BufferId>) -> TileOperand {
+        let operands = op.operands();
         // Only kernels of two operands, and selection, take one number for all positions, and not for all operands.
         let ones = operands.iter().filter(|v| matches!(self.args[**v as usize], TileOperand::One(..))).count();
-        let takes = node.item.takes_one_number_from().filter(|_| ones < operands.len());
+        let takes = op.takes_one_number_from().filter(|_| ones < operands.len());
         for (i, v) in operands.iter().enumerate() {
             if takes.is_none_or(|from| i < from) {
                 self.spread(*v);
             }
         }
-        let item = node.item.map(|v| self.args[v as usize]);
-        let out = if node.item.writes().is_some() { TileOperand::Register(0) } else { self.result(node) };
-        let operand = operands.last().map_or(node.dtype, |v| self.group.nodes[*v as usize].dtype);
-        self.each.push(Instruction { item, dtype: node.dtype, operand, out });
+        let item = op.clone().map(|v| self.args[v as usize]);
+        let out = if op.writes().is_some() { TileOperand::Register(0) } else { self.result(dtype, stored) };
+        let operand = operands.last().map_or(dtype, |v| self.group.nodes[*v as usize].dtype);
+        self.each.push(Instruction { item, dtype, operand, out });
         out
     }
 
     /// A view that is only an operand.
-    fn view(&mut self, node: &FusedNode) -> TileOperand {
-        if let FusedOp::View(_, access) = &node.item
-            && self.repeats
-            && access.period().is_some_and(|period| self.registers.tile.is_multiple_of(period))
-        {
+    fn view(&mut self, buf: BufferId, access: &StridedAccess, dtype: DType) -> TileOperand {
+        let item = TileOp::Lowered(FusedOp::View(buf, access.clone()));
+        if self.repeats && access.period().is_some_and(|period| self.registers.tile.is_multiple_of(period)) {
             // Each tile sees the same.
-            let (item, dtype) = (node.item.map(|_| TileOperand::Register(0)), node.dtype);
             let out = TileOperand::Register(self.registers.keep(dtype));
             self.before.push(Instruction { item, dtype, operand: dtype, out });
             return out;
         }
         // The values have one argument each, in their order.
         let one = self.ones[self.args.len()];
-        let out = TileOperand::View(ViewOperand { view: self.views, register: self.registers.take(node.dtype), one });
+        let out = TileOperand::View(ViewOperand { view: self.views, register: self.registers.take(dtype), one });
         self.views += 1;
-        let (item, dtype) = (node.item.map(|_| out), node.dtype);
         self.each.push(Instruction { item, dtype, operand: dtype, out });
         out
     }
 
     /// Where the result of an operation goes: to its buffer, or to a register.
-    fn result(&mut self, node: &FusedNode) -> TileOperand {
-        node.stored
-            .map_or_else(|| TileOperand::Register(self.registers.take(node.dtype)), |buf| TileOperand::Buffer(buf, 0))
+    fn result(&mut self, dtype: DType, stored: Option<BufferId>) -> TileOperand {
+        stored.map_or_else(|| TileOperand::Register(self.registers.take(dtype)), |buf| TileOperand::Buffer(buf, 0))
     }
 
-    /// The sine and the cosine of a value.
-    fn sines(&mut self, node: &FusedNode, x: ValueId, second: ValueId) -> TileOperand {
+    /// The sine and the cosine of a value: of this element type, and where the sine is stored.
+    fn sines(&mut self, sine: (DType, Option<BufferId>), x: ValueId, second: ValueId) -> TileOperand {
         self.spread(x);
-        let [sine, cosine] = [node, &self.group.nodes[second as usize]].map(|node| self.result(node));
-        let (item, dtype) = (FusedOp::SinCos(self.args[x as usize], cosine), node.dtype);
-        self.each.push(Instruction { item, dtype, operand: dtype, out: sine });
+        let (dtype, stored) = sine;
+        let out = self.result(dtype, stored);
+        let cosine = self.result(dtype, self.group.nodes[second as usize].stored);
+        let item = TileOp::SinCos(self.args[x as usize], cosine);
+        self.each.push(Instruction { item, dtype, operand: dtype, out });
         self.second = Some(cosine);
-        sine
+        out
     }
 
     /// Lets a value that is one number for all positions fill a register, which keeps it for all tiles.
@@ -392,7 +271,8 @@ impl Maker<'_> {
         let before = &mut self.before;
         let register = self.registers.kept((buf, at), dtype, |register| {
             let out = TileOperand::Register(register);
-            before.push(Instruction { item: FusedOp::One(buf, at), dtype, operand: dtype, out });
+            let item = TileOp::Lowered(FusedOp::One(buf, at));
+            before.push(Instruction { item, dtype, operand: dtype, out });
         });
         self.args[v as usize] = TileOperand::Register(register);
     }

@@ -14,8 +14,10 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use crate::backend::ir::fusion::{FusedNode, FusedOp, ValueId, Weights};
+use crate::backend::ir::elementwise::ElementwiseOp;
+use crate::backend::ir::fusion::{FusedNode, FusedOp, GroupNode, ValueId};
 use crate::backend::ir::step::BufferId;
+use crate::backend::tile::group::{TileNode, TileOp, Weights};
 use crate::kernels::elementwise::{Form, MAX_TERMS};
 use crate::ops::{Binary, Property, Unary};
 
@@ -81,16 +83,13 @@ pub struct Superinstructions {
 
 /// Whether an operation costs little beside its reads and writes.
 fn is_cheap(node: &FusedNode) -> bool {
-    match &node.item {
-        FusedOp::Binary(op, ..) => op.is(Property::Arithmetic),
-        FusedOp::Unary(op, _) => op.is(Property::Arithmetic),
-        FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Positions(_) | FusedOp::Compare(..) => {
-            false
-        }
-        FusedOp::IntUnary(..) | FusedOp::IntBinary(..) | FusedOp::And(..) | FusedOp::Or(..) | FusedOp::Not(_) => false,
-        FusedOp::FloatStep(..) | FusedOp::Convert(..) | FusedOp::Select(_) | FusedOp::Gather(..) => false,
-        FusedOp::Put(..) | FusedOp::Add(..) | FusedOp::Form(..) | FusedOp::Weighted(..) | FusedOp::SinCos(..) => false,
-        FusedOp::Second(_) => false,
+    let FusedOp::Elementwise(op) = node.item else { return false };
+    match op {
+        ElementwiseOp::Binary(op, ..) => op.is(Property::Arithmetic),
+        ElementwiseOp::Unary(op, _) => op.is(Property::Arithmetic),
+        ElementwiseOp::Compare(..) | ElementwiseOp::IntUnary(..) | ElementwiseOp::IntBinary(..) => false,
+        ElementwiseOp::And(..) | ElementwiseOp::Or(..) | ElementwiseOp::Not(_) => false,
+        ElementwiseOp::FloatStep(..) | ElementwiseOp::Convert(..) | ElementwiseOp::Select(_) => false,
     }
 }
 
@@ -98,12 +97,12 @@ fn is_cheap(node: &FusedNode) -> bool {
 pub(crate) fn fuse(
     nodes: Vec<FusedNode>,
     number: &dyn Fn(BufferId, usize) -> Option<f64>,
-) -> (Vec<FusedNode>, Superinstructions) {
+) -> (Vec<GroupNode<TileNode>>, Superinstructions) {
     let mut counts =
         Superinstructions { cheap: nodes.iter().filter(|node| is_cheap(node)).count(), ..Superinstructions::default() };
     let finder = Finder::new(&nodes, number);
     let mut absorbed = vec![false; nodes.len()];
-    let mut found: HashMap<usize, FusedOp<ValueId>> = HashMap::new();
+    let mut found: HashMap<usize, TileOp<ValueId>> = HashMap::new();
     for k in (0..nodes.len()).rev() {
         if !absorbed[k]
             && let Some(Candidate { item, inside, .. }) = finder.best(k)
@@ -116,32 +115,28 @@ pub(crate) fn fuse(
         }
     }
     let pairs = finder.sines();
-    if found.is_empty() && pairs.is_empty() {
-        return (nodes, counts);
-    }
-    let mut out: Vec<FusedNode> = Vec::with_capacity(nodes.len());
+    let mut out: Vec<GroupNode<TileNode>> = Vec::with_capacity(nodes.len());
     let mut new: Vec<ValueId> = vec![0; nodes.len()];
-    for (k, node) in nodes.iter().enumerate() {
+    for (k, FusedNode { item, dtype, stored }) in nodes.into_iter().enumerate() {
         if absorbed[k] {
             continue;
         }
+        let at = out.len() as ValueId;
         match pairs.get(&k) {
             // The second of the two comes with the first.
-            Some((first, _)) if *first != k => continue,
-            Some((_, [sine, cosine])) => {
-                let FusedOp::Unary(_, x) = node.item else { unreachable!("a sine is of one value") };
-                let at = out.len() as ValueId;
-                (new[*sine], new[*cosine]) = (at, at + 1);
-                let dtype = node.dtype;
-                let item = FusedOp::SinCos(new[x as usize], at + 1);
+            Some(pair) if pair.first() != k => {}
+            Some(pair) => {
+                let ([sine, cosine], [stored, second]) = (pair.values, pair.stored);
+                (new[sine], new[cosine]) = (at, at + 1);
+                let item = TileNode::Op(TileOp::SinCos(new[pair.angle as usize], at + 1));
                 counts.count += 1;
-                out.push(FusedNode { item, dtype, stored: nodes[*sine].stored });
-                out.push(FusedNode { item: FusedOp::Second(at), dtype, stored: nodes[*cosine].stored });
+                out.push(GroupNode { item, dtype, stored });
+                out.push(GroupNode { item: TileNode::Second(at), dtype, stored: second });
             }
             None => {
-                new[k] = out.len() as ValueId;
-                let item = found.remove(&k).unwrap_or_else(|| node.item.clone()).map(|v| new[v as usize]);
-                out.push(FusedNode { item, dtype: node.dtype, stored: node.stored });
+                new[k] = at;
+                let item = found.remove(&k).unwrap_or(TileOp::Lowered(item)).map(|v| new[v as usize]);
+                out.push(GroupNode { item: TileNode::Op(item), dtype, stored });
             }
         }
     }
@@ -150,7 +145,7 @@ pub(crate) fn fuse(
 
 /// A superinstruction found, and the values that it absorbs.
 struct Candidate {
-    item: FusedOp<ValueId>,
+    item: TileOp<ValueId>,
     inside: SmallVec<[ValueId; 8]>,
     /// The passes it saves.
     gain: usize,
@@ -163,8 +158,20 @@ struct Match {
     inside: SmallVec<[ValueId; 8]>,
 }
 
-/// The first of a pair of a sine and a cosine of one angle, and both.
-type Pair = (usize, [usize; 2]);
+/// The sine and the cosine of one angle: both values, and where they are stored.
+#[derive(Clone, Copy)]
+struct SinePair {
+    angle: ValueId,
+    values: [usize; 2],
+    stored: [Option<BufferId>; 2],
+}
+
+impl SinePair {
+    /// Which of the two comes first.
+    fn first(&self) -> usize {
+        self.values[0].min(self.values[1])
+    }
+}
 
 struct Finder<'a> {
     nodes: &'a [FusedNode],
@@ -190,6 +197,17 @@ impl<'a> Finder<'a> {
         self.uses[v as usize] == 1 && self.node(v).stored.is_none()
     }
 
+    /// An operation on one float, and its operand.
+    fn unary(&self, v: ValueId) -> Option<(Unary, ValueId)> {
+        if let FusedOp::Elementwise(ElementwiseOp::Unary(op, a)) = self.node(v).item { Some((op, a)) } else { None }
+    }
+
+    /// An operation on two floats, and its operands.
+    fn binary(&self, v: ValueId) -> Option<(Binary, ValueId, ValueId)> {
+        let FusedOp::Elementwise(ElementwiseOp::Binary(op, a, b)) = self.node(v).item else { return None };
+        Some((op, a, b))
+    }
+
     fn is_one(&self, v: ValueId) -> bool {
         matches!(self.node(v).item, FusedOp::One(..))
     }
@@ -200,7 +218,7 @@ impl<'a> Finder<'a> {
 
     /// The largest superinstruction that ends with this operation.
     fn best(&self, k: usize) -> Option<Candidate> {
-        if !matches!(self.nodes[k].item, FusedOp::Unary(..) | FusedOp::Binary(..)) {
+        if !matches!(self.nodes[k].item, FusedOp::Elementwise(ElementwiseOp::Unary(..) | ElementwiseOp::Binary(..))) {
             return None;
         }
         let mut best: Option<Candidate> = None;
@@ -221,7 +239,7 @@ impl<'a> Finder<'a> {
             return None;
         }
         let gain = found.inside.len();
-        Some(Candidate { item: FusedOp::Form(rule.form, leaves), inside: found.inside, gain })
+        Some(Candidate { item: TileOp::Form(rule.form, leaves), inside: found.inside, gain })
     }
 
     /// What a pattern matches at a value, beside what it has matched already.
@@ -240,7 +258,7 @@ impl<'a> Finder<'a> {
                 (*leaf == v && suits).then_some(found)
             }
             Tree::Unary(op, a) => {
-                let FusedOp::Unary(own, x) = self.node(v).item else { return None };
+                let Some((own, x)) = self.unary(v) else { return None };
                 if *op == own { self.matches(rule, a, x, false, operation(found)?) } else { None }
             }
             Tree::Binary(op, a, b) => {
@@ -249,12 +267,10 @@ impl<'a> Finder<'a> {
                     let found = self.matches(rule, a, x, false, found.clone())?;
                     self.matches(rule, b, y, false, found)
                 };
-                if let FusedOp::Unary(Unary::Square, x) = self.node(v).item
-                    && *op == Binary::Mul
-                {
+                if let (Some((Unary::Square, x)), Binary::Mul) = (self.unary(v), op) {
                     return both(x, x);
                 }
-                let FusedOp::Binary(own, x, y) = self.node(v).item else { return None };
+                let Some((own, x, y)) = self.binary(v) else { return None };
                 if *op != own {
                     return None;
                 }
@@ -308,23 +324,23 @@ impl<'a> Finder<'a> {
         terms.reverse();
         let weights = Weights { constant, weights: terms.iter().map(|(_, weight)| *weight).collect() };
         let terms = terms.iter().map(|(term, _)| *term).collect();
-        Some(Candidate { item: FusedOp::Weighted(Box::new(weights), terms), inside, gain })
+        Some(Candidate { item: TileOp::Weighted(Box::new(weights), terms), inside, gain })
     }
 
     /// Whether a value is a sum or difference that may be absorbed.
     fn is_sum(&self, v: ValueId) -> bool {
-        self.is_free(v) && matches!(self.node(v).item, FusedOp::Binary(Binary::Add | Binary::Sub, ..))
+        self.is_free(v) && matches!(self.binary(v), Some((Binary::Add | Binary::Sub, ..)))
     }
 
     /// Whether a value is a product that may be absorbed.
     fn is_product(&self, v: ValueId) -> bool {
-        self.is_free(v)
-            && matches!(self.node(v).item, FusedOp::Binary(Binary::Mul, ..) | FusedOp::Unary(Unary::Square, _))
+        let is_product = matches!(self.binary(v), Some((Binary::Mul, ..)));
+        self.is_free(v) && (is_product || matches!(self.unary(v), Some((Unary::Square, _))))
     }
 
     /// The operands of a sum or difference, first one that is a sum itself if there is one, and the sign of the second.
     fn sum(&self, v: ValueId) -> Option<(ValueId, ValueId, f64)> {
-        let FusedOp::Binary(op, a, b) = self.node(v).item else { return None };
+        let (op, a, b) = self.binary(v)?;
         if op == Binary::Add {
             let exchange = !self.is_sum(a) && self.is_sum(b);
             Some(if exchange { (b, a, 1.0) } else { (a, b, 1.0) })
@@ -335,9 +351,9 @@ impl<'a> Finder<'a> {
 
     /// A term of a sum: a value and its weight, which may be a product that is absorbed.
     fn term(&self, v: ValueId, sign: f64, inside: &mut SmallVec<[ValueId; 8]>) -> (ValueId, f64) {
-        let weighted = if let FusedOp::Unary(Unary::Neg, x) = self.node(v).item {
+        let weighted = if let Some((Unary::Neg, x)) = self.unary(v) {
             Some((x, -1.0))
-        } else if let FusedOp::Binary(Binary::Mul, x, y) = self.node(v).item {
+        } else if let Some((Binary::Mul, x, y)) = self.binary(v) {
             self.constant(y).map(|c| (x, c)).or_else(|| self.constant(x).map(|c| (y, c)))
         } else {
             None
@@ -351,19 +367,21 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The sines and cosines of one angle: for each of the two, which comes first, and both.
-    fn sines(&self) -> HashMap<usize, Pair> {
+    /// The sines and cosines of one angle, by the number of each of the two.
+    fn sines(&self) -> HashMap<usize, SinePair> {
         let mut angles: HashMap<ValueId, [Option<usize>; 2]> = HashMap::new();
-        for (k, node) in self.nodes.iter().enumerate() {
-            if let FusedOp::Unary(op @ (Unary::Sin | Unary::Cos), x) = node.item {
+        for k in 0..self.nodes.len() {
+            if let Some((op @ (Unary::Sin | Unary::Cos), x)) = self.unary(k as ValueId) {
                 angles.entry(x).or_default()[usize::from(op == Unary::Cos)] = Some(k);
             }
         }
-        let pairs = angles.into_values().filter_map(|pair| match pair {
-            [Some(sine), Some(cosine)] => Some((sine, cosine)),
+        let pairs = angles.into_iter().filter_map(|(angle, pair)| match pair {
+            [Some(sine), Some(cosine)] => {
+                let values = [sine, cosine];
+                Some(SinePair { angle, values, stored: values.map(|k| self.nodes[k].stored) })
+            }
             _ => None,
         });
-        let both = pairs.map(|(sine, cosine)| (sine.min(cosine), [sine, cosine]));
-        both.flat_map(|pair| pair.1.map(|k| (k, pair))).collect()
+        pairs.flat_map(|pair| pair.values.map(|k| (k, pair))).collect()
     }
 }
