@@ -185,7 +185,7 @@ const BACKEND: [&str; 11] =
 const REPORTS: usize = 8;
 
 /// The code of a file as one text, without comments and without what is compiled for tests alone.
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     let lines: Vec<String> = code(path).into_iter().map(|(_, line)| line).collect();
     without_tests(&lines.join("\n"))
 }

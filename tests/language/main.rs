@@ -42,6 +42,7 @@ mod special;
 mod tensor;
 mod tree;
 mod types;
+mod unreachable;
 mod unwind;
 mod variants;
 mod verbs;
