@@ -204,13 +204,15 @@ fn unary(op: Unary, a: ValueId) -> (Selection, SmallVec<[ValueId; 4]>) {
 
 /// The factors of a product of `f64`.
 fn product(values: &SsaValues, v: ValueId) -> Option<(ValueId, ValueId)> {
-    match &values.list[v as usize] {
-        (ValueOrigin::Computed(ComputedOp::Elementwise(op), _), DType::F64) => match op {
-            ElementwiseOp::Binary(Binary::Mul, a, b) => Some((*a, *b)),
-            ElementwiseOp::Unary(Unary::Square, a) => Some((*a, *a)),
-            _ => None,
-        },
-        (ValueOrigin::Computed(..) | ValueOrigin::Initial(_) | ValueOrigin::Carry | ValueOrigin::Row(_), _) => None,
+    let (ValueOrigin::Computed(ComputedOp::Elementwise(op), _), DType::F64) = &values.list[v as usize] else {
+        return None;
+    };
+    if let ElementwiseOp::Binary(Binary::Mul, a, b) = op {
+        Some((*a, *b))
+    } else if let ElementwiseOp::Unary(Unary::Square, a) = op {
+        Some((*a, *a))
+    } else {
+        None
     }
 }
 

@@ -258,7 +258,7 @@ impl<'a> Finder<'a> {
                 (*leaf == v && suits).then_some(found)
             }
             Tree::Unary(op, a) => {
-                let Some((own, x)) = self.unary(v) else { return None };
+                let (own, x) = self.unary(v)?;
                 if *op == own { self.matches(rule, a, x, false, operation(found)?) } else { None }
             }
             Tree::Binary(op, a, b) => {
@@ -270,7 +270,7 @@ impl<'a> Finder<'a> {
                 if let (Some((Unary::Square, x)), Binary::Mul) = (self.unary(v), op) {
                     return both(x, x);
                 }
-                let Some((own, x, y)) = self.binary(v) else { return None };
+                let (own, x, y) = self.binary(v)?;
                 if *op != own {
                     return None;
                 }
