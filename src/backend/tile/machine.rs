@@ -184,8 +184,9 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Runs an operation that is no superinstruction.
-    #[inline]
+    /// Runs an operation that is no superinstruction. Inline, as the next one: tiles may be short, and a call for each level
+    /// of operations takes as many instructions as the choice of the kernel.
+    #[inline(always)]
     fn lowered(&self, op: &FusedOp<TileOperand>, instruction: &Instruction) {
         let Instruction { item: _, dtype, operand, out } = instruction;
         let out = *out;
@@ -229,7 +230,7 @@ impl<'a> Tile<'a> {
     }
 
     /// Runs an elementwise operation, with the element types of its result and of its last operand.
-    #[inline]
+    #[inline(always)]
     fn elementwise(&self, op: &ElementwiseOp<TileOperand>, dtype: DType, operand: DType, out: TileOperand) {
         let isa = self.isa;
         match op {
