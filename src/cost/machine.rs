@@ -1,4 +1,4 @@
-//! Measured constants: times, sizes of caches, and the sizes from which on one way takes less time than another.
+//! Measured constants: times, cache sizes, and the sizes at which one implementation becomes faster than another.
 //!
 //! Law: a number that follows from a measured time, or from the size of a cache, stands here, once, with its unit and a
 //! command: `measured` is a command that prints the number or times of which it is made, `seen` one that runs what the
@@ -11,7 +11,8 @@
 //! | `anchors "name"` | `cargo run --release --example anchors "name" 1`, and with `--explain` the time of each step |
 //! | `threads "name"` | `cargo run --release --example anchors "name" 2` beside the same on one thread |
 //!
-//! The numbers order ways to do the same; none is a prediction. They come from machines with AVX-512.
+//! The constants rank implementations of the same operation; none predicts a time. They were measured on processors
+//! with AVX-512.
 
 /// Makes the struct, its one value, and the list of commands from the rows.
 macro_rules! machine {

@@ -1,4 +1,4 @@
-//! Batching: a program on stacks, with one operation in place of one per element.
+//! Batching: a program runs on stacks, with one operation on stacks in place of one operation per element.
 //!
 //! [`batch`] runs a program once on values some of which are stacks of `n` values along a new outermost axis. An
 //! operation without a stack among its operands is computed once: a value that does not depend on the element is not
@@ -100,7 +100,7 @@ fn exchanged(b: &mut Builder, id: NodeId) -> NodeId {
     b.apply(Op::Linear(Box::new(Linear::permute(&shape, &axes)), id))
 }
 
-/// Which results of a program are stacks, given which inputs are.
+/// Which results of a program are stacks, given which of its inputs are.
 #[allow(clippy::wildcard_enum_match_arm, reason = "every operation with one result moves with its operands")]
 fn moving(program: &Program, inputs: &[bool]) -> Vec<bool> {
     let mut moves: Vec<bool> = inputs.to_vec();
@@ -125,7 +125,7 @@ fn moving(program: &Program, inputs: &[bool]) -> Vec<bool> {
             }
             Op::Output(of, position) => match several.binary_search_by_key(of, |(id, _)| *id) {
                 Ok(at) => several[at].1[*position],
-                // The results of a call move together.
+                // All results of a call are stacks if one of its operands is.
                 Err(_) => moves[*of as usize],
             },
             _ => any(&moves),
@@ -219,8 +219,8 @@ impl Batch<'_> {
     }
 }
 
-/// The function with rules on stacks of `n` where an argument is marked. The cotangent of an argument that all elements
-/// share is the sum of the elements' cotangents.
+/// The function with rules on stacks of `n`, one for each marked argument. The cotangent of an argument that all
+/// elements share is the sum of the cotangents of the elements.
 fn ruled_on_stacks(custom: &Custom, n: usize, args: &[bool], results: &[bool]) -> Custom {
     let like =
         |b: &mut Builder, flags: &[bool], k: usize, v: BatchedValue| if flags[k] { stack(b, n, v) } else { v.id };
@@ -360,7 +360,7 @@ impl Batch<'_> {
                 if let CustomKind::While { most } = custom.kind() {
                     return self.repeated(custom, *most, &args);
                 }
-                // The solutions of linear equations are as many as their right-hand sides.
+                // Linear equations have one solution per right-hand side.
                 if let (Some(_), Some(right)) = (custom.solves(), args.last_mut()) {
                     *right = BatchedValue::stack(stack(self.b, n, *right));
                 }
@@ -375,7 +375,8 @@ impl Batch<'_> {
         }
     }
 
-    /// A call on stacks: of linear algebra on more matrices, of code of the host for each element.
+    /// A call on stacks: linear algebra takes further leading axes, a function of the host is called for each
+    /// element.
     fn called(&mut self, call: &Call, args: &[BatchedValue]) -> Made {
         let (call, args) = match call {
             Call::Matrix(op) => {
@@ -395,7 +396,7 @@ impl Batch<'_> {
         Made::Many(results.into_iter().map(|id| BatchedValue { id, stacked: true }).collect())
     }
 
-    /// The results of an operation with so many.
+    /// The `count` results of an operation.
     fn results(&mut self, op: Op<NodeId>, count: usize) -> Vec<NodeId> {
         let of = self.b.apply(op);
         (0..count).map(|k| self.b.apply(Op::Output(of, k))).collect()

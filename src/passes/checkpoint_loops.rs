@@ -1,8 +1,8 @@
 //! Checkpointing: loops cut in segments that reverse mode runs again, so that it keeps few states.
 //!
-//! Law: values and derivatives are unchanged, sums over the trips of a derivative are added up segment by segment. Only
-//! recurrences are cut: a loop that becomes bulk operations has no states. A loop within a loop that is cut stays as it
-//! is, since a segment runs it again.
+//! Law: values and derivatives are unchanged, up to the order of sums over trips: a derivative adds these up segment
+//! by segment. Only recurrences are cut, since a loop that becomes bulk operations has no states to store. A loop
+//! inside a loop that is cut is not cut itself, since each segment runs the inner loop again.
 
 use std::rc::Rc;
 
@@ -40,10 +40,10 @@ pub fn checkpoint_loops(program: &Program, checkpoint: Checkpoint) -> Program {
     })
 }
 
-/// The segments of a loop; none for what is not cut.
+/// The segments of a loop; none for a loop that is not cut.
 fn plan(op: &Op<NodeId>, checkpoint: Checkpoint) -> SegmentPlan {
     let Op::Loop(l) = op else { return SegmentPlan::whole() };
-    // A plan of a run lets states go after their last use.
+    // The reverse pass frees a state after its last use.
     let plan = checkpoint.plan(l.n, true);
     if plan.is_whole() || is_recurrence(l) { plan } else { SegmentPlan::whole() }
 }

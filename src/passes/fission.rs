@@ -1,4 +1,4 @@
-//! Loop fission: what a recurrence need not compute trip by trip is computed in bulk before or after it.
+//! Loop fission: parts of a recurrence that do not need to run trip by trip are computed in bulk before or after it.
 //!
 //! The body of a loop has three parts: the values that do not depend on the carry, the values that the next carry
 //! depends on, and the values computed from those for the outputs alone. Only the second part must run trip by trip;
@@ -133,9 +133,9 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
     parts
 }
 
-/// The values that could be copied before the loop, but are copied trip by trip: those that only the loop reads and
-/// that are moved from values of fewer elements. A stack of the fewer elements is smaller than one of the copies, and a
-/// trip copies as many elements either way.
+/// Values that could be computed in bulk before the loop, but are copied in each trip: views and replications that
+/// only the loop reads, of values with fewer elements. A stack of the fewer elements is smaller than a stack of the
+/// copies, and a trip copies as many elements either way.
 fn copied(l: &Loop<NodeId>, parts: &[Part]) -> Vec<usize> {
     let (nodes, carried, given) = (l.body.nodes(), l.init.len(), l.body.inputs().len());
     // The number of elements per trip of the smallest stacks from which a trip can copy the value.
@@ -176,7 +176,7 @@ fn copied(l: &Loop<NodeId>, parts: &[Part]) -> Vec<usize> {
     stay
 }
 
-/// Whether an operation moves elements of its operands, or adds them at places, and computes nothing else.
+/// Whether an operation only moves elements of its operands, or adds them at indices, without other arithmetic.
 fn is_copy(op: &Op<NodeId>) -> bool {
     match op {
         Op::Linear(op, _) => match **op {

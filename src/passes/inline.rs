@@ -1,8 +1,8 @@
 //! Inlining: functions without rules become their operations.
 //!
-//! Such a function holds what a reverse pass runs again apart from its surroundings, so that no pass stores what is to
-//! be computed again. A plan of a run has no such passes after it, and knows better what to reuse if it sees all
-//! operations.
+//! A function without rules marks operations that a reverse pass computes again, so that no pass merges them with the
+//! same operations of the forward pass and stores the results. When a program is planned, no such pass follows, and
+//! the planner reuses memory better if it sees all operations.
 //!
 //! Law: the same operations on the same values, in the same order.
 

@@ -65,8 +65,8 @@ pub fn optimize_with(program: &Program, options: Options) -> Program {
     after(Phase::Optimize, program, &Settings { options, ..Settings::DEFAULT })
 }
 
-/// The program with each of its bodies simplified once, for itself: what loops know of their operands would make many
-/// bodies of one that they share.
+/// The program with each of its bodies simplified once, without facts about the operands of its loops: such facts
+/// differ from loop to loop, and would turn one shared body into many.
 fn body_by_body(program: &Program) -> Program {
     let mut simple: HashMap<u64, Program> = HashMap::new();
     for body in program.distinct(|op| run_by(op).into_iter()) {

@@ -1,12 +1,12 @@
 //! Multi-tangent forward mode: tangents in several directions, side by side in the loops of a program.
 //!
-//! [`multi_tangent`] runs a program that is linear in some of its inputs for several values of these inputs at once. What does
-//! not depend on these inputs is computed once, and what depends on them lane by lane: a loop carries its values once,
-//! and the tangents of its values as often as there are lanes. [`batch`](crate::passes::batch) does the same work on stacks;
-//! in lanes a number stays a number, which loops of numbers keep in registers.
+//! [`multi_tangent`] evaluates a program that is linear in some of its inputs for several values of these inputs at
+//! once. Values that do not depend on these inputs are computed once, all others lane by lane: a loop carries each
+//! primal value once, and its tangent once per lane. [`batch`](crate::passes::batch) does the same work on stacks; in
+//! lanes a scalar stays a scalar, which loops of scalars keep in registers.
 //!
-//! Law: lane `k` of a result is the result for the values of lane `k`. What is known to be zero in a lane costs nothing
-//! there: a tangent that does not exist is no zero that is multiplied.
+//! Law: lane `k` of a result is the result for the inputs of lane `k`. A tangent that is known to be zero in a lane
+//! costs nothing there: it is omitted, not multiplied as a zero.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl LaneValue {
 }
 
 impl Form {
-    /// A value of this form whose parts are the next of these.
+    /// A value of this form whose parts are the next values of an iterator.
     fn value(&self, mut next: impl FnMut() -> NodeId) -> LaneValue {
         match self {
             Form::Same => LaneValue::Same(next()),
@@ -88,8 +88,8 @@ impl Form {
         }
     }
 
-    /// The form of a carry that starts with, or becomes, a value of another form, too. A value that is the same in all
-    /// lanes is a zero, if a carry has lanes otherwise; one that is not known to be zero counts in every lane.
+    /// The form of a carry that has one form initially and the other after a trip. A value that is the same in all
+    /// lanes must be zero if the carry has lanes otherwise; one that is not known to be zero counts in every lane.
     fn join(&self, other: &Form, zeros: [bool; 2]) -> Form {
         match (self, other) {
             (Form::Same, Form::Same) => Form::Same,
@@ -218,7 +218,7 @@ impl Run<'_> {
         }
     }
 
-    /// The results of an operation with so many.
+    /// The `count` results of an operation.
     fn several(&mut self, op: &Op<NodeId>, count: usize) -> Vec<LaneValue> {
         let apply = |run: &mut Self, k: usize| {
             let of = op.map(&mut |a| run.lane(*a, k));
@@ -231,7 +231,8 @@ impl Run<'_> {
         (0..count).map(|at| LaneValue::Each(result(at))).collect()
     }
 
-    /// The results of a loop with as many trips, or of one that ends by itself as early, which carries each value once, or once for each lane.
+    /// The results of a loop, with the same number of trips or the same early end, which carries each value once, or
+    /// once per lane.
     fn looped(
         &mut self,
         l: Place<'_>,

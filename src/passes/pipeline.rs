@@ -40,21 +40,21 @@ pub enum Keeps {
     Values,
 }
 
-/// What passes are told beside the program.
+/// The arguments of passes beside the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// What rules may do.
+    /// The options of rewrite rules.
     pub options: Options,
     /// How loops are cut, if at all.
     pub checkpoint: Option<Checkpoint>,
-    /// How many times it counts what it costs to compute a value again instead of storing it.
+    /// The weight of arithmetic against memory, where a value is computed again instead of stored.
     pub rematerialization: f64,
-    /// Whether the bodies of loops over small arrays compute number by number.
+    /// Whether the bodies of loops over small arrays compute scalar by scalar.
     pub scalar_replacement: bool,
 }
 
 impl Settings {
-    /// What a [`Function`](crate::Function) without options is made with.
+    /// The settings of a [`Function`](crate::Function) without options.
     pub const DEFAULT: Settings =
         Settings { options: Options::DEFAULT, checkpoint: None, rematerialization: 1.0, scalar_replacement: true };
 }
@@ -209,7 +209,7 @@ enum Rounds {
     Once,
     /// Once, and again as long as the program is like this.
     While(fn(&Program) -> bool),
-    /// At most so often, until the first pass of the group has nothing to do.
+    /// At most this many times, until the first pass of the group changes nothing.
     WhileTheFirstChanges(usize),
 }
 
@@ -282,7 +282,7 @@ impl Way<'_> {
     }
 
     fn phase(&mut self, phase: Phase) {
-        // What loops know of their operands would make many bodies of one that they share.
+        // Facts about the operands of loops would turn one shared body into many.
         if phase == Phase::Optimize && self.program.is_shared() {
             self.pass(&SIMPLIFY);
             return;

@@ -1,8 +1,9 @@
-//! One-hot propagation: of multiples of basis vectors, only the elements that are not zero are computed.
+//! One-hot propagation: for multiples of basis vectors, only the elements that are not zero are computed.
 //!
-//! A Jacobian is computed for all basis vectors at once, and these are a written diagonal. What is made of it
-//! elementwise is zero wherever it is: a value is then a sum of *pieces*, each a small array and the places where it is
-//! written. So a Hessian with three diagonals costs three vectors, and the zeros around.
+//! A Jacobian is computed for all basis vectors at once: its seed is an identity matrix, written as a diagonal. An
+//! elementwise multiple of the seed is zero wherever the seed is, so a value is a sum of *pieces*: each a small
+//! array, with the places where it is written. A Hessian with three diagonals costs three vectors, and the zeros
+//! around them.
 //!
 //! Law: with [`Options::basis`](crate::passes::Options) the products with zeros around written numbers are left out, even those
 //! with NaN; elsewhere nothing changes but the sign of zeros in derivatives. A piece is followed as long as all pieces
@@ -131,10 +132,10 @@ fn each(pieces: &Pieces, mut f: impl FnMut(NodeId, &View) -> NodeId) -> Pieces {
     pieces.iter().map(|piece| Piece { small: f(piece.small, &piece.into), into: piece.into.clone() }).collect()
 }
 
-/// What a view looks at.
+/// The elements that a view reads, as a value.
 fn read(b: &mut Builder, from: &View, a: NodeId) -> NodeId {
     if let (Op::Constant(Constant(c)), true) = (&b.node(a).op, from.is_total()) {
-        // A number stays one.
+        // A uniform constant stays one.
         let number = with_elem!(c.dtype(), E => c.splat::<E>().map(|x| Array::full::<E>(from.shape(), x)));
         if let Some(number) = number {
             return b.apply(Op::Constant(Constant(number)));
@@ -151,7 +152,7 @@ fn binary(b: &mut Builder, op: Binary, x: NodeId, y: NodeId) -> NodeId {
     b.apply(Op::Binary(op, x, y))
 }
 
-/// The value of which these are the pieces.
+/// The whole value that these pieces add up to.
 fn whole(b: &mut Builder, pieces: &Pieces) -> NodeId {
     let mut sum = None;
     for Piece { small, into } in pieces {

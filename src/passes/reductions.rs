@@ -1,4 +1,4 @@
-//! Reductions: carries that only add up become sums over the trips; carries that never change are captured.
+//! Reductions: carries that only accumulate become sums over the trips; carries that never change are captured.
 //!
 //! `c' = c + e`, where `c` has no other use, is the sum of all `e`: an output of the loop and a sum outside. The same
 //! holds for `c' = scatter_add(c, ix, v)`, and for several additions in sequence. If a linear or bilinear operation
@@ -162,7 +162,8 @@ impl Split {
     }
 }
 
-/// The fate of a carry: follows the carry from its variable through the only use of each value to its next value.
+/// The fate of a carry, found by following the carry from its input through the only use of each value to its next
+/// value.
 #[allow(clippy::wildcard_enum_match_arm, reason = "what is not known to add up stays a carry")]
 fn fate(body: &Program, uses: &[u32], k: usize) -> Fate {
     let mut at = k as NodeId;

@@ -1,9 +1,9 @@
-//! Rematerialization: what one loop would store for another is computed again there, where that is cheaper.
+//! Rematerialization: values that one loop would store for another are computed again there, where that is cheaper.
 //!
-//! The reverse loop of a derivative reads what the forward loop has kept of each trip. A value that is a cheap function
-//! of others that are kept anyway costs a write and a read of memory, often more than its few sums and products. Which
-//! is cheaper is estimated from sizes alone: small rows are stored, since each operation of a trip has to be started,
-//! large ones are computed again.
+//! The reverse loop of a derivative reads values that the forward loop stores in each trip. To store a value that is
+//! a cheap function of other stored values costs a write and a read of memory, often more than the few sums and
+//! products that compute it. The choice follows from sizes alone: small rows are stored, since each operation of a
+//! trip has a fixed overhead; large rows are computed again.
 //!
 //! Law: each value is computed by the same operations on the same values, so the results have the same bits. Only the
 //! plan of a run asks for this pass: the vectoriser would move out of the loop what the pass moves in.
@@ -18,8 +18,8 @@ use crate::shape::size;
 /// The largest number of operations that compute a value again.
 const MOST: usize = 12;
 
-/// The program in which loops compute again what is cheap; nothing, if there is nothing. What it costs to compute
-/// counts this many times.
+/// The program in which loops compute cheap values again; `None` if there are none. The cost of computing is weighted
+/// by this factor.
 pub(crate) fn rematerialize(program: &Program, costs: f64) -> Option<Program> {
     let mut bodies: BTreeMap<usize, Program> = BTreeMap::new();
     let (readers, mut found) = (readers(program), Found::default());
@@ -52,7 +52,7 @@ pub(crate) fn rematerialize(program: &Program, costs: f64) -> Option<Program> {
     }))
 }
 
-/// What is computed again.
+/// The values that are computed again.
 #[derive(Default)]
 struct Found {
     /// For each output of a loop that is computed again, the loop and the value of its body.
@@ -82,7 +82,7 @@ enum Leaf {
 }
 
 impl Found {
-    /// Looks for outputs of a loop that only other loops read, row by row, and that these should compute.
+    /// Looks for outputs of a loop that only other loops read, row by row, and that these other loops should compute.
     fn look(&mut self, program: &Program, readers: &Readers, k: NodeId, costs: f64) {
         let l = loop_of(program, k);
         let carried = l.init.len();
@@ -131,7 +131,7 @@ impl Found {
         (!dropped.contains(&position)).then(|| position - dropped.range(..position).count())
     }
 
-    /// A loop without the results that are computed again, and with what it computes itself.
+    /// A loop without the results that its readers compute again, and with the values that it computes again itself.
     fn remade(&self, b: &mut Builder, program: &Program, k: NodeId, l: &Loop<NodeId>, now: &Now) -> NodeId {
         let again: Vec<Option<&(NodeId, Value)>> = l.xs.iter().map(|x| self.values.get(x)).collect();
         let mut xs: Vec<NodeId> = l.xs.iter().filter(|x| !self.values.contains_key(x)).map(|x| now.of(*x)).collect();
@@ -278,8 +278,8 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
     }
 }
 
-/// Whether to compute a value in each trip of some loops costs less than to write it in each trip of one, and to read
-/// it in the others.
+/// Whether computing a value in each trip of the reading loops costs less than writing it in each trip of one loop
+/// and reading it in the others.
 fn pays(program: &Program, l: &Loop<NodeId>, value: &Value, loops: &[NodeId], costs: f64) -> bool {
     let bytes = |node: &Node| (size(&node.shape) * node.dtype.width()) as f64;
     let far = |bytes: f64| bytes * l.n as f64 > MACHINE.level2_stack as f64;

@@ -1,9 +1,10 @@
 //! Sinking: rows that are an elementwise function of other rows are computed in the loop that reads them.
 //!
-//! What a loop does not change is computed in bulk before the loop: a stack that is written and read once, beside the
-//! one that it is made of. In the derivative of a long recurrence, where the partials of each trip are a function of
-//! its state, that doubles the memory and more. Large rows are computed by the loop that reads them; small ones are
-//! not, since each operation of a trip has to be started, and neither are dear functions if the stack stays in cache.
+//! Loop-invariant code is computed in bulk before the loop: the result is a stack that is written and read once,
+//! beside the stack that it is computed from. In the derivative of a long recurrence, where the partials of each trip
+//! are a function of its state, that at least doubles the memory. Large rows are therefore computed by the loop that
+//! reads them. Small rows are not, since each operation of a trip has a fixed overhead; nor are expensive functions,
+//! if the stack stays in cache.
 //!
 //! Law: each value is computed once, by the same operations on the same values, so the results have the same bits. Only
 //! the plan of a run asks for this pass: the vectoriser would move out of the loop what the pass moves in.
@@ -30,8 +31,8 @@ struct Rows {
     same: BTreeMap<NodeId, NodeId>,
 }
 
-/// The program in which loops compute the rows they read; nothing, if there are none. A row costs so many times as
-/// much.
+/// The program in which loops compute the rows they read; `None` if there are none. The cost of computing is weighted
+/// by this factor.
 pub(crate) fn sink(program: &Program, costs: f64) -> Option<Program> {
     let uses = program.uses();
     let mut bodies: BTreeMap<NodeId, Program> = BTreeMap::new();
@@ -64,8 +65,8 @@ pub(crate) fn sink(program: &Program, costs: f64) -> Option<Program> {
     }))
 }
 
-/// A sequence as a function of the rows of other stacks, if nothing else needs the sequence, or what is computed on the
-/// way, its rows are large, and the loop reads at most one stack more than without it.
+/// A sequence as a function of the rows of other stacks. `None` if another operation reads the sequence or an
+/// intermediate value, if its rows are small, or if the loop would read more than one additional stack.
 fn rows(program: &Program, uses: &[u32], l: &Loop<NodeId>, x: NodeId, costs: f64) -> Option<Rows> {
     let bytes = |id: NodeId| {
         let node = &program.nodes()[id as usize];
@@ -75,8 +76,8 @@ fn rows(program: &Program, uses: &[u32], l: &Loop<NodeId>, x: NodeId, costs: f64
         return None;
     }
     let mut rows = Rows { inner: BTreeSet::new(), stacks: BTreeSet::new(), same: BTreeMap::new() };
-    // The values on the way, with their uses by operations that are moved. An operand has a smaller number than its
-    // users, so all of these are known when it is looked at.
+    // The intermediate values, with their uses by operations that are moved. An operand has a smaller number than its
+    // users, so all users are known when the operand is reached.
     let mut open: BTreeMap<NodeId, u32> = BTreeMap::from([(x, 1)]);
     while let Some((id, inside)) = open.pop_last() {
         let node = &program.nodes()[id as usize];
@@ -97,7 +98,7 @@ fn rows(program: &Program, uses: &[u32], l: &Loop<NodeId>, x: NodeId, costs: f64
     let cheap = |id: &NodeId| !near || is_cheap(&program.nodes()[*id as usize].op);
     let more = rows.stacks.iter().filter(|stack| !l.xs.contains(stack)).count();
     let pays = rows.inner.contains(&x) && rows.inner.iter().all(cheap) && !rows.stacks.is_empty() && more <= 1;
-    // A row of wide elements that become narrow ones is more to read.
+    // A stack of a wider element type, converted to a narrower one, would be more to read.
     let larger = |stack: &NodeId| bytes(*stack) > bytes(x);
     (pays && !rows.stacks.iter().any(larger)).then_some(rows)
 }
@@ -114,7 +115,7 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
     }
 }
 
-/// The value of which this one is `n` copies along a new first axis.
+/// The value that this one replicates `n` times along a new first axis.
 fn copies(program: &Program, n: usize, id: NodeId) -> Option<NodeId> {
     let Op::Linear(op, of) = &program.nodes()[id as usize].op else { return None };
     let Linear::Affine { from, into } = &**op else { return None };
@@ -122,7 +123,7 @@ fn copies(program: &Program, n: usize, id: NodeId) -> Option<NodeId> {
     (into.is_identity() && *from == source.widened(n)).then_some(*of)
 }
 
-/// The constant of this shape that repeats the number of a constant, if that repeats one.
+/// A constant of this shape that repeats the number of a given constant, if that constant is uniform.
 fn number(program: &Program, id: NodeId, shape: &[usize]) -> Option<Array> {
     let Op::Constant(Constant(c)) = &program.nodes()[id as usize].op else { return None };
     with_elem!(c.dtype(), E => c.splat::<E>().map(|x| Array::full(shape, x)))

@@ -1,4 +1,4 @@
-//! Index-set splitting: choices by position become concatenations, each part of one branch.
+//! Index-set splitting: selections by position become concatenations, each part computed by one branch.
 //!
 //! An array written element by element with branches for its ends (boundary conditions, padding, first and last steps)
 //! is, in bulk, computed for all positions in each branch, and then selected from. If a mask holds on an interval of an
@@ -92,8 +92,8 @@ fn chosen(program: &Program, facts: &[Option<Fact>]) -> Option<Program> {
     }))
 }
 
-/// A builder with all facts about a program, and the numbers that the values have in the builder; `None` if the program
-/// has neither choices nor other programs in it.
+/// A builder with all facts about a program, and the number of each value in the builder; `None` if the program has
+/// neither choices nor nested programs.
 fn literal(program: &Program, facts: &[Option<Fact>]) -> Option<(Builder, Now)> {
     let chooses = |op: &Op<NodeId>| matches!(op, Op::Select(_) | Op::Loop(_) | Op::Custom(..) | Op::Call(..));
     if !program.nodes().iter().any(|node| chooses(&node.op)) {

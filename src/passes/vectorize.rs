@@ -80,9 +80,9 @@ const TOO_LARGE: usize = 1 << 25;
 /// The largest size of such stacks, in multiples of what a trip reads and returns.
 const ROOM: usize = 4;
 
-/// Whether the trips of a loop without a carry are done at once: arrays can hold the stacks, and either these are not too large,
-/// or not much larger than what the loop that it was made `of` reads and returns, or a trip is so small that it costs more than
-/// its elements.
+/// Whether the trips of a loop without a carry are computed at once. Arrays must be able to hold the stacks, and one
+/// of these must hold: the stacks are not too large; they are not much larger than what the original loop `of` reads
+/// and returns; a trip is so small that its overhead exceeds the cost of its elements.
 pub(super) fn is_bulk(l: &Loop<NodeId>, of: &Loop<NodeId>) -> bool {
     let given = l.body.inputs().len() - l.captured.len();
     let captured = (0..l.body.inputs().len()).map(|k| k < given).collect();
@@ -100,7 +100,7 @@ fn has_stacks(n: usize, program: &Program) -> bool {
     n.saturating_mul(largest(program, vec![true; program.inputs().len()])) <= MAX_SIZE
 }
 
-/// The size of the largest value of a program that moves with one of the inputs that do, those inside of its loops and
+/// The size of the largest value of a program that depends on the marked inputs, values inside its loops and
 /// functions included.
 #[allow(clippy::wildcard_enum_match_arm, reason = "other operations have no programs inside")]
 fn largest(program: &Program, mut moves: Vec<bool>) -> usize {

@@ -1,4 +1,4 @@
-//! What whoever asks for a simplification allows.
+//! Options of a simplification: what its rewrite rules may assume.
 
 /// Options of a simplification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

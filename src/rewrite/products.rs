@@ -1,4 +1,4 @@
-//! Facts about guarded products, of which derivatives are made: the factors of each, whatever their order.
+//! Facts about guarded products, which derivatives consist of: the factors of each product, in canonical order.
 //!
 //! Law: guarded products of the same factors are equal up to rounding, as long as intermediate results are in range: 0
 //! where a factor is 0, and otherwise NaN or infinite where a factor is.

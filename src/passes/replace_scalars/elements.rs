@@ -1,7 +1,7 @@
 //! Scalar replacement of single operations: the elements of a result as operations on numbers.
 //!
-//! Law: the numbers of a value are its elements in row-major order. An element at which a view looks at nothing is
-//! nothing: zero, and not added to a sum.
+//! Law: the scalars of a value are its elements in row-major order. An element for which a view reads nothing is
+//! absent: it is zero, and is not added to a sum.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,7 +15,7 @@ use crate::ops::{Binary, Compare, Contract, Discrete, IntBinary, Linear, Reduce,
 use crate::program::{Builder, Constant, Node, NodeId, Op, Program, is_function};
 use crate::shape::{Shape, size};
 
-/// An element: a number, or nothing.
+/// An element: a scalar, or `None` if it is absent.
 type Element = Option<NodeId>;
 
 /// The elements of a value.
@@ -37,9 +37,9 @@ pub(super) struct ScalarBody {
     pub(super) b: Builder,
     /// Values from outside, which are in memory.
     captured: BTreeSet<NodeId>,
-    /// Whether what is not small stays as it is, since there are loops in the body.
+    /// Whether values that are not small stay arrays, since the body contains loops.
     mixed: bool,
-    /// How many operations there may be further.
+    /// How many more operations may be added.
     left: usize,
     /// The elements of values that were read before, by position; only looked up.
     read: HashMap<(NodeId, usize), NodeId>,
@@ -96,7 +96,7 @@ impl ScalarBody {
         }
     }
 
-    /// The operation as it is.
+    /// The operation, unchanged, on whole arrays.
     fn kept(&mut self, program: &Program, node: &Node, known: &[ScalarValue]) -> Option<ScalarValue> {
         let mut operands: Vec<(NodeId, NodeId)> = Vec::new();
         let mut complete = true;
@@ -115,7 +115,7 @@ impl ScalarBody {
         Some(ScalarValue::Whole(self.b.add(op, node.shape.clone(), node.dtype)))
     }
 
-    /// The value in one piece.
+    /// The value as one array.
     pub(super) fn whole(&mut self, known: &ScalarValue, shape: &[usize], dtype: DType) -> Option<NodeId> {
         let numbers = match known {
             ScalarValue::Whole(id) => return Some(*id),
@@ -138,7 +138,7 @@ impl ScalarBody {
         Some(self.b.apply(Op::Linear(Box::new(Linear::reshape(&[numbers.len()], shape)), line)))
     }
 
-    /// Numbers as an array, if all are known.
+    /// Scalars as one constant array, if all are constants.
     fn known_array(&self, numbers: &[NodeId], dtype: DType) -> Option<Array> {
         with_elem!(dtype, E => {
             let of = |id: &NodeId| match &self.b.node(*id).op {
@@ -202,8 +202,8 @@ impl ScalarBody {
         Some(self.b.apply(op))
     }
 
-    /// The operand, or constant, that an operation is, to the bit: products with 1 and guarded ones with 0, sums with 0
-    /// of what is never -0.
+    /// The operand or constant that the operation equals, to the bit: products with 1, guarded products with 0, and
+    /// sums of 0 with a value that is never -0.
     fn simpler(&self, op: &Op<NodeId>) -> Option<NodeId> {
         let Op::Binary(op, x, y) = op else { return None };
         let is = |id: NodeId, number: f64| match &self.b.node(id).op {
@@ -316,7 +316,7 @@ impl ScalarBody {
         (0..size(&node.shape)).map(|k| at(self, k)).collect()
     }
 
-    /// A sum, to which nothing adds nothing.
+    /// A sum of two elements; an absent element leaves the other unchanged.
     fn plus(
         &mut self,
         program: &Program,
@@ -338,7 +338,7 @@ impl ScalarBody {
         (0..size(&node.shape)).map(|k| at(self, k)).collect()
     }
 
-    /// The sum of numbers, in order; from zero, if it might be -0 otherwise.
+    /// The sum of scalars, in order, starting from zero if the sum could be -0 otherwise.
     fn sum(&mut self, terms: &[NodeId], dtype: DType) -> Option<Element> {
         let Some((first, rest)) = terms.split_first() else { return Some(None) };
         let starts = terms.iter().any(|x| self.b.sign_free(*x));
@@ -352,7 +352,7 @@ impl ScalarBody {
         Some(Some(sum))
     }
 
-    /// Elements moved through views, or added up.
+    /// Elements that are moved through views, or added up where several reach one place.
     fn moved(&mut self, known: &ScalarValue, (from, into): (&View, &View), dtype: DType) -> Option<Elements> {
         let space = from.shape();
         let most =
@@ -429,7 +429,7 @@ impl ScalarBody {
         Some(out)
     }
 
-    /// Whether a number takes the place of the best one before it.
+    /// Whether a scalar replaces the best scalar before it.
     fn is_better(&mut self, op: Reduce, x: NodeId, best: NodeId, dtype: DType) -> Option<NodeId> {
         let compare = if let Reduce::Max { .. } = op { Compare::Gt } else { Compare::Lt };
         let better = self.discrete(Discrete::Compare(compare), &[x, best])?;
@@ -456,8 +456,8 @@ impl ScalarBody {
         }
     }
 
-    /// The mask that says whether these indices are those of a position; nothing, if they never are. The mask is
-    /// nothing where they always are.
+    /// The mask that says whether these indices are those of a position: `Some(None)` if they never are,
+    /// `Some(Some(None))` if they always are.
     fn hits(&mut self, ix: &[NodeId], place: &[usize]) -> Option<Option<Option<NodeId>>> {
         let mut mask = None;
         for (i, at) in ix.iter().zip(place) {
@@ -486,7 +486,7 @@ impl ScalarBody {
         ix.iter().map(|i| self.numbers(program, known, *i)).collect()
     }
 
-    /// Elements at indices, 0 out of bounds: read from memory, or chosen from the elements of a small array.
+    /// Elements at indices, 0 out of bounds: read from memory, or selected among the elements of a small array.
     fn gathered(
         &mut self,
         program: &Program,
@@ -532,7 +532,7 @@ impl ScalarBody {
         Some(out)
     }
 
-    /// Elements added at indices, to those that the indices hit.
+    /// Values added at indices, to the elements that the indices select.
     fn scattered(
         &mut self,
         program: &Program,

@@ -1,4 +1,4 @@
-//! Scalar replacement: the body of a loop over small arrays, written number by number.
+//! Scalar replacement: the body of a loop over small arrays is rewritten as operations on scalars.
 //!
 //! A trip of a compiled loop runs each operation on an array as a step over memory, some tens of nanoseconds however few
 //! elements there are; a loop of nothing but numbers runs as code on registers, about a nanosecond an operation. So a
@@ -78,11 +78,11 @@ fn of_rule(rule: &Custom) -> Option<Custom> {
     primal.map(|primal| rule.with_primal(primal))
 }
 
-/// The body of a loop, whose captured values are the inputs from this one on, with its own loops and itself rewritten.
+/// The body of a loop, rewritten after its inner loops; `captured` is the number of its first captured input.
 fn body(program: &Program, captured: usize) -> Option<Program> {
     let inner = by_loops(program);
     let whole = inner.as_ref().unwrap_or(program);
-    // Numbers alone are what they should be.
+    // A body of scalars alone stays as it is.
     let arrays = whole.nodes().iter().any(|node| !matches!(node.op, Op::Input(_)) && !node.shape.is_empty());
     let numbers = if arrays { by_numbers(whole, captured) } else { None };
     numbers.or(inner)

@@ -1,4 +1,4 @@
-//! Affine expressions in digits of indices.
+//! Affine expressions in mixed-radix digits of indices.
 //!
 //! Law: a [`DigitSum`] over the axes of a tensor is an integer for every index, without wrapping. The operations here are
 //! those of the integers; the result is `None` if it is not a form or exceeds the limits.

@@ -21,7 +21,7 @@ pub(super) fn product_again(b: &mut Builder, op: &Op<NodeId>, _: &Shape, _: DTyp
     exact.then(|| if c == 1.0 { id } else { multiple(b, c, id) })
 }
 
-/// A term of a sum.
+/// A term of a sum, as a multiple of a value.
 #[derive(Clone, Copy)]
 struct Summand {
     /// The value that is added or subtracted.

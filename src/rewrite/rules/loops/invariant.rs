@@ -1,4 +1,4 @@
-//! What does not change from trip to trip.
+//! Loop-invariant code motion: values that do not change from trip to trip are computed outside the loop.
 
 use super::LoopState;
 use crate::ops::Linear;

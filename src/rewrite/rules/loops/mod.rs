@@ -1,4 +1,4 @@
-//! Rules of loops: a rule looks at a whole loop, of which the earlier rules know something already.
+//! Rules of loops: each rule looks at a whole loop, and at what earlier rules found out about that loop.
 //!
 //! Law: the body of a loop computes only values that change from trip to trip and are needed; a loop of at most one
 //! trip is replaced. A value that leaves a body is computed once instead of once per trip. A rule changes the
@@ -24,10 +24,10 @@ macro_rules! table {
     };
 }
 
-/// Rules that come before the body of the loop is simplified.
+/// Rules that run before the body of the loop is simplified.
 pub(super) const BEFORE: &[Rule] = table![loop_dead_carry];
 
-/// Rules that come after the body of the loop is simplified, in this order.
+/// Rules that run after the body of the loop is simplified, in this order.
 pub(super) const AFTER: &[Rule] = table![
     loop_never,
     loop_once,
@@ -86,7 +86,7 @@ fn apply(b: &mut Builder, state: &mut LoopState, rules: &[Rule]) {
     }
 }
 
-/// A loop of which these results are needed, after the rules that come before its body is simplified.
+/// A loop after the rules that run before its body is simplified; `asked` says which results are needed.
 pub(crate) fn before_body(b: &mut Builder, l: Loop<NodeId>, asked: Vec<bool>) -> LoopState {
     let mut state = LoopState {
         settled: false,
@@ -101,7 +101,7 @@ pub(crate) fn before_body(b: &mut Builder, l: Loop<NodeId>, asked: Vec<bool>) ->
     state
 }
 
-/// The loop with its simplified body, after the rules that come then.
+/// The loop with its simplified body, after the rules that run once the body is simplified.
 pub(crate) fn after_body(b: &mut Builder, state: &mut LoopState, body: Program) {
     state.settled = body == state.l.body;
     state.outside = vec![None; body.nodes().len()];

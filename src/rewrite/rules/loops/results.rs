@@ -1,4 +1,4 @@
-//! Results that the loop need not return, because they are found elsewhere.
+//! Rules for results that a loop need not return, because other values determine them.
 
 use super::{Found, LoopState};
 use crate::ops::{Linear, View};

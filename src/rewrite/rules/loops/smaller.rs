@@ -1,4 +1,4 @@
-//! The loop that is left when the rules have fired.
+//! Rebuilds a loop after its rules have fired: only the missing results remain.
 
 use indexmap::IndexMap;
 
