@@ -12,7 +12,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::array::Array;
-use crate::base::{Again, BaseTensor, Enter, Recorded, Report, Stage, Traced, Trip, TripFn, WhileFn};
+use crate::base::{Again, BaseTensor, Enter, Recorded, Report, Staging, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::{Options, optimize};
@@ -197,7 +197,7 @@ impl BaseTensor for Term {
     }
 }
 
-impl Stage for Term {
+impl Staging for Term {
     type Trace = Self;
 
     fn records() -> bool {

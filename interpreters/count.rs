@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Stage, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Staging, Traced, Trip, TripFn};
 use crate::cost::Cost;
 use crate::dtype::DType;
 use crate::ops::kinds::Kind;
@@ -301,7 +301,7 @@ impl<T: BaseTensor> BaseTensor for Count<T> {
     }
 }
 
-impl<T: BaseTensor> Stage for Count<T> {
+impl<T: BaseTensor> Staging for Count<T> {
     type Trace = Self;
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
 use crate::base::{
-    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Report, Stage, Traced, Trip, TripFn, WhileFn, attributed,
+    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Report, Staging, Traced, Trip, TripFn, WhileFn, attributed,
     repeated,
 };
 use crate::dtype::DType;
@@ -337,7 +337,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
     }
 }
 
-impl<T: BaseTensor> Stage for Dual<T> {
+impl<T: BaseTensor> Staging for Dual<T> {
     type Trace = Self;
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {

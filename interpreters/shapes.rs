@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Report, Stage, Traced, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Lift, Report, Staging, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
 use crate::passes::Options;
@@ -146,7 +146,7 @@ impl BaseTensor for Shapes {
     }
 }
 
-impl Stage for Shapes {
+impl Staging for Shapes {
     type Trace = Self;
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {

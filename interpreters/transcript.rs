@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use super::scope;
 use crate::array::{Array, with_elem};
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Stage, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Staging, Traced, Trip, TripFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::Options;
@@ -263,7 +263,7 @@ impl<T: BaseTensor> BaseTensor for Transcript<T> {
     }
 }
 
-impl<T: BaseTensor> Stage for Transcript<T> {
+impl<T: BaseTensor> Staging for Transcript<T> {
     type Trace = Self;
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {

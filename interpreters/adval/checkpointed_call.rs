@@ -19,7 +19,7 @@ use super::delta::{Delta, Given, Id, SharedTerm, fresh, reachable};
 use super::pull::{self, Env, Fault, Residual, Update};
 use super::push::{self, TermTangents};
 use super::{ADVal, differentiable, primals};
-use crate::base::{Again, BaseTensor, Report, Stage, WhileFn, repeated};
+use crate::base::{Again, BaseTensor, Report, Staging, WhileFn, repeated};
 use crate::dtype::DType;
 use crate::program::repeat::held;
 

@@ -27,7 +27,7 @@ use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, Scatte
 
 use crate::array::Array;
 use crate::base::{
-    Again, BaseTensor, Beyond, Enter, Lift, Recorded, Report, Stage, Traced, Trip, TripFn, WhileFn, attributed,
+    Again, BaseTensor, Beyond, Enter, Lift, Recorded, Report, Staging, Traced, Trip, TripFn, WhileFn, attributed,
 };
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, Guard, Linear, Partial, PartialOrigin, Reduce, Unary};
@@ -268,7 +268,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     }
 }
 
-impl<T: BaseTensor> Stage for ADVal<T> {
+impl<T: BaseTensor> Staging for ADVal<T> {
     type Trace = Self;
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {

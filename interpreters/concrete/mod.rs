@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use crate::array::{Array, Elems};
-use crate::base::{BaseTensor, Recorded, Report, Stage, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Recorded, Report, Staging, Traced, Trip, TripFn};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::passes::{Options, optimize, optimize_with};
@@ -126,7 +126,7 @@ impl BaseTensor for Array {
     }
 }
 
-impl Stage for Array {
+impl Staging for Array {
     type Trace = Term;
 
     fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self> {

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use super::trips;
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Report, Stage, Traced, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Lift, Report, Staging, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Reduce, Unary, View, kinds};
@@ -523,7 +523,7 @@ impl BaseTensor for Enclosure {
     }
 }
 
-impl Stage for Enclosure {
+impl Staging for Enclosure {
     type Trace = Self;
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use super::level::{self, EARLIER_TRIP, ESCAPED, LevelFault, LevelId, Moving, Owner, Within, fresh};
 use crate::array::Array;
 use crate::base::{
-    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Report, Stage, Traced, Trip, TripFn, WhileFn, attributed,
+    BaseTensor, Beyond, Enter, Group, Lift, Recorded, Report, Staging, Traced, Trip, TripFn, WhileFn, attributed,
     repeated,
 };
 use crate::dtype::DType;
@@ -441,7 +441,7 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
     }
 }
 
-impl<T: BaseTensor> Stage for Jet<T> {
+impl<T: BaseTensor> Staging for Jet<T> {
     type Trace = Self;
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {

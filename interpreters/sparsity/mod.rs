@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::trips;
 use crate::array::Array;
-use crate::base::{BaseTensor, Report, Stage, Traced, Trip, TripFn, WhileFn};
+use crate::base::{BaseTensor, Report, Staging, Traced, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary, kinds};
@@ -545,7 +545,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
     }
 }
 
-impl<T: BaseTensor> Stage for Sparsity<T> {
+impl<T: BaseTensor> Staging for Sparsity<T> {
     type Trace = Self;
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {

@@ -16,7 +16,7 @@ use indexmap::IndexSet;
 
 use super::scope;
 use crate::array::Array;
-use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Stage, Traced, Trip, TripFn};
+use crate::base::{BaseTensor, Beyond, Enter, Lift, Report, Staging, Traced, Trip, TripFn};
 use crate::dtype::DType;
 use crate::ops::{Binary, Call, Contract, Discrete, IntBinary, Linear, Reduce, Unary};
 use crate::passes::Options;
@@ -392,7 +392,7 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
     }
 }
 
-impl<T: BaseTensor, M: Mark<T>> Stage for Watch<T, M> {
+impl<T: BaseTensor, M: Mark<T>> Staging for Watch<T, M> {
     type Trace = Self;
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {

@@ -9,7 +9,7 @@ use super::arguments::Arguments;
 use super::modes::{Mode, Wanted};
 use super::second::each_basis_vector;
 use super::staged::traced;
-use crate::base::{BaseTensor, Stage};
+use crate::base::{BaseTensor, Staging};
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::Linear;
@@ -19,7 +19,7 @@ use crate::tree::Tree;
 use crate::tree::ravel::{ravel, raveled_size, unravel};
 
 /// Where the function of a second derivative runs: two levels above the trace.
-type Second<T> = ADVal<ADVal<<T as Stage>::Trace>>;
+type Second<T> = ADVal<ADVal<<T as Staging>::Trace>>;
 
 /// The Jacobian of a function from trees to trees: `J[i, j] = d y[i] / d x[j]`, where `x` and `y` are the raveled
 /// trees.

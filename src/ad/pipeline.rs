@@ -12,20 +12,21 @@ use std::any::TypeId;
 
 use super::symbolic;
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Stage};
+use crate::base::{BaseTensor, Lift, Staging};
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::passes::optimize;
 use crate::program::{Program, interpret};
 
 /// A function of dual numbers.
-pub(super) type Dually<'a, T> = &'a dyn Fn(&[ADVal<<T as Stage>::Trace>]) -> Vec<ADVal<<T as Stage>::Trace>>;
+pub(super) type Dually<'a, T> = &'a dyn Fn(&[ADVal<<T as Staging>::Trace>]) -> Vec<ADVal<<T as Staging>::Trace>>;
 
 /// A function of dual numbers in forward mode.
-pub(super) type Forwards<'a, T> = &'a dyn Fn(&[Dual<<T as Stage>::Trace>]) -> Vec<Dual<<T as Stage>::Trace>>;
+pub(super) type Forwards<'a, T> = &'a dyn Fn(&[Dual<<T as Staging>::Trace>]) -> Vec<Dual<<T as Staging>::Trace>>;
 
 /// A function of dual numbers over dual numbers.
-pub(super) type Twice<'a, T> = &'a dyn Fn(&[ADVal<ADVal<<T as Stage>::Trace>>]) -> ADVal<ADVal<<T as Stage>::Trace>>;
+pub(super) type Twice<'a, T> =
+    &'a dyn Fn(&[ADVal<ADVal<<T as Staging>::Trace>>]) -> ADVal<ADVal<<T as Staging>::Trace>>;
 
 /// A differentiation and its values, inputs or results.
 pub(super) type Differentiated<U> = (Sweep<U>, Vec<ADVal<U>>);

@@ -9,7 +9,7 @@ use super::modes::{Mode, Wanted};
 use super::pipeline;
 use super::staged::traced;
 use crate::array::Array;
-use crate::base::{BaseTensor, Stage};
+use crate::base::{BaseTensor, Staging};
 use crate::dtype::{DType, Float};
 use crate::interpreters::adval::{ADVal, Fault, Sweep};
 use crate::ops::{Discrete, Linear};
@@ -20,7 +20,7 @@ use crate::tensor::{Plus, Rank, Tensor};
 use crate::tree::Tree;
 
 /// Where the function of a second derivative runs: two levels above the trace.
-type Second<T> = ADVal<ADVal<<T as Stage>::Trace>>;
+type Second<T> = ADVal<ADVal<<T as Staging>::Trace>>;
 
 /// The Jacobian: `J[i.., j..] = d f(x)[i..] / d x[j..]`, the output's axes first.
 ///

@@ -62,7 +62,7 @@ where
     (Tensor::from_raw(results.remove(0)), x.with_leaves(gradient))
 }
 
-/// [`Stage::trace`] of a program that may have no derivative.
+/// [`Staging::trace`] of a program that may have no derivative.
 ///
 /// # Panics
 /// When there is no derivative. The panic is here, because a closure does not know its caller's line.

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use super::arguments::Arguments;
 use super::staged::traced;
 use crate::array::Array;
-use crate::base::{BaseTensor, Lift, Stage};
+use crate::base::{BaseTensor, Lift, Staging};
 use crate::dtype::Float;
 use crate::interpreters::jet::{Expansion, Jet};
 use crate::ops::{Contract, Linear};
@@ -176,7 +176,7 @@ fn one_direction_each(leaves: usize, directions: usize) {
 }
 
 /// A function of series.
-type Expands<'a, T> = &'a dyn Fn(&[Jet<<T as Stage>::Trace>]) -> Vec<Jet<<T as Stage>::Trace>>;
+type Expands<'a, T> = &'a dyn Fn(&[Jet<<T as Staging>::Trace>]) -> Vec<Jet<<T as Staging>::Trace>>;
 
 /// The coefficients of the results, power by power; the first inputs have coefficients of these powers, the others are
 /// constants.

@@ -4,7 +4,7 @@
 //! Law: an instance is a meaning. The primal values of a program are the same in every instance; instances differ in
 //! what they carry along (derivatives, shapes, syntax). An instance has sixteen required methods:
 //! three that make and describe values, and one for each family of operations of [`crate::ops`]. Each is implemented
-//! once. Beside the language stand [`Stage`], how programs of the instance are recorded, and [`Report`], what of its
+//! once. Beside the language stand [`Staging`], how programs of the instance are recorded, and [`Report`], what of its
 //! values can be shown.
 //!
 //! User code does not call these methods: it uses [`Tensor`](crate::Tensor), whose rank and element type rustc checks,
@@ -28,7 +28,7 @@ pub use grouped::{Group, GroupedStep, map_accum_grouped};
 pub use level::{Beyond, Level, Lift, Next};
 pub use report::Report;
 pub(crate) use report::attributed;
-pub use stage::{Enter, Recorded, Stage, Traced};
+pub use stage::{Enter, Recorded, Staging, Traced};
 
 /// The results of one trip of a loop: the carry, and the outputs to be stacked.
 pub type Trip<T> = (Vec<T>, Vec<T>);
@@ -52,7 +52,7 @@ pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 ///   nothing; integer division by zero has a value (see [`crate::ops::IntBinary`]).
 /// * Selection is strict: both branches are computed. Values computed in the branch not taken never reach a derivative,
 ///   see [`crate::ops::Guard`].
-pub trait BaseTensor: Clone + 'static + Stage + Report {
+pub trait BaseTensor: Clone + 'static + Staging + Report {
     /// A known array.
     #[track_caller]
     fn constant(a: Array) -> Self;

@@ -7,7 +7,7 @@ use crate::program::Program;
 use crate::rewrite::Options;
 
 /// A program over a list of values, at the interpreter where `T` traces.
-pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as Stage>::Trace]) -> Vec<<T as Stage>::Trace>;
+pub type Traced<'a, T> = &'a mut dyn FnMut(&[<T as Staging>::Trace]) -> Vec<<T as Staging>::Trace>;
 
 /// A program, and the values that it captures: its last inputs.
 pub type Recorded<T> = (Program, Vec<T>);
@@ -16,7 +16,7 @@ pub type Recorded<T> = (Program, Vec<T>);
 ///
 /// An interpreter that neither records nor hands its programs on has itself as [`Trace`](Self::Trace), and a
 /// [`trace`](Self::trace) that runs the program: `f(inputs)`.
-pub trait Stage: Sized {
+pub trait Staging: Sized {
     /// The interpreter at which the plain verbs run their program: one that records the program if values are known
     /// numbers, this one if a program is being traced or differentiated already.
     type Trace: BaseTensor + Enter<Self>;
@@ -57,7 +57,7 @@ pub trait Stage: Sized {
     }
 }
 
-/// A value of `T` as a constant of the interpreter at which `T` [traces](Stage::Trace): of `T` itself, or of one
+/// A value of `T` as a constant of the interpreter at which `T` [traces](Staging::Trace): of `T` itself, or of one
 /// that records.
 #[diagnostic::on_unimplemented(
     message = "values of `{T}` do not enter `{Self}`",

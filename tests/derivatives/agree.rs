@@ -51,7 +51,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::gallery::{self, Leaves, Objective, Visitor};
 use any::{Any, Level};
-use polygrad::base::Stage;
+use polygrad::base::Staging;
 use polygrad::direct::{grad, jvp, taylor, value_and_grad_with, vjp};
 use polygrad::passes::Options;
 use polygrad::program::Term;

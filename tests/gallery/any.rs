@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use polygrad::base::{Report, Stage, Traced, Trip, TripFn, WhileFn};
+use polygrad::base::{Report, Staging, Traced, Trip, TripFn, WhileFn};
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::Options;
 use polygrad::program::{Custom, Term};
@@ -165,7 +165,7 @@ macro_rules! levels {
             }
         }
 
-        impl Stage for Any {
+        impl Staging for Any {
             type Trace = Self;
             fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
                 f(inputs)

@@ -1,7 +1,7 @@
 //! An interpreter that computes and never shows its numbers, as while a program is traced: a program that runs in it
 //! does not peek.
 
-use polygrad::base::{Report, Stage, Traced};
+use polygrad::base::{Report, Staging, Traced};
 use polygrad::passes::Options;
 use polygrad::{Array, BaseTensor};
 
@@ -17,7 +17,7 @@ impl BaseTensor for Blind {
     computed!(Blind);
 }
 
-impl Stage for Blind {
+impl Staging for Blind {
     type Trace = Self;
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
         f(inputs)

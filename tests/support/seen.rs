@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use polygrad::base::{Enter, Recorded, Report, Stage, Traced};
+use polygrad::base::{Enter, Recorded, Report, Staging, Traced};
 use polygrad::passes::{Options, optimize_with};
 use polygrad::program::{Program, Term, interpret};
 use polygrad::{Array, BaseTensor};
@@ -34,7 +34,7 @@ impl BaseTensor for Seen {
     computed!(Seen);
 }
 
-impl Stage for Seen {
+impl Staging for Seen {
     type Trace = Term;
     fn trace(inputs: &[Self], options: Options, f: Traced<'_, Self>) -> Vec<Self> {
         let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();

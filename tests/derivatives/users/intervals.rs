@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use polygrad::array::Rng;
-use polygrad::base::{BaseTensor, Report, Stage, Traced, Trip, TripFn, map_accum_grouped};
+use polygrad::base::{BaseTensor, Report, Staging, Traced, Trip, TripFn, map_accum_grouped};
 use polygrad::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use polygrad::passes::Options;
 use polygrad::program::{Custom, interpret};
@@ -147,7 +147,7 @@ impl BaseTensor for Interval {
     }
 }
 
-impl Stage for Interval {
+impl Staging for Interval {
     type Trace = Self;
 
     fn trace(inputs: &[Self], _: Options, f: Traced<'_, Self>) -> Vec<Self> {
