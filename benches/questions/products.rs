@@ -54,4 +54,27 @@ pub(crate) fn run() {
             case("elementwise product of as many", m * k, || a.binary(Binary::Mul, &a)),
         ],
     );
+    small();
+}
+
+/// Many small matrices, and products with a short axis, over the sizes that decide between kernels.
+fn small() {
+    let array = |shape: &[usize]| Array::uniform(shape, -1.0, 1.0, 9);
+    let mut cases = Vec::new();
+    for n in [2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24] {
+        let (a, b) = (array(&[2000, n, n]), array(&[2000, n, n]));
+        let product = Contract::axes(&[2000, n, n, n], &[0, 1, 3], &[0, 3, 2], &[0, 1, 2]);
+        cases.push(case(format!("2000 of {n} x {n}"), 2000 * n * n * n, move || Array::contract(&product, &a, &b)));
+    }
+    for k in [1, 2, 3, 4, 8, 16] {
+        let (a, b) = (array(&[20000, k]), array(&[k, 10]));
+        let product = Contract::axes(&[20000, 10, k], &[0, 2], &[2, 1], &[0, 1]);
+        cases.push(case(format!("depth {k}"), 200_000 * k, move || Array::contract(&product, &a, &b)));
+    }
+    for n in [1, 2, 3, 4, 8, 16] {
+        let (a, b) = (array(&[20000, 10]), array(&[10, n]));
+        let product = Contract::axes(&[20000, n, 10], &[0, 2], &[2, 1], &[0, 1]);
+        cases.push(case(format!("{n} columns"), 200_000 * n, move || Array::contract(&product, &a, &b)));
+    }
+    compare("small products", "multiplication and addition", cases);
 }

@@ -106,6 +106,8 @@ machine! {
     position: f64 = 1.0, measured questions "views of a million";
     /// Nanoseconds of a product in a kernel for matrices.
     tiled_product: f64 = 0.04, measured questions "matrix products";
+    /// Nanoseconds of a product in tiles of registers, of matrices with short axes.
+    short_product: f64 = 0.2, measured questions "small products";
     /// Nanoseconds of a product in loops.
     looped_product: f64 = 0.3, measured questions "products with a matrix";
 
@@ -178,11 +180,13 @@ machine! {
     /// Least elements for which loops for the instruction set of the machine are called.
     isa_run: usize = 32, measured questions "arrays of";
     /// Least elements of a sum of products for which they are called.
-    isa_sum: usize = 512, measured questions "products with a matrix";
+    isa_sum: usize = 128, measured questions "products with a matrix";
     /// Length under which a run costs more than its elements.
     short_run: usize = 16, seen anchors "A.gmm.d10k25n1000";
     /// Least products of a matrix product that is worth packing its operands.
     packed: usize = 512, measured questions "matrix products";
+    /// Products of a matrix from which on many of them are better packed one by one.
+    small_matrix: usize = 2048, measured questions "small products";
     /// Products from which on many plain matrix products are as fast as one of several axes.
     plain: usize = 16384, seen questions "convolutions";
     /// Steps of the sum of a packed product that are packed at once: a tile's part of the rows stays in the first
@@ -241,6 +245,11 @@ mod tests {
         assert!(m.near_byte < m.far_byte);
         assert!(m.number < m.number_function && m.element < m.moved && m.element < m.element_function);
         assert!(m.arithmetic < m.division && m.division < m.tile_function && m.tile_function < m.tile_function_of_two);
-        assert!(m.tiled_product < m.looped_product && m.thread > m.tile_call && m.isa_run < m.isa_sum);
+        assert!(
+            m.tiled_product < m.short_product
+                && m.short_product < m.looped_product
+                && m.thread > m.tile_call
+                && m.isa_run < m.isa_sum
+        );
     }
 }

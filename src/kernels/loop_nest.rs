@@ -174,6 +174,12 @@ impl<const K: usize> Nest<K> {
         rest
     }
 
+    /// This nest with the loops at these places, in this order; where there is none, a loop of one step.
+    pub(crate) fn in_order(&self, places: &[Option<usize>]) -> Nest<K> {
+        let axis = |place: &Option<usize>| place.map_or(Axis::plain(1, [0; K]), |place| self.axes[place]);
+        Nest { base: self.base, axes: places.iter().map(axis).collect(), sides: self.sides.clone() }
+    }
+
     /// Some steps of the loop at a place, for arrays of which there are the elements from `first` on.
     pub(crate) fn part(&self, place: usize, steps: Range<usize>, first: [i64; K]) -> Nest<K> {
         let mut part = self.clone();

@@ -7,9 +7,10 @@
 use crate::dtype::Num;
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch};
 
-/// `sum_i v[k][i] * common[i]` for each `k`, for lines of at least `isa_sum` elements.
-pub(crate) fn dots<E: Num, const C: usize, const L: usize>(v: [&[E]; C], common: &[E]) -> [E; C] {
-    dispatch(Isa::detect(), Dots::<E, C, L> { v, common })
+/// `sum_i v[i] * w[i]`, for lines of at least `isa_sum` elements.
+pub(crate) fn dot<E: Num, const L: usize>(v: &[E], w: &[E]) -> E {
+    let [sum] = dispatch(Isa::detect(), Dots::<E, 1, L> { v: [v], common: w });
+    sum
 }
 
 /// `out[i] += sum_k x[k] * v[k][i]`, from the first to the last, for lines of at least `isa_run` elements.

@@ -4,14 +4,17 @@
 //! lost; an index out of bounds of any of the arrays contributes nothing. A kernel may choose only the order of the
 //! sum.
 //!
-//! | module | computes |
-//! |---|---|
-//! | `gemm` | plain matrix products |
-//! | `gemv` | products of a matrix and a vector |
-//! | `implicit_gemm`, `micro_kernel` | products whose rows, columns or sums are several axes: convolutions and their adjoints |
-//! | `inner_products` | products that are summed along runs of both operands |
-//! | `windows` | nothing: it brings products of windows in the form that `implicit_gemm` does best |
-//! | `partition` | products in parts, on several threads |
+//! | module | computes | where |
+//! |---|---|---|
+//! | `tiles` | products with short axes, in registers | where runs are shorter than `short_run`, and for many matrices of fewer than `small_matrix` products each |
+//! | `gemm` | plain matrix products | from `packed` products on, many from `plain` on |
+//! | `implicit_gemm`, `micro_kernel` | products whose rows, columns or sums are several axes: convolutions and their adjoints | from `packed` products on |
+//! | `inner_products` | products that are summed along runs of both operands | runs from `summed_run`, sums from `summed` on |
+//! | `gemv` | products of a matrix and a vector | runs from `isa_run`, inner products from `isa_sum` on |
+//! | `windows` | nothing: it brings products of windows in the form that `implicit_gemm` does best | |
+//! | `partition` | products in parts, on several threads | from `thread` nanoseconds on |
+//!
+//! The borders are in `src/cost/machine.rs`.
 
 pub(crate) mod gemm;
 mod gemv;
@@ -19,6 +22,7 @@ mod implicit_gemm;
 mod inner_products;
 mod micro_kernel;
 mod partition;
+mod tiles;
 mod windows;
 
 use std::any::Any;
@@ -37,6 +41,7 @@ use gemv::add_scaled;
 use implicit_gemm::{Packed, Room};
 use inner_products::Sums;
 use partition::{add_apart, apart};
+use tiles::Tiles;
 use windows::{Pad, all_finite, prepared};
 
 /// A bilinear operation planned once for its shapes: `out[O i] += a[A i] * b[B i]`.
@@ -59,6 +64,8 @@ pub(crate) enum Kernel {
     Packed { plan: Box<Packed>, pads: Box<[Option<Pad>; 2]>, nest: Box<Nest<3>>, loops: Nest<3> },
     /// Sums along runs, in registers.
     Sums { plan: Box<Sums>, nest: Nest<3> },
+    /// Sums in registers, tile by tile.
+    Tiles(Box<Tiles>),
     /// Loops over runs.
     Loops(Nest<3>),
     /// The sum of several products, each of which has memory of its own.
@@ -108,10 +115,18 @@ impl PlannedContraction {
     /// When an array has another size than the plan.
     pub(crate) fn run<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], fresh: bool, scratch: &mut Scratch) {
         assert_eq!([a.len(), b.len(), out.len()], self.sizes, "the arrays have the sizes of the plan");
-        if fresh {
-            out.fill(E::ZERO);
+        let threads = threads::number(self.nanoseconds());
+        match &self.kernel {
+            Kernel::Tiles(tiles) if fresh && tiles.covers(out.len()) => {
+                self.kernel.run([a, b], out, true, scratch, threads)
+            }
+            _ => {
+                if fresh {
+                    out.fill(E::ZERO);
+                }
+                self.kernel.add(a, b, out, scratch, threads);
+            }
         }
-        self.kernel.add(a, b, out, scratch, threads::number(self.nanoseconds()));
     }
 
     /// The loops of which the outer ones may run in parts, and the number of these.
@@ -120,6 +135,7 @@ impl PlannedContraction {
             Kernel::Matrix { around, .. } => Some((around, around.axes().len())),
             // The innermost loop is a run, which stays long.
             Kernel::Loops(nest) => nest.is_box().then_some((nest, nest.axes().len().saturating_sub(1))),
+            Kernel::Tiles(tiles) => Some(tiles.outer()),
             Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => None,
         }
     }
@@ -137,6 +153,7 @@ impl PlannedContraction {
         let (outer, count) = self.outer()?;
         let inner: &[Axis<3>] = match &self.kernel {
             Kernel::Matrix { product, .. } => &[product.rows, product.columns, product.depth],
+            Kernel::Tiles(tiles) => tiles.sum(),
             Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Loops(_) | Kernel::Apart(_) => &[],
         };
         outer.by_rows(self.sizes, count, inner, rows).next()
@@ -155,6 +172,7 @@ impl PlannedContraction {
         match &self.kernel {
             Kernel::Matrix { product, .. } => part.points(|at| matmul(product, at, a, b, out)),
             Kernel::Loops(_) => add_runs(&part, a, b, out),
+            Kernel::Tiles(tiles) => tiles.part(part).run(Isa::detect(), [a, b], out, false, &mut Room::default()),
             Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => {
                 unreachable!("the loops of this kernel do not run in parts")
             }
@@ -179,6 +197,10 @@ impl PlannedContraction {
                 format!("packed matrix product {} x {times}", Show(&[rows, columns, steps]))
             }
             Kernel::Sums { plan, .. } => format!("sums along runs {}", Show(&plan.sizes())),
+            Kernel::Tiles(tiles) => {
+                let [rows, lanes, steps, times] = tiles.sizes();
+                format!("matrix product in registers {} x {times}", Show(&[rows, lanes, steps]))
+            }
             Kernel::Loops(nest) => loops(nest).to_owned(),
             Kernel::Apart(parts) => {
                 let nest = parts.iter().find_map(|part| if let Kernel::Loops(nest) = part { Some(nest) } else { None });
@@ -189,11 +211,7 @@ impl PlannedContraction {
 
     /// Whether loops over runs are the kernel, and the runs are short: a pass over the products costs less then.
     pub(crate) fn has_short_runs(&self) -> bool {
-        match &self.kernel {
-            Kernel::Loops(nest) => nest.is_box() && nest.inner().len < MACHINE.short_run,
-            Kernel::Matrix { product, .. } => is_narrow(product),
-            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } | Kernel::Apart(_) => false,
-        }
+        self.kernel.has_short_runs()
     }
 
     /// The number of floating-point operations of a run: a product and a sum for each index, those out of bounds
@@ -204,12 +222,31 @@ impl PlannedContraction {
 }
 
 impl Kernel {
+    /// Whether the kernel is loops over short runs, or multiplies narrow matrices.
+    fn has_short_runs(&self) -> bool {
+        match self {
+            Kernel::Loops(nest) => nest.is_box() && nest.inner().len < MACHINE.short_run,
+            Kernel::Matrix { product, .. } => is_narrow(product),
+            Kernel::Nothing | Kernel::Packed { .. } | Kernel::Sums { .. } => false,
+            Kernel::Tiles(_) | Kernel::Apart(_) => false,
+        }
+    }
+
     /// Adds the products to `out`, on so many threads at most.
     pub(crate) fn add<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], scratch: &mut Scratch, threads: usize) {
-        if threads > 1 && self.share(a, b, out, scratch, threads) {
+        self.run([a, b], out, false, scratch, threads);
+    }
+
+    /// [`add`](Self::add), or, if `fresh`, sets `out` to the products: only for tiles that cover it.
+    fn run<E: Num>(&self, [a, b]: [&[E]; 2], out: &mut [E], fresh: bool, scratch: &mut Scratch, threads: usize) {
+        if threads > 1 && self.share([a, b], out, fresh, scratch, threads) {
             return;
         }
         match self {
+            Kernel::Tiles(tiles) => {
+                let room = scratch.room().expect("tiles of floats have room");
+                tiles.run(Isa::detect(), [a, b], out, fresh, room);
+            }
             Kernel::Nothing => {}
             Kernel::Matrix { product, around } => around.points(|at| matmul(product, at, a, b, out)),
             Kernel::Packed { plan, pads, loops, .. } => {
@@ -276,6 +313,19 @@ fn choose(nest: Nest<3>, dtype: DType) -> Kernel {
     if !dtype.is_float() {
         return Kernel::Loops(nest);
     }
+    let tiles = Tiles::new(&nest);
+    let kernel = choose_other(nest, dtype);
+    match tiles {
+        Some(tiles) if kernel.has_short_runs() && tiles.beat_passes() => Kernel::Tiles(Box::new(tiles)),
+        Some(tiles) if matches!(kernel, Kernel::Matrix { .. } | Kernel::Packed { .. }) && tiles.beat_matrices() => {
+            Kernel::Tiles(Box::new(tiles))
+        }
+        Some(_) | None => kernel,
+    }
+}
+
+/// The kernel that suits the loops of a nest of floats, of those but tiles.
+fn choose_other(nest: Nest<3>, dtype: DType) -> Kernel {
     let large = |m: &Matmul| m.rows.len * m.columns.len * m.depth.len >= MACHINE.plain && !is_narrow(m);
     let matrix = as_matmul(&nest);
     if !matrix.as_ref().is_some_and(|(product, around)| repeats(around) == 1 || large(product))
@@ -361,14 +411,16 @@ fn add_pairs<E: Num>(nest: &Nest<3>, place: [usize; 2], v: &[E], common: &[E], o
             let at = stepped(start, steps, row);
             (&v[at[place[0]]..at[place[0]] + len], at[2])
         };
-        for pair in 0..count / 2 {
+        // Long rows one after the other: memory is read fastest in one stream.
+        let pairs = if len >= MACHINE.isa_sum { 0 } else { count / 2 };
+        for pair in 0..pairs {
             let ((v, o), (w, p)) = (at(2 * pair), at(2 * pair + 1));
             let [x, y] = dots(v, w, common);
             out[o] = out[o].plus(x);
             out[p] = out[p].plus(y);
         }
-        if count % 2 == 1 {
-            let (v, o) = at(count - 1);
+        for row in 2 * pairs..count {
+            let (v, o) = at(row);
             out[o] = out[o].plus(dot(v, common));
         }
     });
@@ -412,8 +464,7 @@ fn add_rows<E: Num>(nest: &Nest<3>, place: [usize; 2], x: &[E], v: &[E], out: &m
 #[inline(never)]
 fn dot<E: Num>(v: &[E], w: &[E]) -> E {
     if w.len() >= MACHINE.isa_sum {
-        let [sum] = gemv::dots::<E, 1, 32>([v], w);
-        return sum;
+        return gemv::dot::<E, 32>(v, w);
     }
     let mut sums = [E::ZERO; 8];
     let ((x, x_rest), (y, y_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
@@ -429,9 +480,6 @@ fn dot<E: Num>(v: &[E], w: &[E]) -> E {
 /// Two sums of products with one common operand.
 #[inline(never)]
 fn dots<E: Num>(v: &[E], w: &[E], common: &[E]) -> [E; 2] {
-    if common.len() >= MACHINE.isa_sum {
-        return gemv::dots::<E, 2, 16>([v, w], common);
-    }
     let mut sums = [[E::ZERO; 8]; 2];
     let ((v, v_rest), (w, w_rest)) = (v.as_chunks::<8>(), w.as_chunks::<8>());
     let (c, c_rest) = common.as_chunks::<8>();

@@ -61,13 +61,21 @@ impl Kernel {
             }
             Kernel::Packed { nest, .. } => MACHINE.tiled_product * repeats(nest) as f64,
             Kernel::Sums { nest, .. } => MACHINE.tiled_product * repeats(nest) as f64,
+            Kernel::Tiles(tiles) => MACHINE.short_product * repeats(tiles.outer().0) as f64,
             Kernel::Loops(nest) => MACHINE.looped_product * repeats(nest) as f64,
             Kernel::Apart(parts) => parts.iter().map(Kernel::nanoseconds).sum(),
         }
     }
 
-    /// Adds the products to `out` on several threads; `false`, with nothing done, if the loops cannot be cut.
-    pub(crate) fn share<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], scratch: &mut Scratch, threads: usize) -> bool {
+    /// Runs on several threads; `false`, with nothing done, if the loops cannot be cut.
+    pub(crate) fn share<E: Num>(
+        &self,
+        [a, b]: [&[E]; 2],
+        out: &mut [E],
+        fresh: bool,
+        scratch: &mut Scratch,
+        threads: usize,
+    ) -> bool {
         let Some(cut) = self.cut() else { return false };
         let blocks = cut.axis.len.div_ceil(cut.together);
         let count = threads.min(blocks);
@@ -79,9 +87,12 @@ impl Kernel {
         };
         let copies = match self {
             Kernel::Packed { pads, .. } => scratch.room().and_then(|room| between_zeros(pads, [a, b], room)),
-            Kernel::Nothing | Kernel::Matrix { .. } | Kernel::Sums { .. } | Kernel::Loops(_) | Kernel::Apart(_) => {
-                Some(Default::default())
-            }
+            Kernel::Nothing
+            | Kernel::Matrix { .. }
+            | Kernel::Sums { .. }
+            | Kernel::Tiles(_)
+            | Kernel::Loops(_)
+            | Kernel::Apart(_) => Some(Default::default()),
         };
         let Some(copies) = copies else { return false };
         let (a, b) = (copies[0].as_deref().unwrap_or(a), copies[1].as_deref().unwrap_or(b));
@@ -95,7 +106,7 @@ impl Kernel {
             jobs.push((job, here));
             rest = after;
         }
-        threads::share(count, jobs, |((part, scratch), out)| part.add(a, b, out, scratch, 1));
+        threads::share(count, jobs, |((part, scratch), out)| part.run([a, b], out, fresh, scratch, 1));
         scratch.others = others;
         if let Some(room) = scratch.room() {
             room.keep(copies);
@@ -113,6 +124,10 @@ impl Kernel {
             }
             Kernel::Packed { nest, .. } => Cut::of(nest, 1),
             Kernel::Sums { nest, .. } => Cut::of(nest, 1),
+            Kernel::Tiles(tiles) => {
+                let (nest, count) = tiles.outer();
+                Cut::outermost(&nest.axes()[..count], nest.base(), TOGETHER)
+            }
             Kernel::Loops(nest) => Cut::of(nest, TOGETHER),
             Kernel::Nothing | Kernel::Apart(_) => None,
         }
@@ -141,6 +156,10 @@ impl Kernel {
             Kernel::Sums { nest, .. } => {
                 let nest = nest.part(cut.place, steps, first);
                 Some(Kernel::Sums { plan: Box::new(Sums::new(&nest, dtype)?), nest })
+            }
+            Kernel::Tiles(tiles) => {
+                let nest = tiles.outer().0.part(cut.place, steps, first);
+                Some(Kernel::Tiles(Box::new(tiles.part(nest))))
             }
             Kernel::Loops(nest) => Some(Kernel::Loops(nest.part(cut.place, steps, first))),
             Kernel::Nothing | Kernel::Apart(_) => None,
@@ -239,6 +258,9 @@ mod tests {
             product("transposed", &[64, 33, 70], [&[2, 0], &[1, 2], &[0, 1]]),
             product("batch", &[5, 24, 24, 40], [&[0, 1, 3], &[0, 3, 2], &[0, 1, 2]]),
             product("two batches", &[3, 17, 6, 7, 8], [&[0, 1, 2, 4], &[0, 1, 4, 3], &[1, 0, 2, 3]]),
+            product("small matrices", &[301, 4, 5, 3], [&[0, 1, 3], &[0, 3, 2], &[0, 1, 2]]),
+            product("low rank", &[67, 45, 2], [&[0, 2], &[2, 1], &[0, 1]]),
+            product("low rank, columns first", &[67, 45, 3], [&[0, 2], &[1, 2], &[1, 0]]),
             product("several columns", &[9, 3, 20, 31], [&[0, 3], &[1, 3, 2], &[0, 1, 2]]),
             product("lines", &[43, 600], [&[0, 1], &[1], &[0]]),
             product("lines down", &[600, 43], [&[1, 0], &[1], &[0]]),
@@ -263,7 +285,8 @@ mod tests {
             let whole = run(&product.kernel, 1);
             for threads in [2, 3, 7] {
                 assert!(run(&product.kernel, threads) == whole, "{name}: {}, {threads} threads", product.describe());
-                let shared = product.kernel.share(&a, &b, &mut numbers::<E>(n, 3), &mut Scratch::default(), threads);
+                let shared =
+                    product.kernel.share([&a, &b], &mut numbers::<E>(n, 3), false, &mut Scratch::default(), threads);
                 assert!(shared || threads > 3, "{name}: {} is cut", product.describe());
             }
         }
