@@ -187,6 +187,8 @@ machine! {
     packed: usize = 512, measured questions "matrix products";
     /// Products of a matrix from which on many of them are better packed one by one.
     small_matrix: usize = 2048, measured questions "small products";
+    /// Elements of the lanes of tiles that stay in the first level while all rows are multiplied by them.
+    small_panel: usize = 2048, seen questions "small products";
     /// Products from which on many plain matrix products are as fast as one of several axes.
     plain: usize = 16384, seen questions "convolutions";
     /// Steps of the sum of a packed product that are packed at once: a tile's part of the rows stays in the first

@@ -116,17 +116,11 @@ impl PlannedContraction {
     pub(crate) fn run<E: Num>(&self, a: &[E], b: &[E], out: &mut [E], fresh: bool, scratch: &mut Scratch) {
         assert_eq!([a.len(), b.len(), out.len()], self.sizes, "the arrays have the sizes of the plan");
         let threads = threads::number(self.nanoseconds());
-        match &self.kernel {
-            Kernel::Tiles(tiles) if fresh && tiles.covers(out.len()) => {
-                self.kernel.run([a, b], out, true, scratch, threads)
-            }
-            _ => {
-                if fresh {
-                    out.fill(E::ZERO);
-                }
-                self.kernel.add(a, b, out, scratch, threads);
-            }
+        let covers = matches!(&self.kernel, Kernel::Tiles(tiles) if tiles.covers(out.len()));
+        if fresh && !covers {
+            out.fill(E::ZERO);
         }
+        self.kernel.run([a, b], out, fresh && covers, scratch, threads);
     }
 
     /// The loops of which the outer ones may run in parts, and the number of these.

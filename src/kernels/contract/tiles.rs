@@ -26,9 +26,6 @@ const LANES: usize = 8;
 /// The largest number of steps of the loops of a sum but the longest: these are listed.
 const LISTED: usize = 64;
 
-/// The number of elements of the lanes that stay near while all rows are multiplied by them: those of a small matrix.
-const PANEL: usize = 2048;
-
 /// A product, planned.
 #[derive(Clone)]
 pub(crate) struct Tiles {
@@ -111,12 +108,12 @@ impl Tiles {
     }
 
     /// Whether tiles take less time than a pass over the products: not if lanes of both operands are apart, if nothing
-    /// is summed in one matrix, or if sums are so long that they are cut in parts.
+    /// is summed but in many outer products, or if sums are so long that they are cut in parts.
     pub(crate) fn beat_passes(&self) -> bool {
-        let [_, _, steps, times] = self.sizes();
+        let [rows, _, steps, times] = self.sizes();
         let lanes = self.nest.axes()[self.around + 1].strides;
         let apart = self.operands.iter().all(|k| !matches!(lanes[*k], 0 | 1));
-        !apart && (steps > 1 || times > 1) && steps < MACHINE.sum_products
+        !apart && (steps > 1 || (rows > 1 && times > 1)) && steps < MACHINE.sum_products
     }
 
     /// Whether tiles take less time than the other kernels for matrices: many small ones are multiplied.
@@ -248,7 +245,7 @@ impl<E: Num, const P: usize, const BOTH: bool> Kernel for Run<'_, E, P, BOTH> {
         let Job { rows, lanes, depth, sums, y, .. } = self.tiles;
         let steps = sums.len() * depth.len;
         let packs = lanes.by[1] != 1 && rows.len > ROWS;
-        let panel = (PANEL / steps / P).max(1) * P;
+        let panel = (MACHINE.small_panel / steps / P).max(1) * P;
         let mut packed = std::mem::take(&mut self.room.columns);
         let listed: SmallVec<[[i64; 2]; 1]> = match packs {
             true => sums.iter().enumerate().map(|(i, s)| [s[0], (i * depth.len * P) as i64]).collect(),

@@ -151,10 +151,24 @@ fn hostile_numbers_stay_in_their_sums() {
     }
 }
 
+/// Rows times numbers, and inner products of rows, are passes that others join.
+#[test]
+fn passes_stay_passes() {
+    let [rows, numbers] = [View::axes(&[50_000, 3], &[0, 1]), View::axes(&[50_000, 3], &[0])];
+    let scaled = Contract::new(rows.clone(), numbers.clone(), rows.clone());
+    let inner = Contract::new(rows.clone(), rows, numbers);
+    for op in [scaled, inner] {
+        let plan = PlannedContraction::new(&op, crate::dtype::DType::F64, [false; 2]);
+        assert!(plan.has_short_runs(), "{}", plan.describe());
+    }
+}
+
 /// The shapes for which tiles were made run in tiles.
 #[test]
 fn tiles_are_chosen() {
-    for of in [[2000, 4, 4, 4], [2000, 7, 7, 7], [1, 20000, 10, 2], [1, 512, 512, 3], [1, 100_000, 3, 3]] {
+    for of in
+        [[2000, 4, 4, 4], [2000, 7, 7, 7], [2000, 4, 4, 1], [1, 20000, 10, 2], [1, 512, 512, 3], [1, 100_000, 3, 3]]
+    {
         let plan = PlannedContraction::new(&product(of, [false; 3], false), crate::dtype::DType::F64, [false; 2]);
         assert!(plan.describe().starts_with("matrix product in registers"), "{of:?}: {}", plan.describe());
     }
