@@ -68,7 +68,7 @@ pub(crate) fn generate(plan: Plan, limits: Limits) -> CompiledPlan {
     CompiledPlan { steps, count, buffers, constants, outputs, bytes, registers, sums, parts }
 }
 
-/// Buffer elements whose values are compile-time constants.
+/// The value of an element of a buffer, if it is known at compile time.
 type Numbers<'a> = &'a dyn Fn(BufferId, usize) -> Option<f64>;
 
 struct Generator<'a> {

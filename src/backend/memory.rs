@@ -1,25 +1,26 @@
 //! The memory of a run: zeroed blocks, and the address of each buffer.
 //!
-//! Law: of the compiler, only `memory`, `run`, `tile/machine` and `register` say `unsafe`, each access by
-//! way of the table or of the registers. The safety of all of it rests on who may hold what:
+//! Law: of the compiler, only `memory`, `run`, `tile/machine` and `register` contain `unsafe` code, and each of its
+//! accesses goes through the table or the registers. Its safety follows from the owners of memory:
 //!
 //! | memory | who reads it | who writes it |
 //! |---|---|---|
-//! | a [`Block`]: workspace, registers, sums | nobody as a whole: a block is an address | nobody as a whole |
+//! | a [`Block`]: workspace, registers, partial sums | nobody as a whole: a block is an address | nobody as a whole |
 //! | inputs, constants | any step, on any thread | nobody during a run |
-//! | a buffer of the workspace, an output | the steps between its first and its last use (`plan/buffers.rs`) | the same; no step reads a buffer that it writes, but where it adds to it by way of the slice that it writes |
-//! | a buffer that the parts of a step write row by row | of each part, its own rows | of each part, its own rows |
-//! | a buffer to which all rows of a step in parts add | each part its own copy, in the sums | the same |
-//! | a buffer with memory for some rows, registers | the thread that they belong to | the same |
+//! | a buffer of the workspace, an output | the steps in its live range (`plan/buffers.rs`) | the same; no step reads a buffer that it writes, except that it accumulates through the slice that it writes |
+//! | a buffer that the parts of a step write row by row | each part, its own rows | each part, its own rows |
+//! | a buffer into which the parts of a step accumulate | each part, its own copy among the partial sums | the same |
+//! | a buffer with memory for one row block, registers | the thread that owns the memory | the same |
 //!
-//! A slice of elements lives while one instruction, or one operation on whole buffers, runs, and lies within the bytes
-//! that the entry of the table gives. So slices that are written overlap no other slice of the same instruction. Each
-//! thread has a table of its own, in which a buffer that the current step writes in parts is [narrowed](AddressTable::narrow) to
-//! the rows of the part: so slices of several threads that overlap are all read. Debug builds check each slice against
-//! its entry, so a step that touches rows of another part panics in any test, on one thread, too.
+//! A slice of elements lives while one instruction, or one kernel on whole buffers, runs, and lies within the bytes of
+//! the buffer's entry in the table. So a slice that is written overlaps no other slice of the same instruction. Each
+//! thread has a table of its own, in which a buffer that the current step writes in parts is
+//! [narrowed](AddressTable::narrow) to the rows of the part, so slices of several threads overlap only if all of them
+//! are read. Debug builds check each slice against its entry: a step that touches rows of another part panics in any
+//! test, even on one thread.
 //!
-//! All bytes of a block are written once, as zeros, and each bit pattern is a number. A mask is written before it is
-//! read: what its buffer had before may have been numbers.
+//! All bytes of a block are initialized as zeros, and each bit pattern is a valid number. A mask is written before it
+//! is read, since its buffer may have held numbers before.
 
 #![allow(unsafe_code)]
 
@@ -30,14 +31,14 @@ use std::ptr::NonNull;
 use crate::backend::ir::step::{BufferId, LINE, RowOperand};
 use crate::dtype::{DType, Elem};
 
-/// The alignment that the allocator of the system gives zeroed memory which it does not write: for a larger one, the
+/// The largest alignment for which the allocator returns zeroed pages of the system untouched: for a larger one, the
 /// standard library writes the zeros itself.
 const NATURAL: usize = align_of::<u64>();
 
-/// Zeroed bytes that start at a cache line. Pages of a large block that no run touches are never written, and the system
-/// gives no memory for them.
+/// Zeroed bytes that start at a cache line. For pages of a large block that no run touches, the system provides no
+/// memory.
 pub(crate) struct Block {
-    /// What the allocator gave; nothing for no bytes.
+    /// The allocation; `None` for a block of no bytes.
     memory: Option<(NonNull<u8>, Layout)>,
     /// The first cache line.
     start: NonNull<u8>,
@@ -51,7 +52,7 @@ impl Block {
     /// No bytes.
     pub(crate) const EMPTY: Block = Block { memory: None, start: NonNull::<Line>::dangling().cast(), bytes: 0 };
 
-    /// At least `bytes` zeros, or nothing if there is no memory for them.
+    /// At least `bytes` zeroed bytes; `None` if they cannot be allocated.
     pub(crate) fn new(bytes: usize) -> Option<Block> {
         if bytes == 0 {
             return Some(Block::EMPTY);
@@ -61,7 +62,7 @@ impl Block {
         // Safety: the layout has bytes.
         let at = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
         let before = at.as_ptr().addr().next_multiple_of(LINE) - at.as_ptr().addr();
-        // Safety: as many bytes as may come before the first cache line were asked for more.
+        // Safety: the layout has spare bytes for the distance to the first cache line.
         Some(Block { memory: Some((at, layout)), start: unsafe { at.add(before) }, bytes })
     }
 
@@ -83,16 +84,16 @@ impl Drop for Block {
     }
 }
 
-/// A cache line, for its alignment.
+/// A type with the alignment of a cache line.
 #[repr(align(64))]
 struct Line(#[allow(dead_code, reason = "stands for the bytes")] [u8; LINE]);
 
-/// Where a buffer is, and its size.
+/// The address and the extent of a buffer.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
-    /// The first byte of the buffer, even if it has no memory.
+    /// The address of byte 0 of the buffer, even if that byte has no memory.
     at: *mut u8,
-    /// The bytes that have memory, and the first of them.
+    /// The number of bytes that have memory, and the first of them.
     bytes: usize,
     start: usize,
 }
@@ -100,7 +101,7 @@ pub(crate) struct Entry {
 /// The addresses of all buffers of a run.
 pub(crate) struct AddressTable(Vec<Entry>);
 
-// Safety: the addresses point into the workspace that owns the table, or are set anew at the start of each run.
+// Safety: the addresses point into the memory that owns the table, or are set at the start of each run.
 unsafe impl Send for AddressTable {}
 
 impl AddressTable {
@@ -130,7 +131,7 @@ impl AddressTable {
         self.0[row.row as usize] = Entry { at: whole.at.wrapping_add(start), bytes: row.bytes, start: 0 };
     }
 
-    /// Makes a buffer the same as another.
+    /// Sets a buffer to the address of another.
     pub(crate) fn set_same(&mut self, buf: BufferId, other: BufferId) {
         self.0[buf as usize] = self.0[other as usize];
     }
@@ -139,37 +140,37 @@ impl AddressTable {
         self.0.swap(a as usize, b as usize);
     }
 
-    /// Leaves a buffer these of its bytes: what a part of a step may touch.
+    /// Restricts a buffer to a range of its bytes: the range that a part of a step may access.
     pub(crate) fn narrow(&mut self, buf: BufferId, bytes: Range<usize>) {
         let entry = &mut self.0[buf as usize];
         debug_assert!(entry.start <= bytes.start && bytes.end <= entry.start + entry.bytes);
         (entry.start, entry.bytes) = (bytes.start, bytes.len());
     }
 
-    /// Lets the memory of a buffer be that of its bytes from this one on.
+    /// Reuses the memory of a buffer for its bytes from `start` on: for the next block of rows.
     pub(crate) fn set_start(&mut self, buf: BufferId, start: usize) {
         let entry = &mut self.0[buf as usize];
         entry.at = entry.at.wrapping_add(entry.start).wrapping_sub(start);
         entry.start = start;
     }
 
-    /// The number of the first element of a buffer that has memory, and the number of those that have.
+    /// The first element of a buffer that has memory, and the number of elements that have.
     pub(crate) fn extent<E: Elem>(&self, buf: BufferId) -> (usize, usize) {
         let entry = self.0[buf as usize];
         (entry.start / size_of::<E>(), entry.bytes / size_of::<E>())
     }
 
-    /// Elements of a buffer.
+    /// A slice of the elements of a buffer.
     ///
     /// # Safety
-    /// The buffer holds elements of this type, and no slice of them that can be written is alive.
+    /// The buffer holds elements of this type, and no mutable slice of them is alive.
     #[inline(always)]
     pub(crate) unsafe fn read<E: Elem>(&self, buf: BufferId, start: usize, len: usize) -> &[E] {
         let entry = self.checked::<E>(buf, start, len);
         unsafe { std::slice::from_raw_parts(entry.at.cast::<E>().wrapping_add(start), len) }
     }
 
-    /// Elements of a buffer, to be written.
+    /// A mutable slice of the elements of a buffer.
     ///
     /// # Safety
     /// The buffer holds elements of this type, and no other slice of them is alive.
@@ -180,7 +181,7 @@ impl AddressTable {
         unsafe { std::slice::from_raw_parts_mut(entry.at.cast::<E>().wrapping_add(start), len) }
     }
 
-    /// The address of an element of a buffer that has so many from there on.
+    /// The address of element `at` of a buffer; debug builds check that `len` elements from there on have memory.
     #[inline]
     pub(crate) fn address(&self, buf: BufferId, dtype: DType, at: usize, len: usize) -> *mut u8 {
         let entry = self.0[buf as usize];
@@ -208,29 +209,29 @@ impl AddressTable {
         entry
     }
 
-    /// Copies some bytes to a buffer from as many of another, which starts at this byte.
+    /// Copies bytes of a buffer, counted from its byte `start`, to the same range of bytes of another.
     pub(crate) fn copy(&mut self, from: BufferId, start: usize, into: BufferId, bytes: Range<usize>) {
         let (from, into) = (self.0[from as usize], self.0[into as usize]);
         let has =
             |entry: Entry, bytes: Range<usize>| entry.start <= bytes.start && bytes.end <= entry.start + entry.bytes;
         debug_assert!(has(from, start + bytes.start..start + bytes.end) && has(into, bytes.clone()));
-        // Safety: both buffers have these bytes. The initial value of a carry may be where the carry is.
+        // Safety: both buffers have these bytes. They may overlap: a carry may lie where its initial value lies.
         unsafe {
             std::ptr::copy(from.at.wrapping_add(start + bytes.start), into.at.wrapping_add(bytes.start), bytes.len())
         }
     }
 
-    /// Lets all buffers be where they are in another table.
+    /// Copies all addresses from another table.
     pub(crate) fn follow(&mut self, other: &AddressTable) {
         self.0.clone_from(&other.0);
     }
 
-    /// Where a buffer is.
+    /// The entry of a buffer.
     pub(crate) fn entry(&self, buf: BufferId) -> Entry {
         self.0[buf as usize]
     }
 
-    /// Lets a buffer be where it was.
+    /// Restores an earlier entry of a buffer.
     pub(crate) fn restore(&mut self, buf: BufferId, entry: Entry) {
         self.0[buf as usize] = entry;
     }
@@ -264,12 +265,12 @@ mod tests {
         low.narrow(0, 0..24);
         high.narrow(0, 24..64);
         assert_eq!((low.extent::<f64>(0), high.extent::<f64>(0)), ((0, 3), (3, 5)));
-        // Safety: the slices are apart.
+        // Safety: the slices are disjoint.
         let (x, y) = unsafe { (low.write::<f64>(0, 0, 3), high.write::<f64>(0, 3, 5)) };
         x.fill(1.0);
         y.fill(2.0);
         let whole = table(&mut block);
-        // Safety: nothing is written any more.
+        // Safety: the mutable slices are not used any more.
         assert_eq!(unsafe { whole.read::<f64>(0, 2, 2) }, [1.0, 2.0]);
     }
 

@@ -1,11 +1,11 @@
 //! The compiler: programs become plans of fused passes over buffers, which run many times.
 //!
 //! Law: an [`Executable`] agrees with [`interpret`](crate::program::interpret) at arrays, within the rounding that the
-//! kernels document. An operation without a kernel is done by the interpreter of arrays.
+//! kernels document. An operation without a kernel is executed by the interpreter of arrays.
 //!
-//! What rounds otherwise than in the interpreter are elementary functions and sums (see `kernels/elementwise`), and products of
-//! arrays. Sums, differences, products and quotients of numbers do not, fused in superinstructions or not: they are
-//! rounded one by one, on every machine.
+//! Elementary functions, reductions (see `kernels/elementwise`) and products of arrays may round differently than in
+//! the interpreter. Elementwise sums, differences, products and quotients, fused in superinstructions or not, have the
+//! same bits: each is rounded by itself, on every machine.
 //!
 //! ```text
 //! Program -lower-> steps over values -plan-> steps over buffers -codegen-> tile and register code -run-> arrays
@@ -24,7 +24,7 @@
 //! | `outline` | loops with equal bodies, compiled once |
 //! | `explain` | the compiled plan as text |
 //!
-//! Law: a stage names those above it in this table alone.
+//! Law: a stage refers only to the stages above it in this table.
 
 pub(crate) mod codegen;
 mod explain;
@@ -55,7 +55,7 @@ use plan::ResultSource;
 use run::Memory;
 pub use tile::superinstructions::Superinstructions;
 
-/// A program made ready to run many times.
+/// A compiled program, which runs many times.
 ///
 /// ```
 /// use polygrad::{Array, BaseTensor, DType, backend::compile, ops::Unary, program::Term};
@@ -68,7 +68,7 @@ pub use tile::superinstructions::Superinstructions;
 pub struct Executable {
     program: Program,
     plan: Arc<CompiledPlan>,
-    /// Memories of runs that are over, for the next.
+    /// Memories of finished runs, which later runs reuse.
     #[allow(clippy::vec_box, reason = "a memory is large: each run would move one twice")]
     idle: Mutex<Vec<Box<Memory>>>,
 }
@@ -79,7 +79,7 @@ pub(crate) fn is_off() -> bool {
     *OFF.get_or_init(|| std::env::var_os("POLYGRAD_INTERPRET").is_some_and(|value| value == "1"))
 }
 
-/// Whether a program that runs once is done earlier compiled than interpreted.
+/// Whether compiling a program that runs once is estimated to take less time than interpreting it.
 pub(crate) fn pays_once(program: &Program) -> bool {
     let Cost { calls, work, .. } = program.estimate().cost;
     let elements = work.saturating_add(calls.saturating_mul(MACHINE.interpreted_call));
@@ -91,8 +91,8 @@ pub fn compile(program: &Program) -> Executable {
     compile_within(program, Limits::DEFAULT)
 }
 
-/// Compiles a program so that steps run by rows wherever they can, however small arrays are, and loops over small arrays
-/// as over large ones: for tests.
+/// Compiles a program with the limits for tests: row blocks wherever they are possible, whatever the sizes of arrays,
+/// and no scalar replacement in loops over small arrays.
 pub(crate) fn compile_in_small_blocks(program: &Program) -> Executable {
     compile_within(program, Limits::SMALLEST)
 }
@@ -105,7 +105,7 @@ fn compile_within(program: &Program, limits: Limits) -> Executable {
     compile_apart(program, limits)
 }
 
-/// Compiles a program whose loops have a plan of their own each.
+/// Compiles a program with a plan of its own for each loop: without outlining.
 fn compile_apart(program: &Program, limits: Limits) -> Executable {
     let whole = passes::after(Phase::BeforePlan, program, &limits.passes);
     let plan = Arc::new(codegen::generate(plan::plan(&whole, limits), limits));
@@ -118,15 +118,15 @@ impl Executable {
         &self.program
     }
 
-    /// The bytes of memory that a run takes beside inputs and results; known before any run. Each further thread takes
-    /// registers, and some rows of the values of steps that run in blocks.
+    /// The bytes of memory that a run on one thread takes beside inputs and results; known before any run. Each further
+    /// thread takes memory for its registers, and for one block of rows of the values of steps that run in row blocks.
     pub fn peak_bytes(&self) -> usize {
         self.plan.memory()
     }
 
-    /// What a run does: passes over memory with their operations, kernels, loops, and operations left to the
-    /// interpreter of arrays; with the memory they take, and estimates of the arithmetic operations and the bytes that
-    /// are moved.
+    /// The plan as text: its passes over memory with their operations, its kernel calls, loops, and operations that the
+    /// interpreter of arrays executes; with the memory of a run, and estimates of the number of arithmetic operations
+    /// and of the bytes read and written.
     ///
     /// ```
     /// use polygrad::{Function, backend::compile, tensor};
@@ -137,8 +137,8 @@ impl Executable {
         explain::text(&self.program, &self.plan, None)
     }
 
-    /// [`explain`](Self::explain), with the time that each step takes, measured over some runs on these inputs after a
-    /// first one, which finds memory and caches cold.
+    /// [`explain`](Self::explain) with the time of each step, measured over `runs` runs on these inputs. A run before
+    /// them, with cold memory and caches, is not measured.
     ///
     /// # Panics
     /// As [`run`](Self::run).
@@ -154,7 +154,7 @@ impl Executable {
         explain::text(&self.program, &self.plan, memory.clock.as_deref().map(|clock| (clock, runs)))
     }
 
-    /// How many elementwise operations run together with others, in superinstructions.
+    /// The number of cheap elementwise operations, of those in superinstructions, and of superinstructions.
     ///
     /// ```
     /// use polygrad::{Function, backend::compile, tensor};
@@ -185,16 +185,16 @@ impl Executable {
             Some(memory) => memory,
             None => Box::new(self.memory()),
         };
-        // Results that the caller has dropped since are written again.
+        // If the caller has dropped all results of the last run, their arrays are reused.
         let last = std::mem::take(&mut memory.results);
         let mut outputs = if last.iter().all(Array::is_unique) && !last.is_empty() { last } else { self.outputs() };
         memory.run(&self.plan, inputs, &mut outputs);
-        // Numbers have no memory.
+        // Scalar results have no memory that could be reused.
         if outputs.iter().any(|out| out.rank() > 0) {
             memory.results.clone_from(&outputs);
         }
         for (result, found) in memory.results.iter_mut().zip(&self.plan.outputs) {
-            // Inputs belong to the caller.
+            // A result that is an input shares the caller's memory, which is not retained.
             if let ResultSource::Input(_) = found {
                 *result = Array::zeros(result.shape(), result.dtype());
             }
@@ -203,8 +203,8 @@ impl Executable {
         outputs
     }
 
-    /// Memory for runs by [`run_into`](Self::run_into), one at a time: zeros of the system, which gives memory for what
-    /// runs touch.
+    /// Memory for runs by [`run_into`](Self::run_into), one run at a time: zeroed pages, for which the system provides
+    /// memory once a run touches them.
     ///
     /// # Panics
     /// When there is no memory for [`peak_bytes`](Self::peak_bytes).
@@ -250,7 +250,7 @@ impl Executable {
         workspace.memory.run(&self.plan, inputs, outputs);
     }
 
-    /// Memory of its own for a run.
+    /// New memory for a run.
     #[track_caller]
     fn memory(&self) -> Memory {
         let Some(memory) = Memory::new(&self.plan, Isa::detect()) else {
@@ -263,7 +263,7 @@ impl Executable {
         memory
     }
 
-    /// Arrays for the results, in memory of their own.
+    /// New arrays for the results.
     #[track_caller]
     fn outputs(&self) -> Vec<Array> {
         let zeros = |(slot, found): (&Slot, &ResultSource)| {

@@ -1,6 +1,7 @@
-//! Small programs with a step of each kind, by which the unsafe code of runs is checked. `make miri` runs them in an
-//! interpreter that sees every access, `make tsan` where the accesses of threads are watched. The steps in parts run on
-//! several threads, with all that one thread touches in slices of its own rows.
+//! Small programs with a step of each kind, which exercise the unsafe code of the executor.
+//!
+//! `make miri` runs them in Miri, which checks every memory access; `make tsan` runs them under a detector of data
+//! races. Partitioned steps run on several threads, each of which accesses slices of its own rows.
 
 use crate::array::Array;
 use crate::backend::{Executable, compile, compile_in_small_blocks};
@@ -15,7 +16,7 @@ fn agrees(inputs: &[Array], f: impl FnOnce(&[Term]) -> Vec<Term>) -> String {
     agrees_in(compile, inputs, f)
 }
 
-/// [`agrees`] as compiled by a function.
+/// [`agrees`] for a program that `compile` compiles.
 fn agrees_in(compile: fn(&Program) -> Executable, inputs: &[Array], f: impl FnOnce(&[Term]) -> Vec<Term>) -> String {
     let variables: Vec<Term> = inputs.iter().map(|a| Term::variable(a.shape(), a.dtype())).collect();
     let program = Term::program(&variables, &f(&variables), &[]).expect("a closed program");
@@ -45,7 +46,7 @@ fn numbers_in_loops_and_alone() {
         [carry, outputs].concat()
     });
     assert!(text.contains("numbers, 3 trips"), "{text}");
-    // A recurrence of one instruction, and equal instructions that run together.
+    // A linear recurrence of one instruction, and a run of equal instructions.
     let text = agrees(&inputs, |v| {
         let (carry, _) = Term::map_accum(3, false, vec![v[0].clone()], &v[1..2], &mut |carry, rows| {
             (vec![carry[0].binary(Binary::Mul, &rows[0])], Vec::new())
@@ -65,7 +66,7 @@ fn arrays_in_tiles_rows_and_products() {
         let sums = v[0].unary(Unary::Exp).linear(&Linear::sum(&[2, 3], &[1]));
         let rows = v[0].binary(Binary::Div, &sums.linear(&Linear::replicate(&[2, 3], &[0])));
         let turned = v[1].linear(&Linear::permute(&[3, 2], &[1, 0])).binary(Binary::Mul, &v[0]);
-        // More elements than a loop takes number by number.
+        // More elements than a loop of register code takes.
         let wide = v[1].linear(&Linear::replicate(&[3, 2, 3], &[0, 1]));
         let (carry, outputs) = Term::map_accum(2, false, vec![wide], &[v[0].clone()], &mut |carry, rows| {
             let row = rows[0].linear(&Linear::replicate(&[3, 2, 3], &[0]));
@@ -77,13 +78,13 @@ fn arrays_in_tiles_rows_and_products() {
     assert!(text.contains("loop of 2 trips") && text.contains("group of 6"), "{text}");
 }
 
-/// Some numbers.
+/// An array of a shape with distinct numbers of both signs.
 fn waves(shape: &[usize]) -> Array {
     let n: usize = shape.iter().product();
     Array::new(shape, (0..n).map(|i| (i as f64 * 0.7).sin() * 2.0).collect())
 }
 
-/// [`agrees`] in small blocks and parts, on three threads, with a plan that says all of these words.
+/// [`agrees`] in small row blocks and parts, on three threads, with a plan whose text contains all of `words`.
 #[cfg(feature = "rayon")]
 fn agrees_on_threads(words: &[&str], f: impl Fn(&[Term]) -> Vec<Term> + Send, shapes: &[&[usize]]) {
     with_threads(3, || {
@@ -96,7 +97,8 @@ fn agrees_on_threads(words: &[&str], f: impl Fn(&[Term]) -> Vec<Term> + Send, sh
 #[test]
 #[cfg(feature = "rayon")]
 fn rows_on_several_threads() {
-    // An extremum, a group and a sum along rows, and neighbours in rows that another step of the same blocks has written.
+    // An extremum, a group and a sum along rows, and a stencil along rows that another step of the same row block
+    // writes.
     let normalized = |v: &[Term]| {
         let rows = |y: &Term| y.linear(&Linear::replicate(&[24, 5], &[0]));
         let y = v[0].binary(Binary::Sub, &rows(&v[0].reduce(Reduce::Max { axis: 1 }))).unary(Unary::Exp);
@@ -106,7 +108,7 @@ fn rows_on_several_threads() {
         vec![share.binary(Binary::Add, &left), down]
     };
     agrees_on_threads(&["24 rows", "in up to"], normalized, &[&[24, 5]]);
-    // Many products of small matrices between elementwise operations, and values that are moved to another order.
+    // A batched product of small matrices between elementwise operations, and transposed values.
     let multiplied = |v: &[Term]| {
         let views = [&[0, 1, 3][..], &[0, 3, 2], &[0, 1, 2]].map(|axes| View::axes(&[12, 3, 2, 4], axes));
         let [a, b, out] = views;

@@ -1,4 +1,4 @@
-//! Elementwise operations on values of any kind: those of a group, registers of tiles, single numbers.
+//! Elementwise operations, generic in their operands: values of a group, registers of tiles, or scalars.
 //!
 //! Law: the element of the result at a position depends on the elements of the operands at this position alone.
 
@@ -19,7 +19,7 @@ pub(crate) enum ElementwiseOp<V> {
     Or(V, V),
     Not(V),
     FloatStep(FloatStep, V),
-    /// To integers, floats, or other floats: from this element type.
+    /// A conversion to the element type of the result, from this one.
     Convert(DType, V),
     Select([V; 3]),
 }

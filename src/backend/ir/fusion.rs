@@ -1,4 +1,4 @@
-//! Fusion groups: elementwise operations, strided accesses and reductions that one pass over an iteration space computes.
+//! Fusion groups: elementwise operations, strided accesses and reductions of one pass over an iteration space.
 //!
 //! A group is built operation by operation during lowering, and becomes code for tiles or registers in code generation.
 //!
@@ -20,13 +20,13 @@ pub(crate) type ValueId = u32;
 /// An operation of a group on values `V`.
 #[derive(Clone, Debug)]
 pub(crate) enum FusedOp<V> {
-    /// The buffer itself, read as it lies from this element on.
+    /// Contiguous elements of the buffer, from this one on.
     Read(BufferId, usize),
-    /// The element at this position of the buffer, for all positions.
+    /// One element of the buffer, broadcast to all positions.
     One(BufferId, usize),
     /// The buffer, read through a view.
     View(BufferId, StridedAccess),
-    /// The positions that a view reads: a view of an iota.
+    /// The places that a view reads, as integers: a view of an iota.
     Positions(StridedAccess),
     /// The elements of a buffer at indices.
     Gather(GatherOp<V>),
@@ -37,11 +37,11 @@ pub(crate) enum FusedOp<V> {
     Elementwise(ElementwiseOp<V>),
 }
 
-/// The elements of a buffer at the indices, 0 out of bounds.
+/// The elements of a buffer at indices, 0 out of bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct GatherOp<V> {
     pub(crate) buf: BufferId,
-    /// The sizes of the buffer along the axes that are indexed: all.
+    /// The sizes of the buffer's axes, each of which is indexed.
     pub(crate) sizes: SmallVec<[usize; 4]>,
     pub(crate) indices: SmallVec<[V; 4]>,
 }
@@ -111,7 +111,7 @@ pub(crate) struct GroupNode<O> {
 /// A value of a group that is being built.
 pub(crate) type FusedNode = GroupNode<FusedOp<ValueId>>;
 
-/// What a group reads without computing.
+/// A value that a group reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum GroupRead {
     Read(BufferId, usize),
@@ -151,7 +151,7 @@ impl FusionGroup {
         (self.nodes.len() - 1) as ValueId
     }
 
-    /// What is read, once for each buffer and view.
+    /// The value of a read; equal reads are one value.
     pub(crate) fn source(&mut self, source: GroupRead, dtype: DType) -> ValueId {
         if let Some(value) = self.sources.get(&source) {
             return *value;
@@ -167,8 +167,8 @@ impl FusionGroup {
         value
     }
 
-    /// The array and the number of which a value, which is not stored, is the product: elements of buffers, from these
-    /// on.
+    /// The array and the scalar of a value that is their product and is not stored: each as a buffer and its (first)
+    /// element.
     pub(crate) fn scaling(&self, value: ValueId) -> Option<((BufferId, usize), (BufferId, usize))> {
         let node = &self.nodes[value as usize];
         let FusedOp::Elementwise(ElementwiseOp::Binary(Binary::Mul, a, b)) = node.item else { return None };
@@ -179,7 +179,7 @@ impl FusionGroup {
         }
     }
 
-    /// Drops the values that nothing needs.
+    /// Removes dead values: those that are neither stored nor operands of others.
     pub(crate) fn prune(&mut self) {
         let mut needed: Vec<bool> =
             self.nodes.iter().map(|node| node.stored.is_some() || node.item.writes().is_some()).collect();
@@ -199,32 +199,32 @@ impl FusionGroup {
         self.nodes = nodes.map(|(node, _)| renumbered(node)).collect();
     }
 
-    /// Whether the group reads this already.
+    /// Whether the group contains this read.
     pub(crate) fn has(&self, source: &GroupRead) -> bool {
         self.sources.contains_key(source)
     }
 
-    /// The buffer that a value is written to, which is this one unless the value has one.
+    /// The buffer that a value is written to; one is made by `buf` if the value has none.
     pub(crate) fn store(&mut self, value: ValueId, buf: impl FnOnce() -> BufferId) -> BufferId {
         *self.nodes[value as usize].stored.get_or_insert_with(buf)
     }
 
-    /// Fills a buffer with zeros before the first tile.
+    /// Has a buffer filled with zeros before the first tile.
     pub(crate) fn clear(&mut self, buf: BufferId, bytes: usize) {
         self.cleared.push((buf, bytes));
     }
 
-    /// Buffers, with their bytes, that are zeros first.
+    /// Buffers, with their bytes, that are filled with zeros before the first tile.
     pub(crate) fn cleared(&self) -> impl Iterator<Item = (BufferId, usize)> {
         self.cleared.iter().copied()
     }
 
-    /// The operations in order, with the element types of their values, and where these are stored.
+    /// The operations in order, each with the element type of its value and the buffer it is stored to, if any.
     pub(crate) fn items(&self) -> impl Iterator<Item = (&FusedOp<ValueId>, DType, Option<BufferId>)> {
         self.nodes.iter().map(|node| (&node.item, node.dtype, node.stored))
     }
 
-    /// Whether the group reads and writes elements, and computes nothing.
+    /// Whether all operations of the group are copies.
     pub(crate) fn only_moves(&self) -> bool {
         self.nodes.iter().all(|node| match node.item {
             FusedOp::Read(..) | FusedOp::One(..) | FusedOp::View(..) | FusedOp::Put(..) => true,
@@ -232,17 +232,17 @@ impl FusionGroup {
         })
     }
 
-    /// The buffers that are read at indices.
+    /// The buffers from which the group gathers.
     pub(crate) fn gathered(&self) -> impl Iterator<Item = BufferId> {
         self.nodes.iter().filter(|node| matches!(node.item, FusedOp::Gather(..))).filter_map(|node| node.item.reads())
     }
 
-    /// The operation that makes a value.
+    /// The operation that computes a value.
     pub(crate) fn item(&self, value: ValueId) -> &FusedOp<ValueId> {
         &self.nodes[value as usize].item
     }
 
-    /// The buffers read and written, each with whether it is written.
+    /// Calls `f` with each buffer that is read or written, and whether it is written.
     pub(crate) fn buffers(&self, f: &mut dyn FnMut(BufferId, bool)) {
         for (buf, _) in &self.cleared {
             f(*buf, true);

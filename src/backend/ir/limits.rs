@@ -1,28 +1,27 @@
-//! Limits of optimizations of a plan: those of the machine, and others for tests.
+//! Thresholds of the optimizations of a plan: the measured ones of the machine, and the smallest ones for tests.
 
 use crate::cost::MACHINE;
 use crate::passes::Settings;
 
-/// When steps share blocks, and how large these are.
+/// The thresholds of the optimizations of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The least number of bytes that blocks spare the memory.
+    /// The least number of bytes of memory traffic that row blocks must save.
     pub(crate) spared: usize,
-    /// The bytes that a block touches, if a row is not larger.
+    /// The bytes that one block of rows touches, unless a single row touches more.
     pub(crate) block: usize,
-    /// The least number of positions of a group whose sides are computed apart, and the least length of a row for each
-    /// position at its sides.
+    /// Halo peeling: the least number of positions of a group, and the least ratio of the length of a row to its halo.
     pub(crate) halo: (usize, usize),
-    /// The least number of elements of a value that is computed in another order of its axes.
+    /// Loop interchange: the least number of elements of a value.
     pub(crate) interchange: usize,
-    /// The least number of nanoseconds of a step that runs in parts.
+    /// Partition: the least estimated time of a step, in nanoseconds.
     pub(crate) partition: f64,
-    /// What the passes before the plan are told.
+    /// The settings of the passes before the plan.
     pub(crate) passes: Settings,
 }
 
 impl Limits {
-    /// What measured best.
+    /// The measured thresholds.
     pub(crate) const DEFAULT: Limits = Limits {
         spared: MACHINE.block_spares,
         block: MACHINE.block,
@@ -40,8 +39,8 @@ impl Limits {
         partition: 1.0,
         passes: Settings { rematerialization: 0.0, scalar_replacement: false, ..Settings::DEFAULT },
     };
-    /// The number of steps that are looked at after the last one that joined.
+    /// Row-block fusion: the number of steps that are tried after the last one that was fused.
     pub(crate) const WINDOW: usize = 16;
-    /// The largest number of rows that are tried for a first step.
+    /// Row-block fusion: how many numbers of rows are tried for a first step.
     pub(crate) const TRIES: usize = 6;
 }

@@ -1,4 +1,4 @@
-//! Steps and buffers: what a run does one after the other, and the memory that it reads and writes.
+//! Steps and buffers: the operations that a run executes in order, and the memory that they read and write.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,14 +19,14 @@ pub(crate) type BufferId = u32;
 /// The alignment of every buffer: a cache line, and the widest vector register.
 pub(crate) const LINE: usize = 64;
 
-/// Where the memory of a buffer comes from.
+/// The owner of the memory of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Storage {
     Input,
     Constant(usize),
-    /// The elements of a result, which the caller takes.
+    /// The array of a result, which belongs to the caller.
     Output,
-    /// A range of the workspace block that starts at this byte.
+    /// The workspace block, from this byte on.
     Workspace(usize),
     /// The enclosing loop sets the address.
     Loop,
@@ -40,11 +40,11 @@ pub(crate) struct Buffer {
     pub(crate) storage: Storage,
     /// Loop depth of the steps that use the buffer.
     pub(crate) depth: usize,
-    /// The first step that may read it (start of its live range).
+    /// The first step that may read the buffer.
     pub(crate) ready: usize,
-    /// One more than the last step that reads it.
+    /// One more than the last step that reads the buffer.
     pub(crate) read: usize,
-    /// Whether the buffer holds a result; it holds no other result.
+    /// Whether the buffer holds a result; a buffer holds at most one result.
     pub(crate) taken: bool,
 }
 
@@ -54,7 +54,7 @@ impl Buffer {
     }
 }
 
-/// A source operand: consecutive elements of a buffer from this one on, or one element broadcast.
+/// A source operand: consecutive elements of a buffer from element `at` on, or one element broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepOperand {
     pub(crate) buf: BufferId,
@@ -122,7 +122,7 @@ impl RowRange {
     /// All rows.
     pub(crate) const ALL: RowRange = RowRange { rows: 1, from: 0, to: 1 };
 
-    /// The part of so many elements.
+    /// The elements of the rows in the range, of a value of `n` elements.
     #[inline]
     pub(crate) fn of(self, n: usize) -> Range<usize> {
         if self.rows == 1 {
@@ -145,26 +145,28 @@ pub(crate) struct KernelCall {
     pub(crate) size: usize,
 }
 
-/// Which operation.
+/// The operation of a kernel call.
 pub(crate) enum KernelOp {
     /// A bilinear operation.
     Product(Box<PlannedContraction>),
-    /// The extremum of each line of so many elements, and the distance of its elements.
+    /// The extremum along one axis: the length of the axis and the stride of its elements.
     Extremum(Reduce, usize, usize),
-    /// Its position, the first operand's element type being that of the lines.
+    /// The position of the extremum along one axis, as for `Extremum`.
     Position(Reduce, usize, usize),
-    /// Subarrays of so many elements, from a table of these indexed sizes, which is the first operand.
+    /// A gather of subarrays from a table, the first operand, at the indices that are the other operands: the sizes of
+    /// the indexed axes, and the number of elements of a subarray.
     Gather(Vec<usize>, usize),
-    /// Subarrays of so many elements, the first operand, added at the other operands; to zeros if the flag holds.
+    /// A scatter-add of subarrays, the first operand, at the indices that are the other operands, with sizes as for
+    /// `Gather`; the flag says that the result is cleared before.
     Scatter(Vec<usize>, usize, bool),
-    /// Elements in another order, that of a nest of which no two visits go to one position, and which goes to all.
+    /// A permutation of elements: a loop nest that writes each element of the result once.
     Transpose(Box<Nest<2>>),
-    /// Elements moved through views; added up, if several have one position.
+    /// Elements moved through views; the flag says that they are accumulated, since several have one position.
     Affine(Box<Nest<2>>, bool),
 }
 
-/// The loop of elements in another order that runs over so many rows of the operand, or of the result, and of which of
-/// both it does.
+/// The loop of a transposition that is a loop over `rows` rows of the operand, of the result, or of both, and which of
+/// the two it runs over row by row.
 pub(crate) fn transposed_by_rows(nest: &Nest<2>, size: usize, rows: usize) -> Option<(usize, [bool; 2])> {
     nest.by_rows([size; 2], nest.axes().len(), &[], rows).max_by_key(|(_, by_rows)| *by_rows)
 }
@@ -179,12 +181,12 @@ pub(crate) struct LoopStep<P> {
     /// The number of the first step of the body, in the order in which a report lists all steps.
     pub(crate) first: usize,
     pub(crate) carries: Vec<Carry>,
-    /// Rows that the body reads, and rows that it writes.
+    /// The rows that the body reads, and the rows that it writes.
     pub(crate) xs: Vec<RowOperand>,
     pub(crate) outputs: Vec<RowOperand>,
     /// Buffers from outside that the body reads.
     pub(crate) captured: Vec<BufferId>,
-    /// Bytes of the block of the body, and its start.
+    /// The number of bytes of the body's part of the workspace, and the start of that part.
     pub(crate) bytes: usize,
     pub(crate) start: usize,
 }
@@ -192,38 +194,39 @@ pub(crate) struct LoopStep<P> {
 /// A value that a loop carries.
 #[derive(Debug)]
 pub(crate) struct Carry {
-    /// Where the initial value is.
+    /// The initial value.
     pub(crate) init: StepOperand,
-    /// Where the result is.
+    /// The buffer of the result.
     pub(crate) result: BufferId,
-    /// A second buffer for double buffering, unless the body updates the value in place, or a stack has the initial
-    /// value, too.
+    /// A second buffer for double buffering, unless the body updates the value in place, or the stack of states has a
+    /// row for the initial value.
     pub(crate) other: Option<BufferId>,
-    /// The stack whose rows the states are, if the loop returns them.
+    /// The stack that holds the states as rows, if the loop returns them.
     pub(crate) states: Option<States>,
-    /// What the body reads and writes.
+    /// The buffers by which the body reads the state and writes the next state.
     pub(crate) input: BufferId,
     pub(crate) output: BufferId,
     pub(crate) dtype: DType,
     pub(crate) bytes: usize,
 }
 
-/// The stack of the states of a carry: the state before the first trip, and those after each trip, or all but one end.
+/// The stack of the states of a carry: the states before the first trip and after each trip, without the first, the
+/// last or both, if the flags say so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct States {
     pub(crate) of: BufferId,
-    /// Whether the state before the first trip is a row, and whether the one after the last trip is.
+    /// Whether the stack has a row for the state before the first trip, and one for the state after the last trip.
     pub(crate) first: bool,
     pub(crate) last: bool,
 }
 
 impl States {
-    /// The number of rows, for so many trips.
+    /// The number of rows of the stack of a loop of `n` trips.
     pub(crate) fn rows(self, n: usize) -> usize {
         n - 1 + usize::from(self.first) + usize::from(self.last)
     }
 
-    /// The row of the state after a number of trips out of `n`.
+    /// The row of the state after `trips` of `n` trips, if the stack has it.
     pub(crate) fn row(self, trips: usize, n: usize, reverse: bool) -> Option<usize> {
         let has = (trips > 0 || self.first) && (trips < n || self.last);
         let forward = trips.checked_sub(usize::from(!self.first)).filter(|_| has)?;
@@ -246,7 +249,7 @@ pub(crate) struct RowOperand {
 /// An operation executed by the interpreter of arrays.
 #[derive(Debug)]
 pub(crate) struct Interpreted {
-    /// The operation alone.
+    /// The operation as a program of its own.
     pub(crate) program: Program,
     pub(crate) operands: Vec<(StepOperand, Shape)>,
     pub(crate) out: Vec<BufferId>,

@@ -1,11 +1,11 @@
-//! Loop interchange: groups whose operands are transposed iterate in the order of the memory of these operands.
+//! Loop interchange: a group with transposed operands iterates over its axes in the memory order of these operands.
 //!
-//! A transposed array is read element by element, each from another line of cache. Where all that an elementwise
-//! operation reads lies in another order, the operation is done in that order, so that neighbors are read and written,
-//! and so are the operations on its result. Products of arrays take such a value as it is. What else needs the elements
-//! in their own order has them moved, once, by a kernel that goes tile by tile.
+//! A pass in row-major order reads each element of a transposed array from another cache line. If all operands of an
+//! elementwise operation can be read with stride 1 (or 0) in one other order of the axes, the operation computes its
+//! result in that order, and so do the operations on the result: a *permuted* value. Products of arrays read a permuted
+//! value through an adapted view. For any other operation, a blocked transposition restores row-major order, once.
 //!
-//! Law: a value is the same in both orders.
+//! Law: a value has the same elements in both orders.
 
 use smallvec::SmallVec;
 
@@ -25,7 +25,7 @@ use crate::shape::{Shape, size};
 type Operands = SmallVec<[LoweredValue; 4]>;
 
 impl LoweredValue {
-    /// A buffer seen through an access.
+    /// A buffer read through an access.
     pub(crate) fn through(buf: BufferId, access: StridedAccess) -> LoweredValue {
         match (access.straight(), access.constant()) {
             (Some(at), _) => LoweredValue::Dense(buf, at),
@@ -34,7 +34,7 @@ impl LoweredValue {
         }
     }
 
-    /// The other order in which a value is, or is read well.
+    /// The order of the axes of a permuted value, or the order in which a view has stride 1.
     fn axis_order(&self) -> Option<AxisOrder> {
         match self {
             LoweredValue::Permuted(_, turn) => Some((**turn).clone()),
@@ -46,7 +46,7 @@ impl LoweredValue {
         }
     }
 
-    /// Whether neighboring positions have one number.
+    /// Whether neighbouring positions have one element: stride 0 along the innermost axis.
     fn is_still(&self) -> bool {
         match self {
             LoweredValue::One(..) => true,
@@ -60,7 +60,7 @@ impl LoweredValue {
         }
     }
 
-    /// The value in another order, if that needs no elements to be moved.
+    /// The value in another order of the axes; `None` if elements would have to be moved, or read with a large stride.
     fn reordered(&self, turn: &AxisOrder) -> Option<LoweredValue> {
         match self {
             LoweredValue::One(..) => Some(self.clone()),
@@ -75,8 +75,8 @@ impl LoweredValue {
 }
 
 impl Lowering {
-    /// Another order in which all of these values are read well, and the values in that order, if they are not read
-    /// well in their own.
+    /// The order of the axes in which the operands are read with stride 0 or 1, and the operands in that order; `None`
+    /// if no operand is permuted or transposed, or if some operand cannot be read in that order.
     pub(crate) fn interchanged(
         &self,
         size: usize,
@@ -90,8 +90,8 @@ impl Lowering {
         Some((turn, operands?))
     }
 
-    /// Lets the operands of an operation on so many elements be in their own order, unless the operation is done in
-    /// another.
+    /// Brings the operands of an operation with `n` elements to row-major order, unless the operation iterates in
+    /// another order.
     pub(crate) fn settle_operands(&mut self, scope: &mut Scope<'_>, op: &Op<NodeId>, n: usize) {
         let elementwise = match op {
             Op::Unary(..) | Op::Binary(..) | Op::Select(_) => true,
@@ -102,7 +102,7 @@ impl Lowering {
                 Discrete::ArgMax { .. } | Discrete::ArgMin { .. } | Discrete::ArgSort { .. } => false,
                 Discrete::Iota { .. } => false,
             },
-            // Products settle their operands themselves.
+            // `bilinear` settles the operands of products.
             Op::Contract(..) => return,
             Op::Input(_) | Op::Constant(_) | Op::Reduce(..) | Op::Gather(..) | Op::ScatterAdd(..) => false,
             Op::Concat(..) | Op::Loop(_) | Op::Custom(..) | Op::Call(..) | Op::Output(..) => false,
@@ -110,7 +110,7 @@ impl Lowering {
         let mut operands: SmallVec<[NodeId; 4]> = SmallVec::new();
         op.operands(&mut |a| operands.push(*a));
         if operands.iter().any(|a| matches!(scope.known[*a as usize], LoweredValue::Deferred)) {
-            // A sum in place settles the other operand itself.
+            // `sum_in_place` settles the other operand.
             return;
         }
         if elementwise {
@@ -127,14 +127,13 @@ impl Lowering {
         }
     }
 
-    /// Lets the operands of a sum, one of which is a value of its own, be in their own order, unless they are summed in
-    /// another.
+    /// Brings the operand `a` of a sum and its other term to row-major order, unless the sum iterates in another order.
     pub(crate) fn settle_sum(&mut self, scope: &mut Scope<'_>, a: NodeId, added: &mut LoweredValue) {
         let (dtype, n) = scope.kind(a);
         self.agree(n, dtype, [&mut scope.known[a as usize], added]);
     }
 
-    /// Lets two values be in their own order, unless they are read well in another.
+    /// Brings two operands of one operation to row-major order, unless the operation iterates in another order.
     pub(crate) fn agree(&mut self, n: usize, dtype: DType, mut operands: [&mut LoweredValue; 2]) {
         if self.interchanged(n, &operands.each_ref().map(|known| (&**known, dtype))).is_none() {
             for known in &mut operands {
@@ -144,14 +143,14 @@ impl Lowering {
         }
     }
 
-    /// Lets a value be in its own order, and in memory if it is a view of something in another.
+    /// Brings a value to row-major order; a transposed view is copied to memory by a blocked transposition.
     fn settle_view(&mut self, scope: &mut Scope<'_>, a: NodeId) {
         let n = scope.kind(a).1;
         self.turn_view(&mut scope.known[a as usize], n);
         self.settle(scope, a);
     }
 
-    /// Makes a view of something in another order a value in that order.
+    /// Turns a transposed view into a permuted value.
     fn turn_view(&self, known: &mut LoweredValue, n: usize) {
         if n >= self.interchange
             && let (LoweredValue::View(..), Some(turn)) = (&*known, known.axis_order())
@@ -161,7 +160,7 @@ impl Lowering {
         }
     }
 
-    /// Lets a value be in its own order.
+    /// Brings a value to row-major order: a permuted one by a blocked transposition.
     pub(crate) fn settle(&mut self, scope: &mut Scope<'_>, a: NodeId) {
         let (dtype, n) = scope.kind(a);
         self.in_order(&mut scope.known[a as usize], dtype, n);
@@ -184,7 +183,7 @@ impl Lowering {
         *known = LoweredValue::Dense(out, 0);
     }
 
-    /// A bilinear operation, on operands in any order.
+    /// Lowers a bilinear operation, whose operands may be permuted.
     pub(crate) fn bilinear(
         &mut self,
         scope: &mut Scope<'_>,
@@ -197,7 +196,7 @@ impl Lowering {
         let mut own: SmallVec<[(NodeId, LoweredValue); 2]> = SmallVec::new();
         for (id, view) in [(a, &mut op.a), (b, &mut op.b)] {
             let known = &scope.known[id as usize];
-            // An operand that is there twice is in the other order already.
+            // An operand that occurs twice has been replaced by its permuted form already.
             let turn = own.iter().find(|(other, _)| *other == id).map_or(known, |(_, known)| known).axis_order();
             let Some(turn) =
                 turn.filter(|_| matches!(known, LoweredValue::Permuted(..)) || own.iter().any(|o| o.0 == id))
@@ -223,7 +222,8 @@ impl Lowering {
         result
     }
 
-    /// A bilinear operation of which each element is one product, as an elementwise operation.
+    /// A bilinear operation without contracted axes, as an elementwise product; `None` if its views are partial, or if
+    /// the kernel is cheaper.
     fn plain_product(
         &mut self,
         scope: &mut Scope<'_>,
@@ -243,13 +243,13 @@ impl Lowering {
         };
         let (mut x, mut y) = (seen(a, &op.a)?, seen(b, &op.b)?);
         self.agree(n, dtype, [&mut x, &mut y]);
-        // Views of short rows would be copied, which costs more than the kernel.
+        // A group copies views of short rows tile by tile, which costs more than the kernel.
         let short = |access: &StridedAccess| access.row().is_none_or(|row| row < MACHINE.tile_row);
         let copied = |known: &LoweredValue| matches!(known, LoweredValue::View(_, access) if short(access));
         if self.interchanged(n, &[(&x, dtype), (&y, dtype)]).is_none() && (copied(&x) || copied(&y)) {
             return None;
         }
-        // Superinstructions take one number for a row of positions as a later operand.
+        // Superinstructions take a broadcast element only as a later operand, not as the first.
         if x.is_still() {
             std::mem::swap(&mut x, &mut y);
         }
@@ -258,7 +258,7 @@ impl Lowering {
         if !dtype.is_float() {
             return Some(product);
         }
-        // Added to zero, as in a sum: a product of -0 is 0 there.
+        // The product is added to 0, as in a contraction, so that -0 becomes 0.
         let zero = self.constant(&Array::zeros(&node.shape, dtype));
         Some(
             self.elementwise(n, dtype, &[(&product, dtype), (&zero, dtype)], |v| ElementwiseOp::sum(dtype, v[0], v[1])),
@@ -266,7 +266,7 @@ impl Lowering {
     }
 }
 
-/// A view of an array as a view of the array in another order, if that has the axes of the array.
+/// A view of an array as a view of the permuted array; `None` if the axes of the order are not those of the array.
 fn reordered(view: &View, turn: &AxisOrder) -> Option<View> {
     if *view.source() != turn.lens[..] || view.is_empty() {
         return None;
@@ -283,7 +283,7 @@ fn reordered(view: &View, turn: &AxisOrder) -> Option<View> {
 mod tests {
     use super::*;
 
-    /// The positions that an access reads, all of them.
+    /// The places of all positions of an access.
     fn places(access: &StridedAccess, n: usize) -> Vec<Option<i64>> {
         let mut places = vec![None; n];
         access.runs(0, n, |run| {

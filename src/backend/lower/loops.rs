@@ -1,9 +1,10 @@
-//! Lowering of loops: a body is lowered once, its carries are double-buffered, and its rows are accessed where they lie.
+//! Lowering of loops: a body is lowered once, its carries are double-buffered, and its rows are accessed where they
+//! lie.
 //!
 //! Law: a carry has two buffers that change roles from trip to trip, or one if the body updates it in place. Rows of
-//! sequences are read where they lie, outputs are written where they belong, and captured values are not copied. A
-//! carry that the loop returns, before or after each trip or both, lies in one stack of its states, of which both
-//! outputs are parts: each state is written once.
+//! sequences and captured values are read in place, and outputs are written to their stacks directly. If the loop
+//! returns the states of a carry, before or after each trip or both, one stack holds all states, and both outputs are
+//! ranges of it: each state is written once.
 
 use super::{LoweredValue, Lowering};
 use crate::backend::ir::step::{self, BufferId, Carry, FusedStep, RowOperand, States, Step, StepOperand, Storage};
@@ -15,17 +16,17 @@ use crate::shape::size;
 /// Element type and number of elements.
 type Kind = (DType, usize);
 
-/// A carry: its initial value, the buffer that the body reads, and where its states are returned.
+/// A carry: its initial value, the buffer that the body reads, and the outputs that return its states.
 type Carried = (StepOperand, BufferId, Returned);
 
 /// An input of the body that is a row of a sequence.
 enum Element {
     Row(RowOperand),
-    /// All rows are one value.
+    /// All rows are the same broadcast element.
     Same(LoweredValue),
 }
 
-/// The outputs that are a carry before each trip and after it, by their positions among the results.
+/// The outputs that return the states of a carry before and after each trip, by their numbers among the results.
 #[derive(Clone, Copy, Default)]
 struct Returned {
     before: Option<usize>,
@@ -38,8 +39,8 @@ impl Returned {
     }
 }
 
-/// For each carry, the outputs that are its states. A number has none, and neither has a body of numbers: such a loop
-/// has them in registers.
+/// For each carry, the outputs that return its states. Scalar carries have no stack of states, and neither has a body
+/// of scalars: its carries are in registers.
 fn returned(l: &Loop<NodeId>, carried: &[Kind]) -> Vec<Returned> {
     let (results, inputs) = (l.body.results(), l.body.inputs().len());
     if is_of_numbers(&l.body) {
@@ -48,7 +49,7 @@ fn returned(l: &Loop<NodeId>, carried: &[Kind]) -> Vec<Returned> {
     let output = |id: NodeId| (carried.len()..results.len()).find(|j| results[*j] == id);
     let of = |k: usize| {
         let next = results[k];
-        // The next value is computed, for this carry alone.
+        // The next value is computed by the body, and is not that of an earlier carry, too.
         let own = next as usize >= inputs && !results[..k].contains(&next);
         if own && carried[k].1 > 1 {
             Returned { before: output(k as NodeId), after: output(next) }
@@ -59,7 +60,7 @@ fn returned(l: &Loop<NodeId>, carried: &[Kind]) -> Vec<Returned> {
     (0..carried.len()).map(of).collect()
 }
 
-/// Whether a body computes numbers alone, from elements of its inputs, and arrays only by putting these together.
+/// Whether a body computes scalars alone, from elements of its inputs, and arrays only by concatenation and reshapes.
 fn is_of_numbers(body: &Program) -> bool {
     body.nodes().iter().all(|node| match &node.op {
         Op::Input(_) | Op::Constant(_) => true,
@@ -72,8 +73,8 @@ fn is_of_numbers(body: &Program) -> bool {
 }
 
 impl Lowering {
-    /// The results of a loop: carries, then stacked outputs. `kinds` and `known` are those of the initial carry, of the
-    /// sequences and of the captured values.
+    /// The results of a loop: final carries, then stacked outputs. `kinds`, and the values `init`, `xs` and `captured`,
+    /// are those of the initial carries, of the sequences and of the captured values.
     pub(crate) fn map_accum(
         &mut self,
         l: &Loop<NodeId>,
@@ -114,7 +115,7 @@ impl Lowering {
             .enumerate()
             .map(|(k, (known, buf))| match known {
                 _ if is_state(k) => None,
-                // A state that the loop returns is written anew, though it is the one before by another name.
+                // A carry without change keeps its buffer, unless its states are returned: then each state is written.
                 LoweredValue::Dense(buffer, 0) if inputs.get(k) == Some(buffer) && !returned[k].any() => Some(*buffer),
                 LoweredValue::Dense(..)
                 | LoweredValue::One(..)
@@ -142,7 +143,7 @@ impl Lowering {
         self.finish(l, body, (carries.collect(), outputs), rows, buffers)
     }
 
-    /// The results of a function that repeats its program: a loop that may end early.
+    /// The results of a function that repeats its program: a loop with an early exit.
     pub(crate) fn repeated(
         &mut self,
         rule: &Custom,
@@ -161,7 +162,8 @@ impl Lowering {
         results
     }
 
-    /// A captured value as the body reads it: in memory, unless the view of it is much larger than the memory.
+    /// Makes a captured value readable in the body: a buffer, or a view that has more than twice the elements of its
+    /// buffer.
     fn capture(&mut self, known: &mut LoweredValue, dtype: DType, n: usize, buffers: &mut Vec<BufferId>) {
         let keep = match known {
             LoweredValue::View(buf, _) => n > 2 * self.buffers[*buf as usize].size,
@@ -193,8 +195,8 @@ impl Lowering {
         Element::Row(RowOperand { row: self.buffer(dtype, n, Storage::Loop), of: x.buf, start, bytes })
     }
 
-    /// Adds the loop to the steps around it. `outputs` are the buffers of the results in the body, but for those that
-    /// are states of a carry.
+    /// Appends the loop to the current steps. `outputs` are the buffers of the body's results; outputs that return
+    /// states have none.
     fn finish(
         &mut self,
         l: &Loop<NodeId>,
@@ -244,7 +246,7 @@ impl Lowering {
         LoweredValue::Many(results.into_iter().map(|known| known.expect("each result has a place")).collect())
     }
 
-    /// A stack for the states of a carry, and the outputs in it.
+    /// The stack for the states of a carry; sets the outputs that are ranges of it.
     fn states(
         &mut self,
         l: &Loop<NodeId>,
@@ -255,7 +257,7 @@ impl Lowering {
         let (first, last) = (returned.before.is_some(), returned.after.is_some());
         let mut states = States { of: 0, first, last };
         states.of = self.workspace(dtype, n * states.rows(l.n));
-        // If both outputs are asked for, the one starts a row after the other.
+        // If both outputs are returned, one starts a row after the other.
         let later = if first && last { n } else { 0 };
         let at = if l.reverse { [later, 0] } else { [0, later] };
         for (output, at) in [returned.before, returned.after].into_iter().zip(at) {
@@ -271,7 +273,7 @@ impl Lowering {
         (buffer.dtype, buffer.size)
     }
 
-    /// The results of a loop of no trips: the initial carry, and empty outputs.
+    /// The results of a loop of no trips: the initial carries, and empty outputs.
     fn no_trip(&mut self, l: &Loop<NodeId>, carried: &[Kind], init: &mut [LoweredValue]) -> LoweredValue {
         let mut results: Vec<LoweredValue> = Vec::new();
         for (known, (dtype, n)) in init.iter_mut().zip(carried) {

@@ -1,10 +1,10 @@
 //! Lowering: a program becomes steps over values, with elementwise operations in fusion groups.
 //!
-//! An elementwise operation joins a group that has the same number of positions and comes after everything the
-//! operation reads from memory; a value is stored only if another step needs it.
+//! An elementwise operation joins a group that has the same number of positions and comes after the steps that write
+//! the operation's operands; a value is stored only if another step reads it.
 //!
-//! Law: the number of a step is its time. A buffer may be read from the step `ready` on; a step that changes a buffer
-//! comes after all steps that read it before.
+//! Law: steps run in the order of their numbers. A buffer may be read from the step `ready` on; a step that updates a
+//! buffer in place comes after all steps that read the old value.
 
 mod interchange;
 mod loops;
@@ -22,25 +22,25 @@ use crate::backend::ir::fusion::{FusedOp, FusionGroup, GroupRead, ValueId};
 use crate::backend::ir::step::{Buffer, BufferId, FusedStep, Step, StepOperand, Storage};
 use crate::dtype::DType;
 
-/// What is known of the value of an operation.
+/// The form of a lowered value: where its elements are, or how they are computed.
 #[derive(Clone, Debug)]
 pub(crate) enum LoweredValue {
-    /// The elements of a buffer, from this one on.
+    /// Contiguous elements of a buffer, from this one on.
     Dense(BufferId, usize),
-    /// One element of a buffer stands for all.
+    /// One element of a buffer, broadcast.
     One(BufferId, usize),
-    /// A buffer seen through a view.
+    /// A buffer read through a view.
     View(BufferId, StridedAccess),
-    /// An iota seen through a view.
+    /// An iota read through a view.
     Positions(StridedAccess),
     /// A value of the group at this step.
     Fused(usize, ValueId),
-    /// The results of a loop or of a function with rules.
+    /// The results of an operation with several results: a loop, a call, or a function with rules.
     Many(Vec<LoweredValue>),
-    /// The operand of a linear operation that a sum adds in place.
+    /// A linear operation that the sum which uses it accumulates in place.
     Deferred,
-    /// A value whose axes are in another order: see `interchange.rs`. Operations that need the elements in their own order
-    /// see no such value.
+    /// A value that is computed in another order of its axes: see `interchange.rs`. Operations that need row-major
+    /// order get no permuted operand.
     Permuted(Box<LoweredValue>, Box<AxisOrder>),
 }
 
@@ -48,16 +48,16 @@ pub(crate) enum LoweredValue {
 #[derive(Default)]
 struct Frame {
     steps: Vec<FusedStep>,
-    /// The groups by the number of their positions, in order.
+    /// The steps that are groups, in order, by the number of their positions.
     groups: HashMap<usize, Vec<usize>>,
 }
 
-/// A program while it becomes steps.
+/// The state of lowering: steps and buffers so far.
 pub(crate) struct Lowering {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) constants: Vec<Array>,
     frames: Vec<Frame>,
-    /// The least number of elements of a value that is computed in another order of its axes.
+    /// The least number of elements of a value for loop interchange.
     pub(crate) interchange: usize,
 }
 
@@ -125,7 +125,7 @@ impl Lowering {
         }
     }
 
-    /// The first step of the current frame that may change a buffer.
+    /// The first step of the current frame that may update a buffer in place.
     pub(crate) fn changeable(&self, buf: BufferId) -> usize {
         self.ready(buf).max(self.at(buf).read)
     }
@@ -143,12 +143,12 @@ impl Lowering {
         self.frame().steps.last_mut()
     }
 
-    /// A group of so many positions at a step from `from` on: the first that has what `suits` asks for, otherwise the
-    /// last, or a new one.
+    /// A group of `size` positions at a step from `from` on: the first that satisfies `suits`, otherwise the last, or a
+    /// new one.
     fn group(&mut self, size: usize, from: usize, suits: impl Fn(usize, &FusionGroup) -> bool) -> usize {
         let frame = self.frame();
         let found = frame.groups.get(&size).and_then(|steps| {
-            // Few are looked at, so that lowering is linear in the length of the program.
+            // Only the last few groups are tried, so that lowering is linear in the length of the program.
             let first = steps.partition_point(|step| *step < from).max(steps.len().saturating_sub(8));
             let group = |step: &usize| match &frame.steps[*step] {
                 Step::Pass(group) => group,
@@ -178,7 +178,7 @@ impl Lowering {
         }
     }
 
-    /// The first step at which a value can be used in a group of its own number of positions.
+    /// The first step at which a group with the value's number of positions may use the value.
     fn usable(&self, known: &LoweredValue) -> usize {
         match known {
             LoweredValue::Dense(buf, _) | LoweredValue::One(buf, _) | LoweredValue::View(buf, _) => self.ready(*buf),
@@ -190,7 +190,7 @@ impl Lowering {
         }
     }
 
-    /// What a group reads for a value that it does not compute.
+    /// The read of a value that a group does not compute.
     fn source(&mut self, known: &LoweredValue, size: usize) -> GroupRead {
         match known {
             LoweredValue::Dense(buf, at) => GroupRead::Read(*buf, *at),
@@ -205,7 +205,7 @@ impl Lowering {
         }
     }
 
-    /// The buffer of a value of a group.
+    /// The buffer to which a value of a group is stored.
     fn stored(&mut self, step: usize, value: ValueId) -> BufferId {
         let (dtype, size) = {
             let group = self.group_at(step);
@@ -220,7 +220,7 @@ impl Lowering {
         buf
     }
 
-    /// A value as one of the group at a step.
+    /// A value as a value of the group at a step, which reads it if it does not compute it.
     pub(crate) fn within(&mut self, step: usize, known: &LoweredValue, dtype: DType) -> ValueId {
         if let LoweredValue::Fused(home, value) = known
             && *home == step
@@ -235,7 +235,7 @@ impl Lowering {
         self.group_at(step).source(source, dtype)
     }
 
-    /// A group for an operation on these values.
+    /// The step of a group that an operation on these operands joins: preferably one that computes or reads an operand.
     pub(crate) fn group_for(&mut self, size: usize, operands: &[(&LoweredValue, DType)], from: usize) -> usize {
         let from = operands.iter().map(|(known, _)| self.usable(known)).fold(from, usize::max);
         let here = |step: usize, group: &FusionGroup| {
@@ -253,7 +253,7 @@ impl Lowering {
         self.group(size, from, here)
     }
 
-    /// An elementwise operation.
+    /// Lowers an elementwise operation.
     pub(crate) fn elementwise(
         &mut self,
         size: usize,
@@ -279,7 +279,7 @@ impl Lowering {
         }
     }
 
-    /// A value in memory: its buffer, and its first element there. `known` is updated.
+    /// A value stored contiguously: its buffer, and its first element there. `known` is updated.
     pub(crate) fn dense(&mut self, known: &mut LoweredValue, dtype: DType, size: usize) -> (BufferId, usize) {
         match known {
             LoweredValue::Dense(buf, at) => (*buf, *at),
@@ -301,14 +301,14 @@ impl Lowering {
         let operands = [(known, dtype)];
         let step = self.group_for(size, &operands, 0);
         let value = self.within(step, known, dtype);
-        // The value itself may be stored elsewhere: the copy is a write of its own.
+        // The value may be stored to another buffer, too, so the copy is a write operation of its own.
         let buf = self.workspace(dtype, size);
         self.group_at(step).push(FusedOp::Put(buf, StridedAccess::along(size), value), dtype);
         self.writes(buf, step);
         buf
     }
 
-    /// An operand of a kernel.
+    /// A value as an operand of a kernel: contiguous, or one broadcast element.
     pub(crate) fn operand(&mut self, known: &mut LoweredValue, dtype: DType, size: usize) -> StepOperand {
         if let LoweredValue::One(buf, at) = known
             && size != 1
@@ -319,7 +319,7 @@ impl Lowering {
         StepOperand { buf, at, one: false }
     }
 
-    /// A buffer for a result of the frame, which no other result has.
+    /// The buffer of a result of the frame; no other result has it.
     pub(crate) fn result(&mut self, known: &mut LoweredValue, dtype: DType, size: usize) -> BufferId {
         let (buf, at) = self.dense(known, dtype, size);
         let depth = self.depth();
@@ -334,7 +334,7 @@ impl Lowering {
         buf
     }
 
-    /// A constant.
+    /// Adds a constant to the plan; a uniform one as one broadcast element.
     pub(crate) fn constant(&mut self, array: &Array) -> LoweredValue {
         let one = with_elem!(array.dtype(), E => array.splat::<E>().map(Array::scalar));
         let many = array.size() != 1;
@@ -351,7 +351,7 @@ impl Lowering {
     }
 }
 
-/// An element of an array of floats.
+/// An element of an array of floats; `None` for other element types.
 pub(crate) fn known_number(array: &Array, at: usize) -> Option<f64> {
     match array.dtype() {
         DType::F64 => array.as_scalar::<f64>().copied().or_else(|| Some(array.values::<f64>()?.get(at))),

@@ -1,9 +1,8 @@
 //! Lowering of operations, one by one: reshapes vanish, views become accesses, other operations groups or kernel calls.
 //!
-//! A view is read where it is used, and a reshape is nothing, because groups run over flat positions. See `lower/mod.rs`
-//! for the order of the steps.
+//! A reshape needs no code, because groups run over flat positions. See `lower/mod.rs` for the order of the steps.
 //!
-//! Law: an operand is changed in place only if nothing else needs its value, under any name.
+//! Law: an operand is updated in place only if no other operation uses its value, under any alias.
 
 use smallvec::SmallVec;
 
@@ -19,15 +18,15 @@ use crate::ops::{Binary, Contract, Discrete, FloatStep, Linear, Reduce, View};
 use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
 use crate::shape::{Shape, size};
 
-/// A program with what is known of its operations.
+/// A program that is being lowered, with the forms of its values so far.
 pub(crate) struct Scope<'p> {
     pub(crate) program: &'p Program,
     pub(crate) known: Vec<LoweredValue>,
-    /// The last operation that uses a value or another name of it, for each value.
+    /// For each value, the last use of the value or of an alias of it.
     life: Vec<NodeId>,
-    /// The value whose elements an operation only names anew.
+    /// For each value, the value of which it is an alias, or itself.
     root: Vec<NodeId>,
-    /// Whether inputs may be changed in place: buffers of a carry.
+    /// Whether each input may be updated in place: only carries of a loop may.
     owned: &'p [bool],
 }
 
@@ -184,8 +183,8 @@ impl Lowering {
         })
     }
 
-    /// The buffer of a value that may be changed, and the first step that may do so: its own if nothing else needs the
-    /// value, otherwise that of a copy. `others` are the other operands of the operation.
+    /// A buffer with a value that operation `k` may update in place, and the first step that may do so: the value's own
+    /// buffer if this is the last use of the value, otherwise a copy. `others` are the other operands of the operation.
     fn changeable_place(
         &mut self,
         scope: &mut Scope<'_>,
@@ -215,7 +214,8 @@ impl Lowering {
         (buf, self.changeable(buf))
     }
 
-    /// A sum of which one operand is a deferred linear operation.
+    /// A sum with a deferred linear operation, which is accumulated in the buffer of the other operand; `None` if no
+    /// operand is deferred.
     fn sum_in_place(&mut self, scope: &mut Scope<'_>, k: NodeId, a: NodeId, b: NodeId) -> Option<LoweredValue> {
         let (base, of) = match (scope.program.is_deferred(a), scope.program.is_deferred(b)) {
             (_, true) => (a, b),
@@ -227,7 +227,7 @@ impl Lowering {
         let Op::Linear(op, source) = &node.op else { unreachable!("linear operations are deferred") };
         let Linear::Affine { from, into } = &**op else { unreachable!("views are deferred") };
         let (dtype, n) = scope.kind(*source);
-        // A view that writes most positions is read by the pass that adds.
+        // If the linear operation writes many positions, the group of the sum reads its operand through a view.
         let read = as_read(from, into);
         let added = read.and_then(|read| self.seen(&mut scope.known[*source as usize], &read, dtype, n));
         let (access, seen) = match added {
@@ -288,7 +288,7 @@ impl Lowering {
         self.whole(scope, op, &operands, node)
     }
 
-    /// Writes out a value that is one number for all, for a kernel that takes no such.
+    /// Stores a broadcast value element by element, for kernels without broadcast operands.
     fn spread(&mut self, scope: &mut Scope<'_>, a: NodeId) {
         let (dtype, n) = scope.kind(a);
         if let known @ LoweredValue::One(..) = &scope.known[a as usize] {
@@ -296,7 +296,7 @@ impl Lowering {
         }
     }
 
-    /// A bilinear operation.
+    /// A bilinear operation, by its kernel or as a group.
     pub(crate) fn product(
         &mut self,
         scope: &mut Scope<'_>,
@@ -319,8 +319,8 @@ impl Lowering {
         self.whole(scope, KernelOp::Product(Box::new(product)), &[a, b], node)
     }
 
-    /// A bilinear operation as a pass over all products, if both operands are seen everywhere: elsewhere a product of
-    /// NaN with an element out of bounds would be NaN.
+    /// A bilinear operation as a group over all products, which are accumulated; `None` if an operand is out of bounds
+    /// somewhere: a group would multiply the 0 there with a NaN of the other operand.
     fn short_product(
         &mut self,
         scope: &mut Scope<'_>,
@@ -344,12 +344,12 @@ impl Lowering {
         let product =
             self.elementwise(n, dtype, &[(&a, dtype), (&b, dtype)], |v| ElementwiseOp::product(dtype, v[0], v[1]));
         let out = self.workspace(dtype, size(&node.shape));
-        // Added to zeros even if each position has one product: a product of -0 is 0 in a sum.
+        // Accumulated on zeros even if each position has one product, so that -0 becomes 0 as in a contraction.
         self.sink(product, out, access, &op.out, true);
         Some(LoweredValue::Dense(out, 0))
     }
 
-    /// An operation on whole buffers.
+    /// Appends a kernel call with a new buffer for its result.
     pub(crate) fn whole(
         &mut self,
         scope: &mut Scope<'_>,
@@ -401,12 +401,12 @@ impl Lowering {
         LoweredValue::Dense(out, 0)
     }
 
-    /// An operation with one result that the interpreter of arrays does.
+    /// An operation with one result that the interpreter of arrays executes.
     pub(crate) fn call(&mut self, scope: &mut Scope<'_>, node: &Node) -> LoweredValue {
         self.interpreted(scope, node, &[(node.shape.clone(), node.dtype)]).swap_remove(0)
     }
 
-    /// An operation that the interpreter of arrays does, with these results.
+    /// An operation that the interpreter of arrays executes, with results of these kinds.
     fn interpreted(&mut self, scope: &mut Scope<'_>, node: &Node, results: &[(Shape, DType)]) -> Vec<LoweredValue> {
         let mut builder = Builder::new();
         let (mut ids, mut operands) = (Vec::new(), Vec::new());
@@ -437,13 +437,14 @@ impl Lowering {
     }
 }
 
-/// Whether an operation sums the products of two values seen through views: a pass over these may compute other things.
+/// Whether an operation is an inner product of operands that are read through views: a group may compute other
+/// operations in the same pass.
 fn is_dot_through_views(op: &Contract, node: &Node) -> bool {
     let straight = |view: &View| StridedAccess::new(view).is_some_and(|access| access.straight().is_some());
     size(&node.shape) == 1 && !(straight(&op.a) && straight(&op.b))
 }
 
-/// The number of elements of the lines along an axis, and their distance.
+/// The number of elements along an axis, and their stride.
 fn line(shape: &[usize], axis: usize) -> (usize, usize) {
     (shape[axis], size(&shape[axis + 1..]))
 }
@@ -462,7 +463,7 @@ impl<'p> Scope<'p> {
             let of = root[k] as usize;
             life[of] = life[of].max(life[k]);
         }
-        // The results of a function with rules may be its arguments: neither is changed.
+        // A result of a function with rules may be an alias of an argument, so neither is updated in place.
         let never = nodes.len() as NodeId;
         for (k, node) in nodes.iter().enumerate() {
             match &node.op {
@@ -485,8 +486,8 @@ impl<'p> Scope<'p> {
                 | Op::Loop(_) => {}
             }
         }
-        // The source of a deferred operation is read when the sum is made, and an array that is scaled when views look
-        // at it.
+        // The operand of a deferred operation is read by the sum, and the operands of a product may be read by views of
+        // the product (`scaled`).
         for (k, node) in nodes.iter().enumerate() {
             let Op::Linear(_, a) = &node.op else { continue };
             let time = if program.is_deferred(k as NodeId) { program.last_use()[k] } else { k as NodeId };
@@ -502,7 +503,7 @@ impl<'p> Scope<'p> {
         Scope { program, known: Vec::with_capacity(nodes.len()), life, root, owned }
     }
 
-    /// Element type and size.
+    /// Element type and number of elements.
     pub(crate) fn kind(&self, a: NodeId) -> (DType, usize) {
         let node = &self.program.nodes()[a as usize];
         (node.dtype, size(&node.shape))
@@ -516,7 +517,7 @@ impl<'p> Scope<'p> {
         (&self.known[a as usize], self.program.nodes()[a as usize].dtype)
     }
 
-    /// The input that a value is, perhaps under another name.
+    /// The input of which a value is an alias.
     fn input_of(&self, a: NodeId) -> Option<usize> {
         match self.program.nodes()[self.root[a as usize] as usize].op {
             Op::Input(i) => Some(i as usize),
@@ -529,7 +530,8 @@ impl<'p> Scope<'p> {
     }
 }
 
-/// The operand whose elements an operation may only name anew: nothing is computed, so both may be one buffer.
+/// The operand of which the result of an operation may be an alias: the operation computes nothing, so both may have
+/// one buffer.
 fn named_anew(op: &Op<NodeId>) -> Option<NodeId> {
     match op {
         Op::Linear(op, a) => match &**op {

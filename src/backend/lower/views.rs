@@ -1,7 +1,7 @@
-//! Lowering of views: operations that move elements are read where they are used, or written where they belong.
+//! Lowering of views: a view becomes a strided read of its operand in each use, or a strided write of the result.
 //!
-//! Law: a value that a view looks at is in memory, or a number times such a value: an array is not scaled in memory to
-//! be looked at.
+//! Law: the operand of a view is in memory. For the product of a stored array with a constant, the array is viewed and
+//! the elements that are read are scaled: the product is not stored for the view.
 
 use super::operations::Scope;
 use super::{LoweredValue, Lowering, known_number};
@@ -46,7 +46,8 @@ impl Lowering {
         }
     }
 
-    /// Writes a value to a buffer through a view, where nothing is written zeros; or adds it to zeros.
+    /// Writes a value to a buffer through a view, with zeros where nothing is written; with `adds`, accumulates it on
+    /// zeros.
     pub(crate) fn sink(
         &mut self,
         mut seen: LoweredValue,
@@ -56,7 +57,7 @@ impl Lowering {
         adds: bool,
     ) {
         let (dtype, bytes) = (self.at(out).dtype, self.at(out).bytes());
-        // In the order of the value, if that has the axes of the access.
+        // A permuted value is written in its own order, if the axes of the access allow it.
         if let LoweredValue::Permuted(inner, turn) = &seen
             && let Some(turned) = access.reordered(turn)
         {
@@ -74,7 +75,7 @@ impl Lowering {
         self.writes(out, step);
     }
 
-    /// A value seen through a view, if the view is an access.
+    /// A value read through a view; `None` if the view is no strided access.
     pub(crate) fn seen(
         &mut self,
         known: &mut LoweredValue,
@@ -109,8 +110,9 @@ impl Lowering {
         Some(LoweredValue::through(buf, access.moved(at)))
     }
 
-    /// A view of an array times a number, as the number times what the view sees of the array. `sizes` are those of the
-    /// view and of the array.
+    /// A view of an array times a constant, as the constant times the view of the array; `None` if it is no such
+    /// product.
+    /// `sizes` are the numbers of elements of the view and of the array.
     fn scaled(
         &mut self,
         known: &LoweredValue,
@@ -121,7 +123,7 @@ impl Lowering {
         let LoweredValue::Fused(step, value) = known else { return None };
         let ((buf, at), (number, i)) = self.group_at(*step).scaling(*value)?;
         let Storage::Constant(constant) = self.at(number).storage else { return None };
-        // The zeros where a view looks at nothing keep their sign.
+        // Holes of the view are 0, and must be 0 after scaling: neither -0 nor NaN.
         let keeps = |x: f64| access.is_total() || x > 0.0 && x.is_finite();
         let weight = known_number(&self.constants[constant], i)?;
         if sizes.0 > sizes.1 || !keeps(weight) {
@@ -133,7 +135,7 @@ impl Lowering {
         }))
     }
 
-    /// Elements moved through views that are no accesses.
+    /// Elements moved through views that are no strided accesses, by a kernel.
     fn moved(&mut self, scope: &mut Scope<'_>, from: &View, into: &View, a: NodeId, node: &Node) -> LoweredValue {
         let (dtype, n) = scope.kind(a);
         let one = self.operand(&mut scope.known[a as usize], dtype, n).one;
@@ -147,7 +149,8 @@ impl Lowering {
     }
 }
 
-/// An operation that writes each position at most once, and many of them, as a view to be read.
+/// The view by which the result of a linear operation reads its operand; `None` if several elements are added at one
+/// position, or if less than a quarter of the positions are written.
 pub(crate) fn as_read(from: &View, into: &View) -> Option<View> {
     if into.is_identity() {
         return Some(from.clone());

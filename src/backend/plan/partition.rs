@@ -19,7 +19,7 @@ use crate::dtype::DType;
 /// The partition of a step.
 pub(crate) struct Partition {
     pub(crate) rows: usize,
-    /// The number of parts beyond which a step is no faster.
+    /// The largest number of parts that is estimated to pay.
     most: usize,
     /// The number of rows that stay in one part.
     pub(crate) together: usize,
@@ -96,7 +96,7 @@ impl Partition {
             parts.local = blocks.local.iter().map(|(buf, _)| (*buf, buffers[*buf as usize].bytes())).collect();
         }
         let own = |buf: BufferId| {
-            // What moves with the trips of a loop is narrowed by the loop.
+            // The loop itself restricts buffers whose addresses advance with its trips.
             buffers[buf as usize].storage != Storage::Loop && parts.local.iter().all(|(local, _)| *local != buf)
         };
         let by_rows = uses.iter().filter(|(buf, touched)| touched.written && touched.by_rows && own(**buf));
@@ -168,7 +168,7 @@ fn group_rows(size: usize, step: &FusedStep, buffers: &[Buffer]) -> Option<(usiz
     found.filter(|(_, uses)| fits(uses)).min_by_key(|(rows, uses)| (added(uses), std::cmp::Reverse(*rows)))
 }
 
-/// The rows of an operation on whole buffers, if it has rows.
+/// The rows of a kernel call, if it has rows.
 fn whole_rows(whole: &KernelCall, step: &FusedStep, buffers: &[Buffer]) -> Option<(usize, Uses)> {
     // The kernel partitions a product itself.
     if matches!(whole.op, KernelOp::Product(_)) {

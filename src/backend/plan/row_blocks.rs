@@ -84,7 +84,7 @@ fn form_frame(
     formed
 }
 
-/// Whether a step moves enough memory for fusion to pay.
+/// Whether a step accesses a buffer large enough for fusion to pay.
 fn is_large(step: &FusedStep, buffers: &[Buffer], limits: Limits) -> bool {
     let mut bytes = 0;
     step.buffers(&mut |buf, _| bytes = buffers[buf as usize].bytes().max(bytes));

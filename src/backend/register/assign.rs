@@ -1,7 +1,8 @@
-//! Instruction selection and register assignment for single numbers; products join the sums that use them.
+//! Instruction selection and register assignment for scalars; products are merged into the sums that use them.
 //!
-//! Law: a register is written again only after the last use of what it holds. Rows that are only passed on are stored
-//! before the first instruction of a trip, so a carry may be overwritten by its next value at once.
+//! Law: a register is reused only after the last use of its value. Outputs that the body does not compute (carries,
+//! rows, captured scalars) are stored before the first instruction of a trip, so the next value of a carry may
+//! overwrite the carry at once.
 
 use std::collections::HashMap;
 
@@ -21,18 +22,18 @@ use crate::dtype::DType;
 use crate::kernels::elementwise::Isa;
 use crate::ops::{Binary, Unary};
 
-/// What an instruction does.
+/// The instruction selected for a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Selection {
     Simple(Opcode),
     Unary(Unary),
     Binary(Binary),
-    /// The item of the value, as on a tile.
+    /// The operation of the value, on a tile of one element.
     Tile,
 }
 
 impl Selection {
-    /// Whether equal instructions may run together: arithmetic, and functions that a vector computes faster.
+    /// Whether equal instructions may form a run: arithmetic, and functions that are faster on vectors.
     pub(crate) fn runs(self) -> bool {
         match self {
             Selection::Simple(_) => true,
@@ -64,7 +65,7 @@ pub(crate) struct Selected {
 /// The time after all instructions.
 const END: usize = usize::MAX;
 
-/// The code of values; `None` if there are not enough registers.
+/// The code for values; `None` if there are not enough registers.
 pub(crate) fn code(values: SsaValues) -> Option<RegisterCode> {
     let selected = selected(&values);
     if let ([_], true) = (&selected[..], values.n > 1 && !values.ends) {
@@ -75,7 +76,8 @@ pub(crate) fn code(values: SsaValues) -> Option<RegisterCode> {
         }
     }
     let ordered = ordered(&selected, &values);
-    // The order decides how many registers are needed: where there are not enough, the order of the program is left.
+    // The schedule determines how many registers are needed: if there are not enough, the order of the program is
+    // tried.
     let orders = [ordered, Ordered::single(&selected)];
     let starts = orders.iter().flat_map(|order| [at_hand(&order.selected, &values), None].map(|last| (order, last)));
     let mut straight = starts.into_iter().find_map(|(order, last)| {
@@ -86,7 +88,7 @@ pub(crate) fn code(values: SsaValues) -> Option<RegisterCode> {
     Some(straight)
 }
 
-/// The carry whose next value is the last result of a trip, so that it is at hand in the next one, if all goes well.
+/// The carry whose next value is the last result of a trip, so that the next trip may take it as the last result.
 fn at_hand(selected: &[Selected], values: &SsaValues) -> Option<ValueId> {
     let last = selected.last().filter(|last| values.n > 1 && last.what.is_last())?;
     values.carries.iter().find(|carried| carried.next == last.out).map(|carried| carried.value)
@@ -95,13 +97,13 @@ fn at_hand(selected: &[Selected], values: &SsaValues) -> Option<ValueId> {
 /// The forms of instructions.
 #[derive(Clone, Copy)]
 enum Forms {
-    /// Those that read registers alone; rows are no instructions.
+    /// Instructions that read registers alone; rows are loaded and stored outside of the code.
     Plain,
-    /// Those that take the last result, too, which is this value before the first instruction.
+    /// Instructions that may take the last result, too; before the first instruction, the last result is this value.
     WithLast(Option<ValueId>),
 }
 
-/// The instructions for all values that are needed.
+/// Instruction selection for all values that are used.
 fn selected(values: &SsaValues) -> Vec<Selected> {
     let mut uses = vec![0usize; values.list.len()];
     let ends = values.carries.iter().map(|c| c.next).chain(values.outputs.iter().map(|o| o.0));
@@ -114,7 +116,7 @@ fn selected(values: &SsaValues) -> Vec<Selected> {
         }
     }
     let mut selected: Vec<Selected> = Vec::with_capacity(values.list.len());
-    // Products that are part of a sum.
+    // Products that are merged into a sum or difference.
     let mut joined = vec![false; values.list.len()];
     for (k, (origin, dtype)) in values.list.iter().enumerate().rev() {
         let ValueOrigin::Computed(item, of) = origin else { continue };
@@ -136,8 +138,8 @@ fn selected(values: &SsaValues) -> Vec<Selected> {
     selected
 }
 
-/// The instruction of an elementwise operation, by the element types of its result and of its last operand. `join` has
-/// the factors of a product that is part of this operation alone, which then is no instruction of its own.
+/// The instruction of an elementwise operation, by the element types of its result and of its last operand. `join`
+/// gives the factors of an operand that is a product without other uses; the product is then no instruction of its own.
 fn select(
     op: &ElementwiseOp<ValueId>,
     dtype: DType,
@@ -202,7 +204,7 @@ fn unary(op: Unary, a: ValueId) -> (Selection, SmallVec<[ValueId; 4]>) {
     (what, [a].as_slice().into())
 }
 
-/// The factors of a product of `f64`.
+/// The factors of a value that is a product of `f64`.
 fn product(values: &SsaValues, v: ValueId) -> Option<(ValueId, ValueId)> {
     let (ValueOrigin::Computed(ComputedOp::Elementwise(op), _), DType::F64) = &values.list[v as usize] else {
         return None;
@@ -216,23 +218,23 @@ fn product(values: &SsaValues, v: ValueId) -> Option<(ValueId, ValueId)> {
     }
 }
 
-/// The code while it is made.
+/// The code under construction.
 struct Maker<'a> {
     values: &'a SsaValues,
     order: &'a Ordered,
     forms: Forms,
-    /// The value that the last result is.
+    /// The value of the last result.
     at_hand: Option<ValueId>,
-    /// The last instruction that uses a value.
+    /// The last use of each value: the end of its live range.
     last: Vec<usize>,
     registers: Vec<Option<Register>>,
-    /// Elements of rows that instructions write where the value is computed.
+    /// Elements of rows to which a value is stored right after it is computed.
     stores: HashMap<ValueId, SmallVec<[Element; 2]>>,
     free: Vec<Register>,
     next: usize,
-    /// A register that nothing reads.
+    /// A register that no instruction reads: the result of copies that only set the last result.
     unread: Option<Register>,
-    /// How many instructions are left of a run.
+    /// The number of instructions left of the current run.
     left: usize,
     straight: RegisterCode,
 }
@@ -277,7 +279,7 @@ impl<'a> Maker<'a> {
         maker
     }
 
-    /// The bytes to the next index, if instructions move the element of a row.
+    /// The distance in bytes to the next index, if instructions load or store the element of a row.
     fn in_code(&self, v: ValueId, element: Element) -> Option<u32> {
         let width = self.values.list[v as usize].1.width();
         match self.forms {
@@ -295,7 +297,7 @@ impl<'a> Maker<'a> {
         register
     }
 
-    /// A register that nothing else has, before or after.
+    /// A register that no other value ever has.
     fn take_new(&mut self) -> Option<Register> {
         let register = Register::try_from(self.next).ok();
         self.next += 1;
@@ -322,7 +324,7 @@ impl<'a> Maker<'a> {
         })
     }
 
-    /// An instruction that moves an element of a row from or to the register of a value.
+    /// Appends the load or store of an element of a row to or from the register of a value.
     fn row(&mut self, kind: Opcode, v: ValueId, element: Element, bytes: u32) -> Option<()> {
         let moving = self.moving(v, element, kind == Opcode::Load)?;
         self.straight
@@ -341,7 +343,7 @@ impl<'a> Maker<'a> {
         if let Forms::WithLast(value) = self.forms {
             self.at_hand = value;
         }
-        // The number of instructions in the run, for each of it.
+        // For each instruction, the length of its run.
         let lens = self.order.runs.iter().flat_map(|len| std::iter::repeat_n(*len, *len));
         for ((k, instruction), len) in self.order.selected.iter().enumerate().zip(lens) {
             let mut over: SmallVec<[ValueId; 4]> = instruction.operands.clone();
@@ -349,9 +351,9 @@ impl<'a> Maker<'a> {
             over.sort_unstable();
             over.dedup();
             let operands: SmallVec<[Register; 4]> = instruction.operands.iter().map(|v| self.of(*v)).collect();
-            // As on a tile, a result is no register of an operand.
+            // A tile instruction requires that its result has another register than each of its operands.
             let apart = matches!(instruction.what, Selection::Tile);
-            // The next value of a carry replaces the carry, where nothing reads the carry later.
+            // The next value of a carry gets the carry's register if no later instruction reads the carry.
             let replaces = |carry: &ValueId| self.last[*carry as usize] < k + usize::from(!apart);
             let carry = carry_of[instruction.out as usize].filter(replaces).map(|carry| self.of(carry));
             let early = if apart { None } else { over.pop() };
@@ -367,7 +369,7 @@ impl<'a> Maker<'a> {
                 let bytes = self.in_code(instruction.out, element).expect("the element is one that instructions move");
                 self.row(kind, instruction.out, element, bytes)?;
             }
-            // Stored, and not used.
+            // No instruction uses the value; it has been stored.
             if self.last[instruction.out as usize] == 0 {
                 self.free.push(out);
             }
@@ -397,12 +399,13 @@ impl<'a> Maker<'a> {
         Some(self.straight)
     }
 
-    /// Whether a value has its register for all trips.
+    /// Whether a value keeps its register for all trips.
     fn is_kept(&self, v: ValueId) -> bool {
         matches!(self.values.list[v as usize].0, ValueOrigin::Initial(_) | ValueOrigin::Carry)
     }
 
-    /// Registers for what is held before the first trip, and for rows; and what is moved before anything is computed.
+    /// Assigns registers to initial values, carries and rows; appends the loads of rows, and the stores of outputs that
+    /// the body does not compute.
     fn starts(&mut self) -> Option<()> {
         let values = self.values;
         for carried in &values.carries {
@@ -412,7 +415,7 @@ impl<'a> Maker<'a> {
         }
         let mask = values.carries.first().filter(|_| values.ends);
         self.straight.goes = mask.map(|carried| self.of(carried.value));
-        // Neighbours of a buffer come in neighbouring registers, so that they are loaded together.
+        // Consecutive elements of a buffer get consecutive registers, so that one block load loads them.
         let is_start = |(v, (origin, dtype)): (usize, &(ValueOrigin, DType))| match origin {
             ValueOrigin::Initial(start) => Some((v, *start, *dtype)),
             ValueOrigin::Carry | ValueOrigin::Row(_) | ValueOrigin::Computed(..) => None,
@@ -453,7 +456,7 @@ impl<'a> Maker<'a> {
         Some(())
     }
 
-    /// Takes loads of neighbours to neighbours together.
+    /// Merges loads of consecutive elements into consecutive registers to block loads.
     fn gather_loads(&mut self) {
         let mut single = Vec::new();
         for (register, dtype, start) in std::mem::take(&mut self.straight.loads) {
@@ -473,7 +476,7 @@ impl<'a> Maker<'a> {
         self.straight.loads = single;
     }
 
-    /// The instruction of a draft that is one of a run of this length.
+    /// Appends a selected instruction, one of a run of length `len`, with its registers.
     fn instruction(&mut self, instruction: &Selected, out: Register, operands: &[Register], len: usize) -> Option<()> {
         let operand = |k: usize| operands.get(k).copied().unwrap_or(out);
         let micro = InstructionOperands { out, a: operand(0), b: operand(1), c: operand(2) };
@@ -522,7 +525,7 @@ impl<'a> Maker<'a> {
         Some(())
     }
 
-    /// Makes a value the last result.
+    /// Makes a value the last result: copies it if it is not.
     fn bring(&mut self, v: ValueId, register: Register) -> Option<()> {
         if self.at_hand != Some(v) {
             let out = match self.unread {
@@ -538,7 +541,8 @@ impl<'a> Maker<'a> {
         Some(())
     }
 
-    /// Moves the next values of carries to where the next trip reads them, as if all at once; and notes the results.
+    /// Moves the next values of carries to the registers of the carries, as a parallel copy; appends the stores of
+    /// results.
     fn ends(&mut self) -> Option<()> {
         let values = self.values;
         let mut moves = Vec::new();
@@ -547,7 +551,7 @@ impl<'a> Maker<'a> {
             if from == to {
                 continue;
             }
-            // Another carry, which may be overwritten before it is read.
+            // The next value is another carry, which an earlier move may overwrite: it is copied first.
             let from = match values.list[carried.next as usize].0 {
                 ValueOrigin::Carry => {
                     let kept = self.take()?;
@@ -559,7 +563,8 @@ impl<'a> Maker<'a> {
             moves.push(RegisterOp::Move(to, from));
         }
         self.straight.code.extend(moves);
-        // No instruction between: the last result is what the register of the carry holds.
+        // If the last result of a trip is the next value of this carry, it equals the carry's register in the next
+        // trip.
         if let Forms::WithLast(Some(carry)) = self.forms {
             let next = values.carries.iter().find(|carried| carried.value == carry).map(|carried| carried.next);
             self.straight.last = next.filter(|_| next == self.at_hand).map(|_| self.of(carry));

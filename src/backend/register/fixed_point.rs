@@ -1,11 +1,11 @@
 //! Fixed points: once a trip of a loop reproduces its carry, later trips with the same rows are copied.
 //!
-//! The derivative of a loop that ends by itself is that of all trips there can be: those after the end change nothing,
-//! forwards or backwards, and there may be many more of them than of the others. A mask that is carried or read says
-//! that a trip is of this kind; whether it is, is seen from what it does.
+//! The derivative of a loop with an early exit runs the largest possible number of trips: trips after the exit change
+//! nothing, in the forward and in the reverse pass, and may be most of all trips. A mask that is carried or read from a
+//! row is false in trips after the exit. The mask is only a hint: carries are compared before and after such a trip.
 //!
-//! Law: a trip is a function of what is carried and of its rows. So after a trip that has left every carry as it was,
-//! to the bit, a trip with the same rows does the same again: what it writes is copied.
+//! Law: a trip is a function of the carries and of its rows. So after a trip that reproduces every carry, to the bit,
+//! each later trip with the same rows writes the same elements: they are copied.
 
 #![allow(unsafe_code)]
 
@@ -15,12 +15,12 @@ use super::machine::File;
 use super::{NoChange, Register, RegisterCode, StridedElement};
 use crate::dtype::DType;
 
-/// How many trips may be looked at in vain.
+/// The number of trips whose carries are compared, and found changed, before the check is given up.
 const TRIES: usize = 4;
 
-/// The look at trips that may change nothing.
+/// The check for a fixed point.
 pub(crate) struct FixedPoint {
-    /// The carries before a trip that is looked at.
+    /// The carries before the trip that is checked.
     before: SmallVec<[u64; 16]>,
     tries: usize,
 }
@@ -30,7 +30,7 @@ impl FixedPoint {
         FixedPoint { before: SmallVec::new(), tries: TRIES }
     }
 
-    /// Notes the carries before the trip of this index, if the trip may change nothing; says whether it may.
+    /// Records the carries before the trip at an index if the mask suggests a fixed point; returns whether it does.
     #[inline]
     pub(crate) fn before(&mut self, file: &File<'_>, code: &RegisterCode, i: usize) -> bool {
         let idle = match code.idle {
@@ -47,8 +47,8 @@ impl FixedPoint {
         true
     }
 
-    /// The number of trips that come after the one of this index, of so many, and do what it has done: it has changed
-    /// nothing, and they have its rows. What they write is written.
+    /// The number of the `left` later trips that are equal to the trip at an index: 0 if that trip has changed a carry,
+    /// and otherwise the number of next trips with the same rows. The elements that these trips write are written.
     #[inline]
     pub(crate) fn after(&mut self, file: &File<'_>, code: &RegisterCode, i: usize, left: usize) -> usize {
         let same = |(register, before): (&Register, &u64)| file.get(*register).to_bits() == *before;
@@ -68,13 +68,13 @@ impl FixedPoint {
 }
 
 impl File<'_> {
-    /// The element of a row at an index, and the bytes from there to that of the next trip.
+    /// The address of the element of a row at an index, and the distance in bytes to that of the next trip.
     fn at(&self, moving: &StridedElement, reverse: bool, i: usize) -> (*mut u8, isize) {
         let step = moving.bytes as isize;
         (self.address(moving).wrapping_add(i * moving.bytes), if reverse { -step } else { step })
     }
 
-    /// How many of so many trips after the one of an index have its element of a row.
+    /// The number of next trips, at most `most`, whose element of a row equals that of the trip at an index.
     fn equal(&self, row: &StridedElement, reverse: bool, i: usize, most: usize) -> usize {
         let at = self.at(row, reverse, i);
         // Safety: the addresses are those of elements of this width, one for each trip.
@@ -87,7 +87,7 @@ impl File<'_> {
         }
     }
 
-    /// Writes what a trip has written for so many trips after it.
+    /// Copies the element that the trip at an index has written to the elements of the next `count` trips.
     fn repeat(&self, out: &StridedElement, reverse: bool, i: usize, count: usize) {
         let at = self.at(out, reverse, i);
         // Safety: as in `equal`; no row is borrowed.
@@ -102,7 +102,7 @@ impl File<'_> {
 }
 
 /// # Safety
-/// There are so many elements after the first one, so many bytes apart.
+/// There are `most` elements after the first one, `step` bytes apart.
 unsafe fn equal<E: Copy + PartialEq>((at, step): (*mut u8, isize), most: usize) -> usize {
     // Safety: as the caller says.
     let element = |k: usize| unsafe { *at.wrapping_offset(k as isize * step).cast::<E>() };
@@ -111,7 +111,7 @@ unsafe fn equal<E: Copy + PartialEq>((at, step): (*mut u8, isize), most: usize) 
 }
 
 /// # Safety
-/// As for [`equal`]; none is borrowed.
+/// As for [`equal`], with `count` elements; none is borrowed.
 unsafe fn repeat<E: Copy>((at, step): (*mut u8, isize), count: usize) {
     // Safety: as the caller says.
     unsafe {

@@ -15,7 +15,7 @@ use crate::kernels::elementwise::{
 };
 use crate::ops::{Binary, Unary};
 
-/// Code address of a function.
+/// Selects the code address of a function.
 struct Maker {
     isa: Isa,
     operands: InstructionOperands,
@@ -57,7 +57,7 @@ impl UseUnary for IsVector {
     }
 }
 
-/// Whether a function of many numbers takes less time than one number after the other.
+/// Whether a function is faster on a slice than one element after the other.
 pub(crate) fn is_vector(op: Unary) -> bool {
     unary_function(op, IsVector)
 }
@@ -66,7 +66,7 @@ pub(crate) fn is_vector(op: Unary) -> bool {
 macro_rules! steps {
     ($($(#[$feature:meta])? $one:ident $two:ident $Machine:ty;)*) => { $(
         /// # Safety
-        /// As for `kinds::one`, on a machine that has the instructions.
+        /// As for `instructions::one`, on a machine that has the instruction set.
         $(#[$feature])?
         unsafe fn $one<F: UnaryFunction>(
             step: *const Threaded, at: *mut u8, trip: usize, last: f64, file: &File<'_>,
@@ -80,7 +80,7 @@ macro_rules! steps {
         }
 
         /// # Safety
-        /// As for `kinds::one`, on a machine that has the instructions.
+        /// As for `instructions::one`, on a machine that has the instruction set.
         $(#[$feature])?
         unsafe fn $two<F: BinaryFunction>(
             step: *const Threaded, at: *mut u8, trip: usize, last: f64, file: &File<'_>,

@@ -1,9 +1,10 @@
 //! The instruction set of register code on `f64`: arithmetic in pairs, since dispatch costs as much as the arithmetic.
 //!
-//! Each has the result of the instruction before it at hand, in a machine register: a form that takes an operand from
-//! there need not wait until a store can be read back, which is most of the time of a recurrence.
+//! The result of the previous instruction, the *last result*, is passed on in a machine register. An instruction has
+//! forms that take the last result for one of its operands: they avoid the latency of a store and a reload, which is
+//! most of the time of a recurrence.
 //!
-//! Law: a form computes what the plain instruction computes. Every result is written to its register, too.
+//! Law: each form computes what the plain instruction computes, and every result is written to its register, too.
 
 #![allow(unsafe_code)]
 
@@ -11,13 +12,13 @@ use super::machine::{File, Runner, Threaded, next};
 use super::{InstructionOperands, Register};
 use crate::ops::Compare;
 
-/// What an instruction sees.
+/// The arguments of an instruction beside its operands.
 #[derive(Clone, Copy)]
 pub(crate) struct MachineView<'a> {
-    /// The registers, which are those of the file.
+    /// The base address of the registers of the file.
     pub(crate) at: *mut u8,
     pub(crate) file: &'a File<'a>,
-    /// The trip, counted by index.
+    /// The index of the trip.
     pub(crate) trip: usize,
 }
 
@@ -49,7 +50,7 @@ impl MachineView<'_> {
         unsafe { *self.cell(register) = x }
     }
 
-    /// The element of a row at this trip.
+    /// The address of the element of a row at this trip.
     ///
     /// # Safety
     /// The register holds the address of the element at index 0; the buffer has an element at this index.
@@ -60,16 +61,16 @@ impl MachineView<'_> {
     }
 }
 
-/// What an instruction does.
+/// The code of an instruction.
 trait Operation {
-    /// Computes, writes, and gives the last result.
+    /// Computes and writes the result; returns the new last result.
     ///
     /// # Safety
-    /// The operands are registers of the file, which hold what the instruction takes.
+    /// The operands are registers of the file, and hold elements of the types that the instruction takes.
     unsafe fn run(operands: &InstructionOperands, view: MachineView<'_>, last: f64) -> f64;
 }
 
-/// Declares the instructions: their names, the numbers of their arithmetic operations, and their results.
+/// Declares the instructions: their forms, names, numbers of arithmetic operations, and results.
 macro_rules! kinds {
     (
         $([$($Opcode:ident)*] $name:literal $operations:literal;)*
@@ -77,7 +78,7 @@ macro_rules! kinds {
         rows: $($Row:ident)*;
         $($ValueId:ident: |$v:ident, $o:ident, $last:ident| $value:expr;)*
     ) => {
-        /// An instruction that comes in pairs.
+        /// The opcode of an instruction; all but masks can be paired.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Opcode { $($($Opcode,)*)* $($Single,)* $($Row,)* }
 
@@ -91,7 +92,7 @@ macro_rules! kinds {
                 match self { $( $(Opcode::$Opcode)|* => $operations, )* $(Opcode::$Single)|* => 1, $(Opcode::$Row)|* => 0 }
             }
 
-            /// What runs the instruction alone.
+            /// The code of the instruction, unpaired.
             pub(crate) fn alone(self) -> Runner {
                 match self {
                     $($(Opcode::$Opcode => one::<operation::$Opcode>,)*)*
@@ -100,7 +101,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What runs a list of these instructions.
+            /// The code of a run of these instructions.
             pub(crate) fn many(self) -> Runner {
                 match self {
                     $($(Opcode::$Opcode => many::<operation::$Opcode>,)*)*
@@ -109,7 +110,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What runs this instruction and another, if both come in pairs.
+            /// The code of this instruction followed by another, if both can be paired.
             pub(crate) fn before(self, second: Opcode) -> Option<Runner> {
                 match self {
                     $($(Opcode::$Opcode => pair::<operation::$Opcode>(second),)*)*
@@ -119,7 +120,7 @@ macro_rules! kinds {
             }
         }
 
-        /// What runs an instruction and this one.
+        /// The code of an instruction followed by `second`, if `second` can be paired.
         fn pair<A: Operation>(second: Opcode) -> Option<Runner> {
             Some(match second {
                 $($(Opcode::$Opcode => two::<A, operation::$Opcode>,)*)*
@@ -193,13 +194,13 @@ kinds! {
     Copy: |v, o, _x| v.get(o.a);
 }
 
-/// A product that is 0 where a factor is.
+/// The product `x y`, which is 0 if a factor is 0, even if the other is infinite or NaN.
 #[inline(always)]
 fn guarded(x: f64, y: f64) -> f64 {
     if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
 }
 
-/// Instructions that make masks; the last result stays what it is.
+/// Instructions whose results are masks; they leave the last result unchanged.
 macro_rules! masks {
     ($($Opcode:ident: |$v:ident, $o:ident| $value:expr;)*) => { $(
         impl Operation for operation::$Opcode {
@@ -223,7 +224,7 @@ masks! {
     Not: |v, o| !v.mask(o.a);
 }
 
-/// The element of a row to a register, whatever it is.
+/// Loads an element of a row, of any type of 8 bytes, to a register.
 impl Operation for operation::Load {
     #[inline(always)]
     unsafe fn run(operands: &InstructionOperands, view: MachineView<'_>, last: f64) -> f64 {
@@ -233,7 +234,7 @@ impl Operation for operation::Load {
     }
 }
 
-/// The last result to the element of a row.
+/// Stores the last result to an element of a row.
 impl Operation for operation::Store {
     #[inline(always)]
     unsafe fn run(operands: &InstructionOperands, view: MachineView<'_>, last: f64) -> f64 {
@@ -243,7 +244,7 @@ impl Operation for operation::Store {
     }
 }
 
-/// A register, whatever it holds, to the element of a row.
+/// Stores a register, of any type of 8 bytes, to an element of a row.
 impl Operation for operation::Put {
     #[inline(always)]
     unsafe fn run(operands: &InstructionOperands, view: MachineView<'_>, last: f64) -> f64 {
@@ -254,13 +255,13 @@ impl Operation for operation::Put {
 }
 
 impl Opcode {
-    /// Whether the result is a mask, which is no last result.
+    /// Whether the result is a mask; a mask is never the last result.
     pub(crate) fn is_mask(self) -> bool {
         use Opcode::{And, Equal, Less, LessEqual, Not, NotEqual, Or};
         matches!(self, Less | LessEqual | Equal | NotEqual | And | Or | Not)
     }
 
-    /// The instruction that compares numbers, and whether its operands are exchanged.
+    /// The instruction of a comparison of `f64`, and whether its operands are exchanged.
     pub(crate) fn comparing(op: Compare) -> (Opcode, bool) {
         match op {
             Compare::Eq => (Opcode::Equal, false),
@@ -272,8 +273,9 @@ impl Opcode {
         }
     }
 
-    /// The form of a plain instruction that takes the last result for one of its operands, and its operands; the number
-    /// says for which. `square` says that the result is both factors.
+    /// The form of a plain instruction that takes the last result for the operand of index `operand`, with its
+    /// operands.
+    /// `square` says that the last result is both factors of a product.
     pub(crate) fn with_last(
         self,
         operand: usize,
@@ -302,7 +304,7 @@ impl Opcode {
     }
 }
 
-/// One instruction.
+/// A step of one instruction.
 ///
 /// # Safety
 /// The step is one of a chain; its registers lie within the block at this address.
@@ -314,7 +316,7 @@ unsafe fn one<A: Operation>(step: *const Threaded, at: *mut u8, trip: usize, las
     }
 }
 
-/// Two instructions.
+/// A step of two instructions.
 ///
 /// # Safety
 /// As for [`one`].
@@ -334,7 +336,7 @@ unsafe fn two<A: Operation, B: Operation>(
     }
 }
 
-/// A run of equal instructions, of the plain form: no last result goes in or out.
+/// A step of a run of equal instructions in the plain form, which neither take nor change the last result.
 ///
 /// # Safety
 /// As for [`one`].

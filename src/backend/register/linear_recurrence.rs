@@ -1,9 +1,10 @@
-//! Linear recurrences: loops of one multiplication and one addition, by kernels.
+//! Linear recurrences: loops of one multiplication and one addition, each run by a specialized loop.
 //!
-//! The next value of the one carried number `h` is `h a`, `h + b`, `h a + b`, `h a - b`, `b - h a` or `h + a b` with numbers or
-//! rows `a` and `b`: sums, products, Horner's rule, and the transposes of recurrences.
+//! The next value of the only carry, the scalar `h`, is `h + b`, `h - b`, `b - h`, `h a`, `h a + b`, `h a - b`,
+//! `b - h a`, `a b + h`, `a b - h` or `h - a b`, where `a` and `b` are scalars or elements of rows: sums, products,
+//! Horner's rule, and the transposes of recurrences.
 //!
-//! Law: the loop computes what the instruction computes at each trip.
+//! Law: the loop has the bits of the instruction at each trip.
 
 #![allow(unsafe_code)]
 
@@ -13,17 +14,17 @@ use crate::backend::ir::step::BufferId;
 use crate::backend::memory::AddressTable;
 use crate::dtype::DType;
 
-/// What an operand is.
+/// The source of an operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Source {
     Carry,
-    /// One number for all trips.
+    /// One scalar for all trips.
     One(Register),
-    /// The elements of a buffer from this one on.
+    /// An element per trip of a row: the buffer, and its element at the first index.
     Row(BufferId, usize),
 }
 
-/// The instructions that are recurrences.
+/// The arithmetic of a recurrence.
 #[derive(Clone, Copy, Debug)]
 enum Next {
     Add,
@@ -39,7 +40,7 @@ enum Next {
 pub(crate) struct LinearRecurrence {
     kind: Next,
     carry: Register,
-    /// Operands but the carry: `x` and `y` with the carry's place given by the form.
+    /// The position of the carry among the operands; the other operands are `x` and `y`.
     form: Form,
     x: Source,
     y: Source,
@@ -47,19 +48,19 @@ pub(crate) struct LinearRecurrence {
     late: Option<(BufferId, usize)>,
 }
 
-/// Where the carry is among the operands.
+/// The position of the carry among the operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
-    /// The first operand of `a + b`, `a - b`, `a b`, or a factor of a product that joins a sum.
+    /// The first operand of `a - b`, an operand of `a + b` or `a b`, or a factor of the product in a sum or difference.
     First,
-    /// The second of `a - b`.
+    /// The second operand of `a - b`.
     Second,
-    /// What a product is added to.
+    /// The other term of a sum or difference with a product.
     Sum,
 }
 
 impl LinearRecurrence {
-    /// The recurrence that a loop is, if it is one.
+    /// The linear recurrence that a loop computes; `None` if it computes something else.
     pub(crate) fn new(straight: &RegisterCode) -> Option<LinearRecurrence> {
         let ([scalar], [(carry, ..)]) = (&straight.code[..], &straight.stores[..]) else { return None };
         let RegisterOp::Simple(kind, InstructionOperands { out, a, b, c }) = *scalar else { return None };
@@ -129,7 +130,7 @@ impl LinearRecurrence {
         file.set(self.carry, h);
     }
 
-    /// One loop for each kind of instruction.
+    /// Runs the loop of this arithmetic and form.
     #[inline(always)]
     fn with(&self, trips: Trips<'_>, h: f64, at: impl Fn(usize) -> (f64, f64)) -> f64 {
         match (self.kind, self.form) {
@@ -147,7 +148,7 @@ impl LinearRecurrence {
     }
 }
 
-/// The trips of a recurrence, and where its values before and after each are written.
+/// The trips of a recurrence, and the rows to which the carry is written before and after each trip.
 struct Trips<'a> {
     n: usize,
     reverse: bool,

@@ -1,8 +1,9 @@
-//! List scheduling: instructions in the order of their critical paths, and equal independent ones together, as a run.
+//! List scheduling: instructions by the length of their critical paths; equal independent instructions as one run.
 //!
-//! An instruction comes right after the one whose result it takes, where it can: the result is in a machine register then.
+//! Where possible, an instruction comes right after the one that computes its operand, which is then still in a machine
+//! register.
 //!
-//! Law: an instruction comes after those that compute its operands, and those of a run do not wait for each other.
+//! Law: an instruction comes after those that compute its operands, and the instructions of a run are independent.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -15,26 +16,26 @@ use crate::backend::ir::fusion::ValueId;
 /// No instruction.
 const NONE: u32 = u32::MAX;
 
-/// The fewest equal instructions that run together: so many of arithmetic, which saves their choice, and so many
-/// functions, which a vector holds.
+/// The least length of a run: of arithmetic instructions, where a run saves their dispatch, and of elementary
+/// functions, where a run fills a vector.
 const ARITHMETIC: usize = 16;
 const FUNCTIONS: usize = 8;
 
-/// Instructions in an order.
+/// Scheduled instructions.
 pub(crate) struct Ordered {
     pub(crate) selected: Vec<Selected>,
-    /// How many come together, one after the other.
+    /// The lengths of the runs, in order; 1 for a single instruction.
     pub(crate) runs: Vec<usize>,
 }
 
 impl Ordered {
-    /// One by one, as they are.
+    /// The instructions in the given order, without runs.
     pub(crate) fn single(selected: &[Selected]) -> Ordered {
         Ordered { selected: selected.to_vec(), runs: vec![1; selected.len()] }
     }
 }
 
-/// The instructions in another order.
+/// Schedules instructions.
 pub(crate) fn ordered(selected: &[Selected], values: &SsaValues) -> Ordered {
     let mut ready = Ready::new(selected, values);
     let (mut order, mut runs) = (Vec::with_capacity(selected.len()), Vec::new());
@@ -50,26 +51,26 @@ pub(crate) fn ordered(selected: &[Selected], values: &SsaValues) -> Ordered {
     Ordered { selected: order.into_iter().map(|k| selected[k as usize].clone()).collect(), runs }
 }
 
-/// Instructions that wait for nothing.
+/// The state of the scheduler: instructions all of whose operands are computed are ready.
 struct Ready<'a> {
     selected: &'a [Selected],
     graph: Graph,
-    /// How many operands of each instruction are missing; whether it has its place in the order.
+    /// For each instruction, the number of operands that are not computed yet, and whether it is scheduled.
     missing: Vec<u32>,
     done: Vec<bool>,
     highest: BinaryHeap<(u32, Reverse<u32>)>,
-    /// Those that may be in runs, by what they do, some of which have their place by now.
+    /// Ready instructions that may be in runs, by selection; some of them may be scheduled by now.
     equal: Vec<(Selection, Vec<u32>)>,
-    /// Instructions of arithmetic that wait for nothing.
+    /// The number of ready arithmetic instructions that are not scheduled.
     arithmetic: usize,
-    /// Which list of equal instructions each belongs to.
+    /// For each instruction, its list in `equal`.
     lists: Vec<u32>,
 }
 
 impl<'a> Ready<'a> {
     fn new(selected: &'a [Selected], values: &SsaValues) -> Ready<'a> {
         let graph = Graph::new(selected, values);
-        // Values that are stored at each trip are stored when they are computed.
+        // Values that are stored at each trip are stored right after they are computed, so they are not in runs.
         let stored: HashSet<ValueId> = values.outputs.iter().map(|(v, _)| *v).collect();
         let mut equal: Vec<(Selection, Vec<u32>)> = Vec::new();
         let mut lists = vec![NONE; selected.len()];
@@ -108,7 +109,8 @@ impl<'a> Ready<'a> {
         }
     }
 
-    /// Equal instructions, as many as there are: functions only where no arithmetic is left that may find more of them.
+    /// A run of all ready instructions of one kind, if there are enough; of functions only if no arithmetic is ready,
+    /// since arithmetic may make more of them ready.
     fn run(&mut self) -> Option<Vec<u32>> {
         let done = &self.done;
         self.equal.iter_mut().find_map(|(what, list)| {
@@ -125,7 +127,7 @@ impl<'a> Ready<'a> {
         })
     }
 
-    /// What follows an instruction, or else what waits longest.
+    /// The ready instruction that takes the result of the last one, or else the one with the longest critical path.
     fn next(&mut self, last: Option<u32>) -> u32 {
         let follows = last.and_then(|last| {
             let out = self.selected[last as usize].out;
@@ -145,7 +147,7 @@ impl<'a> Ready<'a> {
         })
     }
 
-    /// Notes that an instruction has its place.
+    /// Notes that an instruction is scheduled.
     fn finish(&mut self, k: u32) {
         self.done[k as usize] = true;
         self.arithmetic -= usize::from(self.is_arithmetic(k));
@@ -159,14 +161,14 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// What instructions wait for each other.
+/// The dependences between instructions.
 struct Graph {
-    /// The instructions that use the result of each, one after the other; where those of each start.
+    /// The instructions that use the result of each instruction, concatenated, and the start of each list.
     users: Vec<u32>,
     starts: Vec<u32>,
-    /// How many results each takes.
+    /// The number of operands of each instruction that other instructions compute.
     operands: Vec<u32>,
-    /// The time from the start of an instruction to the end of all that wait for it.
+    /// The length of the critical path from each instruction, in cycles.
     heights: Vec<u32>,
 }
 
@@ -191,7 +193,7 @@ impl Graph {
             free[from as usize] += 1;
         });
         let mut graph = Graph { users, starts, operands, heights: Vec::new() };
-        // What waits for the next value of a carry waits in the next trip.
+        // The next value of a carry is used in the next trip, so the critical path goes on there.
         let mut after = vec![0; selected.len()];
         graph.measure(selected, &after);
         for carried in &values.carries {
@@ -226,7 +228,7 @@ impl Graph {
 }
 
 impl Selected {
-    /// Whether the instruction can take this value as the last result.
+    /// Whether the instruction has a form that takes this value as the last result.
     fn takes_last(&self, value: ValueId) -> bool {
         match self.what {
             Selection::Simple(kind) => !kind.is_mask() && kind != Opcode::Select,
@@ -236,7 +238,7 @@ impl Selected {
     }
 }
 
-/// Cycles from operands to the result, about.
+/// The approximate latency of an instruction, in cycles.
 fn latency(what: Selection) -> u32 {
     match what {
         Selection::Simple(Opcode::Div) => 14,

@@ -14,7 +14,7 @@ use crate::dtype::{DType, Elem};
 use crate::kernels::elementwise::{self, Isa};
 use crate::ops::Unary;
 
-/// The registers, as `f64`.
+/// The register file, with the code that runs on it.
 pub(crate) struct File<'a> {
     at: *mut u8,
     bytes: usize,
@@ -268,7 +268,7 @@ impl Threaded {
     }
 }
 
-/// The code of an instruction and of its successor with that one's operands, if both can be paired.
+/// The code of an instruction followed by its successor, with the successor's operands, if both can be paired.
 fn pair(first: Opcode, next: Option<&RegisterOp>) -> Option<(Runner, InstructionOperands)> {
     let Some(RegisterOp::Simple(second, operands)) = next else { return None };
     Some((first.before(*second)?, *operands))
@@ -326,7 +326,7 @@ unsafe fn stop(_: *const Threaded, _: *mut u8, _: usize, last: f64, _: &File<'_>
 /// Executes an unpaired instruction.
 ///
 /// # Safety
-/// As for `kinds::one`.
+/// As for `instructions::one`.
 unsafe fn other(step: *const Threaded, at: *mut u8, trip: usize, last: f64, file: &File<'_>) -> f64 {
     // Safety: as the caller says.
     unsafe {

@@ -1,20 +1,19 @@
 //! Register code: groups of one position, and loops of nothing but such groups, on virtual registers of 8 bytes.
 //!
-//! Values are registers of 8 bytes in one file. Instructions on `f64`, which are nearly all, have register numbers
-//! alone, and come in pairs, or many of one kind together, since the choice of an instruction costs as much as its
-//! arithmetic; any other instruction runs as on a tile of one element. Numbers are loaded before the first trip and
-//! stored after the last; rows of sequences are loaded and stored at each trip; what a body computes for itself alone
-//! never reaches memory.
+//! Each value has a register of 8 bytes in one register file. Instructions on `f64`, which are nearly all, have
+//! register numbers alone, and run in pairs, or as runs of one kind, since dispatch costs as much as arithmetic; any
+//! other instruction runs as on a tile of one element. Scalars are loaded before the first trip and stored after the
+//! last; rows of sequences are loaded and stored at each trip; intermediate values of a body never reach memory.
 //!
-//! Law: the code computes what the operations of the groups compute, in their order, each rounded by itself.
+//! Law: the code computes what the operations of the groups compute, each rounded by itself.
 //!
 //! | module | does |
 //! |---|---|
-//! | `ssa` | groups to values, each assigned once |
-//! | `list_schedule` | the order of the instructions |
-//! | `assign` | values to instructions on registers |
-//! | `machine` | runs them: `instructions`: arithmetic in pairs; `functions`: elementary functions |
-//! | `fixed_point` | copies trips after a fixed point |
+//! | `ssa` | turns groups into values, each assigned once |
+//! | `list_schedule` | orders the instructions |
+//! | `assign` | selects instructions for values, and assigns registers |
+//! | `machine` | executes the code; `instructions`: arithmetic in pairs; `functions`: elementary functions |
+//! | `fixed_point` | copies the outputs of trips after a fixed point |
 //! | `linear_recurrence` | loops of one multiplication and one addition |
 
 mod assign;
@@ -40,7 +39,7 @@ pub(crate) use machine::{Threaded, run};
 /// The number of a register.
 pub(crate) type Register = u16;
 
-/// The operands of an instruction, which ignores those it does not take.
+/// The operands of an instruction; an instruction with fewer operands ignores the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub(crate) struct InstructionOperands {
@@ -51,13 +50,13 @@ pub(crate) struct InstructionOperands {
 }
 
 impl InstructionOperands {
-    /// The operands of an instruction that moves an element of a row: a register, the register of the address, and the
-    /// bytes to the next index.
+    /// The operands of a load or store of an element of a row: the register of the element, the register of the
+    /// address, and the distance in bytes to the next index.
     fn row(register: Register, address: Register, bytes: u32) -> InstructionOperands {
         InstructionOperands { out: register, a: address, b: bytes as u16, c: (bytes >> 16) as u16 }
     }
 
-    /// The bytes to the next index.
+    /// The distance in bytes to the next index, or the length of a run.
     #[inline(always)]
     fn bytes(&self) -> usize {
         (u32::from(self.b) | u32::from(self.c) << 16) as usize
@@ -67,22 +66,22 @@ impl InstructionOperands {
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RegisterOp {
-    /// An instruction that can be paired.
+    /// An instruction that may be paired with its successor.
     Simple(Opcode, InstructionOperands),
-    /// A function of the last result, and of a second operand.
+    /// An elementary function of the last result, and for a binary one of a second operand.
     Unary(Unary, InstructionOperands),
     Binary(Binary, InstructionOperands),
     /// A run of equal instructions: first index in the list `runs`, and count.
     Kinds(Opcode, u32, u32),
-    /// Equal functions of one number, computed as on a slice.
+    /// A run of one elementary function, computed by the kernel over slices.
     Functions(Unary, u32, u32),
-    /// All bits: the register may hold an element of another type.
+    /// Copies all bits of a register, whatever the type of its element.
     Move(Register, Register),
-    /// The instruction of this number, as on a tile of one element.
+    /// The instruction of this index in `tiles`, on a tile of one element.
     Tile(u32),
 }
 
-/// What a register holds before the first instruction.
+/// The initial value of a register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum InitialValue {
     /// An element of a buffer.
@@ -97,58 +96,58 @@ pub(crate) struct StridedElement {
     pub(crate) register: Register,
     pub(crate) dtype: DType,
     pub(crate) buf: BufferId,
-    /// The element at the first index, and how many elements come to the next index.
+    /// The element at index 0, and the distance to the next index in elements.
     pub(crate) first: usize,
     pub(crate) step: usize,
-    /// The bytes to the next index.
+    /// The distance to the next index in bytes.
     pub(crate) bytes: usize,
     /// The register that holds the address of the element at index 0.
     pub(crate) address: Register,
-    /// Whether the element is read.
+    /// Whether the element is read; otherwise it is written.
     reads: bool,
 }
 
 /// A mask that, while false, suggests that a trip is a fixed point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum NoChange {
-    /// That of a carry.
+    /// A carried mask.
     Carry(Register),
-    /// That of a row: an element of the list of moving elements that are no instructions.
+    /// A mask in a row: an index into the list `rows`.
     Row(usize),
 }
 
 /// The code of a group, or of a loop.
 #[derive(Debug, Default)]
 pub(crate) struct RegisterCode {
-    /// Buffers, with their bytes, that are zeros first.
+    /// Buffers, with their bytes, that are filled with zeros first.
     pub(crate) cleared: Vec<(BufferId, usize)>,
     pub(crate) loads: Vec<(Register, DType, InitialValue)>,
     /// Block loads: first register, buffer, first element, count.
     blocks: Vec<(Register, BufferId, usize, usize)>,
-    /// The operands of instructions that run together.
+    /// The operands of the instructions of all runs.
     runs: Vec<InstructionOperands>,
-    /// The number of trips, 1 for a group, and whether the last index comes first.
+    /// The number of trips, 1 for a group, and whether indices descend.
     pub(crate) n: usize,
     pub(crate) reverse: bool,
-    /// The register of the mask that says whether the next trip runs, if the loop may end early.
+    /// The register of the mask by which the next trip runs, if the loop has an early exit.
     pub(crate) goes: Option<Register>,
-    /// The registers of carries, and the mask by which trips may be known to change nothing.
+    /// The registers of carries, and the mask that suggests a fixed point.
     carries: Vec<Register>,
     idle: Option<NoChange>,
-    /// Loaded at each trip; stored before the code of the trip; stored after it.
+    /// Elements loaded at each trip; stored before the code of the trip; stored after it.
     pub(crate) rows: Vec<StridedElement>,
     pub(crate) early: Vec<StridedElement>,
     pub(crate) late: Vec<StridedElement>,
-    /// Loaded and stored by instructions.
+    /// Elements loaded and stored by instructions of the code.
     pub(crate) coded: Vec<StridedElement>,
-    /// The register that holds what counts as the last result before the first trip.
+    /// The register that holds the last result with which the first trip starts.
     pub(crate) last: Option<Register>,
     code: Vec<RegisterOp>,
-    /// The code as steps of which each goes on to the next, in chains of bounded length.
+    /// The code as threaded steps, each of which jumps to the next, in chains of bounded length.
     pub(crate) steps: Vec<Threaded>,
-    /// The code as one recurrence.
+    /// The code as a linear recurrence, if it is one.
     pub(crate) affine: Option<LinearRecurrence>,
-    /// Instructions that run as on tiles.
+    /// Instructions that run on tiles of one element.
     pub(crate) tiles: Vec<Instruction>,
     pub(crate) stores: Vec<(Register, DType, BufferId, usize)>,
     /// The bytes of the registers.
@@ -161,13 +160,13 @@ pub(crate) fn group(group: &FusionGroup, buffers: &[Buffer]) -> RegisterCode {
     assign::code(values).expect("a group has fewer values than there are registers")
 }
 
-/// The code of a loop of single numbers.
+/// The code of a loop of scalars; `None` if the body is not of scalars, or needs more registers than there are.
 pub(crate) fn trips(l: &LoopStep<FusionGroup>, buffers: &[Buffer]) -> Option<RegisterCode> {
     assign::code(ssa::SsaValues::of_loop(l, buffers)?)
 }
 
 impl RegisterCode {
-    /// The superinstructions: sums that a product joined.
+    /// The number of superinstructions: sums and differences with a product.
     pub(crate) fn counts(&self) -> Superinstructions {
         let mut counts = Superinstructions::default();
         let of = |kind: &Opcode, count: usize| std::iter::repeat_n(kind.operations(), count);
@@ -190,7 +189,7 @@ impl RegisterCode {
         counts
     }
 
-    /// The elements that move with the trips.
+    /// All elements whose addresses advance with the trips.
     pub(crate) fn moving(&self) -> impl Iterator<Item = &StridedElement> {
         self.rows.iter().chain(&self.early).chain(&self.late).chain(&self.coded)
     }

@@ -1,7 +1,7 @@
-//! Single numbers in static single assignment: what groups read, compute and write.
+//! Static single assignment: the scalars that groups read, compute and write, each as one value.
 //!
-//! Law: buffers are names of values. A read of an element gives the value that was written there last, or else what the
-//! buffer holds before the first operation.
+//! Law: an element of a buffer is a name of a value. A read of the element gives the value written to it last, or else
+//! the value that the buffer holds before the first operation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,20 +14,20 @@ use crate::backend::ir::fusion::{FusedOp, FusionGroup, GatherOp, ValueId};
 use crate::backend::ir::step::{Buffer, BufferId, LoopStep, RowOperand, Step, StepOperand};
 use crate::dtype::DType;
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum ValueOrigin {
     /// Held by a register before the first trip.
     Initial(InitialValue),
     /// An element of a carry.
     Carry,
-    /// The element of a row.
+    /// An element of a row, which advances with the trips.
     Row(Element),
-    /// Computed; with the element type of the last operand.
+    /// The result of an operation; with the element type of the last operand.
     Computed(ComputedOp, DType),
 }
 
-/// What computes a value: reads of known elements and writes are values themselves.
+/// An operation that computes a value. Reads at known positions and writes are no operations: they name values.
 #[derive(Clone, Debug)]
 pub(crate) enum ComputedOp {
     Elementwise(ElementwiseOp<ValueId>),
@@ -53,7 +53,7 @@ impl ComputedOp {
     }
 }
 
-/// An element of a buffer that moves with the trips: the element at the first index, and how many come to the next.
+/// An element of a buffer that advances with the trips: the element at index 0, and the distance to the next index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Element {
     pub(crate) buf: BufferId,
@@ -67,7 +67,7 @@ pub(crate) struct Carried {
     pub(crate) value: ValueId,
     pub(crate) init: InitialValue,
     pub(crate) next: ValueId,
-    /// The buffer of the result and the element there.
+    /// The buffer of the result, and its element.
     pub(crate) result: (BufferId, usize),
 }
 
@@ -77,26 +77,26 @@ pub(crate) struct SsaValues {
     pub(crate) list: Vec<(ValueOrigin, DType)>,
     pub(crate) n: usize,
     pub(crate) reverse: bool,
-    /// Whether the loop ends when the first element that it carries, a mask, does not hold.
+    /// Whether the loop exits once its first carry, a mask, is false.
     pub(crate) ends: bool,
     pub(crate) cleared: Vec<(BufferId, usize)>,
     pub(crate) carries: Vec<Carried>,
     /// Elements of rows that are written at each trip.
     pub(crate) outputs: Vec<(ValueId, Element)>,
-    /// Elements that are written at the end.
+    /// Elements that are written after the last operation.
     pub(crate) stores: Vec<(ValueId, BufferId, usize)>,
-    /// The values of elements of buffers, and the elements in the order in which they were first written.
+    /// The current values of elements of buffers, and the written elements in the order of the writes.
     now: HashMap<(BufferId, usize), ValueId>,
     written: Vec<(BufferId, usize)>,
-    /// Buffers that are zeros where nothing is written.
+    /// Buffers whose elements are zeros unless written.
     zeros: HashSet<BufferId>,
     rows: HashMap<BufferId, Element>,
 }
 
-/// The most elements of a carry or of a row.
+/// The largest number of elements of a carry or of a row.
 const MOST: usize = 64;
 
-/// The most positions of a group that only moves elements, as one number after the other.
+/// The largest number of positions of a group of copies that is unrolled to scalars.
 const SMALL: usize = 16;
 
 impl SsaValues {
@@ -104,7 +104,7 @@ impl SsaValues {
     pub(crate) fn of_group(group: &FusionGroup, buffers: &[Buffer]) -> SsaValues {
         let mut values = SsaValues { n: 1, ..SsaValues::default() };
         values.group(group, buffers);
-        // A buffer of one element is stored, others are zeros around what is stored.
+        // A cleared buffer is filled with zeros first; elements that the group writes are stored after its operations.
         values.cleared.extend(group.cleared());
         // An element that was written more than once is stored once.
         let mut seen = HashSet::new();
@@ -116,7 +116,7 @@ impl SsaValues {
         values
     }
 
-    /// The values of the body of a loop, if the body is of single numbers.
+    /// The values of the body of a loop; `None` if the body is not of scalars and small copies.
     pub(crate) fn of_loop(l: &LoopStep<FusionGroup>, buffers: &[Buffer]) -> Option<SsaValues> {
         let mut values = SsaValues { n: l.n, reverse: l.reverse, ends: l.ends, ..SsaValues::default() };
         let width = |buf: BufferId| buffers[buf as usize].dtype.width();
@@ -142,7 +142,7 @@ impl SsaValues {
         let inside: HashSet<BufferId> = inside(l);
         for step in &l.body {
             let Step::Pass(group) = step else { return None };
-            // A gather reads a buffer wherever indices say: none that is registers here.
+            // A gather reads its buffer from memory, at indices known at run time: the buffer must not be in registers.
             let moves = group.size <= SMALL && group.only_moves();
             if !(group.size == 1 || moves) || group.gathered().any(|buf| inside.contains(&buf)) {
                 return None;
@@ -197,12 +197,12 @@ impl SsaValues {
         self.written.push((buf, at));
     }
 
-    /// The operations of a group.
+    /// Appends the values of a group.
     fn group(&mut self, group: &FusionGroup, buffers: &[Buffer]) {
         for (buf, _) in group.cleared() {
             self.zeros.insert(buf);
         }
-        // As in tiles of one position.
+        // Position by position, in the order of the operations, as on tiles of one position.
         for position in 0..group.size {
             let mut own: Vec<ValueId> = Vec::with_capacity(group.len());
             for (item, dtype, stored) in group.items() {
@@ -215,7 +215,8 @@ impl SsaValues {
         }
     }
 
-    /// The value of an operation of a group at a position, where its values so far are these.
+    /// The value of an operation of a group at a position; `own` are the values of the group's earlier operations
+    /// there.
     fn of_item(
         &mut self,
         item: &FusedOp<ValueId>,
@@ -259,7 +260,7 @@ impl SsaValues {
     }
 }
 
-/// The buffers that are registers while a loop runs: what its steps write, carries and rows.
+/// The buffers that are registers while a loop runs: those that its steps write, carries and rows.
 fn inside(l: &LoopStep<FusionGroup>) -> HashSet<BufferId> {
     let mut found: HashSet<BufferId> = l.carries.iter().flat_map(|carry| [carry.input, carry.output]).collect();
     found.extend(l.xs.iter().chain(&l.outputs).map(|row| row.row));

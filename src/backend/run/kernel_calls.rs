@@ -1,4 +1,4 @@
-//! Operations on whole buffers, by the loops over slices that all interpreters of numbers share.
+//! Execution of kernel calls: operations on whole buffers, or on some of their rows, by the kernels of `src/kernels/`.
 
 #![allow(unsafe_code)]
 
@@ -15,7 +15,8 @@ use crate::kernels::loop_nest::Nest;
 use crate::kernels::{reduce, threads, views};
 use crate::ops::Reduce;
 
-/// The extremum of a line, from those of its parts: the same on any number of threads.
+/// The extremum of a long contiguous line, from the extrema of its parts. The parts do not depend on the number of
+/// threads, so neither does the result.
 fn in_parts<E: Num>(line: &[E], of_line: impl Fn(&[E]) -> E + Sync) -> E {
     let mut parts: SmallVec<[E; 64]> = SmallVec::from_elem(E::ZERO, line.len().div_ceil(MACHINE.line_part));
     let jobs = line.chunks(MACHINE.line_part).zip(&mut parts[..]);
@@ -23,7 +24,7 @@ fn in_parts<E: Num>(line: &[E], of_line: impl Fn(&[E]) -> E + Sync) -> E {
     of_line(&parts)
 }
 
-/// The extrema of lines of so many elements, which are `inner` apart.
+/// The extrema of lines of `len` elements with stride `inner`.
 fn extrema<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), out: &mut [E]) {
     let largest = matches!(op, Reduce::Max { .. });
     let (of_line, with_row) = match largest {
@@ -53,7 +54,7 @@ fn extrema<E: Num>(isa: Isa, op: Reduce, x: &[E], (len, inner): (usize, usize), 
 }
 
 impl Memory {
-    /// Runs some rows of an operation. The buffers `all` are not cleared row by row.
+    /// Runs a kernel call for a range of rows. The buffers `all` are cleared as a whole, before the first rows.
     pub(crate) fn whole(&mut self, whole: &KernelCall, span: RowRange, all: &[BufferId]) {
         match &whole.op {
             KernelOp::Product(_) if span.rows == 1 => with_num!(whole.dtype, E => self.product::<E>(whole)),
@@ -77,7 +78,7 @@ impl Memory {
             }),
             KernelOp::Gather(sizes, block) => with_elem!(whole.dtype, E => {
                 let (table, ix, block) = (self.operand::<E>(whole, 0), self.indices(whole), *block);
-                // Each part has positions of its own.
+                // The parts write disjoint ranges of the result.
                 let threads = threads::number(MACHINE.gather * whole.size as f64);
                 let part = (whole.size / block.max(1)).div_ceil(threads).max(1);
                 let parts = self.out::<E>(whole).chunks_mut(part * block.max(1)).enumerate();
@@ -111,14 +112,14 @@ impl Memory {
         self.slice(operand, *len)
     }
 
-    /// Some rows of the first operand.
+    /// The first operand, restricted to a range of rows.
     fn lines<E: Elem>(&self, whole: &KernelCall, span: RowRange) -> &[E] {
         let (operand, len) = &whole.operands[0];
         let part = span.of(*len);
         self.slice(&StepOperand { at: operand.at + part.start, ..*operand }, part.len())
     }
 
-    /// Some rows of the result.
+    /// The result, restricted to a range of rows.
     #[allow(clippy::mut_from_ref, reason = "a step writes one place, which it does not read")]
     fn rows<E: Elem>(&self, whole: &KernelCall, span: RowRange) -> &mut [E] {
         let part = span.of(whole.size);
@@ -132,7 +133,7 @@ impl Memory {
         unsafe { self.table.write(whole.out, 0, whole.size) }
     }
 
-    /// The operands but the first.
+    /// The operands after the first: indices.
     fn indices(&self, whole: &KernelCall) -> SmallVec<[&[i64]; 4]> {
         (1..whole.operands.len()).map(|k| self.operand::<i64>(whole, k)).collect()
     }
@@ -147,7 +148,7 @@ impl Memory {
     fn product_rows<E: Num>(&self, whole: &KernelCall, span: RowRange) {
         let KernelOp::Product(product) = &whole.op else { unreachable!("the operation is a product") };
         let (buffer, _) = product.by_rows(span.rows).expect("the product runs in these rows");
-        // An operand that has memory for some rows is read from the first of these on.
+        // An operand that has memory for one row block is read from its first element in memory on.
         let factor = |k: usize| {
             let (operand, len) = &whole.operands[k];
             let (first, n) = self.table.extent::<E>(operand.buf);

@@ -1,7 +1,7 @@
-//! Running a plan.
+//! The executor: runs the steps of a compiled plan on its buffers.
 //!
-//! Law: a run writes the workspace, the outputs, and nothing else; in steady state it allocates nothing but what operations
-//! without a kernel need.
+//! Law: a run writes the workspace, the registers, the partial sums and the outputs, and nothing else. In steady state
+//! it allocates only for interpreted operations, and for inputs that store one element for many.
 
 #![allow(unsafe_code)]
 
@@ -26,41 +26,41 @@ use crate::kernels::contract::Scratch;
 use crate::kernels::elementwise::Isa;
 use crate::program::interpret;
 
-/// Which part of its steps runs.
+/// The rows for which steps run, and the partitions of steps.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'p> {
-    /// The rows.
+    /// The range of rows.
     pub(crate) span: RowRange,
-    /// Buffers that are not cleared row by row.
+    /// Buffers that are cleared as a whole, not row by row.
     pub(crate) all: &'p [BufferId],
-    /// How steps run in parts, by their numbers.
+    /// The partitions of steps that run in parts, by step number.
     pub(crate) parts: &'p [Option<Box<Partition>>],
 }
 
 impl Context<'_> {
-    /// All rows, one after the other.
+    /// All rows, without partitions.
     pub(crate) const ALL: Context<'static> = Context { span: RowRange::ALL, all: &[], parts: &[] };
 }
 
-/// The memory of one run at a time.
+/// The memory of an executable, for one run at a time.
 pub(crate) struct Memory {
     pub(crate) table: AddressTable,
     pub(crate) workspace: Block,
     pub(crate) registers: Block,
-    /// What the parts of a step add up.
+    /// The partial sums of the parts of a step.
     pub(crate) sums: Block,
-    /// For parts on other threads.
+    /// The memories of further threads, for parts of steps.
     pub(crate) others: Vec<Memory>,
     pub(crate) isa: Isa,
     pub(crate) scratch: Scratch,
     /// The results of the last run, whose memory the next one takes if the caller has dropped them.
     pub(crate) results: Vec<Array>,
-    /// The time spent in each step and how often it ran, if this is measured.
+    /// The total time and the number of executions of each step, if they are measured.
     pub(crate) clock: Option<Vec<(Duration, u64)>>,
 }
 
 impl Memory {
-    /// Memory for a plan, or nothing if there is not as much.
+    /// Memory for a plan; `None` if it cannot be allocated.
     pub(crate) fn new(plan: &CompiledPlan, isa: Isa) -> Option<Memory> {
         let mut memory = Memory::helper(plan.registers, isa)?;
         memory.table = AddressTable::new(plan.buffers.len());
@@ -77,7 +77,7 @@ impl Memory {
         Some(memory)
     }
 
-    /// Memory without buffers, or nothing if there is not as much.
+    /// Memory without buffers, with `registers` bytes of registers; `None` if they cannot be allocated.
     pub(crate) fn helper(registers: usize, isa: Isa) -> Option<Memory> {
         Some(Memory {
             table: AddressTable::new(0),
@@ -92,7 +92,7 @@ impl Memory {
         })
     }
 
-    /// Lets a buffer be the elements of an array, which is stored element by element and is only read.
+    /// Sets a buffer to the elements of an array, which is stored element by element and is only read.
     fn set_array(&mut self, buf: BufferId, buffer: &Buffer, array: &Array) {
         with_elem!(buffer.dtype, E => {
             let elements: &[E] = match (array.as_scalar::<E>(), array.values::<E>()) {
@@ -106,7 +106,7 @@ impl Memory {
         });
     }
 
-    /// Lets a buffer be a slice that the run writes.
+    /// Sets a buffer to a slice that the run writes.
     fn set_output<E: Elem>(&mut self, buf: BufferId, out: &mut [E]) {
         // Safety: the caller lends the slice for the run.
         unsafe { self.table.set(buf, out.as_mut_ptr().cast(), std::mem::size_of_val(out)) }
@@ -114,7 +114,7 @@ impl Memory {
 
     /// Runs a plan on inputs that fit, into outputs that fit.
     pub(crate) fn run(&mut self, plan: &CompiledPlan, inputs: &[Array], outputs: &mut [Array]) {
-        // Repeated values are written out; the buffers of inputs come first.
+        // Inputs that store one element for many are written out. The buffers of the inputs come first.
         let mut dense: Vec<Array> = Vec::new();
         for (buf, array) in (0..).zip(inputs) {
             let buffer = &plan.buffers[buf as usize];
@@ -149,7 +149,7 @@ impl Memory {
         }
     }
 
-    /// Runs steps, the first of which has this number.
+    /// Runs steps; `first` is the number of the first one.
     pub(crate) fn steps(&mut self, steps: &[CompiledStep], first: usize, frame: Context<'_>) {
         for (number, step) in (first..).zip(steps) {
             let start = self.clock.is_some().then(Instant::now);
@@ -164,7 +164,7 @@ impl Memory {
         }
     }
 
-    /// Runs one step, which does not run in parts.
+    /// Runs one step, without a partition of its own.
     pub(crate) fn step(&mut self, step: &CompiledStep, frame: Context<'_>) {
         match step {
             Step::Pass(PassCode::Tile(code)) => {
@@ -184,7 +184,7 @@ impl Memory {
         unsafe { self.table.read(operand.buf, operand.at, if operand.one { 1 } else { len }) }
     }
 
-    /// Runs some rows of a loop.
+    /// Runs the trips of a loop for a range of rows.
     fn trips(&mut self, l: &LoopStep<PassCode>, frame: Context<'_>) {
         for carry in &l.carries {
             self.start(carry, l, frame.span);
@@ -225,7 +225,7 @@ impl Memory {
         }
     }
 
-    /// Leaves a buffer the rows that run.
+    /// Restricts a buffer to the rows that run.
     #[inline]
     fn narrow(&mut self, buf: BufferId, bytes: usize, span: RowRange) {
         if span.rows > 1 {
@@ -233,24 +233,24 @@ impl Memory {
         }
     }
 
-    /// Whether the first value that a loop carries, a mask, holds.
+    /// Whether the first carry of a loop, a mask, is true.
     fn goes_on(&self, l: &LoopStep<PassCode>) -> bool {
         // Safety: see `memory.rs`.
         let go: &[bool] = unsafe { self.table.read(l.carries[0].input, 0, 1) };
         go[0]
     }
 
-    /// Puts what a loop carries where its results are, if it has ended after so many trips.
+    /// Copies the carries of a loop that has exited after `trips` trips to the buffers of its results.
     fn end(&mut self, l: &LoopStep<PassCode>, trips: usize, span: RowRange) {
         for carry in &l.carries {
-            // Buffers were chosen for the last trip there could be.
+            // The double buffering was set up so that the last of all `n` trips would write the result.
             if carry.other.is_some() && (l.n - trips) % 2 == 1 {
                 self.table.copy(carry.input, 0, carry.result, span.of(carry.bytes));
             }
         }
     }
 
-    /// Lets a buffer be that of the state of a carry after so many trips.
+    /// Sets a buffer to the state of a carry after `trips` trips: a row of the stack, or a buffer beside it.
     fn set_state(&mut self, buf: BufferId, carry: &Carry, states: States, trips: usize, l: &LoopStep<PassCode>) {
         match (states.row(trips, l.n, l.reverse), carry.other) {
             (Some(i), _) => {
@@ -261,8 +261,8 @@ impl Memory {
         }
     }
 
-    /// Puts some rows of the initial value of a carry where the first trip reads it, so that the last trip writes the
-    /// result.
+    /// Sets the buffers of a carry such that the last trip writes the result, and copies a range of rows of the initial
+    /// value to the buffer that the first trip reads.
     fn start(&mut self, carry: &Carry, l: &LoopStep<PassCode>, span: RowRange) {
         if let Some(states) = carry.states {
             self.set_state(carry.input, carry, states, 0, l);

@@ -1,11 +1,11 @@
-//! Row blocks run: all steps of a block for some rows, then for the next ones.
+//! Execution of row blocks: all fused steps run on one block of rows, then on the next.
 
 use super::{Context, Memory};
 use crate::backend::codegen::PassCode;
 use crate::backend::ir::step::{RowBlocks, RowRange};
 
 impl Memory {
-    /// Runs blocks of rows: all, or those of a part.
+    /// Runs fused steps block by block, over all rows or those of a part.
     pub(crate) fn blocks(&mut self, blocks: &RowBlocks<PassCode>, part: RowRange) {
         let rows = if part.rows == 1 { 0..blocks.rows } else { part.from..part.to };
         for from in rows.clone().step_by(blocks.block) {

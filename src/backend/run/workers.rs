@@ -1,4 +1,4 @@
-//! Partitioned steps run: threads take the parts of a step one after the other.
+//! Execution of partitioned steps: each thread takes the next part of the step as soon as it is idle.
 
 #![allow(unsafe_code)]
 
@@ -15,7 +15,7 @@ use crate::backend::plan::partition::{Partition, SharedSum};
 use crate::backend::tile::machine;
 use crate::kernels::{elementwise, threads};
 
-/// The parts of a step, which threads take one after the other.
+/// The work queue of a partitioned step.
 struct Shares<'s> {
     step: &'s CompiledStep,
     parts: &'s Partition,
@@ -25,10 +25,10 @@ struct Shares<'s> {
     results: Results,
 }
 
-/// The memory of what the parts add up.
+/// The address of the partial sums of all parts.
 struct Results(*mut u8);
 
-// Safety: each part writes its own bytes.
+// Safety: each part writes a range of bytes of its own.
 unsafe impl Sync for Results {}
 
 impl Shares<'_> {
@@ -36,7 +36,7 @@ impl Shares<'_> {
         self.parts.rows.div_ceil(self.part)
     }
 
-    /// The next part.
+    /// Takes the next part from the queue.
     fn take(&self) -> Option<usize> {
         Some(self.next.fetch_add(1, Ordering::Relaxed)).filter(|part| *part < self.count())
     }
@@ -47,7 +47,7 @@ impl Shares<'_> {
         RowRange { rows, from: part * self.part, to: rows.min((part + 1) * self.part) }
     }
 
-    /// The first byte of a sum of a part.
+    /// The address of a partial sum of a part.
     fn sum(&self, part: usize, sum: usize) -> *mut u8 {
         let before: usize = self.parts.sums[..sum].iter().map(SharedSum::bytes).sum();
         self.results.0.wrapping_add(part * self.parts.bytes() + before)
@@ -55,7 +55,7 @@ impl Shares<'_> {
 }
 
 impl Memory {
-    /// Runs the parts of a step.
+    /// Runs the parts of a step on the available threads, and adds up their partial sums in order.
     pub(crate) fn parts(&mut self, step: &CompiledStep, parts: &Partition) {
         let threads = if self.clock.is_some() { 1 } else { threads::available() };
         let shares = Shares {
@@ -81,7 +81,7 @@ impl Memory {
             {
                 others.push(other);
             }
-            // A thread for which there is no memory leaves its parts to the others.
+            // If memory for a thread cannot be allocated, the other threads take its parts.
             let ready = others.iter_mut().take(threads - 1);
             let ready: Vec<&mut Memory> =
                 ready.map_while(|other| other.follow(&self.table, parts).then_some(other)).collect();
@@ -96,7 +96,7 @@ impl Memory {
                 self.table.clear(sum.buf, 0..size * sum.dtype.width());
             }
             with_num!(sum.dtype, E => (0..shares.count()).for_each(|part| {
-                // Safety: the sums of a part have this memory, which no thread writes any more.
+                // Safety: the partial sums of a part have this memory, which no thread writes any more.
                 let x = unsafe { std::slice::from_raw_parts(shares.sum(part, k).cast::<E>(), size) };
                 // Safety: see `memory.rs`.
                 elementwise::add_to(self.isa, x, unsafe { self.table.write(sum.buf, 0, size) });
@@ -107,7 +107,7 @@ impl Memory {
         }
     }
 
-    /// Runs the parts that no other thread has taken.
+    /// Takes and runs parts until the queue is empty.
     fn take_parts(&mut self, shares: &Shares<'_>) {
         let Partition { sums, written, .. } = shares.parts;
         let all: SmallVec<[BufferId; 8]> = sums.iter().map(|sum| sum.buf).collect();
@@ -120,7 +120,8 @@ impl Memory {
             }
             for (k, sum) in sums.iter().enumerate() {
                 let bytes = sum.size * sum.dtype.width();
-                // Safety: these bytes belong to this sum of this part; the table has its own entry back at the end.
+                // Safety: these bytes belong to this partial sum; the caller restores the entry of the table at the
+                // end.
                 unsafe { self.table.set(sum.buf, shares.sum(part, k), bytes) };
                 self.table.clear(sum.buf, 0..bytes);
             }
@@ -128,8 +129,8 @@ impl Memory {
         }
     }
 
-    /// Takes the buffers of another memory, with memory of its own for those that have it for some rows; says whether
-    /// there is as much.
+    /// Takes the buffers of another memory, but with memory of its own for buffers local to a row block; returns
+    /// whether that memory could be allocated.
     fn follow(&mut self, table: &AddressTable, parts: &Partition) -> bool {
         self.table.follow(table);
         let needed: usize = parts.local.iter().map(|(_, bytes)| bytes.next_multiple_of(LINE)).sum();

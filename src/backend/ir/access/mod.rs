@@ -1,11 +1,14 @@
 //! Strided accesses: the elements of a buffer that a flat range of an iteration space reads or writes.
 //!
-//! A group runs over its iteration space in row-major order, tile by tile. An access turns the affine view of an operand,
-//! or of a result, into runs of one stride for any flat range, so a tile reads and writes through views of any kind.
+//! A group runs over its iteration space in row-major order, tile by tile. An access turns the affine view of an
+//! operand, or of a result, into runs of one stride for any flat range, so a tile reads and writes through views of any
+//! kind.
 //!
-//! Law: an access visits each flat position of a range once, and gives the place that the view looks at, or none where the
-//! view looks at nothing. Where the innermost axes are short, runs go along the axis around them, so they are long
-//! anyway.
+//! Words: a *position* is a flat index of the iteration space; a *place* is the offset of an element in the flat array.
+//! Positions at which the view lies outside of the array have no place: they are *holes*, where a read gives 0.
+//!
+//! Law: an access visits each position of a range once, and gives its place, or none for a hole. If the innermost axes
+//! are short, runs go along the next axis around them, so that runs are long anyway.
 #![allow(clippy::needless_range_loop, reason = "indices are inlined with certainty, iterators are not")]
 
 use std::ops::{Range, RangeInclusive};
@@ -20,15 +23,16 @@ use crate::shape;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Axis {
     len: usize,
-    /// The distance in the array of a step.
+    /// The distance of the places of neighbouring indices.
     stride: i64,
-    /// The steps at which the view looks at something.
+    /// The range `lo..hi` of the indices that have places; the others are holes.
     lo: usize,
     hi: usize,
 }
 
 impl Axis {
-    /// Axes that were merged, apart again: the outer one, and the inner one of this length.
+    /// Splits an axis into an outer one and an inner one of length `n`: the inverse of merging them. `None` if the
+    /// length or the bounds are no multiples of `n`.
     fn split(self, n: usize) -> Option<[Axis; 2]> {
         let Axis { len, stride, lo, hi } = self;
         [len, lo, hi].iter().all(|k| k.is_multiple_of(n)).then(|| {
@@ -38,46 +42,44 @@ impl Axis {
     }
 }
 
-/// A view as strides of the flat array.
+/// A view as strides over the flat array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StridedAccess {
-    /// The place of index 0, which may lie outside of the array.
+    /// The place of the index 0 of all axes; it may lie outside of the array.
     base: i64,
-    /// Outermost first; at least one.
+    /// The axes, outermost first; at least one.
     axes: SmallVec<[Axis; 4]>,
-    /// The number of innermost axes that runs go across, and of their steps.
+    /// The number of short innermost axes that runs go across, and the number of their positions.
     across: (usize, usize),
-    /// The number of elements of the array if positions at the sides of rows may look at other elements than those that
-    /// the view gives, 0 if not.
+    /// The number of elements of the array, if holes may read elements of the array instead of 0, and otherwise 0.
     beyond: usize,
 }
 
-/// The largest number of steps of innermost axes that runs go across.
+/// The largest number of positions of the innermost axes that runs go across.
 const SHORT: usize = 16;
 
-/// Another order of the axes of an iteration space.
+/// A permutation of the axes of an iteration space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AxisOrder {
     /// The lengths of the axes, outermost first.
     pub(crate) lens: SmallVec<[usize; 4]>,
-    /// The axes in the other order.
+    /// The numbers of the axes in the new order.
     pub(crate) order: SmallVec<[usize; 4]>,
 }
 
-/// A run of flat positions, `step` apart, whose places are `stride` apart.
+/// A run of positions, `step` apart, with places `stride` apart, or of holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     /// The first position of the run within the range.
     pub(crate) at: usize,
     pub(crate) step: usize,
     pub(crate) len: usize,
-    /// The place of the first, if the view looks at something there.
+    /// The place of the first position; `None` for a run of holes.
     pub(crate) place: Option<usize>,
     pub(crate) stride: i64,
 }
 
-/// Short rows of flat positions, one after the other, whose places have one distance from row to row and one within a
-/// row.
+/// Consecutive short rows of positions, whose places have one stride from row to row and one within a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     /// The first position within the range.
@@ -99,38 +101,38 @@ impl Grid {
     }
 }
 
-/// What an access looks at in a range of positions.
+/// The places of a range of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Footprint {
-    /// As many places one after the other, from this one on.
+    /// Consecutive places, from this one on.
     Contiguous(usize),
-    /// One place.
+    /// One place for all positions.
     Single(usize),
-    /// Anything else.
+    /// Any other places.
     Strided,
 }
 
-/// Rows that lie one after the other in an array, but for positions at their sides that look at nothing.
+/// Contiguous rows with holes at their starts or ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holed {
-    /// The place of the first position, as if it looked at something.
+    /// The place of the first position, even if it is a hole: the continuation of the row.
     place: i64,
     /// The length of the rows.
     row: usize,
     /// The column of the first position.
     column: usize,
-    /// The columns that look at something.
+    /// The range of the columns that are no holes.
     seen: (usize, usize),
 }
 
 impl Holed {
-    /// The place of the first of some positions, if the elements behind all of them are among these of the array.
+    /// The place of the first of `len` positions, if the places of all of them, holes continued, lie within `elements`.
     pub(crate) fn within(&self, len: usize, elements: Range<usize>) -> Option<usize> {
         let place = usize::try_from(self.place).ok()?;
         (elements.start <= place && place + len <= elements.end).then_some(place)
     }
 
-    /// Calls `hole` for the ranges among the first `len` positions that look at nothing.
+    /// Calls `hole` with each range of holes among the first `len` positions.
     pub(crate) fn holes(&self, len: usize, mut hole: impl FnMut(Range<usize>)) {
         let (lo, hi) = self.seen;
         let clip = |at: usize| at.saturating_sub(self.column).min(len);
@@ -147,17 +149,17 @@ impl Holed {
     }
 }
 
-/// The largest distance of neighbors in a grid.
+/// The largest stride within the rows of a grid.
 const STEPS: i64 = 4;
 
 /// The lengths of rows that are read as grids.
 pub(crate) const READ: RangeInclusive<usize> = 2..=MACHINE.grid_row;
 
-/// The lengths of rows that are added up as grids: shorter ones are run across.
+/// The lengths of rows that are accumulated as grids; runs go across shorter rows.
 pub(crate) const ADDED: RangeInclusive<usize> = 8..=MACHINE.grid_row;
 
 impl StridedAccess {
-    /// The access of a view, or `None` if whether the view looks at something is no condition on the axes one by one.
+    /// The access of a view; `None` if the bounds of the array are a condition on several axes together.
     pub(crate) fn new(view: &View) -> Option<StridedAccess> {
         if !view.is_empty() && !view.is_total_in_box() {
             return None;
@@ -184,7 +186,8 @@ impl StridedAccess {
         StridedAccess { base, axes, across: (0, 1), beyond: 0 }.merged()
     }
 
-    /// The same access with as few axes as possible: none of one step, and two that continue each other are one.
+    /// The same access with as few axes as possible: axes of length 1 are dropped, and an outer axis whose stride is
+    /// the extent of the next inner one is merged with it.
     fn merged(mut self) -> StridedAccess {
         let mut merged: SmallVec<[Axis; 4]> = SmallVec::new();
         for axis in &self.axes {
@@ -193,7 +196,8 @@ impl StridedAccess {
                 continue;
             }
             match merged.last_mut() {
-                // An inner axis that is whole continues the rows between the sides of an outer one.
+                // An inner axis without holes is merged; the holes of the outer axis remain a condition on the merged
+                // one.
                 Some(outer) if whole && outer.stride == axis.stride.wrapping_mul(axis.len as i64) => {
                     let n = axis.len;
                     *outer = Axis { len: outer.len * n, stride: axis.stride, lo: outer.lo * n, hi: outer.hi * n };
@@ -221,21 +225,21 @@ impl StridedAccess {
         StridedAccess::of(0, SmallVec::from_slice(&[Axis { len: n, stride: 1, lo: 0, hi: n }]))
     }
 
-    /// This access, from a place further on.
+    /// The same access with all places moved by `at`.
     pub(crate) fn moved(mut self, at: usize) -> StridedAccess {
         self.base = self.base.wrapping_add(at as i64);
         self
     }
 
-    /// An access that stays at one place where this one looks at something.
+    /// The access with the same holes whose other positions all have one place.
     pub(crate) fn still(mut self, at: usize) -> StridedAccess {
         self.base = at as i64;
         self.axes.iter_mut().for_each(|axis| axis.stride = 0);
         self.merged()
     }
 
-    /// The order of the axes in which the access goes through neighbors, if there is one and the access does not do so
-    /// anyway.
+    /// Loop interchange: the order of the axes by descending stride, in which consecutive positions have consecutive
+    /// places; `None` if the innermost axis has stride 1 already, or if no order gives long runs of stride 1.
     pub(crate) fn axis_order(&self) -> Option<AxisOrder> {
         let inner = self.axes.last()?;
         let (near, still) = (|axis: &Axis| axis.stride.abs() == 1, |axis: &Axis| axis.stride == 0);
@@ -248,7 +252,8 @@ impl StridedAccess {
         Some(AxisOrder { lens: self.axes.iter().map(|axis| axis.len).collect(), order })
     }
 
-    /// The access over the same positions in another order, if it has these axes.
+    /// The access over the same positions in another order of the axes; `None` if its axes cannot be split into those
+    /// of the order.
     pub(crate) fn reordered(&self, turn: &AxisOrder) -> Option<StridedAccess> {
         let mut left = self.axes.iter().rev().copied();
         let mut outer = None;
@@ -270,26 +275,26 @@ impl StridedAccess {
         Some(StridedAccess::of(self.base, axes))
     }
 
-    /// The distance of neighboring positions of the innermost axis.
+    /// The stride of the innermost axis.
     pub(crate) fn steps(&self) -> i64 {
         self.axes.last().map_or(0, |axis| axis.stride)
     }
 
-    /// Whether neighboring positions look at neighboring places, or at one.
+    /// Whether neighbouring positions of the innermost axis have neighbouring places, or one place.
     pub(crate) fn is_near(&self) -> bool {
         self.axes.last().is_some_and(|axis| axis.stride.abs() <= 1)
     }
 
-    /// The access of the part of an array that comes from `before` on along the middle one of its axes, as `concat`
-    /// writes it.
+    /// The access to the part of a result that `concat` writes from one operand: of an array `[outer, whole, inner]`,
+    /// the
+    /// `rows` rows from `before` on along the middle axis.
     pub(crate) fn block(outer: usize, rows: usize, inner: usize, whole: usize, before: usize) -> StridedAccess {
         let axis = |len: usize, stride: usize| Axis { len, stride: stride as i64, lo: 0, hi: len };
         let axes = SmallVec::from_slice(&[axis(outer, whole * inner), axis(rows * inner, 1)]);
         StridedAccess::of((before * inner) as i64, axes)
     }
 
-    /// Whether the flat position is its own place, moved by a constant: the array is read as it lies from that place
-    /// on.
+    /// The place of the first position, if the access is contiguous without holes.
     pub(crate) fn straight(&self) -> Option<usize> {
         match &self.axes[..] {
             [Axis { len, stride: 1, lo: 0, hi }] if hi == len => Some(self.base as usize),
@@ -298,19 +303,19 @@ impl StridedAccess {
         }
     }
 
-    /// The one place that all positions look at.
+    /// The place of all positions, if it is one and there are no holes.
     pub(crate) fn constant(&self) -> Option<usize> {
         let still = |axis: &Axis| axis.stride == 0 && (axis.lo, axis.hi) == (0, axis.len);
         self.axes.iter().all(still).then_some(self.base as usize)
     }
 
-    /// Whether every position looks at something.
+    /// Whether the access has no holes.
     pub(crate) fn is_total(&self) -> bool {
         self.axes.iter().all(|axis| (axis.lo, axis.hi) == (0, axis.len))
     }
 
-    /// Whether the positions of each row, of so many, look only at the elements of the same row, of so many each. The
-    /// answer may be no though they do.
+    /// Whether the places of each of `rows` rows of positions lie in the row of the array of the same number, of `row`
+    /// elements. The answer is conservative: it may be no though they do.
     pub(crate) fn stays_in_rows(&self, rows: usize, row: usize) -> bool {
         if self.axes.iter().any(|axis| axis.lo >= axis.hi) {
             return true;
@@ -318,7 +323,7 @@ impl StridedAccess {
         let mut left = rows;
         let (mut lowest, mut highest) = (self.base, self.base);
         for axis in &self.axes {
-            // An axis counts rows, or elements of a row, or, if axes have been merged, both.
+            // An axis counts rows, or elements of a row, or both, if axes have been merged.
             let (step, counted, (lo, hi)) = match left {
                 1 => (1, 1, (axis.lo, axis.hi)),
                 _ if left.is_multiple_of(axis.len) => (1, axis.len, (0, 1)),
@@ -326,7 +331,7 @@ impl StridedAccess {
                 _ => return false,
             };
             left /= counted;
-            // From row to row, the places may move within the rows.
+            // From row to row, the places relative to the start of the row may move.
             let drift = axis.stride.wrapping_mul(step as i64).wrapping_sub((row * left) as i64);
             let seen = if step == 1 && counted > 1 { (axis.lo, axis.hi) } else { (0, counted) };
             for (stride, (lo, hi)) in [(axis.stride, (lo, hi)), (drift, seen)] {
@@ -337,7 +342,7 @@ impl StridedAccess {
         left == 1 && lowest >= 0 && highest < row as i64
     }
 
-    /// Calls `f` with the number of steps of the first axes, for each number of axes but all.
+    /// Calls `f` with the number of positions of the `k` outermost axes, for each `k` less than the number of axes.
     pub(crate) fn outer_sizes(&self, f: &mut dyn FnMut(usize)) {
         let outer = &self.axes[..self.axes.len() - 1];
         outer.iter().fold(1, |steps, axis| {
@@ -346,8 +351,8 @@ impl StridedAccess {
         });
     }
 
-    /// Calls `body` for each grid of the flat positions `start .. start + len`; returns whether these are grids with
-    /// rows of one of the lengths.
+    /// Calls `body` for each grid of the positions `start .. start + len`; returns whether the access consists of grids
+    /// whose row length is in `lengths`.
     pub(crate) fn grids(
         &self,
         lengths: RangeInclusive<usize>,
@@ -360,7 +365,7 @@ impl StridedAccess {
         if !lengths.contains(&n) || rows.stride < 0 || !(0..=STEPS).contains(&inner.stride) || !self.is_total() {
             return false;
         }
-        // Few short rows are a part of what runs go across.
+        // Few short rows are no grids: runs go across them, along the axis around them.
         if n < *ADDED.start() && rows.len * n < 64 && !outer.is_empty() {
             return false;
         }
@@ -372,7 +377,7 @@ impl StridedAccess {
             for axis in outer.iter().rev() {
                 (place, rest) = (place + axis.stride * (rest % axis.len) as i64, rest / axis.len);
             }
-            // A row that the range cuts is a grid of its own.
+            // A row that the range cuts becomes a grid of its own.
             let (count, width) = match end - at {
                 left if j > 0 || left < n => (1, left.min(n - j)),
                 left => ((left / n).min(rows.len - i), n),
@@ -384,7 +389,8 @@ impl StridedAccess {
         true
     }
 
-    /// What the access looks at from the flat positions `start .. start + len`, if these are part of one row.
+    /// The footprint of the positions `start .. start + len`: `Strided` unless they lie in one row without holes, or
+    /// holes may read other elements.
     pub(crate) fn footprint(&self, start: usize, len: usize) -> Footprint {
         let [outer @ .., inner] = &self.axes[..] else { return Footprint::Strided };
         let (mut rest, j) = (start / inner.len, start % inner.len);
@@ -412,9 +418,8 @@ impl StridedAccess {
         }
     }
 
-    /// If the positions `start .. start + len` lie one after the other in the array but for some at the sides of rows,
-    /// which look at nothing: the place at which the first would lie, and the rows' length, first and last seen
-    /// positions.
+    /// The positions `start .. start + len` as contiguous rows with holes at their starts or ends; `None` if they are
+    /// not.
     pub(crate) fn straight_with_holes(&self, start: usize, len: usize) -> Option<Holed> {
         let [rows, inner] = self.straight_rows()?;
         let (first, last) = (start / inner.len, (start + len - 1) / inner.len);
@@ -426,46 +431,46 @@ impl StridedAccess {
         })
     }
 
-    /// Whether long ranges of positions lie one after the other in the array, or look at one place.
+    /// Whether long ranges of positions have consecutive places, or one place.
     pub(crate) fn is_mostly_straight(&self) -> bool {
         self.axes.last().is_some_and(|inner| matches!(inner.stride, 0 | 1) && inner.len > *READ.end())
     }
 
-    /// The length of rows such that the access is seen straight, or stays at one place, within each but not beyond.
+    /// The length of the rows within which the access is contiguous or has one place, if it has several rows.
     pub(crate) fn row(&self) -> Option<usize> {
         let [_, .., inner] = &self.axes[..] else { return None };
         let whole = (inner.lo, inner.hi) == (0, inner.len);
         (whole && matches!(inner.stride, 0 | 1)).then_some(inner.len)
     }
 
-    /// The number of positions after which the access looks at the same places again, if it does.
+    /// The number of positions after which the places repeat, if they do.
     pub(crate) fn period(&self) -> Option<usize> {
         let [Axis { stride: 0, .. }, rest @ ..] = &self.axes[..] else { return None };
         (self.is_total() && !rest.is_empty()).then(|| rest.iter().map(|axis| axis.len).product())
     }
 
-    /// If rows lie one after the other in the array but for positions at their sides that look at nothing: the length
-    /// of rows, and the number of such positions at their starts and at their ends.
+    /// For contiguous rows with holes at their starts or ends: the length of rows, and the number of holes at the start
+    /// and at the end of each.
     pub(crate) fn halo(&self) -> Option<(usize, usize, usize)> {
         let [_, inner] = self.straight_rows()?;
         let holes = (inner.lo, inner.hi) != (0, inner.len);
         holes.then_some((inner.len, inner.lo, inner.len - inner.hi))
     }
 
-    /// Rows and the positions in a row, some of which look at something, if they lie one after the other in the array.
+    /// The axis of the rows and the axis within a row, if the rows are contiguous and not all holes.
     fn straight_rows(&self) -> Option<&[Axis; 2]> {
         let axes: &[Axis; 2] = self.axes[..].try_into().ok()?;
         let [rows, inner] = axes;
         (inner.lo < inner.hi && inner.stride == 1 && rows.stride == inner.len as i64).then_some(axes)
     }
 
-    /// The same access, which may look at other elements of an array of this size where it looks at nothing.
+    /// The same access, whose holes may read any elements of an array of this size instead of 0.
     pub(crate) fn beyond(mut self, size: usize) -> StridedAccess {
         self.beyond = size;
         self
     }
 
-    /// The access of some columns of rows of this length: `count` of them, `step` apart.
+    /// The access of `count` columns of rows of length `row`: those from `first` on, `step` apart.
     pub(crate) fn columns_of(&self, row: usize, first: usize, step: usize, count: usize) -> Option<StridedAccess> {
         let mut axes = self.axes.clone();
         let inner = *axes.last()?;
@@ -481,7 +486,7 @@ impl StridedAccess {
         Some(StridedAccess::of(base, axes))
     }
 
-    /// Calls `body` for each run of the flat positions `start .. start + len`.
+    /// Calls `body` for each run of the positions `start .. start + len`.
     #[inline]
     pub(crate) fn runs(&self, start: usize, len: usize, mut body: impl FnMut(Run)) {
         let (inner, outer) = match &self.axes[..] {
@@ -534,7 +539,7 @@ impl StridedAccess {
 }
 
 impl StridedAccess {
-    /// Runs along the axis around short innermost axes, one for each index of these.
+    /// Runs along the axis around the short innermost axes, one run for each position of these.
     fn columns(&self, start: usize, len: usize, body: &mut impl FnMut(Run)) {
         if len == 0 {
             return;
@@ -562,7 +567,7 @@ impl StridedAccess {
                     (base, rest) = (base.wrapping_add(axis.stride * i as i64), rest / axis.len);
                     seen &= axis.lo <= i && i < axis.hi;
                 }
-                // The rows whose position in this column lies within the range.
+                // The rows whose position in this column lies within the range of positions.
                 let from = row.max(start.saturating_sub(column).div_ceil(width)) - first;
                 let to = until.min((end + width - 1 - column) / width).max(from + first) - first;
                 let (lo, hi) = if seen { (rows.lo.clamp(from, to), rows.hi.clamp(from, to)) } else { (from, from) };

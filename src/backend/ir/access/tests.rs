@@ -1,8 +1,8 @@
-//! Strided accesses give the elements of their views, over any range.
+//! Tests that strided accesses give the places of their views, over any range.
 
 use super::*;
 
-/// The places of all positions of a view, by its definition.
+/// The places of all positions of a view, by the definition of views.
 fn places(view: &View) -> Vec<Option<usize>> {
     let shape = view.shape();
     (0..positions(view))
@@ -97,7 +97,7 @@ fn a_walk_stays_in_rows_if_its_places_do() {
             let (of, into) = (places.len() / rows, source / rows);
             let inside = places.iter().enumerate().all(|(i, at)| at.is_none_or(|at| at / into == i / of));
             assert!(inside || !access.stays_in_rows(rows, into), "{view} {rows}");
-            // A range of a clipped axis that is both rows and columns may be taken to be larger than it is.
+            // For a clipped axis that counts both rows and columns, the estimated range may be too large.
             assert!(!inside || access.stays_in_rows(rows, into) || !access.is_total(), "{view} {rows}");
             (yes, no) = if access.stays_in_rows(rows, into) { (yes + 1, no) } else { (yes, no + 1) };
         }
