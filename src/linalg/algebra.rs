@@ -1,6 +1,6 @@
-//! The few operations on stacks of matrices that the rules are made of.
+//! Operations on batches of matrices, of which the rules for derivatives are made.
 //!
-//! Law: the last two axes are those of a matrix, the others a batch, which operands share.
+//! Law: the last two axes are those of a matrix, the others are batch dimensions, which all operands share.
 
 use crate::array::Array;
 use crate::base::BaseTensor;
@@ -9,7 +9,7 @@ use crate::ops::{Binary, Call, Compare, Contract, Discrete, Linear, Matrix, Unar
 use crate::shape::Shape;
 use crate::tensor::band;
 
-/// A matrix in a product, as it is or transposed.
+/// An operand of a matrix product, as it is or transposed.
 pub(super) enum OrTransposed<'a, T> {
     As(&'a T),
     T(&'a T),
@@ -25,7 +25,7 @@ impl<T> Copy for OrTransposed<'_, T> {}
 
 use OrTransposed::{As, T as Turned};
 
-/// The product of the matrices.
+/// The matrix product.
 pub(super) fn mm<T: BaseTensor>(a: OrTransposed<'_, T>, b: OrTransposed<'_, T>) -> T {
     let sizes = |side: OrTransposed<'_, T>| {
         let (As(x) | Turned(x)) = side;
@@ -36,7 +36,7 @@ pub(super) fn mm<T: BaseTensor>(a: OrTransposed<'_, T>, b: OrTransposed<'_, T>) 
     let (As(x) | Turned(x), As(y) | Turned(y)) = (a, b);
     let batch = x.shape().len() - 2;
     let ([n, k], [_, m]) = (sizes(a), sizes(b));
-    // The iteration space: the batch, rows, columns, and what is summed over.
+    // The iteration space: the batch, rows, columns, and the contracted axis.
     let space: Shape = x.shape()[..batch].iter().copied().chain([n, m, k]).collect();
     let axes = |last: [usize; 2]| (0..batch).chain(last.map(|axis| batch + axis)).collect::<Shape>();
     let left = axes(if let As(_) = a { [0, 2] } else { [2, 0] });
@@ -64,23 +64,23 @@ pub(super) fn times<T: BaseTensor>(a: &T, b: &T) -> T {
     a.binary(Binary::Mul, b)
 }
 
-/// A number in this shape.
+/// A uniform constant of a shape.
 pub(super) fn number<T: BaseTensor>(shape: &[usize], dtype: DType, x: f64) -> T {
     T::constant(Array::full_as(shape, dtype, x))
 }
 
-/// The symmetric part.
+/// The symmetric part `(x + x^T) / 2`.
 pub(super) fn symmetric<T: BaseTensor>(x: &T) -> T {
     let sum = plus(x, &t(x));
     times(&sum, &number(sum.shape(), sum.dtype(), 0.5))
 }
 
-/// The elements whose distance above the diagonal compares to `k`, and zeros elsewhere.
+/// The elements `x_ij` for which `j - i` compares to `k`, and zeros elsewhere.
 pub(super) fn part<T: BaseTensor>(x: &T, op: Compare, k: i64) -> T {
     T::select(&band::<T>(x.shape(), op, k), x, &T::zeros(x.shape(), x.dtype()))
 }
 
-/// The elements below the diagonal.
+/// The strictly lower triangle, and zeros elsewhere.
 pub(super) fn below<T: BaseTensor>(x: &T) -> T {
     part(x, Compare::Lt, 0)
 }
@@ -93,7 +93,7 @@ pub(super) fn diagonal<T: BaseTensor>(x: &T) -> T {
     x.linear(&Linear::affine(View::axes(space, &axes), View::identity(space)))
 }
 
-/// Numbers repeated as rows (`axis` 1), or as columns (`axis` 0), of matrices of this shape.
+/// Vectors repeated as the rows (`axis` 1), or as the columns (`axis` 0), of matrices of this shape.
 pub(super) fn along<T: BaseTensor>(x: &T, shape: &[usize], axis: usize) -> T {
     let batch = shape.len() - 2;
     let axes: Shape = (0..batch).chain([batch + axis]).collect();
@@ -108,13 +108,13 @@ pub(super) fn reciprocal_off_diagonal<T: BaseTensor>(x: &T) -> T {
     T::select(&on, &T::zeros(x.shape(), x.dtype()), &recip)
 }
 
-/// The sum of the products of the elements.
+/// The inner product of matrices: the sum of the products of their elements.
 pub(super) fn inner<T: BaseTensor>(a: &T, b: &T) -> T {
     let axes: Shape = (0..a.shape().len()).collect();
     T::contract(&Contract::axes(a.shape(), &axes, &axes, &axes[..axes.len() - 2]), a, b)
 }
 
-/// The numbers of a batch, repeated for all elements of matrices of this shape.
+/// One scalar per matrix of a batch, repeated for all elements of matrices of this shape.
 pub(super) fn stretch<T: BaseTensor>(x: &T, shape: &[usize]) -> T {
     let axes: Shape = (0..shape.len() - 2).collect();
     x.linear(&Linear::replicate(shape, &axes))
@@ -129,12 +129,12 @@ pub(super) fn permutation<T: BaseTensor>(p: &T, dtype: DType) -> T {
     T::select(&mask, &number(&shape, dtype, 1.0), &T::zeros(&shape, dtype))
 }
 
-/// Some of the columns.
+/// The columns `start .. start + len`.
 pub(super) fn columns<T: BaseTensor>(x: &T, start: usize, len: usize) -> T {
     x.linear(&Linear::slice(x.shape(), x.shape().len() - 1, start, len, 1))
 }
 
-/// Some of the rows.
+/// The rows `start .. start + len`.
 pub(super) fn rows<T: BaseTensor>(x: &T, start: usize, len: usize) -> T {
     x.linear(&Linear::slice(x.shape(), x.shape().len() - 2, start, len, 1))
 }
@@ -144,7 +144,7 @@ pub(super) fn one<T: BaseTensor>(op: Matrix, args: &[T]) -> T {
     T::call(&Call::Matrix(op), args).swap_remove(0)
 }
 
-/// `x` with `op(a) x = b`, where `a` is a triangle.
+/// The solution `x` of `op(a) x = b` for a triangular matrix `a`.
 pub(super) fn triangular<T: BaseTensor>(a: &T, b: &T, lower: bool, transposed: bool, unit: bool) -> T {
     one(Matrix::SolveTriangular { lower, transposed, unit }, &[a.clone(), b.clone()])
 }

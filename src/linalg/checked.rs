@@ -1,4 +1,4 @@
-//! The methods that give an error where there is no result, for tensors of known numbers.
+//! Checked variants of the methods of linear algebra: an error instead of NaN, for tensors of known values.
 
 use crate::array::Array;
 use crate::dtype::Float;

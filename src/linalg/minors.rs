@@ -1,9 +1,9 @@
-//! The derivatives of minors, and so those of the determinant beyond the first.
+//! The derivatives of minors, and with them the derivatives of the determinant beyond the first.
 //!
-//! Laws: the determinant is a polynomial, and so is each rule for matrices of at most [`MOST`] rows: made of additions and
-//! products alone, right at every matrix and for derivatives of any order. Larger matrices are eliminated up to [`LAST`]
-//! rows and columns with the smallest pivots, whose determinant is such a polynomial; what is eliminated must be regular,
-//! which [`Matrix::Pivots`] says.
+//! Laws: the determinant is a polynomial, and so is each rule for matrices of at most [`MOST`] rows: made of additions
+//! and products alone, right at every matrix and for derivatives of any order. Larger matrices are eliminated up to
+//! [`LAST`] rows and columns with the smallest pivots, whose determinant is such a polynomial; what is eliminated must
+//! be regular, which [`Matrix::Pivots`] says.
 
 use super::algebra::OrTransposed::{As, T};
 use super::algebra::*;
@@ -13,7 +13,7 @@ use crate::ops::minors::{LAST, MOST, larger};
 use crate::ops::{Call, Contract, Discrete, Linear, Matrix, Unary};
 use crate::shape::Shape;
 
-/// The tangent of the minors `y` of `a` without so many rows and columns; `None` where they are constants.
+/// The tangent of the minors `y` of `a` with `without` rows and columns left out; `None` if they are constants.
 pub(super) fn minors<U: BaseTensor>(without: u8, a: &U, y: &U, da: &U) -> Option<U> {
     let n = a.shape()[a.shape().len() - 1];
     if n > MOST {
@@ -22,8 +22,8 @@ pub(super) fn minors<U: BaseTensor>(without: u8, a: &U, y: &U, da: &U) -> Option
     (usize::from(without) < n).then(|| expanded(without, a, da))
 }
 
-/// The minor without `I` and `J` changes by the sum, over a row `i` and a column `j` more, of `da_ij` times the minor without
-/// these, too; times -1 if the members of `I` less than `i` and of `J` less than `j` are odd in number.
+/// The minor without `I` and `J` changes by the sum, over a row `i` and a column `j` more, of `da_ij` times the minor
+/// without these, too; times -1 if the members of `I` less than `i` and of `J` less than `j` are odd in number.
 fn expanded<U: BaseTensor>(without: u8, a: &U, da: &U) -> U {
     let n = a.shape()[a.shape().len() - 1];
     let (size, left) = (usize::from(without), n - usize::from(without));
@@ -40,8 +40,8 @@ fn expanded<U: BaseTensor>(without: u8, a: &U, da: &U) -> U {
     U::contract(&Contract::axes(da.shape(), &axes, &axes, &out), &next, &da)
 }
 
-/// The elements of matrices at the rows `ix` and at the columns `ix`, which has two axes, times a sign for each: axes are
-/// those of the columns, of the rows, and of the batch.
+/// The elements of matrices at the rows `ix` and the columns `ix`, a table of two axes, times a sign for each row and
+/// column. The axes of the result: two for the columns, two for the rows, and the batch.
 fn spread<U: BaseTensor>(x: &U, ix: &U, signs: Option<&U>) -> U {
     let batch = x.shape().len() - 2;
     let front: Shape = [batch, batch + 1].into_iter().chain(0..batch).collect();
@@ -93,7 +93,8 @@ fn sum<U: BaseTensor>(parts: &[U]) -> U {
     parts[1..].iter().fold(parts[0].clone(), |sum, x| plus(&sum, x))
 }
 
-/// The tangent of the cofactors `y` of a large matrix. With the pivots in order, `a = [b c; d e]`, `i = b^-1`, `x = i c`,
+/// The tangent of the cofactors `y` of a large matrix. With the pivots in order, `a = [b c; d e]`, `i = b^-1`, `x = i
+/// c`,
 /// `z = d i`, `s = e - d x` and the cofactors `k` of `s`, the cofactors of `a` are
 /// `det(b) [det(s) i^T + z^T k x^T, -z^T k; -k x^T, k]`.
 fn of_large<U: BaseTensor>(a: &U, y: &U, da: &U) -> U {

@@ -1,8 +1,8 @@
 //! Linear algebra, as methods of [`Tensor`]: `a.cholesky()`, `a.solve(&b)`, `a.eigh()`, ..
 //!
-//! The last two axes of a tensor are those of a matrix, and the others a batch. Each method is one operation of the
-//! language ([`Matrix`]; `solve` is two), in every interpreter; it has derivatives of any order, which are made of these
-//! operations again (`rules`), and a batch is one operation, too.
+//! The last two axes of a tensor are those of a matrix, and the others are batch dimensions. Each method is one
+//! operation of the language ([`Matrix`]; `solve` is two), in every interpreter and for any batch. It has derivatives
+//! of any order, whose formulas use the same operations (`rules`).
 //!
 //! | method | gives | where it has no derivative |
 //! |---|---|---|
@@ -17,16 +17,16 @@
 //! | [`svd`](Tensor::svd) | singular values and vectors | of vectors: equal singular values, or 0 |
 //! | [`expm`](Tensor::expm) | `e^a` | |
 //!
-//! A matrix that has no result gives NaN in every interpreter, and so do derivatives that do not exist; the methods of
-//! tensors of known numbers whose names begin with `try_` give an error instead. A matrix of a batch does not see the
-//! others. Factors whose signs are free have them fixed, as each method says, so that results are the same everywhere.
-//! Most values come from the crate nalgebra, in blocks.
+//! A matrix without a result gives NaN in every interpreter, and so do derivatives that do not exist; the methods of
+//! tensors of known values whose names begin with `try_` give an error instead. The matrices of a batch are
+//! independent. Factors with free signs have normalized signs, as each method says, so that results are the same
+//! everywhere. Most values come from the crate nalgebra, in blocks.
 //!
-//! A matrix times a power of two has the factors and solutions that the formulas say, to the bit, for elements of 1e-300 to
-//! 1e300 (in `f32` of 1e-37 to 1e37), and so have derivatives; only what is itself out of range overflows, as determinants
-//! do soonest. Where rows or columns differ in scale, errors are relative to the largest elements of the matrix, with these
-//! exceptions: [`qr`](Tensor::qr) and [`lstsq`](Tensor::lstsq) treat each column by its own scale, and the derivatives of
-//! [`det`](Tensor::det) each row and each column.
+//! Scaling a matrix by a power of two scales factors, solutions and derivatives as the formulas say, to the bit, for
+//! elements of 1e-300 to 1e300 (in `f32` of 1e-37 to 1e37): only a result that is itself out of range overflows, as
+//! determinants do soonest. If rows or columns differ in scale, errors are relative to the largest elements of the
+//! matrix, with two exceptions: [`qr`](Tensor::qr) and [`lstsq`](Tensor::lstsq) have errors relative to the scale of
+//! each column, and the derivatives of [`det`](Tensor::det) to that of each row and each column.
 //!
 //! ```
 //! use polygrad::{BaseTensor, Tensor, grad, tensor};
@@ -55,7 +55,7 @@ use crate::ops::{Call, Linear, Matrix};
 use crate::shape::{Shape, Show};
 use crate::tensor::{Plus, Rank, SideOf, Tensor};
 
-/// The results of an operation on raw values.
+/// Applies an operation to raw values.
 #[track_caller]
 fn call<T: BaseTensor, const N: usize>(op: Matrix, args: &[&T]) -> [T; N] {
     let args: Vec<T> = args.iter().map(|a| (*a).clone()).collect();
@@ -65,7 +65,7 @@ fn call<T: BaseTensor, const N: usize>(op: Matrix, args: &[&T]) -> [T; N] {
     }
 }
 
-/// A right-hand side as matrices: a vector is a matrix of one column.
+/// A right-hand side as a matrix: a vector becomes a matrix of one column.
 #[track_caller]
 fn as_columns<T: BaseTensor>(op: &str, a: &T, b: &T) -> T {
     let (left, shape) = (a.shape(), b.shape());
@@ -86,7 +86,7 @@ fn as_columns<T: BaseTensor>(op: &str, a: &T, b: &T) -> T {
     b.linear(&Linear::reshape(shape, &into))
 }
 
-/// A solution, of the rank of its right-hand side.
+/// A solution with the rank of its right-hand side: a vector if that was one.
 #[track_caller]
 fn as_side<T: BaseTensor, const B: usize, E: Float>(x: &T) -> Tensor<T, B, E> {
     if x.shape().len() == B {
@@ -102,11 +102,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         as_side(&x)
     }
 
-    /// The Cholesky factor of a symmetric positive definite matrix: `l`, lower triangular with a positive diagonal, with
+    /// The Cholesky factor of a symmetric positive definite matrix: `l`, lower triangular with a positive diagonal,
+    /// with
     /// `l l^T = a`.
     ///
-    /// Of a matrix that is not symmetric, the factor of `(a + a^T) / 2`; so the gradient is symmetric. NaN where that is
-    /// not positive definite. Giles 2008, section 4.1 of the extended version.
+    /// For a matrix that is not symmetric, the factor of `(a + a^T) / 2`; so the gradient is symmetric. NaN if the
+    /// symmetric part is not positive definite. Giles 2008, section 4.1 of the extended version.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -127,8 +128,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The solution `x` of `a x = b`, for a vector `b` or the columns of a matrix.
     ///
-    /// By the factors `l` and `u` of the matrix, which derivatives use again. NaN where the matrix is singular, unless
-    /// `b` is zero: then zero. `dx = a^-1 (db - da x)`.
+    /// Computed by the LU factorization of the matrix, which derivatives reuse. If the matrix is singular, NaN for `b`
+    /// other than zero, and zero for `b` zero. `dx = a^-1 (db - da x)`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -152,7 +153,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         as_side(&x)
     }
 
-    /// The solution `x` of `l x = b`, where `l` is the lower triangle of the matrix; what is above is not read.
+    /// The solution `x` of `l x = b`, where `l` is the lower triangle of the matrix; elements above it are not read.
     ///
     /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
     ///
@@ -172,7 +173,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.solve_triangular(b, Triangle::LOWER)
     }
 
-    /// The solution `x` of `u x = b`, where `u` is the upper triangle of the matrix; what is below is not read.
+    /// The solution `x` of `u x = b`, where `u` is the upper triangle of the matrix; elements below it are not read.
     ///
     /// NaN where a 0 stands on the diagonal, unless `b` is zero: then zero.
     ///
@@ -237,8 +238,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The least-squares solution: the `x` with the smallest `|a x - b|`, for a vector `b` or each column of a matrix.
     ///
-    /// By the factors `q` and `r` of a matrix with at least as many rows as columns. NaN where its columns are linearly
-    /// dependent, unless `b` is zero: then zero.
+    /// Computed by the QR factorization of a matrix with at least as many rows as columns. If its columns are linearly
+    /// dependent, NaN for `b` other than zero, and zero for `b` zero.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -258,7 +259,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.solved("lstsq", Matrix::Lstsq, b)
     }
 
-    /// The inverse; `d(a^-1) = -a^-1 da a^-1`. To multiply with it, [`solve`](Tensor::solve) is faster and more exact.
+    /// The inverse; `d(a^-1) = -a^-1 da a^-1`. For products `a^-1 b`, [`solve`](Tensor::solve) is faster and more
+    /// exact.
     ///
     /// NaN where the matrix is singular.
     ///
@@ -280,11 +282,11 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The determinant, a polynomial; its gradient is the matrix of cofactors, also where the matrix is singular.
     ///
-    /// Up to 8 rows, derivatives of every order are sums of products, exact to rounding at any matrix. Of a larger matrix
-    /// the first derivative is exact everywhere too, and those of higher order where at most 4 pivots of elimination with
-    /// the largest pivots are zero or small (below the first one times the square root of the rounding unit): they divide by
-    /// the others. Where more are small, derivatives beyond the first are NaN. Infinite or zero only if the determinant itself is out of the
-    /// range of floats: [`slogdet`](Tensor::slogdet) is not.
+    /// Up to 8 rows, derivatives of every order are sums of products, exact to rounding at any matrix. For a larger
+    /// matrix the first derivative is exact everywhere, too, and those of higher order if at most 4 pivots of
+    /// elimination with complete pivoting are zero or small (below the first one times the square root of the rounding
+    /// unit): they divide by the others. Where more are small, derivatives beyond the first are NaN. Infinite or zero
+    /// only if the determinant itself is out of the range of floats: [`slogdet`](Tensor::slogdet) is not.
     ///
     /// ```
     /// use polygrad::{grad, tensor};
@@ -330,8 +332,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         (Tensor::from_raw(sign), Tensor::from_raw(log))
     }
 
-    /// The logarithm of the absolute value of the determinant; `d logdet(a) = tr(a^-1 da)`. Where the matrix is singular
-    /// it is `-inf` and its derivative NaN.
+    /// The logarithm of the absolute value of the determinant; `d logdet(a) = tr(a^-1 da)`. For a singular matrix it is
+    /// `-inf`, and its derivative NaN.
     ///
     /// ```
     /// use polygrad::{grad, tensor};
@@ -350,8 +352,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         self.slogdet().1
     }
 
-    /// The factors of a square matrix with partial pivoting: `l`, with ones on its diagonal, `u`, and for each row of
-    /// `l u` the row of `a` that it equals.
+    /// The LU factorization of a square matrix with partial pivoting, as `(l, u, p)`: `l` is lower triangular with ones
+    /// on its diagonal, `u` is upper triangular, and row `i` of `l u` is row `p[i]` of `a`.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -371,8 +373,8 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         (Tensor::from_raw(l), Tensor::from_raw(u), Tensor::from_raw(p))
     }
 
-    /// The factors `q`, with orthonormal columns, and `r`, upper triangular with a diagonal that is not negative:
-    /// `q r = a`. Of an `m x n` matrix, `q` has `min(m, n)` columns.
+    /// The QR factorization `a = q r`: `q` has orthonormal columns, and `r` is upper triangular with a diagonal that is
+    /// not negative. For an `m x n` matrix, `q` has `min(m, n)` columns.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -382,7 +384,7 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// ```
     ///
     /// # Panics
-    /// When the element type is not a float type, which rustc checks; else never.
+    /// Never: rustc checks that the element type is a float type.
     #[track_caller]
     pub fn qr<const M: usize>(&self) -> (Self, Self)
     where
@@ -395,10 +397,10 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     /// The eigenvalues of a symmetric matrix in ascending order, and the eigenvectors as columns, with their largest
     /// element positive: `a v = v diag(w)`.
     ///
-    /// Of a matrix that is not symmetric, those of `(a + a^T) / 2`. The derivative of eigenvalues exists everywhere but
-    /// where equal ones part in different directions: there it is that of one choice of eigenvectors, which is right for
-    /// functions that treat these eigenvalues alike. The derivative of eigenvectors, and second derivatives of
-    /// eigenvalues, are infinite or NaN at equal eigenvalues, also where a function of them has a finite one.
+    /// For a matrix that is not symmetric, those of `(a + a^T) / 2`. At a multiple eigenvalue, the derivative of the
+    /// eigenvalues is that for one choice of eigenvectors, which is right for functions that are symmetric in the equal
+    /// eigenvalues. The derivative of eigenvectors, and second derivatives of eigenvalues, are infinite or NaN at equal
+    /// eigenvalues, even for a function of them whose derivative is finite.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -418,11 +420,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
         (Tensor::from_raw(w), Tensor::from_raw(v))
     }
 
-    /// The singular values in descending order, with the vectors on both sides: `u diag(s) v^T = a`, as `(u, s, v^T)`.
-    /// Of an `m x n` matrix there are `min(m, n)`. The largest element of each column of `u` is positive.
+    /// The singular value decomposition `a = u diag(s) v^T`, as `(u, s, v^T)`, with the singular values in descending
+    /// order. For an `m x n` matrix there are `min(m, n)`. The largest element of each column of `u` is positive.
     ///
-    /// The derivative of singular values is that of eigenvalues; at 0 it is that of one side of the kink. The derivative
-    /// of vectors is infinite or NaN at equal singular values, and at 0 if the matrix is not square.
+    /// The derivative of singular values follows the convention of [`eigh`](Tensor::eigh) at equal values; at 0 it is
+    /// that of one side of the kink. The derivative of singular vectors is infinite or NaN at equal singular values,
+    /// and at 0 if the matrix is not square.
     ///
     /// ```
     /// use polygrad::tensor;
@@ -441,12 +444,12 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
 
     /// The exponential of a matrix, `e^a = sum_k a^k / k!`: the state after time 1 of `x' = a x`.
     ///
-    /// The error is that of a change of `a` by rounding. So elements that are out of range are infinite or zero, as far as
-    /// they are known, or NaN; and where the norm of `a` exceeds the inverse of the rounding unit (about 1e16, in `f32` 1e7)
-    /// and the result is in range, nothing is known, and all elements are NaN. Rows and columns that no element of `a`
-    /// connects do not see each other: a diagonal matrix gives exponentials of numbers. All elements are NaN if one of `a`
-    /// is not finite. Method: A. Al-Mohy and N. Higham, "A new scaling and squaring algorithm for the matrix exponential"
-    /// (2009).
+    /// The backward error is a rounding of `a`. So elements that are out of range are infinite or zero if that error
+    /// determines them, and otherwise NaN; if the norm of `a` exceeds the inverse of the rounding unit (about 1e16, in
+    /// `f32` 1e7) and the result is in range, no digit is determined, and all elements are NaN. Rows and columns that
+    /// no element of `a` connects are independent: a diagonal matrix gives exponentials of scalars. All elements are
+    /// NaN if one of `a` is not finite. Method: A. Al-Mohy and N. Higham, "A new scaling and squaring algorithm for the
+    /// matrix exponential" (2009).
     ///
     /// ```
     /// use polygrad::tensor;
@@ -468,14 +471,14 @@ impl<T: BaseTensor, const D: usize, E: Float> Tensor<T, D, E> {
     }
 }
 
-/// Which triangle of a matrix counts, and how.
+/// The triangular matrix that [`solve_triangular`](Tensor::solve_triangular) reads from a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Triangle {
-    /// Whether it is the lower one.
+    /// Whether it is the lower triangle, otherwise the upper one.
     pub lower: bool,
-    /// Whether its transpose is meant.
+    /// Whether the triangle is transposed.
     pub transposed: bool,
-    /// Whether ones stand on the diagonal, whatever is there.
+    /// Whether the diagonal is taken to be ones; its elements are not read.
     pub unit: bool,
 }
 

@@ -1,10 +1,10 @@
-//! The derivatives of linear algebra.
+//! The rules for tangents of the operations of linear algebra.
 //!
-//! Law: a rule gives the tangents of the results from the tangents of the operands, by operations of the language
-//! that are linear in them; so forward mode is the rule, and reverse mode the rule transposed. Rules use the operations
-//! that they are rules of, so all orders are covered. The formulas are those of M. Giles, "Collected matrix derivative
-//! results for forward and reverse mode algorithmic differentiation" (2008), and for `e^a` of R. Mathias, "A chain rule
-//! for matrix functions" (1996).
+//! Law: a rule gives the tangents of the results from the tangents of the operands, by operations of the language that
+//! are linear in the tangents; so forward mode is the rule, and reverse mode the transposed rule. Rules use operations
+//! of linear algebra, which have rules, so all orders are covered. The formulas are those of M. Giles, "Collected
+//! matrix derivative results for forward and reverse mode algorithmic differentiation" (2008), and for `e^a` of R.
+//! Mathias, "A chain rule for matrix functions" (1996).
 
 use super::algebra::OrTransposed::{As, T};
 use super::algebra::*;
@@ -109,8 +109,8 @@ fn solve<U: BaseTensor>(op: Matrix, x: &[U], y: &[U], dx: &[Tangent<U>], by: &dy
     Some(one(op, &args))
 }
 
-/// With `g = da r^-1`, `c = q^T g` and `w` the part of `c` below the diagonal less its transpose: `dq = q (w - c) + g`
-/// and `dr = (c - w) r`. Where there are more columns than rows, the first ones decide `q`.
+/// With `g = da r^-1`, `c = q^T g` and `w` the strictly lower triangle of `c` minus its transpose: `dq = q (w - c) + g`
+/// and `dr = (c - w) r`. If there are more columns than rows, `q` depends on the first columns alone.
 fn qr<U: BaseTensor>(y: &[U], da: &U) -> Vec<Tangent<U>> {
     let (q, r) = (&y[0], &y[1]);
     let shape = r.shape();
@@ -135,20 +135,21 @@ fn eigh<U: BaseTensor>(y: &[U], da: &U) -> Vec<Tangent<U>> {
 }
 
 /// With `p = u^T da v`: `ds` is its diagonal; `du = u (f (p s + s p^T))` and `dv = v (f (s p + p^T s))`,
-/// `f_ij = 1 / (s_j^2 - s_i^2)` off the diagonal, and what `u` or `v` does not span, over `s`.
+/// `f_ij = 1 / (s_j^2 - s_i^2)` off the diagonal, plus the parts of `da v` and `da^T u` outside of the span of `u` and
+/// `v`, divided by `s`.
 fn svd<U: BaseTensor>(y: &[U], da: &U) -> Vec<Tangent<U>> {
     let (u, s, vt) = (&y[0], &y[1], &y[2]);
     let p = mm(T(u), As(&mm(As(da), T(vt))));
     let shape = p.shape();
     let (by_columns, by_rows) = (along(s, shape, 1), along(s, shape, 0));
-    // The squares of singular values are not made, since they leave the range of floats before the values do.
+    // The singular values are not squared, since the squares overflow or underflow before the values do.
     let share = reciprocal_off_diagonal(&plus(&by_columns, &by_rows));
     let gap = reciprocal_off_diagonal(&minus(&by_columns, &by_rows));
     let twice = |x: U| times(&gap, &plus(&x, &t(&x)));
     let mut du = mm(As(u), As(&twice(times(&p, &times(&share, &by_columns)))));
     let mut dv = mm(T(vt), As(&twice(times(&times(&share, &by_rows), &p))));
     let (m, n) = (da.shape()[da.shape().len() - 2], da.shape()[da.shape().len() - 1]);
-    // A part outside of the span of `u` or `v`, over the singular values.
+    // The part of `moved` outside of the span of the basis, divided by the singular values.
     let outside = |basis: OrTransposed<'_, U>, coordinates: U, moved: U| {
         let rest = minus(&moved, &mm(basis, As(&coordinates)));
         let over = along(&s.unary(Unary::Recip), rest.shape(), 1);
@@ -173,7 +174,8 @@ fn lstsq<U: BaseTensor>(x: &[U], y: &U, dx: &[Tangent<U>]) -> U {
     let mut right = dx[1].as_ref().map(|db| mm(T(q), As(db)));
     if let Some(da) = &dx[0] {
         let residual = minus(b, &mm(As(a), As(y)));
-        // In this order no number is of the size of `a` times that of `b`.
+        // In this order no intermediate value has the magnitude of a product of elements of `a` and `b`, which may
+        // overflow.
         let turned = mm(As(&triangular(r, &t(da), false, true, false)), As(&residual));
         let moved = minus(&turned, &mm(T(q), As(&mm(As(da), As(y)))));
         right = both(right, Some(moved));
@@ -181,8 +183,8 @@ fn lstsq<U: BaseTensor>(x: &[U], y: &U, dx: &[Tangent<U>]) -> U {
     triangular(r, &right.expect("an operand has a tangent"), false, false, false)
 }
 
-/// Of `L(a, e)`, the derivative of `exp` at `a` in the direction `e`: it is linear in `e`, and in the direction `da` it
-/// changes by the upper right block of `L([a e; 0 a], [da 0; 0 da])`.
+/// The tangent of `L(a, e)`, the derivative of `exp` at `a` in the direction `e`: it is linear in `e`, and its
+/// derivative in the direction `da` of `a` is the upper right block of `L([a e; 0 a], [da 0; 0 da])`.
 fn expm_tangent<U: BaseTensor>(transposed: bool, x: &[U], dx: &[Tangent<U>]) -> Tangent<U> {
     let op = Matrix::ExpmTangent { transposed };
     let moved = dx[1].as_ref().map(|de| one(op, &[x[0].clone(), de.clone()]));

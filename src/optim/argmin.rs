@@ -1,7 +1,7 @@
 //! Problems for the solvers of the crate `argmin`: L-BFGS, Newton-CG, trust regions and others.
 //!
-//! Law: value, gradient and products with the Hessian are those of one function, each recorded once. No Hessian is
-//! made: what the solvers take for one, [`HessianAt`], is a point, and a product with it runs a program.
+//! Law: value, gradient and Hessian-vector products are those of one function, each recorded once. No Hessian matrix is
+//! computed: the solvers get a [`HessianAt`], a point, and each product with it runs a recorded program.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::tree::ravel::raveled_size;
 
 /// A function to be minimized, of a tree of parameters and of data.
 ///
-/// The solvers work on the raveled parameters, a `Vec<f64>`: [`start`](Problem::start) is where they begin, and
-/// [`tree`](Problem::tree) makes parameters of what they return. The traits `CostFunction`, `Gradient` and `Hessian`
-/// are implemented.
+/// The solvers work on the raveled parameters, a `Vec<f64>`: [`start`](Problem::start) is the initial point, and
+/// [`tree`](Problem::tree) turns the vector that a solver returns into parameters. The traits `CostFunction`,
+/// `Gradient` and `Hessian` are implemented.
 ///
 /// ```
 /// use argmin::core::Executor;
@@ -44,7 +44,7 @@ pub struct Problem<P, Q = ()> {
     value: Function<P, Q, Tensor<Array, 0>>,
     gradient: Function<P, Q, P>,
     products: Arc<Function<P, (P, Q), P>>,
-    /// The structure of the parameters, and where the solvers begin.
+    /// The initial parameters, which also give the structure of the tree.
     start: P,
     data: Q,
 }
@@ -68,7 +68,7 @@ where
     P: Tree<Array, With<Array> = P> + Clone,
     Q: Tree<Array, With<Array> = Q> + Clone,
 {
-    /// The function `f` of parameters like `start` and of these data.
+    /// The function `f`, recorded for parameters like `start`, with these data.
     ///
     /// # Panics
     /// When `f` looks at values, or a variable of a loop escapes from it.

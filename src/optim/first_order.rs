@@ -6,7 +6,7 @@ use crate::ops::{Binary, Unary};
 use crate::tensor::Tensor;
 use crate::tree::{Tree, TreeMath};
 
-/// Gradient descent, with momentum if asked for.
+/// Gradient descent, optionally with momentum.
 ///
 /// With velocity `v`, which starts at zero: `v' = momentum v + g` and `x' = x - rate v'`; with Nesterov's momentum
 /// `x' = x - rate (g + momentum v')`. (Sutskever, Martens, Dahl and Hinton, *On the importance of initialization and
@@ -30,12 +30,15 @@ pub struct Sgd {
 
 impl Sgd {
     /// Gradient descent at a rate: a number, or a schedule.
+    ///
+    /// # Panics
+    /// When a rate given as a number is negative or not finite.
     #[track_caller]
     pub fn new(rate: impl Into<Rate>) -> Self {
         Sgd { rate: rate.into(), momentum: 0.0, nesterov: false }
     }
 
-    /// With momentum, a share of the velocity that is kept at each update.
+    /// With momentum: the factor by which each update multiplies the velocity.
     ///
     /// # Panics
     /// When `momentum` is not in `0..1`.
@@ -106,12 +109,15 @@ pub struct Adam {
 
 impl Adam {
     /// Adam at a rate, a number or a schedule, with `b1 = 0.9`, `b2 = 0.999`, `eps = 1e-8` and no decay.
+    ///
+    /// # Panics
+    /// When a rate given as a number is negative or not finite.
     #[track_caller]
     pub fn new(rate: impl Into<Rate>) -> Self {
         Adam { rate: rate.into(), betas: [0.9, 0.999], epsilon: 1e-8, decay: 0.0 }
     }
 
-    /// With other shares `b1` and `b2` of the moments that are kept at each update.
+    /// With other decay rates `b1` and `b2` of the moments.
     ///
     /// # Panics
     /// When one is not in `0..1`.
@@ -131,7 +137,7 @@ impl Adam {
         Adam { epsilon: not_negative("epsilon: `eps`", epsilon, 1e-8), ..self }
     }
 
-    /// With weight decay: each update also takes away `rate * decay` of each parameter, outside of the moments (AdamW).
+    /// With decoupled weight decay (AdamW): each update also subtracts `rate * decay * x` from each parameter `x`.
     ///
     /// # Panics
     /// When it is negative or not finite.
@@ -171,7 +177,7 @@ impl Optimizer for Adam {
     }
 }
 
-/// A number that is finite and not negative.
+/// Checks that a number is finite and not negative.
 #[track_caller]
 fn not_negative(what: &str, number: f64, usual: f64) -> f64 {
     let possible = number >= 0.0 && number.is_finite();

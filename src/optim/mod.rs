@@ -1,9 +1,8 @@
-//! Optimizers: rules that make new parameters of parameters and their gradient.
+//! Optimizers: rules that compute new parameters from parameters and their gradient.
 //!
-//! An optimizer holds its hyperparameters and nothing else. What it remembers from one update to the next is a
-//! [`State`], which is a tree as the parameters are. An update is a generic program over trees at any interpreter. So
-//! it runs on arrays, inside of a recorded step together with the gradient, as the carry of a loop, and under a
-//! derivative.
+//! An optimizer holds its hyperparameters and nothing else. Moments and the count of updates are a [`State`], which is
+//! a tree as the parameters are. An update is a generic program over trees at any interpreter. So it runs on arrays,
+//! inside of a recorded step together with the gradient, in the body of a loop, and under a derivative.
 //!
 //! ```
 //! use polygrad::optim::{Adam, Optimizer};
@@ -55,9 +54,9 @@ use crate::base::BaseTensor;
 use crate::tensor::Tensor;
 use crate::tree::{Tree, TreeMath};
 
-/// A rule of updates from gradients alone.
+/// A first-order update rule: it uses gradients alone.
 pub trait Optimizer {
-    /// The number of trees, beside the parameters, that the rule remembers.
+    /// The number of trees in the state: the moments that the rule needs.
     fn moments(&self) -> usize;
 
     /// The new parameters, and the new state.
@@ -80,7 +79,7 @@ pub trait Optimizer {
     }
 }
 
-/// What an [`Optimizer`] remembers from one update to the next: a tree over the same interpreter as the parameters `P`.
+/// The state of an [`Optimizer`] between updates: a tree over the same interpreter as the parameters `P`.
 ///
 /// The count of updates is a tensor, so that a recorded step reads it as data.
 #[derive(Tree, Clone, Debug)]
@@ -91,11 +90,11 @@ pub struct State<T: BaseTensor, P> {
     pub moments: Vec<P>,
 }
 
-/// The gradient, made shorter if its length is more than `length`: `g * min(1, length / |g|)`.
+/// Gradient clipping by the global norm: `g * min(1, length / |g|)`.
 ///
-/// The length `|g|` is the square root of the sum of the squares of all elements of all float leaves. A gradient with a
-/// NaN stays NaN, so that it is seen. (Pascanu, Mikolov and Bengio, *On the difficulty of training recurrent neural
-/// networks*, ICML 2013, section 3.2.)
+/// The norm `|g|` is the square root of the sum of the squares of all elements of all float leaves. A NaN in the
+/// gradient makes all of its elements NaN, so that it is not hidden. (Pascanu, Mikolov and Bengio, *On the difficulty
+/// of training recurrent neural networks*, ICML 2013, section 3.2.)
 ///
 /// ```
 /// use polygrad::{optim::clip_by_norm, tensor};

@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 use crate::base::BaseTensor;
 use crate::tensor::Tensor;
 
-/// A learning rate: a number, or a schedule, which gives a number for each count of updates.
+/// A learning rate: a number, or a schedule, a function of the number of updates so far.
 ///
 /// ```
 /// use polygrad::{optim::Rate, tensor};
@@ -41,7 +41,7 @@ enum Form {
         factor: f64,
         steps: usize,
     },
-    /// Factors, each from a count on.
+    /// Factors, each applied from a count of updates on.
     Steps {
         start: f64,
         factors: Vec<(usize, f64)>,
@@ -50,6 +50,9 @@ enum Form {
 
 impl From<f64> for Rate {
     /// The same rate at every update.
+    ///
+    /// # Panics
+    /// When the rate is negative or not finite.
     #[track_caller]
     fn from(rate: f64) -> Self {
         Rate::of(Form::Constant(checked("rate", rate)))
@@ -61,7 +64,7 @@ impl Rate {
         Rate { warmup: 0, form }
     }
 
-    /// From `start` to `end` in a straight line within `steps` updates, then `end`.
+    /// Linear decay: from `start` to `end` within `steps` updates, then `end`.
     ///
     /// ```
     /// use polygrad::{optim::Rate, tensor};
@@ -76,7 +79,7 @@ impl Rate {
         Rate::of(Form::Linear { start: checked("linear", start), end: checked("linear", end), steps })
     }
 
-    /// From `start` to `end` along half a period of a cosine within `steps` updates, then `end`:
+    /// Cosine annealing: from `start` to `end` along half a period of a cosine within `steps` updates, then `end`:
     /// `end + (start - end) (1 + cos(pi count / steps)) / 2`. (Loshchilov and Hutter, *SGDR*, ICLR 2017, equation 5.)
     ///
     /// ```
@@ -92,7 +95,7 @@ impl Rate {
         Rate::of(Form::Cosine { start: checked("cosine", start), end: checked("cosine", end), steps })
     }
 
-    /// `start * factor^(count / steps)`: smaller by `factor` every `steps` updates, little by little.
+    /// Exponential decay: `start * factor^(count / steps)`, a factor of `factor` every `steps` updates, continuously.
     ///
     /// ```
     /// use polygrad::{optim::Rate, tensor};
@@ -111,7 +114,7 @@ impl Rate {
         Rate::of(Form::Exponential { start: checked(name, start), factor, steps: positive(name, steps) })
     }
 
-    /// `start`, times each factor from its count of updates on.
+    /// Step decay: `start`, multiplied by each factor from its count of updates on.
     ///
     /// ```
     /// use polygrad::{optim::Rate, tensor};
@@ -130,7 +133,8 @@ impl Rate {
         Rate::of(Form::Steps { start: checked("steps", start), factors: checked_factors })
     }
 
-    /// This schedule after `steps` updates in which the rate grows to its first value in a straight line.
+    /// Linear warmup: `steps` updates in which the rate grows linearly to the schedule's first value, then the
+    /// schedule.
     ///
     /// The first update has `1 / steps` of the first value; the schedule begins at update number `steps`, counted from
     /// 0.
@@ -139,7 +143,7 @@ impl Rate {
         Rate { warmup: steps, ..self }
     }
 
-    /// The rate of the update before which there were `count` others.
+    /// The rate of the next update, after `count` updates.
     #[track_caller]
     pub fn at<T: BaseTensor>(&self, count: &Tensor<T, 0>) -> Tensor<T, 0> {
         if self.warmup == 0 {

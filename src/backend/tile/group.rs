@@ -1,7 +1,6 @@
-//! Groups for tiles: the operations of a fusion group with superinstructions, and what their tiles are like.
+//! Groups for tiles: the operations of a fusion group with superinstructions, and the choice of tile lengths.
 //!
-//! Law: a group has the values of the fusion group of which it is made, in their order, but those that superinstructions
-//! absorb.
+//! Law: a tile group has the values of its fusion group, in their order, without those that superinstructions absorb.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,17 +16,17 @@ use crate::kernels::elementwise::{Form, MAX_TERMS};
 /// An operation on tiles of values `V`.
 #[derive(Clone, Debug)]
 pub(crate) enum TileOp<V> {
-    /// One that lowering has made.
+    /// An operation of a fusion group.
     Lowered(FusedOp<V>),
     /// A superinstruction.
     Form(Form, SmallVec<[V; 4]>),
     /// A sum with constant weights.
     Weighted(Box<Weights>, SmallVec<[V; 4]>),
-    /// The sine and the cosine of a value; the second of the two results is the one that is named.
+    /// The sine and the cosine of a value: the operand, and the second result.
     SinCos(V, V),
 }
 
-/// A sum with constant weights: the numbers are exact in the element type of the group.
+/// The constants of a sum with constant weights; each is exact in the element type of the group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Weights {
     pub(crate) constant: Option<f64>,
@@ -55,7 +54,7 @@ impl<V> TileOp<V> {
         if let TileOp::Lowered(op) = self { op.writes() } else { None }
     }
 
-    /// The first of the operands in whose place a kernel takes one number, if there is one.
+    /// The index of the first operand that may be one broadcast element; all later ones may be, too.
     pub(crate) fn takes_one_number_from(&self) -> Option<usize> {
         match self {
             TileOp::Lowered(FusedOp::Elementwise(op)) => match op {
@@ -82,16 +81,16 @@ impl<V: Copy> TileOp<V> {
     }
 }
 
-/// What makes a value of a group for tiles.
+/// The origin of a value of a tile group.
 #[derive(Clone, Debug)]
 pub(crate) enum TileNode {
     Op(TileOp<ValueId>),
-    /// The second result of the operation before, which is this value.
+    /// The second result of the previous operation, whose value has this number.
     Second(ValueId),
 }
 
 impl TileNode {
-    /// The values that the value needs.
+    /// The values on which the value depends.
     pub(crate) fn operands(&self) -> SmallVec<[ValueId; 4]> {
         match self {
             TileNode::Op(op) => op.operands(),
@@ -104,23 +103,23 @@ impl TileNode {
         if let TileNode::Op(op) = self { op.writes() } else { None }
     }
 
-    /// The operation, if lowering has made it.
+    /// The operation, if it is one of the fusion group.
     fn lowered(&self) -> Option<&FusedOp<ValueId>> {
         if let TileNode::Op(TileOp::Lowered(op)) = self { Some(op) } else { None }
     }
 }
 
-/// A group of which tile code is made.
+/// A group that becomes tile code.
 pub(crate) struct TileGroup {
     /// The number of positions of the iteration space.
     pub(crate) size: usize,
     pub(crate) nodes: Vec<GroupNode<TileNode>>,
-    /// Buffers, with their bytes, that are zeros before the first tile.
+    /// Buffers, with their bytes, that are filled with zeros before the first tile.
     pub(crate) cleared: Vec<(BufferId, usize)>,
 }
 
 impl TileGroup {
-    /// The group with superinstructions. `number` says which elements of buffers are known numbers.
+    /// The group with superinstructions. `number` gives the values of elements that are known at compile time.
     pub(crate) fn new(
         group: FusionGroup,
         number: &dyn Fn(BufferId, usize) -> Option<f64>,
@@ -130,8 +129,8 @@ impl TileGroup {
         (TileGroup { size, nodes, cleared }, counts)
     }
 
-    /// The length of rows that no tile crosses, 0 if there is no reason for it: that of most of the views that are seen
-    /// straight within rows.
+    /// The length of rows that no tile crosses: the most frequent row length of views that are contiguous, or broadcast
+    /// one element, within rows. 0 if there is no such view.
     pub(crate) fn row(&self) -> usize {
         let mut rows: HashMap<usize, usize> = HashMap::new();
         for node in &self.nodes {
@@ -144,7 +143,8 @@ impl TileGroup {
         rows.into_iter().map(|(row, count)| (count, row)).max().map_or(0, |(_, row)| row)
     }
 
-    /// The length of tiles, next to a given one, in all of which most of the views that repeat see the same.
+    /// The length of a tile, at most a given one, that is a multiple of the most frequent period of periodic views:
+    /// these read the same elements in each tile.
     pub(crate) fn periodic(&self, tile: usize) -> usize {
         if self.size < 2 * tile {
             return tile;
@@ -161,7 +161,7 @@ impl TileGroup {
         most.map_or(tile, |(_, period)| tile - tile % period)
     }
 
-    /// For each value whether all its uses are of a kind that takes one number for all positions.
+    /// For each value, whether all its uses accept one broadcast element.
     pub(crate) fn ones(&self) -> Vec<bool> {
         let mut ones = vec![true; self.nodes.len()];
         for node in &self.nodes {
@@ -173,7 +173,7 @@ impl TileGroup {
         ones
     }
 
-    /// For each value its last use within the group, or itself.
+    /// For each value, its last use within the group, or itself if it has none.
     pub(crate) fn last_uses(&self) -> Vec<usize> {
         let mut last: Vec<usize> = (0..self.nodes.len()).collect();
         for (k, node) in self.nodes.iter().enumerate() {
@@ -184,8 +184,8 @@ impl TileGroup {
         last
     }
 
-    /// The number of positions of a tile, by what values that live at once take of the first level of cache, beside the
-    /// parts of buffers that are read and written.
+    /// The number of positions of a tile, such that the values live at one time, and the parts of buffers that are read
+    /// and written, fit into the first-level cache.
     pub(crate) fn tile(&self) -> usize {
         let last = self.last_uses();
         let (mut live, mut most, mut through) = (0, 0, 0);
@@ -210,8 +210,8 @@ impl TileGroup {
             most = most.max(live);
             live -= ends[k];
         }
-        // Tiles whose values do not stay in the first level of cache are half as long, whatever these take: to start
-        // the operations of shorter tiles takes longer than to fetch values from the second level.
+        // If the values of the longest tile do not fit into the first-level cache, tiles are half as long, but not
+        // shorter: the dispatch of shorter tiles costs more than reads from the second-level cache.
         let longest = MACHINE.tile;
         let tile = if longest * (most + through) <= MACHINE.level1 { longest } else { longest / 2 };
         tile.min(self.size.max(1))

@@ -1,7 +1,7 @@
-//! The code of groups, run tile by tile.
+//! The tile machine: executes tile code, tile by tile.
 //!
-//! Law: an instruction writes one register or buffer, and reads others. What it reads is of the element type that the
-//! planner has checked. See `memory.rs` for the invariant of the slices.
+//! Law: an instruction writes one register or buffer, and reads others, whose elements have the types that the plan
+//! gives them. See `memory.rs` for the invariant of slices.
 
 #![allow(unsafe_code)]
 
@@ -18,13 +18,13 @@ use crate::backend::memory::{AddressTable, Block};
 use crate::dtype::{DType, Elem, Num};
 use crate::kernels::elementwise::{self, Arg as Operand, Isa, MAX_TERMS, Real};
 
-/// A tile while it is computed.
+/// The tile that is being computed.
 pub(crate) struct Tile<'a> {
     table: &'a AddressTable,
     registers: *mut u8,
     /// The bytes of all registers.
     bytes: usize,
-    /// The byte at which what views see starts.
+    /// The byte at which the resolved addresses of views start.
     seen: usize,
     /// The first position, and the number of positions.
     start: usize,
@@ -32,8 +32,8 @@ pub(crate) struct Tile<'a> {
     isa: Isa,
 }
 
-/// Fills buffers with zeros before some rows of a group run: those of these rows, or all of the buffers `whole` before
-/// the first.
+/// Fills buffers with zeros before a range of rows of a group runs: their elements of these rows, or, for the buffers
+/// `whole`, all elements before the first rows.
 pub(crate) fn clear(code: &TileCode, table: &mut AddressTable, span: RowRange, whole: &[BufferId]) {
     for (buf, bytes) in &code.cleared {
         if !whole.contains(buf) {
@@ -44,7 +44,7 @@ pub(crate) fn clear(code: &TileCode, table: &mut AddressTable, span: RowRange, w
     }
 }
 
-/// Runs some rows of a group.
+/// Runs a range of rows of a group.
 pub(crate) fn run(code: &TileCode, table: &AddressTable, registers: &mut Block, isa: Isa, span: RowRange) {
     let positions = span.of(code.size);
     let all = positions.len() == code.size;
@@ -54,14 +54,14 @@ pub(crate) fn run(code: &TileCode, table: &AddressTable, registers: &mut Block, 
     }
 }
 
-/// Runs the sides of a group, after all its rows.
+/// Recomputes the positions at the sides of rows, after all rows of a group.
 pub(crate) fn halo(code: &TileCode, table: &AddressTable, registers: &mut Block, isa: Isa) {
     for side in &code.halo {
         run_positions(side, table, registers, isa, 0..side.size);
     }
 }
 
-/// Runs some positions of a group.
+/// Runs a range of positions of a group.
 fn run_positions(code: &TileCode, table: &AddressTable, registers: &mut Block, isa: Isa, positions: Range<usize>) {
     debug_assert!(code.bytes <= registers.bytes());
     let (bytes, registers) = (registers.bytes(), registers.start());
@@ -79,19 +79,19 @@ fn run_positions(code: &TileCode, table: &AddressTable, registers: &mut Block, i
 }
 
 impl<'a> Tile<'a> {
-    /// Tiles of one element, in registers of these bytes.
+    /// A tile of one element, for instructions of register code.
     pub(crate) fn new(table: &'a AddressTable, registers: *mut u8, bytes: usize, isa: Isa) -> Tile<'a> {
         Tile { table, registers, bytes, seen: 0, start: 0, len: 1, isa }
     }
 
-    /// The elements of an operand that has one for each position.
+    /// The elements of an operand that is not broadcast.
     #[inline]
     fn slice<E: Elem>(&self, arg: TileOperand) -> &[E] {
         match arg {
             TileOperand::Register(byte) => {
                 debug_assert!(byte + self.len * size_of::<E>() <= self.bytes);
-                // Safety: registers are parts of one block, aligned to its lines, that instructions before this one
-                // have filled with elements of the type that the planner gave the value.
+                // Safety: registers are ranges of one block, aligned to cache lines, that earlier instructions have
+                // filled with elements of the type of the value.
                 unsafe { std::slice::from_raw_parts(self.registers.add(byte).cast::<E>(), self.len) }
             }
             // Safety: see `memory.rs`.
@@ -99,7 +99,7 @@ impl<'a> Tile<'a> {
             TileOperand::View(view) => {
                 let seen = self.seen(view);
                 debug_assert!(!seen.one, "one number is read by kernels that take one");
-                // Safety: the instruction that looked found as many elements there.
+                // Safety: the instruction of the view has resolved an address with as many elements.
                 unsafe { std::slice::from_raw_parts(seen.at.cast::<E>(), self.len) }
             }
             TileOperand::One(..) => {
@@ -113,7 +113,7 @@ impl<'a> Tile<'a> {
         match arg {
             // Safety: see `memory.rs`.
             TileOperand::One(buf, at) => Operand::Scalar(unsafe { self.table.read::<E>(buf, at, 1) }[0]),
-            // Safety: the instruction that looked found an element there.
+            // Safety: the instruction of the view has resolved the address of an element.
             TileOperand::View(view) if self.seen(view).one => {
                 Operand::Scalar(unsafe { *self.seen(view).at.cast::<E>() })
             }
@@ -123,19 +123,20 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Where what a view sees is remembered.
+    /// The location of the resolved address of a view.
     fn resolved_at(&self, view: ViewOperand) -> *mut ResolvedView {
         debug_assert!(self.seen + (view.view + 1) * size_of::<ResolvedView>() <= self.bytes);
         self.registers.wrapping_add(self.seen).cast::<ResolvedView>().wrapping_add(view.view)
     }
 
-    /// What a view sees in this tile.
+    /// The resolved address of a view in this tile.
     fn seen(&self, view: ViewOperand) -> ResolvedView {
-        // Safety: the code keeps room for each of its views, and the instruction of the view has run.
+        // Safety: the registers have room for each view of the code, and the instruction of the view has run.
         unsafe { *self.resolved_at(view) }
     }
 
-    /// Looks through a view: what lies in one piece is read there, anything else copied.
+    /// Resolves the address of a view in this tile: contiguous elements are read in place, others are copied to a
+    /// register.
     fn see<E: Elem>(&self, buf: BufferId, access: &StridedAccess, out: ViewOperand) {
         let (at, one) = match access.footprint(self.start, self.len) {
             // Safety: see `memory.rs`.
@@ -151,7 +152,7 @@ impl<'a> Tile<'a> {
         unsafe { *self.resolved_at(out) = ResolvedView { at: at.as_ptr().cast(), one } }
     }
 
-    /// The elements of the result.
+    /// The elements of a result.
     #[inline]
     #[allow(clippy::mut_from_ref, reason = "an instruction writes one place, which it does not read")]
     fn out<E: Elem>(&self, arg: TileOperand) -> &mut [E] {
@@ -184,8 +185,8 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Runs an operation that is no superinstruction. Inline, as the next one: tiles may be short, and a call for each level
-    /// of operations takes as many instructions as the choice of the kernel.
+    /// Runs an operation that is no superinstruction. Inlined, as `elementwise` is: tiles may be short, and one more
+    /// call costs as much as the dispatch to a kernel.
     #[inline(always)]
     fn lowered(&self, op: &FusedOp<TileOperand>, instruction: &Instruction) {
         let Instruction { item: _, dtype, operand, out } = instruction;
@@ -326,7 +327,7 @@ impl<'a> Tile<'a> {
                 (1, 0) => out.fill(source[0]),
                 (1, 1) => out.copy_from_slice(source),
                 (1, -1) => elementwise::reverse(self.isa, source, out),
-                // Indices, since iterators with steps are calls in builds that are split in many units.
+                // Indices, since stepping iterators are not inlined across codegen units.
                 (1, 2..=4) => elementwise::copy_apart(self.isa, source, (0, stride), run.len, out),
                 (step, ..0) => (0..run.len).for_each(|i| out[i * step] = source[reach - i * stride]),
                 (step, 0..) => (0..run.len).for_each(|i| out[i * step] = source[i * stride]),
@@ -334,7 +335,8 @@ impl<'a> Tile<'a> {
         });
     }
 
-    /// Copies what lies in one piece but for holes, if it does: the elements behind the holes, too, then zeros.
+    /// Copies contiguous rows with holes as one slice, holes continued, then writes zeros to the holes. Returns whether
+    /// the positions are such rows.
     fn straight_with_holes<E: Elem>(&self, buf: BufferId, access: &StridedAccess, out: &mut [E]) -> bool {
         let Some(holed) = access.straight_with_holes(self.start, self.len) else { return false };
         let (first, n) = self.table.extent::<E>(buf);
@@ -345,7 +347,7 @@ impl<'a> Tile<'a> {
         true
     }
 
-    /// Reads a table, of which there are the elements from `first` on: no index looks at others.
+    /// Gathers from a table, whose elements from `first` on are in memory: no index refers to an earlier one.
     fn gather<E: Elem>(&self, (table, first): (&[E], usize), sizes: &[usize], ix: &[TileOperand], out: &mut [E]) {
         if let [ix] = ix {
             let ix = self.slice::<i64>(*ix);
@@ -364,7 +366,7 @@ impl<'a> Tile<'a> {
 
     fn put<E: Elem>(&self, buf: BufferId, access: &StridedAccess, a: TileOperand) {
         let x = self.slice::<E>(a);
-        // Rows that lie on each other are written in order, run by run.
+        // Rows that overlap are written in order, run by run.
         let apart = access.steps() > 1
             && access.grids(ADDED, self.start, self.len, |grid| {
                 let x = &x[grid.at..][..grid.rows * grid.len];
@@ -414,8 +416,8 @@ impl<'a> Tile<'a> {
         });
     }
 
-    /// Calls `body` for each run of an access that writes: the part of the buffer from the lowest element of the run to the
-    /// highest, and the run.
+    /// Calls `body` for each run of a writing access, with the part of the buffer from the lowest element of the run to
+    /// the highest.
     fn places<E: Elem>(&self, buf: BufferId, access: &StridedAccess, mut body: impl FnMut(&mut [E], Run)) {
         access.runs(self.start, self.len, |run| {
             let Some(place) = run.place else { return };
@@ -427,7 +429,7 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Calls `body` for each element of a run with a stride, with its position in the run.
+/// Calls `body` for each element of a strided run, with its index in the run.
 fn each<E>(out: &mut [E], stride: i64, mut body: impl FnMut(&mut E, usize), len: usize) {
     let step = stride.unsigned_abs() as usize;
     if step == 0 {

@@ -1,8 +1,9 @@
-//! Tile code: the operations of a fusion group on tiles, with registers assigned. A value that is needed elsewhere is
-//! written to its buffer at once.
+//! Tile code: the operations of a fusion group as instructions on tiles, with registers assigned.
 //!
-//! Law: an instruction reads what instructions before it have filled. A register is free again after the last use of
-//! its value.
+//! A register holds one tile of a value. A value that other steps read is computed directly into its buffer.
+//!
+//! Law: an instruction reads only registers and buffers that earlier instructions have written. A register is reused
+//! after the last use of its value.
 
 pub(crate) mod group;
 pub(crate) mod machine;
@@ -20,8 +21,9 @@ use group::{TileGroup, TileNode, TileOp};
 use superinstructions::Superinstructions;
 
 impl FusionGroup {
-    /// The code of the group, which has not one position: that is the business of `register`. `number` says which
-    /// elements of buffers are known numbers, `whole` is there if the group runs over all its positions at once.
+    /// The code of the group. A group of one position becomes register code instead (see `register`). `number` gives
+    /// the values of elements that are known at compile time; `whole` permits halo peeling, if the group runs over all
+    /// its positions at once.
     pub(crate) fn code(
         mut self,
         number: &dyn Fn(BufferId, usize) -> Option<f64>,
@@ -36,7 +38,7 @@ impl FusionGroup {
 }
 
 impl TileGroup {
-    /// The code of the group, with what counts its superinstructions and the code of its sides.
+    /// The code of the group, given the counts of its superinstructions and the code of its halo.
     fn code(self, counts: Superinstructions, halo: Vec<TileCode>) -> TileCode {
         let row = self.row();
         let tile = if row == 0 { self.periodic(self.tile()) } else { rounded(self.tile(), row) };
@@ -55,7 +57,7 @@ impl TileGroup {
         for (k, node) in self.nodes.iter().enumerate() {
             let arg = maker.node(node);
             maker.args.push(arg);
-            // An operand may be listed twice; its register is free once.
+            // An operand may occur twice, but its register must be freed once.
             let mut over = node.item.operands();
             over.retain(|v| last[*v as usize] == k);
             over.sort_unstable();
@@ -75,7 +77,7 @@ impl TileGroup {
     }
 }
 
-/// The length of tiles that divide rows, next to a given one.
+/// The length of a tile within rows, close to a given one: at most a row, or an equal part of a row.
 fn rounded(tile: usize, row: usize) -> usize {
     match row {
         0 => tile,
@@ -84,32 +86,32 @@ fn rounded(tile: usize, row: usize) -> usize {
     }
 }
 
-/// Where an operand is.
+/// The location of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TileOperand {
-    /// The byte at which a register starts.
+    /// A register, by its first byte.
     Register(usize),
-    /// The element of a buffer that belongs to the first position.
+    /// Contiguous elements of a buffer: the element of the first position of the iteration space.
     Buffer(BufferId, usize),
-    /// One element for all positions.
+    /// One element of a buffer, broadcast to all positions.
     One(BufferId, usize),
-    /// What a view sees, found anew for each tile.
+    /// The elements that a view reads, whose address is resolved for each tile.
     View(ViewOperand),
 }
 
-/// A view that is an operand: read where it lies, or copied to a register.
+/// A view that is an operand: in each tile, its elements are read in place or copied to a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ViewOperand {
     /// The number of the view within the group.
     pub(crate) view: usize,
-    /// The byte at which the register starts.
+    /// The first byte of the register.
     pub(crate) register: usize,
-    /// Whether all uses take one number for all positions.
+    /// Whether all uses accept one broadcast element.
     pub(crate) one: bool,
 }
 
 impl ViewOperand {
-    /// Whether what the view sees in a tile is copied to the register.
+    /// Whether the elements of a tile with this footprint are copied to the register.
     pub(crate) fn is_copied(self, footprint: Footprint) -> bool {
         match footprint {
             Footprint::Contiguous(_) => false,
@@ -119,7 +121,7 @@ impl ViewOperand {
     }
 }
 
-/// Where a view is seen in the current tile: the first element, and whether it stands for all positions.
+/// The resolved address of a view in the current tile: its first element, and whether that element is broadcast.
 #[derive(Clone, Copy)]
 pub(crate) struct ResolvedView {
     pub(crate) at: *const u8,
@@ -137,24 +139,24 @@ pub(crate) struct Instruction {
     pub(crate) out: TileOperand,
 }
 
-/// A group ready to run.
+/// The compiled code of a group.
 #[derive(Debug)]
 pub(crate) struct TileCode {
     pub(crate) size: usize,
     pub(crate) tile: usize,
     /// The length of rows that no tile crosses, or 0.
     pub(crate) row: usize,
-    /// What fills registers once.
+    /// Instructions that fill registers before the first tile.
     pub(crate) before: Vec<Instruction>,
-    /// What runs for each tile.
+    /// Instructions that run for each tile.
     pub(crate) each: Vec<Instruction>,
     pub(crate) cleared: Vec<(BufferId, usize)>,
-    /// The byte of the registers at which what views see starts.
+    /// The byte of the registers at which the resolved addresses of views start.
     pub(crate) seen: usize,
     /// The bytes of all registers.
     pub(crate) bytes: usize,
     pub(crate) counts: Superinstructions,
-    /// What computes positions at the sides of rows again.
+    /// The code that recomputes positions at the sides of rows: see `plan/halo.rs`.
     pub(crate) halo: Vec<TileCode>,
 }
 
@@ -172,26 +174,26 @@ impl TileCode {
     }
 }
 
-/// The code of a group while it is made.
+/// The code of a group under construction.
 struct Maker<'a> {
     group: &'a TileGroup,
-    /// Whether all uses of a value take one number.
+    /// For each value, whether all its uses accept one broadcast element.
     ones: Vec<bool>,
     registers: Registers,
-    /// Where each value is.
+    /// The location of each value.
     args: Vec<TileOperand>,
     before: Vec<Instruction>,
     each: Vec<Instruction>,
-    /// Where the second result of the last operation is.
+    /// The location of the second result of the last operation.
     second: Option<TileOperand>,
     /// The number of views that are operands.
     views: usize,
-    /// Whether all tiles but the last are equally long, and there are several.
+    /// Whether there are several tiles, of one length except for the last.
     repeats: bool,
 }
 
 impl Maker<'_> {
-    /// Adds the code of a value, and says where it is.
+    /// Appends the code of a value, and returns its location.
     fn node(&mut self, node: &GroupNode<TileNode>) -> TileOperand {
         let GroupNode { item, dtype, stored } = node;
         let (dtype, stored) = (*dtype, *stored);
@@ -215,7 +217,7 @@ impl Maker<'_> {
 
     fn computed(&mut self, op: &TileOp<ValueId>, dtype: DType, stored: Option<BufferId>) -> TileOperand {
         let operands = op.operands();
-        // Only kernels of two operands, and selection, take one number for all positions, and not for all operands.
+        // Only some kernels accept broadcast operands, and none accepts that all operands are broadcast.
         let ones = operands.iter().filter(|v| matches!(self.args[**v as usize], TileOperand::One(..))).count();
         let takes = op.takes_one_number_from().filter(|_| ones < operands.len());
         for (i, v) in operands.iter().enumerate() {
@@ -234,12 +236,12 @@ impl Maker<'_> {
     fn view(&mut self, buf: BufferId, access: &StridedAccess, dtype: DType) -> TileOperand {
         let item = TileOp::Lowered(FusedOp::View(buf, access.clone()));
         if self.repeats && access.period().is_some_and(|period| self.registers.tile.is_multiple_of(period)) {
-            // Each tile sees the same.
+            // The view reads the same elements in each tile.
             let out = TileOperand::Register(self.registers.keep(dtype));
             self.before.push(Instruction { item, dtype, operand: dtype, out });
             return out;
         }
-        // The values have one argument each, in their order.
+        // There is one location for each earlier value, so the number of locations is the number of this value.
         let one = self.ones[self.args.len()];
         let out = TileOperand::View(ViewOperand { view: self.views, register: self.registers.take(dtype), one });
         self.views += 1;
@@ -247,12 +249,12 @@ impl Maker<'_> {
         out
     }
 
-    /// Where the result of an operation goes: to its buffer, or to a register.
+    /// The location of the result of an operation: its buffer, or a register.
     fn result(&mut self, dtype: DType, stored: Option<BufferId>) -> TileOperand {
         stored.map_or_else(|| TileOperand::Register(self.registers.take(dtype)), |buf| TileOperand::Buffer(buf, 0))
     }
 
-    /// The sine and the cosine of a value: of this element type, and where the sine is stored.
+    /// The sine and the cosine of a value, given the element type and the buffer of the sine, if it is stored.
     fn sines(&mut self, sine: (DType, Option<BufferId>), x: ValueId, second: ValueId) -> TileOperand {
         self.spread(x);
         let (dtype, stored) = sine;
@@ -264,7 +266,7 @@ impl Maker<'_> {
         out
     }
 
-    /// Lets a value that is one number for all positions fill a register, which keeps it for all tiles.
+    /// Expands a broadcast element to a register, which is filled once and holds the value for all tiles.
     fn spread(&mut self, v: ValueId) {
         let TileOperand::One(buf, at) = self.args[v as usize] else { return };
         let dtype = self.group.nodes[v as usize].dtype;
@@ -278,7 +280,7 @@ impl Maker<'_> {
     }
 }
 
-/// The registers of a group: parts of one block, one tile long.
+/// The registers of a group: ranges of one block, each one tile long.
 struct Registers {
     tile: usize,
     bytes: usize,
@@ -292,7 +294,7 @@ impl Registers {
         Registers { tile, bytes: 0, free: [Vec::new(), Vec::new()], kept: HashMap::new(), keeps: HashSet::new() }
     }
 
-    /// Registers of 8 bytes an element, and of at most 4.
+    /// The class of a register: 0 for elements of 8 bytes, 1 for elements of at most 4.
     fn class(dtype: DType) -> usize {
         usize::from(dtype.width() < 8)
     }
@@ -306,7 +308,7 @@ impl Registers {
         })
     }
 
-    /// A register that keeps its value for all tiles.
+    /// The register that holds a broadcast element for all tiles; `fill` appends its initialization.
     fn kept(&mut self, one: (BufferId, usize), dtype: DType, fill: impl FnOnce(usize)) -> usize {
         if let Some(register) = self.kept.get(&one) {
             return *register;
@@ -317,7 +319,7 @@ impl Registers {
         start
     }
 
-    /// A register that was not used before and is not used again: the code before the first tile fills it.
+    /// A register that no other value ever has: the code before the first tile fills it.
     fn keep(&mut self, dtype: DType) -> usize {
         let start = self.bytes;
         self.bytes += (self.tile * dtype.width()).next_multiple_of(LINE);

@@ -1,4 +1,4 @@
-//! Rules of choices: selection by masks, minimum and maximum, and the binary operations without rules of their own.
+//! Rules of selection by masks, of minimum and maximum, and of binary operations without rules of their own.
 
 use smallvec::SmallVec;
 
@@ -32,7 +32,7 @@ equations! { |b, op, shape, dtype|
         Max(x, ==x) => x
     }
 
-    /// hypot(x, y) = hypot(y, x), where the latter exists already
+    /// hypot(x, y) = hypot(y, x), where the right side exists already
     hypot_exchanged { Hypot(x, y) if x != y => known Hypot(y, x) }
 
     /// select m x x = x
@@ -69,8 +69,8 @@ equations! { |b, op, shape, dtype|
     }
 
     /// select m x 0 + select m 0 y = select m x y, and select m x y + select m z 0 = select m (x + z) y where both
-    /// choices have no other use; likewise for differences, and for two terms of y + select m x 0 + select m 0 z where
-    /// the first sum has no other use
+    /// selections have no other use; likewise for differences, and for two terms of y + select m x 0 + select m 0 z
+    /// where the first sum has no other use
     pub(super) add_choices {
         Binary(f @ (Binary::Add | Binary::Sub), x, y) if let Some(both) = joined(b, f, x, y) => both,
         Add{sum @ Add{y, x}, z} if b.once(sum), let Some(both) = joined(b, Binary::Add, x, z) => Add(y, both)
@@ -86,7 +86,7 @@ fn operands(op: &Op<NodeId>) -> Option<[NodeId; 3]> {
     if let Op::Select(operands) = op { Some(*operands) } else { None }
 }
 
-/// The sum or difference of two choices by one mask, if it is one choice with fewer operations.
+/// The sum or difference of two selections by one mask as one selection, if that takes fewer operations.
 fn joined(b: &mut Builder, sum: Binary, x: NodeId, y: NodeId) -> Option<NodeId> {
     let (first, second) = (operands(&b.node(x).op)?, operands(&b.node(y).op)?);
     if first[0] != second[0] {
@@ -98,7 +98,7 @@ fn joined(b: &mut Builder, sum: Binary, x: NodeId, y: NodeId) -> Option<NodeId> 
         (true, false) => Branch::Made(Op::Unary(Unary::Neg, second[k])),
         (false, false) => Branch::Made(Op::Binary(sum, first[k], second[k])),
     };
-    // x + 0 = x, 0 - y = -y, but for the sign of zero.
+    // x + 0 = x and 0 - y = -y hold except for the sign of zero.
     let exact = |k: usize| match (b.is_zero(first[k]), b.is_zero(second[k]), sum == Binary::Add) {
         (_, true, true) => b.sign_free(first[k]),
         (true, false, true) => b.sign_free(second[k]),
@@ -120,14 +120,14 @@ fn joined(b: &mut Builder, sum: Binary, x: NodeId, y: NodeId) -> Option<NodeId> 
     Some(like(b, Op::Select([first[0], then, otherwise]), x))
 }
 
-/// A branch of the joined choice.
+/// A branch of the joined selection: an existing value, or an operation to be added.
 enum Branch {
     Is(NodeId),
     Made(Op<NodeId>),
 }
 
-/// f (select m c d) = select m (f c) (f d) for numbers c, d, where the choice has no other use and a second operand of
-/// f is a number
+/// f (select m c d) = select m (f c) (f d) for uniform constants c, d, where the selection has no other use and any
+/// other operand of f is a uniform constant
 pub(super) fn choice_of_numbers(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let is_number = |b: &Builder, a: NodeId| constant(b, a).is_some_and(of_one_value);
     let (mut choice, mut fits) = (None, true);
@@ -146,8 +146,8 @@ pub(super) fn choice_of_numbers(b: &mut Builder, op: &Op<NodeId>, shape: &Shape,
     Some(b.add(Op::Select(branches), shape.clone(), dtype))
 }
 
-/// select (i == j) x 0 = diagonal (diagonal x), written into zeros, and select (i != j) 0 x likewise: so an identity
-/// matrix has one form, whatever operations make the matrix
+/// select (i == j) x 0 = the diagonal of x, written into zeros, and select (i != j) 0 x likewise: so an identity matrix
+/// has one normal form
 fn select_diagonal(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let [mask, then, otherwise] = operands(op)?;
     let (row, column, offset, holds) = b.diagonal(mask).filter(|_| dtype.is_float())?;

@@ -1,17 +1,17 @@
-//! The table of rules: each replaces an operation, given its operands, by something simpler and equal. Those of
-//! [`loops`] make a whole loop simpler.
+//! The tables of rewrite rules: each replaces an operation by a simpler equal one, or simplifies a whole loop.
 //!
 //! Laws: each rule states an equation that is true up to rounding for all values, including infinities, NaN, and the
 //! signs of zeros that an operation sees ([`signs`](super::signs)); so `x * 0` and `1 / (x + 0)` stay. Only the rules
 //! of [`fast`] assume more. There is one exception: the law of padded values in [`contract`]. A rule keeps derivatives,
-//! too. A rule looks at an operation, its operands and their operands, and never makes a program more expensive: an
+//! too. A rule matches an operation, its operands and their operands, and never makes a program more expensive: an
 //! operation that the rule bypasses either costs nothing to compute again or has no other use. If a rule moves a factor
 //! across a sum or a product, an intermediate result may change by that factor, so only [`moderate`] factors move; near
-//! the ends of the range of floats this counts as rounding. The order of sums and products counts as rounding, too, see
-//! [`order`]: a result that is not finite stays so, but NaN and infinities may turn into each other.
+//! the ends of the range of floats the change counts as rounding. The order of sums and products counts as rounding,
+//! too, see [`order`]: a result that is not finite stays so, but NaN and infinities may turn into each other.
 //!
-//! A rule is a function in the table of its family: written as an [`equation`] of operations where that says all of it,
-//! and else by hand. Adding an operation means adding its rules to the table of its family.
+//! A rule is a function in the table of its family, written as an [`equation`] of operations if patterns and conditions
+//! suffice, and otherwise by hand. Adding an operation means adding its rules to the table of its family. The rules of
+//! whole loops are in [`loops`].
 
 #[macro_use]
 mod equation;
@@ -58,7 +58,7 @@ enum Apply {
     /// The function returns the number of a simpler operation that equals the given one, whose shape and element type
     /// are known; `None` if the rule does not apply.
     Operation(fn(&mut Builder, &Op<NodeId>, &Shape, DType) -> Option<NodeId>),
-    /// The function makes a loop simpler; see [`loops`].
+    /// The function simplifies a loop; see [`loops`].
     Loop(loops::LoopRule),
 }
 
@@ -81,7 +81,7 @@ impl Rule {
         FAST.iter().any(|table| table.iter().any(|rule| rule.name == self.name))
     }
 
-    /// Whether the rule looks at a whole loop, not at one operation.
+    /// Whether the rule is one of whole loops, not of one operation.
     pub fn is_of_loops(&self) -> bool {
         matches!(self.apply, Apply::Loop(_))
     }
@@ -156,7 +156,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
     TABLES.iter().chain(FAST).flat_map(|table| table.iter())
 }
 
-/// The rules of rows that have their own.
+/// The rules of binary operations that have a table of their own.
 const BINARY: &[(Binary, &[Rule])] = &[
     (Binary::Add, sum::ADD),
     (Binary::Sub, sum::SUB),
@@ -200,7 +200,7 @@ fn fast_family(op: &Op<NodeId>) -> &'static [Rule] {
     }
 }
 
-/// The number of an existing or simpler operation equal to `op`, if a rule knows one.
+/// The value of the first rule that applies to `op`: an existing or simpler operation equal to it.
 pub(crate) fn simplify(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let fast = match b.assumes() {
         Assumed { fast: true, .. } => fast_family(op),
@@ -218,7 +218,7 @@ pub(crate) fn simplify(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: D
     None
 }
 
-// ---- what rules ask about operands ----
+// ---- facts about operands ----
 
 /// The array of a constant.
 fn constant(b: &Builder, id: NodeId) -> Option<&Array> {
@@ -236,7 +236,7 @@ fn integer(b: &Builder, id: NodeId) -> Option<i64> {
     constant(b, id)?.splat::<i64>()
 }
 
-/// What a rule may write for a constant: a float or a truth value.
+/// A literal in the pattern of a rule: a float or a truth value.
 trait Written: PartialEq + Sized {
     /// The value that all elements of a constant are equal to.
     fn of(b: &Builder, id: NodeId) -> Option<Self>;
@@ -254,17 +254,17 @@ impl Written for bool {
     }
 }
 
-/// Whether a value is a constant of this number or truth value.
+/// Whether a value is a uniform constant equal to `x`.
 fn is<E: Written>(b: &Builder, id: NodeId, x: E) -> bool {
     E::of(b, id) == Some(x)
 }
 
-/// `x` where this is `-x`.
+/// The operand `x` of a negation `-x`.
 fn negated(b: &Builder, id: NodeId) -> Option<NodeId> {
     if let Op::Unary(Unary::Neg, x) = b.node(id).op { Some(x) } else { None }
 }
 
-/// `c` and `x` where this is `c * x`, for a number `c`.
+/// The operands `c` and `x` of a product `c * x` with a uniform constant `c`.
 fn scaled(b: &Builder, id: NodeId) -> Option<(f64, NodeId)> {
     if let Op::Binary(Binary::Mul, c, x) = b.node(id).op { number(b, c).map(|c| (c, x)) } else { None }
 }
@@ -274,12 +274,12 @@ fn moderate(c: f64) -> bool {
     (1.0 / 65536.0..=65536.0).contains(&c.abs())
 }
 
-/// Whether a factor keeps the signs of zeros, or no operation sees them.
+/// Whether multiplication with a factor keeps the signs of zeros, or no operation sees them.
 fn keeps_sign(b: &Builder, c: f64) -> bool {
     c > 0.0 || b.is_sign_unseen()
 }
 
-/// How many elements a value has.
+/// The number of elements of a value.
 fn elements(b: &Builder, id: NodeId) -> usize {
     size(&b.node(id).shape)
 }
@@ -295,8 +295,9 @@ pub(crate) fn is_elementwise(op: &Op<NodeId>) -> bool {
     }
 }
 
-/// Whether an elementwise operation maps zero operands to +0 (to any zero if its sign is not seen; uniform constants
-/// keep their value). A read outside of its result may then read outside of its operands.
+/// Whether an elementwise operation maps zero operands to +0, or to any zero if no operation sees its sign; operands
+/// that are uniform constants keep their values. Then a view of the result that is out of bounds somewhere may be
+/// replaced by views of the operands.
 fn keeps_zero(b: &Builder, op: &Op<NodeId>) -> bool {
     let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
     op.operands(&mut |a| {
@@ -315,9 +316,9 @@ fn keeps_zero(b: &Builder, op: &Op<NodeId>) -> bool {
     })
 }
 
-// ---- what rules make ----
+// ---- values that rules construct ----
 
-/// A constant of one value, of a float type.
+/// A uniform constant of a float type.
 fn full(b: &mut Builder, shape: &Shape, dtype: DType, x: f64) -> NodeId {
     b.cons(Op::Constant(Constant(Array::full_as(shape, dtype, x))), shape.clone(), dtype)
 }
@@ -327,7 +328,7 @@ fn zeros(b: &mut Builder, shape: &Shape, dtype: DType) -> NodeId {
     b.cons(Op::Constant(Constant(Array::zeros(shape, dtype))), shape.clone(), dtype)
 }
 
-/// A constant of another shape whose elements equal those of a uniform constant.
+/// The uniform constant of another shape with the element of a uniform constant.
 fn resized(b: &mut Builder, like: NodeId, shape: &[usize]) -> Option<NodeId> {
     let c = constant(b, like)?;
     let dtype = c.dtype();
@@ -341,7 +342,7 @@ fn like(b: &mut Builder, op: Op<NodeId>, id: NodeId) -> NodeId {
     b.add(op, shape, dtype)
 }
 
-/// `c * x`.
+/// Adds the product `c * x`.
 fn multiple(b: &mut Builder, c: f64, x: NodeId) -> NodeId {
     let (shape, dtype) = (b.node(x).shape.clone(), b.node(x).dtype);
     let c = full(b, &shape, dtype, c);
@@ -365,7 +366,7 @@ fn empty(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Optio
     Some(zeros(b, shape, dtype))
 }
 
-/// The largest size of results that are computed from constants when a program is made.
+/// The largest number of elements of a result for which constant folding computes a non-uniform constant.
 const FOLDED: usize = 64;
 
 /// Whether an operation with a small result reads few elements of its operands, whatever their sizes.
@@ -390,8 +391,8 @@ fn reads_little(op: &Op<NodeId>, operands: &[Array]) -> bool {
     }
 }
 
-/// An operation on constants is a constant, if the result is uniform, or small and made of few elements: a row of a
-/// large array, but not its sum
+/// An operation on constants is a constant, if the result is uniform, or small and computed from few elements: a row of
+/// a large array, but not its sum
 fn fold(b: &mut Builder, op: &Op<NodeId>, shape: &Shape, dtype: DType) -> Option<NodeId> {
     let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
     let mut known = true;
@@ -430,7 +431,7 @@ fn evaluated(op: &Op<NodeId>, operands: &[Array]) -> Option<Array> {
     })
 }
 
-/// Whether a constant is stored as one number.
+/// Whether a constant is stored as one element, repeated.
 pub(crate) fn of_one_value(c: &Array) -> bool {
     with_elem!(c.dtype(), E => c.splat::<E>().is_some())
 }

@@ -1,4 +1,4 @@
-//! Rules of functions of one float tensor: the sign of the argument moves to the result, and inverse functions cancel.
+//! Rules of unary functions: the sign of the argument moves to the result, and inverse functions cancel.
 
 use super::{Rule, choice, moderate, table, views};
 use crate::dtype::DType;
@@ -45,13 +45,13 @@ equations! { |b, op, shape, dtype|
     /// f(-x) = f(x) for even functions: abs, square, cos, cosh, ..
     even_function { Unary(f, Neg(x)) if f.is(Property::Even) => Unary(f, x) }
 
-    /// f(-x) = -f(x) for odd functions: recip, sin, tanh, erf, .., where the negation has no other use; a negation of a
-    /// negation is the business of another rule
+    /// f(-x) = -f(x) for odd functions: recip, sin, tanh, erf, .., but not neg (see `neg_neg`), where the negation has
+    /// no other use
     odd_function {
         Unary(f, n @ Neg(x)) if f.is(Property::Odd) && f != Unary::Neg && b.once(n) => Neg(Unary(f, x))
     }
 
-    /// |f(x)| = f(x) for f = abs, exp, cosh: these have the derivatives of `f` at 0, too; `x^2` has not, since the
-    /// derivative of `abs` at 0 is 0 by convention, also behind an infinite cotangent
+    /// |f(x)| = f(x) for f = abs, exp, cosh, where both sides have the same derivatives, too. Not for f = square: the
+    /// derivative of `abs` at 0 is 0 by convention, even if the cotangent is infinite, and that of `x^2` alone is not
     absolute { Abs(y @ Unary(f, _)) if f.is(Property::OwnAbsolute) => y }
 }

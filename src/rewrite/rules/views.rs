@@ -1,4 +1,4 @@
-//! Views that move through elementwise operations, and what rules ask about views.
+//! Rules that move views through elementwise operations, and functions of views that other rules use.
 //!
 //! Law: an elementwise operation on replicated operands is computed before the replication, if that is cheaper. If only
 //! a part of the result of an elementwise operation is read, only that part is computed, if that is cheaper.
@@ -16,18 +16,18 @@ pub(crate) type Axes = SmallVec<[usize; 6]>;
 
 // ---- views ----
 
-/// Whether the view depends on an axis of the iteration space: it moves along the axis, or reads nothing at some
-/// indices of it.
+/// Whether the view depends on an axis of the iteration space: its stride along the axis is not 0, or it reads no
+/// element at some indices of the axis.
 pub(crate) fn moves(view: &View, axis: usize) -> bool {
     view.bounds()[axis] != (0, view.shape()[axis]) || (0..view.source().len()).any(|k| view.row(k)[axis] != 0)
 }
 
-/// The view restricted to these axes of the iteration space, where it does not depend on the others.
+/// The view over these axes of the iteration space alone; it must not depend on the others.
 pub(crate) fn over(view: &View, axes: &[usize]) -> View {
     view.restricted(axes)
 }
 
-/// Whether there is no place of their iteration space at which all of these views see something.
+/// Whether at every position of their common iteration space, at least one of the views reads no element.
 pub(super) fn see_nothing(views: &[&View]) -> bool {
     let apart = |axis: usize| {
         let sides = views.iter().map(|view| view.bounds()[axis]);
@@ -36,7 +36,7 @@ pub(super) fn see_nothing(views: &[&View]) -> bool {
     views.iter().any(|view| view.is_empty()) || (0..views[0].shape().len()).any(apart)
 }
 
-/// The view through which the operation reads its argument, if the operation does nothing else.
+/// The view through which a linear operation reads its operand, if the operation is a read alone.
 pub(super) fn reading(op: &Linear) -> Option<View> {
     match op {
         Linear::Affine { from, into } if into.is_identity() => Some(from.clone()),
@@ -69,13 +69,13 @@ fn split(from: &[usize], into: &[usize]) -> Option<View> {
     Some(View::affine(from, into, &matrix, &offset))
 }
 
-/// For a value that is a read through a view: the source and the view.
+/// The operand and the view of a value that is a read through a view.
 pub(crate) fn read(b: &Builder, id: NodeId) -> Option<(NodeId, View)> {
     let Op::Linear(op, x) = &b.node(id).op else { return None };
     reading(op).map(|view| (*x, view))
 }
 
-// ---- elementwise operations elsewhere ----
+// ---- elementwise operations on other operands ----
 
 /// The same elementwise operation on other operands, with a result of this shape.
 pub(crate) fn elementwise_on(

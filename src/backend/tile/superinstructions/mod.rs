@@ -1,11 +1,12 @@
-//! Superinstructions: operations of a group that one pass over a tile computes together.
+//! Superinstructions: several operations of a group that one pass over a tile computes.
 //!
-//! A cheap operation costs its reads and writes of the first level of cache, so a sum of products costs three times
-//! what it must when each operation has a pass of its own. One pass over the operations of a group, from the last to
-//! the first, finds for each the largest form of the table that it ends, and the sums with constant weights.
+//! The cost of a cheap operation is that of its reads and writes of the first-level cache, so a sum of two products
+//! with a pass for each operation costs three times the minimum. The selection visits the operations of a group from
+//! the last to the first; for each it takes the largest form of the table, or sum with constant weights, that computes
+//! it.
 //!
-//! Law: a value is absorbed only if one operation of the group uses it, and nothing else needs it. A superinstruction
-//! has the bits of the operations that it stands for.
+//! Law: a value is absorbed only if one operation of the group uses it, and it is not stored. A superinstruction has
+//! the bits of the operations that it stands for.
 
 #[cfg(test)]
 mod tests;
@@ -21,15 +22,15 @@ use crate::backend::tile::group::{TileNode, TileOp, Weights};
 use crate::kernels::elementwise::{Form, MAX_TERMS};
 use crate::ops::{Binary, Property, Unary};
 
-/// Operations on the operands of a form.
+/// A pattern of operations on the operands of a form.
 enum Tree {
-    /// The operand of this number. Those that a kernel wants as slices are not one number for all positions.
+    /// The operand of this number. An operand that the kernel takes as a slice must not be broadcast.
     Leaf(usize),
     Unary(Unary, &'static Tree),
     Binary(Binary, &'static Tree, &'static Tree),
 }
 
-/// A superinstruction: a form, and the operations that it stands for.
+/// A row of the table: a form, and the operations that it stands for.
 struct Rule {
     form: Form,
     tree: Tree,
@@ -68,20 +69,21 @@ const RULES: &[Rule] = rules! {
     DifferenceExp: Exp((Sub X Y));
 };
 
-/// How many of the elementwise operations of an executable superinstructions compute: a superinstruction computes
-/// several in one pass over its operands. Of operations on single numbers, products that are part of sums count.
+/// Counts of the cheap elementwise operations of an executable, and of its superinstructions, each of which computes
+/// several operations in one pass over its operands. In code for scalars, a sum or difference with a product is a
+/// superinstruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Superinstructions {
-    /// Operations that cost little beside their reads and writes: sums, differences, products, squares, ..
+    /// The number of operations whose arithmetic costs less than their reads and writes: sums, products, squares, ..
     pub cheap: usize,
-    /// Those of them that superinstructions compute.
+    /// The number of cheap operations that superinstructions compute.
     pub inside: usize,
-    /// The superinstructions.
+    /// The number of superinstructions.
     pub count: usize,
 }
 
-/// Whether an operation costs little beside its reads and writes.
+/// Whether the arithmetic of an operation costs less than its reads and writes.
 fn is_cheap(node: &FusedNode) -> bool {
     let FusedOp::Elementwise(op) = node.item else { return false };
     match op {
@@ -93,7 +95,8 @@ fn is_cheap(node: &FusedNode) -> bool {
     }
 }
 
-/// The operations of a group with superinstructions. `number` says which elements of buffers are known numbers.
+/// Selects superinstructions for the operations of a group. `number` gives the values of elements that are known at
+/// compile time.
 pub(crate) fn fuse(
     nodes: Vec<FusedNode>,
     number: &dyn Fn(BufferId, usize) -> Option<f64>,
@@ -123,7 +126,7 @@ pub(crate) fn fuse(
         }
         let at = out.len() as ValueId;
         match pairs.get(&k) {
-            // The second of the two comes with the first.
+            // The first of the two values of a pair computes both.
             Some(pair) if pair.first() != k => {}
             Some(pair) => {
                 let ([sine, cosine], [stored, second]) = (pair.values, pair.stored);
@@ -143,22 +146,22 @@ pub(crate) fn fuse(
     (out, counts)
 }
 
-/// A superinstruction found, and the values that it absorbs.
+/// A superinstruction that may be selected, and the values that it absorbs.
 struct Candidate {
     item: TileOp<ValueId>,
     inside: SmallVec<[ValueId; 8]>,
-    /// The passes it saves.
+    /// The number of passes that it saves.
     gain: usize,
 }
 
-/// What a pattern has matched.
+/// A partial match of a pattern: its operands, and the values it absorbs.
 #[derive(Clone, Default)]
 struct Match {
     leaves: [Option<ValueId>; 4],
     inside: SmallVec<[ValueId; 8]>,
 }
 
-/// The sine and the cosine of one angle: both values, and where they are stored.
+/// The sine and the cosine of one angle: both values, and the buffers they are stored to.
 #[derive(Clone, Copy)]
 struct SinePair {
     angle: ValueId,
@@ -167,7 +170,7 @@ struct SinePair {
 }
 
 impl SinePair {
-    /// Which of the two comes first.
+    /// The value that comes first in the group.
     fn first(&self) -> usize {
         self.values[0].min(self.values[1])
     }
@@ -192,17 +195,17 @@ impl<'a> Finder<'a> {
         &self.nodes[v as usize]
     }
 
-    /// Whether a value is needed by one operation alone.
+    /// Whether a value has one use and is not stored.
     fn is_free(&self, v: ValueId) -> bool {
         self.uses[v as usize] == 1 && self.node(v).stored.is_none()
     }
 
-    /// An operation on one float, and its operand.
+    /// The unary operation that computes a value, and its operand.
     fn unary(&self, v: ValueId) -> Option<(Unary, ValueId)> {
         if let FusedOp::Elementwise(ElementwiseOp::Unary(op, a)) = self.node(v).item { Some((op, a)) } else { None }
     }
 
-    /// An operation on two floats, and its operands.
+    /// The binary operation that computes a value, and its operands.
     fn binary(&self, v: ValueId) -> Option<(Binary, ValueId, ValueId)> {
         let FusedOp::Elementwise(ElementwiseOp::Binary(op, a, b)) = self.node(v).item else { return None };
         Some((op, a, b))
@@ -216,7 +219,7 @@ impl<'a> Finder<'a> {
         if let FusedOp::One(buf, at) = &self.node(v).item { (self.number)(*buf, *at) } else { None }
     }
 
-    /// The largest superinstruction that ends with this operation.
+    /// The superinstruction with the result of this operation that saves most passes.
     fn best(&self, k: usize) -> Option<Candidate> {
         if !matches!(self.nodes[k].item, FusedOp::Elementwise(ElementwiseOp::Unary(..) | ElementwiseOp::Binary(..))) {
             return None;
@@ -234,7 +237,7 @@ impl<'a> Finder<'a> {
     fn form(&self, rule: &Rule, v: ValueId) -> Option<Candidate> {
         let found = self.matches(rule, &rule.tree, v, true, Match::default())?;
         let leaves: SmallVec<[ValueId; 4]> = found.leaves.iter().map_while(|leaf| *leaf).collect();
-        // A square uses its operand once, though it is both factors.
+        // The operand of a square counts as one use, though it is both factors.
         if leaves.iter().any(|leaf| found.inside.contains(leaf)) {
             return None;
         }
@@ -242,7 +245,7 @@ impl<'a> Finder<'a> {
         Some(Candidate { item: TileOp::Form(rule.form, leaves), inside: found.inside, gain })
     }
 
-    /// What a pattern matches at a value, beside what it has matched already.
+    /// Extends a match by a subtree of the pattern at a value.
     fn matches(&self, rule: &Rule, tree: &Tree, v: ValueId, is_last: bool, mut found: Match) -> Option<Match> {
         let operation = |mut found: Match| {
             if is_last {
@@ -280,14 +283,14 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The longest sum with constant weights that ends with this operation.
+    /// The longest sum with constant weights whose result is this value.
     fn weighted(&self, v: ValueId) -> Option<Candidate> {
         let mut inside: SmallVec<[ValueId; 8]> = SmallVec::new();
         // From the last term to the first.
         let mut terms: SmallVec<[(ValueId, f64); MAX_TERMS]> = SmallVec::new();
         let (mut sum, mut constant) = (v, None);
         while let Some((before, last, sign)) = self.sum(sum) {
-            // A number is added first.
+            // A constant term is the first summand, so it ends the search.
             let numbers = [before, last].map(|v| self.constant(v));
             match numbers {
                 [Some(c), None] => {
@@ -315,7 +318,7 @@ impl<'a> Finder<'a> {
         if terms.iter().any(|(term, _)| self.is_one(*term)) {
             return None;
         }
-        // A term that is a product of two values is better absorbed by a form, together with one of the sums.
+        // A term that is a product of two values saves as many passes in a form, together with one of the sums.
         let products = terms.iter().filter(|(term, _)| self.is_product(*term)).count();
         let gain = inside.len().saturating_sub(products);
         if gain == 0 {
@@ -338,7 +341,8 @@ impl<'a> Finder<'a> {
         self.is_free(v) && (is_product || matches!(self.unary(v), Some((Unary::Square, _))))
     }
 
-    /// The operands of a sum or difference, first one that is a sum itself if there is one, and the sign of the second.
+    /// The operands of a sum or difference, and the sign of the second. The first is a sum itself, if an operand of an
+    /// addition is.
     fn sum(&self, v: ValueId) -> Option<(ValueId, ValueId, f64)> {
         let (op, a, b) = self.binary(v)?;
         if op == Binary::Add {
@@ -349,7 +353,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// A term of a sum: a value and its weight, which may be a product that is absorbed.
+    /// A term of a sum as a value and its weight: if the term is a negation or a product with a constant, it is
+    /// absorbed.
     fn term(&self, v: ValueId, sign: f64, inside: &mut SmallVec<[ValueId; 8]>) -> (ValueId, f64) {
         let weighted = if let Some((Unary::Neg, x)) = self.unary(v) {
             Some((x, -1.0))
@@ -367,7 +372,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The sines and cosines of one angle, by the number of each of the two.
+    /// The pairs of a sine and a cosine of one angle, by the number of each of the two values.
     fn sines(&self) -> HashMap<usize, SinePair> {
         let mut angles: HashMap<ValueId, [Option<usize>; 2]> = HashMap::new();
         for k in 0..self.nodes.len() {

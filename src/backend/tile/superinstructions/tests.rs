@@ -1,4 +1,4 @@
-//! Each row of the table, and sums with constant weights, against the same operations without superinstructions.
+//! Compares each row of the table, and sums with constant weights, with the same operations without superinstructions.
 
 use super::*;
 use crate::array::{Array, with_float};
@@ -8,7 +8,7 @@ use crate::dtype::{DType, Float};
 use crate::ops::Linear;
 use crate::program::{Program, Term, interpret};
 
-/// Numbers of all kinds.
+/// An array with zeros of both signs, infinities, NaN, subnormal and large numbers among others.
 fn hostile(n: usize, seed: usize, dtype: DType) -> Array {
     let special = [0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, -1e-310, 1e308, -1e308];
     let number = |i: usize| match i % 3 {
@@ -25,7 +25,7 @@ fn bits(array: &Array) -> Vec<u64> {
     numbers.into_iter().map(|x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }).collect()
 }
 
-/// Asserts that a program gives the same bits compiled, and says what it has of superinstructions.
+/// Asserts that a compiled program has the bits of the interpreter; returns the plan as text.
 #[track_caller]
 fn assert_same_bits(program: &Program, inputs: &[Array], name: &str) -> String {
     let executable = compile(program);
@@ -39,10 +39,11 @@ fn assert_same_bits(program: &Program, inputs: &[Array], name: &str) -> String {
     text
 }
 
-/// Results made of four inputs.
+/// A function from four inputs to results.
 type Make<'a> = dyn Fn(&[Term; 4]) -> Vec<Term> + 'a;
 
-/// A program of four inputs of this many elements, of which those that `ones` names are one number for all.
+/// A program of four inputs of `n` elements, and arrays for them; bit `k` of `ones` says that input `k` is a scalar
+/// that the program broadcasts.
 fn of_four(n: usize, dtype: DType, ones: usize, f: &Make<'_>) -> (Program, Vec<Array>) {
     let is_one = |k: usize| ones >> k & 1 == 1;
     let shape = |k: usize| if is_one(k) { vec![] } else { vec![n] };
@@ -96,7 +97,7 @@ fn each_row_has_the_bits_of_its_operations() {
             for ones in 0..(1 << arity) - 1 {
                 let (program, inputs) = of_four(n, dtype, ones, &|x| vec![term(&rule.tree, x)]);
                 let executable = compile(&program);
-                // The same operations, whose values are all results.
+                // The same operations with all values as results, so that none is absorbed.
                 let all = |x: &[Term; 4]| [vec![term(&rule.tree, x)], inside(&rule.tree, x)].concat();
                 let (program, _) = of_four(n, dtype, ones, &all);
                 let apart = compile(&program);
@@ -122,7 +123,7 @@ fn squares_are_products() {
     assert!(text.contains(": mul_add, sub_mul;"), "{text}");
 }
 
-/// A number as often as there are elements.
+/// A uniform constant of `n` elements.
 fn full(n: usize, dtype: DType, x: f64) -> Term {
     Term::constant(with_float!(dtype, E => Array::full(&[n], E::of_f64(x))))
 }
@@ -163,7 +164,7 @@ fn sums_with_constant_weights_have_the_bits_of_their_operations() {
 
 #[test]
 fn what_is_needed_elsewhere_is_not_absorbed() {
-    // A product used twice, one that is a result, and a difference that is subtracted from.
+    // A product with two uses, a product that is a result, and `z - (x - y)`, which is no row of the table.
     let used_twice = |[x, y, z, w]: &[Term; 4]| {
         let product = x.binary(Binary::Mul, y);
         vec![product.binary(Binary::Add, z), product.binary(Binary::Sub, w)]
