@@ -1,8 +1,9 @@
-//! Contractions `out[O i] += a[A i] * b[B i]` in StableHLO. One is a matrix product over the box that the three views
-//! share, a convolution ([`super::convolutions`]), or, where a window reaches out of an operand in no known way, a
-//! masked product that is summed.
+//! Contractions `out[O i] += a[A i] * b[B i]` in StableHLO.
 //!
-//! Law: a position at which a view looks at nothing adds nothing, whatever the factors are; of a convolution see
+//! A contraction becomes a `dot_general` over the box that the three views share, a convolution
+//! ([`super::convolutions`]), or, if a view of an operand is partial in another way, a reduction of a masked product.
+//!
+//! Law: a position that a view maps out of bounds contributes nothing, whatever the factors are; for convolutions see
 //! [`super::convolutions`].
 
 use super::text::{HloValue, Region};
@@ -38,9 +39,9 @@ impl Region {
         self.write(part, &op.out, &bounds)
     }
 
-    /// The product of two parts, summed over the axes that are not kept.
+    /// The product of two operands, summed over the axes that are not kept.
     fn product(&mut self, [a, b]: [BoxArray; 2], kept: &[usize], bounds: &BoxIntervals) -> BoxArray {
-        // An axis that one side alone has is summed before.
+        // An axis of one operand alone that is not kept is summed before the product.
         let needed = |other: &BoxArray| kept.iter().chain(&other.axes).copied().collect::<Vec<usize>>();
         let (for_a, for_b) = (needed(&b), needed(&a));
         let (a, b) = (self.summed(a, &for_a), self.summed(b, &for_b));
@@ -67,7 +68,7 @@ impl Region {
         BoxArray { value, axes }
     }
 
-    /// The product at each position, with zeros where a factor looks at nothing.
+    /// The product at each position, with zeros where the view of a factor is out of bounds.
     fn masked_product(&mut self, op: &Contract, a: &HloValue, b: &HloValue, bounds: &BoxIntervals) -> BoxArray {
         let [a, b] = [(a, &op.a), (b, &op.b)].map(|(v, view)| self.read(v, view, bounds));
         let masks = [&op.a, &op.b].map(|view| self.looks(view, bounds));

@@ -1,9 +1,9 @@
 //! Loops and functions: `while` over private functions.
 //!
-//! A loop counts its trips, reads the rows of its sequences by `dynamic_slice` and writes those of its outputs by
-//! `dynamic_update_slice`, in place. What a trip needs from outside is carried along unchanged. A function that reverse
-//! mode runs again takes its arguments through `optimization_barrier`, so that XLA does not keep what it is there to
-//! forget.
+//! A loop counts its trips, reads the rows of its sequences by `dynamic_slice` and writes the rows of its outputs by
+//! `dynamic_update_slice`, in place. Captured values are carried unchanged. A checkpointed function, which reverse mode
+//! runs again, takes its arguments through `optimization_barrier`, so that XLA does not merge the two executions and
+//! keep the intermediate values.
 
 use super::Unsupported;
 use super::lower::Lower;
@@ -18,7 +18,7 @@ fn outputs(program: &Program) -> Vec<(Shape, Ty)> {
 }
 
 impl Region {
-    /// The results of a function of the module.
+    /// Calls a function of the module.
     fn call(&mut self, name: &str, args: &[HloValue], program: &Program) -> Vec<HloValue> {
         let fits = |(slot, v): (&Slot, &HloValue)| slot.shape == v.shape && Ty::of(slot.dtype) == v.ty;
         let fits = args.len() == program.inputs().len() && program.inputs().iter().zip(args).all(fits);
@@ -36,7 +36,7 @@ impl Region {
         self.results(&format!("func.call {call}{}", super::hlo::result_types(&kinds)), &kinds)
     }
 
-    /// A loop of `n` trips over a state, from the number of a trip and the state before it.
+    /// A loop of `n` trips over a state; the body gets the number of the trip and the state before it.
     pub(super) fn trips(
         &mut self,
         n: usize,
@@ -60,7 +60,7 @@ impl Region {
         state.split_off(1)
     }
 
-    /// A loop whose state starts with these values: `cond` gives a mask of rank 0, `step` the next state.
+    /// A loop over a state with these initial values: `cond` gives a mask of rank 0, `step` the next state.
     pub(super) fn repeat(
         &mut self,
         start: &[HloValue],
@@ -100,7 +100,7 @@ impl Region {
         self.reshape(&row, &x.shape[1..])
     }
 
-    /// The sequence with another row `at`.
+    /// The sequence with row `at` replaced.
     fn with_row(&mut self, x: &HloValue, row: &HloValue, at: &HloValue) -> HloValue {
         let mut sizes = x.shape.clone();
         sizes[0] = 1;
@@ -115,8 +115,8 @@ impl Region {
 }
 
 impl Lower<'_> {
-    /// A loop: its last carry, and its stacked outputs. `seen` are the results of the body of which the sign of a zero is
-    /// seen.
+    /// A loop: its final carries, and its stacked outputs. `seen` says for each result of the body whether an operation
+    /// sees the sign of its zeros.
     pub(super) fn map_accum(&mut self, l: &Loop<NodeId>, seen: &[bool]) -> Result<Vec<HloValue>, Unsupported> {
         let facts = self.facts_inside(l);
         let (n, carried, sequences) = (l.n, l.init.len(), l.xs.len());
@@ -155,9 +155,9 @@ impl Lower<'_> {
         Ok(state[..results].to_vec())
     }
 
-    /// A function with rules, run again, or repeated.
+    /// A function with rules, a checkpointed one, or a repeated one.
     pub(super) fn custom(&mut self, c: &Custom, args: &[HloValue], seen: bool) -> Result<Vec<HloValue>, Unsupported> {
-        // What is repeated takes its results as arguments.
+        // A repeated program gets its results as arguments, so a trip may see the signs of their zeros.
         let seen = vec![seen || c.is_while(); c.primal().outputs().len()];
         let name = self.module.function(c.primal(), &[], &seen, c.name())?;
         let most = match c.kind() {

@@ -1,13 +1,13 @@
-//! Contractions that are convolutions, and both adjoints of these, as `convolution`.
+//! Contractions that are convolutions or adjoints of convolutions, as `convolution`.
 //!
-//! An operand with rows `s v + e u + c`, in which `v` moves the result alone and `u` the other operand alone, is the
-//! image of a convolution with stride `s` and dilation `e` of its kernel; the adjoint in the kernel is one, too, with
-//! stride and dilation exchanged. A result with such rows is the adjoint in the image: a convolution of an image
-//! dilated by `s` with the reversed kernel. What an axis moves besides says what it is: one of the batch, a feature of
-//! the result, a feature that is summed, or a group.
+//! An operand with index rows `s v + e u + c`, in which `v` indexes the result alone besides and `u` the other operand
+//! alone, is the image of a convolution with stride `s` and kernel dilation `e`; the adjoint in the kernel has such an
+//! operand, too, with stride and dilation exchanged. A result with such rows is the adjoint in the image: a convolution
+//! of an image dilated by `s` with the reversed kernel. Any other axis is classified by the arrays that it indexes: a
+//! batch dimension, an output feature, an input feature (contracted), or a group.
 //!
-//! Law: the result is that of the contraction as long as the factors beside padding are finite: there XLA multiplies
-//! them by the zeros of the padding, where the contraction adds nothing.
+//! Law: the result is that of the contraction if the factors of padding are finite: XLA multiplies them by the zeros of
+//! the padding, while the contraction adds nothing there.
 
 use super::hlo::brackets;
 use super::rules::rule;
@@ -18,31 +18,31 @@ use crate::shape::{Shape, size};
 
 /// One spatial axis.
 struct Spatial {
-    /// The row of the image (0) or of the result (2) that is this window.
+    /// The view and its index row that is this window: the image (view 0) or the result (view 2).
     window: (usize, usize),
-    /// The axis of the operand, of the kernel and of the result.
+    /// The axes of the box for the left operand, the kernel and the result.
     axes: [usize; 3],
     stride: usize,
     pad: [i64; 2],
-    /// Of operand and kernel.
+    /// The dilations of the left operand and of the kernel.
     dilation: [usize; 2],
-    /// Whether the operand, the kernel and the result run backwards.
+    /// Whether the left operand, the kernel and the result are reversed.
     backwards: [bool; 3],
 }
 
 /// A contraction as a convolution of a left operand and a kernel.
 struct Plan {
     spatial: Vec<Spatial>,
-    /// The three views, and their box, with an axis more for each window.
+    /// The three views, and their box, with one more axis for each window.
     views: [View; 3],
     bounds: BoxIntervals,
 }
 
-/// What a class of axes is to an operand: batch, or feature, or the spatial axis of this number.
+/// The classes of the axes of an operand: batch, feature, then each spatial axis.
 type Classes = Vec<Vec<usize>>;
 
 impl Region {
-    /// The contraction as a convolution, if it is one.
+    /// The contraction as a convolution; `None` if it is none.
     pub(super) fn convolution(
         &mut self,
         op: &Contract,
@@ -111,7 +111,7 @@ impl Region {
         let split: Shape = axes.iter().map(|axis| width(bounds, *axis)).collect();
         let value = self.reshape(&value, &split);
         let moving = moved(&rows(&views[2], bounds));
-        // A spatial axis of one position, and those that are no axes of the result.
+        // Axes of one position that are no axes of the result are dropped.
         let kept: Shape = axes.iter().filter(|axis| moving.contains(axis)).map(|axis| width(bounds, *axis)).collect();
         let value = self.reshape(&value, &kept);
         let part = BoxArray { value, axes: axes.into_iter().filter(|axis| moving.contains(axis)).collect() };
@@ -169,11 +169,12 @@ impl Region {
         self.op(text, shape, left.ty)
     }
 
-    /// What an operand is without zeros around it that the convolution can add, and how many along each spatial axis.
+    /// If the left operand is padded with zeros that the convolution can add: the operand without padding, and the
+    /// widths of the padding along each spatial axis. Otherwise the operand, and widths of 0.
     fn within_padding(&self, left: &HloValue, spatial: &[Spatial], places: &[usize]) -> (HloValue, Vec<[i64; 2]>) {
         let plain = (left.clone(), vec![[0, 0]; spatial.len()]);
         let Some(Composed::Padded(inner, around)) = self.origin(left) else { return plain };
-        // Zeros between the elements come after those around them.
+        // A convolution dilates before it pads, so it cannot add padding to a dilated axis.
         let can_add = |k: &usize| {
             let axis = places[2..].iter().position(|place| place == k);
             around[*k] == [0, 0] || axis.is_some_and(|axis| spatial[axis].dilation[0] == 1)
@@ -184,7 +185,7 @@ impl Region {
         (inner, places[2..].iter().map(|place| around[*place].map(|n| n as i64)).collect())
     }
 
-    /// The part with one axis for each class, and the place of each class.
+    /// The operand with the axes of each class merged to one, and the position of the axis of each class.
     fn arranged(&mut self, part: &BoxArray, classes: &[Vec<usize>], bounds: &BoxIntervals) -> (HloValue, Vec<usize>) {
         let first = |class: &Vec<usize>| part.axes.iter().position(|axis| class.contains(axis));
         let mut order: Vec<usize> = (0..classes.len()).collect();
@@ -207,15 +208,16 @@ impl Region {
 }
 
 impl Plan {
-    /// The views of a left operand, a kernel and a result as a convolution.
+    /// The views of a left operand, a kernel and a result as a convolution; `None` if they are none.
     ///
-    /// An axis serves one window of a convolution: a window that shares an axis with another one, or that is no window of
-    /// a convolution, is read or written as it is, by [`Code::read`] and [`Code::write`].
+    /// An axis belongs to at most one window of a convolution: a window that shares an axis with another one, or that
+    /// is no window of a convolution, is read or written without a convolution, by [`Region::read`] and
+    /// [`Region::write`].
     fn of(views: [&View; 3], bounds: &BoxIntervals) -> Option<Plan> {
         let all = views.map(|view| rows(view, bounds));
         let mut plan = Plan { spatial: Vec::new(), views: views.map(View::clone), bounds: bounds.clone() };
         let mut taken: Vec<usize> = Vec::new();
-        // Windows that do not overlap come last: as they are, they cost nothing but a reshape.
+        // Windows that do not overlap are tried last: without a convolution, they cost only a reshape.
         for tiles in [false, true] {
             for side in [0, 2] {
                 for (k, row) in all[side].iter().enumerate() {
@@ -239,20 +241,21 @@ impl Plan {
         if !(1..=3).contains(&plan.spatial.len()) {
             return None;
         }
-        // What is read as it is looks at something everywhere: a zero in its place would be multiplied.
+        // Rows that are read without a convolution must be in bounds everywhere: the zero of a masked read would be a
+        // factor of products.
         let is_read = |side: usize, k: usize| plan.spatial.iter().all(|s| s.window != (side, k));
         let is_within = |side: usize, k: usize| all[side][k].is_within(bounds, views[side].source()[k]);
         if [0, 1].iter().any(|side| (0..all[*side].len()).any(|k| is_read(*side, k) && !is_within(*side, k))) {
             return None;
         }
         plan.widen();
-        // The larger one of two windows that slide over each other is the image.
+        // Of two operands that slide over each other, the larger one is the image.
         let span = |side: usize| plan.spatial.iter().map(|s| width(&plan.bounds, s.axes[side])).product::<usize>();
         let has_image = plan.spatial.iter().any(|s| s.window.0 == 0);
         (has_image || span(0) >= span(1)).then_some(plan)
     }
 
-    /// The views over the box with an axis more for each window, whose index is that axis.
+    /// Extends the box by one axis for each window, and replaces the row of the window in its view by that axis.
     fn widen(&mut self) {
         let shape: Shape = self.bounds.iter().map(|(_, end)| *end).collect();
         for (side, view) in self.views.iter_mut().enumerate() {
@@ -274,15 +277,15 @@ impl Plan {
     }
 }
 
-/// The two steps of a row of the image (`side` 0) or of the result (2) that is a window of a convolution: of the axis that
-/// moves the other one of both, and of the axis that moves the kernel.
+/// For a row of the image (`side` 0) or of the result (2) that is a window of a convolution: the step of the axis that
+/// it shares with the other of the two, and the step of the axis that it shares with the kernel.
 fn steps(all: &[Vec<ViewRow>; 3], side: usize, row: &ViewRow) -> Option<(Step, Step)> {
     let [x, y] = row.moving[..] else { return None };
-    // How many rows of an operand or of the result an axis moves.
+    // The number of rows of a view with a coefficient for the axis.
     let uses = |axis: usize, one: usize| {
         all[one].iter().filter(|row| row.moving.iter().any(|(moving, _)| *moving == axis)).count()
     };
-    // Whether an axis moves this window and one row of another operand, and nothing else.
+    // Whether an axis occurs in this window and in one row of one other view, and nowhere else.
     let besides =
         |axis: usize, one: usize| uses(axis, side) == 1 && uses(axis, one) == 1 && uses(axis, 3 - side - one) == 0;
     let other = 2 - side;
@@ -295,11 +298,12 @@ fn steps(all: &[Vec<ViewRow>; 3], side: usize, row: &ViewRow) -> Option<(Step, S
     }
 }
 
-/// An axis and how far it moves a row.
+/// An axis and its coefficient in a row.
 type Step = (usize, i64);
 
 impl Spatial {
-    /// Whether a convolution of these extents of operand and kernel has this extent.
+    /// Whether a convolution of an operand and a kernel of extents `x` and `y`, with more padding `around`, has extent
+    /// `out`.
     fn fits(&self, [x, y, out]: [i64; 3], around: &[i64; 2]) -> bool {
         let dilated = |n: i64, by: usize| (n - 1) * by as i64 + 1;
         let [low, high] = [0, 1].map(|k| self.pad[k] + around[k]);
@@ -307,7 +311,7 @@ impl Spatial {
         rest >= 0 && rest / self.stride as i64 + 1 == out
     }
 
-    /// An operand with the row `s v + e u + start`, of this extent.
+    /// The spatial axis of an image with the row `s v + e u + start`, of this extent.
     fn forwards(
         window: (usize, usize),
         new: usize,
@@ -328,7 +332,7 @@ impl Spatial {
         }
     }
 
-    /// A result with the row `s v + e u + start`, of this extent.
+    /// The spatial axis of a result with the row `s v + e u + start`, of this extent.
     fn adjoint(
         window: (usize, usize),
         new: usize,

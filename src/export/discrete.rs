@@ -5,7 +5,7 @@ use super::text::{HloValue, Region, Ty, names, types};
 use crate::ops::{Compare, Discrete, FloatStep, IntBinary, IntUnary, Reduce};
 use crate::shape::Shape;
 
-/// The comparison in words of StableHLO.
+/// The StableHLO name of a comparison.
 fn direction(op: Compare) -> &'static str {
     match op {
         Compare::Eq => "EQ",
@@ -49,7 +49,7 @@ impl Region {
             FloatStep::Ceil => self.unary("ceil", x),
             FloatStep::Round => self.unary("round_nearest_afz", x),
             FloatStep::Sign => {
-                // Both zeros have the sign 0, not themselves.
+                // The sign of both zeros is +0, while `sign` of StableHLO returns the zero itself.
                 let zero = self.like(0.0, x);
                 let nothing = self.compare("EQ", x, &zero);
                 let sign = self.unary("sign", x);
@@ -78,7 +78,7 @@ impl Region {
         }
     }
 
-    /// Where an integer is 0, and the integer with 1 there.
+    /// The mask of zero divisors, and the divisors with 1 in their places.
     fn divisor(&mut self, y: &HloValue) -> (HloValue, HloValue) {
         let nothing = self.compare_with("EQ", y, 0.0);
         let one = self.like(1.0, y);
@@ -86,7 +86,7 @@ impl Region {
         (nothing, divisor)
     }
 
-    /// Masks to 0 and 1; floats truncated, saturating, NaN to 0.
+    /// The conversion to integers: masks to 0 and 1; floats are truncated and saturate, and NaN gives 0.
     fn truncated(&mut self, x: &HloValue) -> HloValue {
         if !x.ty.is_float() {
             return self.convert(x, Ty::I64);
@@ -104,7 +104,7 @@ impl Region {
         self.select(&below, &least, &value)
     }
 
-    /// The extremum of each line. Of zeros of both signs it may be either.
+    /// The extremum along an axis. If it is a zero, its sign is unspecified if zeros of both signs occur.
     pub(super) fn extremum(&mut self, op: Reduce, x: &HloValue) -> HloValue {
         match op {
             Reduce::Max { axis } => self.reduce("maximum", x, f64::NEG_INFINITY, &[axis]),
@@ -112,7 +112,8 @@ impl Region {
         }
     }
 
-    /// The position of the extremum of each line: the first NaN if there is one, the first of equal elements otherwise.
+    /// The position of the extremum along an axis: of the first NaN if there is one, otherwise of the first of equal
+    /// elements.
     pub(super) fn position(&mut self, how: &str, x: &HloValue, axis: usize) -> HloValue {
         let index = self.iota(&x.shape, axis);
         let start = match x.ty {
@@ -168,7 +169,7 @@ impl Region {
         self.results(&text, &kinds).swap_remove(1)
     }
 
-    /// The positions of the elements of each line in sorted order: stable, NaN last in both directions.
+    /// The permutation that sorts along an axis: stable, with NaN last in both directions.
     pub(super) fn argsort(&mut self, x: &HloValue, axis: usize, descending: bool) -> HloValue {
         let index = self.iota(&x.shape, axis);
         let how = if descending { "GT" } else { "LT" };
@@ -200,7 +201,8 @@ impl Region {
         self.results(&text, &kinds).swap_remove(1)
     }
 
-    /// The Fourier transform along an axis of numbers whose parts are the two positions of another axis.
+    /// The Fourier transform along an axis of complex numbers; the two positions of the axis `parts` are their real and
+    /// imaginary parts.
     pub(super) fn fourier(&mut self, x: &HloValue, parts: usize, axis: usize, conjugate: bool) -> HloValue {
         if x.shape.contains(&0) {
             return x.clone();

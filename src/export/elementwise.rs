@@ -1,4 +1,4 @@
-//! Elementwise functions: a row of the tables, one or a few operations.
+//! Elementwise functions: each row of the tables as one or a few operations of StableHLO.
 //!
 //! Law: values at zeros, infinities and NaN are those of the row; elsewhere they agree up to rounding.
 
@@ -71,7 +71,7 @@ impl Region {
             Binary::RecipReal => self.recip_real(x, y),
             Binary::Hypot => self.hypot(x, y),
             Binary::Copysign => self.copysign(x, y),
-            // The first of equal operands, which `minimum` does not promise of zeros.
+            // The first operand on ties: `minimum` leaves the sign of a zero unspecified.
             Binary::Min => self.first_if("LE", x, y),
             Binary::Max => self.first_if("GE", x, y),
             Binary::LogAddExp => self.log_add_exp(x, y),
@@ -92,7 +92,7 @@ impl Region {
         }
     }
 
-    /// Where a value is NaN.
+    /// The mask of NaN elements.
     pub(super) fn is_nan(&mut self, x: &HloValue) -> HloValue {
         self.compare("NE", x, x)
     }
@@ -126,7 +126,7 @@ impl Region {
         self.binary("divide", &above, &below)
     }
 
-    /// `x^(y - 1)`, corrected for what the rounding of `y - 1` loses.
+    /// `x^(y - 1)`, corrected for the rounding error of `y - 1`.
     fn pow_less_one(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let [zero, one, minus_one] = [0.0, 1.0, -1.0].map(|c| self.like(c, x));
         let less = self.binary("subtract", y, &one);
@@ -160,8 +160,9 @@ impl Region {
         self.op(text, &x.shape, Ty::Bool)
     }
 
-    /// `x / (x^2 + y^2)`; where the sum of squares is out of range both are multiplied by a power of two before, and the
-    /// quotient after. (Of two divisions one after the other XLA makes one by a product, which overflows.)
+    /// `x / (x^2 + y^2)`. If the sum of squares is out of range, both operands are scaled by a power of two before, and
+    /// the quotient after. (XLA turns two consecutive divisions into one by the product of the divisors, which
+    /// overflows.)
     fn recip_real(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let [least, shrink, grow] = if x.ty == Ty::F32 {
             [f64::from(f32::MIN_POSITIVE / f32::EPSILON), 2f64.powi(-75), 2f64.powi(75)]
@@ -184,7 +185,7 @@ impl Region {
         self.binary("add", &squares[0], &squares[1])
     }
 
-    /// `sqrt(x^2 + y^2)` by the larger of both; infinite if either is, also beside NaN.
+    /// `sqrt(x^2 + y^2)`, scaled by the larger operand; infinite if either is, even if the other is NaN.
     fn hypot(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let [a, b] = [x, y].map(|v| self.unary("abs", v));
         let large = self.binary("maximum", &a, &b);
@@ -202,7 +203,7 @@ impl Region {
         self.select(&either, &infinite, &length)
     }
 
-    /// The absolute value with the sign of `y`, that of zeros too; NaN is positive.
+    /// The absolute value of `x` with the sign of `y`, also if `y` is a zero; NaN counts as positive.
     pub(super) fn copysign(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let size = self.unary("abs", x);
         let minus = self.unary("negate", &size);
@@ -213,7 +214,7 @@ impl Region {
         self.select(&negative, &minus, &size)
     }
 
-    /// `ln(e^x + e^y)`; equal infinities have no difference.
+    /// `ln(e^x + e^y)`, with the difference of equal infinities taken to be 0.
     fn log_add_exp(&mut self, x: &HloValue, y: &HloValue) -> HloValue {
         let above = self.compare("GT", x, y);
         let nan = self.is_nan(x);

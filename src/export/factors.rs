@@ -1,17 +1,17 @@
-//! Factorisations of matrices, and the exponential.
+//! Factorizations of matrices, and the matrix exponential, in StableHLO.
 //!
-//! The factors `l` and `u` are made by a loop over columns. `Qr`, `ProductOfElementaryHouseholderReflectors` and `Eigh` are
-//! custom calls that XLA itself replaces by operations, on every device.
+//! The LU factorization is a loop over columns. `Qr`, `ProductOfElementaryHouseholderReflectors` and `Eigh` are custom
+//! calls that XLA expands into operations on every device.
 
 use super::hlo::result_types;
 use super::text::{HloValue, Region, Ty, names, types};
 use crate::shape::{Shape, size};
 
-/// Up to this norm the approximant of the exponential is exact to rounding (N. Higham, The scaling and squaring method
-/// for the matrix exponential revisited, 2005, table 2.3).
+/// The largest norm for which the Padé approximant of the exponential is exact to rounding (N. Higham, The scaling and
+/// squaring method for the matrix exponential revisited, 2005, table 2.3).
 const THETA: f64 = 5.371_920_351_148_152;
 
-/// The coefficients of the approximant of order 13, from the constant term on.
+/// The coefficients of the Padé approximant of order 13, from the constant term on.
 const PADE: [f64; 14] = [
     64_764_752_532_480_000.0,
     32_382_376_266_240_000.0,
@@ -30,7 +30,7 @@ const PADE: [f64; 14] = [
 ];
 
 impl Region {
-    /// Results of a custom call.
+    /// The results of a custom call.
     fn custom_call(&mut self, name: &str, config: &str, args: &[HloValue], kinds: &[(Shape, Ty)]) -> Vec<HloValue> {
         let config = if config.is_empty() { String::new() } else { format!(" {{backend_config = \"{config}\"}}") };
         let text = format!(
@@ -42,8 +42,8 @@ impl Region {
         self.results(&text, kinds)
     }
 
-    /// The factors of square matrices in one, `l` below the diagonal and `u` from it on, and the row of the matrix at
-    /// each row.
+    /// The LU factors of square matrices in one matrix, `l` below the diagonal and `u` on and above it, and the
+    /// permutation: for each row, the row of the matrix.
     pub(super) fn lu_factor(&mut self, a: &HloValue) -> [HloValue; 2] {
         let rank = a.shape.len();
         let (batch, n) = (size(&a.shape[..rank - 2]), a.shape[rank - 1]);
@@ -83,7 +83,7 @@ impl Region {
         let best = self.position("GT", &sizes, 1);
         let own_best = self.broadcast(&best, &p.shape, &[0]);
         let all_best = self.broadcast(&best, &lu.shape, &[0]);
-        // Both rows, and both positions.
+        // The two rows are exchanged, and their entries of the permutation.
         let nothing = self.like(0.0, lu);
         let at_best = self.compare("EQ", &row, &all_best);
         let picked = self.select(&at_best, lu, &nothing);
@@ -105,7 +105,7 @@ impl Region {
         let at_k = self.compare("EQ", &row, &all_k);
         let moved = self.select(&at_best, &lower, lu);
         let moved = self.select(&at_k, &upper, &moved);
-        // The column divided by the pivot; of a column of zeros nothing is subtracted.
+        // The multipliers: the column divided by the pivot, or zeros if the pivot is 0.
         let pivot = self.dynamic_slice(&picked, &[zero.clone(), k.clone()], &[batch, 1]);
         let pivot = self.reshape(&pivot, &[batch]);
         let none = self.compare_with("EQ", &pivot, 0.0);
@@ -140,7 +140,7 @@ impl Region {
             return [self.full(0.0, &left, a.ty), self.full(0.0, &right, a.ty)];
         }
         let taus: Shape = a.shape[..rank - 2].iter().copied().chain([k]).collect();
-        // Columns of elements up to one have lengths in range.
+        // Columns are scaled to elements of at most 1, so that their norms do not overflow.
         let sizes = self.unary("abs", a);
         let most = self.reduce("maximum", &sizes, 0.0, &[rank - 2]);
         let nothing = self.compare_with("EQ", &most, 0.0);
@@ -162,7 +162,7 @@ impl Region {
         let below = self.triangle("GT", &rows);
         let nothing = self.like(0.0, &rows);
         let r = self.select(&below, &nothing, &rows);
-        // A negative element of the diagonal turns its row and the column that belongs to it.
+        // The sign of each negative diagonal element of `r` moves from the row of `r` to the column of `q`.
         let on = self.triangle("EQ", &r);
         let diagonal = self.select(&on, &r, &nothing);
         let diagonal = self.sum(&diagonal, &[rank - 1]);
@@ -173,7 +173,7 @@ impl Region {
         [self.if_finite(a, &q), self.if_finite(a, &r)]
     }
 
-    /// The value with another sign where a mask holds, which has the axes of a batch and this one.
+    /// The value negated along an axis where a mask over the batch and this axis holds.
     fn turned(&mut self, v: &HloValue, mask: &HloValue, axis: usize) -> HloValue {
         let axes: Vec<usize> = (0..v.shape.len() - 2).chain([axis]).collect();
         let mask = self.broadcast(mask, &v.shape, &axes);
@@ -181,8 +181,8 @@ impl Region {
         self.select(&mask, &minus, v)
     }
 
-    /// The eigenvalues of the symmetric parts in ascending order, and the eigenvectors as columns, whose largest element
-    /// is positive.
+    /// The eigenvalues of the symmetric parts in ascending order, and the eigenvectors as columns, whose largest
+    /// element is positive.
     pub(super) fn eigh(&mut self, a: &HloValue) -> [HloValue; 2] {
         let rank = a.shape.len();
         let values: Shape = a.shape[..rank - 1].into();
@@ -192,7 +192,7 @@ impl Region {
         let (t, half) = (self.transposed(a), self.like(0.5, a));
         let twice = self.binary("add", a, &t);
         let symmetric = self.binary("multiply", &twice, &half);
-        // The lower triangle, eigenvalues in order, at most so many sweeps, and the tolerance.
+        // The lower triangle is read, eigenvalues are sorted, at most 100 sweeps, and the tolerance.
         let config = "1,1,100,1e-15";
         let kinds = [(a.shape.clone(), a.ty), (values, a.ty)];
         let found = self.custom_call("Eigh", config, std::slice::from_ref(&symmetric), &kinds);
@@ -203,7 +203,7 @@ impl Region {
         [self.if_finite(a, w), self.if_finite(a, &v)]
     }
 
-    /// For each column whether the element of the largest absolute value is negative.
+    /// For each column, whether its element of the largest absolute value is negative.
     fn points_down(&mut self, v: &HloValue) -> HloValue {
         let rank = v.shape.len();
         let sizes = self.unary("abs", v);
@@ -218,12 +218,12 @@ impl Region {
         self.compare_with("LT", &element, 0.0)
     }
 
-    /// The left vectors as columns, whose largest element is positive, the singular values in descending order, and the right
-    /// vectors as rows.
+    /// The left singular vectors as columns whose largest element is positive, the singular values in descending order,
+    /// and the right singular vectors as rows.
     ///
-    /// The matrix `[[0, a], [a^T, 0]]` has the eigenvalues `s` and `-s`, and the eigenvectors `(u, v)` and `(u, -v)`, as
-    /// exact as those of `a`. Where a singular value is 0 the halves of an eigenvector are anything: a factorisation with
-    /// orthonormal columns leaves the vectors before it as they are, and completes them.
+    /// The matrix `[[0, a], [a^T, 0]]` has the eigenvalues `s` and `-s`, and the eigenvectors `(u, v)` and `(u, -v)`,
+    /// as exact as those of `a`. For a singular value of 0, the halves of an eigenvector are arbitrary: a QR
+    /// factorization keeps the vectors before it, and completes them to an orthonormal basis.
     pub(super) fn svd(&mut self, a: &HloValue) -> [HloValue; 3] {
         let rank = a.shape.len();
         let (m, n) = (a.shape[rank - 2], a.shape[rank - 1]);
@@ -262,8 +262,9 @@ impl Region {
         [u, s, vt].map(|value| self.if_finite(a, &value))
     }
 
-    /// Eigenvectors with an error below the square of that of `v`, which XLA finds to about half of the digits: to first
-    /// order in what `v` leaves beside the diagonal.
+    /// One step of iterative refinement: eigenvectors whose error is about the square of that of `v`, which XLA
+    /// computes to about half of the digits. The correction is of first order in the off-diagonal elements of `v^T a
+    /// v`.
     fn refined(&mut self, a: &HloValue, v: &HloValue, w: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let batch: Vec<usize> = (0..rank - 2).collect();
@@ -277,7 +278,7 @@ impl Region {
         let (size, far) = (self.unary("abs", &rest), self.unary("abs", &gap));
         let small = self.like(1e-3, &far);
         let far = self.binary("multiply", &far, &small);
-        // Vectors of equal eigenvalues stay, and the diagonal, too.
+        // No correction between vectors of equal eigenvalues, or on the diagonal.
         let apart = self.compare("LT", &size, &far);
         let (zero, one) = (self.like(0.0, v), self.like(1.0, v));
         let divisor = self.select(&apart, &gap, &one);
@@ -287,7 +288,8 @@ impl Region {
         self.binary("add", v, &change)
     }
 
-    /// The exponential: of a matrix divided by a power of two, by a rational function, and then squared as often.
+    /// The matrix exponential by scaling and squaring: the Padé approximant of the matrix divided by `2^k`, squared `k`
+    /// times.
     pub(super) fn matrix_exponential(&mut self, a: &HloValue) -> HloValue {
         if a.shape.contains(&0) {
             return a.clone();
@@ -329,7 +331,7 @@ impl Region {
                 vec![code.binary("add", &state[0], &one), next, state[2].clone(), state[3].clone()]
             },
         );
-        // After as many squarings as there are digits no digit of a number in range is right.
+        // With more squarings than the mantissa has bits, no digit of a result in range is determined.
         let digits = if a.ty == Ty::F32 { 23.0 } else { 52.0 };
         let (many, finite) = (self.compare_with("GT", &state[3], digits), self.finite(&state[1]));
         let other = self.compare_with("NE", &state[1], 0.0);
@@ -342,7 +344,7 @@ impl Region {
         self.if_finite(a, &found)
     }
 
-    /// Numerator and denominator of the approximant of order 13.
+    /// Numerator and denominator of the Padé approximant of order 13.
     fn pade(&mut self, a: &HloValue) -> [HloValue; 2] {
         let two = self.matmul(a, a);
         let four = self.matmul(&two, &two);

@@ -1,6 +1,6 @@
-//! The operations of StableHLO that are used, a method each: the text of an operation, and the kind of its result.
+//! The operations of StableHLO that are used, a method each: the text of an operation, and the type of its result.
 //!
-//! Law: an operation that changes nothing is left out.
+//! Law: an operation that is the identity is left out.
 
 use super::rules::{self, rule};
 use super::text::{Composed, HloValue, Region, Ty, list, tensor, types};
@@ -13,19 +13,19 @@ pub(super) fn brackets<T: std::fmt::Display>(items: impl IntoIterator<Item = T>)
     format!("[{}]", list(items))
 }
 
-/// Bits as a number of the text, as wide as the type.
+/// Bits as a hexadecimal literal, as wide as the type.
 fn hexadecimal(bits: u64, ty: Ty) -> String {
     if ty == Ty::F32 { format!("0x{bits:08X}") } else { format!("0x{bits:016X}") }
 }
 
-/// One element as it is written between `dense<` and `>`.
+/// One element, as written between `dense<` and `>`.
 fn literal<E: Elem>(x: E) -> String {
     let ty = Ty::of(E::DTYPE);
     if ty.is_float() { hexadecimal(x.bits(), ty) } else { x.to_string() }
 }
 
 impl Region {
-    /// A known array, to the bit.
+    /// A constant array, to the bit.
     pub(super) fn constant(&mut self, a: &Array) -> HloValue {
         let (shape, ty) = (a.shape(), Ty::of(a.dtype()));
         let text = with_elem!(a.dtype(), E => match a.typed::<E>() {
@@ -54,7 +54,7 @@ impl Region {
         self.op(format!("stablehlo.constant dense<{text}> : "), shape, ty)
     }
 
-    /// A float, or the number of integer value nearest to it, repeated to a shape.
+    /// A uniform constant of a shape and type: `x`, or the nearest integer.
     pub(super) fn full(&mut self, x: f64, shape: &[usize], ty: Ty) -> HloValue {
         let text = match ty {
             _ if size(shape) == 0 => String::new(),
@@ -66,13 +66,13 @@ impl Region {
         self.op(format!("stablehlo.constant dense<{text}> : "), shape, ty)
     }
 
-    /// An integer repeated to a shape.
+    /// A uniform integer constant of a shape.
     pub(super) fn integer(&mut self, x: i64, shape: &[usize]) -> HloValue {
         let text = if size(shape) == 0 { String::new() } else { x.to_string() };
         self.op(format!("stablehlo.constant dense<{text}> : "), shape, Ty::I64)
     }
 
-    /// A number like a value.
+    /// A uniform constant of the shape and type of a value.
     pub(super) fn like(&mut self, x: f64, v: &HloValue) -> HloValue {
         self.full(x, &v.shape, v.ty)
     }
@@ -127,7 +127,7 @@ impl Region {
         value
     }
 
-    /// The same bits as another type of the same width.
+    /// Reinterprets bits as another type of the same width.
     pub(super) fn bitcast(&mut self, x: &HloValue, ty: Ty) -> HloValue {
         rule!("bitcast_convert", [x], x.ty.bits() == ty.bits());
         self.op(format!("stablehlo.bitcast_convert {} : ({}) -> ", x.name, x.tensor()), &x.shape, ty)
@@ -181,7 +181,7 @@ impl Region {
         self.op(format!("stablehlo.slice {} {parts} : ({}) -> ", x.name, x.tensor()), &shape, x.ty)
     }
 
-    /// One position of an axis, which stays.
+    /// One position of an axis; the axis is kept with length 1.
     pub(super) fn at(&mut self, x: &HloValue, axis: usize, position: usize) -> HloValue {
         let mut parts: Vec<_> = x.shape.iter().map(|n| (0, *n, 1)).collect();
         parts[axis] = (position, position + 1, 1);
@@ -196,7 +196,7 @@ impl Region {
         self.op(format!("stablehlo.reverse {}, dims = {} : ", x.name, brackets(axes)), &x.shape, x.ty)
     }
 
-    /// The operand within zeros: along each axis so many before, so many after and so many between two elements.
+    /// The operand padded with zeros: along each axis, the numbers before, after and between the elements.
     pub(super) fn pad(&mut self, x: &HloValue, widths: &[[usize; 3]]) -> HloValue {
         if widths.iter().zip(&x.shape).all(|([low, high, inner], n)| (*low, *high) == (0, 0) && (*inner == 0 || *n < 2))
         {
@@ -244,13 +244,13 @@ impl Region {
         self.op(format!("stablehlo.iota dim = {axis} : "), shape, Ty::I64)
     }
 
-    /// The sum, extremum or conjunction (`add`, `maximum`, `and`) over axes, which disappear.
+    /// The reduction (`add`, `maximum`, `and`, ..) over axes, which are dropped.
     pub(super) fn reduce(&mut self, name: &str, x: &HloValue, start: f64, axes: &[usize]) -> HloValue {
         if axes.is_empty() {
             return x.clone();
         }
         rule!(format!("reduce over {axes:?}"), [x], rules::are_axes(axes, x.shape.len()));
-        // An infinity is the last integer of its sign.
+        // For integers, an infinite start becomes the largest or smallest integer.
         let start = self.full(start, &[], x.ty);
         let shape: Shape = (0..x.shape.len()).filter(|k| !axes.contains(k)).map(|k| x.shape[k]).collect();
         let text = format!(
@@ -268,7 +268,8 @@ impl Region {
         self.reduce("add", x, 0.0, axes)
     }
 
-    /// The product of two operands along batch axes, summed along others; the free axes of both follow the batch axes.
+    /// The contraction of two operands over the axes `summed`, with batch dimensions `batch`; in the result, the free
+    /// axes of both follow the batch dimensions.
     pub(super) fn dot(&mut self, x: &HloValue, y: &HloValue, batch: [&[usize]; 2], summed: [&[usize]; 2]) -> HloValue {
         let axes = |v: &HloValue, side: usize| rules::are_axes(&[batch[side], summed[side]].concat(), v.shape.len());
         let fits = x.ty == y.ty && axes(x, 0) && axes(y, 1) && [batch, summed].iter().all(|p| rules::paired(x, y, *p));
@@ -297,7 +298,7 @@ impl Region {
         self.op(text, &shape, x.ty)
     }
 
-    /// The part of these sizes that begins at a position, which is moved so that the part lies within the operand.
+    /// The part of these sizes that begins at a position, which is clamped so that the part lies within the operand.
     pub(super) fn dynamic_slice(&mut self, x: &HloValue, at: &[HloValue], sizes: &[usize]) -> HloValue {
         if at.is_empty() {
             return x.clone();
@@ -350,7 +351,7 @@ fn nested(out: &mut String, shape: &[usize], words: &mut dyn Iterator<Item = Str
     out.push(']');
 }
 
-/// The type of a list of results: `tensor<f64>` of one, in brackets of several.
+/// The type of a list of results: `tensor<f64>` for one, in parentheses for several.
 pub(super) fn result_types(kinds: &[(Shape, Ty)]) -> String {
     let all = list(kinds.iter().map(|(shape, ty)| tensor(shape, *ty)));
     if kinds.len() == 1 { all } else { format!("({all})") }

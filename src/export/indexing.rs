@@ -1,18 +1,18 @@
-//! Gather and scatter.
+//! Gather and scatter in StableHLO.
 //!
-//! Law: an index out of bounds reads 0 and adds to nothing. XLA moves the index of a read into bounds, so what is read
-//! there is masked, unless facts about the index say that it is within bounds; an addition at such an index is left out
-//! by StableHLO itself.
+//! Law: at an index out of bounds, a gather reads 0 and a scatter adds nothing. XLA clamps the indices of a gather, so
+//! its result is masked, unless facts about the index prove it within bounds; StableHLO itself skips additions at such
+//! an index.
 //!
-//! An index that counts the positions of an axis of the indices is a batch axis (`operand_batching_dims`), along which
-//! devices share the work without exchanging anything.
+//! An index that is an iota along an axis of the indices becomes a batch dimension (`operand_batching_dims`), along
+//! which devices can be sharded without communication.
 
 use super::hlo::brackets;
 use super::rules::{self, rule};
 use super::text::{HloValue, Region, Ty, types};
 use crate::shape::Shape;
 
-/// What is known of one index: the bounds of its values, and the axis of the indices whose positions it counts.
+/// Facts about one index: the bounds of its values, and the axis of the indices along which it is an iota, if any.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Index {
     pub(super) bounds: (i64, i64),
@@ -36,7 +36,7 @@ impl Region {
         for (k, (index, known)) in ix.iter().zip(known).enumerate() {
             mask = self.within(index, known.bounds, t.shape[k], mask);
         }
-        // Engines differ in what they read at an index out of bounds.
+        // Implementations differ in the element that they read at an index out of bounds.
         let zero = self.integer(0, &places);
         let safe: Vec<HloValue> = match &mask {
             Some(mask) => ix.iter().map(|index| self.select(mask, index, &zero)).collect(),
@@ -61,7 +61,7 @@ impl Region {
     }
 
     /// The subarrays of `t` at indices within bounds into some of its axes; the axes of the indices come first. A pair
-    /// in `batch` is an index and the axis of the indices whose positions it counts.
+    /// in `batch` is an index and the axis of the indices along which it is an iota.
     pub(super) fn gather_at(
         &mut self,
         t: &HloValue,
@@ -93,7 +93,7 @@ impl Region {
         self.op(text, &shape, t.ty)
     }
 
-    /// The indices that are no batch axes, and these indices along a last axis.
+    /// The numbers of the indices that are no batch dimensions, and these indices concatenated along a new last axis.
     fn starts(&mut self, ix: &[HloValue], is_batch: &dyn Fn(&usize) -> bool) -> (Vec<usize>, HloValue) {
         let mut shape = ix[0].shape.clone();
         shape.push(1);
@@ -135,8 +135,8 @@ impl Region {
         self.dynamic_update_slice(base, &sum, &at)
     }
 
-    /// `base` with the subarrays of `v` added at indices into some of its axes; the axes of the indices are the first of
-    /// `v`. An index out of bounds adds to nothing.
+    /// `base` with the subarrays of `v` added at indices into some of its axes; the axes of the indices are the first
+    /// of `v`. At an index out of bounds, nothing is added.
     pub(super) fn scatter_at(
         &mut self,
         base: &HloValue,
@@ -183,7 +183,7 @@ impl Region {
     }
 }
 
-/// The indices that count the positions of an axis of the indices, each of another axis as long as that of the array.
+/// The indices that are iotas along an axis of the indices, each along another axis, of the length of the array's axis.
 fn batch_axes(places: &[usize], t: &HloValue, count: usize, known: &[Index]) -> Vec<(usize, usize)> {
     let mut batch: Vec<(usize, usize)> = Vec::new();
     for (k, known) in known.iter().enumerate().take(count) {
@@ -192,7 +192,7 @@ fn batch_axes(places: &[usize], t: &HloValue, count: usize, known: &[Index]) -> 
             batch.push((k, axis));
         }
     }
-    // The operation needs an index.
+    // The operation needs at least one index that is no batch dimension.
     batch.truncate(count - 1);
     batch
 }
@@ -203,7 +203,7 @@ fn sorted(axes: impl Iterator<Item = usize>) -> Vec<usize> {
     axes
 }
 
-/// The batch axes of the array and of the indices.
+/// The attributes of the batch dimensions of the array and of the indices.
 fn batching(names: [&str; 2], dims: &[usize], batch: &[(usize, usize)]) -> String {
     if batch.is_empty() {
         return String::new();

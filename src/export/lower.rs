@@ -1,8 +1,8 @@
-//! Programs as functions of the text: one operation after the other.
+//! Lowering of programs to functions of a StableHLO module, one operation after the other.
 //!
-//! Law: a function gives the results of its program. Equal programs, of whose inputs the same facts are known and of
-//! whose results the same signs of zeros are seen, are one function. The matches are exhaustive, so an operation is
-//! lowered, or refused in words.
+//! Law: a function returns the results of its program. Equal programs, with equal facts about their inputs and equal
+//! use of the signs of zeros of their results, are one function. The matches are exhaustive: each operation is lowered,
+//! or refused with an error.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ use crate::rewrite::signs::{Seen, adds_up};
 #[derive(Default)]
 pub(super) struct Module {
     functions: Vec<String>,
-    /// Only looked up, never iterated over.
+    /// A lookup table, never iterated over.
     known: HashMap<(Program, String, Vec<bool>), String>,
     taken: BTreeSet<String>,
 }
@@ -30,12 +30,12 @@ enum Made {
     Many(Vec<HloValue>),
 }
 
-/// A program on its way to a function.
+/// The state of the lowering of one program to one function.
 pub(super) struct Lower<'m> {
     pub(super) module: &'m mut Module,
     pub(super) code: Region,
     values: Vec<Made>,
-    /// The program again, with what is known of its values.
+    /// A copy of the program with the inferred facts about its values.
     facts: Builder,
     numbers: Vec<Option<NodeId>>,
     /// The values for which an operation sees the sign of a zero.
@@ -60,7 +60,8 @@ impl Module {
         Ok(text)
     }
 
-    /// The name of the private function of a program; `seen` are the results of which the sign of a zero is seen.
+    /// The name of the private function of a program; `seen` says for each result whether the sign of its zeros is
+    /// seen.
     pub(super) fn function(
         &mut self,
         program: &Program,
@@ -126,7 +127,7 @@ impl Module {
     }
 }
 
-/// A name with nothing but letters, digits and underscores.
+/// A name with other characters than letters, digits and underscores replaced.
 fn identifier(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = name.chars().map(plain).collect();
@@ -145,7 +146,7 @@ impl Lower<'_> {
         ids.iter().map(|id| self.value(*id)).collect()
     }
 
-    /// What is known of indices.
+    /// The facts about indices.
     fn known(&self, ix: &[NodeId]) -> Vec<Index> {
         let number = |id: &NodeId| self.numbers[*id as usize];
         let known = |id: &NodeId| {
@@ -157,7 +158,7 @@ impl Lower<'_> {
         ix.iter().map(known).collect()
     }
 
-    /// What is known of the inputs of the body of a loop.
+    /// The facts about the inputs of the body of a loop.
     pub(super) fn facts_inside(&self, l: &crate::program::Loop<NodeId>) -> Vec<Option<Fact>> {
         let mut facts = vec![None; l.init.len()];
         let fact = |id: &NodeId| self.numbers[*id as usize].and_then(|id| self.facts.facts().get(id));

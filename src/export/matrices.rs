@@ -1,7 +1,8 @@
-//! Linear algebra in StableHLO: `cholesky`, `triangular_solve`, and what is made of them. [`super::factors`] has the
-//! factorisations.
+//! Linear algebra in StableHLO: `cholesky`, `triangular_solve`, and formulas made of them.
 //!
-//! Law: a matrix without the result that is asked for gives NaN everywhere, and the solution for zeros is zeros.
+//! [`super::factors`] has the other factorizations.
+//!
+//! Law: a matrix without a result gives NaN everywhere, and the solution for a right-hand side of zeros is zeros.
 
 use super::text::{HloValue, Region, Ty, types};
 use crate::ops::Matrix;
@@ -52,14 +53,14 @@ impl Region {
         self.transpose(a, &order)
     }
 
-    /// The mask of the elements on and below the diagonal (`GE`), or of others, by the row and the column.
+    /// The mask of the elements whose row compares to their column: `GE` for the diagonal and below.
     pub(super) fn triangle(&mut self, how: &str, like: &HloValue) -> HloValue {
         let rank = like.shape.len();
         let (row, column) = (self.iota(&like.shape, rank - 2), self.iota(&like.shape, rank - 1));
         self.compare(how, &row, &column)
     }
 
-    /// Whether a mask holds for all elements of each matrix, as a mask like `shape`.
+    /// Whether a mask holds for all elements of each matrix, as a mask of the shape of `like`.
     pub(super) fn everywhere(&mut self, mask: &HloValue, like: &HloValue) -> HloValue {
         let rank = mask.shape.len();
         let all = self.reduce("and", mask, 1.0, &[rank - 2, rank - 1]);
@@ -71,7 +72,7 @@ impl Region {
         self.op(format!("stablehlo.is_finite {} : ({}) -> ", a.name, a.tensor()), &a.shape, Ty::Bool)
     }
 
-    /// The lower triangular factor of the symmetric part.
+    /// The lower Cholesky factor of the symmetric part.
     fn cholesky(&mut self, a: &HloValue) -> HloValue {
         if a.shape.contains(&0) {
             return a.clone();
@@ -87,7 +88,7 @@ impl Region {
         self.select(&done, &l, &nan)
     }
 
-    /// The solution with a triangle of a matrix.
+    /// The solution of a triangular system with a triangle of a matrix.
     pub(super) fn solve_triangular(
         &mut self,
         a: &HloValue,
@@ -98,7 +99,7 @@ impl Region {
             return b.clone();
         }
         let nan = self.like(f64::NAN, b);
-        // What does not count may be anything.
+        // Elements outside of the triangle may be NaN, so they are replaced.
         let (one, nothing) = (self.like(1.0, a), self.like(0.0, a));
         let mut counts = self.triangle(if lower { "GE" } else { "LE" }, a);
         if unit {
@@ -126,14 +127,14 @@ impl Region {
         self.or_zeros(b, &x)
     }
 
-    /// A number on the diagonals of matrices of this kind, zeros elsewhere.
+    /// The multiple `x` of the identity matrix, in the shape and type of `like`.
     pub(super) fn diagonal_of(&mut self, x: f64, like: &HloValue) -> HloValue {
         let on = self.triangle("EQ", like);
         let (x, zero) = (self.like(x, like), self.like(0.0, like));
         self.select(&on, &x, &zero)
     }
 
-    /// The value where all elements of each matrix of `of` are finite, NaN elsewhere.
+    /// The value for the matrices of `of` whose elements are all finite, and NaN for the others.
     pub(super) fn if_finite(&mut self, of: &HloValue, value: &HloValue) -> HloValue {
         let finite = self.finite(of);
         let rank = of.shape.len();
@@ -144,14 +145,14 @@ impl Region {
         self.select(&all, value, &nan)
     }
 
-    /// The products of matrices.
+    /// The matrix product.
     pub(super) fn matmul(&mut self, a: &HloValue, b: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let batch: Vec<usize> = (0..rank - 2).collect();
         self.dot(a, b, [&batch, &batch], [&[rank - 1], &[rank - 2]])
     }
 
-    /// The rows of `b` at the positions `p`.
+    /// The rows of `b` in the order `p`.
     fn rows_at(&mut self, b: &HloValue, p: &HloValue) -> HloValue {
         let batch = p.shape.len() - 1;
         let mut ix: Vec<HloValue> = (0..batch).map(|axis| self.iota(&p.shape, axis)).collect();
@@ -160,7 +161,7 @@ impl Region {
         self.gather_at(b, &(0..=batch).collect::<Vec<usize>>(), &ix, &pairs)
     }
 
-    /// The solution with the factors of a matrix.
+    /// The solution by the LU factors of a matrix.
     pub(super) fn solve(&mut self, [lu, p]: [&HloValue; 2], b: &HloValue, transposed: bool) -> HloValue {
         if b.shape.contains(&0) {
             return b.clone();
@@ -168,7 +169,7 @@ impl Region {
         let x = if transposed {
             let y = self.solve_triangular(lu, b, [false, true, false]);
             let y = self.solve_triangular(lu, &y, [true, true, true]);
-            // The row at which each row of the matrix is.
+            // The inverse permutation.
             let back = self.argsort(p, p.shape.len() - 1, false);
             self.rows_at(&y, &back)
         } else {
@@ -180,7 +181,7 @@ impl Region {
         self.or_zeros(b, &x)
     }
 
-    /// The solution, or zeros for a right-hand side of zeros.
+    /// The solution `x`, with zeros for columns of zeros of `b`.
     pub(super) fn or_zeros(&mut self, b: &HloValue, x: &HloValue) -> HloValue {
         let zero = self.like(0.0, b);
         let nothing = self.compare("EQ", b, &zero);
@@ -192,7 +193,7 @@ impl Region {
         self.select(&all, &zeros, x)
     }
 
-    /// The factors, their diagonal with the signs of the permutations, and where the factors are finite.
+    /// The pivots, which are the diagonal of the factor `u`, and the sign of the permutation of rows.
     fn pivots(&mut self, a: &HloValue) -> (HloValue, HloValue) {
         let rank = a.shape.len();
         let [lu, p] = self.lu_factor(a);
@@ -202,7 +203,7 @@ impl Region {
         (pivots, self.parity(&p, a))
     }
 
-    /// -1 or 1 as the orders of rows are odd or even, of the type of `a`: the number of pairs that are not in order is.
+    /// The sign of the permutations `p`, in the type of `a`: -1 if the number of inversions is odd, else 1.
     pub(super) fn parity(&mut self, p: &HloValue, a: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let batch: Vec<usize> = (0..rank - 2).collect();
@@ -264,7 +265,7 @@ impl Region {
         self.or_zeros(b, &x)
     }
 
-    /// The derivative of the exponential: a block of the exponential of a matrix of twice the size.
+    /// The tangent of the exponential: a block of the exponential of a matrix of twice the size.
     fn exponential_tangent(&mut self, a: &HloValue, e: &HloValue, transposed: bool) -> HloValue {
         if a.shape.contains(&0) {
             return a.clone();

@@ -1,4 +1,4 @@
-//! Minors of matrices, and the orders of elimination with the largest pivots of all.
+//! Minors of matrices, and the permutations of elimination with complete pivoting, in StableHLO.
 
 use super::text::{HloValue, Region, Ty};
 use crate::array::Array;
@@ -6,7 +6,8 @@ use crate::ops::minors::{LAST, MOST, count, is_odd, members, sets, smaller};
 use crate::shape::{Shape, size};
 
 impl Region {
-    /// Parts of `t` at known positions of an axis, which the axes of the positions take the place of, last.
+    /// The subarrays of `t` at constant positions along an axis; the axes of the positions come last, and replace the
+    /// axis.
     fn parts_at(&mut self, t: &HloValue, axis: usize, shape: &[usize], at: Vec<i64>) -> HloValue {
         let ix = self.constant(&Array::new(shape, at));
         let found = self.gather_at(t, &[axis], &[ix], &[]);
@@ -15,7 +16,7 @@ impl Region {
         self.transpose(&found, &order)
     }
 
-    /// The minors without so many rows and columns, with their signs.
+    /// The signed minors with `without` rows and columns left out.
     pub(super) fn minors(&mut self, without: usize, a: &HloValue) -> HloValue {
         let rank = a.shape.len();
         let n = a.shape[rank - 1];
@@ -28,7 +29,8 @@ impl Region {
         self.if_finite(a, &minors)
     }
 
-    /// Of the first rows that each set leaves, one after the other, the minors of all sets of as many columns.
+    /// The unsigned minors by Laplace expansion, row by row: for each set of rows that is left, the minors of its first
+    /// rows and all sets of as many columns.
     fn expanded(&mut self, without: usize, a: &HloValue, shape: &[usize]) -> HloValue {
         let batch = shape.len() - 2;
         let (n, found) = (a.shape[batch], shape[batch]);
@@ -50,7 +52,7 @@ impl Region {
             let terms = self.binary("multiply", &terms, &signs);
             minors = self.sum(&terms, &[batch + 2]);
         }
-        // The sets of columns that are left, by those that are left out.
+        // The minors by the sets of columns that are left out, from those by the sets that are left.
         let left = sets(n, n - without);
         let at = |set: &u32| left.binary_search(&(all & !set)).expect("the rest of a set") as i64;
         let minors = self.parts_at(&minors, batch + 1, &[found], outside.iter().map(at).collect());
@@ -81,7 +83,7 @@ impl Region {
         self.binary("multiply", &cofactors, &sign)
     }
 
-    /// The orders of rows and columns of elimination with the largest pivots of all, and the sign of both.
+    /// The permutations of rows and columns of elimination with complete pivoting, and the product of their signs.
     pub(super) fn complete_pivots(&mut self, a: &HloValue) -> [HloValue; 2] {
         let rank = a.shape.len();
         let (batch, n) = (size(&a.shape[..rank - 2]), a.shape[rank - 1]);
@@ -94,7 +96,7 @@ impl Region {
         let zero = self.like(0.0, a);
         let rest = self.select(&known, a, &zero);
         let rest = self.reshape(&rest, &[batch, n, n]);
-        // The steps at which rows and columns are taken; those that are not taken come last.
+        // For each row and column, the step at which it has the pivot; rows and columns without a pivot come last.
         let later = self.integer(n as i64, &[batch, n]);
         // The first pivot, and the last one that derivatives divide by.
         let pivots = [0, n.saturating_sub(LAST + 1)];
@@ -137,7 +139,8 @@ impl Region {
         [self.concat(rank - 2, &[rows, columns]), sign]
     }
 
-    /// A step: of what is left, and of the steps at which rows and columns were taken; and the size of the pivot.
+    /// One elimination step: updates the remaining matrix and the steps of rows and columns; returns also the absolute
+    /// value of the pivot.
     fn completely_eliminated(&mut self, k: &HloValue, state: &[HloValue]) -> [HloValue; 4] {
         let [rest, rows, columns, ..] = state else { unreachable!("five values") };
         let (batch, n) = (rest.shape[0], rest.shape[1]);

@@ -1,14 +1,16 @@
-//! Programs as StableHLO, the input language of XLA. A program that is traced, differentiated and optimized here runs
-//! there, on many cores, on graphics processors and on several machines.
+//! Export of programs as StableHLO, the input language of XLA.
 //!
-//! Law: the text computes what [`interpret`](crate::program::interpret) computes, up to rounding, the conventions at the
-//! edges included: what an index out of bounds reads and writes, integer division by zero, the order of NaN, guarded
-//! products. `docs/export.md` lists how each operation is written, and where XLA differs: it takes subnormal numbers for
-//! zeros.
+//! A program that is traced, differentiated and optimized here runs in XLA on many cores, on graphics processors and on
+//! several machines.
 //!
-//! The export belongs to the language: it reads programs, and names no interpreter. A file of this folder is a family of
-//! operations; `text.rs` and `hlo.rs` are the text itself, with the rules of types in `rules.rs`, and `lower.rs` is the walk over a
-//! program.
+//! Law: the text computes what [`interpret`](crate::program::interpret) computes, up to rounding, with the same
+//! conventions for special cases: reads and writes at indices out of bounds, integer division by zero, the order of
+//! NaN, guarded products. `docs/export.md` lists the lowering of each operation, and where XLA differs: it flushes
+//! subnormal numbers to zero.
+//!
+//! The export belongs to the language: it reads programs, and names no interpreter. A file of this folder is a family
+//! of operations; `text.rs` and `hlo.rs` write the text, `rules.rs` has the type rules of operations, and `lower.rs`
+//! visits the operations of a program.
 
 mod contractions;
 mod control;
@@ -37,7 +39,7 @@ use crate::source::{Place, SourceLine};
 /// The reason why a program is not exported.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unsupported {
-    /// The program runs code of the host.
+    /// The program calls code of the host.
     #[error(
         "to_stablehlo: every operation must be one of StableHLO, but `{name}` is code of the host; export the programs before \
          and after it"
@@ -45,13 +47,13 @@ pub enum Unsupported {
     External {
         /// The name of the code.
         name: String,
-        /// Where the program runs it, if that is known.
+        /// The source line of the call, if it is known.
         at: Option<SourceLine>,
     },
 }
 
 impl Unsupported {
-    /// The same reason, with the place if there is none yet.
+    /// The same reason, with this place unless it has one.
     fn at(mut self, place: Place) -> Unsupported {
         let Unsupported::External { at, .. } = &mut self;
         *at = at.take().or_else(|| place.map(SourceLine::from));
@@ -61,7 +63,7 @@ impl Unsupported {
 
 impl Program {
     /// The program as the text of a StableHLO module of this name, whose public function `main` takes the inputs and
-    /// gives the outputs.
+    /// returns the outputs.
     ///
     /// The program is exported as it is: [`optimize`](crate::passes::optimize) it first, or export a
     /// [`Function`](crate::Function::to_stablehlo).
@@ -76,8 +78,8 @@ impl Program {
     /// # Ok::<(), String>(())
     /// ```
     ///
-    /// A line ends with the place in the user's source where its operation was written, as far as the recorded program
-    /// knows it: `loc("src/model.rs":12:9)`; that of a derivative is the place of what is differentiated.
+    /// A line ends with the place in the user's source where its operation was written, if the recorded program knows
+    /// it: `loc("src/model.rs":12:9)`. An operation of a derivative has the place of the differentiated operation.
     ///
     /// # Errors
     /// When an operation is code of the host, which has no counterpart in StableHLO.

@@ -1,5 +1,6 @@
-//! What StableHLO asks of the operands of an operation, checked while texts are written. Each method that writes an
-//! operation states its rule, which debug builds check where the line is written. The tests check texts again, as a
+//! Type rules of StableHLO: conditions on the operands of operations, checked while the text is written.
+//!
+//! Each method that writes an operation states its rule, which debug builds check. The tests check texts again, as a
 //! parser reads them (`tests/support/stablehlo/check.rs`).
 
 use super::text::{HloValue, Ty};
@@ -22,24 +23,24 @@ pub(super) fn alike(x: &HloValue, y: &HloValue) -> bool {
     x.shape == y.shape && x.ty == y.ty
 }
 
-/// Whether values have one shape and element type but for one axis.
+/// Whether values have one element type and one shape, except for the length of one axis.
 pub(super) fn alike_but_for(axis: usize, x: &HloValue, y: &HloValue) -> bool {
     let same = |k: usize| k == axis || x.shape[k] == y.shape[k];
     x.ty == y.ty && axis < x.shape.len() && x.shape.len() == y.shape.len() && (0..x.shape.len()).all(same)
 }
 
-/// Whether these are different axes of so many.
+/// Whether these are distinct axes of a value of this rank.
 pub(super) fn are_axes(axes: &[usize], rank: usize) -> bool {
     axes.iter().enumerate().all(|(k, axis)| *axis < rank && !axes[..k].contains(axis))
 }
 
-/// Whether each axis of a shape is repeated along, or is as long as, its axis of another shape.
+/// Whether a shape can be broadcast to another: each axis has length 1, or the length of its axis there.
 pub(super) fn broadcasts(from: &[usize], into: &[usize], axes: &[usize]) -> bool {
     let fits = |(n, axis): (&usize, &usize)| *n == 1 || *n == into[*axis];
     from.len() == axes.len() && are_axes(axes, into.len()) && from.iter().zip(axes).all(fits)
 }
 
-/// Whether these are an index for each axis of a value, and parts of these sizes are within it.
+/// Whether `at` has an integer scalar for each axis of a value, and a part of these sizes fits into the value.
 pub(super) fn starts(x: &HloValue, at: &[HloValue], sizes: &[usize]) -> bool {
     let index = |i: &HloValue| i.ty == Ty::I64 && i.shape.is_empty();
     at.len() == x.shape.len()
@@ -48,13 +49,13 @@ pub(super) fn starts(x: &HloValue, at: &[HloValue], sizes: &[usize]) -> bool {
         && sizes.iter().zip(&x.shape).all(|(size, n)| size <= n)
 }
 
-/// Whether axes of two values are as long as each other.
+/// Whether paired axes of two values have equal lengths.
 pub(super) fn paired(x: &HloValue, y: &HloValue, axes: [&[usize]; 2]) -> bool {
     let of = |v: &HloValue, k: &usize| v.shape[*k];
     axes[0].len() == axes[1].len() && axes[0].iter().zip(axes[1]).all(|(i, j)| of(x, i) == of(y, j))
 }
 
-/// Whether these are indices into different axes of a value, each of one shape.
+/// Whether `ix` are indices into distinct axes of a value, all of one shape.
 pub(super) fn indexes(x: &HloValue, dims: &[usize], ix: &[HloValue]) -> bool {
     let index = |i: &HloValue| i.ty == Ty::I64 && i.shape == ix[0].shape;
     !ix.is_empty() && ix.len() == dims.len() && are_axes(dims, x.shape.len()) && ix.iter().all(index)

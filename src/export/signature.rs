@@ -1,9 +1,9 @@
-//! What an exported program takes and gives, beside its text.
+//! The signature of an exported program: names, shapes and element types of its inputs and outputs.
 
 use super::Unsupported;
 use crate::program::{Program, Slot};
 
-/// The text of a program, and what it takes and gives.
+/// The text of a program, and its signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
     /// The StableHLO module; its function is `main`.
@@ -14,7 +14,7 @@ pub struct Exported {
 
 /// Inputs and outputs of an exported program, in order.
 ///
-/// With the feature `serde` it is saved as an object:
+/// With the feature `serde` it is serialized as an object:
 /// `{"name": "step", "inputs": [{"path": "x.w", "shape": [3], "dtype": "f64"}], "outputs": [..]}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -72,7 +72,7 @@ impl Program {
     /// [`to_stablehlo`](Program::to_stablehlo) with its signature.
     ///
     /// # Errors
-    /// As of that.
+    /// As [`to_stablehlo`](Program::to_stablehlo).
     pub fn exported(&self, name: &str) -> Result<Exported, Unsupported> {
         Ok(Exported { text: self.to_stablehlo(name)?, signature: self.signature(name) })
     }

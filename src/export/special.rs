@@ -4,10 +4,10 @@ use std::f64::consts::PI;
 
 use super::text::{HloValue, Region, Ty};
 
-/// The bits of a number that are left out before the number is squared exactly.
+/// The trailing bits of a number that are cleared, so that its square is exact.
 const TRAILING: i64 = 0x7ff_ffff;
 
-/// From here on the series of the trigamma function is exact to rounding.
+/// The least argument at which the asymptotic series of the trigamma function is exact to rounding.
 const LARGE: i32 = 12;
 
 /// The Bernoulli numbers `B_2, B_4, .., B_16`.
@@ -42,8 +42,8 @@ impl Region {
         self.convert(&value, x.ty)
     }
 
-    /// The derivative of `digamma`: raised above [`LARGE`], then by the asymptotic series; negative arguments are
-    /// reflected.
+    /// The derivative of `digamma`: the recurrence raises the argument to [`LARGE`], where the asymptotic series is
+    /// used; negative arguments are reflected.
     pub(super) fn trigamma(&mut self, x: &HloValue) -> HloValue {
         let wide = self.convert(x, Ty::F64);
         let [zero, one, half, infinite, nan, pi] =
@@ -91,8 +91,8 @@ impl Region {
         self.convert(&value, x.ty)
     }
 
-    /// The derivative of `digamma` of an order that may be any number, as the row: raised, then by the asymptotic series; negative arguments
-    /// are reflected.
+    /// The polygamma function of an order given at run time, as the row `Polygamma`: the recurrence raises the
+    /// argument, then the asymptotic series is used; negative arguments are reflected.
     pub(super) fn polygamma(&mut self, x: &HloValue, order: &HloValue) -> HloValue {
         let (wide, given) = (self.convert(x, Ty::F64), self.convert(order, Ty::F64));
         let [zero, one, half, infinite, nan] = [0.0, 1.0, 0.5, f64::INFINITY, f64::NAN].map(|c| self.like(c, &wide));
@@ -117,7 +117,7 @@ impl Region {
         let both = self.select(&even, &apart, &sum);
         let reflected = self.binary("subtract", &both, &near);
         let value = self.select(&right, &positive, &reflected);
-        // Poles, and what is no order.
+        // Poles, and orders that are no whole numbers.
         let (whole, at_most) = (self.compare("EQ", &wide, &floor), self.compare("LE", &wide, &zero));
         let pole = self.binary("and", &whole, &at_most);
         let bottom = self.compare_with("EQ", &wide, f64::NEG_INFINITY);
@@ -135,7 +135,7 @@ impl Region {
         self.convert(&value, x.ty)
     }
 
-    /// The factorials of whole numbers up to 170, of which the next is no float.
+    /// The factorials of whole numbers up to 170; larger ones overflow.
     fn factorial(&mut self, n: &HloValue) -> HloValue {
         let (start, one) = (self.integer(0, &[]), self.like(1.0, n));
         let state = self.repeat(
@@ -168,7 +168,7 @@ impl Region {
         let state = self.repeat(
             &[start, x.clone(), one.clone(), zero.clone()],
             |code, state| {
-                // Of any argument and order fewer terms count.
+                // For every argument and order, fewer terms suffice.
                 let most = code.integer(64, &[]);
                 code.compare("LT", &state[0], &most)
             },
@@ -210,11 +210,11 @@ impl Region {
             factor = self.binary("multiply", &factor, &z);
         }
         let rest = self.binary("multiply", part, &rest);
-        // Where the terms ended before, the series is none.
+        // If the sum of terms has converged, the asymptotic series is not added.
         let hidden = self.compare_with("LE", part, f64::EPSILON / 64.0);
         let rest = self.select(&hidden, &zero, &rest);
         let whole = self.binary("add", terms, &rest);
-        // Neither power is out of range where the result is not.
+        // Neither power overflows if the result does not.
         let lower = self.binary("multiply", n, &half);
         let lower = self.unary("floor", &lower);
         let upper = self.binary("subtract", &power, &lower);

@@ -1,6 +1,6 @@
-//! The text of a function: names, types and lines.
+//! The text of a function: names of values, types and lines.
 //!
-//! Laws: every value has one name and is named before its use; equal operations on equal operands are one line; the
+//! Laws: every value has one name and is defined before its use; equal operations on equal operands are one line; the
 //! text depends on the program alone.
 
 use std::collections::{HashMap, HashSet};
@@ -19,9 +19,9 @@ pub(super) enum Ty {
     I64,
     I32,
     Bool,
-    /// Two numbers of `f64`.
+    /// Complex numbers of two `f64`.
     C128,
-    /// Two numbers of `f32`.
+    /// Complex numbers of two `f32`.
     C64,
 }
 
@@ -51,7 +51,7 @@ impl Ty {
         matches!(self, Ty::F64 | Ty::F32)
     }
 
-    /// The integers of as many bits as a float.
+    /// The integer type with as many bits as a float.
     pub(super) fn bits(self) -> Ty {
         match self {
             Ty::F64 | Ty::C128 => Ty::I64,
@@ -60,7 +60,7 @@ impl Ty {
         }
     }
 
-    /// Complex numbers of two of these floats.
+    /// The complex type of two floats of this type.
     pub(super) fn complex(self) -> Ty {
         if self == Ty::F32 { Ty::C64 } else { Ty::C128 }
     }
@@ -94,7 +94,7 @@ pub(super) struct HloValue {
 }
 
 impl HloValue {
-    /// Its type.
+    /// The type of the value.
     pub(super) fn tensor(&self) -> String {
         tensor(&self.shape, self.ty)
     }
@@ -116,22 +116,22 @@ pub(super) struct Region {
     text: String,
     /// The number of the next value.
     next: usize,
-    /// How deep the lines are indented.
+    /// The depth of the indentation of lines.
     depth: usize,
-    /// Where the operation was written whose lines are made now, as the end of these lines.
+    /// The end of the next lines: the source location of the operation that they belong to.
     place: String,
-    /// Lines by what stands right of the equality sign. Only looked up, never iterated over.
+    /// The values of lines by the text right of the equality sign: a lookup table, never iterated over.
     known: HashMap<String, HloValue>,
-    /// What some values are made of, by name, for operations that need not read them as they are.
+    /// The composition of some values, by name, for operations that can use the parts instead.
     made: HashMap<Rc<str>, Composed>,
 }
 
-/// What a value is made of.
+/// The composition of a value.
 #[derive(Clone)]
 pub(super) enum Composed {
-    /// Zeros around a value, so many before and after it along each axis.
+    /// A value padded with zeros: the numbers before and after it along each axis.
     Padded(HloValue, Vec<[usize; 2]>),
-    /// Ones where a mask holds, and zeros.
+    /// Ones where a mask holds, and zeros elsewhere.
     OfMask(HloValue),
 }
 
@@ -141,7 +141,7 @@ impl Region {
         Region { depth: 2, ..Region::default() }
     }
 
-    /// The lines from now on belong to an operation that was written here.
+    /// Sets the source location of the next lines.
     pub(super) fn at_place(&mut self, place: Place) {
         self.place = match place {
             Some(at) => format!(" loc({:?}:{}:{})", at.file(), at.line(), at.column()),
@@ -155,14 +155,14 @@ impl Region {
         HloValue { name: format!("%{}", self.next - 1).into(), shape: Shape::from_slice(shape), ty }
     }
 
-    /// A line as it is.
+    /// Appends a line.
     pub(super) fn line(&mut self, line: &str) {
         self.text.extend(std::iter::repeat_n("  ", self.depth));
         self.text.push_str(line);
         self.text.push('\n');
     }
 
-    /// The result of an operation: a new line, unless there is an equal one.
+    /// The result of an operation: of a new line, unless an equal one exists.
     pub(super) fn op(&mut self, text: String, shape: &[usize], ty: Ty) -> HloValue {
         let text = format!("{text}{}", tensor(shape, ty));
         if let Some(known) = self.known.get(&text) {
@@ -174,12 +174,12 @@ impl Region {
         value
     }
 
-    /// Says what a value is made of.
+    /// Records the composition of a value.
     pub(super) fn remember(&mut self, value: &HloValue, origin: Composed) {
         self.made.insert(value.name.clone(), origin);
     }
 
-    /// What a value is made of, if that was said.
+    /// The composition of a value, if it was recorded.
     pub(super) fn origin(&self, value: &HloValue) -> Option<Composed> {
         self.made.get(&value.name).cloned()
     }
@@ -212,7 +212,7 @@ impl Region {
         "  ".repeat(self.depth)
     }
 
-    /// The last line of a region.
+    /// Appends the last line of a region, which returns values.
     pub(super) fn give(&mut self, values: &[&HloValue]) {
         let line = format!("stablehlo.return {} : {}", names(values.iter().copied()), types(values.iter().copied()));
         self.line(&line);
@@ -234,7 +234,7 @@ impl Region {
     }
 }
 
-/// The name with which a text begins, without its number among several results.
+/// The name at the start of a text, without its number among several results.
 fn name_at(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     &text[..end]

@@ -1,12 +1,13 @@
-//! Views: what is read through one as slices, transposition and repetition, what is written as padding.
+//! Views in StableHLO: reads as slices, transpositions and broadcasts, writes as padding.
 //!
-//! A row of a view, the index along one axis of its source, is *plain* if at most one axis of the iteration space moves
-//! it, which moves no other row. A *window* is a row that two such axes move: it is read by a reshape if windows do not
-//! overlap, and by a slice for each position within a window otherwise, and written by padding and sums of these. Other
-//! rows are *tangled* (diagonals, wide windows), and are read by a gather and written by a scatter at computed indices.
+//! A row of a view, the index along one axis of its source, is *plain* if it depends on at most one axis of the
+//! iteration space, on which no other row depends. A *window* is a row that depends on two such axes: it is read by a
+//! reshape if windows do not overlap, otherwise by a slice for each position within a window, and written by padding
+//! and sums of the slices. Other rows are *tangled* (diagonals, wide windows): they are read by a gather and written by
+//! a scatter at computed indices.
 //!
-//! Law: positions at which any view of an operation looks at nothing are left out of the box that all views share, or
-//! are masked.
+//! Law: positions that a view of an operation maps out of bounds are excluded from the box that all views share, or
+//! masked.
 
 use smallvec::SmallVec;
 
@@ -16,14 +17,14 @@ use crate::ops::View;
 use crate::ops::view::interval;
 use crate::shape::Shape;
 
-/// The half-open interval of each axis of an iteration space in which something happens.
+/// A box of an iteration space: the half-open interval along each axis.
 pub(super) type BoxIntervals = Vec<(usize, usize)>;
 
 /// One row of a view within a box: `start + sum coefficient * i`, with `i` counted from the start of the box.
 pub(super) struct ViewRow {
     pub(super) start: i64,
     pub(super) moving: SmallVec<[(usize, i64); 2]>,
-    /// Whether it depends on one axis at most, on which no other row depends.
+    /// Whether the row depends on one axis at most, on which no other row depends.
     pub(super) plain: bool,
 }
 
@@ -36,12 +37,13 @@ impl ViewRow {
         })
     }
 
-    /// How far the only axis moves it.
+    /// The absolute coefficient of the only axis.
     fn step(&self) -> usize {
         self.moving.first().map_or(1, |(_, m)| m.unsigned_abs() as usize)
     }
 
-    /// The row as a window, if two axes move it, which move no other row, and slices are not too many.
+    /// The row as a window: if it depends on two axes, on which no other row depends, and does not need too many
+    /// slices.
     pub(super) fn window(&self, rows: &[ViewRow], bounds: &[(usize, usize)]) -> Option<Window> {
         let [x, y] = self.moving[..] else { return None };
         let uses = |axis: usize| rows.iter().filter(|row| row.moving.iter().any(|m| m.0 == axis)).count();
@@ -65,10 +67,10 @@ impl ViewRow {
     }
 }
 
-/// The largest number of slices that read or write a window; beyond it is a gather or a scatter.
+/// The largest number of slices for a window; wider windows become a gather or a scatter.
 const SLICES: usize = 32;
 
-/// A row that two axes of the iteration space move, each with its coefficient: the positions of windows, and those
+/// A row that depends on two axes of the iteration space, each with its coefficient: the axis of windows, and the axis
 /// within a window.
 pub(super) struct Window {
     outer: (usize, i64),
@@ -78,7 +80,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// How many steps within a window there are from one window to the next, if windows do not overlap.
+    /// The distance of windows in steps within a window, if windows do not overlap.
     pub(super) fn ratio(&self) -> Option<usize> {
         let (step, inner) = (self.outer.1, self.inner.1);
         let ratio = usize::try_from(step / inner).ok()?;
@@ -86,7 +88,7 @@ impl Window {
     }
 }
 
-/// What an axis of an operand is while it is read.
+/// The role of an axis of an operand that is being read.
 enum Dim {
     /// An axis of the box.
     Axis(usize),
@@ -94,18 +96,18 @@ enum Dim {
     Row(usize),
 }
 
-/// The rows that something moves.
+/// The rows that are not constant.
 fn left(rows: &[ViewRow]) -> Vec<usize> {
     (0..rows.len()).filter(|k| !rows[*k].plain || !rows[*k].moving.is_empty()).collect()
 }
 
-/// The plain rows whose index falls.
+/// The plain rows with a negative coefficient.
 fn backwards(rows: &[ViewRow]) -> Vec<usize> {
     let falls = |row: &ViewRow| row.plain && row.moving.first().is_some_and(|(_, m)| *m < 0);
     (0..rows.len()).filter(|k| falls(&rows[*k])).collect()
 }
 
-/// The axes of a box that move some rows, in order.
+/// The axes of a box on which some rows depend, in order.
 fn moved_by(rows: &[&ViewRow]) -> Vec<usize> {
     let mut axes: Vec<usize> = rows.iter().flat_map(|row| row.moving.iter().map(|m| m.0)).collect();
     axes.sort_unstable();
@@ -125,7 +127,7 @@ pub(super) struct BoxArray {
     pub(super) axes: Vec<usize>,
 }
 
-/// The box in which all views look at something, as far as that is a box; nothing if there is no such position.
+/// A box that contains all positions that are in bounds for all views; `None` if there is no such position.
 pub(super) fn common(views: &[&View]) -> Option<BoxIntervals> {
     if views.iter().any(|view| view.is_empty()) {
         return None;
@@ -134,7 +136,7 @@ pub(super) fn common(views: &[&View]) -> Option<BoxIntervals> {
     let mut bounds: BoxIntervals = (0..views[0].shape().len())
         .map(|axis| sides(axis).fold((0, usize::MAX), |x, y| (x.0.max(y.0), x.1.min(y.1))))
         .collect();
-    // An axis that is cut to one position may make a row depend on one axis alone.
+    // If an axis is cut to one position, a row may come to depend on one axis alone, and cut the box further.
     loop {
         if bounds.iter().any(|(lo, hi)| lo >= hi) {
             return None;
@@ -142,7 +144,7 @@ pub(super) fn common(views: &[&View]) -> Option<BoxIntervals> {
         let before = bounds.clone();
         for view in views {
             for (k, n) in view.source().iter().enumerate() {
-                // The row before may have cut the box.
+                // The previous row may have cut the box.
                 let row = row_of(view, &bounds, k);
                 match row.moving[..] {
                     [] if !row.is_within(&bounds, *n) => return None,
@@ -165,7 +167,7 @@ pub(super) fn common(views: &[&View]) -> Option<BoxIntervals> {
     }
 }
 
-/// One row of a view within a box, not yet known to be plain.
+/// One row of a view within a box; the flag `plain` is not set yet.
 fn row_of(view: &View, bounds: &[(usize, usize)], k: usize) -> ViewRow {
     let coefficients = view.row(k).iter().enumerate();
     let start = coefficients.clone().map(|(axis, m)| m * bounds[axis].0 as i64).sum::<i64>() + view.offset()[k];
@@ -189,18 +191,18 @@ pub(super) fn rows(view: &View, bounds: &[(usize, usize)]) -> Vec<ViewRow> {
     rows
 }
 
-/// The axes of a box that move a view, in order.
+/// The axes of a box on which a view depends, in order.
 pub(super) fn moved(rows: &[ViewRow]) -> Vec<usize> {
     moved_by(&rows.iter().collect::<Vec<&ViewRow>>())
 }
 
-/// Whether every position of the box looks at something.
+/// Whether every position of the box is in bounds.
 pub(super) fn is_total(rows: &[ViewRow], source: &[usize], bounds: &[(usize, usize)]) -> bool {
     rows.iter().zip(source).all(|(row, n)| row.is_within(bounds, *n))
 }
 
 impl Region {
-    /// `out[into i] += t[from i]`; `signed` says that an operation sees that a sum of zeros is +0.
+    /// `out[into i] += t[from i]`; `signed` says that an operation sees the signs of zeros of the result.
     pub(super) fn affine(&mut self, t: &HloValue, from: &View, into: &View, signed: bool) -> HloValue {
         let Some(bounds) = common(&[from, into]) else {
             return self.full(0.0, into.source(), t.ty);
@@ -218,8 +220,8 @@ impl Region {
         self.write(part, into, &bounds)
     }
 
-    /// The part with +0 in the place of each -0, as a sum from +0 has it. XLA drops an addition of 0, whatever that does
-    /// to signs, so this is a choice.
+    /// The part with each -0 replaced by +0, as a sum that starts from +0 has it. A selection, since XLA removes an
+    /// addition of 0 without regard to signs.
     pub(super) fn added_to_zero(&mut self, part: BoxArray) -> BoxArray {
         if !part.value.ty.is_float() {
             return part;
@@ -229,14 +231,14 @@ impl Region {
         BoxArray { value: self.select(&is_zero, &zero, &part.value), ..part }
     }
 
-    /// The part summed over all axes but these.
+    /// The part summed over all axes that are not kept.
     pub(super) fn summed(&mut self, part: BoxArray, kept: &[usize]) -> BoxArray {
         let gone: Vec<usize> = (0..part.axes.len()).filter(|k| !kept.contains(&part.axes[*k])).collect();
         let value = self.sum(&part.value, &gone);
         BoxArray { value, axes: part.axes.into_iter().filter(|axis| kept.contains(axis)).collect() }
     }
 
-    /// The sum of so many equal parts.
+    /// The sum of `times` equal parts.
     pub(super) fn times(&mut self, part: BoxArray, times: usize) -> BoxArray {
         if times == 1 || part.value.ty == Ty::Bool {
             return part;
@@ -245,7 +247,7 @@ impl Region {
         BoxArray { value: self.binary("multiply", &part.value, &factor), ..part }
     }
 
-    /// The part repeated and transposed to these axes.
+    /// The part broadcast and transposed to these axes.
     pub(super) fn spread(&mut self, part: &BoxArray, axes: &[usize], bounds: &[(usize, usize)]) -> HloValue {
         let shape: Shape = axes.iter().map(|axis| width(bounds, *axis)).collect();
         let fits = part.axes.iter().all(|axis| axes.contains(axis))
@@ -258,7 +260,7 @@ impl Region {
             places.iter().enumerate().for_each(|(k, place)| order[*place] = k);
             return self.transpose(&part.value, &order);
         }
-        // `broadcast_in_dim` needs increasing axes of no implementation, but transposed operands are rare in practice.
+        // `broadcast_in_dim` does not require increasing axes, but other axes are rare in practice: transpose first.
         let mut order: Vec<usize> = (0..places.len()).collect();
         order.sort_unstable_by_key(|k| places[*k]);
         let sorted: Vec<usize> = order.iter().map(|k| places[*k]).collect();
@@ -266,7 +268,7 @@ impl Region {
         self.broadcast(&value, &shape, &sorted)
     }
 
-    /// What a view looks at in a box: 0 where that is nothing.
+    /// The elements that a view reads in a box: 0 where it is out of bounds.
     pub(super) fn read(&mut self, t: &HloValue, view: &View, bounds: &[(usize, usize)]) -> BoxArray {
         let rows = rows(view, bounds);
         let value = self.read_plain(t, &rows, bounds);
@@ -282,7 +284,7 @@ impl Region {
         let index: Vec<HloValue> = of.iter().map(|row| self.index(row, &axes, bounds)).collect();
         let extents: Vec<usize> = tangled.iter().map(|k| value.shape[*k]).collect();
         let mask = self.mask(&of, &extents, &axes, bounds);
-        // Engines differ in what they read at an index out of bounds.
+        // Implementations differ in the element that they read at an index out of bounds.
         let index: Vec<HloValue> = match &mask {
             Some(mask) => {
                 let zero = self.integer(0, &mask.value.shape);
@@ -299,7 +301,7 @@ impl Region {
         BoxArray { value: self.select(&mask, &part.value, &zero), ..part }
     }
 
-    /// The mask of the positions of a box at which a view looks at something, if that is not everywhere.
+    /// The mask of the positions of a box at which a view is in bounds; `None` if it is everywhere.
     pub(super) fn looks(&mut self, view: &View, bounds: &[(usize, usize)]) -> Option<BoxArray> {
         let rows = rows(view, bounds);
         let (of, extents): (Vec<&ViewRow>, Vec<usize>) = rows
@@ -312,7 +314,7 @@ impl Region {
         self.mask(&of, &extents, &axes, bounds)
     }
 
-    /// The mask of the positions at which rows are indices of axes of these extents.
+    /// The mask of the positions at which rows are within axes of these extents.
     fn mask(
         &mut self,
         of: &[&ViewRow],
@@ -330,7 +332,7 @@ impl Region {
         mask.map(|value| BoxArray { value, axes: axes.to_vec() })
     }
 
-    /// The operand with its plain rows read, without those that nothing moves.
+    /// The operand with its plain rows read, by slices, reversal and padding; axes of constant rows are dropped.
     fn read_plain(&mut self, t: &HloValue, rows: &[ViewRow], bounds: &[(usize, usize)]) -> HloValue {
         let mut slices = Vec::new();
         for (row, n) in rows.iter().zip(&t.shape) {
@@ -347,7 +349,7 @@ impl Region {
         self.reshape(&value, &shape)
     }
 
-    /// The operand with two axes in place of each window that can be read by slices, and what its axes are then.
+    /// The operand with two axes in place of each window that can be read by slices, and the roles of its axes.
     fn unfolded(&mut self, mut value: HloValue, rows: &[ViewRow], bounds: &[(usize, usize)]) -> (HloValue, Vec<Dim>) {
         let mut dims = Vec::new();
         for k in left(rows) {
@@ -365,7 +367,7 @@ impl Region {
         (value, dims)
     }
 
-    /// Two axes in place of the one at `at`: the positions of windows, and those within a window.
+    /// Two axes in place of the one at `at`: the axis of windows, and the axis within a window.
     fn unfold(&mut self, x: &HloValue, at: usize, w: &Window) -> HloValue {
         let ((_, step), (_, inner)) = (w.outer, w.inner);
         let [count, wide] = w.widths;
@@ -389,7 +391,7 @@ impl Region {
         self.concat(at + 1, &parts)
     }
 
-    /// So many elements along an axis, from a start, in steps; 0 where there are none.
+    /// The elements `start + step k`, for `k < count`, along an axis; 0 where they are out of bounds.
     fn pick(&mut self, x: &HloValue, axis: usize, [start, step]: [i64; 2], count: usize) -> HloValue {
         let (first, end) = interval(step, start, 0, x.shape[axis] as i64);
         let (first, end) = (first.clamp(0, count as i64), end.clamp(0, count as i64));
@@ -408,8 +410,8 @@ impl Region {
         self.pad(&value, &widths)
     }
 
-    /// The elements along an axis at their places in an axis of size `n`, from a start, in steps, within zeros; those
-    /// without a place are left out.
+    /// Writes the elements along an axis to the positions `start + step k` of an axis of size `n`, with zeros
+    /// elsewhere; elements out of bounds are left out.
     fn place(&mut self, x: &HloValue, axis: usize, [start, step]: [i64; 2], n: usize) -> HloValue {
         let count = x.shape[axis];
         let (first, end) = interval(step, start, 0, n as i64);
@@ -429,7 +431,7 @@ impl Region {
         self.pad(&value, &widths)
     }
 
-    /// The sum over two axes at their places in one: the adjoint of [`unfold`](Code::unfold).
+    /// Adds the elements of two axes at their positions in one: the adjoint of [`unfold`](Region::unfold).
     fn fold(&mut self, x: &HloValue, at: usize, w: &Window, n: usize) -> HloValue {
         let ((_, step), (_, inner)) = (w.outer, w.inner);
         let [count, wide] = w.widths;
@@ -458,7 +460,7 @@ impl Region {
         sum.unwrap_or_else(|| x.clone())
     }
 
-    /// The index of a row at each position along these axes.
+    /// The value of a row at each position along these axes.
     fn index(&mut self, row: &ViewRow, axes: &[usize], bounds: &[(usize, usize)]) -> HloValue {
         let shape: Shape = axes.iter().map(|axis| width(bounds, *axis)).collect();
         let mut sum: Option<HloValue> = None;
@@ -482,7 +484,8 @@ impl Region {
         }
     }
 
-    /// The mask of the places where an index between bounds is one of an axis of size `n`, and another mask holds.
+    /// The mask of the positions where an index, which lies between bounds, is within an axis of size `n`, and another
+    /// mask holds.
     pub(super) fn within(
         &mut self,
         index: &HloValue,
@@ -505,7 +508,7 @@ impl Region {
         all
     }
 
-    /// The part at the places that a view looks at, within zeros. The axes of the part move the view.
+    /// Writes the part through a view, with zeros elsewhere. The view depends on all axes of the part.
     pub(super) fn write(&mut self, part: BoxArray, view: &View, bounds: &[(usize, usize)]) -> HloValue {
         let (rows, source) = (rows(view, bounds), view.source());
         let left = left(&rows);
@@ -536,7 +539,7 @@ impl Region {
             all.extend(&axes);
             let values = self.spread(&part, &all, bounds);
             let zeros = self.full(0.0, &shape, values.ty);
-            // An index that is none of an axis adds to nothing.
+            // At an index out of bounds nothing is added.
             self.scatter_at(&zeros, &tangled, &index, &values, &[])
         };
         for (at, (k, window)) in left.iter().zip(&windows).enumerate() {

@@ -1,4 +1,4 @@
-//! What can go wrong between this library and a plugin.
+//! The errors of plugins, and of their use.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub enum Error {
     Library {
         /// The path of the library.
         path: PathBuf,
-        /// What the system says.
+        /// The message of the operating system.
         reason: String,
     },
     /// The library is not that of a plugin.
@@ -32,17 +32,17 @@ pub enum Error {
         /// The path of the library.
         path: PathBuf,
     },
-    /// The interface of the plugin is another one.
+    /// The interface of the plugin has an unsupported version.
     #[error(
         "pjrt: the interface of the plugin must have version 0.{oldest} or a later version 0, but it is {major}.{minor}; use \
          another release of the plugin"
     )]
     Version {
-        /// The first number of the plugin's version.
+        /// The major version of the plugin's interface.
         major: i32,
-        /// The second number of the plugin's version.
+        /// The minor version of the plugin's interface.
         minor: i32,
-        /// The oldest second number that is supported.
+        /// The oldest supported minor version.
         oldest: i32,
     },
     /// The table of functions is shorter than its version says.
@@ -51,25 +51,25 @@ pub enum Error {
          of the plugin"
     )]
     Table {
-        /// The bytes up to the last function that is used.
+        /// The bytes of the table up to the last function that is used.
         needed: usize,
         /// The bytes that the plugin reports.
         given: usize,
     },
-    /// A function is missing, or gave nothing where it must give something.
+    /// A function is missing, or returned no result where one is required.
     #[error("pjrt: the plugin must have a working `{call}`, but it {what}; use another release of the plugin")]
     Missing {
         /// The name of the function.
         call: &'static str,
-        /// What was found instead.
+        /// The defect, as the end of a sentence.
         what: &'static str,
     },
-    /// The plugin refuses a call, or work that was begun fails.
+    /// A call fails, or the asynchronous work that it started.
     #[error("{call}: {message}")]
     Plugin {
         /// The name of the function.
         call: &'static str,
-        /// What the plugin says.
+        /// The message of the plugin.
         message: String,
     },
     /// There is no device of this number.
@@ -77,7 +77,7 @@ pub enum Error {
     Device {
         /// The number of devices of the client.
         devices: usize,
-        /// The number that was asked for.
+        /// The number that was given.
         given: usize,
     },
     /// A program got another number of arguments.

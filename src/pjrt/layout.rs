@@ -1,19 +1,20 @@
-//! The parts of the C interface that are used, as data: what lies where.
+//! The layouts of the structs of the C interface that are used.
 //!
-//! Laws of the interface: a struct begins with its size in bytes and a pointer to extensions; fields are only ever appended;
-//! so a plugin that knows less reads a prefix, and one that knows more sees from the size which fields are there. The layouts
-//! are those of the header `pjrt_c_api.h` of OpenXLA, compared at versions 0.33, 0.81 and 0.113, and agree in what is used here.
+//! Laws of the interface: a struct begins with its size in bytes and a pointer to extensions; fields are only ever
+//! appended; so a plugin that knows less reads a prefix, and one that knows more sees from the size which fields are
+//! there. The layouts are those of the header `pjrt_c_api.h` of OpenXLA, compared at versions 0.33, 0.81 and 0.113, and
+//! agree in what is used here.
 //!
-//! Arguments of calls end with a reserve of zeros, which counts as part of them ([`Args`]): plugins refuse structs that are
-//! shorter than their own, and in every field that has been appended so far zero means that it is not used.
+//! Arguments of calls end with a reserve of zeros, which counts as part of them ([`Args`]): plugins refuse structs that
+//! are shorter than their own, and in every field that has been appended so far zero means that it is not used.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
-/// A pointer to something that only the plugin looks into.
+/// A pointer to an object of the plugin.
 pub(super) type Opaque = *mut c_void;
 
-/// A function of the table that takes these fields, and gives null or an error to be destroyed.
+/// A function of the table with arguments `A`, which returns null, or an error that the caller destroys.
 pub(super) type Call<A> = Option<unsafe extern "C" fn(*mut Args<A>) -> Opaque>;
 
 /// A function of the table that cannot fail.
@@ -22,7 +23,7 @@ pub(super) type Told<A> = Option<unsafe extern "C" fn(*mut Args<A>)>;
 /// A function of the table that is not used.
 type Unused = *const c_void;
 
-/// The words of zeros at the end of arguments.
+/// The number of zero words at the end of arguments.
 const RESERVE: usize = 16;
 
 /// The arguments of a call, or a struct that they point to: size, extensions, fields, zeros.
@@ -49,7 +50,7 @@ pub(super) struct Version {
     pub(super) minor: i32,
 }
 
-/// How the table of functions begins: what can be read before the version is known.
+/// The start of the table of functions, which can be read before the version is known.
 #[repr(C)]
 pub(super) struct Header {
     pub(super) size: usize,
@@ -110,34 +111,34 @@ pub(super) struct Api {
 #[repr(C)]
 pub(super) struct Nothing;
 
-/// The object that a call is about.
+/// The object of a call.
 #[repr(C)]
 pub(super) struct Handle {
     pub(super) of: Opaque,
 }
 
-/// An object, and another one that comes back.
+/// An object, and another object that is returned.
 #[repr(C)]
 pub(super) struct Related {
     pub(super) of: Opaque,
     pub(super) out: Opaque,
 }
 
-/// An object, and a number that comes back: an identifier, or the code of an element type.
+/// An object, and a number that is returned: an identifier, or the code of an element type.
 #[repr(C)]
 pub(super) struct Number {
     pub(super) of: Opaque,
     pub(super) out: i32,
 }
 
-/// An object, and a count that comes back.
+/// An object, and a count that is returned.
 #[repr(C)]
 pub(super) struct Counted {
     pub(super) of: Opaque,
     pub(super) out: usize,
 }
 
-/// An object, and characters that come back and live as long as the object.
+/// An object, and characters that are returned and live as long as the object.
 #[repr(C)]
 pub(super) struct Text {
     pub(super) of: Opaque,
@@ -145,7 +146,7 @@ pub(super) struct Text {
     pub(super) length: usize,
 }
 
-/// Options and callbacks, none of which is used, and the client that comes back.
+/// Options and callbacks, none of which is used, and the client that is returned.
 #[repr(C)]
 pub(super) struct ClientCreate {
     pub(super) options: *const c_void,
@@ -154,7 +155,7 @@ pub(super) struct ClientCreate {
     pub(super) client: Opaque,
 }
 
-/// A client, and its devices that come back and live as long as the client.
+/// A client, and its devices, which are returned and live as long as the client.
 #[repr(C)]
 pub(super) struct Devices {
     pub(super) client: Opaque,
@@ -171,7 +172,7 @@ pub(super) struct Program {
     pub(super) format_length: usize,
 }
 
-/// A program, options in the wire format of protocol buffers, and the executable that comes back.
+/// A program, options in the wire format of protocol buffers, and the executable that is returned.
 #[repr(C)]
 pub(super) struct Compile {
     pub(super) client: Opaque,
@@ -181,7 +182,7 @@ pub(super) struct Compile {
     pub(super) executable: Opaque,
 }
 
-/// Elements on the host, and the buffer and the event that come back.
+/// Elements on the host, and the buffer and the event that are returned.
 #[repr(C)]
 pub(super) struct FromHost {
     pub(super) client: Opaque,
@@ -199,10 +200,10 @@ pub(super) struct FromHost {
     pub(super) buffer: Opaque,
 }
 
-/// The law of memory by which the plugin does not look at elements on the host after the call.
+/// The semantics by which the plugin does not read the elements on the host after the call.
 pub(super) const IMMUTABLE_ONLY_DURING_CALL: i32 = 0;
 
-/// A buffer, and its sizes, which come back and live as long as the buffer.
+/// A buffer, and its sizes, which are returned and live as long as the buffer.
 #[repr(C)]
 pub(super) struct Dimensions {
     pub(super) buffer: Opaque,
@@ -210,7 +211,7 @@ pub(super) struct Dimensions {
     pub(super) length: usize,
 }
 
-/// The order of axes in memory, from the one whose neighbours are neighbours in memory, and tiles, of which there are none.
+/// A layout by the order of axes in memory, from the one of stride 1 on, and by tiles, of which there are none.
 #[repr(C)]
 pub(super) struct Tiled {
     size: usize,
@@ -232,7 +233,7 @@ pub(super) struct MemoryLayout {
 }
 
 impl MemoryLayout {
-    /// The layout in which axes lie in this order, which must live as long as the layout is used.
+    /// The layout with this order of axes; the slice must live as long as the layout is used.
     pub(super) fn of_order(minor_to_major: &[i64]) -> MemoryLayout {
         let tiled = Tiled {
             size: size_of::<Tiled>(),
@@ -247,7 +248,8 @@ impl MemoryLayout {
     }
 }
 
-/// A buffer, the place for its elements, and the event that comes back. With null as the place only the size comes back.
+/// A buffer, the destination of its elements, and the event that is returned. With a null destination, only the size is
+/// returned.
 #[repr(C)]
 pub(super) struct ToHost {
     pub(super) buffer: Opaque,
@@ -257,7 +259,7 @@ pub(super) struct ToHost {
     pub(super) event: Opaque,
 }
 
-/// How to run: no callbacks, and which inputs must not be given up.
+/// Options of a run: no callbacks, and the inputs that must not be donated.
 #[repr(C)]
 pub(super) struct ExecuteOptions {
     pub(super) callbacks: [*const c_void; 2],
@@ -267,7 +269,7 @@ pub(super) struct ExecuteOptions {
     pub(super) number_of_kept: usize,
 }
 
-/// A run: for each device a list of buffers that go in, and a list of places for those that come back.
+/// A run: for each device, a list of input buffers and a list of destinations for output buffers.
 #[repr(C)]
 pub(super) struct Execute {
     pub(super) executable: Opaque,
@@ -286,7 +288,7 @@ mod tests {
 
     use super::*;
 
-    /// The number of a function in the table of the header.
+    /// The index of a function in the table of the header, from its offset.
     fn number(offset: usize) -> usize {
         (offset - 40) / 8
     }

@@ -1,6 +1,7 @@
-//! Programs run in process by a PJRT plugin, the interface to compilers for CPUs, GPUs and TPUs. JAX, PyTorch and
-//! others reach these compilers by it. A plugin is a shared library that is named at run time; nothing of it is needed
-//! to compile this crate.
+//! Runs exported programs in process by a PJRT plugin.
+//!
+//! PJRT is the interface by which JAX, PyTorch and others use compilers for CPUs, GPUs and TPUs. A plugin is a shared
+//! library that is named at run time; this crate compiles without any plugin.
 //!
 //! ```no_run
 //! use polygrad::{Array, pjrt};
@@ -24,19 +25,20 @@
 //! ```
 //!
 //! # Ownership
-//! A [`Client`] is a handle, and a clone of it another one of the same client. A [`Buffer`] and an [`Executable`] belong to their client
-//! and keep it alive, so they may be dropped in any order; what the plugin holds for them is given back when they are dropped,
-//! and the client itself after the last of them. Arrays are copied to a device and back, and shared with neither. A run leaves its inputs as they
-//! are, even if a program says that they may be given up. The library of a plugin stays loaded until the process ends.
+//! A [`Client`] is a handle, and a clone of it is another handle of the same client. A [`Buffer`] and an [`Executable`]
+//! keep their client alive, so they may be dropped in any order; the plugin's object is released when the handle is
+//! dropped, and the client after the last object that belongs to it. Arrays are copied to a device and back: no memory
+//! is shared. A run does not donate its inputs, even if the program permits donation. The library of a plugin stays
+//! loaded until the process ends.
 //!
 //! # Time
-//! [`Executable::execute`] may return before the run is over: its results are buffers that will have elements. They can go
-//! into the next run at once. [`Buffer::wait`] and [`Buffer::to_array`] wait, and give the error of a run that failed. All types can be
-//! sent to and shared by other threads.
+//! Runs are asynchronous: [`Executable::execute`] may return before the run is over, and its results may be arguments
+//! of the next run at once. [`Buffer::wait`] and [`Buffer::to_array`] wait, and return the error of a run that failed.
+//! All types are `Send` and `Sync`.
 //!
 //! # Sources
-//! The header `pjrt_c_api.h` of OpenXLA, versions 0.57 to 0.115; the layouts of its structs are in `layout.rs`, and all calls in
-//! `plugin.rs`, the one module with unsafe code.
+//! The header `pjrt_c_api.h` of OpenXLA, versions 0.57 to 0.115; the layouts of its structs are in `layout.rs`, and all
+//! calls in `plugin.rs`, the only module with unsafe code.
 
 mod error;
 mod layout;
@@ -59,7 +61,7 @@ use signature::Input;
 /// The environment variable that names the library of a plugin.
 pub const PLUGIN_VARIABLE: &str = "POLYGRAD_PJRT_PLUGIN";
 
-/// A plugin at work: its devices, what it compiles and what it holds. See the [module](self).
+/// A client of a plugin: compiles programs for its devices, and copies arrays to them. See the [module](self).
 #[derive(Clone)]
 pub struct Client {
     raw: Arc<RawClient>,
@@ -71,16 +73,16 @@ pub struct Client {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Device {
-    /// The identifier that the plugin gives it.
+    /// The identifier of the device in the plugin.
     pub id: i32,
-    /// What kind of device it is, in the plugin's words.
+    /// The kind of the device, as the plugin names it.
     pub kind: String,
 }
 
 impl Client {
-    /// A client of the plugin in this library.
+    /// A client of the plugin in the library at a path.
     ///
-    /// The library's own code runs when it is loaded: name one that is trusted.
+    /// Loading a library runs its initializers: load trusted libraries only.
     ///
     /// # Errors
     /// If the library cannot be loaded, is not that of a plugin, has an interface older than 0.57, or finds no device.
@@ -107,10 +109,10 @@ impl Client {
         &self.platform
     }
 
-    /// What the plugin says about its version.
+    /// The version of the platform, as the plugin describes it.
     ///
     /// # Errors
-    /// If the plugin refuses to tell.
+    /// If the call fails.
     pub fn platform_version(&self) -> Result<String, Error> {
         self.raw.platform_version()
     }
@@ -120,7 +122,7 @@ impl Client {
         self.raw.version()
     }
 
-    /// The devices that this process can use, at least one.
+    /// The devices that this process can use; there is at least one.
     pub fn devices(&self) -> &[Device] {
         &self.devices
     }
@@ -148,7 +150,7 @@ impl Client {
     /// Copies an array to the first device.
     ///
     /// # Errors
-    /// If the plugin refuses, as it does if the device has no room.
+    /// If the plugin fails to copy, for instance because the device is out of memory.
     pub fn upload(&self, array: &Array) -> Result<Buffer, Error> {
         self.upload_to(array, 0)
     }
@@ -198,10 +200,10 @@ impl Executable {
         self.device
     }
 
-    /// Starts a run, and gives its results, which stay on the device. Inputs are left as they are.
+    /// Starts a run, and returns its results, which stay on the device. The inputs are not donated.
     ///
     /// # Errors
-    /// If the arguments do not fit the program, or belong to another client or device, or if the plugin refuses.
+    /// If the arguments do not fit the program, or belong to another client or device, or if the call fails.
     pub fn execute(&self, arguments: &[&Buffer]) -> Result<Vec<Buffer>, Error> {
         self.check(&arguments.iter().map(|b| (b.shape(), b.dtype())).collect::<Vec<_>>())?;
         let raw: Vec<&RawBuffer> = arguments.iter().map(|b| &b.raw).collect();
@@ -220,7 +222,7 @@ impl Executable {
         self.execute(&buffers.iter().collect::<Vec<_>>())?.iter().map(Buffer::to_array).collect()
     }
 
-    /// Whether arguments of these kinds fit the program, as far as its text says.
+    /// Checks that arguments of these kinds fit the program, if its text could be parsed.
     fn check(&self, given: &[(&[usize], DType)]) -> Result<(), Error> {
         let Some(inputs) = &self.inputs else { return Ok(()) };
         if inputs.len() != given.len() {
@@ -252,7 +254,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The buffer of the result of this number.
+    /// The buffer of the result of index `number`.
     fn of(number: usize, raw: RawBuffer) -> Result<Buffer, Error> {
         let code = raw.element_type()?;
         let dtype = DType::ALL.into_iter().find(|dtype| with_elem!(*dtype, E => <E as Element>::CODE) == code);
@@ -269,7 +271,7 @@ impl Buffer {
         self.dtype
     }
 
-    /// Waits until the elements are there.
+    /// Waits until the elements are computed.
     ///
     /// # Errors
     /// If the run that computes them fails.
@@ -277,7 +279,7 @@ impl Buffer {
         self.raw.wait()
     }
 
-    /// A copy of the elements, as soon as they are there.
+    /// Waits until the elements are computed, and copies them to an array.
     ///
     /// # Errors
     /// If the run that computes them fails.

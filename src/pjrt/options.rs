@@ -1,18 +1,20 @@
-//! Options of the compiler, in the wire format of protocol buffers. They are the message `CompileOptionsProto` of XLA
-//! with the fields that must be set. A field is a number and a kind in one varint, then its value.
+//! Compile options for a plugin, encoded in the wire format of protocol buffers.
+//!
+//! The options are the message `CompileOptionsProto` of XLA with the fields that must be set. A field is encoded as one
+//! varint with its number and wire type, then its value.
 
-/// The field of the options that holds those of the build.
+/// The field of the options that holds the build options.
 const BUILD: u64 = 3;
-/// Fields of the build.
+/// Fields of the build options.
 const ORDINAL: u64 = 1;
 const REPLICAS: u64 = 4;
 const PARTITIONS: u64 = 5;
 const ASSIGNMENT: u64 = 9;
-/// Fields of the assignment of devices.
+/// Fields of the device assignment.
 const REPLICA_COUNT: u64 = 1;
 const COMPUTATION_COUNT: u64 = 2;
 const DEVICES: u64 = 3;
-/// The field of one computation's devices that holds their identifiers.
+/// The field of the devices of one computation that holds their identifiers.
 const IDENTIFIERS: u64 = 1;
 
 fn varint(mut n: u64, out: &mut Vec<u8>) {
@@ -34,7 +36,7 @@ fn message(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// The options of a program for the one device of this identifier.
+/// The options of a program for one device, by its identifier.
 pub(super) fn for_device(identifier: i32) -> Vec<u8> {
     let (mut identifiers, mut devices, mut assignment, mut build, mut out) = <(Vec<u8>, _, _, _, _)>::default();
     varint(i64::from(identifier) as u64, &mut identifiers);
@@ -42,7 +44,7 @@ pub(super) fn for_device(identifier: i32) -> Vec<u8> {
     number(REPLICA_COUNT, 1, &mut assignment);
     number(COMPUTATION_COUNT, 1, &mut assignment);
     message(DEVICES, &devices, &mut assignment);
-    // The ordinal -1 says that the assignment chooses.
+    // The ordinal -1 means that the device assignment determines the device.
     number(ORDINAL, -1, &mut build);
     number(REPLICAS, 1, &mut build);
     number(PARTITIONS, 1, &mut build);

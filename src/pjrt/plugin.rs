@@ -1,12 +1,12 @@
-//! A plugin: its library, its table of functions, and the objects that it makes, each of which is given back once.
+//! Safe wrappers of a plugin: its library, its table of functions, and its objects, each of which is destroyed once.
 //!
-//! Laws: an object holds what it lives in (a buffer and an executable hold their client), so a client is destroyed after the
-//! last of them; a library that was loaded stays loaded until the process ends, since plugins keep threads and globals; it is
-//! set up once.
+//! Laws: a buffer and an executable own a reference to their client, so the client is destroyed after the last of them;
+//! a loaded library stays loaded until the process ends, since plugins keep threads and globals; a plugin is
+//! initialized once.
 //!
-//! Unsafe code, as this module is allowed by name to have: functions of the C interface, and the pointers that they take and give.
-//! What it relies on is that the plugin keeps the interface whose version it states: pointers that come back are valid as long as the
-//! header says, and all functions may be called from any thread.
+//! The unsafe code of this module calls functions of the C interface, and reads pointers that they return. It relies on
+//! the plugin to implement the interface whose version it states: returned pointers are valid as long as the header
+//! says, and all functions may be called from any thread.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_void};
@@ -23,19 +23,19 @@ use super::layout::{
     Header, IMMUTABLE_ONLY_DURING_CALL, MemoryLayout, Nothing, Number, Opaque, Program, Related, Text, ToHost,
 };
 
-/// The oldest second number of a version whose structs are known to be these.
+/// The oldest minor version whose structs are known to have these layouts.
 const OLDEST: i32 = 57;
 
-/// The function of a library that gives the table.
+/// The function of a library that returns the table.
 const ENTRY: &CStr = c"GetPjrtApi";
 
-/// A Rust type whose values are elements as the interface stores them: one byte for a truth value.
+/// A Rust type whose values have the representation of elements in the interface: one byte for a truth value.
 pub(super) trait Element: Copy {
     /// The code of the element type.
     const CODE: i32;
 }
 
-/// A Rust type of which any bits are a value, so that a plugin may write them. Truth values come back as bytes.
+/// A Rust type for which any bit pattern is a value, so that a plugin may write it. Truth values are read as bytes.
 pub(super) trait Bits: Copy {}
 
 impl Bits for u8 {}
@@ -59,7 +59,7 @@ impl Element for f64 {
     const CODE: i32 = 12;
 }
 
-/// Whether a table with this header has the functions and structs that are used.
+/// Checks that a table of this size and version has the functions and structs that are used.
 fn check(size: usize, (major, minor): (i32, i32)) -> Result<(), Error> {
     if size >= size_of::<Header>() && (major != 0 || minor < OLDEST) {
         return Err(Error::Version { major, minor, oldest: OLDEST });
@@ -70,10 +70,10 @@ fn check(size: usize, (major, minor): (i32, i32)) -> Result<(), Error> {
     Ok(())
 }
 
-/// The tables of plugins that have been set up.
+/// The addresses of the tables of plugins that have been initialized.
 static SET_UP: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// The table of functions of a plugin that has been set up.
+/// The table of functions of an initialized plugin.
 #[derive(Clone, Copy)]
 pub(super) struct Plugin {
     api: &'static Api,
@@ -85,7 +85,7 @@ unsafe impl Send for Plugin {}
 unsafe impl Sync for Plugin {}
 
 impl Plugin {
-    /// The plugin of a library, which is loaded unless it is.
+    /// Loads the library of a plugin, unless it is loaded, and initializes the plugin.
     pub(super) fn load(path: &Path) -> Result<Plugin, Error> {
         // SAFETY: the initializers of the library run, which the user answers for by naming it.
         let library = unsafe { Library::new(path) };
@@ -97,7 +97,7 @@ impl Plugin {
             Ok(entry) => unsafe { entry() },
             Err(_) => return Err(Error::NoPlugin { path: path.to_path_buf() }),
         };
-        // What follows may start threads, so the library is not unloaded from here on.
+        // Initialization may start threads, so the library is never unloaded from here on.
         std::mem::forget(library);
         // SAFETY: the table belongs to the library, which stays.
         let plugin = unsafe { Plugin::of_table(table) }?;
@@ -139,7 +139,7 @@ impl Plugin {
         (self.api.header.version.major, self.api.header.version.minor)
     }
 
-    /// Calls a function with these fields, and gives them as the function leaves them.
+    /// Calls a function with these fields, and returns the fields as the function leaves them.
     ///
     /// # Safety
     /// Pointers in the fields are valid for this function.
@@ -175,7 +175,7 @@ impl Plugin {
         text.unwrap_or_default()
     }
 
-    /// Gives an object back. That this fails is no news to anybody: the error is destroyed, too.
+    /// Destroys an object. An error is ignored, and destroyed, too.
     ///
     /// # Safety
     /// The pointer is an object that this function destroys, and is not used again.
@@ -185,7 +185,7 @@ impl Plugin {
     }
 }
 
-/// The characters that a call gave.
+/// A copy of the characters that a call returned.
 ///
 /// # Safety
 /// The object that they belong to is alive.
@@ -193,24 +193,24 @@ unsafe fn copied(text: &Text) -> String {
     if text.start.is_null() {
         return String::new();
     }
-    // SAFETY: the plugin says that there are so many bytes.
+    // SAFETY: the plugin states this number of bytes.
     let bytes = unsafe { slice::from_raw_parts(text.start.cast::<u8>(), text.length) };
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a call gave, which must not be null.
+/// Checks that a returned pointer is not null.
 fn given(call: &'static str, out: Opaque) -> Result<NonNull<c_void>, Error> {
     NonNull::new(out).ok_or(Error::Missing { call, what: "gives a null pointer" })
 }
 
-/// Work that goes on, to be waited for.
+/// An event: the completion of asynchronous work.
 struct Event {
     plugin: Plugin,
     event: NonNull<c_void>,
 }
 
 impl Event {
-    /// Waits for the end of the work, and says how it ended.
+    /// Waits for the completion of the work, and returns its error.
     fn wait(self, during: &'static str) -> Result<(), Error> {
         // SAFETY: the event is alive.
         let done = unsafe { self.plugin.call(during, self.plugin.api.event_await, Handle { of: self.event.as_ptr() }) };
@@ -225,7 +225,7 @@ impl Drop for Event {
     }
 }
 
-/// A client, whose devices live as long.
+/// A client, whose devices live as long as the client.
 pub(super) struct RawClient {
     plugin: Plugin,
     client: NonNull<c_void>,
@@ -257,7 +257,7 @@ impl RawClient {
         if found.length == 0 || found.start.is_null() {
             return Err(Error::Missing { call, what: "gives no device" });
         }
-        // SAFETY: the plugin says that there are so many.
+        // SAFETY: the plugin states this number of devices.
         let devices = unsafe { slice::from_raw_parts(found.start, found.length) };
         client.devices = devices.iter().map(|d| given(call, *d)).collect::<Result<_, _>>()?;
         Ok(client)
@@ -290,7 +290,7 @@ impl RawClient {
         self.devices.get(k).copied().ok_or(Error::Device { devices: self.devices.len(), given: k })
     }
 
-    /// The identifier of a device, and what kind of device it is.
+    /// The identifier and the kind of a device.
     pub(super) fn describe(&self, k: usize) -> Result<(i32, String), Error> {
         let (plugin, call) = (self.plugin, "PJRT_Device_GetDescription");
         let fields = Related { of: self.device(k)?.as_ptr(), out: ptr::null_mut() };
@@ -305,10 +305,10 @@ impl RawClient {
         }
     }
 
-    /// A text of MLIR, compiled with these options.
+    /// Compiles an MLIR text with these options.
     pub(super) fn compile(self: &Arc<Self>, text: &str, options: &[u8]) -> Result<RawExecutable, Error> {
         let (plugin, call, format) = (self.plugin, "PJRT_Client_Compile", "mlir");
-        // The reader of texts looks for a zero after the end, whatever the length is.
+        // Parsers of MLIR read a zero byte after the end, whatever the length is.
         let code = [text.as_bytes(), &[0]].concat();
         let program = Args::new(Program {
             code: code.as_ptr().cast::<c_char>(),
@@ -356,8 +356,8 @@ impl RawClient {
             done_with_host_buffer: ptr::null_mut(),
             buffer: ptr::null_mut(),
         };
-        // SAFETY: client and device are alive; there are as many elements as the sizes say, in row-major order, which the plugin
-        // does not look at after the call.
+        // SAFETY: client and device are alive; there are as many elements as the sizes say, in row-major order, which
+        // the plugin does not read after the call.
         let made = unsafe { plugin.call(call, plugin.api.client_buffer_from_host_buffer, fields) }?;
         let event = NonNull::new(made.done_with_host_buffer).map(|event| Event { plugin, event });
         let buffer = RawBuffer { client: self.clone(), buffer: given(call, made.buffer)? };
@@ -368,7 +368,7 @@ impl RawClient {
 
 impl Drop for RawClient {
     fn drop(&mut self) {
-        // SAFETY: whatever was made by the client held it, so it is gone.
+        // SAFETY: every object of the client owns a reference to it, so all of them have been destroyed.
         unsafe { self.plugin.destroy("PJRT_Client_Destroy", self.plugin.api.client_destroy, self.client) };
     }
 }
@@ -409,8 +409,8 @@ impl RawExecutable {
         }
     }
 
-    /// Starts a run, and gives the buffers of its results, which may not have their elements yet. Buffers that go in must
-    /// be of the same client, and are kept.
+    /// Starts a run, and returns the buffers of its results, whose elements may not be computed yet. Input buffers must
+    /// belong to the same client, and are not donated.
     pub(super) fn execute(&self, inputs: &[&RawBuffer]) -> Result<Vec<RawBuffer>, Error> {
         let (plugin, call) = (self.client.plugin, "PJRT_LoadedExecutable_Execute");
         for (number, input) in inputs.iter().enumerate() {
@@ -439,8 +439,8 @@ impl RawExecutable {
             complete_events: ptr::null_mut(),
             device: ptr::null_mut(),
         };
-        // SAFETY: the executable is for one device; it and all inputs are alive and of one client; there is a place for
-        // each result; the lists need to live through the call only.
+        // SAFETY: the executable is for one device; it and all inputs are alive and of one client; there is a
+        // destination for each result; the lists need to live through the call only.
         let done = unsafe { plugin.call(call, plugin.api.loaded_executable_execute, fields) };
         // Results are ours even if the call fails halfway.
         let made = outputs
@@ -455,7 +455,7 @@ impl RawExecutable {
 impl Drop for RawExecutable {
     fn drop(&mut self) {
         let (plugin, call) = (self.client.plugin, "PJRT_LoadedExecutable_Destroy");
-        // SAFETY: the executable is ours; runs that go on hold what they need.
+        // SAFETY: the executable is ours; the plugin keeps alive what unfinished runs need.
         unsafe { plugin.destroy(call, plugin.api.loaded_executable_destroy, self.executable) };
     }
 }
@@ -481,7 +481,7 @@ impl RawBuffer {
         Ok(found.out)
     }
 
-    /// The shape, which is known before the elements are.
+    /// The shape, which is known before the elements are computed.
     pub(super) fn shape(&self) -> Result<Vec<usize>, Error> {
         let (plugin, call) = (self.client.plugin, "PJRT_Buffer_Dimensions");
         let fields = Dimensions { buffer: self.buffer.as_ptr(), start: ptr::null(), length: 0 };
@@ -493,14 +493,14 @@ impl RawBuffer {
         if found.start.is_null() {
             return Err(Error::Missing { call, what: "gives a null pointer" });
         }
-        // SAFETY: the plugin says that there are so many.
+        // SAFETY: the plugin states this number of sizes.
         let sizes = unsafe { slice::from_raw_parts(found.start, found.length) };
         let known =
             |n: &i64| usize::try_from(*n).map_err(|_| Error::Missing { call, what: "gives a size that is not known" });
         sizes.iter().map(known).collect()
     }
 
-    /// Waits until the elements are there.
+    /// Waits until the elements are computed.
     pub(super) fn wait(&self) -> Result<(), Error> {
         let (plugin, call) = (self.client.plugin, "PJRT_Buffer_ReadyEvent");
         let fields = Related { of: self.buffer.as_ptr(), out: ptr::null_mut() };
@@ -509,7 +509,8 @@ impl RawBuffer {
         Event { plugin, event: given(call, event)? }.wait(call)
     }
 
-    /// Copies the elements, in row-major order, as soon as they are there. There must be room for all.
+    /// Waits until the elements are computed, and copies them in row-major order; `place` must have the size of all of
+    /// them.
     pub(super) fn download<B: Bits>(&self, rank: usize, place: &mut [B]) -> Result<(), Error> {
         let (plugin, call) = (self.client.plugin, "PJRT_Buffer_ToHostBuffer");
         let order: Vec<i64> = (0..rank as i64).rev().collect();
@@ -522,14 +523,14 @@ impl RawBuffer {
             event: ptr::null_mut(),
         };
         let needed = size_of_val(place);
-        // SAFETY: the buffer is alive; without a place only the size comes back.
+        // SAFETY: the buffer is alive; with a null destination only the size is returned.
         let found = unsafe { plugin.call(call, plugin.api.buffer_to_host_buffer, fields(ptr::null_mut(), 0)) }?;
         if found.bytes != needed {
             return Err(Error::Bytes { needed, given: found.bytes });
         }
         let fields = fields(place.as_mut_ptr().cast::<c_void>(), needed);
-        // SAFETY: the buffer is alive, and there is room for its elements until the event, which is waited for; whatever
-        // bits come are values of the type.
+        // SAFETY: the buffer is alive, and the destination has its size and lives until the event, which is waited for;
+        // any bit pattern is a value of the type.
         let found = unsafe { plugin.call(call, plugin.api.buffer_to_host_buffer, fields) }?;
         Event { plugin, event: given(call, found.event)? }.wait(call)
     }
@@ -538,7 +539,7 @@ impl RawBuffer {
 impl Drop for RawBuffer {
     fn drop(&mut self) {
         let plugin = self.client.plugin;
-        // SAFETY: the buffer is ours; runs that go on hold what they need.
+        // SAFETY: the buffer is ours; the plugin keeps alive what unfinished runs need.
         unsafe { plugin.destroy("PJRT_Buffer_Destroy", plugin.api.buffer_destroy, self.buffer) };
     }
 }

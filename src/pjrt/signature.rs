@@ -1,21 +1,22 @@
-//! The types of a program's inputs, read from its text, so that arguments are checked here. Plugins differ in what they
-//! make of arguments that do not fit.
+//! The types of a program's inputs, parsed from its text, by which arguments are checked before a run.
 //!
-//! Law: what is not understood is not checked. That is a type of another element type, and a text in another form than that of
-//! `func.func public @main(%x: tensor<..>, ..)`.
+//! Plugins differ in their behaviour for arguments of wrong types, so the check is made here.
+//!
+//! Law: an input of an element type that arrays do not have is not checked, and neither is a program whose text is not
+//! of the form `func.func public @main(%x: tensor<..>, ..)`.
 
 use crate::dtype::DType;
 
-/// The type of an input, as StableHLO writes it, and whether arrays can have it.
+/// The type of an input, as StableHLO text and parsed.
 #[derive(Debug, PartialEq)]
 pub(super) struct Input {
     /// The type in the text.
     pub(super) text: String,
-    /// Shape and element type, if they are known.
+    /// Shape and element type; `None` if arrays do not have the element type.
     pub(super) kind: Option<(Vec<usize>, DType)>,
 }
 
-/// How StableHLO writes an element type.
+/// The StableHLO name of an element type.
 fn spelled(dtype: DType) -> &'static str {
     match dtype {
         DType::F64 => "f64",
@@ -25,7 +26,7 @@ fn spelled(dtype: DType) -> &'static str {
     }
 }
 
-/// How StableHLO writes the type of an array.
+/// The StableHLO text of the type of an array.
 pub(super) fn written(shape: &[usize], dtype: DType) -> String {
     let sizes: String = shape.iter().map(|n| format!("{n}x")).collect();
     format!("tensor<{sizes}{}>", spelled(dtype))
@@ -40,7 +41,7 @@ fn parsed(text: &str) -> Option<(Vec<usize>, DType)> {
     Some((shape, dtype))
 }
 
-/// The rest of a text after its first list in parentheses, and the parts of that list.
+/// The parts of the first list in parentheses of a text, separated by commas.
 fn list(text: &str) -> Option<Vec<&str>> {
     let start = text.find('(')? + 1;
     let (mut depth, mut from, mut parts, mut quoted) = (0, start, Vec::new(), false);
@@ -64,7 +65,7 @@ fn list(text: &str) -> Option<Vec<&str>> {
     None
 }
 
-/// The inputs of the function `main` of a text, unless it is in another form.
+/// The inputs of the public function `main` of a text; `None` if the text has another form.
 pub(super) fn inputs(text: &str) -> Option<Vec<Input>> {
     let main = text.find("@main(").filter(|at| text[..*at].trim_end().ends_with("public"))?;
     let read = |part: &str| {

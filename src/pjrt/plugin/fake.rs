@@ -1,4 +1,4 @@
-//! A plugin of a few functions that write down their calls, and mistakes of plugins that real ones do not make.
+//! Tests with a fake plugin that logs its calls, and with errors that real plugins do not have.
 
 use std::cell::RefCell;
 use std::mem;
@@ -13,19 +13,19 @@ fn log(what: &'static str) {
     LOG.with_borrow_mut(|log| log.push(what));
 }
 
-/// The calls so far, which are forgotten.
+/// Takes the log of the calls so far.
 fn calls() -> Vec<&'static str> {
     LOG.with_borrow_mut(mem::take)
 }
 
-/// Something to point to.
+/// The target of the fake plugin's pointers.
 static OBJECT: u64 = 0;
 
 fn object() -> Opaque {
     (&raw const OBJECT).cast_mut().cast()
 }
 
-/// A function that writes its name down and succeeds.
+/// Defines a function that logs its name and succeeds.
 macro_rules! logged {
     ($name:ident, $fields:ty, $what:literal) => {
         unsafe extern "C" fn $name(_: *mut Args<$fields>) -> Opaque {
@@ -54,7 +54,7 @@ macro_rules! gives {
 }
 
 struct Listed([Opaque; 1]);
-// SAFETY: nothing is behind the pointers.
+// SAFETY: the functions do not dereference the pointers.
 unsafe impl Sync for Listed {}
 static DEVICES: Listed = Listed([(&raw const OBJECT).cast_mut().cast()]);
 
@@ -65,7 +65,7 @@ gives!(get_executable, Related, out = object());
 gives!(num_outputs, Counted, out = 2);
 gives!(from_host, FromHost, buffer = object(), done_with_host_buffer = object());
 
-/// A run that makes one result of two, and fails.
+/// A run that returns one of two results, and fails.
 unsafe extern "C" fn execute_halfway(args: *mut Args<Execute>) -> Opaque {
     unsafe { **(*args).fields.outputs = object() };
     log("run");
@@ -81,7 +81,7 @@ unsafe extern "C" fn error_destroy(_: *mut Args<Handle>) {
     log("error gone");
 }
 
-/// A table that does not change any more, as those of libraries do not.
+/// A table that is leaked and constant from now on, as those of libraries are.
 fn table(change: impl FnOnce(&mut Api)) -> *const Header {
     // SAFETY: zeros are null pointers and absent functions.
     let mut api: Api = unsafe { mem::zeroed() };
@@ -125,7 +125,7 @@ fn tables_of_other_versions_are_refused() {
     assert!(plugin(|api| api.header.size += 800).is_ok());
     assert!(refused(|api| api.header.version.minor = OLDEST - 1).contains("it is 0.56"));
     assert!(refused(|api| api.header.version.major = 1).contains("it is 1.57"));
-    // The version is not read where there is none.
+    // The version of a table that is too short for it is not read.
     assert!(refused(|api| api.header.size = 39).ends_with("it has 39; use another release of the plugin"));
     assert!(refused(|api| api.header.size -= 8).contains(&format!("it has {}", size_of::<Api>() - 8)));
     // SAFETY: null is allowed.
@@ -173,7 +173,7 @@ fn everything_is_given_back_once_and_the_client_last() {
     assert_eq!(calls(), ["waited", "event gone"]);
     drop(client);
     assert!(calls().is_empty(), "the client is still needed");
-    // A result that was made before the run failed is given back, too.
+    // A result that was returned although the run failed is destroyed, too.
     let failed = executable.execute(&[&buffer]).err().map(|e| e.to_string());
     assert_eq!(failed.as_deref(), Some("PJRT_LoadedExecutable_Execute: no room"));
     assert_eq!(calls(), ["run", "error gone", "buffer gone"]);
