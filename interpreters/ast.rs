@@ -1,9 +1,9 @@
 //! `Ast`: staging. The meaning of a program is its text.
 //!
-//! Running a generic program at this interpreter records the program: each operation makes a [`Term`], nothing is
+//! Running a generic program at this interpreter records the program: each operation makes a [`Term`], and no value is
 //! computed. The step of a loop runs once, on variables; its body becomes a closed program with explicitly captured
-//! values. This is the syntactic algebra of "Dual arrays", appendix C.1, except that
-//! sharing is observed instead of declared.
+//! values. This is the syntactic algebra of "Dual arrays", appendix C.1, except that sharing is observed instead of
+//! declared.
 //!
 //! Law: interpreting the recorded program at `T` is running the generic program at `T`.
 
@@ -39,7 +39,7 @@ fn same(op: Op<Term>, like: &Term) -> Term {
     Term::new(op, Shape::from_slice(like.sizes()), like.element_type())
 }
 
-/// Known numbers are constants of a program.
+/// Arrays enter a program as constants.
 impl Enter<Array> for Term {
     fn enter(t: Array) -> Term {
         Term::constant(t)
@@ -180,7 +180,7 @@ impl BaseTensor for Term {
             results[..carried].iter().map(|c| Shape::from_slice(c.sizes())).chain(changing).collect();
         let (body, captured) = Term::body(&variables, &results, start);
         let loop_ = Loop { n, reverse, body, init, xs: xs.to_vec(), captured };
-        // A loop has several results; its own kind has no meaning.
+        // A loop has several results, so the shape and element type of its own term are not used.
         let of = Term::new(Op::Loop(Box::new(loop_)), Shape::new(), DType::F64);
         let output = |(k, result): (usize, &Term)| {
             Term::new(Op::Output(of.clone(), k), result_shapes[k].clone(), result.element_type())
@@ -219,12 +219,12 @@ impl Staging for Term {
 }
 
 impl Report for Term {
-    /// What depends on no input is known.
+    /// A term that depends on no input has a known value.
     fn peek(&self) -> Option<Array> {
         self.value()
     }
 
-    /// Where the operation was written; it has no number.
+    /// The source location of the operation; a term has no site number.
     fn site(&self) -> Site {
         Site { number: 0, place: self.place() }
     }

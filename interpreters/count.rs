@@ -1,15 +1,16 @@
-//! `Count<T>`: what a program costs, over any interpreter `T`. A value is a value of `T`; every
-//! operation notes its calls, elementary operations and bytes, by family.
+//! `Count<T>`: the cost of a program, over any interpreter `T`.
 //!
-//! Law: the counts depend on shapes, on which values have another owner, and not on `T`, except that a loop is counted
-//! as often as `T` runs its step. [`Cost`] defines the cost of an operation. An operation that updates its operand in
+//! A value is a value of `T`; every operation records its calls, elementary operations and bytes, by family.
+//!
+//! Law: the counts depend on shapes and on the sharing of values, and not on `T`, except that a loop is counted as
+//! often as `T` runs its step. [`Cost`] defines the cost of an operation. An operation that updates its operand in
 //! place copies an operand that has another owner.
 //!
-//! A count is an instance of its own, and no mark of an observation (`watch`). An observation holds the operands of an
-//! operation until the result is reported, so an update in place copies its base; it takes an update by a linear
-//! operation for two operations, reports each result of an operation apart, leaves out the step of a loop without
-//! trips, and keeps marks from trip to trip. A count says what a run costs: it can do none of this, and with a case for
-//! each of these differences, observations would be harder to read than two instances are.
+//! A count is an interpreter of its own, and no mark of an observation (`watch`). An observation holds the operands of
+//! an operation until the result is reported, so an update in place copies its base; it counts an update by a linear
+//! operation as two operations, reports each result of an operation separately, leaves out the step of a loop without
+//! trips, and keeps marks from trip to trip. A count must have the cost of a run, so it can do none of this; one
+//! interpreter with a case for each of these differences would be harder to read than two.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,9 +29,9 @@ use crate::source::Site;
 /// A family of operations in a tally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// Functions of one float tensor.
+    /// Elementwise functions of one float tensor.
     Unary,
-    /// Functions of two float tensors.
+    /// Elementwise functions of two float tensors.
     Binary,
     /// Operations with derivative zero.
     Discrete,
@@ -42,9 +43,9 @@ pub enum Family {
     Contract,
     /// Extrema along an axis.
     Reduce,
-    /// Reading at indices.
+    /// Gathers: reads at indices.
     Gather,
-    /// Adding at indices.
+    /// Scatter-adds: additions at indices.
     Scatter,
     /// Concatenation.
     Concat,
@@ -138,12 +139,12 @@ impl<T: BaseTensor> Count<T> {
         scope::observed::<Count<T>, Tally, R>(f)
     }
 
-    /// Notes the cost of operations.
+    /// Adds the cost of operations.
     fn charge(family: Family, cost: Cost) {
         scope::observer::<Count<T>, Tally, ()>(|tally| tally.0[family as usize] += cost);
     }
 
-    /// Notes the cost of an operation and wraps its result.
+    /// Adds the cost of an operation, and wraps its result.
     fn note(family: Family, cost: Cost, result: T) -> Self {
         Count::<T>::charge(family, cost);
         Count::new(result)
@@ -154,19 +155,20 @@ impl<T: BaseTensor> Count<T> {
         Count(value, Owners::default())
     }
 
-    /// Notes the cost of an operation that hands its operand on: the result has the owners of the operand.
+    /// Adds the cost of an operation that returns its operand: the result has the owners of the operand.
     fn note_same(&self, family: Family, result: T) -> Self {
         Count::<T>::charge(family, Cost::same());
         Count(result, self.1.clone())
     }
 
-    /// The value, to be updated in place at this cost, and the cost; a value that has another owner is copied before.
+    /// The value, for an update in place, and the cost of the update; a copy is included if the value has another
+    /// owner.
     fn changed(self, cost: Cost) -> (T, Cost) {
         let copied = if Owners::strong_count(&self.1) > 1 { Cost::copy(kind(&self.0)) } else { Cost::default() };
         (self.0, Cost { calls: cost.calls, ..cost + copied })
     }
 
-    /// Notes an operation that reads all operands, and computes the elements of its result.
+    /// Adds the cost of an operation that reads all operands and computes all elements of its result.
     fn whole(family: Family, operands: &[&Self], result: T) -> Self {
         Count::note(family, Cost::whole(operands.iter().map(|t| kind(&t.0)), kind(&result)), result)
     }

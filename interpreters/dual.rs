@@ -1,8 +1,8 @@
 //! `Dual<T>`: forward-mode differentiation over any interpreter `T`.
 //!
 //! A value is a primal and, unless the tangent is a known zero, a tangent. Every operation computes both, and nothing
-//! is recorded. This is the first evaluator of derivatives of "Dual arrays", section 2.3, at once and for
-//! arrays.
+//! is recorded. This is the first evaluator of derivatives of "Dual arrays", section 2.3, without the intermediate
+//! term, and for arrays.
 //!
 //! Laws: the primal part equals the value at `T`. Integers and masks have no tangent. Tangents of two differentiations
 //! of one level never mix: each tangent carries its level, and an operation on two different levels panics.
@@ -61,7 +61,7 @@ impl<T: BaseTensor> Dual<T> {
         Dual { primal, tangent: None }
     }
 
-    /// The same primal with another tangent, made from this one's.
+    /// A primal with a tangent that is computed from the tangent of this value.
     fn along(&self, primal: T, f: impl FnOnce(&T) -> T) -> Self {
         let site = primal.site();
         Dual { primal, tangent: self.tangent.as_ref().map(|(level, t)| (*level, attributed::<T, T>(site, || f(t)))) }
@@ -182,7 +182,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         if self.tangent.is_none() {
             return Dual::constant_of(x.reduce(op));
         }
-        // Wrong operands get the message of the reduction, not that of the gather.
+        // Checked first, so that an error has the message of the reduction, not that of the gather.
         op.result((x.shape(), x.dtype()));
         let ix = op.indices(x.shape(), &T::discrete(&op.position(), &[x]));
         self.along(x.gather(&ix), |t| t.gather(&ix))
@@ -241,7 +241,8 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         results.into_iter().zip(tangents).map(pair).collect()
     }
 
-    /// Runs the rule for tangents; a function without rules runs as it is, since nothing is kept in forward mode.
+    /// Runs the rule for tangents; a function without rules runs as a plain function, since forward mode keeps no
+    /// residuals.
     ///
     /// # Panics
     /// When the function has rules, and none for tangents.
@@ -292,7 +293,7 @@ impl<T: BaseTensor> BaseTensor for Dual<T> {
         }
     }
 
-    /// Where numbers are unknown and nothing has a tangent, this is the loop of `T`.
+    /// If values are unknown and nothing has a tangent, this is the loop of `T`.
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         let known = !T::records() && init[0].peek().is_some();
         if let (Some(most), true, true) = (most, known, T::runs_all_trips()) {
@@ -352,7 +353,8 @@ impl<T: BaseTensor> Staging for Dual<T> {
             still &= results.iter().all(|y| y.tangent.is_none());
             results.into_iter().map(|y| y.primal).collect()
         })?;
-        // A tangent would be that of a captured value, which the program of the primal values does not know.
+        // A result with a tangent depends on a captured value with one, which the program of primal values does not
+        // have.
         still.then(|| (program, captured.into_iter().map(Dual::constant_of).collect()))
     }
 

@@ -1,4 +1,4 @@
-//! `#[derive(Tree)]`: structs and enums as trees of tensors, which loops may return. See `polygrad::Tree`, which re-exports it.
+//! `#[derive(Tree)]`: structs and enums as trees of tensors, which loops may return. Re-exported by `polygrad::Tree`.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -19,7 +19,7 @@ pub fn derive_tree(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     Derived::of(&input).map_or_else(Error::into_compile_error, |derived| derived.implementation(&input)).into()
 }
 
-/// What the type parameters of a type mean.
+/// The roles of the type parameters of a type.
 struct Derived {
     interpreter: Ident,
     /// Whether the interpreter is a parameter of the type.
@@ -73,7 +73,7 @@ impl Derived {
         Ok(derived)
     }
 
-    /// The mistakes that would otherwise be reported in other words, or not at all.
+    /// Reports mistakes that rustc would report with a less helpful message, or not at all.
     fn check(&self, input: &DeriveInput) -> Result<(), Error> {
         let mut faults: Option<Error> = None;
         for field in fields(&input.data) {
@@ -184,7 +184,7 @@ impl Derived {
         quote!(<#(#arguments),*>)
     }
 
-    /// What `map` and `visit` do with a variant, or with a struct.
+    /// The match arms of `map` and `visit` for a variant, or a struct.
     fn arms(&self, variant: &Variant<'_>) -> (TokenStream, TokenStream) {
         let (path, interpreter) = (&variant.path, &self.interpreter);
         let (mut members, mut bound, mut mapped, mut seen) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -200,7 +200,7 @@ impl Derived {
                     (index.to_token_stream(), quote!(::polygrad::tree::PathStep::Item(#k)))
                 }
             };
-            // Faults are shown at the type of the field.
+            // Errors are reported at the type of the field.
             let at = ty.span();
             let (map, show) = if self.is_tree(ty) {
                 let tree = quote_spanned!(at=> <#ty as ::polygrad::Tree<#interpreter>>);
@@ -261,7 +261,7 @@ fn fields(data: &Data) -> Vec<&Field> {
     }
 }
 
-/// Whether a parameter has a bound that names this trait, beside the parameter or in a where clause.
+/// Whether a parameter has a bound that names this trait, in the list of parameters or in a where clause.
 fn is_bounded(generics: &Generics, parameter: &TypeParam, bound: &str) -> bool {
     let is = |tokens: TokenStream| mentions(tokens, &|word| word == bound);
     is(parameter.bounds.to_token_stream()) || clauses(generics, parameter).any(is)

@@ -1,10 +1,10 @@
 //! Calls of linear algebra, applied to dual numbers.
 //!
-//! A call that is linear in its only operand with a tangent is a term. Any other is run by its rule, at dual numbers
-//! whose primals are known and whose tangents are those of the operands; the rule is linear in these, so it leaves
-//! behind the terms of a linear map.
+//! A call that is linear in its only operand with a tangent becomes a term. For any other call, its rule runs at dual
+//! numbers whose primals are known and whose tangents are those of the operands; the rule is linear in the tangents, so
+//! it records the terms of a linear map.
 //!
-//! Law: primal values are those of `T::call`, and rules are made of calls, so they hold again at every level below.
+//! Law: primal values are those of `T::call`, and rules are made of calls, so rules apply again at every level below.
 
 use super::custom::{moved, still, tangent};
 use super::delta::{Delta, Factor};
@@ -14,11 +14,11 @@ use crate::base::BaseTensor;
 use crate::linalg::rules;
 use crate::ops::Call;
 
-/// `op(known, to)`, linear in the operand at the position where `to` stands.
+/// `op(known, to)`, linear in the operand at the position of `to`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Called<F, R> {
     op: Call,
-    /// The operands but that one.
+    /// The other operands.
     known: Vec<F>,
     pub(super) to: R,
 }
@@ -72,7 +72,7 @@ pub(super) fn apply<T: BaseTensor>(op: &Call, args: &[ADVal<T>]) -> Vec<ADVal<T>
     by_rule(op, args, results)
 }
 
-/// The rule, run at values whose tangents are those of the operands.
+/// Runs the rule at values whose tangents are those of the operands.
 #[track_caller]
 fn by_rule<T: BaseTensor>(op: &Call, args: &[ADVal<T>], results: Vec<T>) -> Vec<ADVal<T>> {
     let x: Vec<ADVal<T>> = args.iter().map(still).collect();

@@ -1,10 +1,10 @@
 //! Checkpointed calls: functions that the reverse pass runs again.
 //!
-//! Applied to numbers, such a function leaves one term behind, which keeps the arguments and the function. The transposed
-//! term runs the function once more at dual numbers, and pulls the cotangents back through what this records, to the
-//! arguments and to the values that the function captures; so what is computed on the way exists twice, but for one
-//! application at a time. Where values are not known, the function is data of the program that is recorded
-//! ([`BaseTensor::again`] of the interpreter below), or it is run as it is.
+//! Applied to known values, a checkpointed function records one term, which keeps the arguments and the function. The
+//! transposed term runs the function again at dual numbers, and pulls the cotangents back through the recorded terms,
+//! to the arguments and to the captured values. So intermediate values are computed twice, but are kept for one
+//! application at a time only. If values are not known, the function is part of the recorded program
+//! ([`BaseTensor::again`] of the interpreter below), or it runs without a checkpoint.
 //!
 //! Law: results and cotangents are those of the function itself.
 
@@ -23,7 +23,7 @@ use crate::base::{Again, BaseTensor, Report, Staging, WhileFn, repeated};
 use crate::dtype::DType;
 use crate::program::repeat::held;
 
-/// A function of dual numbers, with its address, by which it is recognised.
+/// A function of dual numbers, identified by its address.
 #[derive(Clone)]
 struct Code(Rc<dyn Any>, *const ());
 
@@ -46,7 +46,7 @@ pub(super) struct Applied<F, R> {
     args: Vec<F>,
     /// The tangents of the arguments.
     to: Vec<Option<R>>,
-    /// The terms that the function captures, by ascending ids, by which the function knows them.
+    /// The terms that the function captures, in ascending order of the ids by which the function refers to them.
     captured: Vec<(Id, R)>,
 }
 
@@ -64,7 +64,7 @@ impl<F, R> Applied<F, R> {
         self.to.iter().flatten().chain(self.captured.iter().map(|(_, to)| to)).for_each(r);
     }
 
-    /// The arguments as new inputs, and what the function makes of them.
+    /// Runs the function again: the arguments as new inputs, and the results.
     fn run<T: BaseTensor>(&self, env: &Env<'_, T>) -> (Vec<ADVal<T>>, Vec<ADVal<T>>)
     where
         F: Residual<T>,
@@ -118,7 +118,7 @@ impl<F, R> Applied<F, R> {
     {
         let first = fresh();
         let (args, results) = self.run(env);
-        // Captured terms are older than the inputs.
+        // Captured terms have smaller ids than the inputs.
         let captured = self.captured.iter().map(|(id, to)| (*id, of(to, 0)));
         let mut inputs: Vec<(Id, Option<T>)> = captured.collect();
         for (arg, to) in args.iter().zip(&self.to) {
@@ -131,7 +131,7 @@ impl<F, R> Applied<F, R> {
     }
 }
 
-/// What a derivative gives that exists, since the same function was differentiated before.
+/// The result of a derivative that exists, since the same function was differentiated before.
 fn known<X>(result: Result<X, Fault>) -> X {
     match result {
         Ok(result) => result,
@@ -142,7 +142,7 @@ fn known<X>(result: Result<X, Fault>) -> X {
 /// The terms that a function captures.
 type Captured<T> = Rc<RefCell<IndexMap<Id, Rc<SharedTerm<T>>>>>;
 
-/// The function of values of `T`, which notes what terms it captures.
+/// The function on values of `T`, which records the terms that it captures.
 fn primal<T: BaseTensor>(f: &Again<ADVal<T>>, captured: &Captured<T>) -> Again<T> {
     let (f, captured) = (f.clone(), captured.clone());
     Rc::new(move |args: &[T]| {
@@ -171,8 +171,8 @@ pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Ve
         return results.into_iter().map(ADVal::constant_of).collect();
     }
     if T::records() || results.iter().any(|y| y.peek().is_none()) {
-        // The function cannot run again at variables of a loop that has ended: the derivative is that of one run. A
-        // recorded program of the values alone has the function.
+        // The function cannot run again at variables of a loop that has ended: the derivative is that of a plain
+        // run. A recorded program of the primal values still contains the checkpointed function.
         return f(args).into_iter().zip(results).map(|(y, primal)| ADVal { primal, ..y }).collect();
     }
     captured.sort_by_key(|(id, _)| *id);
@@ -191,11 +191,12 @@ pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Ve
     results.into_iter().enumerate().map(result).collect()
 }
 
-/// A loop that ends by itself, of dual numbers.
+/// A loop with an early exit, of dual numbers.
 ///
-/// Known numbers say when it ends, unless it stands in a loop that is recorded, whose trips must record as much as each
-/// other: then it is one of all trips that there can be. Where numbers are unknown, values are those of the loop of `T`, so
-/// that a recorded program of the values has that; tangents are those of all trips that there can be.
+/// Known values determine the number of trips, unless the loop is in the body of a recorded loop, whose trips must all
+/// record the same residuals: then it runs the largest possible number of trips. If values are unknown, primal values
+/// are those of the loop of `T`, which a recorded program of the primal values contains; tangents are those of the
+/// largest possible number of trips.
 #[track_caller]
 pub(super) fn repeat<T: BaseTensor>(
     most: Option<usize>,
@@ -225,7 +226,7 @@ pub(super) fn repeat<T: BaseTensor>(
     duals.into_iter().zip(values).map(|(y, primal)| ADVal { primal, ..y }).collect()
 }
 
-/// A result of a loop without a bound.
+/// A result of a loop without a bound on the number of trips.
 fn unbounded<T: BaseTensor>(value: &T) -> ADVal<T> {
     if differentiable(value) { ADVal::of(value.clone(), Delta::Unbounded) } else { ADVal::constant_of(value.clone()) }
 }

@@ -1,16 +1,16 @@
 //! Functions with derivative rules of their own, applied to dual numbers.
 //!
 //! A rule for cotangents becomes a term whose transposed evaluation runs that rule. A rule for tangents needs no term
-//! of its own: the rule is run at dual numbers whose primals are known and whose tangents are those of the arguments,
-//! and this leaves behind the terms of a linear map.
+//! of its own: the rule runs at dual numbers whose primals are known and whose tangents are those of the arguments, and
+//! so records the terms of a linear map.
 //!
-//! A function without rules becomes a term that keeps the arguments alone. Evaluated, it applies a linear program, which
-//! runs the function again and is itself a function without rules. The linear program is made once, by tracing.
+//! A function without rules becomes a term that keeps the arguments alone. Evaluated, it applies a linear program,
+//! which runs the function again and is itself a function without rules. The linear program is traced once.
 //!
-//! A function that solves linear equations becomes a term that is linear in the right-hand side, whose transposed evaluation
-//! solves the transposed equations; a tangent of what else is given moves the right-hand side.
+//! A function that solves linear equations becomes a term that is linear in the right-hand side, whose transposed
+//! evaluation solves the transposed equations; the tangents of the other arguments change the right-hand side.
 //!
-//! Law: primal values are those of `T::custom`, so that the rule holds again at every level below.
+//! Law: primal values are those of `T::custom`, so that the rule applies again at every level below.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ impl<F, R> Ruled<F, R> {
         self.rule.is_unbounded()
     }
 
-    /// The solution of linear equations, given what is known of these and the right-hand side.
+    /// The solution of linear equations, from the values kept in the term and the right-hand side.
     fn solved<T: BaseTensor>(&self, rule: &Arc<Custom>, env: &Env<'_, T>, right: T) -> T
     where
         F: Residual<T>,
@@ -165,19 +165,19 @@ impl<F, R> Ruled<F, R> {
 }
 
 impl Taking {
-    /// The results for these values and tangents or cotangents.
+    /// The results for these primal values, and tangents or cotangents.
     fn applied<T: BaseTensor>(&self, known: Vec<T>, linear: impl Iterator<Item = T>) -> Vec<T> {
         let inputs = known.into_iter().chain(linear).zip(&self.takes);
         T::custom(&self.rule, &inputs.filter_map(|(value, takes)| takes.then_some(value)).collect::<Vec<T>>())
     }
 }
 
-/// Whether the derivative is that of the program of a function.
+/// Whether the derivative of a function is that of its program.
 fn has_no_rules(rule: &Custom) -> bool {
     matches!(rule.kind(), CustomKind::Checkpointed | CustomKind::While { .. })
 }
 
-/// The program whose derivative is that of the function.
+/// The program whose derivative is the derivative of the function.
 fn once(rule: &Custom) -> Program {
     match rule.kind() {
         CustomKind::While { most: Some(most) } => bounded(rule.primal(), *most),
@@ -186,7 +186,7 @@ fn once(rule: &Custom) -> Program {
     }
 }
 
-/// A program run on variables, with the sweep of its derivative in the inputs that move.
+/// A program traced at variables, with the sweep of its derivative in the inputs that have tangents.
 fn traced(program: &Program, moving: &[bool]) -> (Vec<Term>, Sweep<Term>, Vec<ADVal<Term>>) {
     let x = Term::variables(program.inputs());
     let mut sweep = Sweep::new();
@@ -207,7 +207,7 @@ fn closed(inputs: &[Term], results: &[Term]) -> Program {
     }
 }
 
-/// The program from the inputs and the given cotangents of results to the cotangents of the inputs that move.
+/// The program from the inputs and the given cotangents of results to the cotangents of the `moving` inputs.
 fn transposed(program: &Program, moving: &[bool], given: &[bool]) -> Program {
     let (mut x, sweep, y) = traced(program, moving);
     let y: Vec<ADVal<Term>> = y.into_iter().zip(given).filter_map(|(y, given)| given.then_some(y)).collect();
@@ -289,7 +289,7 @@ fn solution<T: BaseTensor>(rule: &Arc<Custom>, change: &Program, args: &[ADVal<T
     ADVal::of(y, Delta::Output(of, 0))
 }
 
-/// The rule for tangents, run at values whose tangents are those of the arguments.
+/// Runs the rule for tangents at values whose tangents are those of the arguments.
 fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Vec<T>) -> Vec<ADVal<T>> {
     let mut inputs: Vec<ADVal<T>> = args.iter().map(still).collect();
     inputs.extend(results.iter().cloned().map(ADVal::constant_of));
@@ -302,18 +302,18 @@ fn by_tangents<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>], results: Ve
     results.into_iter().zip(tangents).map(|(y, tangent)| moved(y, Some(tangent))).collect()
 }
 
-/// The value of an argument of a rule, without its tangent; the same value has the same id.
+/// The value of an argument of a rule without its tangent; the id of the value stays the same.
 pub(super) fn still<T: BaseTensor>(arg: &ADVal<T>) -> ADVal<T> {
     ADVal { primal: arg.primal.clone(), id: arg.id, node: None }
 }
 
-/// The tangent of an argument of a rule: zeros with the term of the argument.
+/// The tangent of an argument of a rule, as a value: zeros with the term of the argument.
 pub(super) fn tangent<T: BaseTensor>(arg: &ADVal<T>) -> Option<ADVal<T>> {
     let node = arg.node.as_ref()?;
     Some(ADVal::of(T::zeros(arg.shape(), arg.dtype()), Delta::Scale(same(node))))
 }
 
-/// A result whose tangent is one that a rule gave.
+/// A result with the tangent that a rule has computed.
 pub(super) fn moved<T: BaseTensor>(y: T, tangent: Option<ADVal<T>>) -> ADVal<T> {
     match tangent.and_then(|t| t.node) {
         Some(node) => ADVal::of(y, Delta::Scale(same(&node))),
@@ -321,7 +321,7 @@ pub(super) fn moved<T: BaseTensor>(y: T, tangent: Option<ADVal<T>>) -> ADVal<T> 
     }
 }
 
-/// The tangent of another value, times one.
+/// The identity: the tangent of another value.
 fn same<T>(to: &Rc<SharedTerm<T>>) -> Edge<Factor<T>, Rc<SharedTerm<T>>> {
     Edge { guard: Guard::One, factor: None, to: to.clone() }
 }

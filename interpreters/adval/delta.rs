@@ -1,12 +1,12 @@
 //! Delta terms: a linear map from the inputs' tangents, as a term with ID-ordered global sharing.
 //!
-//! A [`Delta`] says how the tangent of one value is made from the tangents of earlier values. It is a functor in both
-//! its parameters: `F`, the representation of the primal values that it multiplies with, and `R`, the references to
-//! other terms. At top level these are the value itself and a pointer to a node; in the body of a loop both are numbers
-//! (see [`super::loops`]). So one function evaluates both.
+//! A [`Delta`] is the linear map from the tangents of earlier values to the tangent of one value. It is a functor in
+//! both its parameters: `F`, the representation of the primal values that are its coefficients, and `R`, the references
+//! to other terms. At top level `F` is the value itself and `R` a pointer to a node; in the body of a loop both are
+//! numbers (see [`super::loops`]). So one function evaluates both.
 //!
 //! Law: the references of a node have smaller ids. A node is one `Share` of "Dual arrays" (section 2.5), fused with
-//! the operation under it. Nothing here recurses over the depth of a term.
+//! the operation under it. No function of this module recurses over the depth of a term.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ thread_local! {
     static NEXT: Cell<Id> = const { Cell::new(1) };
 }
 
-/// A new id, larger than all before on this thread. Terms never leave their thread.
+/// A new id, larger than all earlier ids of this thread. Terms never leave their thread.
 #[inline]
 pub(super) fn fresh() -> Id {
     NEXT.with(|next| {
@@ -51,21 +51,21 @@ pub(super) struct Factor<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Edge<F, R> {
     pub(super) guard: Guard,
-    /// The partial; absent for the constants that the guard names.
+    /// The partial; absent if the guard determines it.
     pub(super) factor: Option<F>,
     pub(super) to: R,
 }
 
-/// Where the tangent of an input comes from.
+/// The origin of an input, whose tangent is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Given {
-    /// It is an argument of a differentiated function.
+    /// An argument of a differentiated function.
     Argument,
-    /// It is a variable of a loop: a part of the carry or an element of a sequence.
+    /// A variable of a loop: a carry, or an element of a sequence.
     Loop,
 }
 
-/// How a tangent is made from earlier tangents.
+/// A tangent as a linear function of earlier tangents.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Delta<F, R> {
     /// A value whose tangent is given.
@@ -74,19 +74,19 @@ pub(super) enum Delta<F, R> {
     Scale(Edge<F, R>),
     /// The sum of two partials times tangents.
     Scale2(Edge<F, R>, Edge<F, R>),
-    /// One tangent where a mask holds, the other elsewhere; an absent tangent is zero.
+    /// The first tangent where a mask holds, the second elsewhere; an absent tangent is zero.
     Select { mask: F, then: Option<R>, otherwise: Option<R> },
     /// A linear operation.
     Linear(Box<Linear>, R),
     /// The product rule of a bilinear operation.
     Contract(Box<ProductTerm<F, R>>),
-    /// The elements of a tangent where the extrema of the lines stand.
+    /// The elements of a tangent at the positions of the extrema along an axis.
     Reduce(Box<Reduced<F, R>>),
     /// Subarrays of a tangent.
     Gather(Box<Gather<F, R>>),
     /// A tangent with subarrays of another added.
     ScatterAdd(Box<ScatterAdd<F, R>>),
-    /// Tangents one after the other; each part has its shape beside it.
+    /// The concatenation of tangents, each with its shape; an absent one is zero.
     Concat(usize, Vec<(Shape, Option<R>)>),
     /// A loop: it has one tangent per result.
     Loop(Box<LoopTerm<F, R>>),
@@ -94,9 +94,9 @@ pub(super) enum Delta<F, R> {
     Call(Box<Called<F, R>>),
     /// A function with a rule for cotangents: it has one tangent per result.
     Custom(Box<Ruled<F, R>>),
-    /// A function that is run again: it has one tangent per result.
+    /// A checkpointed function: it has one tangent per result.
     Again(Box<Applied<F, R>>),
-    /// The tangent of a result of a loop without a bound: no evaluation of terms can find it.
+    /// The tangent of a result of a loop without a bound on the number of trips: no evaluation of terms can compute it.
     Unbounded,
     /// One of the tangents of a loop, or of a function with a rule.
     Output(R, usize),
@@ -112,8 +112,8 @@ pub(super) struct ProductTerm<F, R> {
     pub(super) right: Option<(R, F)>,
 }
 
-/// `of` at the positions `at` of its lines: `gather(of, op.indices(at))`. The other indices are not part of the term,
-/// so a loop stacks the positions alone.
+/// `of` at the positions `at` along the reduced axis: `gather(of, op.indices(at))`. The indices along the other axes
+/// are not part of the term, so a loop stacks the positions alone.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reduced<F, R> {
     pub(super) op: Reduce,
@@ -216,7 +216,7 @@ impl<F, R> Delta<F, R> {
         }
     }
 
-    /// Whether the term holds a loop without a bound, which no evaluation of terms can run.
+    /// Whether the term contains a loop without a bound, which no evaluation of terms can run.
     pub(super) fn is_unbounded(&self) -> bool {
         match self {
             Delta::Custom(c) => c.is_unbounded(),
@@ -250,7 +250,7 @@ impl<T: BaseTensor> SharedTerm<T> {
     }
 }
 
-/// The terms among these and their references, at any depth, that were born since `base`, without inputs, by id.
+/// All terms reachable from these by references, with ids from `base` on, without inputs, by id.
 pub(super) fn reachable<'a, T>(
     from: impl Iterator<Item = &'a Rc<SharedTerm<T>>>,
     base: Id,
@@ -265,10 +265,10 @@ pub(super) fn reachable<'a, T>(
     found
 }
 
-/// Terms are as deep as the program was long, so they are released.
+/// Terms may be as deep as the program is long, so they are released without recursion.
 impl<T: 'static> Drop for SharedTerm<T> {
     fn drop(&mut self) {
-        // A term of which no reference is the last one holds nothing up, however often it refers to another.
+        // If no reference of a term is the last one to its target, dropping the term drops no other.
         let (mut count, mut fewest) = (0, usize::MAX);
         self.delta.refs(&mut |to| {
             count += 1;

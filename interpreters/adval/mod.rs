@@ -1,10 +1,9 @@
 //! `ADVal<T>`: reverse-mode differentiation over any interpreter `T`.
 //!
-//! A value of this interpreter is a primal value of `T` and a `Delta` term, which says how its tangent is made from the
-//! tangents of earlier values. Running a program builds the term as a side effect of computing the primal. Evaluating
-//! the transposed term from the result to the inputs is the reverse pass; evaluating the term itself pushes tangents
-//! forward. This is the array dual-numbers algorithm of "Dual arrays", sections 2 and 6
-//! and appendix D.
+//! A value of this interpreter is a primal value of `T` and a `Delta` term, the linear map from the tangents of earlier
+//! values to the tangent of the value. Running a program builds the term as a side effect of computing the primal.
+//! Evaluating the transposed term from the result to the inputs is the reverse pass; evaluating the term itself pushes
+//! tangents forward. This is the array dual-numbers algorithm of "Dual arrays", sections 2 and 6 and appendix D.
 //!
 //! Laws: the primal part equals the value at `T`, whatever is differentiated. Integers, masks and constants have no
 //! term: their tangent is a known zero. `ADVal<T>` uses `T` only through [`BaseTensor`], so it nests, over itself and
@@ -84,13 +83,12 @@ impl<T: BaseTensor> ADVal<T> {
         ADVal { primal, id, node: Some(node) }
     }
 
-    /// The primal value as a factor in the term of another value.
+    /// The primal value as a coefficient in the term of another value.
     fn factor(&self) -> Factor<T> {
         Factor { value: self.primal.clone(), id: self.id }
     }
 
-    /// A value whose tangent is a partial times this tangent; `operands` are the ids of both operands
-    /// of the operation.
+    /// The product of a partial and the tangent of a term; `operands` are the ids of both operands of the operation.
     #[inline]
     fn term(to: &Rc<SharedTerm<T>>, partial: Partial<T>, operands: [Id; 2]) -> Edge<Factor<T>, Rc<SharedTerm<T>>> {
         let origin = partial.origin;
@@ -186,7 +184,7 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
     fn reduce(&self, op: Reduce) -> Self {
         let x = &self.primal;
         let Some(node) = &self.node else { return ADVal::constant_of(x.reduce(op)) };
-        // Wrong operands get the message of the reduction, not that of the gather.
+        // Checked first, so that an error has the message of the reduction, not that of the gather.
         op.result((x.shape(), x.dtype()));
         let at = T::discrete(&op.position(), &[x]);
         let primal = x.gather(&op.indices(x.shape(), &at));
@@ -283,7 +281,8 @@ impl<T: BaseTensor> Staging for ADVal<T> {
             still &= results.iter().all(|y| y.node.is_none());
             results.into_iter().map(|y| y.primal).collect()
         })?;
-        // A tangent would be that of a captured value, which the program of the primal values does not know.
+        // A result with a tangent depends on a captured value with one, which the program of primal values does not
+        // have.
         still.then(|| (program, captured.into_iter().map(ADVal::constant_of).collect()))
     }
 
@@ -322,7 +321,7 @@ impl<T: BaseTensor, I, U: Lift<T, I>> Lift<T, Beyond<I>> for ADVal<U> {
     }
 }
 
-/// One differentiation: it makes inputs, and pulls cotangents of results back to them.
+/// One differentiation: makes inputs, and pulls cotangents of results back to them.
 pub struct Sweep<T> {
     first: Id,
     inputs: Vec<(Option<Id>, T)>,

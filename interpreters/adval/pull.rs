@@ -1,10 +1,9 @@
-//! The reverse pass: evaluation of the transposed term (`reversePass` of "Dual arrays",
-//! sections 2.6 and 6.4).
+//! The reverse pass: evaluation of the transposed term (`reversePass` of "Dual arrays", sections 2.6 and 6.4).
 //!
 //! `pull : Delta -> cotangent of the value -> updates of the cotangents of its references`.
 //!
-//! Law: for every term, `dot(push(x_dot), ct) == dot(x_dot, pull(ct))`. Pending cotangents are
-//! visited by descending id, so each shared term is visited once, after everything that uses it.
+//! Law: for every term, `dot(push(x_dot), ct) == dot(x_dot, pull(ct))`. Pending cotangents are visited by descending
+//! id, so each shared term is visited once, after all its uses.
 
 use std::rc::Rc;
 
@@ -42,13 +41,13 @@ pub(super) enum Cotangent<T> {
     Many(Vec<Option<T>>),
 }
 
-/// The contribution of a cotangent to that of an earlier value. Small: it is passed by value for every term.
+/// A contribution to the cotangent of an earlier value. The type is small, since it is passed by value for every term.
 pub(super) enum Update<T> {
     /// A cotangent.
     Add(T),
     /// A cotangent through a linear operation.
     AddLinear(Box<Linear>, T),
-    /// A cotangent at some indices: never the size of the array.
+    /// A cotangent at some indices, without the zeros elsewhere.
     Scatter(Box<Scatter<T>>, T),
     /// A cotangent for one of several results of a loop.
     Output { index: usize, v: T },
@@ -107,7 +106,7 @@ pub(super) fn accumulate_one<T: BaseTensor>(before: Option<T>, update: Update<T>
     }
 }
 
-/// Sends the cotangent of a term on to the terms it refers to.
+/// Propagates the cotangent of a term to the terms that it refers to.
 pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
     delta: &'d Delta<F, R>,
     env: &Env<'_, T>,
@@ -203,8 +202,8 @@ struct Pending<'a, T: 'static> {
 }
 
 impl<'a, T: BaseTensor> Pending<'a, T> {
-    /// Adds to the cotangent of a term, which is in `before` if the term is one of those from outside; `false` if another
-    /// term is older than the first input.
+    /// Adds to the cotangent of a term; for the terms `outside`, the cotangent is in `before`. `false` if another term
+    /// is older than the first input.
     fn add(&mut self, node: &'a SharedTerm<T>, update: Update<T>, outside: &[Id], before: &mut [Option<T>]) -> bool {
         let Some(at) = node.id.checked_sub(self.first) else {
             let Ok(k) = outside.binary_search(&node.id) else { return false };
@@ -224,7 +223,7 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
 pub(super) type Found<T> = Vec<Option<T>>;
 
 /// The reverse pass: from cotangents of the results to those of the inputs, and to those of terms from outside, whose
-/// ids are given in ascending order. Results may depend on nothing else born before `first`.
+/// ids are given in ascending order. Results may depend on no other term that is older than `first`.
 ///
 /// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the

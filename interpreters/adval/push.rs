@@ -1,5 +1,6 @@
-//! Forward evaluation of a term: the linear map itself, of which [`pull`](super::pull) is the transpose. One term
-//! serves both ("Dual arrays", section 2.3), any number of times.
+//! Forward evaluation of a term: the linear map itself, of which [`pull`](super::pull) is the transpose.
+//!
+//! One term serves both evaluations ("Dual arrays", section 2.3), any number of times.
 //!
 //! `push : Delta -> tangents of its references -> tangent of the value`.
 //!
@@ -36,7 +37,7 @@ impl<T: Clone> TangentTable<T> {
         self.tangents[at] = tangents;
     }
 
-    /// The `k`-th tangent at a position; at its last use the table gives it up, so that it can be updated in place.
+    /// The `k`-th tangent at a position; its last use moves it out of the table, so that it can be updated in place.
     pub(super) fn take(&mut self, at: usize, k: usize) -> Option<T> {
         self.uses[at] -= 1;
         if self.uses[at] > 0 {
@@ -119,7 +120,7 @@ fn indices<T: BaseTensor, F: Residual<T>>(ix: &[F], env: &Env<'_, T>) -> SmallVe
 }
 
 /// The forward pass: from tangents of the inputs, given with the ids of their terms in ascending order, to those of the
-/// results. Results may depend on nothing else born before `first`.
+/// results. Results may depend on no other term that is older than `first`.
 ///
 /// # Errors
 /// When a result depends on a differentiated value that is no input: one of another derivative of the

@@ -1,6 +1,6 @@
 //! Calls: linear algebra, matrix by matrix, and code of the host.
 //!
-//! Law: operands are checked before anything is computed; the matrices of a batch do not see each other.
+//! Law: operands are checked before any computation; the matrices of a batch are independent.
 
 use super::elementwise::kind;
 use crate::array::{Array, Values, pool, with_float};
@@ -24,7 +24,7 @@ pub(super) fn call(op: &Call, args: &[Array]) -> Vec<Array> {
     }
 }
 
-/// The elements of an array, all of them stored.
+/// The elements of an array as a slice with one element per position.
 fn dense<E: Elem>(a: &Array) -> std::borrow::Cow<'_, [E]> {
     match a.typed::<E>() {
         Values::Dense(v) => v.into(),
@@ -38,7 +38,7 @@ enum Result<E> {
     Integers(Vec<i64>),
 }
 
-/// The numbers of matrices, and of the elements of each of these values.
+/// The number of elements per matrix of a batch, for a value of this shape.
 fn each(batch: usize, shape: &[usize]) -> usize {
     size(&shape[batch..])
 }
@@ -84,7 +84,7 @@ fn of_matrices<E: Real>(op: Matrix, args: &[Array], results: &[(Shape, DType)]) 
     made.into_iter().zip(results).map(array).collect()
 }
 
-/// The operation on one matrix: its operands, the positions among them, and the results.
+/// The operation on one matrix: its float operands, its integer operands, and the results.
 fn one<'a, E: Real>(
     op: Matrix,
     [m, n]: [usize; 2],
@@ -136,7 +136,7 @@ fn one<'a, E: Real>(
     }
 }
 
-/// The results that are floats, of which an operation has so many.
+/// The float results of an operation with `N` of them.
 fn results<'o, 'e, E, const N: usize>(op: Matrix, out: &'o mut [&'e mut [E]]) -> &'o mut [&'e mut [E]; N] {
     match out.try_into() {
         Ok(results) => results,
@@ -144,7 +144,7 @@ fn results<'o, 'e, E, const N: usize>(op: Matrix, out: &'o mut [&'e mut [E]]) ->
     }
 }
 
-/// The result that is floats, of which an operation has one.
+/// The float result of an operation with one.
 fn only<'o, E>(op: Matrix, out: &'o mut [&mut [E]]) -> &'o mut [E] {
     let [only] = results::<E, 1>(op, out);
     only

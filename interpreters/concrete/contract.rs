@@ -42,8 +42,7 @@ fn sum_of_products<E: Num>(op: &Contract, a: &Array, b: &Array) -> Vec<E> {
     out
 }
 
-/// An operand as a slice. One repeated value is a slice of one element, unless it is used so often that writing all
-/// elements out pays.
+/// An operand as a slice. A uniform array is a slice of one element, unless it is used so often that expanding it pays.
 #[track_caller]
 fn operand<E: Num>(a: &Array, work: usize) -> Cow<'_, [E]> {
     match a.typed::<E>() {

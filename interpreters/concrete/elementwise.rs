@@ -1,4 +1,4 @@
-//! Elementwise operations and selection: rank 0 inline, repeated values once, slices in one loop.
+//! Elementwise operations and selection: rank 0 inline, uniform arrays by one element, slices in one loop.
 //!
 //! Law: the kernels are those of the tables in [`crate::ops`]; this module only applies them to elements.
 
@@ -161,7 +161,7 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
     }
 }
 
-/// Unreachable: the check has refused the operands before.
+/// Unreachable: the check of the operands has failed before.
 fn refused(op: &Discrete) -> Array {
     unreachable!("the rule of {} has let wrong operands pass", op.name())
 }

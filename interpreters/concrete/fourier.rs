@@ -25,7 +25,7 @@ fn transformed<E: Float>(t: &Array, parts: usize, axis: usize, conjugate: bool) 
     let Ok(mut v) = t.to_vec::<E>() else { unreachable!("the element type was asked for") };
     let stride = |k: usize| shape[k + 1..].iter().product::<usize>();
     let (n, step, imaginary) = (shape[axis], stride(axis), stride(parts));
-    // Where the lines start: at each position of the other axes.
+    // The starts of the lines along the axis: one for each index of the other axes.
     let mut starts = vec![0];
     for k in (0..shape.len()).filter(|k| *k != parts && *k != axis) {
         starts = starts.iter().flat_map(|start| (0..shape[k]).map(move |i| start + i * stride(k))).collect();

@@ -39,7 +39,7 @@ fn element<E: Elem>(v: &Elems<E>, at: Option<usize>) -> E {
     }
 }
 
-/// For scalar indices, one per axis: the position they name, or `Some(None)` if it is out of bounds.
+/// For scalar indices, one per axis: the flat position, or `Some(None)` if it is out of bounds.
 #[inline]
 fn scalar_position(sizes: &[usize], ix: &[Array]) -> Option<Option<usize>> {
     if ix.len() != sizes.len() {
@@ -82,7 +82,7 @@ fn gather_blocks(t: &Array, ix: &[Array]) -> Array {
     })
 }
 
-/// The lists of indices; an array of one repeated index is a list of one.
+/// The lists of indices; a uniform array of indices is a list of one.
 fn lists<'a>(ix: &'a [Values<'a, i64>]) -> SmallVec<[&'a [i64]; 4]> {
     ix.iter().map(elements).collect()
 }
@@ -140,7 +140,7 @@ fn add_blocks<E: Num>(base: &mut Array, ix: &[Array], v: &Array, count: usize) {
     }
 }
 
-/// The parts one after the other along an axis.
+/// The concatenation of arrays along an axis.
 #[track_caller]
 pub(super) fn concat(axis: usize, parts: &[Array]) -> Array {
     let kinds: SmallVec<[(&[usize], DType); 4]> = parts.iter().map(kind).collect();

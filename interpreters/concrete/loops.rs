@@ -1,6 +1,6 @@
 //! Loops: one call of the step per trip, with the carry passed by value.
 //!
-//! Law: nothing here keeps a reference to the carry, so a step that is its only owner updates it in place.
+//! Law: this module keeps no reference to the carry, so a step that is its only owner updates it in place.
 
 use super::elementwise::kind;
 use crate::array::{Array, Values, with_elem};

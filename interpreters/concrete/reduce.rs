@@ -43,7 +43,7 @@ fn extrema<E: Num>(x: &Array, axis: usize, out: Shape, beats: impl Fn(E, E) -> b
     Array::dense(out, extrema)
 }
 
-/// The length of the lines along an axis, and the distance between two elements of a line.
+/// The length of an axis, and the stride of its elements.
 fn line(x: &Array, axis: usize) -> (usize, usize) {
     (x.shape()[axis], shape::size(&x.shape()[axis + 1..]))
 }

@@ -1,4 +1,4 @@
-//! Positions in sorted order, line by line along an axis.
+//! Sorting permutations along an axis.
 //!
 //! Law: stable in both directions, and NaN comes last in both.
 
@@ -9,7 +9,7 @@ use crate::kernels;
 use crate::ops::Linear;
 use crate::shape::{self, Shape};
 
-/// The positions of the elements of each line along `axis` in sorted order.
+/// The permutation that sorts each line along `axis`.
 #[track_caller]
 pub(super) fn argsort<E: Num>(x: &Array, axis: usize, descending: bool) -> Array {
     let sizes = x.shape();

@@ -1,7 +1,7 @@
 //! Linear operations: reading and writing through affine views, reshaping, casting.
 //!
-//! Law: if no two indices write to one place, elements are copied, so NaN and the sign of zero survive any view;
-//! otherwise they are added up from zero.
+//! Law: if no two indices write to one position, elements are copied, so any view keeps NaN and the sign of zero;
+//! otherwise elements are accumulated from zero.
 
 use super::elementwise::{accumulate, map};
 use super::is_zero;
@@ -54,7 +54,7 @@ pub(super) fn accumulate_linear(mut base: Array, op: &Linear, t: &Array) -> Arra
     accumulate(base, &linear(op, t))
 }
 
-/// The elements of `t` at their places among zeros, if no two have the same place.
+/// Writes the elements of `t` to their positions, with zeros elsewhere; no two have the same position.
 #[track_caller]
 fn copied<E: Elem>(from: &View, into: &View, t: &Array) -> Array {
     let zeros = || Array::full(into.source(), E::ZERO);
@@ -73,7 +73,7 @@ fn copied<E: Elem>(from: &View, into: &View, t: &Array) -> Array {
     Array::dense(Shape::from_slice(into.source()), out)
 }
 
-/// The elements of `t` added up at their places.
+/// Accumulates the elements of `t` at their positions.
 #[track_caller]
 fn added_up<E: Num>(from: &View, into: &View, t: &Array) -> Array {
     if let Some(x) = t.splat::<E>() {
@@ -92,8 +92,8 @@ fn added_up<E: Num>(from: &View, into: &View, t: &Array) -> Array {
     Array::dense(Shape::from_slice(into.source()), out)
 }
 
-/// Adds the elements of `t` to `sum` at their places. Zeros at a part of the places are not added; at all places they
-/// are, because -0 + 0 is 0.
+/// Adds the elements of `t` to `sum` at their positions. Zeros are not added if there are fewer of them than positions;
+/// otherwise they are, because -0 + 0 is 0.
 fn add_through<E: Num>(from: &View, into: &View, t: &Array, sum: &mut [E]) {
     if is_zero::<E>(t) && shape::size(from.shape()) < sum.len() {
         return;
@@ -103,7 +103,7 @@ fn add_through<E: Num>(from: &View, into: &View, t: &Array, sum: &mut [E]) {
     add(&nest, elements(&source), sum);
 }
 
-/// The elements as a slice; one repeated value is a slice of one element, read with strides of 0.
+/// The elements as a slice; a uniform array is a slice of one element, read with strides of 0.
 pub(super) fn elements<'a, E>(values: &'a Values<'a, E>) -> &'a [E] {
     match values {
         Values::Splat(x) => std::slice::from_ref(x),

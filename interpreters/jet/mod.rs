@@ -332,7 +332,7 @@ impl<T: BaseTensor> BaseTensor for Jet<T> {
         if self.rest.is_none() {
             return Jet::constant_of(x.reduce(op));
         }
-        // Wrong operands get the message of the reduction, not that of the gather.
+        // Checked first, so that an error has the message of the reduction, not that of the gather.
         op.result((x.shape(), x.dtype()));
         let ix = op.indices(x.shape(), &T::discrete(&op.position(), &[x]));
         self.along(x.gather(&ix), |c| c.gather(&ix))

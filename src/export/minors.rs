@@ -29,7 +29,7 @@ impl Region {
         self.if_finite(a, &minors)
     }
 
-    /// The unsigned minors by Laplace expansion, row by row: for each set of rows that is left, the minors of its first
+    /// The signed minors by Laplace expansion, row by row: for each set of rows that is left, the minors of its first
     /// rows and all sets of as many columns.
     fn expanded(&mut self, without: usize, a: &HloValue, shape: &[usize]) -> HloValue {
         let batch = shape.len() - 2;

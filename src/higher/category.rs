@@ -1,4 +1,4 @@
-//! The language as traits: a cartesian closed category ([`Ccc`]), and what programs have besides ([`Language`]).
+//! The language as traits: a cartesian closed category ([`Ccc`]) with primitives, sums and recursion ([`Language`]).
 //!
 //! An instance is a type without values that implements them; a program is a function that is generic in the instance.
 //! A morphism `Hom<A, B>` is a program with one input of type `A`: the combinators are those of "The Differentiable
@@ -17,38 +17,38 @@ pub trait Ccc: 'static {
     /// Programs from `A` to `B`.
     type Hom<A: Obj, B: Obj>: Clone + 'static;
 
-    /// The input.
+    /// The identity.
     fn id<A: Obj>() -> Self::Hom<A, A>;
 
     /// `f`, then `g`.
     fn then<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<B, C>) -> Self::Hom<A, C>;
 
-    /// The only value.
+    /// The only value of the unit type.
     fn unit<A: Obj>() -> Self::Hom<A, Unit>;
 
-    /// Both results.
+    /// The pair of the results of `f` and `g`.
     fn pair<A: Obj, B: Obj, C: Obj>(f: Self::Hom<A, B>, g: Self::Hom<A, C>) -> Self::Hom<A, Prod<B, C>>;
 
-    /// The first part.
+    /// The first component of a pair.
     fn fst<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, A>;
 
-    /// The second part.
+    /// The second component of a pair.
     fn snd<A: Obj, B: Obj>() -> Self::Hom<Prod<A, B>, B>;
 
-    /// The function of the second part, for a first part that is captured.
+    /// The function of the second component, which captures the first component.
     fn curry<A: Obj, B: Obj, C: Obj>(f: Self::Hom<Prod<A, B>, C>) -> Self::Hom<A, Fun<B, C>>;
 
     /// A function applied to its argument.
     fn eval<A: Obj, B: Obj>() -> Self::Hom<Prod<Fun<A, B>, A>, B>;
 
-    /// `let`: the body sees the value beside its context.
+    /// `let`: the context of the body is that of the value, extended by the value.
     fn bind<G: Obj, A: Obj, B: Obj>(value: Self::Hom<G, A>, body: Self::Hom<Prod<G, A>, B>) -> Self::Hom<G, B> {
         Self::then(Self::pair(Self::id(), value), body)
     }
 }
 
-/// How many cases and pairs may lie within each other in a value of a recursive type: what is done with all parts of a
-/// value, such as an addition of its tangents, is a recursion. A list has two for each element.
+/// The largest nesting depth of cases and pairs in a value of a recursive type. Operations on all parts of a value,
+/// such as an addition of tangents, recurse over the depth. A list has depth two for each element.
 pub const DEEPEST: usize = 600;
 
 /// A cartesian closed category with primitive operations, sums, recursion and loops over arrays.
@@ -56,7 +56,7 @@ pub trait Language: Ccc {
     /// A primitive operation.
     fn prim<P: Primitive>(p: P) -> Self::Hom<P::Dom, P::Cod>;
 
-    /// A program that was written at this place: its mistakes, which show when it runs, name the place.
+    /// A program that was written at this place, which the messages of its errors at run time name.
     fn written<A: Obj, B: Obj>(f: Self::Hom<A, B>, _at: &'static Location<'static>) -> Self::Hom<A, B> {
         f
     }
@@ -73,18 +73,19 @@ pub trait Language: Ccc {
         right: Self::Hom<Prod<G, B>, C>,
     ) -> Self::Hom<Prod<G, Sum<A, B>>, C>;
 
-    /// The left case where the mask holds. Where the mask is not known (while a program is traced), both cases run, and
-    /// their results are selected from.
+    /// The left case if the mask holds, otherwise the right one. If the mask is not known, while a program is traced,
+    /// both cases run, and their results are selected by the mask.
     fn test() -> Self::Hom<Mask, Sum<Unit, Unit>>;
 
-    /// Steps until one is the right case. While a program is traced, that is a recorded loop if it is not known which case
-    /// a step is.
+    /// Repeats a step until its result is the right case. While a program is traced, it becomes a recorded loop if the
+    /// case of a step is not known.
     ///
     /// # Panics
-    /// When that is not known, and the state is more than tensors, or a derivative is kept.
+    /// When the case of a step is not known, and the state contains more than tensors, or reverse mode keeps values of
+    /// it.
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R>;
 
-    /// The parts of a value of a recursive type, as that value.
+    /// The value of a recursive type with these parts.
     ///
     /// # Panics
     /// When a program runs that makes a value more than [`DEEPEST`] cases and pairs deep.
@@ -99,13 +100,13 @@ pub trait Language: Ccc {
 
 /// A language with loops over the outermost axis of arrays.
 pub trait Arrays: Language {
-    /// The function of every element.
+    /// Applies a function to every element.
     fn map<A: Stack, B: Stack>() -> Self::Hom<Prod<Fun<A, B>, A::Stacked>, B::Stacked>;
 
-    /// A state, taken through all elements in order.
+    /// The final state of a left fold over all elements.
     fn fold<S: Stack, A: Stack>() -> Self::Hom<Prod<Fun<Prod<S, A>, S>, Prod<S, A::Stacked>>, S>;
 
-    /// The function of every number below `n`.
+    /// Applies a function to `0, 1, .., n - 1`.
     fn build<B: Stack>(n: usize) -> Self::Hom<Fun<Arr<0, i64>, B>, B::Stacked> {
         let numbers = Self::then(Self::unit(), Self::prim(super::primitive::Iota(n)));
         Self::then(Self::pair(Self::id(), numbers), Self::map::<Arr<0, i64>, B>())

@@ -78,14 +78,14 @@ pub struct Here;
 /// One variable further out.
 pub struct There<I>(PhantomData<I>);
 
-/// A context with the variables of the context `G`, and `I` more.
+/// A context with the variables of the context `G`, and as many more as the index `I` counts.
 #[diagnostic::on_unimplemented(
     message = "a variable is used outside of its scope",
     label = "the context here does not contain the variable",
     note = "a variable may be used only inside the closure that binds it"
 )]
 pub trait Extends<G, I>: Obj + Sized {
-    /// The part that is `G`.
+    /// The projection to `G`.
     fn project<C: Ccc>() -> C::Hom<Self, G>
     where
         G: Obj;
@@ -199,7 +199,7 @@ pub fn case<C: Language, G: Obj, A: Obj, B: Obj, R: Obj>(
     Expr(C::then(C::pair(C::id(), sum.0), branches))
 }
 
-/// One program where the mask holds, the other where it does not.
+/// The first program if the mask holds, otherwise the second.
 #[track_caller]
 pub fn if_<C: Language, G: Obj, R: Obj>(
     mask: Expr<C, G, Mask>,
@@ -209,7 +209,7 @@ pub fn if_<C: Language, G: Obj, R: Obj>(
     case(Expr(C::then(mask.0, C::test())), |_| then(), |_| otherwise())
 }
 
-/// Steps from a state until one gives the right case.
+/// Repeats a step from an initial state until its result is the right case.
 #[track_caller]
 pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
     start: Expr<C, G, S>,
@@ -219,7 +219,7 @@ pub fn iterate<C: Language, G: Obj, S: Obj, R: Obj>(
     Expr(C::then(C::pair(C::id(), start.0), C::written(steps, Location::caller())))
 }
 
-/// A value of a recursive type, of its parts.
+/// The value of a recursive type with these parts.
 ///
 /// ```
 /// use polygrad::higher::{Expr, Fun, Language, Mu, Obj, Prod, Real, Signature, Sum, Unit, case, fix, fun2, inl, inr, lam, let_, num, roll, tup, unroll};
@@ -265,7 +265,7 @@ pub fn fix<C: Language, G: Obj, A: Obj, B: Obj>(
     Expr(function)
 }
 
-/// The function of every element along the outermost axis.
+/// Applies a function to every element along the outermost axis.
 #[track_caller]
 pub fn map<C: Arrays, G: Obj, A: Stack, B: Stack>(
     f: Expr<C, G, Fun<A, B>>,
@@ -274,7 +274,7 @@ pub fn map<C: Arrays, G: Obj, A: Stack, B: Stack>(
     Expr(C::then(C::pair(f.0, xs.0), C::written(C::map::<A, B>(), Location::caller())))
 }
 
-/// A state, taken through all elements in order.
+/// The final state of a left fold over all elements.
 #[track_caller]
 pub fn fold<C: Arrays, G: Obj, S: Stack, A: Stack>(
     f: Expr<C, G, Fun<Prod<S, A>, S>>,
@@ -284,16 +284,16 @@ pub fn fold<C: Arrays, G: Obj, S: Stack, A: Stack>(
     Expr(C::then(C::pair(f.0, C::pair(start.0, xs.0)), C::written(C::fold::<S, A>(), Location::caller())))
 }
 
-/// The function of every number below `n`.
+/// Applies a function to `0, 1, .., n - 1`.
 #[track_caller]
 pub fn build<C: Arrays, G: Obj, B: Stack>(n: usize, f: Expr<C, G, Fun<Int, B>>) -> Expr<C, G, B::Stacked> {
     Expr(C::then(f.0, C::build::<B>(n)))
 }
 
-/// The elements at which the function holds, in their order, with their number before them.
+/// The number of elements for which the predicate holds, and these elements in order.
 ///
-/// Shapes do not depend on numbers, so the array keeps its length, and zeros follow. The derivative moves each
-/// (co)tangent with its element; the function chooses, and has no derivative.
+/// Shapes do not depend on values, so the array keeps its length, and is padded with zeros. The derivative moves each
+/// (co)tangent with its element; the predicate has no derivative.
 ///
 /// ```
 /// use polygrad::higher::{Arrays, Expr, Prod, Real, Vector, filter, fun2, lam};
@@ -336,13 +336,14 @@ pub fn keep<C: Arrays, G: Obj, A: Stack>(
     Expr(C::then(C::pair(C::pair(holds.0, otherwise.0), xs.0), kept.0))
 }
 
-/// What [`iterate_within`] takes from step to step: whether a step has ended, the state, and the result.
+/// The carry of [`iterate_within`]: whether a step has ended the iteration, the state, and the result.
 type Within<S, R> = Prod<Mask, Prod<S, R>>;
 
-/// Steps from a state until one gives the right case, but at most `n`; `otherwise` if none of these does.
+/// Repeats a step from an initial state until its result is the right case, at most `n` times; `otherwise` if no step
+/// gives the right case.
 ///
-/// All `n` steps are one loop, so a condition that is not known while a program is traced may end it, and gradients are
-/// recorded, too: where it has ended, a step changes nothing.
+/// All `n` steps are one loop, so its end may depend on a condition that is not known while a program is traced, and
+/// gradients can be recorded, too: after the end, a step changes nothing.
 ///
 /// ```
 /// use polygrad::higher::{Arrays, Expr, Real, fun1, if_, inl, inr, iterate_within, num};
@@ -389,23 +390,23 @@ pub fn iterate_within<C: Arrays, G: Obj, S: Stack, R: Stack>(
     fold::<C, G, Within<S, R>, Int>(advance, start, counts).snd().snd()
 }
 
-/// A known truth value.
+/// A constant truth value.
 fn truth<C: Language, G: Obj>(b: bool) -> Expr<C, G, Mask> {
     Expr(C::then(C::unit(), C::prim(Constant::<0, bool>::new(Array::scalar(b)))))
 }
 
-/// A primitive operation of an argument.
+/// Applies a primitive operation.
 #[track_caller]
 pub fn apply<C: Language, G: Obj, P: Primitive>(p: P, x: Expr<C, G, P::Dom>) -> Expr<C, G, P::Cod> {
     Expr(C::then(x.0, C::written(C::prim(p), Location::caller())))
 }
 
-/// A known number.
+/// A constant number.
 pub fn num<C: Language, G: Obj>(x: f64) -> Expr<C, G, Real> {
     Expr(C::then(C::unit(), C::prim(Constant::<0>::new(Array::scalar(x)))))
 }
 
-/// A known array.
+/// A constant array.
 #[track_caller]
 pub fn constant<C: Language, G: Obj, const D: usize>(x: Array) -> Expr<C, G, Arr<D>> {
     Expr(C::then(C::unit(), C::prim(Constant::<D>::new(x))))
@@ -417,40 +418,40 @@ impl<C: Ccc, G: Obj, A: Obj> Expr<C, G, A> {
         Expr(hom)
     }
 
-    /// The morphism that the expression is.
+    /// The morphism of the expression.
     pub fn hom(self) -> C::Hom<G, A> {
         self.0
     }
 }
 
 impl<C: Ccc, G: Obj, A: Obj, B: Obj> Expr<C, G, Prod<A, B>> {
-    /// The first part.
+    /// The first component.
     pub fn fst(self) -> Expr<C, G, A> {
         Expr(C::then(self.0, C::fst()))
     }
 
-    /// The second part.
+    /// The second component.
     pub fn snd(self) -> Expr<C, G, B> {
         Expr(C::then(self.0, C::snd()))
     }
 }
 
 impl<C: Ccc, G: Obj, A: Obj, B: Obj> Expr<C, G, Fun<A, B>> {
-    /// The function, applied.
+    /// Applies the function.
     pub fn app(self, x: Expr<C, G, A>) -> Expr<C, G, B> {
         Expr(C::then(C::pair(self.0, x.0), C::eval()))
     }
 }
 
-/// Loops, with the types of elements known from the arrays.
+/// Loops over arrays, whose type determines the type of the elements.
 impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
-    /// The function of every element along the outermost axis.
+    /// Applies a function to every element along the outermost axis.
     #[track_caller]
     pub fn map<B: Stack>(self, f: Expr<C, G, Fun<X::Row, B>>) -> Expr<C, G, B::Stacked> {
         map::<C, G, X::Row, B>(f, self)
     }
 
-    /// The function of every two elements at one position.
+    /// Applies a function to each pair of elements at one position.
     #[track_caller]
     pub fn zip_with<Y: Rows, B: Stack>(
         self,
@@ -460,19 +461,19 @@ impl<C: Arrays, G: Obj, X: Rows> Expr<C, G, X> {
         map::<C, G, Prod<X::Row, Y::Row>, B>(f, tup(self, ys))
     }
 
-    /// The elements at which the function holds, as [`filter`].
+    /// The elements for which the predicate holds, as [`filter`].
     #[track_caller]
     pub fn filter(self, holds: Expr<C, G, Fun<X::Row, Mask>>) -> Expr<C, G, Prod<Int, X>> {
         filter::<C, G, X::Row>(holds, self)
     }
 
-    /// The elements at which the function holds, at their places, as [`keep`].
+    /// The elements for which the predicate holds, at their positions, as [`keep`].
     #[track_caller]
     pub fn keep(self, holds: Expr<C, G, Fun<X::Row, Mask>>, otherwise: Expr<C, G, X::Row>) -> Self {
         keep::<C, G, X::Row>(holds, self, otherwise)
     }
 
-    /// The state that the function takes through all elements, in order.
+    /// The final state of a left fold over all elements.
     #[track_caller]
     pub fn fold<S: Stack>(self, start: Expr<C, G, S>, f: Expr<C, G, Fun<Prod<S, X::Row>, S>>) -> Expr<C, G, S> {
         fold::<C, G, S, X::Row>(f, start, self)

@@ -1,7 +1,8 @@
 //! Higher-order programs: functions that take and return functions, and their derivatives.
 //!
-//! A program is generic in the instance ([`Language`]). An instance is a meaning, as an interpreter of tensors is one;
-//! the ground types are tensors of any [`BaseTensor`](crate::BaseTensor), so there are two sockets:
+//! A program is generic in the instance ([`Language`]). An instance gives the program a meaning, as an interpreter of
+//! tensors does; the ground types are tensors of any [`BaseTensor`](crate::BaseTensor). So there are two parameters,
+//! the instance and the interpreter of tensors:
 //!
 //! | instance | meaning of a program |
 //! |---|---|

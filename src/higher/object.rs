@@ -1,11 +1,11 @@
 //! Objects: the types of the higher-order language, as type codes.
 //!
-//! A code is never a value. An instance says what the values of a code are; a program transformation says which code
-//! takes the place of another ([`Functor`]). So rustc checks the typing rules of the language, and those of its
-//! transformations: "CHAD", sections 7.4 and 7.5, are the associated types `D1` and `D2`.
+//! A code has no values. An instance determines the values of a code; a program transformation maps codes to codes
+//! ([`Functor`]). So rustc checks the typing rules of the language, and those of its transformations: "CHAD", sections
+//! 7.4 and 7.5, are the associated types `D1` and `D2`.
 //!
-//! Law: `D1` and `D2` are determined by what a functor says of arrays and of functions. Products and sums are mapped
-//! part by part.
+//! Law: `D1` and `D2` are determined by the functor's codes for arrays and functions. Products and sums are mapped
+//! component by component.
 
 use std::marker::PhantomData;
 
@@ -28,7 +28,7 @@ pub type Vector = Arr<1>;
 pub type Matrix = Arr<2>;
 /// Integers: indices.
 pub type Int = Arr<0, i64>;
-/// The values of comparisons.
+/// Masks: the results of comparisons.
 pub type Mask = Arr<0, bool>;
 
 /// Pairs.
@@ -63,7 +63,7 @@ pub trait Obj: 'static {
 /// A type whose values are a commutative monoid: they can be added, and one of them is zero.
 pub trait Linear: Obj {}
 
-/// What a transformation of programs does to types.
+/// The action of a program transformation on types.
 pub trait Functor: Sized + 'static {
     /// The (co)tangents of arrays.
     type Arr2<const D: usize, E: Element>: Linear;
@@ -75,7 +75,8 @@ pub trait Functor: Sized + 'static {
 
 /// An element type, with the (co)tangents of its arrays.
 pub trait Element: Elem {
-    /// Arrays of the same kind for floats; nothing for integers and masks ("The Differentiable Curry", Fig. 6).
+    /// Arrays of the same rank and element type for floats; the unit for integers and masks ("The Differentiable
+    /// Curry", Fig. 6).
     type Tangent<const D: usize>: Linear;
 }
 
@@ -111,14 +112,14 @@ pub trait Ground: Obj {
     /// The values, in the host language, over an interpreter `T` of tensors.
     type Value<T: BaseTensor>: Tree<T>;
 
-    /// The parts.
+    /// The structure of the type's values as trees of arrays.
     fn layout() -> Layout;
 
     /// The value with these leaves.
     fn read<T: BaseTensor>(leaves: &mut dyn Iterator<Item = T>) -> Self::Value<T>;
 }
 
-/// A type of which there are arrays.
+/// A type of elements of arrays.
 pub trait Stack: Ground {
     /// Values of this type along a new outermost axis, structure of arrays.
     type Stacked: Ground;
@@ -223,17 +224,18 @@ impl<A: Obj, B: Obj> Obj for Fun<A, B> {
     type D2<F: Functor> = F::Fun2<A, B>;
 }
 
-/// The sum of two functions is the function of sums.
+/// Functions are added pointwise.
 impl<A: Obj, B: Linear> Linear for Fun<A, B> {}
 
-/// What a value of a recursive type is made of, where `X` stands for the type itself.
+/// The signature functor of a recursive type: the type of the parts of a value, where `X` stands for the type itself.
 pub trait Signature: 'static {
     /// The type of the parts.
     type Of<X: Obj>: Obj;
 }
 
-/// The recursive type of a signature: its values are those of `S::Of<Mu<S>>`, which [`roll`](super::Language::roll) and
-/// [`unroll`](super::Language::unroll) exchange. Its (co)tangents are those of the parts, so a list has as many as elements.
+/// The recursive type of a signature: its values are those of `S::Of<Mu<S>>`, between which
+/// [`roll`](super::Language::roll) and [`unroll`](super::Language::unroll) convert. Its (co)tangents are those of the
+/// parts, so a list has one per element.
 pub struct Mu<S>(PhantomData<S>);
 
 /// The primal values of a recursive type under a functor.
@@ -247,8 +249,7 @@ impl<S: Signature> Obj for Mu<S> {
     type D2<F: Functor> = MuTangent<S, F>;
 }
 
-/// The types of the target language are no types of source programs: no source program makes or takes their values, so
-/// what a transformation makes of them is never asked.
+/// The types of the target language are no types of source programs, so `D1` and `D2` of them are never used.
 macro_rules! of_the_target {
     ($($name:ident<$($p:ident: $bound:ident),*>),*) => { $(
         impl<$($p: $bound),*> Obj for $name<$($p),*> {
@@ -271,7 +272,7 @@ pub trait Monoid: Clone + Default + std::fmt::Debug + 'static {
     fn plus(&self, other: &Self) -> Self;
 }
 
-/// Truth values, added without a carry: the sums of the ring of two elements.
+/// Truth values with exclusive or as the sum: the additive group of the ring of two elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parity(
     /// Whether the number is odd.

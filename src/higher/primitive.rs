@@ -1,8 +1,8 @@
 //! Primitive operations: first-order programs that are given once, for every interpreter `T: BaseTensor`.
 //!
-//! Law: a primitive has no derivative of its own. Instances that differentiate run it at dual numbers (`push_primitive` and
-//! `pull_primitive` beside the list of interpreters), so its derivative is that of the operations it consists of, from the
-//! tables of [`crate::ops`].
+//! Law: a primitive has no derivative of its own. Instances that differentiate run it at dual numbers (`push_primitive`
+//! and `pull_primitive` beside the list of interpreters), so its derivative is that of the operations it consists of,
+//! from the tables of [`crate::ops`].
 
 use std::marker::PhantomData;
 
@@ -95,7 +95,7 @@ impl<const D: usize> Primitive for Pointwise2<D> {
     }
 }
 
-/// A known array.
+/// A constant array.
 #[derive(Clone)]
 pub struct Constant<const D: usize, E = f64>(Array, PhantomData<E>);
 
@@ -253,8 +253,8 @@ impl Primitive for ScatterAdd {
     }
 }
 
-/// The number of elements at which a mask holds, and these elements in their order, followed by zeros: the result is as
-/// long as the argument, so its shape does not depend on numbers.
+/// The number of elements for which a mask holds, and these elements in order, padded with zeros: the result has the
+/// length of the argument, so its shape does not depend on values.
 ///
 /// # Panics
 /// When an array has another number of elements than the mask.
@@ -303,7 +303,7 @@ impl<A: Stack> Primitive for Compact<A> {
         let places = T::discrete(&Discrete::Iota { n }, &[]);
         let all = |x: &T| x.linear(&Linear::replicate(&[n], &[]));
         let kept = T::discrete(&Discrete::Compare(Compare::Lt), &[&places, &all(&count)]);
-        // What is read out of bounds is zero.
+        // A read out of bounds gives zero.
         let from = T::select(&kept, &order, &all(&T::constant(Array::scalar(n as i64))));
         std::iter::once(count).chain(arrays.iter().map(|a| a.gather(std::slice::from_ref(&from)))).collect()
     }
@@ -332,11 +332,11 @@ impl Primitive for Comparison {
 /// A function of two truth values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logic {
-    /// Both hold: the product.
+    /// Conjunction: the product of the ring of two elements.
     And,
-    /// At least one holds.
+    /// Disjunction.
     Or,
-    /// Exactly one holds: the sum without a carry.
+    /// Exclusive or: the sum of the ring of two elements.
     Xor,
 }
 

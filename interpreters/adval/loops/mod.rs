@@ -1,8 +1,8 @@
-//! Loops of dual numbers.
+//! Reverse mode of loops.
 //!
 //! `ADVal<T>` runs one loop of `T` ([`record`]). The step is traced into a *body*: the delta terms of one trip, with
-//! references by position. The values that the terms multiply with are *held* if they were born before the loop (a
-//! captured weight), and *residuals* otherwise; the loop of `T` returns residuals as additional stacked outputs. The
+//! references by position. The coefficients of the terms are *held* if they were computed before the loop (a captured
+//! weight), and *residuals* otherwise; the loop of `T` returns residuals as additional stacked outputs. The
 //! term of the loop is transposed into one loop of `T` in the opposite direction ([`pull`]), whose carry consists of
 //! the cotangents of the carry and of every captured value. This is lambda lifting: no function type is needed, and
 //! loops nest. Evaluated forwards ([`push`]), the term is a loop of `T` over the tangents of the carry and of the
@@ -26,12 +26,12 @@ use crate::source::Site;
 
 pub(super) use record::{in_a_loop, map_accum};
 
-/// The place in which the body of a loop finds a value.
+/// The source of a value in the body of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodySource {
     /// Among the values held for all trips.
     Held(usize),
-    /// Among the current elements of the sequences, which are stacked already.
+    /// Among the current elements of the sequences, which are not stored again.
     Element(usize),
     /// Among the residuals of this trip.
     Stacked(usize),
@@ -50,7 +50,7 @@ impl<T> Residual<T> for BodySource {
 /// The reference of a term in the body of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TermPlace {
-    /// A value of the carry as the trip receives it.
+    /// A carry before the trip.
     Carry(usize),
     /// The current element of a sequence.
     Element(usize),
@@ -91,13 +91,13 @@ pub(super) struct LoopTerm<F, R> {
     n: usize,
     reverse: bool,
     bodies: Rc<[Body]>,
-    /// The number of the body of each trip, in the order in which trips ran; empty if there is one body.
+    /// The number of the body of each trip, in the order of the trips; empty if there is one body.
     which: Rc<[usize]>,
-    /// The carry: its kind, whether it has a tangent at all, and its initial tangent.
+    /// For each carry, its kind, whether it has a tangent, and its initial tangent.
     carry: Vec<(Kind, bool, Option<R>)>,
-    /// The sequences: the kind of an element, and the tangent.
+    /// For each sequence, the kind of an element, and the tangent.
     elements: Vec<(Kind, Option<R>)>,
-    /// The stacked outputs: the kind of an element, and whether it has a tangent.
+    /// For each stacked output, the kind of an element, and whether it has a tangent.
     outputs: Vec<(Kind, bool)>,
     captured: Vec<(Kind, R)>,
     held: Vec<F>,
@@ -123,7 +123,7 @@ impl<F, R> LoopTerm<F, R> {
         }
     }
 
-    /// Whether a trip holds a loop without a bound.
+    /// Whether a trip contains a loop without a bound.
     pub(super) fn is_unbounded(&self) -> bool {
         self.bodies.iter().any(|body| body.terms.iter().any(Delta::is_unbounded))
     }

@@ -1,14 +1,15 @@
-//! The transposed loop: cotangents flow against the order of the trips.
+//! The transposed loop: cotangents are propagated in the opposite order of the trips.
 //!
-//! Law: the adjoint of [`super::push`]. Every captured value has one cotangent, which is part of the carry and is added
-//! up. What no result with a cotangent depends on has none, not even zeros: zero times an infinite partial is NaN.
+//! Law: the adjoint of [`super::push`]. Every captured value has one cotangent, which is accumulated in the carry.
+//! Values on which no result with a cotangent depends have no cotangent, not even zeros: zero times an infinite partial
+//! is NaN.
 
 use super::super::delta::Delta;
 use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull};
 use super::{Body, LoopTerm, TermPlace, zeros};
 use crate::base::{BaseTensor, Trip, attributed};
 
-/// The positions of what a cotangent reaches, ascending.
+/// The numbers of the values that a cotangent reaches, ascending.
 struct Reached {
     carry: Vec<usize>,
     captured: Vec<usize>,
@@ -16,12 +17,12 @@ struct Reached {
     elements: Vec<usize>,
 }
 
-/// What is found so far of what a cotangent reaches.
+/// The values found so far that a cotangent reaches.
 struct Marks {
     results: Vec<bool>,
     captured: Vec<bool>,
     elements: Vec<bool>,
-    /// A value of the carry was found, so that the trip before is looked at again.
+    /// Whether a carry was found, so that another iteration of the fixpoint is needed.
     more: bool,
 }
 
@@ -83,7 +84,7 @@ impl<F, R> LoopTerm<F, R> {
         }
     }
 
-    /// What the results with a cotangent depend on: the least fixpoint over the carry, over all bodies.
+    /// The values on which the results with a cotangent depend: the least fixpoint over the carries, over all bodies.
     fn reached(&self, seeded: &[bool]) -> Reached {
         let carried = self.carry.len();
         let mut marks = Marks {
@@ -94,7 +95,7 @@ impl<F, R> LoopTerm<F, R> {
         };
         let tangents = self.carry.iter().map(|(_, has, _)| *has).chain(self.outputs.iter().map(|(_, has)| *has));
         if seeded.iter().zip(tangents).all(|(seeded, has)| *seeded || !has) {
-            // No body holds what no result depends on.
+            // All results have cotangents, and bodies contain only terms on which some result depends.
             marks.captured.fill(true);
             marks.elements.fill(true);
         } else {
@@ -113,7 +114,7 @@ impl<F, R> LoopTerm<F, R> {
         }
     }
 
-    /// Marks what the marked results of a trip depend on.
+    /// Marks the values on which the marked results of a trip depend.
     fn mark(&self, body: &Body, marks: &mut Marks) {
         let results = body.results.iter().zip(&marks.results).filter(|(_, marked)| **marked);
         let results: Vec<TermPlace> = results.filter_map(|(to, _)| *to).collect();
@@ -169,7 +170,8 @@ impl<F, R> LoopTerm<F, R> {
         }
     }
 
-    /// One transposed trip: `carry` consists of the cotangents of the carry that is reached, then of captured values.
+    /// One transposed trip: `carry` consists of the cotangents of the carries that are reached, then of captured
+    /// values.
     fn pull_trip<'x, T: BaseTensor>(
         &self,
         body: &Body,

@@ -1,4 +1,4 @@
-//! The loop of tangents, in the order of the trips.
+//! The tangent loop: tangents are propagated in the order of the trips.
 //!
 //! Law: the derivative of the recorded loop, from the same bodies that [`super::pull`] transposes.
 
@@ -8,7 +8,7 @@ use super::{Body, Kind, LoopTerm, TermPlace, zeros};
 use crate::base::{BaseTensor, attributed};
 
 impl<F, R> LoopTerm<F, R> {
-    /// The loop of tangents: from the tangents of the references, given by `of`, to the tangents of the results, carry
+    /// The tangent loop: from the tangents of the references, given by `of`, to the tangents of the results, carry
     /// first.
     pub(in super::super) fn push<T: BaseTensor>(
         &self,
@@ -70,7 +70,7 @@ impl<F, R> LoopTerm<F, R> {
         tangents
     }
 
-    /// The position of the tangent of a place in the table of a trip.
+    /// The position of the tangent of a reference in the table of a trip.
     fn at(&self, place: TermPlace) -> usize {
         let (carry, elements, captured) = (self.carry.len(), self.elements.len(), self.captured.len());
         match place {

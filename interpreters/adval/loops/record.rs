@@ -1,4 +1,4 @@
-//! Recording a loop: one loop of `T` computes, and one body per kind of trip says how tangents flow.
+//! Recording of a loop: one loop of `T` computes the primal values, and one body per kind of trip has the delta terms.
 //!
 //! Law: as in [`super`]. Whether a result has a tangent is the least fixpoint over the carry, so a value that depends
 //! on no differentiated value costs nothing in the derivative.
@@ -20,7 +20,7 @@ thread_local! {
     static LOOPS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Says that a trip of a loop is being recorded, as long as it lives.
+/// A guard: while it lives, a trip of a loop is being recorded.
 struct Recording;
 
 impl Recording {
@@ -36,7 +36,7 @@ impl Drop for Recording {
     }
 }
 
-/// Whether a trip of a loop is being recorded, which must leave as many residuals behind as every other trip.
+/// Whether a trip of a loop is being recorded; each trip must record residuals of the same number and kinds.
 pub(in super::super) fn in_a_loop() -> bool {
     LOOPS.with(Cell::get) > 0
 }
@@ -59,7 +59,7 @@ struct Recorder<T: 'static> {
     fault: Option<String>,
 }
 
-/// The ids of the arguments of one trip, and what they stand for.
+/// The arguments of one trip, by id.
 struct Arguments {
     /// Ids from here on were born in this trip.
     base: Id,
@@ -127,7 +127,7 @@ impl<T: BaseTensor> Recorder<T> {
         stand_ins
     }
 
-    /// Which sequences have elements that results depend on; the others get no cotangent, not even zeros.
+    /// For each sequence, whether results depend on its elements; other sequences get no cotangent, not even zeros.
     fn used_elements(&self, count: usize) -> Vec<bool> {
         let mut used = vec![false; count];
         let mut look = |to: &TermPlace| {
@@ -142,7 +142,7 @@ impl<T: BaseTensor> Recorder<T> {
         used
     }
 
-    /// Which results have a tangent, given which values of the initial carry do: the least fixpoint.
+    /// For each result, whether it has a tangent, given the initial carries that have one: the least fixpoint.
     fn activity(&self, mut carry: Vec<bool>) -> Vec<bool> {
         loop {
             let mut active = carry.clone();
@@ -172,7 +172,7 @@ impl<T: BaseTensor> Recorder<T> {
     }
 }
 
-/// The place in which a body finds a value; a value born before the loop is the same in every trip.
+/// The source of a value in the body; a value computed before the loop is the same in every trip.
 fn slot<T: Clone>(
     factor: &Factor<T>,
     start: Id,
@@ -272,7 +272,7 @@ pub(in super::super) fn map_accum<T: BaseTensor>(
     let (mut finals, mut stacks): (Vec<T>, Vec<T>) =
         (finals.into_iter().flatten().collect(), stacks.into_iter().flatten().collect());
     if n == 0 {
-        // No trip: values captured by the step get no cotangent, not even zeros.
+        // Without trips, values captured by the step get no cotangent, not even zeros.
         return (before, stacks.into_iter().map(ADVal::constant_of).collect());
     }
     let active = recorder.activity(tangents.iter().map(Option::is_some).collect());
